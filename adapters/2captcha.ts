@@ -1,6 +1,6 @@
 // 2Captcha: captchas solved by people and programs; a task is created, then asked for until it is ready.
 // Unsure: whether it still solves hCaptcha, of which its page says nothing more.
-import { action, defineAdapter, neededWhen, z } from "#adapter";
+import { action, defineAdapter, keyInBody, neededWhen, z } from "#adapter";
 
 /** It costs the vendor's callers up to 5 cents; all the others the usual price. */
 const FUN = "FunCaptchaTaskProxyless";
@@ -68,7 +68,7 @@ export default defineAdapter({
   name: "2Captcha",
   docs: "https://2captcha.com/api-docs",
   origin: "https://api.2captcha.com",
-  auth: { kind: "body", field: "clientKey" },
+  auth: keyInBody("clientKey"),
   // The status is 200 whatever has happened; errorId is 0 where nothing is wrong.
   rules: [
     { at: "/errorCode", is: OUR_KEY, means: "provider_auth_failed" },

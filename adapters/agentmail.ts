@@ -1,8 +1,7 @@
 // AgentMail: mailboxes for agents, bought once, that send, list and answer mail. A mailbox belongs to the payer who bought it.
 // The wire is that of its specification. What it costs us is not known: it is counted as what it is sold for.
-import { action, bearer, defineAdapter, domainName, needsOne, z } from "#adapter";
+import { action, bearer, defineAdapter, domainName, needsOne, optional, z } from "#adapter";
 
-const optional = <S extends z.ZodType>(schema: S, about: string) => schema.optional().describe(about);
 /** What goes into a header of a mail must not end it. */
 const line = (max: number) =>
   z

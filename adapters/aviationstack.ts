@@ -1,8 +1,7 @@
 // AviationStack: flights with their status, delays, gates and times.
 // What a call costs us is its public price for paying call by call; a plan may differ. From memory: the names of most params.
-import { action, defineAdapter, needsOne, z } from "#adapter";
+import { action, defineAdapter, keyInQuery, needsOne, optional, z } from "#adapter";
 
-const optional = <S extends z.ZodType>(schema: S, about: string) => schema.optional().describe(about);
 const code = (letters: RegExp, as: string) => z.string().regex(letters, `must be as ${as}`);
 const airport = code(/^[A-Z]{3}$/, "LHR");
 
@@ -10,7 +9,7 @@ export default defineAdapter({
   name: "AviationStack",
   docs: "https://docs.apilayer.com/aviationstack",
   origin: "https://api.aviationstack.com/v1",
-  auth: { kind: "query", name: "access_key" },
+  auth: keyInQuery("access_key"),
   rules: [
     // From memory: the codes of a plan that is used up, or has not all.
     { status: [403, 429], at: "/error/code", is: "usage_limit_reached", means: "provider_billing" },

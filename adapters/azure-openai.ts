@@ -1,7 +1,7 @@
 // Azure OpenAI: OpenAI's models in resources of the operator's own, at OpenAI's prices, which are those of its global deployments; unsure:
 // those of data zones and regions, which cost a tenth more. AZURE_OPENAI_DEPLOYMENTS says what each model is called there, such as
 // `gpt-5.4=prod-54`. The newer address (/openai/v1) and the dated ones (api-version) are an adapter each.
-import { type AdapterSpec, defineAdapters, keyHeader } from "#adapter";
+import { type AdapterSpec, clientCredentials, defineAdapters, keyHeader } from "#adapter";
 
 const since = "2026-09-23";
 
@@ -62,12 +62,11 @@ const azure = {
   origins: { login: "https://login.microsoftonline.com" },
   otherLogins: [
     {
-      auth: {
-        kind: "client-credentials" as const,
+      auth: clientCredentials({
         origin: "login",
         path: "/{tenant}/oauth2/v2.0/token",
         scope: "https://cognitiveservices.azure.com/.default",
-      },
+      }),
       keyParts: ["AZURE_TENANT_ID", "AZURE_CLIENT_ID", "AZURE_CLIENT_SECRET"],
     },
   ],

@@ -1,7 +1,7 @@
 // Amazon Bedrock: Amazon's and others' models in its own wire (Converse), and Claude in Anthropic's. BEDROCK_REGION turns it on, together
 // with AWS's keys (and the token of a session, where there is one) or an API key of Bedrock. Of Claude the global profiles are asked,
 // because regional ones cost a tenth more; from opus 4.7 on their ids have no version behind them. Unsure: which regions have which models, and the most tokens of an image (twice the most in its list).
-import { type AdapterSpec, bearer, defineAdapters } from "#adapter";
+import { type AdapterSpec, bearer, defineAdapters, sigv4 } from "#adapter";
 
 const since = "2026-09-23";
 const autumn = "2026-11-03";
@@ -9,12 +9,12 @@ const autumn = "2026-11-03";
 const aws = {
   origin: "https://bedrock-runtime.{region}.amazonaws.com",
   settings: { region: { env: ["BEDROCK_REGION"] } },
-  auth: { kind: "sigv4" as const, service: "bedrock", region: "region" },
+  auth: sigv4({ service: "bedrock", region: "region" }),
   keyParts: ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"],
   otherLogins: [
     { auth: bearer, keyEnv: ["AWS_BEARER_TOKEN_BEDROCK"] },
     {
-      auth: { kind: "sigv4" as const, service: "bedrock", region: "region" },
+      auth: sigv4({ service: "bedrock", region: "region" }),
       keyParts: ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"],
     },
   ],

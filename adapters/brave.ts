@@ -1,7 +1,6 @@
 // Brave Search: web pages and news from an index of its own, at the price listed on 2026-09-30.
-import { action, defineAdapter, keyHeader, z } from "#adapter";
+import { action, defineAdapter, keyHeader, optional, z } from "#adapter";
 
-const optional = <S extends z.ZodType>(schema: S, words: string) => schema.optional().describe(words);
 const FILTERS = "web|news|videos|faq|discussions|infobox|locations|query|summarizer";
 const filter = z.string().regex(new RegExp(`^(${FILTERS})(,(${FILTERS}))*$`));
 const shared = {

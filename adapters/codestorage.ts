@@ -1,7 +1,7 @@
 // code.storage: private git repositories, bought once. Each request shows a token that we sign, which names the repository and what may be
 // done with it; so does the address that a caller clones from. The wire is that of a client's source and tests, not of the vendor's own page.
 // What a repository costs us is not known: it is counted as what it is sold for.
-import { action, defineAdapter, type ScriptContext, z } from "#adapter";
+import { action, defineAdapter, jwt, type ScriptContext, z } from "#adapter";
 
 /** For a request of ours. */
 const REQUEST_SECONDS = 300;
@@ -33,7 +33,7 @@ export default defineAdapter({
   origin: "https://api.{org}.code.storage",
   settings: { org: { env: ["CODE_STORAGE_NAME"] } },
   keyEnv: ["CODE_STORAGE_PRIVATE_KEY"],
-  auth: { kind: "jwt", algorithm: "ES256", issuer: "org", claims: { sub: "@pierre/storage" } },
+  auth: jwt({ issuer: "org", claims: { sub: "@pierre/storage" } }),
   actions: {
     "repo-create": action({
       ...common,

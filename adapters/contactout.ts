@@ -1,13 +1,12 @@
 // ContactOut: people by what they do, how to reach them by their LinkedIn profile, and who is behind an email address.
 // From memory: what its credits cost us, which are sold by contract. Its words are those of its own documentation.
-import { action, defineAdapter, needsOne, z } from "#adapter";
+import { action, defineAdapter, keyHeaders, needsOne, optional, z } from "#adapter";
 
 /** A profile of a search, an address, a phone number, a check. */
 const [PROFILE_CENTS, EMAIL_CENTS, PHONE_CENTS, CHECK_CENTS] = [0.2, 8, 25, 1];
 /** A page of a search has so many profiles, whatever is asked for, and each of them is paid for. */
 const PAGE_SIZE = 25;
 
-const optional = <S extends z.ZodType>(schema: S, about: string) => schema.optional().describe(about);
 const text = z.string().min(1).max(500);
 const words = z.union([text, z.array(text).min(1).max(50)]);
 const ranges = z
@@ -124,7 +123,7 @@ export default defineAdapter({
   name: "ContactOut",
   docs: "https://api.contactout.com",
   origin: "https://api.contactout.com/v1",
-  auth: { kind: "headers", names: ["token"], fixed: { authorization: "basic" } },
+  auth: keyHeaders(["token"], { authorization: "basic" }),
   rate: { requests: 1_000, perMs: 60_000 },
   // It has the two the other way round: 400 is about our key, 401 about what was asked.
   rules: [

@@ -1,5 +1,5 @@
 // CourtListener: dockets of U.S. federal cases and opinions of courts. A token is optional and raises its limits.
-import { action, defineAdapter, needsOne, z } from "#adapter";
+import { action, defineAdapter, header, needsOne, z } from "#adapter";
 
 const words = z.string().min(1).max(1_000);
 const day = z.iso.date();
@@ -69,7 +69,7 @@ export default defineAdapter({
   name: "CourtListener",
   docs: "https://www.courtlistener.com/help/api/rest/search/",
   origin: "https://www.courtlistener.com/api/rest/v4",
-  auth: { kind: "header", name: "authorization", prefix: "Token " },
+  auth: header("authorization", "Token "),
   keyEnv: ["COURTLISTENER_API_TOKEN"],
   keyOptional: true,
   contact: "polite",

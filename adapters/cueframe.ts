@@ -2,9 +2,8 @@
 // Paths and fields are those of its public pages. From memory: the words of its errors, the statuses of media beside `complete` and
 // `failed`, and what it takes for a render: 50 cents for each minute begun, half of it at hd, twice at 4k.
 // Files come by a link that the vendor opens, so that their bytes go once.
-import { action, bearer, defineAdapter, exactlyOne, goesWith, together, z } from "#adapter";
+import { action, bearer, defineAdapter, exactlyOne, goesWith, optional, together, z } from "#adapter";
 
-const optional = <S extends z.ZodType>(schema: S, about: string) => schema.optional().describe(about);
 const YEAR_DAYS = 365;
 const RENDER_CENTS = 100;
 /** So long may a video be that the vendor takes no more for it than we do. */

@@ -1,7 +1,6 @@
 // Exa: search by meaning, page contents and cited answers, at the prices listed on 2026-11-10.
-import { action, defineAdapter, keyHeader, needsOne, noneWhen, notBoth, z } from "#adapter";
+import { action, defineAdapter, keyHeader, needsOne, noneWhen, notBoth, optional, z } from "#adapter";
 
-const optional = <S extends z.ZodType>(schema: S, words: string) => schema.optional().describe(words);
 const date = z
   .string()
   .regex(/^\d{4}-\d\d-\d\d(T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d))?$/, {

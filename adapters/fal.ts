@@ -2,7 +2,7 @@
 // Ids and prices are those of its pages between 2026-08 and 2026-11, held against notes of those who read its list of prices. From memory:
 // the params of wan-3's images and of seedream-5-pro beside the prompt, and how the longest video is bounded.
 // Where a resolution, sound or a length makes the price, it is fixed by the row; what fal has ended stands there with its successor.
-import { action, defineAdapter, z } from "#adapter";
+import { action, defineAdapter, header, z } from "#adapter";
 
 const request_id = "764cabcf-b745-4b3e-ae38-1200304cf45b";
 const address = `https://queue.fal.run/fal-ai/flux/requests/${request_id}`;
@@ -28,7 +28,7 @@ export default defineAdapter({
   docs: "https://docs.fal.ai/model-apis/model-endpoints/queue",
   origin: "https://queue.fal.run",
   origins: { rest: "https://rest.fal.ai", run: "https://fal.run" },
-  auth: { kind: "header", name: "authorization", prefix: "Key " },
+  auth: header("authorization", "Key "),
   keyEnv: ["FAL_KEY", "FAL_API_KEY"],
   rules: [
     { status: [400, 422], at: "/detail/0/type", is: "content_policy_violation", means: "policy_content" },

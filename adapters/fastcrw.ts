@@ -1,8 +1,7 @@
 // fastCRW: pages behind walls, crawls of up to 100 pages, extraction with evidence. A credit is counted as 0.07 cents.
-import { action, bearer, defineAdapter, neededWhen, needsOne, z } from "#adapter";
+import { action, bearer, defineAdapter, neededWhen, needsOne, optional, z } from "#adapter";
 
 const CREDIT_CENTS = 0.07;
-const optional = <S extends z.ZodType>(schema: S, about: string) => schema.optional().describe(about);
 const page = z.url({ protocol: /^https?$/ });
 const words = z.string().min(1);
 const list = z.array(words).min(1).max(50);

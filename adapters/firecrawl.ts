@@ -1,5 +1,5 @@
 // Firecrawl: pages, whole sites, maps of sites, web search and extraction. A credit is counted as a tenth of a cent.
-import { action, bearer, defineAdapter, neededWhen, needsOne, z } from "#adapter";
+import { action, bearer, defineAdapter, neededWhen, needsOne, optional, z } from "#adapter";
 
 const CREDIT_CENTS = 0.1;
 /** What its better addresses cost beside the page, and what a model's reading of it does. */
@@ -7,7 +7,6 @@ const ENHANCED_CREDITS = 4;
 const JSON_CREDITS = 4;
 /** The vendor passes these on to others at thirty credits a page. */
 const DEAR = /^https?:\/\/([^/:@]+\.)?(x\.com|twitter\.com|t\.co|linkedin\.com|lnkd\.in)([/:?#]|$)/i;
-const optional = <S extends z.ZodType>(schema: S, about: string) => schema.optional().describe(about);
 const page = z.url({ protocol: /^https?$/ }).refine((url) => !DEAR.test(url), "social networks: see tikhub/fetch");
 const words = z.string().min(1);
 const list = z.array(words).min(1).max(50);

@@ -1,8 +1,7 @@
 // FRED: the economic data that the Federal Reserve Bank of St. Louis collects, by a free key. Its terms want the notice in the descriptions.
 // The wire is that of its documentation. From memory: the words of its errors.
-import { action, defineAdapter, z } from "#adapter";
+import { action, defineAdapter, keyInQuery, optional, z } from "#adapter";
 
-const optional = <S extends z.ZodType>(schema: S, about: string) => schema.optional().describe(about);
 const day = z.iso.date();
 const series_id = z
   .string()
@@ -42,7 +41,7 @@ export default defineAdapter({
   name: "FRED",
   docs: "https://fred.stlouisfed.org/docs/api/fred/",
   origin: "https://api.stlouisfed.org/fred",
-  auth: { kind: "query", name: "api_key" },
+  auth: keyInQuery("api_key"),
   rate: { requests: 120, perMs: 60_000 },
   rules: [
     // A wrong key is a 400 as a wrong param is; only the beginning of its words tells, which no caller's words can be.

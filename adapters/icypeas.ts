@@ -1,6 +1,6 @@
 // Icypeas: finds and checks email addresses; each search is launched and then asked for by its id.
 // From memory: what it costs us, and how often a search may be launched.
-import { action, defineAdapter, rule, z } from "#adapter";
+import { action, defineAdapter, keyHeader, rule, z } from "#adapter";
 
 /** From memory: a search is one credit of its smallest plan, a check a tenth of it. */
 const [SEARCH_CENTS, CHECK_CENTS] = [2, 0.5];
@@ -37,7 +37,7 @@ export default defineAdapter({
   name: "Icypeas",
   docs: "https://api-doc.icypeas.com",
   origin: "https://app.icypeas.com/api",
-  auth: { kind: "header", name: "authorization", prefix: "" },
+  auth: keyHeader("authorization"),
   rate: { requests: 10, perMs: 1_000 },
   // A good status can carry a refusal.
   rules: [

@@ -1,8 +1,7 @@
 // KicksDB: sneakers and streetwear on StockX and GOAT: products, prices by size, sales.
 // What a call costs us is its public price for paying call by call; a plan may differ.
-import { action, defineAdapter, exactlyOne, keyHeader, z } from "#adapter";
+import { action, defineAdapter, exactlyOne, keyHeader, optional, z } from "#adapter";
 
-const optional = <S extends z.ZodType>(schema: S, about: string) => schema.optional().describe(about);
 const words = z.string().min(1).max(200);
 const market = z
   .string()

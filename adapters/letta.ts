@@ -1,9 +1,8 @@
 // Letta: agents that keep what they learn. An agent belongs to the payer who made it.
 // The wire is that of its specification. From memory: the models it offers, that an agent needs one, the body of most errors, and what a
 // message costs us.
-import { action, bearer, defineAdapter, z } from "#adapter";
+import { action, bearer, defineAdapter, optional, z } from "#adapter";
 
-const optional = <S extends z.ZodType>(schema: S, about: string) => schema.optional().describe(about);
 const id = "agent-0f1e2d3c-4b5a-4697-8877-665544332211";
 const common = { category: "memory", effect: "write", price: { mode: "fixed", cents: 1 } } as const;
 const YEARS_DAYS = 3_650;

@@ -1,7 +1,6 @@
 // Linkup: an answer with its sources, or the sources alone, quickly or by a deep search; at the prices of 2026-05-31.
-import { action, bearer, defineAdapter, neededWhen, z } from "#adapter";
+import { action, bearer, defineAdapter, neededWhen, optional, z } from "#adapter";
 
-const optional = <S extends z.ZodType>(schema: S, words: string) => schema.optional().describe(words);
 const domains = z.array(z.string().min(1)).max(100);
 
 /** Whether a text is JSON Schema of an object. */

@@ -1,6 +1,6 @@
 // mem0: what was said is kept as memories of a user, and found again by meaning. Whose user it is, nobody but the payer can tell.
 // The wire is that of its specification, but for the body of an error, which is from memory, as is what it costs us.
-import { action, defineAdapter, keyHeader, z } from "#adapter";
+import { action, defineAdapter, header, keyHeader, z } from "#adapter";
 
 /** From memory: what an operation takes in its smallest plan. */
 const CALL_CENTS = 0.1;
@@ -18,7 +18,7 @@ export default defineAdapter({
   name: "mem0",
   docs: "https://docs.mem0.ai/api-reference",
   origin: "https://api.mem0.ai",
-  auth: { kind: "header", name: "authorization", prefix: "Token " },
+  auth: header("authorization", "Token "),
   // The server of its open source has paths of its own, and has drawn the facts by the time it answers: often there are none.
   selfHosted: {
     login: { auth: keyHeader("x-api-key"), keyEnv: ["MEM0_SERVER_API_KEY"] },

@@ -1,7 +1,7 @@
 // Modal: a machine for one task, paid for the whole of its lifetime when it is made. It has no HTTP: modal.helper.ts speaks to it.
 // Prices are those of its price page as published lists had them in June 2026. A sandbox's cores and memory are dearer than a
 // function's, and may not go beyond what is ordered here, so that a second has a price.
-import { action, defineAdapter, rule, z } from "#adapter";
+import { action, basic, defineAdapter, rule, z } from "#adapter";
 
 /** In cents for each second: one core and one GiB, which every machine has, and the GPU beside them. */
 const CORE = 0.003942;
@@ -81,7 +81,7 @@ export default defineAdapter({
   // Nothing is there: it is the helper's own name.
   origin: "https://modal.helper.invalid",
   sidecar: import.meta.resolve("./modal.helper.ts"),
-  auth: { kind: "basic" },
+  auth: basic,
   keyParts: ["MODAL_TOKEN_ID", "MODAL_TOKEN_SECRET"],
   actions: {
     create: action({

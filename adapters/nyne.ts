@@ -1,11 +1,10 @@
 // Nyne: deep facts of people, whom they deal with, and who funds; each search is launched and then asked for by its id.
 // From memory: what it costs us, where an error has its code, what says that we have not paid, and the params of funders.
-import { action, defineAdapter, domainName, exactlyOne, needsOne, together, z } from "#adapter";
+import { action, defineAdapter, domainName, exactlyOne, keyHeaders, needsOne, optional, together, z } from "#adapter";
 
 /** Its credits are sold by contract: counted here as what they may cost at most. */
 const CREDIT_CENTS = 9;
 
-const optional = <S extends z.ZodType>(schema: S, about: string) => schema.optional().describe(about);
 const words = z.string().min(1).max(200);
 const page = z.url({ protocol: /^https?$/ }).max(500);
 const PATHS = {
@@ -35,7 +34,7 @@ export default defineAdapter({
   name: "Nyne",
   docs: "https://api.nyne.ai/documentation",
   origin: "https://api.nyne.ai",
-  auth: { kind: "headers", names: ["x-api-key", "x-api-secret"] },
+  auth: keyHeaders(["x-api-key", "x-api-secret"]),
   keyParts: ["NYNE_API_KEY", "NYNE_API_SECRET"],
   rate: { requests: 60, perMs: 60_000 },
   rules: [

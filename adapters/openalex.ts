@@ -1,5 +1,5 @@
 // OpenAlex: the world's scholarly works and their authors. A free key is optional and raises what it gives in a day.
-import { action, defineAdapter, notBoth, z } from "#adapter";
+import { action, defineAdapter, keyInQuery, notBoth, z } from "#adapter";
 
 const listing = {
   search: z.string().min(1).max(1_000).describe("Words to search for.").optional(),
@@ -64,7 +64,7 @@ export default defineAdapter({
   name: "OpenAlex",
   docs: "https://developers.openalex.org/",
   origin: "https://api.openalex.org",
-  auth: { kind: "query", name: "api_key" },
+  auth: keyInQuery("api_key"),
   keyOptional: true,
   contact: "polite",
   // Its other word for too many requests.

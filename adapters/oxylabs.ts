@@ -1,5 +1,5 @@
 // Oxylabs: pages as they look from a country, state or city, with or without a browser.
-import { action, defineAdapter, goesWith, onlyWhen, z } from "#adapter";
+import { action, basic, defineAdapter, goesWith, onlyWhen, z } from "#adapter";
 
 const PLAIN_CENTS = 5;
 const BROWSER_CENTS = 25;
@@ -47,7 +47,7 @@ export default defineAdapter({
   name: "Oxylabs",
   docs: "https://developers.oxylabs.io/scraping-solutions/web-scraper-api",
   origin: "https://realtime.oxylabs.io/v1",
-  auth: { kind: "basic" },
+  auth: basic,
   keyParts: ["OXYLABS_USERNAME", "OXYLABS_PASSWORD"],
   rules: [
     // The vendor's own faults, inside a good answer or as the answer's status.

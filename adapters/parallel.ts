@@ -1,7 +1,6 @@
 // Parallel: search and page text for agents, and research that runs on its own; at the prices listed on 2026-11-10.
-import { action, defineAdapter, keyHeader, needsOne, z } from "#adapter";
+import { action, defineAdapter, keyHeader, needsOne, optional, z } from "#adapter";
 
-const optional = <S extends z.ZodType>(schema: S, words: string) => schema.optional().describe(words);
 const text = z.string().min(1);
 const words = z.array(text).min(1);
 const urls = z.array(z.url({ protocol: /^https?$/ }));

@@ -1,6 +1,6 @@
 // RealEstateAPI: U.S. properties by where and what they are, their owners, values and comparable sales.
 // The wire is that of its specification; what it costs us is from memory.
-import { action, defineAdapter, keyHeader, needsOne, z } from "#adapter";
+import { action, defineAdapter, keyHeader, needsOne, optional, z } from "#adapter";
 
 /** From memory: its plans are by contract, and none of those it has published takes more for a record. */
 const RECORD_CENTS = 2;
@@ -8,7 +8,6 @@ const BASE_CENTS = 5;
 const EACH_CENTS = 15;
 
 const words = z.string().min(1).max(200);
-const optional = <S extends z.ZodType>(schema: S, about: string) => schema.optional().describe(about);
 /** One optional param for each name in the list. */
 const each = <S extends z.ZodType>(names: string, schema: S, about: string) =>
   Object.fromEntries(names.split(" ").map((name) => [name, optional(schema, about)]));

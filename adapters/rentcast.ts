@@ -1,12 +1,11 @@
 // RentCast: U.S. property records, listings for sale and for rent, what a home is worth or rents for, and markets by ZIP code.
 // The wire is that of its specification, but for ranges and errors, which are from memory, as is what it costs us.
-import { action, defineAdapter, keyHeader, needsOne, z } from "#adapter";
+import { action, defineAdapter, keyHeader, needsOne, optional, z } from "#adapter";
 
 /** From memory: what a request beyond its plan costs in the dearest plan. */
 const REQUEST_CENTS = 20;
 
 const words = z.string().min(1).max(200);
-const optional = <S extends z.ZodType>(schema: S, about: string) => schema.optional().describe(about);
 /** From memory: `min:max`, an open end is `*`, several are joined by `|`. */
 const range = (of: string) =>
   optional(

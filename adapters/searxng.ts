@@ -1,8 +1,7 @@
 // SearXNG: a search that asks many engines at once, on a server of the operator's own.
 // Its wire is that of its documentation. From memory: the body of its errors.
-import { action, defineAdapter, noAuth, z } from "#adapter";
+import { action, defineAdapter, noAuth, optional, z } from "#adapter";
 
-const optional = <S extends z.ZodType>(schema: S, about: string) => schema.optional().describe(about);
 const names = z.string().regex(/^[\p{L}\p{N}][\p{L}\p{N} ._-]*(,[\p{L}\p{N} ._-]+)*$/u);
 
 export default defineAdapter({

@@ -1,7 +1,6 @@
 // Tavily: search whose results are made for language models, and text of pages; its credits at the price of 2026-10-06.
-import { action, bearer, defineAdapter, goesWith, z } from "#adapter";
+import { action, bearer, defineAdapter, goesWith, optional, z } from "#adapter";
 
-const optional = <S extends z.ZodType>(schema: S, words: string) => schema.optional().describe(words);
 const url = z.url({ protocol: /^https?$/ });
 const domains = z.array(z.string().min(1));
 /** One credit as it is paid for by the piece. */

@@ -1,11 +1,10 @@
 // Tomba: people's work email addresses and phone numbers by name, company, page or profile, and whether an address works.
 // From memory: what it costs us, and how it says that nobody was found.
-import { action, defineAdapter, domainName, exactlyOne, needsOne, z } from "#adapter";
+import { action, defineAdapter, domainName, exactlyOne, keyHeaders, needsOne, optional, z } from "#adapter";
 
 /** From memory: what a search and a check take in its smallest plan; a phone number is dearer. */
 const [SEARCH_CENTS, CHECK_CENTS, PHONE_CENTS] = [2, 1, 8];
 
-const optional = <S extends z.ZodType>(schema: S, about: string) => schema.optional().describe(about);
 const words = z.string().min(1).max(200);
 const firm = { domain: optional(domainName, "Domain of the company"), company: optional(words, "Name of the company") };
 const page = (about: string) =>
@@ -65,7 +64,7 @@ export default defineAdapter({
   name: "Tomba",
   docs: "https://docs.tomba.io",
   origin: "https://api.tomba.io/v1",
-  auth: { kind: "headers", names: ["x-tomba-key", "x-tomba-secret"] },
+  auth: keyHeaders(["x-tomba-key", "x-tomba-secret"]),
   keyParts: ["TOMBA_API_KEY", "TOMBA_SECRET_KEY"],
   rate: { requests: 300, perMs: 60_000 },
   // A route that it does not know is our mistake.

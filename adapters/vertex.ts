@@ -1,12 +1,12 @@
 // Google's Vertex AI: Gemini in a project of the operator's own, and Claude beside it, at their makers' prices. VERTEX_PROJECT turns it on,
 // together with the key file of a service account. Claude is asked at the global address alone, because elsewhere it costs a tenth more.
-import { type AdapterSpec, type Auth, defineAdapters } from "#adapter";
+import { type AdapterSpec, type Auth, defineAdapters, serviceAccount } from "#adapter";
 
 const since = "2026-08-21";
 const lately = "2026-09-23";
 const autumn = "2026-11-03";
 
-const auth: Auth = { kind: "service-account", scope: "https://www.googleapis.com/auth/cloud-platform" };
+const auth: Auth = serviceAccount("https://www.googleapis.com/auth/cloud-platform");
 const keyEnv = ["VERTEX_CREDENTIALS", "GOOGLE_APPLICATION_CREDENTIALS"];
 const project = { env: ["VERTEX_PROJECT"] };
 

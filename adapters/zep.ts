@@ -1,6 +1,6 @@
 // Zep: a graph of what is known of a user, grown from the threads of what was said. Ids are the caller's own.
 // From memory: what it costs us, the whole of user-add, the bounds of messages and searches, and most of what add and search answer.
-import { action, defineAdapter, z } from "#adapter";
+import { action, defineAdapter, header, optional, z } from "#adapter";
 
 /** From memory: a credit of its smallest plan. */
 const CREDIT_CENTS = 0.2;
@@ -8,7 +8,6 @@ const CREDIT_CENTS = 0.2;
 const own = z.string().min(1).max(200);
 const user_id = own.describe("Your own id of the user; only you can reach what is kept under it");
 const thread_id = own.describe("Your own id of the thread; only you can reach it");
-const optional = <S extends z.ZodType>(schema: S, about: string) => schema.optional().describe(about);
 const common = { category: "memory", price: { mode: "fixed", cents: 1 }, upstreamCents: CREDIT_CENTS } as const;
 const uuid = "0f1e2d3c-4b5a-4697-8877-665544332211";
 const created_at = "2026-11-20T10:11:12Z";
@@ -22,7 +21,7 @@ export default defineAdapter({
   docs: "https://help.getzep.com",
   // The surface before the newest, in which callers choose the ids.
   origin: "https://api.getzep.com/api/v2",
-  auth: { kind: "header", name: "authorization", prefix: "Api-Key " },
+  auth: header("authorization", "Api-Key "),
   actions: {
     "user-add": action({
       ...common,

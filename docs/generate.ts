@@ -71,7 +71,7 @@ function keyWords({ id, spec }: Adapter, action = ""): string {
   const address = Object.values(spec.settings ?? {}).filter(({ fallback }) => fallback === undefined);
   const parts = address.map(({ env }) => ` and ${code(env[0] ?? "")}`).join("");
   if (spec.local === true && spec.actions !== undefined) return code(envName(id, "BASE_URL"));
-  if (spec.auth.kind === "none") return contact;
+  if (spec.auth.keyless === true) return contact;
   const { selfHosted } = spec;
   if (selfHosted !== undefined && !selfHosted.lacks?.includes(action))
     return `${names}, or ${code(envName(id, "BASE_URL"))}`;

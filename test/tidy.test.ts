@@ -59,6 +59,7 @@ const LINES: Record<string, number> = {
 const SHARED_TYPES = [
   "src/catalog/action.ts",
   "src/catalog/adapter.ts",
+  "src/catalog/auth.ts",
   "src/catalog/catalog.ts",
   "src/catalog/chat-wire.ts",
 ];
@@ -79,7 +80,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   "uWebSockets.js": ["src/http", "src/sandbox", "bench"],
   undici: ["src/upstream", "bench", "test"],
   "ipaddr.js": ["src/upstream"],
-  aws4fetch: ["src/files", "src/upstream"],
+  aws4fetch: ["src/catalog", "src/files"],
   "@fastify/busboy": ["src/files"],
   "prom-client": ["src/observe", "bench", "test"],
   ioredis: ["src/storage", "test"],

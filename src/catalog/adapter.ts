@@ -11,7 +11,21 @@ import type { UnitModelSpec } from "./unit-model.ts";
 
 export { z } from "zod";
 export { action, type ScriptContext } from "./action.ts";
-export { type Auth, bearer, keyHeader, noAuth } from "./auth.ts";
+export {
+  type Auth,
+  basic,
+  bearer,
+  clientCredentials,
+  header,
+  jwt,
+  keyHeader,
+  keyHeaders,
+  keyInBody,
+  keyInQuery,
+  noAuth,
+  serviceAccount,
+  sigv4,
+} from "./auth.ts";
 export { boundedCommand, boundedLine, boundedOutput, boundedPrint, isBounded } from "./bounded-shell.ts";
 export { localServer } from "./local-server.ts";
 export type { ModelEnd } from "./model-end.ts";
@@ -43,7 +57,7 @@ export {
   shellWord,
 } from "./session.ts";
 export { HeardOutput } from "./session-output.ts";
-export { domainName, endpointParams } from "./shared-params.ts";
+export { domainName, endpointParams, optional } from "./shared-params.ts";
 export type { OpenSidecar, SidecarClient, SidecarReply } from "./sidecar.ts";
 export type { HoursSpec, TokenPriceSpec } from "./token-price.ts";
 export type { UnitDialectName, UnitKind, UnitModelSpec, UnitPriceSpec } from "./unit-model.ts";
@@ -87,9 +101,8 @@ export interface ChatSpec extends ChatWire {
   readonly streamOptions?: Readonly<Record<string, unknown>>;
   /** JSON pointers to a usage object in an answer or a chunk; the last one that is not null counts. Default `/usage`. */
   readonly usageAt?: readonly string[];
-  /** JSON pointers, inside the usage object, to the count of prompt tokens that were read from, or written to, a cache. */
+  /** JSON pointers, inside the usage object, to the count of prompt tokens that were read from a cache. */
   readonly cacheReadAt?: readonly string[];
-  readonly cacheWriteAt?: readonly string[];
   /**
    * The `format` of signed reasoning in `reasoning_details`: it goes back only to a vendor of the same format, because
    * no other can read it. Default: the dialect's name.

@@ -69,8 +69,6 @@ export interface Adapter {
   readonly settings: Readonly<Record<string, string>>;
   /** By the adapter's name of a model; null: its models are reached by their own names. */
   readonly deployments: ReadonlyMap<string, readonly Deployment[]> | null;
-  /** A request is ready only once it is signed, or a token has been fetched for it. */
-  readonly signs: boolean;
   /** In rotation; empty where the server needs none, and then no key is sent. The parts of a key are joined by newlines. */
   readonly keys: readonly string[];
   /** The User-Agent that names us to those who ask for it; null: none is sent. */

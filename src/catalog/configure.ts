@@ -1,9 +1,7 @@
 // Which vendors this installation can reach: an adapter's file and the environment's keys and addresses, put together.
-import { createPrivateKey } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { parseUsdPerMillion } from "../money.ts";
 import type { AdapterSpec, AddressSetting, TokenPriceSpec } from "./adapter.ts";
-import { bearer, isSigned, noAuth } from "./auth.ts";
+import { noAuth } from "./auth.ts";
 import type { Adapter } from "./catalog.ts";
 import type { CatalogFiles } from "./cross-check.ts";
 import { SELF_HOSTED_COST, type SelfHostedSpec } from "./self-hosted.ts";
@@ -55,16 +53,6 @@ function listOf(setting: string | null): readonly string[] {
 /** What separates the parts of a key that has several. */
 export const KEY_PARTS = "\n";
 
-/** The key file of a service account, or the text of one; null where it cannot be read. */
-function keyFileOf(setting: string): string | null {
-  if (setting.startsWith("{")) return setting;
-  try {
-    return readFileSync(setting, "utf8").trim();
-  } catch {
-    return null;
-  }
-}
-
 type Login = Pick<AdapterSpec, "auth" | "keyEnv" | "keyParts">;
 
 function keysOf(id: string, spec: Login, env: AdapterEnv): readonly string[] {
@@ -75,8 +63,8 @@ function keysOf(id: string, spec: Login, env: AdapterEnv): readonly string[] {
   }
   const names = spec.keyEnv ?? [envName(id, "API_KEY")];
   const setting = names.map((name) => settingOf(env, name)).find((value) => value !== null) ?? null;
-  if (spec.auth.kind !== "service-account") return listOf(setting);
-  const key = setting === null ? null : keyFileOf(setting);
+  if (spec.auth.keyFrom === undefined) return listOf(setting);
+  const key = setting === null ? null : spec.auth.keyFrom(setting);
   return key === null ? [] : [key];
 }
 
@@ -167,7 +155,7 @@ export function configureLive(id: string, file: AdapterSpec, env: AdapterEnv, co
   const settings = partsOf(spec, env);
   const origin = baseUrl ?? ownOrigin(spec, settings);
   const keys = keysOf(id, spec, env);
-  const keyless = spec.auth.kind === "none" || spec.keyOptional === true;
+  const keyless = spec.auth.keyless === true || spec.keyOptional === true;
   const waitsFor = spec.waitsFor ?? (spec.contact === "required" && contact === null ? WANTS_CONTACT : null);
   const isPlaced = Object.values(spec.settings ?? {}).every((setting) => addressPart(setting, env) !== null);
   const isKnown = origin !== null && waitsFor === null && (isPlaced || baseUrl !== null);
@@ -182,7 +170,6 @@ export function configureLive(id: string, file: AdapterSpec, env: AdapterEnv, co
     origin: (origin ?? spec.origin).replace(/(?<!\/)\/+$/, ""),
     origins: Object.fromEntries(origins),
     settings,
-    signs: isSigned(spec.auth),
     deployments: deploymentsOf(id, spec, env),
     keys,
     userAgent: userAgentOf(spec, contact),
@@ -196,8 +183,8 @@ export function configureLive(id: string, file: AdapterSpec, env: AdapterEnv, co
 export function configureSandbox(id: string, spec: AdapterSpec, sandboxOrigin: string | null): Adapter {
   const origin = `${sandboxOrigin ?? "http://sandbox.invalid"}/${id}`;
   const origins = Object.fromEntries(Object.keys(spec.origins ?? {}).map((name) => [name, `${origin}/~${name}`]));
-  // No token is fetched and nothing is signed for a vendor that is none.
-  const shown = isSigned(spec.auth) ? { ...spec, auth: bearer, keyParts: [""] } : spec;
+  const { inSandbox } = spec.auth;
+  const shown = inSandbox === undefined ? spec : { ...spec, auth: inSandbox, keyParts: [""] };
   const keys = [(shown.keyParts ?? [""]).map(() => SANDBOX_KEY).join(KEY_PARTS)];
   const settings = Object.fromEntries(Object.keys(spec.settings ?? {}).map((name) => [name, SANDBOX_KEY]));
   return {
@@ -206,7 +193,6 @@ export function configureSandbox(id: string, spec: AdapterSpec, sandboxOrigin: s
     origin,
     origins,
     settings,
-    signs: false,
     deployments: null,
     keys,
     userAgent: userAgentOf(spec, null),
@@ -239,24 +225,20 @@ export function namedModelOf(id: string, env: AdapterEnv): string | null {
 
 /** Key files that nobody can read. */
 function unreadableKeys(id: string, spec: AdapterSpec, env: AdapterEnv): readonly string[] {
-  if (spec.auth.kind !== "service-account") return [];
+  if (spec.auth.keyFrom === undefined) return [];
   const names = spec.keyEnv ?? [envName(id, "API_KEY")];
   const set = names.filter((name) => settingOf(env, name) !== null).slice(0, 1);
   return keysOf(id, spec, env).length > 0 ? [] : set.map((name) => `${name} names no file that can be read`);
 }
 
-/** Keys that sign nothing. */
+/** Keys that are none of the vendor's sort. */
 function unfitKeys(id: string, spec: AdapterSpec, env: AdapterEnv): readonly string[] {
-  if (spec.auth.kind !== "jwt") return [];
-  const fits = (key: string) => {
-    try {
-      return createPrivateKey(key.replaceAll("\\n", "\n")).asymmetricKeyDetails?.namedCurve === "prime256v1";
-    } catch {
-      return false;
-    }
-  };
   const [name = ""] = spec.keyEnv ?? [envName(id, "API_KEY")];
-  return keysOf(id, spec, env).every(fits) ? [] : [`${name} is no private key of P-256 as PEM`];
+  const problems = keysOf(id, spec, env).map((key) => spec.auth.problemOf?.(key) ?? null);
+  return problems
+    .filter((problem) => problem !== null)
+    .slice(0, 1)
+    .map((problem) => `${name} ${problem}`);
 }
 
 /** Checks the variables of all adapters; each problem is a line that names the variable. Values are never shown. */

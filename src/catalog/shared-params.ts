@@ -1,6 +1,11 @@
 // Params that several adapters have alike, each written so that what is published of it is what is taken.
 import { z } from "zod";
 
+/** A param that may be left out, with what is said of it. */
+export function optional<S extends z.ZodType>(schema: S, about: string) {
+  return schema.optional().describe(about);
+}
+
 /** The name of a host on the internet, as of a company: without a scheme, a port or a path. */
 export const domainName = z
   .string()

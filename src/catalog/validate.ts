@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { parseUsdPerMillion } from "../money.ts";
 import type { AdapterTable } from "./adapter.ts";
+import type { Auth } from "./auth.ts";
 import { SLUG } from "./slug.ts";
 import type { CompositeTierSpec } from "./tier.ts";
 import { parseUnitPrice } from "./unit-price.ts";
@@ -132,7 +133,6 @@ const chat = z.strictObject({
   streamOptions: z.record(z.string(), z.unknown()).optional(),
   usageAt: pointers.optional(),
   cacheReadAt: pointers.optional(),
-  cacheWriteAt: pointers.optional(),
   reasoningOutside: z.boolean().optional(),
   reasoningFormat: z.string().optional(),
   costUsdAt: pointer.optional(),
@@ -221,7 +221,6 @@ const unitModel = z.strictObject({
   fillsIn: z.boolean().optional(),
 });
 
-const headerName = z.string().regex(/^[a-z0-9-]+$/);
 const envNames = z.array(z.string().regex(/^[A-Z][A-Z0-9_]*$/)).min(1);
 /** A host may have params in it: `https://{lang}.example.org`. */
 const otherOrigin = z
@@ -233,32 +232,11 @@ const settings = z.record(
   z.string().regex(/^[a-z]+$/),
   z.strictObject({ env: envNames, fallback: z.string().optional(), origins: z.record(z.string(), origin).optional() }),
 );
-const auth = z.discriminatedUnion("kind", [
-  z.strictObject({ kind: z.literal("header"), name: z.string().regex(/^[a-z0-9-]+$/), prefix: z.string() }),
-  z.strictObject({
-    kind: z.literal("headers"),
-    names: z.array(headerName).min(1),
-    fixed: z.record(headerName, z.string()).optional(),
-  }),
-  z.strictObject({ kind: z.literal("basic") }),
-  z.strictObject({ kind: z.literal("query"), name: z.string().min(1) }),
-  z.strictObject({ kind: z.literal("body"), field: z.string().min(1) }),
-  z.strictObject({ kind: z.literal("sigv4"), service: z.string().min(1), region: z.string().min(1) }),
-  z.strictObject({
-    kind: z.literal("client-credentials"),
-    origin: z.string().min(1),
-    path: z.string().startsWith("/"),
-    scope: z.string().min(1),
-  }),
-  z.strictObject({ kind: z.literal("service-account"), scope: z.string().min(1) }),
-  z.strictObject({
-    kind: z.literal("jwt"),
-    algorithm: z.literal("ES256"),
-    issuer: z.string().min(1),
-    claims: z.record(z.string(), z.string()),
-  }),
-  z.strictObject({ kind: z.literal("none") }),
-]);
+const auth = z.custom<Auth>(
+  (value) =>
+    typeof value === "object" && value !== null && "authorize" in value && typeof value.authorize === "function",
+  "is no way to show a key: bearer, keyHeader(name) and the like make one",
+);
 
 const adapter = z.strictObject({
   name: z.string().min(1),

@@ -17,7 +17,7 @@ export function variablesOf(id: string, spec: AdapterSpec): readonly string[] {
 
 /** Where its key stands: one variable, or those of its parts. Of several names for the same key the first. */
 export function keyVariablesOf(id: string, spec: AdapterSpec): readonly string[] {
-  if (spec.auth.kind === "none") return [];
+  if (spec.auth.keyless === true) return [];
   return spec.keyParts ?? (spec.keyEnv ?? [envName(id, "API_KEY")]).slice(0, 1);
 }
 

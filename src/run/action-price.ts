@@ -59,6 +59,7 @@ export interface CostParts {
 
 function upstreamNano(charged: Nano, { needsMaxCost }: PriceSpec, served: CostParts["served"], reading: Reading): Nano {
   if (served === null) return ZERO;
+  if (reading.upstreamCostNano !== null) return reading.upstreamCostNano;
   // What such a price is comes with the answer; without one, the vendor may have taken all that it can take.
   if (needsMaxCost === true && reading.answer !== undefined) return charged;
   return nanoFromCents(upstreamCentsTaken(served.spec, served.params, served.row, reading.miss === true));

@@ -1,7 +1,7 @@
 // Bearer tokens that live for a while: fetched for our key where one is needed, kept until they are about to lapse, asked for once at a time.
-import { createSign } from "node:crypto";
 import type { Dispatcher } from "undici";
 import { request } from "undici";
+import type { TokenRequest } from "../catalog/auth.ts";
 import type { Adapter } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
 import { isRecord } from "../json.ts";
@@ -10,11 +10,13 @@ import { failureOfKind, VendorFailure } from "./vendor-failure.ts";
 /** A token that lapses sooner is fetched anew. */
 const LEFT_MS_MIN = 60_000;
 const FETCH_MS_MAX = 10_000;
-const LIFE_S = 3_600;
+
+/** What is sent for one, at so many seconds since the epoch; a text says why nothing can be. */
+type AskFor = (nowS: number) => TokenRequest | string;
 
 export interface AccessTokens {
   /** At once where one is kept. Rejects with VendorFailure where none can be had. */
-  of(adapter: Adapter, key: string): string | Promise<string>;
+  of(adapter: Adapter, key: string, request: AskFor): string | Promise<string>;
   /** The vendor has refused the one that is kept. */
   forget(adapter: Adapter, key: string): void;
 }
@@ -25,47 +27,8 @@ interface Kept {
   readonly lapsesMs: number;
 }
 
-/** What a token server is sent. */
-interface TokenRequest {
-  readonly url: string;
-  readonly form: Readonly<Record<string, string>>;
-}
-
-function base64url(value: object): string {
-  return Buffer.from(JSON.stringify(value)).toString("base64url");
-}
-
 function refused(message: string): VendorFailure {
   return new VendorFailure({ ...failureOfKind("provider_auth_failed", message), mayHaveRun: false });
-}
-
-/** What a service account says of itself, signed by its key (RFC 7523, RS256). */
-function assertionRequest(scope: string, key: string, nowS: number): TokenRequest {
-  const account: unknown = JSON.parse(key);
-  const { client_email, private_key, private_key_id, token_uri } = isRecord(account) ? account : {};
-  if (typeof client_email !== "string" || typeof private_key !== "string" || typeof token_uri !== "string") {
-    throw refused("the key file of the service account lacks client_email, private_key or token_uri");
-  }
-  const head = base64url({ alg: "RS256", typ: "JWT", kid: private_key_id });
-  const claims = base64url({ iss: client_email, scope, aud: token_uri, iat: nowS, exp: nowS + LIFE_S });
-  const signature = createSign("RSA-SHA256").update(`${head}.${claims}`).sign(private_key, "base64url");
-  return {
-    url: token_uri,
-    form: {
-      grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer",
-      assertion: `${head}.${claims}.${signature}`,
-    },
-  };
-}
-
-function tokenRequest({ spec: { auth }, origins }: Adapter, key: string, nowS: number): TokenRequest {
-  if (auth.kind === "service-account") return assertionRequest(auth.scope, key, nowS);
-  if (auth.kind !== "client-credentials") throw new Error("a token was asked for a key that is none's");
-  const [tenant = "", client_id = "", client_secret = ""] = key.split("\n");
-  return {
-    url: `${origins[auth.origin] ?? ""}${auth.path.replace("{tenant}", encodeURIComponent(tenant))}`,
-    form: { grant_type: "client_credentials", client_id, client_secret, scope: auth.scope },
-  };
 }
 
 export function createAccessTokens(clock: Clock, dispatcher: Dispatcher): AccessTokens {
@@ -97,10 +60,12 @@ export function createAccessTokens(clock: Clock, dispatcher: Dispatcher): Access
     return { token: answer.access_token, lifeS: Number(answer.expires_in) || 0 };
   }
 
-  async function fetched(adapter: Adapter, key: string): Promise<string> {
+  async function fetched(adapter: Adapter, key: string, askFor: AskFor): Promise<string> {
     const tokens = tokensOf(adapter);
     try {
-      const { token, lifeS } = await ask(tokenRequest(adapter, key, Math.floor(clock.epochMs() / 1000)));
+      const wanted = askFor(Math.floor(clock.epochMs() / 1000));
+      if (typeof wanted === "string") throw refused(wanted);
+      const { token, lifeS } = await ask(wanted);
       tokens.set(key, { token, lapsesMs: clock.elapsedMs() + lifeS * 1000 });
       return token;
     } catch (error) {
@@ -112,12 +77,12 @@ export function createAccessTokens(clock: Clock, dispatcher: Dispatcher): Access
   }
 
   return {
-    of(adapter, key) {
+    of(adapter, key, askFor) {
       const tokens = tokensOf(adapter);
       const known = tokens.get(key);
       if (known instanceof Promise) return known;
       if (known !== undefined && known.lapsesMs - clock.elapsedMs() > LEFT_MS_MIN) return known.token;
-      const fetching = fetched(adapter, key);
+      const fetching = fetched(adapter, key, askFor);
       tokens.set(key, fetching);
       return fetching;
     },

@@ -6,19 +6,18 @@ import type { Clock } from "../clock.ts";
 import { isRecord } from "../json.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Reading } from "../route.ts";
 import type { WireRequest } from "./build-request.ts";
+import type { Login } from "./login.ts";
 import { missingFrom } from "./missing-from.ts";
 import { failureOf, type Judgement, judge, rulebookOf, type VendorAnswer } from "./read-answer.ts";
 import { retryAfterMs } from "./retry-after.ts";
 import { runScript } from "./run-script.ts";
 import { type ActionResult, runSteps } from "./run-steps.ts";
 import type { AskedSidecar } from "./sidecar/sidecar.ts";
-import { signJwt } from "./sign-jwt.ts";
+import { signed } from "./sign-jwt.ts";
 import { Splice } from "./splice.ts";
 import { type Question, VendorClient } from "./vendor-client.ts";
 import { failureOfKind, VendorFailure } from "./vendor-failure.ts";
 import type { NoPermit, Permit, PermitRequest } from "./vendor-rate-limiter.ts";
-
-// Whoever keeps the ids of an answer imports it from here.
 
 /** What happens around an attempt, in its own time. What it throws fails the attempt. */
 export interface Around {
@@ -57,6 +56,7 @@ export interface ActionAttemptOptions {
   readonly clock: Clock;
   /** The process that is asked in the vendor's place; null: the vendor is asked. */
   readonly sidecar: AskedSidecar | null;
+  readonly login: Login;
   readonly onFailure: (failure: AttemptFailure) => AttemptFailure;
 }
 
@@ -109,7 +109,12 @@ class ActionAttempt implements Attempt {
 
   reading(): Reading {
     const bytes = this.#splice?.bytes || (this.#result?.answer.bytes.length ?? 0);
-    const common = { usage: null, delivered: { text: "", bytes }, upstreamCostNano: null, skippedEvents: 0 };
+    const common = {
+      usage: null,
+      delivered: { text: "", bytes },
+      upstreamCostNano: this.#client.paidNano,
+      skippedEvents: 0,
+    };
     return { ...common, answer: this.#answer, miss: this.#result?.miss ?? false };
   }
 
@@ -125,7 +130,7 @@ class ActionAttempt implements Attempt {
         settings: offer.adapter.settings,
         token: (claims, lifeS) => {
           const nowS = Math.floor(this.#options.clock.epochMs() / 1_000);
-          return signJwt(offer.adapter, key, { claims, lifeS, nowS });
+          return signed(offer.adapter, claims, { key, lifeS, nowS });
         },
         msMax,
         signal: this.#ending.signal,

@@ -7,6 +7,7 @@ import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../route.ts
 import { type Around, openActionAttempt } from "./action-attempt.ts";
 import { buildRequest } from "./build-request.ts";
 import type { KeyRing } from "./key-ring.ts";
+import type { Login } from "./login.ts";
 import { looksIntoBody } from "./read-answer.ts";
 import type { Sidecar } from "./sidecar/sidecar.ts";
 import type { VendorRateLimiter } from "./vendor-rate-limiter.ts";
@@ -49,6 +50,7 @@ export interface ActionCandidateParts {
   readonly limiter: VendorRateLimiter;
   /** The process that is asked in a vendor's place, for one of our keys; null: the vendor has HTTP. */
   readonly sidecarOf: (adapter: Adapter, key: string) => Sidecar | null;
+  readonly loginOf: (adapter: Adapter, key: string) => Login;
 }
 
 /** The whole time of an action, in milliseconds. */
@@ -67,7 +69,7 @@ function sandboxHeaders(offer: ActionOffer, order: ActionOrder, at: number): Rec
 /** The candidate of one offer for one call. */
 export function actionCandidate(offer: ActionOffer, order: ActionOrder, parts: ActionCandidateParts): ActionCandidate {
   const { adapter, spec } = offer;
-  const { dispatcher, clock, ringOf, restKey, limiter, sidecarOf } = parts;
+  const { dispatcher, clock, ringOf, restKey, limiter, sidecarOf, loginOf } = parts;
   const msMax = actionMsMax(offer);
   // The sandbox has no rate limit, and one sandbox account must not delay another.
   const rate = order.sandbox === null ? (spec.rate ?? adapter.spec.rate) : undefined;
@@ -98,6 +100,7 @@ export function actionCandidate(offer: ActionOffer, order: ActionOrder, parts: A
           msMax: Math.min(msMax, firstMsMax),
           dispatcher,
           clock,
+          login: loginOf(adapter, key),
           sidecar:
             order.payerId === undefined
               ? sidecarOf(adapter, key)
@@ -106,7 +109,7 @@ export function actionCandidate(offer: ActionOffer, order: ActionOrder, parts: A
           build(request, { at, soFar, values }) {
             const call =
               values === undefined ? { params, row, soFar } : { params: values, row: null, soFar: undefined };
-            const wire = buildRequest({ adapter, spec: request, key, ...call });
+            const wire = buildRequest({ adapter, spec: request, ...call });
             const ours = { "x-request-id": order.requestId, ...sandboxHeaders(offer, order, at) };
             return { ...wire, headers: { ...wire.headers, ...(order.sandbox === null ? {} : ours) } };
           },

@@ -1,11 +1,10 @@
 // From an action's params to the bytes of its request, as the adapter's data says. Pure: it opens nothing.
 import type { Json, JsonObject, Params, RequestSpec, TableEndpoint } from "../catalog/action.ts";
-import type { Auth } from "../catalog/adapter.ts";
 import type { Adapter } from "../catalog/catalog.ts";
 import { connectFrame } from "./connect-frames.ts";
 import { atPointer } from "./json-pointer.ts";
 
-/** A request as it goes out. */
+/** A request as it goes out, but for our key. */
 export interface WireRequest {
   readonly method: RequestSpec["method"];
   /** Scheme and authority. */
@@ -14,14 +13,14 @@ export interface WireRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Buffer | null;
+  /** The vendor is not alone at this address, so our key is not shown there. */
+  readonly keyless?: true;
 }
 
 export interface RequestParts {
   readonly adapter: Adapter;
   readonly spec: RequestSpec;
   readonly params: Params;
-  /** Our key, its parts separated by newlines; empty: none is sent. */
-  readonly key: string;
   /** The row of the endpoint table that the call names; its path, method and origin replace the spec's. */
   readonly row: TableEndpoint | null;
   /** What the steps before have answered; undefined in the first request, and in a script, whose pointers lead into its params. */
@@ -163,26 +162,8 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   connect: "application/connect+json",
 };
 
-/** Where our key goes: into headers, the query or the body. */
-function credentials(auth: Auth, key: string): { headers: Record<string, string>; query: Fields; body: Fields } {
-  const headers: Record<string, string> = {};
-  const [query, body]: [Fields, Fields] = [{}, {}];
-  const parts = key.split("\n");
-  if (auth.kind === "headers") {
-    Object.assign(headers, auth.fixed);
-    if (key !== "") for (const [at, name] of auth.names.entries()) headers[name] = parts[at] ?? "";
-  } else if (key !== "") {
-    // The other parts of such a key are for scripts.
-    if (auth.kind === "header") headers[auth.name] = auth.prefix + parts[0];
-    if (auth.kind === "basic") headers.authorization = `Basic ${Buffer.from(parts.join(":")).toString("base64")}`;
-    if (auth.kind === "query") query[auth.name] = key;
-    if (auth.kind === "body") body[auth.field] = key;
-  }
-  return { headers, query, body };
-}
-
 /** Makes the request of one step. Throws UnbuildableRequest. */
-export function buildRequest({ adapter, spec, params: given, key, row, soFar }: RequestParts): WireRequest {
+export function buildRequest({ adapter, spec, params: given, row, soFar }: RequestParts): WireRequest {
   const isStep = soFar !== undefined;
   const source = isStep ? soFar : given;
   const params = spec.params === undefined ? given : spec.params(given);
@@ -197,16 +178,15 @@ export function buildRequest({ adapter, spec, params: given, key, row, soFar }: 
   const origin = host === undefined ? adapter.origin : (adapter.origins[host] ?? adapter.origin);
   const base = new URL(fillHost(origin, params, used));
   const keyless = host !== undefined && adapter.spec.keylessOrigins?.includes(host) === true;
-  const credential = credentials(adapter.spec.auth, keyless ? "" : key);
   const nested = send === "json" || send === "connect";
   const own = { ...(send === "none" ? spec.fixed : fieldsOf(spec, params, used, nested)) };
   const fields = isStep ? own : { ...own, ...row?.fixed };
   const inQuery = send === "query" || method === "GET" || method === "DELETE";
-  const query = queryOf({ ...(inQuery ? fields : {}), ...credential.query }).toString();
+  const query = inQuery ? queryOf(fields).toString() : "";
   const [path = "", ownQuery = ""] = text.split(/\?(.*)/s);
   const search = [ownQuery, query].filter(Boolean).join("&");
   const whole = isStep || inQuery ? undefined : row?.body;
-  const parts = () => (inQuery ? null : bodyOf(send, { ...fields, ...credential.body }));
+  const parts = () => (inQuery ? null : bodyOf(send, fields));
   const body = whole === undefined ? parts() : JSON.stringify(fields[whole]);
   return {
     method,
@@ -218,9 +198,9 @@ export function buildRequest({ adapter, spec, params: given, key, row, soFar }: 
       ...(adapter.userAgent === null ? {} : { "user-agent": adapter.userAgent }),
       ...adapter.spec.headers,
       ...spec.headers,
-      ...credential.headers,
     },
     body,
+    ...(keyless ? { keyless: true as const } : {}),
   };
 }
 

@@ -11,7 +11,6 @@ import type { CallerRequest, ThoughtSeal } from "../neutral.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../route.ts";
 import { createAccessTokens } from "./access-tokens.ts";
 import { type ActionCandidate, type ActionOrder, actionCandidate } from "./action-candidate.ts";
-import { authorized } from "./authorize.ts";
 import { openChatAttempt } from "./chat-attempt.ts";
 import { chatCompletions } from "./dialects/chat-completions.ts";
 import { converse } from "./dialects/converse.ts";
@@ -25,6 +24,7 @@ import { createMediaFetcher, type UnpaidLinks } from "./fetch-media.ts";
 import { type FetchingParts, openFetchingAttempt } from "./fetching-attempt.ts";
 import { createKeyRing, type KeyRing } from "./key-ring.ts";
 import { type CallerSide, type Lane, laneOf, passingLane } from "./lane.ts";
+import { type Login, loginAt } from "./login.ts";
 import type { FetchedMedia } from "./media-links.ts";
 import { createMovedConversations, type MovedConversations } from "./moved-conversations.ts";
 import { createPublicFetch, type PublicFetch } from "./public-fetch.ts";
@@ -168,6 +168,7 @@ export function createUpstream(
   const dispatcher = new Agent({ keepAliveTimeout: 30_000, pipelining: 1, connect: { timeout: 10_000 } });
   const tokens = createAccessTokens(clock, dispatcher);
   const sidecars = createSidecars(clock);
+  const loginOf = (adapter: Adapter, key: string): Login => loginAt(adapter, key, { tokens, clock });
   const health = createRouteHealth(clock);
   const vendors = new WeakMap<Adapter, Vendor>();
 
@@ -183,8 +184,8 @@ export function createUpstream(
   function restKey(adapter: Adapter, key: string, failure: AttemptFailure): AttemptFailure {
     const auth = failure.kind === "provider_auth_failed" || failure.kind === "provider_billing";
     if (!auth && failure.kind !== "provider_rate_limited") return failure;
-    const { ring, signs } = vendorOf(adapter);
-    if (auth && signs) tokens.forget(adapter, key);
+    const { ring } = vendorOf(adapter);
+    if (auth) tokens.forget(adapter, key);
     if (auth && !ring.rests(key)) onRefusedKey({ adapter, key, failure });
     const restMs = auth ? KEY_REST_MS : (failure.retryAfterMs ?? KEY_REST_RATE_LIMITED_MS);
     return { ...failure, spareKey: ring.rest(key, restMs) };
@@ -232,7 +233,7 @@ export function createUpstream(
           const key = ring.take(order.conversation);
           const body = lane.request(media);
           const sent = wire.paths === undefined ? body : placed(body, wire.paths, offer, order.stream);
-          const request = exchangeRequest(vendor, key, sent, { adapter: offer.adapter, requestId: order.requestId });
+          const request = exchangeRequest(vendor, sent, { adapter: offer.adapter, requestId: order.requestId });
           return openChatAttempt(
             {
               lane,
@@ -243,7 +244,7 @@ export function createUpstream(
               clock,
               onFailure: (failure) => restKey(offer.adapter, key, readableFailure(failure, key)),
             },
-            vendor.signs ? authorized(request, { adapter: offer.adapter, key, tokens, clock }) : request,
+            loginOf(offer.adapter, key).authorize(request),
             to,
           );
         };
@@ -268,6 +269,7 @@ export function createUpstream(
     restKey,
     limiter: createVendorRateLimiter(clock),
     sidecarOf: sidecars.of,
+    loginOf,
   };
 
   return {
@@ -322,9 +324,6 @@ interface Vendor {
   readonly origin: string;
   readonly basePath: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly auth: Adapter["spec"]["auth"];
-  /** A request is ready only once it is signed, or a token has been fetched for it. */
-  readonly signs: boolean;
 }
 
 /**
@@ -362,22 +361,17 @@ function readyVendor(adapter: Adapter, clock: Clock): Vendor {
     origin,
     basePath: pathOf(new URL(adapter.origin)),
     headers: { "content-type": "application/json", ...adapter.spec.headers },
-    auth: adapter.spec.auth,
-    signs: adapter.signs,
   };
 }
 
 function exchangeRequest(
   vendor: Vendor,
-  key: string,
   { path, body, bytes, headers: more, form, origin: named }: UpstreamBody,
   { adapter, requestId }: { readonly adapter: Adapter; readonly requestId: string },
 ): ExchangeRequest {
-  const { auth } = vendor;
   const other = named === undefined ? null : new URL(adapter.origins[named] ?? adapter.origin);
   const { origin, basePath } = other === null ? vendor : { origin: other.origin, basePath: pathOf(other) };
   const headers: Record<string, string> = { ...vendor.headers, ...more, "x-request-id": requestId };
-  if (auth.kind === "header" && key !== "") headers[auth.name] = auth.prefix + key;
   if (form === undefined) return { origin, path: basePath + path, headers, body: bytes ?? JSON.stringify(body) };
   const parts = Readable.from(form.bytes(), { objectMode: false });
   return { origin, path: basePath + path, headers: { ...headers, ...form.headers }, body: parts };

@@ -4,7 +4,9 @@ import type { Messages } from "../catalog/action.ts";
 import type { Adapter } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
+import { add, type Nano, ZERO } from "../money.ts";
 import { UnbuildableRequest, type WireRequest } from "./build-request.ts";
+import type { Login } from "./login.ts";
 import type { VendorAnswer } from "./read-answer.ts";
 import type { AskedSidecar } from "./sidecar/sidecar.ts";
 import { SidecarExchange } from "./sidecar/sidecar-exchange.ts";
@@ -40,6 +42,8 @@ export interface VendorClientOptions {
   readonly clock: Clock;
   /** The process that is asked in the vendor's place; null: the vendor is asked. */
   readonly sidecar?: AskedSidecar | null;
+  /** Shows our key and pays. Default: requests go as they were built. */
+  readonly login?: Login;
 }
 
 /** What can be stopped: a wait for a permit, or an exchange. */
@@ -59,6 +63,8 @@ export class VendorClient {
   /** How many answers have come whole, and the last one's status. */
   answers = 0;
   status = 0;
+  /** What the vendor was paid in answer to its 402s; null: it asked for nothing. */
+  paidNano: Nano | null = null;
 
   constructor(options: VendorClientOptions) {
     this.#options = options;
@@ -71,8 +77,9 @@ export class VendorClient {
     try {
       const permit = this.#permit(question.afterMs);
       if (permit.waitMs > 0) await this.#waitFor(permit);
-      const request = this.#build(question, isFirst);
-      const answer = await this.#exchange(request, question);
+      const built = this.#build(question, isFirst);
+      const request = this.#options.login?.authorize(built) ?? built;
+      const answer = await this.#paid(request instanceof Promise ? await request : request, question);
       this.answers++;
       return answer;
     } catch (error) {
@@ -160,8 +167,22 @@ export class VendorClient {
     }
   }
 
+  /** An exchange that is paid where the vendor wants that: the very same request goes again, once. A second 402 is an answer like any other. */
+  async #paid(request: WireRequest, question: Question): Promise<VendorAnswer> {
+    const answer = await this.#exchange(request, question);
+    const payment = answer.status === 402 ? ((await this.#options.login?.pay(answer)) ?? null) : null;
+    if (payment === null) return answer;
+    const before = this.paidNano;
+    // Until the vendor refuses the payment, it may have taken it, even if no answer comes.
+    this.paidNano = add(before ?? ZERO, payment.costNano);
+    const again = await this.#exchange({ ...request, headers: { ...request.headers, ...payment.headers } }, question);
+    if (again.status === 402) this.paidNano = before;
+    return again;
+  }
+
   async #exchange(request: WireRequest, question: Question): Promise<VendorAnswer> {
     const { adapter, dispatcher, clock, sidecar = null } = this.#options;
+    if (this.#over) throw cancelled();
     const { redirectsMax, splice, messages = null, msMax = Number.POSITIVE_INFINITY } = question;
     const leftMs = () => this.#leftMs;
     const options = { adapter, dispatcher, clock, redirectsMax, splice, messages, msMax, leftMs };

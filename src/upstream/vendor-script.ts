@@ -37,7 +37,7 @@ function headersOf({ adapter, name, requestId, sandboxFault }: ScriptOrder, at: 
 export async function runVendorScript<T>(
   script: (context: SessionContext) => Promise<T>,
   order: ScriptOrder,
-  { dispatcher, clock, ringOf, restKey, limiter }: ActionCandidateParts,
+  { dispatcher, clock, ringOf, restKey, limiter, loginOf }: ActionCandidateParts,
 ): Promise<T> {
   const { adapter, requestId, msMax, signal } = order;
   const { rules = [], rate } = adapter.spec;
@@ -47,6 +47,7 @@ export async function runVendorScript<T>(
     msMax,
     dispatcher,
     clock,
+    login: loginOf(adapter, key),
     acquire: (request) => limiter.acquire(adapter.origin, adapter.isSandbox === true ? undefined : rate, request),
   });
   // A good status is good, whatever comes with it: the script reads what it needs.
@@ -59,7 +60,7 @@ export async function runVendorScript<T>(
     throw new VendorFailure(client.answers > 1 ? { ...failure, mayHaveRun: true } : failure);
   };
   const request = (spec: RequestSpec, at: number, values: Readonly<Record<string, unknown>>) => {
-    const wire = buildRequest({ adapter, spec, key, params: values, row: null, soFar: undefined });
+    const wire = buildRequest({ adapter, spec, params: values, row: null, soFar: undefined });
     return { ...wire, headers: { ...wire.headers, ...headersOf(order, at) } };
   };
   const stop = () => client.abort();

@@ -94,10 +94,15 @@ describe("a server of the operator's own", () => {
       env: { MEM0_BASE_URL: "http://127.0.0.1:1", MEM0_SERVER_API_KEY: "m0sk" },
     });
     const { spec, keys, configured } = catalog.adapters(LIVE).get("mem0") ?? {};
-    expect({ keys, configured, auth: spec?.auth }).toEqual({
+    const sent = { headers: { "x-api-key": "m0sk" } };
+    expect({
+      keys,
+      configured,
+      shown: spec?.auth.shown?.({ ...sent, query: new URLSearchParams(), fields: {} }),
+    }).toEqual({
       keys: ["m0sk"],
       configured: true,
-      auth: { kind: "header", name: "x-api-key", prefix: "" },
+      shown: true,
     });
     expect(catalog.action("mem0/add", LIVE)?.offers[0]?.spec.upstreamCents).toBe(0);
   });

@@ -1,6 +1,7 @@
 // One stream of a hostile vendor took the gateway down: events that are held back, before content and after it, were held without bound.
 import { pipeline, Readable } from "node:stream";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { bearer } from "../../src/catalog/adapter.ts";
 import type { Adapter, Offer } from "../../src/catalog/catalog.ts";
 import { systemClock } from "../../src/clock.ts";
 import type { AttemptFailure } from "../../src/route.ts";
@@ -25,7 +26,7 @@ afterAll(async () => {
 });
 
 function offerOf(dialect: Offer["chat"]["dialect"]): Offer {
-  const auth = { kind: "header", name: "authorization", prefix: "Bearer " } as const;
+  const auth = bearer;
   const adapter = {
     id: "vendor",
     spec: { name: "Vendor", docs: "", origin: "", auth },

@@ -1,7 +1,18 @@
 // Small vendors whose actions the sandbox stands in for: every way to show a key, to send params and to come back for more.
 
 import type { ActionSpec, RequestSpec } from "../../src/catalog/action.ts";
-import { type AdapterSpec, action, bearer, keyHeader, z } from "../../src/catalog/adapter.ts";
+import {
+  type AdapterSpec,
+  action,
+  basic,
+  bearer,
+  keyHeader,
+  keyHeaders,
+  keyInBody,
+  keyInQuery,
+  noAuth,
+  z,
+} from "../../src/catalog/adapter.ts";
 import type { Vendors } from "../../src/sandbox/action-vendors.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import { type RawAnswer, rawCall } from "./raw-client.ts";
@@ -157,15 +168,12 @@ export const VENDORS: Vendors = new Map(
   Object.entries({
     acme,
     named: vendor(keyHeader("X-Key"), { method: "GET", path: "/ask" }),
-    paired: vendor(
-      { kind: "headers", names: ["X-Id", "X-Secret"], fixed: { kind: "pair" } },
-      { method: "GET", path: "/ask" },
-    ),
-    basic: vendor({ kind: "basic" }, { method: "POST", path: "/ask", send: "form" }),
-    asked: vendor({ kind: "query", name: "key" }, { method: "GET", path: "/ask" }),
-    inside: vendor({ kind: "body", field: "clientKey" }, { method: "POST", path: "/ask" }),
-    open: vendor({ kind: "none" }, { method: "POST", path: "/ask", send: "form" }),
-    polite: { ...vendor({ kind: "none" }, { method: "GET", path: "/ask" }), contact: "polite" as const },
+    paired: vendor(keyHeaders(["X-Id", "X-Secret"], { kind: "pair" }), { method: "GET", path: "/ask" }),
+    basic: vendor(basic, { method: "POST", path: "/ask", send: "form" }),
+    asked: vendor(keyInQuery("key"), { method: "GET", path: "/ask" }),
+    inside: vendor(keyInBody("clientKey"), { method: "POST", path: "/ask" }),
+    open: vendor(noAuth, { method: "POST", path: "/ask", send: "form" }),
+    polite: { ...vendor(noAuth, { method: "GET", path: "/ask" }), contact: "polite" as const },
   }).map(([id, spec]) => [id, { spec, table: null }]),
 );
 
@@ -180,7 +188,7 @@ export const TABLED: Vendors = new Map([
     "many",
     {
       spec: {
-        ...vendor({ kind: "none" }, { method: "POST", path: "" }),
+        ...vendor(noAuth, { method: "POST", path: "" }),
         actions: {
           any: read({
             request: { method: "POST", path: "" },

@@ -3,12 +3,17 @@ import type { z } from "zod";
 import type { ActionSpec, JsonObject, Verdict } from "../../src/catalog/action.ts";
 import type { ActionOffer } from "../../src/catalog/catalog.ts";
 import { envName } from "../../src/catalog/configure.ts";
+import { systemClock } from "../../src/clock.ts";
 import { upstreamCentsOf } from "../../src/run/action-price.ts";
 import { namedRow, rowCents } from "../../src/run/table-params.ts";
 import { AnswerBody } from "../../src/upstream/answer-body.ts";
 import { buildRequest } from "../../src/upstream/build-request.ts";
+import { loginAt } from "../../src/upstream/login.ts";
 import { judge, rulebookOf } from "../../src/upstream/read-answer.ts";
 import { shippedCatalog } from "./shipped-catalog.ts";
+
+/** No token is fetched here. */
+const NO_TOKENS = { tokens: { of: () => "", forget() {} }, clock: systemClock };
 
 export interface Sent {
   readonly method: string;
@@ -89,7 +94,9 @@ export async function wire(adapterId: string): Promise<AdapterWire> {
       const request = step === undefined ? whole.request : whole.steps?.[step.at]?.request;
       if (request === undefined) throw new Error(`${action} has no step ${step?.at}`);
       const key = adapter.keys[0] ?? "";
-      const built = buildRequest({ adapter, spec: request, params, key, row, soFar: step?.soFar });
+      const unsigned = buildRequest({ adapter, spec: request, params, row, soFar: step?.soFar });
+      const built = loginAt(adapter, key, NO_TOKENS).authorize(unsigned);
+      if (built instanceof Promise) throw new Error(`${adapterId} needs more than its key`);
       return { ...built, url: built.origin + built.path, body: parsedBody(built.body) };
     },
     refuses(action, params) {

@@ -5,7 +5,9 @@ import type { AdapterSpec } from "../../src/catalog/adapter.ts";
 import type { Adapter } from "../../src/catalog/catalog.ts";
 import type { BoxCommand, BoxOutput, SessionContext, SessionSpec } from "../../src/catalog/session.ts";
 import { systemClock } from "../../src/clock.ts";
+import { createAccessTokens } from "../../src/upstream/access-tokens.ts";
 import { buildRequest } from "../../src/upstream/build-request.ts";
+import { loginAt } from "../../src/upstream/login.ts";
 import { failureOf, judge } from "../../src/upstream/read-answer.ts";
 import { runScript } from "../../src/upstream/run-script.ts";
 import { VendorClient } from "../../src/upstream/vendor-client.ts";
@@ -52,10 +54,11 @@ export async function openBoxBench(id: string, spec: AdapterSpec): Promise<BoxBe
   const adapter = configured(id, spec, vendor.url);
   const key = adapter.keys[0] ?? "";
   const dispatcher = new Agent();
+  const login = loginAt(adapter, key, { tokens: createAccessTokens(systemClock, dispatcher), clock: systemClock });
 
   async function scripted<T>(script: (context: SessionContext) => Promise<T>): Promise<T> {
     const acquire = () => ({ waitMs: 0, valid: () => true, cancel() {} });
-    const client = new VendorClient({ adapter, acquire, msMax: MS_MAX, dispatcher, clock: systemClock });
+    const client = new VendorClient({ adapter, login, acquire, msMax: MS_MAX, dispatcher, clock: systemClock });
     const results: T[] = [];
     await runScript(
       async (context) => {
@@ -69,8 +72,7 @@ export async function openBoxBench(id: string, spec: AdapterSpec): Promise<BoxBe
         msMax: MS_MAX,
         signal: new AbortController().signal,
         ask: ({ spec: request, values, at, ...how }) => {
-          const build = () =>
-            buildRequest({ adapter, spec: request, params: values, key, row: null, soFar: undefined });
+          const build = () => buildRequest({ adapter, spec: request, params: values, row: null, soFar: undefined });
           return client.ask({ ...how, build, redirectsMax: 0, splice: null });
         },
         judge(answer) {

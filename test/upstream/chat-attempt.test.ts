@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { expect, it } from "vitest";
+import { bearer } from "../../src/catalog/adapter.ts";
 import type { Adapter, Offer } from "../../src/catalog/catalog.ts";
 import { systemClock } from "../../src/clock.ts";
 import type { Attempt, AttemptFailure } from "../../src/route.ts";
@@ -29,7 +30,7 @@ function offerOf(adapter: Partial<Adapter>): Offer {
         name: "Vendor",
         docs: "",
         origin: "",
-        auth: { kind: "header", name: "authorization", prefix: "Bearer " },
+        auth: bearer,
       },
       origin: "http://127.0.0.1:1/v1",
       keys: ["key"],

@@ -3,6 +3,7 @@ import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { keyHeader } from "../../src/catalog/adapter.ts";
 import type { Offer } from "../../src/catalog/catalog.ts";
 import type { ChatWire, DialectName } from "../../src/catalog/chat-wire.ts";
 import { compilePrice } from "../../src/catalog/price.ts";
@@ -97,12 +98,11 @@ function candidate(
   const offer: Offer = {
     adapter: {
       id: "vendor",
-      spec: { name: "Vendor", docs: "", origin: "", auth: { kind: "header", name: "x-key", prefix: "" } },
+      spec: { name: "Vendor", docs: "", origin: "", auth: keyHeader("x-key") },
       origin: vendor.url,
       origins: {},
       settings: {},
       deployments: null,
-      signs: false,
       keys: ["key"],
       userAgent: null,
       configured: true,

@@ -1,5 +1,6 @@
 // A wire that nobody has heard of is served over every dialect, whole and streamed: adding one touches no file of another.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { bearer } from "../../src/catalog/adapter.ts";
 import type { Adapter, Offer } from "../../src/catalog/catalog.ts";
 import { systemClock } from "../../src/clock.ts";
 import { GatewayError } from "../../src/errors.ts";
@@ -30,7 +31,7 @@ afterAll(async () => {
 });
 
 function offerOf(dialect: DialectName, origin: string): Offer {
-  const auth = { kind: "header", name: "authorization", prefix: "Bearer " } as const;
+  const auth = bearer;
   const spec = { name: "Vendor", docs: "", origin: "", auth, headers: HEADERS };
   return {
     adapter: { id: "vendor", spec, origin, keys: ["key"], configured: true } as unknown as Adapter,

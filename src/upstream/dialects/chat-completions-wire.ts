@@ -16,10 +16,7 @@ function usageFrom(usage: unknown, context: ChatContext): TokenUsage | null {
   const { spec } = context;
   const prompt = countOf(usage.prompt_tokens);
   const cacheReadTokens = Math.min(prompt, countOf(lastAt(usage, spec.cacheReadAt ?? CACHE_READ_AT)));
-  const cacheWriteTokens = Math.min(
-    prompt - cacheReadTokens,
-    countOf(lastAt(usage, spec.cacheWriteAt ?? CACHE_WRITE_AT)),
-  );
+  const cacheWriteTokens = Math.min(prompt - cacheReadTokens, countOf(lastAt(usage, CACHE_WRITE_AT)));
   const reasoningTokens = countOf(atPointer(usage, "/completion_tokens_details/reasoning_tokens"));
   const told = countOf(usage.completion_tokens);
   // The total shows whether they really came beside the rest.
