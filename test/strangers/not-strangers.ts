@@ -16,6 +16,7 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "adapters/sprites.ts": ONE_MESSAGE,
   "adapters/trends.ts": ONE_MESSAGE,
   "adapters/vercel-sandbox.ts": ONE_MESSAGE,
+  "src/catalog/auth.ts": OPERATOR,
   "src/catalog/configure.ts": ADAPTERS,
   "src/catalog/load.ts": ADAPTERS,
   "src/catalog/validate.ts": ADAPTERS,
@@ -76,7 +77,7 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/storage/redis-slot.ts": OWN,
   "src/storage/sqlite-thread.ts": OWN,
   "src/storage/sqlite-worker.ts": OWN,
-  "src/upstream/access-tokens.ts": OPERATOR,
+
   "src/upstream/answer-body.ts": ONE_MESSAGE,
   "src/upstream/dialects/chat-completions-events.ts": ONE_MESSAGE,
   "src/upstream/dialects/chat-completions-stream.ts": ONE_MESSAGE,
