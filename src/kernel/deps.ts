@@ -6,7 +6,7 @@ import type { Health } from "../route.ts";
 
 /** Goes on with holds that outlive their requests. */
 export interface HoldKeeper {
-  /** A hold is about to be placed: whatever dies from now on, somebody knows of it. */
+  /** A hold is about to be placed: whatever dies from now on, its record is there. */
   announce(holdId: string, hold: KeptHoldSpec, payer: Payer): Promise<void>;
   /** The hold was refused, or it was given back because the launch failed: there is nothing to go on with. */
   dismiss(holdId: string, hold: KeptHoldSpec): Promise<void>;

@@ -29,7 +29,7 @@ export type Dispatched =
 export interface DispatchParts {
   readonly relay: Relay;
   readonly tries: Tries;
-  /** Whoever started it wants no more of it; null: nobody can. */
+  /** Aborted when its caller wants no more of it; null: its caller cannot say so. */
   readonly signal: AbortSignal | null;
 }
 
@@ -152,7 +152,7 @@ class Dispatch {
     this.#end({ outcome: "left_after_content", served: this.#attempt.served(), reading, ended: "left" });
   }
 
-  /** The time that a slow reader takes is its own: nobody gets most of an answer for nothing by reading it slowly. */
+  /** The time that a slow reader takes is its own: reading slowly is no way to get most of an answer for nothing. */
   readonly #outOfTime = (): void => {
     const moreMs = this.#tries.deadlineMs + this.#relay.waitedMs - this.#tries.clock.elapsedMs();
     if (moreMs > 0) {

@@ -27,7 +27,7 @@ export interface Execution {
   readonly funds: Funds;
   /** The transaction that this call is a part of; null: none. */
   readonly parent: string | null;
-  /** Whoever started it wants no more of it: it stops, and is not charged. Null: nobody can. */
+  /** Aborted when its caller wants no more of it: it stops, and is not charged. Null: its caller cannot say so. */
   readonly signal: AbortSignal | null;
   /** On `clock.elapsedMs()`, where the caller has one of its own. */
   readonly deadlineMs: number | null;

@@ -1,4 +1,4 @@
-// Calls within a call, as whoever makes them sees them. Types alone: running actions is not the kernel's matter.
+// Calls within a call, as their caller sees them. Types alone: running actions is not the kernel's matter.
 import type { InnerCalls, InnerChat } from "../catalog/local-action.ts";
 import type { Payer } from "../plan.ts";
 import type { Leg } from "../route.ts";

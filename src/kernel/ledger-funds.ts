@@ -74,7 +74,7 @@ export class LedgerFunds implements Funds {
         request = { ...request, amountNano };
       }
       let outcome = await ledger.reserve(request);
-      // Whoever has nothing at all is refused before anything is counted.
+      // An account that has nothing at all is refused before anything is counted.
       if (isShort(outcome) && plan.quote.tighten !== null && room(outcome).freeNano > ZERO) {
         const tighter = await plan.quote.tighten();
         if (tighter < amountNano) {
@@ -93,7 +93,7 @@ export class LedgerFunds implements Funds {
       const window = countedWindow(outcome, this.#caller.requestsPerMinute);
       if (window !== null) this.#onWindow(window);
       if (outcome.outcome === "held") {
-        // Whoever goes on with a kept hold renews it; a call's hold lives as long as its process.
+        // A kept hold is renewed by the job that goes on with it; a call's hold lives as long as its process.
         if (plan.hold.kind === "call") leases.keep(request);
         return route === null ? { id, amountNano } : { id, amountNano, route };
       }
@@ -235,7 +235,7 @@ export class LedgerFunds implements Funds {
     };
   }
 
-  /** The header's value counts per payer and key: nobody can meet another's answers. */
+  /** The header's value counts per payer and key: no caller meets another's answers. */
   #idempotency(plan: Plan): ReserveRequest["idempotency"] {
     if (plan.idempotency === null) return null;
     const { key, fingerprint } = plan.idempotency;

@@ -5,7 +5,7 @@ import type { Leg, Taken, Tries } from "../route.ts";
 
 /**
  * What an attempt cost us that was not, or not only, what the caller pays for. Where it cannot be counted, it is the most that the call
- * could have cost us: an amount too high is seen by the operator, one that is forgotten is seen by nobody.
+ * could have cost us: an amount too high is seen by the operator, one that is forgotten is never seen.
  */
 async function costOf(plan: Plan, { candidate, reading, ended }: Taken, onBroken: (error: unknown) => void) {
   try {

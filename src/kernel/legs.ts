@@ -10,7 +10,7 @@ import type { Leg } from "../route.ts";
  */
 const OWN_NANO = nanoFromCents(0.01);
 
-/** What our own work in a call counts: nobody takes it from us, so it stands in no posting. */
+/** What our own work in a call counts: no vendor takes it from us, so it stands in no posting. */
 function ownOf(legs: readonly Leg[]): Nano {
   return legs.reduce((sum, { own }) => (own === true ? add(sum, OWN_NANO) : sum), ZERO);
 }

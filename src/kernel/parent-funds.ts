@@ -1,4 +1,4 @@
-// Funds of an inner call: a part of what its parent may spend. Nobody is asked for balance, ceiling or slots again.
+// Funds of an inner call: a part of what its parent may spend. Balance, ceiling and slots are not asked for again.
 import { GatewayError } from "../errors.ts";
 import { add, least, minus, most, type Nano, usdText, ZERO } from "../money.ts";
 import type { Capture, Charge, Funds, Held, Plan, Release } from "../plan.ts";
@@ -63,7 +63,7 @@ export class Spend implements Spending {
     return this.#spentNano;
   }
 
-  /** Without what is done again, at our cost, by whoever goes on after a crash. */
+  /** Without what is done again, at our cost, by the runner that goes on after a crash. */
   get finishedNano(): Nano {
     return minus(this.#spentNano, this.#openNano);
   }

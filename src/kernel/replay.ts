@@ -10,7 +10,7 @@ const ANSWER = "answer";
 const REFUSAL = "refusal";
 const KEEP_MS = 24 * 3_600_000;
 const ANSWER_BYTES_MAX = 1024 * 1024;
-/** Nobody pays for a refusal, so a vendor's long words are not worth being kept. */
+/** A refusal is not paid for, so a vendor's long words are not worth being kept. */
 const REFUSAL_BYTES_MAX = 8 * 1024;
 /** What an account's refusals may have beside its answers, as a part of what those may have. */
 const REFUSALS_PART = 16;
@@ -65,7 +65,7 @@ async function keep(id: string, { kind, what, bytesMax, share }: Kept, payer: Pa
 
 /**
  * Keeps an answer for replay. It comes before the charge, so that no crash can leave a charge whose answer is lost; until
- * the charge is there nobody can ask for it. What is too long to keep, or had to make room for newer answers of the account, is
+ * the charge is there it cannot be asked for. What is too long to keep, or had to make room for newer answers of the account, is
  * `replay_unavailable` later: that it was charged is the ledger's to know.
  */
 export async function keepAnswer(id: string, what: KeptAnswer, payer: Payer, deps: KernelDeps): Promise<void> {

@@ -39,7 +39,7 @@ interface Served {
   readonly served: Candidate;
   readonly reading: Reading;
   readonly ended: "whole" | "left";
-  /** Null where nobody is left to get it. */
+  /** Null where its reader has left. */
   readonly final: FinalPart | null;
 }
 
@@ -150,7 +150,7 @@ async function countedOf(plan: Plan, { served, reading, ended }: Served, { tries
 }
 
 /**
- * Takes what an answer costs. What it cost us is noted before anything else can go wrong: whoever ends the hold is told of it, whether the
+ * Takes what an answer costs. What it cost us is noted before anything else can go wrong: the hold is ended with it, whether the
  * answer is paid for or not.
  */
 async function capture(held: Held, plan: Plan, served: Served, parts: SettleParts): Promise<Settled> {
@@ -185,7 +185,7 @@ async function capture(held: Held, plan: Plan, served: Served, parts: SettlePart
   return { kind: "captured", cost, charge, final, told };
 }
 
-/** The hold of what outlives its request goes to whoever goes on with it; where nobody can take it, it is released. */
+/** The hold of what outlives its request goes to the record that goes on with it; where none can take it, it is released. */
 async function handOver(
   held: Held,
   plan: Plan,

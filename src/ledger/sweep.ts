@@ -75,7 +75,7 @@ export function keepLeases(options: LeaseOptions): KeptLeases {
   const stops = [every(quarterMs, heart.run), every(Math.min(SWEEP_MS, quarterMs), broom.run)];
 
   return {
-    // Its names alone: whoever places a hold hands the whole request in, and streams are open for long.
+    // Its names alone: a hold is placed with the whole request, and streams are open for long.
     keep: ({ accountId, holdId }) => kept.set(holdId, { hold: { accountId, holdId }, sinceMs: clock.elapsedMs() }),
     release: ({ holdId }) => kept.delete(holdId),
     recover: () => sweepAll(owner),

@@ -20,7 +20,7 @@ export function takeAddress(request: GatewayRequest, told: ToldWindow, deps: Ser
   return state.allowed ? null : tooMany(state);
 }
 
-/** What the address has left, for an answer that counts against nobody. */
+/** What the address has left, for an answer that is not counted. */
 function lookAtAddress(request: GatewayRequest, told: ToldWindow, deps: ServeDeps): void {
   told.learn(deps.peekWindow("address", addressWindowKey(request.address), deps.addressRequestsPerMinute));
 }
@@ -32,7 +32,7 @@ export function tellAddress(request: GatewayRequest, reply: Reply, deps: ServeDe
   told.tell();
 }
 
-/** Whether somebody without a key may ask what a call costs, and pay for it some other way. */
+/** Whether a caller without a key may ask what a call costs, and pay for it some other way. */
 export function isStranger(endpoint: EndpointShape, authorization: string | undefined, deps: ServeDeps): boolean {
   return deps.stranger !== null && endpoint.auth === "key" && authorization === undefined && "plan" in endpoint;
 }
@@ -54,7 +54,7 @@ export function admit(
 ): Caller | null | GatewayError | Promise<Caller | null | GatewayError> {
   const authorization = request.headers.get("authorization");
   if (endpoint.auth !== "key") {
-    // Whoever watches the gateway, or has its own token, is not a stranger whose requests are counted.
+    // A probe that watches the gateway, or one with its own token, is not a stranger whose requests are counted.
     if (endpoint.auth === "none" ? endpoint.watch === true : deps.isAdmin(authorization)) {
       lookAtAddress(request, told, deps);
       return null;
@@ -68,7 +68,7 @@ export function admit(
   }
   if (isStranger(endpoint, authorization, deps)) return takeAddress(request, told, deps);
   const count = (caller: Caller | GatewayError): Caller | GatewayError => {
-    // That the ledger is away says nothing against the key, nor against whoever sends it.
+    // That the ledger is away says nothing against the key, nor against its sender.
     if (caller instanceof GatewayError && caller.code === "ledger_unavailable") {
       lookAtAddress(request, told, deps);
       return caller;
@@ -87,7 +87,7 @@ function takeAccount(caller: Caller, told: ToldWindow, deps: ServeDeps): Caller 
 }
 
 /**
- * Counts a request that needs no key: whoever has a good one is counted as always and comes back as the caller, any other is anybody.
+ * Counts a request that needs no key: a caller with a good one is counted as always and comes back as the caller, any other is a stranger.
  * Without a key there is nothing to wait for.
  */
 export function takeKnown(

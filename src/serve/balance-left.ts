@@ -7,7 +7,7 @@ import type { ServeDeps } from "./deps.ts";
 /** The call was turned away to spare the ledger, or because the ledger is away: it is not asked for the sake of the error. */
 const NOT_ASKED: ReadonlySet<ErrorCode> = new Set(["rate_limited", "ledger_unavailable", "clock_skew", "draining"]);
 
-/** The account's balance; null where the wire does not say it, where nobody is known to pay, and where the ledger does not know. */
+/** The account's balance; null where the wire does not say it, where no payer is known, and where the ledger does not know. */
 export async function balanceLeft(
   error: GatewayError,
   accountId: string | null,

@@ -32,7 +32,7 @@ export interface ServeDeps extends KernelDeps, LedgerFundsDeps {
   readonly addressRequestsPerMinute: number;
   /** What answers take of memory that wait for their clients. */
   readonly answers: AnswerBytes;
-  /** Null: whoever calls needs a key. */
+  /** Null: every caller needs a key. */
   readonly stranger: StrangerDoor | null;
   draining(): boolean;
 }

@@ -10,7 +10,7 @@ import { ToldWindow } from "./told-window.ts";
 import { continueTrace } from "./trace.ts";
 
 /**
- * Answers a request that never reached an endpoint: no such path or method, a body that cannot be taken, a wrong host. Whoever has a good
+ * Answers a request that never reached an endpoint: no such path or method, a body that cannot be taken, a wrong host. A caller with a good
  * key is counted in its account's window all the same.
  */
 export function refuseAtEdge(

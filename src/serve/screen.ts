@@ -1,4 +1,4 @@
-// Whether the sender of a long body may go on, asked before the body is read: whoever cannot pay for it does not get to fill memory.
+// Whether the sender of a long body may go on, asked before the body is read: a sender who cannot pay for it does not get to fill memory.
 import type { EndpointShape, GatewayRequest } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import type { BodyShare } from "../limits/body-bytes.ts";

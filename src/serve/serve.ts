@@ -17,7 +17,7 @@ import { continueTrace } from "./trace.ts";
 
 const NO_BODY = Buffer.alloc(0);
 
-/** Whoever calls without a key: who pays is known when the plan has its price. */
+/** A caller without a key: who pays is known when the plan has its price. */
 const STRANGER: Audience = {
   sandbox: false,
   payer: null,
@@ -104,7 +104,7 @@ function answerFor(
   return auth === "admin" || watch === true ? null : answers.refusal(owner);
 }
 
-/** Megabytes are taken of nobody who could not go on to pay for them. */
+/** Megabytes are taken only of callers who could go on to pay for them. */
 async function unfitToUpload(caller: Caller | null, deps: ServeDeps): Promise<GatewayError | null> {
   if (caller === null) return new GatewayError("invalid_token", { detail: { detail: "This call needs a key." } });
   if (caller.frozen) return new GatewayError("account_frozen");

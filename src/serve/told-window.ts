@@ -14,7 +14,7 @@ export class ToldWindow {
     this.#reply = reply;
   }
 
-  /** Of two counts the one that leaves less is told: whoever counts less has not seen everything. */
+  /** Of two counts the one that leaves less is told: the count that is smaller has not seen everything. */
   learn(state: WindowState): WindowState {
     if (this.#state === null || state.remaining <= this.#state.remaining) this.#state = state;
     return state;

@@ -1,4 +1,4 @@
-// Continues the trace that a caller began (W3C Trace Context): our span in its log line, and in the answer for whoever asked. Vendors hear nothing of it.
+// Continues the trace that a caller began (W3C Trace Context): our span in its log line, and in the answer for its caller. Vendors hear nothing of it.
 import { randomBytes } from "node:crypto";
 import type { GatewayRequest, Reply } from "../endpoint.ts";
 import type { RequestRecord } from "../observe/record.ts";

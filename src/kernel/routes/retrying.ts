@@ -146,7 +146,7 @@ class Retrying implements RouteAttempt {
   }
 
   #failed(failure: AttemptFailure): void {
-    // Whoever opens a route must know its attempt before it hears that it has failed.
+    // The caller of `open` must know its attempt before it hears that it has failed.
     if (this.#opening) return queueMicrotask(() => this.#failed(failure));
     if (this.#over) return;
     const tries = this.#tries;

@@ -81,7 +81,7 @@ const UNFILLED =
   "restore or migrate has not filled this Redis to the end: while that is at work wait for it; where it was cut off, " +
   "empty the Redis (redis-cli FLUSHALL, in a cluster on every primary) and repeat it";
 
-/** Marks an empty Redis as one that is being filled: until `endFilling` nobody opens it. */
+/** Marks an empty Redis as one that is being filled: until `endFilling` no process opens it. */
 export async function beginFilling(link: LedgerLink): Promise<void> {
   const taken = await link.call("SET", ARCHIVE_ID, FILLING, "NX");
   if (taken === null) throw new Error("this Redis is not empty any more");
@@ -101,7 +101,7 @@ interface Moved {
   readonly count: number;
   /** What is left could be taken back by a failover, and stays: no replica has it. */
   readonly isAlone: boolean;
-  /** When to look again, in the server's ms; null: not before somebody places a hold. */
+  /** When to look again, in the server's ms; null: not before a hold is placed. */
   readonly nextMs: number | null;
 }
 

@@ -10,14 +10,14 @@ import { ADDED, type ArchiveRow, COLUMNS, type Value } from "./rows.ts";
 const CONNECTIONS_MAX = 4;
 const CONNECT_MS_MAX = 5_000;
 const IDLE_MS_MAX = 60_000;
-/** Nobody waits longer for an answer; a network that has gone silent gives none. */
+/** No request waits longer for an answer; a network that has gone silent gives none. */
 const ANSWER_MS_MAX = 10_000;
 /** The doctor's sums go over all postings of an account. */
 const SUMS_MS_MAX = 600_000;
 const SUMS: readonly QueryName[] = ["sums", "days", "disorder", "badRefunds"];
 const RETRY_AFTER_SECONDS = 5;
 const APPEND_TRIES = 3;
-/** Taken while the tables are made, so that processes that start together make them once. Any number that nobody else takes. */
+/** Taken while the tables are made, so that processes that start together make them once. Any number that no other program takes. */
 const SCHEMA_LOCK = 7_205_759;
 
 const columns = Object.entries(COLUMNS).map(([name, type]) => `${name} ${type}`);
@@ -79,7 +79,7 @@ export async function openPostgresArchive(url: string): Promise<Archive> {
   // A connection at rest that is lost is made anew when it is wanted.
   pool.on("error", () => {});
 
-  /** Whoever is told that the archive is away asks again later. */
+  /** A caller who is told that the archive is away asks again later. */
   async function ask(
     name: string | null,
     text: string,
@@ -105,7 +105,7 @@ export async function openPostgresArchive(url: string): Promise<Archive> {
       const [found = {}] = await ask("append", APPEND, [text]);
       const { other_id: id = null, other_account: account = null, other_number: number = null } = found;
       if (id !== null) return conflictText(found, { transaction_id: id, account_id: account, number });
-      // Otherwise somebody else was keeping some of them at the same time: seen again, they are the same or they are not.
+      // Otherwise another process was keeping some of them at the same time: seen again, they are the same or they are not.
       if (Number(found.kept) + Number(found.there) === rows.length) return null;
     }
     throw new GatewayError("ledger_unavailable", { retryAfterSeconds: RETRY_AFTER_SECONDS });

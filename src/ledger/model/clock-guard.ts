@@ -2,7 +2,7 @@
 const MINUTE_MS = 60_000;
 /** A leap beyond this much more than the time that really passed is refused at first. */
 const LEAP_MS_MAX = 5 * MINUTE_MS;
-/** A leap that the clock has kept for so long is believed: somebody set it right, or the machine had slept. */
+/** A leap that the clock has kept for so long is believed: an operator set it right, or the machine had slept. */
 const BELIEVED_AFTER_MS = MINUTE_MS;
 
 export interface GuardedTime {

@@ -41,7 +41,7 @@ export const HOLD_FIELDS: Readonly<Record<HoldField, FieldPlace>> = {
   // Where a process of the release before this one hands it on unread.
   windows: { column: "windows", redis: "meta.windows" },
   slots: { column: "slots", redis: "slots" },
-  // Nobody is known to be dead where many processes share a store.
+  // No process is known to be dead where many share a store.
   owner: { column: "owner", redis: null },
   leaseMs: { column: "lease_ms", redis: "the leases" },
   onExpire: { column: "on_expire", redis: "on_expire" },

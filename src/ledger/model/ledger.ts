@@ -72,7 +72,7 @@ export type ReserveOutcome =
       readonly ceilingNano: Nano;
       readonly spentNano: Nano;
       readonly heldNano: Nano;
-      /** What its calls cost above their holds: nobody's charge, and room that is gone until `resetsAtMs`. */
+      /** What its calls cost above their holds: no payer's charge, and room that is gone until `resetsAtMs`. */
       readonly absorbedNano: Nano;
       readonly resetsAtMs: number;
     }
@@ -112,7 +112,7 @@ export type HoldState = "held" | "posted" | "voided" | "expired";
 export interface CostBeside {
   /** What another posting has charged for the same work, which did not tell what that cost us. */
   readonly chargedNano: Nano;
-  /** Work of our own, for which nobody takes anything from us. */
+  /** Work of our own, for which no vendor takes anything from us. */
   readonly costNano: Nano;
 }
 
@@ -134,7 +134,7 @@ export interface PostRequest extends HoldRef {
   readonly tags?: readonly string[];
   /** What counts in windows of cost beside what it says of charge and cost; absent: nothing. */
   readonly beside?: CostBeside;
-  /** What is to be paid was kept before: whoever asks comes again until it is, so that a post which fails is no failed call. */
+  /** What is to be paid was kept before: the caller comes again until it is, so that a post which fails is no failed call. */
   readonly decided?: true;
 }
 
@@ -249,7 +249,7 @@ export interface Audit {
   backup(path: string): Promise<void>;
 }
 
-/** All of it; whoever needs less takes one of the four. */
+/** All of it; a part that needs less takes one of the four. */
 export interface Ledger extends Money, Accounts, Audit, Reports {
   close(): Promise<void>;
 }

@@ -67,7 +67,7 @@ export interface AccountState extends Overruns {
   readonly scopes: Map<string, ScopeState>;
   /** Holds in each slot's scope. */
   readonly slots: Map<string, number>;
-  /** Somebody has asked for it since memory was last made room in. */
+  /** It has been asked for since memory was last made room in. */
   isInUse: boolean;
 }
 

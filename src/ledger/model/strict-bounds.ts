@@ -8,7 +8,7 @@ const OVERRUNS_MAX = 3;
 
 /** How an account's calls have kept to their holds. */
 export interface Overruns {
-  /** Its holds are made from bytes, until somebody says otherwise. */
+  /** Its holds are made from bytes, until an operator says otherwise. */
   strictBounds: boolean;
   /** Calls that have overrun their holds on `overrunDay`; an earlier day's are forgotten. */
   overruns: number;

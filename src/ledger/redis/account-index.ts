@@ -79,7 +79,7 @@ export interface Due {
 }
 
 /**
- * What all indexes answer to `read`: accounts and scores by turns. A server that is away keeps nobody else waiting: errors
+ * What all indexes answer to `read`: accounts and scores by turns. A server that is away keeps no other waiting: errors
  * come with what the others have answered.
  */
 export async function dueOf(

@@ -292,7 +292,7 @@ export async function replayArchive(books: RedisBooks): Promise<number> {
   /** A hold of the copy that has been posted since. */
   async function endHold(accountId: string, holdId: string): Promise<void> {
     if ((await ledger.holdState({ accountId, holdId })) !== "held") return;
-    // Not a free key: whoever asks again under it was charged.
+    // Not a free key: a caller who asks again under it was charged.
     await ledger.void({ accountId, holdId }, "posted since", { keyFate: "answered" });
     await link.call("DEL", callKey(accountId, holdId));
   }

@@ -224,7 +224,7 @@ function checkPasts({ account, keys }: Seen, say: Say): void {
     const scope = `key:${name.slice(0, -":past".length)}`;
     // One of three numbers is of a release that counted nothing absorbed; the next call adds up the days anew.
     const [first = 0, end = 0, spent, held, absorbed = 0] = past.split(" ").map(Number);
-    // A key that nobody has used since still remembers days that have left Redis; it will add up others.
+    // A key that has not been used since still remembers days that have left Redis; it will add up others.
     if (first < number(account, "days_from")) continue;
     const of = (what: string) =>
       Array.from({ length: end - first }, (_, at) => number(account, `${scope}:${first + at}${what}`)).reduce(

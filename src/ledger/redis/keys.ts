@@ -34,7 +34,7 @@ type Keys = Pick<Accounts, "createKey" | "key" | "keyByHash" | "keys" | "patchKe
 
 /** Waits for replicas. Both reject where none has, within their time, all that was written on the servers of these keys. */
 export interface Copies {
-  /** Before something is done whose secret, when it is refused afterwards, nobody would be told: it is better not begun. */
+  /** Before something is done whose secret would not be told where it is refused afterwards: it is better not begun. */
   ready(...keys: readonly string[]): Promise<void>;
   /**
    * After something was done. What people do passes no spool, so what a failover could take back is not acknowledged: they are told so,
@@ -96,7 +96,7 @@ export function redisKeys(link: LedgerLink, run: RunTransition, time: () => Tran
     return stored === null ? null : withPeriodSums(link, stored, await accountNow(stored.row.accountId));
   }
 
-  /** Changes a key where it still is what it was read as; somebody else's change in between is read and built upon. */
+  /** Changes a key where it still is what it was read as; another's change in between is read and built upon. */
   async function change(
     accountId: string,
     keyId: string,
@@ -125,7 +125,7 @@ export function redisKeys(link: LedgerLink, run: RunTransition, time: () => Tran
     async createKey(accountId, newKey) {
       if ((await readAccount(link, accountId)) === null) return "unknown_account";
       const places = [accountKey(accountId), secretKey(newKey.secretHash)];
-      // Asked before as well: whoever is refused is told no secret, and a key that nobody can use is better not made.
+      // Asked before as well: a caller who is refused is told no secret, and a key that cannot be used is better not made.
       await copies.ready(...places);
       await pointTo(link, newKey.secretHash, accountId, newKey.keyId);
       const [outcome] = await run("create_key", accountKey(accountId), [
@@ -161,7 +161,7 @@ export function redisKeys(link: LedgerLink, run: RunTransition, time: () => Tran
       const before = await key(accountId, keyId);
       if (before === null) return null;
       const places = [accountKey(accountId), secretKey(secretHash)];
-      // Asked before as well: whoever is refused afterwards has lost the old secret and is not told the new one.
+      // Asked before as well: a caller who is refused afterwards has lost the old secret and is not told the new one.
       await copies.ready(...places);
       await pointTo(link, secretHash, accountId, keyId);
       const after = await change(accountId, keyId, { secretHash, hint });
@@ -173,7 +173,7 @@ export function redisKeys(link: LedgerLink, run: RunTransition, time: () => Tran
       const before = await key(accountId, keyId);
       if (before?.profile.primary) return false;
       if (before !== null) {
-        // It was there: where it is missing now, this is the second time that it was sent, or somebody else revoked it meanwhile.
+        // It was there: where it is missing now, this is the second time that it was sent, or another request revoked it meanwhile.
         await run(
           "delete_key",
           accountKey(accountId),
@@ -181,7 +181,7 @@ export function redisKeys(link: LedgerLink, run: RunTransition, time: () => Tran
         );
         await link.call("DEL", secretKey(before.profile.secretHash));
       }
-      // That a key is not there is also waited for: whoever asks again after a refusal must not be told what may not last.
+      // That a key is not there is also waited for: a caller who asks again after a refusal must not be told what may not last.
       await copies.taken(accountKey(accountId));
       return before !== null;
     },

@@ -29,7 +29,7 @@ export interface RedisLedgerOptions {
   readonly clock: Clock;
   /** The clock stands in for the server's own: for tests. */
   readonly clockIsServers?: boolean;
-  /** The longest lease: a server that has been up for less ends nothing, because nobody could renew while it was down. */
+  /** The longest lease: a server that has been up for less ends nothing, because no lease could be renewed while it was down. */
   readonly leaseMs: number;
   /** Where postings go; without one they stay in Redis. */
   readonly archive?: Archive;
@@ -87,7 +87,7 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
     return found === null ? null : shownPosting(found);
   }
 
-  /** The exporter looks at noted accounts; whoever makes a posting without a hold notes the account himself. */
+  /** The exporter looks at noted accounts; a posting that is made without a hold notes the account itself. */
   async function note(accountId: string): Promise<void> {
     await index.note(accountId, leaseMs);
   }
@@ -134,7 +134,7 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
       const before = await account(accountId);
       if (before !== null) return "exists";
       const places = [accountKey(accountId), accountsWith(accountId), secretKey(primaryKey.secretHash)];
-      // Asked before as well: whoever is refused is told no secret, and an account that nobody can use is better not opened.
+      // Asked before as well: a caller who is refused is told no secret, and an account that cannot be used is better not opened.
       await copies.ready(...places);
       await index.register(accountId);
       await note(accountId);
@@ -224,7 +224,7 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
       return { outcome: outcome as VoidOutcome["outcome"] };
     },
     ...orphanTransitions(run, time),
-    /** Nobody is known to be dead where many processes share a store: a hold ends with its lease, whoever owns it. */
+    /** No process is known to be dead where many share a store: a hold ends with its lease, whichever owns it. */
     async sweep(countMax) {
       if (time().leapt || (await link.uptimeMs()) < leaseMs) return [];
       const ended: string[] = [];

@@ -93,7 +93,7 @@ export function ledgerScripts(link: LedgerLink): RunTransition {
 
 /** What every transition is told of the time: ours as far as it can be trusted, and in tests the store's own. */
 export interface TransitionTime {
-  /** True while our clock has leapt and nobody knows which time it is: no new hold may be placed. */
+  /** True while our clock has leapt and it is not known which time it is: no new hold may be placed. */
   readonly leapt: boolean;
   /** The first three arguments of a transition. */
   readonly args: readonly [gatewayMs: string, leapt: string, givenMs: string];

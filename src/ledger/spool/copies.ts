@@ -16,7 +16,7 @@ export interface Replicas {
 }
 
 /**
- * An intent's ten minutes begin when a replica has what the store has said. Nobody waits for that: the caller's charge is safe
+ * An intent's ten minutes begin when a replica has what the store has said. No call waits for that: the caller's charge is safe
  * on this process's disk, and losing it takes this disk and the primary within the milliseconds that a replica is behind. It
  * is what a process remembers that depends on it. A replica that was behind for long, or takes over after a long outage,
  * lacks charges that are older than ten minutes; they are among those that it is told.

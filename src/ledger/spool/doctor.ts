@@ -7,7 +7,7 @@ import type { Spool } from "./file.ts";
 import { LEASE_ENDED, restId } from "./tell-store.ts";
 import type { StoredIntent } from "./unit.ts";
 
-/** Leases that an intent may wait: after one the hold it ends can be lost, after two nobody is trying. */
+/** Leases that an intent may wait: after one the hold it ends can be lost, after two no process is trying. */
 const LEASES_MAX = 2;
 const ASKED_AT_ONCE = 64;
 

@@ -30,7 +30,7 @@ export interface SpoolState {
 export interface Spool {
   /** Writes an intent durably; rejects with `ledger_unavailable` where that is not possible. */
   append(intent: Intent): Promise<StoredIntent>;
-  /** The store has answered. `isAlone`: nobody else may know that yet, so it is kept until it is ended again without. */
+  /** The store has answered. `isAlone`: no replica may know that yet, so it is kept until it is ended again without. */
   end(stored: StoredIntent, outcome: string, isAlone?: boolean): void;
   pages(which: SpoolPage["which"]): AsyncIterable<readonly StoredIntent[]>;
   /** Throws `ledger_unavailable` where the end of one more call might not find room. */

@@ -65,7 +65,7 @@ function spooled({ amountNano }: PostRequest, origin: HoldOrigin | null): PostOu
 }
 
 /**
- * A store that was away for all has let leases end that nobody could renew, and holds that spools have not ended yet: for a
+ * A store that was away for all has let leases end that could not be renewed, and holds that spools have not ended yet: for a
  * lease after an outage nothing is swept. What is shorter than the time between two heartbeats has let no lease end.
  */
 function outages(clock: Clock, leaseMs: number) {

@@ -5,7 +5,7 @@ import type { Nano } from "../../money.ts";
 import { type AccountState, type DayState, type KeyState, type ScopeState, storedScope } from "../model/state.ts";
 import { periodStart } from "../model/windows.ts";
 
-/** Accounts kept in memory, beside those with live holds: what nobody has asked for leaves first, and comes back when asked for. */
+/** Accounts kept in memory, beside those with live holds: what has not been asked for leaves first, and comes back when asked for. */
 const ACCOUNTS_MAX = 20_000;
 /** So many leave at once, a few milliseconds' work. */
 const LEAVING = ACCOUNTS_MAX / 16;
@@ -258,7 +258,7 @@ export class AccountTables {
     );
   }
 
-  /** Who was asked for since the last time gets another turn, behind all others; with live holds nobody leaves. */
+  /** An account that was asked for since the last time gets another turn, behind all others; one with live holds stays. */
   #evict(): void {
     const most = ACCOUNTS_MAX - LEAVING;
     for (const account of this.#accounts.values()) {

@@ -190,7 +190,7 @@ export class EntryTables {
     this.#sql.bury.run(holdId, accountId, end.state, end.reason, end.atMs);
   }
 
-  /** Removes tombstones, and up to `countMax` idempotency keys, that nobody can ask for any more. */
+  /** Removes tombstones, and up to `countMax` idempotency keys, that cannot be asked for any more. */
   prune(countMax: number, buriedBeforeMs: number, nowMs: number): void {
     this.#sql.pruneTombstones.run(buriedBeforeMs, TOMBSTONES_PRUNED_MAX);
     this.#sql.pruneIdempotency.run(nowMs, countMax);

@@ -45,7 +45,7 @@ export function sqliteLedger(thread: SqliteThread): Ledger {
     },
     extend: (hold, amountNano, accrued, leaseMs) =>
       call("extend", { hold, amountNano: nano(amountNano), accrued: nano(accrued), leaseMs }),
-    // What it has seen is not undone by a crash that ends whoever asked.
+    // What it has seen is not undone by a crash of the process that asked.
     standing: ({ accountId, holdId }) => call("standing", { accountId, holdId }, true),
     renew: (holds, leaseMs) => call("renew", { holds, leaseMs }),
     post(request) {

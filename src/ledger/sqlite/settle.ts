@@ -61,7 +61,7 @@ export function renew(
   return gone;
 }
 
-/** Ends up to `countMax` holds whose lease has ended or whose process must be dead, and prunes what nobody can ask for. */
+/** Ends up to `countMax` holds whose lease has ended or whose process must be dead, and prunes what cannot be asked for any more. */
 export function sweep(
   state: LedgerState,
   { countMax, onlyOwner }: { countMax: number; onlyOwner: string | null },

@@ -1,4 +1,4 @@
-// The daily sums of postings: their tables, and what adds to them in the posting's own transaction: triggers, whoever writes it, and where
+// The daily sums of postings: their tables, and what adds to them in the posting's own transaction: triggers, whichever process writes it, and where
 // the ledger writes many at once its tally. Reports are read from these, never from all postings.
 import { DAY_MS } from "../model/windows.ts";
 import { type Dialect, tagsOf } from "./statement.ts";
@@ -151,7 +151,7 @@ function sqliteTags(tables: SumTables): string {
     ${onConflict(tables, "usage_tag")};`;
 }
 
-/** Takes one posting off again: what somebody has to mend by hand stays right. */
+/** Takes one posting off again: what has to be mended by hand stays right. */
 function takeOff(tables: SumTables, dialect: Dialect): string {
   const by: Record<string, string> = postingExpressions("old.");
   const sums = sumExpressions("old.", dialect);

@@ -95,7 +95,7 @@ function rowsOfSums(asking: Asking, days: Days): string {
   const less = Object.fromEntries(SUMS.map((name) => [name, `-${name}`]));
   if (query.tag !== null) {
     const tag = write.value(query.tag);
-    // Of a credit nobody knows a tag.
+    // A credit has no tag.
     return select("usage_tag", [...inDays(), query.kind === "charged" ? `tag = ${tag}` : "1 = 0"]);
   }
   const ofAccounts = query.by.some((field) => field !== "day" && field !== "model" && field !== "provider");
