@@ -220,7 +220,7 @@ export interface TableEndpoint {
   readonly params: Readonly<Record<string, TableParam>>;
   /** Sent with every call of this row, by the vendor's names; nothing in the call changes it. */
   readonly fixed?: JsonObject;
-  /** The vendor has ended it: it is listed no more, and whoever asks for it is told since when and what to ask for instead. */
+  /** The vendor has ended it: it is listed no more, and a caller who asks for it is told since when and what to ask for instead. */
   readonly ended?: { readonly on: string; readonly successor?: string };
   /** The param whose value is the whole JSON body. */
   readonly body?: string;
@@ -250,7 +250,7 @@ export interface TableParam {
 /** By the name that callers give. */
 export type EndpointTable = Readonly<Record<string, TableEndpoint>>;
 
-/** What every action says of itself, whoever serves it: a vendor, a tier of vendors, or we ourselves. */
+/** What every action says of itself, whichever serves it: a vendor, a tier of vendors, or we ourselves. */
 export interface ActionFacts<P = Params> {
   /** One or two sentences that say what the caller gets. */
   readonly description: string;

@@ -5,7 +5,7 @@ import type { Audience } from "./catalog.ts";
 /** What anybody may see. */
 export const EVERYBODY: Audience = { sandbox: false };
 
-/** Such an answer differs by its key, which whoever keeps it must know. */
+/** Such an answer differs by its key, which every cache must know. */
 export const BY_KEY = { vary: "authorization" } as const;
 
 export function seenBy(caller: Caller | null): Audience {

@@ -123,7 +123,7 @@ interface Sold<Kind extends string, AnOffer> {
   readonly tokenizer: Tokenizer;
   /** What callers pay, whichever candidate serves them. */
   readonly sale: TokenPrice;
-  /** Configured ones only: the maker's own first, then by cost. Empty: known, but nobody is configured to serve it. */
+  /** Configured ones only: the maker's own first, then by cost. Empty: known, but no provider that serves it is configured. */
   readonly offers: readonly AnOffer[];
   /** When the last of its offers ends; null: one of them has no end that is known. */
   readonly retires: ModelEnd | null;
@@ -224,7 +224,7 @@ export interface Catalog {
   /** Every model with a price today, listed or not. Of a server that serves any, only the one that the operator names is among them. */
   models(audience: Audience): readonly SoldModel[];
   embeddings(audience: Audience): readonly SoldEmbedding[];
-  /** Null: no such model. A model without offers is known, but nobody who serves it is configured. */
+  /** Null: no such model. A model without offers is known, but no provider that serves it is configured. */
   model(slug: string, audience: Audience): SoldModel | null;
   embedding(slug: string, audience: Audience): SoldEmbedding | null;
   /** Every model that is sold by units, listed or not. */
@@ -235,7 +235,7 @@ export interface Catalog {
   slugsNamed(name: string, kind: Kind, audience: Audience): readonly string[];
   /** Of either kind, those that lists show, by slug. */
   listed(audience: Audience): readonly (SoldModel | SoldEmbedding)[];
-  /** The model of a slug, or of a name without a maker, that nobody serves any more; null: there never was one, or it is served. */
+  /** The model of a slug, or of a name without a maker, that is not served any more; null: there never was one, or it is served. */
   retired(name: string, kind: Kind | UnitKind, audience: Audience): RetiredModel | null;
   /** Every action, by service and name. */
   actions(audience: Audience): readonly SoldAction[];

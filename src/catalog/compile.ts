@@ -57,7 +57,7 @@ interface DayView {
   /** Slugs by their names without a maker. */
   readonly slugs: Readonly<Record<Kind, ReadonlyMap<string, readonly string[]>>>;
   readonly listed: readonly (SoldModel | SoldEmbedding)[];
-  /** Models that nobody serves any more, by kind and slug, and by kind and their names without a maker. */
+  /** Models that are not served any more, by kind and slug, and by kind and their names without a maker. */
   readonly retired: ReadonlyMap<string, RetiredModel>;
 }
 
@@ -88,7 +88,7 @@ function anyCost(
 
 /**
  * A model of a server that serves any, as if its adapter listed it. `*` is the one that the operator names; while he
- * names none it is known, but served by nobody.
+ * names none it is known, and not served.
  */
 function anyListing(kind: Kind, slug: string, day: string, { adapters, env }: CatalogSource): PricedListing | null {
   const split = splitSlug(slug);
@@ -139,7 +139,7 @@ function slugsByName(groups: readonly (readonly [slug: string, group: Group])[])
   return slugs;
 }
 
-/** The models that were sold by somebody, and are by nobody now. */
+/** The models that were sold once and are not now. */
 function retiredOf(kind: Kind, day: string, served: ReadonlySet<string>, { adapters }: CatalogSource) {
   const ended = [...adapters.values()].flatMap((adapter) =>
     listingsOf(adapter.id, adapter.spec, kind)

@@ -223,7 +223,7 @@ export function namedModelOf(id: string, env: AdapterEnv): string | null {
   return settingOf(env, envName(id, "MODEL"));
 }
 
-/** Key files that nobody can read. */
+/** Key files that cannot be read. */
 function unreadableKeys(id: string, spec: AdapterSpec, env: AdapterEnv): readonly string[] {
   if (spec.auth.keyFrom === undefined) return [];
   const names = spec.keyEnv ?? [envName(id, "API_KEY")];

@@ -1,4 +1,4 @@
-// Checks what only shows when all files are there: slugs that clash, tiers whose candidates nobody sells.
+// Checks what only shows when all files are there: slugs that clash, tiers whose candidates are not sold.
 import type { EndpointTable } from "./action.ts";
 import type { AdapterSpec, UnitKind } from "./adapter.ts";
 import { type Kind, type Listing, listingsOf, SLUG, splitSlug } from "./slug.ts";

@@ -72,7 +72,7 @@ function missing(name: string, more: string, data: Readonly<Record<string, unkno
   return new GatewayError("model_not_found", { param, detail, data });
 }
 
-/** Nobody knows `name`; what stands beside its suffix decides what is near. */
+/** `name` is not known; what stands beside its suffix decides what is near. */
 function unknown(name: string, base: string, why: string, search: Search<unknown>): GatewayError {
   const { kinds, catalog, audience } = search;
   const other = KINDS.find((kind) => !kinds.includes(kind) && isOfKind(base, kind, catalog, audience));

@@ -24,7 +24,7 @@ export interface InstalledProvider {
   readonly actions: number;
 }
 
-/** How many candidates of a tier have somebody who serves them. */
+/** How many candidates of a tier have a provider that serves them. */
 export interface InstalledTier {
   readonly id: string;
   readonly on: number;
@@ -46,7 +46,7 @@ function providerOf({ id, spec, configured }: Adapter): InstalledProvider {
     variables: variablesOf(id, spec),
     self_hosted_by: spec.selfHosted === undefined ? null : envName(id, "BASE_URL"),
     waits_for: spec.waitsFor ?? null,
-    // Whoever sells actions as well is told by those.
+    // A provider that sells actions as well is told by those.
     sells_models: [spec.chat, spec.embeddings, spec.actions ? undefined : spec.unitModels].some(Boolean),
     serves_any: (spec.chat?.anyModel?.prices.length ?? 0) > 0,
     actions: Object.keys(spec.actions ?? {}).length + (spec.sessions === undefined ? 0 : SESSION_ACTIONS.length),

@@ -63,7 +63,7 @@ export interface JobPart extends InnerCalls {
 
 /**
  * A job that runs in this process. Its calls, and work of its own, prove first that it still does and that its key and account may
- * pay: they reject with LeaseLost or NoLongerPaid, and whoever has lost the lease stops there, unpaid.
+ * pay: they reject with LeaseLost or NoLongerPaid, and a runner that has lost the lease stops there, unpaid.
  */
 export interface RunningJob extends InnerCalls {
   readonly id: string;
@@ -74,7 +74,7 @@ export interface RunningJob extends InnerCalls {
   readonly progress: unknown;
   /** Aborted where it is to end with what it has: its time is over, its payer has cancelled it, or this process must not go on with it. */
   readonly signal: AbortSignal;
-  /** When its payer has cancelled it; null: nobody has. */
+  /** When its payer has cancelled it; null: it is not cancelled. */
   readonly cancelledAtMs: number | null;
   readonly sandboxFault: string | null;
   readonly holding: Holding;
@@ -110,7 +110,7 @@ export interface JobKind {
   readonly mayCostMore?: true;
   /**
    * Runs it to its end. A rejection ends it as failed, and one with NoLongerPaid charges what its calls have spent: a kind that counts
-   * otherwise catches that and ends with what it had, and with `stopped`. LeaseLost and an aborted process leave it to whoever goes on with it, and a
+   * otherwise catches that and ends with what it had, and with `stopped`. LeaseLost and an aborted process leave it to the runner that goes on with it, and a
    * store that was away to this process, from what was saved last.
    */
   run(job: RunningJob): Promise<JobEnd>;

@@ -20,7 +20,7 @@ export interface WantedChat {
   readonly model: string;
   /** What it is to do, in our words. */
   readonly task: string;
-  /** What it is to do it with. Whoever's words are in there, they are told as data and are no instruction. */
+  /** What it is to do it with. All words in there are told as data and are no instruction. */
   readonly given: Json;
   /** JSON Schema of the answer. */
   readonly schema: JsonObject;
@@ -28,7 +28,7 @@ export interface WantedChat {
   readonly msMax: number;
 }
 
-/** What a model has answered: JSON that nobody has checked yet. */
+/** What a model has answered: JSON that has not been checked yet. */
 export type ChatAnswer =
   | { readonly ok: true; readonly id: string; readonly model: string; readonly json: unknown; readonly ms: number }
   | { readonly ok: false; readonly id: string; readonly error: GatewayError; readonly ms: number };
@@ -53,7 +53,7 @@ export type InnerAnswer =
     }
   | { readonly ok: false; readonly id: string; readonly error: GatewayError; readonly ms: number };
 
-/** Work of our own within a call, such as a fetch of a page: a leg as any call is one, but nobody takes anything for it. */
+/** Work of our own within a call, such as a fetch of a page: a leg as any call is one, but no vendor takes anything for it. */
 export interface OwnWork<T> {
   /** Its name among the legs, as actions are named. */
   readonly name: string;
@@ -86,7 +86,7 @@ export interface LocalCall extends InnerCalls, InnerChat {
   readonly payer: Payer;
   /** What the key of the call may call. */
   readonly allows: Allowed;
-  /** Aborted when nobody wants the answer any more. */
+  /** Aborted when the answer is not wanted any more. */
   readonly signal: AbortSignal;
   /** What the inner calls may still spend. */
   readonly spend: { readonly limitNano: Nano; readonly spentNano: Nano; readonly freeNano: Nano };
@@ -120,7 +120,7 @@ export interface LaunchSpec<P = Params> {
   readonly inFlightMax: number;
   /** What the job needs to begin. Default: the params. */
   start?(params: P, maxCostNano: Nano | null): unknown;
-  /** What becomes of its hold where nobody goes on with it. Default `void`. */
+  /** What becomes of its hold where no runner goes on with it. Default `void`. */
   readonly onExpire?: KeptHoldSpec["onExpire"];
   /** It may go on beyond one hold. */
   readonly chained?: true;

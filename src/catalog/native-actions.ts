@@ -31,7 +31,7 @@ interface WireFacts {
   models(spec: AdapterSpec): readonly string[];
 }
 
-/** Those of them whose end nobody knows. */
+/** Those of them whose end is not known. */
 function staying(models: Readonly<Record<string, { readonly retires?: ModelEnd }>> = {}): readonly string[] {
   return Object.keys(models).filter((name) => models[name]?.retires === undefined);
 }

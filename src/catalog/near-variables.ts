@@ -1,4 +1,4 @@
-// Variables that somebody has set in vain, because they are nearly, but not quite, what is read.
+// Variables that the operator has set in vain, because they are nearly, but not quite, what is read.
 import type { AdapterSpec } from "./adapter.ts";
 import { envName } from "./configure.ts";
 import { allVariablesOf, keyVariablesOf } from "./variables.ts";
@@ -54,7 +54,7 @@ function byEnd(name: string, adapters: ReadonlyMap<string, AdapterSpec>): string
   return null;
 }
 
-/** Whoever is wrong at both ends of a name is not told: most pairs of names are passed over by this alone. */
+/** A name that is wrong at both ends is not told: most pairs of names are passed over by this alone. */
 function beginsOrEndsAs(a: string, b: string): boolean {
   return a.slice(0, 2) === b.slice(0, 2) || a.slice(-3) === b.slice(-3);
 }
@@ -75,7 +75,7 @@ function byLetters(name: string, known: ReadonlyMap<string, string>): string | n
 }
 
 /**
- * Of the variables that are set, those that nobody reads and that are much like one that is read. Where that one is set too, there
+ * Of the variables that are set, those that are not read and that are much like one that is read. Where that one is set too, there
  * is nothing to say.
  */
 export function nearVariables(

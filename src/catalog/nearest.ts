@@ -1,4 +1,4 @@
-// The names nearest to one that nobody knows, for a 404 that helps.
+// The names nearest to one that is not known, for a 404 that helps.
 
 const NEAREST_MAX = 3;
 const LIKENESS_MIN = 0.35;

@@ -65,7 +65,7 @@ function atHours<Row>({ hours }: TokenPrice, row: (rates: TokenRates) => Row) {
   });
 }
 
-/** Whether a sandbox account's calls of it are answered, whoever asks. */
+/** Whether a sandbox account's calls of it are answered, whichever caller asks. */
 function inSandbox({ slug, kind }: Sold, catalog: Catalog): boolean {
   const own = { sandbox: true };
   const model = kind === "chat" ? catalog.model(slug, own) : catalog.embedding(slug, own);
@@ -88,7 +88,7 @@ function modelRow(model: Sold, catalog: Catalog) {
     owned_by: model.slug.split("/")[0],
     kind: model.kind,
     ...modelFacts(model, catalog),
-    /** Whether somebody is configured to serve it to whoever asks. */
+    /** Whether a provider is configured that serves it to this caller. */
     available: model.offers.length > 0,
     sandbox: inSandbox(model, catalog),
     context_length: model.contextTokens,
@@ -143,7 +143,7 @@ function tierRow(tier: Tier, catalog: Catalog, audience: Audience) {
       kind: "tier",
       ...tierFacts(tierName(tier), [first, ...rest], catalog),
       description: tier.purpose,
-      /** In the order in which they are tried; those that nobody is configured to serve are left out. */
+      /** In the order in which they are tried; those without a configured provider are left out. */
       candidates: served.map(({ slug }) => slug),
       available: served.length > 0,
       sandbox: models.some((model) => inSandbox(model, catalog)),

@@ -35,7 +35,7 @@ export interface BoxCommand {
   readonly timeoutMs: number;
 }
 
-/** What came of it. Texts may be as long as the vendor's answer: they are cut, and made UTF-8, by whoever asked. */
+/** What came of it. Texts may be as long as the vendor's answer: they are cut, and made UTF-8, by the caller. */
 export interface BoxOutput {
   readonly stdout: string;
   /** "" where the vendor does not keep the two apart. */

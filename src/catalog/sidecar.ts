@@ -10,7 +10,7 @@ export interface SidecarReply {
 /** What is spoken to the vendor with, for one key. */
 export interface SidecarClient {
   /**
-   * Answers a request of the adapter's. What it throws is told as 502. `signal` is aborted when nobody waits for the answer any more: what
+   * Answers a request of the adapter's. What it throws is told as 502. `signal` is aborted when the answer is not waited for any more: what
    * the vendor has made by then has to be ended here.
    */
   handle(path: string, body: unknown, signal: AbortSignal): Promise<SidecarReply>;

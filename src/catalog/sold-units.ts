@@ -74,7 +74,7 @@ export function soldUnitModels(
   return models.sort((a, b) => (a.slug < b.slug ? -1 : 1));
 }
 
-/** The models that were sold by units until their end, and that nobody serves now: by kind and by each name that they had. */
+/** The models that were sold by units until their end, and that are not served now: by kind and by each name that they had. */
 export function endedUnitModels(
   day: string,
   adapters: Iterable<Adapter>,

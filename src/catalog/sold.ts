@@ -56,7 +56,7 @@ function isFirstHand(listing: PricedListing): boolean {
 
 export type Group = readonly [PricedListing, ...PricedListing[]];
 
-/** Those whose prices count where no maker sets one: who is configured, or all while nobody is. */
+/** Those whose prices count where no maker sets one: the configured ones, or all while none is. */
 function sellersOf(group: Group, liveIds: ReadonlySet<string>): Group {
   const [live, ...others] = group.filter((listing) => liveIds.has(listing.adapter.id));
   if (live !== undefined) return [live, ...others];

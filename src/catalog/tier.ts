@@ -101,7 +101,7 @@ export interface RungCall {
 export interface PageLadderSpec {
   readonly kind: "page-ladder";
   readonly rungs: readonly [RungSpec, ...RungSpec[]];
-  /** The action that lists the pages of a site; where nobody serves it, we read the site's own map. */
+  /** The action that lists the pages of a site; where it is not served, we read the site's own map. */
   readonly map: { readonly action: string; readonly cents: number; readonly linksAt: string; readonly urlAt: string };
   /** Domains, with all below them, whose pages are posts and profiles: other actions sell those. */
   readonly socialDomains: readonly string[];
@@ -121,7 +121,7 @@ export function definePeopleFinder(spec: Omit<PeopleFinderSpec, "kind">): People
   return { kind: "people-finder", ...spec };
 }
 
-/** What the sources of core/onesearch are asked, in nobody's words. */
+/** What the sources of core/onesearch are asked, in neutral words. */
 export interface SearchWanted {
   readonly query: string;
   /** How many results are of use. */
@@ -157,7 +157,7 @@ export interface SourceSpec {
 
 /** A kind of source: tried in order, the first that finds something answers. */
 export interface FacetSpec {
-  /** What it finds, in words for whoever chooses. */
+  /** What it finds, in words for the classifier and for callers. */
   readonly about: string;
   /** What a query says that means this facet, where no model chooses. */
   readonly words?: RegExp;

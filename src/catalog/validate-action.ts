@@ -96,7 +96,7 @@ const price = z
     message: "has no meaning where the price is fixed",
   });
 
-/** Whoever uses what retires has at least so long to change. */
+/** Callers of what retires have at least so long to change. */
 export const retirementSchema = z
   .strictObject({ announced: z.iso.date(), sunset: z.iso.date(), successor: z.string().startsWith("/").optional() })
   .refine((one) => Date.parse(one.sunset) - Date.parse(one.announced) >= NOTICE_DAYS_MIN * DAY_MS, {

@@ -307,7 +307,7 @@ function problemsOf(file: string, error: z.ZodError): readonly string[] {
 
 const adapterTable = z.strictObject({ adapters: z.record(adapterId, adapter) });
 
-/** Parts of an address that nobody can fill in. */
+/** Parts of an address that cannot be filled in. */
 function unfilled(spec: unknown): readonly string[] {
   const { origin, settings = {} } = spec as z.infer<typeof adapter>;
   const names = [...origin.matchAll(/\{([a-z]+)\}/g)].map(([, name = ""]) => name);

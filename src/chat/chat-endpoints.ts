@@ -16,7 +16,7 @@ import type { ChatDeps } from "./model-plan.ts";
 import { at, PAID } from "./paths.ts";
 import { unitEndpoints } from "./unit-endpoints.ts";
 
-/** The free answers, from the catalog as whoever asks sees it; the list and the prices are the same objects while it is in force. */
+/** The free answers, from the catalog as the caller sees it; the list and the prices are the same objects while it is in force. */
 export interface PriceAnswers {
   models(audience: Audience): ModelList;
   /** By any name that a call may give it. */

@@ -3,7 +3,7 @@ import { GatewayError } from "../errors.ts";
 import { isRecord, type Json, stringOf } from "../json.ts";
 import type { ThoughtSeal } from "../neutral.ts";
 
-/** A summary is nobody's thought: any model may read it. */
+/** A summary is no vendor's thought: any model may read it. */
 const MAKER = "compaction";
 
 const WANTED =

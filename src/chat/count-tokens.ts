@@ -14,7 +14,7 @@ import { resolveModels } from "./resolve-models.ts";
 const MARGIN: Readonly<Record<SoldModel["tokenizer"], number>> = { o200k: 1.05, unknown: 1.3 };
 const TOKENS_PER_MESSAGE = 8;
 const TOKENS_OF_TOOLS = 350;
-/** Of a part that the model does not take, and whose size nobody can say. */
+/** Of a part that the model does not take, and whose size is not known. */
 const TOKENS_PER_PART = 1_600;
 
 function besideText(shape: PromptShape, { parts, contextTokens }: SoldModel): number {

@@ -1,4 +1,4 @@
-// Tells the caller which fields of the body were not sent, so that a client with extras keeps working and nobody is left guessing.
+// Tells the caller which fields of the body were not sent, so that a client with extras keeps working and its author is not left guessing.
 import type { Frame } from "../endpoint.ts";
 import type { ModelCandidate } from "../upstream/upstream.ts";
 
@@ -19,7 +19,7 @@ export function listed(names: readonly string[]): string {
   return shown === names.length ? text : `${text},+${names.length - shown} more`;
 }
 
-/** A server of the operator's own takes fields that no vendor is sent: it bills nobody for them. */
+/** A server of the operator's own takes fields that no vendor is sent: it sends no bill for them. */
 export function isOwnServer({ adapter }: ModelCandidate["offer"]): boolean {
   return adapter.spec.local === true;
 }

@@ -1,4 +1,4 @@
-// Counts of prompts that callers ask for and nobody pays for: read and counted in the counter's thread, and only so much for each account.
+// Counts of prompts that are free: read and counted in the counter's thread, and only so much for each account.
 import type { GatewayRequest } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import type { Caller } from "../plan.ts";

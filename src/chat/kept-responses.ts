@@ -13,7 +13,7 @@ const SHARE = { bytesMax: 64 * 1024 * 1024, full: "oldest_leave" } as const;
 
 /** The items of an answer are kept one by one, sealed for their payer, for clients that name them instead of sending them. */
 const ITEM = "sealed_item";
-/** An item is nobody's thought: any model may read it. */
+/** An item is no vendor's thought: any model may read it. */
 const MAKER = "item";
 const ITEMS_SHARE = { bytesMax: 16 * 1024 * 1024, full: "oldest_leave" } as const;
 /** Of one answer, and of one request. */

@@ -1,7 +1,7 @@
 // What encoded media in a prompt is bounded as: by what it says of itself, never by the name of the part it came in.
 import type { MediaKind } from "./allow-list.ts";
 
-/** `anything`: nobody can say how long its text is, so it may fill the model's context. */
+/** `anything`: it cannot be said how long its text is, so it may fill the model's context. */
 export type BoundedAs = MediaKind | "anything";
 
 const DATA_URL = /^data:([^;,]{0,100})[^,]{0,100};base64,/i;

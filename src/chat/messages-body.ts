@@ -20,7 +20,7 @@ import { shapeOf } from "./prompt-bounds.ts";
 import { readText, sentText } from "./prompt-text.ts";
 import { type Sifted, sift } from "./sift.ts";
 
-/** Of JSON in any language, for a count that nobody is charged by. */
+/** Of JSON in any language, for a count that no charge is made by. */
 const BYTES_PER_TOKEN = 4;
 
 const block = z.object({ type: z.string() });

@@ -55,7 +55,7 @@ export interface ChatDeps {
   readonly seals: (payer: Payer | null) => ThoughtSeal;
 }
 
-/** A stream cannot be kept, so its key would promise what nobody can keep. */
+/** A stream cannot be kept, so its key would promise what cannot be kept. */
 function keyOf({ request }: PlanCall, { stream, sent }: ModelRequest): Plan["idempotency"] | GatewayError {
   if (!stream || !request.headers.has("idempotency-key")) return idempotencyOf(request, sent);
   const param = "Idempotency-Key";
@@ -81,7 +81,7 @@ interface Make {
   readonly conversation: () => string;
   readonly id: string;
   readonly createdS: number;
-  /** Where the routes that cannot serve the call are written down; null: nobody wants to know. */
+  /** Where the routes that cannot serve the call are written down; null: they are not. */
   readonly unfit: Unfit[] | null;
 }
 

@@ -51,10 +51,10 @@ export interface ModelRequest {
   /** The fields that vendors are not sent, such as `messages.foo`; fit for a header, and at most 20. */
   readonly dropped: readonly string[];
   readonly shape: PromptShape;
-  /** The type of a content part that nobody could bound. */
+  /** The type of a content part that could not be bounded. */
   readonly unknownPart: string | null;
   readonly maxCostCents: unknown;
-  /** Who may serve, and in which order; null: whoever can, in ours. */
+  /** Who may serve, and in which order; null: all that can, in our order. */
   readonly preferences: Preferences | null;
   /** In order of preference, as the caller wrote them, with the field each came from. */
   readonly wanted: readonly { readonly name: string; readonly param: string }[];

@@ -25,7 +25,7 @@ export interface Preferences {
   /** No other may serve. */
   readonly only: readonly string[] | null;
   readonly ignore: readonly string[] | null;
-  /** Nobody may keep what is sent. Of a vendor we do not know that, so only the operator's own servers are left. */
+  /** What is sent may not be kept. Of a vendor we do not know that, so only the operator's own servers are left. */
   readonly keepsNothing: boolean;
   /** The cheapest model first, where a tier leaves a choice; or the route that was quickest to begin, or quickest to write, lately. */
   readonly sort: Sort | null;
@@ -56,7 +56,7 @@ function priceOf(value: unknown): PicoPerToken | null {
   return typeof value === "number" || typeof value === "string" ? parseUsdPerMillion(String(value)) : null;
 }
 
-/** What is honoured of `provider`, and the fields of it that are not. A value that makes no sense is dropped as one that nobody knows. */
+/** What is honoured of `provider`, and the fields of it that are not. A value that makes no sense is dropped as an unknown field is. */
 export function readPreferences(provider: unknown): {
   readonly preferences: Preferences | null;
   readonly dropped: readonly string[];

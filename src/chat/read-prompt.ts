@@ -1,4 +1,4 @@
-// Reads a prompt whose tokens somebody wants to know, in the counter's thread: its body may be long, and nobody pays for the reading.
+// Reads a prompt whose tokens a caller wants to know, in the counter's thread: its body may be long, and the reading is not paid for.
 import { type ErrorOptions, GatewayError } from "../errors.ts";
 import { isRecord, type Json } from "../json.ts";
 import { invalid, parseJson } from "../wires/parse-json.ts";

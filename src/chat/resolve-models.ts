@@ -61,7 +61,7 @@ function open(name: string, param: string, catalog: Catalog, settings: ResolveSe
 
 /** What a request asks for, with every name resolved. */
 export interface Resolved {
-  /** Models that somebody is configured to serve, first mention first. */
+  /** Models with a configured provider, first mention first. */
   readonly models: readonly Wanted[];
   /** The names in full (`core/cheap`, `openai/gpt-4o-mini`), with the field each came from. */
   readonly asked: readonly { readonly name: string; readonly param: string }[];
@@ -70,7 +70,7 @@ export interface Resolved {
 }
 
 /**
- * Opens every name into models that somebody is configured to serve, first mention first. An unknown name is an error
+ * Opens every name into models with a configured provider, first mention first. An unknown name is an error
  * even where others would do: the caller has mistyped it.
  */
 export function resolveModels(

@@ -8,7 +8,7 @@ import { compactPlan, earlierOf, type ResponsesDeps, responsesPlan } from "./res
 
 /** What vendors write around every item. */
 const TOKENS_PER_MESSAGE = 4;
-/** Nobody pays for a count, so what is read for one is less than what is read for an answer. */
+/** A count is free, so what is read for one is less than what is read for an answer. */
 const COUNTED_BYTES_MAX = 4 * 1024 * 1024;
 
 function notFound(id: string): GatewayError {

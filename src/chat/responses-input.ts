@@ -1,4 +1,4 @@
-// Makes the input and the tools of the responses wire plain before they are sifted: what clients leave out is said, what nobody sells is left out.
+// Makes the input and the tools of the responses wire plain before they are sifted: what clients leave out is said, what is not sold is left out.
 import { GatewayError } from "../errors.ts";
 import { isRecord, type Json, wordOf } from "../json.ts";
 import type { ThoughtSeal } from "../neutral.ts";

@@ -85,7 +85,7 @@ function keeping({ body }: ReadResponses, payer: Payer, deps: ResponsesDeps): No
 
 /**
  * Keeps the items of an answer whose request does not speak of storing. The answer does not wait for that: the store takes what it is
- * asked in order, so the items are there before the charge is, and nobody was promised that they are.
+ * asked in order, so the items are there before the charge is, and no caller was promised that they are.
  */
 function keepingItems(payer: Payer, deps: ResponsesDeps): NonNullable<Plan["prepare"]> {
   return async (final) => {

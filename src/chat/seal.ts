@@ -1,5 +1,5 @@
 // Keeps a model's thoughts sealed while the caller carries them: what a vendor has signed or encrypted goes out as text that only
-// this gateway can read, and back to nobody but the account, the adapter and the family of models that it came from.
+// this gateway can read, and back only to the account, the adapter and the family of models that it came from.
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 import { isRecord, stringOf } from "../json.ts";
 import type { ReasoningBlock, ThoughtSeal } from "../neutral.ts";
@@ -37,7 +37,7 @@ function decrypted(bytes: Buffer, secret: string, { payer, maker }: { payer: str
       .setAuthTag(bytes.subarray(tagAt));
     return decipher.update(bytes.subarray(SALT_BYTES, tagAt), undefined, "utf8") + decipher.final("utf8");
   } catch {
-    // Another's, or changed on its way. It is nothing that a caller could mend, so nobody is told.
+    // Another's, or changed on its way. It is nothing that a caller could mend, so the caller is not told.
     return null;
   }
 }

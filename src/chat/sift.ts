@@ -22,7 +22,7 @@ export interface Sifted {
   readonly dropped: readonly string[];
   /** The first field that changes the price, or holds an object or a list where there can be none. */
   readonly refused: GatewayError | null;
-  /** The first word that decides on an object's fields and that nobody knows. */
+  /** The first word that decides on an object's fields and that is not known. */
   readonly unknown: string | null;
   readonly parts: Readonly<Record<BoundedAs, number>>;
   /** Characters of encoded media: of the body's bytes, at least so many are no text. */

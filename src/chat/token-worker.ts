@@ -24,7 +24,7 @@ const PLAIN_SPACE = /^\n{0,2} {0,16}$/;
 const BETWEEN = "\0";
 /**
  * The rest is words. Others make more tokens of them than we do, twice as many at most where the text is a text. Where
- * somebody has picked words that we have a token for and others have none, they make at most so many of a letter.
+ * a caller has picked words that we have a token for and others have none, they make at most so many of a letter.
  */
 const OTHER_TOKENIZERS = 2;
 const TOKENS_PER_LETTER = 0.6;
@@ -77,7 +77,7 @@ function most(text: string, tokenizer: Tokenizer | null): number {
 const SAMPLE_CHARS = 20_000;
 const SLICES = 20;
 
-/** Of a long text a few slices: whoever wants to be misled misleads nobody else. */
+/** Of a long text a few slices: a caller who wants to be misled misleads no other. */
 function roughly(text: string): number {
   if (text.length <= SAMPLE_CHARS) return encoded(text);
   const size = SAMPLE_CHARS / SLICES;

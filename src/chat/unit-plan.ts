@@ -54,7 +54,7 @@ function tokensOf(counts: Counts): TokenUsage | null {
   return { inputTokens, cacheReadTokens, cacheWriteTokens: 0, outputTokens, reasoningTokens: 0 };
 }
 
-/** A stream cannot be kept, and neither can bytes: a key would promise what nobody can keep. */
+/** A stream cannot be kept, and neither can bytes: a key would promise what cannot be kept. */
 function keyOf({ request }: PlanCall, kept: boolean, fingerprinted: unknown): Plan["idempotency"] | GatewayError {
   if (kept || !request.headers.has("idempotency-key")) return idempotencyOf(request, fingerprinted);
   const param = "Idempotency-Key";

@@ -7,7 +7,7 @@ const KEPT_MAX = 128;
 export interface BlockPool {
   /** A block of `BLOCK_BYTES`, with whatever was in it before. */
   take(): Uint8Array;
-  /** Nobody may look at it afterwards. */
+  /** It may not be read afterwards. */
   give(block: Uint8Array): void;
 }
 

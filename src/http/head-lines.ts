@@ -8,7 +8,7 @@ export function statusLine(status: number): string {
   return LINES.get(status) ?? `${status} Status`;
 }
 
-/** Whoever makes a header of callers' words bounds it itself, in a way that can still be read; beyond this no client would take the head. */
+/** A part that makes a header of callers' words bounds it itself, in a way that can still be read; beyond this no client would take the head. */
 const VALUE_CHARS_MAX = 8_000;
 const UNSAFE = /[^\t\x20-\x7e]/;
 const ALL_UNSAFE = new RegExp(UNSAFE, "g");

@@ -75,7 +75,7 @@ export function matchEndpoint(endpoints: readonly Endpoint[], unknownPath: HintO
     for (const path of [endpoint.path, ...(endpoint.alias === undefined ? [] : [endpoint.alias])]) {
       addTo(path.includes("{") ? byPattern : exact, path, endpoint);
       wires.set(path, endpoint.errors);
-      // The first of an area speaks for what nobody serves there.
+      // The first of an area speaks for what is not served there.
       if (!wires.has(area(path))) wires.set(area(path), endpoint.errors);
     }
   }

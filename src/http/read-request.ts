@@ -87,7 +87,7 @@ export class EdgeRequest implements GatewayRequest {
   readonly #peer: Peer;
   readonly #trustProxy: number;
   readonly #headers = new Map<string, string>();
-  /** What is wrong with its head, so that nobody can be sure where it ends: its connection must. Null: nothing. */
+  /** What is wrong with its head, so that it is not sure where it ends: its connection must. Null: nothing. */
   fault: GatewayError | null = null;
   #address: string | null = null;
 
@@ -130,7 +130,7 @@ export class EdgeRequest implements GatewayRequest {
     if (coding !== null) this.fault ??= codingFault(coding);
   }
 
-  /** An empty header says nothing, but for a key: whoever sent it means to be safe from being charged twice. */
+  /** An empty header says nothing, but for a key: its sender means to be safe from being charged twice. */
   #keepFirst(name: string, value: string): void {
     if ((value !== "" || name === "idempotency-key") && !this.#headers.has(name)) this.#headers.set(name, value);
   }

@@ -41,7 +41,7 @@ export interface HttpOptions {
   readonly refuse: (request: GatewayRequest, reply: Reply, error: GatewayError, errors: ErrorCodec) => void;
   /**
    * Whether the sender of a long body may go on: asked when the first part has come, and nothing more is read until it is answered, so that
-   * nobody without a good key makes us keep megabytes. Null: yes. What it rejects with is told.
+   * only a good key makes us keep megabytes. Null: yes. What it rejects with is told.
    */
   readonly screen: (request: GatewayRequest, endpoint: Endpoint, body: LongBody) => Promise<Screened>;
   /** What long bodies may take of memory, at all listeners together. */
@@ -71,7 +71,7 @@ export interface HttpOptions {
 /** A body that does not come with its head. */
 export interface LongBody {
   readonly share: BodyShare;
-  /** How long it will be; null: nobody knows, and it takes its share as it comes. */
+  /** How long it will be; null: it is not known, and it takes its share as it comes. */
   readonly announced: number | null;
 }
 
@@ -105,7 +105,7 @@ const LOOPBACK_HOSTS = ["127.0.0.1", "localhost", "[::1]"];
  * Listens for HTTP/1.1 without TLS. Rejects when the address cannot be had.
  *
  * uWebSockets is loaded here, not before, because it reads UWS_HTTP_MAX_HEADERS_SIZE (4 KiB without it) from the environment
- * when it is loaded and never again; whoever sets it must do so before the first call.
+ * when it is loaded and never again; it must be set before the first call.
  */
 export async function listen(options: HttpOptions): Promise<HttpServer> {
   const uws = await import("uWebSockets.js");
@@ -240,7 +240,7 @@ class Edge implements ReplyHost, StreamLimits {
 
   /**
    * Hands a whole request on. What costs begins when all that has come on its connection has been read: another request right behind it
-   * ends the connection, since uWebSockets keeps none for later, and nobody is to be charged for an answer that cannot be sent.
+   * ends the connection, since uWebSockets keeps none for later, and no caller is to be charged for an answer that cannot be sent.
    */
   #begin(request: EdgeRequest, endpoint: Endpoint, reply: UwsReply): void {
     if (!("plan" in endpoint)) this.#handle(request, endpoint, reply);
@@ -328,6 +328,6 @@ function preflight(reply: Reply, requestedHeaders: string): void {
   // Clients send headers of their own that we do not know, such as an SDK's version; nothing rests on refusing them.
   reply.header("access-control-allow-headers", requestedHeaders.slice(0, 2_000) || "authorization, content-type");
   reply.header("access-control-max-age", "86400");
-  // With a body, however small: of an answer without one nothing would tell whether it is read, and it would be kept for whoever never does.
+  // With a body, however small: of an answer without one nothing would tell whether it is read, and it would be kept for a client that never does.
   reply.send(200, "{}");
 }

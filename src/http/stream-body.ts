@@ -106,7 +106,7 @@ export class StreamBody implements IncomingBody, SlowClient {
     if (!this.#whole) this.#fail(new GatewayError("bad_request", { detail: { detail: "The body broke off." } }));
   }
 
-  /** The answer begins: what is left of the body is read past. True: nobody knows where it ends, so the connection must. */
+  /** The answer begins: what is left of the body is read past. True: it is not known where it ends, so the connection must. */
   answered(): boolean {
     if (this.#over) return false;
     this.#over = true;
@@ -165,7 +165,7 @@ export class StreamBody implements IncomingBody, SlowClient {
 
   #drop(): void {
     for (const { block } of this.#parts.splice(0)) this.#limits.blocks.give(block);
-    // Whoever goes through it closes it at the end.
+    // Its reader closes it at the end.
     if (!this.#iterated) this.#spill.close();
   }
 

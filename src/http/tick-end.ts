@@ -9,7 +9,7 @@ export interface Due {
   tickEnded(): void;
 }
 
-/** Returns a function that calls whoever is given to it once, at the end of this turn of the event loop, one after the other. */
+/** Returns a function that calls each of those given to it once, at the end of this turn of the event loop, one after the other. */
 export function tickEnd(): (due: Due) => void {
   let waiting: Due[] = [];
   const run = (): void => {

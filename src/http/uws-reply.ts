@@ -185,7 +185,7 @@ export class UwsReply implements Reply, SlowClient, Due {
   }
 
   /**
-   * Nothing is written any more, and whoever still listens hears that the client has gone when it has. Closing inside uWebSockets' own
+   * Nothing is written any more, and a listener that is left hears that the client has gone when it has. Closing inside uWebSockets' own
    * parser would free what it is still working on. What was gathered goes out first: it waits for the same moment, and has waited longer.
    */
   #breakOff(): void {

@@ -44,7 +44,7 @@ export function createRequestWindows(options: RequestWindowsOptions): RequestWin
   let shared: Uint32Array | null = null;
   let current = Number.NEGATIVE_INFINITY;
 
-  /** Moves to the window of now; a clock set back leaves the counts, so that nobody gains by it. */
+  /** Moves to the window of now; a clock set back leaves the counts, so that no caller gains by it. */
   const enter = (nowMs: number): void => {
     const index = Math.floor(nowMs / windowMs);
     if (index <= current) return;

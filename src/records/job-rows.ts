@@ -14,7 +14,7 @@ const ROW_BYTES_MAX = 64 * 1_048_576;
 export interface JobRows {
   /**
    * Keeps a finished row for seven days and answers its name. The name is new each time: a process that has lost the job without
-   * knowing it leaves a row that nobody names, and changes none.
+   * knowing it leaves a row that is not named, and changes none.
    */
   put(payer: string, row: unknown): Promise<string>;
   /** The rows of these names, in this order; null: one of them is there no more. */

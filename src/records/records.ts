@@ -4,7 +4,7 @@
 export interface StoredRecord {
   readonly kind: string;
   readonly id: string;
-  /** `acct:<id>` of the owner; null where nobody owns it. */
+  /** `acct:<id>` of the owner; null where it has no owner. */
   readonly payer: string | null;
   readonly version: number;
   /** Text, JSON as a rule. */

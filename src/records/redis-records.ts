@@ -1,4 +1,4 @@
-// Records in Redis: each in one of 64 slots, listed for its payer in another. What a crash leaves between the two, nobody sees.
+// Records in Redis: each in one of 64 slots, listed for its payer in another. What a crash leaves between the two, no reader sees.
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { Clock } from "../clock.ts";
@@ -160,7 +160,7 @@ export function redisRecords(link: Pick<RedisLink, "isCluster" | "script" | "cal
       if (share.full === "newest_stays_out")
         return (await takeShare(kind, id, payer, taken)) ? putListed(record) : null;
       if (taken.bytes > share.bytesMax) return null;
-      // It is there before it is counted, so that whoever makes it go finds it.
+      // It is there before it is counted, so that the one that removes it finds it.
       const version = await putListed(record);
       await takeShare(kind, id, payer, taken);
       return version;

@@ -13,9 +13,9 @@ export interface CatalogAction {
   readonly action: string;
   readonly facts: ActionFacts;
   readonly exampleParams: JsonObject;
-  /** False: nobody is configured to serve it; calling it is 503 `upstream_not_configured`. */
+  /** False: no provider that serves it is configured; calling it is 503 `upstream_not_configured`. */
   readonly configured: boolean;
-  /** Whether calls of sandbox accounts are answered, whoever asks. */
+  /** Whether calls of sandbox accounts are answered, whichever caller asks. */
   readonly inSandbox: boolean;
   readonly sold: SoldAction | null;
   readonly local: LocalAction | null;
@@ -45,7 +45,7 @@ function fromCatalog(sold: SoldAction, catalog: Catalog): CatalogAction {
   return { id, service, action, facts, exampleParams, configured, inSandbox, sold, local: null, native: null };
 }
 
-/** Whether a function of ours has somebody to do it with. */
+/** Whether a function of ours has a provider to do it with. */
 function canBeDone(local: LocalAction, catalog: Catalog, audience: Audience): boolean {
   const needed = local.needs?.() ?? null;
   return needed === null || needed.some((id) => catalog.action(id, audience)?.configured === true);
@@ -136,12 +136,12 @@ export function vendorsOf({ sold, native, vendor }: CatalogAction): readonly Ada
   return sold?.offers.map(({ adapter }) => adapter) ?? [];
 }
 
-/** Why nobody serves an action, where it is not for want of a key alone. */
+/** Why an action is not served, where it is not for want of a key alone. */
 export function waitsFor(action: CatalogAction): string | undefined {
   return action.configured ? undefined : vendorsOf(action)[0]?.waitsFor;
 }
 
-/** What a call of an action is told that nobody is configured to serve. */
+/** What a call of an action is told that no configured provider serves. */
 export function notConfigured(action: CatalogAction): GatewayError {
   const reason = waitsFor(action);
   const data = reason === undefined ? {} : { data: { reason } };

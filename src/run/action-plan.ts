@@ -1,4 +1,4 @@
-// Makes a Plan from an action and its params, whoever asks for it: its quote, its candidates, and what must be kept of its answer.
+// Makes a Plan from an action and its params, whichever door it came through: its quote, its candidates, and what must be kept of its answer.
 
 import type { Params } from "../catalog/action.ts";
 import type { ActionOffer } from "../catalog/catalog.ts";
@@ -25,7 +25,7 @@ const ATTEMPTS_MAX = 4;
 const LOCAL_MS_MAX = 120_000;
 /** A little more than events go on. */
 const EVENTS_MS_MAX = 3_660_000;
-/** Whoever goes on with a kept hold renews it several times in this time. */
+/** The job that goes on with a kept hold renews it several times in this time. */
 export const KEPT_LEASE_MS = 1_800_000;
 /** The whole may take a little longer than its attempts: they end by themselves, and say more than a deadline. */
 const WHOLE_MS_MORE = 1_000;
@@ -125,7 +125,7 @@ function servedHere({ action, params }: CheckedCall, payer: Payer, order: Action
     offeredBy: () => null,
     route: retrying(candidate),
     wholeMsMax: msMax + WHOLE_MS_MORE,
-    // What is free and changes nothing is done for whoever waits for it.
+    // What is free and changes nothing is done for a caller who waits for it.
     whenCallerLeaves: isFree(action.facts.price) && action.facts.effect === "read" ? "abort" : "finish",
     upstreamNanoMax: () => nanoFromCents(local.upstreamCentsMax?.(params) ?? 0),
     prepare: null,

@@ -43,7 +43,7 @@ export interface Descriptor {
   readonly status: ActionStatus;
   /** Whether a sandbox account's call is answered. */
   readonly sandbox: boolean;
-  /** Why nobody serves it, where it is not for want of a key alone. */
+  /** Why it is not served, where it is not for want of a key alone. */
   readonly status_note?: string;
   readonly effect: "read" | "write";
   readonly payable_by: readonly string[];

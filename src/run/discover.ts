@@ -1,4 +1,4 @@
-// The free action core/discover: says in order which actions do what somebody wants, with their prices.
+// The free action core/discover: says in order which actions do what a caller wants, with their prices.
 import { z } from "zod";
 import { isCallable, modelAllowed } from "../accounts/allowed.ts";
 import type { Audience as CatalogAudience } from "../catalog/catalog.ts";
@@ -102,7 +102,7 @@ function actionRow({ action, row }: Found): Discovered {
 export interface DiscoverDeps {
   readonly searchAll: SearchAll;
   readonly find: ActionCatalog["find"];
-  /** The models of an endpoint that somebody is configured to serve, the first choice first. */
+  /** The models of an endpoint that a configured provider serves, the first choice first. */
   readonly models: (endpoint: OwnEndpoint, audience: CatalogAudience) => readonly string[];
 }
 

@@ -47,7 +47,7 @@ interface InnerEnd {
   readonly ms: number;
 }
 
-/** Nobody lists what a function of ours may call: that is the outer action's matter. */
+/** What a function of ours may call is on no list: that is the outer action's matter. */
 const EVERYTHING = { services: null, models: null } as const;
 
 class Calls implements CountedCalls {
@@ -167,7 +167,7 @@ class Calls implements CountedCalls {
     const audience: CatalogAudience = this.#audience;
     const action = actionCatalog.find(id, audience);
     // Models are asked by `chat`, within the plans of models.
-    // What outlives its call would be nobody's.
+    // What outlives its call would have no owner.
     const isOwn = action !== null && action.native === null && action.local?.launches === undefined;
     if (!isOwn) return noSuchAction(id, actionCatalog, audience);
     const read = readParams(action, given);

@@ -11,7 +11,7 @@ export type LinkFile = (payer: Payer, id: string) => Promise<string | GatewayErr
 const NO_ADDRESS =
   "The vendor could not fetch the file: this gateway has no public address. Its operator sets PUBLIC_URL, or keeps files in S3.";
 
-/** Whether nobody outside can open it. What a name stands for outside is not known here. */
+/** Whether it cannot be opened from outside. What a name stands for outside is not known here. */
 function isOurOwn({ hostname }: URL): boolean {
   const host = hostname.replace(/^\[|\]$/g, "");
   const isAddress = /^[\d.]+$|:/.test(host);

@@ -138,7 +138,7 @@ class LocalAttempt implements Attempt {
     }
     if (isBegun) return this.#end(null, { kind: "stream", tail: NO_MORE });
     const json = Buffer.concat(kept).toString("utf8");
-    // Nobody but a call of our own reads the value.
+    // Only a call of our own reads the value.
     if (preamble === null) this.#answer = JSON.parse(json);
     this.#end(null, { kind: "body", body: { json } });
   }

@@ -1,10 +1,10 @@
-// The 404 of an action, or of a name of its table, that nobody knows: with the names nearest to it.
+// The 404 of an action, or of a name of its table, that is not known: with the names nearest to it.
 import type { Audience } from "../catalog/catalog.ts";
 import { nearest } from "../catalog/nearest.ts";
 import { GatewayError } from "../errors.ts";
 import type { ActionCatalog } from "./action-catalog.ts";
 
-/** Nobody knows what was asked for; says which of `names` are near. */
+/** What was asked for is not known; says which of `names` are near. */
 export function notFound(what: string, asked: string, names: readonly string[]): GatewayError {
   const found = nearest(asked, names);
   const meant = found.length === 0 ? "" : ` Nearest: ${found.join(", ")}.`;

@@ -60,7 +60,7 @@ function endingOf(
   throw new Error(`nothing ends the machines of ${adapter}`);
 }
 
-/** The action as it is asked of one whose id nobody knows. */
+/** The action as it is asked of one whose id is not known. */
 function byLabel({ spec, adapter }: ActionOffer, label: string): ActionSpec {
   const { issues, content, ...rest } = spec;
   const { prepaid } = adapter.spec;
@@ -148,7 +148,7 @@ class Ender implements PaidTimeEnder {
     const nowMs = Math.floor(clock.epochMs());
     const { time, version } = stored;
     if (nowMs - time.toldAtMs < TELL_AGAIN_MS) return false;
-    // Whoever puts this tells the vendor; an extension that comes later is refused.
+    // The process that puts this tells the vendor; an extension that comes later is refused.
     const ending: PaidTime = { ...time, state: "ending", toldAtMs: nowMs };
     if (!(await putPaidTime(records, ending, version))) return false;
     await this.#tell(ending);

@@ -41,7 +41,7 @@ interface Step {
 
 /**
  * Counts what a machine has taken of us by now, once: what is to be counted is kept before the ledger is asked, under a name of its own, so
- * that whoever goes on after a crash counts the same, or finds that it has been counted.
+ * that the process that goes on after a crash counts the same, or finds that it has been counted.
  */
 export async function countTaken(stored: StoredPaidTime, takenNano: Nano, deps: MeterDeps): Promise<Metered> {
   const { time, version } = stored;

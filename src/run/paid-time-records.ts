@@ -25,7 +25,7 @@ export interface PaidTime {
   readonly beganAtMs: number;
   /** When it is to be ended. */
   readonly endsAtMs: number;
-  /** `ending`: nobody can extend it any more, and the vendor has not said yet that it has ended. */
+  /** `ending`: it cannot be extended any more, and the vendor has not said yet that it has ended. */
   readonly state: "running" | "ending" | "ended";
   /** When the vendor was last told to end it. */
   readonly toldAtMs: number;

@@ -176,7 +176,7 @@ export function createPaidTimes(deps: PaidTimesDeps): PaidTimes {
           const { time } = stored;
           if (use.does === "tells" || time.state === "ended") return told(answer, time, nowMs());
           await leavePlace(time, deps);
-          // Whoever extends it at the same time has paid for time that is no more: it is over for both.
+          // A caller who extends it at the same time has paid for time that is no more: it is over for both.
           const over = await endPaidTime(records, stored);
           await strike(records, over);
           return told(answer, over, nowMs());

@@ -34,7 +34,7 @@ const schemas = new WeakMap<z.ZodType, JsonSchema>();
 type Draft = Record<string, unknown>;
 type Check = z.core.$ZodCheck;
 
-/** What a check of our own says that JSON Schema cannot say; null where nobody has put it into words. */
+/** What a check of our own says that JSON Schema cannot say; null where it was not put into words. */
 function wordsOf(check: Check): string | null {
   const { error, path = [] } = check._zod.def as {
     readonly error?: (issue: never) => unknown;

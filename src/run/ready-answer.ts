@@ -22,7 +22,7 @@ export interface ReadyAnswer {
   readonly etag: string;
   readonly whole: Answer;
   readonly unchanged: Answer;
-  /** The same in a content coding, made when somebody first asks for it; null where it is too short for that to be worth it. */
+  /** The same in a content coding, made when it is first asked for; null where it is too short for that to be worth it. */
   readonly compressed: ((coding: string) => Promise<ReadyAnswer>) | null;
 }
 

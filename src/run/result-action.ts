@@ -8,7 +8,7 @@ import { type VendorJobsDeps, vendorJob } from "./vendor-jobs.ts";
 export interface ResultDeps extends VendorJobsDeps {
   /** A job of ours as callers read it, in parts where it may be long; null: this payer has none of that id. */
   ownJob(id: string, payer: Payer): Promise<object | null>;
-  /** What happens to it until it is over, or until nobody listens any more. */
+  /** What happens to it until it is over, or until its caller has left. */
   ownEvents(id: string, payer: Payer, signal: AbortSignal): Promise<ToldEvents | GatewayError | null>;
 }
 

@@ -69,7 +69,7 @@ const SYNONYM_WEIGHT = 0.6;
 const WEIGHTS = { prefix: 0.4, fuzzy: 0.25 };
 /** How much of a query term counts as found where only its synonyms are. */
 const SYNONYM_COVERAGE = 0.3;
-/** For actions that nobody is configured to serve: at about the same score the others come first. */
+/** For actions that no configured provider serves: at about the same score the others come first. */
 const UNCONFIGURED_WEIGHT = 0.9;
 const ROW_WEIGHT = 0.6;
 /** How much of its action's score a row has beside its own. */

@@ -31,7 +31,7 @@ const SAME: readonly string[] = [
   "researcher scientist scholar",
 ];
 
-/** Words that mean something near when somebody looks for an action. Each is found by the others, at less weight. */
+/** Words that mean something near when a caller looks for an action. Each is found by the others, at less weight. */
 const SYNONYMS: readonly string[] = [
   "image illustration drawing",
   "video movie film animation",

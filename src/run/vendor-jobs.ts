@@ -12,7 +12,7 @@ import { atPointer } from "../upstream/json-pointer.ts";
 const KIND = "vendor-job";
 const ANSWER = "vendor-job-answer";
 const KEPT_MS = 7 * 24 * 3_600_000;
-/** A vendor is asked about one launch at most so often, whoever asks us. */
+/** A vendor is asked about one launch at most so often, however many ask us. */
 const ASK_EVERY_MS = 3_000;
 /** What is longer is not kept: its vendor is asked again. */
 const ANSWER_CHARS_MAX = 1_048_576;
@@ -112,7 +112,7 @@ async function ask(
 
 /**
  * How a vendor's work stands; null: this payer has launched none of that id. Its vendor is asked where that was not done just before, by
- * whoever; where what it had said was too long to be kept, it is 429 until then.
+ * every caller; where what it had said was too long to be kept, it is 429 until then.
  */
 export async function vendorJob(
   id: string,
@@ -132,7 +132,7 @@ export async function vendorJob(
   const asking = { ...job, askedAtMs: Math.floor(clock.epochMs()) };
   const version = waitMs > 0 ? null : await put(records, recordId, asking, stored.version);
   if (version !== null) return ask({ recordId, job: asking, version }, caller, deps);
-  // Somebody asks it just now, or has.
+  // Another request asks it just now, or has.
   if (job.status === "running") return jobOf(job, "running");
   const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1_000));
   const window = { limit: 1, window_seconds: ASK_EVERY_MS / 1_000 };

@@ -79,7 +79,7 @@ export function createServerClient(
 
 /**
  * The library hears the first error of a connection and no other. TLS can tell two, our refusal of a certificate and the server's alert
- * about it, and an error that nobody hears ends the process.
+ * about it, and an error without a listener ends the process.
  */
 function hearing(client: Redis): Redis {
   return client.on("error", () => client.stream?.on("error", () => {}));

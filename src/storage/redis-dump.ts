@@ -59,7 +59,7 @@ async function readKey(link: RedisLink, key: string): Promise<DumpedKey | null> 
   return { key, type, expiresAtMs: expires < 0 ? null : expires, values: flatten(reply) };
 }
 
-/** Writes all keys to `path`, which must not exist, and makes the file durable; nobody else may write to Redis meanwhile. */
+/** Writes all keys to `path`, which must not exist, and makes the file durable; no other program may write to Redis meanwhile. */
 export async function dumpRedis(
   link: RedisLink,
   path: string,

@@ -61,7 +61,7 @@ export interface RedisLinkOptions {
   readonly authorities?: string;
 }
 
-/** Connects to Redis. Rejects with a sentence for the operator where the address is wrong or nobody answers there. */
+/** Connects to Redis. Rejects with a sentence for the operator where the address is wrong or no server answers there. */
 export async function openRedis(url: string, options: RedisLinkOptions): Promise<RedisLink> {
   const target = parseRedisUrl(url);
   const bounds: ClientBounds = {
@@ -169,7 +169,7 @@ function outOfReach({ nodes }: RedisTarget, cause: unknown): string {
   return `Redis at ${places} cannot be reached: ${cause instanceof Error ? cause.message : "it does not answer"}`;
 }
 
-/** Sends, and sends once more where nobody knows whether the first time counted. Never waits for long. */
+/** Sends, and sends once more where it is not known whether the first time counted. Never waits for long. */
 function carefulSender({ client, ready }: ReturnType<typeof keepConnected>) {
   async function lastTime<T>(send: () => Promise<T>, cause: unknown): Promise<T> {
     if (!(await ready())) throw unavailable(cause, undefined, cause === null);

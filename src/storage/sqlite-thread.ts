@@ -24,7 +24,7 @@ export interface SqliteThreadOptions {
   readonly units: Readonly<Record<string, URL>>;
   readonly clock: Clock;
   readonly disk?: DiskBounds;
-  /** Nobody else as a rule. The units of a file that processes share keep nothing in memory. */
+  /** No other process as a rule. The units of a file that processes share keep nothing in memory. */
   readonly sharing?: Sharing;
   /** The store is broken for good: everything has been rejected, and the process should end. */
   readonly onFatal: (error: Error) => void;
@@ -153,7 +153,7 @@ class ThreadClient implements SqliteThread {
 
   /**
    * Sends at the end of the turn. Where a turn of a busy loop brings several operations, and the next ones more, waiting
-   * a few turns costs nobody time, since their callers would wait for the loop, and saves commits. While a sync runs, too: what
+   * a few turns costs no caller time, since their callers would wait for the loop, and saves commits. While a sync runs, too: what
    * is committed before it ends is on disk with the next.
    */
   #schedule(): void {

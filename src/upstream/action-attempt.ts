@@ -207,7 +207,7 @@ class ActionAttempt implements Attempt {
     return JSON.stringify(asItCame ? withNames(this.#answer, renamed ?? {}) : this.#answer) ?? "null";
   }
 
-  /** Somebody threw who has no word for it: an answer nested too deep to be written down again, a script that did not expect it. */
+  /** What was thrown is no failure that a vendor's answer is told by: an answer nested too deep to be written down again, a script that did not expect it. */
   #broken(error: unknown): AttemptFailure {
     const { answers, status } = this.#client;
     if (answers === 0) return { ...failureOfKind("gateway_internal", String(error)), mayHaveRun: false };

@@ -4,7 +4,7 @@ import { Pieces } from "../pieces.ts";
 import { type CutOutcome, MESSAGE_BYTES_MAX, type MessageCutter } from "./message-bytes.ts";
 
 const HEAD_BYTES = 5;
-/** The flag of a frame that is compressed, which nobody was asked for. */
+/** The flag of a frame that is compressed, which was not asked for. */
 const COMPRESSED = 1;
 
 /** Reads frames (Connect protocol, streaming RPCs); their `mark` is the flags, of which 2 is the last frame's. */

@@ -42,7 +42,7 @@ function failure(kind: AttemptFailure["kind"], message: string): AttemptFailure 
 
 /**
  * A connection that a vendor closes so soon, and without a byte of an answer, is a refusal without words: it takes nothing for it, and an
- * outage in which it does so to everybody counts as nobody's cost. Later it may have worked, and a caller may be why it took so long.
+ * outage in which it does so to every caller counts as no account's cost. Later it may have worked, and a caller may be why it took so long.
  */
 const CLOSED_MS_MAX = 5_000;
 
@@ -145,7 +145,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    // Fifteen views of the first bytes, which undici keeps for whoever asks until the answer ends.
+    // Fifteen views of the first bytes, which undici keeps for its own callers until the answer ends.
     controller.rawHeaders = null;
     this.#hasHead = true;
     if (!this.#over && status >= 200) this.#listener.head(status, headers);
@@ -227,7 +227,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   };
 
   readonly #decide = (): void => {
-    // Whoever has set it meanwhile has heard from the vendor.
+    // Where it was set meanwhile, the vendor was heard from.
     if (this.#over || this.#timer !== null) return;
     if (!this.#answering) return this.#giveUp("no content came in time");
     const leftMs = this.#leftMs();

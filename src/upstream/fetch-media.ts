@@ -32,7 +32,7 @@ const SIGNATURES: readonly (readonly [mediaType: string, test: (bytes: Buffer) =
   ["application/pdf", (bytes) => bytes.subarray(0, 1024).includes("%PDF-")],
 ];
 
-/** What stands for a link of a sandbox account, which reaches nobody: the smallest of its kind. */
+/** What stands for a link of a sandbox account, which reaches no server: the smallest of its kind. */
 const PLAY: Readonly<Record<MediaLink["kind"], Media>> = {
   image: {
     mediaType: "image/png",
@@ -70,7 +70,7 @@ export interface UnpaidLinks {
 interface CallMedia {
   readonly media: Map<string, Promise<Media | GatewayError>>;
   bytes: number;
-  /** Links opened of which nobody has said yet whether they served, and those that count as unpaid. */
+  /** Links opened of which it is not known yet whether they served, and those that count as unpaid. */
   opened: number;
   unpaid: number;
   /** Attempts that have not yet heard from their vendor. */
@@ -80,7 +80,7 @@ interface CallMedia {
 export interface FetchOptions {
   /** The call: what one of its candidates has fetched the next one has too. */
   readonly asked: CallerRequest;
-  /** Whose call it is; null: nobody's in particular. */
+  /** Whose call it is; null: none in particular. */
   readonly account: string | null;
   readonly sandbox: boolean;
   readonly signal: AbortSignal;

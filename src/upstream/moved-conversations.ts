@@ -18,7 +18,7 @@ interface Moved {
 export type ServingRoute = "first" | "same-model" | "other-model";
 
 export interface MovedConversations {
-  /** While it is zero nobody needs to know which conversation a call is of. */
+  /** While it is zero it need not be known which conversation a call is of. */
   readonly size: number;
   /** The health key of the route that has served it last; null: it has not moved, or not lately. */
   routeOf(conversation: string): string | null;
@@ -28,7 +28,7 @@ export interface MovedConversations {
   news(): readonly MovedNews[];
   /** Those that moved last, for one who knows of none. */
   known(): readonly MovedNews[];
-  /** Another process has served it there; it is told to nobody. */
+  /** Another process has served it there; it is not told on. */
   hear(news: MovedNews): void;
 }
 

@@ -31,7 +31,7 @@ function decoded(body: Readable, encoding: Encoding): Readable {
 
 /**
  * The bytes as they come. Throws a GatewayError: `bad_url` past `bytesMax`, `upstream_error` where the body breaks off.
- * `ended` is called once, however it ends, but not before somebody begins to read.
+ * `ended` is called once, however it ends, but not before a reader begins.
  */
 export async function* readBody(
   body: Readable,

@@ -202,7 +202,7 @@ async function ask(
   const said = { accept: "*/*", "accept-encoding": ENCODINGS, "user-agent": userAgent };
   const request = { method: "GET", path: url.pathname + url.search, headers: said } as const;
   const { statusCode, headers, body } = await client.request(request);
-  // Whoever reads it hears of its end; one that nobody reads must not end the process.
+  // Its reader hears of its end; one that is not read must not end the process.
   body.on("error", () => {});
   return { status: statusCode, headers, body, drop: () => void client.destroy() };
 }

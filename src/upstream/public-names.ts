@@ -5,7 +5,7 @@ const QUERY_MS_MAX = 3_000;
 const TRIES = 2;
 const NO_SUCH_NAME = new Set(["ENOTFOUND", "ENODATA", "EBADNAME"]);
 
-/** All addresses of a name; none where the name does not exist. Rejects where nobody could say. */
+/** All addresses of a name; none where the name does not exist. Rejects where that could not be found out. */
 export type ResolveName = (name: string, signal: AbortSignal) => Promise<readonly string[]>;
 
 /**

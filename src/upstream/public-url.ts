@@ -2,7 +2,7 @@
 import { isIP } from "node:net";
 
 const CHARS_MAX = 2048;
-/** A parser drops or turns these; nobody who means a plain address writes them. */
+/** A parser drops or turns these; no plain address has them. */
 const ODD = /[\p{Cc}\p{Zs}\\]/u;
 const PLAIN_START = /^https?:\/\/[^/]/i;
 /** Names that mean something only inside a network or a machine (RFC 6761, RFC 6762, RFC 8375, and what networks use). */
@@ -38,7 +38,7 @@ export function readLocation(location: string, asked: URL, mayUsePort: PortRule)
   // Headers are read byte by byte; servers that write other letters in them mean UTF-8.
   const url = URL.parse(Buffer.from(location, "latin1").toString("utf8"), asked.href);
   if (url === null) return "is not a URL";
-  // Whoever is told a secret by an https address must not be made to say it in the clear.
+  // A client that is told a secret by an https address must not be made to say it in the clear.
   if (asked.protocol === "https:" && url.protocol !== "https:") return "leaves https";
   return checkUrl(url, mayUsePort);
 }
@@ -60,5 +60,5 @@ function checkUrl(url: URL, mayUsePort: PortRule): PublicUrl | string {
   return { url, host, port: url.port === "" ? (url.protocol === "https:" ? 443 : 80) : port };
 }
 
-/** The same words whether a name is unknown or leads inside, so that nobody can ask us which inner names there are. */
+/** The same words whether a name is unknown or leads inside, so that no caller can ask us which inner names there are. */
 export const NOT_PUBLIC = "does not lead to a public address";

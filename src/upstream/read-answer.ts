@@ -90,7 +90,7 @@ export function rulebookOf(adapter: AdapterSpec, action: ActionSpec, step: StepS
   return { rules, wantsJson, errorFails: wantsJson && !hasError };
 }
 
-/** Nobody sells a bare word, a number or null: a vendor that says no more has not answered. */
+/** No vendor sells a bare word, a number or null: a vendor that says no more has not answered. */
 function hasFields(json: unknown): boolean {
   return typeof json === "object" && json !== null;
 }

@@ -52,7 +52,7 @@ export interface RouteHealth extends Health {
   news(): readonly RouteNews[];
   /** What rests at this moment, for one who knows nothing yet. */
   known(): readonly RouteNews[];
-  /** What another process has found: it counts as our own, and is told to nobody. */
+  /** What another process has found: it counts as our own, and is not told on. */
   hear(news: RouteNews): void;
 }
 

@@ -35,7 +35,7 @@ export interface ScriptOptions {
   readonly judge: (answer: VendorAnswer) => Judgement;
 }
 
-/** What a vendor knows a call of ours by: it says nothing about who called, and nobody can guess another's. */
+/** What a vendor knows a call of ours by: it says nothing about who called, and another's cannot be guessed. */
 export function labelOf(callId: string): string {
   return `tg-${hash("sha256", callId).slice(0, 24)}`;
 }

@@ -1,4 +1,4 @@
-// Passes a long answer on as it comes, unparsed, where nobody has to look into it.
+// Passes a long answer on as it comes, unparsed, where it need not be looked into.
 import type { IncomingHttpHeaders } from "node:http";
 import type { AnswerSink } from "../route.ts";
 import type { AnswerBody } from "./answer-body.ts";

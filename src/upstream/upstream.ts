@@ -45,7 +45,7 @@ const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
   converse,
 };
 
-/** How long an answer is read on after its caller has left, where reasoning that nobody sees may cost more than what was seen. */
+/** How long an answer is read on after its caller has left, where reasoning that is not shown may cost more than what was seen. */
 const READ_ON_MS_MAX = 60_000;
 const KEY_REST_MS = 60_000;
 const KEY_REST_RATE_LIMITED_MS = 5_000;
@@ -61,7 +61,7 @@ export interface CandidateClocks {
 /** What a request to a model wants of a candidate. */
 export interface ModelOrder {
   readonly requestId: string;
-  /** Whose call it is, where somebody's: what it has opened for nothing is counted. */
+  /** Whose call it is, where it has a payer: what it has opened for nothing is counted. */
   readonly account?: string;
   /** Which conversation it is of; absent: it is of none. */
   readonly conversation?: () => string;

@@ -26,7 +26,7 @@ export interface Question {
   readonly afterMs: number;
   /** Takes a long answer over; null: the answer is wanted whole. */
   readonly splice: Splice | null;
-  /** Hears a good answer's messages instead of it being kept. Default: nobody does. */
+  /** Hears a good answer's messages instead of it being kept. Default: it is kept. */
   readonly messages?: Messages;
   /** The most that this exchange may take, in milliseconds. Default: what is left of the whole. */
   readonly msMax?: number;
@@ -97,7 +97,7 @@ export class VendorClient {
     for (const one of this.#running) one.resume?.();
   }
 
-  /** Stops all that runs; whoever waits for an answer is thrown a VendorFailure. */
+  /** Stops all that runs; those who wait for an answer are thrown a VendorFailure. */
   abort(): void {
     this.#over = true;
     for (const one of this.#running) one.abort();

@@ -27,7 +27,7 @@ export interface VendorExchangeOptions {
   readonly redirectsMax: number;
   /** Takes a long answer over; null: the answer is wanted whole. */
   readonly splice: Splice | null;
-  /** Hears a good answer's messages instead of it being kept; null: nobody does. */
+  /** Hears a good answer's messages instead of it being kept; null: it is kept. */
   readonly messages: Messages | null;
   /** The most that this exchange may take, in milliseconds, where that is less than what is left of the call's time. */
   readonly msMax: number;

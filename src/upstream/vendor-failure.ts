@@ -2,7 +2,7 @@
 import type { FailureKind } from "../failures.ts";
 import type { AttemptFailure, FinalPart } from "../route.ts";
 
-/** A failure ends the call, unless whoever asked knows better. */
+/** A failure ends the call, unless its caller knows better. */
 export class VendorFailure extends Error {
   readonly failure: AttemptFailure;
 
@@ -26,7 +26,7 @@ export function emptyAnswer(message: string, answer: FinalPart): AttemptFailure 
   return { ...failureOfKind("provider_empty", message, 200), answer };
 }
 
-/** The call has ended; nobody waits for this any more. */
+/** The call has ended; this is not waited for any more. */
 export function cancelled(): VendorFailure {
   return new VendorFailure(failureOfKind("caller_cancelled", "the call has ended"));
 }

@@ -19,7 +19,7 @@ export interface ScriptOrder {
   /** For all of it, in milliseconds. */
   readonly msMax: number;
   readonly sandboxFault: string | null;
-  /** Aborted when nobody wants it to go on. */
+  /** Aborted when it is not to go on. */
   readonly signal: AbortSignal;
 }
 

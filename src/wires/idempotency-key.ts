@@ -7,7 +7,7 @@ import { fingerprint } from "./fingerprint.ts";
 
 const PARAM = "Idempotency-Key";
 
-/** A payment is one key for the call that it pays: whoever sends both again gets the same answer. */
+/** A payment is one key for the call that it pays: both again get the same answer. */
 const PAYMENTS = ["payment-signature", "x-payment"] as const;
 
 /**

@@ -7,7 +7,7 @@ import { invalid } from "../../wires/parse-json.ts";
 import { compilePlace } from "../allow-list.ts";
 import type { AnswerForm, UnitAsk, UnitEndpoint } from "../unit-endpoint.ts";
 
-/** Nobody talks faster, in tokens a second; and what a short answer may have at least. */
+/** No speaker is faster, in tokens a second; and what a short answer may have at least. */
 const TEXT_TOKENS_PER_SECOND = 8;
 const TEXT_TOKENS_MIN = 500;
 /** What the vendor puts around a prompt. */

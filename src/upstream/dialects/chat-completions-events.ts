@@ -202,7 +202,7 @@ function list(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** A reader of one stream in OpenAI's wire, in nobody's format. */
+/** A reader of one stream in OpenAI's wire, in the neutral format. */
 export function chatCompletionsEvents(context: ChatContext, out: EventOut): StreamReader {
   return new ChatCompletionsEvents(context, out);
 }

@@ -53,7 +53,7 @@ export class ConverseTurns {
   #block(block: Json): Json[] {
     const made = this.#made(block);
     if (made === null) return [];
-    // Behind calls and results the mark is refused as a key that nobody knows.
+    // Behind calls and results the mark is refused as an unknown key.
     const takesMark = made.toolUse === undefined && made.toolResult === undefined;
     return takesMark ? [made, ...this.cachePoint("messages", block.cache_control)] : [made];
   }

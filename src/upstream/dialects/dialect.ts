@@ -19,7 +19,7 @@ import type { FetchedMedia, MediaLink } from "../media-links.ts";
 export interface OwnSeal {
   /** Null: it is too long to be carried. */
   seal(thought: ReasoningBlock): string | null;
-  /** Null: it is nobody's, or another's. */
+  /** Null: it has no owner, or another. */
   open(text: string): ReasoningBlock | null;
 }
 
@@ -76,7 +76,7 @@ interface StreamOut {
   end(): void;
 }
 
-/** Takes an answer in nobody's format. */
+/** Takes an answer in the neutral format. */
 export interface EventOut extends StreamOut {
   /** Whether an event bears content, and so commits the answer, is the event's own matter. */
   event(event: NeutralEvent): void;
@@ -116,7 +116,7 @@ export type UnaryAnswer =
     }
   | AttemptFailure;
 
-/** A whole answer in nobody's format, or why it is none. */
+/** A whole answer in the neutral format, or why it is none. */
 export type ReadAnswer =
   | {
       readonly answer: NeutralAnswer;
@@ -153,7 +153,7 @@ export interface Passing {
 export interface Dialect {
   /** The name of the wire, which a caller's wire may have as well. */
   readonly wire: string;
-  /** Null: nobody calls us in this wire, and everything is translated. */
+  /** Null: no caller speaks this wire to us, and everything is translated. */
   readonly passing: Passing | null;
   /** Which links its vendors open themselves, where an adapter does not say otherwise; absent: all. */
   readonly fetches?: ChatWire["fetches"];

@@ -69,7 +69,7 @@ class MessagesPassingReader implements StreamReader {
       case "error":
         return this.#out.fail(failureInside(data));
       default:
-        // A block's end, a ping, or what a newer vendor says: nobody pays for it.
+        // A block's end, a ping, or what a newer vendor says: it is not paid for.
         this.#out.raw(eventOf(type, came.json), "preamble");
     }
   }

@@ -52,7 +52,7 @@ const TAKEN_BY: Readonly<Record<string, readonly ChatWire["reasoning"][]>> = {
 
 function takes(how: ChatWire["reasoning"], { type }: Json): boolean {
   const name = stringOf(type) ?? "";
-  // Of a model that nobody has described, its vendor knows best.
+  // Of a model that is not described, its vendor knows best.
   return how === undefined || !Object.hasOwn(TAKEN_BY, name) || TAKEN_BY[name]?.includes(how) === true;
 }
 

@@ -137,7 +137,7 @@ class ConversationBuilder {
     }
   }
 
-  /** A thought whose seal nobody here could check is left out: made-up signatures are refused. */
+  /** A thought whose seal could not be checked here is left out: made-up signatures are refused. */
   #thought({ format, text, signature, sealed }: ReasoningBlock): Json | null {
     if (format !== this.#format) return null;
     if (sealed !== null) return { type: "redacted_thinking", data: sealed };

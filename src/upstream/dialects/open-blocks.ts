@@ -57,7 +57,7 @@ export class OpenBlocks {
     if (open?.kind === "call" && typeof fragment === "string") this.#write(open, fragment);
   }
 
-  /** A fragment of a thought, which is told as it comes. Where no thought is open, this is one that nobody will sign. */
+  /** A fragment of a thought, which is told as it comes. Where no thought is open, this is one that will not be signed. */
   think(index: unknown, text: unknown): void {
     this.#choice.say("reasoning", text);
     const open = this.#open.get(index);

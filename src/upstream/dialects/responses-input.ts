@@ -83,7 +83,7 @@ class InputBuilder {
         this.#item({ type: "function_call_output", call_id: callId(block.callId), output: this.#output(block) });
         return;
       case "reasoning": {
-        // A thought without a seal is the model's own words, which it takes back from nobody.
+        // A thought without a seal is the model's own words, which it does not take back.
         const item = block.format === this.#format && block.sealed !== null ? reasoningItem(block.sealed) : null;
         if (item !== null) this.#item(item);
         return;

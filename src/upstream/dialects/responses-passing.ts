@@ -41,7 +41,7 @@ function inputOf(input: unknown, { seal }: ChatContext): unknown {
   });
 }
 
-/** A summary is asked for where the adapter says that it may be: others refuse whoever asks for one. */
+/** A summary is asked for where the adapter says that it may be: others refuse a request for one. */
 function reasoningOf(reasoning: unknown, { wire }: ChatContext): Json | undefined {
   if (!isRecord(reasoning) || wire.reasoning === "none") return undefined;
   const { summary, generate_summary, ...asked } = reasoning;

@@ -14,7 +14,7 @@ function plainItem(item: Json): Json {
 export function plainFields(items: readonly Json[], { format }: NeutralRequest): Json {
   const input = items.map(plainItem);
   if (format === null) return { input, text: undefined };
-  // It has no word for any object, only for one that fits a schema.
+  // It cannot ask for any object, only for one that fits a schema.
   if (format.kind === "json") return { input, text: undefined, instructions: JSON_ONLY };
   const { name, schema, strict } = format;
   const json_schema = defined({ name: name ?? "answer", schema, strict: strict ?? undefined });

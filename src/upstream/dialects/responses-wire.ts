@@ -74,7 +74,7 @@ export function emptiness(reason: FinishReason, native: string): string | null {
 /** Ends a reasoning item's id where both go to the client as one word; ids have none. */
 const SEPARATOR = ":";
 
-/** A reasoning item as its vendor takes it back; null where it has no seal, because nobody here stores answers. */
+/** A reasoning item as its vendor takes it back; null where it has no seal, because answers are not stored here. */
 export function sealOf(item: Json, context: ChatContext): ReasoningBlock | null {
   const encrypted = stringOf(item.encrypted_content) ?? "";
   if (encrypted === "") return null;

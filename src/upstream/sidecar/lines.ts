@@ -1,7 +1,7 @@
 // The lines between the gateway and a vendor's sidecar process: JSON, one a line, a request's `id` in its answer.
 import type { Readable } from "node:stream";
 
-/** What the gateway writes: first the key, then requests, and the ids of those that nobody waits for any more. */
+/** What the gateway writes: first the key, then requests, and the ids of those that are not waited for any more. */
 export type ToSidecar =
   | { readonly key: string }
   | { readonly id: number; readonly path: string; readonly body: unknown }

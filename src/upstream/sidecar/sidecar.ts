@@ -1,4 +1,4 @@
-// One sidecar process as the gateway sees it: started by the first request, again after it has died, ended when nobody asks.
+// One sidecar process as the gateway sees it: started by the first request, again after it has died, ended when it is not asked.
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
@@ -68,7 +68,7 @@ function answerIn(line: string): FromSidecar | null {
 
 export interface Asked {
   readonly answer: Promise<VendorAnswer>;
-  /** Nobody waits for its answer any more, which rejects it. */
+  /** Its answer is not waited for any more, which rejects it. */
   cancel(failure: VendorFailure): void;
 }
 
@@ -147,7 +147,7 @@ export class Sidecar implements AskedSidecar {
     const waitMs = this.#notBeforeMs - clock.elapsedMs();
     if (waitMs > 0 || this.#isClosed) return unasked("the sidecar has died", "provider_connection_failed");
     const args = ["--disable-warning=ExperimentalWarning", `--max-old-space-size=${HEAP_MIB}`, PROGRAM, file];
-    // No variable of ours is its business. Its key goes over the lines, where nobody else can read it, as they can a process's environment.
+    // No variable of ours is its business. Its key goes over the lines, where no other process can read it, as it can an environment.
     const child = spawn(process.execPath, args, { env: {}, stdio: ["pipe", "ignore", "ignore", "pipe"] });
     const { promise: ended, resolve } = Promise.withResolvers<void>();
     const running: Running = { child, waiting: new Map(), ended };

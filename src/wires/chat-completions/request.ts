@@ -1,4 +1,4 @@
-// Reads an OpenAI chat request: it keeps the body for vendors of the same wire, and says it in nobody's format for the others.
+// Reads an OpenAI chat request: it keeps the body for vendors of the same wire, and says it in the neutral format for the others.
 import { isRecord, type Json, numberOf, stringOf, wordOf } from "../../json.ts";
 import type {
   CallerRequest,

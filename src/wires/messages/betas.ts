@@ -62,7 +62,7 @@ const COSTLY = [
 
 export interface ReadBetas {
   readonly passed: readonly string[];
-  /** What nobody here knows: it may cost, so no vendor hears of it. */
+  /** What is not known here: it may cost, so no vendor hears of it. */
   readonly dropped: readonly string[];
   /** The first that costs. */
   readonly costly: string | null;

@@ -6,7 +6,7 @@ import type { AnswerBlock, FinishReason, ReasoningBlock } from "../../neutral.ts
 export type ThoughtsShown = "all" | "sealed" | "none";
 
 /**
- * Clients keep no thought without a signature. This is the one of thoughts that nobody takes back: their vendor signs none,
+ * Clients keep no thought without a signature. This is the one of thoughts that no vendor takes back: their vendor signs none,
  * or they are too long to be carried.
  */
 export const UNSIGNED = "tgs0_";

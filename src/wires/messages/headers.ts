@@ -6,7 +6,7 @@ import { readBetas } from "./betas.ts";
 export const VERSION_HEADER = "anthropic-version";
 export const BETA_HEADER = "anthropic-beta";
 
-/** Those that the wire's clients send. The later one has no word for how to sample, and forbids nothing that is read here. */
+/** Those that the wire's clients send. The later one does not say how to sample, and forbids nothing that is read here. */
 const VERSIONS = ["2023-06-01", "2026-10-21"];
 /** Names and dates, separated by commas. */
 const BETAS = /^[\w.,: -]{0,4000}$/;

@@ -1,4 +1,4 @@
-// Reads a request in the messages wire: it keeps the body for vendors of the same wire, and says it in nobody's format for the others.
+// Reads a request in the messages wire: it keeps the body for vendors of the same wire, and says it in the neutral format for the others.
 import { isRecord, type Json, numberOf, stringOf, wordOf } from "../../json.ts";
 import type {
   CallerRequest,
@@ -134,7 +134,7 @@ function neutralOf(body: MessagesBody): NeutralRequest {
     reasoning: reasoningOf(body),
     stops: stopsOf(body),
     choices: 1,
-    // What clients put there names a session of their own, not whoever is at the keyboard.
+    // What clients put there names a session of their own, not the person at the keyboard.
     user: null,
     cacheMark: isCacheMark(body),
     extra: {},

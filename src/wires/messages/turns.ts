@@ -87,6 +87,6 @@ export function turnsOf({ system, messages }: MessagesBody): NeutralTurn[] {
   );
   const first: NeutralTurn[] = instructions.length === 0 ? [] : [{ role: "system", blocks: instructions }];
   const turns = messages.filter(isRecord).map(turnOf);
-  // A turn of nothing but thoughts that nobody could read says nothing.
+  // A turn of nothing but thoughts that could not be read says nothing.
   return [...first, ...turns.filter(({ role, blocks }) => role !== "assistant" || blocks.length > 0)];
 }

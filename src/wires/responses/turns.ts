@@ -58,7 +58,7 @@ class TurnBuilder {
     this.#answer([{ kind: "tool-call", id: stringOf(item.call_id) ?? null, name, arguments: text, cacheMark: false }]);
   }
 
-  /** A sealed thought; what has no seal is the model's own words, which it takes back from nobody. */
+  /** A sealed thought; what has no seal is the model's own words, which it does not take back. */
   #thought({ encrypted_content: sealed }: ResponsesItem): void {
     if (typeof sealed !== "string" || sealed === "") return;
     if (this.#thoughtsToSkip-- > 0) return;
