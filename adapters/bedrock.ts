@@ -83,7 +83,7 @@ export default defineAdapters({
     docs: "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html",
     chat: {
       dialect: "converse",
-      // The wire has no word for it; as elsewhere the model may then call several at once.
+      // The wire cannot say it; as elsewhere the model may then call several at once.
       dropFields: ["parallel_tool_calls"],
       models: {
         "global.amazon.nova-2-lite-v1:0": {

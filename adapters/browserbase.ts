@@ -109,7 +109,7 @@ export default defineAdapter({
           {
             method: "POST",
             path: "/v1/sessions",
-            // Nobody can see the recordings of a shared account but its owner, whose matter they are not.
+            // Only the owner of a shared account can see its recordings, and they are not the owner's matter.
             fixed: { timeout: MINUTES_MAX * 60, browserSettings: { recordSession: false, logSession: false } },
           },
           {

@@ -1,5 +1,5 @@
 // E2B: small virtual machines. One is made over E2B's own API, and spoken to at another host, where a daemon inside of the machine
-// answers: that host is never shown our key, because whoever has the machine can listen there.
+// answers: that host is never shown our key, because the caller who has the machine can listen there.
 // The wire is that of its specifications and of its SDK (August 2026). From memory: that protobuf's JSON leaves out an exit code of 0,
 // the status of a machine that is gone at the second host, and that the plan lets one live for 24 hours (the free one: 1).
 import {
@@ -21,7 +21,7 @@ interface Box {
   readonly token: string;
 }
 
-/** What a message of a running command says (envd's process.Process/Start), as far as it is read. Whoever has the machine may have written it. */
+/** What a message of a running command says (envd's process.Process/Start), as far as it is read. The caller who has the machine may have written it. */
 const processEvent = z.object({
   event: z
     .object({

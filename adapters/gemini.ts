@@ -57,7 +57,7 @@ export default defineAdapter({
   keyEnv: ["GEMINI_API_KEY", "GOOGLE_API_KEY"],
   chat: {
     dialect: "generate-content",
-    // Several calls at once cannot be forbidden, and penalties are not enabled for its newer models; whoever asked is told that they were not sent.
+    // Several calls at once cannot be forbidden, and penalties are not enabled for its newer models; the caller is told that they were not sent.
     dropFields: ["parallel_tool_calls", "presence_penalty", "frequency_penalty"],
     hidesReasoning: true,
     reasoningFormat: "google-gemini-v1",

@@ -1,4 +1,4 @@
-// mem0: what was said is kept as memories of a user, and found again by meaning. Whose user it is, nobody but the payer can tell.
+// mem0: what was said is kept as memories of a user, and found again by meaning. Whose user it is, only the payer can tell.
 // The wire is that of its specification, but for the body of an error, which is from memory, as is what it costs us.
 import { action, defineAdapter, header, keyHeader, z } from "#adapter";
 

@@ -40,7 +40,7 @@ interface Asked {
   readonly gpu?: string;
 }
 
-// A name that nobody resolves before it is needed, for the package may not be there.
+// A name that is not resolved before it is needed, for the package may not be there.
 const PACKAGE: string = "modal";
 const APP = "tollgate";
 /** What every machine has, and no more: its price is made of it. */
@@ -120,7 +120,7 @@ async function create(client: Client, asked: Asked, signal: AbortSignal): Promis
     ...(command === undefined ? null : { command }),
     ...(gpu === undefined ? null : { gpu: GPUS[gpu] ?? gpu }),
   });
-  // Nobody waits for it any more, and nobody would ever end it.
+  // It is not waited for any more, and would never be ended.
   if (signal.aborted) await sandbox.terminate();
   sandbox.detach();
   return { status: 200, body: { sandbox_id: sandbox.sandboxId } };

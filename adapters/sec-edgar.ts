@@ -29,7 +29,7 @@ const numbered = z.string().regex(/^(\d{10}-\d\d-\d{6}|\d{18})$/);
 const file = z.string().regex(/^(\w[\w-]{0,99}\/)?\w[\w.-]{0,199}$/, "must be the name of a file of the filing");
 const tag = z.string().regex(/^([a-z][a-z0-9-]{0,29}\/)?[A-Za-z]\w{0,199}$/, "must be a tag as Assets or dei/...");
 const common = { category: "records", effect: "read", price: { mode: "fixed", cents: 1 }, upstreamCents: 0 } as const;
-// To the archive's store, whoever asks for a file that it does not have has no access.
+// To the archive's store, a request for a file that it does not have is one without access.
 const absent = {
   status: 403,
   at: "",
@@ -60,7 +60,7 @@ export default defineAdapter({
   origins: { search: "https://efts.sec.gov", archive: "https://www.sec.gov" },
   auth: noAuth,
   contact: "required",
-  // It takes ten a second and blocks whoever sends more for ten minutes, longer with every further request.
+  // It takes ten a second and blocks a client that sends more for ten minutes, longer with every further request.
   rate: { requests: 8, perMs: 1_000 },
   rules: [{ status: [403, 429], means: "provider_rate_limited", restMs: 600_000 }],
   actions: {

@@ -1,5 +1,5 @@
 // Tomba: people's work email addresses and phone numbers by name, company, page or profile, and whether an address works.
-// From memory: what it costs us, and how it says that nobody was found.
+// From memory: what it costs us, and how it says that no person was found.
 import { action, defineAdapter, domainName, exactlyOne, keyHeaders, needsOne, optional, z } from "#adapter";
 
 /** From memory: what a search and a check take in its smallest plan; a phone number is dearer. */
@@ -21,7 +21,7 @@ const isOneFirm = exactlyOne("domain", "company");
 
 const common = { category: "people", effect: "read" } as const;
 const get = (path: string) => ({ method: "GET", path }) as const;
-/** A field that is null is how most of its answers say that nobody was found; that is a look-up like any other, and charged. */
+/** A field that is null is how most of its answers say that no person was found; that is a look-up like any other, and charged. */
 const nobody = [{ at: "/data/email", empty: true, means: "miss" }] as const;
 const email = "ada@example.com";
 const linkedin = "https://www.linkedin.com/in/ada";

@@ -5,7 +5,7 @@ import type { TokenUsage } from "./route.ts";
 export type AccountKind = "personal" | "business" | "sandbox";
 export type CeilingPeriod = "day" | "week" | "month";
 
-/** What an account may do; a new one gets the settings' until somebody changes it. */
+/** What an account may do; a new one gets the settings' until an operator changes it. */
 export interface AccountLimits {
   readonly inferenceCapNano: Nano;
   readonly requestsPerMinute: number;
@@ -167,7 +167,7 @@ export interface PostingRow {
   readonly priceVersion: string | null;
   /** The refunded transaction, or a top-up's reference. */
   readonly reference: string | null;
-  /** Why a refund was given, or why a charge is there that nobody posted in time. */
+  /** Why a refund was given, or why a charge is there that was not posted in time. */
   readonly reason: string | null;
   /** What the caller has called it, as `name=value`. */
   readonly tags: readonly string[];

@@ -12,7 +12,7 @@ export const systemClock: Clock = {
   elapsedMs: () => performance.now(),
 };
 
-/** A clock that is set once, now: whoever sets the other one later, forward or back, does not change how old anything is. */
+/** A clock that is set once, now: setting the other one later, forward or back, does not change how old anything is. */
 export function steadyClock(clock: Clock): Clock {
   const startMs = clock.epochMs() - clock.elapsedMs();
   return { epochMs: () => startMs + clock.elapsedMs(), elapsedMs: () => clock.elapsedMs() };

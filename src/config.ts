@@ -298,7 +298,7 @@ export type Config = {
   readonly firstTokenMsMaxByTier: Readonly<Record<string, number>>;
   /** What adapters may ask for, by the name of the variable: keys, base addresses and prices of local servers. */
   readonly vendorEnv: Readonly<Record<string, string>>;
-  /** The names of all variables that are set, whoever reads them, so that a mistyped one can be told. */
+  /** The names of all variables that are set, whichever part reads them, so that a mistyped one can be told. */
   readonly namesSet: readonly string[];
   /** What is in force as people may see it. */
   readonly effective: readonly EffectiveSetting[];

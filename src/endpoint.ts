@@ -135,7 +135,7 @@ export interface EndpointShape {
   /** Another path at which the very same is served, and counted. */
   readonly alias?: string;
   readonly auth: "none" | "key" | "admin";
-  /** Asked by whoever watches, who takes a 429 for an outage and ends the process: never refused for being asked too often. */
+  /** Asked by a probe, which takes a 429 for an outage and ends the process: never refused for being asked too often. */
   readonly watch?: true;
   readonly bodyBytesMax: number;
   /** It is free, but a long body is read for accounts alone that have something to pay with. */

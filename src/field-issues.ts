@@ -16,7 +16,7 @@ export const URL_WORDS = "must be an http or https address such as https://examp
 /** What the host of a URL must be that a vendor is asked to open. */
 export const INNER_URL_WORDS = "must not lead to a private address";
 
-/** Nobody reads more of them; a long list of wrong items has as many. */
+/** No reader wants more of them; a long list of wrong items has as many. */
 const ISSUES_MAX = 100;
 const NAMES_SHOWN_MAX = 30;
 /** Of what has no words of its own. */
@@ -157,7 +157,7 @@ function issuesIn(issue: z.core.$ZodIssue, known: readonly string[]): readonly F
   return [code === undefined ? { path: name, message } : { path: name, message, code }];
 }
 
-/** The names of an object's fields, for whoever has mistyped one. */
+/** The names of an object's fields, for a caller who has mistyped one. */
 function fieldsOf(schema: z.ZodType): readonly string[] {
   const { shape } = schema as { readonly shape?: object };
   return shape === undefined ? [] : Object.keys(shape);

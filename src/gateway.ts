@@ -27,7 +27,7 @@ export interface Gateway {
   reload(): Promise<void>;
   /** Stops accepting, lets running answers finish up to the configured time, settles and closes everything. */
   drain(): Promise<void>;
-  /** The same where other processes share the port: nobody is turned away, and running answers have all the time they may take. */
+  /** The same where other processes share the port: no caller is turned away, and running answers have all the time they may take. */
   retire(): Promise<void>;
   /** Everything counted here, in Prometheus' text format. */
   metricsText(): Promise<string>;
@@ -44,7 +44,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const setup = () =>
     setupOf({ config, catalog: catalog.current(), actionCatalog: actionCatalog.actionCatalog, url: url.get() });
   const { publicServer, adminServer } = await openDoors(foundation, work, { options, phase, setup });
-  // The parent serves nobody, so it has no work of its own to go on with.
+  // The parent serves no caller, so it has no work of its own to go on with.
   if (role?.kind !== "parent") await work.start();
 
   async function closeParts(): Promise<void> {

@@ -1,4 +1,4 @@
-// What wires and dialects say to each other: requests, events and answers in nobody's format. Types and nothing else.
+// What wires and dialects say to each other: requests, events and answers in the neutral format. Types and nothing else.
 import type { TokenUsage } from "./route.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -24,7 +24,7 @@ export interface CallerRequest {
   readonly usesTools: boolean;
   /** How hard the model is to think; null: the request leaves it open. */
   reasoning(): ReasoningAsk | null;
-  /** The same in nobody's format, made when it is first asked for. */
+  /** The same in the neutral format, made when it is first asked for. */
   neutral(): NeutralRequest;
 }
 
@@ -258,7 +258,7 @@ export interface EventEncoder {
 
 /** What a wire wants of an answer that passes untranslated. */
 export interface PassedAnswer {
-  /** The number of the next event. Whoever passes events on counts them here. */
+  /** The number of the next event. A part that passes events on counts them here. */
   sequence: number;
   /** A vendor's object of the whole answer as the caller's: under our names, and saying what was really done. */
   adopt(object: Record<string, unknown>): Record<string, unknown>;
@@ -276,7 +276,7 @@ export interface AnswerCodec {
 
 /** Keeps the thoughts of one payer sealed while the caller carries them from turn to turn. */
 export interface ThoughtSeal {
-  /** The thought as text that nobody else can read; null where it is too long to be carried. `maker` names who alone may have it back. */
+  /** The thought as text that only we can read; null where it is too long to be carried. `maker` names who alone may have it back. */
   seal(thought: ReasoningBlock, maker: string): string | null;
   /** The thought again; null where it was not sealed here, for this payer, as a thought of `maker`. */
   open(text: string, maker: string): ReasoningBlock | null;

@@ -93,7 +93,7 @@ export interface KeptHoldSpec {
   readonly owner: `job:${string}`;
   /** How long the hold lives without being renewed, in milliseconds. */
   readonly leaseMs: number;
-  /** What becomes of a hold that nobody renews any more. */
+  /** What becomes of a hold that is not renewed any more. */
   readonly onExpire: "void" | "post-accrued";
   /** The kind of work that goes on with it. */
   readonly job: string;
@@ -240,7 +240,7 @@ export interface Release {
 export interface Funds {
   /** Sets the quote aside under `id`, as a part of `parent` where there is one; or says why not. */
   reserve(plan: Plan, id: string, parent: string | null): Promise<Held | Repeated | GatewayError>;
-  /** Takes the cost, at most what is held. An error: it could not be taken, so the answer is withheld. Rejects: nobody knows. */
+  /** Takes the cost, at most what is held. An error: it could not be taken, so the answer is withheld. Rejects: that is not known. */
   capture(held: Held, capture: Capture): Promise<Charge | GatewayError>;
   release(held: Held, release: Release): Promise<void>;
   /** What the payer has left; null where that is not known. */
@@ -251,7 +251,7 @@ export interface Funds {
 
 /** Who reads an answer while it comes. */
 export interface AnswerReader {
-  /** Nobody reads any more. */
+  /** The reader has left. */
   readonly closed: boolean;
   /** Calls `listener` once if the reader leaves before the end. */
   onGone(listener: () => void): void;
@@ -278,7 +278,7 @@ export type Outcome =
 export interface Ended {
   readonly id: string;
   readonly outcome: Outcome;
-  /** What the caller is told; null where there is an answer, or nobody to tell. */
+  /** What the caller is told; null where there is an answer, or its caller has left. */
   readonly error: GatewayError | null;
   /** The answer's last part, or the whole of it. */
   readonly final: FinalPart | null;

@@ -49,7 +49,7 @@ export interface AttemptFailure {
   readonly told?: GatewayError;
   /** The vendor's body, for a caller who is at fault; bounded. */
   readonly vendorBody?: unknown;
-  /** Whether the vendor may have begun to act on the request; of a write, nobody can then say whether it happened. */
+  /** Whether the vendor may have begun to act on the request; of a write, it is then not known whether it happened. */
   readonly mayHaveRun?: boolean;
   /** The fault was our key's, and the vendor has another of ours that is fit: the same route may go again at once. */
   readonly spareKey?: boolean;
@@ -79,7 +79,7 @@ export interface Leg {
   readonly firstTokenMs: number | null;
   /** What the vendor takes from us for it, known or estimated. Filled in when the call has ended, whatever it came to. */
   upstreamNano: Nano;
-  /** Work of our own that asks others for something: nobody takes anything for it. */
+  /** Work of our own that asks others for something: no vendor takes anything for it. */
   readonly own?: true;
 }
 

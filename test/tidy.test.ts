@@ -284,6 +284,15 @@ describe("the house", () => {
     expect(broken).toEqual([]);
   });
 
+  it("says in its comments who does what", () => {
+    const vague = /^\s*(?:\/\/|\/?\*).*\b(?:[Ww]hoever|[Nn]obody|[Ss]omebody|has no word for)\b.*/m;
+    const broken = [...text].flatMap(([file, whole]) => {
+      const found = within(file, ["src", "adapters"]) ? vague.exec(whole) : null;
+      return found === null ? [] : [`${file}: "${found[0].trim()}" - the caller, a process, a vendor, an operator?`];
+    });
+    expect(broken).toEqual([]);
+  });
+
   it("says it in the field's words", () => {
     const broken: string[] = [];
     for (const file of source.filter((name) => within(name, ["src"]) && !within(name, PRIVATE_WORDS_LEFT))) {

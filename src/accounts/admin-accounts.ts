@@ -58,7 +58,7 @@ export interface AdminAccountParts {
 
 type Answering = (call: Call) => Promise<Answer | GatewayError>;
 
-/** To the operator a ledger that is away says why: it is his to mend. Whoever calls hears only that it is. */
+/** To the operator a ledger that is away says why: it is his to mend. A caller hears only that it is. */
 function withReason(error: unknown): unknown {
   if (!(error instanceof GatewayError) || error.code !== "ledger_unavailable") return error;
   const { cause, data } = error.options;

@@ -27,7 +27,7 @@ export interface AdminParts extends AdminAccountParts {
   readonly readiness: () => Readiness | Promise<Readiness>;
   /** Everything in Prometheus' text format. */
   readonly metricsText: () => Promise<string>;
-  /** Calls that nobody was charged for. */
+  /** Calls that were not charged. */
   readonly failedCalls: FailedCalls;
   readonly metricsContentType: string;
   /** True where the admin listener is on loopback: metrics need no token. */

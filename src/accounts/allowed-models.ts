@@ -7,7 +7,7 @@ interface Priced {
   readonly available: boolean;
 }
 
-/** A row of the list of models. Whatever the key may do besides, what nobody serves stays unavailable. */
+/** A row of the list of models. Whatever the key may do besides, what is not served stays unavailable. */
 export function allowedModel<Row extends { readonly id: string; readonly available: boolean }>(
   row: Row,
   allows: Allowed | undefined,

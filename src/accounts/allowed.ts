@@ -24,7 +24,7 @@ function list(shape: RegExp, message: string, written: (entry: string) => string
 export const servicesSchema = list(SERVICE, "must be a service, or an action as <service>/<action>", (entry) => entry);
 export const modelsSchema = list(MODEL, "must be a model as <maker>/<model>, or a tier as core/<tier>", fullName);
 
-/** Which name on the lists nobody sells, as accounts of this kind see the catalog; null: all are sold. The catalog is handed in. */
+/** Which name on the lists is not sold, as accounts of this kind see the catalog; null: all are sold. The catalog is handed in. */
 export type Unsold = (
   lists: { readonly services: readonly string[]; readonly models: readonly string[] },
   audience: { readonly sandbox: boolean },

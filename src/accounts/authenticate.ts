@@ -163,7 +163,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   const unknown = new Memory<GatewayError>(UNKNOWN_COUNT_MAX);
   /**
    * The hashes of keys that are good, by the header that each came in: a text that is hashed for every request costs more than looking
-   * it up. How long that takes tells whoever guesses nothing: a text either is in here as a whole, or goes the way of all others.
+   * it up. How long that takes tells a guesser nothing: a text either is in here as a whole, or goes the way of all others.
    */
   const hashes = new Map<string, string>();
   /** Lookups under way, so that a burst with one new key is one lookup. */

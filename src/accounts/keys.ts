@@ -129,7 +129,7 @@ export async function createKey(
 }
 
 /**
- * What the body asks to change, or what is wrong with it for this key. What it does not name is left out: somebody else may be
+ * What the body asks to change, or what is wrong with it for this key. What it does not name is left out: another request may be
  * changing that at the same time.
  */
 function changeOf(key: KeyRow, body: z.output<typeof keyChangeSchema>): KeyPatch | GatewayError {

@@ -18,7 +18,7 @@ export const pageSchema = z.strictObject({
     .optional(),
 });
 
-/** Keys come all at once where nobody asks for less: an account has no more than fit on a page, or had them before there was a bound. */
+/** Keys come all at once where no less is asked for: an account has no more than fit on a page, or had them before there was a bound. */
 export const keyPageSchema = z.strictObject({
   limit: limit.default(KEYS_PER_ACCOUNT_MAX),
   cursor: z
@@ -27,7 +27,7 @@ export const keyPageSchema = z.strictObject({
     .optional(),
 });
 
-/** All accounts come at once where nobody asks for less and they fit on a page. */
+/** All accounts come at once where no less is asked for and they fit on a page. */
 export const accountPageSchema = z.strictObject({
   limit: limit.default(1_000),
   cursor: z

@@ -1,9 +1,9 @@
-// Puts the names of accounts and the labels of keys beside their ids, so that nobody has to look each of them up.
+// Puts the names of accounts and the labels of keys beside their ids, so that they need not be looked up one by one.
 import type { Accounts } from "../account-rows.ts";
 
 type Names = Pick<Accounts, "account" | "key">;
 
-/** The fields of a row that say whose it is. What is not an id, or of somebody who is gone, has no name. */
+/** The fields of a row that say whose it is. What is not an id, or of an account that is gone, has no name. */
 interface Owned {
   readonly account_id?: unknown;
   readonly key_id?: unknown;

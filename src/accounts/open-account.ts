@@ -1,4 +1,4 @@
-// Opens an account with its primary key: for the operator, and for whoever signs up.
+// Opens an account with its primary key: for the operator, and for a caller who signs up.
 import { z } from "zod";
 import type { AccountKind, AccountLimits, KeyLimits, NewAccount } from "../account-rows.ts";
 import { centsDown } from "../money.ts";
@@ -25,7 +25,7 @@ const UNLIMITED: KeyLimits = {
   expiresAtMs: null,
 };
 
-/** What whoever opens an account is told. */
+/** What is told when an account has been opened. */
 export interface Opened {
   readonly status: 201;
   readonly body: { readonly account_id: string; readonly api_key: string; readonly balance_cents: number };

@@ -55,7 +55,7 @@ function checkDigits(text: string): string {
   return base62(bytes, CHECK_DIGITS);
 }
 
-/** An id that nobody can guess, such as `acct_` and 21 characters of 120 random bits. */
+/** An id that cannot be guessed, such as `acct_` and 21 characters of 120 random bits. */
 export function mintId(prefix: "acct_" | "key_" | "tx_"): string {
   return prefix + base62(randomBytes(ID_BYTES), ID_DIGITS);
 }

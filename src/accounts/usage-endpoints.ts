@@ -110,7 +110,7 @@ async function usageAnswer(
   return pageAnswer({ format, name: "usage", columns, rows, next: page.next, more });
 }
 
-/** One report of an account at a time: reports are made one after the other, and nobody's keep all others waiting. */
+/** One report of an account at a time: reports are made one after the other, and those of one account do not keep all others waiting. */
 export function ownReports(books: NamedBooks) {
   const making = new Set<string>();
   return async (caller: Caller, asked: URLSearchParams): Promise<Answer | GatewayError> => {

@@ -40,7 +40,7 @@ export interface Workplace {
   readonly admin: AdminClient;
   /** For commands that run until they are stopped: a line at once. */
   say(line: string): void;
-  /** How far a command is, for whoever waits: beside the result, never within it. */
+  /** How far a command is, for the person who waits: beside the result, never within it. */
   progress(line: string): void;
   /** How wide the terminal is that text goes to; Infinity where it goes to none. */
   readonly columns: number;

@@ -9,7 +9,7 @@ interface SetupAnswer {
   readonly first_model: string | null;
 }
 
-/** A model to ask for, and a word on it where it is only a place for one; null: nobody serves any. */
+/** A model to ask for, and a word on it where it is only a place for one; null: none is served. */
 function modelOf(setup: SetupAnswer, sandbox: boolean): { readonly model: string; readonly word: string } | null {
   if (sandbox && setup.tiers[0] !== undefined) return { model: `core/${setup.tiers[0].id}`, word: "" };
   if (setup.first_model !== null) return { model: setup.first_model, word: "" };

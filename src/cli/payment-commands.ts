@@ -1,4 +1,4 @@
-// Commands on payments on chain of which nobody has said yet whether they were made.
+// Commands on payments on chain of which it is not known yet whether they were made.
 import { type Command, CommandError } from "./command.ts";
 import { table } from "./text.ts";
 

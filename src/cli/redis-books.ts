@@ -22,8 +22,8 @@ const ALONE_MS = 60_000;
 const BEAT_MS = 10_000;
 
 /**
- * `alone`: nobody else may be at work on them until they are closed here. `filling`: the same, and Redis is empty; unless it ends with
- * `filled`, nobody takes it for a ledger. `shared`: beside others, to look.
+ * `alone`: no other process may be at work on them until they are closed here. `filling`: the same, and Redis is empty; unless it ends with
+ * `filled`, no process takes it for a ledger. `shared`: beside others, to look.
  */
 type Use = "alone" | "filling" | "shared";
 

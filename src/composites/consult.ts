@@ -1,4 +1,4 @@
-// core/consult: what somebody wants done becomes one call, ready to be sent; or one short question, where it cannot.
+// core/consult: what a caller wants done becomes one call, ready to be sent; or one short question, where it cannot.
 import { z } from "zod";
 import type { Json, JsonObject } from "../catalog/action.ts";
 import { type LocalAction, type LocalCall, localAction } from "../catalog/local-action.ts";

@@ -24,7 +24,7 @@ const ROW_CHARS_MAX = 500;
 const [BUDGET_CENTS_MIN, BUDGET_CENTS_MAX, ROW_CENTS] = [10, 500, 16];
 const ROWS_AT_ONCE = 8;
 
-/** Why a row identifies nobody; null: it does. */
+/** Why a row identifies no person; null: it does. */
 function faultOf(text: string): string | null {
   const read = readIdentifier(text);
   return typeof read === "string" ? read : null;
@@ -181,7 +181,7 @@ class PeopleJob {
     return this.#end();
   }
 
-  /** The search of a query; its end, where nobody was found. */
+  /** The search of a query; its end, where no person was found. */
   async #find(words: string): Promise<JobEnd | null> {
     if (this.#progress.find !== null) return null;
     const named = personIn(words, this.#finder.roles);
@@ -283,7 +283,7 @@ function foundBy({ action: id, ok, latency_ms }: Hop) {
   return { service, action, ok, latency_ms };
 }
 
-/** Nobody was found, and nothing is charged. */
+/** No person was found, and nothing is charged. */
 function failed(error: string, message: string): JobEnd {
   return { status: "failed", result: { error, message }, chargeNano: ZERO };
 }

@@ -14,7 +14,7 @@ const SHOWN_CHARS_MAX = 80;
 
 export const limit = z.int().min(1).max(LIMIT_MAX);
 
-/** A description, or a name with a company; what identifies somebody by itself is refused with a code of its own. */
+/** A description, or a name with a company; what identifies a person by itself is refused with a code of its own. */
 export const query = z
   .string()
   .trim()

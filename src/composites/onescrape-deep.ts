@@ -100,7 +100,7 @@ interface Done {
   readonly batch?: Batch;
 }
 
-/** A call for several pages: whoever goes on after a crash asks again for those that are not finished, and the one cent has paid for them. */
+/** A call for several pages: the runner that goes on after a crash asks again for those that are not finished, and the one cent has paid for them. */
 interface Batch {
   readonly tag: string;
   readonly urls: readonly string[];

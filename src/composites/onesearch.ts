@@ -30,7 +30,7 @@ const RESULTS = 10;
 const FULL_TEXTS_MAX = 5;
 const DAY_MS = 86_400_000;
 
-/** What a call comes to, whoever has decided it. */
+/** What a call comes to, however it was decided. */
 interface Frame {
   readonly facets: readonly string[];
   readonly timeCritical: boolean;
@@ -156,7 +156,7 @@ class Onesearch {
     };
   }
 
-  /** Nobody has answered: the caller pays nothing. */
+  /** No source has answered: the caller pays nothing. */
   #failed(): GatewayError {
     const { records } = this.#calls;
     const data = { calls: records };

@@ -21,7 +21,7 @@ export const SEARCH_FACETS = [
 export type SearchFacet = (typeof SEARCH_FACETS)[number];
 const FACETS = [...SEARCH_FACETS, "scrape", "scrape-hard", "social"] as const;
 const PLATFORMS = ["tiktok", "instagram", "youtube", "twitter", "weibo", "reddit"] as const;
-/** Beyond so many results nobody reads on, and beyond so many pages the flat price does not carry them. */
+/** Beyond so many results no reader goes on, and beyond so many pages the flat price does not carry them. */
 const RESULTS_MAX = 50;
 const URLS_MAX = 5;
 
@@ -103,7 +103,7 @@ export const searchParams = z
   });
 export type SearchParams = z.infer<typeof searchParams>;
 
-/** Whether the caller has said anything beside the query: then nobody else decides. */
+/** Whether the caller has said anything beside the query: then that alone decides. */
 export function hasFrame(params: SearchParams): boolean {
   return Object.entries(params).some(([name, value]) => name !== "query" && value !== undefined);
 }

@@ -82,7 +82,7 @@ export class SourceCalls {
     if (leftMs < LEFT_MS_MIN) return this.skip(facet, name, "out_of_time");
     const msMax = Math.min(CALL_MS_MAX, leftMs);
     const answer = await make(wanted.map((one) => ({ ...one, msMax })));
-    // Our own bound on what a flat price may cost us, and nobody's failure.
+    // Our own bound on what a flat price may cost us, and no source's failure.
     if (!answer.ok && answer.error.code === "over_budget") return this.skip(facet, name, "upstream_bound");
     const { ok, id, ms } = answer;
     this.records.push({

@@ -1,4 +1,4 @@
-// PUT and GET /files/{id}: bytes in and out, for whoever has a signed link. Nothing is shown or run, only saved.
+// PUT and GET /files/{id}: bytes in and out, for the holder of a signed link. Nothing is shown or run, only saved.
 import type { Clock } from "../clock.ts";
 import type { Answer, Call, EndpointShape, EndpointSpec, StreamAnswer } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";

@@ -3,7 +3,7 @@ import type { Clock } from "../clock.ts";
 import type { Records, StoredRecord } from "../records/records.ts";
 
 const KIND = "file";
-/** What must be looked at later is listed under an owner of its own, so that nobody has to know whose it is. */
+/** What must be looked at later is listed under an owner of its own, so that it need not be known whose it is. */
 const DUE_KIND = "file-due";
 const DUE_OWNER = "files";
 const PAGE_ROWS = 200;
@@ -33,9 +33,9 @@ export interface FileRow extends FileFacts {
 
 export interface FileRows {
   get(id: string): Promise<FileRow | null>;
-  /** Writes a new row, or over the one that was read; null where somebody else was faster. */
+  /** Writes a new row, or over the one that was read; null where another request was faster. */
   put(row: FileRow): Promise<FileRow | null>;
-  /** Removes the row that was read; false where somebody else was faster. */
+  /** Removes the row that was read; false where another request was faster. */
   remove(row: FileRow): Promise<boolean>;
   /** A payer's rows, newest first. */
   list(payer: string, limit: number, cursor: string | null): Promise<{ rows: FileRow[]; next: string | null }>;

@@ -24,7 +24,7 @@ export interface StoreLinks {
 export interface FileStore {
   /**
    * Keeps what `bytes` gives, whole or not at all, in place of what was there, and answers how much it was. `sizeBytes` is null
-   * where nobody knows beforehand. Rejects with what `bytes` throws, or with `storage_unavailable`.
+   * where that is not known beforehand. Rejects with what `bytes` throws, or with `storage_unavailable`.
    */
   write(id: string, bytes: AsyncIterable<Uint8Array>, sizeBytes: number | null): Promise<number>;
   /** Null: there is nothing of that id. */

@@ -144,7 +144,7 @@ export function createFiles(parts: FilesParts) {
       return { ...(await linked(row)), put_url: await links.put(row) };
     },
 
-    /** Keeps bytes that were fetched; `sizeBytes` null: nobody knows how many. */
+    /** Keeps bytes that were fetched; `sizeBytes` null: it is not known how many. */
     async keep(payer: string, file: Parameters<typeof keep>[2], bytes: AsyncIterable<Uint8Array>) {
       const row = await keep(deps, payer, file, bytes);
       return row instanceof GatewayError ? row : linked(row);
@@ -162,7 +162,7 @@ export function createFiles(parts: FilesParts) {
       return row === null ? noSuchFile() : linked(row);
     },
 
-    /** A link to a file of the payer's whose bytes are there, for whoever is given it. */
+    /** A link to a file of the payer's whose bytes are there, for the one it is given to. */
     async link(payer: string, id: string): Promise<string | GatewayError> {
       const row = await own(payer, id);
       return row?.state === "stored" ? links.get(row) : noSuchFile();
@@ -178,11 +178,11 @@ export function createFiles(parts: FilesParts) {
       }
     },
 
-    /** The bytes of an announced upload, from whoever has its link. */
+    /** The bytes of an announced upload, from the holder of its link. */
     receive: (id: string, body: AsyncIterable<Uint8Array>, contentLength: number | null) =>
       receive(deps, id, body, contentLength),
 
-    /** A file for whoever has its link; null: there is none, or not yet. */
+    /** A file for the holder of its link; null: there is none, or not yet. */
     async stored(id: string): Promise<FileRow | null> {
       const row = await rows.get(id);
       return row?.state === "stored" ? row : null;

@@ -1,4 +1,4 @@
-// A file from an address that the caller names: fetched with care by whoever is handed in, and streamed to the store.
+// A file from an address that the caller names: fetched with care by the client that is handed in, and streamed to the store.
 import { GatewayError } from "../errors.ts";
 import type { Files, LinkedView } from "./files.ts";
 import { FILE_BYTES_MAX } from "./lifecycle.ts";

@@ -86,7 +86,7 @@ export async function receive(
   }
 }
 
-/** Keeps bytes that we fetched or made. `sizeBytes` is null where nobody knows how many; then room for the largest file is needed. */
+/** Keeps bytes that we fetched or made. `sizeBytes` is null where it is not known how many; then room for the largest file is needed. */
 export async function keep(
   deps: LifecycleDeps,
   payer: string,

@@ -61,7 +61,7 @@ export async function stored(deps: LifecycleDeps, row: FileRow, sizeBytes: numbe
   return kept;
 }
 
-/** Deletes a file and its bytes and returns its quota; false if somebody else deleted it first. */
+/** Deletes a file and its bytes and returns its quota; false if another request deleted it first. */
 export async function discard(deps: LifecycleDeps, row: FileRow): Promise<boolean> {
   const { rows, quota, store, clock } = deps;
   // If we crash in between, the sweep finds the orphaned bytes by this reminder.

@@ -35,7 +35,7 @@ export interface OpenFiles {
 function openStore(config: Config, clock: Clock): Promise<FileStore> {
   const folder = join(config.dataDir, "files");
   const { filesS3Endpoint, filesS3Bucket, filesS3AccessKeyId, filesS3SecretAccessKey } = config;
-  // Beside other processes, only what nobody can still be writing was left behind.
+  // Beside other processes, only what no process can still be writing was left behind.
   const leftBeforeMs = config.workers > 1 ? clock.epochMs() - LEFT_MS : null;
   if (filesS3Endpoint === null) return openDiskStore(folder, undefined, leftBeforeMs);
   return openS3Store({

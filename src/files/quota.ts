@@ -20,7 +20,7 @@ const NOTHING: Count = { bytes: 0, recounts: 0, taking: [] };
 export interface Quota {
   /**
    * Takes room for a file whose row is written. Null: it is taken; else how much is free. The count may be too high, when a process
-   * died between two steps, so nobody is refused before all files have been counted anew.
+   * died between two steps, so no upload is refused before all files have been counted anew.
    */
   take(row: FileRow): Promise<{ readonly freeBytes: number } | null>;
   /** To be asked before a row is removed or shrunk, and handed to `free` afterwards. */

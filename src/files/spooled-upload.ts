@@ -25,7 +25,7 @@ export interface FormRules {
   readonly folder: string;
 }
 
-/** A form that has come whole. Whoever gets it closes it. */
+/** A form that has come whole. The plan that gets it closes it. */
 export interface SpooledForm {
   /** Values by name; a name that ends in `[]`, or comes more than once, has a list. */
   readonly fields: Readonly<Record<string, unknown>>;
@@ -114,7 +114,7 @@ function addField(fields: Record<string, unknown>, name: string, value: string):
   else fields[key] = Array.isArray(before) ? [...before, value] : [before, value];
 }
 
-/** What went wrong while a form was taken apart, told to whoever writes into it. */
+/** What went wrong while a form was taken apart, told to the loop that writes into it. */
 class FormIntake {
   readonly fields: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   readonly files: SpooledFile[] = [];
@@ -141,7 +141,7 @@ class FormIntake {
       resolve();
     };
     this.#busboy.on("field", (name: string | undefined, value, nameTruncated, valueTruncated) => {
-      // Unlike its type says, it is undefined of a part without a name, and what is thrown here is caught by nobody.
+      // Unlike its type says, it is undefined of a part without a name, and what is thrown here is not caught.
       if (name === undefined) fail(wrong("a part of the form has no name"));
       else if (nameTruncated || valueTruncated) fail(tooLarge(FIELD_BYTES_MAX));
       else addField(this.fields, name, value);

@@ -118,7 +118,7 @@ function readable(text: string, key: string): string {
   return hidden.replace(/\s+/g, " ").trim().slice(0, DETAIL_CHARS_MAX);
 }
 
-/** Where nobody answers, or not what was asked for, the address may be the wrong one. What it may have of a login is left out. */
+/** Where no server answers, or not what was asked for, the address may be the wrong one. What it may have of a login is left out. */
 function placeOf(kind: FailureKind, { origin: address }: Adapter): string {
   if (kind !== "provider_connection_failed" && kind !== "provider_model_missing") return "";
   const { origin, pathname } = new URL(address);

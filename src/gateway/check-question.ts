@@ -11,7 +11,7 @@ import { chatCompletionsWire } from "../wires/chat-completions/wire.ts";
 const OUTPUT_TOKENS = 16;
 /** A question that the vendor takes more for is not asked. */
 const CENTS_MAX = 1;
-/** A host that an example has made up: nobody can fetch it. */
+/** A host that an example has made up: it cannot be fetched. */
 const MADE_UP = /\.example\b/;
 const LIVE = { sandbox: false };
 

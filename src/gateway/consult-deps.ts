@@ -12,7 +12,7 @@ import { readParams } from "../run/read-call.ts";
 import type { Found } from "../run/search-index.ts";
 import type { OpenActions } from "./open-actions.ts";
 
-/** Nobody who asks what to call wants to be told to ask. */
+/** A caller who asks what to call does not want to be told to ask. */
 const OWN = new Set(["core/consult", "core/discover", "core/result", "core/cancel", "core/supersearch"]);
 /** So many more are looked through, for some are not to be had. */
 const LOOKED_THROUGH = 5;

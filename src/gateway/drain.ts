@@ -10,7 +10,7 @@ const RETIRE_MS_MIN = 1_000;
 /** How long the calls that were cut off may take to be settled. */
 const SETTLE_MS_MAX = 10_000;
 
-/** Whether the gateway is on its way out: whoever asks for something new is told so. */
+/** Whether the gateway is on its way out: a caller who asks for something new is told so. */
 export interface Phase {
   draining: boolean;
 }
@@ -29,7 +29,7 @@ export interface DrainParts {
 export interface Drain {
   /** Answers are given up to the configured time. A second call waits for the first. */
   drain(): Promise<void>;
-  /** The same where other processes share the port: nobody is turned away, and running answers have all the time they may take. */
+  /** The same where other processes share the port: no caller is turned away, and running answers have all the time they may take. */
   retire(): Promise<void>;
 }
 

@@ -42,7 +42,7 @@ export interface OpenActions {
   close(): void;
 }
 
-/** What an endpoint of models takes and somebody is configured to serve: the tiers, then models in the order of their lists. */
+/** What an endpoint of models takes and a configured provider serves: the tiers, then models in the order of their lists. */
 function modelsOf({ models: kind }: OwnEndpoint, catalog: Catalog, audience: Audience): readonly string[] {
   if (kind === null) return [];
   const tiers = kind === "chat" ? [...catalog.tiers.values()].map(tierName) : [];

@@ -27,7 +27,7 @@ import type { Upstream } from "../upstream/upstream.ts";
 import { innerChat } from "./inner-chat.ts";
 import type { OpenActions } from "./open-actions.ts";
 
-/** Whoever has not said for so long that it lives has died, and its jobs go to others. */
+/** A process that has not said for so long that it lives has died, and its jobs go to others. */
 const RUNNER_LEASE_MS = 20_000;
 
 export interface OpenJobsParts {

@@ -1,4 +1,4 @@
-// The holds of this process: renewed while it lives, and ended by whoever sweeps when it has died.
+// The holds of this process: renewed while it lives, and ended by the sweep of another when it has died.
 import { systemClock } from "../clock.ts";
 import { type KeptLeases, keepLeases } from "../ledger/sweep.ts";
 import { LEASE_MS, type Stores } from "../stores.ts";

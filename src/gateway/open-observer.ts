@@ -1,4 +1,4 @@
-// What is seen of requests, and the gauges that are read when somebody looks.
+// What is seen of requests, and the gauges that are read when they are scraped.
 import { systemClock } from "../clock.ts";
 import type { FailedCallFile } from "../observe/failed-calls.ts";
 import type { Log } from "../observe/log.ts";

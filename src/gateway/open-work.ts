@@ -50,7 +50,7 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
   const parts = { jobs: madeJobs.get, phase, publicUrl: url.get, onBroken };
   const { actionCatalog, composites, sessions } = await openCallable(foundation, options, parts);
   const callers = await openCallers(foundation.config, stores);
-  // The parent serves nobody, so it knows of no route.
+  // The parent serves no caller, so it knows of no route.
   const sharedRoutes = await shareRoutes(upstream, role?.kind === "parent" ? null : stores.others);
   const { leases, owner } = await openLeases(stores, broken);
   const { keptBytesMax, unpaidCostNano } = foundation.config;

@@ -56,7 +56,7 @@ export function inEnvelope(specs: readonly EndpointSpec[]): Endpoint[] {
   return specs.map((spec) => ({ ...spec, errors: envelopeErrors }));
 }
 
-/** What opening an account needs, whether the operator opens it or somebody signs up. */
+/** What opening an account needs, whether the operator opens it or a caller signs up. */
 export function openingParts(config: Config, { ledger }: Stores) {
   const { inferenceCapNano, requestsPerMinute, inFlightMax } = config;
   return { books: ledger, clock: systemClock, limits: { inferenceCapNano, requestsPerMinute, inFlightMax } };
@@ -75,7 +75,7 @@ function chatSettings(config: Config) {
   };
 }
 
-/** What calls of models need, whoever makes them. */
+/** What calls of models need, whichever part makes them. */
 export function chatDeps({
   config,
   catalog,

@@ -1,4 +1,4 @@
-// Tells the operator in the log that a vendor refuses our key: the caller hears only that nobody can serve the call.
+// Tells the operator in the log that a vendor refuses our key: the caller hears only that no provider can serve the call.
 import { envName } from "../catalog/configure.ts";
 import { keyVariablesOf } from "../catalog/variables.ts";
 import type { Log } from "../observe/log.ts";

@@ -6,7 +6,7 @@ import type { Others } from "../stores.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 
 const TELL_MS = 1_000;
-/** More than one message can hold; a longer one is nobody's of ours. */
+/** More than one message can hold; a longer one is none of ours. */
 const NEWS_CHARACTERS_MAX = 1_048_576;
 
 const newsSchema = z.object({
@@ -39,7 +39,7 @@ export async function shareRoutes({ health, moved }: Upstream, others: Others | 
   const from = randomUUID();
   /** We know nothing yet, or may have missed something. */
   let asks = true;
-  /** Somebody else does. */
+  /** Another process does. */
   let asked = false;
   let telling = false;
 

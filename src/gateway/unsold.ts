@@ -1,4 +1,4 @@
-// Says of the names on a key's lists which of them nobody sells here: mistyped, they would shut the key out of what was meant.
+// Says of the names on a key's lists which of them are not sold here: mistyped, they would shut the key out of what was meant.
 import type { Unsold } from "../accounts/allowed.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { nearest } from "../catalog/nearest.ts";

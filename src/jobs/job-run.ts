@@ -257,7 +257,7 @@ export class JobRun implements RunningJob {
     }
   }
 
-  /** Whether there is still money for it: the hold of a job that nobody ran for long has ended by its own lease. */
+  /** Whether there is still money for it: the hold of a job that was not run for long has ended by its own lease. */
   async #isHeld(): Promise<boolean> {
     const { ledger, holdLeaseMs } = this.#deps;
     if (this.job.isUnheld === true) return true;
@@ -327,7 +327,7 @@ export class JobRun implements RunningJob {
   async #settle(): Promise<void> {
     const { chargedCents: before } = this.job;
     const cents = await payJob(this.job, this.#deps);
-    // What nobody pays for is given to nobody.
+    // What is not paid for is not given.
     if (cents === null) this.#proven.note({ state: "failed", end: FAILED });
     else this.#proven.note({ state: this.job.end?.status ?? "failed", chargedCents: before + cents });
     await this.#proven.prove();

@@ -147,7 +147,7 @@ class RunningJobs implements Jobs {
   async cancel(id: string, payer: Payer): Promise<JobRecord | null> {
     const job = await this.find(id, payer);
     if (job === null || isOver(job)) return job;
-    // First what outlives this process: whoever adopts the job must not go on with it.
+    // First what outlives this process: a runner that adopts the job must not go on with it.
     const atMs = Math.floor(this.#options.clock.epochMs());
     await keepCancelled(this.#options.records, { jobId: id, atMs }, job.runner);
     this.#runs.get(id)?.run.cancel(atMs);
@@ -315,7 +315,7 @@ class RunningJobs implements Jobs {
     await this.#renew();
   }
 
-  /** A launch that died: nobody was told of it, so it has never begun. */
+  /** A launch that died: its caller was not told of it, so it has never begun. */
   async #drop({ id, kind, hold, runner }: JobRecord): Promise<void> {
     const { records, ledger } = this.#options;
     await ledger.void(hold, "its launch died");

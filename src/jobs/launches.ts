@@ -1,4 +1,4 @@
-// Launches: the record of a job is there before its hold is, so that whatever dies meanwhile leaves nothing that nobody can find.
+// Launches: the record of a job is there before its hold is, so that whatever dies meanwhile leaves nothing that cannot be found.
 import type { JobKind } from "../catalog/job-kind.ts";
 import { GatewayError } from "../errors.ts";
 import type { HoldKeeper } from "../kernel/deps.ts";
@@ -63,7 +63,7 @@ export class Launches implements HoldKeeper {
       chargedCents: 0,
       ...(hold.chain === undefined ? {} : { chain: hold.chain }),
     };
-    // The list comes first: a job that nobody can find would keep its money until the lease of its hold ends.
+    // The list comes first: a job that cannot be found would keep its money until the lease of its hold ends.
     await runners.add(id);
     const version = await putJob(records, job, 0);
     if (version === null) throw new Error(`there is a job ${id} already`);
@@ -93,7 +93,7 @@ export class Launches implements HoldKeeper {
     const job: JobRecord = { ...launching.job, state: "queued", amountNano };
     this.#launching.delete(id);
     const version = await putJob(this.#parts.records, job, launching.version);
-    // Cut off from the store for so long that others took this process for dead: whoever asks again launches anew.
+    // Cut off from the store for so long that others took this process for dead: a caller who asks again launches anew.
     if (version === null) throw new GatewayError("ledger_unavailable", { retryAfterSeconds: RETRY_SECONDS });
     this.#parts.run({ job, version });
   }

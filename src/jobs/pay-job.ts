@@ -7,7 +7,7 @@ import type { JobRecord } from "./job-record.ts";
 
 type PayDeps = Pick<JobsDeps, "ledger" | "observer">;
 
-/** Answers how many cents were charged; null: its hold had ended without it, and nobody pays for what it did. */
+/** Answers how many cents were charged; null: its hold had ended without it, and what it did is not paid for. */
 export async function payJob(job: JobRecord, deps: PayDeps): Promise<number | null> {
   const { hold, end, isUnheld } = job;
   if (isUnheld === true) return 0;

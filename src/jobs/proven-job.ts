@@ -62,7 +62,7 @@ export class ProvenJob {
     this.#job = { ...this.#job, ...changes };
   }
 
-  /** A versioned put of what is known: whoever asks while one is under way is proven by the next. */
+  /** A versioned put of what is known: a request while one is under way is proven by the next. */
   prove(): Promise<void> {
     if (this.#putting === null) {
       this.#putting = this.#put().finally(() => {

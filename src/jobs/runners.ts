@@ -38,7 +38,7 @@ export class Runners {
     const { records, clock, self, leaseMs } = this.#options;
     const atMs = clock.elapsedMs();
     await records.put({ kind: ALIVE, id: self, payer: null, value: "", ttlMs: leaseMs, ifVersion: null });
-    // Whoever took us for dead while we could not say otherwise may have forgotten us.
+    // A runner that took us for dead while we could not say otherwise may have forgotten us.
     await this.#know(self);
     this.#beatenMs = atMs;
   }
@@ -55,7 +55,7 @@ export class Runners {
     if ((await records.get(ALIVE, runner)) !== null) await this.#know(runner);
   }
 
-  /** This process runs no more jobs: whoever looks next may adopt what it has left. */
+  /** This process runs no more jobs: the next that looks may adopt what it has left. */
   async leave(): Promise<void> {
     await this.#options.records.delete(ALIVE, this.#options.self);
   }
@@ -63,7 +63,7 @@ export class Runners {
   /** A job of this process is found by the others from now on, should it die. */
   async add(jobId: string): Promise<void> {
     const { records, clock, self, leaseMs } = this.#options;
-    // A process that has been cut off may have been forgotten since, and nobody would look for its jobs.
+    // A process that has been cut off may have been forgotten since, and no other would look for its jobs.
     if (clock.elapsedMs() - this.#beatenMs > leaseMs / 2) await this.beat();
     const id = `${self}/${jobId}`;
     await records.put({ kind: OPEN_JOB, id, payer: listOf(self), value: jobId, ttlMs: null, ifVersion: null });

@@ -18,7 +18,7 @@ export function notHeld(outcome: string): NotHeld {
   return outcome in STOPPED ? STOPPED[outcome as keyof typeof STOPPED] : "no_money";
 }
 
-/** Between two holds the slot is free for a moment: whoever takes it then must not end the work. */
+/** Between two holds the slot is free for a moment: a launch that takes it then must not end the work. */
 function widened(slots: readonly Slot[]): readonly Slot[] {
   return slots.map((slot) => ({ ...slot, max: slot.max * 2 }));
 }

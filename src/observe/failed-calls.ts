@@ -10,7 +10,7 @@ const BYTES_MAX = 256 * MIB;
 const WRITE_MS = 500;
 /** What a slow disk has not taken yet; beyond that calls are left out. */
 const WAITING_CHARACTERS_MAX = 4 * MIB;
-/** Of one key in a minute: nobody pushes out what others came to. */
+/** Of one key in a minute: no key pushes out what others came to. */
 const OF_KEY_MAX = 60;
 const MINUTE_MS = 60_000;
 const NAME_LENGTH_MAX = 200;

@@ -8,7 +8,7 @@ const FIELDS: readonly (readonly [prefix: string, field: string])[] = [
 
 type TellBroken = (error: unknown, words: string, fields: Readonly<Record<string, unknown>>) => void;
 
-/** Logs such errors. Work that is nobody's in particular has no id: "". */
+/** Logs such errors. Work of no call in particular has no id: "". */
 export function logInternalErrors(broken: TellBroken): (error: unknown, id: string) => void {
   return (error, id) => {
     const field = FIELDS.find(([prefix]) => id.startsWith(prefix))?.[1];

@@ -48,7 +48,7 @@ export function createLog({ level, clock, stream, format = "json" }: LogOptions)
     logger,
     request(record) {
       const bad = record.status >= 500 || record.outcome === "broken" || record.outcome === "failed";
-      // Whoever watches asks every few seconds: nobody reads that all is as it was.
+      // A probe asks every few seconds: that all is as it was is not worth a line.
       const writes = record.watched ? writesWatched : writesGood;
       if (!(bad ? writesBad : writes)) return;
       const values = logger.levels.values;

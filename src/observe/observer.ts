@@ -1,4 +1,4 @@
-// Where requests become visible: begins and ends their records, and reads the gauges when somebody looks.
+// Where requests become visible: begins and ends their records, and reads the gauges at a scrape.
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import type { Clock } from "../clock.ts";

@@ -19,7 +19,7 @@ export interface RequestRecord extends RecordStart {
   trace: { readonly traceId: string; readonly spanId: string; readonly parentId: string } | null;
   /** The endpoint's path template, such as `/api/v1/transactions/{id}`; `_other` where no endpoint matched. */
   endpoint: string;
-  /** Asked by whoever watches the gateway. */
+  /** Asked by a probe that watches the gateway. */
   watched: boolean;
   /** The status that was sent; 0 where the client left before any. */
   status: number;

@@ -33,7 +33,7 @@ export interface ProcessesOptions {
 }
 
 /**
- * The port to share: `wanted`, or a free one for 0. Nobody may have it yet: on a shared port a stranger's process would go
+ * The port to share: `wanted`, or a free one for 0. It must be free: on a shared port a stranger's process would go
  * unnoticed, and get a part of the calls.
  */
 async function freePort(host: string, wanted: number): Promise<number> {

@@ -127,7 +127,7 @@ export class Supervisor {
   /** What all children have counted, those that have ended included, merged with the parent's own. */
   async metrics(own: Families): Promise<Families> {
     await Promise.all([...this.#living].map((child) => child.metrics(this.#options.patience.scrapeMsMax)));
-    // In one go, so that nobody who ends meanwhile is counted twice or not at all.
+    // In one go, so that a child which ends meanwhile is counted once.
     const now = [...this.#living].map(({ lastMetrics }) => readMetrics(lastMetrics));
     return mergeMetrics([own, this.#counted, ...now]);
   }
@@ -151,7 +151,7 @@ export class Supervisor {
     for (const { again } of this.#places) if (again !== null) clearTimeout(again);
     const leaving = [...this.#living].map((child) => {
       if (child.isReady || child.leaving) child.leave("drain");
-      // Nobody has been served by it.
+      // It has served no caller.
       else child.kill();
       return child.endWithin(this.#options.drainMsMax);
     });

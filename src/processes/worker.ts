@@ -44,7 +44,7 @@ export function runWorker(stop: (error: unknown) => never): void {
   process.on("message", (message: ToChild) => void obey(message).catch(stop));
   // The parent has died. What is open is answered; the port is given up at once, so that a new parent can start.
   process.on("disconnect", () => go("drain"));
-  // A terminal or a service manager signals all processes of the group; the parent replaces whoever leaves alone.
+  // A terminal or a service manager signals all processes of the group; the parent replaces a child that leaves alone.
   for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => go("drain"));
   process.on("SIGHUP", () => {});
 }

@@ -26,7 +26,7 @@ function freshNumber(example: number): number {
   return randomInt(10 ** (Math.min(count, 14) - 1), 10 ** Math.min(count, 14));
 }
 
-/** An id that nobody has seen, of the same letters and length as the example; a short one grows. */
+/** An id that was not seen before, of the same letters and length as the example; a short one grows. */
 export function freshId(example: string): string {
   if (UUID.test(example)) return example === example.toUpperCase() ? randomUUID().toUpperCase() : randomUUID();
   const letters = example.replace(/[^0-9a-zA-Z]/g, "");

@@ -1,4 +1,4 @@
-// What the sandbox knows of the vendors that it stands in for: what their adapters say, handed in by whoever starts it.
+// What the sandbox knows of the vendors that it stands in for: what their adapters say, handed in where it is started.
 import type { ActionSpec, EndpointTable, StepSpec } from "../catalog/action.ts";
 import type { AdapterSpec } from "../catalog/adapter.ts";
 import type { Catalog } from "../catalog/catalog.ts";

@@ -51,7 +51,7 @@ function stringOf(schema: Schema, random: Random): string {
   return text.slice(0, numberAt(schema, "maxLength") ?? text.length);
 }
 
-/** Farther apart, bounds are those of the machine's numbers, and nobody means the numbers between them. */
+/** Farther apart, bounds are those of the machine's numbers, and no schema means the numbers between them. */
 const RANGE_MAX = 1e6;
 const RANGE_USUAL = 100;
 

@@ -10,7 +10,7 @@ const NOUNS = (
   "summer winter bridge field forest gate coin clock bell voice song music teacher ship train doctor"
 ).split(" ");
 const VERBS = "found held made left used lost met built won read passed changed called".split(" ");
-/** What every answer begins with, so that nobody takes it for a model's. */
+/** What every answer begins with, so that no reader takes it for a model's. */
 const OPENING = "This is a sandbox answer so no model was used for it".split(" ");
 /** A clause after another: `and the quiet river passed the old bridge`. */
 const CLAUSE: readonly (readonly string[])[] = [["and"], ["the"], ADJECTIVES, NOUNS, VERBS, ["the"], ADJECTIVES, NOUNS];

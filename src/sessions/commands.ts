@@ -6,7 +6,7 @@ const KIND = "session-commands";
 const KEPT_MS = 48 * 3_600_000;
 /** Each is a connection to the vendor, and room for what it prints. */
 export const COMMANDS_MAX = 4;
-/** Whoever puts a version that another one has put meanwhile tries again; at most COMMANDS_MAX can meet. */
+/** A command that puts a version which another one has put meanwhile tries again; at most COMMANDS_MAX can meet. */
 const TRIES = 20;
 
 interface Commands {

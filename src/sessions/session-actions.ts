@@ -28,7 +28,7 @@ const TIMEOUT_SECONDS = 60;
 /** For what stands around a script of the vendor's. */
 const MS_MORE = 5_000;
 const CREATE_MS_MAX = 60_000;
-/** How long whoever closes waits for the end; where it takes longer, he is told so. */
+/** How long a caller who closes waits for the end; where it takes longer, that is told. */
 const CLOSED_MS_MAX = 15_000;
 const LOOK_MS = 100;
 
@@ -168,7 +168,7 @@ function askingOf(adapter: Adapter, { id, signal, sandboxFault }: LocalCall) {
   return { adapter, requestId: id.replace(/^tx_/, "req_"), sandboxFault, signal };
 }
 
-/** A failure of one box says nothing of the vendor's others: it is told, and rests nobody. */
+/** A failure of one box says nothing of the vendor's others: it is told, and rests no route. */
 function toldOf(error: unknown, action: string): GatewayError {
   if (!(error instanceof VendorFailure)) throw error;
   return failureError({ asked: action, failedStatus: 500, timedOutStatus: 500 }, [error.failure], []);

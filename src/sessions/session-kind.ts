@@ -16,7 +16,7 @@ export const SESSION_MINUTES_MAX = 1_440;
 const LOOK_MINUTES = 5;
 /** A vendor that cannot say so for so long is charged for no longer. */
 const UNSEEN_MS_MAX = 15 * MINUTE_MS;
-/** Whoever closes it waits so long for the vendor; after that it is asked again without him. */
+/** A caller who closes it waits so long for the vendor; after that it is asked again in the background. */
 const CLOSE_MS_MAX = 10_000;
 
 /** What a launch gives its job. */
@@ -72,7 +72,7 @@ class OpenSession {
   async untilEnd(): Promise<Closing> {
     const { clock, wait } = this.#parts.deps;
     const { signal } = this.#job;
-    // Whoever ran it before may have grown its hold since its record was written.
+    // The process that ran it before may have grown its hold since its record was written.
     let next = signal.aborted ? this.#stopped() : await this.#pay(await this.#minutes(clock.epochMs()));
     // The minute that is paid: at its very end, the one after it is the next.
     for (let wall = 1; next === null; wall += 1) {
@@ -127,7 +127,7 @@ class OpenSession {
     return refused === null ? null : { ending: refused, atMs };
   }
 
-  /** Whether the box is still there. What nobody can say is no end for a while. */
+  /** Whether the box is still there. What is not known is no end for a while. */
   async #look(): Promise<Next> {
     const { deps, vendor, commands } = this.#parts;
     const { adapterId, sandbox, box } = this.#session;
@@ -177,7 +177,7 @@ export function sessionKind(parts: SessionKindParts): JobKind {
       const openedMs = session?.openedAtMs ?? null;
       if (session === null || openedMs === null) throw new Error(`nothing is known of the box of ${job.id}`);
       closing = await new OpenSession(job, session, openedMs, parts).untilEnd();
-      // That proves that it is this process's to end; whoever goes on from here ends it the same.
+      // That proves that it is this process's to end; a process that goes on from here ends it the same.
       await job.save({ seenMs: progress?.seenMs ?? openedMs, closing } satisfies Progress);
     }
     if (session !== null) await closeBox(job.id, session);

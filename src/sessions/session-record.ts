@@ -1,4 +1,4 @@
-// What is kept of a session beside its job: which vendor's box it is, and how to speak to it. It is nobody's to read but ours.
+// What is kept of a session beside its job: which vendor's box it is, and how to speak to it. It is ours alone to read.
 import { hash } from "node:crypto";
 import type { JsonObject } from "../catalog/action.ts";
 import type { Records } from "../records/records.ts";

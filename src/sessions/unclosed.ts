@@ -37,7 +37,7 @@ export class UnclosedBoxes {
     this.#vendor = vendor;
   }
 
-  /** From here on somebody closes it, whoever dies. */
+  /** From here on it is closed, whichever process dies. */
   async add(jobId: string, session: SessionRecord): Promise<void> {
     const nowMs = this.#nowMs();
     const unclosed: Unclosed = { ...session, sinceMs: nowMs, nextMs: nowMs + FIRST_MS, tries: 0 };
@@ -98,7 +98,7 @@ export class UnclosedBoxes {
     if (unclosed.nextMs > nowMs) return unclosed.sinceMs;
     const tries = unclosed.tries + 1;
     const nextMs = nowMs + Math.min(FIRST_MS * 2 ** Math.min(tries, 10), PAUSE_MS_MAX);
-    // Whoever puts this version first is the one who asks now.
+    // The process that puts this version first asks now.
     if ((await this.#put(id, { ...unclosed, tries, nextMs }, version)) === null) return unclosed.sinceMs;
     const isMaking = unclosed.box === null && nowMs - unclosed.sinceMs < MAKING_MS_MAX;
     const isClosed = await this.close(id, unclosed);

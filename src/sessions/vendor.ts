@@ -8,7 +8,7 @@ import type { SessionsDeps } from "./deps.ts";
 
 const CREATE_MS_MAX = 60_000;
 const SHORT_MS_MAX = 15_000;
-/** The vendor ends a command itself; whoever waits for it waits a little longer. */
+/** The vendor ends a command itself; its caller waits a little longer. */
 export const COMMAND_MS_MORE = 15_000;
 /** Of each of the two texts. */
 const OUTPUT_CHARS_MAX = 262_144;

@@ -33,7 +33,7 @@ export function callBox(text: string): Html {
   return html`<div class="call"><pre tabindex="0"><code>${text}</code></pre></div>`;
 }
 
-/** What is said of an entry that nobody is configured to serve. */
+/** What is said of an entry that no configured provider serves. */
 function offFact(configured: boolean, { sandbox }: Site, note?: string) {
   if (configured) return null;
   const who = sandbox ? " Sandbox keys can call it." : "";

@@ -20,7 +20,7 @@ interface LineParts {
   /** The part of the name after `prefix`. */
   readonly name: string;
   readonly prefix: string;
-  /** Somebody is configured to serve it. */
+  /** A configured provider serves it. */
   readonly configured: boolean;
   readonly cells: Html;
 }

@@ -46,7 +46,7 @@ function notice({ actions, models, actionsConfigured, modelsConfigured }: Counts
   return html`<p class="notice">Live keys can call ${actionsConfigured} of ${actions} actions and ${modelsConfigured} of ${models} models here today; the rest, marked <span class="off">not configured</span>, waits for a provider's key of the operator.${play}</p>`;
 }
 
-/** How whoever reads this comes by a key. */
+/** How a reader comes by a key. */
 function keyHelp({ publicUrl, sandbox, signup }: Site): Html {
   const play = sandbox
     ? html` With <code>--sandbox</code> behind it the account has play money and reaches no provider.`

@@ -7,7 +7,7 @@ export interface TierShown {
   readonly tier: Tier;
   /** In order. A place for the operator's own server is among them once its model is named. */
   readonly models: readonly SoldModel[];
-  /** How many of them somebody is configured to serve. */
+  /** How many of them a configured provider serves. */
   readonly configured: number;
 }
 

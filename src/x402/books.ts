@@ -10,7 +10,7 @@ import type { Receipt } from "./receipts.ts";
 export const HOUSE = "x402";
 const UNBOUNDED = nano(9_000_000_000_000_000);
 
-/** Opens the account of the house, which nobody has a key of. */
+/** Opens the account of the house, which has no key that is known. */
 export async function openHouse(accounts: Pick<Accounts, "openAccount">): Promise<void> {
   await accounts.openAccount({
     accountId: HOUSE,
@@ -36,7 +36,7 @@ export async function openHouse(accounts: Pick<Accounts, "openAccount">): Promis
   });
 }
 
-/** What calls of an address cost us unpaid is bounded by itself, and of all addresses together: an address costs nobody anything. */
+/** What calls of an address cost us unpaid is bounded by itself, and of all addresses together: addresses are free. */
 export function unpaidWindows(
   address: string,
   max: { readonly each: Nano; readonly all: Nano } | null,

@@ -51,7 +51,7 @@ const AWAY = new GatewayError("payments_unavailable", { retryAfterSeconds: RETRY
 
 /**
  * Claims an authorization and has it looked at. Nothing is taken yet. `again`: it was used before, and has paid for the call of this id.
- * A claim is ended by whoever has it, as any hold.
+ * A claim is ended by the call that has it, as any hold.
  */
 export async function claim(
   asked: Claim,

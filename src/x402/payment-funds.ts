@@ -87,7 +87,7 @@ export class PaymentFunds implements Funds {
         observer.unpaid(cost.chargeNano, costOf(legs));
         return chargeOf(id, cost.chargeNano, receiptHeaders(payment, transaction));
       }
-      // The work is done and not paid: the answer stays kept under the authorization, for whoever sends it again.
+      // The work is done and not paid: the answer stays kept under the authorization, for the caller who sends it again.
       await ledger.post({ ...post, amountNano: ZERO });
       observer.unpaid(ZERO, costOf(legs));
       if (made === "unknown") return PENDING;

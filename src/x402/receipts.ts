@@ -1,4 +1,4 @@
-// What is kept of payments that are being made, so that whoever goes on after a crash knows that money may have moved.
+// What is kept of payments that are being made, so that a process which goes on after a crash knows that money may have moved.
 import { hash } from "node:crypto";
 import type { Nano } from "../money.ts";
 import type { Records } from "../records/records.ts";
@@ -31,7 +31,7 @@ export interface StoredReceipt {
   readonly version: number;
 }
 
-/** By its authorization, so that whoever comes with it again finds what was tried with it, in whichever call. */
+/** By its authorization, so that a caller who comes with it again finds what was tried with it, in whichever call. */
 const idOf = (payment: Payment): string => hash("sha256", nameOf(payment));
 
 /** What was tried with an authorization; null: nothing yet. */

@@ -20,10 +20,10 @@ export interface SettleDeps {
   readonly observer: Pick<Observer, "settled">;
 }
 
-/** `open`: nobody can say yet. `refused`: it was not made. */
+/** `open`: it is not known yet. `refused`: it was not made. */
 export type ReceiptState = Receipt["state"];
 
-/** What came of a try: the transaction on chain, why there is none, or that nobody can say. */
+/** What came of a try: the transaction on chain, why there is none, or that it is not known. */
 export type Made = { readonly transaction: string } | { readonly refused: string } | "unknown";
 
 /** Has a payment made. Where the chain can be asked, it has the last word: a facilitator may say so and be wrong, either way. */

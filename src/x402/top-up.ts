@@ -103,7 +103,7 @@ async function credit(id: string, filling: Filling, parts: DoorParts): Promise<A
     return await credited(filling, parts);
   } finally {
     leases.release(hold);
-    // The receipt knows what became of it, whoever comes with the same payment again.
+    // The receipt knows what became of it, however often the same payment comes.
     await ledger.void(hold, "a top-up holds nothing");
   }
 }

@@ -63,7 +63,7 @@ export const OWN_FETCH = "fetch";
 const LEG = `direct/${OWN_FETCH}`;
 
 /**
- * Whatever a page's own server does is no fault of a provider's: another rung may read it. For a page that robots.txt forbids somebody
+ * Whatever a page's own server does is no fault of a provider's: another rung may read it. For a page that robots.txt forbids a request
  * was asked as well.
  */
 function outcomeOf(answer: DirectAnswer): "answered" | "not_made" | FailureKind {
@@ -172,7 +172,7 @@ export function createDirect({ open, pace, clock, obeysRobots }: DirectOptions):
       if (rules === undefined || rules.untilMs <= clock.elapsedMs()) return freshRules(origin, reading);
       const allows = await rules.allows;
       if (allows !== null) return allows;
-      // Whoever asked first had no room of its own: that is not kept, and this account may have some.
+      // The account that asked first had no room of its own: that is not kept, and this account may have some.
     }
   }
 

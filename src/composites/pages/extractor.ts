@@ -114,7 +114,7 @@ class Pool {
 
   #next(): void {
     while (this.#idle.length > 0 || this.#all.size < this.#threads) {
-      // One thread is never taken by a long page: whoever comes next with an ordinary one waits no longer than for another such.
+      // One thread is never taken by a long page: a caller with an ordinary one waits no longer than for another such.
       const mayBeLong = this.#long < Math.max(1, this.#threads - 1);
       const waiting = this.#turns.next(mayBeLong);
       if (waiting === undefined) return;
@@ -126,7 +126,7 @@ class Pool {
     }
   }
 
-  /** `firstMsMax`: until the thread says anything. What nobody waits for any more is read to its end, or to the end of its time. */
+  /** `firstMsMax`: until the thread says anything. What is not waited for any more is read to its end, or to the end of its time. */
   #run(worker: Worker, waiting: Waiting, { firstMsMax, msMax }: { firstMsMax: number; msMax: number }): void {
     const { task, done } = waiting;
     const end = (result: Read<PageDone[PageTask["kind"]]>, isWell: boolean): void => {

@@ -1,10 +1,10 @@
-// Our own requests to one host are few: two at once and five a second, whoever asks for them, and in whichever process.
+// Our own requests to one host are few: two at once and five a second, for all callers together, and in whichever process.
 import type { Clock } from "../../clock.ts";
 import type { Records } from "../../records/records.ts";
 
 const AT_ONCE = 2;
 const APART_MS = 200;
-/** Hosts that nobody has asked lately are forgotten beyond so many. */
+/** Hosts that were not asked lately are forgotten beyond so many. */
 const HOSTS_MAX = 10_000;
 
 interface Host {
@@ -38,7 +38,7 @@ export function createHostPace(clock: Clock): HostPace {
     }
   }
 
-  /** Lets in whoever is next, where there is room. */
+  /** Lets the next one in, where there is room. */
   function admit(host: Host): void {
     if (host.running >= AT_ONCE) return;
     const go = host.waiting.shift();
@@ -129,5 +129,5 @@ export function sharedPace(own: HostPace, records: Pick<Records, "put" | "delete
   };
 }
 
-/** Where nobody has to be spared: everybody's turn comes at once. */
+/** Where no host has to be spared: each turn comes at once. */
 export const NO_PACE: HostPace = { enter: async (_, { signal }) => (signal.aborted ? null : () => {}) };

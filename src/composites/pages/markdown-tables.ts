@@ -69,7 +69,7 @@ const isHead = (row: PageElement) => {
   );
 };
 
-/** Takes the rows out of long tables that go beyond what is written: what is not there costs nobody time. */
+/** Takes the rows out of long tables that go beyond what is written: what is not there costs no time. */
 export function cutTables(body: PageElement): void {
   for (const table of body.querySelectorAll("table")) {
     const rows = rowsOf(table).filter((row) => cellsOf(row).length > 0);

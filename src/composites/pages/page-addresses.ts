@@ -1,4 +1,4 @@
-// The addresses within a page: made absolute, those of images that a script was to load put in their place, and listed for whoever walks a site.
+// The addresses within a page: made absolute, those of images that a script was to load put in their place, and listed for the walk of a site.
 import { documentOf, type PageDocument, type PageElement, tagsOf } from "./page-dom.ts";
 
 const LINKS_MAX = 2_000;

@@ -1,9 +1,9 @@
-// Rows that wait for a rung which reads several pages in one call: they go together once nobody else can still come.
+// Rows that wait for a rung which reads several pages in one call: they go together once no other can still come.
 import type { Stopped } from "../../catalog/job-kind.ts";
 import type { RungSpec } from "../../catalog/tier.ts";
 import type { GrowingRow } from "./page-row.ts";
 
-/** Whether there was money for it, the payer's and ours, and somebody who may spend it. */
+/** Whether there was money for it, the payer's and ours, and a payer who may spend it. */
 export type AskEnd = "asked" | "over budget" | "unpaid_costs" | Stopped;
 /** Asks the rung for these rows, and notes in each what came of it. */
 export type AskRung = (rung: RungSpec, rows: readonly GrowingRow[]) => Promise<AskEnd>;
@@ -22,7 +22,7 @@ export class PageBatch {
   #waiting: Waiting[] = [];
   #timer: NodeJS.Timeout | null = null;
 
-  /** `patienceMs`: after so long whoever waits goes without those who may still come; null: never. */
+  /** `patienceMs`: after so long those who wait go without those who may still come; null: never. */
   constructor(rung: RungSpec, ask: AskRung, patienceMs: number | null) {
     this.rung = rung;
     this.#ask = ask;

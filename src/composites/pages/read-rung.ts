@@ -1,4 +1,4 @@
-// One rung of the ladder, asked once: what it has read of one page or of several, whoever it is.
+// One rung of the ladder, asked once: what it has read of one page or of several.
 import type { InnerCalls } from "../../catalog/local-action.ts";
 import type { PageLadderSpec, PagesWanted, RungAnswer, RungCall, RungSpec } from "../../catalog/tier.ts";
 import { atPointer } from "../../upstream/json-pointer.ts";

@@ -1,6 +1,6 @@
 // What a robots.txt says to us (RFC 9309): read once over its bytes, in a thread of its own, and asked of each address in bounded time.
 
-/** More rules for us, or longer ones, were made to stop whoever reads them: then nothing is allowed. */
+/** More rules for us, or longer ones, were made to stop their reader: then nothing is allowed. */
 const RULES_MAX = 2_000;
 const PATTERN_CHARS_MAX = 1_024;
 /** Characters of patterns with a star, times those of an address, that are compared on the event loop: about a millisecond. */

@@ -89,7 +89,7 @@ async function byLinks({ direct, reading }: RungParts, seed: URL, signal: AbortS
   return links === null || links === "busy" ? [] : links;
 }
 
-/** The addresses that are known of a site; none where nobody could say. */
+/** The addresses that are known of a site; none where they could not be found out. */
 export async function mapSite(site: Site, parts: RungParts, signal: AbortSignal): Promise<readonly string[]> {
   const seed = readPageUrl(site.url, () => true);
   if (!(seed instanceof URL)) return [];

@@ -10,7 +10,7 @@ const HIDDEN_CHARS_MIN = 30;
 const LEVELS_MAX = 30;
 
 const NOT_SHOWN = /(?:^|;)(?:display:none|visibility:hidden|content-visibility:hidden)/;
-/** Text that is there and cannot be seen: nobody who writes for readers does so. */
+/** Text that is there and cannot be seen: no author who writes for readers does so. */
 const SHRUNK =
   /(?:^|;)(?:font-size:0(?:\.0)?(?:px|pt|em|rem|%)?(?:;|!|$)|opacity:0(?:\.0)?(?:;|!|$)|(?:text-indent|left|top|margin-left):-\d{4})/;
 const NO_ROOM = /(?:^|;)(?:width|height|max-height|max-width):[01](?:px)?(?:;|!|$)/;

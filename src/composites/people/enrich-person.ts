@@ -134,7 +134,7 @@ export async function enrichBy(identifier: Identifier, person: Person, deps: Enr
   return enrichFound(person, deps);
 }
 
-/** Learns the rest of somebody whose profile is known; of anybody else nothing. */
+/** Learns the rest of a person whose profile is known; of any other nothing. */
 export async function enrichFound(person: Person, deps: EnrichDeps): Promise<Cut | null> {
   const { linkedin } = person.known;
   return linkedin === null ? null : enrich(person, "linkedin", linkedin, deps);

@@ -14,7 +14,7 @@ export interface Found {
   readonly people: readonly Person[];
   /** The query names one person. */
   readonly person: boolean;
-  /** Its `charged_cents` is what it counts in a deep job: nothing where nobody was found. */
+  /** Its `charged_cents` is what it counts in a deep job: nothing where no person was found. */
   readonly hop: Hop;
   readonly answer: InnerAnswer;
 }
@@ -26,7 +26,7 @@ export function hopOf({ tag, action }: Pick<FindSpec, "tag" | "action">, answer:
   return { ...hop, ok: answer.ok, latency_ms: Math.round(answer.ms), transaction_id: answer.id };
 }
 
-/** Nobody was asked, because nobody serves that action here. */
+/** No vendor was asked, because none serves that action here. */
 function isUnasked(answer: InnerAnswer): boolean {
   return !answer.ok && answer.error.code === "upstream_not_configured" && answer.ms === 0;
 }
@@ -51,7 +51,7 @@ function peopleIn(data: unknown, { listAt, person: places, tag }: FindSpec): rea
   return [...people.values()];
 }
 
-/** Of those who were found the one who is most like the one who is meant; none: it is nobody of them. */
+/** Of those who were found the one who is most like the one who is meant; none: it is none of them. */
 function mostLike(people: readonly Person[], wanted: NamedPerson): readonly Person[] {
   const likest = people
     .map((person) => ({ person, points: likeness(wanted, person.known) }))

@@ -1,7 +1,7 @@
 // What identifies a person: an email address, a LinkedIn profile, or a name with a company. Pure.
 import { z } from "zod";
 
-/** A name and a company, as somebody wrote them. */
+/** A name and a company, as a caller wrote them. */
 export interface NamedPerson {
   readonly name: string;
   readonly company: string;
@@ -39,7 +39,7 @@ function isPhone(text: string): boolean {
   return PHONE.test(text) && digits >= DIGITS_MIN && digits <= DIGITS_MAX;
 }
 
-/** What a text identifies somebody by, where it is no description and no name: the end of a sentence. Null: it is none of these. */
+/** What a text identifies a person by, where it is no description and no name: the end of a sentence. Null: it is none of these. */
 export function identifierIn(text: string): string | null {
   const given = bare(text);
   if (EMAIL.safeParse(given).success) return "is an email address";
@@ -70,7 +70,7 @@ export function nameWithCompany(text: string): NamedPerson | null {
   return LETTER.test(name) && LETTER.test(company) ? { name, company } : null;
 }
 
-/** What a row identifies somebody by, or why it identifies nobody: the end of a sentence. */
+/** What a row identifies a person by, or why it identifies none: the end of a sentence. */
 export function readIdentifier(text: string): Identifier | string {
   const given = bare(text);
   if (EMAIL.safeParse(given).success) return { kind: "email", email: given };

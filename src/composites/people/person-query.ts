@@ -59,7 +59,7 @@ function common(some: readonly string[], others: readonly string[]): number {
   return some.filter((word) => others.includes(word)).length;
 }
 
-/** How much of what is meant by a name and a company somebody has; 0: this is somebody else. */
+/** How much of what is meant by a name and a company a person has; 0: this is another person. */
 export function likeness(wanted: NamedPerson, found: FoundPerson): number {
   const [name, theirs] = [plainWords(wanted.name), plainWords(found.name ?? "")];
   const inName = common(name, theirs);

@@ -59,7 +59,7 @@ function textAt(answer: unknown, at: string | readonly string[]): string | null 
   return parts.length === 0 ? null : parts.join(", ");
 }
 
-/** As rows have it: profiles and domains in one form, whoever tells them. */
+/** As rows have it: profiles and domains in one form, whichever source tells them. */
 function asTold(field: PersonField, text: string): string | null {
   if (field === "linkedin") return profileUrl(text);
   if (field === "name") return nameOf(text);
@@ -116,7 +116,7 @@ export class Person {
     return new Map(filled.filter((entry): entry is [PersonField, string] => entry[1] !== null));
   }
 
-  /** Somebody has told something of this person that was not in the input. */
+  /** A source has told something of this person that was not in the input. */
   get isFound(): boolean {
     return Object.values(this.#sources).some((source) => source !== INPUT);
   }

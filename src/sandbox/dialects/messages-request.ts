@@ -275,7 +275,7 @@ function systemOf(system: Body["system"]): Turn[] {
   return said === "" ? [] : [{ role: "system", text: said, parts: 0 }];
 }
 
-/** This wire has no field for "any JSON object": whoever wants one says so in words, which a model follows. */
+/** This wire has no field for "any JSON object": a caller who wants one says so in words, which a model follows. */
 function wantsJson(system: Body["system"]): boolean {
   return systemOf(system).some(({ text }) => /\bJSON object and nothing else\b/i.test(text));
 }
