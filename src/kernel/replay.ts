@@ -1,7 +1,7 @@
 // Answers kept under their Idempotency-Key: stored just before a call is settled, given again without a charge.
 import { type ErrorCode, type ErrorOptions, GatewayError } from "../errors.ts";
 import { ZERO } from "../money.ts";
-import type { Charge, Cost, Funds, Payer, Plan } from "../plan.ts";
+import { type Charge, type Cost, type Funds, isAccountPayer, type Payer, type Plan } from "../plan.ts";
 import type { Share } from "../records/records.ts";
 import type { Leg } from "../route.ts";
 import type { KernelDeps } from "./deps.ts";
@@ -50,12 +50,22 @@ interface Kept {
   readonly share: Share;
 }
 
+/** Addresses are free, so all payers without an account share one room, of so many times an account's. */
+const STRANGERS = "x402";
+const STRANGERS_ROOM = 16;
+
+/** In whose name it is kept, and how much there is room for. */
+function roomOf(payer: Payer, share: Share): { readonly payer: string; readonly share: Share } {
+  if (isAccountPayer(payer)) return { payer: payer.id, share };
+  return { payer: STRANGERS, share: { ...share, bytesMax: share.bytesMax * STRANGERS_ROOM } };
+}
+
 /** Tells whether it is kept. What goes wrong here is logged. */
 async function keep(id: string, { kind, what, bytesMax, share }: Kept, payer: Payer, deps: KernelDeps) {
   try {
     const value = JSON.stringify(what);
     if (Buffer.byteLength(value) > bytesMax) return false;
-    const record = { kind, id, payer: payer.id, value, ttlMs: KEEP_MS, ifVersion: null, share };
+    const record = { kind, id, ...roomOf(payer, share), value, ttlMs: KEEP_MS, ifVersion: null };
     return (await deps.records.put(record)) !== null;
   } catch (error) {
     deps.onBroken(error, id);

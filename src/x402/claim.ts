@@ -47,7 +47,8 @@ export interface Claim extends Pick<ReserveRequest, "slots" | "requestId" | "ope
 }
 
 export const PENDING = new GatewayError("settlement_pending", { retryAfterSeconds: RETRY_SECONDS });
-const AWAY = new GatewayError("payments_unavailable", { retryAfterSeconds: RETRY_SECONDS });
+/** The facilitator cannot be asked. */
+export const AWAY = new GatewayError("payments_unavailable", { retryAfterSeconds: RETRY_SECONDS });
 
 /**
  * Claims an authorization and has it looked at. Nothing is taken yet. `again`: it was used before, and has paid for the call of this id.

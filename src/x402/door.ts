@@ -7,6 +7,7 @@ import { ZERO } from "../money.ts";
 import type { OpenPlan, Payer, Plan } from "../plan.ts";
 import { paymentRequired, type Resource, requirementsOf, requirementsV1, type Terms } from "./challenge.ts";
 import { type FundsDeps, PaymentFunds } from "./payment-funds.ts";
+import { disproof, NO_FUNDS } from "./proof.ts";
 import { misfit, readPayment } from "./read-payment.ts";
 
 export interface DoorParts extends FundsDeps {
@@ -21,13 +22,10 @@ export interface Door {
   pay(plan: Plan | OpenPlan, request: GatewayRequest): Promise<Paying | GatewayError>;
 }
 
-const NEEDS_KEY = new GatewayError("invalid_token", { detail: { detail: "This call needs a key." } });
-
 export function createDoor(parts: DoorParts): Door {
   const { terms, publicUrl, describe, clock } = parts;
   return {
     async pay(plan, request) {
-      if (plan.quote.nano === ZERO) return NEEDS_KEY;
       if (plan.exactPrice !== true) return new GatewayError("x402_not_sellable", { detail: { asked: plan.asked } });
       const { network } = terms;
       const requirements = requirementsOf(plan.quote.nano, terms);
@@ -40,6 +38,10 @@ export function createDoor(parts: DoorParts): Door {
       if (reason !== null) return refused(reason);
       const asked = payment.version === 2 ? requirements : requirementsV1(requirements, network, resource);
       const payer: Payer = { id: `x402:${payment.from}`, sandbox: false };
+      if (plan.quote.nano === ZERO) {
+        const disproved = await disproof(payment, asked, { ...parts, refused });
+        return disproved ?? { payer, funds: NO_FUNDS };
+      }
       const funds = new PaymentFunds(parts, { payment, asked, requestId: request.id, refused });
       return { payer, funds };
     },

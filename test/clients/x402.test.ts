@@ -83,6 +83,13 @@ describe("the reference client", () => {
     expect(await chain.balance(payer.address)).toBe(Number(DOLLAR));
   });
 
+  it("proves its address for what is free, by a payment of nothing that is never made", async () => {
+    const payer = await chain.payer(0n);
+    gateway.vendor.answers({ body: { ok: 1 } });
+    const response = await clientOf(payer).ask({}, "free");
+    expect([response.status, response.headers.get("payment-response")]).toEqual([200, null]);
+  });
+
   it("twelve payers at once are all settled", async () => {
     const payers = await Promise.all(Array.from({ length: 12 }, () => chain.payer(DOLLAR)));
     const answers = await Promise.all(payers.map((payer) => clientOf(payer).ask()));

@@ -302,9 +302,45 @@ describe("what is not sold so", () => {
     expect([status, json.error]).toEqual([402, "x402_not_sellable"]);
     expect(headers.get("payment-required")).toBeNull();
   });
+});
 
-  it("what is free needs a key", async () => {
-    expect((await ask({}, {}, "/api/run/acme/free")).status).toBe(401);
+describe("what is free", () => {
+  const FREE = "/api/run/acme/free";
+
+  it("is asked for a payment of nothing, which proves the address and is never made", async () => {
+    const wallet = chain.wallet(0);
+    const accepts = await asked({}, FREE);
+    expect(accepts.amount).toBe("0");
+    const settles = chain.settles;
+    const payment = signed(wallet.pay(accepts));
+    expect((await ask(payment, {}, FREE)).status).toBe(200);
+    // It is good again until it lapses.
+    expect((await ask(payment, {}, FREE)).status).toBe(200);
+    expect(chain.settles).toBe(settles);
+  });
+
+  it("is not given for a proof of another's making", async () => {
+    const [ada, eve] = [chain.wallet(0), chain.wallet(0)];
+    const forged = eve.pay(await asked({}, FREE), {}, { from: ada.address });
+    const { status, json } = await ask(signed(forged), {}, FREE);
+    expect([status, json.message]).toEqual([402, expect.stringContaining("invalid_exact_evm_signature")]);
+  });
+
+  it("of a payer's own is that payer's alone: files that were bought are listed for the address that bought them", async () => {
+    const [ada, eve] = [chain.wallet(DOLLAR), chain.wallet(DOLLAR)];
+    const file = { filename: "a.txt", size_bytes: 1 };
+    const bought = await ask(
+      signed(ada.pay(await asked(file, "/api/run/files/upload"))),
+      file,
+      "/api/run/files/upload",
+    );
+    expect(bought.status).toBe(200);
+    const { file_id, put_url } = bought.json.data as { file_id: string; put_url: string };
+    expect((await fetch(put_url, { method: "PUT", body: "x" })).ok).toBe(true);
+    const got = async (wallet: typeof ada) =>
+      ask(signed(wallet.pay(await asked({ file_id }, "/api/run/files/get"))), { file_id }, "/api/run/files/get");
+    expect((await got(ada)).status).toBe(200);
+    expect((await got(eve)).status).toBe(404);
   });
 });
 
