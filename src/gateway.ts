@@ -79,7 +79,7 @@ async function openDoors(foundation: Foundation, work: Work, { options, phase, s
   const { role } = options;
   const { url, deps, jobs } = work;
   const unsold = unsoldIn({ catalog: catalog.current, actionCatalog: work.actionCatalog.actionCatalog });
-  const endpoints = publicEndpoints({ ...foundation, ...work, unsold, publicUrl: url.get });
+  const endpoints = publicEndpoints({ ...foundation, ...work, unsold, wires: options.wires ?? [], publicUrl: url.get });
   const sharesPort = role !== undefined;
   const publicServer = role?.kind === "parent" ? null : await listenPublic(config, deps, { endpoints, sharesPort });
   if (publicServer !== null) url.listensOn(publicServer.port);

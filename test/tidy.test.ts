@@ -212,8 +212,8 @@ describe("the house", () => {
     for (const file of source.filter((name) => within(name, ["src/wires", "src/upstream"]))) {
       for (const { target } of importsOf(file).filter((one) => one.target.startsWith("src/"))) {
         const [own, other] = [wireOf(file), wireOf(target)];
-        if (other !== null && other !== own)
-          broken.push(`${file} imports ${target}: a wire is chosen where a plan is made`);
+        if (other !== null && other !== own && file !== "src/wires/model-wires.ts")
+          broken.push(`${file} imports ${target}: only the list of wires names them`);
         const pure = within(target, ["src/wires"]) || LINES[partOf(target)] === 0;
         if (within(file, ["src/wires"]) && !pure)
           broken.push(`${file} imports ${target}: a wire is a codec over line 0`);

@@ -1,4 +1,4 @@
-// The language-model endpoints: chat and embeddings make plans, models and pricing answer for free.
+// The language-model endpoints that every wire shares: embeddings and units make plans, models and pricing answer for free.
 import { allowedModel, allowedPricing } from "../accounts/allowed-models.ts";
 import { BY_KEY, seenBy } from "../catalog/audience.ts";
 import type { Audience } from "../catalog/catalog.ts";
@@ -8,13 +8,11 @@ import { GatewayError } from "../errors.ts";
 import { chatErrors } from "../wires/chat-completions/errors.ts";
 import { VERSION_HEADER } from "../wires/messages/headers.ts";
 import { asksForPage, type ModelRow, modelJson, modelListJson, modelPageJson } from "../wires/messages/models.ts";
-import { chatPlan } from "./chat-plan.ts";
+import { at } from "../wires/paths.ts";
 import { embeddingsPlan } from "./embeddings-plan.ts";
-import type { FreeCounts } from "./free-counts.ts";
-import { messagesEndpoints } from "./messages-endpoints.ts";
 import type { ChatDeps } from "./model-plan.ts";
-import { at, PAID } from "./paths.ts";
 import { unitEndpoints } from "./unit-endpoints.ts";
+import { PAID } from "./wire-endpoints.ts";
 
 /** The free answers, from the catalog as the caller sees it; the list and the prices are the same objects while it is in force. */
 export interface PriceAnswers {
@@ -47,12 +45,12 @@ function free(path: string, make: (call: Call) => unknown): Endpoint {
   };
 }
 
-export function chatEndpoints(deps: ChatDeps, answers: PriceAnswers, counts: FreeCounts): readonly Endpoint[] {
+/** The endpoints below the language models' path that are no wire's own. */
+export function chatEndpoints(deps: ChatDeps, answers: PriceAnswers): readonly Endpoint[] {
   const listText = keptJson((list: ModelList) => list);
   const otherListText = keptJson((list: ModelList) => modelListJson(list.data));
   const pricesText = keptJson((prices: object) => prices);
   return [
-    { ...paid, ...at("/chat/completions"), plan: (call) => chatPlan(call, deps) },
     { ...paid, ...at("/embeddings"), plan: (call) => embeddingsPlan(call, deps) },
     ...unitEndpoints(deps).map(inChatWire),
     free("/models", ({ request, caller }) => {
@@ -75,6 +73,5 @@ export function chatEndpoints(deps: ChatDeps, answers: PriceAnswers, counts: Fre
       const isForAll = caller === null || caller.allows.models === null;
       return isForAll ? pricesText(prices) : allowedPricing(prices, caller.allows);
     }),
-    ...messagesEndpoints(deps, counts),
   ];
 }

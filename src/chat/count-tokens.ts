@@ -1,13 +1,14 @@
-// Says how many tokens a prompt in the messages wire has, for free: by a sample of it, and rather too many than too few.
+// Says how many tokens a prompt has, for free: by a sample of it, and for a model rather too many than too few.
 import { modelsRefusal } from "../accounts/allowed.ts";
 import { seenBy } from "../catalog/audience.ts";
 import type { SoldModel } from "../catalog/catalog.ts";
 import type { Answer, Call } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
-import { wireHeaders } from "../wires/messages/headers.ts";
+import type { PromptShape } from "../wires/prompt-shape.ts";
+import type { WireCount } from "../wires/wire.ts";
 import type { FreeCounts } from "./free-counts.ts";
 import type { ChatDeps } from "./model-plan.ts";
-import { type PromptShape, partTokensMax } from "./prompt-bounds.ts";
+import { partTokensMax } from "./prompt-bounds.ts";
 import { resolveModels } from "./resolve-models.ts";
 
 /** Never too few: an agent that thinks it has room sends a prompt that is refused. Other tokenizers make more tokens than ours. */
@@ -24,21 +25,31 @@ function besideText(shape: PromptShape, { parts, contextTokens }: SoldModel): nu
   return around + Math.min(contextTokens, ofMedia ?? media * TOKENS_PER_PART);
 }
 
+/** What vendors write around every message; of a prompt that is for no model in particular it is all that is added. */
+const TOKENS_AROUND_MESSAGE = 4;
+
 /** What is asked for: an endpoint's answer. The models behind a tier are counted for the first of them. */
-export function countTokens(deps: ChatDeps, counts: FreeCounts): (call: Call) => Promise<Answer | GatewayError> {
+export function countTokens(
+  count: WireCount,
+  deps: ChatDeps,
+  counts: FreeCounts,
+): (call: Call) => Promise<Answer | GatewayError> {
+  const answer = (tokens: number) => ({ status: 200, body: count.answer(tokens) });
   return async ({ request, caller }) => {
-    const headers = wireHeaders(request);
-    if (headers instanceof GatewayError) return headers;
+    const wrong = count.check?.(request) ?? null;
+    if (wrong !== null) return wrong;
     if (caller === null) return new GatewayError("invalid_token", { detail: { detail: "a key is needed" } });
-    const read = await counts("messages", request, caller.payer, null);
+    const { payer, allows } = caller;
+    const read = await counts(count, request, payer);
     if (read instanceof GatewayError) return read;
+    if (read.model === null) return answer(read.tokens + TOKENS_AROUND_MESSAGE * read.shape.messages);
     const wanted = [{ name: read.model, param: "model" }];
     const resolved = resolveModels(wanted, deps.catalog(), { sandbox: seenBy(caller).sandbox, ...deps.settings });
     if (resolved instanceof GatewayError) return resolved;
-    const refused = modelsRefusal(caller.allows, resolved.asked);
+    const refused = modelsRefusal(allows, resolved.asked);
     const [first] = resolved.models;
     if (refused !== null || first === undefined) return refused ?? new GatewayError("upstream_not_configured");
     const text = Math.ceil(read.tokens * MARGIN[first.model.tokenizer]);
-    return { status: 200, body: { input_tokens: text + besideText(read.shape, first.model) } };
+    return answer(text + besideText(read.shape, first.model));
   };
 }

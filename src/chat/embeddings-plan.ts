@@ -14,15 +14,16 @@ import { affordable, most, usdText, ZERO } from "../money.ts";
 import type { Plan } from "../plan.ts";
 import { isRecord } from "../upstream/json-pointer.ts";
 import type { ModelCandidate } from "../upstream/upstream.ts";
+import { compilePlace } from "../wires/allow-list.ts";
 import { callTags } from "../wires/call-tags.ts";
+import { unsifted } from "../wires/chat-completions/read-body.ts";
 import { usageJson } from "../wires/chat-completions/usage.ts";
 import { maxCostOf } from "../wires/max-cost.ts";
 import { invalid, parseJson } from "../wires/parse-json.ts";
-import { compilePlace } from "./allow-list.ts";
-import { schemaError, unsifted } from "./chat-body.ts";
+import { schemaError } from "../wires/schema-error.ts";
+import { sift } from "../wires/sift.ts";
 import { droppedHeader, isOwnServer } from "./dropped-header.ts";
 import type { ChatDeps } from "./model-plan.ts";
-import { sift } from "./sift.ts";
 import { countedOnce, tokenCost } from "./token-cost.ts";
 
 const embeddingsBody = z.object({

@@ -2,6 +2,7 @@
 import type { GatewayRequest } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import type { Caller } from "../plan.ts";
+import type { WireCount, WireHost } from "../wires/wire.ts";
 import type { ChatDeps } from "./model-plan.ts";
 import type { PromptOrder, PromptRead } from "./read-prompt.ts";
 import { PROMPTS_WAITING_MAX } from "./token-counter.ts";
@@ -12,12 +13,6 @@ const MINUTE_MS = 60_000;
 const BUSY_SECONDS = 1;
 /** A body names an earlier answer, and items by their ids: it is read as often as that, and once more. */
 const READS_MAX = 3;
-
-/** What a body names, for those who keep it; an error says that it is not there. */
-export interface Named {
-  readonly earlier: (id: string) => Promise<NonNullable<PromptOrder["earlier"]> | GatewayError>;
-  readonly items: (ids: readonly string[]) => Promise<NonNullable<PromptOrder["named"]>>;
-}
 
 type Counted = Extract<PromptRead, { readonly tokens: number }>;
 
@@ -38,15 +33,15 @@ class CountedBytes {
   }
 }
 
+/** Reads and counts the prompt of a request at one of the wires' counts. */
 export type FreeCounts = (
-  wire: PromptOrder["wire"],
+  count: WireCount,
   request: GatewayRequest,
   payer: Caller["payer"],
-  named: Named | null,
 ) => Promise<Counted | GatewayError>;
 
 /** The counts of all accounts, whichever wire they come in. */
-export function freeCounts({ counter, clock }: Pick<ChatDeps, "counter" | "clock">): FreeCounts {
+export function freeCounts({ counter, clock }: Pick<ChatDeps, "counter" | "clock">, host: WireHost): FreeCounts {
   const counted = new CountedBytes();
 
   function refusal({ accountId }: Caller["payer"], bytes: number): GatewayError | null {
@@ -56,9 +51,9 @@ export function freeCounts({ counter, clock }: Pick<ChatDeps, "counter" | "clock
     return new GatewayError("rate_limited", { detail, retryAfterSeconds: waitMs / 1_000 });
   }
 
-  return async (wire, request, payer, named) => {
-    const { body } = request;
-    let order: PromptOrder = { wire, bytes: body, payer: payer.id, earlier: null, named: null };
+  return async (count, { body, params }, payer) => {
+    const { path } = count;
+    let order: PromptOrder = { path, params, bytes: body, payer: payer.id, earlier: null, named: null };
     for (let reads = 0; reads < READS_MAX; reads++) {
       const refused = refusal(payer, body.length);
       if (refused !== null) return refused;
@@ -70,12 +65,11 @@ export function freeCounts({ counter, clock }: Pick<ChatDeps, "counter" | "clock
       }
       if ("tokens" in read) return read;
       if ("refused" in read) return new GatewayError(read.refused.code, read.refused.options);
-      if (named === null) break;
       if ("previous" in read) {
-        const earlier = await named.earlier(read.previous);
+        const earlier = await host.kept.earlier(payer.id, read.previous);
         if (earlier instanceof GatewayError) return earlier;
         order = { ...order, earlier };
-      } else order = { ...order, named: await named.items(read.ids) };
+      } else order = { ...order, named: await host.kept.findItems(payer.id, read.ids, host.seals(payer)) };
     }
     throw new Error("a prompt asks again for what it was given");
   };

@@ -6,14 +6,14 @@ import type { Frame, FramedPlan, PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { least, type Nano, nanoFromCents } from "../money.ts";
 import { isRecord } from "../upstream/json-pointer.ts";
+import { readChatBody } from "../wires/chat-completions/read-body.ts";
 import { envelopeFrame } from "../wires/envelope/frame.ts";
+import { readMessages } from "../wires/messages/read-body.ts";
+import type { ModelRequest } from "../wires/model-request.ts";
 import { parseJson } from "../wires/parse-json.ts";
-import { readChatBody } from "./chat-body.ts";
+import type { Preferences } from "../wires/preferences.ts";
 import { embeddingsPlan } from "./embeddings-plan.ts";
-import { readMessages } from "./messages-body.ts";
 import { type ChatDeps, modelPlan } from "./model-plan.ts";
-import type { ModelRequest } from "./model-request.ts";
-import type { Preferences } from "./preferences.ts";
 import { type UnitDeps, unitPlan } from "./unit-plan.ts";
 import { imageGenerations } from "./units/images.ts";
 

@@ -2,7 +2,7 @@
 import type { Catalog, SoldModel } from "../catalog/catalog.ts";
 import { tierName } from "../catalog/find-model.ts";
 import { CONTENT_KINDS } from "../catalog/model-facts.ts";
-import type { ModelRequest } from "./model-request.ts";
+import type { ModelRequest } from "../wires/model-request.ts";
 
 const TAKERS_NAMED = 5;
 

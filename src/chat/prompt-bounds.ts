@@ -1,6 +1,6 @@
 // How many tokens a prompt can count for: a cheap bound that is never too low, and a tighter one from a real count.
 import type { PartBounds } from "../catalog/adapter.ts";
-import type { Sifted } from "./sift.ts";
+import type { PromptShape } from "../wires/prompt-shape.ts";
 
 /** Vendors put words of their own around messages, tools and formats. */
 const TOKENS_AROUND = 64;
@@ -8,25 +8,6 @@ const TOKENS_PER_MESSAGE = 8;
 const TOKENS_AROUND_TOOLS = 1_024;
 /** What templates write around the text that was counted. */
 const TOKENS_AROUND_COUNT = 256;
-
-/** What a bound needs of a prompt beside its text. */
-export interface PromptShape extends Pick<Sifted, "parts" | "dataChars" | "jsonTokens"> {
-  readonly messages: number;
-  /** Tools, or a format that the answer must have. */
-  readonly hasSchemas: boolean;
-}
-
-/** The shape of a sifted chat body. */
-export function shapeOf({ body, parts, dataChars, jsonTokens }: Sifted): PromptShape {
-  const { messages, tools, response_format: format } = body;
-  return {
-    parts,
-    dataChars,
-    jsonTokens,
-    messages: Array.isArray(messages) ? messages.length : 0,
-    hasSchemas: (Array.isArray(tools) && tools.length > 0) || (format !== undefined && format !== null),
-  };
-}
 
 /** The most tokens that the parts beside text, and what the model finds itself, can count for at a model with these bounds; null: it takes no such part. */
 export function partTokensMax(shape: PromptShape, bounds: PartBounds, contextTokens: number): number | null {

@@ -5,7 +5,8 @@ import { affordable, minus, most, type Nano, part, ZERO } from "../money.ts";
 import type { Quote, Within } from "../plan.ts";
 import type { Route } from "../route.ts";
 import type { ModelCandidate } from "../upstream/upstream.ts";
-import { countedTokensMax, type PromptShape, textTokensMax } from "./prompt-bounds.ts";
+import type { PromptShape } from "../wires/prompt-shape.ts";
+import { countedTokensMax, textTokensMax } from "./prompt-bounds.ts";
 import type { TokenCounter } from "./token-counter.ts";
 
 /** A model that can serve this very request, with what bounds its quote. */

@@ -2,7 +2,7 @@
 // weight, and a conversation stays where it was served last.
 import { hash } from "node:crypto";
 import type { MovedConversations } from "../upstream/moved-conversations.ts";
-import type { Placed } from "./preferences.ts";
+import type { Placed } from "./prefer.ts";
 
 export interface RouteOrder {
   readonly placed: readonly Placed[];

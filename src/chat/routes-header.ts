@@ -1,6 +1,6 @@
 // Tells who asks for a trace why each route stands where it does in the order of its call, or is not in it.
 import type { RouteHealth } from "../upstream/route-health.ts";
-import type { Placed } from "./preferences.ts";
+import type { Placed } from "./prefer.ts";
 import type { RouteOrder } from "./route-order.ts";
 
 const NAME = "x-tollgate-routes";

@@ -5,7 +5,7 @@ import type { UnitOffer } from "../catalog/catalog.ts";
 import type { GatewayError } from "../errors.ts";
 import type { Counts, Reading } from "../route.ts";
 import type { UploadedFile } from "../upstream/form-body.ts";
-import type { Place } from "./allow-list.ts";
+import type { Place } from "../wires/allow-list.ts";
 import type { TokenCounter } from "./token-counter.ts";
 
 /** A checked body of the endpoint, and the files that came with it. */

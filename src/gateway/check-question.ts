@@ -5,7 +5,8 @@ import type { ActionOffer, Adapter, Catalog, Offer } from "../catalog/catalog.ts
 import type { Candidate } from "../route.ts";
 import { upstreamCentsOf } from "../run/action-price.ts";
 import type { Upstream } from "../upstream/upstream.ts";
-import { chatCompletionsWire } from "../wires/chat-completions/wire.ts";
+import { chatAnswers } from "../wires/chat-completions/answers.ts";
+import { chatRequest } from "../wires/chat-completions/request.ts";
 
 /** Enough for a word; a model that reasons first may end before it, and that too is an answer. */
 const OUTPUT_TOKENS = 16;
@@ -44,8 +45,8 @@ function askModel(offer: Offer, slug: string, order: CheckOrder): CheckAsk {
   const body = { messages: [{ role: "user", content: "Answer with the word ok." }] };
   const completionId = requestId.replace(/^req_/, "chatcmpl-");
   const candidate = upstream.chatCandidate(offer, {
-    asked: { ...chatCompletionsWire.request(body), mayBeEmpty: true },
-    answers: chatCompletionsWire.answers({ id: completionId, createdS, model: slug }),
+    asked: { ...chatRequest(body), mayBeEmpty: true },
+    answers: chatAnswers({ id: completionId, createdS, model: slug }),
     requestId,
     completionId,
     createdS,

@@ -6,6 +6,7 @@ import type { Config } from "../config.ts";
 import type { LogOptions } from "../observe/log.ts";
 import type { StrangerDoor } from "../serve/deps.ts";
 import type { PublicFetchOptions } from "../upstream/public-fetch.ts";
+import type { ModelWire } from "../wires/wire.ts";
 
 /** The part of a process that is one of several: the parent watches and administers, its children serve callers. */
 export type Role =
@@ -32,6 +33,8 @@ export interface GatewayOptions {
   /** Actions and kinds of jobs beside our own. */
   readonly actions?: readonly LocalAction[];
   readonly jobKinds?: readonly JobKind[];
+  /** Wires in which models are asked, beside our own. */
+  readonly wires?: readonly ModelWire[];
   /** How the pages of the internet are reached in tests. */
   readonly internet?: PublicFetchOptions;
   /** How callers without a key pay. Left out: they need a key. */

@@ -10,12 +10,12 @@ import { modelAnswer, modelsAnswer, pricingAnswer } from "../catalog/price-answe
 import { checkRetirements } from "../catalog/retirement.ts";
 import { chatEndpoints, inChatWire } from "../chat/chat-endpoints.ts";
 import { freeCounts } from "../chat/free-counts.ts";
-import { createKeptResponses } from "../chat/kept-responses.ts";
+import { createKeptAnswers } from "../chat/kept-answers.ts";
 import type { ChatDeps } from "../chat/model-plan.ts";
 import { nativePlan } from "../chat/native-plan.ts";
-import { responsesEndpoints } from "../chat/responses-endpoints.ts";
 import { NO_SEAL, thoughtSeal } from "../chat/seal.ts";
 import type { TokenCounters } from "../chat/token-counter.ts";
+import { wireEndpoints } from "../chat/wire-endpoints.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Endpoint, EndpointSpec } from "../endpoint.ts";
@@ -30,6 +30,8 @@ import type { Stores } from "../stores.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import { webEndpoints } from "../web/web-endpoints.ts";
 import { envelopeErrors } from "../wires/envelope/errors.ts";
+import { MODEL_WIRES } from "../wires/model-wires.ts";
+import type { ModelWire } from "../wires/wire.ts";
 import type { OpenActions } from "./open-actions.ts";
 import type { OpenCallers } from "./open-callers.ts";
 import type { OpenCatalog } from "./open-catalog.ts";
@@ -47,6 +49,8 @@ export interface PublicEndpointsParts {
   readonly observer: Observer;
   readonly run: RunDeps;
   readonly unsold: Unsold;
+  /** Wires beside those of the list. */
+  readonly wires: readonly ModelWire[];
   readonly topUp: EndpointSpec | null;
   readonly publicUrl: () => string;
 }
@@ -103,9 +107,10 @@ function modelEndpoints(parts: PublicEndpointsParts, deps: ChatDeps) {
     model: (name: string, audience: Audience) => modelAnswer(current(), name, audience),
     pricing: (audience: Audience) => pricing(current(), audience),
   };
-  const counts = freeCounts(deps);
-  const kept = createKeptResponses(parts.stores.records);
-  return [...chatEndpoints(deps, answers, counts), ...responsesEndpoints({ ...deps, kept }, counts)];
+  const host = { seals: deps.seals, epochMs: deps.clock.epochMs, kept: createKeptAnswers(parts.stores.records) };
+  const served = { chat: deps, host, counts: freeCounts(deps, host) };
+  const wires = [...MODEL_WIRES, ...parts.wires];
+  return [...wires.flatMap((wire) => wireEndpoints(wire, served)), ...chatEndpoints(deps, answers)];
 }
 
 function ownAccountEndpoints(parts: PublicEndpointsParts): readonly EndpointSpec[] {

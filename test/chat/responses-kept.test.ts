@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type OpenAI from "openai";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { summarizing } from "../../src/chat/compaction.ts";
+import { summarizing } from "../../src/wires/responses/compaction.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 import { type Asking, callResponses, flaws, type Json, outputOf } from "../support/responses-call.ts";
 

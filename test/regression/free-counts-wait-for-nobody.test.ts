@@ -21,7 +21,7 @@ describe("the counter", () => {
   const order = (payer: string, words: number): PromptOrder => {
     const body = { model: "m", messages: [{ role: "user", content: "light road house ".repeat(words / 3) }] };
     const bytes = Buffer.from(JSON.stringify(body));
-    return { wire: "messages", bytes, payer, earlier: null, named: null };
+    return { path: "/api/llm/v1/messages/count_tokens", params: {}, bytes, payer, earlier: null, named: null };
   };
 
   it("counts for a call, and for another account, in the middle of one account's flood", async () => {

@@ -3,12 +3,6 @@
 
 import { PassThrough } from "node:stream";
 import { crc32 } from "node:zlib";
-import { readChatBody } from "../../src/chat/chat-body.ts";
-import { checkMessages } from "../../src/chat/messages-body.ts";
-import { MESSAGES_FIELDS } from "../../src/chat/messages-fields.ts";
-import { readPreferences } from "../../src/chat/preferences.ts";
-import { readText, sentText } from "../../src/chat/prompt-text.ts";
-import { readResponsesBody } from "../../src/chat/responses-body.ts";
 import { thoughtSeal } from "../../src/chat/seal.ts";
 import { flacSecondsMax } from "../../src/chat/units/flac-seconds.ts";
 import { packetSecondsMax } from "../../src/chat/units/sound-packets.ts";
@@ -43,8 +37,14 @@ import { eachLine } from "../../src/upstream/sidecar/lines.ts";
 import { SocketReader } from "../../src/upstream/socket-frames.ts";
 import { SseScanner } from "../../src/upstream/sse-scanner.ts";
 import { readableFailure } from "../../src/upstream/without-key.ts";
+import { readChatBody } from "../../src/wires/chat-completions/read-body.ts";
 import { readBetas } from "../../src/wires/messages/betas.ts";
 import { MessagesEncoder } from "../../src/wires/messages/encoder.ts";
+import { MESSAGES_FIELDS } from "../../src/wires/messages/fields.ts";
+import { checkMessages } from "../../src/wires/messages/read-body.ts";
+import { readPreferences } from "../../src/wires/preferences.ts";
+import { readText, sentText } from "../../src/wires/prompt-text.ts";
+import { readResponsesBody } from "../../src/wires/responses/read-body.ts";
 import { NETWORKS } from "../../src/x402/networks.ts";
 import { readPayment } from "../../src/x402/read-payment.ts";
 
@@ -141,7 +141,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/chat/chat-body.ts",
+    file: "src/wires/chat-completions/read-body.ts",
     what: "a chat of unknown fields, and its text",
     size: 9_000,
     of: (size) => {
@@ -150,7 +150,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/chat/chat-body.ts",
+    file: "src/wires/chat-completions/read-body.ts",
     what: "a chat of messages that are wrong",
     size: 2_500,
     of: (size) => {
@@ -159,7 +159,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/chat/messages-body.ts",
+    file: "src/wires/messages/read-body.ts",
     what: "metadata of many names",
     size: 9_000,
     of: (size) => {
@@ -168,7 +168,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/chat/messages-body.ts",
+    file: "src/wires/messages/read-body.ts",
     what: "many blocks, and their text",
     size: 4_500,
     of: (size) => {
@@ -182,7 +182,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/chat/responses-body.ts",
+    file: "src/wires/responses/read-body.ts",
     what: "references to items that are not kept",
     size: 4_500,
     of: (size) => {
@@ -191,7 +191,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/chat/responses-body.ts",
+    file: "src/wires/responses/read-body.ts",
     what: "many tools",
     size: 4_500,
     of: (size) => {
@@ -200,7 +200,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/chat/preferences.ts",
+    file: "src/wires/preferences.ts",
     what: "names of slashes",
     size: 400_000,
     of: (size) => () => readPreferences({ order: [`${"/".repeat(size)}\n/`], only: ["a/b".repeat(size)] }),

@@ -5,7 +5,7 @@ type ByFile = Readonly<Record<string, Readonly<Record<string, string>>>>;
 const PAGES = "reads a text of at most 1,200 characters and a title of 500";
 
 export const EXCEPTIONS: ByFile = {
-  "src/chat/media.ts": {
+  "src/wires/media.ts": {
     "/^data:([^;,]{0,100})[^,]{0,100};base64,/i": "anchored, and of two bounded repetitions",
   },
   "src/composites/pages/wall-words.ts": {
@@ -23,7 +23,7 @@ export const MADE: ByFile = {
   "src/catalog/price-check.ts": {
     "new RegExp(word)": "words of a price, out of an adapter",
   },
-  "src/chat/sift.ts": {
+  "src/wires/sift.ts": {
     'new RegExp(EXPONENT, "g")': "the same as one that is judged, for all of its places",
   },
   "src/http/head-lines.ts": {

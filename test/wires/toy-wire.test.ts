@@ -8,7 +8,8 @@ import { nano } from "../../src/money.ts";
 import type { Attempt, AttemptFailure, FinalPart, Reading } from "../../src/route.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 import { createUpstream, type ModelCandidate, type Upstream } from "../../src/upstream/upstream.ts";
-import { type ToyBody, toyWire } from "../fixtures/toy-wire.ts";
+import { type ToyBody, toyCodec, toyWire } from "../fixtures/toy-wire.ts";
+import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 import { COST, openStage } from "../support/scripted-plan.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
 import { ANSWERS, type DialectName } from "./golden-cases.ts";
@@ -72,8 +73,8 @@ function routeOf(
   const clocks = { firstTokenMsMax: 20_000, lastFirstTokenMsMax: 20_000, gapMsMax: 20_000 };
   const head = { id: "toy-1", createdS: 1, model: "maker/ok" };
   const route = upstream.chatCandidate(offerOf(dialect, origin), {
-    asked: toyWire.request(body),
-    answers: toyWire.answers(head),
+    asked: toyCodec.request(body),
+    answers: toyCodec.answers(head),
     requestId: "req_1",
     completionId: head.id,
     createdS: head.createdS,
@@ -99,7 +100,7 @@ function ask(dialect: DialectName, body: ToyBody, stream: boolean, origin?: stri
       },
       done: (final: FinalPart) => {
         const cost = { chargeNano: nano(0), upstreamNano: nano(0), usage: null, estimated: false, priceVersion: "1" };
-        const last = Buffer.from(toyWire.frame({}).last(final, cost, CHARGE, []) as Uint8Array).toString();
+        const last = Buffer.from(toyCodec.frame.last(final, cost, CHARGE, []) as Uint8Array).toString();
         const reading = attempt?.reading();
         if (reading !== undefined) resolve({ before, last, reading });
       },
@@ -192,7 +193,7 @@ test("a call in it is held, relayed, charged and ended like any other, and broke
   for (const dialect of DIALECTS) {
     for (const streamed of [true, false]) {
       const candidates = [routeOf(dialect, { talk: [me("[[say: one two three]]")] }, streamed)];
-      const { reply, over } = stage.begin({ plan: { candidates, streamed, frame: toyWire.frame({}) } });
+      const { reply, over } = stage.begin({ plan: { candidates, streamed, frame: toyCodec.frame } });
       await over;
       expect(stage.moves).toEqual(["reserve", `post ${COST}`]);
       expect([reply.status, reply.headers.get("content-type"), reply.headers.get("served-by")]).toEqual([
@@ -206,7 +207,7 @@ test("a call in it is held, relayed, charged and ended like any other, and broke
   const half = ANSWERS.find(({ name }) => name === "cut after content")?.vendor ?? "";
   vendor.answers({ headers: { "content-type": "text/event-stream" }, body: half });
   const candidates = [routeOf("chat-completions", { talk: [me("Hi")] }, true, vendor.url)];
-  const { reply, over } = stage.begin({ plan: { candidates, frame: toyWire.frame({}) } });
+  const { reply, over } = stage.begin({ plan: { candidates, frame: toyCodec.frame } });
   await over;
   expect(stage.moves).toEqual(["reserve", "void broken"]);
   expect(reply.text()).toMatch(/^\{"text":"a"\}\n\{"sorry":".+","code":"upstream_error"\}\n$/);
@@ -216,5 +217,49 @@ test("a call in it is held, relayed, charged and ended like any other, and broke
 test("what it is told of errors is its own", () => {
   const error = new GatewayError("draining");
   expect(toyWire.errors.body(error)).toEqual({ sorry: error.message, code: "draining" });
-  expect(toyWire.frame({}).broken(error, [])).toBe(`${JSON.stringify({ sorry: error.message, code: "draining" })}\n`);
+  expect(toyCodec.frame.broken(error, [])).toBe(`${JSON.stringify({ sorry: error.message, code: "draining" })}\n`);
+});
+
+describe("beside the others on a gateway", () => {
+  let gateway: TestGateway;
+  let account: TestAccount;
+  beforeAll(async () => {
+    gateway = await startTestGateway({}, { wires: [toyWire] });
+    account = await gateway.account({ creditCents: 100 });
+  });
+  afterAll(async () => {
+    const findings = await gateway.doctor();
+    await gateway.stop();
+    expect(findings).toEqual([]);
+  });
+
+  const say = (body: unknown, key = account.key) =>
+    fetch(`${gateway.url}/toy/talk`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+  const QUESTION = { whom: "sandbox-messages/ok", talk: [me("[[say: one two three]]")] };
+
+  test.each([true, false])("it is answered in its own words and charged (streamed: %s)", async (live) => {
+    const answer = await say({ ...QUESTION, live });
+    const lines = linesOf({ before: await answer.text(), last: "", reading: {} as Reading });
+    expect(joined(lines, "text")).toBe("one two three");
+    expect(lines.at(-1)).toEqual({ bill: expect.any(Number) });
+    const spent = await fetch(`${gateway.url}/api/v1/transactions`, {
+      headers: { authorization: `Bearer ${account.key}` },
+    });
+    const { transactions } = (await spent.json()) as { transactions: { endpoint: string; charged_nano_usd: number }[] };
+    expect(transactions[0]).toMatchObject({ endpoint: "toy", usage: { input_tokens: 7, output_tokens: 3 } });
+    expect(transactions[0]?.charged_nano_usd).toBeGreaterThan(0);
+  });
+
+  test("an unknown field is named, a wrong one is told in its words, and neither is charged", async () => {
+    const strange = await say({ ...QUESTION, colour: "red" });
+    expect(strange.headers.get("x-tollgate-dropped")).toBe("colour");
+    const wrong = await say({ whom: "sandbox-messages/ok" });
+    expect(wrong.status).toBe(400);
+    expect(await wrong.json()).toMatchObject({ sorry: expect.stringContaining("talk"), code: "bad_request" });
+    expect((await say(QUESTION, "tg_nothing")).status).toBe(401);
+  });
 });

@@ -1,8 +1,8 @@
 // Bare completions in OpenAI's older wire, and fill-in-the-middle: what stands before and behind goes in, text comes out.
 import { z } from "zod";
 import type { Reading } from "../../route.ts";
+import { compilePlace } from "../../wires/allow-list.ts";
 import { invalid } from "../../wires/parse-json.ts";
-import { compilePlace } from "../allow-list.ts";
 import type { TokenCounter } from "../token-counter.ts";
 import type { UnitAsk, UnitEndpoint } from "../unit-endpoint.ts";
 

@@ -4,8 +4,8 @@ import type { UnitOffer } from "../../catalog/catalog.ts";
 import { imageUnit } from "../../catalog/unit-price.ts";
 import { GatewayError } from "../../errors.ts";
 import type { Counts } from "../../route.ts";
+import { compilePlace, type PlaceSpec } from "../../wires/allow-list.ts";
 import { invalid } from "../../wires/parse-json.ts";
-import { compilePlace, type PlaceSpec } from "../allow-list.ts";
 import type { UnitAsk, UnitEndpoint, UnitFit } from "../unit-endpoint.ts";
 
 const PROMPT_CHARS_MAX = 32_000;

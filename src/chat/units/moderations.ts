@@ -1,6 +1,6 @@
 // Moderations in OpenAI's wire: they cost nothing, and are counted by the minute instead.
 import { z } from "zod";
-import { compilePlace } from "../allow-list.ts";
+import { compilePlace } from "../../wires/allow-list.ts";
 import type { UnitEndpoint } from "../unit-endpoint.ts";
 
 const ITEMS_MAX = 32;

@@ -1,7 +1,7 @@
 // Reranking, as Cohere's clients ask for it: documents in, scores out.
 import { z } from "zod";
+import { compilePlace } from "../../wires/allow-list.ts";
 import { invalid } from "../../wires/parse-json.ts";
-import { compilePlace } from "../allow-list.ts";
 import type { UnitEndpoint } from "../unit-endpoint.ts";
 
 const DOCUMENTS_MAX = 1_000;

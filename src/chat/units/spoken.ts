@@ -1,7 +1,7 @@
 // Text to sound in OpenAI's wire: charged by the character where the vendor does, else by the tokens that it tells.
 import { z } from "zod";
+import { compilePlace } from "../../wires/allow-list.ts";
 import { invalid } from "../../wires/parse-json.ts";
-import { compilePlace } from "../allow-list.ts";
 import type { UnitEndpoint } from "../unit-endpoint.ts";
 
 /** A byte of text may be a digit, which takes a third of a second to say: seven tokens of sound, and some more. */

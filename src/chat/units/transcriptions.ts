@@ -3,8 +3,8 @@ import { z } from "zod";
 import type { UnitOffer } from "../../catalog/catalog.ts";
 import { isRecord } from "../../json.ts";
 import type { Counts } from "../../route.ts";
+import { compilePlace } from "../../wires/allow-list.ts";
 import { invalid } from "../../wires/parse-json.ts";
-import { compilePlace } from "../allow-list.ts";
 import type { AnswerForm, UnitAsk, UnitEndpoint } from "../unit-endpoint.ts";
 
 /** No speaker is faster, in tokens a second; and what a short answer may have at least. */

@@ -1,15 +1,12 @@
 // OpenAI's chat wire: chat completions, whole or as chunks, with what they cost in their usage.
+import { at } from "../paths.ts";
 import type { ModelWire } from "../wire.ts";
-import { chatAnswers } from "./answers.ts";
-import type { ChatBody } from "./body.ts";
 import { chatErrors } from "./errors.ts";
-import { type ChatFrameOptions, createChatFrame } from "./frame.ts";
-import { chatRequest, WIRE } from "./request.ts";
+import { readChatBody } from "./read-body.ts";
+import { WIRE } from "./request.ts";
 
-export const chatCompletionsWire: ModelWire<ChatBody, ChatFrameOptions> = {
+export const chatCompletionsWire: ModelWire = {
   name: WIRE,
   errors: chatErrors,
-  request: chatRequest,
-  answers: chatAnswers,
-  frame: createChatFrame,
+  calls: [{ ...at("/chat/completions"), read: ({ request }) => readChatBody(request.body) }],
 };

@@ -1,22 +1,22 @@
 // Reads a request in the responses wire: checks what we must understand, refuses what changes the price, drops what no allow-list knows.
 import { z } from "zod";
-import type { GatewayError } from "../errors.ts";
-import { readFields } from "../field-issues.ts";
-import { isRecord, type Json, numberOf } from "../json.ts";
-import type { ThoughtSeal } from "../neutral.ts";
-import { invalid } from "../wires/parse-json.ts";
-import { ResponsesCall } from "../wires/responses/answers.ts";
-import type { ResponsesBody } from "../wires/responses/body.ts";
-import { includes, responsesRequest } from "../wires/responses/request.ts";
-import { toolLists } from "../wires/responses/tools.ts";
-import { schemaError } from "./chat-body.ts";
-import type { ModelRequest } from "./model-request.ts";
-import { readPreferences } from "./preferences.ts";
-import type { PromptShape } from "./prompt-bounds.ts";
-import { readText, sentText } from "./prompt-text.ts";
-import { RESPONSES_FIELDS } from "./responses-fields.ts";
-import { plainBody } from "./responses-input.ts";
-import { headerSafe, NAMES_MAX, type Sifted, sift } from "./sift.ts";
+import type { GatewayError } from "../../errors.ts";
+import { readFields } from "../../field-issues.ts";
+import { isRecord, type Json, numberOf } from "../../json.ts";
+import type { ThoughtSeal } from "../../neutral.ts";
+import type { ModelRequest } from "../model-request.ts";
+import { invalid } from "../parse-json.ts";
+import { readPreferences } from "../preferences.ts";
+import type { PromptShape } from "../prompt-shape.ts";
+import { readText, sentText } from "../prompt-text.ts";
+import { schemaError } from "../schema-error.ts";
+import { headerSafe, NAMES_MAX, type Sifted, sift } from "../sift.ts";
+import { ResponsesCall } from "./answers.ts";
+import type { ResponsesBody } from "./body.ts";
+import { RESPONSES_FIELDS } from "./fields.ts";
+import { plainBody } from "./input.ts";
+import { includes, responsesRequest } from "./request.ts";
+import { toolLists } from "./tools.ts";
 
 export const ID_PREFIX = "resp_";
 

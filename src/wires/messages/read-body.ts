@@ -1,24 +1,24 @@
 // Reads a request in the messages wire: checks what we must understand, refuses what changes the price.
 import { z } from "zod";
-import type { PlanCall } from "../endpoint.ts";
-import { GatewayError } from "../errors.ts";
-import { readFields } from "../field-issues.ts";
-import { isRecord } from "../json.ts";
-import { keysIn } from "../json-bytes.ts";
-import type { ThoughtSeal } from "../neutral.ts";
-import { messagesAnswers } from "../wires/messages/answers.ts";
-import type { MessagesBody } from "../wires/messages/body.ts";
-import { createMessagesFrame } from "../wires/messages/frame.ts";
-import { wireHeaders } from "../wires/messages/headers.ts";
-import { messagesRequest, stopsOf, thoughtsShown } from "../wires/messages/request.ts";
-import { invalid, parseJson } from "../wires/parse-json.ts";
-import { schemaError } from "./chat-body.ts";
-import { MESSAGES_FIELDS } from "./messages-fields.ts";
-import type { ModelRequest } from "./model-request.ts";
-import { readPreferences } from "./preferences.ts";
-import { shapeOf } from "./prompt-bounds.ts";
-import { readText, sentText } from "./prompt-text.ts";
-import { type Sifted, sift } from "./sift.ts";
+import type { PlanCall } from "../../endpoint.ts";
+import { GatewayError } from "../../errors.ts";
+import { readFields } from "../../field-issues.ts";
+import { isRecord } from "../../json.ts";
+import { keysIn } from "../../json-bytes.ts";
+import type { ThoughtSeal } from "../../neutral.ts";
+import type { ModelRequest } from "../model-request.ts";
+import { invalid, parseJson } from "../parse-json.ts";
+import { readPreferences } from "../preferences.ts";
+import { shapeOf } from "../prompt-shape.ts";
+import { readText, sentText } from "../prompt-text.ts";
+import { schemaError } from "../schema-error.ts";
+import { type Sifted, sift } from "../sift.ts";
+import { messagesAnswers } from "./answers.ts";
+import type { MessagesBody } from "./body.ts";
+import { MESSAGES_FIELDS } from "./fields.ts";
+import { createMessagesFrame } from "./frame.ts";
+import { wireHeaders } from "./headers.ts";
+import { messagesRequest, stopsOf, thoughtsShown } from "./request.ts";
 
 /** Of JSON in any language, for a count that no charge is made by. */
 const BYTES_PER_TOKEN = 4;

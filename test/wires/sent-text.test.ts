@@ -2,16 +2,16 @@
 import fc from "fast-check";
 import { get_encoding } from "tiktoken";
 import { afterAll, describe, expect, it } from "vitest";
-import type { Place } from "../../src/chat/allow-list.ts";
-import { readChatBody } from "../../src/chat/chat-body.ts";
-import { CHAT_FIELDS } from "../../src/chat/chat-fields.ts";
-import type { ModelRequest } from "../../src/chat/model-request.ts";
-import { readText, sentText } from "../../src/chat/prompt-text.ts";
 import { GatewayError } from "../../src/errors.ts";
 import { chatCompletions } from "../../src/upstream/dialects/chat-completions.ts";
 import { generateContent } from "../../src/upstream/dialects/generate-content.ts";
 import { messages } from "../../src/upstream/dialects/messages.ts";
 import { responses } from "../../src/upstream/dialects/responses.ts";
+import type { Place } from "../../src/wires/allow-list.ts";
+import { CHAT_FIELDS } from "../../src/wires/chat-completions/fields.ts";
+import { readChatBody } from "../../src/wires/chat-completions/read-body.ts";
+import type { ModelRequest } from "../../src/wires/model-request.ts";
+import { readText, sentText } from "../../src/wires/prompt-text.ts";
 import { asked, chatContext } from "../support/dialect-replay.ts";
 
 type Json = Record<string, unknown>;

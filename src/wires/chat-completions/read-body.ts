@@ -1,23 +1,24 @@
 // Reads a chat request: checks what we must understand, refuses what changes the price, drops what no allow-list knows.
 import { z } from "zod";
-import { GatewayError } from "../errors.ts";
-import { type FieldIssue, readFields } from "../field-issues.ts";
-import { isRecord } from "../upstream/json-pointer.ts";
-import type { ChatBody } from "../wires/chat-completions/body.ts";
-import { chatCompletionsWire } from "../wires/chat-completions/wire.ts";
-import { invalid, parseJson } from "../wires/parse-json.ts";
-import { CHAT_FIELDS } from "./chat-fields.ts";
-import type { ModelRequest } from "./model-request.ts";
-import { isPlainChat, ROLES } from "./plain-chat.ts";
-import { readPreferences } from "./preferences.ts";
-import { shapeOf } from "./prompt-bounds.ts";
-import { readText, sentText } from "./prompt-text.ts";
-import { type Sifted, sift } from "./sift.ts";
+import { GatewayError } from "../../errors.ts";
+import { readFields } from "../../field-issues.ts";
+import { isRecord } from "../../json.ts";
+import type { ModelRequest } from "../model-request.ts";
+import { invalid, parseJson } from "../parse-json.ts";
+import { readPreferences } from "../preferences.ts";
+import { shapeOf } from "../prompt-shape.ts";
+import { readText, sentText } from "../prompt-text.ts";
+import { schemaError } from "../schema-error.ts";
+import { type Sifted, sift } from "../sift.ts";
+import { chatAnswers } from "./answers.ts";
+import type { ChatBody } from "./body.ts";
+import { CHAT_FIELDS } from "./fields.ts";
+import { createChatFrame } from "./frame.ts";
+import { isPlainChat, ROLES } from "./plain-body.ts";
+import { chatRequest } from "./request.ts";
 
 const OUTPUT_TOKENS_DEFAULT = 4_096;
 const OUTPUT_TOKENS_MAX = 16_384;
-
-const ISSUES_SHOWN_MAX = 20;
 
 const count = z.number().int().min(1).max(10_000_000);
 
@@ -82,17 +83,6 @@ export const chatBody = z.object({
   safetySettings: z.array(z.unknown()).max(64).nullish(),
 });
 
-/** The first thing wrong with a body, as an error that names the field. */
-export function schemaError(issues: readonly FieldIssue[]): GatewayError {
-  const fields = issues.slice(0, ISSUES_SHOWN_MAX).map(({ path, message }) => ({ field: path, message }));
-  const { field, message } = fields[0] ?? { field: "", message: "is not valid" };
-  return new GatewayError("bad_request", {
-    ...(field === "" ? {} : { param: field }),
-    detail: { detail: `${field || "body"}: ${message}` },
-    data: { fields },
-  });
-}
-
 const OURS: ReadonlySet<string> = new Set(["max_cost_cents", "usage", "provider", "__proto__"]);
 
 /** All that was sent, but for what is meant for us, and for a name that no object can carry on. */
@@ -121,8 +111,8 @@ function requestOf(sent: Record<string, unknown>, sifted: Sifted, body: z.infer<
   return {
     operation: "chat",
     idPrefix: "chatcmpl-",
-    asked: chatCompletionsWire.request(kept),
-    unsifted: () => chatCompletionsWire.request(unsifted(sent) as ChatBody),
+    asked: chatRequest(kept),
+    unsifted: () => chatRequest(unsifted(sent) as ChatBody),
     sent,
     named: body,
     promptField: "messages",
@@ -142,9 +132,9 @@ function requestOf(sent: Record<string, unknown>, sifted: Sifted, body: z.infer<
     },
     sentText: () => sentText(kept, CHAT_FIELDS),
     readText: () => readText(kept, CHAT_FIELDS),
-    answers: chatCompletionsWire.answers,
+    answers: chatAnswers,
     frame: ({ id, createdS, trace, loweredTo }) =>
-      chatCompletionsWire.frame({ completionId: id, createdS, stream, includeUsage, trace, loweredTo }),
+      createChatFrame({ completionId: id, createdS, stream, includeUsage, trace, loweredTo }),
   };
 }
 

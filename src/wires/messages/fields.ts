@@ -1,6 +1,6 @@
 // The allow-list of a body in the messages wire: what other wires can be told of it, and what is refused because it changes the price.
-import { compilePlace, type PlaceSpec } from "./allow-list.ts";
-import { json, oneOf, quoted, refused, setting, text } from "./places.ts";
+import { compilePlace, type PlaceSpec } from "../allow-list.ts";
+import { json, oneOf, quoted, refused, setting, text } from "../places.ts";
 
 const isEmptyList = (value: unknown) => Array.isArray(value) && value.length === 0;
 

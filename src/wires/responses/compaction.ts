@@ -1,7 +1,7 @@
 // A conversation made short: one call of a model that sums it up, and the sum, sealed, as the item that goes on in its place.
-import { GatewayError } from "../errors.ts";
-import { isRecord, type Json, stringOf } from "../json.ts";
-import type { ThoughtSeal } from "../neutral.ts";
+import { GatewayError } from "../../errors.ts";
+import { isRecord, type Json, stringOf } from "../../json.ts";
+import type { ThoughtSeal } from "../../neutral.ts";
 
 /** A summary is no vendor's thought: any model may read it. */
 const MAKER = "compaction";

@@ -1,9 +1,11 @@
 // What is kept of answers in the responses wire: those that their callers asked to be kept, to go on from by their ids, and for a day the
 // items of all but those that say `store: false`, because clients take what they do not speak of for stored.
+import { GatewayError } from "../errors.ts";
 import { isRecord, type Json } from "../json.ts";
 import { tooMuchIn } from "../json-bytes.ts";
 import type { ThoughtSeal } from "../neutral.ts";
 import type { Records } from "../records/records.ts";
+import type { Earlier, KeptAnswer, KeptAnswers } from "../wires/wire.ts";
 
 const KIND = "response";
 const TTL_MS = 24 * 60 * 60 * 1000;
@@ -20,18 +22,6 @@ const ITEMS_SHARE = { bytesMax: 16 * 1024 * 1024, full: "oldest_leave" } as cons
 const ITEMS_MAX = 256;
 /** Asked for at once; where none of them is there, no more are. */
 const ITEMS_AT_ONCE = 16;
-
-/** A kept answer with the whole conversation before it, so that no chain of ids has to be walked. */
-export interface KeptResponse {
-  readonly input: readonly unknown[];
-  readonly response: Json;
-  readonly bytes: number;
-}
-
-export interface KeptItems {
-  readonly byId: ReadonlyMap<string, Json>;
-  readonly bytes: number;
-}
 
 function itemsOf({ output }: Json): (Json & { readonly id: string })[] {
   const items: readonly unknown[] = Array.isArray(output) ? output.slice(0, ITEMS_MAX) : [];
@@ -59,21 +49,14 @@ function itemKey(payer: string, id: string): string {
   return `${payer}:${id}`;
 }
 
-/** What is kept is its payer's alone: another's id finds nothing, and neither does a call whose payer is not known. */
-export interface KeptResponses {
-  find(payer: string | null, id: string): Promise<KeptResponse | null>;
-  /** The output items with these ids, as far as they are kept; together they are no longer than one answer may be. */
-  findItems(payer: string | null, ids: readonly string[], seal: ThoughtSeal): Promise<KeptItems>;
-  /** Keeps the items of an answer. One that is too long is not kept, nor is any while the store is away. */
-  keepItems(payer: string, response: Json, seal: ThoughtSeal): Promise<void>;
-  /** Keeps an answer with its items. False: it is too long, or the store is away. */
-  keep(payer: string, input: readonly unknown[], response: Json, seal: ThoughtSeal): Promise<boolean>;
-  /** False: there was none. */
-  forget(payer: string, id: string): Promise<boolean>;
+function conversationUpTo(found: KeptAnswer | null): Earlier | GatewayError {
+  if (found === null) return new GatewayError("previous_response_not_found", { param: "previous_response_id" });
+  const output = Array.isArray(found.response.output) ? found.response.output : [];
+  return { items: [...found.input, ...output], bytes: found.bytes };
 }
 
-export function createKeptResponses(records: Records): KeptResponses {
-  async function find(payer: string | null, id: string): Promise<KeptResponse | null> {
+export function createKeptAnswers(records: Records): KeptAnswers {
+  async function find(payer: string | null, id: string): Promise<KeptAnswer | null> {
     const record = payer === null ? null : await records.get(KIND, id);
     if (record === null || record.payer !== payer) return null;
     const kept: unknown = JSON.parse(record.value);
@@ -103,6 +86,7 @@ export function createKeptResponses(records: Records): KeptResponses {
 
   return {
     find,
+    earlier: async (payer, id) => conversationUpTo(await find(payer, id)),
     keepItems,
     async findItems(payer, ids, seal) {
       const byId = new Map<string, Json>();

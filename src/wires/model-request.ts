@@ -1,11 +1,12 @@
 // What a plan needs of a request to a model, whatever the wire it came in. Types and nothing else.
 import type { Frame } from "../endpoint.ts";
 import type { AnswerCodec, CallerRequest, ThoughtSeal } from "../neutral.ts";
+import type { Payer, Plan } from "../plan.ts";
 import type { Candidate } from "../route.ts";
-import type { NamedBy } from "../wires/call-tags.ts";
-import type { AnswerHead } from "../wires/wire.ts";
+import type { NamedBy } from "./call-tags.ts";
 import type { Preferences } from "./preferences.ts";
-import type { PromptShape } from "./prompt-bounds.ts";
+import type { PromptShape } from "./prompt-shape.ts";
+import type { AnswerHead } from "./wire.ts";
 
 /** How many tokens an answer may have. */
 export interface OutputBound {
@@ -65,6 +66,8 @@ export interface ModelRequest {
   readonly keptBytes?: number;
   /** Its caller carries thoughts sealed; absent: as their vendors give them. */
   readonly seal?: ThoughtSeal;
+  /** What must be done with an answer before its charge, once it is known who pays; absent: nothing. */
+  prepareFor?(payer: Payer): NonNullable<Plan["prepare"]>;
   /** All the text that is sent, for a bound. */
   sentText(): string;
   /** What the model reads, for an estimate where no usage came. */

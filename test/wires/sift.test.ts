@@ -1,13 +1,13 @@
 // Bodies that were made to break the sieve or to keep it busy.
 import { describe, expect, it } from "vitest";
-import { readChatBody } from "../../src/chat/chat-body.ts";
-import { CHAT_FIELDS } from "../../src/chat/chat-fields.ts";
-import type { ModelRequest } from "../../src/chat/model-request.ts";
 import { textTokensMax } from "../../src/chat/prompt-bounds.ts";
-import { sentText } from "../../src/chat/prompt-text.ts";
 import { quoteOf } from "../../src/chat/quote.ts";
-import { NAMES_MAX } from "../../src/chat/sift.ts";
 import { GatewayError } from "../../src/errors.ts";
+import { CHAT_FIELDS } from "../../src/wires/chat-completions/fields.ts";
+import { readChatBody } from "../../src/wires/chat-completions/read-body.ts";
+import type { ModelRequest } from "../../src/wires/model-request.ts";
+import { sentText } from "../../src/wires/prompt-text.ts";
+import { NAMES_MAX } from "../../src/wires/sift.ts";
 
 const USER = { role: "user", content: "hello" };
 

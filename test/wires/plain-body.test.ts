@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { chatBody } from "../../src/chat/chat-body.ts";
-import { isPlainChat } from "../../src/chat/plain-chat.ts";
+import { isPlainChat } from "../../src/wires/chat-completions/plain-body.ts";
+import { chatBody } from "../../src/wires/chat-completions/read-body.ts";
 
 const call = { id: "call_1", type: "function", function: { name: "look", arguments: "{}" } };
 const AGENT = {

@@ -1,7 +1,7 @@
 // Makes the input and the tools of the responses wire plain before they are sifted: what clients leave out is said, what is not sold is left out.
-import { GatewayError } from "../errors.ts";
-import { isRecord, type Json, wordOf } from "../json.ts";
-import type { ThoughtSeal } from "../neutral.ts";
+import { GatewayError } from "../../errors.ts";
+import { isRecord, type Json, wordOf } from "../../json.ts";
+import type { ThoughtSeal } from "../../neutral.ts";
 import { summaryMessage } from "./compaction.ts";
 
 /** Tools that the caller runs, or that only say how calls are made. All others are run by a provider and billed apart. */

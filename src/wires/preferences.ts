@@ -1,18 +1,12 @@
 // What a caller wants of the providers, in OpenRouter's words: which may serve, and in which order. What cannot be had here is named as dropped.
-import { blendOf } from "../catalog/price.ts";
-import { GatewayError } from "../errors.ts";
+import { isRecord } from "../json.ts";
 import { type PicoPerToken, parseUsdPerMillion } from "../money.ts";
-import { isRecord } from "../upstream/json-pointer.ts";
-import type { RouteSpeed } from "../upstream/route-figures.ts";
-import type { ModelCandidate } from "../upstream/upstream.ts";
-import { isOwnServer } from "./dropped-header.ts";
-import type { FitModel } from "./quote.ts";
 import { headerSafe, NAMES_MAX as NAMES_DROPPED_MAX } from "./sift.ts";
 
 /** More names than there are providers say nothing. */
 const NAMES_MAX = 100;
 
-type Sort = "price" | "latency" | "throughput";
+export type Sort = "price" | "latency" | "throughput";
 const SORTS: readonly string[] = ["price", "latency", "throughput"] satisfies readonly Sort[];
 
 function isSort(value: unknown): value is Sort {
@@ -90,67 +84,4 @@ export function readPreferences(provider: unknown): {
     .slice(0, NAMES_DROPPED_MAX)
     .map(([field]) => `provider.${headerSafe(field)}`);
   return { preferences, dropped };
-}
-
-/** What a provider may be called: our id of it, the maker whose models it sells, its name, or what OpenRouter calls it. */
-function isCalled({ offer: { adapter } }: ModelCandidate, name: string): boolean {
-  const { maker, name: shown, alsoCalled } = adapter.spec;
-  return name === adapter.id || name === maker || name === shown.toLowerCase() || alsoCalled?.includes(name) === true;
-}
-
-function rank(candidate: ModelCandidate, order: readonly string[]): number {
-  const at = order.findIndex((name) => isCalled(candidate, name));
-  return at < 0 ? order.length : at;
-}
-
-/** A candidate, with the model that it serves. */
-export interface Placed {
-  readonly fit: FitModel;
-  readonly candidate: ModelCandidate;
-}
-
-/** Every candidate of the models, in their order. */
-export function placed(models: readonly FitModel[]): readonly Placed[] {
-  return models.flatMap((fit) => fit.candidates.map((candidate) => ({ fit, candidate })));
-}
-
-function isDear({ sale }: FitModel["model"], { promptPriceMax, completionPriceMax }: Preferences): boolean {
-  const above = (price: PicoPerToken, max: PicoPerToken | null) => max !== null && price > max;
-  return above(sale.input, promptPriceMax) || above(sale.output, completionPriceMax);
-}
-
-/** What is least in the route that comes first. What was never measured comes behind what was, and keeps its own order. */
-function costIn(sort: Sort, { fit, candidate }: Placed, speedOf: (healthKey: string) => RouteSpeed | null): number {
-  if (sort === "price") return blendOf(fit.model.sale);
-  const speed = speedOf(candidate.healthKey);
-  if (sort === "latency") return speed?.firstTokenMs ?? Number.MAX_SAFE_INTEGER;
-  return speed?.tokensPerSecond == null ? 0 : -speed.tokensPerSecond;
-}
-
-/** Those that the caller would have, in the order asked for; models named one by one keep their own. Or why none is left. */
-export function prefer(
-  all: readonly Placed[],
-  preferences: Preferences,
-  speedOf: (healthKey: string) => RouteSpeed | null,
-): readonly Placed[] | GatewayError {
-  const { order, only, ignore, keepsNothing, sort, fallbacks } = preferences;
-  const allowed = all
-    .filter(({ candidate }) => !keepsNothing || isOwnServer(candidate.offer))
-    .filter(({ fit }) => !isDear(fit.model, preferences))
-    .filter(({ candidate }) => only === null || only.some((name) => isCalled(candidate, name)))
-    .filter(({ candidate }) => ignore === null || !ignore.some((name) => isCalled(candidate, name)));
-  const first = order ?? [];
-  const sorted = [...allowed].sort(
-    (a, b) =>
-      a.fit.place - b.fit.place ||
-      rank(a.candidate, first) - rank(b.candidate, first) ||
-      (sort === null ? 0 : costIn(sort, a, speedOf) - costIn(sort, b, speedOf)),
-  );
-  const listed =
-    first.length === 0 ? sorted.slice(0, 1) : sorted.filter(({ candidate }) => rank(candidate, first) < first.length);
-  const left = fallbacks ? sorted : listed;
-  if (left.length > 0) return left;
-  const providers = [...new Set(all.map(({ candidate }) => candidate.provider))];
-  const detail = `provider: nobody that it allows can serve this; those who can are ${providers.join(", ")}`;
-  return new GatewayError("bad_request", { param: "provider", detail: { detail }, data: { providers } });
 }

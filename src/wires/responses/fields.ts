@@ -1,6 +1,6 @@
 // The allow-list of a body in the responses wire: every field that goes to a vendor, and those that are refused because they change the price.
-import { compilePlace, type PlaceSpec } from "./allow-list.ts";
-import { json, oneOf, quoted, refused, setting, text } from "./places.ts";
+import { compilePlace, type PlaceSpec } from "../allow-list.ts";
+import { json, oneOf, quoted, refused, setting, text } from "../places.ts";
 
 const keptElsewhere = refused("files that a provider keeps cannot be asked for; send the file itself");
 

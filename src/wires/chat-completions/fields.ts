@@ -1,6 +1,6 @@
 // The allow-list of a chat body: every field that goes to a vendor, and those that are refused because they change the price.
-import { compilePlace, type PlaceSpec } from "./allow-list.ts";
-import { json, oneOf, quoted, refused, setting, text } from "./places.ts";
+import { compilePlace, type PlaceSpec } from "../allow-list.ts";
+import { json, oneOf, quoted, refused, setting, text } from "../places.ts";
 
 const cacheControl: PlaceSpec = { fields: { type: setting, ttl: setting } };
 

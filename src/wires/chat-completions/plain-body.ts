@@ -1,5 +1,5 @@
 // Nearly every chat body is of plain fields: they are looked at by hand, at a fraction of what the schema takes.
-import { isRecord } from "../json.ts";
+import { isRecord } from "../../json.ts";
 
 /** Who speaks in a message of a chat. */
 export const ROLES = ["system", "developer", "user", "assistant", "tool", "function"] as const;

@@ -1,0 +1,55 @@
+// Serves a wire: its calls as plans, its counts as free answers, in its own words for errors. It knows no wire by name.
+import type { Endpoint, FramedOpenPlan, FramedPlan, PlanCall } from "../endpoint.ts";
+import { GatewayError } from "../errors.ts";
+import type { Payer, Plan } from "../plan.ts";
+import type { ModelRequest } from "../wires/model-request.ts";
+import type { ModelWire, WireHost } from "../wires/wire.ts";
+import { countTokens } from "./count-tokens.ts";
+import type { FreeCounts } from "./free-counts.ts";
+import { type ChatDeps, modelPlan } from "./model-plan.ts";
+
+const BODY_BYTES_MAX = 32 * 1024 * 1024;
+
+/** What the endpoints that cost have in common. */
+export const PAID = { method: "POST", auth: "key", bodyBytesMax: BODY_BYTES_MAX } as const;
+
+/** What serving a wire takes. */
+export interface WireDeps {
+  readonly chat: ChatDeps;
+  readonly host: WireHost;
+  readonly counts: FreeCounts;
+}
+
+/** The plan with a last step that needs to know the payer. */
+function preparedFor(framed: FramedPlan, prepareFor: NonNullable<ModelRequest["prepareFor"]>): FramedOpenPlan {
+  const { plan } = framed;
+  const forPayer = (payer: Payer): Plan => ({ ...plan, prepare: prepareFor(payer) });
+  return { ...framed, plan: { ...plan, forPayer } };
+}
+
+function planOf(call: PlanCall, read: ModelRequest | GatewayError, deps: ChatDeps): FramedOpenPlan | GatewayError {
+  const framed = read instanceof GatewayError ? read : modelPlan(call, read, deps);
+  if (read instanceof GatewayError || framed instanceof GatewayError || read.prepareFor === undefined) return framed;
+  return preparedFor(framed, read.prepareFor);
+}
+
+/** All that a wire serves. */
+export function wireEndpoints(wire: ModelWire, { chat, host, counts }: WireDeps): readonly Endpoint[] {
+  const { errors } = wire;
+  return [
+    ...wire.calls.map(({ read, ...paths }): Endpoint => {
+      const plan = (call: PlanCall) => {
+        const done = read(call, host);
+        return done instanceof Promise ? done.then((one) => planOf(call, one, chat)) : planOf(call, done, chat);
+      };
+      return { ...PAID, ...paths, errors, plan };
+    }),
+    ...(wire.counts ?? []).map((count): Endpoint => {
+      const { path, alias, bodyBytesMax } = count;
+      const paths = alias === undefined ? { path } : { path, alias };
+      const answer = countTokens(count, chat, counts);
+      return { ...PAID, ...paths, bodyBytesMax, longWithCredit: true, errors, answer };
+    }),
+    ...(wire.free?.(host) ?? []).map((spec): Endpoint => ({ ...spec, errors })),
+  ];
+}

@@ -1,0 +1,21 @@
+// What a bound of tokens needs to know of a prompt beside its text.
+import type { Sifted } from "./sift.ts";
+
+/** What a bound needs of a prompt beside its text. */
+export interface PromptShape extends Pick<Sifted, "parts" | "dataChars" | "jsonTokens"> {
+  readonly messages: number;
+  /** Tools, or a format that the answer must have. */
+  readonly hasSchemas: boolean;
+}
+
+/** The shape of a sifted chat body. */
+export function shapeOf({ body, parts, dataChars, jsonTokens }: Sifted): PromptShape {
+  const { messages, tools, response_format: format } = body;
+  return {
+    parts,
+    dataChars,
+    jsonTokens,
+    messages: Array.isArray(messages) ? messages.length : 0,
+    hasSchemas: (Array.isArray(tools) && tools.length > 0) || (format !== undefined && format !== null),
+  };
+}
