@@ -179,7 +179,7 @@ export const ERRORS = {
     hints: {
       path: "GET /llms.txt says what is served where. The base URL of an OpenAI client ends in /v1, or in /api/llm/v1.",
       model_verb:
-        "Use a client of OpenAI's wire (POST /v1/chat/completions) or of Anthropic's (POST /v1/messages): every model answers in both.",
+        "POST /v1beta/models/{model}:generateContent, :streamGenerateContent, :countTokens, :embedContent and :batchEmbedContents are served; the base address of such a client ends before /v1beta, or in /api/llm.",
       admin_path:
         "This is the operator's listener; `tollgate help` lists what it can do. Callers' paths are on the other port.",
       file: "POST /api/run/files/list lists the account's files.",

@@ -3,7 +3,9 @@ import { hash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-const LIVE = "tg_sk_";
+/** Every key begins so. */
+export const KEY_BEGINS = "tg_sk_";
+const LIVE = KEY_BEGINS;
 const SANDBOX = "tg_sk_test_";
 /** 62^43 is the first power of 62 above 2^256. */
 const SECRET_BYTES = 32;

@@ -6,9 +6,9 @@ import { keptJson } from "../catalog/kept-by-audience.ts";
 import type { Answer, Call, Endpoint, EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { chatErrors } from "../wires/chat-completions/errors.ts";
-import { VERSION_HEADER } from "../wires/messages/headers.ts";
-import { asksForPage, type ModelRow, modelJson, modelListJson, modelPageJson } from "../wires/messages/models.ts";
+import { MODEL_WIRES } from "../wires/model-wires.ts";
 import { at } from "../wires/paths.ts";
+import type { ModelRow, ModelRows } from "../wires/wire.ts";
 import { embeddingsPlan } from "./embeddings-plan.ts";
 import type { ChatDeps } from "./model-plan.ts";
 import { unitEndpoints } from "./unit-endpoints.ts";
@@ -26,6 +26,7 @@ type AnyModelRow = ModelRow & { readonly id: string; readonly available: boolean
 type ModelList = { readonly data: readonly AnyModelRow[] };
 type Priced = Parameters<typeof allowedPricing>[0];
 
+const NO_QUERY = new URLSearchParams();
 const FREE = { method: "GET", auth: "none", bodyBytesMax: 0, errors: chatErrors } as const;
 const paid = { ...PAID, errors: chatErrors } as const;
 
@@ -45,28 +46,45 @@ function free(path: string, make: (call: Call) => unknown): Endpoint {
   };
 }
 
+/** The same answers for wires that have a list of models of their own. */
+export function modelRows(answers: Pick<PriceAnswers, "models" | "model">): ModelRows {
+  return {
+    all(caller) {
+      const { data } = answers.models(seenBy(caller));
+      return caller === null ? data : data.map((row) => allowedModel(row, caller.allows));
+    },
+    one(name, caller) {
+      const known = answers.model(name, seenBy(caller));
+      return known instanceof GatewayError ? known : allowedModel(known, caller?.allows);
+    },
+  };
+}
+
 /** The endpoints below the language models' path that are no wire's own. */
 export function chatEndpoints(deps: ChatDeps, answers: PriceAnswers): readonly Endpoint[] {
+  const rows = modelRows(answers);
   const listText = keptJson((list: ModelList) => list);
-  const otherListText = keptJson((list: ModelList) => modelListJson(list.data));
+  const ownLists = MODEL_WIRES.flatMap(({ models }) => {
+    if (models === undefined) return [];
+    return [{ models, text: keptJson((list: ModelList) => models.list(list.data, NO_QUERY)) }];
+  });
   const pricesText = keptJson((prices: object) => prices);
   return [
     { ...paid, ...at("/embeddings"), plan: (call) => embeddingsPlan(call, deps) },
     ...unitEndpoints(deps).map(inChatWire),
     free("/models", ({ request, caller }) => {
       const all = answers.models(seenBy(caller));
-      const isOther = request.headers.has(VERSION_HEADER);
       const isForAll = caller === null || caller.allows.models === null;
-      const list = isForAll ? all : { ...all, data: all.data.map((row) => allowedModel(row, caller.allows)) };
-      if (isOther && asksForPage(request.query)) return modelPageJson(list.data, request.query);
+      const list = isForAll ? all : { ...all, data: rows.all(caller) };
+      const own = ownLists.find(({ models }) => models.isAsked(request));
       // What is the same for everybody is written once.
-      if (isForAll) return isOther ? otherListText(all) : listText(all);
-      return isOther ? modelListJson(list.data) : list;
+      if (own === undefined) return isForAll ? listText(all) : list;
+      return isForAll && request.query.size === 0 ? own.text(all) : own.models.list(list.data, request.query);
     }),
     free("/models/{slug...}", ({ request, caller }) => {
-      const known = answers.model(request.params.slug ?? "", seenBy(caller));
-      const row = known instanceof GatewayError ? known : allowedModel(known, caller?.allows);
-      return row instanceof GatewayError || !request.headers.has(VERSION_HEADER) ? row : modelJson(row);
+      const row = rows.one(request.params.slug ?? "", caller);
+      if (row instanceof GatewayError) return row;
+      return ownLists.find(({ models }) => models.isAsked(request))?.models.one(row) ?? row;
     }),
     free("/pricing", ({ caller }) => {
       const prices = answers.pricing(seenBy(caller));

@@ -25,24 +25,34 @@ function sessionOf({ request }: PlanCall, body: Json): string | null {
 /** How a message or a list of parts begins, with its length, so that what differs further on is most often told apart too. */
 function beginningOf(value: unknown): string {
   if (typeof value === "string") return `${value.length}:${value.slice(0, CHARACTERS_MAX)}`;
+  if (isRecord(value)) return beginningOf(value.parts);
   if (!Array.isArray(value)) return "";
   const [first] = value;
   const text = isRecord(first) ? beginningOf(first.text) : beginningOf(first);
   return `${value.length}:${text}`;
 }
 
+/** The conversation, wherever the wire has it. */
+function turnsIn({ messages, contents, input }: Json): unknown {
+  return [messages, contents].find(Array.isArray) ?? input;
+}
+
 /** The first message of a role, wherever the wire has its messages. */
 function firstOf(body: Json, roles: readonly string[]): unknown {
-  const turns = Array.isArray(body.messages) ? body.messages : body.input;
+  const turns = turnsIn(body);
   if (!Array.isArray(turns)) return roles.includes("user") ? turns : null;
-  for (const turn of turns) if (isRecord(turn) && roles.includes(String(turn.role))) return turn.content;
+  for (const turn of turns) if (isRecord(turn) && roles.includes(String(turn.role))) return turn.content ?? turn.parts;
   return null;
 }
 
 /** What only a model has said, in any wire. */
 function isAssistants(turn: unknown): boolean {
   if (!isRecord(turn)) return false;
-  return turn.role === "assistant" || ["function_call", "custom_tool_call", "reasoning"].includes(String(turn.type));
+  return (
+    turn.role === "assistant" ||
+    turn.role === "model" ||
+    ["function_call", "custom_tool_call", "reasoning"].includes(String(turn.type))
+  );
 }
 
 /**
@@ -50,7 +60,7 @@ function isAssistants(turn: unknown): boolean {
  * again, such as a question of health, each call is a conversation of its own.
  */
 export function goesOn(call: PlanCall, body: Json): boolean {
-  const turns = Array.isArray(body.messages) ? body.messages : body.input;
+  const turns = turnsIn(body);
   return (
     sessionOf(call, body) !== null ||
     wordOf(body.previous_response_id) !== null ||
@@ -64,7 +74,7 @@ export function conversationKey(call: PlanCall, asked: string, body: Json): stri
   const payer = call.audience.payer?.id ?? call.request.address;
   const session = sessionOf(call, body);
   if (session !== null) return hash("sha1", `${payer}\n${asked}\n${session}`, "base64");
-  const system = body.system ?? body.instructions ?? firstOf(body, ["system", "developer"]);
+  const system = body.system ?? body.systemInstruction ?? body.instructions ?? firstOf(body, ["system", "developer"]);
   const begin = `${beginningOf(system)}\n${beginningOf(firstOf(body, ["user"]))}`;
   return hash("sha1", `${payer}\n${asked}\n\n${begin}`, "base64");
 }

@@ -1,10 +1,12 @@
 // Serves a wire: its calls as plans, its counts as free answers, in its own words for errors. It knows no wire by name.
-import type { Endpoint, FramedOpenPlan, FramedPlan, PlanCall } from "../endpoint.ts";
+import type { Endpoint, Frame, FramedOpenPlan, FramedPlan, PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
+import type { Json } from "../json.ts";
 import type { Payer, Plan } from "../plan.ts";
 import type { ModelRequest } from "../wires/model-request.ts";
-import type { ModelWire, WireHost } from "../wires/wire.ts";
+import type { ModelWire, WireEmbeddings, WireHost } from "../wires/wire.ts";
 import { countTokens } from "./count-tokens.ts";
+import { embeddingsPlan } from "./embeddings-plan.ts";
 import type { FreeCounts } from "./free-counts.ts";
 import { type ChatDeps, modelPlan } from "./model-plan.ts";
 
@@ -33,6 +35,23 @@ function planOf(call: PlanCall, read: ModelRequest | GatewayError, deps: ChatDep
   return preparedFor(framed, read.prepareFor);
 }
 
+/** A call of an embeddings endpoint with another body. */
+function withBody({ request, audience }: PlanCall, body: Json): PlanCall {
+  const { id, method, path, query, params, headers, address, startedMs } = request;
+  const bytes = Buffer.from(JSON.stringify(body));
+  return { audience, request: { id, method, path, query, params, headers, address, startedMs, body: bytes } };
+}
+
+function embeddingsIn(spec: WireEmbeddings, call: PlanCall, deps: ChatDeps): FramedPlan | GatewayError {
+  const body = spec.read(call);
+  const made = body instanceof GatewayError ? body : embeddingsPlan(withBody(call, body), deps);
+  if (made instanceof GatewayError) return made;
+  const { frame } = made;
+  const last: Frame["last"] = (...said) => JSON.stringify(spec.answer(JSON.parse(String(frame.last(...said)))));
+  const { keepAlive } = frame;
+  return { ...made, frame: { keepAlive, last, head: frame.head.bind(frame), broken: frame.broken.bind(frame) } };
+}
+
 /** All that a wire serves. */
 export function wireEndpoints(wire: ModelWire, { chat, host, counts }: WireDeps): readonly Endpoint[] {
   const { errors } = wire;
@@ -43,6 +62,11 @@ export function wireEndpoints(wire: ModelWire, { chat, host, counts }: WireDeps)
         return done instanceof Promise ? done.then((one) => planOf(call, one, chat)) : planOf(call, done, chat);
       };
       return { ...PAID, ...paths, errors, plan };
+    }),
+    ...(wire.embeddings ?? []).map((spec): Endpoint => {
+      const { path, alias } = spec;
+      const paths = alias === undefined ? { path } : { path, alias };
+      return { ...PAID, ...paths, errors, plan: (call) => embeddingsIn(spec, call, chat) };
     }),
     ...(wire.counts ?? []).map((count): Endpoint => {
       const { path, alias, bodyBytesMax } = count;

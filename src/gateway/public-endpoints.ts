@@ -8,7 +8,7 @@ import type { Audience } from "../catalog/catalog.ts";
 import { keptByAudience } from "../catalog/kept-by-audience.ts";
 import { modelAnswer, modelsAnswer, pricingAnswer } from "../catalog/price-answers.ts";
 import { checkRetirements } from "../catalog/retirement.ts";
-import { chatEndpoints, inChatWire } from "../chat/chat-endpoints.ts";
+import { chatEndpoints, inChatWire, modelRows } from "../chat/chat-endpoints.ts";
 import { freeCounts } from "../chat/free-counts.ts";
 import { createKeptAnswers } from "../chat/kept-answers.ts";
 import type { ChatDeps } from "../chat/model-plan.ts";
@@ -107,7 +107,8 @@ function modelEndpoints(parts: PublicEndpointsParts, deps: ChatDeps) {
     model: (name: string, audience: Audience) => modelAnswer(current(), name, audience),
     pricing: (audience: Audience) => pricing(current(), audience),
   };
-  const host = { seals: deps.seals, epochMs: deps.clock.epochMs, kept: createKeptAnswers(parts.stores.records) };
+  const kept = createKeptAnswers(parts.stores.records);
+  const host = { seals: deps.seals, epochMs: deps.clock.epochMs, kept, models: modelRows(answers) };
   const served = { chat: deps, host, counts: freeCounts(deps, host) };
   const wires = [...MODEL_WIRES, ...parts.wires];
   return [...wires.flatMap((wire) => wireEndpoints(wire, served)), ...chatEndpoints(deps, answers)];

@@ -23,7 +23,7 @@ interface Pattern {
 const PATH_CHARS_MAX = 200;
 
 const MODELS = "/models/";
-/** Google's wire has the model and, behind a colon, what it is asked for in the path. It is not served, at whatever base address. */
+/** One wire has the model and, behind a colon, what it is asked for in the path. */
 function isModelAndVerb(path: string): boolean {
   const [models, verb] = [path.indexOf(MODELS), path.lastIndexOf(":")];
   return models >= 0 && models < verb && /^[a-zA-Z]+$/.test(path.slice(verb + 1));
@@ -31,14 +31,14 @@ function isModelAndVerb(path: string): boolean {
 
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
 
-/** `/a/{b}/{c...}` as a regular expression; `{c...}` takes the rest, slashes included. */
+/** `/a/{b}/{c...}:verb` as a regular expression; `{c...}` takes the rest, slashes included. */
 function compile(path: string): { regex: RegExp; names: string[] } {
   const names: string[] = [];
   const source = path.split("/").map((part) => {
-    const name = /^\{(\w+)(\.\.\.)?\}$/.exec(part);
+    const name = /^\{(\w+)(\.\.\.)?\}(:\w+)?$/.exec(part);
     if (name === null) return part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
     names.push(name[1] ?? "");
-    return name[2] === undefined ? "([^/]+)" : "(.+)";
+    return `${name[2] === undefined ? "([^/]+)" : "(.+)"}${name[3] ?? ""}`;
   });
   return { regex: new RegExp(`^${source.join("/")}$`), names };
 }
@@ -101,9 +101,9 @@ export function matchEndpoint(endpoints: readonly Endpoint[], unknownPath: HintO
 
   const notFound = (path: string): Match => {
     if (isModelAndVerb(path)) {
-      const detail = `There is nothing at ${path.slice(0, 200)}: this wire is not served.`;
+      const detail = `There is nothing at ${path.slice(0, 200)}.`;
       const error = new GatewayError("not_found", { of: "model_verb", detail: { detail } });
-      return { error, errors: wireOf(`/v1${path.slice(path.lastIndexOf(MODELS))}`) };
+      return { error, errors: wireOf(`/v1beta${path.slice(path.lastIndexOf(MODELS))}`) };
     }
     const slash = path.length > 1 && path.endsWith("/") && find(path.slice(0, -1)) !== null;
     const near = slash ? undefined : elsewhere(path, exact.keys());

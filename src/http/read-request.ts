@@ -1,5 +1,6 @@
 // Reads a request off a uWebSockets connection before it is gone: the head at once, the body as it comes.
 import type { HttpRequest, HttpResponse } from "uWebSockets.js";
+import { KEY_BEGINS } from "../accounts/secrets.ts";
 import type { Endpoint, GatewayRequest, IncomingBody } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import type { BodyShare } from "../limits/body-bytes.ts";
@@ -21,7 +22,7 @@ export const KEPT_HEADERS = [
 ] as const;
 
 /** Those kept of requests that can have no body, beside the ones of all. */
-export const BARE_HEADERS = ["accept-encoding"] as const;
+export const BARE_HEADERS = ["accept-encoding", "x-goog-api-client"] as const;
 
 /** Those kept besides of requests whose answer is streamed. */
 export const STREAM_HEADERS = ["range", "if-range"] as const;
@@ -46,7 +47,9 @@ export const BODY_HEADERS = [
 ] as const;
 
 /** Where some clients put their key, bare. It is read as a bearer's; of two credentials that one counts. */
-const API_KEY_HEADER = "x-api-key";
+const API_KEY_HEADERS: ReadonlySet<string> = new Set(["x-api-key", "x-goog-api-key"]);
+/** Where the simplest of them put it. */
+const KEY_IN_QUERY = "key";
 
 const NO_BODY = Buffer.alloc(0);
 const NO_QUERY = new URLSearchParams();
@@ -102,6 +105,8 @@ export class EdgeRequest implements GatewayRequest {
     this.method = method;
     this.path = req.getUrl();
     this.query = query ? new URLSearchParams(query) : NO_QUERY;
+    const key = query ? this.query.get(KEY_IN_QUERY) : null;
+    if (key?.startsWith(KEY_BEGINS) === true) this.#keepFirst("authorization", `Bearer ${key}`);
     this.#peer = peer;
     this.#trustProxy = made.trustProxy;
   }
@@ -123,7 +128,7 @@ export class EdgeRequest implements GatewayRequest {
         if (bit === 4) coding = value;
       }
       if (names.has(name)) this.#keepFirst(name, value);
-      else if (name === API_KEY_HEADER) apiKey ||= value;
+      else if (API_KEY_HEADERS.has(name)) apiKey ||= value;
       else if (proxied && name === "x-forwarded-for") this.#append(name, value);
     });
     if (apiKey !== "") this.#keepFirst("authorization", `Bearer ${apiKey}`);

@@ -1,7 +1,13 @@
 // The wires in which models can be asked, each a folder of its own.
 import { chatCompletionsWire } from "./chat-completions/wire.ts";
+import { generateContentWire } from "./generate-content/wire.ts";
 import { messagesWire } from "./messages/wire.ts";
 import { responsesWire } from "./responses/wire.ts";
 import type { ModelWire } from "./wire.ts";
 
-export const MODEL_WIRES: readonly ModelWire[] = [chatCompletionsWire, messagesWire, responsesWire];
+export const MODEL_WIRES: readonly ModelWire[] = [
+  chatCompletionsWire,
+  messagesWire,
+  responsesWire,
+  generateContentWire,
+];

@@ -4,7 +4,7 @@ import type { EndpointSpec, ErrorCodec, GatewayRequest, PlanCall } from "../endp
 import type { GatewayError } from "../errors.ts";
 import type { Json } from "../json.ts";
 import type { ThoughtSeal } from "../neutral.ts";
-import type { Payer } from "../plan.ts";
+import type { Caller, Payer } from "../plan.ts";
 import type { ModelRequest } from "./model-request.ts";
 import type { PromptShape } from "./prompt-shape.ts";
 
@@ -51,6 +51,23 @@ export interface KeptAnswers {
   forget(payer: string, id: string): Promise<boolean>;
 }
 
+/** What a row of the list of models says in any wire. */
+export interface ModelRow {
+  readonly id: string;
+  /** Seconds since the epoch. */
+  readonly created: number;
+  readonly kind: string;
+  readonly context_length?: number;
+  readonly max_output_tokens?: number | null;
+}
+
+/** The models that a caller may ask for, known or not. */
+export interface ModelRows {
+  all(caller: Caller | null): readonly ModelRow[];
+  /** By any name that a call may give it. */
+  one(name: string, caller: Caller | null): ModelRow | GatewayError;
+}
+
 /** What the gateway gives a wire to read calls with. */
 export interface WireHost {
   /** The seal of a payer's thoughts; while the payer is not known, one that seals and opens nothing. */
@@ -58,6 +75,7 @@ export interface WireHost {
   /** Milliseconds since the epoch. */
   readonly epochMs: () => number;
   readonly kept: KeptAnswers;
+  readonly models: ModelRows;
 }
 
 /** Where something is served: a path and, for clients whose base address ends otherwise, another. */
@@ -69,6 +87,20 @@ export interface WirePaths {
 /** A path at which a model is asked and paid for. */
 export interface WireCall extends WirePaths {
   read(call: PlanCall, host: WireHost): ModelRequest | GatewayError | Promise<ModelRequest | GatewayError>;
+}
+
+/** The list of models in a wire's own form, at the path that all wires share. */
+export interface WireModels {
+  /** Whether a request is one of this wire's clients. */
+  isAsked(request: GatewayRequest): boolean;
+  list(rows: readonly ModelRow[], query: URLSearchParams): Json | GatewayError;
+  one(row: ModelRow): Json;
+}
+
+/** A path at which texts become vectors. What it reads and answers is OpenAI's format of embeddings. */
+export interface WireEmbeddings extends WirePaths {
+  read(call: PlanCall): Json | GatewayError;
+  answer(body: Json): Json;
 }
 
 /** What a counted body names and is kept here; null: it has not been looked for. */
@@ -107,7 +139,10 @@ export interface ModelWire {
   readonly name: string;
   readonly errors: ErrorCodec;
   readonly calls: readonly WireCall[];
+  readonly embeddings?: readonly WireEmbeddings[];
   readonly counts?: readonly WireCount[];
+  /** Absent: its clients read the list that is in no wire's form. */
+  readonly models?: WireModels;
   /** What else its clients ask for, without a plan. */
   free?(host: WireHost): readonly EndpointSpec[];
 }

@@ -375,15 +375,14 @@ it("a prompt that is too long is told in the words by which other clients know t
 });
 
 it.each([
-  "/v1beta/models/core/best:generateContent",
-  "/v1/models/core/best:streamGenerateContent",
-  "/api/llm/v1/models/x:countTokens",
-])("%s is told that this wire is not served, and which are", async (path) => {
+  "/v1beta/models/core/best:batchGenerateContent",
+  "/v1/models/core/best:predict",
+  "/api/llm/v1/models/x:tuneModel",
+])("%s is told what is served instead, in the wire that has such paths", async (path) => {
   const response = await fetch(gateway.url + path, { method: "POST", body: "{}" });
   const { error } = (await response.json()) as { error: Record<string, unknown> };
-  expect([response.status, error.code]).toEqual([404, "not_found"]);
-  expect(error.message).toContain("this wire is not served");
-  expect(error.hint).toContain("/v1/chat/completions");
+  expect([response.status, error.status]).toEqual([404, "NOT_FOUND"]);
+  expect(JSON.stringify(error.details)).toContain(":streamGenerateContent");
 });
 
 describe("an Idempotency-Key", () => {

@@ -1,40 +1,23 @@
 // OpenAI's and Anthropic's Python clients over every dialect, two majors of each, and libraries upon them. Skipped by name where there is
 // no Python, or its packages cannot be had.
-import { execFile, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { installedPython, toldByPython } from "./python-site.ts";
 
 const MODELS = ["sandbox/ok", "sandbox-responses/ok", "sandbox-gemini/ok", "sandbox-messages/ok"];
-const run = promisify(execFile);
 const folder = mkdtempSync(join(tmpdir(), "tollgate-python-"));
 
-/** Installs packages into a folder of the test's own; null: they cannot be had. */
-function installed(requirements: string): string | null {
-  const site = join(folder, requirements);
-  const options = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", site];
-  const { status } = spawnSync("python3", [...options, "-r", join(import.meta.dirname, requirements)], {
-    stdio: "ignore",
-    timeout: 150_000,
-  });
-  return status === 0 ? site : null;
-}
-
+const installed = (requirements: string) => installedPython(folder, "-r", join(import.meta.dirname, requirements));
 const NEWEST = installed("requirements.txt");
 const BEFORE = installed("requirements-before.txt");
 const AGENTS = installed("requirements-agents.txt");
 
 /** What a script has told of a model, line by line. */
-async function told(script: string, site: string | null, model: string): Promise<Record<string, unknown>[]> {
-  const env = { ...process.env, PYTHONPATH: site ?? "", PYTHONDONTWRITEBYTECODE: "1" };
-  const args = [join(import.meta.dirname, script), gateway.url, account.key, model];
-  const { stdout } = await run("python3", args, { env });
-  const lines = stdout.trim().split("\n");
-  return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
-}
+const told = (script: string, site: string | null, model: string) =>
+  toldByPython(script, site, [gateway.url, account.key, model]);
 
 let gateway: TestGateway;
 let account: TestAccount;

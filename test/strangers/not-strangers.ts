@@ -21,6 +21,7 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/catalog/load.ts": ADAPTERS,
   "src/catalog/validate.ts": ADAPTERS,
   "src/chat/kept-answers.ts": OWN,
+  "src/chat/wire-endpoints.ts": OWN,
   "src/chat/token-worker.ts": "runs in a thread of its own; test/chat/token-counter.test.ts makes it slow",
   "src/chat/unit-frame.ts": "parses one event of a vendor's, the last of an answer",
   "src/cli/admin-client.ts": OPERATOR,

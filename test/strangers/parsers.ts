@@ -38,6 +38,10 @@ import { SocketReader } from "../../src/upstream/socket-frames.ts";
 import { SseScanner } from "../../src/upstream/sse-scanner.ts";
 import { readableFailure } from "../../src/upstream/without-key.ts";
 import { readChatBody } from "../../src/wires/chat-completions/read-body.ts";
+import { generateAnswers } from "../../src/wires/generate-content/answers.ts";
+import { checkGenerate } from "../../src/wires/generate-content/read-body.ts";
+import { generateRequest } from "../../src/wires/generate-content/request.ts";
+import { streamForm } from "../../src/wires/generate-content/stream-form.ts";
 import { readBetas } from "../../src/wires/messages/betas.ts";
 import { MessagesEncoder } from "../../src/wires/messages/encoder.ts";
 import { MESSAGES_FIELDS } from "../../src/wires/messages/fields.ts";
@@ -112,7 +116,59 @@ function interleavedCalls(count: number): () => void {
   };
 }
 
+/** The calls of a vendor's stream, and their arguments by turns. */
+function generatedCalls(count: number): () => void {
+  const form = streamForm(new URLSearchParams("alt=sse"));
+  const codec = generateAnswers({ id: "g", model: "x", createdS: 1 }, { showsThoughts: true, choices: 1, form });
+  const calls = many(
+    8,
+    (at) => ({ kind: "tool-call", choice: 0, at, id: `c${at}`, name: "f", arguments: "{" }) as const,
+  );
+  return () => {
+    const encoder = codec.encoder();
+    for (const call of calls) encoder.encode(call);
+    for (let at = 0; at < count; at++) {
+      encoder.encode({ kind: "tool-arguments", choice: 0, at: at % calls.length, text: `"${at}":{},` });
+    }
+    encoder.encode({ kind: "finish", choice: 0, reason: "tool_calls", native: "x" });
+  };
+}
+
 export const PARSERS: readonly Parser[] = [
+  {
+    file: "src/wires/generate-content/answers.ts",
+    what: "calls whose arguments come by turns",
+    size: 100_000,
+    of: (size) => generatedCalls(size),
+  },
+  {
+    file: "src/wires/generate-content/read-body.ts",
+    what: "parts in the other spelling, calls and results by name",
+    size: 4_000,
+    of: (size) => {
+      const call = { function_call: { name: "f", args: { a_b: 1 } } };
+      const result = { function_response: { name: "f", response: { output: "x" } } };
+      const parts = many(size, (at) => (at % 2 === 0 ? call : result));
+      const bytes = json({ contents: [{ role: "user", parts }] });
+      return () => {
+        const checked = checkGenerate(bytes);
+        if ("sifted" in checked) return generateRequest(checked.sifted.body).neutral();
+      };
+    },
+  },
+  {
+    file: "src/wires/generate-content/read-body.ts",
+    what: "calls that are not answered",
+    size: 8_000,
+    of: (size) => {
+      const parts = many(size, () => ({ functionCall: { name: "f" } }));
+      const bytes = json({ contents: [{ role: "model", parts }] });
+      return () => {
+        const checked = checkGenerate(bytes);
+        if ("sifted" in checked) return generateRequest(checked.sifted.body).neutral();
+      };
+    },
+  },
   {
     file: "src/json-bytes.ts",
     what: "a body of quotes and backslashes",

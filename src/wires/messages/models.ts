@@ -1,15 +1,6 @@
 // The list of models as clients of the messages wire read it, page by page where they ask for pages.
 import { GatewayError } from "../../errors.ts";
-
-/** What a row of the list of models says in any wire. */
-export interface ModelRow {
-  readonly id: string;
-  /** Seconds since the epoch. */
-  readonly created: number;
-  readonly kind: string;
-  readonly context_length?: number;
-  readonly max_output_tokens?: number | null;
-}
+import type { ModelRow } from "../wire.ts";
 
 export function modelJson({ id, created, context_length, max_output_tokens }: ModelRow): Record<string, unknown> {
   return {

@@ -7,7 +7,8 @@ import { readText } from "../prompt-text.ts";
 import type { CountRead, ModelWire } from "../wire.ts";
 import { messagesErrors, WIRE } from "./errors.ts";
 import { MESSAGES_FIELDS } from "./fields.ts";
-import { wireHeaders } from "./headers.ts";
+import { VERSION_HEADER, wireHeaders } from "./headers.ts";
+import { asksForPage, modelJson, modelListJson, modelPageJson } from "./models.ts";
 import { checkMessages, readMessages } from "./read-body.ts";
 
 /** A count is free, so there is less to read for it. */
@@ -46,5 +47,10 @@ export const messagesWire: ModelWire = {
       answer: (tokens) => ({ input_tokens: tokens }),
     },
   ],
+  models: {
+    isAsked: ({ headers }) => headers.has(VERSION_HEADER),
+    list: (rows, query) => (asksForPage(query) ? modelPageJson(rows, query) : modelListJson(rows)),
+    one: modelJson,
+  },
   free: () => [HELLO],
 };
