@@ -162,6 +162,12 @@ export const SETTINGS = {
     whole(1, 1_000_000),
     "Signups from one address in an hour",
   ),
+  oauth: setting(
+    "OAUTH",
+    "0",
+    flag,
+    "1: people can sign in at /sign-in, and clients can ask them for a grant by OAuth",
+  ),
   trustProxy: setting(
     "TRUST_PROXY",
     "0",

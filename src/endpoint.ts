@@ -96,6 +96,8 @@ export interface Answer {
   /** Text and bytes are sent as they are, anything else as JSON. */
   readonly body: unknown;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Each is a `set-cookie` line. */
+  readonly cookies?: readonly string[];
 }
 
 /** What an endpoint answers that is too long to keep: its bytes are asked for as the client takes them. */
@@ -138,6 +140,10 @@ export interface EndpointShape {
   /** Asked by a probe, which takes a 429 for an outage and ends the process: never refused for being asked too often. */
   readonly watch?: true;
   readonly bodyBytesMax: number;
+  /** A browser's cookies are read, and a person who has signed in counts as a caller. */
+  readonly cookies?: true;
+  /** Its body may be that of an HTML form. */
+  readonly form?: true;
   /** It is free, but a long body is read for accounts alone that have something to pay with. */
   readonly longWithCredit?: true;
   /** Its body has files in it: it is handed on as it comes, though what answers it is a plan. */

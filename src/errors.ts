@@ -82,6 +82,7 @@ export const ERRORS = {
     message: "{detail}",
     hint: "Send `Authorization: Bearer tg_sk_...` with a key that has not been revoked; the operator makes one with `tollgate account create`.",
     hints: {
+      grant: "Refresh the access token, or ask its person again: the WWW-Authenticate header says where.",
       admin:
         "Send `Authorization: Bearer ...` with the admin token: ADMIN_TOKEN, or what lies in admin.token of DATA_DIR. A caller's key (tg_sk_...) does not open this.",
     },
@@ -134,6 +135,12 @@ export const ERRORS = {
     message:
       "What {asked} costs is known only when it is bought, so max_cost_cents must say the most that it may cost.",
     hint: "Send max_cost_cents beside the params: so much is held, and what the purchase took of it is charged. Nothing was charged.",
+  },
+  insufficient_scope: {
+    status: 403,
+    retry: false,
+    message: "This access token lacks the scope {scope}.",
+    hint: "Ask for an access token with that scope: the WWW-Authenticate header says where.",
   },
   key_paused: {
     status: 403,

@@ -24,6 +24,7 @@ const LINES: Record<string, number> = {
   "src/jobs": 5,
   "src/sessions": 5,
   "src/x402": 5,
+  "src/oauth": 5,
   "src/kernel": 4,
   "src/files": 3,
   "src/wires": 3,
@@ -87,6 +88,8 @@ const PACKAGES: Record<string, readonly string[]> = {
   pg: ["src/ledger"],
   "node:sqlite": ["src/storage", "src/ledger", "src/records", "test"],
   minisearch: ["src/run"],
+  "oidc-provider": ["src/oauth", "test"],
+  "light-my-request": ["src/oauth"],
   tiktoken: ["src/chat"],
   openai: ["src/demo.ts", "test"],
 };

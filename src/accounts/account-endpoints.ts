@@ -30,6 +30,7 @@ function endpoint(method: EndpointShape["method"], path: string, answer: Answeri
     method,
     path,
     auth: "key",
+    cookies: true,
     bodyBytesMax: BODY_BYTES_MAX,
     answer: ({ request, caller }) =>
       caller === null ? new GatewayError("invalid_token") : answer({ request, caller }),

@@ -42,6 +42,8 @@ export interface AddressMisses {
 export interface Authenticator {
   /** A caller that is known is answered at once, without a promise. */
   authenticate(authorization: string | undefined, sender: Sender): Authenticated | Promise<Authenticated>;
+  /** The caller that a key's owner is who has signed in; read from the ledger each time. */
+  callerOfKey(accountId: string, keyId: string): Promise<Authenticated>;
   /** What is remembered of an account and its keys no longer holds; null: of any account. */
   forget(accountId: string | null): void;
 }
@@ -54,6 +56,15 @@ export interface AuthenticatorOptions {
   readonly misses: AddressMisses;
   /** Whether changes that other processes make are heard of at this moment; when that ends, everything is to be forgotten. */
   readonly hears?: () => boolean;
+  /** What an access token stands for; null: the text is none. Left out: there are no access tokens. */
+  readonly readToken?: (token: string) => GrantOfToken | GatewayError | null;
+}
+
+/** The key row that an access token stands for, and until when. */
+export interface GrantOfToken {
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly expiresAtMs: number;
 }
 
 function refused(detail: string): GatewayError {
@@ -63,6 +74,10 @@ function refused(detail: string): GatewayError {
 const MISSING = refused("No key was sent: the request has no Authorization header.");
 const NOT_BEARER = refused("The Authorization header is not `Bearer <key>`.");
 const UNKNOWN = refused("This key is unknown: it is mistyped or has been revoked.");
+const REVOKED = new GatewayError("invalid_token", {
+  of: "grant",
+  detail: { detail: "The grant of this access token has been revoked." },
+});
 const EXPIRED = refused("This key has expired.");
 const NO_SANDBOX = refused("This is a sandbox key, and this gateway has no sandbox accounts.");
 
@@ -89,6 +104,12 @@ function callerOf(key: KeyRow, account: AccountRow): Caller {
     strictBounds: account.strictBounds,
     allows: { services: key.services, models: key.models },
   };
+}
+
+/** What a sender has shown: a key by its hash, or an access token of a grant. */
+interface Shown {
+  readonly secretHash: string;
+  readonly grant: GrantOfToken | null;
 }
 
 /** A caller as remembered: its key may expire meanwhile. */
@@ -158,7 +179,7 @@ function missBudget(clock: Clock) {
 }
 
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
-  const { books, clock, sandbox, misses, hears = () => true } = options;
+  const { books, clock, sandbox, misses, hears = () => true, readToken = () => null } = options;
   const known = new Memory<Known>(KNOWN_COUNT_MAX);
   const unknown = new Memory<GatewayError>(UNKNOWN_COUNT_MAX);
   /**
@@ -176,8 +197,16 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     return expiresAtMs !== null && expiresAtMs <= clock.epochMs() ? EXPIRED : caller;
   }
 
-  async function find(secretHash: string): Promise<Known | GatewayError> {
-    const key = await books.keyByHash(secretHash);
+  /** Of a key or a token, the end that comes first counts. */
+  async function find({ secretHash, grant }: Shown): Promise<Known | GatewayError> {
+    const key = grant === null ? await books.keyByHash(secretHash) : await books.key(grant.accountId, grant.keyId);
+    if (grant !== null && key === null) return REVOKED;
+    const found = await knownOf(key);
+    if (found instanceof GatewayError || grant === null) return found;
+    return { caller: found.caller, expiresAtMs: Math.min(found.expiresAtMs ?? grant.expiresAtMs, grant.expiresAtMs) };
+  }
+
+  async function knownOf(key: KeyRow | null): Promise<Known | GatewayError> {
     const account = key === null ? null : await books.account(key.accountId);
     if (key === null || account === null) return UNKNOWN;
     const caller = callerOf(key, account);
@@ -185,10 +214,11 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   }
 
   /** Null: nothing was budgeted for it. */
-  async function lookUp(secretHash: string, budgeted: Sender["address"] | null): Promise<Authenticated> {
+  async function lookUp(shown: Shown, budgeted: Sender["address"] | null): Promise<Authenticated> {
+    const { secretHash } = shown;
     const before = generation;
     try {
-      const found = await find(secretHash);
+      const found = await find(shown);
       if (budgeted !== null && !(found instanceof GatewayError)) {
         budget.giveBack();
         misses.giveBack(budgeted);
@@ -213,17 +243,17 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     } else known.set(secretHash, found, nowMs + (hears() ? KNOWN_MS : UNHEARD_MS));
   }
 
-  function begin(secretHash: string, budgeted: string | null): Promise<Authenticated> {
-    const lookup = lookUp(secretHash, budgeted);
-    pending.set(secretHash, lookup);
+  function begin(shown: Shown, budgeted: string | null): Promise<Authenticated> {
+    const lookup = lookUp(shown, budgeted);
+    pending.set(shown.secretHash, lookup);
     return lookup;
   }
 
   /** A look-up that may come to nothing: its address and all addresses together have only so many. */
-  function beginMiss(secretHash: string, address: string): Authenticated | Promise<Authenticated> {
+  function beginMiss(shown: Shown, address: string): Authenticated | Promise<Authenticated> {
     const window = misses.take(address);
     if (!window.allowed) return tooManyMisses(window);
-    if (budget.take()) return begin(secretHash, address);
+    if (budget.take()) return begin(shown, address);
     misses.giveBack(address);
     return TOO_MANY_MISSES;
   }
@@ -251,7 +281,8 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       if (caller !== undefined) return caller;
       const token = BEARER.exec(authorization)?.[1];
       if (token === undefined) return NOT_BEARER;
-      if (!looksLikeKey(token)) return UNKNOWN;
+      const read = looksLikeKey(token) ? null : (readToken(token) ?? UNKNOWN);
+      if (read instanceof GatewayError) return read;
       const secretHash = keyHash(token);
       const nowMs = clock.elapsedMs();
       const remembered = known.get(secretHash);
@@ -261,11 +292,16 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       }
       const underWay = pending.get(secretHash);
       if (underWay !== undefined) return underWay;
+      const shown = { secretHash, grant: read };
       // A key that was good is read again whatever the budgets say: no flood of others shuts out who is known.
-      if (remembered !== undefined) return begin(secretHash, null);
+      if (remembered !== undefined) return begin(shown, null);
       const refusal = unknown.get(secretHash);
       if (refusal !== undefined && refusal.untilMs > nowMs) return refusal.value;
-      return isMistyped(token) ? UNKNOWN : beginMiss(secretHash, sender.address);
+      return isMistyped(token) ? UNKNOWN : beginMiss(shown, sender.address);
+    },
+    async callerOfKey(accountId, keyId) {
+      const found = await knownOf(await books.key(accountId, keyId));
+      return found instanceof GatewayError ? found : unlessExpired(found);
     },
     forget(accountId) {
       generation += 1;

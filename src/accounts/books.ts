@@ -4,7 +4,7 @@ import type { Nano } from "../money.ts";
 import type { Reports } from "../usage-rows.ts";
 
 /** Who may call: all that is asked on the way of a paid request. */
-export type KeyBooks = Pick<Accounts, "keyByHash" | "account">;
+export type KeyBooks = Pick<Accounts, "keyByHash" | "key" | "account">;
 
 export interface Books extends Accounts, Reports {
   topUp(accountId: string, transactionId: string, amountNano: Nano, reference: string): Promise<TopUpOutcome>;

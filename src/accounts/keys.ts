@@ -7,7 +7,7 @@ import { GatewayError } from "../errors.ts";
 import { nanoFromCents } from "../money.ts";
 import { modelsSchema, servicesSchema, type Unsold } from "./allowed.ts";
 import type { Books } from "./books.ts";
-import { keyRow } from "./rows.ts";
+import { GRANT_HINT, keyRow } from "./rows.ts";
 import { mintId, mintKey } from "./secrets.ts";
 
 const label = z.string().trim().min(1, "must not be empty").max(100, "must have at most 100 characters");
@@ -178,6 +178,10 @@ export async function rotateKey(
   books: Books,
   key: { readonly accountId: string; readonly keyId: string; readonly sandbox: boolean },
 ): Promise<Answer | GatewayError> {
+  if ((await books.key(key.accountId, key.keyId))?.hint === GRANT_HINT) {
+    const detail = "A grant has no secret to rotate; revoke it, and let its client ask again.";
+    return new GatewayError("conflict", { detail: { detail } });
+  }
   const { secret, secretHash, hint } = mintKey(key.sandbox);
   const after = await books.rotateKey(key.accountId, key.keyId, secretHash, hint);
   return after === null ? noSuchKey(key.keyId) : { status: 200, body: { ...keyRow(after), api_key: secret } };

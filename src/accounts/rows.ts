@@ -17,12 +17,16 @@ function ceilingCents(nano: Nano | null): number | null {
   return nano === null ? null : nano / NANO_PER_CENT;
 }
 
+/** What stands for the first and last characters of a secret in the row of a grant, which has none to show. */
+export const GRANT_HINT = "grant";
+
 export function keyRow(key: KeyRow) {
   return {
     id: key.keyId,
     label: key.label,
     external_id: key.externalId,
     primary: key.primary,
+    kind: key.hint === GRANT_HINT ? "grant" : "key",
     hint: key.hint,
     ceiling_cents: ceilingCents(key.ceilingNano),
     ceiling_period: key.ceilingPeriod,

@@ -1,12 +1,15 @@
 // Who calls and how often they may: keys and the admin token, and the windows that requests are counted in.
 import { adminCheck, ensureAdminToken } from "../accounts/admin-token.ts";
-import { createAuthenticator } from "../accounts/authenticate.ts";
+import { type Authenticator, createAuthenticator } from "../accounts/authenticate.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
+import { signingSecrets } from "../files/signed-links.ts";
 import { addressWindowKey } from "../limits/address-window-key.ts";
 import { createAnswerBytes } from "../limits/answer-bytes.ts";
 import { type BodyBytes, createBodyBytes } from "../limits/body-bytes.ts";
 import { createRequestWindows } from "../limits/request-windows.ts";
+import { createAccessTokens } from "../oauth/access-tokens.ts";
+import { type SigningKeys, signingKeys } from "../oauth/signing-keys.ts";
 import type { ServeDeps } from "../serve/deps.ts";
 import { inDataDir } from "../storage/in-data-dir.ts";
 import type { Stores } from "../stores.ts";
@@ -26,13 +29,18 @@ export interface OpenCallers {
   readonly doors: Pick<ServeDeps, Doors> & { readonly bodies: BodyBytes };
   /** What is remembered of an account no longer holds; null: of any account. */
   forget(accountId: string | null): void;
+  callerOfKey: Authenticator["callerOfKey"];
+  /** By which access tokens are signed and read; null: there are none. */
+  readonly signingKeys: (() => SigningKeys) | null;
 }
 
 /** Hears from here on of the changes that other processes make. */
-export async function openCallers(config: Config, stores: Stores): Promise<OpenCallers> {
+export async function openCallers(config: Config, stores: Stores, base: () => string): Promise<OpenCallers> {
   const clock = systemClock;
   const windows = createRequestWindows({ clock });
   const missed = (address: string): string => `miss ${addressWindowKey(address)}`;
+  const keys = config.oauth ? signingKeys(signingSecrets(config.signingSecret, config.dataDir), clock) : null;
+  const tokens = keys === null ? null : createAccessTokens({ keys, base, clock });
   const authenticator = createAuthenticator({
     books: stores.ledger,
     clock,
@@ -42,6 +50,7 @@ export async function openCallers(config: Config, stores: Stores): Promise<OpenC
       giveBack: (address) => windows.giveBack(missed(address)),
     },
     hears: () => stores.hearsChanges(),
+    readToken: (token) => tokens?.read(token) ?? null,
   });
   const forget = (accountId: string | null) => authenticator.forget(accountId);
   await stores.onKeysChanged(forget);
@@ -59,5 +68,7 @@ export async function openCallers(config: Config, stores: Stores): Promise<OpenC
       countsPaidCalls: stores.shared,
     },
     forget,
+    callerOfKey: (accountId, keyId) => authenticator.callerOfKey(accountId, keyId),
+    signingKeys: keys,
   };
 }

@@ -1,5 +1,5 @@
 // What a gateway does for its callers: the actions, composites, sessions and jobs, and how a call is paid and run.
-import type { EndpointSpec } from "../endpoint.ts";
+import type { Endpoint, EndpointSpec } from "../endpoint.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
 import { createWindows } from "../kernel/windows.ts";
@@ -16,6 +16,7 @@ import { openComposites } from "./open-composites.ts";
 import type { Foundation } from "./open-foundation.ts";
 import { jobActions, openJobs } from "./open-jobs.ts";
 import { openLeases } from "./open-leases.ts";
+import { openOAuth } from "./open-oauth.ts";
 import { openGatewaySessions } from "./open-sessions.ts";
 import { openStrangers } from "./open-strangers.ts";
 import type { GatewayOptions } from "./options.ts";
@@ -33,6 +34,8 @@ export interface Work {
   readonly topUp: EndpointSpec | null;
   /** What the operator asks of payments on chain. */
   readonly payments: readonly EndpointSpec[];
+  /** Where people sign in and clients ask for grants; empty: they cannot. */
+  readonly oauth: readonly Endpoint[];
   /** What both doors ask of it. */
   readonly deps: DoorDeps;
   /** Begins with work of its own: jobs that others have left, and machines whose time is over. */
@@ -49,7 +52,7 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
   const madeJobs = later<Jobs>("jobs");
   const parts = { jobs: madeJobs.get, phase, publicUrl: url.get, onBroken };
   const { actionCatalog, composites, sessions } = await openCallable(foundation, options, parts);
-  const callers = await openCallers(foundation.config, stores);
+  const callers = await openCallers(foundation.config, stores, url.get);
   // The parent serves no caller, so it knows of no route.
   const sharedRoutes = await shareRoutes(upstream, role?.kind === "parent" ? null : stores.others);
   const { leases, owner } = await openLeases(stores, broken);
@@ -71,6 +74,7 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
     jobs: () => jobs.seen(),
     sessions: () => ({ open: jobs.running(SESSION_JOB), unclosed: sessions.unclosed() }),
   });
+  const oauth = openOAuth({ ...foundation, actionCatalog, callers, publicUrl: url.get, internet: options.internet });
   const { ledger } = stores;
   const strangers = await openStrangers({ ...foundation, actionCatalog, publicUrl: url.get, leases, owner, onBroken });
   const stranger = options.stranger ?? strangers?.door ?? null;
@@ -83,7 +87,8 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
     run,
     topUp: strangers?.topUp ?? null,
     payments: strangers?.admin ?? [],
-    deps: { ...kernel, ...callers.doors, ...paying, observer, draining: () => phase.draining },
+    oauth: oauth?.endpoints ?? [],
+    deps: { ...kernel, ...callers.doors, ...oauth?.doors, ...paying, observer, draining: () => phase.draining },
     async start() {
       await jobs.start();
       sessions.start();
@@ -95,6 +100,7 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
       await sessions.stop();
       await paidTimes.stop();
       await strangers?.reconciler.stop();
+      oauth?.close();
       await composites.close();
       actionCatalog.close();
       await leases.stop();

@@ -52,6 +52,7 @@ export interface PublicEndpointsParts {
   /** Wires beside those of the list. */
   readonly wires: readonly ModelWire[];
   readonly topUp: EndpointSpec | null;
+  readonly oauth: readonly Endpoint[];
   readonly publicUrl: () => string;
 }
 
@@ -144,6 +145,7 @@ export function publicEndpoints(parts: PublicEndpointsParts): readonly Endpoint[
       site,
       payTo: config.x402PayTo,
     }),
+    ...parts.oauth,
     ...inEnvelope([...actionCatalog.fileEndpoints, ...ownAccountEndpoints(parts), healthEndpoint()]),
   ];
   checkRetirements(endpoints);

@@ -27,6 +27,9 @@ export const BARE_HEADERS = ["accept-encoding", "x-goog-api-client"] as const;
 /** Those kept besides of requests whose answer is streamed. */
 export const STREAM_HEADERS = ["range", "if-range"] as const;
 
+/** Those kept besides where browsers come by themselves. */
+export const COOKIE_HEADERS = ["cookie", "origin", "x-csrf-token"] as const;
+
 /** Those kept of requests that can have a body. */
 export const BODY_HEADERS = [
   "accept",
@@ -206,7 +209,7 @@ export function refuseBody(headers: ReadonlyMap<string, string>, endpoint: Endpo
   if (coding.toLowerCase() !== "identity")
     return unsupported(`A body with Content-Encoding ${coding.slice(0, 40)} is not read.`);
   const type = headers.get("content-type") ?? JSON_TYPE;
-  if (!handsOn(endpoint) && !isJson(type)) {
+  if (!handsOn(endpoint) && !isJson(type) && !(endpoint.form === true && FORM_TYPE.test(type))) {
     const name = type.slice(0, 80);
     return unsupported(`Content-Type ${name} is not JSON; with curl, add -H 'Content-Type: application/json'.`);
   }
@@ -218,6 +221,7 @@ export function handsOn(endpoint: Endpoint): boolean {
   return "stream" in endpoint || endpoint.upload === true;
 }
 
+const FORM_TYPE = /^application\/x-www-form-urlencoded\s*(?:;|$)/i;
 const JSON_TYPE = "application/json";
 
 function isJson(type: string): boolean {

@@ -14,6 +14,7 @@ import {
   BODY_HEADERS,
   BodyReader,
   type BodyRefusal,
+  COOKIE_HEADERS,
   EdgeRequest,
   handsOn,
   hasBody,
@@ -232,6 +233,7 @@ class Edge implements ReplyHost, StreamLimits {
     // An Idempotency-Key counts for what is asked, whichever of its two paths that came by.
     if (request.path === endpoint.alias) request.path = endpoint.path;
     if ("stream" in endpoint) request.keep(req, STREAM_HEADERS);
+    if (endpoint.cookies === true) request.keep(req, COOKIE_HEADERS);
     const turnedAway = this.#turnAway(request.headers);
     if (turnedAway !== null) this.#options.refuse(request, reply, turnedAway, endpoint.errors);
     else if (hasBody(request)) this.#readBody(res, request, endpoint, reply);

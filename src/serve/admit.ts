@@ -37,6 +37,18 @@ export function isStranger(endpoint: EndpointShape, authorization: string | unde
   return deps.stranger !== null && endpoint.auth === "key" && authorization === undefined && "plan" in endpoint;
 }
 
+/** Who calls: by the Authorization header, or where there is none and a person has signed in, by the cookie. */
+export function callerOf(
+  request: GatewayRequest,
+  endpoint: EndpointShape,
+  deps: ServeDeps,
+): Caller | GatewayError | Promise<Caller | GatewayError> {
+  const authorization = request.headers.get("authorization");
+  const bySession = authorization === undefined && endpoint.cookies === true && request.headers.has("cookie");
+  if (bySession && deps.signedIn !== undefined) return deps.signedIn(request);
+  return deps.authenticate(authorization, request);
+}
+
 export function wrongAdminToken(): GatewayError {
   return new GatewayError("invalid_token", { of: "admin", detail: { detail: "The admin token is missing or wrong." } });
 }
@@ -76,7 +88,7 @@ export function admit(
     if (caller instanceof GatewayError) return takeAddress(request, told, deps) ?? caller;
     return takeAccount(caller, told, deps);
   };
-  const known = deps.authenticate(authorization, request);
+  const known = callerOf(request, endpoint, deps);
   return known instanceof Promise ? known.then(count) : count(known);
 }
 

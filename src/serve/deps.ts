@@ -23,6 +23,10 @@ export interface ServeDeps extends KernelDeps, LedgerFundsDeps {
     authorization: string | undefined,
     sender: Pick<GatewayRequest, "address">,
   ): Caller | GatewayError | Promise<Caller | GatewayError>;
+  /** Who has signed in, of a request that brings a cookie in place of a key. Left out: nobody can. */
+  readonly signedIn?: ((request: GatewayRequest) => Promise<Caller | GatewayError>) | undefined;
+  /** How a caller comes by a credential: the WWW-Authenticate header of a 401 or 403 at a path. */
+  readonly challenge?: ((path: string, error: GatewayError) => string) | undefined;
   /** The admin token of the admin listener. */
   isAdmin(authorization: string | undefined): boolean;
   /** Counts a request of an account, or of an address without a good credential. */

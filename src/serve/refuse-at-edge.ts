@@ -5,7 +5,7 @@ import { GatewayError } from "../errors.ts";
 import type { Caller } from "../plan.ts";
 import { takeKnown } from "./admit.ts";
 import type { ServeDeps } from "./deps.ts";
-import { sendError, tellRequestId } from "./render-error.ts";
+import { sendError, tellChallenge, tellRequestId } from "./render-error.ts";
 import { ToldWindow } from "./told-window.ts";
 import { continueTrace } from "./trace.ts";
 
@@ -32,6 +32,7 @@ export function refuseAtEdge(
     window.tell();
     record.status = told.status;
     record.code = told.code;
+    tellChallenge(reply, told, request.path, deps);
     record.bytesOut = sendError(reply, told, { requestId: request.id, errors, balance: null });
     deps.observer.end(record);
   };

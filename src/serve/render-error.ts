@@ -3,6 +3,7 @@
 import type { ErrorCodec, Reply } from "../endpoint.ts";
 import type { GatewayError } from "../errors.ts";
 import type { Nano } from "../money.ts";
+import type { ServeDeps } from "./deps.ts";
 
 /** Says a request's id where the clients of its wire look for it; to be called once, before anything is answered. */
 export function tellRequestId(reply: Reply, requestId: string, { requestIdHeader }: ErrorCodec): void {
@@ -10,7 +11,16 @@ export function tellRequestId(reply: Reply, requestId: string, { requestIdHeader
 }
 
 /** Every 401 names a way to authenticate (RFC 9110, 15.5.2); one that knows a better way says so itself. */
-const BEARER = { "www-authenticate": 'Bearer realm="tollgate"' };
+const BEARER = 'Bearer realm="tollgate"';
+
+/** Says how to come by a credential where that is what the request lacks, and nothing else is said of it. */
+export function tellChallenge(reply: Reply, error: GatewayError, path: string, { challenge }: Challenging): void {
+  if (error.options.headers !== undefined) return;
+  if (error.status === 401 || error.code === "insufficient_scope")
+    reply.header("www-authenticate", challenge?.(path, error) ?? BEARER);
+}
+
+type Challenging = Pick<ServeDeps, "challenge">;
 
 /** Of the request that is refused. */
 export interface Refused {
@@ -22,7 +32,7 @@ export interface Refused {
 
 /** Sends an error and tells its length. SDKs read `x-should-retry` before any rule of their own. */
 export function sendError(reply: Reply, error: GatewayError, { requestId, errors, balance }: Refused): number {
-  const { retryAfterSeconds, headers = error.status === 401 ? BEARER : {} } = error.options;
+  const { retryAfterSeconds, headers = {} } = error.options;
   reply.header("content-type", "application/json");
   reply.header("x-should-retry", String(error.retry));
   for (const [name, value] of Object.entries(headers)) reply.header(name, value);

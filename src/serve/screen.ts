@@ -3,7 +3,7 @@ import type { EndpointShape, GatewayRequest } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import type { BodyShare } from "../limits/body-bytes.ts";
 import { minus, usdText, ZERO } from "../money.ts";
-import { isStranger, wrongAdminToken } from "./admit.ts";
+import { callerOf, isStranger, wrongAdminToken } from "./admit.ts";
 import type { ServeDeps } from "./deps.ts";
 
 /** A body up to this size is taken of an account without credit too: some actions are free. */
@@ -44,7 +44,7 @@ export async function screen(
   const room = (): GatewayError | null => share.grow(announced ?? 0);
   if (endpoint.auth === "none" || isStranger(endpoint, authorization, deps)) return room();
   if (endpoint.auth === "admin") return deps.isAdmin(authorization) ? room() : wrongAdminToken();
-  const caller = await deps.authenticate(authorization, request);
+  const caller = await callerOf(request, endpoint, deps);
   if (caller instanceof GatewayError) return caller;
   const { accountId } = caller.payer;
   const isLong = announced === null || announced > FREE_BYTES_MAX;

@@ -8,6 +8,7 @@ export async function sendAnswer(answered: Answer | StreamAnswer, { reply, windo
   window.tell();
   if ("bytes" in answered) return sendStream(answered, reply, record);
   addHeaders(reply, answered.headers);
+  for (const cookie of answered.cookies ?? []) reply.header("set-cookie", cookie);
   if (answered.headers?.["content-type"] === undefined && answered.status !== 304)
     reply.header("content-type", "application/json");
   const { body } = answered;

@@ -9,7 +9,7 @@ import { type Answering, addHeaders } from "./answering.ts";
 import { balanceLeft } from "./balance-left.ts";
 import type { ServeDeps } from "./deps.ts";
 import { pay } from "./pay.ts";
-import { sendError, tellRequestId } from "./render-error.ts";
+import { sendError, tellChallenge, tellRequestId } from "./render-error.ts";
 import { isLong, screenLate, withoutCredit } from "./screen.ts";
 import { sendAnswer } from "./send-answer.ts";
 import { ToldWindow } from "./told-window.ts";
@@ -133,5 +133,6 @@ async function refuse(
   window.tell();
   const balance = await balanceLeft(error, record.accountId, endpoint, deps);
   if (reply.closed) return;
+  tellChallenge(reply, error, endpoint.path, deps);
   record.bytesOut = sendError(reply, error, { requestId: record.requestId, errors: endpoint.errors, balance });
 }

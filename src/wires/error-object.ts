@@ -27,6 +27,7 @@ export const ERROR_TYPES: Readonly<Record<ErrorCode, string>> = {
   key_paused: "permission_denied",
   account_frozen: "permission_denied",
   key_not_allowed: "permission_denied",
+  insufficient_scope: "permission_denied",
   verification_required: "permission_denied",
   link_invalid: "permission_denied",
   key_cannot_mint_keys: "permission_denied",

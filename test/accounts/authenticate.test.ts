@@ -58,6 +58,7 @@ function setUp(options: { sandbox?: boolean; kind?: AccountRow["kind"]; missesPe
       if (state.broken) throw state.broken;
       return state.keys.get(hash) ?? null;
     },
+    key: async (_accountId, keyId) => [...state.keys.values()].find((one) => one.keyId === keyId) ?? null,
     account: async () => state.account,
   };
   const windows = createRequestWindows({ clock });

@@ -1,0 +1,111 @@
+// The standard door: people sign in, clients ask them for a grant by OAuth 2.1, and every endpoint of both is here.
+import type { Clock } from "../clock.ts";
+import type { Answer, Endpoint, ErrorCodec, GatewayRequest } from "../endpoint.ts";
+import { GatewayError } from "../errors.ts";
+import type { Caller } from "../plan.ts";
+import type { Records } from "../records/records.ts";
+import { consentEndpoints } from "./consent-endpoints.ts";
+import { browserEndpoint, tooOften } from "./forms.ts";
+import type { Grants } from "./grants.ts";
+import { metadataEndpoints } from "./metadata.ts";
+import type { Choice, Pages } from "./pages.ts";
+import type { OAuthServer, ReadDocument } from "./server.ts";
+import { isCsrf, type Sessions } from "./sessions.ts";
+import { signInEndpoints } from "./sign-in-endpoints.ts";
+import type { SigningKeys } from "./signing-keys.ts";
+
+/** Clients that register in a minute, from one address and from all: each is kept for a day, unless a person agrees to it. */
+const REGISTRATIONS_PER_ADDRESS = 10;
+const REGISTRATIONS = 120;
+/** Metadata documents of clients that are fetched in a minute; those that were fetched are kept for a while. */
+const DOCUMENTS = 60;
+
+export interface OAuthParts {
+  readonly records: Records;
+  readonly grants: Grants;
+  readonly sessions: Sessions;
+  readonly pages: Pages;
+  readonly clock: Clock;
+  readonly keys: () => SigningKeys;
+  /** Our own address, without a slash at the end. It is the issuer. */
+  readonly base: () => string;
+  readonly choices: () => readonly Choice[];
+  readonly readDocument: ReadDocument;
+  readonly authenticate: (
+    authorization: string,
+    sender: Pick<GatewayRequest, "address">,
+  ) => Caller | GatewayError | Promise<Caller | GatewayError>;
+  readonly callerOfKey: (accountId: string, keyId: string) => Promise<Caller | GatewayError>;
+  readonly addressKey: (address: string) => string;
+  /** Counts something in this minute's window; false: there were so many already. */
+  readonly take: (what: string, limit: number) => boolean;
+}
+
+/** How OAuth's own endpoints tell errors (RFC 6749, 5.2). */
+const OAUTH_ERRORS: ErrorCodec = {
+  wire: "oauth",
+  body: (error) => ({ error: error.code, error_description: `${error.message} ${error.hint}` }),
+};
+
+/** Who has signed in, as a caller. A change needs the token of its session in `x-csrf-token`. */
+export function signedIn({ sessions, callerOfKey }: Pick<OAuthParts, "sessions" | "callerOfKey">) {
+  return async (request: GatewayRequest): Promise<Caller | GatewayError> => {
+    const session = await sessions.of(request);
+    if (session === null) {
+      return new GatewayError("invalid_token", { detail: { detail: "No key was sent, and nobody has signed in." } });
+    }
+    const changes = request.method !== "GET" && request.method !== "HEAD";
+    if (changes && !isCsrf(session, request.headers.get("x-csrf-token"))) {
+      const detail = "The x-csrf-token header is not that of the session: a page of another site may have sent this.";
+      return new GatewayError("invalid_token", { detail: { detail } });
+    }
+    return callerOfKey(session.accountId, session.keyId);
+  };
+}
+
+/** All of it: metadata, the protocol, and the pages for people. */
+export function oauthEndpoints(parts: OAuthParts): readonly Endpoint[] {
+  const { base, keys, take } = parts;
+  let opened: { readonly month: string; readonly server: Promise<OAuthServer> } | null = null;
+
+  /** Read when it is first asked for: it is forty times the code of a gateway that nobody signs in to. */
+  async function open(): Promise<OAuthServer> {
+    const { createOAuthServer } = await import("./server.ts");
+    const mayFetch = () => take("client documents", DOCUMENTS);
+    return createOAuthServer(Object.assign({ mayFetch }, parts, { base: base(), keys: keys() }));
+  }
+
+  function server(): Promise<OAuthServer> {
+    const { month } = keys();
+    if (opened?.month !== month) opened = { month, server: open() };
+    return opened.server;
+  }
+
+  async function relay(request: GatewayRequest): Promise<Answer> {
+    return (await server()).relay(request);
+  }
+
+  async function register(request: GatewayRequest): Promise<Answer | GatewayError> {
+    const address = `register ${parts.addressKey(request.address)}`;
+    if (!take(address, REGISTRATIONS_PER_ADDRESS)) return tooOften(REGISTRATIONS_PER_ADDRESS);
+    if (!take("register", REGISTRATIONS)) return tooOften(REGISTRATIONS);
+    return relay(request);
+  }
+
+  const endpoint = (method: "GET" | "POST", path: string) => browserEndpoint(method, path, relay);
+  const all = [
+    ...metadataEndpoints(base),
+    endpoint("GET", "/.well-known/oauth-authorization-server"),
+    endpoint("GET", "/.well-known/openid-configuration"),
+    endpoint("GET", "/oauth/jwks"),
+    endpoint("GET", "/oauth/authorize"),
+    endpoint("GET", "/oauth/authorize/{uid}"),
+    endpoint("POST", "/oauth/token"),
+    endpoint("POST", "/oauth/revoke"),
+    endpoint("POST", "/oauth/device/code"),
+    browserEndpoint("POST", "/oauth/register", register),
+    ...signInEndpoints(parts),
+    ...consentEndpoints(Object.assign({ server }, parts)),
+  ];
+  return all.map((spec) => Object.assign({ errors: OAUTH_ERRORS }, spec));
+}

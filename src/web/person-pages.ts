@@ -1,0 +1,107 @@
+// The pages on which a person signs in and says what a client may spend. No script: forms and one stylesheet.
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import type { ConsentPage, Page, Pages } from "../oauth/pages.ts";
+import { Html, html } from "./html.ts";
+
+const STYLE = readFileSync(new URL("person.css", import.meta.url), "utf8");
+const STYLE_HASH = `'sha256-${createHash("sha256").update(STYLE).digest("base64")}'`;
+
+/** Browsers hold where a form's answer leads against its policy as well, so a client's own address must be in it. */
+function policy(leadsTo: string | null): string {
+  const url = leadsTo === null ? null : URL.parse(leadsTo);
+  const place = url === null ? "" : url.protocol.startsWith("http") ? ` ${url.origin}` : ` ${url.protocol}`;
+  return [
+    "default-src 'none'",
+    `style-src ${STYLE_HASH}`,
+    `form-action 'self'${place}`,
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join("; ");
+}
+
+function pageOf(title: string, body: Html, leadsTo: string | null = null): Page {
+  const text = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title} · Tollgate</title>
+<style>${new Html(STYLE)}</style>
+</head>
+<body>
+<main>
+<p class="brand">Tollgate</p>
+<h1>${title}</h1>
+${body}
+</main>
+</body>
+</html>
+`.text;
+  return { text, contentSecurityPolicy: policy(leadsTo) };
+}
+
+function told(problem: string | null): Html | string {
+  return problem === null ? "" : html`<p class="problem" role="alert">${problem}</p>`;
+}
+
+function consent({ client, choices, csrf, action, userCode, leadsTo, problem }: ConsentPage): Page {
+  const code =
+    userCode === null
+      ? html`<p class="soft">It gets its answer at <code>${client.place}</code>. If you did not begin this, refuse.</p>`
+      : html`<p>Your device shows the code <strong><code>${userCode}</code></strong>. If it shows another one, or you did not begin this, refuse.</p><input type="hidden" name="user_code" value="${userCode}">`;
+  const what = choices.map(({ id, words }) => html`<option value="${id}">${words}</option>`);
+  const body = html`${told(problem)}
+<form method="post" action="${action}">
+<input type="hidden" name="csrf" value="${csrf}">
+${code}
+<label for="dollars">It may spend at most, in dollars</label>
+<div class="pair"><input id="dollars" name="dollars" inputmode="decimal" value="5" required pattern="[0-9]{1,7}([.][0-9]{1,2})?">
+<select name="period" aria-label="In each"><option value="day">a day</option><option value="week">a week</option><option value="month">a month</option></select></div>
+<label for="what">on</label>
+<select id="what" name="what">${what}</select>
+<label for="days">until</label>
+<select id="days" name="days"><option value="1">tomorrow</option><option value="30">30 days from now</option><option value="90" selected>90 days from now</option><option value="365">a year from now</option></select>
+<label for="label">You will know it as</label>
+<input id="label" name="label" value="${client.name}" maxlength="100" required>
+<div class="acts"><button name="decision" value="allow">Allow</button><button class="plain" name="decision" value="deny" formnovalidate>Refuse</button></div>
+</form>
+<p class="soft">You can pause it, change it or end it at any time: it is one of the account's keys.</p>`;
+  return pageOf(`${client.name} asks to spend your money`, body, leadsTo);
+}
+
+/** How the pages look. */
+export function personPages(): Pages {
+  return {
+    consent,
+    signIn: ({ next, problem }) =>
+      pageOf(
+        "Sign in",
+        html`${told(problem)}
+<form method="post" action="/sign-in">
+<input type="hidden" name="next" value="${next}">
+<label for="key">Primary key of your account</label>
+<input id="key" name="key" type="password" autocomplete="current-password" placeholder="tg_sk_..." required autofocus spellcheck="false">
+<div class="acts"><button>Sign in</button></div>
+</form>
+<p class="soft">You stay signed in for twelve hours, in this browser.</p>`,
+      ),
+    userCode: ({ problem }) =>
+      pageOf(
+        "Which device?",
+        html`${told(problem)}
+<form method="get" action="/oauth/device">
+<label for="user_code">The code that it shows</label>
+<input id="user_code" name="user_code" autocomplete="off" autocapitalize="characters" placeholder="XXXX-XXXX" required autofocus spellcheck="false">
+<div class="acts"><button>Go on</button></div>
+</form>`,
+      ),
+    message: ({ title, words }) => pageOf(title, html`<p>${words}</p>`),
+    signedIn: ({ csrf, accountId }) =>
+      pageOf(
+        "You are signed in",
+        html`<p>To the account <code>${accountId}</code>.</p>
+<form method="post" action="/sign-out"><input type="hidden" name="csrf" value="${csrf}"><div class="acts"><button class="plain">Sign out</button></div></form>`,
+      ),
+  };
+}
