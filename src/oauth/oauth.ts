@@ -68,7 +68,7 @@ export function oauthEndpoints(parts: OAuthParts): readonly Endpoint[] {
   const { base, keys, take } = parts;
   let opened: { readonly month: string; readonly server: Promise<OAuthServer> } | null = null;
 
-  /** Read when it is first asked for: it is forty times the code of a gateway that nobody signs in to. */
+  /** Loaded when it is first asked for, so that a gateway starts as fast with it as without. */
   async function open(): Promise<OAuthServer> {
     const { createOAuthServer } = await import("./server.ts");
     const mayFetch = () => take("client documents", DOCUMENTS);

@@ -23,7 +23,7 @@ export interface ServeDeps extends KernelDeps, LedgerFundsDeps {
     authorization: string | undefined,
     sender: Pick<GatewayRequest, "address">,
   ): Caller | GatewayError | Promise<Caller | GatewayError>;
-  /** Who has signed in, of a request that brings a cookie in place of a key. Left out: nobody can. */
+  /** Who has signed in, of a request that brings a cookie in place of a key. Left out: no person can sign in. */
   readonly signedIn?: ((request: GatewayRequest) => Promise<Caller | GatewayError>) | undefined;
   /** How a caller comes by a credential: the WWW-Authenticate header of a 401 or 403 at a path. */
   readonly challenge?: ((path: string, error: GatewayError) => string) | undefined;
