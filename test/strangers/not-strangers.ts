@@ -24,6 +24,7 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/chat/wire-endpoints.ts": OWN,
   "src/chat/token-worker.ts": "runs in a thread of its own; test/chat/token-counter.test.ts makes it slow",
   "src/chat/unit-frame.ts": "parses one event of a vendor's, the last of an answer",
+  "src/oauth/adapter.ts": OWN,
   "src/cli/admin-client.ts": OPERATOR,
   "src/cli/local-commands.ts": OPERATOR,
   "src/composites/consult.ts": ONE_MESSAGE,

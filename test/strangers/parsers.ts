@@ -7,6 +7,7 @@ import { thoughtSeal } from "../../src/chat/seal.ts";
 import { flacSecondsMax } from "../../src/chat/units/flac-seconds.ts";
 import { packetSecondsMax } from "../../src/chat/units/sound-packets.ts";
 import { soundSecondsMax } from "../../src/chat/units/sound-seconds.ts";
+import { systemClock } from "../../src/clock.ts";
 import { extractPage } from "../../src/composites/pages/extract-page.ts";
 import { judgedText } from "../../src/composites/pages/judged-page.ts";
 import { linksIn } from "../../src/composites/pages/page-addresses.ts";
@@ -22,6 +23,9 @@ import { attachment } from "../../src/files/content-headers.ts";
 import { spooledForm } from "../../src/files/spooled-upload.ts";
 import { headerLine } from "../../src/http/head-lines.ts";
 import { keysIn, membersOf, readJson, withMembers } from "../../src/json-bytes.ts";
+import { createAccessTokens } from "../../src/oauth/access-tokens.ts";
+import { cookieOf } from "../../src/oauth/sessions.ts";
+import { signingKeys } from "../../src/oauth/signing-keys.ts";
 import { answerWith, readyAnswer } from "../../src/run/ready-answer.ts";
 import { wordsOf } from "../../src/run/search-words.ts";
 import { actionConductOf } from "../../src/sandbox/action-faults.ts";
@@ -657,6 +661,29 @@ export const PARSERS: readonly Parser[] = [
       const header = Buffer.from(JSON.stringify(payment)).toString("base64");
       const headers = new Map([["payment-signature", header]]);
       return () => readPayment(headers, NETWORKS.base);
+    },
+  },
+  {
+    file: "src/oauth/access-tokens.ts",
+    what: "what looks like a token as long as one may be",
+    size: 300,
+    of: (size) => {
+      const keys = signingKeys(["secret"], systemClock);
+      const tokens = createAccessTokens({ keys, base: () => "https://tollgate.example", clock: systemClock });
+      const head = Buffer.from(JSON.stringify({ alg: "ES256", typ: "at+jwt", kid: keys().all[0]?.kid })).toString(
+        "base64url",
+      );
+      const token = `${head}.${"A".repeat(3_000)}.${"A".repeat(86)}`;
+      return () => many(size, () => tokens.read(token));
+    },
+  },
+  {
+    file: "src/oauth/sessions.ts",
+    what: "a Cookie header of nothing but separators",
+    size: 100_000,
+    of: (size) => {
+      const headers = new Map([["cookie", "; ".repeat(size)]]);
+      return () => cookieOf({ headers }, "tollgate_session");
     },
   },
   {
