@@ -73,8 +73,8 @@ export function mcpEndpoints(options: McpOptions): readonly EndpointSpec[] {
   let handler: Promise<McpHttpHandler> | null = null;
   // Loaded by the first request: most gateways start without one.
   const handlerOf = () => {
-    handler ??= import("@modelcontextprotocol/server").then(({ createMcpHandler, Server }) =>
-      createMcpHandler(serverFactory(Server, callerOf, options), { keepAliveMs: KEEP_ALIVE_MS }),
+    handler ??= import("@modelcontextprotocol/server").then((library) =>
+      library.createMcpHandler(serverFactory(library, callerOf, options), { keepAliveMs: KEEP_ALIVE_MS }),
     );
     return handler;
   };

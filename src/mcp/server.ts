@@ -15,6 +15,12 @@ import { toolNamed, toolsFor } from "./pinned-tools.ts";
 import { wrongArguments } from "./results.ts";
 import type { Tool } from "./tools.ts";
 
+/** What is taken of the protocol's library, which the first request loads. */
+export type ProtocolLibrary = Pick<
+  typeof import("@modelcontextprotocol/server"),
+  "Server" | "ProtocolError" | "ProtocolErrorCode" | "ResourceNotFoundError"
+>;
+
 export interface McpDeps {
   readonly callInside: CallInside;
   readonly records: Records;
@@ -55,21 +61,24 @@ function listed({ name, title, description, inputSchema, annotations }: Tool) {
 
 /** What makes a server for each request, from what its endpoint knows of the caller. */
 export function serverFactory(
-  Server: typeof ProtocolServer,
+  library: ProtocolLibrary,
   callerOf: (given: AuthInfo | undefined) => McpCaller,
   deps: McpDeps,
 ): McpServerFactory {
   return ({ authInfo }) => {
     const caller = callerOf(authInfo);
-    const server = new Server(
+    const server = new library.Server(
       { name: "tollgate", title: "Tollgate", version: VERSION },
       { capabilities: { tools: {}, resources: {}, prompts: {} }, instructions: INSTRUCTIONS },
     );
     answerTools(server, caller, deps);
-    answerResources(server, caller, deps);
+    answerResources(server, caller, { callInside: deps.callInside, library });
     server.setRequestHandler("prompts/list", () => ({ prompts: [PROMPT] }));
     server.setRequestHandler("prompts/get", ({ params }) => {
-      if (params.name !== PROMPT.name) throw new Error(`There is no prompt ${params.name.slice(0, 80)}.`);
+      if (params.name !== PROMPT.name) {
+        const { ProtocolError, ProtocolErrorCode } = library;
+        throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no prompt ${params.name.slice(0, 80)}.`);
+      }
       const text = promptText(params.arguments?.task ?? "");
       return { messages: [{ role: "user", content: { type: "text", text } }] };
     });
@@ -101,13 +110,18 @@ function answerTools(server: ProtocolServer, caller: McpCaller, deps: McpDeps): 
   });
 }
 
-function answerResources(server: ProtocolServer, caller: McpCaller, { callInside }: McpDeps): void {
+interface ResourceDeps {
+  readonly callInside: CallInside;
+  readonly library: ProtocolLibrary;
+}
+
+function answerResources(server: ProtocolServer, caller: McpCaller, { callInside, library }: ResourceDeps): void {
   const resources = RESOURCES.map(({ uri, name, mimeType }) => ({ uri, name, mimeType }));
   server.setRequestHandler("resources/list", () => ({ resources }));
   server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: [] }));
   server.setRequestHandler("resources/read", async ({ params }) => {
     const known = RESOURCES.find(({ uri }) => uri === params.uri);
-    if (known === undefined) throw new Error(`There is no resource ${params.uri.slice(0, 80)}.`);
+    if (known === undefined) throw new library.ResourceNotFoundError(params.uri);
     const { uri, mimeType, path } = known;
     const { bytes } = await callInside({ method: "GET", path }, caller);
     return { contents: [{ uri, mimeType, text: bytes.toString("utf8") }] };

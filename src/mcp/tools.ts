@@ -1,5 +1,6 @@
 // The tools that every client sees, in this order: few, so that they leave a model's context to its work. Each is one call of an endpoint.
 import { z } from "zod";
+import { isRecord } from "../json.ts";
 import type { InnerCall } from "./inner-http.ts";
 
 /** A tool as data: what a model is told of it, and the call that it makes. */
@@ -54,7 +55,12 @@ interface ToolSpec<Shape extends z.ZodRawShape> {
 
 function tool<Shape extends z.ZodRawShape>({ shape, call, ...told }: ToolSpec<Shape>): Tool {
   const params = z.strictObject(shape);
-  const { $schema: _, ...inputSchema } = z.toJSONSchema(params, { io: "input" }) as Record<string, unknown>;
+  // Any object is said so: a bare schema looks like a mistake to those who check schemas.
+  const override = ({ jsonSchema }: { jsonSchema: Record<string, unknown> }) => {
+    const { additionalProperties: more } = jsonSchema;
+    if (isRecord(more) && Object.keys(more).length === 0) jsonSchema.additionalProperties = true;
+  };
+  const { $schema: _, ...inputSchema } = z.toJSONSchema(params, { io: "input", override }) as Record<string, unknown>;
   const checked = params as unknown as z.ZodType<Record<string, unknown>>;
   const own = { inputSchema, params: checked, call: (args: unknown) => call(args as z.infer<z.ZodObject<Shape>>) };
   return Object.assign(told, own);
@@ -90,7 +96,7 @@ export const TOOLS: readonly Tool[] = [
     annotations: PAID,
     shape: {
       action,
-      params: z.record(z.string(), z.unknown()).describe("As describe_action tells").optional(),
+      params: z.looseObject({}).describe("As describe_action tells").optional(),
       max_cost_cents: maxCost,
       idempotency_key: idempotencyKey,
     },
