@@ -229,6 +229,18 @@ export const SETTINGS = {
     cents(),
     "What an account's calls may cost us in a UTC day above what they were charged (a hundredth of a cent for each fetch of our own), in cents, beside what they paid above our cost that day; 0: no bound",
   ),
+  apiKey: secret(optional("TOLLGATE_API_KEY", z.string().min(1), "The key that `tollgate mcp` calls the gateway with")),
+  mcpOrigins: setting(
+    "MCP_ORIGINS",
+    "",
+    z.string().transform((raw) =>
+      raw
+        .split(",")
+        .map((one) => one.trim())
+        .filter(Boolean),
+    ),
+    "Origins of web pages that may call MCP at /mcp, separated by commas; `*` lets all",
+  ),
   x402PayTo: optional(
     "X402_PAY_TO",
     z.string().regex(/^0x[0-9a-fA-F]{40}$/, "must be an address of 40 hexadecimal digits after 0x"),

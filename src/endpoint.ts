@@ -104,7 +104,8 @@ export interface Answer {
 export interface StreamAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly bytesTotal: number;
+  /** Absent: it is not known, as of events that are told while they happen. */
+  readonly bytesTotal?: number;
   /** Gone through once, if only to its first part: that closes what it holds open. */
   readonly bytes: AsyncIterable<Uint8Array>;
 }
@@ -114,6 +115,12 @@ export interface Call {
   readonly request: GatewayRequest;
   /** Null where the endpoint needs no credential and no good one came. */
   readonly caller: Caller | null;
+}
+
+/** One whose answer may last. */
+export interface StreamCall extends Call {
+  /** Aborted when the client has left. */
+  readonly gone: AbortSignal;
 }
 
 /** A request that wants a plan. */
@@ -172,6 +179,6 @@ export type Endpoint = EndpointSpec & { readonly errors: ErrorCodec };
 export type EndpointSpec = EndpointShape &
   (
     | { readonly answer: (call: Call) => Answer | GatewayError | Promise<Answer | GatewayError> }
-    | { readonly stream: (call: Call) => Promise<Answer | StreamAnswer | GatewayError> }
+    | { readonly stream: (call: StreamCall) => Promise<Answer | StreamAnswer | GatewayError> }
     | { readonly plan: (call: PlanCall) => FramedOpenPlan | GatewayError | Promise<FramedOpenPlan | GatewayError> }
   );

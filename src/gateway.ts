@@ -4,6 +4,7 @@ import { createDrain, type Phase } from "./gateway/drain.ts";
 import { listenAdmin, listenPublic } from "./gateway/listeners.ts";
 import { type Foundation, openFoundation } from "./gateway/open-foundation.ts";
 import { jobsEndpoint } from "./gateway/open-jobs.ts";
+import { openMcp } from "./gateway/open-mcp.ts";
 import { openWork, type Work } from "./gateway/open-work.ts";
 import { operatorEndpoints } from "./gateway/operator-endpoints.ts";
 import type { GatewayOptions } from "./gateway/options.ts";
@@ -81,7 +82,9 @@ async function openDoors(foundation: Foundation, work: Work, { options, phase, s
   const unsold = unsoldIn({ catalog: catalog.current, actionCatalog: work.actionCatalog.actionCatalog });
   const endpoints = publicEndpoints({ ...foundation, ...work, unsold, wires: options.wires ?? [], publicUrl: url.get });
   const sharesPort = role !== undefined;
-  const publicServer = role?.kind === "parent" ? null : await listenPublic(config, deps, { endpoints, sharesPort });
+  const mcp = openMcp(endpoints, { config, records: foundation.stores.records, deps });
+  const served = { endpoints: [...endpoints, ...mcp], sharesPort };
+  const publicServer = role?.kind === "parent" ? null : await listenPublic(config, deps, served);
   if (publicServer !== null) url.listensOn(publicServer.port);
   if (role?.kind === "child") return { publicServer, adminServer: null };
   // The parent speaks for all processes; any other one for itself.

@@ -25,6 +25,7 @@ const LINES: Record<string, number> = {
   "src/sessions": 5,
   "src/x402": 5,
   "src/oauth": 5,
+  "src/mcp": 6,
   "src/kernel": 4,
   "src/files": 3,
   "src/wires": 3,

@@ -9,6 +9,7 @@ import { type Command, CommandError, type Typed, UsageError, usageLine } from ".
 import { jobs } from "./job-commands.ts";
 import { KEY_COMMANDS } from "./key-commands.ts";
 import { LOCAL_COMMANDS, settingsText } from "./local-commands.ts";
+import { MCP_COMMAND } from "./mcp-command.ts";
 import { PAYMENT_COMMANDS } from "./payment-commands.ts";
 import { STORE_COMMANDS } from "./store-commands.ts";
 import { pairs, wrapped } from "./text.ts";
@@ -23,6 +24,7 @@ export const COMMANDS: readonly Command[] = [
   ...STORE_COMMANDS,
   check,
   ...LOCAL_COMMANDS,
+  MCP_COMMAND,
 ];
 
 const USAGE_INDENT = "         ";

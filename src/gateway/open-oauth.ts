@@ -43,7 +43,7 @@ function choicesOf({ actionCatalog }: OpenActions): readonly Choice[] {
   const actions = actionCatalog.all(EVERYBODY);
   const search = actions.filter(({ facts }) => facts.category === "search").map(({ id }) => id);
   return [
-    { id: "all", words: "anything: models and all actions", services: null, models: null },
+    { id: "all", words: "models and all actions", services: null, models: null },
     { id: "search", words: "models and search only", services: search.slice(0, SERVICES_MAX), models: null },
     { id: "models", words: "models only", services: [], models: null },
     { id: "actions", words: "actions only, no models", services: null, models: [] },

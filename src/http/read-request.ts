@@ -39,6 +39,13 @@ export const BODY_HEADERS = [
   "transfer-encoding",
   "x-tollgate-tags",
   "anthropic-beta",
+  // What the protocol of tools says of a call beside its body, and which page made it.
+  "mcp-protocol-version",
+  "mcp-method",
+  "mcp-name",
+  "mcp-session-id",
+  "origin",
+  "host",
   // A payment without an account: x402's second version, and its first.
   "payment-signature",
   "x-payment",

@@ -10,6 +10,7 @@ export async function sendStream(answer: StreamAnswer, reply: Reply, record: Req
   reply.onGone(() => wake());
   reply.onRoom(() => wake());
   record.status = reply.closed ? 0 : answer.status;
+  const { bytesTotal = Number.POSITIVE_INFINITY } = answer;
   reply.begin(answer.status, answer.bytesTotal);
   try {
     for await (const part of answer.bytes) {
@@ -17,9 +18,9 @@ export async function sendStream(answer: StreamAnswer, reply: Reply, record: Req
       record.bytesOut += part.length;
       const { promise, resolve } = Promise.withResolvers<void>();
       wake = resolve;
-      if (!reply.write(part) && record.bytesOut < answer.bytesTotal && !reply.closed) await promise;
+      if (!reply.write(part) && record.bytesOut < bytesTotal && !reply.closed) await promise;
     }
-    if (record.bytesOut === answer.bytesTotal) reply.end();
+    if (answer.bytesTotal === undefined || record.bytesOut === bytesTotal) reply.end();
   } finally {
     // Fewer bytes than were announced can only be told by breaking the connection.
     if (!reply.closed) reply.cut();

@@ -85,9 +85,18 @@ async function answer(
       framed.ended?.();
     }
   }
-  const answered = await ("stream" in endpoint ? endpoint.stream : endpoint.answer)({ request, caller });
+  const call = { request, caller };
+  const answered = await ("stream" in endpoint
+    ? endpoint.stream({ ...call, gone: goneSignal(reply) })
+    : endpoint.answer(call));
   if (answered instanceof GatewayError) return answered;
   return sendAnswer(answered, answering);
+}
+
+function goneSignal(reply: Reply): AbortSignal {
+  const gone = new AbortController();
+  reply.onGone(() => gone.abort());
+  return gone.signal;
 }
 
 /** From here on the answer's memory is counted as the caller's. Not null: too many of its answers wait for their clients already. */

@@ -122,6 +122,37 @@ describe("the way in", () => {
   });
 });
 
+describe("the MCP server", () => {
+  const tools = (token: string) =>
+    fetch(`${gateway.url}/mcp`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${token}`,
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+      },
+      body: JSON.stringify({
+        jsonrpc: "2.0",
+        id: 1,
+        method: "tools/call",
+        params: { name: "get_balance", arguments: {} },
+      }),
+    });
+
+  it("takes the token, and leads one without a good one to the metadata of its own", async () => {
+    const { client, person } = await setUp();
+    const { access_token } = await client.tokens(person, { label: "an agent" });
+    const answered = await tools(access_token);
+    expect(answered.status).toBe(200);
+    expect(await answered.text()).toContain("an agent");
+    const refused = await tools(`${access_token.slice(0, -8)}AAAAAAAA`);
+    expect(refused.status).toBe(401);
+    expect(refused.headers.get("www-authenticate")).toContain(
+      `resource_metadata="${gateway.url}/.well-known/oauth-protected-resource/mcp"`,
+    );
+  });
+});
+
 describe("a grant", () => {
   it("is a key row with the ceiling, lists and end that the person chose", async () => {
     const { client, person } = await setUp();
@@ -149,10 +180,18 @@ describe("a grant", () => {
 
   it("whose ceiling is reached between two calls is refused with the sum, and nothing more is spent", async () => {
     const { client, person } = await setUp();
-    const { access_token } = await client.tokens(person, { dollars: "0" });
-    const refused = await chat(access_token);
+    const { access_token } = await client.tokens(person, { dollars: "0.01" });
+    const search = () =>
+      fetch(`${gateway.url}/api/run/brave/search`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${access_token}`, "content-type": "application/json" },
+        body: JSON.stringify({ q: "tea" }),
+      });
+    expect((await search()).status).toBe(200);
+    const refused = await search();
     expect(refused.status).toBe(402);
-    expect((await json(refused)).error.code).toBe("api_key_limit_exceeded");
+    expect((await json(refused)).error).toBe("api_key_limit_exceeded");
+    expect((await json(get("/api/v1/account", access_token))).key.spent_cents).toBe(1);
   });
 
   it("ends at once when its key is deleted, for access and for refresh", async () => {

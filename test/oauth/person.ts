@@ -12,11 +12,14 @@ function nextAddress(): string {
 
 /** A browser without a screen: it keeps cookies and follows nothing by itself. */
 export class Person {
+  readonly #reached: string;
   readonly #base: string;
   readonly #address = nextAddress();
   readonly #cookies = new Map<string, { readonly value: string; readonly path: string }>();
 
-  constructor(base: string) {
+  /** `base` is the gateway's own address as it tells it, where that is not where it is reached. */
+  constructor(reached: string, base = reached) {
+    this.#reached = reached;
     this.#base = base;
   }
 
@@ -29,7 +32,7 @@ export class Person {
   }
 
   async open(path: string, init: RequestInit = {}): Promise<Response> {
-    const url = new URL(path, this.#base);
+    const url = new URL(path.replace(this.#base, ""), this.#reached);
     const cookies = [...this.#cookies].filter(([, one]) => url.pathname.startsWith(one.path));
     const headers = new Headers(init.headers);
     headers.set("x-forwarded-for", this.#address);
@@ -82,15 +85,17 @@ export const GRANT = { dollars: "5", period: "day", what: "all", days: "90", lab
 /** A program that asks for a grant. */
 export class Client {
   readonly base: string;
+  readonly #reached: string;
   readonly address = nextAddress();
   clientId = "";
 
-  constructor(base: string) {
+  constructor(reached: string, base = reached) {
+    this.#reached = reached;
     this.base = base;
   }
 
   async register(metadata: Record<string, unknown> = {}): Promise<Response> {
-    const response = await fetch(`${this.base}/oauth/register`, {
+    const response = await fetch(`${this.#reached}/oauth/register`, {
       method: "POST",
       headers: { "content-type": "application/json", "x-forwarded-for": this.address },
       body: JSON.stringify({
@@ -122,7 +127,7 @@ export class Client {
 
   /** Sends a form to an endpoint of the protocol. */
   post(path: string, fields: Record<string, string> = {}): Promise<Response> {
-    return fetch(`${this.base}${path}`, {
+    return fetch(`${this.#reached}${path}`, {
       method: "POST",
       headers: { "x-forwarded-for": this.address },
       body: new URLSearchParams({ client_id: this.clientId, ...fields }),

@@ -1,0 +1,99 @@
+// `tollgate mcp`: MCP over standard input and output, for clients that start a program instead of asking an address. Every message goes to
+// a gateway's /mcp as it came, and what comes of it is written as a line.
+import { createInterface } from "node:readline";
+import { isRecord, type Json } from "../json.ts";
+import type { Command } from "./command.ts";
+
+const VERSION_KEY = "io.modelcontextprotocol/protocolVersion";
+const ACCEPT = "application/json, text/event-stream";
+
+/** What the address wants to read of a message in its head (MCP 2026-07-28, Streamable HTTP). */
+function headersOf(message: Json, key: string | null): Record<string, string> {
+  const headers: Record<string, string> = { "content-type": "application/json", accept: ACCEPT };
+  if (key !== null) headers.authorization = `Bearer ${key}`;
+  const params = isRecord(message.params) ? message.params : {};
+  const version = isRecord(params._meta) ? params._meta[VERSION_KEY] : undefined;
+  if (typeof version !== "string") return headers;
+  headers["mcp-protocol-version"] = version;
+  headers["mcp-method"] = String(message.method);
+  const name = params.name ?? params.uri;
+  if (typeof name === "string") headers["mcp-name"] = name;
+  return headers;
+}
+
+/** The messages of a stream of events, as they come (WHATWG HTML, 9.2.6). */
+async function* messagesIn(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const part of body) {
+    text += decoder.decode(part, { stream: true }).replaceAll("\r\n", "\n");
+    const events = text.split("\n\n");
+    text = events.pop() ?? "";
+    for (const event of events) {
+      const data = event.split("\n").filter((line) => line.startsWith("data:"));
+      if (data.length > 0) yield data.map((line) => line.slice(5).trimStart()).join("\n");
+    }
+  }
+}
+
+function failure(id: unknown, message: string): string {
+  return JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32_000, message } });
+}
+
+/** Sends one message; what is answered is handed on line by line. */
+async function passOn(message: Json, url: string, key: string | null, say: (line: string) => void): Promise<void> {
+  const isRequest = message.id !== undefined && message.method !== undefined;
+  try {
+    const headers = headersOf(message, key);
+    const answer = await fetch(url, { method: "POST", headers, body: JSON.stringify(message) });
+    if (answer.headers.get("content-type")?.startsWith("text/event-stream") === true && answer.body !== null) {
+      for await (const line of messagesIn(answer.body)) say(line);
+      return;
+    }
+    const text = (await answer.text()).trim();
+    const json: unknown = text === "" ? null : JSON.parse(text);
+    if (isRecord(json) && json.jsonrpc === "2.0") say(JSON.stringify(json));
+    else if (isRequest)
+      say(failure(message.id, isRecord(json) ? String(json.message ?? text) : `HTTP ${answer.status}`));
+  } catch (error) {
+    if (isRequest)
+      say(failure(message.id, `${url} does not answer: ${error instanceof Error ? error.message : error}`));
+  }
+}
+
+function messageIn(line: string): Json | null {
+  try {
+    const json: unknown = JSON.parse(line);
+    return isRecord(json) ? json : null;
+  } catch {
+    return null;
+  }
+}
+
+export const MCP_COMMAND: Command = {
+  name: "mcp",
+  takes: [],
+  options: {
+    url: { value: "URL", meaning: "the gateway's address; default: the one that the settings say" },
+    tools: { value: "LIST", meaning: "actions that are to be tools of their own, such as brave/search,exa/search" },
+  },
+  summary: "Serves MCP over standard input and output, by the gateway's /mcp; its key is TOLLGATE_API_KEY",
+  async run(typed, { config, say }) {
+    const base = typed.text("url") ?? config.publicUrl ?? `http://${config.host}:${config.port}`;
+    const tools = typed.text("tools");
+    const url = `${base.replace(/\/$/, "")}/mcp${tools === undefined ? "" : `?tools=${encodeURIComponent(tools)}`}`;
+    const running = new Set<Promise<void>>();
+    for await (const line of createInterface({ input: process.stdin })) {
+      if (line.trim() === "") continue;
+      const message = messageIn(line);
+      if (message === null) {
+        say(failure(null, "a line is no JSON object"));
+        continue;
+      }
+      const passed = passOn(message, url, config.apiKey, say).finally(() => running.delete(passed));
+      running.add(passed);
+    }
+    await Promise.all(running);
+    return { json: null, text: "" };
+  },
+};

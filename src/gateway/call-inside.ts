@@ -1,0 +1,58 @@
+// Calls one of the gateway's own endpoints inside of the process, on the path that every request takes: admitted, planned, held, charged, noted.
+import { systemClock } from "../clock.ts";
+import type { Endpoint, GatewayRequest } from "../endpoint.ts";
+import { matchEndpoint } from "../http/match-endpoint.ts";
+import { requestIds } from "../http/request-id.ts";
+import type { CallInside, InnerCall, InnerCaller } from "../mcp/inner-http.ts";
+import type { ServeDeps } from "../serve/deps.ts";
+import { KeptReply } from "../serve/kept-reply.ts";
+import { serve } from "../serve/serve.ts";
+
+const NO_BODY = Buffer.alloc(0);
+
+function headersOf({ body, headers = {} }: InnerCall, { authorization }: InnerCaller): Map<string, string> {
+  const all = new Map(Object.entries(headers));
+  if (authorization !== undefined) all.set("authorization", authorization);
+  if (body !== undefined) all.set("content-type", "application/json");
+  return all;
+}
+
+/** The request that the call would have been, had it come from outside. */
+function requestOf(call: InnerCall, caller: InnerCaller, id: string): GatewayRequest {
+  const [path = "", query = ""] = call.path.split("?", 2);
+  return {
+    id,
+    method: call.method,
+    path,
+    query: new URLSearchParams(query),
+    params: {},
+    headers: headersOf(call, caller),
+    body: call.body === undefined ? NO_BODY : Buffer.from(JSON.stringify(call.body)),
+    address: caller.address,
+    startedMs: systemClock.elapsedMs(),
+  };
+}
+
+/** The request that brings the call has been counted: what it calls inside is looked at, and not counted again. */
+export function callInside(endpoints: readonly Endpoint[], deps: ServeDeps): CallInside {
+  const match = matchEndpoint(endpoints);
+  const nextId = requestIds(systemClock);
+  const inner: ServeDeps = { ...deps, takeWindow: deps.peekWindow };
+  return async (call, caller) => {
+    const request = requestOf(call, caller, nextId());
+    const found = match(call.method, request.path);
+    if ("error" in found) {
+      const bytes = Buffer.from(JSON.stringify(found.errors.body(found.error)));
+      return { status: found.error.status, type: "application/json", bytes };
+    }
+    const reply = new KeptReply();
+    const leave = () => reply.leave();
+    caller.signal.addEventListener("abort", leave, { once: true });
+    if (caller.signal.aborted) leave();
+    const done = serve(Object.assign(request, { params: found.params }), found.endpoint, reply, inner);
+    const answer = await reply.answer;
+    caller.signal.removeEventListener("abort", leave);
+    await done;
+    return answer;
+  };
+}

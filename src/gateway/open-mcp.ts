@@ -1,0 +1,42 @@
+// MCP in front of the endpoints that callers have over HTTP, and which pages and names it takes.
+import { systemClock } from "../clock.ts";
+import type { Config } from "../config.ts";
+import type { Endpoint } from "../endpoint.ts";
+import { mcpEndpoints } from "../mcp/mcp-endpoints.ts";
+import type { Records } from "../records/records.ts";
+import type { ServeDeps } from "../serve/deps.ts";
+import { callInside } from "./call-inside.ts";
+import { inEnvelope } from "./public-endpoints.ts";
+
+const LOOPBACK = ["127.0.0.1", "localhost", "[::1]", "::1"];
+
+function nameOf(url: string): string | null {
+  return URL.canParse(url) ? new URL(url).hostname : null;
+}
+
+/**
+ * Whether a call may come from a page, or under a name. A page can make a browser call what only its user reaches, under a name of its own
+ * that it binds to this machine (MCP, transports: security warning). Programs send no Origin, and those on other machines any name.
+ */
+export function mcpDoor({ host, publicUrl, mcpOrigins }: Pick<Config, "host" | "publicUrl" | "mcpOrigins">) {
+  const own = publicUrl === null ? [] : [nameOf(publicUrl)];
+  const names = [...LOOPBACK, ...own];
+  const isInner = LOOPBACK.includes(host);
+  return {
+    allowsOrigin: (origin: string) =>
+      mcpOrigins.includes("*") || mcpOrigins.includes(origin) || names.includes(nameOf(origin)),
+    allowsHost: (name: string) => !isInner || names.includes(nameOf(`http://${name}`)),
+  };
+}
+
+export interface McpParts {
+  readonly config: Config;
+  readonly records: Records;
+  readonly deps: ServeDeps;
+}
+
+/** MCP, which calls the others. */
+export function openMcp(endpoints: readonly Endpoint[], { config, records, deps }: McpParts): readonly Endpoint[] {
+  const inside = callInside(endpoints, deps);
+  return inEnvelope(mcpEndpoints({ callInside: inside, records, clock: systemClock, door: mcpDoor(config) }));
+}

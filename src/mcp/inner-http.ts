@@ -1,0 +1,27 @@
+// How tools reach the gateway they stand in: one of its own endpoints is called inside of the process, by the same path as over HTTP. Types alone.
+
+export interface InnerCall {
+  readonly method: "GET" | "POST";
+  /** With its query, where it has one. */
+  readonly path: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** On whose behalf, and for how long. */
+export interface InnerCaller {
+  /** The Authorization header that the call came with; absent: it came without a key. */
+  readonly authorization: string | undefined;
+  readonly address: string;
+  /** Aborted when the caller has left: the call ends as if its client had. */
+  readonly signal: AbortSignal;
+}
+
+export interface InnerAnswer {
+  /** 0: it was left before it ended. */
+  readonly status: number;
+  readonly type: string;
+  readonly bytes: Buffer;
+}
+
+export type CallInside = (call: InnerCall, caller: InnerCaller) => Promise<InnerAnswer>;

@@ -1,0 +1,105 @@
+// MCP at /mcp: one address for both revisions of the protocol, stateless, in front of the gateway's own endpoints (MCP 2026-07-28 and 2025-11-25).
+import type { AuthInfo, McpHttpHandler } from "@modelcontextprotocol/server";
+import type { Answer, EndpointSpec, IncomingBody, StreamAnswer, StreamCall } from "../endpoint.ts";
+import { GatewayError } from "../errors.ts";
+import { type McpCaller, type McpDeps, serverFactory } from "./server.ts";
+
+const PATH = "/mcp";
+const BODY_BYTES_MAX = 4 * 1024 * 1024;
+const KEEP_ALIVE_MS = 15_000;
+
+/** Those that the protocol reads. */
+const HEADERS = ["accept", "content-type", "mcp-protocol-version", "mcp-method", "mcp-name", "mcp-session-id"];
+
+export interface McpOptions extends McpDeps {
+  readonly door: {
+    allowsOrigin(origin: string): boolean;
+    allowsHost(name: string): boolean;
+  };
+}
+
+/** The caller of a request, on the way that the protocol's library has for what is known of one. */
+function authOf(caller: McpCaller): AuthInfo {
+  return { token: caller.authorization ?? "", clientId: caller.payer ?? "", scopes: [], extra: { caller } };
+}
+
+function callerOf(auth: AuthInfo | undefined): McpCaller {
+  if (auth?.extra?.caller === undefined)
+    throw new Error("a server is made for a request that did not come by the endpoint");
+  return auth.extra.caller as McpCaller;
+}
+
+async function wholeOf(incoming: IncomingBody | undefined): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  // A part's memory is used again for the next.
+  if (incoming !== undefined) for await (const part of incoming) parts.push(Buffer.from(part));
+  return Buffer.concat(parts);
+}
+
+async function* partsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const part of body) yield part;
+}
+
+async function answerOf(response: Response): Promise<Answer | StreamAnswer> {
+  const { status, body } = response;
+  const headers = Object.fromEntries(response.headers);
+  delete headers["content-length"];
+  const isStream = headers["content-type"]?.startsWith("text/event-stream") === true;
+  if (isStream && body !== null) return { status, headers, bytes: partsOf(body) };
+  return { status, headers, body: await response.text() };
+}
+
+function forbidden(what: string, said: string, mend: string): GatewayError {
+  const detail = `${what} ${said.slice(0, 100)} may not call this server; ${mend}.`;
+  return new GatewayError("key_not_allowed", { detail: { detail } });
+}
+
+/** A key that was sent and is not good is told so; without one the catalog may be read. */
+function refusal({ request, caller }: StreamCall, { door }: McpOptions): GatewayError | null {
+  const [origin, host] = [request.headers.get("origin"), request.headers.get("host")];
+  if (origin !== undefined && !door.allowsOrigin(origin)) {
+    return forbidden("A page of the origin", origin, "MCP_ORIGINS names those that may");
+  }
+  if (host !== undefined && !door.allowsHost(host)) {
+    return forbidden("A call under the name", host, "PUBLIC_URL says under which it is reached");
+  }
+  if (caller !== null || !request.headers.has("authorization")) return null;
+  const detail = "This key is unknown: it is mistyped or has been revoked.";
+  return new GatewayError("invalid_token", { detail: { detail } });
+}
+
+/** POST serves both revisions; GET and DELETE are told that there is nothing of the kind. */
+export function mcpEndpoints(options: McpOptions): readonly EndpointSpec[] {
+  let handler: Promise<McpHttpHandler> | null = null;
+  // Loaded by the first request: most gateways start without one.
+  const handlerOf = () => {
+    handler ??= import("@modelcontextprotocol/server").then((library) =>
+      library.createMcpHandler(serverFactory(library, callerOf, options), { keepAliveMs: KEEP_ALIVE_MS }),
+    );
+    return handler;
+  };
+
+  async function stream(call: StreamCall): Promise<Answer | StreamAnswer | GatewayError> {
+    const refused = refusal(call, options);
+    if (refused !== null) return refused;
+    const { request, caller, gone } = call;
+    const body = await wholeOf(request.incoming);
+    const headers = new Headers();
+    for (const name of HEADERS) {
+      const value = request.headers.get(name);
+      if (value !== undefined) headers.set(name, value);
+    }
+    const inner: McpCaller = {
+      authorization: request.headers.get("authorization"),
+      address: request.address,
+      signal: gone,
+      payer: caller?.payer.id ?? null,
+      query: request.query,
+    };
+    const url = `http://gateway${PATH}`;
+    const asked = new Request(url, { method: "POST", headers, body, signal: gone });
+    return answerOf(await (await handlerOf()).fetch(asked, { authInfo: authOf(inner) }));
+  }
+
+  return [{ method: "POST", path: PATH, auth: "none", bodyBytesMax: BODY_BYTES_MAX, stream }];
+}
