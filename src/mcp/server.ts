@@ -11,7 +11,7 @@ import { VERSION } from "../version.ts";
 import { answerCall } from "./answer-call.ts";
 import type { CallInside, InnerCaller } from "./inner-http.ts";
 import { leftoversOf } from "./leftovers.ts";
-import { toolNamed, toolsFor } from "./pinned-tools.ts";
+import { ToolList } from "./pinned-tools.ts";
 import { wrongArguments } from "./results.ts";
 import type { Tool } from "./tools.ts";
 
@@ -65,13 +65,14 @@ export function serverFactory(
   callerOf: (given: AuthInfo | undefined) => McpCaller,
   deps: McpDeps,
 ): McpServerFactory {
+  const toolList = new ToolList(deps);
   return ({ authInfo }) => {
     const caller = callerOf(authInfo);
     const server = new library.Server(
       { name: "tollgate", title: "Tollgate", version: VERSION },
       { capabilities: { tools: {}, resources: {}, prompts: {} }, instructions: INSTRUCTIONS },
     );
-    answerTools(server, caller, deps);
+    answerTools(server, caller, { ...deps, toolList });
     answerResources(server, caller, { callInside: deps.callInside, library });
     server.setRequestHandler("prompts/list", () => ({ prompts: [PROMPT] }));
     server.setRequestHandler("prompts/get", ({ params }) => {
@@ -86,13 +87,18 @@ export function serverFactory(
   };
 }
 
-function answerTools(server: ProtocolServer, caller: McpCaller, deps: McpDeps): void {
+interface ToolDeps extends McpDeps {
+  readonly toolList: ToolList;
+}
+
+function answerTools(server: ProtocolServer, caller: McpCaller, deps: ToolDeps): void {
+  const { toolList } = deps;
   server.setRequestHandler("tools/list", async () => {
-    const tools = await toolsFor(caller.query, deps.callInside, caller);
+    const tools = await toolList.all(caller.query, caller);
     return { tools: tools.map(listed) };
   });
   server.setRequestHandler("tools/call", async ({ params }, { mcpReq }): Promise<CallToolResult> => {
-    const tool = await toolNamed(params.name, caller.query, { callInside: deps.callInside, caller });
+    const tool = await toolList.named(params.name, caller.query, caller);
     if (tool === null) return wrongArguments(`There is no tool ${params.name.slice(0, 80)}; tools/list has them all.`);
     const token = mcpReq._meta?.progressToken;
     const signal = AbortSignal.any([caller.signal, mcpReq.signal]);
