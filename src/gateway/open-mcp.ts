@@ -38,5 +38,7 @@ export interface McpParts {
 /** MCP, which calls the others. */
 export function openMcp(endpoints: readonly Endpoint[], { config, records, deps }: McpParts): readonly Endpoint[] {
   const inside = callInside(endpoints, deps);
-  return inEnvelope(mcpEndpoints({ callInside: inside, records, clock: systemClock, door: mcpDoor(config) }));
+  const door = mcpDoor(config);
+  const { oauth: wantsSignIn } = config;
+  return inEnvelope(mcpEndpoints({ callInside: inside, records, clock: systemClock, door, wantsSignIn }));
 }

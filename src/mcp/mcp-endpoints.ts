@@ -12,6 +12,8 @@ const KEEP_ALIVE_MS = 15_000;
 const HEADERS = ["accept", "content-type", "mcp-protocol-version", "mcp-method", "mcp-name", "mcp-session-id"];
 
 export interface McpOptions extends McpDeps {
+  /** A call without a credential is 401, which is what makes clients ask their people to sign in. Else it may read the catalog. */
+  readonly wantsSignIn: boolean;
   readonly door: {
     allowsOrigin(origin: string): boolean;
     allowsHost(name: string): boolean;
@@ -55,7 +57,7 @@ function forbidden(what: string, said: string, mend: string): GatewayError {
 }
 
 /** A key that was sent and is not good is told so; without one the catalog may be read. */
-function refusal({ request, caller }: StreamCall, { door }: McpOptions): GatewayError | null {
+function refusal({ request, caller }: StreamCall, { door, wantsSignIn }: McpOptions): GatewayError | null {
   const [origin, host] = [request.headers.get("origin"), request.headers.get("host")];
   if (origin !== undefined && !door.allowsOrigin(origin)) {
     return forbidden("A page of the origin", origin, "MCP_ORIGINS names those that may");
@@ -63,8 +65,11 @@ function refusal({ request, caller }: StreamCall, { door }: McpOptions): Gateway
   if (host !== undefined && !door.allowsHost(host)) {
     return forbidden("A call under the name", host, "PUBLIC_URL says under which it is reached");
   }
-  if (caller !== null || !request.headers.has("authorization")) return null;
-  const detail = "This key is unknown: it is mistyped or has been revoked.";
+  const isSent = request.headers.has("authorization");
+  if (caller !== null || (!isSent && !wantsSignIn)) return null;
+  const detail = isSent
+    ? "This key is unknown: it is mistyped or has been revoked."
+    : "This call needs a key or a token.";
   return new GatewayError("invalid_token", { detail: { detail } });
 }
 

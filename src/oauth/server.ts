@@ -91,6 +91,8 @@ function configurationOf(parts: ServerParts): Configuration {
     },
     clientAuthMethods: ["none", "client_secret_basic", "client_secret_post"],
     enabledJWA: { idTokenSigningAlgValues: ["ES256"] },
+    // Clients name the scope of the challenge where they register, and in their documents: a server that does not list it refuses them.
+    scopes: [...OPENID_SCOPES, SCOPE],
     responseTypes: ["code"],
     routes: {
       authorization: "/oauth/authorize",
@@ -145,12 +147,14 @@ function knownCookies(request: GatewayRequest): string {
   return all.filter((one) => !one.startsWith(SESSION_COOKIE)).join("; ");
 }
 
+const OPENID_SCOPES = ["openid", "offline_access"];
+
 function textOf(value: unknown): string {
   return Array.isArray(value) ? value.join(" ") : (stringOf(value) ?? "");
 }
 
 function scopesOf(params: Record<string, unknown>): string {
-  const known = new Set(["openid", "offline_access"]);
+  const known = new Set([...OPENID_SCOPES, SCOPE]);
   return textOf(params.scope)
     .split(" ")
     .filter((scope) => known.has(scope))
@@ -281,7 +285,7 @@ function deviceSide(
       if (code === null) throw new Error("the device's code is gone");
       const params = paramsOf(code);
       await keepGrant(params, accountId, keyId);
-      const scope = [scopesOf(params), SCOPE].join(" ").trim();
+      const scope = [...new Set([...scopesOf(params).split(" "), SCOPE])].join(" ").trim();
       const resource = textOf(params.resource) === "" ? base : textOf(params.resource);
       Object.assign(code, { accountId, grantId: keyId, scope, resource, authTime: code.iat });
       await code.save();
