@@ -46,6 +46,10 @@ base_url = "${gateway.url}/api/llm/v1"
 env_key = "TOLLGATE_API_KEY"
 wire_api = "responses"
 
+[mcp_servers.tollgate]
+url = "${gateway.url}/mcp"
+bearer_token_env_var = "TOLLGATE_API_KEY"
+
 [analytics]
 enabled = false
 `;
@@ -90,4 +94,12 @@ test.each([
   expect(vendor.asked.map(({ url }) => url)).toEqual([path, path]);
   const calls = gateway.records().filter(({ endpoint }) => String(endpoint).endsWith("/responses"));
   expect(calls.slice(-2).map(({ status }) => status)).toEqual([200, 200]);
+});
+
+test("a tool of the gateway's own MCP server", async () => {
+  vendor.asksFor({ name: "search_actions", namespace: "mcp__tollgate", input: { query: "news" } });
+  const { code, said } = await runCodex("openai/gpt-5.4-nano", "Find news");
+  expect(code, said).toBe(0);
+  const found = gateway.records().filter(({ asked }) => asked === "core/discover");
+  expect(found.map(({ status }) => status)).toEqual([200]);
 });

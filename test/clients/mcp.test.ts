@@ -42,6 +42,13 @@ describe("the conformance suite", () => {
   });
 });
 
+it("the suite's own look at the server of OAuth finds nothing missing", async () => {
+  const guarded = await startTestGateway({ OAUTH: "1", ADDRESS_REQUESTS_PER_MINUTE: "100000" });
+  const args = ["authorization", "--url", guarded.url];
+  const { stdout } = await run(join(BIN, "conformance"), args, { cwd: folder }).finally(() => guarded.stop());
+  expect(stdout).toMatch(/authorization-server-metadata-endpoint.*: 2 passed, 0 failed/);
+});
+
 it("the inspector finds nothing wrong with the tools, and runs one", async () => {
   const key = `Authorization: Bearer ${account.key}`;
   const base = ["--cli", `${gateway.url}/mcp`, "--transport", "http", "--header", key];
