@@ -155,6 +155,8 @@ export interface EndpointShape {
   readonly longWithCredit?: true;
   /** Its body has files in it: it is handed on as it comes, though what answers it is a plan. */
   readonly upload?: true;
+  /** Its body is read whole, and counted so, though its answer is streamed. */
+  readonly bodyWhole?: true;
   readonly retires?: Retirement;
   /** The retirement of what a request names, where one path serves many things. */
   readonly retiresFor?: (request: GatewayRequest) => Retirement | undefined;

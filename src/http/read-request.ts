@@ -225,7 +225,7 @@ export function refuseBody(headers: ReadonlyMap<string, string>, endpoint: Endpo
 
 /** Whether a body is handed on as it comes. */
 export function handsOn(endpoint: Endpoint): boolean {
-  return "stream" in endpoint || endpoint.upload === true;
+  return ("stream" in endpoint && endpoint.bodyWhole !== true) || endpoint.upload === true;
 }
 
 const FORM_TYPE = /^application\/x-www-form-urlencoded\s*(?:;|$)/i;

@@ -1,7 +1,8 @@
 // MCP at /mcp: one address for both revisions of the protocol, stateless, in front of the gateway's own endpoints (MCP 2026-07-28 and 2025-11-25).
 import type { AuthInfo, McpHttpHandler } from "@modelcontextprotocol/server";
-import type { Answer, EndpointSpec, IncomingBody, StreamAnswer, StreamCall } from "../endpoint.ts";
+import type { Answer, EndpointSpec, StreamAnswer, StreamCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
+import { readJson } from "../json-bytes.ts";
 import { type McpCaller, type McpDeps, serverFactory } from "./server.ts";
 
 const PATH = "/mcp";
@@ -31,11 +32,12 @@ function callerOf(auth: AuthInfo | undefined): McpCaller {
   return auth.extra.caller as McpCaller;
 }
 
-async function wholeOf(incoming: IncomingBody | undefined): Promise<Buffer> {
-  const parts: Buffer[] = [];
-  // A part's memory is used again for the next.
-  if (incoming !== undefined) for await (const part of incoming) parts.push(Buffer.from(part));
-  return Buffer.concat(parts);
+/** The one message of a body. A batch would be many calls that are counted as one; the revisions since 2025-06-18 have none. */
+function messageIn(body: Buffer): { readonly message: unknown } | GatewayError {
+  const read = readJson(body);
+  const wrong = "wrong" in read ? read.wrong : Array.isArray(read.json) ? "must be one message, not a batch" : null;
+  if (wrong === null) return { message: "json" in read ? read.json : null };
+  return new GatewayError("bad_request", { detail: { detail: `body: ${wrong}` } });
 }
 
 async function* partsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -88,7 +90,8 @@ export function mcpEndpoints(options: McpOptions): readonly EndpointSpec[] {
     const refused = refusal(call, options);
     if (refused !== null) return refused;
     const { request, caller, gone } = call;
-    const body = await wholeOf(request.incoming);
+    const sent = messageIn(request.body);
+    if (sent instanceof GatewayError) return sent;
     const headers = new Headers();
     for (const name of HEADERS) {
       const value = request.headers.get(name);
@@ -102,9 +105,9 @@ export function mcpEndpoints(options: McpOptions): readonly EndpointSpec[] {
       query: request.query,
     };
     const url = `http://gateway${PATH}`;
-    const asked = new Request(url, { method: "POST", headers, body, signal: gone });
-    return answerOf(await (await handlerOf()).fetch(asked, { authInfo: authOf(inner) }));
+    const asked = new Request(url, { method: "POST", headers, signal: gone });
+    return answerOf(await (await handlerOf()).fetch(asked, { authInfo: authOf(inner), parsedBody: sent.message }));
   }
 
-  return [{ method: "POST", path: PATH, auth: "none", bodyBytesMax: BODY_BYTES_MAX, stream }];
+  return [{ method: "POST", path: PATH, auth: "none", bodyBytesMax: BODY_BYTES_MAX, bodyWhole: true, stream }];
 }

@@ -264,6 +264,16 @@ describe("the edge", () => {
     expect((await post("x".repeat(5 * 1024 * 1024))).status).toBe(413);
   });
 
+  it("takes no batch: many calls would be counted as one", async () => {
+    expect((await post(` [${LIST},${LIST}]`)).status).toBe(400);
+  });
+
+  it("looks at no more names than any body may have", async () => {
+    const many = Object.fromEntries(Array.from({ length: 30_000 }, (_, at) => [`k${at}`, at]));
+    const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "get_balance", arguments: many } };
+    expect((await post(JSON.stringify(body))).status).toBe(400);
+  });
+
   it("a request is counted once, however many calls it makes inside", async () => {
     const slow = await gateway.account({ kind: "sandbox", requestsPerMinute: 5 });
     const headers = { authorization: `Bearer ${slow.key}` };
