@@ -23,10 +23,21 @@ export function bodySchema(params: JsonSchema): JsonSchema {
   return { ...params, properties: { ...params.properties, max_cost_cents: MAX_COST }, ...Object.fromEntries(branches) };
 }
 
+/** An action whose price is one, and more than nothing: what can be paid for without a key. */
+function isPaidFixed({ facts: { price } }: CatalogAction): boolean {
+  return price.mode === "fixed" && price.cents > 0;
+}
+
+/** `/.well-known/x402`: the addresses at which a payment is taken, for crawlers that read no OpenAPI. What a call costs its 402 says. */
+export function paidAddresses(actions: readonly CatalogAction[], publicUrl: string) {
+  const resources = actions.filter(isPaidFixed).map((action) => `${publicUrl}${descriptorOf(action).endpoint}`);
+  return { version: 1, resources };
+}
+
 function operation(action: CatalogAction, payTo: string | null) {
   const { service, action: name, description, category, price, params, example, deprecated } = descriptorOf(action);
   const cents = price.cents ?? 0;
-  const withoutKey = payTo !== null && cents > 0;
+  const withoutKey = payTo !== null && isPaidFixed(action);
   return {
     operationId: `${service}_${name}`.replaceAll("-", "_"),
     summary: `${service}/${name}`,

@@ -10,7 +10,7 @@ import { envelopeErrors } from "../wires/envelope/errors.ts";
 import { type CatalogPageParts, catalogEndpoints } from "./catalog-endpoints.ts";
 import { catalogJson } from "./catalog-json.ts";
 import { llmsText } from "./llms-text.ts";
-import { openApiDocument } from "./openapi.ts";
+import { openApiDocument, paidAddresses } from "./openapi.ts";
 
 export interface WebParts extends CatalogPageParts {
   /** Where payments without a key go; null: calls need a key. */
@@ -21,7 +21,7 @@ function open(path: string) {
   return { method: "GET", path, auth: "none", bodyBytesMax: 0, errors: envelopeErrors } as const;
 }
 
-/** `GET /`, `/api/catalog`, `/catalog`, `/llms.txt` and `/openapi.json`. Each is made once a day, and when the catalog changes. */
+/** `GET /`, `/api/catalog`, `/catalog`, `/llms.txt`, `/openapi.json` and, where payments are taken, `/.well-known/x402`. Each is made once a day, and when the catalog changes. */
 export function webEndpoints(parts: WebParts): readonly Endpoint[] {
   const { catalog, site, payTo } = parts;
   const publicUrl = () => site().publicUrl;
@@ -50,6 +50,14 @@ export function webEndpoints(parts: WebParts): readonly Endpoint[] {
     page("/openapi.json", (actions) =>
       readyAnswer(JSON.stringify(openApiDocument(actions, { publicUrl: publicUrl(), payTo })), "application/json"),
     ),
+    // A gateway that takes no payments says so by having no such list.
+    ...(payTo === null
+      ? []
+      : [
+          page("/.well-known/x402", (actions) =>
+            readyAnswer(JSON.stringify(paidAddresses(actions, publicUrl())), "application/json"),
+          ),
+        ]),
     page("/llms.txt", (actions) => readyAnswer(llmsText(actions, publicUrl()), "text/plain; charset=utf-8")),
     ...catalogEndpoints(parts),
   ];

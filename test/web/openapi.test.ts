@@ -53,6 +53,10 @@ function shownBy(action: CatalogAction): Operation | undefined {
 }
 
 describe("openapi.json", () => {
+  test("stands alone where no payments are taken: there is no list of what is paid for on chain", async () => {
+    expect((await fetch(`${gateway.url}/.well-known/x402`)).status).toBe(404);
+  });
+
   test("is valid OpenAPI 3.1 by somebody else's validator", async () => {
     expect(document.openapi).toBe("3.1.0");
     expect(document.info.version).toBe("1.0.0");

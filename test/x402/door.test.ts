@@ -379,4 +379,10 @@ describe("the books", () => {
       protocols: [{ x402: {} }],
     });
   });
+
+  it("a list for older crawlers names the addresses, and nothing that is free", async () => {
+    const list = (await (await fetch(`${gateway.url}/.well-known/x402`)).json()) as { resources: string[] };
+    expect(list.resources).toContain(`${gateway.url}${PATH}`);
+    expect(list.resources.filter((url) => url.includes("/core/discover"))).toEqual([]);
+  });
 });
