@@ -97,6 +97,13 @@ export default defineAdapter({
         cents: FUN_CENTS,
         minCents: USUAL_CENTS,
         quoteCents: ({ task: { type } }) => (type === FUN ? FUN_CENTS : USUAL_CENTS),
+        otherPrice: {
+          task: {
+            type: FUN,
+            websiteURL: "https://example.com",
+            websitePublicKey: "69A21A01-CC7B-B9C6-0F9A-E7FA06677FFC",
+          },
+        },
       },
       upstreamCents: ({ task: { type } }) => (type === FUN ? 5 : 0.299),
       request: { method: "POST", path: "/createTask" },

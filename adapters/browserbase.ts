@@ -99,7 +99,7 @@ export default defineAdapter({
           .optional()
           .describe("Its pages see an address of this country"),
       }),
-      price: { ...price, quoteCents: (params) => centsFor(params) },
+      price: { ...price, quoteCents: (params) => centsFor(params), otherPrice: { estimatedMinutes: 60 } },
       upstreamCents: (params) => centsFor(params),
       mayCostMore:
         "The vendor counts a proxy's traffic by the gigabyte; it is our cost, which ends the session where its account's is at its bound.",
@@ -154,7 +154,11 @@ export default defineAdapter({
         session_id,
         estimatedMinutes: estimatedMinutes.default(1).describe("How many minutes more"),
       }),
-      price: { ...price, quoteCents: (params) => centsFor(params) },
+      price: {
+        ...price,
+        quoteCents: (params) => centsFor(params),
+        otherPrice: { session_id: "3a7c9e51-0b2d-4f68-9a1c-5e7d3b9f2c40", estimatedMinutes: 60 },
+      },
       upstreamCents: (params) => centsFor(params),
       prepaid: { does: "extends", id: "session_id", minutes: "estimatedMinutes" },
       async run({ ask, params, end }) {

@@ -144,6 +144,7 @@ export default defineAdapter({
         minCents: 1,
         unit: "profile",
         quoteCents: ({ page_size }) => page_size,
+        otherPrice: { job_title: "Engineer", company: "Example", page_size: 25 },
       },
       upstreamCents: (params) => {
         const { first, last } = pagesOf(params);

@@ -167,7 +167,12 @@ export default defineAdapter({
         includePaths: optional(list, "Regular expressions: only pages whose path one of them finds"),
         excludePaths: optional(list, "Regular expressions: no pages whose path one of them finds"),
       }),
-      price: { ...ranged, cents: 100, quoteCents: ({ limit }) => Math.max(10, limit) / 10 },
+      price: {
+        ...ranged,
+        cents: 100,
+        quoteCents: ({ limit }) => Math.max(10, limit) / 10,
+        otherPrice: { url: "https://example.com", limit: 200 },
+      },
       upstreamCents: ({ limit }) => limit * CREDIT_CENTS,
       request: { method: "POST", path: "/crawl", names, fixed: { scrapeOptions: pdf(1) } },
       example: { params: { url, limit: 5 }, answers: [{ success: true, id }] },
@@ -221,7 +226,12 @@ export default defineAdapter({
       description:
         "Takes structured data out of pages, by prompt or schema. Returns an id for firecrawl/extract-status.",
       params: extract,
-      price: { ...ranged, cents: 10, quoteCents: ({ urls }) => urls.length },
+      price: {
+        ...ranged,
+        cents: 10,
+        quoteCents: ({ urls }) => urls.length,
+        otherPrice: { urls: ["https://example.com", "https://example.org"], prompt: "The title" },
+      },
       upstreamCents: ({ urls }) => urls.length * 10 * CREDIT_CENTS,
       // The vendor's own /extract ends on 2026-12-10; a batch of pages, each read by its model, gives the same.
       request: { method: "POST", path: "/batch/scrape", params: extractWire, fixed: pdf(JSON_PDF_PAGES) },

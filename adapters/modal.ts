@@ -108,7 +108,13 @@ export default defineAdapter({
           gpu: z.enum(NAMES).optional().describe("The GPU beside its core"),
         })
         .check(...bounds),
-      price: { mode: "ranged", cents: 250, minCents: CPU_CENTS, quoteCents: (params) => priceOf(params) },
+      price: {
+        mode: "ranged",
+        cents: 250,
+        minCents: CPU_CENTS,
+        quoteCents: (params) => priceOf(params),
+        otherPrice: { gpu: "T4", timeout: 300 },
+      },
       upstreamCents: (params) => costOf(params),
       request: {
         method: "POST",

@@ -60,7 +60,13 @@ export default defineAdapter({
           lite: z.boolean().default(false).describe("Five facts only, for 30 cents instead of 55"),
         })
         .check(exactlyOne("email", "phone", "social_media_url", "name"), together("company", "name")),
-      price: { mode: "ranged", cents: 55, minCents: 30, quoteCents: ({ lite }) => (lite ? 30 : 55) },
+      price: {
+        mode: "ranged",
+        cents: 55,
+        minCents: 30,
+        quoteCents: ({ lite }) => (lite ? 30 : 55),
+        otherPrice: { email: "ada@example.com", lite: true },
+      },
       upstreamCents: ({ lite }) => (lite ? 3 : 6) * CREDIT_CENTS,
       request: { ...post(PATHS["person-enrichment"]), names: { lite: "lite_enrich" } },
       example: { params: { email: "ada@example.com" }, answers: [launched] },

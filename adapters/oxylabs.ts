@@ -68,6 +68,7 @@ export default defineAdapter({
         cents: BROWSER_CENTS,
         minCents: PLAIN_CENTS,
         quoteCents: (params) => (rendered(params) ? BROWSER_CENTS : PLAIN_CENTS),
+        otherPrice: { url: "https://example.com", render: "html" },
         freeOnMiss: true,
       },
       upstreamCents: (params) => (rendered(params) ? 0.6 : 0.4),

@@ -323,6 +323,12 @@ export default defineAdapter({
         cents: BASE_CENTS + 10 * EACH_CENTS,
         unit: "address",
         quoteCents: (p) => BASE_CENTS + p.addresses.length * EACH_CENTS,
+        otherPrice: {
+          addresses: [
+            { address: "6806 19th Rd N, Arlington, VA 22205" },
+            { address: "6808 19th Rd N, Arlington, VA 22205" },
+          ],
+        },
       },
       upstreamCents: (p) => p.addresses.length * RECORD_CENTS,
       request: {

@@ -47,6 +47,8 @@ export interface PriceSpec<P = Params> {
   readonly unit?: string;
   /** The most that a call with these params can cost. Default `cents`. */
   quoteCents?(params: P): number;
+  /** Params of which the price is another than the example's: callers are shown both. Goes with `quoteCents` where the price is ranged. */
+  readonly otherPrice?: JsonObject;
   /** How the answer says what it cost: a number or an array at a JSON pointer, times `centsEach`, on top of `baseCents`, never below `minCents`. */
   readonly counted?: { readonly at: string; readonly centsEach: number; readonly baseCents?: number };
   /** An answer that a rule calls a miss is not charged. Default false. */

@@ -79,6 +79,7 @@ const price = z
     minCents: cents.optional(),
     unit: words.optional(),
     quoteCents: fn.optional(),
+    otherPrice: jsonObject.optional(),
     counted: z.strictObject({ at: pointer, centsEach: z.number().positive(), baseCents: cents.optional() }).optional(),
     freeOnMiss: z.boolean().optional(),
     needsMaxCost: z.literal(true).optional(),
@@ -94,6 +95,10 @@ const price = z
   .refine((one) => one.mode !== "fixed" || one.quoteCents === undefined, {
     path: ["quoteCents"],
     message: "has no meaning where the price is fixed",
+  })
+  .refine((one) => (one.mode === "ranged" && one.quoteCents !== undefined) === (one.otherPrice !== undefined), {
+    path: ["otherPrice"],
+    message: "goes with quoteCents of a ranged price: callers are shown what else it may cost",
   });
 
 /** Callers of what retires have at least so long to change. */

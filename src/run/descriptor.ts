@@ -1,8 +1,9 @@
 // What a caller reads of an action before calling it: what it gives, what it takes, what it costs, and whether it can be had.
 import { isCallable } from "../accounts/allowed.ts";
-import type { Json, JsonObject, PriceSpec, TableEndpoint, TableParam } from "../catalog/action.ts";
+import type { Json, JsonObject, Params, PriceSpec, TableEndpoint, TableParam } from "../catalog/action.ts";
 import type { Allowed } from "../plan.ts";
 import { type CatalogAction, waitsFor } from "./action-catalog.ts";
+import { quoteCents } from "./action-price.ts";
 import {
   type JsonSchema,
   paramNames,
@@ -23,6 +24,8 @@ export interface PriceShown {
   readonly free_on_miss: boolean;
   /** A call has to bring `max_cost_cents`, and is 402 `max_cost_required` without it. */
   readonly max_cost_required?: true;
+  /** Of a price that the params make: what two calls cost. */
+  readonly examples?: readonly { readonly params: JsonObject; readonly cents: number }[];
 }
 
 export type ActionStatus = "available" | "not_configured" | "not_allowed";
@@ -99,6 +102,17 @@ function tableNote({ param, count }: TableOf, action: CatalogAction): string {
   return `${param} is one of ${count} names; each has further params. ${more} describes one; core/discover finds them.`;
 }
 
+/** The price with what the example costs, and what other params do. */
+function priceWithExamples({ facts, exampleParams }: CatalogAction): PriceShown {
+  const { price, params: schema } = facts;
+  const shown = priceShown(price);
+  if (price.otherPrice === undefined) return shown;
+  const examples = [exampleParams, price.otherPrice].map((params) => {
+    return { params, cents: tidy(quoteCents(price, schema.parse(params) as Params, null)) };
+  });
+  return { ...shown, examples };
+}
+
 function build(action: CatalogAction): Descriptor {
   const { facts } = action;
   const table = tableOf(action);
@@ -110,7 +124,7 @@ function build(action: CatalogAction): Descriptor {
     method: "POST",
     description: facts.description,
     category: facts.category,
-    price: priceShown(facts.price),
+    price: priceWithExamples(action),
     params: paramsSchema(action),
     ...(table === null ? {} : { table: { param: table.param, count: table.count, note: tableNote(table, action) } }),
     example: action.exampleParams,

@@ -62,3 +62,10 @@ it.each<[string, Partial<ActionSpec>, string]>([
   expect(problems).toHaveLength(1);
   expect(problems[0]).toContain(problem);
 });
+
+it("a price that the params make goes with params of another price, so that callers see what it may cost", () => {
+  const ranged = { mode: "ranged", cents: 5, quoteCents: () => 1 } as const;
+  expect(problemsOf({ request, price: ranged }).join()).toContain("otherPrice");
+  expect(problemsOf({ request, price: { mode: "ranged", cents: 5, otherPrice: {} } }).join()).toContain("otherPrice");
+  expect(problemsOf({ request, price: { ...ranged, otherPrice: {} } })).toEqual([]);
+});

@@ -1,8 +1,10 @@
 import { describe, expect, test } from "vitest";
+import type { Params } from "../../src/catalog/action.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { type LoadOptions, loadCatalog } from "../../src/catalog/load.ts";
 import { manualClock } from "../../src/clock.ts";
 import { usdPerMillionText } from "../../src/money.ts";
+import { quoteCents } from "../../src/run/action-price.ts";
 import { LIVE, PLAY, TODAY_MS } from "./catalog-of.ts";
 
 const KEYS = [
@@ -125,6 +127,19 @@ describe("the shipped catalog", () => {
     const catalog = await load({ OPENAI_API_KEY: "k" });
     expect(catalog.embedding("openai/text-embedding-3-small", LIVE)?.offers).toHaveLength(1);
     expect(catalog.embedding("mistralai/mistral-embed", LIVE)?.offers).toEqual([]);
+  });
+
+  test("tells of each price that the params make what two calls cost, and the two differ", async () => {
+    const catalog = await load(ALL);
+    const made = catalog.actions(PLAY).filter(({ facts }) => facts.price.otherPrice !== undefined);
+    expect(made.length).toBeGreaterThan(10);
+    const same = made.filter(({ exampleParams, facts: { price, params } }) => {
+      const [usual, other] = [exampleParams, price.otherPrice].map((one) =>
+        quoteCents(price, params.parse(one) as Params, null),
+      );
+      return usual === other;
+    });
+    expect(same.map(({ id }) => id)).toEqual([]);
   });
 
   test("shows play accounts every real model with an offer at the sandbox", async () => {

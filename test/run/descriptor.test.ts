@@ -32,13 +32,17 @@ describe("a descriptor", () => {
     });
   });
 
-  test("of a ranged price has the least and the most, and what one counts", () => {
+  test("of a ranged price has the least and the most, what one counts, and what two calls cost", () => {
     expect(descriptorOf(inSmallCatalog("finders/profiles")).price).toEqual({
       mode: "ranged",
       min_cents: 1,
       max_cents: 25,
       unit: "profile",
       free_on_miss: false,
+      examples: [
+        { params: {}, cents: 5 },
+        { params: { page_size: 25 }, cents: 25 },
+      ],
     });
   });
 
