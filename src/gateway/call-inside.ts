@@ -45,7 +45,7 @@ export function callInside(endpoints: readonly Endpoint[], deps: ServeDeps): Cal
       const bytes = Buffer.from(JSON.stringify(found.errors.body(found.error)));
       return { status: found.error.status, type: "application/json", bytes };
     }
-    const reply = new KeptReply();
+    const reply = new KeptReply(deps.answers);
     const leave = () => reply.leave();
     caller.signal.addEventListener("abort", leave, { once: true });
     if (caller.signal.aborted) leave();

@@ -3,6 +3,7 @@ import type { AuthInfo, McpHttpHandler } from "@modelcontextprotocol/server";
 import type { Answer, EndpointSpec, StreamAnswer, StreamCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { readJson } from "../json-bytes.ts";
+import { readPins } from "./pinned-tools.ts";
 import { type McpCaller, type McpDeps, serverFactory } from "./server.ts";
 
 const PATH = "/mcp";
@@ -90,6 +91,9 @@ export function mcpEndpoints(options: McpOptions): readonly EndpointSpec[] {
     const refused = refusal(call, options);
     if (refused !== null) return refused;
     const { request, caller, gone } = call;
+    const read = readPins(request.query);
+    if ("wrong" in read)
+      return new GatewayError("bad_request", { param: "tools", detail: { detail: `tools: ${read.wrong}` } });
     const sent = messageIn(request.body);
     if (sent instanceof GatewayError) return sent;
     const headers = new Headers();

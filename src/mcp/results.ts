@@ -2,15 +2,13 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { isRecord, type Json } from "../json.ts";
 import type { InnerAnswer } from "./inner-http.ts";
-import type { Leftovers } from "./leftovers.ts";
+import { type Leftovers, PAGE_CHARS_MAX, pagesOf } from "./leftovers.ts";
 
-/** Some 6,000 tokens: more would crowd out the model's own work. */
-const TEXT_CHARS_MAX = 24_000;
 /** Larger media is told of, not shown. */
 const MEDIA_BYTES_MAX = 1024 * 1024;
 
-/** Longer text is cut without being looked into: that would hold up every other caller. */
-const READ_BYTES_MAX = 256 * 1024;
+/** Longer text is cut without being looked into: that would hold up every other caller. A completion is one long string, which is read sooner. */
+const READ_CHARS_MAX = { chat: 2 * 1024 * 1024, envelope: 256 * 1024 };
 
 const LEFT = "The call was left before it ended.";
 
@@ -42,25 +40,51 @@ function mediaOf({ type, bytes }: InnerAnswer): CallToolResult {
   return { content: [{ type: kind, data: bytes.toString("base64"), mimeType: type }] };
 }
 
+interface Cut {
+  readonly content: CallToolResult["content"];
+  /** What is told of the cut beside the content. */
+  readonly told: Json;
+}
+
+/** The first page of a long text, and the way to the others. */
+async function cutOf(whole: string, leftovers: Leftovers): Promise<Cut> {
+  const [first = "", ...rest] = pagesOf(whole);
+  const continuation = await leftovers.keep(rest);
+  const next =
+    continuation === null
+      ? "The rest is not kept: ask for less, or ask over HTTP."
+      : `Cut: ask get_result with continuation ${continuation} for the rest.`;
+  return { content: [text(first), text(next)], told: { cut: true, characters: whole.length, continuation } };
+}
+
 /** The text of a completion, and what it cost. */
-function chatOf(json: Json): CallToolResult {
+async function chatOf(json: Json, leftovers: Leftovers): Promise<CallToolResult> {
   const [choice] = Array.isArray(json.choices) ? json.choices.filter(isRecord) : [];
   const message = isRecord(choice?.message) ? choice.message : {};
   const said = typeof message.content === "string" ? message.content : "";
-  const structuredContent = { text: said, model: json.model, finish_reason: choice?.finish_reason, usage: json.usage };
-  return { content: [text(said)], structuredContent };
+  const about = { model: json.model, finish_reason: choice?.finish_reason, usage: json.usage };
+  if (said.length <= PAGE_CHARS_MAX) return { content: [text(said)], structuredContent: { text: said, ...about } };
+  const { content, told } = await cutOf(said, leftovers);
+  return { content, structuredContent: { ...about, ...told } };
+}
+
+const AFTER_DATA = ',"charged_cents":';
+/** What stands behind the data of an envelope is a few numbers and an id. */
+const AFTER_DATA_CHARS_MAX = 1_000;
+
+/** An envelope without its data, of one that is too long to be read. The gateway writes what stands behind the data, so the last of its marks is its own. */
+function aroundData(whole: string): Json {
+  const at = whole.lastIndexOf(AFTER_DATA);
+  if (at < 0 || whole.length - at > AFTER_DATA_CHARS_MAX) return {};
+  const json: unknown = JSON.parse(`{"ok":true${whole.slice(at)}`);
+  return isRecord(json) ? json : {};
 }
 
 async function wholeOf(json: Json, whole: string, leftovers: Leftovers): Promise<CallToolResult> {
-  if (whole.length <= TEXT_CHARS_MAX) return { content: [text(whole)], structuredContent: json };
-  const continuation = await leftovers.keep(whole.slice(TEXT_CHARS_MAX));
+  if (whole.length <= PAGE_CHARS_MAX) return { content: [text(whole)], structuredContent: json };
   const { data: _, ...rest } = json;
-  const cut = { ...rest, cut: true, characters: whole.length, continuation };
-  const next =
-    continuation === null
-      ? "The rest is too long to be kept: ask for less."
-      : `Cut: ask get_result with continuation ${continuation} for the rest.`;
-  return { content: [text(whole.slice(0, TEXT_CHARS_MAX)), text(next)], structuredContent: cut };
+  const { content, told } = await cutOf(whole, leftovers);
+  return { content, structuredContent: { ...rest, ...told } };
 }
 
 /** What a client is given of an answer. */
@@ -72,20 +96,19 @@ export async function resultOf(
   if (answer.status === 0) return failure("request_timeout", LEFT);
   if (!answer.type.includes("json")) return mediaOf(answer);
   const whole = answer.bytes.toString("utf8");
-  const json: unknown = whole.length > READ_BYTES_MAX ? {} : JSON.parse(whole);
+  if (whole.length > READ_CHARS_MAX[shows ?? "envelope"]) return wholeOf(aroundData(whole), whole, leftovers);
+  const json: unknown = JSON.parse(whole);
   if (!isRecord(json)) return { content: [text(whole)] };
   if (answer.status >= 400) return failureOf(json);
-  return shows === "chat" ? chatOf(json) : wholeOf(json, whole, leftovers);
+  return shows === "chat" ? chatOf(json, leftovers) : wholeOf(json, whole, leftovers);
 }
 
-/** The next part of an answer that was cut. */
+/** The next page of an answer that was cut. */
 export async function continued(id: string, leftovers: Leftovers): Promise<CallToolResult> {
-  const rest = await leftovers.take(id);
-  if (rest === null) return failure("not_found", `continuation ${id.slice(0, 80)} is not kept: parts are for an hour.`);
-  const continuation = rest.length > TEXT_CHARS_MAX ? await leftovers.keep(rest.slice(TEXT_CHARS_MAX)) : null;
-  const part = rest.slice(0, TEXT_CHARS_MAX);
-  const structuredContent = { cut: continuation !== null, characters: part.length, continuation };
-  return { content: [text(part)], structuredContent };
+  const page = await leftovers.take(id);
+  if (page === null) return failure("not_found", `continuation ${id.slice(0, 80)} is not kept: pages are for an hour.`);
+  const structuredContent = { cut: page.next !== null, characters: page.text.length, continuation: page.next };
+  return { content: [text(page.text)], structuredContent };
 }
 
 /** Arguments that are not what the schema says. */

@@ -72,7 +72,7 @@ export function serverFactory(
       { name: "tollgate", title: "Tollgate", version: VERSION },
       { capabilities: { tools: {}, resources: {}, prompts: {} }, instructions: INSTRUCTIONS },
     );
-    answerTools(server, caller, { ...deps, toolList });
+    answerTools(server, caller, { ...deps, toolList, library });
     answerResources(server, caller, { callInside: deps.callInside, library });
     server.setRequestHandler("prompts/list", () => ({ prompts: [PROMPT] }));
     server.setRequestHandler("prompts/get", ({ params }) => {
@@ -89,12 +89,17 @@ export function serverFactory(
 
 interface ToolDeps extends McpDeps {
   readonly toolList: ToolList;
+  readonly library: ProtocolLibrary;
 }
 
 function answerTools(server: ProtocolServer, caller: McpCaller, deps: ToolDeps): void {
   const { toolList } = deps;
   server.setRequestHandler("tools/list", async () => {
     const tools = await toolList.all(caller.query, caller);
+    if ("unknown" in tools) {
+      const { ProtocolError, ProtocolErrorCode } = deps.library;
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `tools: there is no action ${tools.unknown}.`);
+    }
     return { tools: tools.map(listed) };
   });
   server.setRequestHandler("tools/call", async ({ params }, { mcpReq }): Promise<CallToolResult> => {

@@ -34,13 +34,22 @@ const provider = z
   .describe("The service of its create_session");
 const sessionId = z.string().min(1).max(100);
 
-/** The call of an action, with the bound and the key that any call of one may have. */
-export function actionCall(id: string, params: unknown, options: Record<string, unknown>): InnerCall {
-  const { max_cost_cents: cents, idempotency_key: key } = options;
+/** What every call that costs takes beside its own arguments. */
+const BOUNDS = { max_cost_cents: maxCost, idempotency_key: idempotencyKey };
+const WITH_BOUNDS = z.looseObject(BOUNDS);
+const BOUND_PROPERTIES = z.toJSONSchema(WITH_BOUNDS, { io: "input" }).properties ?? {};
+
+function boundHeaders({ max_cost_cents: cents, idempotency_key: key }: Record<string, unknown>) {
   const headers: Record<string, string> = {};
   if (typeof cents === "number") headers["x-tollgate-max-cost-cents"] = String(cents);
-  if (typeof key === "string") headers["idempotency-key"] = `"${key.replaceAll('"', "")}"`;
-  return { method: "POST", path: `/api/run/${id}`, body: params ?? {}, headers };
+  // In quotes, so that a key that begins or ends with one stays what it is.
+  if (typeof key === "string") headers["idempotency-key"] = `"${key}"`;
+  return headers;
+}
+
+/** The call of an action, with the bound and the key that any call of one may have. */
+export function actionCall(id: string, params: unknown, bounds: Record<string, unknown>): InnerCall {
+  return { method: "POST", path: `/api/run/${id}`, body: params ?? {}, headers: boundHeaders(bounds) };
 }
 
 interface ToolSpec<Shape extends z.ZodRawShape> {
@@ -97,8 +106,7 @@ export const TOOLS: readonly Tool[] = [
     shape: {
       action,
       params: z.looseObject({}).describe("As describe_action tells").optional(),
-      max_cost_cents: maxCost,
-      idempotency_key: idempotencyKey,
+      ...BOUNDS,
     },
     call: ({ action: id, params, ...options }) => actionCall(id, params, options),
   }),
@@ -133,8 +141,11 @@ export const TOOLS: readonly Tool[] = [
       command: z.string().optional(),
       code: z.string().optional(),
       language: z.enum(["python", "javascript", "bash"]).optional(),
+      ...BOUNDS,
     },
-    call: ({ provider: service, ...params }) => actionCall(`${service}/session`, params, {}),
+    call({ provider: service, max_cost_cents, idempotency_key, ...params }) {
+      return actionCall(`${service}/session`, params, { max_cost_cents, idempotency_key });
+    },
   }),
   tool({
     name: "close",
@@ -157,29 +168,41 @@ export const ASK_MODEL: Tool = tool({
     model: z.string().max(200).optional(),
     system: z.string().optional(),
     max_tokens: z.number().int().min(1).optional(),
-    max_cost_cents: maxCost,
+    ...BOUNDS,
   },
   shows: "chat",
-  call({ prompt, model = "core/cheap", system, max_tokens, max_cost_cents }) {
+  call({ prompt, model = "core/cheap", system, max_tokens, ...bounds }) {
     const first = system === undefined ? [] : [{ role: "system", content: system }];
     const messages = [...first, { role: "user", content: prompt }];
     return {
       method: "POST",
       path: "/api/llm/v1/chat/completions",
-      body: { model, messages, max_tokens, max_cost_cents },
+      body: { model, messages, max_tokens },
+      headers: boundHeaders(bounds),
     };
   },
 });
 
-/** An action with a name and a schema of its own, as its descriptor has them. */
+/** An action with a name and a schema of its own, as its descriptor has them; free ones take no bounds. */
 export function actionTool(id: string, name: string, descriptor: Readonly<Record<string, unknown>>): Tool {
-  const { description, params } = descriptor;
+  const { description, params, effect } = descriptor;
+  const schema = isRecord(params) ? params : {};
+  const own = isRecord(schema.properties) ? schema.properties : {};
+  // An action that has an argument of the same name takes it itself.
+  const added = Object.entries(BOUND_PROPERTIES).filter(([bound]) => !Object.hasOwn(own, bound));
   return {
     name,
     title: id,
     description: String(description),
-    inputSchema: params as Tool["inputSchema"],
-    annotations: descriptor.effect === "read" ? { readOnlyHint: true, openWorldHint: true } : PAID,
-    call: (args) => actionCall(id, args, {}),
+    inputSchema: Object.assign({}, schema, { properties: { ...own, ...Object.fromEntries(added) } }),
+    annotations: effect === "read" ? { readOnlyHint: true, openWorldHint: true } : PAID,
+    params: WITH_BOUNDS,
+    call(args) {
+      const taken = added.map(([bound]) => bound);
+      const [bounds, rest] = [{} as Record<string, unknown>, {} as Record<string, unknown>];
+      for (const [argument, value] of Object.entries(args))
+        (taken.includes(argument) ? bounds : rest)[argument] = value;
+      return actionCall(id, rest, bounds);
+    },
   };
 }

@@ -1,5 +1,6 @@
 // A reply in memory, for a call that is made inside of the process: its client is a function that waits for all of it.
 import type { Reply } from "../endpoint.ts";
+import type { AnswerBytes, WaitingAnswer } from "../limits/answer-bytes.ts";
 
 export interface KeptAnswer {
   /** 0: the answer broke off, or its client left. */
@@ -8,8 +9,10 @@ export interface KeptAnswer {
   readonly bytes: Buffer;
 }
 
-export class KeptReply implements Reply {
+export class KeptReply implements Reply, WaitingAnswer {
   closed = false;
+  /** Whose memory it counts as. */
+  owner = "";
   readonly answer: Promise<KeptAnswer>;
   readonly #parts: Buffer[] = [];
   readonly #listeners: (() => void)[] = [];
@@ -17,7 +20,10 @@ export class KeptReply implements Reply {
   #type = "";
   #settle: (answer: KeptAnswer) => void = () => {};
 
-  constructor() {
+  readonly #answers: AnswerBytes;
+
+  constructor(answers: AnswerBytes) {
+    this.#answers = answers;
     this.answer = new Promise((resolve) => {
       this.#settle = resolve;
     });
@@ -27,7 +33,14 @@ export class KeptReply implements Reply {
     this.#listeners.push(listener);
   }
 
-  belongTo(): void {}
+  belongTo(owner: string): void {
+    this.owner = owner;
+  }
+
+  /** There is no room for it among all answers that wait: its call goes on, and the client is told that it broke off. */
+  giveUp(): void {
+    this.#close(0);
+  }
 
   header(name: string, value: string): void {
     if (name === "content-type") this.#type = value;
@@ -38,7 +51,10 @@ export class KeptReply implements Reply {
   }
 
   write(bytes: Uint8Array | string): boolean {
-    if (!this.closed) this.#parts.push(Buffer.from(bytes as Uint8Array));
+    if (this.closed) return true;
+    const part = Buffer.from(bytes as Uint8Array);
+    this.#parts.push(part);
+    this.#answers.take(this, part);
     return true;
   }
 
@@ -68,6 +84,7 @@ export class KeptReply implements Reply {
   #close(status: number): void {
     if (this.closed) return;
     this.closed = true;
+    this.#answers.close(this);
     this.#settle({ status, type: this.#type, bytes: Buffer.concat(this.#parts) });
   }
 }

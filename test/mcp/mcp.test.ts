@@ -5,26 +5,36 @@ import { get_encoding } from "tiktoken";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { localAction } from "../../src/catalog/local-action.ts";
+import { readPins } from "../../src/mcp/pinned-tools.ts";
 import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 
-const LONG = localAction({
-  service: "test",
-  action: "long",
-  description: "Says more than fits into an answer.",
-  category: "core",
-  keywords: [],
-  effect: "read",
-  params: z.strictObject({}),
-  price: { mode: "fixed", cents: 0 },
-  run: async () => ({ words: "x".repeat(60_000) }),
-  example: { params: {} },
-});
+/** One character more than a page holds would be cut in half. */
+const FACES = `x${"\u{1F600}".repeat(40_000)}`;
+
+function saying(action: string, words: string) {
+  return localAction({
+    service: "test",
+    action,
+    description: "Says more than fits into an answer.",
+    category: "core",
+    keywords: [],
+    effect: "read",
+    params: z.strictObject({}),
+    price: { mode: "fixed", cents: 0 },
+    run: async () => ({ words }),
+    example: { params: {} },
+  });
+}
+
+/** Much longer than what the gateway reads to tell of it. */
+const BOOK_CHARS = 5_000_000;
+const LONG = [saying("long", "x".repeat(60_000)), saying("faces", FACES), saying("book", "y".repeat(BOOK_CHARS))];
 
 let gateway: TestGateway;
 let account: TestAccount;
 
 beforeAll(async () => {
-  gateway = await startTestGateway({}, { actions: [LONG] });
+  gateway = await startTestGateway({}, { actions: LONG });
   account = await gateway.account({ kind: "sandbox", creditCents: 100_000 });
 });
 
@@ -179,6 +189,62 @@ describe("keys of idempotency", () => {
       expect(again.transaction_id).toBe(first.transaction_id);
     });
   });
+
+  it.each([
+    ["brave_search", { q: "typed" }],
+    ["onesearch", { query: "typed" }],
+    ["ask_model", { model: "sandbox/ok", prompt: "typed" }],
+  ])("are an argument of %s too", async (name, args) => {
+    await connected({ query: "?tools=brave/search" }, async (client) => {
+      const posted = async () => {
+        const authorization = `Bearer ${account.key}`;
+        const answer = await fetch(`${gateway.url}/api/v1/transactions?limit=100`, { headers: { authorization } });
+        return ((await answer.json()) as { transactions: Json[] }).transactions.length;
+      };
+      const before = await posted();
+      const asked = { ...args, idempotency_key: `typed-${name}` };
+      const first = await client.callTool({ name, arguments: asked });
+      expect(first.isError ?? false).toBe(false);
+      const after = await posted();
+      expect(after).toBeGreaterThan(before);
+      await client.callTool({ name, arguments: asked });
+      expect(await posted()).toBe(after);
+    });
+  });
+
+  it("that differ by a quotation mark are two", async () => {
+    await connected({}, async (client) => {
+      const of = async (idempotency_key: string) => {
+        const args = { action: "brave/search", params: { q: "once" }, idempotency_key };
+        return envelopeOf(await client.callTool({ name: "run_action", arguments: args })).transaction_id;
+      };
+      expect(await of('a"b')).not.toBe(await of("ab"));
+    });
+  });
+});
+
+describe("the bound of a call", () => {
+  it.each([
+    ["brave_search", { q: "x" }],
+    ["onescrape", { url: "https://example.com/a" }],
+    ["session", { provider: "e2b", session_id: "s", command: "true" }],
+    ["ask_model", { model: "sandbox/ok", prompt: "x" }],
+  ])("is an argument of %s, and is checked", async (name, args) => {
+    await connected({ query: "?tools=brave/search" }, async (client) => {
+      const { tools } = await client.listTools();
+      const { properties } = tools.find((tool) => tool.name === name)?.inputSchema ?? {};
+      expect(Object.keys(properties ?? {})).toEqual(expect.arrayContaining(["max_cost_cents", "idempotency_key"]));
+      const wrong = await client.callTool({ name, arguments: { ...args, max_cost_cents: "much" } });
+      expect(JSON.stringify(wrong.content)).toContain("max_cost_cents");
+    });
+  });
+
+  it("refuses what could cost more", async () => {
+    await connected({ query: "?tools=brave/search" }, async (client) => {
+      const dear = await client.callTool({ name: "brave_search", arguments: { q: "x", max_cost_cents: 0 } });
+      expect(JSON.stringify(dear.content)).toContain("max_cost_exceeded");
+    });
+  });
 });
 
 describe("jobs", () => {
@@ -203,33 +269,90 @@ describe("jobs", () => {
 
 describe("pinned tools", () => {
   it("have the schemas of their actions", async () => {
-    await connected({ query: "?tools=brave/search,exa/search,no/such" }, async (client) => {
+    await connected({ query: "?tools=brave/search,exa/search" }, async (client) => {
       const { tools } = await client.listTools();
       expect(tools.map(({ name }) => name).slice(-3)).toEqual(["brave_search", "exa_search", "ask_model"]);
       const ran = await client.callTool({ name: "brave_search", arguments: { q: "tolls" } });
       expect(envelopeOf(ran)).toMatchObject({ ok: true });
     });
   });
+
+  it("that there are not are named", async () => {
+    const listed = connected({ query: "?tools=brave/search,no/such" }, (client) => client.listTools());
+    await expect(listed).rejects.toThrow("no/such");
+  });
+
+  it.each([
+    ["brave", "brave"],
+    [Array.from({ length: 21 }, (_, at) => `a/b${at}`).join(","), "at most 20"],
+  ])("%s is refused, and the address told", async (tools, named) => {
+    const answer = await fetch(`${gateway.url}/mcp?tools=${tools}`, {
+      method: "POST",
+      headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: {} }),
+    });
+    expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining(named)]);
+  });
+
+  it("have names of their own where two actions would share one", () => {
+    expect(readPins(new URLSearchParams("tools=a/b_c,a_b/c,ask/model"))).toEqual({
+      pins: [
+        ["a/b_c", "a_b_c"],
+        ["a_b/c", "a_b_c_2"],
+        ["ask/model", "ask_model_2"],
+      ],
+    });
+  });
 });
 
 describe("long answers", () => {
-  it("are cut, and their rest is had by its continuation, by their payer alone", async () => {
+  async function wholeOf(client: Client, action: string) {
+    const cut = await client.callTool({ name: "run_action", arguments: { action, params: {} } });
+    const { continuation } = envelopeOf(cut) as { continuation: string };
+    const pages = [(cut.content as { text: string }[])[0]?.text ?? ""];
+    for (let next: string | null = continuation; next !== null; ) {
+      const rest = await client.callTool({ name: "get_result", arguments: { continuation: next } });
+      pages.push((rest.content as { text: string }[])[0]?.text ?? "");
+      next = envelopeOf(rest).continuation as string | null;
+    }
+    return { about: envelopeOf(cut), continuation, pages };
+  }
+
+  it("are cut, and their rest is had by its continuation, as often as it is asked for, by their payer alone", async () => {
     await connected({}, async (client) => {
-      const cut = await client.callTool({ name: "run_action", arguments: { action: "test/long", params: {} } });
-      const { continuation, characters } = envelopeOf(cut) as { continuation: string; characters: number };
-      let text = (cut.content as { text: string }[])[0]?.text ?? "";
-      for (let next: string | null = continuation; next !== null; ) {
-        const rest = await client.callTool({ name: "get_result", arguments: { continuation: next } });
-        text += (rest.content as { text: string }[])[0]?.text ?? "";
-        next = envelopeOf(rest).continuation as string | null;
-      }
-      expect([text.length, JSON.parse(text).data.words.length]).toEqual([characters, 60_000]);
+      const { about, continuation, pages } = await wholeOf(client, "test/long");
+      expect(pages.join("").length).toBe(about.characters);
+      expect(JSON.parse(pages.join("")).data.words.length).toBe(60_000);
+      const again = await client.callTool({ name: "get_result", arguments: { continuation } });
+      expect((again.content as { text: string }[])[0]?.text).toBe(pages[1]);
       const other = await gateway.account({ kind: "sandbox" });
       const stolen = await connected({ key: other.key }, (theirs) =>
         theirs.callTool({ name: "get_result", arguments: { continuation } }),
       );
       expect(stolen.isError).toBe(true);
     });
+  });
+
+  it("are not cut in the middle of a character", async () => {
+    const { pages } = await connected({}, (client) => wholeOf(client, "test/faces"));
+    expect(JSON.parse(pages.join("")).data.words).toBe(FACES);
+    expect(pages.filter((page) => !page.isWellFormed())).toEqual([]);
+  });
+
+  it("of any length tell what they cost, and are whole", async () => {
+    const { about, pages } = await connected({}, (client) => wholeOf(client, "test/book"));
+    expect(about).toMatchObject({ ok: true, charged_cents: 0, cut: true });
+    expect(JSON.parse(pages.join("")).data.words.length).toBe(BOOK_CHARS);
+  });
+
+  it("of a model are cut too", async () => {
+    const answer = await connected({}, (client) =>
+      client.callTool({
+        name: "ask_model",
+        arguments: { model: "sandbox/ok", prompt: `[[say: ${"word ".repeat(10_000)}]]`, max_tokens: 50_000 },
+      }),
+    );
+    expect(envelopeOf(answer)).toMatchObject({ cut: true, continuation: expect.stringContaining("rest_") });
   });
 });
 
@@ -282,34 +405,33 @@ describe("the edge", () => {
     expect(statuses).toEqual([200, 200, 200, 200, 200, 429]);
   });
 
-  it("a caller who leaves ends the call, and is charged as any that leaves", async () => {
-    const left = new AbortController();
-    const body = JSON.stringify({
-      jsonrpc: "2.0",
-      id: 1,
-      method: "tools/call",
-      params: { name: "ask_model", arguments: { model: "sandbox/silent", prompt: "x" } },
-    });
-    const pending = fetch(`${gateway.url}/mcp`, {
-      method: "POST",
-      headers: {
+  it("a caller who leaves ends the call, and is charged what one is that leaves over HTTP", async () => {
+    const authorization = `Bearer ${account.key}`;
+    const told = async () => {
+      const answer = await fetch(`${gateway.url}/api/v1/account`, { headers: { authorization } });
+      return (await answer.json()) as { held_cents: number; balance_cents: number };
+    };
+    const balanceAfterLeaving = async (path: string, body: Json) => {
+      const left = new AbortController();
+      const headers = {
         "content-type": "application/json",
         accept: "application/json, text/event-stream",
-        authorization: `Bearer ${account.key}`,
-      },
-      body,
-      signal: left.signal,
-    }).catch((error: unknown) => error);
-    const held = async () => {
-      const answer = await fetch(`${gateway.url}/api/v1/account`, {
-        headers: { authorization: `Bearer ${account.key}` },
-      });
-      return ((await answer.json()) as { held_cents: number }).held_cents;
+        authorization,
+      };
+      const asked = { method: "POST", headers, body: JSON.stringify(body), signal: left.signal };
+      const pending = fetch(`${gateway.url}${path}`, asked).catch((error: unknown) => error);
+      await eventually(async () => ((await told()).held_cents > 0 ? true : undefined), "the hold");
+      left.abort();
+      await pending;
+      await eventually(async () => ((await told()).held_cents === 0 ? true : undefined), "the end of the hold");
+      return (await told()).balance_cents;
     };
-    await eventually(async () => ((await held()) > 0 ? true : undefined), "the hold");
-    left.abort();
-    await pending;
-    await eventually(async () => ((await held()) === 0 ? true : undefined), "the end of the hold");
+    const asked = { model: "sandbox/silent", messages: [{ role: "user", content: "x" }] };
+    const before = (await told()).balance_cents;
+    const afterHttp = await balanceAfterLeaving("/api/llm/v1/chat/completions", asked);
+    const params = { name: "ask_model", arguments: { model: "sandbox/silent", prompt: "x" } };
+    const message = { jsonrpc: "2.0", id: 1, method: "tools/call", params };
+    expect(afterHttp - (await balanceAfterLeaving("/mcp", message))).toBe(before - afterHttp);
   });
 });
 
