@@ -8,9 +8,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { run } from "../../src/cli/run.ts";
 import { vendorsOf } from "../../src/sandbox/action-vendors.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 import { endWithTests } from "../support/end-with-tests.ts";
+import { startTestGateway } from "../support/gateway.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 
 const CLI = fileURLToPath(new URL("../../src/cli.ts", import.meta.url));
@@ -201,5 +203,20 @@ describe("tollgate certify", () => {
     expect([unknown.code, unknown.err]).toEqual([2, expect.stringContaining('There is no vendor "no-such-vendor"')]);
     const off = await certify(["groq"], { OPENAI_API_KEY: KEY });
     expect([off.code, off.err]).toEqual([1, expect.stringContaining("groq is not on: its key is not set")]);
+  });
+});
+
+describe("tollgate doctor", () => {
+  test("tells what is not confirmed of the vendors that are on, and of no other", async () => {
+    const gateway = await startTestGateway({ SCRAPINGANT_API_KEY: KEY });
+    const out: string[] = [];
+    const environment = { DATA_DIR: gateway.dataDir, ADMIN_PORT: new URL(gateway.adminUrl).port };
+    const code = await run(["doctor"], { environment, out: (line) => out.push(line), err: (line) => out.push(line) });
+    await gateway.stop();
+    expect(out.join("\n").split("\n")).toEqual([
+      expect.stringContaining("all in order."),
+      "Not confirmed yet of scrapingant: what its credits cost us. `tollgate certify scrapingant` asks.",
+    ]);
+    expect(code).toBe(0);
   });
 });
