@@ -111,6 +111,76 @@ describe("what no reader sees", () => {
     expect(page.judged.flags).toEqual([]);
   });
 
+  it.each([
+    [".a{color:#fff;background:white}", `<p class="a">${SECRET}</p>`],
+    ["body{background:#FFF} .b{color:white}", `<div><p class="x b">${SECRET}</p></div>`],
+    ["/* tiny */ .c, .d { font-size: 0 }", `<p class="d">${SECRET}</p>`],
+    ["#e{position:absolute;left:-9999px}", `<p id="e">${SECRET}</p>`],
+    [".f{width:1px;height:1px;overflow:hidden}", `<div class="f">${SECRET}</div>`],
+    [".g{opacity:0}", `<div class="g">${SECRET}</div>`],
+  ])("is left out and flagged where the page's own sheet %s hides it", (sheet, hidden) => {
+    const page = judged(`<head><style>${sheet}</style></head><body><p>${SENTENCE}</p>${hidden}</body>`);
+    expect(page.content).toBe(SENTENCE);
+    expect(page.judged.flags).toContain("hidden_text");
+  });
+
+  it.each([
+    [".sr-only{width:1px;height:1px;overflow:hidden}", `<p class="sr-only">${SECRET}</p>`],
+    [".h{display:none}", `<p class="h">${SECRET}</p>`],
+  ])("is left out where the page's own sheet %s has it for other readers", (sheet, hidden) => {
+    const page = judged(`<head><style>${sheet}</style></head><body><p>${SENTENCE}</p>${hidden}</body>`);
+    expect(page.content).toBe(SENTENCE);
+    expect(page.judged.flags).toEqual([]);
+  });
+
+  it.each([
+    ["a longer rule may show it", ".t{display:none} .t.on{display:block}", '<p class="t on">Read on here.</p>', ""],
+    [
+      "a rule of some screens may show it",
+      ".t{font-size:0} @media print{.u{left:0} .t{font-size:9pt}}",
+      '<p class="t">Read on here.</p>',
+      "",
+    ],
+    ["only some screens hide", "@media print{.u{left:0} .t{font-size:0}}", '<p class="t">Read on here.</p>', ""],
+    ["a script may show it", ".t{opacity:0}", '<p class="t">Read on here.</p>', "<script>show()</script>"],
+    ["its own style shows it", ".t{display:none}", '<p class="t" style="display:block">Read on here.</p>', ""],
+    [
+      "its ground may be dark",
+      "body{background:#fff} .n .m{background:#123} .t{color:#fff}",
+      '<div class="n"><div class="m"><p class="t">Read on here.</p></div></div>',
+      "",
+    ],
+    [
+      "its ground is dark",
+      "body{background:#fff} .m{background:#123} .t{color:#fff}",
+      '<div class="m"><p class="t">Read on here.</p></div>',
+      "",
+    ],
+    [
+      "its ground is in another file",
+      "body{background:#fff} .t{color:#fff}",
+      '<p class="t">Read on here.</p>',
+      '<link rel="stylesheet" href="/x.css">',
+    ],
+  ])("is no text of which %s", (_, sheet, shown, more) => {
+    const page = judged(`<head><style>${sheet}</style>${more}</head><body><p>${SENTENCE}</p>${shown}</body>`);
+    expect(page.content).toBe(`${SENTENCE}\n\nRead on here.`);
+    expect(page.judged.flags).toEqual([]);
+  });
+
+  it("is found in time where the sheet is made to take long", () => {
+    const sheets = [
+      ".a{".repeat(80_000),
+      "{}".repeat(120_000),
+      ",.a".repeat(80_000),
+      "/*".repeat(120_000),
+      "@media{".repeat(30_000),
+    ];
+    const startedMs = performance.now();
+    for (const sheet of sheets) judged(`<head><style>${sheet}</style></head><body><p class="a">${SENTENCE}</p></body>`);
+    expect(performance.now() - startedMs).toBeLessThan(2_000);
+  });
+
   it("is no text that a reader can choose to see, nor one that is white on a dark ground", () => {
     const tab = '<div role="tabpanel" hidden><p>With yarn.</p></div>';
     const hero = '<div style="background:#123"><p style="color:#fff">Read on.</p></div>';

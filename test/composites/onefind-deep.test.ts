@@ -153,6 +153,7 @@ describe("an email address", () => {
       {
         id: ADA,
         input: "ada@example.com",
+        used: { email: "ada@example.com" },
         name: "Ada Lovelace",
         title: "Engineer",
         company: "Example",
@@ -243,6 +244,7 @@ describe("a LinkedIn URL", () => {
     const [row] = job.result.rows;
     expect(row && told(row)).toEqual({
       input: "uk.linkedin.com/in/ada/?x=1",
+      used: { linkedin: ADA },
       name: "Ada Lovelace",
       title: "Countess",
       linkedin: ADA,
@@ -276,6 +278,8 @@ describe("a name with a company", () => {
     expect(job.result.rows[0]).toMatchObject({
       id: ADA,
       input: "ada lovelace @ example",
+      used: { name: "ada lovelace", company: "example" },
+      match: { name: 1, company: 1 },
       name: "Ada Lovelace",
       company: "Example Ltd",
       sources: { name: "exa", company: "exa", linkedin: "exa", email: "contactout" },
@@ -288,10 +292,14 @@ describe("a name with a company", () => {
     });
   });
 
-  it("of whom only others are found is nobody, free: no stranger is looked up", async () => {
-    plays = { ...NOBODY, [SEARCH]: () => ({ body: { results: [profile("x", "Eve Adams", "Other")] } }) };
+  it.each([
+    ["Ada Lovelace, Example", "Eve Adams", "Other"],
+    ["Zoe Zorn, Acme", "Zoe Miller", "Acme"],
+    ["John Homonym, Acme", "John Homonym", "Globex Foods"],
+  ])("%s is not %s of %s: free, and no stranger is looked up", async (row, name, company) => {
+    plays = { ...NOBODY, [SEARCH]: () => ({ body: { results: [profile("x", name, company)] } }) };
     const account = await live();
-    const job = await done(account, { rows: ["Ada Lovelace, Example"] });
+    const job = await done(account, { rows: [row] });
     expect(job).toMatchObject({ status: "failed", charged_cents: 0, result: { error: "no_people" } });
     expect([asked(), await gateway.balanceCents(account)]).toEqual([[SEARCH], 1_000]);
     expect(await gateway.transactions(account)).toEqual([]);

@@ -173,6 +173,7 @@ describe("of what the vendor answers", () => {
     });
     const data = dataOf(await find(live, { query: "John Smith, Example" }));
     expect([data.person, data.rows.map(({ id }) => id)]).toEqual([true, ["https://www.linkedin.com/in/b"]]);
+    expect(data.rows[0]).toMatchObject({ match: { name: 1, company: 1 } });
   });
 
   it.each([[{ results: [] }], [{ results: [{ url: "https://www.linkedin.com/company/example", title: "Example" }] }]])(

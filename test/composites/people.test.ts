@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { Budget } from "../../src/composites/budget.ts";
 import { identifierIn, identifierKey, isWebmail, readIdentifier } from "../../src/composites/people/identifier.ts";
-import { isNamedBy, likeness, personIn } from "../../src/composites/people/person-query.ts";
+import { isNamedBy, personIn } from "../../src/composites/people/person-query.ts";
 import { inOrder, RowPlaces } from "../../src/composites/row-places.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 
@@ -104,18 +104,6 @@ describe("a query", () => {
     ]) {
       expect([query, isNamedBy(query, ada)]).toEqual([query, false]);
     }
-  });
-
-  it("means nobody of another name", () => {
-    const wanted = { name: "José Smith", company: "Example" };
-    expect(likeness(wanted, { name: "Jose Smith", company: "Other" })).toBeGreaterThan(0);
-    expect(likeness(wanted, { name: "Jose Maria Smith", company: "Example" })).toBeGreaterThan(
-      likeness(wanted, { name: "Jose Smith", company: "Other" }),
-    );
-    expect(likeness(wanted, { name: "Pepe Smith", company: "Example Ltd" })).toBeGreaterThan(0);
-    expect(likeness(wanted, { name: "John Smith", company: "Other" })).toBe(0);
-    expect(likeness(wanted, { name: "Eve Adams", company: "Example" })).toBe(0);
-    expect(likeness(wanted, { name: null, company: null })).toBe(0);
   });
 });
 

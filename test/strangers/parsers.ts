@@ -11,7 +11,8 @@ import { systemClock } from "../../src/clock.ts";
 import { extractPage } from "../../src/composites/pages/extract-page.ts";
 import { judgedText } from "../../src/composites/pages/judged-page.ts";
 import { linksIn } from "../../src/composites/pages/page-addresses.ts";
-import { tagsOf } from "../../src/composites/pages/page-dom.ts";
+import { documentOf, tagsOf } from "../../src/composites/pages/page-dom.ts";
+import { PageStyles } from "../../src/composites/pages/page-styles.ts";
 import { decodedPage } from "../../src/composites/pages/page-tasks.ts";
 import { readRobots, robotsAsker } from "../../src/composites/pages/robots.ts";
 import { locationsIn } from "../../src/composites/pages/site-locations.ts";
@@ -21,6 +22,7 @@ import { identifierIn, nameWithCompany, profileUrl } from "../../src/composites/
 import { nameOf, plainWords } from "../../src/composites/people/person-query.ts";
 import { attachment } from "../../src/files/content-headers.ts";
 import { spooledForm } from "../../src/files/spooled-upload.ts";
+import { shapeOf } from "../../src/gateway/answer-shape.ts";
 import { headerLine } from "../../src/http/head-lines.ts";
 import { keysIn, membersOf, readJson, withMembers } from "../../src/json-bytes.ts";
 import { createAccessTokens } from "../../src/oauth/access-tokens.ts";
@@ -399,6 +401,16 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
+    file: "src/gateway/answer-shape.ts",
+    what: "a stream of many small events, each with fields of its own",
+    size: 10_000,
+    of: (size) => {
+      const events = Array.from({ length: size }, (_, at) => `data: {"a":[{"b${at}":1}]}\n\n`);
+      const body = Buffer.from(events.join(""));
+      return () => shapeOf(body, "text/event-stream");
+    },
+  },
+  {
     file: "src/upstream/sse-scanner.ts",
     what: "one event in pieces of a byte",
     size: 25_000,
@@ -550,6 +562,36 @@ export const PARSERS: readonly Parser[] = [
     of: (size) => {
       const html = "<x>".repeat(size / 3);
       return () => tagsOf(html);
+    },
+  },
+  {
+    file: "src/composites/pages/page-styles.ts",
+    what: "rules that never end",
+    size: 40_000,
+    of: (size) => {
+      const html = `<style>${".a{left:0;".repeat(size / 10)}</style><p class="${".a ".repeat(500)}">x</p>`;
+      const document = documentOf(html, tagsOf(html));
+      return () => new PageStyles(document);
+    },
+  },
+  {
+    file: "src/composites/pages/page-styles.ts",
+    what: "comments that never end",
+    size: 40_000,
+    of: (size) => {
+      const html = `<style>${"/*".repeat(size / 2)}</style><p class="${".a ".repeat(500)}">x</p>`;
+      const document = documentOf(html, tagsOf(html));
+      return () => new PageStyles(document);
+    },
+  },
+  {
+    file: "src/composites/pages/page-styles.ts",
+    what: "selectors of many names",
+    size: 40_000,
+    of: (size) => {
+      const html = `<style>${`${".a .b,".repeat(size / 6)}{left:0}`}</style><p class="${".a ".repeat(500)}">x</p>`;
+      const document = documentOf(html, tagsOf(html));
+      return () => new PageStyles(document);
     },
   },
   {

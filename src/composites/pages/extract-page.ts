@@ -6,6 +6,7 @@ import { cutTables } from "./markdown-tables.ts";
 import { makeAddressesAbsolute } from "./page-addresses.ts";
 import { detailsOf, type PageDetails } from "./page-details.ts";
 import { bodyOf, charsOf, documentOf, type PageDocument, type PageElement, tagsOf, textOf } from "./page-dom.ts";
+import { PageStyles } from "./page-styles.ts";
 import { removeUnseen } from "./unseen-text.ts";
 import { hasMount, hasSkeleton, hasWallMark, isWaiting } from "./wall-words.ts";
 import type { PageFacts } from "./yield.ts";
@@ -98,10 +99,10 @@ function shownPage(html: string, tags: readonly string[], url: string): ShownPag
   const document = documentOf(html, tags);
   makeAddressesAbsolute(document, url);
   const [title, details, code] = [titleOf(document), detailsOf(document), codeOf(document, tags)];
-  const isBare = document.querySelector("style,link[rel~=stylesheet]") === null;
+  const styles = new PageStyles(document);
   openShadows(document);
   openFormulas(document);
-  return { document, title, details, code, hiddenText: removeUnseen(bodyOf(document), isBare) };
+  return { document, title, details, code, hiddenText: removeUnseen(bodyOf(document), styles) };
 }
 
 /** Its heading as the first line, where the main part begins below it. */

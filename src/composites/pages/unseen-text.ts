@@ -1,5 +1,6 @@
 // Takes out what no reader of the page sees, and says whether some of it was hidden as those hide it who write for machines alone.
 import { charsOf, type PageElement } from "./page-dom.ts";
+import type { PageStyles } from "./page-styles.ts";
 
 const NEVER_SEEN = "script,style,noscript,template,svg,iframe,object,embed,link,meta";
 /** What is shown once it is chosen is a part of the page: panels of tabs, and what a summary opens. */
@@ -13,18 +14,14 @@ const NOT_SHOWN = /(?:^|;)(?:display:none|visibility:hidden|content-visibility:h
 /** Text that is there and cannot be seen: no author who writes for readers does so. */
 const SHRUNK =
   /(?:^|;)(?:font-size:0(?:\.0)?(?:px|pt|em|rem|%)?(?:;|!|$)|opacity:0(?:\.0)?(?:;|!|$)|(?:text-indent|left|top|margin-left):-\d{4})/;
+/** What is read aloud alone, by the names that frameworks have for it. */
+const SPOKEN = /sr-only|screen-?reader|visually-?hidden|assistive/i;
 const NO_ROOM = /(?:^|;)(?:width|height|max-height|max-width):[01](?:px)?(?:;|!|$)/;
 const WHITE = "#ffffff";
 
-function styleOf(element: PageElement): string {
-  return (element.getAttribute("style") ?? "").toLowerCase().replace(/\s+/g, "").slice(0, 2_000);
-}
-
-function declared(style: string, name: string): string | null {
-  for (const part of style.split(";")) {
-    if (part.startsWith(`${name}:`)) return part.slice(name.length + 1).replace("!important", "");
-  }
-  return null;
+/** Declarations as the patterns above read them. */
+function styleOf(element: PageElement, styles: PageStyles): string {
+  return [...styles.of(element)].map(([name, value]) => `${name}:${value}`).join(";");
 }
 
 /** A colour in one way of writing, where it is one that is often used so. */
@@ -45,22 +42,24 @@ function colourOf(value: string | null): string | null {
     .join("")}`;
 }
 
-function groundOf(element: PageElement, isBare: boolean): string | null {
+function groundOf(element: PageElement, styles: PageStyles): string | null {
   let at: PageElement | null = element;
   for (let level = 0; at !== null && level < LEVELS_MAX; level++, at = at.parentElement) {
-    const style = styleOf(at);
-    const said = declared(style, "background-color") ?? declared(style, "background") ?? at.getAttribute("bgcolor");
+    const style = styles.of(at);
+    const said = style.get("background-color") ?? style.get("background") ?? at.getAttribute("bgcolor");
     const colour = colourOf(said?.toLowerCase() ?? null);
     if (colour !== null && colour !== "transparent" && colour !== "none") return colour;
+    if (styles.isUncertain(at)) return null;
   }
   // A page without any style is black on white.
-  return isBare ? WHITE : null;
+  return styles.isBare ? WHITE : null;
 }
 
 type Hiding = "not_shown" | "hidden_text";
 
-function hidingOf(element: PageElement, isBare: boolean): Hiding | null {
-  const style = styleOf(element);
+function hidingOf(element: PageElement, styles: PageStyles): Hiding | null {
+  const declared = styles.of(element);
+  const style = styleOf(element, styles);
   if (NOT_SHOWN.test(style) || element.hasAttribute("hidden")) {
     const isLater = element.matches(CHOSEN) && charsOf(element) > 0;
     return isLater ? null : "not_shown";
@@ -71,19 +70,21 @@ function hidingOf(element: PageElement, isBare: boolean): Hiding | null {
       element.hasAttribute("role") || /modal|dialog|katex|mjx|icon|anchor/i.test(element.getAttribute("class") ?? "");
     return isUsual ? "not_shown" : "hidden_text";
   }
-  if (SHRUNK.test(style)) return "hidden_text";
-  if (NO_ROOM.test(style) && /overflow(?:-[xy])?:(?:hidden|clip)/.test(style)) return "hidden_text";
-  const ink = colourOf(declared(style, "color") ?? element.getAttribute("color")?.toLowerCase() ?? null);
+  const hidden = SPOKEN.test(element.getAttribute("class") ?? "") ? "not_shown" : "hidden_text";
+  if (SHRUNK.test(style)) return hidden;
+  if (NO_ROOM.test(style) && /overflow(?:-[xy])?:(?:hidden|clip)/.test(style)) return hidden;
+  const ink = colourOf(declared.get("color") ?? element.getAttribute("color")?.toLowerCase() ?? null);
   if (ink === "transparent") return "hidden_text";
-  return ink !== null && ink === groundOf(element, isBare) ? "hidden_text" : null;
+  return ink !== null && ink === groundOf(element, styles) ? "hidden_text" : null;
 }
 
-/** Takes it out of `body`; `isBare`: the page has no styles of its own. Answers whether any of it was a text that only machines read. */
-export function removeUnseen(body: PageElement, isBare: boolean): boolean {
+/** Takes it out of `body`. Answers whether any of it was a text that only machines read. */
+export function removeUnseen(body: PageElement, styles: PageStyles): boolean {
   let hasHiddenText = false;
   for (const element of body.querySelectorAll(NEVER_SEEN)) element.remove();
-  for (const element of body.querySelectorAll(WITH_STYLE)) {
-    const hiding = hidingOf(element, isBare);
+  const looked = styles.hasRules ? `${WITH_STYLE},[class],[id]` : WITH_STYLE;
+  for (const element of body.querySelectorAll(looked)) {
+    const hiding = hidingOf(element, styles);
     if (hiding === null) continue;
     if (hiding === "hidden_text" && charsOf(element) >= HIDDEN_CHARS_MIN) hasHiddenText = true;
     // An image may be seen at another time than its box says; a text alone is taken out for its style.

@@ -112,7 +112,10 @@ async function locate(
     const found = await findPeople({ query, limit: ONE_OF, named }, deps.finder, deps.calls);
     if (hasNoRoom(found.answer)) return null;
     const [one] = found.person ? found.people : [];
-    if (one !== undefined) person.told(one.fields(), find.tag);
+    if (one !== undefined) {
+      person.told(one.fields(), find.tag);
+      person.agrees(one.match);
+    }
     const cents = one === undefined ? 0 : find.cents;
     return { cents, hop: { ...found.hop, charged_cents: cents } };
   };

@@ -4,8 +4,9 @@ import type { FindSpec, PeopleFinderSpec } from "../../catalog/people-finder.ts"
 import type { GatewayError } from "../../errors.ts";
 import { atPointer } from "../../upstream/json-pointer.ts";
 import type { NamedPerson } from "./identifier.ts";
-import { isNamedBy, likeness } from "./person-query.ts";
+import { isNamedBy } from "./person-query.ts";
 import { type Hop, Person, readPerson } from "./person-row.ts";
+import { oneMeant } from "./same-person.ts";
 
 /** The one who is meant need not be the first who is found. */
 export const ONE_OF = 5;
@@ -51,17 +52,21 @@ function peopleIn(data: unknown, { listAt, person: places, tag }: FindSpec): rea
   return [...people.values()];
 }
 
-/** Of those who were found the one who is most like the one who is meant; none: it is none of them. */
-function mostLike(people: readonly Person[], wanted: NamedPerson): readonly Person[] {
-  const likest = people
-    .map((person) => ({ person, points: likeness(wanted, person.known) }))
-    .reduce((best, one) => (one.points > best.points ? one : best), { person: null as Person | null, points: 0 });
-  return likest.person === null ? [] : [likest.person];
+/** The one of those who were found who is meant, who then says how far they agree; none: it is none of them. */
+function meantOf(people: readonly Person[], wanted: NamedPerson): readonly Person[] {
+  const meant = oneMeant(
+    wanted,
+    people.map((person) => [person, person.known] as const),
+  );
+  meant?.one.agrees(meant.match);
+  return meant === null ? [] : [meant.one];
 }
 
 /** Who was meant by a query that was taken for a description, once it is known who was found. */
 function namedAfterAll(query: string, people: readonly Person[]): readonly Person[] {
-  return people.filter(({ known }) => isNamedBy(query, known)).slice(0, 1);
+  const meant = people.filter(({ known }) => isNamedBy(query, known)).slice(0, 1);
+  for (const one of meant) one.agrees({ name: 1, company: 1 });
+  return meant;
 }
 
 export interface FindWanted {
@@ -80,7 +85,7 @@ export async function findPeople(
   const params = find.params({ query, limit: named === null ? limit : ONE_OF });
   const answer = await calls.call({ action: find.action, params });
   const all = answer.ok ? peopleIn(answer.data, find) : [];
-  const meant = named === null ? namedAfterAll(query, all) : mostLike(all, named);
+  const meant = named === null ? namedAfterAll(query, all) : meantOf(all, named);
   const person = named !== null || meant.length > 0;
   const people = person ? meant : all.slice(0, limit);
   return { people, person, answer, hop: hopOf(find, answer, people.length > 0 ? find.cents : 0) };

@@ -1,5 +1,6 @@
 // Whether a query means one person, and whether a person who was found is the one. Pure.
 import { type NamedPerson, nameWithCompany } from "./identifier.ts";
+import type { FoundPerson } from "./same-person.ts";
 
 const PARTICLE = /^(?:al|bin|da|dal|de|del|della|den|der|di|do|dos|du|el|ibn|la|le|los|mac|of|ten|ter|van|von|y|zu)$/;
 /** As names are written where there is upper case, and where there is none. */
@@ -50,23 +51,8 @@ export function nameOf(title: string): string {
   return title.split(TITLE_BEHIND_NAME)[0]?.trim() ?? title;
 }
 
-export interface FoundPerson {
-  readonly name: string | null;
-  readonly company: string | null;
-}
-
 function common(some: readonly string[], others: readonly string[]): number {
   return some.filter((word) => others.includes(word)).length;
-}
-
-/** How much of what is meant by a name and a company a person has; 0: this is another person. */
-export function likeness(wanted: NamedPerson, found: FoundPerson): number {
-  const [name, theirs] = [plainWords(wanted.name), plainWords(found.name ?? "")];
-  const inName = common(name, theirs);
-  const sameCompany = common(plainWords(wanted.company), plainWords(found.company ?? "")) > 0;
-  // A first name may be short for another one; a name of which nothing agrees, or one word alone, is another person's.
-  const isMeant = inName >= Math.min(NAME_WORDS_MIN, name.length) || (inName > 0 && sameCompany);
-  return isMeant ? inName + (sameCompany ? 1 : 0) : 0;
 }
 
 /** Whether a query is a person's name with that person's company and nothing else, in whatever case it is written. */

@@ -3,6 +3,7 @@ import { PERSON_FIELDS, type PersonAnswer, type PersonField } from "../../catalo
 import { atPointer } from "../../upstream/json-pointer.ts";
 import { profileUrl } from "./identifier.ts";
 import { nameOf } from "./person-query.ts";
+import type { Match } from "./same-person.ts";
 
 /** One call of a vendor, or one that was not made. */
 export interface Hop {
@@ -31,6 +32,10 @@ type Known = Readonly<Record<PersonField, string | null>>;
 export interface PersonRow extends Known {
   readonly id: string;
   readonly input?: string;
+  /** What of the input was used to look for the person. */
+  readonly used?: Readonly<Partial<Record<PersonField, string>>>;
+  /** How far the person who was found agrees with the name and the company that were given; absent: none were. */
+  readonly match?: Match;
   /** Who has supplied each field that is filled: a vendor's tag, or `input`. */
   readonly sources: Readonly<Partial<Record<PersonField, string>>>;
   /** A vendor has been asked about this person, and has answered. */
@@ -90,6 +95,8 @@ export class Person {
   #sources: Readonly<Partial<Record<PersonField, string>>> = {};
   #hops: readonly Hop[] = [];
   #enriched = false;
+  #used: PersonRow["used"];
+  #match: Match | null = null;
 
   /** `input`: the identifier that it comes from; null: it was found by words. */
   constructor(input: string | null) {
@@ -103,6 +110,8 @@ export class Person {
     person.#sources = row.sources;
     person.#hops = row.hops;
     person.#enriched = row.enriched;
+    person.#used = row.used;
+    person.#match = row.match ?? null;
     return person;
   }
 
@@ -146,7 +155,17 @@ export class Person {
 
   /** What the caller has given. */
   given(fields: Readonly<Partial<Record<PersonField, string>>>): void {
+    this.#used = fields;
     for (const [field, value] of Object.entries(fields)) this.#set(field as PersonField, value, INPUT);
+  }
+
+  get match(): Match | null {
+    return this.#match;
+  }
+
+  /** How far this person is the one who was named. */
+  agrees(match: Match | null): void {
+    this.#match = match;
   }
 
   /** What a vendor tells: it fills what is not known yet. */
@@ -171,6 +190,8 @@ export class Person {
     return {
       id: linkedin ?? this.input ?? email ?? this.#known.name ?? "",
       ...(this.input === null ? {} : { input: this.input }),
+      ...(this.#used === undefined ? {} : { used: this.#used }),
+      ...(this.#match === null ? {} : { match: this.#match }),
       ...this.#known,
       sources: this.#sources,
       enriched: this.#enriched,
