@@ -19,6 +19,7 @@ const CONTENT_MS_MAX = 60_000;
 const WHOLE_MS_MAX = 120_000;
 /** A vendor's own cost may differ from ours by so much before it is told: prices are rounded. */
 const COST_PARTS = 20;
+const STOPPED = "it was stopped";
 const LIMIT_HEADER = /ratelimit|rate-limit|^retry-after/;
 
 /** One way in which what came is other than the adapter says. Nothing of what was said is in it. */
@@ -110,7 +111,8 @@ async function comeOf(
 
 /** What the vendor takes by our own price; null where its answer does not say enough. */
 function ourCost({ offer, boundNano }: Question, { asked }: Came, nowMs: number): Nano | null {
-  if (asked.failure !== null) return ZERO;
+  // What was refused is not taken for; of an answer that broke off, or could not be read, that is not known.
+  if (asked.failure !== null) return asked.failure.status >= 400 ? ZERO : null;
   if (offer.of === "action") {
     const { spec } = offer.offer;
     return nanoFromCents(upstreamCentsTaken(spec, offer.params, null, asked.reading.miss === true));
@@ -213,9 +215,14 @@ async function judge(
   // Of its stand-in first: a live call is not paid for that nothing could be held against.
   const expected = isStandIn ? null : await comeOf(question, true, within);
   deps.unpriced();
+  if (within.signal.aborted) return none(STOPPED);
   const came = await comeOf(question, isStandIn, within);
   if (typeof came === "string") return none(came);
   const { asked, answers, shape, ms } = came;
+  // It may have been paid for, and what came of it says nothing of the vendor.
+  if (within.signal.aborted && asked.failure !== null) {
+    return { call: notAsked(adapter, question, STOPPED), came: null, takenNano: question.boundNano };
+  }
   const ours = ourCost(question, came, deps.clock.epochMs());
   const inShape = shapeFindings(typeof expected === "string" ? null : expected, came);
   const unpriced = deps.unpriced().map(({ counter }): Finding => {
@@ -269,7 +276,7 @@ export async function certify(deps: CertifyDeps, order: CertifyOrder): Promise<C
       if (isTooDear && stopped === null) stopped = "max_cents";
       const why =
         question.without ??
-        (stopped === "interrupted" ? "it was stopped" : null) ??
+        (stopped === "interrupted" ? STOPPED : null) ??
         (isTooDear ? "it may cost more than is left" : null);
       if (why !== null) {
         calls.push(notAsked(adapter, question, why));
