@@ -67,6 +67,7 @@ const poll = {
 export default defineAdapter({
   name: "2Captcha",
   docs: "https://2captcha.com/api-docs",
+  beliefs: { "create-task": "what FunCaptcha costs us, and whether hCaptcha is still solved" },
   origin: "https://api.2captcha.com",
   auth: keyInBody("clientKey"),
   // The status is 200 whatever has happened; errorId is 0 where nothing is wrong.

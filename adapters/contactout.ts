@@ -122,6 +122,7 @@ const person = {
 export default defineAdapter({
   name: "ContactOut",
   docs: "https://api.contactout.com",
+  beliefs: { "*": "what its credits cost us, which are sold by contract" },
   origin: "https://api.contactout.com/v1",
   auth: keyHeaders(["token"], { authorization: "basic" }),
   rate: { requests: 1_000, perMs: 60_000 },

@@ -36,6 +36,7 @@ const launched = { success: true, item: { _id, status: "NONE" } };
 export default defineAdapter({
   name: "Icypeas",
   docs: "https://api-doc.icypeas.com",
+  beliefs: { "*": "what it costs us, and how often a search may be launched" },
   origin: "https://app.icypeas.com/api",
   auth: keyHeader("authorization"),
   rate: { requests: 10, perMs: 1_000 },

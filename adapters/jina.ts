@@ -7,6 +7,7 @@ const rerank = { kind: "rerank", dialect: "data-rerank", prices: [{ since, textI
 export default defineAdapter({
   name: "Jina",
   docs: "https://api.jina.ai/redoc",
+  beliefs: { "*": "what its tokens cost us" },
   origin: "https://api.jina.ai/v1",
   auth: bearer,
   maker: "jinaai",

@@ -33,6 +33,7 @@ function parsed(text: string): unknown {
 export default defineAdapter({
   name: "Nyne",
   docs: "https://api.nyne.ai/documentation",
+  beliefs: { funders: "its params, and what it costs us" },
   origin: "https://api.nyne.ai",
   auth: keyHeaders(["x-api-key", "x-api-secret"]),
   keyParts: ["NYNE_API_KEY", "NYNE_API_SECRET"],

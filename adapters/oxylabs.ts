@@ -46,6 +46,7 @@ const found = {
 export default defineAdapter({
   name: "Oxylabs",
   docs: "https://developers.oxylabs.io/scraping-solutions/web-scraper-api",
+  beliefs: { "*": "what its results cost us" },
   origin: "https://realtime.oxylabs.io/v1",
   auth: basic,
   keyParts: ["OXYLABS_USERNAME", "OXYLABS_PASSWORD"],

@@ -42,6 +42,7 @@ const wait = { timeoutMs: 75_000 };
 export default defineAdapter({
   name: "ScrapingAnt",
   docs: "https://docs.scrapingant.com",
+  beliefs: { "*": "what its credits cost us" },
   origin: "https://api.scrapingant.com/v2",
   auth: keyHeader("x-api-key"),
   // 403 is a wrong key or spent credits, never the page's; 409 is too many calls at once, which go one after another.

@@ -63,6 +63,7 @@ const company = {
 export default defineAdapter({
   name: "Tomba",
   docs: "https://docs.tomba.io",
+  beliefs: { "*": "what it costs us, and how it says that no person was found" },
   origin: "https://api.tomba.io/v1",
   auth: keyHeaders(["x-tomba-key", "x-tomba-secret"]),
   keyParts: ["TOMBA_API_KEY", "TOMBA_SECRET_KEY"],

@@ -28,6 +28,7 @@ const series = [
 export default defineAdapter({
   name: "Trends MCP",
   docs: "https://trendsmcp.ai",
+  beliefs: { "*": "the param of growth, the answer of top, and what a call costs us, which is sold by plan" },
   origin: "https://api.trendsmcp.ai",
   auth: bearer,
   keyEnv: ["TRENDS_MCP_API_KEY"],
@@ -68,7 +69,7 @@ export default defineAdapter({
           limit: z.int().min(1).max(100).default(25).describe("How many are on top"),
         })
         .check(neededWhen("keyword", "endpoint", { enum: ["time_series", "growth"] })),
-      price: { mode: "fixed", cents: 5 },
+      price: { mode: "fixed", cents: 6 },
       // Its price is by plan; this is the most that it may be.
       upstreamCents: 5,
       async run({ ask, params: { endpoint, keyword, source, data_mode, percent_growth, limit } }) {

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import { beliefsAbout } from "../src/catalog/beliefs.ts";
 import type { Adapter, Catalog } from "../src/catalog/catalog.ts";
 import { envName } from "../src/catalog/configure.ts";
 import { loadCatalog } from "../src/catalog/load.ts";
@@ -110,7 +111,9 @@ function actionRow(action: CatalogAction, all: readonly CatalogAction[]): readon
   const rows = tableOf(action);
   const says = rows === null ? description : `${description} ${rows.count} values of ${code(rows.param)}.`;
   const keys = new Set(keysOf(action, all));
-  return [code(action.id), fullPriceWords(price), says, [...keys].join(" or ")];
+  const beliefs = vendorsOf(action).flatMap(({ spec }) => beliefsAbout(spec, action.action));
+  const unsure = beliefs.length === 0 ? "" : ` *Not confirmed yet: ${beliefs.join("; ")}.*`;
+  return [code(action.id), fullPriceWords(price), says + unsure, [...keys].join(" or ")];
 }
 
 async function catalogTables() {

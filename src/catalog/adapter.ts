@@ -186,6 +186,11 @@ export interface AdapterSpec {
   readonly keylessOrigins?: readonly string[];
   /** No adapter can pay this vendor yet: its actions are listed as not configured, with this sentence. */
   readonly waitsFor?: string;
+  /**
+   * What no source and no call has confirmed yet, in words, by the action that it is about; `*`: by all of its actions and models. Such an
+   * action is sold at 10 % or more above what we believe that it costs.
+   */
+  readonly beliefs?: Readonly<Record<string, string>>;
   /** The most requests that the vendor takes in so many milliseconds; further ones wait their turn. */
   readonly rate?: { readonly requests: number; readonly perMs: number };
   /** What the vendor's answers mean, for all of its actions. */

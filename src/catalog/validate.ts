@@ -263,6 +263,7 @@ const adapter = z.strictObject({
   origins: z.record(z.string().regex(/^[a-z0-9-]+$/), otherOrigin).optional(),
   keylessOrigins: z.array(z.string()).optional(),
   waitsFor: z.string().min(1).optional(),
+  beliefs: z.record(z.string().min(1), z.string().min(1)).optional(),
   rate: rateSchema.optional(),
   rules: z.array(ruleSchema).optional(),
   sidecar: z.string().startsWith("file:").optional(),

@@ -27,6 +27,8 @@ export interface OptionShape {
 export interface Typed {
   /** A word by the name the command's `takes` gives it. */
   word(name: string): string;
+  /** The words behind those of `takes`, where the command has a `rest`. */
+  rest(): readonly string[];
   text(option: string): string | undefined;
   /** A whole number that is not negative. Throws UsageError otherwise. */
   number(option: string): number | undefined;
@@ -60,16 +62,19 @@ export interface Command {
   readonly name: string;
   /** The names of its words, all required. */
   readonly takes: readonly string[];
+  /** The name of any number of words behind them. */
+  readonly rest?: string;
   readonly options: Readonly<Record<string, OptionShape>>;
   readonly summary: string;
   readonly run: (typed: Typed, place: Workplace) => Promise<Result>;
 }
 
 /** `tollgate credit ACCOUNT --cents CENTS --reference TEXT` */
-export function usageLine({ name, takes, options }: Command): string {
+export function usageLine({ name, takes, rest, options }: Command): string {
   const shown = Object.entries(options).map(([option, { value, required }]) => {
     const text = value === null ? `--${option}` : `--${option} ${value}`;
     return required ? text : `[${text}]`;
   });
-  return ["tollgate", name, ...takes, ...shown].join(" ");
+  const more = rest === undefined ? [] : [`[${rest}...]`];
+  return ["tollgate", name, ...takes, ...more, ...shown].join(" ");
 }

@@ -4,6 +4,7 @@ import { type Environment, readConfig } from "../config.ts";
 import { VERSION } from "../version.ts";
 import { ACCOUNT_COMMANDS } from "./account-commands.ts";
 import { createAdminClient } from "./admin-client.ts";
+import { certifyCommand } from "./certify-command.ts";
 import { check } from "./check-command.ts";
 import { type Command, CommandError, type Typed, UsageError, usageLine } from "./command.ts";
 import { jobs } from "./job-commands.ts";
@@ -23,6 +24,7 @@ export const COMMANDS: readonly Command[] = [
   ...PAYMENT_COMMANDS,
   ...STORE_COMMANDS,
   check,
+  certifyCommand,
   ...LOCAL_COMMANDS,
   MCP_COMMAND,
 ];
@@ -99,7 +101,8 @@ function parse(command: Command, rest: readonly string[]): Parsed {
 
 function typedFor(command: Command, { values, positionals }: Parsed): Typed {
   const [extra] = positionals.slice(command.takes.length);
-  if (extra !== undefined) throw new UsageError(`${JSON.stringify(extra)} is one word too many.`);
+  if (extra !== undefined && command.rest === undefined)
+    throw new UsageError(`${JSON.stringify(extra)} is one word too many.`);
   const missing = command.takes[positionals.length];
   if (missing !== undefined) throw new UsageError(`${missing} is missing.`);
   const texts = new Map(
@@ -110,6 +113,7 @@ function typedFor(command: Command, { values, positionals }: Parsed): Typed {
   }
   return {
     word: (name) => positionals[command.takes.indexOf(name)] ?? "",
+    rest: () => positionals.slice(command.takes.length),
     text: (option) => texts.get(option),
     number(option) {
       const text = texts.get(option);

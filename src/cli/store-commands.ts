@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import type { Config } from "../config.ts";
 import type { DoctorReport, Ledger } from "../ledger/model/ledger.ts";
 import { NoGateway } from "./admin-client.ts";
-import { type Command, CommandError } from "./command.ts";
+import { type Command, CommandError, type Workplace } from "./command.ts";
 import { migrate } from "./migrate-command.ts";
 import { dumpBooks, restore } from "./restore-command.ts";
 import { table } from "./text.ts";
@@ -46,6 +46,29 @@ async function either<T>(ask: () => Promise<T>, withoutGateway: () => Promise<T>
   }
 }
 
+/** What is not confirmed of the vendors that are on, a line each. The gateway that runs says which those are, or else this shell's settings. */
+async function beliefLines({ admin, config }: Workplace): Promise<readonly string[]> {
+  const { catalogOf } = await import("./local-commands.ts");
+  const adapters = [...(await catalogOf(config)).adapters({ sandbox: false }).values()];
+  const on = await either(
+    async () => {
+      const { providers } = await admin.call<{ providers: { id: string; on: boolean }[] }>(
+        "GET",
+        "/admin/v1/providers",
+      );
+      return providers.flatMap((one) => (one.on ? [one.id] : []));
+    },
+    async () => adapters.flatMap(({ id, configured }) => (configured ? [id] : [])),
+  );
+  return adapters
+    .filter(({ id }) => on.includes(id))
+    .flatMap(({ id, spec }) => Object.entries(spec.beliefs ?? {}).map(([name, why]) => beliefLine(id, name, why)));
+}
+
+function beliefLine(id: string, name: string, why: string): string {
+  return `Not confirmed yet of ${name === "*" ? id : `${id}/${name}`}: ${why}. \`tollgate certify ${id}\` asks.`;
+}
+
 const doctor: Command = {
   name: "doctor",
   takes: [],
@@ -57,10 +80,11 @@ const doctor: Command = {
       () => withLedger(place.config, (ledger) => ledger.doctor({ file: true })),
     );
     const seen = `${json.accounts} accounts, ${json.holds} open holds, ${json.postings} postings`;
-    if (json.findings.length === 0) return { json, text: `${seen}: all in order.` };
+    const unsure = await beliefLines(place);
+    if (json.findings.length === 0) return { json, text: [`${seen}: all in order.`, ...unsure].join("\n") };
     const rows = json.findings.map(({ invariant, accountId, detail }) => [invariant, accountId ?? "", detail]);
     const text = `${seen}: ${rows.length} findings.\n\n${table(["INVARIANT", "ACCOUNT", "FINDING"], rows, place.columns)}`;
-    return { json, text, good: false };
+    return { json, text: [text, ...unsure].join("\n"), good: false };
   },
 };
 

@@ -4,11 +4,10 @@ import type { Adapter, Catalog } from "../catalog/catalog.ts";
 import { keyVariablesOf } from "../catalog/variables.ts";
 import type { Clock } from "../clock.ts";
 import type { FailureKind } from "../failures.ts";
-import type { AttemptFailure } from "../route.ts";
 import { atPointer } from "../upstream/json-pointer.ts";
 import type { Upstream } from "../upstream/upstream.ts";
-import { failureOfKind } from "../upstream/vendor-failure.ts";
-import { type CheckAsk, checkQuestion } from "./check-question.ts";
+import { askOnce } from "./ask-once.ts";
+import { checkQuestion } from "./check-question.ts";
 
 const ANSWER_MS_MAX = 20_000;
 const WHOLE_MS_MAX = 30_000;
@@ -69,36 +68,6 @@ export interface CheckDeps {
   readonly namesSet: readonly string[];
 }
 
-type Ended =
-  | { readonly failure: AttemptFailure }
-  | {
-      readonly failure: null;
-      /** The parsed answer, where it was read. */
-      readonly answer: unknown;
-    };
-
-function ask({ candidate }: Exclude<CheckAsk, string>): Promise<Ended> {
-  return new Promise((resolve) => {
-    const end = (ended: Ended) => {
-      clearTimeout(timer);
-      resolve(ended);
-    };
-    // The attempt's own clocks bound the wait for each part of an answer, not for all of them together.
-    const timer = setTimeout(() => {
-      attempt.abort();
-      resolve({ failure: failureOfKind("provider_timeout", "no whole answer came") });
-    }, WHOLE_MS_MAX);
-    const attempt = candidate.open(
-      {
-        content: () => {},
-        done: () => end({ failure: null, answer: attempt.reading().answer }),
-        failed: (failure) => end({ failure }),
-      },
-      ANSWER_MS_MAX,
-    );
-  });
-}
-
 /** A server that lists its models says what they can be asked for as. */
 function modelsIn(answer: unknown, { id }: Adapter): string {
   const list = atPointer(answer, "/data");
@@ -112,7 +81,7 @@ function modelsIn(answer: unknown, { id }: Adapter): string {
 }
 
 /** In one line, without our key where the vendor repeats it. */
-function readable(text: string, key: string): string {
+export function readable(text: string, key: string): string {
   const secrets = key.split("\n").filter((part) => part.length >= KEY_CHARS_MIN);
   const hidden = secrets.reduce((all, part) => all.replaceAll(part, "[key]"), text);
   return hidden.replace(/\s+/g, " ").trim().slice(0, DETAIL_CHARS_MAX);
@@ -134,12 +103,12 @@ async function checkKey(adapter: Adapter, keyName: string | null, deps: CheckDep
   if (typeof question === "string")
     return { ...common, asked: null, verdict: "not asked", answered: false, status: 0, ms: 0, detail: question };
   const startedMs = clock.elapsedMs();
-  const ended = await ask(question);
+  const ended = await askOnce(question.candidate, { contentMsMax: ANSWER_MS_MAX, wholeMsMax: WHOLE_MS_MAX });
   const ms = Math.round(clock.elapsedMs() - startedMs);
   const asked = { ...common, asked: question.asked, ms };
   if (ended.failure === null) {
     const verdict = ms > SLOW_MS ? "slow" : "fine";
-    return { ...asked, verdict, answered: true, status: 200, detail: modelsIn(ended.answer, adapter) };
+    return { ...asked, verdict, answered: true, status: 200, detail: modelsIn(ended.reading.answer, adapter) };
   }
   const { kind, status, message } = ended.failure;
   const words = readable(message, adapter.keys[0] ?? "") + placeOf(kind, adapter);

@@ -6,6 +6,7 @@ import type { Candidate } from "../route.ts";
 import { upstreamCentsOf } from "../run/action-price.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import { chatAnswers } from "../wires/chat-completions/answers.ts";
+import type { ChatBody } from "../wires/chat-completions/body.ts";
 import { chatRequest } from "../wires/chat-completions/request.ts";
 
 /** Enough for a word; a model that reasons first may end before it, and that too is an answer. */
@@ -13,8 +14,9 @@ const OUTPUT_TOKENS = 16;
 /** A question that the vendor takes more for is not asked. */
 const CENTS_MAX = 1;
 /** A host that an example has made up: it cannot be fetched. */
-const MADE_UP = /\.example\b/;
+export const MADE_UP = /\.example\b/;
 const LIVE = { sandbox: false };
+const CHECK_BODY: ChatBody = { messages: [{ role: "user", content: "Answer with the word ok." }] };
 
 export interface CheckOrder {
   readonly catalog: Catalog;
@@ -35,14 +37,22 @@ export interface CheckQuestion {
 export type CheckAsk = CheckQuestion | string;
 
 /** Models that answer at once come first, then the cheapest: a question costs a thousandth of a cent. */
-function cheapestFirst(a: Offer, b: Offer): number {
+export function cheapestFirst(a: Offer, b: Offer): number {
   const reasons = Number(a.wire.hidesReasoning === true) - Number(b.wire.hidesReasoning === true);
   return reasons || a.cost.output - b.cost.output || a.cost.input - b.cost.input;
 }
 
-function askModel(offer: Offer, slug: string, order: CheckOrder): CheckAsk {
+/** What a model is asked, in the wire of chat completions. */
+export interface ModelQuestion {
+  readonly offer: Offer;
+  readonly slug: string;
+  readonly body: ChatBody;
+  readonly outputTokensMax: number;
+}
+
+/** A question to a model as a candidate, or why it cannot be asked there. */
+export function askModel({ offer, slug, body, outputTokensMax }: ModelQuestion, order: CheckOrder): CheckAsk {
   const { upstream, requestId, createdS, msMax } = order;
-  const body = { messages: [{ role: "user", content: "Answer with the word ok." }] };
   const completionId = requestId.replace(/^req_/, "chatcmpl-");
   const candidate = upstream.chatCandidate(offer, {
     asked: { ...chatRequest(body), mayBeEmpty: true },
@@ -50,16 +60,17 @@ function askModel(offer: Offer, slug: string, order: CheckOrder): CheckAsk {
     requestId,
     completionId,
     createdS,
-    stream: false,
+    stream: body.stream === true,
     servedSlug: slug,
     contextTokens: offer.spec.contextTokens,
-    outputTokensMax: OUTPUT_TOKENS,
+    outputTokensMax,
     clocks: { firstTokenMsMax: msMax, lastFirstTokenMsMax: msMax, gapMsMax: msMax },
   });
   return typeof candidate === "string" ? candidate : { asked: offer.upstreamModel, candidate };
 }
 
-function askAction(offer: ActionOffer, params: Params, { upstream, requestId }: CheckOrder): CheckQuestion {
+/** A call of an action as a candidate. */
+export function askAction(offer: ActionOffer, params: Params, { upstream, requestId }: CheckOrder): CheckQuestion {
   const candidate = upstream.actionCandidate(offer, {
     soldId: offer.id,
     params,
@@ -67,7 +78,7 @@ function askAction(offer: ActionOffer, params: Params, { upstream, requestId }: 
     requestId,
     restore: (json) => json,
     preamble: null,
-    sandbox: null,
+    sandbox: offer.adapter.isSandbox === true ? { fault: null } : null,
   });
   return { asked: offer.id, candidate };
 }
@@ -141,7 +152,10 @@ export function checkQuestion(adapter: Adapter, order: CheckOrder): CheckAsk {
     // One that ends soon may be gone at the vendor before its day.
     .sort((a, b) => Number(a.retires !== null) - Number(b.retires !== null) || cheapestFirst(a.offer, b.offer));
   const [first] = offers;
-  if (first !== undefined) return askModel({ ...first.offer, adapter }, first.slug, order);
+  if (first !== undefined) {
+    const offer = { ...first.offer, adapter };
+    return askModel({ offer, slug: first.slug, body: CHECK_BODY, outputTokensMax: OUTPUT_TOKENS }, order);
+  }
   if (chat.modelsPath !== undefined) return askList(adapter, chat.modelsPath, order);
   return "none of its models is sold here";
 }

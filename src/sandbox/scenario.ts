@@ -1,4 +1,6 @@
 // Reads one request and decides what will happen to it, before anything is answered.
+
+import type { Vendors } from "./action-vendors.ts";
 import { type Answer, answerTo } from "./answer.ts";
 import { type Ask, conversationOf, directivesOf } from "./ask.ts";
 import type { Dialect, DialectReading, Target } from "./dialect.ts";
@@ -95,8 +97,13 @@ function readingOf(dialect: Dialect, { method, target, body }: Arrival): Dialect
   return dialect.read(json, target);
 }
 
-function conductFor(ask: Ask, adapter: string): Conduct | null {
-  const named = conductOf(ask.model) ?? (OWN_ADAPTER.test(adapter) ? null : VENDOR_MODEL);
+/** A vendor that tells usage in its streams unasked has it in the last chunk. */
+const TELLING_MODEL: Conduct = { ...VENDOR_MODEL, usage: "finish" };
+
+function conductFor(ask: Ask, adapter: string, vendors: Vendors): Conduct | null {
+  const isTelling = vendors.get(adapter)?.spec.chat?.streamUsage === "always";
+  const vendor = isTelling ? TELLING_MODEL : VENDOR_MODEL;
+  const named = conductOf(ask.model) ?? (OWN_ADAPTER.test(adapter) ? null : vendor);
   const pace = directivesOf(ask.turns).tokensPerSecond;
   return named && pace !== null ? { ...named, tokensPerSecond: pace } : named;
 }
@@ -113,7 +120,7 @@ function actOf(reading: DialectReading, conduct: Conduct, scriptedFaults: Script
 }
 
 /** Counts the attempt in `scriptedFaults` where its fault applies only for a while. */
-export function scenarioOf(arrival: Arrival, scriptedFaults: ScriptedFaults): Scenario {
+export function scenarioOf(arrival: Arrival, scriptedFaults: ScriptedFaults, vendors: Vendors): Scenario {
   const { dialect, known } = dialectOf(arrival.target);
   const adapter = arrival.target.url.pathname.split("/")[1] ?? "";
   const refused = (refusal: Refusal, ask: Ask | null): Scenario => {
@@ -123,7 +130,7 @@ export function scenarioOf(arrival: Arrival, scriptedFaults: ScriptedFaults): Sc
   const reading = readingOf(dialect, arrival);
   if ("kind" in reading) return refused(reading, null);
   const { ask } = reading;
-  const conduct = conductFor(ask, adapter);
+  const conduct = conductFor(ask, adapter, vendors);
   if (conduct === null) return refused({ kind: "no_model", message: `The model ${ask.model} does not exist.` }, ask);
   return { dialect, adapter, ask, conduct, act: actOf(reading, conduct, scriptedFaults) };
 }

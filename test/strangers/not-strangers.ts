@@ -27,6 +27,7 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/oauth/adapter.ts": OWN,
   "src/cli/admin-client.ts": OPERATOR,
   "src/cli/local-commands.ts": OPERATOR,
+  "src/gateway/certify.ts": ONE_MESSAGE,
   "src/cli/mcp-command.ts": "runs in a process of its caller's own",
   "src/composites/consult.ts": ONE_MESSAGE,
   "src/composites/conversation.ts": OWN,

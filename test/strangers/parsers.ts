@@ -22,6 +22,7 @@ import { identifierIn, nameWithCompany, profileUrl } from "../../src/composites/
 import { nameOf, plainWords } from "../../src/composites/people/person-query.ts";
 import { attachment } from "../../src/files/content-headers.ts";
 import { spooledForm } from "../../src/files/spooled-upload.ts";
+import { shapeOf } from "../../src/gateway/answer-shape.ts";
 import { headerLine } from "../../src/http/head-lines.ts";
 import { keysIn, membersOf, readJson, withMembers } from "../../src/json-bytes.ts";
 import { createAccessTokens } from "../../src/oauth/access-tokens.ts";
@@ -397,6 +398,16 @@ export const PARSERS: readonly Parser[] = [
       const part = '--b\r\ncontent-disposition: form-data; name="f[]"\r\n\r\nx\r\n';
       const body = Buffer.from(`${part.repeat(size)}--b--`);
       return () => readForm(body, "multipart/form-data; boundary=b");
+    },
+  },
+  {
+    file: "src/gateway/answer-shape.ts",
+    what: "a stream of many small events, each with fields of its own",
+    size: 10_000,
+    of: (size) => {
+      const events = Array.from({ length: size }, (_, at) => `data: {"a":[{"b${at}":1}]}\n\n`);
+      const body = Buffer.from(events.join(""));
+      return () => shapeOf(body, "text/event-stream");
     },
   },
   {

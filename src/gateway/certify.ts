@@ -1,0 +1,294 @@
+// `tollgate certify`: asks vendors for real what their adapters say of them, and says where an answer is another than expected.
+// What is expected is what the vendor's stand-in answers to the same question: it speaks as our adapters read.
+import { randomBytes } from "node:crypto";
+import type { Adapter, Catalog } from "../catalog/catalog.ts";
+import { costOfUsage, priceAt } from "../catalog/price.ts";
+import type { Clock } from "../clock.ts";
+import { isRecord } from "../json.ts";
+import { add, least, type Nano, nanoFromCents, ZERO } from "../money.ts";
+import { upstreamCentsTaken } from "../run/action-price.ts";
+import { atPointer } from "../upstream/json-pointer.ts";
+import type { UnpricedUsage, Upstream } from "../upstream/upstream.ts";
+import type { SeenAnswer, VendorTap } from "../upstream/vendor-tap.ts";
+import { type Shape, shapeDifferences, shapeOf } from "./answer-shape.ts";
+import { type Asked, askOnce } from "./ask-once.ts";
+import { type Question, type QuestionKind, questionsFor } from "./certify-questions.ts";
+import { readable } from "./check-provider.ts";
+
+const CONTENT_MS_MAX = 60_000;
+const WHOLE_MS_MAX = 120_000;
+/** A vendor's own cost may differ from ours by so much before it is told: prices are rounded. */
+const COST_PARTS = 20;
+const STOPPED = "it was stopped";
+const LIMIT_HEADER = /ratelimit|rate-limit|^retry-after/;
+
+/** One way in which what came is other than the adapter says. Nothing of what was said is in it. */
+export interface Finding {
+  readonly what: "failed" | "answered" | "content" | "usage" | "events" | "price" | "field" | "type" | "status";
+  /** What a person is told: names, numbers and types alone. */
+  readonly detail: string;
+}
+
+/** One question and what came of it. */
+export interface CertifiedCall {
+  readonly provider: string;
+  readonly asked: string;
+  readonly kind: QuestionKind;
+  readonly verdict: "fine" | "differs" | "not asked";
+  /** The vendor's last status; 0 where none was seen. */
+  readonly status: number;
+  readonly ms: number;
+  /** By our price, and by the vendor's own word where it gives one; in nano-USD. */
+  readonly cost_nano_usd: number;
+  readonly told_nano_usd: number | null;
+  readonly findings: readonly Finding[];
+  /** Fields that the stand-in does not have. */
+  readonly new_fields: readonly string[];
+  /** The names of the headers that tell limits. */
+  readonly limit_headers: readonly string[];
+  /** Why it was not asked; "" where it was. */
+  readonly note: string;
+}
+
+export interface Certificate {
+  /** True: the stand-ins were asked, for want of keys or because that was wanted. */
+  readonly stand_ins: boolean;
+  /** Why it ended early; null: everything was asked. */
+  readonly stopped: "max_cents" | "interrupted" | null;
+  readonly spent_nano_usd: number;
+  readonly calls: readonly CertifiedCall[];
+}
+
+export interface CertifyDeps {
+  readonly catalog: Catalog;
+  readonly upstream: Upstream;
+  readonly clock: Clock;
+  readonly tap: VendorTap;
+  /** What vendors counted since the last time that has no price here. */
+  readonly unpriced: () => readonly UnpricedUsage[];
+}
+
+export interface CertifyOrder {
+  readonly adapters: readonly Adapter[];
+  readonly centsMax: number;
+  readonly signal: AbortSignal;
+  /** Hears of each call as it ends, with what all of them have cost, and with the vendor's own words of a failure. */
+  onCall(call: CertifiedCall, spentNano: Nano, words: string): void;
+  /** Hears the shape of each answer. */
+  onShape(call: CertifiedCall, shape: Shape): void;
+}
+
+interface Came {
+  readonly asked: Asked;
+  readonly answers: readonly SeenAnswer[];
+  readonly shape: Shape;
+  readonly ms: number;
+}
+
+/** The shape of the answer that the call ended with: how often an action's steps ask before it depends on how fast the vendor is. */
+function lastShape(answers: readonly SeenAnswer[]): Shape {
+  const last = answers.at(-1);
+  return last === undefined ? {} : shapeOf(last.body, last.headers["content-type"] ?? "");
+}
+
+async function comeOf(
+  question: Question,
+  sandbox: boolean,
+  { deps, signal }: { deps: CertifyDeps; signal: AbortSignal },
+) {
+  const { catalog, upstream, clock, tap } = deps;
+  const requestId = `req_certify${randomBytes(8).toString("hex")}`;
+  const createdS = Math.floor(clock.epochMs() / 1000);
+  const open = question.open({ catalog, upstream, requestId, createdS, msMax: CONTENT_MS_MAX }, sandbox);
+  if (typeof open === "string") return open;
+  tap.take();
+  const startedMs = clock.elapsedMs();
+  const asked = await askOnce(open.candidate, { contentMsMax: CONTENT_MS_MAX, wholeMsMax: WHOLE_MS_MAX, signal });
+  const answers = tap.take();
+  const ms = Math.round(clock.elapsedMs() - startedMs);
+  return { asked, answers, shape: lastShape(answers), ms } satisfies Came;
+}
+
+/** What the vendor takes by our own price; null where its answer does not say enough. */
+function ourCost({ offer, boundNano }: Question, { asked }: Came, nowMs: number): Nano | null {
+  // What was refused is not taken for; of an answer that broke off, or could not be read, that is not known.
+  if (asked.failure !== null) return asked.failure.status >= 400 ? ZERO : null;
+  if (offer.of === "action") {
+    const { spec } = offer.offer;
+    return nanoFromCents(upstreamCentsTaken(spec, offer.params, null, asked.reading.miss === true));
+  }
+  const { usage } = asked.reading;
+  return usage === null ? null : least(boundNano, costOfUsage(priceAt(offer.offer.cost, nowMs), usage));
+}
+
+function jsonOf(text: unknown): unknown {
+  try {
+    return typeof text === "string" ? JSON.parse(text) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether the answer says what was asked for, as callers would have read it. */
+function contentFindings(kind: QuestionKind, { final, streamed, reading }: Asked): readonly Finding[] {
+  const missing = (detail: string): readonly Finding[] => [{ what: "content", detail }];
+  if (kind === "streamed") return streamed.length > 0 ? [] : missing("no content was streamed");
+  if (kind === "action") return [];
+  const message = final?.kind === "body" ? atPointer(final.body, "/choices/0/message") : undefined;
+  if (kind === "whole") {
+    const said = atPointer(message, "/content") || atPointer(message, "/reasoning") || reading.usage?.reasoningTokens;
+    return said ? [] : missing("the answer has no text");
+  }
+  if (kind === "tools") {
+    const call = atPointer(message, "/tool_calls/0/function");
+    if (atPointer(call, "/name") !== "note_word") return missing("the tool was not called");
+    return isRecord(jsonOf(atPointer(call, "/arguments"))) ? [] : missing("the tool's arguments are no JSON object");
+  }
+  const made = jsonOf(atPointer(message, "/content"));
+  return typeof atPointer(made, "/word") === "string" ? [] : missing("the answer does not follow the schema");
+}
+
+function priceFindings(ours: Nano | null, { reading }: Asked): readonly Finding[] {
+  const told = reading.upstreamCostNano;
+  if (told === null || ours === null || Math.abs(told - ours) * COST_PARTS <= ours) return [];
+  return [{ what: "price", detail: `the vendor took ${told} nano-USD, by our price it is ${ours}` }];
+}
+
+function failureFindings(question: Question, { failure }: Asked): readonly Finding[] {
+  if (question.kind === "refusal") {
+    if (failure === null) return [{ what: "answered", detail: "a model that does not exist was answered" }];
+    const said = failure.status >= 400 && failure.status < 500 && !failure.kind.startsWith("provider_auth");
+    return said ? [] : [{ what: "failed", detail: `${failure.kind}, status ${failure.status}` }];
+  }
+  return failure === null ? [] : [{ what: "failed", detail: `${failure.kind}, status ${failure.status}` }];
+}
+
+function usageFindings({ offer }: Question, { reading, failure }: Asked): readonly Finding[] {
+  if (offer.of === "action" || failure !== null) return [];
+  const { usage, skippedEvents } = reading;
+  const events: readonly Finding[] =
+    skippedEvents === 0 ? [] : [{ what: "events", detail: `${skippedEvents} events could not be read` }];
+  if (usage === null) return [...events, { what: "usage", detail: "the answer tells no usage" }];
+  const prompt = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
+  const isCounted = prompt > 0 && usage.outputTokens > 0;
+  return isCounted ? events : [...events, { what: "usage", detail: `${prompt} in, ${usage.outputTokens} out` }];
+}
+
+/** How the answer's shape differs from the stand-in's. */
+function shapeFindings(expected: Came | null, came: Came) {
+  if (expected === null || Object.keys(expected.shape).length === 0) return { findings: [], newFields: [] };
+  const all = shapeDifferences(expected.shape, came.shape);
+  const findings = all.flatMap(({ at, difference, expected: types, came: found }): Finding[] => {
+    const name = at === "" ? "the whole body" : at;
+    if (difference === "missing") return [{ what: "field", detail: `${name} (${types.join(" or ")}) is missing` }];
+    if (difference === "new") return [];
+    return [{ what: "type", detail: `${name} is ${found.join(" or ")}, not ${types.join(" or ")}` }];
+  });
+  return { findings, newFields: all.flatMap(({ at, difference }) => (difference === "new" ? [at] : [])) };
+}
+
+function limitHeaders(answers: readonly SeenAnswer[]): readonly string[] {
+  const names = answers.flatMap(({ headers }) => Object.keys(headers).filter((name) => LIMIT_HEADER.test(name)));
+  return [...new Set(names)].sort();
+}
+
+function notAsked(adapter: Adapter, { kind, asked }: Question, note: string): CertifiedCall {
+  const nothing = { status: 0, ms: 0, cost_nano_usd: 0, told_nano_usd: null };
+  const lists = { findings: [], new_fields: [], limit_headers: [] };
+  return Object.assign({ provider: adapter.id, asked, kind, verdict: "not asked" as const, note }, nothing, lists);
+}
+
+interface Judged {
+  readonly call: CertifiedCall;
+  readonly came: Came | null;
+  readonly takenNano: Nano;
+}
+
+async function judge(
+  adapter: Adapter,
+  question: Question,
+  within: { deps: CertifyDeps; signal: AbortSignal },
+): Promise<Judged> {
+  const { deps } = within;
+  const none = (note: string): Judged => ({ call: notAsked(adapter, question, note), came: null, takenNano: ZERO });
+  const isStandIn = adapter.isSandbox === true;
+  // Of its stand-in first: a live call is not paid for that nothing could be held against.
+  const expected = isStandIn ? null : await comeOf(question, true, within);
+  deps.unpriced();
+  if (within.signal.aborted) return none(STOPPED);
+  const came = await comeOf(question, isStandIn, within);
+  if (typeof came === "string") return none(came);
+  const { asked, answers, shape, ms } = came;
+  // It may have been paid for, and what came of it says nothing of the vendor.
+  if (within.signal.aborted && asked.failure !== null) {
+    return { call: notAsked(adapter, question, STOPPED), came: null, takenNano: question.boundNano };
+  }
+  const ours = ourCost(question, came, deps.clock.epochMs());
+  const inShape = shapeFindings(typeof expected === "string" ? null : expected, came);
+  const unpriced = deps.unpriced().map(({ counter }): Finding => {
+    return { what: "price", detail: `the vendor counts ${counter}, which has no price here` };
+  });
+  const expectsAnswer = question.kind !== "refusal" && asked.failure === null;
+  const findings = [
+    ...failureFindings(question, asked),
+    ...(expectsAnswer ? contentFindings(question.kind, asked) : []),
+    ...(question.kind === "refusal" ? [] : usageFindings(question, asked)),
+    ...priceFindings(ours, asked),
+    ...unpriced,
+    ...inShape.findings,
+  ];
+  const call: CertifiedCall = {
+    provider: adapter.id,
+    asked: question.asked,
+    kind: question.kind,
+    verdict: findings.length === 0 ? "fine" : "differs",
+    status: answers.at(-1)?.status ?? asked.failure?.status ?? 0,
+    ms,
+    cost_nano_usd: ours ?? question.boundNano,
+    told_nano_usd: asked.reading.upstreamCostNano,
+    findings,
+    new_fields: inShape.newFields,
+    limit_headers: limitHeaders(answers),
+    note: "",
+  };
+  // Of an answer without usage nothing is known but the most that it can have cost.
+  return {
+    call,
+    came: { asked, answers, shape, ms },
+    takenNano: asked.reading.upstreamCostNano ?? ours ?? question.boundNano,
+  };
+}
+
+/**
+ * Asks everything of every adapter, one question at a time, until what was taken and what the next one may take would be more
+ * than `centsMax`, or until the signal. Stand-ins cost nothing, so that their bound is not kept.
+ */
+export async function certify(deps: CertifyDeps, order: CertifyOrder): Promise<Certificate> {
+  const calls: CertifiedCall[] = [];
+  const mostNano = nanoFromCents(order.centsMax);
+  const standIns = order.adapters.every(({ isSandbox }) => isSandbox === true);
+  let spentNano = ZERO;
+  let stopped: Certificate["stopped"] = null;
+  for (const adapter of order.adapters) {
+    for (const question of questionsFor(adapter, deps.catalog, deps.clock.epochMs())) {
+      if (order.signal.aborted) stopped = "interrupted";
+      const isTooDear = !standIns && add(spentNano, question.boundNano) > mostNano;
+      if (isTooDear && stopped === null) stopped = "max_cents";
+      const why =
+        question.without ??
+        (stopped === "interrupted" ? STOPPED : null) ??
+        (isTooDear ? "it may cost more than is left" : null);
+      if (why !== null) {
+        calls.push(notAsked(adapter, question, why));
+        continue;
+      }
+      const { call, came, takenNano } = await judge(adapter, question, { deps, signal: order.signal });
+      if (!standIns) spentNano = add(spentNano, takenNano);
+      calls.push(call);
+      order.onCall(call, spentNano, readable(came?.asked.failure?.message ?? "", adapter.keys[0] ?? ""));
+      if (came !== null) order.onShape(call, came.shape);
+    }
+  }
+  if (order.signal.aborted) stopped = "interrupted";
+  return { stand_ins: standIns, stopped, spent_nano_usd: spentNano, calls };
+}

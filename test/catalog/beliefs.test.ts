@@ -1,0 +1,66 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { beliefsAbout } from "../../src/catalog/beliefs.ts";
+import type { ActionOffer, Catalog } from "../../src/catalog/catalog.ts";
+import { quoteCents, upstreamCentsOf } from "../../src/run/action-price.ts";
+import { shippedCatalog } from "../support/shipped-catalog.ts";
+
+const MARGIN = 1.1;
+/** The call that the belief is about, where the action's example is another. */
+const ABOUT: Readonly<Record<string, Record<string, unknown>>> = {
+  "2captcha/create-task": {
+    task: { type: "FunCaptchaTaskProxyless", websiteURL: "https://a.example/", websitePublicKey: "69A21A01" },
+  },
+};
+
+let catalog: Catalog;
+beforeAll(async () => {
+  catalog = await shippedCatalog({ sandboxOrigin: "http://127.0.0.1:1" });
+});
+
+const offers = (): readonly ActionOffer[] => catalog.actions({ sandbox: true }).flatMap((one) => one.offers);
+const nameOf = ({ id, adapter }: ActionOffer) => id.slice(adapter.id.length + 1);
+const believed = () => offers().filter((offer) => beliefsAbout(offer.adapter.spec, nameOf(offer)).length > 0);
+
+describe("what is believed of vendors", () => {
+  test("is marked where the last review found it", () => {
+    const vendors = [...catalog.adapters({ sandbox: true }).values()].filter(({ spec }) => spec.beliefs !== undefined);
+    expect(vendors.map(({ id }) => id).sort()).toEqual([
+      "2captcha",
+      "contactout",
+      "cueframe",
+      "icypeas",
+      "jina",
+      "nyne",
+      "oxylabs",
+      "scrapingant",
+      "tomba",
+      "trends",
+    ]);
+  });
+
+  test("is about actions that there are", () => {
+    for (const { id, spec } of catalog.adapters({ sandbox: true }).values()) {
+      const unknown = Object.keys(spec.beliefs ?? {}).filter((name) => name !== "*" && !spec.actions?.[name]);
+      expect(unknown, id).toEqual([]);
+    }
+  });
+
+  test("is sold with a margin above what it is believed to cost, unless the adapter says why it may cost more", () => {
+    const thin = believed().flatMap(({ id, spec }) => {
+      const params = spec.params.parse(ABOUT[id] ?? spec.example.params);
+      const [price, cost] = [quoteCents(spec.price, params, null), upstreamCentsOf(spec, params, null)];
+      return price < cost * MARGIN - 1e-9 && spec.mayCostMore === undefined
+        ? [`${id}: ${price} cents, cost ${cost}`]
+        : [];
+    });
+    expect(believed().length).toBeGreaterThan(20);
+    expect(thin).toEqual([]);
+  });
+
+  test("is told by action, and of a vendor as a whole", () => {
+    const spec = { beliefs: { "*": "its errors", render: "its cost" } };
+    expect(beliefsAbout(spec, "render")).toEqual(["its errors", "its cost"]);
+    expect(beliefsAbout(spec, "upload")).toEqual(["its errors"]);
+    expect(beliefsAbout({}, "upload")).toEqual([]);
+  });
+});

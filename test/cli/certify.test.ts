@@ -1,0 +1,222 @@
+// `tollgate certify` as people run it: a process of its own, over the stand-ins, and over a vendor that is wrong on purpose.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { run } from "../../src/cli/run.ts";
+import { vendorsOf } from "../../src/sandbox/action-vendors.ts";
+import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
+import { endWithTests } from "../support/end-with-tests.ts";
+import { startTestGateway } from "../support/gateway.ts";
+import { shippedCatalog } from "../support/shipped-catalog.ts";
+
+const CLI = fileURLToPath(new URL("../../src/cli.ts", import.meta.url));
+const KEY = "sk-secret-of-the-operator";
+
+interface Call {
+  readonly provider: string;
+  readonly asked: string;
+  readonly kind: string;
+  readonly verdict: string;
+  readonly findings: readonly { readonly what: string; readonly detail: string }[];
+  readonly limit_headers: readonly string[];
+  readonly note: string;
+}
+
+interface Certificate {
+  readonly ok: boolean;
+  readonly stand_ins: boolean;
+  readonly stopped: string | null;
+  readonly spent_nano_usd: number;
+  readonly calls: readonly Call[];
+}
+
+let dir: string;
+let standIns: Sandbox;
+const proxies: Server[] = [];
+
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), "certify-"));
+  const vendors = vendorsOf(await shippedCatalog({ sandboxOrigin: "http://127.0.0.1:1" }));
+  standIns = await startSandbox({ host: "127.0.0.1", port: 0, adapters: () => vendors });
+});
+afterAll(async () => {
+  for (const proxy of proxies) proxy.closeAllConnections();
+  await Promise.all(proxies.map((proxy) => new Promise((resolve) => proxy.close(resolve))));
+  await standIns.close();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+function start(words: readonly string[], environment: Record<string, string> = {}) {
+  const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", CLI, "certify", ...words], {
+    env: { PATH: process.env.PATH, DATA_DIR: dir, ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  endWithTests(child);
+  const said = { out: "", err: "" };
+  child.stdout.on("data", (chunk) => {
+    said.out += chunk;
+  });
+  child.stderr.on("data", (chunk) => {
+    said.err += chunk;
+  });
+  return { child, said };
+}
+
+async function certify(words: readonly string[], environment: Record<string, string> = {}) {
+  const { child, said } = start(words, environment);
+  const [code] = await once(child, "close");
+  return { code: code as number, out: said.out, err: said.err };
+}
+
+/** A vendor that answers as its stand-in does, bent by `bend`; answers the address that stands for the stand-in's own. */
+async function vendorBent(id: string, bend: (text: string, path: string) => string): Promise<string> {
+  const proxy = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const { host, connection, "content-length": length, "transfer-encoding": coding, ...headers } = request.headers;
+    const answer = await fetch(`${standIns.url}/${id}${request.url}`, {
+      method: request.method ?? "POST",
+      headers: headers as Record<string, string>,
+      ...(chunks.length === 0 ? {} : { body: Buffer.concat(chunks) }),
+    });
+    const text = bend(await answer.text(), request.url ?? "");
+    response.writeHead(answer.status, {
+      "content-type": answer.headers.get("content-type") ?? "",
+      "x-ratelimit-remaining-requests": "99",
+    });
+    response.end(text);
+  });
+  proxies.push(proxy);
+  await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+  return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+}
+
+/** The certificate of a vendor whose key is set. */
+async function certificateOf(id: string, bend: (text: string, path: string) => string, ...words: string[]) {
+  const url = await vendorBent(id, bend);
+  const name = id.toUpperCase();
+  const environment = { [`${name}_API_KEY`]: KEY, [`${name}_BASE_URL`]: url };
+  const { out, err, code } = await certify([id, "--json", ...words], environment);
+  return { code, out, err, certificate: JSON.parse(out) as Certificate };
+}
+
+const same = (text: string) => text;
+const found = ({ calls }: Certificate, kind: string) =>
+  calls.filter((call) => call.kind === kind).flatMap(({ findings }) => findings);
+
+describe("tollgate certify", () => {
+  test("without keys asks every stand-in, and finds nothing", async () => {
+    const { code, out } = await certify(["--json"]);
+    const { calls, stand_ins, spent_nano_usd } = JSON.parse(out) as Certificate;
+    expect(calls.filter(({ verdict }) => verdict === "differs")).toEqual([]);
+    expect([code, stand_ins, spent_nano_usd]).toEqual([0, true, 0]);
+    expect(new Set(calls.filter(({ verdict }) => verdict === "fine").map(({ kind }) => kind))).toEqual(
+      new Set(["whole", "streamed", "tools", "schema", "refusal", "action"]),
+    );
+  });
+
+  test("finds nothing at a vendor that answers as it should, tells its limits, and keeps key and content out of the report", async () => {
+    const { code, out, err, certificate } = await certificateOf("groq", same);
+    expect(certificate.calls.flatMap(({ findings }) => findings)).toEqual([]);
+    expect([code, certificate.stand_ins]).toEqual([0, false]);
+    expect(certificate.calls[0]?.limit_headers).toEqual(["x-ratelimit-remaining-requests"]);
+    expect(certificate.spent_nano_usd).toBeGreaterThan(0);
+    expect(out + err).not.toContain(KEY);
+    expect(out).not.toContain("Answer with the word");
+    expect(err).toMatch(/groq \S+ whole: fine \[0\.\d+ USD so far\]/);
+  });
+
+  test("names the usage that a vendor drops", async () => {
+    const { code, certificate } = await certificateOf("groq", (text) => text.replaceAll('"usage":', '"used":'));
+    expect(code).toBe(1);
+    expect(found(certificate, "whole")).toContainEqual({ what: "usage", detail: "the answer tells no usage" });
+    expect(found(certificate, "whole")).toContainEqual({ what: "field", detail: "/usage (object) is missing" });
+    expect(found(certificate, "streamed")).toContainEqual({ what: "usage", detail: "the answer tells no usage" });
+  });
+
+  test("names the field that a vendor has renamed", async () => {
+    const { certificate } = await certificateOf("groq", (text) => text.replaceAll('"tool_calls":', '"calls":'));
+    expect(found(certificate, "tools")).toContainEqual({ what: "content", detail: "the tool was not called" });
+    expect(found(certificate, "tools")).toContainEqual({
+      what: "field",
+      detail: "/choices/*/message/tool_calls (list) is missing",
+    });
+  });
+
+  test("names an error of another shape", async () => {
+    const { certificate } = await certificateOf("groq", (text) => text.replace('{"error":', '{"fault":'));
+    expect(found(certificate, "refusal")).toContainEqual({ what: "field", detail: "/error (object) is missing" });
+  });
+
+  test("names a vendor that takes more than its price", async () => {
+    const dear = (text: string) => text.replaceAll('"total_tokens":', '"cost":0.25,"total_tokens":');
+    const { certificate } = await certificateOf("openrouter", dear);
+    expect(found(certificate, "whole")).toContainEqual({
+      what: "price",
+      detail: expect.stringMatching(/^the vendor took 250000000 nano-USD, by our price it is \d+$/),
+    });
+  });
+
+  test("stops short of --max-cents, by what the vendor says it took", async () => {
+    const dear = (text: string) => text.replaceAll('"total_tokens":', '"cost":0.25,"total_tokens":');
+    const { code, certificate } = await certificateOf("openrouter", dear, "--max-cents", "20");
+    const asked = certificate.calls.filter(({ verdict }) => verdict !== "not asked");
+    expect([code, certificate.stopped, asked.length]).toEqual([1, "max_cents", 1]);
+  });
+
+  test("names a field of an action's answer that is gone or has another type", async () => {
+    const { certificate } = await certificateOf("exa", (text) => text.replaceAll('"requestId":', '"request_id":'));
+    expect(found(certificate, "action")).toContainEqual({
+      what: "field",
+      detail: "/requestId (string) is missing",
+    });
+  });
+
+  test("writes the shapes of answers without what they say", async () => {
+    const shapes = join(dir, "shapes");
+    const { code } = await certify(["groq", "--record", shapes]);
+    const name = readdirSync(shapes).find((file) => file.endsWith(".whole.json")) ?? "";
+    const { shape } = JSON.parse(readFileSync(join(shapes, name), "utf8"));
+    expect(code).toBe(0);
+    expect(shape["/usage/prompt_tokens"]).toEqual(["number"]);
+    expect(shape["/choices/*/message/content"]).toEqual(["string"]);
+  });
+
+  test("ends well with a report when it is interrupted", async () => {
+    const { child, said } = start(["--json"]);
+    await once(child.stderr, "data");
+    child.kill("SIGINT");
+    const [code] = await once(child, "close");
+    const { stopped, calls } = JSON.parse(said.out) as Certificate;
+    expect([code, stopped]).toEqual([1, "interrupted"]);
+    expect(calls.at(-1)).toMatchObject({ verdict: "not asked", note: "it was stopped" });
+  });
+
+  test("says so where a named vendor does not exist, or has no key while another has one", async () => {
+    const unknown = await certify(["no-such-vendor"]);
+    expect([unknown.code, unknown.err]).toEqual([2, expect.stringContaining('There is no vendor "no-such-vendor"')]);
+    const off = await certify(["groq"], { OPENAI_API_KEY: KEY });
+    expect([off.code, off.err]).toEqual([1, expect.stringContaining("groq is not on: its key is not set")]);
+  });
+});
+
+describe("tollgate doctor", () => {
+  test("tells what is not confirmed of the vendors that are on, and of no other", async () => {
+    const gateway = await startTestGateway({ SCRAPINGANT_API_KEY: KEY });
+    const out: string[] = [];
+    const environment = { DATA_DIR: gateway.dataDir, ADMIN_PORT: new URL(gateway.adminUrl).port };
+    const code = await run(["doctor"], { environment, out: (line) => out.push(line), err: (line) => out.push(line) });
+    await gateway.stop();
+    expect(out.join("\n").split("\n")).toEqual([
+      expect.stringContaining("all in order."),
+      "Not confirmed yet of scrapingant: what its credits cost us. `tollgate certify scrapingant` asks.",
+    ]);
+    expect(code).toBe(0);
+  });
+});
