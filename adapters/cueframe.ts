@@ -6,8 +6,6 @@ import { action, bearer, defineAdapter, exactlyOne, goesWith, optional, together
 
 const YEAR_DAYS = 365;
 const RENDER_CENTS = 100;
-/** What it costs us is believed, so that more is taken than that. */
-const RENDER_PRICE_CENTS = 110;
 /** So long may a video be that the vendor takes no more for it than we do. */
 const SECONDS_MAX = { hd: 240, fhd: 120, "4k": 60 } as const;
 const CLIPS_MAX = 500;
@@ -271,8 +269,10 @@ export default defineAdapter({
         "Makes the video of a project's composition. Returns render_id for cueframe/render_status; is charged when it begins.",
       keywords: ["make a video", "export video", "mp4", "video rendering"],
       effect: "write",
-      price: { mode: "fixed", cents: RENDER_PRICE_CENTS },
+      price: { mode: "fixed", cents: RENDER_CENTS },
       upstreamCents: RENDER_CENTS,
+      mayCostMore:
+        "A render is sold at a dollar, and its length is bounded so that it should cost no more; what it costs us is believed.",
       params: z.strictObject({ project_id }),
       request: { method: "POST", path: "/projects/{project_id}/renders" },
       answer: { kind: "json", renamed: { id: "render_id" } },

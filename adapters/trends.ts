@@ -69,9 +69,10 @@ export default defineAdapter({
           limit: z.int().min(1).max(100).default(25).describe("How many are on top"),
         })
         .check(neededWhen("keyword", "endpoint", { enum: ["time_series", "growth"] })),
-      price: { mode: "fixed", cents: 6 },
+      price: { mode: "fixed", cents: 5 },
       // Its price is by plan; this is the most that it may be.
       upstreamCents: 5,
+      mayCostMore: "A call is sold at 5 cents; the vendor sells by plan, and of the plans this is the dearest call.",
       async run({ ask, params: { endpoint, keyword, source, data_mode, percent_growth, limit } }) {
         const mode = MODES[endpoint];
         const of = { time_series: { source, keyword, data_mode }, growth: { source, keyword, percent_growth } };

@@ -130,7 +130,7 @@ describe("a video from a file to its end", () => {
     await run(ada, "cueframe/put_composition", { project_id: "prj_1", composition });
     expect(projects.get("prj_1")).toEqual(composition);
     const render = await run(ada, "cueframe/render", { project_id: "prj_1" });
-    expect(render).toMatchObject({ json: { charged_cents: 110 }, data: { render_id: "rnd_1", status: "queued" } });
+    expect(render).toMatchObject({ json: { charged_cents: 100 }, data: { render_id: "rnd_1", status: "queued" } });
     const done = await run(ada, "cueframe/render_status", { project_id: "prj_1", render_id: "rnd_1" });
     expect(done).toMatchObject({ json: { charged_cents: 0 }, data: { outputUrl: "https://cdn.example/v.mp4" } });
   });

@@ -157,7 +157,7 @@ describe("what vendors say strangely", () => {
     play(() => ({ body: { statusCode: 200, body: '[{"date":"2026-11-15","value":74}]' } }));
     const asked = { endpoint: "time_series", keyword: "matcha", data_mode: "daily" };
     const { json } = await gateway.run(ada, "trends/fetch", asked);
-    expect(json).toMatchObject({ data: { data: [{ date: "2026-11-15", value: 74 }] }, charged_cents: 6 });
+    expect(json).toMatchObject({ data: { data: [{ date: "2026-11-15", value: 74 }] }, charged_cents: 5 });
     expect(vendor.asked).toMatchObject([
       {
         method: "POST",

@@ -185,12 +185,12 @@ describe("fields", () => {
     expectFields(result.stats, { emails: integer, phones: integer });
     expectFields(result.find, { service: text, action: text, ok: boolean, latency_ms: number });
     for (const row of result.rows) {
-      expectFields(row, PERSON_ROW, ["error"]);
+      expectFields(row, PERSON_ROW, ["error", "match"]);
       for (const hop of row.hops as Data[]) expectFields(hop, HOP, HOP_MAY);
     }
     const named = await done("onefind-deep", { rows: ["ada@example.com"] });
     // The identifier that a row came from is said where there was one.
-    for (const row of named.result.rows) expectFields(row, { ...PERSON_ROW, input: text }, ["error"]);
+    for (const row of named.result.rows) expectFields(row, { ...PERSON_ROW, input: text, used: object }, ["error"]);
   });
 
   it("of what core/discover and core/consult answer (4.1)", async () => {
