@@ -192,6 +192,32 @@ describe("what no reader sees", () => {
   });
 });
 
+describe("the beginning of what readers pay for", () => {
+  const TEXT = `<p>${SENTENCE}</p>`.repeat(12);
+  const paid = (head: string, more = "") => judged(`<head>${head}</head><body>${TEXT}${more}</body>`).judged.flags;
+  const article = (free: unknown) =>
+    `<script type="application/ld+json">${JSON.stringify({ "@type": "NewsArticle", isAccessibleForFree: free })}</script>`;
+  const STUB = "<div><p>Subscribe to continue reading.</p></div>";
+
+  it.each([
+    ["structured data", article(false), ""],
+    ["structured data as text", article("False"), ""],
+    ["the publisher's tier", '<meta property="article:content_tier" content="locked">', ""],
+    ["words where the text breaks off", "", STUB],
+    ["words in another language", "", "<p>Cet article est réservé aux abonnés.</p>"],
+  ])("is flagged by %s", (_, head, more) => expect(paid(head, more)).toContain("paywall"));
+
+  it.each([
+    ["a page that says it is free", article(true), STUB],
+    ["a newsletter's box", "", "<p>Subscribe to our newsletter.</p>"],
+    [
+      "a text about such walls",
+      "",
+      `<p>${"Papers show a wall to those who come often. ".repeat(8)}It says: subscribe to continue reading.</p>`,
+    ],
+  ])("is not what %s is", (_, head, more) => expect(paid(head, more)).not.toContain("paywall"));
+});
+
 describe("broken and hostile pages", () => {
   it.each([
     ["markup that never ends", `<div><p>${SENTENCE}<table><tr><td>`, SENTENCE],

@@ -1,7 +1,7 @@
 // Every kind of page is read well: what its readers came for is there, what stands around it is not, and walls and shells are told from pages.
 import { describe, expect, it } from "vitest";
 import { corpus } from "./corpus.ts";
-import { readByUs } from "./our-reading.ts";
+import { isFlagged, readByUs } from "./our-reading.ts";
 import { scoresOf, scoreTable } from "./score.ts";
 
 /** The pages that are printed, and others of the same kinds that no rule was made by. */
@@ -25,6 +25,12 @@ describe.each(SETS)("the corpus, set %i", (salt) => {
       expect(wrong.length, wrong.join(", ")).toBeLessThanOrEqual(of.length * 0.02);
     },
   );
+
+  it("the beginning of what readers pay for is flagged, and nothing else", () => {
+    const flagged = pages.filter((page) => isFlagged(page, "paywall"));
+    const due = pages.filter(({ kind }) => kind === "paywall");
+    expect(flagged.map(({ name }) => name)).toEqual(due.map(({ name }) => name));
+  });
 
   it.each(scores.filter(({ recall }) => recall !== null))(
     "$kind: what readers came for is there",

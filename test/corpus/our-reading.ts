@@ -1,10 +1,19 @@
 // A page of the corpus as our own fetch reads it, in the thread that asks.
-import { judgedPage } from "../../src/composites/pages/judged-page.ts";
+import { type JudgedPage, judgedPage } from "../../src/composites/pages/judged-page.ts";
+import type { QualityFlag } from "../../src/composites/pages/yield.ts";
 import type { CorpusPage } from "./draft.ts";
 import type { Reading } from "./score.ts";
 
-export function readByUs({ html, url, status }: CorpusPage): Reading {
-  const { content, judged } = judgedPage(html, { url, status, format: "markdown", mainContent: true, hasRun: false });
+function judgedByUs({ html, url, status }: CorpusPage): JudgedPage {
+  return judgedPage(html, { url, status, format: "markdown", mainContent: true, hasRun: false });
+}
+
+export function isFlagged(page: CorpusPage, flag: QualityFlag): boolean {
+  return judgedByUs(page).judged.flags.includes(flag);
+}
+
+export function readByUs(page: CorpusPage): Reading {
+  const { content, judged } = judgedByUs(page);
   const { instead } = judged;
   if (instead === undefined) return { content, is: "content" };
   return { content, is: instead === "shell" || instead === "nothing" ? "shell" : "wall" };

@@ -7,6 +7,7 @@ import { makeAddressesAbsolute } from "./page-addresses.ts";
 import { detailsOf, type PageDetails } from "./page-details.ts";
 import { bodyOf, charsOf, documentOf, type PageDocument, type PageElement, tagsOf, textOf } from "./page-dom.ts";
 import { PageStyles } from "./page-styles.ts";
+import { isTeaser } from "./paywall-marks.ts";
 import { removeUnseen } from "./unseen-text.ts";
 import { hasMount, hasSkeleton, hasWallMark, isWaiting } from "./wall-words.ts";
 import type { PageFacts } from "./yield.ts";
@@ -93,16 +94,18 @@ interface ShownPage {
   readonly details: PageDetails;
   readonly code: Code;
   readonly hiddenText: boolean;
+  readonly teaser: boolean;
 }
 
 function shownPage(html: string, tags: readonly string[], url: string): ShownPage {
   const document = documentOf(html, tags);
   makeAddressesAbsolute(document, url);
-  const [title, details, code] = [titleOf(document), detailsOf(document), codeOf(document, tags)];
+  const [title, { details, paid }, code] = [titleOf(document), detailsOf(document), codeOf(document, tags)];
   const styles = new PageStyles(document);
   openShadows(document);
   openFormulas(document);
-  return { document, title, details, code, hiddenText: removeUnseen(bodyOf(document), styles) };
+  const hiddenText = removeUnseen(bodyOf(document), styles);
+  return { document, title, details, code, hiddenText, teaser: isTeaser({ body: bodyOf(document) }, paid) };
 }
 
 /** Its heading as the first line, where the main part begins below it. */
@@ -118,7 +121,7 @@ function withHeading(part: PageElement, heading: string): PageElement {
 export function extractPage({ html, url, format, mainContent }: ExtractOrder): Extracted {
   const tags = tagsOf(html);
   const walled = hasWallMark(html, tags);
-  const { document, title, details, code, hiddenText } = shownPage(html, tags, url);
+  const { document, title, details, code, hiddenText, teaser } = shownPage(html, tags, url);
   if (format === "markdown") cutTables(bodyOf(document));
   const scripted = isScripted(code, bodyOf(document));
   const heading = textOf(document.querySelector("h1"));
@@ -126,7 +129,7 @@ export function extractPage({ html, url, format, mainContent }: ExtractOrder): E
   // A page may have all it says in what stands around others.
   const isEmptied = mainContent && charsOf(bodyOf(document)) === 0;
   const text = isEmptied ? shownPage(html, tags, url).document : document;
-  const facts = { visibleChars: charsOf(bodyOf(text)), scripted, walled, hiddenText };
+  const facts = { visibleChars: charsOf(bodyOf(text)), scripted, walled, hiddenText, teaser };
   const part = mainContent ? withHeading(mainPart(text), heading) : bodyOf(text);
   return { content: written(part, format), title, facts, details };
 }

@@ -1,5 +1,6 @@
 // What a page says of itself beside its text: who wrote it and when, in which language, for which site, and what a product costs.
 import type { PageDocument } from "./page-dom.ts";
+import { isSaidPaid } from "./paywall-marks.ts";
 
 /** Fields of a row beside the contract's; what a page does not say is not there. */
 export interface PageDetails {
@@ -90,7 +91,13 @@ function metasOf(document: PageDocument): ReadonlyMap<string, string> {
   return metas;
 }
 
-export function detailsOf(document: PageDocument): PageDetails {
+export interface SaidOfItself {
+  readonly details: PageDetails;
+  /** Whether its readers pay for it; null: it does not say. */
+  readonly paid: boolean | null;
+}
+
+export function detailsOf(document: PageDocument): SaidOfItself {
   const things = thingsOf(document);
   const article = things.find((one) => ARTICLE.test(typeOf(one)));
   const metas = metasOf(document);
@@ -106,5 +113,6 @@ export function detailsOf(document: PageDocument): PageDetails {
     price: priceOf(things),
     rating: ratingOf(things),
   };
-  return Object.fromEntries(Object.entries(details).filter(([, value]) => value !== undefined));
+  const told = Object.fromEntries(Object.entries(details).filter(([, value]) => value !== undefined));
+  return { details: told, paid: isSaidPaid(things, meta("article:content_tier", "content_tier")) };
 }

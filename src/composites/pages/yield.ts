@@ -31,6 +31,8 @@ export interface PageFacts {
   readonly walled: boolean;
   /** Some of its text was written for machines alone, and left out. */
   readonly hiddenText?: boolean;
+  /** It is the beginning of what its readers pay for. */
+  readonly teaser?: boolean;
 }
 
 export interface ReadPage {
@@ -42,7 +44,7 @@ export interface ReadPage {
   readonly status: number | null;
 }
 
-export type QualityFlag = "blocked" | "thin_content" | "hidden_text";
+export type QualityFlag = "blocked" | "thin_content" | "hidden_text" | "paywall";
 
 /** What stands there instead of a page. */
 export type Instead = "wall" | "shell" | "nothing" | "error_status";
@@ -138,10 +140,15 @@ function soundsWalled(text: string, title: string): boolean {
   return hasMore && share >= WALL_SHARE_WITH_MORE;
 }
 
-/** What is said of it beside its score: a text for machines alone was left out, whatever the rest is worth. */
+/** What is said of a page beside its score: a text for machines alone was left out, or most of it is for those who pay, whatever the rest is worth. */
 export function yieldOf(page: ReadPage): Yield {
   const judged = scoreOf(page);
-  return page.facts?.hiddenText === true ? { ...judged, flags: [...judged.flags, "hidden_text"] } : judged;
+  const { hiddenText = false, teaser = false } = page.facts ?? {};
+  // A wall is no beginning of anything.
+  const isTeaser = teaser && judged.instead === undefined;
+  if (!hiddenText && !isTeaser) return judged;
+  const more = [hiddenText ? ["hidden_text" as const] : [], isTeaser ? ["paywall" as const] : []].flat();
+  return { ...judged, flags: [...judged.flags, ...more] };
 }
 
 /** Zero for a wall or an empty shell; else readable characters by the thousand, and enough where a short page came whole. */
