@@ -179,6 +179,23 @@ describe("the threads that read pages", () => {
     await extractor.close();
   });
 
+  it.each([
+    [
+      "of nearly as many elements as are taken apart",
+      `<body>${"<p>Some words of a paragraph, and more that a reader reads.</p>".repeat(24_000)}</body>`,
+    ],
+    [
+      "of nearly as many characters",
+      `<body>${`<p>${"Some words that a reader reads. ".repeat(40)}</p>`.repeat(2_300)}</body>`,
+    ],
+    ["of twenty thousand cells", `<table>${`<tr>${"<td>a b c</td>".repeat(20)}</tr>`.repeat(1_000)}</table>`],
+  ])("a page %s is read within a thread's memory", async (_, html) => {
+    const extractor = createExtractor({ threads: 1, msMax: 60_000 });
+    const read = await extractor.of("ada").page(html, ORDER, never);
+    expect(read).toMatchObject({ content: expect.stringMatching(/\S/) });
+    await extractor.close();
+  });
+
   it("fail a page alone whose thread dies of it", async () => {
     const extractor = createExtractor({ threads: 1, msMax: 60_000 });
     const reading = extractor.of("ada");

@@ -33,7 +33,8 @@ export const PAGE_BYTES_MAX = 5 * 1_048_576;
 const ORDINARY_PART = 5;
 /** A page as bytes, or of so many characters as are taken apart. */
 const TASK_BYTES_MAX = 6 * 1_048_576;
-const MEMORY_MIB = 256;
+/** With its young objects and the bytes of the page, a thread stays below 150 MB; the longest pages that are taken apart need some 100. */
+const MEMORY_MIB = 128;
 /** Until a new thread has loaded its code: on a busy machine that takes longer than a page may. */
 const START_MS_MAX = 30_000;
 
