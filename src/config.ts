@@ -56,6 +56,26 @@ function cents() {
   return whole(0, 900_000_000).transform(nanoFromCents);
 }
 
+/** `name=value` with commas between them, values percent-encoded, as OpenTelemetry's settings write headers (W3C Baggage). */
+function namedValues(raw: string): Readonly<Record<string, string>> {
+  const pairs = raw.split(",").filter(Boolean);
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const at = pair.indexOf("=");
+      const value = pair.slice(at + 1);
+      return [pair.slice(0, at).toLowerCase(), /%[0-9a-f]{2}/i.test(value) ? decoded(value) : value];
+    }),
+  );
+}
+
+function decoded(value: string): string {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return value;
+  }
+}
+
 /** An address may have a user and a password before its host. */
 function hasPassword(raw: string): boolean {
   return /\/\/[^/]*@/.test(raw);
@@ -214,6 +234,29 @@ export const SETTINGS = {
     "auto",
     z.enum(["auto", "json", "text"], "must be auto, json or text"),
     "How: json, text for people, or auto: text where standard output is a terminal, else json",
+  ),
+  otelUrl: optional(
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    webAddress(),
+    "A collector of OpenTelemetry's that takes OTLP over HTTP: every call, job and attempt becomes a span, sent to /v1/traces below this address",
+  ),
+  otelHeaders: secret(
+    setting(
+      "OTEL_EXPORTER_OTLP_HEADERS",
+      "",
+      z
+        .string()
+        .regex(/^([^=,\s]+=[^,]*(,|$))*$/, "must be name=value, several with commas between them")
+        .transform((raw) => namedValues(raw)),
+      "What the collector is shown with each batch, such as authorization=Bearer%20...",
+    ),
+  ),
+  otelServiceName: setting("OTEL_SERVICE_NAME", "tollgate", text, "What this gateway is called in traces"),
+  otelRatio: setting(
+    "OTEL_TRACES_SAMPLER_ARG",
+    "1",
+    decimal(1),
+    "The part of the traces that begin here which is sent; one that a caller began is sent where the caller's flags say so",
   ),
   markupPercent: setting("LLM_MARKUP_PERCENT", "0", decimal(1_000), "Added to the list price of every model"),
   allowLoss: setting("ALLOW_LOSS", "0", flag, "1: also use routes that cost more than the sale price"),

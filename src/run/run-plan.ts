@@ -2,6 +2,7 @@
 
 import type { FramedOpenPlan, PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
+import { readTraceparent } from "../observe/trace-context.ts";
 import { callTags } from "../wires/call-tags.ts";
 import { EVENTS_PREAMBLE, eventBytes, eventsFrame, wantsEvents } from "../wires/envelope/events.ts";
 import { envelopeFrame, PREAMBLE } from "../wires/envelope/frame.ts";
@@ -9,6 +10,13 @@ import { idempotencyOf } from "../wires/idempotency-key.ts";
 import { openActionPlan } from "./action-plan.ts";
 import type { RunDeps } from "./deps.ts";
 import { readCall } from "./read-call.ts";
+
+/** The trace that goes on in the work that the call launches. */
+function callerTrace({ headers }: PlanCall["request"]): { readonly callerTraceId?: string } {
+  const header = headers.get("traceparent");
+  const begun = header === undefined ? null : readTraceparent(header);
+  return begun === null ? {} : { callerTraceId: begun.traceId };
+}
 
 /** Checks a call of an action and makes its plan, or says what is wrong with it. */
 export function runPlan({ request, audience }: PlanCall, deps: RunDeps): FramedOpenPlan | GatewayError {
@@ -25,6 +33,7 @@ export function runPlan({ request, audience }: PlanCall, deps: RunDeps): FramedO
       id: request.id.replace(/^req_/, "tx_"),
       requestId: request.id,
       sandboxFault: request.headers.get("x-tollgate-sandbox-fault") ?? null,
+      ...callerTrace(request),
       ...(isTold ? { preamble: EVENTS_PREAMBLE, eventBytes } : { preamble: PREAMBLE }),
       maxCostNano: call.maxCostNano,
       idempotency,

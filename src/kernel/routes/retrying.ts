@@ -176,12 +176,14 @@ class Retrying implements RouteAttempt {
     const candidate = this.#candidate;
     const { provider, model } = candidate;
     const attempt = this.#attempt;
+    const ms = clock.elapsedMs() - this.#fromMs;
     const leg: Leg = {
       provider,
       model,
       status,
       failure,
-      ms: clock.elapsedMs() - this.#fromMs,
+      startedAtMs: clock.epochMs() - ms,
+      ms,
       firstTokenMs: committedMs === null || failure === "gateway_lost_race" ? null : committedMs - this.#fromMs,
       upstreamNano: ZERO,
     };
