@@ -5,6 +5,7 @@ import type { Catalog } from "../catalog/catalog.ts";
 import type { JobKind } from "../catalog/job-kind.ts";
 import { JsonInParts, type LocalAction } from "../catalog/local-action.ts";
 import type { ChatDeps } from "../chat/model-plan.ts";
+import { nativePlan } from "../chat/native-plan.ts";
 import { systemClock } from "../clock.ts";
 import type { EndpointSpec } from "../endpoint.ts";
 import { cancelAction } from "../jobs/cancel-action.ts";
@@ -13,6 +14,7 @@ import { type JobView, jobRow, jobView } from "../jobs/job-view.ts";
 import { createJobs, type Jobs } from "../jobs/jobs.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
 import type { CallWindows } from "../kernel/windows.ts";
+import { createRequestWindows } from "../limits/request-windows.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { JobRows } from "../records/job-rows.ts";
 import type { Records } from "../records/records.ts";
@@ -155,6 +157,7 @@ export function openJobs(parts: OpenJobsParts): OpenJobs {
     onBroken,
   });
   const { health } = upstream;
+  const models = { ...chat, freeWindows: createRequestWindows({ clock }) };
   const kernel: KernelDeps = { clock, records, keptBytesMax, health, keeper: jobs.keeper, onBroken };
   const run = openRun({
     actionCatalog: actionCatalog.actionCatalog,
@@ -164,6 +167,7 @@ export function openJobs(parts: OpenJobsParts): OpenJobs {
     kernel,
     keepBytes: actionCatalog.files.keepBytes,
     linkFile: (payer, id) => actionCatalog.files.link(payer.id, id),
+    modelPlan: (action, call) => nativePlan(action, call, models),
     chatPlan: innerChat(chat),
   });
   const metering = { ledger, windows, observer, owner };
