@@ -21,7 +21,7 @@ import type { Records } from "../records/records.ts";
 import { KEPT_LEASE_MS } from "../run/action-plan.ts";
 import type { RunDeps } from "../run/deps.ts";
 import { openRun } from "../run/inner-calls.ts";
-import { createPaidTimeEnder, type PaidTimeEnder } from "../run/paid-time-ender.ts";
+import { paidTimeEndings } from "../run/paid-time-endings.ts";
 import { createPaidTimes } from "../run/paid-times.ts";
 import { resultAction } from "../run/result-action.ts";
 import type { Stores } from "../stores.ts";
@@ -50,7 +50,8 @@ export interface OpenJobsParts {
 
 export interface OpenJobs {
   readonly jobs: Jobs;
-  readonly paidTimes: PaidTimeEnder;
+  /** Machines whose time is paid, as what ends by itself. */
+  readonly paidTimes: ReturnType<typeof paidTimeEndings>;
   readonly kernel: KernelDeps;
   readonly run: RunDeps;
 }
@@ -171,6 +172,6 @@ export function openJobs(parts: OpenJobsParts): OpenJobs {
     chatPlan: innerChat(chat),
   });
   const metering = { ledger, windows, observer, owner };
-  const paidTimes = createPaidTimeEnder({ ...metering, records, clock, upstream, catalog, onBroken });
+  const paidTimes = paidTimeEndings({ ...metering, records, clock, upstream, catalog, onBroken });
   return { jobs, paidTimes, kernel, run };
 }
