@@ -163,6 +163,8 @@ export interface Route {
   open(sink: AnswerSink, tries: Tries, isLast: boolean): RouteAttempt;
   /** Whether it need not be tried after the failure of a candidate. */
   pointlessAfter(failed: Candidate, kind: FailureKind): boolean;
+  /** Whether this candidate is one of its own. */
+  has(candidate: Candidate): boolean;
   /** Whose health decides on its place in an order; null: it keeps its place. */
   readonly candidate: Candidate | null;
 }

@@ -197,6 +197,7 @@ class Retrying implements RouteAttempt {
 export function retrying(candidate: Candidate): Route {
   return {
     candidate,
+    has: (other) => other === candidate,
     pointlessAfter: (failed, kind) => candidate.pointlessAfter(failed, kind),
     open(sink, tries, isLast) {
       const attempt = new Retrying(candidate, sink, tries, isLast);
