@@ -93,13 +93,13 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
       await jobs.start();
       sessions.start();
       paidTimes.start();
-      strangers?.reconciler.start();
+      strangers?.start();
     },
     async close() {
       await jobs.stop();
       await sessions.stop();
       await paidTimes.stop();
-      await strangers?.reconciler.stop();
+      await strangers?.stop();
       oauth?.close();
       await composites.close();
       actionCatalog.close();

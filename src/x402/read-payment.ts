@@ -49,7 +49,7 @@ export interface Payment {
 }
 
 /** What one authorization is known by, whatever it is signed with and however it is written. */
-export function nameOf({ network, asset, from, nonce }: Payment): string {
+export function nameOf({ network, asset, from, nonce }: Pick<Payment, "network" | "asset" | "from" | "nonce">): string {
   return `x402 ${network} ${asset} ${from} ${nonce}`;
 }
 
@@ -90,6 +90,11 @@ export function readPayment(headers: ReadonlyMap<string, string>, terms: Network
     };
   }
   return null;
+}
+
+/** What its sender has signed, and the signature. */
+export function signedIn({ sent }: Payment): z.infer<typeof payload> {
+  return payload.parse(sent.payload);
 }
 
 /** Why a payment does not fit what is asked; null: it fits. The signature is not looked at here. */
