@@ -2,9 +2,9 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import type { Records } from "../records/records.ts";
+import { PLAY_NETWORK } from "../wallet/networks.ts";
 import type { Chain } from "./chain.ts";
 import type { Facilitator } from "./facilitator.ts";
-import { PLAY_NETWORK } from "./networks.ts";
 import { nameOf, type Payment, signedIn } from "./read-payment.ts";
 import { signedBySender } from "./signed-by.ts";
 

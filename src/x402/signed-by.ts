@@ -1,7 +1,8 @@
 // Whether a payment was signed by its sender, looked at in this process, before anybody else is asked about it.
-import { recoverSigner } from "../evm/secp256k1.ts";
-import { authorizationDigest } from "../evm/typed-data.ts";
-import type { Network } from "./networks.ts";
+import type { Hex } from "../wallet/hex.ts";
+import { signerOf } from "../wallet/keys.ts";
+import type { Network } from "../wallet/networks.ts";
+import { authorizationDigest } from "../wallet/typed-data.ts";
 import { type Payment, signedIn } from "./read-payment.ts";
 
 /** Of a wallet that is a key. What is longer is of one that is a contract, which only its chain can ask. */
@@ -12,8 +13,8 @@ export function signedBySender(payment: Payment, { domain, chainId, asset }: Net
   const { signature, authorization } = signedIn(payment);
   if (signature.length !== KEY_SIGNATURE_CHARACTERS) return "contract";
   try {
-    const digest = authorizationDigest({ ...domain, chainId, verifyingContract: asset }, authorization);
-    return recoverSigner(digest, signature) === payment.from;
+    const digest = authorizationDigest(authorization, { ...domain, chainId, asset: asset as Hex });
+    return signerOf(digest, signature) === payment.from;
   } catch {
     return false;
   }

@@ -1,11 +1,12 @@
 // Payments that an agent's author tries without money: the sandbox's chain checks as the real one does, and no vendor is asked.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { addressOf } from "../../src/evm/secp256k1.ts";
-import { NETWORKS } from "../../src/x402/networks.ts";
+import { addressOfKey } from "../../src/wallet/keys.ts";
+import { NETWORKS } from "../../src/wallet/networks.ts";
 import { type AcmeGateway, type RunAnswer, readAnswer, startAcmeGateway } from "../run/acme-gateway.ts";
 import { PAY_TO, TestChain } from "./chain.ts";
 import { askedBy, decoded, keyWallet } from "./wallet.ts";
 
+type More = Parameters<ReturnType<typeof keyWallet>["pay"]>[1];
 const SEARCH = "acme/search";
 const chain = new TestChain();
 let gateway: AcmeGateway;
@@ -64,10 +65,10 @@ describe("a call of the sandbox without a key", () => {
     expect((await paid(payment)).status).toBe(200);
   });
 
-  it.each([
+  it.each<[string, More, More, string]>([
     ["another amount", { value: "1" }, {}, "not of the price"],
     ["changed behind its signature", {}, { nonce: `0x${"1".repeat(64)}` }, "signature"],
-    ["in the name of another", { from: addressOf(Buffer.alloc(32, 1)) }, {}, "signature"],
+    ["in the name of another", { from: addressOfKey(`0x${"01".repeat(32)}`) }, {}, "signature"],
     ["not good yet", { validAfter: "9999999999" }, {}, "valid_after"],
     ["of a number that no contract takes", {}, { validAfter: "9".repeat(78) }, "signature"],
   ])("with a payment that is %s is refused as the real chain would", async (_, more, after, said) => {

@@ -1,7 +1,8 @@
 // A wallet with a key, which signs what a challenge asks for as the clients of x402 do.
 import { randomBytes } from "node:crypto";
-import { addressOf, hexOf, signatureHex, signDigest } from "../../src/evm/secp256k1.ts";
-import { type Authorization, authorizationDigest } from "../../src/evm/typed-data.ts";
+import { type Hex, hexOf } from "../../src/wallet/hex.ts";
+import { addressOfKey, signatureOf } from "../../src/wallet/keys.ts";
+import { type TransferAuthorization as Authorization, authorizationDigest } from "../../src/wallet/typed-data.ts";
 import type { Requirements } from "../../src/x402/challenge.ts";
 
 export interface KeyWallet {
@@ -11,18 +12,25 @@ export interface KeyWallet {
 }
 
 export function keyWallet(): KeyWallet {
-  const key = randomBytes(32);
-  const address = addressOf(key);
+  const key = hexOf(randomBytes(32));
+  const address = addressOfKey(key);
   return {
     address,
     pay(accepted, more = {}, after = {}) {
       const { extra, asset, network, payTo: to, amount: value, maxTimeoutSeconds } = accepted;
       const validBefore = String(Math.floor(Date.now() / 1_000) + maxTimeoutSeconds);
-      const plain = { from: address, to, value, validAfter: "0", validBefore, nonce: hexOf(randomBytes(32)) };
+      const plain = {
+        from: address,
+        to: to as Hex,
+        value,
+        validAfter: "0",
+        validBefore,
+        nonce: hexOf(randomBytes(32)),
+      };
       const authorization = { ...plain, ...more };
       const chainId = Number(network.split(":")[1]);
-      const digest = authorizationDigest({ ...extra, chainId, verifyingContract: asset }, authorization);
-      const signature = signatureHex(signDigest(digest, key));
+      const digest = authorizationDigest(authorization, { ...extra, chainId, asset: asset as Hex });
+      const signature = signatureOf(digest, key);
       const payload = { signature, authorization: { ...authorization, ...after } };
       return Buffer.from(JSON.stringify({ x402Version: 2, accepted, payload })).toString("base64");
     },

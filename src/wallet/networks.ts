@@ -1,4 +1,4 @@
-// Where payments without an account are made: the networks, and the coin of each.
+// The networks and coins that payments are made in, taken or given: one row each.
 import type { Nano } from "../money.ts";
 
 export interface Network {
