@@ -308,6 +308,12 @@ export const SETTINGS = {
       "A node of the network, which says whether a payment was made where its facilitator does not",
     ),
   ),
+  x402Sandbox: setting(
+    "X402_SANDBOX",
+    "0",
+    flag,
+    "1: callers without a key may try payments with play money, by the header `x-tollgate-sandbox: 1`; needs SANDBOX",
+  ),
   requestsPerMinute: setting("REQUESTS_PER_MINUTE", "600", whole(1, 10_000_000), "Of a new account"),
   inFlightMax: setting("IN_FLIGHT_MAX", "64", whole(1, 1_000_000), "Paid calls at once of a new account"),
   bodiesBytesMax: setting(
@@ -424,6 +430,7 @@ export function readConfig(env: Environment = process.env): Config {
   }
   if (config.x402PayTo !== null && config.x402FacilitatorUrl === null)
     throw new ConfigError("X402_FACILITATOR_URL: is needed with X402_PAY_TO");
+  if (config.x402Sandbox && !config.sandbox) throw new ConfigError("SANDBOX: is needed with X402_SANDBOX");
   if (config.filesS3Endpoint !== null) {
     const rest = [SETTINGS.filesS3Bucket, SETTINGS.filesS3AccessKeyId, SETTINGS.filesS3SecretAccessKey];
     const missing = rest.find(({ name }) => !env[name]);
