@@ -40,7 +40,8 @@ async function release({ ask }: Pick<ScriptContext, "ask">, id: string) {
 const prepaid: PrepaidSpec = {
   kind: "session",
   minutesMax: MINUTES_MAX,
-  async endLabelled({ ask }, label) {
+  close: release,
+  async closeLabelled({ ask }, label) {
     const { json } = await ask({ method: "GET", path: "/v1/sessions" }, { values: { status: "RUNNING" } });
     for (const { id, userMetadata } of found.parse(json))
       if (userMetadata?.tollgate === label) await release({ ask }, id);

@@ -160,7 +160,8 @@ const prepaidUse = z.discriminatedUnion("does", [
 export const prepaidSchema = z.strictObject({
   kind: words,
   minutesMax: count,
-  endLabelled: fn,
+  close: fn,
+  closeLabelled: fn,
   takenCents: fn.optional(),
 });
 

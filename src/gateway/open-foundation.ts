@@ -8,6 +8,7 @@ import { createRequestWindows } from "../limits/request-windows.ts";
 import { type FailedCallFile, openFailedCalls } from "../observe/failed-calls.ts";
 import { createLog, type Log, type LogOptions } from "../observe/log.ts";
 import type { Observer } from "../observe/observer.ts";
+import type { Traces } from "../observe/traces.ts";
 import { type DiskRoom, diskBounds, diskRoom } from "../storage/disk-guard.ts";
 import { openStores, type Stores } from "../stores.ts";
 import { createPublicFetch } from "../upstream/public-fetch.ts";
@@ -30,6 +31,8 @@ export interface Foundation {
   readonly counter: TokenCounters;
   readonly observer: Observer;
   readonly failedCalls: FailedCallFile;
+  /** Null: no collector takes traces. */
+  readonly traces: Traces | null;
   readonly disk: () => Promise<DiskRoom>;
   /** The names of our own actions, which metrics may tell as they tell the catalog's. They are put here when the actions are opened. */
   readonly localNames: Set<string>;
@@ -53,14 +56,17 @@ export async function openFoundation({ config, logStream, onFatal, role }: Gatew
   });
   const disk = () => diskRoom(ownDir, diskBounds(config.diskFreeMibMin));
   const localNames = new Set<string>();
+  const otelName = (id: string) => catalog.current().adapters({ sandbox: true }).get(id)?.spec.otelName ?? id;
+  const traces = await openTracesOf(config, otelName);
   const observer = openObserver({
     log,
     isKnown: (name) => catalog.names().has(name) || localNames.has(name),
-    otelName: (id) => catalog.current().adapters({ sandbox: true }).get(id)?.spec.otelName ?? id,
+    otelName,
     stores,
     looksAtBooks: role?.kind !== "child",
     disk,
     failedCalls,
+    traces,
     broken,
   });
   const windows = createRequestWindows({ clock });
@@ -73,8 +79,18 @@ export async function openFoundation({ config, logStream, onFatal, role }: Gatew
   );
   observer.onScrape({ restingRoutes: () => upstream.health.resting() });
   const counter = createTokenCounter(signingSecrets(config.signingSecret, config.dataDir));
-  const opened = { config, log, broken, stores, catalog, upstream, counter, observer, failedCalls, disk, localNames };
+  const seen = { observer, failedCalls, traces };
+  const opened = { config, log, broken, stores, catalog, upstream, counter, ...seen, disk, localNames };
   return { ...opened, close: () => closeFoundation(opened, stopTelling) };
+}
+
+/** The kit is read only where a collector is set: a start without one does not wait for it. */
+async function openTracesOf(config: Config, otelName: (provider: string) => string): Promise<Traces | null> {
+  const { otelUrl, otelHeaders: headers, otelServiceName: serviceName, otelRatio: ratio } = config;
+  if (otelUrl === null) return null;
+  const { openTraces } = await import("../observe/traces.ts");
+  const settings = { url: `${otelUrl}/v1/traces`, headers, serviceName, ratio };
+  return openTraces({ settings, clock: systemClock, otelName });
 }
 
 function openLog({ logLevel: level, logFormat: format }: Config, stream: LogOptions["stream"]): Log {
@@ -82,10 +98,10 @@ function openLog({ logLevel: level, logFormat: format }: Config, stream: LogOpti
 }
 
 async function closeFoundation(opened: Omit<Foundation, "close">, stopTelling: () => void): Promise<void> {
-  const { stores, catalog, upstream, counter, observer, failedCalls } = opened;
+  const { stores, catalog, upstream, counter, observer, failedCalls, traces } = opened;
   await Promise.all([upstream.close(), counter.close(), catalog.close()]);
   stopTelling();
   await stores.close();
-  await failedCalls.close();
+  await Promise.all([failedCalls.close(), traces?.close()]);
   observer.flush();
 }

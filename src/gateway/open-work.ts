@@ -1,11 +1,14 @@
 // What a gateway does for its callers: the actions, composites, sessions and jobs, and how a call is paid and run.
+import { systemClock } from "../clock.ts";
 import type { Endpoint, EndpointSpec } from "../endpoint.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
 import { createWindows } from "../kernel/windows.ts";
 import { logInternalErrors } from "../observe/internal-error.ts";
+import { Endings } from "../records/endings.ts";
 import type { RunDeps } from "../run/deps.ts";
 import { SESSION_JOB } from "../sessions/session-kind.ts";
+import { UNCLOSED } from "../sessions/unclosed.ts";
 import { LEASE_MS } from "../stores.ts";
 import type { Phase } from "./drain.ts";
 import { later } from "./later.ts";
@@ -69,10 +72,14 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
     chat: chatDeps(foundation),
   });
   madeJobs.set(jobs);
+  const endings = new Endings({ records: stores.records, clock: systemClock, onBroken }, [
+    sessions.unclosed,
+    paidTimes,
+  ]);
   observer.onScrape({
     answersWaitingBytes: () => callers.doors.answers.bytes,
     jobs: () => jobs.seen(),
-    sessions: () => ({ open: jobs.running(SESSION_JOB), unclosed: sessions.unclosed() }),
+    sessions: () => ({ open: jobs.running(SESSION_JOB), unclosed: endings.seen(UNCLOSED) }),
   });
   const oauth = openOAuth({ ...foundation, actionCatalog, callers, publicUrl: url.get, internet: options.internet });
   const { ledger } = stores;
@@ -91,15 +98,13 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
     deps: { ...kernel, ...callers.doors, ...oauth?.doors, ...paying, observer, draining: () => phase.draining },
     async start() {
       await jobs.start();
-      sessions.start();
-      paidTimes.start();
-      strangers?.reconciler.start();
+      endings.start();
+      strangers?.start();
     },
     async close() {
       await jobs.stop();
-      await sessions.stop();
-      await paidTimes.stop();
-      await strangers?.reconciler.stop();
+      await endings.stop();
+      await strangers?.stop();
       oauth?.close();
       await composites.close();
       actionCatalog.close();
