@@ -250,6 +250,7 @@ export function compileCatalog(read: CatalogFiles, options: CatalogOptions): Cat
 
   return {
     adapters: (audience) => sourceOf(audience).adapters,
+    standIns: files.standIns,
     tiers: tiersOf(files),
     compositeTiers: files.compositeTiers,
     actions: (audience) => [...actions(audience).values()],
