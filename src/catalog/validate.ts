@@ -289,6 +289,7 @@ const tier = z.strictObject({
   purpose: z.string().min(1),
   candidates: z.array(z.strictObject({ model: z.string().min(1) })).min(1, "has no candidate"),
   standsInFor: z.array(z.string().min(3)).optional(),
+  lower: z.string().min(1).optional(),
   firstTokenMsMax: count,
 });
 

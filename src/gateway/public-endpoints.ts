@@ -116,7 +116,7 @@ function modelEndpoints(parts: PublicEndpointsParts, deps: ChatDeps) {
 function ownAccountEndpoints(parts: PublicEndpointsParts): readonly EndpointSpec[] {
   const { config, stores, callers, unsold, topUp } = parts;
   const { ledger, records } = stores;
-  const keys = accountEndpoints({ books: ledger, clock: systemClock, unsold, forget: callers.forget });
+  const keys = accountEndpoints({ books: ledger, rules: records, clock: systemClock, unsold, forget: callers.forget });
   const own = topUp === null ? keys : [...keys, topUp];
   if (config.signup !== "open") return own;
   const { signupCreditPerDay: creditPerDay, signupsPerAddressPerHour: perAddress } = config;
