@@ -272,6 +272,12 @@ export const SETTINGS = {
     cents(),
     "What an account's calls may cost us in a UTC day above what they were charged (a hundredth of a cent for each fetch of our own), in cents, beside what they paid above our cost that day; 0: no bound",
   ),
+  actingCostNano: setting(
+    "ACTING_CENTS",
+    "25",
+    cents(),
+    "Most that an answer may cost whose model calls actions, in cents, where its caller does not say max_cost_cents",
+  ),
   apiKey: secret(optional("TOLLGATE_API_KEY", z.string().min(1), "The key that `tollgate mcp` calls the gateway with")),
   mcpOrigins: setting(
     "MCP_ORIGINS",

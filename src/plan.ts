@@ -161,6 +161,14 @@ export interface HoldChain {
   readonly onExpire: KeptHoldSpec["onExpire"];
 }
 
+/** What an action that a model called within its answer was charged. */
+export interface ActionUse {
+  /** `<service>/<action>`. */
+  readonly action: string;
+  readonly cents: number;
+  readonly ok: boolean;
+}
+
 /** What a call did cost: the caller, and us. */
 export interface Cost {
   readonly chargeNano: Nano;
@@ -171,6 +179,8 @@ export interface Cost {
   readonly estimated: boolean;
   /** Which price was applied, for the posting. */
   readonly priceVersion: string;
+  /** The actions that are part of it; absent: it could have none. */
+  readonly actions?: readonly ActionUse[];
 }
 
 /** What the ledger took for a call. */

@@ -20,6 +20,7 @@ const LINES: Record<string, number> = {
   "src/web": 6,
   "src/chat": 5,
   "src/run": 5,
+  "src/acting": 5,
   "src/composites": 5,
   "src/jobs": 5,
   "src/sessions": 5,

@@ -289,6 +289,8 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     const all = placed(some);
     const wanted = read.preferences === null ? all : prefer(all, read.preferences, health.speedOf);
     if (wanted instanceof GatewayError) return wanted;
+    const { stay } = read;
+    if (stay !== undefined) return routeOrder(wanted, { conversation, moved: { size: 1, routeOf: () => stay } });
     const isFree = keepsOrder || (moved.size > 0 && !goesOn(call, read.asked.body));
     return routeOrder(wanted, { conversation, moved: isFree ? NEVER_MOVED : moved });
   };
