@@ -47,8 +47,19 @@ export async function openFoundation({ config, logStream, onFatal, role }: Gatew
   const { broken, stop: stopTelling } = storeOutage({ log, clock, answers: () => stores?.answers ?? null });
   const ownDir = role?.kind === "child" ? role.ownDir : config.dataDir;
   const onBroken = (error: unknown) => broken(error, "the store failed");
-  stores = await openStores({ ...config, dataDir: ownDir }, { onFatal, onBroken, archiveDir: config.dataDir });
-  const catalog = await openCatalog(config);
+  // A thread opens the stores, so the catalog is read meanwhile; where both have failed, the stores say why.
+  const opening = openStores({ ...config, dataDir: ownDir }, { onFatal, onBroken, archiveDir: config.dataDir });
+  const [opened, loaded] = await Promise.allSettled([opening, openCatalog(config)]);
+  if (opened.status === "rejected") {
+    if (loaded.status === "fulfilled") await loaded.value.close();
+    throw opened.reason;
+  }
+  stores = opened.value;
+  if (loaded.status === "rejected") {
+    await stores.close();
+    throw loaded.reason;
+  }
+  const catalog = loaded.value;
   const failedCalls = openFailedCalls({
     file: join(config.dataDir, "failed-calls.log"),
     clock,
@@ -80,8 +91,8 @@ export async function openFoundation({ config, logStream, onFatal, role }: Gatew
   observer.onScrape({ restingRoutes: () => upstream.health.resting() });
   const counter = createTokenCounter(signingSecrets(config.signingSecret, config.dataDir));
   const seen = { observer, failedCalls, traces };
-  const opened = { config, log, broken, stores, catalog, upstream, counter, ...seen, disk, localNames };
-  return { ...opened, close: () => closeFoundation(opened, stopTelling) };
+  const all = { config, log, broken, stores, catalog, upstream, counter, ...seen, disk, localNames };
+  return { ...all, close: () => closeFoundation(all, stopTelling) };
 }
 
 /** The kit is read only where a collector is set: a start without one does not wait for it. */
