@@ -9,6 +9,7 @@ import type { AdapterSpec, AdapterTable } from "./adapter.ts";
 import type { Catalog } from "./catalog.ts";
 import { type CatalogOptions, compileCatalog } from "./compile.ts";
 import type { ActionTierSpec, CompositeTierSpec, TierSpec } from "./tier.ts";
+import { type ModelsUpdate, withUpdate } from "./updates/update.ts";
 import { CatalogError, checkAdapter, checkTable, checkTier, isAdapterTable } from "./validate.ts";
 
 /** The folder with the shipped `adapters/` and `tiers/`. */
@@ -28,6 +29,8 @@ const OPEN_TO_FILES: Readonly<Record<string, string>> = {
 export interface LoadOptions extends CatalogOptions {
   /** `OVERLAY_DIR`: its `adapters/` and `tiers/` add to the shipped ones, and replace those of the same name. */
   readonly overlayDir: string | null;
+  /** What lists of models have told since; null: nothing. */
+  readonly update?: ModelsUpdate | null;
 }
 
 interface CatalogFile {
@@ -219,7 +222,7 @@ export async function loadCatalog(options: LoadOptions): Promise<Catalog> {
   if (problems.length > 0) throw new CatalogError(problems);
   return compileCatalog(
     {
-      adapters: new Map([...shipped.adapters, ...(overlay?.adapters ?? [])]),
+      adapters: withUpdate(new Map([...shipped.adapters, ...(overlay?.adapters ?? [])]), options.update ?? null),
       tables: new Map([...shipped.tables, ...(overlay?.tables ?? [])]),
       tiers: new Map([...shipped.tiers, ...(overlay?.tiers ?? [])]),
       actionTiers: new Map([...shipped.actionTiers, ...(overlay?.actionTiers ?? [])]),

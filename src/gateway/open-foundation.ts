@@ -12,6 +12,8 @@ import { type DiskRoom, diskBounds, diskRoom } from "../storage/disk-guard.ts";
 import { openStores, type Stores } from "../stores.ts";
 import { createPublicFetch } from "../upstream/public-fetch.ts";
 import { createUpstream, type Upstream } from "../upstream/upstream.ts";
+import { Losses } from "./losses.ts";
+import { takeSharedUpdate } from "./model-updates.ts";
 import { type OpenCatalog, openCatalog } from "./open-catalog.ts";
 import { openObserver } from "./open-observer.ts";
 import type { GatewayOptions } from "./options.ts";
@@ -29,6 +31,7 @@ export interface Foundation {
   readonly upstream: Upstream;
   readonly counter: TokenCounters;
   readonly observer: Observer;
+  readonly losses: Losses;
   readonly failedCalls: FailedCallFile;
   readonly disk: () => Promise<DiskRoom>;
   /** The names of our own actions, which metrics may tell as they tell the catalog's. They are put here when the actions are opened. */
@@ -45,6 +48,7 @@ export async function openFoundation({ config, logStream, onFatal, role }: Gatew
   const ownDir = role?.kind === "child" ? role.ownDir : config.dataDir;
   const onBroken = (error: unknown) => broken(error, "the store failed");
   stores = await openStores({ ...config, dataDir: ownDir }, { onFatal, onBroken, archiveDir: config.dataDir });
+  await takeSharedUpdate(config, stores);
   const catalog = await openCatalog(config);
   const failedCalls = openFailedCalls({
     file: join(config.dataDir, "failed-calls.log"),
@@ -53,6 +57,14 @@ export async function openFoundation({ config, logStream, onFatal, role }: Gatew
   });
   const disk = () => diskRoom(ownDir, diskBounds(config.diskFreeMibMin));
   const localNames = new Set<string>();
+  const losses = new Losses({
+    clock,
+    log,
+    allowLoss: config.allowLoss,
+    catalog: catalog.current,
+    lost: (provider, model, lostNano) => observer.lost(provider, model, lostNano),
+    rest: (route) => upstream.health.putBehind(route),
+  });
   const observer = openObserver({
     log,
     isKnown: (name) => catalog.names().has(name) || localNames.has(name),
@@ -61,6 +73,7 @@ export async function openFoundation({ config, logStream, onFatal, role }: Gatew
     looksAtBooks: role?.kind !== "child",
     disk,
     failedCalls,
+    onEnd: (record) => losses.note(record),
     broken,
   });
   const windows = createRequestWindows({ clock });
@@ -69,11 +82,24 @@ export async function openFoundation({ config, logStream, onFatal, role }: Gatew
     logRefusedKeys(log),
     createPublicFetch(),
     windows,
-    tellUnpriced(log, observer),
+    tellUnpriced(log, observer, losses),
   );
   observer.onScrape({ restingRoutes: () => upstream.health.resting() });
   const counter = createTokenCounter(signingSecrets(config.signingSecret, config.dataDir));
-  const opened = { config, log, broken, stores, catalog, upstream, counter, observer, failedCalls, disk, localNames };
+  const opened = {
+    config,
+    log,
+    broken,
+    stores,
+    catalog,
+    upstream,
+    counter,
+    observer,
+    losses,
+    failedCalls,
+    disk,
+    localNames,
+  };
   return { ...opened, close: () => closeFoundation(opened, stopTelling) };
 }
 
