@@ -159,7 +159,7 @@ const SPREAD_LEFT: Readonly<Record<string, number>> = {
 
 function filesBelow(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
+    .filter((entry) => entry.isFile() && entry.name.endsWith(".ts") && !entry.parentPath.includes("node_modules"))
     .map((entry) => normalize(join(entry.parentPath, entry.name)));
 }
 

@@ -12,6 +12,7 @@ import { jobs } from "./job-commands.ts";
 import { KEY_COMMANDS } from "./key-commands.ts";
 import { LOCAL_COMMANDS, settingsText } from "./local-commands.ts";
 import { MCP_COMMAND } from "./mcp-command.ts";
+import { MODELS_COMMANDS } from "./models-commands.ts";
 import { PAYMENT_COMMANDS } from "./payment-commands.ts";
 import { STORE_COMMANDS } from "./store-commands.ts";
 import { pairs, wrapped } from "./text.ts";
@@ -28,6 +29,7 @@ export const COMMANDS: readonly Command[] = [
   check,
   certifyCommand,
   ...LOCAL_COMMANDS,
+  ...MODELS_COMMANDS,
   MCP_COMMAND,
 ];
 
