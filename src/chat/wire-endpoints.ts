@@ -56,12 +56,13 @@ function embeddingsIn(spec: WireEmbeddings, call: PlanCall, deps: ChatDeps): Fra
 export function wireEndpoints(wire: ModelWire, { chat, host, counts }: WireDeps): readonly Endpoint[] {
   const { errors } = wire;
   return [
-    ...wire.calls.map(({ read, ...paths }): Endpoint => {
+    ...wire.calls.map(({ read, overSocket, ...paths }): Endpoint => {
       const plan = (call: PlanCall) => {
         const done = read(call, host);
         return done instanceof Promise ? done.then((one) => planOf(call, one, chat)) : planOf(call, done, chat);
       };
-      return { ...PAID, ...paths, errors, plan };
+      const asked = overSocket === undefined ? {} : { overSocket: overSocket(host) };
+      return { ...PAID, ...paths, ...asked, errors, plan };
     }),
     ...(wire.embeddings ?? []).map((spec): Endpoint => {
       const { path, alias } = spec;
