@@ -76,6 +76,12 @@ export const ERRORS = {
     message: "No response of this id is kept.",
     hint: "Send store: true with the request whose answer you want to go on from: it is kept for a day. Or send the whole input.",
   },
+  websocket_connection_limit_reached: {
+    status: 400,
+    retry: true,
+    message: "This connection has been open for {minutes} minutes, which is the longest that one may be.",
+    hint: "Open another one and send the whole input, or go on from an answer that was kept with store: true.",
+  },
   invalid_token: {
     status: 401,
     retry: false,
@@ -332,8 +338,9 @@ export const ERRORS = {
   too_many_streams: {
     status: 429,
     retry: true,
-    message: "{limit} event streams of this account are open here already.",
+    message: "{limit} streams of this account are open here already.",
     hint: "Close one of them, or poll: the same call without `Accept: text/event-stream` answers at once.",
+    hints: { socket: "Close one of them, or send the request by POST: a socket is one request after the other." },
   },
   session_busy: {
     status: 429,

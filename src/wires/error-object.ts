@@ -15,6 +15,7 @@ export const ERROR_TYPES: Readonly<Record<ErrorCode, string>> = {
   context_length_exceeded: INVALID,
   content_policy_violation: INVALID,
   previous_response_not_found: INVALID,
+  websocket_connection_limit_reached: INVALID,
   invalid_token: INVALID,
   payment_required: "insufficient_quota",
   x402_not_sellable: "insufficient_quota",
