@@ -10,9 +10,14 @@ import { serve } from "../serve/serve.ts";
 
 const NO_BODY = Buffer.alloc(0);
 
-function headersOf({ body, headers = {} }: InnerCall, { authorization }: InnerCaller): Map<string, string> {
+function headersOf(
+  { body, headers = {} }: InnerCall,
+  { authorization, payment, sandbox }: InnerCaller,
+): Map<string, string> {
   const all = new Map(Object.entries(headers));
   if (authorization !== undefined) all.set("authorization", authorization);
+  if (payment !== undefined) all.set("payment-signature", payment);
+  if (sandbox === true) all.set("x-tollgate-sandbox", "1");
   if (body !== undefined) all.set("content-type", "application/json");
   return all;
 }

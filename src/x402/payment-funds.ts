@@ -2,7 +2,7 @@
 import { GatewayError } from "../errors.ts";
 import { costBeside, costOf, postedLegs, upstreamOf } from "../kernel/legs.ts";
 import type { HoldRef, PostRequest } from "../ledger/model/ledger.ts";
-import { chargedCents, type Nano, ZERO } from "../money.ts";
+import { add, chargedCents, type Nano, ZERO } from "../money.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { Capture, Charge, Funds, Held, Plan, Release, Repeated } from "../plan.ts";
 import { chargeOpen, lateId } from "./books.ts";
@@ -45,7 +45,7 @@ export class PaymentFunds implements Funds {
   }
 
   async capture({ id }: Held, { cost, served, legs, tags = [] }: Capture): Promise<Charge | GatewayError> {
-    const { house, ledger, leases, records, leaseMs, clock, observer } = this.#deps;
+    const { house, ledger, leases, records, leaseMs, clock, observer, settlementNano } = this.#deps;
     const { payment, asked, refused } = this.#parts;
     const hold: HoldRef = { accountId: house, holdId: id };
     const post: PostRequest = {
@@ -83,9 +83,9 @@ export class PaymentFunds implements Funds {
       const made = await makePayment(receipt, this.#deps);
       if (made !== "unknown" && "transaction" in made) {
         const { transaction } = made;
-        await chargeOpen(ledger, { ...receipt, transaction }, post, leaseMs);
+        await chargeOpen(ledger, { ...receipt, transaction, settlementNano }, post, leaseMs);
         await putReceipt(records, { ...receipt, state: "settled", transaction }, null);
-        observer.unpaid(cost.chargeNano, costOf(legs));
+        observer.unpaid(cost.chargeNano, add(costOf(legs), settlementNano));
         return chargeOf(id, cost.chargeNano, receiptHeaders(payment, transaction));
       }
       // The work is done and not paid: the answer stays kept under the authorization, for the caller who sends it again.

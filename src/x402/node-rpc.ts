@@ -1,0 +1,30 @@
+// A node of a chain, asked by JSON-RPC over HTTP.
+import { z } from "zod";
+
+const ASK_MS_MAX = 10_000;
+const reply = z.object({ result: z.unknown().optional(), error: z.object({ code: z.number(), message: z.string() }).optional() });
+
+/** The node has understood, and says no: a call that reverts, a transaction that it does not take. */
+export class NodeRefusal extends Error {}
+
+export interface NodeRpc {
+  /** Rejects with a NodeRefusal where the node says no, with another error where it cannot be asked. */
+  call(method: string, params: readonly unknown[]): Promise<unknown>;
+}
+
+export function nodeRpc(url: string): NodeRpc {
+  return {
+    async call(method, params) {
+      const response = await fetch(url, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
+        redirect: "error",
+        signal: AbortSignal.timeout(ASK_MS_MAX),
+      });
+      const { result, error } = reply.parse(await response.json());
+      if (error !== undefined) throw new NodeRefusal(error.message);
+      return result;
+    },
+  };
+}
