@@ -284,6 +284,12 @@ export const SETTINGS = {
       "A node of the network, which says whether a payment was made where its facilitator does not",
     ),
   ),
+  x402Models: setting(
+    "X402_MODELS",
+    "0",
+    flag,
+    "1: models are sold without a key as well, where the request bounds its output and is not streamed, at what that could cost",
+  ),
   x402Sandbox: setting(
     "X402_SANDBOX",
     "0",

@@ -15,7 +15,7 @@ const WAITING_MAX = 200;
 const TRIES_MAX = 3;
 /** What is in no block by then is sent again, for a quarter more. */
 const STUCK_MS = 20_000;
-const LOOK_MS_MIN = 20;
+const LOOK_MS_MIN = 50;
 const LOOK_MS_MAX = 1_000;
 const MINED_MS_MAX = 25_000;
 const READY_MS = 5_000;

@@ -96,12 +96,18 @@ describe("a facilitator within the gateway", () => {
   it("two hundred payers at once are all settled, each once", async () => {
     const payers: PrivateKeyAccount[] = [];
     for (let made = 0; made < 200; made++) payers.push(await chain.payer(DOLLAR));
-    const before = await chain.transactions(WALLET);
-    const asks = payers.map((payer) => clientOf(payer).ask());
-    const statuses = (await Promise.all(asks)).map(({ status }) => status);
+    const before = await chain.balance(PAY_TO);
+    // On a machine that is busy a settlement may be told as open: the same payment gets its answer then, and no other is asked for.
+    const statusOf = async (payer: PrivateKeyAccount) => {
+      const { ask, again, sent } = clientOf(payer);
+      let { status } = await ask();
+      for (let tries = 0; status === 503 && tries < 20; tries++) status = (await again(String(sent[0]))).status;
+      return status;
+    };
+    const statuses = await Promise.all(payers.map(statusOf));
     expect(statuses.filter((status) => status !== 200)).toEqual([]);
     for (const { address } of payers) expect(await chain.balance(address)).toBe(Number(DOLLAR) - CENT);
-    expect(await chain.transactions(WALLET)).toBe(before + 200);
+    expect(await chain.balance(PAY_TO)).toBe(before + 200 * CENT);
   }, 240_000);
 
   it("whose chain takes nothing for a while: no second payment is asked for, and the same one gets its answer", async () => {
@@ -193,7 +199,15 @@ describe("a wallet that processes share", () => {
     };
     await chain.takesTransactions(false);
     expect(await walletOf("one", deaf).send(mint(7n))).toBe("unknown");
-    const again = walletOf("two").send(mint(7n));
+    const heard = Promise.withResolvers<void>();
+    const heeded: NodeRpc = {
+      async call(method, params) {
+        if (method === "eth_getTransactionReceipt") heard.resolve();
+        return nodeRpc(chain.rpcUrl).call(method, params);
+      },
+    };
+    const again = walletOf("two", heeded).send(mint(7n));
+    await heard.promise;
     await chain.takesTransactions(true);
     expect(await again).toMatchObject({ isDone: true });
     expect(await chain.transactions(address)).toBe(1);
