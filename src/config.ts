@@ -1,7 +1,7 @@
 // The first step of a start: the environment becomes one frozen Config, or one line that says which setting is wrong.
 import { resolve } from "node:path";
 import { z } from "zod";
-import { nanoFromCents } from "./money.ts";
+import { nano, nanoFromCents } from "./money.ts";
 
 /** A setting that does not parse. Its message is one line that names the setting and is fit for the operator. */
 export class ConfigError extends Error {}
@@ -320,7 +320,26 @@ export const SETTINGS = {
   x402FacilitatorUrl: optional(
     "X402_FACILITATOR_URL",
     webAddress(),
-    "Who looks at payments and makes them; needed with X402_PAY_TO",
+    "Who looks at payments and makes them; with X402_PAY_TO either this is needed or a key for our own",
+  ),
+  x402FacilitatorKey: secret(
+    optional(
+      "X402_FACILITATOR_PRIVATE_KEY",
+      z.string().regex(/^0x[0-9a-fA-F]{64}$/, "must be 64 hexadecimal digits after 0x"),
+      "In the place of X402_FACILITATOR_URL: the wallet by which this process makes payments itself, which pays for gas; needs X402_RPC_URL",
+    ),
+  ),
+  x402GasWeiMax: setting(
+    "X402_GAS_GWEI_MAX",
+    "1",
+    decimal(100_000).transform((gwei) => BigInt(Math.round(gwei * 1e9))),
+    "The most that wallet pays for a unit of gas, in gwei; above it payments wait",
+  ),
+  x402SettlementNano: setting(
+    "X402_SETTLEMENT_CENTS",
+    "0",
+    decimal(1_000).transform((value) => nano(Math.round(value * 10_000_000))),
+    "What making a payment costs us, in cents: the facilitator's fee, or gas; booked with each",
   ),
   // Addresses of nodes often bear a key.
   x402RpcUrl: secret(
@@ -329,6 +348,12 @@ export const SETTINGS = {
       webAddress(),
       "A node of the network, which says whether a payment was made where its facilitator does not",
     ),
+  ),
+  x402Models: setting(
+    "X402_MODELS",
+    "0",
+    flag,
+    "1: models are sold without a key as well, where the request bounds its output and is not streamed, at what that could cost",
   ),
   x402Sandbox: setting(
     "X402_SANDBOX",
@@ -452,8 +477,7 @@ export function readConfig(env: Environment = process.env): Config {
   }
   if (config.modelsUpdate === "daily" && config.modelsSource === null)
     throw new ConfigError("MODELS_SOURCE: is needed with MODELS_UPDATE=daily");
-  if (config.x402PayTo !== null && config.x402FacilitatorUrl === null)
-    throw new ConfigError("X402_FACILITATOR_URL: is needed with X402_PAY_TO");
+  if (config.x402PayTo !== null) checkFacilitator(config);
   if (config.x402Sandbox && !config.sandbox) throw new ConfigError("SANDBOX: is needed with X402_SANDBOX");
   if (config.filesS3Endpoint !== null) {
     const rest = [SETTINGS.filesS3Bucket, SETTINGS.filesS3AccessKeyId, SETTINGS.filesS3SecretAccessKey];
@@ -467,6 +491,14 @@ export function readConfig(env: Environment = process.env): Config {
     namesSet: Object.freeze(present(env).flatMap(([name]) => (TIER_CLOCK.test(name) ? [] : [name]))),
     effective: Object.freeze(effectiveSettings(env)),
   });
+}
+
+function checkFacilitator({ x402FacilitatorUrl: url, x402FacilitatorKey: key, x402RpcUrl: node }: Config): void {
+  if (url === null && key === null)
+    throw new ConfigError("X402_FACILITATOR_URL: it or X402_FACILITATOR_PRIVATE_KEY is needed with X402_PAY_TO");
+  if (url !== null && key !== null)
+    throw new ConfigError("X402_FACILITATOR_PRIVATE_KEY: is in the place of X402_FACILITATOR_URL, not beside it");
+  if (key !== null && node === null) throw new ConfigError("X402_RPC_URL: is needed with X402_FACILITATOR_PRIVATE_KEY");
 }
 
 export interface SettingDoc {

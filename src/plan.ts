@@ -213,7 +213,7 @@ export interface Plan {
   readonly whilePaused: boolean;
   /** The caller's own bound on the cost; null: none. */
   readonly maxCostNano: Nano | null;
-  /** What it costs is its quote, or nothing: that can be told before it runs. */
+  /** What it is sold at is its quote, or nothing: that can be told before it runs. */
   readonly exactPrice?: boolean;
   /** Beside the account's calls in flight. */
   readonly slots: readonly Slot[];

@@ -42,6 +42,8 @@ export interface ChatSettings {
   /** A unary attempt's time: this, and so much for every output token allowed. */
   readonly unaryMs: number;
   readonly unaryMsPerToken: number;
+  /** A caller without a key may buy an answer whose length the request bounds, at what that could cost. Absent: it may not. */
+  readonly sellsAtBound?: boolean;
 }
 
 export interface ChatDeps {
@@ -56,8 +58,8 @@ export interface ChatDeps {
 }
 
 /** A stream cannot be kept, so its key would promise what cannot be kept. */
-function keyOf({ request }: PlanCall, { stream, sent }: ModelRequest): Plan["idempotency"] | GatewayError {
-  if (!stream || !request.headers.has("idempotency-key")) return idempotencyOf(request, sent);
+function keyOf({ request, audience }: PlanCall, { stream, sent }: ModelRequest): Plan["idempotency"] | GatewayError {
+  if (!stream || !request.headers.has("idempotency-key")) return idempotencyOf(request, sent, audience.payer === null);
   const param = "Idempotency-Key";
   return new GatewayError("bad_request", { param, detail: { detail: `${param}: not possible with stream` } });
 }
@@ -328,6 +330,8 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     hold: { kind: "call" },
     whilePaused: false,
     maxCostNano,
+    // What was streamed could not be withheld from a caller who does not pay for it.
+    exactPrice: settings.sellsAtBound === true && audience.payer === null && !read.stream && read.output.asked !== null,
     slots: [],
     inference: true,
     idempotency,

@@ -9,9 +9,14 @@ import type { ServeDeps } from "../serve/deps.ts";
 import { KeptReply } from "../serve/kept-reply.ts";
 import { serve } from "../serve/serve.ts";
 
-function headersOf({ body, headers = {} }: InnerCall, { authorization }: InnerCaller): Map<string, string> {
+function headersOf(
+  { body, headers = {} }: InnerCall,
+  { authorization, payment, sandbox }: InnerCaller,
+): Map<string, string> {
   const all = new Map(Object.entries(headers));
   if (authorization !== undefined) all.set("authorization", authorization);
+  if (payment !== undefined) all.set("payment-signature", payment);
+  if (sandbox === true) all.set("x-tollgate-sandbox", "1");
   if (body !== undefined) all.set("content-type", "application/json");
   return all;
 }

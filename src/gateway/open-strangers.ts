@@ -4,16 +4,21 @@ import type { Config } from "../config.ts";
 import type { EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import type { Leases } from "../kernel/ledger-funds.ts";
-import { nano } from "../money.ts";
+import { nano, ZERO } from "../money.ts";
 import type { Observer } from "../observe/observer.ts";
 import { descriptorOf } from "../run/descriptor.ts";
 import type { StrangerDoor } from "../serve/deps.ts";
 import { LEASE_MS, type Stores } from "../stores.ts";
-import { NETWORKS, PLAY_NETWORK, PLAY_PAY_TO } from "../wallet/networks.ts";
+import type { Hex } from "../wallet/hex.ts";
+import { isPrivateKey } from "../wallet/keys.ts";
+import { NETWORKS, type Network, PLAY_NETWORK, PLAY_PAY_TO } from "../wallet/networks.ts";
 import { HOUSE, openHouse, PLAY_HOUSE } from "../x402/books.ts";
 import { rpcChain } from "../x402/chain.ts";
 import { createDoor, type Door, type DoorParts } from "../x402/door.ts";
-import { httpFacilitator } from "../x402/facilitator.ts";
+import { type Facilitator, httpFacilitator } from "../x402/facilitator.ts";
+import { GasWallet } from "../x402/gas-wallet.ts";
+import { type NodeRpc, nodeRpc } from "../x402/node-rpc.ts";
+import { ownFacilitator } from "../x402/own-facilitator.ts";
 import { paymentEndpoints } from "../x402/payment-endpoints.ts";
 import { createPlayChain } from "../x402/play-chain.ts";
 import { createReconciler } from "../x402/settle-receipt.ts";
@@ -102,18 +107,34 @@ function sellingParts({ stores, actionCatalog, publicUrl, leases, owner }: Stran
 
 async function openLive(parts: StrangersParts): Promise<DoorParts | null> {
   const { config, stores, observer } = parts;
-  const { x402PayTo: payTo, x402FacilitatorUrl: facilitatorUrl, x402RpcUrl: rpcUrl, unpaidCostNano: each } = config;
-  if (payTo === null || facilitatorUrl === null) return null;
+  const { x402PayTo: payTo, x402RpcUrl: rpcUrl, unpaidCostNano: each } = config;
+  if (payTo === null) return null;
+  const network = NETWORKS[config.x402Network];
+  const node = rpcUrl === null ? null : nodeRpc(rpcUrl);
+  const facilitator = facilitatorOf(parts, network, node);
   await openHouse(stores.ledger, HOUSE);
   return {
     ...sellingParts(parts, false),
     house: HOUSE,
-    facilitator: httpFacilitator(facilitatorUrl),
-    chain: rpcUrl === null ? null : rpcChain(rpcUrl),
+    settlementNano: config.x402SettlementNano,
+    facilitator,
+    chain: node && rpcChain(node),
     observer,
     unpaid: each > 0 ? { each, all: nano(each * ADDRESSES_AT_BOUND) } : null,
-    terms: { payTo, network: NETWORKS[config.x402Network] },
+    terms: { payTo, network },
   };
+}
+
+/** A server that is asked, or this process with a wallet of its own. The settings name one of the two. */
+function facilitatorOf({ config, stores, owner }: StrangersParts, network: Network, node: NodeRpc | null): Facilitator {
+  const { x402FacilitatorUrl: url, x402FacilitatorKey: key, x402GasWeiMax: feeWeiMax } = config;
+  if (url !== null) return httpFacilitator(url);
+  if (key === null || node === null) throw new Error("no facilitator is set");
+  if (!isPrivateKey(key)) throw new Error("X402_FACILITATOR_PRIVATE_KEY: is no private key");
+  const { records } = stores;
+  const clock = systemClock;
+  const wallet = new GasWallet({ key: key as Hex, chainId: network.chainId, node, records, clock, owner, feeWeiMax });
+  return ownFacilitator({ network, node, wallet, clock });
 }
 
 /** The same with play money, which costs us nothing and is counted nowhere. */
@@ -125,6 +146,7 @@ async function openPlay(parts: StrangersParts): Promise<DoorParts | null> {
   return {
     ...sellingParts(parts, true),
     house: PLAY_HOUSE,
+    settlementNano: ZERO,
     facilitator: chain,
     chain,
     observer: { settled() {}, unpaid() {} },

@@ -5,6 +5,7 @@ import { GatewayError } from "../errors.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
 import { createWindows } from "../kernel/windows.ts";
+import type { Nano } from "../money.ts";
 import { logInternalErrors } from "../observe/internal-error.ts";
 import { Endings } from "../records/endings.ts";
 import type { RunDeps } from "../run/deps.ts";
@@ -61,10 +62,7 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
   const sharedRoutes = await shareRoutes(upstream, role?.kind === "parent" ? null : stores.others);
   const { leases, owner } = await openLeases(stores, broken);
   const { keptBytesMax, unpaidCostNano } = foundation.config;
-  const windows = createWindows(unpaidCostNano > 0 ? unpaidCostNano : null, async ({ accountId, keyId }) => {
-    const caller = await callers.callerOfKey(accountId, keyId);
-    return caller instanceof GatewayError ? null : caller;
-  });
+  const windows = openWindows(unpaidCostNano, callers);
   const kinds = [...composites.jobKinds, sessions.kind, ...(options.jobKinds ?? [])];
   const own = { windows, kinds, owner, actionCatalog, keptBytesMax, onBroken };
   const { jobs, paidTimes, kernel, run } = openJobs({
@@ -116,6 +114,14 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
       sharedRoutes.stop();
     },
   };
+}
+
+/** What calls are counted in; a bound of 0 is none. */
+function openWindows(unpaidCostNano: Nano, callers: OpenCallers) {
+  return createWindows(unpaidCostNano > 0 ? unpaidCostNano : null, async ({ accountId, keyId }) => {
+    const caller = await callers.callerOfKey(accountId, keyId);
+    return caller instanceof GatewayError ? null : caller;
+  });
 }
 
 interface CallableParts {

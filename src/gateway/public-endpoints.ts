@@ -74,6 +74,7 @@ function chatSettings(config: Config) {
     gapMsMax: config.gapMsMax,
     wholeMsMax: config.wholeMsMax,
     attemptsMax: CHAT_ATTEMPTS_MAX,
+    sellsAtBound: config.x402Models,
     unaryMs: config.unaryMsMax,
     unaryMsPerToken: config.unaryMsPerToken,
   };

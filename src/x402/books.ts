@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { Accounts } from "../account-rows.ts";
 import type { Money, PostOutcome, PostRequest, ReserveRequest } from "../ledger/model/ledger.ts";
 import type { Window } from "../ledger/model/window-list.ts";
-import { type Nano, nano, ZERO } from "../money.ts";
+import { add, type Nano, nano, ZERO } from "../money.ts";
 import type { Receipt } from "./receipts.ts";
 
 /** An account of ours that strangers pay into: money into one, play money into the other. */
@@ -55,10 +55,29 @@ export function unpaidWindows(
   ];
 }
 
-type Paid = Pick<Receipt, "id" | "amountNano" | "house"> & { readonly transaction: string };
+export type Paid = Pick<Receipt, "id" | "amountNano" | "house"> & {
+  readonly transaction: string;
+  /** What making the payment has cost us. */
+  readonly settlementNano: Nano;
+};
+
+/** A posting with what its payment's making has cost us, as a leg of its own beside those of vendors. */
+function withSettlement(post: PostRequest, { settlementNano }: Paid): PostRequest {
+  if (settlementNano === ZERO) return post;
+  const leg = { vendor: "x402", model: "settlement", upstreamNano: settlementNano, ok: true, ms: 0, reason: null };
+  return {
+    ...post,
+    upstreamNano: add(post.upstreamNano, settlementNano),
+    legs: [...post.legs, { ...leg, count: 1 }],
+  };
+}
 
 /** Books what has come in, once, however often it is told: for the house, or for the account that it fills. */
-export async function takeIn(ledger: Money, paid: Paid, account: string = paid.house): Promise<void> {
+export async function takeIn(
+  ledger: Money,
+  paid: Omit<Paid, "settlementNano">,
+  account: string = paid.house,
+): Promise<void> {
   const { id, amountNano, transaction } = paid;
   const { outcome } = await ledger.topUp(account, `${id}_in`, amountNano, `x402 ${transaction}`);
   if (outcome !== "credited" && outcome !== "exists")
@@ -71,7 +90,7 @@ export async function chargeOpen(ledger: Money, paid: Paid, post: PostRequest, l
   const hold = { accountId: paid.house, holdId: post.holdId };
   const { outcome } = await ledger.extend(hold, paid.amountNano, ZERO, leaseMs);
   if (outcome !== "extended") throw new Error(`the hold of ${post.holdId} is ${outcome}`);
-  return ledger.post(post);
+  return ledger.post(withSettlement(post, paid));
 }
 
 /** The id of the charge of a call that was paid after it had ended. */
@@ -90,7 +109,7 @@ export async function chargeLate(ledger: Money, paid: Paid, request: ReserveRequ
   });
   if (reserved.outcome !== "held" && reserved.outcome !== "exists")
     throw new Error(`${hold.holdId}: ${reserved.outcome}`);
-  await ledger.post({
+  const post: PostRequest = {
     ...hold,
     amountNano: paid.amountNano,
     upstreamNano: ZERO,
@@ -102,5 +121,6 @@ export async function chargeLate(ledger: Money, paid: Paid, request: ReserveRequ
     priceVersion: "x402",
     legs: [],
     decided: true,
-  });
+  };
+  await ledger.post(withSettlement(post, paid));
 }

@@ -29,6 +29,8 @@ export interface PaymentDeps {
   readonly leaseMs: number;
   /** Where what comes in is booked. */
   readonly house: House;
+  /** What making a payment costs us. */
+  readonly settlementNano: Nano;
   readonly facilitator: Facilitator;
   /** Null: no node is asked, and what a facilitator says is believed. */
   readonly chain: Chain | null;

@@ -1,7 +1,7 @@
 // Finds out what became of a payment that was tried: by the chain where it can be asked, else by trying again, which moves money once.
 import type { Clock } from "../clock.ts";
 import type { Audit, Money, ReserveRequest } from "../ledger/model/ledger.ts";
-import { ZERO } from "../money.ts";
+import { type Nano, ZERO } from "../money.ts";
 import type { Observer, PaymentsOpen } from "../observe/observer.ts";
 import type { Records } from "../records/records.ts";
 import { chargeLate, type House, lateId, takeIn } from "./books.ts";
@@ -17,6 +17,8 @@ export interface SettleDeps {
   readonly leaseMs: number;
   /** Whose receipts they are. */
   readonly house: House;
+  /** What making a payment costs us. */
+  readonly settlementNano: Nano;
   readonly facilitator: Facilitator;
   readonly chain: Chain | null;
   readonly observer: Pick<Observer, "settled">;
@@ -89,7 +91,8 @@ export async function settleReceipt(stored: StoredReceipt, deps: SettleDeps): Pr
 async function chargeCall(receipt: Receipt & { readonly transaction: string }, deps: SettleDeps): Promise<void> {
   // A process that died behind its posting has charged it.
   const own = await deps.ledger.transaction(receipt.house, receipt.id);
-  if (own === null || own.amountNano === ZERO) await chargeLate(deps.ledger, receipt, lateRequest(receipt, deps));
+  if (own === null || own.amountNano === ZERO)
+    await chargeLate(deps.ledger, { ...receipt, settlementNano: deps.settlementNano }, lateRequest(receipt, deps));
 }
 
 function lateRequest({ id, house, amountNano }: Receipt, { owner, leaseMs, clock }: SettleDeps): ReserveRequest {

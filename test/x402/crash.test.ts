@@ -15,6 +15,7 @@ import { HOUSE, openHouse } from "../../src/x402/books.ts";
 import { rpcChain } from "../../src/x402/chain.ts";
 import { requirementsOf } from "../../src/x402/challenge.ts";
 import { httpFacilitator } from "../../src/x402/facilitator.ts";
+import { nodeRpc } from "../../src/x402/node-rpc.ts";
 import { type FundsDeps, PaymentFunds } from "../../src/x402/payment-funds.ts";
 import { readPayment } from "../../src/x402/read-payment.ts";
 import { openReceipts } from "../../src/x402/receipts.ts";
@@ -25,6 +26,8 @@ import { PAY_TO, TestChain, type Wallet } from "./chain.ts";
 const CENT_NANO = nano(10_000_000);
 const PRICE = requirementsOf(CENT_NANO, { payTo: PAY_TO, network: NETWORKS.base });
 const DOLLAR = 1_000_000;
+/** What making a payment costs us. */
+const SETTLEMENT = nano(2_000_000);
 
 const chain = new TestChain();
 beforeAll(() => chain.listen());
@@ -91,8 +94,9 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
       owner: "process-1",
       leaseMs: 60_000,
       house: HOUSE,
+      settlementNano: SETTLEMENT,
       facilitator: httpFacilitator(chain.url),
-      chain: hasChain ? rpcChain(`${chain.url}/rpc`) : null,
+      chain: hasChain ? rpcChain(nodeRpc(`${chain.url}/rpc`)) : null,
       unpaid: null,
       observer: { unpaid() {}, settled() {} },
     };
@@ -152,6 +156,8 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
       );
       const booked = (own?.amountNano ?? 0) + (late?.amountNano ?? 0);
       expect([step, booked]).toEqual([step, paid * 1_000]);
+      // What it cost to make it is booked with it, and once.
+      expect([step, (own?.upstreamNano ?? 0) + (late?.upstreamNano ?? 0)]).toEqual([step, paid > 0 ? SETTLEMENT : 0]);
       expect(paid === 0 || paid === 10_000).toBe(true);
     }
     const house = await stores.ledger.account("x402");
