@@ -56,6 +56,26 @@ function cents() {
   return whole(0, 900_000_000).transform(nanoFromCents);
 }
 
+/** `name=value` with commas between them, values percent-encoded, as OpenTelemetry's settings write headers (W3C Baggage). */
+function namedValues(raw: string): Readonly<Record<string, string>> {
+  const pairs = raw.split(",").filter(Boolean);
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const at = pair.indexOf("=");
+      const value = pair.slice(at + 1);
+      return [pair.slice(0, at).toLowerCase(), /%[0-9a-f]{2}/i.test(value) ? decoded(value) : value];
+    }),
+  );
+}
+
+function decoded(value: string): string {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return value;
+  }
+}
+
 /** An address may have a user and a password before its host. */
 function hasPassword(raw: string): boolean {
   return /\/\/[^/]*@/.test(raw);
@@ -215,6 +235,29 @@ export const SETTINGS = {
     z.enum(["auto", "json", "text"], "must be auto, json or text"),
     "How: json, text for people, or auto: text where standard output is a terminal, else json",
   ),
+  otelUrl: optional(
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    webAddress(),
+    "A collector of OpenTelemetry's that takes OTLP over HTTP: every call, job and attempt becomes a span, sent to /v1/traces below this address",
+  ),
+  otelHeaders: secret(
+    setting(
+      "OTEL_EXPORTER_OTLP_HEADERS",
+      "",
+      z
+        .string()
+        .regex(/^([^=,\s]+=[^,]*(,|$))*$/, "must be name=value, several with commas between them")
+        .transform((raw) => namedValues(raw)),
+      "What the collector is shown with each batch, such as authorization=Bearer%20...",
+    ),
+  ),
+  otelServiceName: setting("OTEL_SERVICE_NAME", "tollgate", text, "What this gateway is called in traces"),
+  otelRatio: setting(
+    "OTEL_TRACES_SAMPLER_ARG",
+    "1",
+    decimal(1),
+    "The part of the traces that begin here which is sent; one that a caller began is sent where the caller's flags say so",
+  ),
   markupPercent: setting("LLM_MARKUP_PERCENT", "0", decimal(1_000), "Added to the list price of every model"),
   allowLoss: setting("ALLOW_LOSS", "0", flag, "1: also use routes that cost more than the sale price"),
   inferenceCapNano: setting(
@@ -264,6 +307,12 @@ export const SETTINGS = {
       webAddress(),
       "A node of the network, which says whether a payment was made where its facilitator does not",
     ),
+  ),
+  x402Sandbox: setting(
+    "X402_SANDBOX",
+    "0",
+    flag,
+    "1: callers without a key may try payments with play money, by the header `x-tollgate-sandbox: 1`; needs SANDBOX",
   ),
   requestsPerMinute: setting("REQUESTS_PER_MINUTE", "600", whole(1, 10_000_000), "Of a new account"),
   inFlightMax: setting("IN_FLIGHT_MAX", "64", whole(1, 1_000_000), "Paid calls at once of a new account"),
@@ -381,6 +430,7 @@ export function readConfig(env: Environment = process.env): Config {
   }
   if (config.x402PayTo !== null && config.x402FacilitatorUrl === null)
     throw new ConfigError("X402_FACILITATOR_URL: is needed with X402_PAY_TO");
+  if (config.x402Sandbox && !config.sandbox) throw new ConfigError("SANDBOX: is needed with X402_SANDBOX");
   if (config.filesS3Endpoint !== null) {
     const rest = [SETTINGS.filesS3Bucket, SETTINGS.filesS3AccessKeyId, SETTINGS.filesS3SecretAccessKey];
     const missing = rest.find(({ name }) => !env[name]);

@@ -104,6 +104,8 @@ export interface KeptHoldSpec {
   /** What the caller has called it. */
   readonly tags?: readonly string[];
   readonly sandboxFault: string | null;
+  /** The trace that its caller began; absent: none. */
+  readonly callerTraceId?: string;
   /** Work that may go on beyond this hold, in others after it under the same parent: what those are placed with. */
   readonly chain?: HoldChain;
 }

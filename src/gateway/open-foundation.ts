@@ -8,6 +8,7 @@ import { createRequestWindows } from "../limits/request-windows.ts";
 import { type FailedCallFile, openFailedCalls } from "../observe/failed-calls.ts";
 import { createLog, type Log, type LogOptions } from "../observe/log.ts";
 import type { Observer } from "../observe/observer.ts";
+import type { Traces } from "../observe/traces.ts";
 import { type DiskRoom, diskBounds, diskRoom } from "../storage/disk-guard.ts";
 import { openStores, type Stores } from "../stores.ts";
 import { createPublicFetch } from "../upstream/public-fetch.ts";
@@ -30,6 +31,8 @@ export interface Foundation {
   readonly counter: TokenCounters;
   readonly observer: Observer;
   readonly failedCalls: FailedCallFile;
+  /** Null: no collector takes traces. */
+  readonly traces: Traces | null;
   readonly disk: () => Promise<DiskRoom>;
   /** The names of our own actions, which metrics may tell as they tell the catalog's. They are put here when the actions are opened. */
   readonly localNames: Set<string>;
@@ -44,19 +47,9 @@ export async function openFoundation({ config, logStream, onFatal, role }: Gatew
   const { broken, stop: stopTelling } = storeOutage({ log, clock, answers: () => stores?.answers ?? null });
   const ownDir = role?.kind === "child" ? role.ownDir : config.dataDir;
   const onBroken = (error: unknown) => broken(error, "the store failed");
-  // A thread opens the stores, so the catalog is read meanwhile; where both have failed, the stores say why.
   const opening = openStores({ ...config, dataDir: ownDir }, { onFatal, onBroken, archiveDir: config.dataDir });
-  const [opened, loaded] = await Promise.allSettled([opening, openCatalog(config)]);
-  if (opened.status === "rejected") {
-    if (loaded.status === "fulfilled") await loaded.value.close();
-    throw opened.reason;
-  }
-  stores = opened.value;
-  if (loaded.status === "rejected") {
-    await stores.close();
-    throw loaded.reason;
-  }
-  const catalog = loaded.value;
+  const [opened, catalog] = await bothOpened(opening, openCatalog(config));
+  stores = opened;
   const failedCalls = openFailedCalls({
     file: join(config.dataDir, "failed-calls.log"),
     clock,
@@ -64,14 +57,17 @@ export async function openFoundation({ config, logStream, onFatal, role }: Gatew
   });
   const disk = () => diskRoom(ownDir, diskBounds(config.diskFreeMibMin));
   const localNames = new Set<string>();
+  const otelName = (id: string) => catalog.current().adapters({ sandbox: true }).get(id)?.spec.otelName ?? id;
+  const traces = await openTracesOf(config, otelName);
   const observer = openObserver({
     log,
     isKnown: (name) => catalog.names().has(name) || localNames.has(name),
-    otelName: (id) => catalog.current().adapters({ sandbox: true }).get(id)?.spec.otelName ?? id,
+    otelName,
     stores,
     looksAtBooks: role?.kind !== "child",
     disk,
     failedCalls,
+    traces,
     broken,
   });
   const windows = createRequestWindows({ clock });
@@ -84,8 +80,29 @@ export async function openFoundation({ config, logStream, onFatal, role }: Gatew
   );
   observer.onScrape({ restingRoutes: () => upstream.health.resting() });
   const counter = createTokenCounter(signingSecrets(config.signingSecret, config.dataDir));
-  const all = { config, log, broken, stores, catalog, upstream, counter, observer, failedCalls, disk, localNames };
+  const seen = { observer, failedCalls, traces };
+  const all = { config, log, broken, stores, catalog, upstream, counter, ...seen, disk, localNames };
   return { ...all, close: () => closeFoundation(all, stopTelling) };
+}
+
+/** A thread opens the stores, so the catalog is read meanwhile. Where one cannot be opened the other is closed; where both cannot, the stores say why. */
+async function bothOpened(
+  opening: Promise<Stores>,
+  loading: Promise<OpenCatalog>,
+): Promise<readonly [Stores, OpenCatalog]> {
+  const [stores, catalog] = await Promise.allSettled([opening, loading]);
+  if (stores.status === "fulfilled" && catalog.status === "fulfilled") return [stores.value, catalog.value];
+  for (const one of [stores, catalog]) if (one.status === "fulfilled") await one.value.close();
+  throw stores.status === "rejected" ? stores.reason : (catalog as PromiseRejectedResult).reason;
+}
+
+/** The kit is read only where a collector is set: a start without one does not wait for it. */
+async function openTracesOf(config: Config, otelName: (provider: string) => string): Promise<Traces | null> {
+  const { otelUrl, otelHeaders: headers, otelServiceName: serviceName, otelRatio: ratio } = config;
+  if (otelUrl === null) return null;
+  const { openTraces } = await import("../observe/traces.ts");
+  const settings = { url: `${otelUrl}/v1/traces`, headers, serviceName, ratio };
+  return openTraces({ settings, clock: systemClock, otelName });
 }
 
 function openLog({ logLevel: level, logFormat: format }: Config, stream: LogOptions["stream"]): Log {
@@ -93,10 +110,10 @@ function openLog({ logLevel: level, logFormat: format }: Config, stream: LogOpti
 }
 
 async function closeFoundation(opened: Omit<Foundation, "close">, stopTelling: () => void): Promise<void> {
-  const { stores, catalog, upstream, counter, observer, failedCalls } = opened;
+  const { stores, catalog, upstream, counter, observer, failedCalls, traces } = opened;
   await Promise.all([upstream.close(), counter.close(), catalog.close()]);
   stopTelling();
   await stores.close();
-  await failedCalls.close();
+  await Promise.all([failedCalls.close(), traces?.close()]);
   observer.flush();
 }

@@ -36,7 +36,7 @@ export interface OpenJobsParts {
   readonly keptBytesMax: number;
   readonly stores: Stores;
   readonly windows: CallWindows;
-  readonly observer: Pick<Observer, "unpaid">;
+  readonly observer: Pick<Observer, "unpaid" | "jobEnded">;
   readonly kinds: readonly JobKind[];
   /** This process. */
   readonly owner: string;

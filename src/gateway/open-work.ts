@@ -99,12 +99,12 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
     async start() {
       await jobs.start();
       endings.start();
-      strangers?.reconciler.start();
+      strangers?.start();
     },
     async close() {
       await jobs.stop();
       await endings.stop();
-      await strangers?.reconciler.stop();
+      await strangers?.stop();
       oauth?.close();
       await composites.close();
       actionCatalog.close();

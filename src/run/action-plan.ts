@@ -139,7 +139,7 @@ function quoteOf(nano: Nano, upstreamNano: Quote["upstreamNano"]): Quote {
 
 /** What it launches goes on with its hold; what is free needs none. */
 function holdOf({ action, params }: CheckedCall, order: ActionOrder, payer: Payer): HoldSpec {
-  const { id, sandboxFault, maxCostNano, tags = [] } = order;
+  const { id, sandboxFault, callerTraceId, maxCostNano, tags = [] } = order;
   const launches = action.local?.launches;
   if (launches === undefined) return { kind: isFree(action.facts.price) ? "none" : "call" };
   const { onExpire = "void" } = launches;
@@ -154,6 +154,7 @@ function holdOf({ action, params }: CheckedCall, order: ActionOrder, payer: Paye
     start: launches.start === undefined ? params : launches.start(params, maxCostNano),
     tags,
     sandboxFault,
+    ...(callerTraceId === undefined ? {} : { callerTraceId }),
     ...(isChained
       ? { chain: { firstId: id, keyId: payer.keyId, asked: action.id, slots: slotsOf(action), onExpire } }
       : {}),

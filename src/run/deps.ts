@@ -44,6 +44,8 @@ export interface ActionOrder {
   readonly requestId: string;
   /** The fault that a sandbox account asks its stand-in for. */
   readonly sandboxFault: string | null;
+  /** The trace that the caller began; absent: none. */
+  readonly callerTraceId?: string;
   /** What goes out before an answer that is passed on as it comes; null: answers are always read whole. */
   readonly preamble: Buffer | null;
   /** How events are written to a caller who asks for them; absent: it asks for none. */

@@ -101,10 +101,11 @@ class Calls implements CountedCalls {
   async own<T>({ name, run, outcome }: OwnWork<T>): Promise<OwnDone<T>> {
     const { clock } = this.#deps.kernel;
     const fromMs = clock.elapsedMs();
+    const startedAtMs = clock.epochMs();
     const done = await run();
     const came = outcome(done);
     if (came === "not_made") return { id: null, done };
-    const { at, id } = this.#begin(name);
+    const { at, id } = this.#begin(name, startedAtMs);
     const leg = this.#left.legs[at];
     const ms = clock.elapsedMs() - fromMs;
     if (leg !== undefined) this.#left.legs[at] = { ...leg, failure: came === "answered" ? null : came, ms, own: true };
@@ -125,10 +126,10 @@ class Calls implements CountedCalls {
   }
 
   /** A leg for a call that begins. */
-  #begin(name: string): { readonly at: number; readonly id: string } {
+  #begin(name: string, startedAtMs = this.#deps.kernel.clock.epochMs()): { readonly at: number; readonly id: string } {
     const at = this.#left.legs.length;
     const leg = { provider: OURSELVES, model: name, status: 0, failure: "gateway_stopped", ms: 0 } as const;
-    this.#left.legs.push({ ...leg, firstTokenMs: null, upstreamNano: ZERO });
+    this.#left.legs.push({ ...leg, startedAtMs, firstTokenMs: null, upstreamNano: ZERO });
     return { at, id: `${this.#outer.id}.${at + 1}` };
   }
 
@@ -223,10 +224,15 @@ class Calls implements CountedCalls {
   #note(at: number, { legs, error }: Ended, ms: number): void {
     const served = error === null ? legs.findLast(({ failure }) => failure === null) : legs.at(-1);
     const before = this.#left.legs[at];
-    if (served !== undefined) this.#left.legs[at] = { ...served, ms };
+    // The call takes from its first attempt to the end of the one that served.
+    if (served !== undefined) this.#left.legs[at] = { ...served, ...beganAt(before), ms };
     else if (before !== undefined) this.#left.legs[at] = { ...before, status: error?.status ?? 0, ms };
     this.#left.failed.push(...legs.filter((leg) => leg !== served));
   }
+}
+
+function beganAt(leg: Leg | undefined): Pick<Leg, "startedAtMs"> {
+  return leg?.startedAtMs === undefined ? {} : { startedAtMs: leg.startedAtMs };
 }
 
 /** What calls of several actions are as one plan: the dearest may answer, and all may cost us. */

@@ -2,6 +2,7 @@
 
 import type { Frame, FramedOpenPlan, FramedPlan, PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
+import { readTraceparent } from "../observe/trace-context.ts";
 import { callTags } from "../wires/call-tags.ts";
 import { EVENTS_PREAMBLE, eventBytes, eventsFrame, wantsEvents } from "../wires/envelope/events.ts";
 import { envelopeFrame, PREAMBLE } from "../wires/envelope/frame.ts";
@@ -11,6 +12,13 @@ import { openActionPlan } from "./action-plan.ts";
 import type { RunDeps } from "./deps.ts";
 import { noSuchAction } from "./nearest.ts";
 import { readCall, refusedBy } from "./read-call.ts";
+
+/** The trace that goes on in the work that the call launches. */
+function callerTrace({ headers }: PlanCall["request"]): { readonly callerTraceId?: string } {
+  const header = headers.get("traceparent");
+  const begun = header === undefined ? null : readTraceparent(header);
+  return begun === null ? {} : { callerTraceId: begun.traceId };
+}
 
 /** The answer of a wire as the data of the envelope. */
 function inEnvelope(frame: Frame): Frame {
@@ -46,6 +54,7 @@ function planOfAction(asked: PlanCall, action: CatalogAction, deps: RunDeps): Fr
     id: request.id.replace(/^req_/, "tx_"),
     requestId: request.id,
     sandboxFault: request.headers.get("x-tollgate-sandbox-fault") ?? null,
+    ...callerTrace(request),
     ...(isTold ? { preamble: EVENTS_PREAMBLE, eventBytes } : { preamble: PREAMBLE }),
     maxCostNano: call.maxCostNano,
     idempotency,

@@ -5,7 +5,7 @@ import type { HoldRef, PostRequest } from "../ledger/model/ledger.ts";
 import { chargedCents, type Nano, ZERO } from "../money.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { Capture, Charge, Funds, Held, Plan, Release, Repeated } from "../plan.ts";
-import { chargeOpen, HOUSE, lateId } from "./books.ts";
+import { chargeOpen, lateId } from "./books.ts";
 import { inHeader } from "./challenge.ts";
 import { claim, type PaymentDeps, PENDING } from "./claim.ts";
 import type { Payment } from "./read-payment.ts";
@@ -45,9 +45,9 @@ export class PaymentFunds implements Funds {
   }
 
   async capture({ id }: Held, { cost, served, legs, tags = [] }: Capture): Promise<Charge | GatewayError> {
-    const { ledger, leases, records, leaseMs, clock, observer } = this.#deps;
+    const { house, ledger, leases, records, leaseMs, clock, observer } = this.#deps;
     const { payment, asked, refused } = this.#parts;
-    const hold: HoldRef = { accountId: HOUSE, holdId: id };
+    const hold: HoldRef = { accountId: house, holdId: id };
     const post: PostRequest = {
       ...hold,
       amountNano: cost.chargeNano,
@@ -72,6 +72,7 @@ export class PaymentFunds implements Funds {
       const receipt: Receipt = {
         id,
         payment,
+        house,
         asked,
         amountNano: cost.chargeNano,
         state: "open",
@@ -99,8 +100,8 @@ export class PaymentFunds implements Funds {
   }
 
   async release({ id }: Held, { reason, keyFate, legs }: Release): Promise<void> {
-    const { ledger, leases, observer } = this.#deps;
-    const hold: HoldRef = { accountId: HOUSE, holdId: id };
+    const { house, ledger, leases, observer } = this.#deps;
+    const hold: HoldRef = { accountId: house, holdId: id };
     try {
       const upstreamNano = costOf(legs);
       const { outcome } = await ledger.void(hold, reason, { keyFate, upstreamNano });
@@ -115,11 +116,11 @@ export class PaymentFunds implements Funds {
   }
 
   async charged(id: string): Promise<Charge | null> {
-    const { ledger, records } = this.#deps;
+    const { house, ledger, records } = this.#deps;
     const [stored, own, late] = await Promise.all([
       receiptOf(records, this.#parts.payment),
-      ledger.transaction(HOUSE, id),
-      ledger.transaction(HOUSE, lateId(id)),
+      ledger.transaction(house, id),
+      ledger.transaction(house, lateId(id)),
     ]);
     if (own === null && late === null) return null;
     const transaction = stored?.receipt.transaction ?? null;

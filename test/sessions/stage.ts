@@ -205,7 +205,7 @@ export async function sessionStage(
       ledger,
       records,
       windows: createWindows(null),
-      observer: { unpaid() {} },
+      observer: { unpaid() {}, jobEnded() {} },
       clock,
       shared: false,
       kinds: [sessions.kind],

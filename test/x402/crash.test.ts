@@ -10,11 +10,11 @@ import { nano } from "../../src/money.ts";
 import type { Capture, Plan } from "../../src/plan.ts";
 import type { Records } from "../../src/records/records.ts";
 import { openStores, type Stores } from "../../src/stores.ts";
-import { openHouse } from "../../src/x402/books.ts";
+import { NETWORKS } from "../../src/wallet/networks.ts";
+import { HOUSE, openHouse } from "../../src/x402/books.ts";
 import { rpcChain } from "../../src/x402/chain.ts";
 import { requirementsOf } from "../../src/x402/challenge.ts";
 import { httpFacilitator } from "../../src/x402/facilitator.ts";
-import { NETWORKS } from "../../src/x402/networks.ts";
 import { type FundsDeps, PaymentFunds } from "../../src/x402/payment-funds.ts";
 import { readPayment } from "../../src/x402/read-payment.ts";
 import { openReceipts } from "../../src/x402/receipts.ts";
@@ -62,7 +62,7 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
       onBroken: () => {},
       archiveDir: folder,
     });
-    await openHouse(stores.ledger);
+    await openHouse(stores.ledger, HOUSE);
     close = async () => {
       await stores.close();
       await redis?.dispose();
@@ -90,6 +90,7 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
       leases: { keep() {}, release() {} },
       owner: "process-1",
       leaseMs: 60_000,
+      house: HOUSE,
       facilitator: httpFacilitator(chain.url),
       chain: hasChain ? rpcChain(`${chain.url}/rpc`) : null,
       unpaid: null,
@@ -144,7 +145,7 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
       if (isPaid) expect([step, again]).toEqual([step, { replayOf: got.id }]);
       if ("amountNano" in again) await fundsOf(header).release(again, { reason: "left", keyFate: "free", legs: [] });
       await look();
-      expect([step, await openReceipts(stores.records)]).toEqual([step, []]);
+      expect([step, await openReceipts(stores.records, HOUSE)]).toEqual([step, []]);
       const paid = DOLLAR - chain.balance(wallet.address);
       const [own, late] = await Promise.all(
         [got.id, `${got.id}_paid`].map((id) => stores.ledger.transaction("x402", id)),
@@ -166,7 +167,7 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
     chain.mood = "away";
     chain.isNodeAway = false;
     await Promise.all([look(), look()]);
-    expect(await openReceipts(stores.records)).toEqual([]);
+    expect(await openReceipts(stores.records, HOUSE)).toEqual([]);
     expect((await stores.ledger.transaction("x402", `${got.id}_paid`))?.amountNano).toBe(CENT_NANO);
   });
 
@@ -180,7 +181,7 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
     expect(await look(parts)).toEqual(["open"]);
     // The operator gives it a node.
     await look();
-    expect(await openReceipts(stores.records)).toEqual([]);
+    expect(await openReceipts(stores.records, HOUSE)).toEqual([]);
   });
 
   it("a payment that was never made lapses, and is forgotten", async () => {
