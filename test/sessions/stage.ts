@@ -82,7 +82,6 @@ export class BoxVendor {
         this.#do("closeLabelled", () => {
           for (const [id, box] of this.boxes) if (box.label === label) this.boxes.delete(id);
         }),
-      standIn: () => ({ status: 500 }),
       ...more,
     };
   }
