@@ -1,4 +1,4 @@
-// A metered session: a vendor's machine that goes on between calls. What an adapter says of one, as data and five small scripts.
+// A metered session: a vendor's machine that goes on between calls. What an adapter says of one, as data and small scripts.
 import type { JsonObject, ScriptContext } from "./action.ts";
 
 export const SESSION_LANGUAGES = ["python", "javascript", "typescript", "bash"] as const;

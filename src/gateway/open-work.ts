@@ -74,10 +74,8 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
     chat: chatDeps(foundation),
   });
   madeJobs.set(jobs);
-  const endings = new Endings({ records: stores.records, clock: systemClock, onBroken }, [
-    sessions.unclosed,
-    paidTimes,
-  ]);
+  const byThemselves = [sessions.unclosed, paidTimes];
+  const endings = new Endings({ records: stores.records, clock: systemClock, onBroken }, byThemselves);
   observer.onScrape({
     answersWaitingBytes: () => callers.doors.answers.bytes,
     jobs: () => jobs.seen(),

@@ -7,13 +7,12 @@ import { Spend } from "../kernel/parent-funds.ts";
 import { nanoFromCents } from "../money.ts";
 import type { Allowed, Payer } from "../plan.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Candidate, FinalPart, Reading } from "../route.ts";
+import { NOTHING_READ } from "../upstream/nothing-read.ts";
 import { VendorFailure } from "../upstream/vendor-failure.ts";
 import type { ActionOrder, RunDeps } from "./deps.ts";
 
 /** Ourselves, where other candidates name their vendor. */
 export const OURSELVES = "tollgate";
-
-const NOTHING = { usage: null, delivered: { text: "", bytes: 0 }, upstreamCostNano: null, skippedEvents: 0 };
 
 /** What comes in parts goes out as it comes once it is longer than this; what ends before is answered whole. */
 const WHOLE_BYTES_MAX = 256 * 1024;
@@ -108,7 +107,7 @@ class LocalAttempt implements Attempt {
   }
 
   reading(): Reading {
-    return { ...NOTHING, answer: this.#answer, miss: false };
+    return { ...NOTHING_READ, answer: this.#answer, miss: false };
   }
 
   innerLegs() {

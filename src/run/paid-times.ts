@@ -101,83 +101,86 @@ function refused(error: GatewayError): VendorFailure {
   return new VendorFailure({ ...failureOfKind("caller_invalid", error.message), told: error, mayHaveRun: false });
 }
 
+const nowOf = ({ clock }: Pick<PaidTimesDeps, "clock">) => Math.floor(clock.epochMs());
+
+function find(offer: ActionOffer, id: unknown, payer: Payer, { records }: PaidTimesDeps) {
+  return paidTimeOf(records, { adapter: offer.adapter.id, payer }, String(id));
+}
+
+/** Before the vendor is asked for a machine it stands in the calendar: an answer that is lost leaves nothing running for long. */
+function beginning(offer: ActionOffer, params: Params, { payer, callId }: Caller, deps: PaidTimesDeps): Around {
+  const { records } = deps;
+  const nowMs = () => nowOf(deps);
+  const use = offer.spec.prepaid;
+  const minutes = use === undefined ? 0 : minutesIn(use, params);
+  const label = labelOf(callId);
+  const owner = { id: payer.id, sandbox: payer.sandbox };
+  const meter = meterOf(offer, params, payer);
+  const metered = meter === null ? {} : { meter };
+  const none = { label, adapter: offer.adapter.id, payer: owner, state: "running", ...metered } as const;
+  let lostAtMs = 0;
+  return {
+    async before() {
+      lostAtMs = nowMs() + actionMsMax(offer) + LATE_MS;
+      const asked = { ...none, id: null, beganAtMs: nowMs(), endsAtMs: lostAtMs };
+      await putPaidTime(records, asked, null);
+      if (meter === null || !isAccountPayer(payer)) return;
+      const refusal = await takePlace(offer, payer, label, deps);
+      if (refusal === null) return;
+      await strike(records, asked);
+      throw refused(refusal);
+    },
+    async after(answer) {
+      const kind = offer.adapter.spec.prepaid?.kind;
+      const at = offer.spec.issues?.find((issued) => issued.kind === kind)?.at ?? "";
+      const [id = null] = idsAt(answer, at);
+      const beganAtMs = nowMs();
+      const time = { ...none, id, beganAtMs, endsAtMs: beganAtMs + minutes * MINUTE_MS };
+      await putPaidTime(records, time, null);
+      if (meter !== null) {
+        const read: Entry = { label, endsAtMs: beganAtMs + METER_MS, isMeter: true };
+        await enter(records, PAID_TIMES, entryId(read), read);
+      }
+      if (lostAtMs !== time.endsAtMs) await strike(records, { label, endsAtMs: lostAtMs });
+      return told(answer, time, beganAtMs);
+    },
+  };
+}
+
+async function extend(offer: ActionOffer, params: Params, payer: Payer, deps: PaidTimesDeps): Promise<PaidTime> {
+  const use = offer.spec.prepaid;
+  if (use?.does !== "extends") throw new Error(`${offer.id} extends nothing`);
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    const stored = await find(offer, params[use.id], payer, deps);
+    const refusal = extensionRefusal(stored, { offer, params, nowMs: nowOf(deps) });
+    if (refusal !== null) throw refused(refusal);
+    if (stored === null) continue;
+    const { time, version } = stored;
+    const longer: PaidTime = { ...time, endsAtMs: time.endsAtMs + minutesIn(use, params) * MINUTE_MS };
+    if (await putPaidTime(deps.records, longer, version)) return longer;
+  }
+  throw refused(new GatewayError("upstream_busy", { detail: { detail: offer.id } }));
+}
+
 export function createPaidTimes(deps: PaidTimesDeps): PaidTimes {
-  const { records, clock } = deps;
-  const nowMs = () => Math.floor(clock.epochMs());
-
-  function find(offer: ActionOffer, id: unknown, payer: Payer): Promise<StoredPaidTime | null> {
-    return paidTimeOf(records, { adapter: offer.adapter.id, payer }, String(id));
-  }
-
-  /** Before the vendor is asked for a machine it stands in the calendar: an answer that is lost leaves nothing running for long. */
-  function beginning(offer: ActionOffer, params: Params, { payer, callId }: Caller): Around {
-    const use = offer.spec.prepaid;
-    const minutes = use === undefined ? 0 : minutesIn(use, params);
-    const label = labelOf(callId);
-    const owner = { id: payer.id, sandbox: payer.sandbox };
-    const meter = meterOf(offer, params, payer);
-    const metered = meter === null ? {} : { meter };
-    const none = { label, adapter: offer.adapter.id, payer: owner, state: "running", ...metered } as const;
-    let lostAtMs = 0;
-    return {
-      async before() {
-        lostAtMs = nowMs() + actionMsMax(offer) + LATE_MS;
-        const asked = { ...none, id: null, beganAtMs: nowMs(), endsAtMs: lostAtMs };
-        await putPaidTime(records, asked, null);
-        if (meter === null || !isAccountPayer(payer)) return;
-        const refusal = await takePlace(offer, payer, label, deps);
-        if (refusal === null) return;
-        await strike(records, asked);
-        throw refused(refusal);
-      },
-      async after(answer) {
-        const kind = offer.adapter.spec.prepaid?.kind;
-        const at = offer.spec.issues?.find((issued) => issued.kind === kind)?.at ?? "";
-        const [id = null] = idsAt(answer, at);
-        const beganAtMs = nowMs();
-        const time = { ...none, id, beganAtMs, endsAtMs: beganAtMs + minutes * MINUTE_MS };
-        await putPaidTime(records, time, null);
-        if (meter !== null) {
-          const read: Entry = { label, endsAtMs: beganAtMs + METER_MS, isMeter: true };
-          await enter(records, PAID_TIMES, entryId(read), read);
-        }
-        if (lostAtMs !== time.endsAtMs) await strike(records, { label, endsAtMs: lostAtMs });
-        return told(answer, time, beganAtMs);
-      },
-    };
-  }
-
-  async function extend(offer: ActionOffer, params: Params, payer: Payer): Promise<PaidTime> {
-    const use = offer.spec.prepaid;
-    if (use?.does !== "extends") throw new Error(`${offer.id} extends nothing`);
-    for (let tries = 0; tries < TRIES_MAX; tries++) {
-      const stored = await find(offer, params[use.id], payer);
-      const refusal = extensionRefusal(stored, { offer, params, nowMs: nowMs() });
-      if (refusal !== null) throw refused(refusal);
-      if (stored === null) continue;
-      const { time, version } = stored;
-      const longer: PaidTime = { ...time, endsAtMs: time.endsAtMs + minutesIn(use, params) * MINUTE_MS };
-      if (await putPaidTime(records, longer, version)) return longer;
-    }
-    throw refused(new GatewayError("upstream_busy", { detail: { detail: offer.id } }));
-  }
-
+  const { records } = deps;
+  const nowMs = () => nowOf(deps);
   return {
     async refusal(offer, params, payer) {
       const use = offer.spec.prepaid;
       if (use?.does !== "extends") return null;
-      return extensionRefusal(await find(offer, params[use.id], payer), { offer, params, nowMs: nowMs() });
+      return extensionRefusal(await find(offer, params[use.id], payer, deps), { offer, params, nowMs: nowMs() });
     },
 
     around(offer, params, caller) {
       const use = offer.spec.prepaid;
       if (use === undefined) return null;
-      if (use.does === "begins") return beginning(offer, params, caller);
+      if (use.does === "begins") return beginning(offer, params, caller, deps);
       return {
         async before() {},
         async after(answer) {
-          if (use.does === "extends") return told(answer, await extend(offer, params, caller.payer), nowMs());
-          const stored = await find(offer, params[use.id], caller.payer);
+          if (use.does === "extends") return told(answer, await extend(offer, params, caller.payer, deps), nowMs());
+          const stored = await find(offer, params[use.id], caller.payer, deps);
           if (stored === null) return answer;
           const { time } = stored;
           if (use.does === "tells" || time.state === "ended") return told(answer, time, nowMs());

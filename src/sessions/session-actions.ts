@@ -9,12 +9,13 @@ import { GatewayError } from "../errors.ts";
 import { failureError } from "../kernel/failure-error.ts";
 import { minutesAt, NANO_PER_CENT, nanoFromCents } from "../money.ts";
 import type { Payer } from "../plan.ts";
+import { labelOf } from "../upstream/run-script.ts";
 import { VendorFailure } from "../upstream/vendor-failure.ts";
 import { COMMANDS_MAX, type SessionCommands } from "./commands.ts";
 import type { SessionJob, SessionsDeps } from "./deps.ts";
 import { firstHold } from "./meter.ts";
 import { SESSION_JOB, type SessionStart } from "./session-kind.ts";
-import { dropSession, findSession, jobIdOfSession, labelOf, putSession, sessionIdOf } from "./session-record.ts";
+import { dropSession, findSession, jobIdOfSession, putSession, sessionIdOf } from "./session-record.ts";
 import { COMMAND_MS_MORE, type SessionVendor } from "./vendor.ts";
 
 /** Of one account and provider. */
@@ -91,10 +92,8 @@ async function sessionOf(
   return isThere && (job.start as SessionStart).provider === provider ? job : noSuchSession(id);
 }
 
-function createAction(adapter: Adapter, spec: SessionSpec, { deps, vendor }: SessionActionsParts): LocalAction {
-  const { id: provider } = adapter;
-  const { records, clock } = deps;
-  const { templates, createMsMax = CREATE_MS_MAX } = spec;
+/** What a create takes: a template where the vendor has any. */
+function createParams({ templates }: SessionSpec): z.ZodType<CreateParams> {
   const envs = z
     .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/), z.string().max(ENV_CHARS_MAX))
     .refine((given) => Object.keys(given).length <= ENVS_MAX, `has more than ${ENVS_MAX} names`)
@@ -102,16 +101,15 @@ function createAction(adapter: Adapter, spec: SessionSpec, { deps, vendor }: Ses
     .optional()
     .describe("Environment variables of everything that runs there");
   const [usual, ...others] = templates ?? [];
-  const params: z.ZodType<CreateParams> =
-    usual === undefined
-      ? z.strictObject({ envs })
-      : z.strictObject({
-          template: z
-            .enum([usual, ...others])
-            .default(usual)
-            .describe("What the machine comes with"),
-          envs,
-        });
+  if (usual === undefined) return z.strictObject({ envs });
+  const template = z.enum([usual, ...others]).default(usual);
+  return z.strictObject({ template: template.describe("What the machine comes with"), envs });
+}
+
+function createAction(adapter: Adapter, spec: SessionSpec, { deps, vendor }: SessionActionsParts): LocalAction {
+  const { id: provider } = adapter;
+  const { records, clock } = deps;
+  const { createMsMax = CREATE_MS_MAX } = spec;
   const { metered, centsPerHour, upstreamCentsPerHour, minutesMax } = spec;
   const rates = { centsPerHour, upstreamCentsPerHour, minutesMax };
   const minute = minutesAt(nanoFromCents(centsPerHour), 1) / NANO_PER_CENT;
@@ -123,7 +121,7 @@ function createAction(adapter: Adapter, spec: SessionSpec, { deps, vendor }: Ses
     category: "compute",
     keywords: ["sandbox", "run code", "shell", "virtual machine", "stateful session", "code interpreter"],
     effect: "write",
-    params,
+    params: createParams(spec),
     price: {
       mode: "ranged",
       cents: whole,

@@ -1,12 +1,10 @@
 // What is kept of a session beside its job: which vendor's box it is, and how to speak to it. It is ours alone to read.
-import { hash } from "node:crypto";
 import type { JsonObject } from "../catalog/action.ts";
 import type { Records } from "../records/records.ts";
 
 const KIND = "session";
 /** Longer than any session lives. */
 const KEPT_MS = 48 * 3_600_000;
-const LABEL_DIGITS = 24;
 
 export interface SessionRecord {
   readonly adapterId: string;
@@ -27,11 +25,6 @@ export function sessionIdOf(jobId: string): string {
 
 export function jobIdOfSession(sessionId: string): string {
   return sessionId.replace(/^ses_/, "job_");
-}
-
-/** What no other box is called, and what says nothing of whose it is. */
-export function labelOf(jobId: string): string {
-  return `tg-${hash("sha256", jobId).slice(0, LABEL_DIGITS)}`;
 }
 
 export async function putSession(records: Records, jobId: string, session: SessionRecord): Promise<void> {

@@ -1,4 +1,5 @@
 // One attempt at one chat candidate: sends the request, reads what comes by the call's lane, and tells the relay.
+
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
 import type { Clock } from "../clock.ts";
@@ -9,6 +10,7 @@ import { EventStream, type Framing, framingOf } from "./event-stream.ts";
 import { Exchange, type ExchangeListener, type ExchangeRequest } from "./exchange.ts";
 import { HeldBytes } from "./held-bytes.ts";
 import type { Lane } from "./lane.ts";
+import { NOTHING_READ } from "./nothing-read.ts";
 import { retryAfterMs } from "./retry-after.ts";
 import { ANSWER_BYTES_MAX, UnaryBody } from "./unary-body.ts";
 import { emptyAnswer, failureOfKind, malformed, VendorFailure } from "./vendor-failure.ts";
@@ -31,14 +33,6 @@ export interface ChatAttemptOptions {
 
 /** A promise where it has to be signed, or a token to be fetched for it; it rejects with VendorFailure. */
 type Asked = ExchangeRequest | Promise<ExchangeRequest>;
-
-/** Of an attempt that has heard nothing yet. */
-export const NOTHING_READ: Reading = {
-  usage: null,
-  delivered: { text: "", bytes: 0 },
-  upstreamCostNano: null,
-  skippedEvents: 0,
-};
 
 class ChatAttempt implements Attempt, ExchangeListener {
   readonly #options: ChatAttemptOptions;

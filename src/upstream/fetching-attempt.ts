@@ -1,8 +1,8 @@
 // An attempt whose vendor cannot open the links of its request: they are opened by us first, and then it is asked.
 import { GatewayError } from "../errors.ts";
 import type { AnswerSink, Attempt, AttemptFailure, FinalPart, Reading } from "../route.ts";
-import { NOTHING_READ } from "./chat-attempt.ts";
 import type { FetchedMedia } from "./media-links.ts";
+import { NOTHING_READ } from "./nothing-read.ts";
 
 export interface FetchingParts {
   /** What stands at the links, or why one cannot be had. */

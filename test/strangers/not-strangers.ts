@@ -69,7 +69,6 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/run/vendor-jobs.ts": OWN,
   "src/sandbox/action-path.ts": ADAPTERS,
   "src/sandbox/action-request.ts": SANDBOX_SIDE,
-  "src/sandbox/action-template.ts": ADAPTERS,
   "src/sandbox/dialects/audio.ts": SANDBOX_SIDE,
   "src/sandbox/dialects/converse-request.ts": SANDBOX_SIDE,
   "src/sandbox/dialects/converse.ts": SANDBOX_SIDE,

@@ -13,19 +13,13 @@ import type {
   RouteAttempt,
   Tries,
 } from "../../route.ts";
+import { NOTHING_READ } from "../../upstream/nothing-read.ts";
 
 /** A wait that a vendor asks for and that is shorter than this is waited out; a longer one sends us to the next route. */
 const RETRY_AFTER_MS_MAX = 2_500;
 const TRIES_MAX = 2;
 const LAST_ROUTE_TRIES_MAX = 3;
 const BACKOFF_MS = 100;
-
-const NOTHING_READ: Reading = {
-  usage: null,
-  delivered: { text: "", bytes: 0 },
-  upstreamCostNano: null,
-  skippedEvents: 0,
-};
 
 /** How long to wait before the same candidate is asked again; null: it is not. */
 function againAfterMs(failure: AttemptFailure, tries: number, isLast: boolean): number | null {

@@ -1,0 +1,9 @@
+// What an attempt has learned that has heard nothing yet.
+import type { Reading } from "../route.ts";
+
+export const NOTHING_READ: Reading = {
+  usage: null,
+  delivered: { text: "", bytes: 0 },
+  upstreamCostNano: null,
+  skippedEvents: 0,
+};
