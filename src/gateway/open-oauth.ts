@@ -12,6 +12,7 @@ import { type OAuthParts, oauthEndpoints, signedIn } from "../oauth/oauth.ts";
 import type { Choice } from "../oauth/pages.ts";
 import type { ReadDocument } from "../oauth/server.ts";
 import { createSessions } from "../oauth/sessions.ts";
+import { sharedWindow } from "../records/shared-window.ts";
 import type { ServeDeps } from "../serve/deps.ts";
 import type { Stores } from "../stores.ts";
 import { createPublicFetch, type PublicFetchOptions } from "../upstream/public-fetch.ts";
@@ -42,11 +43,12 @@ export interface OpenOAuth {
 function choicesOf({ actionCatalog }: OpenActions): readonly Choice[] {
   const actions = actionCatalog.all(EVERYBODY);
   const search = actions.filter(({ facts }) => facts.category === "search").map(({ id }) => id);
+  // The first is what the form has chosen until its person chooses: what most agents are for, and nothing that writes or buys.
   return [
-    { id: "all", words: "models and all actions", services: null, models: null },
     { id: "search", words: "models and search only", services: search.slice(0, SERVICES_MAX), models: null },
     { id: "models", words: "models only", services: [], models: null },
     { id: "actions", words: "actions only, no models", services: null, models: [] },
+    { id: "all", words: "models and all actions", services: null, models: null },
   ];
 }
 
@@ -57,6 +59,7 @@ export function openOAuth(parts: OpenOAuthParts): OpenOAuth | null {
   const { ledger: books, records } = stores;
   const clock = systemClock;
   const windows = createRequestWindows({ clock });
+  const shared = sharedWindow(records, clock);
   const publicFetch = createPublicFetch(internet);
   const readDocument: ReadDocument = async (url, bounds) => {
     const answer = await publicFetch.open(url, { redirectsMax: 0, msMax: bounds.msMax, bytesMax: bounds.bytesMax });
@@ -79,7 +82,8 @@ export function openOAuth(parts: OpenOAuthParts): OpenOAuth | null {
     authenticate: callers.doors.authenticate,
     callerOfKey: callers.callerOfKey,
     addressKey: addressWindowKey,
-    take: (what, limit) => windows.take(what, limit).allowed,
+    // This process's own count keeps floods away from the store.
+    take: async (what, limit) => windows.take(what, limit).allowed && shared(what, limit),
   };
   return {
     endpoints: oauthEndpoints(own),

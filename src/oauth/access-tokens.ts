@@ -1,5 +1,5 @@
 // Reads an access token (RFC 9068) that came as a bearer: signed by us, for us, not lapsed, and with leave to spend.
-import { verify } from "node:crypto";
+import { hash, type KeyObject, verify } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import { isRecord, stringOf } from "../json.ts";
@@ -10,6 +10,8 @@ export const SCOPE = "svc:pay";
 const TYPE = "at+jwt";
 const ALGORITHM = "ES256";
 const TOKEN_CHARS_MAX = 4_096;
+/** About a megabyte. */
+const GOOD_MAX = 4_096;
 const SHAPE = /^([\w-]{1,512})\.([\w-]{1,3000})\.([\w-]{86})$/;
 
 /** Which key row a token stands for, and until when. */
@@ -42,11 +44,25 @@ export function resourcesOf(base: string): readonly string[] {
   return [base, `${base}/mcp`];
 }
 
-function isSigned(signed: string, signature: string, header: Record<string, unknown>, keys: SigningKeys): boolean {
-  const key = keys.publicKeys.get(stringOf(header.kid) ?? "");
-  if (key === undefined) return false;
-  const bytes = Buffer.from(signature, "base64url");
-  return verify("sha256", Buffer.from(signed), { key, dsaEncoding: "ieee-p1363" }, bytes);
+/** Signatures that were found good, by the hash of their tokens: a client brings the same token for an hour, and the check is most of its cost. */
+class GoodSignatures {
+  readonly #keyOf = new Map<string, KeyObject>();
+
+  /** Whether the token with this signed part and signature is signed by a key of now. */
+  has(signed: string, signature: string, header: Record<string, unknown>, keys: SigningKeys): boolean {
+    const key = keys.publicKeys.get(stringOf(header.kid) ?? "");
+    if (key === undefined) return false;
+    const id = hash("sha256", `${signed}.${signature}`, "base64url");
+    if (this.#keyOf.get(id) === key) return true;
+    const bytes = Buffer.from(signature, "base64url");
+    if (!verify("sha256", Buffer.from(signed), { key, dsaEncoding: "ieee-p1363" }, bytes)) return false;
+    this.#keyOf.set(id, key);
+    for (const oldest of this.#keyOf.keys()) {
+      if (this.#keyOf.size <= GOOD_MAX) break;
+      this.#keyOf.delete(oldest);
+    }
+    return true;
+  }
 }
 
 export interface AccessTokenParts {
@@ -58,6 +74,7 @@ export interface AccessTokenParts {
 
 /** Reads tokens with the keys of now. The signature is checked before any claim is believed (RFC 8725, 2.1 and 3). */
 export function createAccessTokens({ keys, base, clock }: AccessTokenParts): AccessTokens {
+  const good = new GoodSignatures();
   function readClaims(claims: Record<string, unknown>): ReadToken | GatewayError {
     const { iss, aud, exp, sub, grant, scope } = claims;
     if (iss !== base()) return wrong("This access token was issued by another server.");
@@ -80,7 +97,7 @@ export function createAccessTokens({ keys, base, clock }: AccessTokenParts): Acc
       if (header === null) return null;
       if (header.alg !== ALGORITHM) return wrong(`This access token is not signed by ${ALGORITHM}.`);
       if (header.typ !== TYPE) return wrong(`This token is no access token: its type is not ${TYPE}.`);
-      if (!isSigned(`${head}.${body}`, signature, header, keys())) {
+      if (!good.has(`${head}.${body}`, signature, header, keys())) {
         return wrong("This access token was not signed by this gateway, or by a key that is no longer good.");
       }
       const claims = partOf(body);

@@ -98,7 +98,7 @@ async function device(parts: ConsentParts, request: GatewayRequest): Promise<Ans
   if (session === null) return toSignIn(request);
   const typed = request.query.get("user_code");
   if (typed === null) return pageAnswer(pages.userCode({ problem: null }));
-  if (!take(`code ${session.accountId}`, CODES_PER_MINUTE)) return tooOften(CODES_PER_MINUTE);
+  if (!(await take(`code ${session.accountId}`, CODES_PER_MINUTE))) return tooOften(CODES_PER_MINUTE);
   const asked = await askedByDevice(parts, typed);
   if (asked !== null) return consentPage(parts, asked, { csrf: session.csrf, problem: null });
   const problem = "No device waits with this code. Codes are good for ten minutes.";
@@ -127,7 +127,7 @@ export function consentEndpoints(parts: ConsentParts): readonly EndpointSpec[] {
       "POST",
       "/oauth/device",
       signedForm(parts, async (request, session) => {
-        if (!take(`code ${session.accountId}`, CODES_PER_MINUTE)) return tooOften(CODES_PER_MINUTE);
+        if (!(await take(`code ${session.accountId}`, CODES_PER_MINUTE))) return tooOften(CODES_PER_MINUTE);
         return decided(request, session, await askedByDevice(parts, fieldsOf(request.body).user_code ?? ""));
       }),
     ),

@@ -37,8 +37,8 @@ export interface OAuthParts {
   ) => Caller | GatewayError | Promise<Caller | GatewayError>;
   readonly callerOfKey: (accountId: string, keyId: string) => Promise<Caller | GatewayError>;
   readonly addressKey: (address: string) => string;
-  /** Counts something in this minute's window; false: there were so many already. */
-  readonly take: (what: string, limit: number) => boolean;
+  /** Counts something in this minute's window, which all processes share; false: there were so many already. */
+  readonly take: (what: string, limit: number) => Promise<boolean>;
 }
 
 /** How OAuth's own endpoints tell errors (RFC 6749, 5.2). */
@@ -87,8 +87,8 @@ export function oauthEndpoints(parts: OAuthParts): readonly Endpoint[] {
 
   async function register(request: GatewayRequest): Promise<Answer | GatewayError> {
     const address = `register ${parts.addressKey(request.address)}`;
-    if (!take(address, REGISTRATIONS_PER_ADDRESS)) return tooOften(REGISTRATIONS_PER_ADDRESS);
-    if (!take("register", REGISTRATIONS)) return tooOften(REGISTRATIONS);
+    if (!(await take(address, REGISTRATIONS_PER_ADDRESS))) return tooOften(REGISTRATIONS_PER_ADDRESS);
+    if (!(await take("register", REGISTRATIONS))) return tooOften(REGISTRATIONS);
     return relay(request);
   }
 

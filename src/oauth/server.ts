@@ -26,7 +26,7 @@ export interface ServerParts extends AdapterParts {
   readonly pages: Pages;
   readonly readDocument: ReadDocument;
   /** Whether one more metadata document may be fetched now. */
-  readonly mayFetch: () => boolean;
+  readonly mayFetch: () => Promise<boolean>;
 }
 
 /** A client that waits for a person's word. */

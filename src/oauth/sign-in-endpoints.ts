@@ -11,7 +11,7 @@ const SIGN_INS_PER_MINUTE = 10;
 async function signIn(parts: OAuthParts, request: GatewayRequest): Promise<Answer | GatewayError> {
   if (isForeign(request, parts.base())) return foreign(parts);
   const counted = `sign-in ${parts.addressKey(request.address)}`;
-  if (!parts.take(counted, SIGN_INS_PER_MINUTE)) return tooOften(SIGN_INS_PER_MINUTE);
+  if (!(await parts.take(counted, SIGN_INS_PER_MINUTE))) return tooOften(SIGN_INS_PER_MINUTE);
   const fields = fieldsOf(request.body);
   const next = ownPath(fields.next);
   const caller = await parts.authenticate(`Bearer ${fields.key?.trim() ?? ""}`, request);

@@ -56,12 +56,12 @@ function consent({ client, choices, csrf, action, userCode, leadsTo, problem }: 
 <input type="hidden" name="csrf" value="${csrf}">
 ${code}
 <label for="dollars">It may spend at most, in dollars</label>
-<div class="pair"><input id="dollars" name="dollars" inputmode="decimal" value="5" required pattern="[0-9]{1,7}([.][0-9]{1,2})?">
+<div class="pair"><input id="dollars" name="dollars" inputmode="decimal" value="1" required pattern="[0-9]{1,7}([.][0-9]{1,2})?">
 <select name="period" aria-label="In each"><option value="day">a day</option><option value="week">a week</option><option value="month">a month</option></select></div>
 <label for="what">on</label>
 <select id="what" name="what">${what}</select>
 <label for="days">until</label>
-<select id="days" name="days"><option value="1">tomorrow</option><option value="30">30 days from now</option><option value="90" selected>90 days from now</option><option value="365">a year from now</option></select>
+<select id="days" name="days"><option value="1">tomorrow</option><option value="30" selected>30 days from now</option><option value="90">90 days from now</option><option value="365">a year from now</option></select>
 <label for="label">You will know it as</label>
 <input id="label" name="label" value="${client.name}" maxlength="100" required>
 <div class="acts"><button name="decision" value="allow">Allow</button><button class="plain" name="decision" value="deny" formnovalidate>Refuse</button></div>

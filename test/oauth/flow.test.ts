@@ -97,6 +97,17 @@ describe("the way in", () => {
     expect((await person.open(consent)).status).toBe(200);
   });
 
+  it("is asked for with little chosen: a dollar a day, no action but search, a month", async () => {
+    const { client, person } = await setUp();
+    const begun = new URL(client.authorizePath(pkce().challenge), gateway.url);
+    const asked = await person.open(begun.pathname + begun.search);
+    const page = await (await person.open(asked.headers.get("location") ?? "")).text();
+    expect(page).toMatch(/<input id="dollars"[^>]* value="1"/);
+    expect(page).toMatch(/<select name="period"[^>]*><option value="day">/);
+    expect(page).toMatch(/<select id="what"[^>]*>\s*<option value="search">/);
+    expect(page.match(/<option value="\w+" selected>/g)).toEqual(['<option value="30" selected>']);
+  });
+
   it("ends where the person refuses", async () => {
     const { client, person } = await setUp();
     const back = await client.ask(person, pkce().challenge, { decision: "deny" });

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ManualClock } from "../../src/clock.ts";
 import type { PutRecord, Records } from "../../src/records/records.ts";
+import { sharedWindow } from "../../src/records/shared-window.ts";
 
 export interface TestRecords {
   readonly records: Records;
@@ -50,6 +51,15 @@ export function recordsContract(name: string, open: () => Promise<TestRecords>):
       expect(first.filter((version) => version !== null)).toEqual([1]);
       const second = await Promise.all([1, 2, 3].map(() => put("raced", { ifVersion: 1 })));
       expect(second.filter((version) => version !== null)).toEqual([2]);
+    });
+
+    test("a window that processes share lets through as many as it may, whoever of them counts", async () => {
+      const [one, other] = [sharedWindow(store.records, store.clock), sharedWindow(store.records, store.clock)];
+      const taken = await Promise.all(Array.from({ length: 9 }, (_, at) => (at % 2 === 0 ? one : other)("tries", 4)));
+      expect(taken.filter(Boolean)).toHaveLength(4);
+      expect([await one("other tries", 1), await other("other tries", 1)]).toEqual([true, false]);
+      store.clock.advance(60_000);
+      expect(await other("tries", 4)).toBe(true);
     });
 
     test("past its time a record is gone for every reader, and its id is free", async () => {
