@@ -7,6 +7,7 @@ import { createAdminClient } from "./admin-client.ts";
 import { certifyCommand } from "./certify-command.ts";
 import { check } from "./check-command.ts";
 import { type Command, CommandError, type Typed, UsageError, usageLine } from "./command.ts";
+import { GROUP_COMMANDS } from "./group-commands.ts";
 import { jobs } from "./job-commands.ts";
 import { KEY_COMMANDS } from "./key-commands.ts";
 import { LOCAL_COMMANDS, settingsText } from "./local-commands.ts";
@@ -20,6 +21,7 @@ import { USAGE_COMMANDS } from "./usage-commands.ts";
 export const COMMANDS: readonly Command[] = [
   ...ACCOUNT_COMMANDS,
   ...KEY_COMMANDS,
+  ...GROUP_COMMANDS,
   ...USAGE_COMMANDS,
   jobs,
   ...PAYMENT_COMMANDS,
