@@ -56,6 +56,26 @@ function cents() {
   return whole(0, 900_000_000).transform(nanoFromCents);
 }
 
+/** `name=value` with commas between them, values percent-encoded, as OpenTelemetry's settings write headers (W3C Baggage). */
+function namedValues(raw: string): Readonly<Record<string, string>> {
+  const pairs = raw.split(",").filter(Boolean);
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const at = pair.indexOf("=");
+      const value = pair.slice(at + 1);
+      return [pair.slice(0, at).toLowerCase(), /%[0-9a-f]{2}/i.test(value) ? decoded(value) : value];
+    }),
+  );
+}
+
+function decoded(value: string): string {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return value;
+  }
+}
+
 /** An address may have a user and a password before its host. */
 function hasPassword(raw: string): boolean {
   return /\/\/[^/]*@/.test(raw);
@@ -206,6 +226,22 @@ export const SETTINGS = {
     text.transform((value) => resolve(value)),
     "A folder with tiers/ and adapters/ that add to or replace the shipped ones",
   ),
+  modelsUpdate: setting(
+    "MODELS_UPDATE",
+    "off",
+    z.enum(["off", "daily"], "must be off or daily"),
+    "daily: prices, lengths and ends of models are taken from MODELS_SOURCE once a day",
+  ),
+  modelsSource: optional(
+    "MODELS_SOURCE",
+    z
+      .string()
+      .regex(
+        /^(https?:\/\/\S+|\/.+|[a-z0-9]+(-[a-z0-9]+)*)$/,
+        "must be an http or https address, a file's whole path, or a provider's id",
+      ),
+    "The list of models that is read by `tollgate models update`, and by MODELS_UPDATE=daily; without it nothing is fetched",
+  ),
   directFetch: setting("DIRECT_FETCH", "1", flag, "0: core/onescrape fetches no page itself, and asks vendors alone"),
   robots: setting("ROBOTS", "1", flag, "1: pages that robots.txt forbids are not fetched by us; 0: they are"),
   logLevel: setting("LOG_LEVEL", "info", z.enum(LEVELS, `must be one of ${LEVELS.join(", ")}`), "Least level logged"),
@@ -214,6 +250,29 @@ export const SETTINGS = {
     "auto",
     z.enum(["auto", "json", "text"], "must be auto, json or text"),
     "How: json, text for people, or auto: text where standard output is a terminal, else json",
+  ),
+  otelUrl: optional(
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    webAddress(),
+    "A collector of OpenTelemetry's that takes OTLP over HTTP: every call, job and attempt becomes a span, sent to /v1/traces below this address",
+  ),
+  otelHeaders: secret(
+    setting(
+      "OTEL_EXPORTER_OTLP_HEADERS",
+      "",
+      z
+        .string()
+        .regex(/^([^=,\s]+=[^,]*(,|$))*$/, "must be name=value, several with commas between them")
+        .transform((raw) => namedValues(raw)),
+      "What the collector is shown with each batch, such as authorization=Bearer%20...",
+    ),
+  ),
+  otelServiceName: setting("OTEL_SERVICE_NAME", "tollgate", text, "What this gateway is called in traces"),
+  otelRatio: setting(
+    "OTEL_TRACES_SAMPLER_ARG",
+    "1",
+    decimal(1),
+    "The part of the traces that begin here which is sent; one that a caller began is sent where the caller's flags say so",
   ),
   markupPercent: setting("LLM_MARKUP_PERCENT", "0", decimal(1_000), "Added to the list price of every model"),
   allowLoss: setting("ALLOW_LOSS", "0", flag, "1: also use routes that cost more than the sale price"),
@@ -228,6 +287,12 @@ export const SETTINGS = {
     "200",
     cents(),
     "What an account's calls may cost us in a UTC day above what they were charged (a hundredth of a cent for each fetch of our own), in cents, beside what they paid above our cost that day; 0: no bound",
+  ),
+  actingCostNano: setting(
+    "ACTING_CENTS",
+    "25",
+    cents(),
+    "Most that an answer may cost whose model calls actions, in cents, where its caller does not say max_cost_cents",
   ),
   apiKey: secret(optional("TOLLGATE_API_KEY", z.string().min(1), "The key that `tollgate mcp` calls the gateway with")),
   mcpOrigins: setting(
@@ -410,6 +475,8 @@ export function readConfig(env: Environment = process.env): Config {
   if (config.workers > 1 && config.redisUrl === null) {
     throw new ConfigError("REDIS_URL: is needed with WORKERS above 1: a file can have one process only");
   }
+  if (config.modelsUpdate === "daily" && config.modelsSource === null)
+    throw new ConfigError("MODELS_SOURCE: is needed with MODELS_UPDATE=daily");
   if (config.x402PayTo !== null) checkFacilitator(config);
   if (config.x402Sandbox && !config.sandbox) throw new ConfigError("SANDBOX: is needed with X402_SANDBOX");
   if (config.filesS3Endpoint !== null) {

@@ -123,6 +123,12 @@ export const ERRORS = {
     message: "This call can cost up to {needed_usd} USD and the key's {period} ceiling leaves {free_usd} USD.",
     hint: "Wait until `resets_at`, raise the key's ceiling, or use another key.",
   },
+  budget_exceeded: {
+    status: 402,
+    retry: false,
+    message: "This call can cost up to {needed_usd} USD and the {period} budget of {whose} leaves {free_usd} USD.",
+    hint: "Wait until `resets_at`, or have the budget raised.",
+  },
   max_cost_exceeded: {
     status: 402,
     retry: false,
@@ -184,6 +190,8 @@ export const ERRORS = {
     message: "{detail}",
     hint: "GET /api/run lists every action, GET /llms.txt says how to call one.",
     hints: {
+      group:
+        "GET /api/v1/groups lists the account's groups; the operator's list is GET /admin/v1/accounts/{id}/groups.",
       path: "GET /llms.txt says what is served where. The base URL of an OpenAI client ends in /v1, or in /api/llm/v1.",
       model_verb:
         "POST /v1beta/models/{model}:generateContent, :streamGenerateContent, :countTokens, :embedContent and :batchEmbedContents are served; the base address of such a client ends before /v1beta, or in /api/llm.",

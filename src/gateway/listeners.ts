@@ -73,6 +73,7 @@ export function listenAdmin(config: Config, deps: DoorDeps, door: AdminDoor): Pr
   const { stores, readiness, metricsText, failedCalls, operator, unsold } = door;
   const endpoints = adminEndpoints({
     ...openingParts(config, stores),
+    rules: stores.records,
     unsold,
     forget: deps.forget,
     sandbox: config.sandbox,

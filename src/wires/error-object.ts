@@ -22,6 +22,7 @@ export const ERROR_TYPES: Readonly<Record<ErrorCode, string>> = {
   credits_required: "insufficient_quota",
   over_budget: "insufficient_quota",
   api_key_limit_exceeded: "insufficient_quota",
+  budget_exceeded: "insufficient_quota",
   max_cost_exceeded: "insufficient_quota",
   max_cost_required: "insufficient_quota",
   key_paused: "permission_denied",

@@ -129,7 +129,7 @@ class ResponsesFrame implements Frame {
 
   last(final: FinalPart, cost: Cost, charge: Charge, attempts: readonly Leg[]): Uint8Array | string {
     const trace = this.#options.trace ? { tollgate: traceJson(attempts, charge) } : {};
-    const charged = { usage: cost.usage === null ? null : usageJson(cost.usage, charge), ...trace };
+    const charged = { usage: cost.usage === null ? null : usageJson(cost.usage, charge, cost), ...trace };
     if (final.kind === "body") return JSON.stringify(Object.assign(final.body, charged));
     const event = lastEvent(final.tail);
     if (event === null) throw new Error("a stream ends with an event that has the response");
