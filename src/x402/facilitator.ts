@@ -1,9 +1,13 @@
 // Who looks at payments and makes them on chain: a server with the facilitator's interface of x402, asked over HTTP.
 import { z } from "zod";
+import { atOnce } from "./at-once.ts";
 import type { Payment } from "./read-payment.ts";
 
 const VERIFY_MS_MAX = 10_000;
 const SETTLE_MS_MAX = 30_000;
+/** Of looking, and of making, which waits for a block. */
+const VERIFIES_AT_ONCE_MAX = 32;
+const SETTLES_AT_ONCE_MAX = 64;
 const ANSWER_CHARACTERS_MAX = 65_536;
 /** Its words go to callers: a code, and nothing of its innards. */
 const REASON = /^[a-z0-9_]{1,80}$/;
@@ -36,6 +40,8 @@ function reasonOf(reason: string | null | undefined): string {
 
 export function httpFacilitator(url: string): Facilitator {
   const base = url.endsWith("/") ? url.slice(0, -1) : url;
+  const verifyInTurn = atOnce(VERIFIES_AT_ONCE_MAX);
+  const settleInTurn = atOnce(SETTLES_AT_ONCE_MAX);
 
   /** Null: it did not answer, or not with what it should. */
   async function ask<T>(path: string, payment: Payment, asked: unknown, schema: z.ZodType<T>, msMax: number) {
@@ -60,7 +66,7 @@ export function httpFacilitator(url: string): Facilitator {
 
   return {
     async verify(payment, asked) {
-      const answer = await ask("/verify", payment, asked, verified, VERIFY_MS_MAX);
+      const answer = await verifyInTurn(() => ask("/verify", payment, asked, verified, VERIFY_MS_MAX));
       if (answer === null) return "away";
       // Whom it names must be whom the authorization names.
       const isOther =
@@ -69,7 +75,7 @@ export function httpFacilitator(url: string): Facilitator {
       return { valid: false, reason: isOther ? "payer_mismatch" : reasonOf(answer.invalidReason) };
     },
     async settle(payment, asked) {
-      const answer = await ask("/settle", payment, asked, settled, SETTLE_MS_MAX);
+      const answer = await settleInTurn(() => ask("/settle", payment, asked, settled, SETTLE_MS_MAX));
       if (answer === null || (!answer.success && answer.errorReason === "settlement_pending")) return "unknown";
       const { transaction } = answer;
       if (!answer.success) return { settled: false, reason: reasonOf(answer.errorReason), mayBe: Boolean(transaction) };

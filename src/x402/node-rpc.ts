@@ -1,8 +1,8 @@
 // A node of a chain, asked by JSON-RPC over HTTP.
 import { z } from "zod";
+import { atOnce } from "./at-once.ts";
 
 const ASK_MS_MAX = 10_000;
-/** So many questions at once: a node that is asked more is slow for all of them. The others wait, and their time does not run yet. */
 const AT_ONCE_MAX = 16;
 const reply = z.object({
   result: z.unknown().optional(),
@@ -18,30 +18,8 @@ export interface NodeRpc {
 }
 
 export function nodeRpc(url: string): NodeRpc {
-  const waiting: (() => void)[] = [];
-  let asking = 0;
-
-  /** A place among those that ask; given on to the next. */
-  async function takePlace(): Promise<void> {
-    if (asking < AT_ONCE_MAX) asking += 1;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
-  }
-  function leavePlace(): void {
-    const next = waiting.shift();
-    if (next === undefined) asking -= 1;
-    else next();
-  }
-
-  return {
-    async call(method, params) {
-      await takePlace();
-      try {
-        return await ask(url, method, params);
-      } finally {
-        leavePlace();
-      }
-    },
-  };
+  const inTurn = atOnce(AT_ONCE_MAX);
+  return { call: (method, params) => inTurn(() => ask(url, method, params)) };
 }
 
 async function ask(url: string, method: string, params: readonly unknown[]): Promise<unknown> {
