@@ -1,9 +1,10 @@
 // What a gateway does for its callers: the actions, composites, sessions and jobs, and how a call is paid and run.
+import type { Config } from "../config.ts";
 import type { Endpoint, EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
-import { createWindows } from "../kernel/windows.ts";
+import { type CallWindows, createWindows } from "../kernel/windows.ts";
 import { logInternalErrors } from "../observe/internal-error.ts";
 import type { RunDeps } from "../run/deps.ts";
 import { SESSION_JOB } from "../sessions/session-kind.ts";
@@ -14,6 +15,7 @@ import type { DoorDeps } from "./listeners.ts";
 import { type OpenActions, openActions } from "./open-actions.ts";
 import { type OpenCallers, openCallers } from "./open-callers.ts";
 import { openComposites } from "./open-composites.ts";
+import { type OpenEvents, openEvents } from "./open-events.ts";
 import type { Foundation } from "./open-foundation.ts";
 import { jobActions, openJobs } from "./open-jobs.ts";
 import { openLeases } from "./open-leases.ts";
@@ -35,6 +37,7 @@ export interface Work {
   readonly topUp: EndpointSpec | null;
   /** What the operator asks of payments on chain. */
   readonly payments: readonly EndpointSpec[];
+  readonly events: OpenEvents;
   /** Where people sign in and clients ask for grants; empty: they cannot. */
   readonly oauth: readonly Endpoint[];
   /** What both doors ask of it. */
@@ -57,13 +60,18 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
   // The parent serves no caller, so it knows of no route.
   const sharedRoutes = await shareRoutes(upstream, role?.kind === "parent" ? null : stores.others);
   const { leases, owner } = await openLeases(stores, broken);
-  const { keptBytesMax, unpaidCostNano } = foundation.config;
-  const windows = createWindows(unpaidCostNano > 0 ? unpaidCostNano : null, async ({ accountId, keyId }) => {
-    const caller = await callers.callerOfKey(accountId, keyId);
-    return caller instanceof GatewayError ? null : caller;
-  });
+  const windows = windowsFor(foundation.config, callers);
   const kinds = [...composites.jobKinds, sessions.kind, ...(options.jobKinds ?? [])];
-  const own = { windows, kinds, owner, actionCatalog, keptBytesMax, onBroken };
+  const events = openEvents(foundation.config, stores, (error) => broken(error, "events could not be told"));
+  const own = {
+    onEnded: events.onEnded,
+    windows,
+    kinds,
+    owner,
+    actionCatalog,
+    keptBytesMax: foundation.config.keptBytesMax,
+    onBroken,
+  };
   const { jobs, paidTimes, kernel, run } = openJobs({
     ...own,
     stores,
@@ -92,15 +100,18 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
     topUp: strangers?.topUp ?? null,
     payments: strangers?.admin ?? [],
     oauth: oauth?.endpoints ?? [],
+    events,
     deps: { ...kernel, ...callers.doors, ...oauth?.doors, ...paying, observer, draining: () => phase.draining },
     async start() {
       await jobs.start();
       sessions.start();
+      events.teller.start();
       paidTimes.start();
       strangers?.reconciler.start();
     },
     async close() {
       await jobs.stop();
+      await events.close();
       await sessions.stop();
       await paidTimes.stop();
       await strangers?.reconciler.stop();
@@ -111,6 +122,14 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
       sharedRoutes.stop();
     },
   };
+}
+
+/** Work that goes on reads the budgets of its key anew. */
+function windowsFor({ unpaidCostNano }: Config, callers: OpenCallers): CallWindows {
+  return createWindows(unpaidCostNano > 0 ? unpaidCostNano : null, async ({ accountId, keyId }) => {
+    const caller = await callers.callerOfKey(accountId, keyId);
+    return caller instanceof GatewayError ? null : caller;
+  });
 }
 
 interface CallableParts {
