@@ -306,6 +306,12 @@ export const SETTINGS = {
     ),
     "Origins of web pages that may call MCP at /mcp, separated by commas; `*` lets all",
   ),
+  webhooksPrivate: setting(
+    "WEBHOOKS_PRIVATE",
+    "0",
+    flag,
+    "1: webhooks may be sent to private addresses, inner names and any port",
+  ),
   x402PayTo: optional(
     "X402_PAY_TO",
     z.string().regex(/^0x[0-9a-fA-F]{40}$/, "must be an address of 40 hexadecimal digits after 0x"),

@@ -1,5 +1,6 @@
 // The composition root: config -> stores -> catalog -> upstream -> servers. The parts in gateway/ are wired here by hand, each from those above it.
 import type { Readiness } from "./accounts/admin-endpoints.ts";
+import { adminEventEndpoints } from "./events/event-endpoints.ts";
 import { createDrain, type Phase } from "./gateway/drain.ts";
 import { listenAdmin, listenPublic } from "./gateway/listeners.ts";
 import { type Foundation, openFoundation } from "./gateway/open-foundation.ts";
@@ -101,7 +102,13 @@ async function openDoors(foundation: Foundation, work: Work, { options, phase, s
     readiness: () => readyWithStores(readiness(), foundation),
     metricsText,
     failedCalls,
-    operator: [...operator, ...lists.endpoints, jobsEndpoint(jobs), ...work.payments],
+    operator: [
+      ...operator,
+      ...lists.endpoints,
+      jobsEndpoint(jobs),
+      ...work.payments,
+      ...adminEventEndpoints(work.events),
+    ],
     unsold,
   });
   return { publicServer, adminServer };

@@ -29,6 +29,7 @@ const LINES: Record<string, number> = {
   "src/mcp": 6,
   "src/kernel": 4,
   "src/files": 3,
+  "src/events": 3,
   "src/wallet": 3,
   "src/wires": 3,
   "src/catalog": 2,

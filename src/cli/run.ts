@@ -7,6 +7,7 @@ import { createAdminClient } from "./admin-client.ts";
 import { certifyCommand } from "./certify-command.ts";
 import { check } from "./check-command.ts";
 import { type Command, CommandError, type Typed, UsageError, usageLine } from "./command.ts";
+import { EVENT_COMMANDS } from "./event-commands.ts";
 import { GROUP_COMMANDS } from "./group-commands.ts";
 import { jobs } from "./job-commands.ts";
 import { KEY_COMMANDS } from "./key-commands.ts";
@@ -22,6 +23,7 @@ export const COMMANDS: readonly Command[] = [
   ...ACCOUNT_COMMANDS,
   ...KEY_COMMANDS,
   ...GROUP_COMMANDS,
+  ...EVENT_COMMANDS,
   ...USAGE_COMMANDS,
   jobs,
   ...PAYMENT_COMMANDS,

@@ -1,4 +1,5 @@
 // Jobs, and the running of actions that they are made of.
+
 import { randomUUID } from "node:crypto";
 import { adminEndpoint } from "../accounts/admin-accounts.ts";
 import type { Catalog } from "../catalog/catalog.ts";
@@ -10,6 +11,7 @@ import { systemClock } from "../clock.ts";
 import type { EndpointSpec } from "../endpoint.ts";
 import { cancelAction } from "../jobs/cancel-action.ts";
 import { createJobEvents } from "../jobs/job-events.ts";
+import type { JobRecord } from "../jobs/job-record.ts";
 import { type JobView, jobRow, jobView } from "../jobs/job-view.ts";
 import { createJobs, type Jobs } from "../jobs/jobs.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
@@ -46,6 +48,8 @@ export interface OpenJobsParts {
   /** What calls of models need that functions of ours make. */
   readonly chat: ChatDeps;
   readonly onBroken: KernelDeps["onBroken"];
+  /** A job that ran here is over. */
+  readonly onEnded: (job: JobRecord) => void;
 }
 
 export interface OpenJobs {
@@ -137,8 +141,20 @@ export function jobsEndpoint(jobs: Jobs): EndpointSpec {
 
 /** Nothing runs before `jobs.start`. */
 export function openJobs(parts: OpenJobsParts): OpenJobs {
-  const { stores, windows, observer, kinds, owner, catalog, actionCatalog, upstream, chat, onBroken, keptBytesMax } =
-    parts;
+  const {
+    stores,
+    windows,
+    observer,
+    kinds,
+    owner,
+    catalog,
+    actionCatalog,
+    upstream,
+    chat,
+    onBroken,
+    onEnded,
+    keptBytesMax,
+  } = parts;
   const { ledger, records, shared } = stores;
   const clock = systemClock;
   // Running an action may leave a job behind, and a job runs actions.
@@ -156,6 +172,7 @@ export function openJobs(parts: OpenJobsParts): OpenJobs {
     holdLeaseMs: KEPT_LEASE_MS,
     innerCalls,
     onBroken,
+    onEnded,
   });
   const { health } = upstream;
   const models = { ...chat, freeWindows: createRequestWindows({ clock }) };

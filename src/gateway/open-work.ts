@@ -1,11 +1,11 @@
 // What a gateway does for its callers: the actions, composites, sessions and jobs, and how a call is paid and run.
 import { systemClock } from "../clock.ts";
+import type { Config } from "../config.ts";
 import type { Endpoint, EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
-import { createWindows } from "../kernel/windows.ts";
-import type { Nano } from "../money.ts";
+import { type CallWindows, createWindows } from "../kernel/windows.ts";
 import { logInternalErrors } from "../observe/internal-error.ts";
 import { Endings } from "../records/endings.ts";
 import type { RunDeps } from "../run/deps.ts";
@@ -18,8 +18,9 @@ import type { DoorDeps } from "./listeners.ts";
 import { type OpenActions, openActions } from "./open-actions.ts";
 import { type OpenCallers, openCallers } from "./open-callers.ts";
 import { openComposites } from "./open-composites.ts";
+import { type OpenEvents, openEvents } from "./open-events.ts";
 import type { Foundation } from "./open-foundation.ts";
-import { jobActions, openJobs } from "./open-jobs.ts";
+import { jobActions, type OpenJobsParts, openJobs } from "./open-jobs.ts";
 import { openLeases } from "./open-leases.ts";
 import { openOAuth } from "./open-oauth.ts";
 import { openGatewaySessions } from "./open-sessions.ts";
@@ -39,6 +40,7 @@ export interface Work {
   readonly topUp: EndpointSpec | null;
   /** What the operator asks of payments on chain. */
   readonly payments: readonly EndpointSpec[];
+  readonly events: OpenEvents;
   /** Where people sign in and clients ask for grants; empty: they cannot. */
   readonly oauth: readonly Endpoint[];
   /** What both doors ask of it. */
@@ -61,18 +63,11 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
   // The parent serves no caller, so it knows of no route.
   const sharedRoutes = await shareRoutes(upstream, role?.kind === "parent" ? null : stores.others);
   const { leases, owner } = await openLeases(stores, broken);
-  const { keptBytesMax, unpaidCostNano } = foundation.config;
-  const windows = openWindows(unpaidCostNano, callers);
+  const events = openEvents(foundation.config, stores, (error) => broken(error, "events could not be told"));
+  const windows = windowsFor(foundation.config, callers);
   const kinds = [...composites.jobKinds, sessions.kind, ...(options.jobKinds ?? [])];
-  const own = { windows, kinds, owner, actionCatalog, keptBytesMax, onBroken };
-  const { jobs, paidTimes, kernel, run } = openJobs({
-    ...own,
-    stores,
-    observer,
-    catalog: foundation.catalog.current,
-    upstream,
-    chat: chatDeps(foundation),
-  });
+  const own = { windows, kinds, owner, actionCatalog, onEnded: events.onEnded, onBroken };
+  const { jobs, paidTimes, kernel, run } = openGatewayJobs(foundation, own);
   madeJobs.set(jobs);
   const byThemselves = [sessions.unclosed, paidTimes];
   const endings = new Endings({ records: stores.records, clock: systemClock, onBroken }, byThemselves);
@@ -95,14 +90,17 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
     topUp: strangers?.topUp ?? null,
     payments: strangers?.admin ?? [],
     oauth: oauth?.endpoints ?? [],
+    events,
     deps: { ...kernel, ...callers.doors, ...oauth?.doors, ...paying, observer, draining: () => phase.draining },
     async start() {
       await jobs.start();
       endings.start();
+      events.teller.start();
       strangers?.start();
     },
     async close() {
       await jobs.stop();
+      await events.close();
       await endings.stop();
       await strangers?.stop();
       oauth?.close();
@@ -114,8 +112,18 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
   };
 }
 
-/** What calls are counted in; a bound of 0 is none. */
-function openWindows(unpaidCostNano: Nano, callers: OpenCallers) {
+function openGatewayJobs(
+  foundation: Foundation,
+  own: Pick<OpenJobsParts, "windows" | "kinds" | "owner" | "actionCatalog" | "onEnded" | "onBroken">,
+) {
+  const { stores, observer, upstream, catalog, config } = foundation;
+  const { keptBytesMax } = config;
+  const chat = chatDeps(foundation);
+  return openJobs({ ...own, stores, observer, upstream, catalog: catalog.current, keptBytesMax, chat });
+}
+
+/** Work that goes on reads the budgets of its key anew. */
+function windowsFor({ unpaidCostNano }: Config, callers: OpenCallers): CallWindows {
   return createWindows(unpaidCostNano > 0 ? unpaidCostNano : null, async ({ accountId, keyId }) => {
     const caller = await callers.callerOfKey(accountId, keyId);
     return caller instanceof GatewayError ? null : caller;

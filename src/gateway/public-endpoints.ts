@@ -18,6 +18,7 @@ import { wireEndpoints } from "../chat/wire-endpoints.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Endpoint, EndpointSpec } from "../endpoint.ts";
+import { type EventParts, ownEventEndpoints } from "../events/event-endpoints.ts";
 import { signingSecrets } from "../files/signed-links.ts";
 import { addressWindowKey } from "../limits/address-window-key.ts";
 import type { Observer } from "../observe/observer.ts";
@@ -52,6 +53,7 @@ export interface PublicEndpointsParts {
   readonly wires: readonly ModelWire[];
   readonly topUp: EndpointSpec | null;
   readonly oauth: readonly Endpoint[];
+  readonly events: EventParts;
   readonly publicUrl: () => string;
 }
 
@@ -152,7 +154,12 @@ export function publicEndpoints(parts: PublicEndpointsParts): readonly Endpoint[
       payTo: config.x402PayTo,
     }),
     ...parts.oauth,
-    ...inEnvelope([...actionCatalog.fileEndpoints, ...ownAccountEndpoints(parts), healthEndpoint()]),
+    ...inEnvelope([
+      ...actionCatalog.fileEndpoints,
+      ...ownAccountEndpoints(parts),
+      ...ownEventEndpoints(parts.events),
+      healthEndpoint(),
+    ]),
   ];
   checkRetirements(endpoints);
   return endpoints;

@@ -22,6 +22,8 @@ export interface JobsDeps {
   /** What the running jobs of each account may cost us beyond their holds. */
   readonly costRooms: CostRooms;
   onBroken(error: unknown, jobId: string): void;
+  /** A job that ran here is over; left out: it is not told. */
+  onEnded?(job: JobRecord): void;
   /** The record of a job that runs here has been written. */
   onWritten(job: JobRecord): void;
 }

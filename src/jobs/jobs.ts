@@ -217,7 +217,10 @@ class RunningJobs implements Jobs {
     if (kind === undefined || this.#isStopped || this.#active.has(id)) return;
     this.#active.add(id);
     const { onBroken } = this.#options;
-    const onWritten = (job: JobRecord) => this.#watches.changed(job);
+    const onWritten = (job: JobRecord) => {
+      this.#watches.changed(job);
+      if (isOver(job)) this.#options.onEnded?.(job);
+    };
     const run = new JobRun(stored, kind, { ...this.#options, costRooms: this.#costRooms, onWritten });
     const over = run
       .run()

@@ -31,6 +31,8 @@ export interface PublicFetchOptions {
   readonly ownAddresses?: () => readonly string[];
   /** `address:port` pairs that count as public, for tests alone: no setting leads here. */
   readonly allowForTests?: readonly string[];
+  /** Inner names, private addresses and any port as well: where the operator has said that he means them. */
+  readonly mayBeInner?: boolean;
 }
 
 export interface OpenOptions {
@@ -43,6 +45,8 @@ export interface OpenOptions {
   /** Asked before the first address and that of each redirect are connected to, once they are known to be fit; an error ends it there. */
   readonly onHop?: (url: URL) => Promise<GatewayError | null>;
   readonly signal?: AbortSignal;
+  /** Sent by POST; left out: GET. */
+  readonly send?: { readonly headers: Readonly<Record<string, string>>; readonly body: string };
 }
 
 export interface PublicAnswer {
@@ -89,18 +93,18 @@ function interfaceAddresses(): () => readonly string[] {
  */
 export function createPublicFetch(options: PublicFetchOptions = {}): PublicFetch {
   const { resolve = createResolveName(), ownAddresses = interfaceAddresses(), allowForTests = [] } = options;
-  const { userAgent = "Tollgate" } = options;
+  const { userAgent = "Tollgate", mayBeInner = false } = options;
   const running = new Set<AbortController>();
   let closed = false;
 
-  const mayUsePort = (port: number) => allowForTests.some((pair) => pair.endsWith(`:${port}`));
+  const mayUsePort = (port: number) => mayBeInner || allowForTests.some((pair) => pair.endsWith(`:${port}`));
 
   /** The addresses to connect to: all that the name has, or none where a single one is not public. */
   async function publicAddresses({ host, port }: PublicUrl, signal: AbortSignal): Promise<readonly string[]> {
     const found = isIP(host) === 0 ? await resolve(host, signal) : [host];
     const own = new Set(ownAddresses());
     const fit = (address: string) =>
-      allowForTests.includes(`${address}:${port}`) || (isPublicAddress(address) && !own.has(address));
+      mayBeInner || allowForTests.includes(`${address}:${port}`) || (isPublicAddress(address) && !own.has(address));
     return found.every(fit) ? found : [];
   }
 
@@ -110,7 +114,7 @@ export function createPublicFetch(options: PublicFetchOptions = {}): PublicFetch
     call: AbortController,
   ): Promise<PublicAnswer | GatewayError> {
     const { bytesMax, redirectsMax = REDIRECTS_MAX, onHop } = limits;
-    let target = readPublicUrl(text, mayUsePort);
+    let target = readPublicUrl(text, mayUsePort, mayBeInner);
     for (let hops = 0; ; hops++) {
       const subject = hops === 0 ? "" : "redirects to one that ";
       if (typeof target === "string") return badUrl(subject + target);
@@ -200,8 +204,13 @@ async function ask(
   // A signal given to the request alone would be heard only once it is connected.
   signal.addEventListener("abort", () => void client.destroy(signal.reason), { once: true });
   const said = { accept: "*/*", "accept-encoding": ENCODINGS, "user-agent": userAgent };
-  const request = { method: "GET", path: url.pathname + url.search, headers: said } as const;
-  const { statusCode, headers, body } = await client.request(request);
+  const path = url.pathname + url.search;
+  const { send } = limits;
+  const { statusCode, headers, body } = await client.request(
+    send === undefined
+      ? { method: "GET", path, headers: said }
+      : { method: "POST", path, headers: { ...said, ...send.headers }, body: send.body },
+  );
   // Its reader hears of its end; one that is not read must not end the process.
   body.on("error", () => {});
   return { status: statusCode, headers, body, drop: () => void client.destroy() };

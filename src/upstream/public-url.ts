@@ -25,12 +25,12 @@ export interface PublicUrl {
 export type PortRule = (port: number) => boolean;
 
 /** What a caller wrote as an address, or what is wrong with it, as the end of a sentence that begins with its name. */
-export function readPublicUrl(text: string, mayUsePort: PortRule): PublicUrl | string {
+export function readPublicUrl(text: string, mayUsePort: PortRule, mayBeInner = false): PublicUrl | string {
   if (text.length > CHARS_MAX) return `is longer than ${CHARS_MAX} characters`;
   if (ODD.test(text)) return "has blanks, control characters or backslashes in it";
   if (!PLAIN_START.test(text)) return "is not an http or https URL";
   const url = URL.parse(text);
-  return url === null ? "is not a URL" : checkUrl(url, mayUsePort);
+  return url === null ? "is not a URL" : checkUrl(url, mayUsePort, mayBeInner);
 }
 
 /** The same for where a redirect leads: `location` is relative to the address that was asked. */
@@ -47,7 +47,7 @@ export function readLocation(location: string, asked: URL, mayUsePort: PortRule)
  * The parser has already turned every spelling of an IPv4 address (octal, hexadecimal, short, full-width digits) into the
  * plain one, and it is its result that is connected to.
  */
-function checkUrl(url: URL, mayUsePort: PortRule): PublicUrl | string {
+function checkUrl(url: URL, mayUsePort: PortRule, mayBeInner = false): PublicUrl | string {
   if (url.href.length > CHARS_MAX) return `is longer than ${CHARS_MAX} characters`;
   if (url.protocol !== "http:" && url.protocol !== "https:") return "is not an http or https URL";
   if (url.username !== "" || url.password !== "") return "has a user name or a password in it";
@@ -55,7 +55,7 @@ function checkUrl(url: URL, mayUsePort: PortRule): PublicUrl | string {
   if (url.port !== "" && !mayUsePort(port)) return "has a port other than 80 for http and 443 for https";
   if (url.hostname.endsWith(".")) url.hostname = url.hostname.slice(0, -1);
   const host = url.hostname.replace(/^\[|\]$/g, "");
-  if (isIP(host) === 0 && isInnerName(host)) return NOT_PUBLIC;
+  if (!mayBeInner && isIP(host) === 0 && isInnerName(host)) return NOT_PUBLIC;
   url.hash = "";
   return { url, host, port: url.port === "" ? (url.protocol === "https:" ? 443 : 80) : port };
 }

@@ -16,6 +16,7 @@ import type { Nano } from "../../money.ts";
 import type { Slot } from "../../plan.ts";
 import type { TokenUsage } from "../../route.ts";
 import type { Reports } from "../../usage-rows.ts";
+import type { LedgerEvent } from "./event.ts";
 import type { Window } from "./window-list.ts";
 
 /** A hold is found by its account and its id: in Redis both live in the account's slot. */
@@ -255,8 +256,16 @@ export interface Audit {
   backup(path: string): Promise<void>;
 }
 
-/** All of it; a part that needs less takes one of the four. */
-export interface Ledger extends Money, Accounts, Audit, Reports {
+/** What has happened to money, until it is taken further: told at least once, each with one id. */
+export interface Told {
+  /** Up to so many, of any accounts. */
+  events(countMax: number): Promise<readonly LedgerEvent[]>;
+  /** They are kept elsewhere now. */
+  dropEvents(events: readonly LedgerEvent[]): Promise<void>;
+}
+
+/** All of it; a part that needs less takes one of the five. */
+export interface Ledger extends Money, Accounts, Audit, Reports, Told {
   close(): Promise<void>;
 }
 

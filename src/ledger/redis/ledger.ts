@@ -16,6 +16,7 @@ import { withArchive } from "./archived.ts";
 import { argumentsOf } from "./arguments.ts";
 import { creditDetail, listPostings, readPosting } from "./calls.ts";
 import { examineRedis } from "./doctor.ts";
+import { redisEvents } from "./events.ts";
 import { newKeyArguments, pointTo, redisKeys, waitForCopies } from "./keys.ts";
 import { NO_ORIGIN, orphanTransitions, postArguments } from "./orphans.ts";
 import { extendOutcome, postOutcome, reserveOutcome } from "./replies.ts";
@@ -182,6 +183,7 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
     },
 
     ...redisKeys(link, run, time),
+    ...redisEvents(run, index),
 
     reserve(request) {
       nano(request.amountNano);

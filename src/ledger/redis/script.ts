@@ -42,7 +42,7 @@ const TRANSITIONS = [
     "state",
   ] as const),
   ...(["open", "create_key", "write_account", "write_key", "delete_key", "credit", "note", "looked", "due"] as const),
-  ...(["archivable", "trim", "archive_due", "archive_looked", "exporter"] as const),
+  ...(["archivable", "trim", "archive_due", "archive_looked", "exporter", "told", "drop_told"] as const),
 ];
 export type Transition = (typeof TRANSITIONS)[number];
 

@@ -9,6 +9,7 @@ import type { LiveHold } from "../model/state.ts";
 import { tagsIn, tagsText } from "../model/tags.ts";
 import { LEDGER_TABLES } from "../usage/sums.ts";
 import { UsageTally } from "../usage/tally.ts";
+import { EventTable } from "./event-table.ts";
 
 /** What a posting has beyond what readers of transactions see: where it is counted, and the links of the lists. */
 export interface PostingPlace {
@@ -123,11 +124,14 @@ const TOMBSTONES_PRUNED_MAX = 5_000;
 export class EntryTables {
   readonly #sql: ReturnType<typeof prepare>;
   readonly #tally: UsageTally;
+  /** What has happened to money. */
+  readonly events: EventTable;
   /** What all charges come to: what the daily sums said at the start, and what has come since. */
   #charged: Charged;
 
   constructor(database: DatabaseSync) {
     this.#sql = prepare(database);
+    this.events = new EventTable(database);
     this.#tally = new UsageTally(database, LEDGER_TABLES);
     this.#charged = this.#chargedStored();
   }

@@ -1,7 +1,7 @@
 // The ledger as the gateway calls it, kept by the storage thread. Open the thread with `LEDGER_UNIT` among its units.
 import { type Nano, nano, ZERO } from "../../money.ts";
 import type { SqliteThread } from "../../storage/sqlite-thread.ts";
-import type { DoctorReport, Ledger } from "../model/ledger.ts";
+import type { DoctorReport, Ledger, Told } from "../model/ledger.ts";
 import { sumFaults } from "../usage/check.ts";
 import { type AskReports, reportsOf } from "../usage/reports.ts";
 import { LEDGER_TABLES } from "../usage/sums.ts";
@@ -12,6 +12,20 @@ import type { LedgerOperations } from "./unit.ts";
 
 /** The file that the storage thread loads for the ledger. */
 export const LEDGER_UNIT = new URL("./unit.ts", import.meta.url);
+
+function sumsAndEvents(thread: SqliteThread): Told & Pick<Ledger, "spentToday" | "periodSums"> {
+  const call = thread.unit<LedgerOperations>("ledger");
+  return {
+    spentToday: (accountId, scopes) => call("spentToday", { accountId, scopes }),
+    periodSums: (accountId, asked) => call("periodSums", { accountId, asked }),
+    events: (countMax) => call("events", countMax),
+    dropEvents: (events) =>
+      call(
+        "dropEvents",
+        events.map(({ id }) => id),
+      ),
+  };
+}
 
 /**
  * The ledger in `thread`, whose units must have `ledger: LEDGER_UNIT`. Every call answers after its commit, and rejects
@@ -64,8 +78,7 @@ export function sqliteLedger(thread: SqliteThread): Ledger {
     refund: (transactionId, refundId, reason) => call("refund", { transactionId, refundId, reason }),
     transaction: (accountId, transactionId) => call("transaction", { accountId, transactionId }),
     transactions: (query) => call("transactions", query),
-    spentToday: (accountId, scopes) => call("spentToday", { accountId, scopes }),
-    periodSums: (accountId, asked) => call("periodSums", { accountId, asked }),
+    ...sumsAndEvents(thread),
     totals: () => call("totals", null),
     ...reportsOf(books, (row) => postingRow(row as unknown as PostingSql)),
     doctor(options) {

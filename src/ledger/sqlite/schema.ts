@@ -174,4 +174,15 @@ export const LEDGER_SCHEMA: readonly string[] = [
   ALTER TABLE hold ADD COLUMN windows TEXT;
   ALTER TABLE posting ADD COLUMN windows TEXT;
   `,
+  `
+  -- What has happened, until it is taken further; data is JSON. One that comes twice is the same.
+  CREATE TABLE told (
+    seq INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    kind TEXT NOT NULL,
+    account_id TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    data TEXT NOT NULL
+  ) STRICT;
+  `,
 ];

@@ -3,6 +3,7 @@ import type { PostingRow } from "../../account-rows.ts";
 import { add, chargedCents, type Nano, nano, ZERO } from "../../money.ts";
 import type { StoreTime } from "../../storage/sqlite-unit.ts";
 import { guardClock } from "../model/clock-guard.ts";
+import { eventId } from "../model/event.ts";
 import type { HoldRef, HoldState, KeyFate, PostedCharge, PostRequest } from "../model/ledger.ts";
 import {
   type AccountState,
@@ -16,7 +17,7 @@ import {
 } from "../model/state.ts";
 import { countOverrun } from "../model/strict-bounds.ts";
 import { BALANCE_SCOPE, costIn, marksPassed, type WindowList, windowList } from "../model/window-list.ts";
-import { dayOf, periodEnd } from "../model/windows.ts";
+import { DAY_MS, dayOf, periodEnd } from "../model/windows.ts";
 import type { AccountTables } from "./accounts.ts";
 import type { EntryTables, HoldSql } from "./entries.ts";
 
@@ -125,7 +126,7 @@ export class LedgerState {
     const absorbed = nano(detail.amountNano - charged);
     const cents = chargedCents(account.spent as Nano, charged);
     const atMs = this.accountNow(account);
-    const marked = hold.windows.marks.length > 0 && this.#passesMarks(hold, charged, absorbed);
+    const marked = hold.windows.marks.length > 0 && this.#tellsMarks(hold, { charged, absorbed, atMs });
     this.#remove(hold, "posted");
     account.spent += charged;
     account.absorbed += absorbed;
@@ -189,19 +190,32 @@ export class LedgerState {
     }
   }
 
-  /** Whether a charge that is about to be posted takes anything past a mark that its hold has brought. */
-  #passesMarks({ account, day, windows }: LiveHold, charged: number, absorbed: number): boolean {
+  /** Tells which marks that its hold has brought a charge that is about to be posted passes; false: none. */
+  #tellsMarks(
+    { account, day, windows }: LiveHold,
+    { charged, absorbed, atMs }: { readonly charged: number; readonly absorbed: number; readonly atMs: number },
+  ): boolean {
+    const { accountId } = account;
     let passes = false;
     for (const { scope, period, max } of windows.marks) {
       if (max === null) continue;
       if (scope === BALANCE_SCOPE) {
         const owned = account.granted - account.spent;
-        if (owned >= max && owned - charged < max) passes = true;
+        if (owned < max || owned - charged >= max) continue;
+        passes = true;
+        const data = { balance_nano_usd: owned - charged, below_nano_usd: max };
+        this.entries.events.tell({ id: eventId(accountId, scope, atMs), kind: "balance.low", accountId, atMs, data });
         continue;
       }
-      const sums = periodSum(this.accounts.scope(account, scope, day), period, day, periodEnd(period, day));
+      const end = periodEnd(period, day);
+      const sums = periodSum(this.accounts.scope(account, scope, day), period, day, end);
       const before = sums.spent + sums.absorbed;
-      if (marksPassed(max, before, before + charged + absorbed).length > 0) passes = true;
+      for (const percent of marksPassed(max, before, before + charged + absorbed)) {
+        passes = true;
+        const data = { scope, percent, ceiling_nano_usd: max, period, resets_at_ms: end * DAY_MS };
+        const id = eventId(accountId, scope, period, end, max, percent);
+        this.entries.events.tell({ id, kind: "budget.mark", accountId, atMs, data });
+      }
     }
     return passes;
   }

@@ -75,6 +75,8 @@ function operationsOn(state: LedgerState) {
     transactions: (query: PostingQuery) => listTransactions(state, query),
     spentToday: bind(admin.spentToday),
     periodSums: bind(admin.periodSums),
+    events: (countMax: number) => state.entries.events.told(countMax),
+    dropEvents: (ids: readonly string[]) => state.entries.events.drop(ids),
     totals: (_: null): LedgerTotals => {
       let [held, play] = [0, 0];
       for (const { amount, account } of state.holds.values()) {

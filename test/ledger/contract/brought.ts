@@ -147,6 +147,40 @@ export function broughtContract(stage: Stage): void {
     });
   });
 
+  test("marks, the first use of a key and the first refusal of a period are told in their transactions, once, until they are dropped", async () => {
+    const to = await account(100);
+    const { ledger, clock } = stage.store;
+    const bound: Window = { ...GROUP, scope: `group:${to.accountId}`, max: nano(4 * CENT) };
+    const balance: Window = { ...bound, scope: "balance", period: "day", counts: "marks", max: nano(99 * CENT) };
+    const list = [bound, { ...bound, counts: "marks" as const }, balance];
+    await reserve(to, "a", 2, list);
+    await post(to, "a", 2, 0);
+    await post(to, "a", 2, 0);
+    for (const id of ["b", "c", "d"]) await reserve(to, id, 3, list);
+    const told = async () => (await ledger.events(1_000)).filter(({ accountId }) => accountId === to.accountId);
+    const events = await told();
+    expect(events.map(({ kind }) => kind).sort()).toEqual([
+      "balance.low",
+      "budget.mark",
+      "budget.refused",
+      "key.first_use",
+    ]);
+    expect(new Set(events.map(({ id }) => id)).size).toBe(4);
+    const resets_at_ms = periodEnd("month", dayOf(clock.epochMs())) * DAY_MS;
+    const of = { scope: bound.scope, ceiling_nano_usd: 4 * CENT, resets_at_ms };
+    expect(events.find(({ kind }) => kind === "budget.mark")?.data).toEqual({ ...of, percent: 50, period: "month" });
+    expect(events.find(({ kind }) => kind === "budget.refused")?.data).toEqual({ ...of, key_id: to.keyId });
+    expect(events.find(({ kind }) => kind === "balance.low")?.data).toMatchObject({ balance_nano_usd: 98 * CENT });
+    await stage.store.reopen();
+    expect(
+      await (await stage.store.ledger.events(1_000)).filter(({ accountId }) => accountId === to.accountId),
+    ).toEqual(events);
+    const { ledger: again } = stage.store;
+    await again.dropEvents((await again.events(1_000)).filter(({ accountId }) => accountId === to.accountId));
+    expect((await again.events(1_000)).filter(({ accountId }) => accountId === to.accountId)).toEqual([]);
+    await clean();
+  });
+
   test("what scopes have come to in their periods is told, held and absorbed too", async () => {
     const to = await account(100);
     const { ledger, clock } = stage.store;

@@ -83,6 +83,7 @@ local function place(name, A)
   write_days(writes, days, sums, own, amount)
   redis.call('HSET', name, unpack(writes))
   redis.call('HSET', base .. ':l', A[RESERVE.hold_id], int(now + A[RESERVE.lease_ms]))
+  if key.used == 0 then tell_event(name, 'key.first_use', key_id, at, '{"key_id":"' .. key_id .. '"}') end
   if key.used == 0 or at - key.used >= LAST_USED_STEP_MS then redis.call('HSET', base .. ':k', key_id .. ':used', at) end
   if past then redis.call('HSET', base .. ':k', key_id .. ':past', past) end
   if row ~= '' then
@@ -94,11 +95,39 @@ local function place(name, A)
   return outcome
 end
 
+-- Tells that a ceiling has refused a call, once for each period of it.
+local function tell_refusal(name, key_id, refused, at)
+  local kind, scope, most, ends = refused[1], nil, nil, nil
+  if kind == 'ceiling' then scope, most, ends = 'key:' .. key_id, refused[3], refused[7] end
+  if kind == 'inference_cap' then scope, most, ends = 'inference', refused[2], refused[6] end
+  if kind == 'window_full' and refused[3] ~= 'unpaid_costs' then scope, most, ends = refused[2], refused[4], refused[8] end
+  if not scope or redis.call('HGET', name, 'told:' .. scope) == ends then return end
+  redis.call('HSET', name, 'told:' .. scope, ends)
+  tell_event(name, 'budget.refused', scope .. ' ' .. ends, at,
+    '{"scope":"' .. scope .. '","ceiling_nano_usd":' .. most .. ',"resets_at_ms":' .. ends .. ',"key_id":"' .. key_id .. '"}')
+end
+
+-- What is kept of an account, the oldest first; then how many of them have been taken.
+function ops.told(KEYS_)
+  return redis.call('LRANGE', base_of(KEYS_[1]) .. ':e', 0, 99)
+end
+
+function ops.drop_told(KEYS_, A)
+  local list = base_of(KEYS_[1]) .. ':e'
+  for at = 1, #A do
+    if redis.call('LINDEX', list, 0) ~= A[at] then break end
+    redis.call('LPOP', list)
+  end
+  return {}
+end
+
 function ops.reserve(KEYS_, A)
   local outcome = place(KEYS_[1], A)
   if outcome[1] == 'held' or outcome[1] == 'unknown_account' then return outcome end
   local known = state_in(redis.call('GET', call_key(KEYS_[1], A[RESERVE.hold_id])))
-  return known and { 'exists', known } or outcome
+  if known then return { 'exists', known } end
+  tell_refusal(KEYS_[1], A[RESERVE.key_id], outcome, (money_time(A)))
+  return outcome
 end
 
 -- Takes a hold, if there still is one, out of everything that it is counted in, and charges what is to be charged: its posting,
@@ -128,7 +157,7 @@ local function end_hold(name, id, hold, upstream, beside, now, charged, absorbed
   end
   local at = math.max(num(clk), now)
   spent, seq = num(spent), num(seq) + 1
-  local marked = #windows.marks > 0 and passes_marks(name, windows, tonumber(hold.day), num(granted) - spent, charged, absorbed)
+  local marked = #windows.marks > 0 and tells_marks(name, windows, tonumber(hold.day), num(granted) - spent, charged, absorbed, at)
   if marked then tell_changed(name) end
   local cents = math.ceil((spent + charged) / NANO_PER_CENT) - math.ceil(spent / NANO_PER_CENT)
   if absorbed > 0 then

@@ -104,23 +104,42 @@ local function count_cost(name, windows, day, charged, upstream)
   end
 end
 
+-- Of each account, until a process takes them: beyond that the oldest make room.
+local EVENTS_KEPT_MAX = 1000
+
+-- Keeps what has happened for who takes it further. `words` make its id, the same for the same cause; `data` is JSON.
+local function tell_event(name, kind, words, at, data)
+  local id = 'evt_' .. string.sub(redis.sha1hex(name .. ' ' .. kind .. ' ' .. words), 1, 32)
+  local list = base_of(name) .. ':e'
+  redis.call('RPUSH', list, '{"id":"' .. id .. '","kind":"' .. kind .. '","atMs":' .. int(at) .. ',"data":' .. data .. '}')
+  redis.call('LTRIM', list, -EVENTS_KEPT_MAX, -1)
+end
+
 -- Soft marks of a bound, in percent of it.
 local MARKS = { 50, 80, 100 }
 
--- Whether a charge that is about to be counted on a day takes anything past a mark that its hold has brought. `owned` is what the account
--- owns before it.
-local function passes_marks(name, windows, day, owned, charged, absorbed)
+-- Tells which marks that its hold has brought a charge that is about to be counted on a day passes; false: none. `owned` is what the
+-- account owns before it.
+local function tells_marks(name, windows, day, owned, charged, absorbed, at)
   local passes = false
   for _, mark in ipairs(windows.marks) do
     if mark.scope == 'balance' then
-      if owned >= mark.most and owned - charged < mark.most then passes = true end
+      if owned >= mark.most and owned - charged < mark.most then
+        passes = true
+        tell_event(name, 'balance.low', int(at), at, '{"balance_nano_usd":' .. int(owned - charged) .. ',"below_nano_usd":' .. int(mark.most) .. '}')
+      end
     else
       local first, last = period_of(mark.period, day)
       local spent, _, absorbed_before = sums_between(name, mark.scope, first, last)
       local before = spent + absorbed_before
       for _, percent in ipairs(MARKS) do
-        local at = mark.most * percent / 100
-        if before < at and before + charged + absorbed >= at then passes = true end
+        local bound = mark.most * percent / 100
+        if before < bound and before + charged + absorbed >= bound then
+          passes = true
+          tell_event(name, 'budget.mark', table.concat({ mark.scope, mark.period, int(last), int(mark.most), percent }, ' '), at,
+            '{"scope":"' .. mark.scope .. '","percent":' .. percent .. ',"ceiling_nano_usd":' .. int(mark.most) .. ',"period":"' .. mark.period
+            .. '","resets_at_ms":' .. int(last * DAY_MS) .. '}')
+        end
       end
     end
   end

@@ -1,0 +1,98 @@
+// What has happened, kept for 30 days: an account's for its primary key, and that of all accounts for the operator.
+import { type AccountRules, rulesOf, tagScope } from "../accounts/rules.ts";
+import type { Clock } from "../clock.ts";
+import { eventId } from "../ledger/model/event.ts";
+import type { Records, StoredRecord } from "../records/records.ts";
+
+const EVENT = "event";
+/** What was told and is in no list yet. */
+const OUTBOX = "outbox";
+const OUTBOX_PAYER = "outbox";
+export const OPERATOR = "operator";
+const KEPT_MS = 30 * 86_400_000;
+const AT_ONCE = 500;
+
+export const EVENT_KINDS = ["budget.mark", "budget.refused", "balance.low", "key.first_use", "job.ended"] as const;
+export type EventKind = (typeof EVENT_KINDS)[number];
+
+export interface Event {
+  /** The same for the same cause, however often it is told. */
+  readonly id: string;
+  readonly kind: EventKind;
+  /** Whose it is; null: the operator's alone. */
+  readonly accountId: string | null;
+  readonly atMs: number;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+export interface EventPage {
+  readonly events: readonly Event[];
+  readonly next: string | null;
+}
+
+export interface EventLog {
+  /** Keeps what a part other than the ledger knows, under an id that is made of these words. */
+  tell(event: Omit<Event, "id" | "atMs">, ...words: readonly (string | number)[]): Promise<void>;
+  /** What waits to be listed and told. */
+  waiting(): Promise<readonly Event[]>;
+  /** Lists an event for its account and the operator; it no longer waits. */
+  list(event: Event): Promise<void>;
+  /** Whether it is listed. */
+  has(event: Event): Promise<boolean>;
+  find(payer: string, id: string): Promise<Event | null>;
+  /** Newest first. */
+  page(payer: string, limit: number, cursor: string | null): Promise<EventPage>;
+}
+
+export const payerOf = (accountId: string | null) => (accountId === null ? OPERATOR : `acct:${accountId}`);
+const read = ({ value }: StoredRecord) => JSON.parse(value) as Event;
+/** The operator has a list of everything. */
+const idFor = (payer: string, id: string) => `${payer} ${id}`;
+
+/** What a scope of the ledger is called by people. */
+function whoseOf({ groups, tags }: AccountRules, scope: unknown): string | null {
+  const [of, id] = String(scope).split(":");
+  if (of === "group") return groups.find((group) => group.id === id)?.name ?? null;
+  return of === "tag" ? (tags.find(({ tag }) => scope === tagScope(tag))?.tag ?? null) : null;
+}
+
+export function createEventLog(records: Records, clock: Clock): EventLog {
+  async function put(payer: string, event: Event): Promise<void> {
+    const record = { kind: EVENT, id: idFor(payer, event.id), payer, value: JSON.stringify(event) };
+    await records.put({ ...record, ttlMs: KEPT_MS, ifVersion: 0 });
+  }
+
+  async function named(event: Event): Promise<Event> {
+    const { scope } = event.data;
+    if (event.accountId === null || scope === undefined) return event;
+    const name = whoseOf(await rulesOf(records, event.accountId), scope);
+    return name === null ? event : { ...event, data: { ...event.data, name } };
+  }
+
+  return {
+    async tell(event, ...words) {
+      const whole = { ...event, id: eventId(event.kind, ...words), atMs: Math.floor(clock.epochMs()) };
+      const record = { kind: OUTBOX, id: whole.id, payer: OUTBOX_PAYER, value: JSON.stringify(whole) };
+      await records.put({ ...record, ttlMs: KEPT_MS, ifVersion: 0 });
+    },
+    async waiting() {
+      const { rows } = await records.list(OUTBOX, OUTBOX_PAYER, AT_ONCE, null);
+      return rows.map(read).reverse();
+    },
+    async list(event) {
+      const whole = await named(event);
+      if (event.accountId !== null) await put(OPERATOR, whole);
+      await put(payerOf(event.accountId), whole);
+      await records.delete(OUTBOX, event.id);
+    },
+    has: async (event) => (await records.get(EVENT, idFor(payerOf(event.accountId), event.id))) !== null,
+    async find(payer, id) {
+      const found = await records.get(EVENT, idFor(payer, id));
+      return found === null ? null : read(found);
+    },
+    async page(payer, limit, cursor) {
+      const { rows, next } = await records.list(EVENT, payer, limit, cursor);
+      return { events: rows.map(read), next };
+    },
+  };
+}

@@ -1,0 +1,204 @@
+// Tells events: one process at a time takes what has happened, lists it, and sends it to webhooks until they have answered. What a crash
+// leaves half done is done again under the same id.
+import { randomUUID } from "node:crypto";
+import type { Clock } from "../clock.ts";
+import type { Told } from "../ledger/model/ledger.ts";
+import type { RecordPage, Records } from "../records/records.ts";
+import type { Event, EventLog } from "./event-log.ts";
+import { messageOf, signedHeaders, type Webhook, type Webhooks } from "./webhooks.ts";
+
+const LEASE = "teller";
+const LEASE_MS = 15_000;
+const TICK_MS = 1_000;
+const EVENTS_AT_ONCE = 500;
+const DELIVERY = "delivery";
+const DELIVERIES = "deliveries";
+/** Longer than all tries take. */
+const DELIVERY_KEPT_MS = 5 * 86_400_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+/** After each failure; after the last one it is given up. */
+export const RETRY_MS: readonly number[] = [
+  ...[5_000, 5 * MINUTE_MS, 30 * MINUTE_MS, 2 * HOUR_MS, 5 * HOUR_MS, 10 * HOUR_MS],
+  ...[DAY_MS, DAY_MS, DAY_MS],
+];
+/** A receiver that is slow keeps no other waiting. */
+const AT_ONCE_EACH = 8;
+const AT_ONCE_ALL = 64;
+/** What waits for one webhook; beyond it events are listed and not sent, and can be sent again by hand. */
+export const WAITING_MAX = 20_000;
+
+/** Sends one message; answers why it did not arrive, null: it did. Never rejects. */
+export type Send = (url: string, headers: Readonly<Record<string, string>>, body: string) => Promise<string | null>;
+
+interface Delivery {
+  readonly hook: string;
+  readonly event: Event;
+  readonly failures: number;
+  readonly dueAtMs: number;
+}
+
+export interface TellerDeps {
+  readonly ledger: Told;
+  readonly log: EventLog;
+  readonly webhooks: Webhooks;
+  readonly records: Records;
+  readonly clock: Clock;
+  readonly send: Send;
+  onBroken(error: unknown): void;
+}
+
+/** One of the tellers of all processes; the one that holds the lease tells. */
+export class Teller {
+  readonly #deps: TellerDeps;
+  readonly #owner = randomUUID();
+  /** By webhook: what waits, in the order in which it came. */
+  readonly #waiting = new Map<string, Map<string, Delivery>>();
+  readonly #sending = new Map<string, Set<string>>();
+  readonly #running = new Set<Promise<void>>();
+  #leads = false;
+  #timer: NodeJS.Timeout | null = null;
+  #ticking: Promise<void> | null = null;
+  #stopped = false;
+
+  constructor(deps: TellerDeps) {
+    this.#deps = deps;
+  }
+
+  start(): void {
+    if (this.#stopped) return;
+    this.#timer = setTimeout(() => {
+      // The store may be away: the next one goes on.
+      this.#ticking = this.#tick()
+        .catch(this.#deps.onBroken)
+        .finally(() => this.start());
+    }, TICK_MS);
+    this.#timer.unref();
+  }
+
+  /** Sends an event to one webhook, once more. */
+  async redeliver({ id: hook }: Webhook, event: Event): Promise<void> {
+    const { clock, records } = this.#deps;
+    const id = `${hook}.${event.id}`;
+    await this.#keep(id, { hook, event, failures: 0, dueAtMs: Math.floor(clock.epochMs()) });
+    // The process that leads next finds it among what is kept.
+    this.#leads = false;
+    await records.delete(LEASE, LEASE);
+  }
+
+  async stop(): Promise<void> {
+    const { records } = this.#deps;
+    this.#stopped = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    await this.#ticking;
+    await Promise.all(this.#running);
+    const held = await records.get(LEASE, LEASE).catch(() => null);
+    if (held?.value === this.#owner) await records.delete(LEASE, LEASE).catch(() => {});
+  }
+
+  async #tick(): Promise<void> {
+    const had = this.#leads;
+    this.#leads = await this.#takeLead();
+    if (!this.#leads) return this.#waiting.clear();
+    if (!had) await this.#takeOver();
+    await this.#takeAll();
+    this.#sendDue();
+  }
+
+  /** The lease is renewed at each tick; a process that has lost it forgets what it knows. */
+  async #takeLead(): Promise<boolean> {
+    const { records } = this.#deps;
+    const held = await records.get(LEASE, LEASE);
+    if (held !== null && held.value !== this.#owner) return false;
+    const lease = { kind: LEASE, id: LEASE, payer: null, value: this.#owner, ttlMs: LEASE_MS };
+    return (await records.put({ ...lease, ifVersion: held?.version ?? 0 })) !== null;
+  }
+
+  #enqueue(id: string, delivery: Delivery): void {
+    const own = this.#waiting.get(delivery.hook) ?? new Map<string, Delivery>();
+    this.#waiting.set(delivery.hook, own);
+    own.set(id, delivery);
+  }
+
+  async #keep(id: string, delivery: Delivery): Promise<void> {
+    const record = { kind: DELIVERY, id, payer: DELIVERIES, value: JSON.stringify(delivery) };
+    await this.#deps.records.put({ ...record, ttlMs: DELIVERY_KEPT_MS, ifVersion: null });
+  }
+
+  /** What an earlier process has left. */
+  async #takeOver(): Promise<void> {
+    const { records } = this.#deps;
+    this.#waiting.clear();
+    for (let cursor: string | null = null, more = true; more; more = cursor !== null) {
+      const page: RecordPage = await records.list(DELIVERY, DELIVERIES, EVENTS_AT_ONCE, cursor);
+      for (const { id, value } of page.rows) this.#enqueue(id, JSON.parse(value) as Delivery);
+      cursor = page.next;
+    }
+  }
+
+  /** Its deliveries are kept before it is listed, and what is listed is not taken again. */
+  async #take(event: Event): Promise<void> {
+    const { log, webhooks, clock } = this.#deps;
+    const hearing = (await log.has(event)) ? [] : await webhooks.hearing(event);
+    for (const { id: hook } of hearing) {
+      if ((this.#waiting.get(hook)?.size ?? 0) >= WAITING_MAX) continue;
+      const id = `${hook}.${event.id}`;
+      const delivery = { hook, event, failures: 0, dueAtMs: Math.floor(clock.epochMs()) };
+      await this.#keep(id, delivery);
+      this.#enqueue(id, delivery);
+    }
+    await log.list(event);
+  }
+
+  async #takeAll(): Promise<void> {
+    const { ledger, log } = this.#deps;
+    const told = await ledger.events(EVENTS_AT_ONCE);
+    for (const event of told) await this.#take(event);
+    if (told.length > 0) await ledger.dropEvents(told);
+    for (const event of await log.waiting()) await this.#take(event);
+  }
+
+  async #deliver(id: string, delivery: Delivery): Promise<void> {
+    const { webhooks, clock, send, records } = this.#deps;
+    const { event, failures } = delivery;
+    const hook = await webhooks.get(delivery.hook);
+    const message = messageOf(event);
+    const headers = hook === null ? null : signedHeaders(hook, message, clock.epochMs());
+    const trouble = hook === null || headers === null ? null : await send(hook.url, headers, message.body);
+    const pause = trouble === null ? undefined : RETRY_MS[failures];
+    this.#waiting.get(delivery.hook)?.delete(id);
+    if (pause === undefined) {
+      await records.delete(DELIVERY, id);
+      return;
+    }
+    const next = { ...delivery, failures: failures + 1, dueAtMs: Math.floor(clock.epochMs() + pause) };
+    await this.#keep(id, next);
+    this.#enqueue(id, next);
+  }
+
+  #begin(id: string, delivery: Delivery, own: Set<string>): void {
+    own.add(id);
+    const done = this.#deliver(id, delivery)
+      .catch(this.#deps.onBroken)
+      .finally(() => {
+        own.delete(id);
+        this.#running.delete(done);
+        if (this.#leads && !this.#stopped) this.#sendDue();
+      });
+    this.#running.add(done);
+  }
+
+  /** As many at once as there may be, of each webhook and of all. */
+  #sendDue(): void {
+    const nowMs = this.#deps.clock.epochMs();
+    for (const [hook, all] of this.#waiting) {
+      const own = this.#sending.get(hook) ?? new Set<string>();
+      this.#sending.set(hook, own);
+      for (const [id, delivery] of all) {
+        if (own.size >= AT_ONCE_EACH || this.#running.size >= AT_ONCE_ALL) break;
+        if (!own.has(id) && delivery.dueAtMs <= nowMs) this.#begin(id, delivery, own);
+      }
+    }
+  }
+}

@@ -1,0 +1,64 @@
+// Events: who keeps them, who tells them, and how a webhook is sent to.
+import { systemClock } from "../clock.ts";
+import type { Config } from "../config.ts";
+import { GatewayError } from "../errors.ts";
+import type { EventParts } from "../events/event-endpoints.ts";
+import { createEventLog } from "../events/event-log.ts";
+import { type Send, Teller } from "../events/teller.ts";
+import { createWebhooks } from "../events/webhooks.ts";
+import type { JobRecord } from "../jobs/job-record.ts";
+import type { Stores } from "../stores.ts";
+import { createPublicFetch } from "../upstream/public-fetch.ts";
+import { readPublicUrl } from "../upstream/public-url.ts";
+
+const SEND_MS_MAX = 15_000;
+/** Of an answer nothing is read but its head, however long it says that it is. */
+const ANSWER_BYTES_MAX = Number.MAX_SAFE_INTEGER / 2;
+
+export interface OpenEvents extends EventParts {
+  readonly teller: Teller;
+  /** A job is over. */
+  onEnded(job: JobRecord): void;
+  close(): Promise<void>;
+}
+
+export function openEvents(
+  { webhooksPrivate: mayBeInner }: Pick<Config, "webhooksPrivate">,
+  { records, ledger }: Pick<Stores, "records" | "ledger">,
+  onBroken: (error: unknown) => void,
+): OpenEvents {
+  const clock = systemClock;
+  const internet = createPublicFetch({ userAgent: "Tollgate-Webhooks", mayBeInner });
+  const send: Send = async (url, headers, body) => {
+    // A redirect is no answer: what was signed is for the address that was named.
+    const limits = { bytesMax: ANSWER_BYTES_MAX, msMax: SEND_MS_MAX, redirectsMax: 0, send: { headers, body } };
+    const left = new AbortController();
+    const answer = await internet.open(url, { ...limits, signal: left.signal });
+    if (answer instanceof GatewayError) return answer.message;
+    left.abort();
+    return answer.status >= 200 && answer.status < 300 ? null : `it answered ${answer.status}`;
+  };
+  const log = createEventLog(records, clock);
+  const webhooks = createWebhooks(records, clock);
+  const teller = new Teller({ ledger, log, webhooks, records, clock, send, onBroken });
+  const urlFault = (url: string) => {
+    const read = readPublicUrl(url, () => mayBeInner, mayBeInner);
+    return typeof read === "string" ? `the address ${read}` : null;
+  };
+  return {
+    log,
+    webhooks,
+    teller,
+    urlFault,
+    onEnded(job) {
+      const { id, kind, action, state, chargedCents, payer } = job;
+      if (!payer.id.startsWith("acct:")) return;
+      const data = { job_id: id, job: action ?? kind, status: state, charged_cents: chargedCents };
+      log.tell({ kind: "job.ended", accountId: payer.id.slice("acct:".length), data }, id).catch(onBroken);
+    },
+    async close() {
+      await teller.stop();
+      internet.close();
+    },
+  };
+}

@@ -1,0 +1,179 @@
+// Events of a real gateway, from the call that causes them to a receiver that proves who sent them.
+import { createHmac } from "node:crypto";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { eventually, startTestGateway, type TestGateway } from "../support/gateway.ts";
+
+type Json = Record<string, unknown>;
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await startTestGateway({ WEBHOOKS_PRIVATE: "1" });
+});
+afterAll(() => gateway.stop());
+
+interface Received {
+  readonly headers: IncomingMessage["headers"];
+  readonly body: string;
+}
+
+/** A receiver that keeps what it gets and answers as it is told. */
+async function receiver(answer: (response: ServerResponse, seen: number) => void = (response) => response.end()) {
+  const received: Received[] = [];
+  const server: Server = createServer((request, response) => {
+    let body = "";
+    request.on("data", (chunk) => (body += chunk));
+    request.on("end", () => {
+      received.push({ headers: request.headers, body });
+      answer(response, received.length);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
+  return {
+    url,
+    received,
+    close: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+async function own(key: string, method: string, path: string, body?: unknown) {
+  const response = await fetch(`${gateway.url}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, json: (await response.json()) as Json };
+}
+
+const chat = (key: string) =>
+  own(key, "POST", "/api/llm/v1/chat/completions", {
+    ...{ model: "core/best", max_tokens: 200 },
+    messages: [{ role: "user", content: "say ".repeat(10_000) }],
+  });
+
+const eventsOf = async (key: string) => (await own(key, "GET", "/api/v1/events")).json.events as Json[];
+
+/** As the specification has receivers check it. */
+function isSigned({ headers, body }: Received, secret: string): boolean {
+  const signed = `${headers["webhook-id"]}.${headers["webhook-timestamp"]}.${body}`;
+  const key = Buffer.from(secret.replace("whsec_", ""), "base64");
+  const expected = `v1,${createHmac("sha256", key).update(signed).digest("base64")}`;
+  return String(headers["webhook-signature"]).split(" ").includes(expected);
+}
+
+describe("what happens to an account's money", () => {
+  test("is listed, newest first, for the account and the operator: first use, marks, a refusal once, a low balance", async () => {
+    const { key, accountId } = await gateway.account({ creditCents: 100 });
+    const group = String((await own(key, "POST", "/api/v1/groups", { name: "red", ceiling_cents: 100 })).json.id);
+    const agent = String((await own(key, "POST", "/api/v1/agents", { group })).json.api_key);
+    expect((await chat(agent)).status).toBe(200);
+    await gateway.admin("PATCH", `/admin/v1/accounts/${accountId}/budgets`, { low_balance_cents: 97 });
+    await own(key, "PATCH", `/api/v1/groups/${group}`, { ceiling_cents: 15 });
+    for (let at = 0; at < 10; at++) await chat(agent);
+    const kinds = async () => (await eventsOf(key)).map(({ kind }) => String(kind)).sort();
+    const seen = await eventually(async () => {
+      const all = await kinds();
+      return all.includes("budget.refused") && all.includes("budget.mark") ? all : undefined;
+    }, "the events");
+    expect(seen.filter((kind) => kind === "budget.refused")).toHaveLength(1);
+    expect(seen.filter((kind) => kind === "key.first_use")).toHaveLength(1);
+    const mark = (await eventsOf(key)).findLast(({ kind }) => kind === "budget.mark");
+    expect(mark).toMatchObject({ account_id: accountId, data: { scope: `group:${group}`, percent: 50, name: "red" } });
+    const { json } = await gateway.admin("GET", "/admin/v1/events");
+    expect((json.events as Json[]).map(({ id }) => id)).toContain(mark?.id);
+    const ofAccount = await gateway.admin("GET", `/admin/v1/events?account=${accountId}`);
+    expect((ofAccount.json.events as Json[]).length).toBe(seen.length);
+  });
+});
+
+describe("a webhook", () => {
+  test("gets signed messages with the event's id, by its secret and by the one before it", async () => {
+    const { key } = await gateway.account();
+    const hears = await receiver();
+    const made = await own(key, "POST", "/api/v1/webhooks", { url: hears.url, kinds: ["key.first_use"] });
+    expect(made.status).toBe(201);
+    const rotated = await own(key, "POST", `/api/v1/webhooks/${made.json.id}/rotate`, { overlap_seconds: 60 });
+    await chat(key);
+    const first = await eventually(() => hears.received[0], "a message");
+    const [event] = await eventsOf(key);
+    expect(first.headers["webhook-id"]).toBe(event?.id);
+    expect(JSON.parse(first.body)).toMatchObject({ type: "key.first_use", data: { key_id: expect.any(String) } });
+    expect([isSigned(first, String(made.json.secret)), isSigned(first, String(rotated.json.secret))]).toEqual([
+      true,
+      true,
+    ]);
+    expect(isSigned({ ...first, body: `${first.body} ` }, String(made.json.secret))).toBe(false);
+    const again = await own(key, "POST", `/api/v1/webhooks/${made.json.id}/redeliver`, { event_id: event?.id });
+    expect(again.status).toBe(202);
+    const second = await eventually(() => hears.received[1], "the same message again");
+    expect(second.headers["webhook-id"]).toBe(event?.id);
+    hears.close();
+  });
+
+  test("that fails is sent to again with the same id, and others do not wait for one that hangs", async () => {
+    const { key } = await gateway.account();
+    const [hangs, fails, long] = await Promise.all([
+      receiver(() => {}),
+      receiver((response, seen) => {
+        response.statusCode = seen === 1 ? 500 : 204;
+        response.end();
+      }),
+      receiver((response) => {
+        response.writeHead(200, { "content-length": String(10 ** 10) });
+        response.write("x".repeat(1_000));
+      }),
+    ]);
+    for (const { url } of [hangs, fails, long]) {
+      expect((await own(key, "POST", "/api/v1/webhooks", { url })).status).toBe(201);
+    }
+    await chat(key);
+    await eventually(() => fails.received[1], "a second try");
+    expect(new Set(fails.received.map(({ headers }) => headers["webhook-id"])).size).toBe(1);
+    expect(long.received).toHaveLength(1);
+    expect(hangs.received).toHaveLength(1);
+    for (const one of [hangs, fails, long]) one.close();
+  });
+
+  test("is told and made by the primary key alone, ten at most, at an address that can be sent to", async () => {
+    const { key } = await gateway.account();
+    const agent = String((await own(key, "POST", "/api/v1/agents", {})).json.api_key);
+    expect((await own(agent, "GET", "/api/v1/events")).status).toBe(403);
+    expect((await own(agent, "POST", "/api/v1/webhooks", { url: "https://example.com/" })).status).toBe(403);
+    expect((await own(key, "POST", "/api/v1/webhooks", { url: "ftp://example.com/" })).json.error).toBe("bad_url");
+    expect((await own(key, "POST", "/api/v1/webhooks", { url: "https://example.com/", kinds: ["x"] })).status).toBe(
+      400,
+    );
+    const urls = Array.from({ length: 11 }, (_, at) =>
+      own(key, "POST", "/api/v1/webhooks", { url: `https://example.com/${at}` }),
+    );
+    await Promise.all(urls);
+    expect(((await own(key, "GET", "/api/v1/webhooks")).json.webhooks as Json[]).length).toBeLessThanOrEqual(11);
+    expect((await own(key, "POST", "/api/v1/webhooks", { url: "https://example.com/" })).status).toBe(409);
+  });
+
+  test("goes to no private address unless the operator allows it", async () => {
+    const strict = await startTestGateway();
+    const { key } = await strict.account();
+    const make = async (url: string) => {
+      const response = await fetch(`${strict.url}/api/v1/webhooks`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+        body: JSON.stringify({ url }),
+      });
+      return response.status;
+    };
+    expect([
+      await make("http://localhost/"),
+      await make("http://db.internal/"),
+      await make("http://10.0.0.1:8080/"),
+    ]).toEqual([400, 400, 400]);
+    // What only a look-up tells is found out when it is sent to: it never arrives.
+    expect(await make("http://127.0.0.1/")).toBe(201);
+    await strict.stop();
+  });
+});
