@@ -222,11 +222,14 @@ export class ActingAttempt implements RouteAttempt, ActingCost {
 
 /** The route of an answer that may cost so much. `opened` hears of the attempt, for what it costs. */
 export function actingRoute(parts: ActingParts, limitNano: Nano, opened: (attempt: ActingCost) => void): Route {
+  let serving: Candidate | null = null;
   return {
     candidate: null,
+    has: (candidate) => candidate === serving,
     pointlessAfter: () => false,
     open(sink, tries) {
       const attempt = new ActingAttempt(parts, limitNano, { sink, tries });
+      serving = attempt.served();
       opened(attempt);
       return attempt;
     },

@@ -70,12 +70,13 @@ export function wireEndpoints(wire: ModelWire, deps: WireDeps): readonly Endpoin
   const { chat, host, counts } = deps;
   const { errors } = wire;
   return [
-    ...wire.calls.map(({ read, ...paths }): Endpoint => {
+    ...wire.calls.map(({ read, overSocket, ...paths }): Endpoint => {
       const plan = (call: PlanCall) => {
         const done = read(call, host);
         return done instanceof Promise ? done.then((one) => planOf(call, one, deps)) : planOf(call, done, deps);
       };
-      return { ...PAID, ...paths, errors, plan };
+      const asked = overSocket === undefined ? {} : { overSocket: overSocket(host) };
+      return { ...PAID, ...paths, ...asked, errors, plan };
     }),
     ...(wire.embeddings ?? []).map((spec): Endpoint => {
       const { path, alias } = spec;

@@ -12,7 +12,6 @@ import { chatEndpoints, inChatWire, modelRows } from "../chat/chat-endpoints.ts"
 import { freeCounts } from "../chat/free-counts.ts";
 import { createKeptAnswers } from "../chat/kept-answers.ts";
 import type { ChatDeps } from "../chat/model-plan.ts";
-import { nativePlan } from "../chat/native-plan.ts";
 import { NO_SEAL, thoughtSeal } from "../chat/seal.ts";
 import type { TokenCounters } from "../chat/token-counter.ts";
 import { wireEndpoints } from "../chat/wire-endpoints.ts";
@@ -21,7 +20,6 @@ import type { Config } from "../config.ts";
 import type { Endpoint, EndpointSpec } from "../endpoint.ts";
 import { signingSecrets } from "../files/signed-links.ts";
 import { addressWindowKey } from "../limits/address-window-key.ts";
-import { createRequestWindows } from "../limits/request-windows.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { RunDeps } from "../run/deps.ts";
 import { findEndpoints } from "../run/find-endpoints.ts";
@@ -76,6 +74,7 @@ function chatSettings(config: Config) {
     gapMsMax: config.gapMsMax,
     wholeMsMax: config.wholeMsMax,
     attemptsMax: CHAT_ATTEMPTS_MAX,
+    sellsAtBound: config.x402Models,
     unaryMs: config.unaryMsMax,
     unaryMsPerToken: config.unaryMsPerToken,
   };
@@ -126,7 +125,7 @@ function modelEndpoints(parts: PublicEndpointsParts, deps: ChatDeps) {
 function ownAccountEndpoints(parts: PublicEndpointsParts): readonly EndpointSpec[] {
   const { config, stores, callers, unsold, topUp } = parts;
   const { ledger, records } = stores;
-  const keys = accountEndpoints({ books: ledger, clock: systemClock, unsold, forget: callers.forget });
+  const keys = accountEndpoints({ books: ledger, rules: records, clock: systemClock, unsold, forget: callers.forget });
   const own = topUp === null ? keys : [...keys, topUp];
   if (config.signup !== "open") return own;
   const { signupCreditPerDay: creditPerDay, signupsPerAddressPerHour: perAddress } = config;
@@ -140,9 +139,8 @@ export function publicEndpoints(parts: PublicEndpointsParts): readonly Endpoint[
   const site = () => ({ publicUrl: publicUrl(), sandbox: config.sandbox, signup: config.signup === "open" });
   const daily = { actionCatalog: actionCatalog.actionCatalog, clock: systemClock };
   const models = chatDeps(parts);
-  const native = { ...models, freeWindows: createRequestWindows({ clock: systemClock }) };
   const endpoints = [
-    ...runEndpoints(run, (call, service, action) => nativePlan(call, service, action, native)),
+    ...runEndpoints(run),
     ...modelEndpoints(parts, models),
     ...spendEndpoints(parts.stores.ledger).map(inChatWire),
     ...findEndpoints(daily),

@@ -1,5 +1,5 @@
 // Calls that a function of ours makes: plans like any other, within their parent's funds, and legs of its posting.
-import type { Audience as CatalogAudience } from "../catalog/catalog.ts";
+import type { JsonObject } from "../catalog/action.ts";
 import type {
   ChatAnswer,
   InnerAnswer,
@@ -9,6 +9,7 @@ import type {
   WantedCall,
   WantedChat,
 } from "../catalog/local-action.ts";
+import type { Frame } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { execute } from "../kernel/execute.ts";
 import type { OuterCall, PlannedCall, PlannedCalls } from "../kernel/inner-call.ts";
@@ -20,12 +21,13 @@ import { add, most, ZERO } from "../money.ts";
 import type { AnswerReader, Audience, Ended, Plan } from "../plan.ts";
 import type { Candidate, Leg, Route } from "../route.ts";
 import { atPointer } from "../upstream/json-pointer.ts";
-import { notConfigured } from "./action-catalog.ts";
+import { type CatalogAction, type ModelAction, notConfigured } from "./action-catalog.ts";
 import { actionPlan } from "./action-plan.ts";
-import type { ActionPlan, RunDeps } from "./deps.ts";
+import type { RunDeps } from "./deps.ts";
 import { OURSELVES } from "./local-candidate.ts";
 import { noSuchAction } from "./nearest.ts";
 import { readParams } from "./read-call.ts";
+import { requestInside } from "./request-inside.ts";
 
 /** What all calls of one outer call have left so far. */
 interface Left {
@@ -48,6 +50,16 @@ interface InnerEnd {
   readonly ended: Ended;
   readonly ms: number;
 }
+
+/** The plan of a call of an action, and how its answer is read as JSON. */
+interface InnerPlan {
+  readonly action: string;
+  readonly plan: Plan;
+  readonly frame: Pick<Frame, "last">;
+}
+
+/** The answer of a vendor's action, and of one of ours, is JSON as it comes. */
+const AS_IT_CAME: InnerPlan["frame"] = { last: (final) => (final.kind === "body" ? String(final.body.json) : "null") };
 
 /** What a function of ours may call is on no list: that is the outer action's matter. */
 const EVERYTHING = { services: null, models: null } as const;
@@ -96,10 +108,11 @@ class Calls implements PlannedCalls {
   async own<T>({ name, run, outcome }: OwnWork<T>): Promise<OwnDone<T>> {
     const { clock } = this.#deps.kernel;
     const fromMs = clock.elapsedMs();
+    const startedAtMs = clock.epochMs();
     const done = await run();
     const came = outcome(done);
     if (came === "not_made") return { id: null, done };
-    const { at, id } = this.#begin(name);
+    const { at, id } = this.#begin(name, startedAtMs);
     const leg = this.#left.legs[at];
     const ms = clock.elapsedMs() - fromMs;
     if (leg !== undefined) this.#left.legs[at] = { ...leg, failure: came === "answered" ? null : came, ms, own: true };
@@ -120,10 +133,10 @@ class Calls implements PlannedCalls {
   }
 
   /** A leg for a call that begins. */
-  #begin(name: string): { readonly at: number; readonly id: string } {
+  #begin(name: string, startedAtMs = this.#deps.kernel.clock.epochMs()): { readonly at: number; readonly id: string } {
     const at = this.#left.legs.length;
     const leg = { provider: OURSELVES, model: name, status: 0, failure: "gateway_stopped", ms: 0 } as const;
-    this.#left.legs.push({ ...leg, firstTokenMs: null, upstreamNano: ZERO });
+    this.#left.legs.push({ ...leg, startedAtMs, firstTokenMs: null, upstreamNano: ZERO });
     return { at, id: `${this.#outer.id}.${at + 1}` };
   }
 
@@ -152,7 +165,7 @@ class Calls implements PlannedCalls {
 
   async #run(wanted: readonly WantedCall[], combine: (routes: readonly Route[]) => Route): Promise<InnerAnswer> {
     const { at, id } = this.#begin(wanted.map(({ action }) => action).join(","));
-    const plans: ActionPlan[] = [];
+    const plans: InnerPlan[] = [];
     for (const one of wanted) {
       const plan = await this.#plan(one, id);
       if (plan instanceof GatewayError) return this.#refused(at, id, plan);
@@ -164,18 +177,23 @@ class Calls implements PlannedCalls {
       return this.#refused(at, id, new GatewayError("internal_error", { cause: new Error(detail) }));
     }
     const msMax = wanted.reduce((most, one) => Math.max(most, one.msMax ?? Number.POSITIVE_INFINITY), 0);
-    const { ended, ms } = await this.#execute(combined(plans, combine), at, { id, msMax });
+    const { ended, ms } = await this.#execute(
+      combined(
+        plans.map(({ plan }) => plan),
+        combine,
+      ),
+      at,
+      { id, msMax },
+    );
     return answerOf(ended, plans, ms);
   }
 
-  async #plan({ action: id, params: given }: WantedCall, innerId: string): Promise<ActionPlan | GatewayError> {
+  async #plan({ action: id, params: given }: WantedCall, innerId: string): Promise<InnerPlan | GatewayError> {
     const { actionCatalog } = this.#deps;
-    const audience: CatalogAudience = this.#audience;
-    const action = actionCatalog.find(id, audience);
-    // Models are asked by `chat`, within the plans of models.
+    const action = actionCatalog.find(id, this.#audience);
     // What outlives its call would have no owner.
-    const isOwn = action !== null && action.native === null && action.local?.launches === undefined;
-    if (!isOwn) return noSuchAction(id, actionCatalog, audience);
+    if (action === null || action.local?.launches !== undefined) return noSuchAction(id, actionCatalog, this.#audience);
+    if (action.native !== null) return this.#planOfModels(action, action.native, given);
     const read = readParams(action, given);
     if (read instanceof GatewayError) return read;
     if (!action.configured) return notConfigured(action);
@@ -189,7 +207,17 @@ class Calls implements PlannedCalls {
       idempotency: null,
       allows: EVERYTHING,
     };
-    return actionPlan({ action, ...read }, this.#outer.payer, order, this.#deps);
+    const plan = await actionPlan({ action, ...read }, this.#outer.payer, order, this.#deps);
+    return plan instanceof GatewayError ? plan : { action: id, plan, frame: AS_IT_CAME };
+  }
+
+  async #planOfModels({ id: action }: CatalogAction, model: ModelAction, body: JsonObject) {
+    const { requestId: id } = this.#outer;
+    const request = requestInside({ id, path: "", startedMs: this.#deps.kernel.clock.elapsedMs() }, body);
+    const made = await this.#deps.modelPlan(model, { request, audience: this.#audience });
+    if (made instanceof GatewayError) return made;
+    // It is a part of its outer call, which alone is counted.
+    return { action, frame: made.frame, plan: { ...made.plan, operation: "run", inference: false } };
   }
 
   #refused(at: number, id: string, error: GatewayError) {
@@ -204,25 +232,29 @@ class Calls implements PlannedCalls {
     // One that was left in the middle has no leg that has answered.
     const served = answered ?? legs.at(-1);
     const before = this.#left.legs[at];
-    if (served !== undefined) this.#left.legs[at] = { ...served, ms };
+    // The call takes from its first attempt to the end of the one that served.
+    if (served !== undefined) this.#left.legs[at] = { ...served, ...beganAt(before), ms };
     else if (before !== undefined) this.#left.legs[at] = { ...before, status: error?.status ?? 0, ms };
     this.#left.failed.push(...legs.filter((leg) => leg !== served));
   }
 }
 
+function beganAt(leg: Leg | undefined): Pick<Leg, "startedAtMs"> {
+  return leg?.startedAtMs === undefined ? {} : { startedAtMs: leg.startedAtMs };
+}
+
 /** What calls of several actions are as one plan: the dearest may answer, and all may cost us. */
-function combined(plans: readonly ActionPlan[], combine: (routes: readonly Route[]) => Route): Plan {
-  const [first] = plans;
+function combined(all: readonly Plan[], combine: (routes: readonly Route[]) => Route): Plan {
+  const [first] = all;
   if (first === undefined) throw new Error("a call names at least one action");
-  if (plans.length === 1) return first.plan;
+  if (all.length === 1) return first;
   const ownerOf = (candidate: Candidate): Plan => {
-    const owner = plans.find((one) => one.owns(candidate));
+    const owner = all.find(({ route }) => route.has(candidate));
     if (owner === undefined) throw new Error("served by a candidate of no plan");
-    return owner.plan;
+    return owner;
   };
-  const all = plans.map(({ plan }) => plan);
   return {
-    ...first.plan,
+    ...first,
     asked: all.map(({ asked }) => asked).join(","),
     effect: all.some(({ effect }) => effect === "write") ? "write" : "read",
     quote: {
@@ -231,7 +263,7 @@ function combined(plans: readonly ActionPlan[], combine: (routes: readonly Route
       affordable: () => ({}),
       upstreamNano: () => all.map(({ quote }) => quote.upstreamNano()).reduce(add, ZERO),
     },
-    hold: all.find(({ hold }) => hold.kind !== "none")?.hold ?? first.plan.hold,
+    hold: all.find(({ hold }) => hold.kind !== "none")?.hold ?? first.hold,
     route: combine(all.map(({ route }) => route)),
     wholeMsMax: all.reduce((sum, { wholeMsMax }) => sum + wholeMsMax, 0),
     attemptsMax: all.reduce((sum, { attemptsMax }) => sum + attemptsMax, 0),
@@ -249,15 +281,16 @@ function bodyOf({ served, final, error }: Ended): Record<string, unknown> | Gate
   return final.body;
 }
 
-function answerOf(ended: Ended, plans: readonly ActionPlan[], ms: number): InnerAnswer {
-  const { id, served } = ended;
+function answerOf(ended: Ended, plans: readonly InnerPlan[], ms: number): InnerAnswer {
+  const { id, served, final, cost, charge, legs } = ended;
   const body = bodyOf(ended);
-  if (body instanceof GatewayError || served === null) {
+  const owner = served === null ? undefined : plans.find(({ plan }) => plan.route.has(served));
+  if (body instanceof GatewayError || !owner || !served || !final || !cost || !charge) {
     return { ok: false, id, error: body instanceof GatewayError ? body : new GatewayError("internal_error"), ms };
   }
-  const data: unknown = JSON.parse(String(body.json));
-  const action = plans.find((one) => one.owns(served))?.plan.asked ?? served.model;
-  return { ok: true, id, action, provider: served.provider, data, isMiss: ended.reading?.miss === true, ms };
+  const data: unknown = JSON.parse(String(owner.frame.last(final, cost, charge, legs)));
+  const isMiss = ended.reading?.miss === true;
+  return { ok: true, id, action: owner.action, provider: served.provider, data, isMiss, ms };
 }
 
 /** The JSON that a model has said, in the wire in which it was asked; null: it has said none. */

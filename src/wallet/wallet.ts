@@ -1,0 +1,107 @@
+// The wallet as the gateway has it: a process of its own with the keys, asked over its channel. This process keeps no key.
+import { type ChildProcess, fork } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import type { Hex } from "./hex.ts";
+import type { Rail, Signer, Signers, Signing } from "./signer.ts";
+import type { FromWallet, ToWallet } from "./wallet-process.ts";
+
+const PROGRAM = fileURLToPath(new URL("./wallet-process.ts", import.meta.url));
+const GONE = "the wallet's process has ended: payments go on after a restart of the gateway";
+
+export interface Wallet {
+  readonly signers: Signers;
+  /** Called once if its process ends unasked: without the keys it cannot be started again. */
+  onLost(listener: (error: Error) => void): void;
+  close(): void;
+}
+
+export const NO_WALLET: Wallet = { signers: { mpp: null, x402: null }, onLost() {}, close() {} };
+
+interface Waiting {
+  resolve(signed: Hex): void;
+  reject(error: Error): void;
+}
+
+class WalletProcess {
+  readonly #process: ChildProcess;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #ready = Promise.withResolvers<Readonly<Record<Rail, Hex | null>>>();
+  #lastId = 0;
+  #lost: Error | null = null;
+  #closed = false;
+  onLost: (error: Error) => void = () => {};
+
+  constructor() {
+    // With nothing of our environment, and nothing of its own to say but on the channel.
+    const stdio = ["ignore", "ignore", "inherit", "ipc"] as const;
+    const execArgv = ["--disable-warning=ExperimentalWarning"];
+    this.#process = fork(PROGRAM, [], { env: {}, execArgv, stdio: [...stdio] });
+    this.#process.on("message", (message: FromWallet) => this.#hear(message));
+    this.#process.on("error", (error) => this.#end(error));
+    this.#process.once("exit", () => this.#end(new Error(GONE)));
+    // It must not keep a gateway alive that has nothing else to do.
+    this.#process.unref();
+    this.#process.channel?.unref();
+  }
+
+  /** The addresses of the keys that it was told. */
+  open(keys: Readonly<Record<Rail, Hex | null>>): Promise<Readonly<Record<Rail, Hex | null>>> {
+    this.#process.channel?.ref();
+    this.#say({ keys });
+    return this.#ready.promise.finally(() => this.#process.channel?.unref());
+  }
+
+  signer(rail: Rail, address: Hex): Signer {
+    return {
+      address,
+      sign: (signing: Signing) =>
+        new Promise((resolve, reject) => {
+          if (this.#lost !== null) return reject(this.#lost);
+          const id = ++this.#lastId;
+          this.#waiting.set(id, { resolve, reject });
+          this.#say({ id, rail, signing });
+        }),
+    };
+  }
+
+  close(): void {
+    this.#closed = true;
+    if (this.#process.connected) this.#process.disconnect();
+  }
+
+  #say(message: ToWallet): void {
+    // A channel that has just broken shows in its end.
+    if (this.#process.connected) this.#process.send(message, () => {});
+  }
+
+  #hear(message: FromWallet): void {
+    if ("addresses" in message) return this.#ready.resolve(message.addresses);
+    const waiting = this.#waiting.get(message.id);
+    this.#waiting.delete(message.id);
+    if ("signed" in message) waiting?.resolve(message.signed);
+    else waiting?.reject(new Error("the wallet could not sign"));
+  }
+
+  #end(error: Error): void {
+    if (this.#lost !== null) return;
+    this.#lost = error;
+    this.#ready.reject(error);
+    for (const { reject } of this.#waiting.values()) reject(error);
+    this.#waiting.clear();
+    if (!this.#closed) this.onLost(error);
+  }
+}
+
+/** Starts the wallet's process with its keys; without one there is no process. Rejects where it does not start. */
+export async function openWallet(keys: Readonly<Record<Rail, Hex | null>>): Promise<Wallet> {
+  if (keys.mpp === null && keys.x402 === null) return NO_WALLET;
+  const wallet = new WalletProcess();
+  const { mpp, x402 } = await wallet.open(keys);
+  return {
+    signers: { mpp: mpp && wallet.signer("mpp", mpp), x402: x402 && wallet.signer("x402", x402) },
+    onLost(listener) {
+      wallet.onLost = listener;
+    },
+    close: () => wallet.close(),
+  };
+}
