@@ -73,9 +73,38 @@ function quoteOf(first: Quote, all: Nano, routeFor: (limit: Nano) => Plan["route
   };
 }
 
+/** The quote of a call that may take a part of what is free, as it may without tools: so much of the model, and `more` for what it calls. */
+function shared(
+  quote: Quote,
+  {
+    first,
+    all,
+    routeFor,
+    more,
+  }: {
+    readonly first: Quote;
+    readonly all: Nano;
+    readonly routeFor: (limit: Nano) => Plan["route"];
+    readonly more: Nano;
+  },
+): Quote {
+  const { share } = first;
+  if (share === undefined) return quote;
+  return {
+    ...quote,
+    async share(free) {
+      const part = await share(free);
+      if (part === null) return null;
+      const nano = least(least(add(part.nano, more), all), free);
+      return { nano, route: routeFor(nano) };
+    },
+  };
+}
+
 interface Made {
   readonly acting: Omit<ActingCall, "payer">;
-  readonly limit: Nano;
+  /** The caller's own bound, or ours; null: there is none but the model's. */
+  readonly limit: Nano | null;
   readonly callsMax: number;
   readonly quoteFor: (routeFor: (limit: Nano) => Plan["route"]) => Quote;
   readonly all: Nano;
@@ -110,17 +139,23 @@ function made(
   const parts: RoundParts = { ...own, toolChoice, moreBytes: 0 };
   const first = deps.planRound(call, roundRequest(parts, transcript));
   if (first instanceof GatewayError) return first;
-  const limit = first.plan.maxCostNano ?? deps.costNanoMax;
+  // Tools of the wire's own are no reason to refuse what is answered without them: beside the model, they have what all actions may.
+  const isHostedOnly = ask.tools.length === 0;
+  const limit = first.plan.maxCostNano ?? (isHostedOnly ? null : deps.costNanoMax);
   const round = asRound(call);
   const longest = deps.planRound(round, roundRequest({ ...parts, moreBytes: rounds * RESULT_CHARS_MAX }, transcript));
   const plan = longest instanceof GatewayError ? longest : longest.plan;
-  const all = boundOf(plan, rounds + 1, actionsNano(tools, callsMax), limit);
+  const most = limit ?? add(first.plan.quote.nano, deps.costNanoMax);
+  const all = boundOf(plan, rounds + 1, actionsNano(tools, callsMax), most);
   return {
     acting: { call: round, base: read, bodyBytes, tools, turns, transcript, first },
     limit,
     callsMax,
     all,
-    quoteFor: (routeFor) => quoteOf(first.plan.quote, all, routeFor),
+    quoteFor: (routeFor) => {
+      const quote = quoteOf(first.plan.quote, all, routeFor);
+      return limit === null ? shared(quote, { first: first.plan.quote, all, routeFor, more: deps.costNanoMax }) : quote;
+    },
   };
 }
 

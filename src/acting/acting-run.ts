@@ -9,6 +9,7 @@ import type {
   AnswerCallBlock,
   NeutralBlock,
   NeutralTurn,
+  Source,
   ToolChoice,
   ToolResultBlock,
 } from "../neutral.ts";
@@ -16,11 +17,12 @@ import type { ActionUse, Ended, Payer, Plan } from "../plan.ts";
 import type { Candidate, FinalPart, TokenUsage } from "../route.ts";
 import type { ModelRequest } from "../wires/model-request.ts";
 import { type ActionCalls, ARGUMENTS_BYTES_MAX } from "./action-calls.ts";
+import { CITED, citationsIn } from "./cited.ts";
 import type { ActingDeps } from "./deps.ts";
 import type { OfferedTool } from "./offered-tools.ts";
 import type { RoundReader, RoundSink } from "./round-reader.ts";
 import { type RoundParts, roundRequest } from "./round-request.ts";
-import type { Round, Transcript } from "./transcript.ts";
+import { type Round, type Transcript, textOf } from "./transcript.ts";
 
 /** Rounds in which actions may be called; after the last of them the model has to answer. */
 export const ROUNDS_MAX = 8;
@@ -130,6 +132,8 @@ export class ActingRun {
   readonly #since: NeutralTurn[] = [];
   /** Of a whole answer. */
   readonly #blocks: AnswerBlock[] = [];
+  /** What hosted tools have found. */
+  readonly #sources: Source[] = [];
   #usage: TokenUsage | null = null;
   #estimated = false;
   #versions = new Set<string>();
@@ -253,8 +257,25 @@ export class ActingRun {
 
   /** Of a whole answer, what the caller gets of the round. */
   #say({ blocks }: Round): void {
-    const { tools } = this.#parts;
-    this.#blocks.push(...blocks.filter((block) => block.kind !== "tool-call" || !tools.has(block.name)));
+    const { tools, transcript } = this.#parts;
+    const isNext = this.#blocks.some((block) => block.kind === "text" && block.text !== "");
+    const told = blocks.filter((block) => block.kind !== "tool-call" || !tools.has(block.name));
+    this.#blocks.push(...transcript.apart(told, isNext));
+  }
+
+  /** Says where the words of the round come from. */
+  #cite(round: Round): void {
+    const { transcript, sink } = this.#parts;
+    const text = textOf(round);
+    if (text === "" || this.#sources.length === 0) return;
+    const citations = citationsIn(text, this.#sources, transcript.textFrom(round));
+    for (const json of citations) {
+      sink.content(transcript.write({ kind: "citation", choice: 0, format: CITED, json }));
+    }
+    const at = this.#blocks.findLastIndex((block) => block.kind === "text" && block.text !== "");
+    const block = this.#blocks[at];
+    const told = citations.map((json) => ({ format: CITED, json }));
+    if (block?.kind === "text") this.#blocks[at] = { ...block, citations: [...block.citations, ...told] };
   }
 
   async #act(ours: readonly AnswerCallBlock[]): Promise<readonly ToolResultBlock[]> {
@@ -262,6 +283,7 @@ export class ActingRun {
     const hasRoom = this.#answerRoom(ours.length);
     const { results, blocks } = await actions.run(ours, (nano) => hasRoom(nano, spend.freeNano));
     this.#blocks.push(...blocks);
+    this.#sources.push(...blocks.flatMap(({ sources }) => sources));
     return results;
   }
 
@@ -288,6 +310,7 @@ export class ActingRun {
   /** The answer has come to its end. With calls of the caller's `own`, what actions brought is kept until it has made them. */
   async #end(round: Round, own: AnswerCallBlock | null): Promise<FinalPart> {
     const { deps, payer } = this.#parts;
+    this.#cite(round);
     const hasActed = this.#since.length > 0;
     if (own !== null && hasActed) {
       if (this.#since.at(-2)?.blocks.some((block) => block.kind === "tool-call" && block.id === own.id) !== true)

@@ -200,8 +200,10 @@ export class ActionCalls {
     const { ok } = answer;
     const cents = meter.spentNano / NANO_PER_CENT;
     this.#uses.push({ action: run.id, cents, ok });
-    const output = ok ? dataText(answer.data) : refusalText(answer.error);
-    const block: ActionBlock = { ...begun, kind: "action", ok, cents, output, sources: [] };
+    const sources = ok ? (tool.found?.(answer.data) ?? []) : [];
+    const told = ok && tool.found !== undefined ? sources : ok ? answer.data : null;
+    const output = ok ? dataText(told) : refusalText(answer.error);
+    const block: ActionBlock = { ...begun, kind: "action", ok, cents, output, sources };
     tell({ kind: "action-done", choice: 0, action: block });
     return block;
   }

@@ -6,7 +6,7 @@ import type { GatewayError } from "../errors.ts";
 import type { Json } from "../json.ts";
 import type { OuterCall, PlannedCalls } from "../kernel/inner-call.ts";
 import type { Nano } from "../money.ts";
-import type { NeutralTurn } from "../neutral.ts";
+import type { HostedTool, NeutralTurn, Source } from "../neutral.ts";
 import type { Allowed, Payer } from "../plan.ts";
 import type { ModelRequest } from "../wires/model-request.ts";
 
@@ -33,6 +33,17 @@ export interface ActionsAudience extends CatalogAudience {
   readonly allows: Allowed;
 }
 
+/** An action in the place of a vendor's own tool. */
+export interface HostedAction {
+  readonly about: string;
+  /** The one param that a model gives. */
+  readonly takes: string;
+  readonly action: KnownAction;
+  params(asked: string): Json;
+  /** What an answer has found. */
+  found(data: unknown): readonly Source[];
+}
+
 /** The catalog, as a model that acts sees it. */
 export interface ActionsCatalog {
   find(id: string, audience: ActionsAudience): KnownAction | GatewayError;
@@ -40,6 +51,8 @@ export interface ActionsCatalog {
   ofService(service: string, audience: ActionsAudience): readonly KnownAction[];
   /** The most that a call with these params can cost, or what is wrong with them. */
   price(id: string, params: Json, audience: CatalogAudience): Nano | GatewayError;
+  /** What serves a tool that vendors run themselves; null: nothing here. */
+  hosted(tool: HostedTool, audience: ActionsAudience): HostedAction | null;
   /** Actions that fit some words, in the rows of core/discover. */
   discover(query: string, audience: ActionsAudience): readonly Json[];
 }

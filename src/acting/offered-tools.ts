@@ -2,8 +2,8 @@
 import { hash } from "node:crypto";
 import { GatewayError } from "../errors.ts";
 import { isRecord, type Json, stringOf } from "../json.ts";
-import type { HostedTool, NeutralTool } from "../neutral.ts";
-import type { ActionsAsk, ActionTool } from "../wires/action-tools.ts";
+import type { HostedTool, NeutralTool, Source } from "../neutral.ts";
+import type { ActionsAsk, ActionTool, WantedHosted } from "../wires/action-tools.ts";
 import type { ActionsAudience, ActionsCatalog, KnownAction } from "./deps.ts";
 
 /** Vendors take names of so many characters, and so many functions. */
@@ -34,6 +34,8 @@ export interface OfferedTool {
   /** The actions that it is certain to be for; empty where the model chooses. */
   readonly actions: readonly KnownAction[];
   wanted(args: Json): Wanted;
+  /** What its answer has found, where that is what the model is told of it. */
+  found?(data: unknown): readonly Source[];
 }
 
 export function functionName(service: string, action: string): string {
@@ -153,6 +155,57 @@ function toolsOf(
   return [offered(action, params, bounds)];
 }
 
+function isBelow(host: string, domain: string): boolean {
+  return host === domain || host.endsWith(`.${domain}`);
+}
+
+/** Whether what stands at an address may be told, by the domains that the caller has named. */
+function mayTell(url: string, { domains, without }: WantedHosted): boolean {
+  const host = URL.canParse(url) ? new URL(url).hostname : "";
+  if (without.some((domain) => isBelow(host, domain))) return false;
+  return domains.length === 0 || domains.some((domain) => isBelow(host, domain));
+}
+
+/** Words that searches understand: what they find beside them is left out all the same. */
+function withDomains(asked: string, { domains, without }: WantedHosted): string {
+  const only = domains.map((domain) => `site:${domain}`).join(" OR ");
+  const not = without.map((domain) => `-site:${domain}`).join(" ");
+  return [asked, only, not].filter((part) => part !== "").join(" ");
+}
+
+/** A tool that its vendor would run, as a function of the same name. */
+function hostedTool(
+  wanted: WantedHosted,
+  catalog: ActionsCatalog,
+  audience: ActionsAudience,
+): OfferedTool | GatewayError {
+  const { tool, callsMax, param } = wanted;
+  const served = catalog.hosted(tool, audience);
+  if (served === null) return invalid(param, `nothing here serves ${tool} to this key`);
+  const { about, takes, action } = served;
+  const schema = {
+    type: "object",
+    properties: { [takes]: { type: "string" } },
+    required: [takes],
+    additionalProperties: false,
+  };
+  return {
+    name: tool,
+    told: functionOf(tool, about, schema),
+    bounds: { callsMax, costCentsMax: null },
+    hosted: tool,
+    actions: [action],
+    wanted(args) {
+      const asked = stringOf(args[takes])?.trim() ?? "";
+      if (asked === "") return invalid(takes, "must be text");
+      if (takes === "url" && !mayTell(asked, wanted))
+        return invalid(takes, "is at none of the domains that may be read");
+      return { kind: "action", action, params: served.params(takes === "url" ? asked : withDomains(asked, wanted)) };
+    },
+    found: (data) => served.found(data).filter(({ url }) => mayTell(url, wanted)),
+  };
+}
+
 /** What a model is offered for what its caller asks, by names that are its own; or what is wrong with that. */
 export function offeredTools(
   ask: ActionsAsk,
@@ -170,6 +223,13 @@ export function offeredTools(
       if (tool.action?.endsWith("/*") === true && byName.has(one.name)) continue;
       byName.set(one.name, one);
     }
+  }
+  for (const wanted of ask.hosted) {
+    const one = hostedTool(wanted, catalog, audience);
+    if (one instanceof GatewayError) return one;
+    if (callersNames.has(one.name) || byName.has(one.name))
+      return invalid(wanted.param, `is called ${one.name}, as another tool of the request is`);
+    byName.set(one.name, one);
   }
   if (byName.size + callersNames.size <= FUNCTIONS_MAX) return byName;
   return invalid(

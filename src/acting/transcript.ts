@@ -33,6 +33,11 @@ export interface TranscriptParts {
   readonly createdS: number;
 }
 
+/** All that a round has said aloud. */
+export function textOf({ blocks }: Round): string {
+  return blocks.map((block) => (block.kind === "text" ? block.text : "")).join("");
+}
+
 /** The blocks of one attempt, gathered while they stream. */
 class Gathered {
   readonly blocks: AnswerBlock[] = [];
@@ -177,6 +182,8 @@ export class Transcript {
   /** The attempt that has come to a finish last. */
   #attempts: RoundEncoder[] = [];
   #hasText = false;
+  /** Of all text so far, where the wire has one text for all. */
+  #chars = 0;
 
   constructor(parts: TranscriptParts) {
     this.#parts = parts;
@@ -209,6 +216,17 @@ export class Transcript {
     };
   }
 
+  /** Where the text of a round that has ended begins in what the caller's wire has as one text. */
+  textFrom(round: Round): number {
+    return this.#parts.oneText ? this.#chars - textOf(round).length : 0;
+  }
+
+  #took(round: Round): Round {
+    const before = this.#chars > 0 && textOf(round) !== "" ? BETWEEN.length : 0;
+    this.#chars += before + textOf(round).length;
+    return round;
+  }
+
   /** What the round has come to that has just ended as a stream, and what of it has yet to go out. */
   streamed(): { readonly round: Round; readonly rest: Buffer } {
     const one = this.#attempts.findLast(({ end }) => end !== null);
@@ -216,7 +234,7 @@ export class Transcript {
     if (one === undefined || one.end === null) throw new Error("a round that was answered has come to its finish");
     this.#encoder = one.encoder;
     this.#hasText ||= one.hasText;
-    return { round: { blocks: one.gathered.blocks, ...one.end }, rest: one.rest() };
+    return { round: this.#took({ blocks: one.gathered.blocks, ...one.end }), rest: one.rest() };
   }
 
   /** The same of a round that was answered whole. */
@@ -227,16 +245,17 @@ export class Transcript {
     const [choice] = neutral.choices;
     if (choice === undefined) throw new Error("an answer has a choice");
     const { blocks, reason, native } = choice;
-    const isNext = this.hasText;
-    let isFirstText = true;
-    const told = blocks.map((block): AnswerBlock => {
-      if (block.kind !== "text" || block.text === "") return block;
-      const before = isNext && isFirstText ? BETWEEN : "";
-      isFirstText = false;
-      this.#hasText = true;
-      return { ...block, text: before + block.text };
-    });
-    return { blocks: told, reason, native };
+    if (blocks.some((block) => block.kind === "text" && block.text !== "")) this.#hasText = true;
+    return this.#took({ blocks, reason, native });
+  }
+
+  /** Blocks of a round with what stands between them and the text before, where the wire has one text for all. */
+  apart(blocks: readonly AnswerBlock[], isNext: boolean): readonly AnswerBlock[] {
+    if (!isNext || !this.#parts.oneText) return blocks;
+    const at = blocks.findIndex((block) => block.kind === "text" && block.text !== "");
+    return blocks.map((block, place) =>
+      place === at && block.kind === "text" ? { ...block, text: BETWEEN + block.text } : block,
+    );
   }
 
   /** The bytes of what happens between rounds, or at the end. */

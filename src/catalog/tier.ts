@@ -192,5 +192,37 @@ export function defineFacets(spec: Omit<FacetsSpec, "kind">): FacetsSpec {
   return { kind: "facets", ...spec };
 }
 
+/** An action that can serve a tool which vendors run themselves. Places are JSON pointers, those of a result from the result. */
+export interface HostedSource {
+  /** `<service>/<action>`. */
+  readonly action: string;
+  params(wanted: { readonly asked: string }): JsonObject;
+  readonly listAt: string;
+  readonly url: string;
+  readonly title: string;
+  readonly text: string;
+}
+
+/** One such tool, as a model is told of it. */
+export interface HostedToolSpec {
+  readonly about: string;
+  /** Its one param. */
+  readonly takes: "query" | "url";
+  /** The first that is configured serves. */
+  readonly sources: readonly [HostedSource, ...HostedSource[]];
+}
+
+/** What serves the tools of wires that vendors run themselves, to models whose vendor does not. */
+export interface HostedToolsSpec {
+  readonly kind: "hosted-tools";
+  readonly web_search: HostedToolSpec;
+  readonly web_fetch: HostedToolSpec;
+}
+
+/** Gives hosted tools their types. */
+export function defineHostedTools(spec: Omit<HostedToolsSpec, "kind">): HostedToolsSpec {
+  return { kind: "hosted-tools", ...spec };
+}
+
 /** What one of our composites goes by; `kind` tells them apart. */
-export type CompositeTierSpec = PageLadderSpec | PeopleFinderSpec | FacetsSpec;
+export type CompositeTierSpec = PageLadderSpec | PeopleFinderSpec | FacetsSpec | HostedToolsSpec;

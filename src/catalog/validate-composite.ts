@@ -69,12 +69,34 @@ const facets = z.strictObject({
   archive: z.strictObject({ action: actionId, contentAt: pointer, params: z.function() }),
 });
 
+const hosted = z.strictObject({
+  about: words,
+  takes: z.enum(["query", "url"]),
+  sources: z
+    .array(
+      z.strictObject({
+        action: actionId,
+        params: z.function(),
+        listAt: pointer,
+        url: pointer,
+        title: pointer,
+        text: pointer,
+      }),
+    )
+    .min(1, "has no source"),
+});
+const hostedTools = z.strictObject({ kind: z.literal("hosted-tools"), web_search: hosted, web_fetch: hosted });
+
 /** By kind. */
 export const COMPOSITE_TIER_SCHEMAS: Readonly<Record<CompositeTierSpec["kind"], z.ZodType>> = {
   "page-ladder": pageLadder,
   "people-finder": peopleFinderSchema,
   facets,
+  "hosted-tools": hostedTools,
 };
+
+/** Our own actions are no adapter's. */
+const OURS = "core/";
 
 /** The actions that a composite's tier names, with the field that names each. */
 export function actionsNamedBy(spec: CompositeTierSpec): readonly (readonly [field: string, action: string])[] {
@@ -86,6 +108,10 @@ export function actionsNamedBy(spec: CompositeTierSpec): readonly (readonly [fie
           [markdown, html].flatMap((call) => (call === undefined ? [] : [[`rungs ${tag}`, call.action] as const])),
         ),
       ];
+    case "hosted-tools":
+      return [spec.web_search, spec.web_fetch].flatMap(({ takes, sources }) =>
+        sources.filter(({ action }) => !action.startsWith(OURS)).map(({ action }) => [takes, action] as const),
+      );
     case "people-finder":
       return actionsOfPeopleFinder(spec);
     case "facets":

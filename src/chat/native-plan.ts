@@ -70,6 +70,7 @@ async function modelAction(
 ): Promise<FramedPlan | GatewayError> {
   const asked = readIn(wire, call, deps);
   if (asked instanceof GatewayError) return asked;
+  if (asked.actions !== undefined) return bad("tools", "actions are called by models asked at /api/llm/v1");
   if (asked.stream) return bad("stream", "an action answers whole; for a stream use /api/llm/v1");
   const dollar = nanoFromCents(NATIVE_CENTS_MAX);
   const read = { ...asked, preferences: preferencesFor(adapterId, asked), output: { ...asked.output, shared: false } };

@@ -1,14 +1,17 @@
 // A model that acts, wired: how its rounds are planned, and what it sees of the catalog.
 import { isCallable, serviceRefusal } from "../accounts/allowed.ts";
 import { actingPlan } from "../acting/acting-plan.ts";
-import type { ActingDeps, ActionsAudience, ActionsCatalog, KnownAction } from "../acting/deps.ts";
+import type { ActingDeps, ActionsAudience, ActionsCatalog, HostedAction, KnownAction } from "../acting/deps.ts";
 import { createKeptTurns } from "../acting/kept-turns.ts";
+import type { Catalog } from "../catalog/catalog.ts";
+import type { HostedSource, HostedToolsSpec } from "../catalog/tier.ts";
 import { type ChatDeps, modelPlan } from "../chat/model-plan.ts";
 import type { ActsPlan } from "../chat/wire-endpoints.ts";
 import { systemClock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
-import type { Json } from "../json.ts";
+import { type Json, stringOf } from "../json.ts";
 import { type Nano, nanoFromCents } from "../money.ts";
+import type { HostedTool, Source } from "../neutral.ts";
 import type { Records } from "../records/records.ts";
 import { type CatalogAction, notConfigured } from "../run/action-catalog.ts";
 import { quoteCents } from "../run/action-price.ts";
@@ -17,6 +20,7 @@ import { indexRow, priceCentsMax } from "../run/descriptor.ts";
 import { noSuchAction } from "../run/nearest.ts";
 import { paramsSchema, tableOf } from "../run/params-schema.ts";
 import { readParams } from "../run/read-call.ts";
+import { atPointer } from "../upstream/json-pointer.ts";
 import type { OpenActions } from "./open-actions.ts";
 
 export interface OpenActingParts {
@@ -28,6 +32,9 @@ export interface OpenActingParts {
 }
 
 const FOUND_MAX = 8;
+/** The file in tiers/ that says it. */
+const HOSTED_TIER = "hosted";
+const HOSTED_RESULTS_MAX = 20;
 
 /** Why it can be no tool of a model. */
 function unfitOf({ native, local, facts }: CatalogAction): string | null {
@@ -60,8 +67,47 @@ function knownOf(action: CatalogAction, audience: ActionsAudience): KnownAction 
   };
 }
 
-function catalogOf({ actionCatalog, discovered }: OpenActions): ActionsCatalog {
-  return {
+/** The results in an answer, in the words of a tier. */
+function foundIn(data: unknown, { listAt, url, title, text }: HostedSource): readonly Source[] {
+  const list = atPointer(data, listAt);
+  const textAt = (item: unknown, at: string) => stringOf(atPointer(item, at)) ?? "";
+  return (Array.isArray(list) ? list.slice(0, HOSTED_RESULTS_MAX) : [])
+    .map((item) => ({ url: textAt(item, url), title: textAt(item, title), text: textAt(item, text) }))
+    .filter((source) => source.url !== "");
+}
+
+function hostedBy(tool: HostedTool, audience: ActionsAudience, { find, tier }: HostedParts): HostedAction | null {
+  const spec = tier()?.[tool];
+  for (const source of spec?.sources ?? []) {
+    const action = find(source.action, audience);
+    if (spec === undefined || action instanceof GatewayError) continue;
+    if (action.refusal !== null || action.unfit !== null) continue;
+    const { about, takes } = spec;
+    return {
+      about,
+      takes,
+      action,
+      params: (asked) => source.params({ asked }),
+      found: (data) => foundIn(data, source),
+    };
+  }
+  return null;
+}
+
+/** What serves the tools that vendors run themselves; null: no tier says so. */
+function hostedTier(catalog: Catalog): HostedToolsSpec | null {
+  const spec = catalog.compositeTiers.get(HOSTED_TIER);
+  return spec?.kind === "hosted-tools" ? spec : null;
+}
+
+interface HostedParts {
+  readonly find: ActionsCatalog["find"];
+  readonly tier: () => HostedToolsSpec | null;
+}
+
+function catalogOf({ actionCatalog, discovered }: OpenActions, tier: HostedParts["tier"]): ActionsCatalog {
+  const catalog: ActionsCatalog = {
+    hosted: (tool, audience) => hostedBy(tool, audience, { find: catalog.find, tier }),
     find(id, audience) {
       const action = actionCatalog.find(id, audience);
       return action === null ? noSuchAction(id, actionCatalog, audience) : knownOf(action, audience);
@@ -85,18 +131,29 @@ function catalogOf({ actionCatalog, discovered }: OpenActions): ActionsCatalog {
         .slice(0, FOUND_MAX)
         .map(({ action, row }) => ({ ...indexRow(action), ...(row === null ? {} : { row }) })),
   };
+  return catalog;
+}
+
+export interface OpenActing {
+  readonly acts: ActsPlan;
+  /** Whether a tool that vendors run themselves is served to a caller. */
+  hosts(tool: HostedTool, audience: ActionsAudience): boolean;
 }
 
 /** How a request is planned whose model acts. */
-export function openActing({ chat, run, actionCatalog, records, costNanoMax }: OpenActingParts): ActsPlan {
+export function openActing({ chat, run, actionCatalog, records, costNanoMax }: OpenActingParts): OpenActing {
+  const actions = catalogOf(actionCatalog, () => hostedTier(chat.catalog()));
   const deps: ActingDeps = {
     clock: systemClock,
     planRound: (call, read) => modelPlan(call, read, chat),
     innerCalls: run.innerCalls,
-    actions: catalogOf(actionCatalog),
+    actions,
     turns: createKeptTurns(records),
     costNanoMax,
     onBroken: run.kernel.onBroken,
   };
-  return (call, read, ask) => actingPlan(call, read, ask, deps);
+  return {
+    acts: (call, read, ask) => actingPlan(call, read, ask, deps),
+    hosts: (tool, audience) => actions.hosted(tool, audience) !== null,
+  };
 }

@@ -111,14 +111,14 @@ function modelEndpoints(parts: PublicEndpointsParts, deps: ChatDeps) {
     pricing: (audience: Audience) => pricing(current(), audience),
   };
   const kept = createKeptAnswers(parts.stores.records);
-  const host = { seals: deps.seals, epochMs: deps.clock.epochMs, kept, models: modelRows(answers) };
-  const acts = openActing({
+  const { acts, hosts } = openActing({
     chat: deps,
     run: parts.run,
     actionCatalog: parts.actionCatalog,
     records: parts.stores.records,
     costNanoMax: parts.config.actingCostNano,
   });
+  const host = { seals: deps.seals, epochMs: deps.clock.epochMs, kept, models: modelRows(answers), hosts };
   const served = { chat: deps, acts, host, counts: freeCounts(deps, host) };
   const wires = [...MODEL_WIRES, ...parts.wires];
   return [...wires.flatMap((wire) => wireEndpoints(wire, served)), ...chatEndpoints(deps, answers)];

@@ -228,7 +228,9 @@ class Calls implements PlannedCalls {
 
   /** The served attempt's leg takes the call's place; those that failed come behind all calls. */
   #note(at: number, { legs, error }: Ended, ms: number): void {
-    const served = error === null ? legs.findLast(({ failure }) => failure === null) : legs.at(-1);
+    const answered = error === null ? legs.findLast(({ failure }) => failure === null) : undefined;
+    // One that was left in the middle has no leg that has answered.
+    const served = answered ?? legs.at(-1);
     const before = this.#left.legs[at];
     // The call takes from its first attempt to the end of the one that served.
     if (served !== undefined) this.#left.legs[at] = { ...served, ...beganAt(before), ms };

@@ -26,6 +26,26 @@ export interface WantedHosted {
   readonly param: string;
   readonly tool: HostedTool;
   readonly callsMax: number | null;
+  /** Only what stands at these, with all below them; empty: anywhere. */
+  readonly domains: readonly string[];
+  /** Nothing that stands at these. */
+  readonly without: readonly string[];
+}
+
+/** Whether the gateway serves a tool that vendors run themselves. */
+export type Hosts = (tool: HostedTool) => boolean;
+
+/** For who reads requests of which nothing is hosted. */
+export const HOSTS_NOTHING: Hosts = () => false;
+
+const DOMAINS_MAX = 100;
+
+/** The domains that a tool of a wire names; what is none is left out. */
+export function domainsIn(list: unknown): readonly string[] {
+  const all: readonly unknown[] = Array.isArray(list) ? list.slice(0, DOMAINS_MAX) : [];
+  return all
+    .filter((one): one is string => typeof one === "string" && /^[\w.-]{1,253}$/.test(one))
+    .map((one) => one.toLowerCase());
 }
 
 /** What the gateway is to run for the model. */
@@ -43,7 +63,7 @@ const ACTION = /^[a-z0-9][a-z0-9_-]*\/([a-z0-9][a-z0-9_-]*|\*)$/;
 const TOOLS_MAX = 128;
 export const CALLS_MAX = 64;
 
-const calls = z.number().int().min(1).max(CALLS_MAX);
+const calls = z.number().int().min(1);
 const actionTool = z
   .strictObject({
     type: z.literal("action"),
@@ -110,10 +130,10 @@ export function readActions(
     return schemaError([{ path: "n", message: "must be 1 where tools are actions: they are run once" }]);
   const bound = readFields(z.object({ max_tool_calls: calls.nullish() }), { max_tool_calls: most });
   if (!("data" in bound)) return schemaError(bound);
-  return { tools: read, hosted, callsMax: bound.data.max_tool_calls ?? null, oneText };
+  return { tools: read, hosted, callsMax: callsIn(bound.data.max_tool_calls), oneText };
 }
 
-/** Of tools that the wire itself bounds, so that what is too much for us is no mistake. */
+/** What is more than we run is no mistake: the wire itself has the field. */
 function callsIn(most: unknown): number | null {
   return typeof most === "number" ? Math.min(most, CALLS_MAX) : null;
 }

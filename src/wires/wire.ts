@@ -3,8 +3,8 @@
 import type { EndpointSpec, ErrorCodec, GatewayRequest, OverSocket, PlanCall } from "../endpoint.ts";
 import type { GatewayError } from "../errors.ts";
 import type { Json } from "../json.ts";
-import type { ThoughtSeal } from "../neutral.ts";
-import type { Caller, Payer } from "../plan.ts";
+import type { HostedTool, ThoughtSeal } from "../neutral.ts";
+import type { Audience, Caller, Payer } from "../plan.ts";
 import type { ModelRequest } from "./model-request.ts";
 import type { PromptShape } from "./prompt-shape.ts";
 
@@ -76,6 +76,8 @@ export interface WireHost {
   readonly epochMs: () => number;
   readonly kept: KeptAnswers;
   readonly models: ModelRows;
+  /** Whether we serve a tool that vendors run themselves. */
+  hosts(tool: HostedTool, audience: Audience): boolean;
 }
 
 /** Where something is served: a path and, for clients whose base address ends otherwise, another. */

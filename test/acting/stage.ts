@@ -18,6 +18,8 @@ export interface Said {
   readonly status?: number;
   /** It breaks off after its words. */
   readonly breaks?: true;
+  /** It says its words, and ends when that is resolved. */
+  readonly endsWith?: Promise<void>;
 }
 
 export const USAGE = { prompt_tokens: 100, completion_tokens: 10 };
@@ -75,12 +77,13 @@ function messageOf({ text, calls = [] }: Said) {
 const chunk = (choices: unknown, more: object = {}) =>
   `data: ${JSON.stringify({ id: "x", object: "chat.completion.chunk", created: 1, model: "m", choices, ...more })}\n\n`;
 
-function stream(response: ServerResponse, said: Said): void {
-  const { text, calls = [], finish, breaks } = said;
+async function stream(response: ServerResponse, said: Said): Promise<void> {
+  const { text, calls = [], finish, breaks, endsWith } = said;
   response.writeHead(200, { "content-type": "text/event-stream" });
   response.write(chunk([{ index: 0, delta: { role: "assistant", content: "" }, finish_reason: null }]));
   for (const word of text?.match(/\S+\s*/g) ?? [])
     response.write(chunk([{ index: 0, delta: { content: word }, finish_reason: null }]));
+  await endsWith;
   if (breaks === true) return void response.socket?.destroySoon();
   for (const [index, { id, name, args }] of calls.entries()) {
     const words = typeof args === "string" ? args : JSON.stringify(args);
@@ -118,7 +121,8 @@ export async function startStage(environment: Record<string, string> = {}): Prom
     const one = said[Math.min(at, said.length - 1)] ?? {};
     at += 1;
     if (one.status !== undefined) return json(response, one.status, { error: { message: "no" } });
-    return (request.body as { stream?: boolean }).stream === true ? stream(response, one) : whole(response, one);
+    if ((request.body as { stream?: boolean }).stream === true) return void stream(response, one);
+    return whole(response, one);
   });
   const asked = (isModel: boolean) => vendor.asked.filter(({ url }) => url.startsWith("/v1/") === isModel);
   const get = async (path: string, { key }: TestAccount) => {

@@ -256,8 +256,8 @@ export const BAD_MESSAGES: readonly BadRequest[] = (
     ["an hour of cache for a block", said(hourly), "messages.0.content.0.cache_control.ttl", "unsupported_field"],
     ["an hour of cache for all", hourly, "cache_control.ttl", "unsupported_field"],
     [
-      "a search that is billed apart",
-      { tools: [{ type: "web_search_20250305" }] },
+      "code that a provider runs",
+      { tools: [{ type: "code_execution_20250825" }] },
       "tools.0.type",
       "unsupported_field",
     ],
@@ -294,7 +294,7 @@ export const BAD_MODELS: readonly BadRequest[] = [
 export const PRICED: readonly BadRequest[] = [
   ...Object.entries({
     service_tier: "priority",
-    plugins: [{ id: "web" }],
+    plugins: [{ id: "file-parser" }],
     web_search_options: {},
     search_parameters: { mode: "on" },
     web_search: true,
@@ -309,7 +309,7 @@ export const PRICED: readonly BadRequest[] = [
     prediction: { type: "content", content: "x" },
   }).map(([field, value]) => priced(field, { [field]: value }, field)),
   priced("a tool that is no function", { tools: [weather, { type: "web_search" }] }, "tools.1.type"),
-  priced("a suffix", { model: "sandbox/ok", models: ["openai/gpt-5.4-mini:online"] }, "models.0"),
+  priced("a suffix", { model: "sandbox/ok", models: ["openai/gpt-5.4-mini:floor"] }, "models.0"),
 ];
 
 /** Fields whose value changes nothing, and null where a field may be left out. */

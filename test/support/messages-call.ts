@@ -22,6 +22,9 @@ export interface MessagesCallOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** What has an input: the caller's tools, and those that are run for it. */
+const CALLS = ["tool_use", "server_tool_use", "mcp_tool_use"];
+
 interface OpenBlock {
   readonly index: number;
   readonly block: Json;
@@ -101,13 +104,19 @@ export class MessageReader {
       block[field] = `${String(block[field] ?? "")}${String(delta[field])}`;
       return;
     }
-    expect([block.type, delta.type]).toEqual(["tool_use", "input_json_delta"]);
+    if (delta.type === "citations_delta") {
+      expect(block.type).toBe("text");
+      block.citations = [...((block.citations as Json[] | undefined) ?? []), delta.citation];
+      return;
+    }
+    expect(CALLS).toContain(block.type);
+    expect(delta.type).toBe("input_json_delta");
     if (this.#open !== null) this.#open.json += String(delta.partial_json);
   }
 
   #stop(): void {
     const { block, json } = this.#open ?? expect.fail("no block is open");
-    if (block.type === "tool_use") block.input = json === "" ? {} : JSON.parse(json);
+    if (CALLS.includes(String(block.type))) block.input = json === "" ? {} : JSON.parse(json);
     if (block.type === "thinking") expect(block.signature, "clients keep no thought without a signature").not.toBe("");
     this.#content().push(block);
     this.#open = null;

@@ -58,9 +58,23 @@ function choiceOf(event: NeutralEvent): Json | null {
     case "finish":
       return { index, delta: {}, finish_reason: event.reason, native_finish_reason: event.native };
     case "citation":
+      return event.format === CITED ? unfinished(index, { annotations: [annotationOf(event.json)] }) : null;
     case "native":
       return null;
   }
+}
+
+/** Citations of the gateway's own; those of vendors have no place in this wire. */
+const CITED = "tollgate";
+
+function annotationOf({ url, title, quote, start, end }: Json): Json {
+  const cited = { url, title, content: quote, start_index: start, end_index: end };
+  return { type: "url_citation", url_citation: cited };
+}
+
+function annotationsOf(blocks: readonly AnswerBlock[]): readonly Json[] {
+  const citations = blocks.flatMap((block) => (block.kind === "text" ? block.citations : []));
+  return citations.flatMap(({ format, json }) => (format === CITED ? [annotationOf(json)] : []));
 }
 
 /** What the gateway does between two rounds, beside an empty delta that clients pass over. */
@@ -96,6 +110,7 @@ function messageOf({ blocks }: NeutralChoice): Json {
   const thoughts = of(blocks, "reasoning").filter(({ signature, sealed }) => signature !== null || sealed !== null);
   const images = of(blocks, "image");
   const calls = of(blocks, "tool-call");
+  const annotations = annotationsOf(blocks);
   return defined({
     role: "assistant",
     content: text === "" && calls.length > 0 ? null : text,
@@ -103,6 +118,7 @@ function messageOf({ blocks }: NeutralChoice): Json {
     reasoning: reasoning === "" ? undefined : reasoning,
     reasoning_content: reasoning === "" ? undefined : reasoning,
     reasoning_details: thoughts.length > 0 ? thoughts.map(detailOf) : undefined,
+    annotations: annotations.length > 0 ? annotations : undefined,
     images: images.length > 0 ? images.map(({ url }, at) => imageOf(url, at)) : undefined,
     tool_calls:
       calls.length > 0

@@ -176,7 +176,8 @@ const body: PlaceSpec = {
       (value) => Array.isArray(value) && value.every((kind) => kind === "text"),
     ),
     audio: refused("audio output is not sold"),
-    plugins: refused("plugins are billed apart"),
+    // What is in there is looked at where it is known whether the gateway serves it.
+    plugins: { ours: true },
     transforms: refused("prompts are sent as they are", (value) => Array.isArray(value) && value.length === 0),
     web_search_options: refused("searches are billed apart"),
     search_parameters: refused("searches are billed apart"),

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { GatewayError } from "../../errors.ts";
 import { readFields } from "../../field-issues.ts";
 import { isRecord } from "../../json.ts";
-import { readActions } from "../action-tools.ts";
+import { HOSTS_NOTHING, type Hosts, readActions } from "../action-tools.ts";
 import type { ModelRequest } from "../model-request.ts";
 import { invalid, parseJson } from "../parse-json.ts";
 import { readPreferences } from "../preferences.ts";
@@ -15,6 +15,7 @@ import { chatAnswers } from "./answers.ts";
 import type { ChatBody } from "./body.ts";
 import { CHAT_FIELDS } from "./fields.ts";
 import { createChatFrame } from "./frame.ts";
+import { hostedIn, withoutOnline } from "./hosted.ts";
 import { isPlainChat, ROLES } from "./plain-body.ts";
 import { chatRequest } from "./request.ts";
 
@@ -84,7 +85,14 @@ export const chatBody = z.object({
   safetySettings: z.array(z.unknown()).max(64).nullish(),
 });
 
-const OURS: ReadonlySet<string> = new Set(["max_cost_cents", "max_tool_calls", "usage", "provider", "__proto__"]);
+const OURS: ReadonlySet<string> = new Set([
+  "max_cost_cents",
+  "max_tool_calls",
+  "plugins",
+  "usage",
+  "provider",
+  "__proto__",
+]);
 
 /** All that was sent, but for what is meant for us, and for a name that no object can carry on. */
 export function unsifted(sent: Readonly<Record<string, unknown>>): Record<string, unknown> {
@@ -143,8 +151,12 @@ function isPlain(sifted: Sifted | null): sifted is Sifted & { readonly body: z.i
   return sifted !== null && isPlainChat(sifted.body);
 }
 
+function withoutOnlineIn(wanted: ModelRequest["wanted"], hosts: Hosts): ModelRequest["wanted"] {
+  return wanted.map(({ name, param }) => ({ name: withoutOnline(name, hosts), param }));
+}
+
 /** Checks a chat request. */
-export function readChatBody(bytes: Buffer): ModelRequest | GatewayError {
+export function readChatBody(bytes: Buffer, hosts: Hosts = HOSTS_NOTHING): ModelRequest | GatewayError {
   const sent = parseJson(bytes);
   if (sent instanceof GatewayError) return sent;
   const sifted = isRecord(sent) ? sift(sent, CHAT_FIELDS) : null;
@@ -153,9 +165,11 @@ export function readChatBody(bytes: Buffer): ModelRequest | GatewayError {
   if (!("data" in parsed)) return schemaError(parsed);
   if (sifted === null || !isRecord(sent)) return invalid("", "must be an object");
   if (sifted.refused !== null) return sifted.refused;
-  const actions = readActions(sent, { oneText: true });
+  const hosted = hostedIn(sent, hosts);
+  if (hosted instanceof GatewayError) return hosted;
+  const actions = readActions(sent, { oneText: true, hosted });
   if (actions instanceof GatewayError) return actions;
   const whole = requestOf(sent, sifted, parsed.data);
-  const read = actions === null ? whole : { ...whole, actions };
+  const read = actions === null ? whole : { ...whole, actions, wanted: withoutOnlineIn(whole.wanted, hosts) };
   return read.wanted.length > 0 ? read : invalid("model", "name a model or a tier, such as core/cheap");
 }

@@ -8,5 +8,10 @@ import { WIRE } from "./request.ts";
 export const chatCompletionsWire: ModelWire = {
   name: WIRE,
   errors: chatErrors,
-  calls: [{ ...at("/chat/completions"), read: ({ request }) => readChatBody(request.body) }],
+  calls: [
+    {
+      ...at("/chat/completions"),
+      read: ({ request, audience }, host) => readChatBody(request.body, (tool) => host.hosts(tool, audience)),
+    },
+  ],
 };

@@ -1,8 +1,14 @@
 // Writes neutral answers in the messages wire: events one block after another, a whole answer as a message.
 import type { Json } from "../../json.ts";
-import type { AnswerCodec, EventEncoder, NeutralAnswer } from "../../neutral.ts";
-import { blockOf, stopOf } from "./blocks.ts";
+import type { AnswerBlock, AnswerCodec, EventEncoder, NeutralAnswer } from "../../neutral.ts";
+import { actionResult, actionUse, blockOf, stopOf, type ThoughtsShown } from "./blocks.ts";
 import { type EncoderOptions, MessagesEncoder } from "./encoder.ts";
+
+function blocksOf(block: AnswerBlock, shown: ThoughtsShown): readonly Json[] {
+  if (block.kind === "action") return [actionUse(block), actionResult(block)];
+  const one = blockOf(block, shown);
+  return one === null ? [] : [one];
+}
 
 /** How answers to one request, served by one model, are written. */
 export function messagesAnswers(options: EncoderOptions): AnswerCodec {
@@ -21,7 +27,7 @@ export function messagesAnswers(options: EncoderOptions): AnswerCodec {
         type: "message",
         role: "assistant",
         model,
-        content: blocks.map((block) => blockOf(block, options.shown)).filter((block) => block !== null),
+        content: blocks.flatMap((block) => blocksOf(block, options.shown)),
         ...end,
       };
     },

@@ -1,7 +1,17 @@
 // Writes the events of one stream in the messages wire: one block open at a time, numbered without gaps.
-import type { EventEncoder, NeutralEvent, ReasoningBlock } from "../../neutral.ts";
+import type { Json } from "../../json.ts";
+import type { ActionCall, EventEncoder, NeutralEvent, ReasoningBlock } from "../../neutral.ts";
 import type { AnswerHead } from "../wire.ts";
-import { signatureOf, stopOf, type ThoughtsShown, UNSIGNED } from "./blocks.ts";
+import {
+  actionResult,
+  actionUse,
+  CITED,
+  citationOf,
+  signatureOf,
+  stopOf,
+  type ThoughtsShown,
+  UNSIGNED,
+} from "./blocks.ts";
 import { firstUsage } from "./usage.ts";
 import { WholeJson } from "./whole-json.ts";
 
@@ -120,6 +130,12 @@ export class MessagesEncoder implements EventEncoder {
         return this.#call(event);
       case "tool-arguments":
         return this.#arguments(event);
+      case "citation":
+        return event.format === CITED ? this.#cite(citationOf(event.json)) : "";
+      case "action-begun":
+        return this.#act(event.action);
+      case "action-done":
+        return this.#close() + this.#whole(actionResult(event.action));
       default:
         return "";
     }
@@ -146,6 +162,28 @@ export class MessagesEncoder implements EventEncoder {
     if (this.#pinged) return "";
     this.#pinged = true;
     return PING;
+  }
+
+  #cite(citation: Json): string {
+    if (this.#open?.kind !== "text") return "";
+    const delta = { type: "citations_delta", citation };
+    return eventText("content_block_delta", { index: this.#index, delta });
+  }
+
+  /** A call that the gateway makes, in one piece: its input is whole before it runs. */
+  #act(action: ActionCall): string {
+    const before = this.#close();
+    const { input, ...use } = actionUse(action);
+    const index = ++this.#index;
+    const begun = eventText("content_block_start", { index, content_block: { ...use, input: {} } });
+    const delta = { type: "input_json_delta", partial_json: JSON.stringify(input) };
+    return before + begun + eventText("content_block_delta", { index, delta }) + this.#stop();
+  }
+
+  /** A block that comes in one event. */
+  #whole(content_block: Json): string {
+    const index = ++this.#index;
+    return eventText("content_block_start", { index, content_block }) + this.#stop();
   }
 
   /** Nothing where a block of the kind is open. */

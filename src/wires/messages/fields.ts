@@ -2,13 +2,22 @@
 import { compilePlace, type PlaceSpec } from "../allow-list.ts";
 import { json, oneOf, quoted, refused, setting, text } from "../places.ts";
 
+/** The searches and readers of pages that the wire's vendor runs, each by its day. */
+export const HOSTED_TYPES = [
+  "web_search_20250305",
+  "web_search_20260209",
+  "web_fetch_20250910",
+  "web_fetch_20260209",
+  "web_fetch_20260309",
+] as const;
+
 const isEmptyList = (value: unknown) => Array.isArray(value) && value.length === 0;
 
 const cacheControl: PlaceSpec = {
   fields: { type: setting, ttl: refused("only the five-minute cache is sold", oneOf("5m")) },
 };
 const KEPT_FILES = "files that a provider keeps cannot be asked for; send the data";
-const SERVER_TOOLS = "tools that a provider runs are billed apart";
+export const SERVER_TOOLS = "tools that a provider runs are billed apart";
 
 const source = (media: "image" | "file", content: PlaceSpec): PlaceSpec => ({
   by: {
@@ -82,8 +91,6 @@ const toolResult: PlaceSpec = {
   },
 };
 
-const remote = refused("remote tools are billed apart");
-
 const ownTool: PlaceSpec = {
   fields: {
     type: setting,
@@ -116,10 +123,20 @@ const ownTools: Readonly<Record<string, PlaceSpec>> = {
   memory_20250818: vendorsTool,
 };
 
+/** What the gateway runs in the vendor's place; whether it does is looked at when the tools are read. */
+const hosted = Object.fromEntries(HOSTED_TYPES.map((type) => [type, { ours: true } as const]));
+
 const tools: PlaceSpec = {
   read: true,
   asJson: true,
-  items: { by: { field: "type", cases: ownTools, missing: ownTool, otherwise: refused(SERVER_TOOLS) } },
+  items: {
+    by: {
+      field: "type",
+      cases: { ...ownTools, ...hosted, action: { ours: true } },
+      missing: ownTool,
+      otherwise: refused(SERVER_TOOLS),
+    },
+  },
 };
 
 /** A tool that comes or goes in the middle of a conversation: one that was declared, or one that may be. */
@@ -181,8 +198,8 @@ const content = listOf({
   bash_code_execution_tool_result: ofItsVendor,
   text_editor_code_execution_tool_result: ofItsVendor,
   tool_search_tool_result: ofItsVendor,
-  mcp_tool_use: remote,
-  mcp_tool_result: remote,
+  mcp_tool_use: ofItsVendor,
+  mcp_tool_result: ofItsVendor,
   container_upload: refused("containers are billed apart"),
   compaction: refused("compaction is billed apart"),
 });
@@ -218,6 +235,7 @@ const body: PlaceSpec = {
     metadata: { free: true },
     cache_control: cacheControl,
     max_cost_cents: { ours: true },
+    max_tool_calls: { ours: true },
     provider: { ours: true },
     models: { items: setting },
 

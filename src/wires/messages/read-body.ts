@@ -6,6 +6,7 @@ import { readFields } from "../../field-issues.ts";
 import { isRecord } from "../../json.ts";
 import { keysIn } from "../../json-bytes.ts";
 import type { ThoughtSeal } from "../../neutral.ts";
+import { HOSTS_NOTHING, type Hosts, readActions } from "../action-tools.ts";
 import type { ModelRequest } from "../model-request.ts";
 import { invalid, parseJson } from "../parse-json.ts";
 import { readPreferences } from "../preferences.ts";
@@ -18,13 +19,18 @@ import type { MessagesBody } from "./body.ts";
 import { MESSAGES_FIELDS } from "./fields.ts";
 import { createMessagesFrame } from "./frame.ts";
 import { wireHeaders } from "./headers.ts";
+import { hostedIn } from "./hosted.ts";
 import { messagesRequest, stopsOf, thoughtsShown } from "./request.ts";
+import { holdsOurs } from "./run-here.ts";
 
 /** Of JSON in any language, for a count that no charge is made by. */
 const BYTES_PER_TOKEN = 4;
 
 const block = z.object({ type: z.string() });
 const content = z.union([z.string(), z.array(block)], "must be text or a list of content blocks");
+
+/** The name of no dialect. */
+const NEUTRAL_ALONE = "messages-said-neutrally";
 
 const message = z.object({
   role: z.enum(["user", "assistant", "system"]),
@@ -103,21 +109,32 @@ export function checkMessages(bytes: Buffer): CheckedMessages | GatewayError {
 }
 
 /** Reads a request to a model in the messages wire; thoughts come and go under `seal`. */
-export function readMessages({ request }: PlanCall, seal: ThoughtSeal): ModelRequest | GatewayError {
+export function readMessages(
+  { request }: PlanCall,
+  seal: ThoughtSeal,
+  hosts: Hosts = HOSTS_NOTHING,
+): ModelRequest | GatewayError {
   const headers = wireHeaders(request);
   if (headers instanceof GatewayError) return headers;
   const bytes = request.body;
   const checked = checkMessages(bytes);
   if (checked instanceof GatewayError) return checked;
   const { sent, sifted, body } = checked;
+  const hosted = hostedIn(sent, hosts);
+  if (hosted instanceof GatewayError) return hosted;
+  const actions = readActions(sent, { oneText: false, hosted });
+  if (actions instanceof GatewayError) return actions;
   const { preferences, dropped } = readPreferences(sent.provider);
   const kept = sifted.body as MessagesBody;
   const stream = body.stream === true;
   const promptTokens = Math.ceil((bytes.length - sifted.dataChars) / BYTES_PER_TOKEN);
   const { told } = headers;
   // A field may have come with a beta that is left out, and without it the vendor would refuse the field: then what is sifted goes.
-  const passesUnsifted = headers.dropped.length === 0;
-  const neutral = messagesRequest(kept);
+  const isOurs = holdsOurs(bytes);
+  const passesUnsifted = headers.dropped.length === 0 && !isOurs;
+  const checkedRequest = messagesRequest(kept);
+  // What we have run would be taken by its vendor for its own; said neutrally it is left out.
+  const neutral = isOurs ? { ...checkedRequest, wire: NEUTRAL_ALONE } : checkedRequest;
   const asked = passesUnsifted
     ? neutral
     : { ...neutral, sent: { bytes: Buffer.from(JSON.stringify(kept)), headers: told } };
@@ -130,6 +147,7 @@ export function readMessages({ request }: PlanCall, seal: ThoughtSeal): ModelReq
     sent,
     named: { metadata: body.metadata },
     promptField: "messages",
+    ...(actions === null ? {} : { actions }),
     dropped: [...headers.dropped, ...sifted.dropped, ...dropped],
     shape: shapeOf(sifted),
     unknownPart: sifted.unknown,

@@ -34,7 +34,13 @@ function countRead(bytes: Buffer): CountRead {
 export const messagesWire: ModelWire = {
   name: WIRE,
   errors: messagesErrors,
-  calls: [{ ...at("/messages"), read: (call, host) => readMessages(call, host.seals(call.audience.payer)) }],
+  calls: [
+    {
+      ...at("/messages"),
+      read: (call, host) =>
+        readMessages(call, host.seals(call.audience.payer), (tool) => host.hosts(tool, call.audience)),
+    },
+  ],
   counts: [
     {
       ...at("/messages/count_tokens"),

@@ -2,6 +2,7 @@
 import { GatewayError } from "../../errors.ts";
 import { isRecord, type Json, wordOf } from "../../json.ts";
 import type { ThoughtSeal } from "../../neutral.ts";
+import { domainsIn, HOSTS_NOTHING, type Hosts, type WantedHosted } from "../action-tools.ts";
 import { summaryMessage } from "./compaction.ts";
 
 /** Tools that the caller runs, or that only say how calls are made. All others are run by a provider and billed apart. */
@@ -16,13 +17,17 @@ const CALLERS_TOOLS: ReadonlySet<unknown> = new Set([
   "apply_patch",
 ]);
 /** Calls of hosted tools that an earlier turn has shown. What they found is in the answer that followed. */
-const HOSTED_CALLS: ReadonlySet<unknown> = new Set(["web_search_call", "image_generation_call"]);
+const HOSTED_CALLS: ReadonlySet<unknown> = new Set(["web_search_call", "image_generation_call", "mcp_call"]);
+/** A search of the web, in all the names that it has had. */
+const SEARCH = /^web_search(_preview)?(_\d{4}_\d\d_\d\d)?$/;
 
 /** A body with plain input and tools, and what had to go for that. */
 export interface PlainBody {
   readonly body: Json;
   readonly dropped: readonly string[];
   readonly refused: GatewayError | null;
+  /** What of the tools the gateway runs in a vendor's place. */
+  readonly hosted: readonly WantedHosted[];
 }
 
 function isCallers(tool: Json): boolean {
@@ -50,13 +55,16 @@ export function namedItems(input: unknown, earlier: readonly unknown[]): string[
 
 class Plainer {
   readonly dropped = new Set<string>();
+  readonly hosted: WantedHosted[] = [];
   refused: GatewayError | null = null;
+  readonly #hosts: Hosts;
   readonly #seal: ThoughtSeal;
   readonly #named: ReadonlyMap<string, Json>;
   readonly #ids = new Set<unknown>();
   #left = 0;
 
-  constructor(seal: ThoughtSeal, named: ReadonlyMap<string, Json>) {
+  constructor(seal: ThoughtSeal, named: ReadonlyMap<string, Json>, hosts: Hosts) {
+    this.#hosts = hosts;
     this.#seal = seal;
     this.#named = named;
   }
@@ -65,6 +73,32 @@ class Plainer {
     if (!Array.isArray(input)) return input;
     for (const id of idsIn(input)) this.#ids.add(id);
     return input.flatMap((item, at) => this.#item(item, at));
+  }
+
+  /** The tools of the request itself: those that the gateway runs are none of a vendor's. */
+  ownTools(tools: unknown): unknown {
+    if (!Array.isArray(tools)) return tools;
+    const left = tools.filter((tool, at) => !this.#runs(tool, `tools.${at}`));
+    this.#left += tools.length - left.length;
+    return this.tools(left);
+  }
+
+  #runs(tool: unknown, param: string): boolean {
+    if (!isRecord(tool)) return false;
+    if (tool.type === "action") return true;
+    // Who wants no page of today has asked for an index that only its vendor has.
+    const isSearch = SEARCH.test(wordOf(tool.type)) && tool.external_web_access !== false;
+    if (!isSearch || !this.#hosts("web_search")) return false;
+    const filters = isRecord(tool.filters) ? tool.filters : {};
+    const domains = domainsIn(filters.allowed_domains);
+    this.hosted.push({
+      param,
+      tool: "web_search",
+      callsMax: null,
+      domains,
+      without: domainsIn(filters.blocked_domains),
+    });
+    return true;
   }
 
   tools(tools: unknown): unknown {
@@ -76,6 +110,9 @@ class Plainer {
 
   /** A forced tool that is not there would make an answer that lies. */
   choice(choice: unknown): unknown {
+    if (isRecord(choice) && SEARCH.test(wordOf(choice.type)) && this.hosted.length > 0) {
+      return { type: "function", name: "web_search" };
+    }
     const forced = isRecord(choice) ? choice.type : undefined;
     const isHosted =
       typeof forced === "string" && forced !== "allowed_tools" && forced !== "shell" && !CALLERS_TOOLS.has(forced);
@@ -145,16 +182,22 @@ class Plainer {
 }
 
 /** The body with its items typed, those in it that it only names, and without what a provider would have to run or has kept. */
-export function plainBody(sent: Json, seal: ThoughtSeal, named: ReadonlyMap<string, Json> = new Map()): PlainBody {
-  const plainer = new Plainer(seal, named);
+export function plainBody(
+  sent: Json,
+  seal: ThoughtSeal,
+  named: ReadonlyMap<string, Json> = new Map(),
+  hosts: Hosts = HOSTS_NOTHING,
+): PlainBody {
+  const plainer = new Plainer(seal, named, hosts);
   const body: Json = {};
   // In this order: a choice is good or bad by the tools that are left.
   const input = plainer.input(sent.input);
-  const tools = plainer.tools(sent.tools);
+  const tools = plainer.ownTools(sent.tools);
   for (const field of Object.keys(sent)) {
     if (field === "__proto__") continue;
     body[field] = field === "input" ? input : field === "tools" ? tools : sent[field];
   }
-  plainer.choice(sent.tool_choice);
-  return { body, dropped: [...plainer.dropped], refused: plainer.refused };
+  const choice = plainer.choice(sent.tool_choice);
+  if (choice !== sent.tool_choice) body.tool_choice = choice;
+  return { body, dropped: [...plainer.dropped], refused: plainer.refused, hosted: plainer.hosted };
 }

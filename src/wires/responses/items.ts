@@ -1,6 +1,6 @@
 // The output items of the responses wire: what a model has said, thought and called, each with an id of its own.
-import type { Json } from "../../json.ts";
-import type { AnswerBlock, FinishReason, ReasoningBlock } from "../../neutral.ts";
+import { isRecord, type Json, wordOf } from "../../json.ts";
+import type { ActionBlock, ActionCall, AnswerBlock, FinishReason, ReasoningBlock } from "../../neutral.ts";
 import type { ResponseStatus } from "./response-object.ts";
 import type { CalledTool, ResponsesTools } from "./tools.ts";
 
@@ -24,9 +24,9 @@ export function endOf(reason: FinishReason): { readonly status: ResponseStatus; 
   return { status: "completed" };
 }
 
-export function textPart(kind: "text" | "refusal", text: string): Json {
+export function textPart(kind: "text" | "refusal", text: string, annotations: readonly Json[] = []): Json {
   return kind === "text"
-    ? { type: "output_text", text, annotations: [], logprobs: [] }
+    ? { type: "output_text", text, annotations, logprobs: [] }
     : { type: "refusal", refusal: text };
 }
 
@@ -74,6 +74,55 @@ export function imageItem(id: string, url: string): Json {
   return { id, type: "image_generation_call", status: "completed", result: url.slice(url.indexOf(",") + 1) };
 }
 
+/** Citations of the gateway's own; those of vendors come with answers that pass. */
+export const CITED = "tollgate";
+
+export function annotationOf({ url, title, start, end }: Json): Json {
+  return { type: "url_citation", url, title, start_index: start, end_index: end };
+}
+
+function annotationsOf(citations: readonly { readonly format: string; readonly json: Json }[]): readonly Json[] {
+  return citations.flatMap(({ format, json }) => (format === CITED ? [annotationOf(json)] : []));
+}
+
+/** An action is a search where the caller has asked for that tool, else a call of a server of ours. */
+export function prefixOf({ hosted }: ActionCall): string {
+  return hosted === null ? "mcp" : "ws";
+}
+
+function argumentIn(text: string, name: string): string {
+  try {
+    const told: unknown = JSON.parse(text);
+    return isRecord(told) ? wordOf(told[name]) : "";
+  } catch {
+    return "";
+  }
+}
+
+/** The item of an action that runs, or has ended as `done` says. */
+export function actionItem(id: string, status: ItemStatus, call: ActionCall, done: ActionBlock | null): Json {
+  if (call.hosted !== null) {
+    const query = argumentIn(call.arguments, "query");
+    const sources = (done?.sources ?? []).map(({ url }) => ({ type: "url", url }));
+    const ended = done?.ok === false ? "failed" : status;
+    return { id, type: "web_search_call", status: ended, action: { type: "search", query, sources } };
+  }
+  const told = done === null ? {} : { output: done.ok ? done.output : null, error: done.ok ? null : done.output };
+  const { name, arguments: text } = call;
+  return {
+    id,
+    type: "mcp_call",
+    status,
+    approval_request_id: null,
+    server_label: "tollgate",
+    name,
+    arguments: text,
+    output: null,
+    error: null,
+    ...told,
+  };
+}
+
 /** No arguments are an object without fields. */
 export function wholeArguments({ custom }: CalledTool, text: string): string {
   return custom ? customInput(text) : text.trim() === "" ? "{}" : text;
@@ -94,10 +143,11 @@ class ItemList {
     if (block.kind === "reasoning") return this.#think(block);
     this.#endThought(null);
     if (block.kind === "text" || block.kind === "refusal") {
-      if (block.text !== "") this.#content.push(textPart(block.kind, block.text));
+      if (block.text !== "") this.#content.push(textPart(block.kind, block.text, annotationsOf(block.citations)));
       return;
     }
     this.#endMessage();
+    if (block.kind === "action") this.items.push(actionItem(this.#id(prefixOf(block)), "completed", block, block));
     if (block.kind === "image") this.items.push(imageItem(this.#id("ig"), block.url));
     if (block.kind !== "tool-call") return;
     const called = this.#parts.tools.called(block.name);

@@ -1,9 +1,10 @@
 // Reads a request in the responses wire: checks what we must understand, refuses what changes the price, drops what no allow-list knows.
 import { z } from "zod";
-import type { GatewayError } from "../../errors.ts";
+import { GatewayError } from "../../errors.ts";
 import { readFields } from "../../field-issues.ts";
 import { isRecord, type Json, numberOf } from "../../json.ts";
 import type { ThoughtSeal } from "../../neutral.ts";
+import { type Hosts, readActions } from "../action-tools.ts";
 import type { ModelRequest } from "../model-request.ts";
 import { invalid } from "../parse-json.ts";
 import { readPreferences } from "../preferences.ts";
@@ -84,6 +85,8 @@ export interface ReadOptions {
   /** The conversation before the input, where the request names an answer that is kept. */
   readonly earlier: { readonly items: readonly unknown[]; readonly bytes: number } | null;
   /** The items that the input names and that are kept; null where it names none. */
+  /** Absent: no tool of a vendor's is served here. */
+  readonly hosts?: Hosts;
   readonly named: { readonly byId: ReadonlyMap<string, Json>; readonly bytes: number } | null;
 }
 
@@ -171,13 +174,16 @@ function requestOf(
 
 /** Checks a request in the responses wire. */
 export function readResponsesBody(sent: Json, options: ReadOptions): ReadResponses | GatewayError {
-  const plain = plainBody(withEarlier(sent, options.earlier), options.seal, options.named?.byId);
+  const plain = plainBody(withEarlier(sent, options.earlier), options.seal, options.named?.byId, options.hosts);
   if (plain.refused !== null) return plain.refused;
+  const actions = readActions(sent, { oneText: false, hosted: plain.hosted });
+  if (actions instanceof GatewayError) return actions;
   const sifted = sift(plain.body, RESPONSES_FIELDS);
   const parsed = readFields(responsesBody, sifted.body);
   if (!("data" in parsed)) return schemaError(parsed);
   if (sifted.refused !== null) return sifted.refused;
-  const read = requestOf(sent, sifted, parsed.data, options, plain.dropped);
+  const whole = requestOf(sent, sifted, parsed.data, options, plain.dropped);
+  const read = actions === null ? whole : { ...whole, request: { ...whole.request, actions } };
   if (read.request.wanted.length > 0) return read;
   return invalid("model", "name a model or a tier, such as core/cheap");
 }

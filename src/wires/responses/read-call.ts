@@ -5,6 +5,7 @@ import type { Json } from "../../json.ts";
 import type { ThoughtSeal } from "../../neutral.ts";
 import type { Plan } from "../../plan.ts";
 import type { FinalPart } from "../../route.ts";
+import type { Hosts } from "../action-tools.ts";
 import type { ModelRequest } from "../model-request.ts";
 import type { Earlier, KeptItems, WireHost } from "../wire.ts";
 import { lastEvent } from "./answers.ts";
@@ -21,9 +22,10 @@ type Read = ReadResponses | GatewayError;
 function read(sent: Json, call: PlanCall, host: WireHost, earlier: Earlier | null): Read | Promise<Read> {
   const nowS = () => Math.floor(host.epochMs() / 1000);
   const { payer } = call.audience;
+  const hosts: Hosts = (tool) => host.hosts(tool, call.audience);
   const seal = host.seals(payer);
   const onSocket = call.request.memory !== undefined;
-  const now = (named: KeptItems | null) => readResponsesBody(sent, { seal, nowS, onSocket, earlier, named });
+  const now = (named: KeptItems | null) => readResponsesBody(sent, { seal, nowS, onSocket, earlier, named, hosts });
   const ids = namedItems(sent.input, earlier?.items ?? []);
   return ids.length === 0 ? now(null) : host.kept.findItems(payer?.id ?? null, ids, seal).then(now);
 }
@@ -133,5 +135,6 @@ export async function readCompaction(call: PlanCall, host: WireHost): Promise<Mo
   if (sent instanceof GatewayError) return sent;
   const one = await readSent(summarizing(sent), call, host);
   if (one instanceof GatewayError) return one;
-  return { ...one.request, prepareFor: (payer) => async (final) => summarized(final, host.seals(payer)) };
+  const { actions: _, ...request } = one.request;
+  return { ...request, prepareFor: (payer) => async (final) => summarized(final, host.seals(payer)) };
 }

@@ -1,8 +1,11 @@
 // Writes neutral events as the events of the responses wire: items open, fill and close one after the other, never two at once.
 import type { Json } from "../../json.ts";
-import type { EventEncoder, FinishReason, NeutralEvent } from "../../neutral.ts";
+import type { ActionBlock, ActionCall, EventEncoder, FinishReason, NeutralEvent } from "../../neutral.ts";
 import type { AnswerHead } from "../wire.ts";
 import {
+  actionItem,
+  annotationOf,
+  CITED,
   callItem,
   customInput,
   endOf,
@@ -10,12 +13,13 @@ import {
   type ItemStatus,
   imageItem,
   messageItem,
+  prefixOf,
   reasoningItem,
   textPart,
   wholeArguments,
 } from "./items.ts";
+import type { OpenAction, OpenCall, OpenMessage, OpenThought, WaitingCall } from "./open-items.ts";
 import { type ResponseState, responseObject } from "./response-object.ts";
-import type { CalledTool } from "./tools.ts";
 
 const NOTHING = Buffer.alloc(0);
 
@@ -32,33 +36,6 @@ export function eventText(type: string, progress: Progress, more: string): strin
   return `event: ${type}\ndata: {"type":"${type}","sequence_number":${progress.sequence++}${more}}\n\n`;
 }
 
-interface OpenMessage {
-  readonly kind: "message";
-  readonly id: string;
-  readonly content: Json[];
-  /** The part that is being written. */
-  part: "text" | "refusal";
-  text: string;
-}
-
-interface OpenThought {
-  readonly kind: "thought";
-  readonly id: string;
-  text: string;
-}
-
-interface OpenCall {
-  readonly kind: "call";
-  readonly id: string;
-  readonly at: number;
-  readonly callId: string;
-  readonly called: CalledTool;
-  text: string;
-}
-
-/** A call that began while another was being written: it has its turn when that has ended. */
-type WaitingCall = Omit<OpenCall, "kind" | "id">;
-
 export class ResponsesEncoder implements EventEncoder {
   readonly #head: AnswerHead;
   readonly #echo: Json;
@@ -66,7 +43,10 @@ export class ResponsesEncoder implements EventEncoder {
   readonly #progress: Progress;
   readonly #nowS: () => number;
   #begun = false;
-  #open: OpenMessage | OpenThought | OpenCall | null = null;
+  #open: OpenMessage | OpenThought | OpenCall | OpenAction | null = null;
+  /** Actions that began while another ran, and those that have ended before their turn. */
+  #actions: ActionCall[] = [];
+  readonly #ended = new Map<string, ActionBlock>();
   /** What every delta of the open item ends its first half with. */
   #fillHead = "";
   #waiting: WaitingCall[] = [];
@@ -116,7 +96,13 @@ export class ResponsesEncoder implements EventEncoder {
         return this.#whole(imageItem(this.#id("ig"), event.url));
       case "finish":
         return this.#finish(event.reason);
+      case "action-begun":
+        return this.#act(event.action);
+      case "action-done":
+        return this.#acted(event.action);
       case "citation":
+        if (event.format === CITED) this.#cite(annotationOf(event.json));
+        return;
       case "native":
         return;
     }
@@ -170,7 +156,7 @@ export class ResponsesEncoder implements EventEncoder {
       this.#settle();
       const id = this.#id("msg");
       this.#added(messageItem(id, "in_progress", []));
-      this.#open = { kind: "message", id, content: [], part, text: "" };
+      this.#open = { kind: "message", id, content: [], part, text: "", annotations: [] };
       this.#openPart(this.#open);
     } else if (this.#open.part !== part) {
       this.#closePart(this.#open);
@@ -193,10 +179,61 @@ export class ResponsesEncoder implements EventEncoder {
     const said = JSON.stringify(text);
     if (part === "text") this.#tell("response.output_text.done", `${at},"text":${said},"logprobs":[]`);
     else this.#tell("response.refusal.done", `${at},"refusal":${said}`);
-    const whole = textPart(part, text);
+    const whole = textPart(part, text, message.annotations);
     this.#tell("response.content_part.done", `${at},"part":${JSON.stringify(whole)}`);
     content.push(whole);
     message.text = "";
+    message.annotations = [];
+  }
+
+  /** Where the text that is open comes from. */
+  #cite(annotation: Json): void {
+    const open = this.#open;
+    if (open?.kind !== "message" || open.part !== "text") return;
+    const { id, content, annotations } = open;
+    const at = `,"item_id":"${id}","output_index":${this.#at()},"content_index":${content.length}`;
+    const told = `,"annotation_index":${annotations.length},"annotation":${JSON.stringify(annotation)}`;
+    this.#tell("response.output_text.annotation.added", at + told);
+    annotations.push(annotation);
+  }
+
+  /** One at a time is open: those that run beside it have their turn when it has ended. */
+  #act(action: ActionCall): void {
+    if (this.#open?.kind === "action") {
+      this.#actions.push(action);
+      return;
+    }
+    this.#settle();
+    this.#openAction(action);
+  }
+
+  #openAction(action: ActionCall): void {
+    const id = this.#id(prefixOf(action));
+    this.#added(actionItem(id, "in_progress", action, null));
+    this.#open = { kind: "action", id, action };
+    const at = `,"item_id":"${id}","output_index":${this.#at()}`;
+    const type = action.hosted === null ? "mcp_call" : "web_search_call";
+    this.#tell(`response.${type}.in_progress`, at);
+    if (action.hosted !== null) return this.#tell("response.web_search_call.searching", at);
+    const text = JSON.stringify(action.arguments);
+    this.#tell("response.mcp_call_arguments.delta", `${at},"delta":${text}`);
+    this.#tell("response.mcp_call_arguments.done", `${at},"arguments":${text}`);
+  }
+
+  #acted(done: ActionBlock): void {
+    this.#ended.set(done.id, done);
+    for (;;) {
+      const open = this.#open;
+      if (open?.kind !== "action") return;
+      const ended = this.#ended.get(open.action.id);
+      if (ended === undefined) return;
+      const type = ended.hosted === null ? "mcp_call" : "web_search_call";
+      const word = ended.ok || ended.hosted !== null ? "completed" : "failed";
+      this.#tell(`response.${type}.${word}`, `,"item_id":"${open.id}","output_index":${this.#at()}`);
+      this.#done(actionItem(open.id, "completed", ended, ended));
+      const next = this.#actions.shift();
+      if (next !== undefined) this.#openAction(next);
+    }
   }
 
   /** From here on deltas of this type are written. */
@@ -310,6 +347,7 @@ export class ResponsesEncoder implements EventEncoder {
     if (open === null) return;
     if (open.kind === "thought") return this.#closeThought(open, status, null);
     if (open.kind === "call") return this.#closeCall(open, status);
+    if (open.kind === "action") return this.#done(actionItem(open.id, "incomplete", open.action, null));
     this.#closePart(open);
     this.#done(messageItem(open.id, status, open.content));
   }

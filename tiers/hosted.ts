@@ -1,0 +1,58 @@
+// What serves the tools that vendors run themselves, such as a search of the web, to models whose vendor has none: the first that is configured.
+import { defineHostedTools } from "#tier";
+
+export default defineHostedTools({
+  web_search: {
+    about:
+      "Searches the web. Use it for what is recent or may have changed. Cite each source that you use as a link, [title](url), where you use it.",
+    takes: "query",
+    sources: [
+      {
+        action: "brave/search",
+        params: ({ asked }) => ({ q: asked, count: 10 }),
+        listAt: "/web/results",
+        url: "/url",
+        title: "/title",
+        text: "/description",
+      },
+      {
+        action: "tavily/search",
+        params: ({ asked }) => ({ query: asked, max_results: 10 }),
+        listAt: "/results",
+        url: "/url",
+        title: "/title",
+        text: "/content",
+      },
+      {
+        action: "exa/search",
+        params: ({ asked }) => ({ query: asked, numResults: 10 }),
+        listAt: "/results",
+        url: "/url",
+        title: "/title",
+        text: "/text",
+      },
+      {
+        action: "linkup/search",
+        params: ({ asked }) => ({ q: asked, outputType: "searchResults", maxResults: 10 }),
+        listAt: "/results",
+        url: "/url",
+        title: "/name",
+        text: "/content",
+      },
+    ],
+  },
+  web_fetch: {
+    about: "Reads a page of the web. Cite it as a link, [title](url), where you use it.",
+    takes: "url",
+    sources: [
+      {
+        action: "core/onescrape",
+        params: ({ asked }) => ({ urls: [asked] }),
+        listAt: "/rows",
+        url: "/url",
+        title: "/title",
+        text: "/content",
+      },
+    ],
+  },
+});
