@@ -22,15 +22,10 @@ const UNITS: Readonly<Record<Listed, { readonly unit: string; readonly per: numb
   images: { unit: "image", per: 1 },
 };
 
-/** The price of one unit in pico-USD, rounded up; null where the text is no price. */
-export function parseUnitPrice(listed: Listed, text: string): PicoPerToken | null {
-  const { per } = UNITS[listed];
-  return per === 1_000_000 ? parseUsdPerMillion(text) : parseUsdPer(per, text);
-}
-
-/** Throws RangeError on what is no price; files are checked before, so that would be our bug. */
+/** The price of one unit in pico-USD, rounded up. Throws RangeError on what is no price; files are checked before, so that would be our bug. */
 function picoOf(listed: Listed, text: string): PicoPerToken {
-  const pico = parseUnitPrice(listed, text);
+  const { per } = UNITS[listed];
+  const pico = per === 1_000_000 ? parseUsdPerMillion(text) : parseUsdPer(per, text);
   if (pico === null) throw new RangeError(`not a price: ${text}`);
   return pico;
 }

@@ -1,0 +1,24 @@
+// What adapters say, as schemas: the small ones that several share, and the type that a schema's value has where it is only read.
+import { z } from "zod";
+import { parseUsdPerMillion } from "../money.ts";
+import { SLUG } from "./slug.ts";
+
+/** A schema's value as an adapter writes it: read only, and a field that is left out has no value. */
+export type Said<T> = T extends RegExp
+  ? T
+  : T extends readonly (infer Item)[]
+    ? readonly Said<Item>[]
+    : T extends object
+      ? { readonly [Name in keyof T]: Said<Exclude<T[Name], undefined>> }
+      : T;
+
+export const count = z.int().positive();
+export const day = z.iso.date("is no day as YYYY-MM-DD");
+export const price = z.string().refine((text) => parseUsdPerMillion(text) !== null, {
+  error: (issue) => `is no decimal in USD per million tokens with at most six places: ${JSON.stringify(issue.input)}`,
+});
+export const slug = z.string().regex(SLUG, "is no slug as <maker>/<model>");
+
+export function ascending(values: readonly (string | number)[]): boolean {
+  return values.every((value, at) => at === 0 || value > (values[at - 1] ?? ""));
+}
