@@ -1,6 +1,7 @@
 // What adapters say, as schemas: the small ones that several share, and the type that a schema's value has where it is only read.
 import { z } from "zod";
 import { parseUsdPerMillion } from "../money.ts";
+import type { Json } from "./action.ts";
 import { SLUG } from "./slug.ts";
 
 /** A schema's value as an adapter writes it: read only, and a field that is left out has no value. */
@@ -13,6 +14,11 @@ export type Said<T> = T extends RegExp
       : T;
 
 export const count = z.int().positive();
+export const words = z.string().min(1);
+/** A place in an answer's body: `""` is the whole of it. */
+export const pointer = z.string().regex(/^(\/[^/]*)*$/, "is no JSON pointer");
+export const json: z.ZodType<Json> = z.json();
+export const cents = z.number().min(0);
 export const day = z.iso.date("is no day as YYYY-MM-DD");
 export const price = z.string().refine((text) => parseUsdPerMillion(text) !== null, {
   error: (issue) => `is no decimal in USD per million tokens with at most six places: ${JSON.stringify(issue.input)}`,

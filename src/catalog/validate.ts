@@ -1,7 +1,9 @@
 // Checks what one adapter or tier file says; every complaint names the file and the field.
 import { z } from "zod";
 import type { AdapterTable } from "./adapter.ts";
+import { ruleSchema } from "./answer-rule.ts";
 import type { Auth } from "./auth.ts";
+import { tableSchema } from "./endpoint-table.ts";
 import { chat, embeddings } from "./model-spec.ts";
 import { count } from "./said.ts";
 import type { CompositeTierSpec } from "./tier.ts";
@@ -11,10 +13,8 @@ import {
   actionTierSchema,
   prepaidSchema,
   rateSchema,
-  ruleSchema,
   selfHostedActions,
   sessionsSchema,
-  tableSchema,
 } from "./validate-action.ts";
 import { COMPOSITE_TIER_SCHEMAS } from "./validate-composite.ts";
 
