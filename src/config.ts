@@ -226,6 +226,22 @@ export const SETTINGS = {
     text.transform((value) => resolve(value)),
     "A folder with tiers/ and adapters/ that add to or replace the shipped ones",
   ),
+  modelsUpdate: setting(
+    "MODELS_UPDATE",
+    "off",
+    z.enum(["off", "daily"], "must be off or daily"),
+    "daily: prices, lengths and ends of models are taken from MODELS_SOURCE once a day",
+  ),
+  modelsSource: optional(
+    "MODELS_SOURCE",
+    z
+      .string()
+      .regex(
+        /^(https?:\/\/\S+|\/.+|[a-z0-9]+(-[a-z0-9]+)*)$/,
+        "must be an http or https address, a file's whole path, or a provider's id",
+      ),
+    "The list of models that is read by `tollgate models update`, and by MODELS_UPDATE=daily; without it nothing is fetched",
+  ),
   directFetch: setting("DIRECT_FETCH", "1", flag, "0: core/onescrape fetches no page itself, and asks vendors alone"),
   robots: setting("ROBOTS", "1", flag, "1: pages that robots.txt forbids are not fetched by us; 0: they are"),
   logLevel: setting("LOG_LEVEL", "info", z.enum(LEVELS, `must be one of ${LEVELS.join(", ")}`), "Least level logged"),
@@ -271,6 +287,12 @@ export const SETTINGS = {
     "200",
     cents(),
     "What an account's calls may cost us in a UTC day above what they were charged (a hundredth of a cent for each fetch of our own), in cents, beside what they paid above our cost that day; 0: no bound",
+  ),
+  actingCostNano: setting(
+    "ACTING_CENTS",
+    "25",
+    cents(),
+    "Most that an answer may cost whose model calls actions, in cents, where its caller does not say max_cost_cents",
   ),
   apiKey: secret(optional("TOLLGATE_API_KEY", z.string().min(1), "The key that `tollgate mcp` calls the gateway with")),
   mcpOrigins: setting(
@@ -428,6 +450,8 @@ export function readConfig(env: Environment = process.env): Config {
   if (config.workers > 1 && config.redisUrl === null) {
     throw new ConfigError("REDIS_URL: is needed with WORKERS above 1: a file can have one process only");
   }
+  if (config.modelsUpdate === "daily" && config.modelsSource === null)
+    throw new ConfigError("MODELS_SOURCE: is needed with MODELS_UPDATE=daily");
   if (config.x402PayTo !== null && config.x402FacilitatorUrl === null)
     throw new ConfigError("X402_FACILITATOR_URL: is needed with X402_PAY_TO");
   if (config.x402Sandbox && !config.sandbox) throw new ConfigError("SANDBOX: is needed with X402_SANDBOX");

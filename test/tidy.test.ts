@@ -20,6 +20,7 @@ const LINES: Record<string, number> = {
   "src/web": 6,
   "src/chat": 5,
   "src/run": 5,
+  "src/acting": 5,
   "src/composites": 5,
   "src/jobs": 5,
   "src/sessions": 5,
@@ -158,7 +159,7 @@ const SPREAD_LEFT: Readonly<Record<string, number>> = {
 
 function filesBelow(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
+    .filter((entry) => entry.isFile() && entry.name.endsWith(".ts") && !entry.parentPath.includes("node_modules"))
     .map((entry) => normalize(join(entry.parentPath, entry.name)));
 }
 

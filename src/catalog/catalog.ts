@@ -211,6 +211,8 @@ export interface Tier {
   readonly models: readonly string[];
   /** What names begin with that mean it where no model of such a name is configured. */
   readonly standsInFor: readonly string[];
+  /** The id of the tier below it; null: there is none. */
+  readonly lower: string | null;
   readonly firstTokenMsMax: number;
 }
 

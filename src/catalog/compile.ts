@@ -201,9 +201,9 @@ function daily(clock: Clock, source: CatalogSource): () => DayView {
 
 function tiersOf(files: CatalogFiles): ReadonlyMap<string, Tier> {
   return new Map(
-    [...files.tiers].map(([id, { purpose, candidates, standsInFor = [], firstTokenMsMax }]) => {
+    [...files.tiers].map(([id, { purpose, candidates, standsInFor = [], lower = null, firstTokenMsMax }]) => {
       const models = candidates.map((candidate) => candidate.model);
-      return [id, { id, purpose, models, standsInFor, firstTokenMsMax }];
+      return [id, { id, purpose, models, standsInFor, lower, firstTokenMsMax }];
     }),
   );
 }

@@ -9,6 +9,7 @@ import type { AdapterSpec, AdapterTable } from "./adapter.ts";
 import type { Catalog, StandInFile } from "./catalog.ts";
 import { type CatalogOptions, compileCatalog } from "./compile.ts";
 import type { ActionTierSpec, CompositeTierSpec, TierSpec } from "./tier.ts";
+import { type ModelsUpdate, withUpdate } from "./updates/update.ts";
 import { CatalogError, checkAdapter, checkTable, checkTier, isAdapterTable } from "./validate.ts";
 
 /** The folder with the shipped `adapters/` and `tiers/`. */
@@ -30,6 +31,8 @@ const OPEN_TO_FILES: Readonly<Record<string, string>> = {
 export interface LoadOptions extends CatalogOptions {
   /** `OVERLAY_DIR`: its `adapters/` and `tiers/` add to the shipped ones, and replace those of the same name. */
   readonly overlayDir: string | null;
+  /** What lists of models have told since; null: nothing. */
+  readonly update?: ModelsUpdate | null;
 }
 
 interface CatalogFile {
@@ -245,7 +248,7 @@ export async function loadCatalog(options: LoadOptions): Promise<Catalog> {
   return compileCatalog(
     {
       standIns: new Map([...standIns, ...(overlay?.standIns ?? [])]),
-      adapters: new Map([...shipped.adapters, ...(overlay?.adapters ?? [])]),
+      adapters: withUpdate(new Map([...shipped.adapters, ...(overlay?.adapters ?? [])]), options.update ?? null),
       tables: new Map([...shipped.tables, ...(overlay?.tables ?? [])]),
       tiers: new Map([...shipped.tiers, ...(overlay?.tiers ?? [])]),
       actionTiers: new Map([...shipped.actionTiers, ...(overlay?.actionTiers ?? [])]),

@@ -23,6 +23,8 @@ export const day = z.iso.date("is no day as YYYY-MM-DD");
 export const price = z.string().refine((text) => parseUsdPerMillion(text) !== null, {
   error: (issue) => `is no decimal in USD per million tokens with at most six places: ${JSON.stringify(issue.input)}`,
 });
+/** When a list brought a price: `20261126T002503`. */
+export const taken = z.string().regex(/^\d{8}T\d{6}$/, "is no time as YYYYMMDDTHHMMSS");
 export const slug = z.string().regex(SLUG, "is no slug as <maker>/<model>");
 
 export function ascending(values: readonly (string | number)[]): boolean {

@@ -1,6 +1,6 @@
 // What tokens cost at a vendor, as an adapter says it: dated, by what they are, how many and when.
 import { z } from "zod";
-import { ascending, count, day, price, type Said } from "./said.ts";
+import { ascending, count, day, price, type Said, taken } from "./said.ts";
 
 /** What tokens cost, as decimal strings of USD per million; a bucket that is left out costs `input`. */
 const rates = {
@@ -26,6 +26,8 @@ const dated = z
   .strictObject({
     /** `YYYY-MM-DD`, UTC. */
     since: day,
+    /** When a list brought it, of a price that no adapter has: a part of its version, because several may begin on one day. */
+    taken: taken.optional(),
     ...rates,
     /** What a thousand calls cost beside their tokens, such as the searches that a model makes for each; in USD. */
     thousandCalls: price.optional(),
@@ -39,7 +41,7 @@ const dated = z
     message: "cannot be together with steps",
   });
 
-/** Newest last. */
+/** Prices by the token as adapters and updates write them, newest last. */
 export const tokenPrices = z
   .array(dated)
   .min(1, "has no price, and what is not priced is not sold")

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { parseUsdPer } from "../money.ts";
 import { modelEnd } from "./model-end.ts";
-import { ascending, count, day, price, type Said, slug } from "./said.ts";
+import { ascending, count, day, price, type Said, slug, taken } from "./said.ts";
 
 const kind = z.enum(["images", "transcription", "speech", "rerank", "moderation", "completion"]);
 const dialect = z.enum([
@@ -19,9 +19,11 @@ const dialect = z.enum([
 const unitPrice = z
   .string()
   .refine((text) => parseUsdPer(1, text) !== null, "is no decimal in USD with at most nine places");
-const unitPrices = z.strictObject({
+const listed = z.strictObject({
   /** `YYYY-MM-DD`, UTC. */
   since: day,
+  /** As of a price by tokens. */
+  taken: taken.optional(),
   /** Each per million tokens. */
   textIn: price.optional(),
   cachedIn: price.optional(),
@@ -42,16 +44,19 @@ const unitPrices = z.strictObject({
   images: z.record(z.string(), unitPrice).optional(),
 });
 
+/** Prices by units as adapters and updates write them, newest last. */
+export const unitPrices = z
+  .array(listed)
+  .min(1, "has no price, and what is not priced is not sold")
+  .refine((list) => ascending(list.map((entry) => entry.since)), "must be in order of `since`, newest last");
+
 export const unitModel = z.strictObject({
   kind: kind,
   dialect: dialect,
   /** What we sell it as. Default: as a chat model's. */
   slug: slug.optional(),
   /** Newest last. */
-  prices: z
-    .array(unitPrices)
-    .min(1, "has no price, and what is not priced is not sold")
-    .refine((list) => ascending(list.map((entry) => entry.since)), "must be in order of `since`, newest last"),
+  prices: unitPrices,
   /** When the vendor ends it, once that is known. It stays in its file after that, so that callers are told. */
   retires: modelEnd.optional(),
   /** One of the adapter's `origins`, where its own is not asked. */
@@ -99,7 +104,7 @@ export type UnitKind = z.infer<typeof kind>;
 export type UnitDialectName = z.infer<typeof dialect>;
 
 /** A price by units from a day on, as decimal strings of USD. What has no price here is not sold; a price of nothing at all is free. */
-export type UnitPriceSpec = Said<z.infer<typeof unitPrices>>;
+export type UnitPriceSpec = Said<z.infer<typeof listed>>;
 
 /** A model that is sold by units of its own: images, seconds, searches, or tokens of several sorts. Bounds are what its holds are made of. */
 export type UnitModelSpec = Said<z.infer<typeof unitModel>>;

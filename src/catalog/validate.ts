@@ -105,6 +105,7 @@ const tier = z.strictObject({
   purpose: z.string().min(1),
   candidates: z.array(z.strictObject({ model: z.string().min(1) })).min(1, "has no candidate"),
   standsInFor: z.array(z.string().min(3)).optional(),
+  lower: z.string().min(1).optional(),
   firstTokenMsMax: count,
 });
 
@@ -127,10 +128,13 @@ function unfilled(spec: unknown): readonly string[] {
   return names.filter((name) => settings[name] === undefined);
 }
 
+/** Each file is checked once: a schema that were compiled for it would take longer than the check. */
+const ONCE = { jitless: true } as const;
+
 /** Checks one adapter file's default export: an adapter, or a table of them. The file's name is only for the complaints. */
 export function checkAdapter(file: string, value: unknown): readonly string[] {
   const isTable = isAdapterTable(value);
-  const checked = (isTable ? adapterTable : adapter).safeParse(value);
+  const checked = (isTable ? adapterTable : adapter).safeParse(value, ONCE);
   if (!checked.success) return problemsOf(file, checked.error);
   const rows: readonly (readonly [string, unknown])[] = isTable
     ? Object.entries(value.adapters).map(([id, row]) => [`${file}: adapters.${id}.`, row])
@@ -154,12 +158,12 @@ function tierSchemaOf(value: unknown): z.ZodType {
 
 /** Checks one tier file's default export. */
 export function checkTier(file: string, value: unknown): readonly string[] {
-  const checked = tierSchemaOf(value).safeParse(value);
+  const checked = tierSchemaOf(value).safeParse(value, ONCE);
   return checked.success ? [] : problemsOf(file, checked.error);
 }
 
 /** Checks the table beside an adapter's file. */
 export function checkTable(file: string, value: unknown): readonly string[] {
-  const checked = tableSchema.safeParse(value);
+  const checked = tableSchema.safeParse(value, ONCE);
   return checked.success ? [] : problemsOf(file, checked.error);
 }

@@ -232,6 +232,13 @@ function servingRoute(fit: FitModel, { healthKey }: Candidate, first: Placed | n
   return fit.model.slug === first.fit.model.slug ? "same-model" : "other-model";
 }
 
+/** Says which tier served in place of which, because a budget of the caller has come to where its owner wants that. */
+const LOWERED = "x-tollgate-lowered";
+
+function isLowered({ lowerings = [] }: PlanCall["audience"], tags: readonly string[], atMs: number): boolean {
+  return lowerings.some(({ untilMs, tag }) => atMs < untilMs && (tag === undefined || tags.includes(tag)));
+}
+
 /** Makes the plan of a request that its wire has read, or says what is wrong with it. */
 export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): FramedPlan | GatewayError {
   const { request, audience } = call;
@@ -241,7 +248,11 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
   if (tags instanceof GatewayError) return tags;
   const { settings } = deps;
   const { sandbox } = audience;
-  const resolved = resolveModels(read.wanted, deps.catalog(), { sandbox, ...settings });
+  const resolved = resolveModels(read.wanted, deps.catalog(), {
+    sandbox,
+    lowers: isLowered(audience, tags, deps.clock.epochMs()),
+    ...settings,
+  });
   if (resolved instanceof GatewayError) return resolved;
   const refused = modelsRefusal(audience.allows, resolved.asked);
   if (refused !== null) return refused;
@@ -278,6 +289,8 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     const all = placed(some);
     const wanted = read.preferences === null ? all : prefer(all, read.preferences, health.speedOf);
     if (wanted instanceof GatewayError) return wanted;
+    const { stay } = read;
+    if (stay !== undefined) return routeOrder(wanted, { conversation, moved: { size: 1, routeOf: () => stay } });
     const isFree = keepsOrder || (moved.size > 0 && !goesOn(call, read.asked.body));
     return routeOrder(wanted, { conversation, moved: isFree ? NEVER_MOVED : moved });
   };
@@ -345,6 +358,7 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     keepAliveMs: keepAliveMs(call),
     headers: {
       ...modelEndHeaders(resolved.ends),
+      ...(resolved.lowered.length === 0 ? {} : { [LOWERED]: resolved.lowered.join(",") }),
       ...droppedHeader(
         read.dropped,
         tried.every(({ candidate }) => takesUnsifted(candidate.offer, read)),

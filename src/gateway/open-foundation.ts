@@ -13,6 +13,8 @@ import { type DiskRoom, diskBounds, diskRoom } from "../storage/disk-guard.ts";
 import { openStores, type Stores } from "../stores.ts";
 import { createPublicFetch } from "../upstream/public-fetch.ts";
 import { createUpstream, type Upstream } from "../upstream/upstream.ts";
+import { Losses } from "./losses.ts";
+import { takeSharedUpdate } from "./model-updates.ts";
 import { type OpenCatalog, openCatalog } from "./open-catalog.ts";
 import { openObserver } from "./open-observer.ts";
 import type { GatewayOptions } from "./options.ts";
@@ -30,6 +32,7 @@ export interface Foundation {
   readonly upstream: Upstream;
   readonly counter: TokenCounters;
   readonly observer: Observer;
+  readonly losses: Losses;
   readonly failedCalls: FailedCallFile;
   /** Null: no collector takes traces. */
   readonly traces: Traces | null;
@@ -47,8 +50,10 @@ export async function openFoundation({ config, logStream, onFatal, role }: Gatew
   const { broken, stop: stopTelling } = storeOutage({ log, clock, answers: () => stores?.answers ?? null });
   const ownDir = role?.kind === "child" ? role.ownDir : config.dataDir;
   const onBroken = (error: unknown) => broken(error, "the store failed");
-  stores = await openStores({ ...config, dataDir: ownDir }, { onFatal, onBroken, archiveDir: config.dataDir });
-  const catalog = await openCatalog(config);
+  const opening = openStores({ ...config, dataDir: ownDir }, { onFatal, onBroken, archiveDir: config.dataDir });
+  const read = await openBesideStores(config, opening);
+  stores = read.stores;
+  const { catalog } = read;
   const failedCalls = openFailedCalls({
     file: join(config.dataDir, "failed-calls.log"),
     clock,
@@ -58,6 +63,14 @@ export async function openFoundation({ config, logStream, onFatal, role }: Gatew
   const localNames = new Set<string>();
   const otelName = (id: string) => catalog.current().adapters({ sandbox: true }).get(id)?.spec.otelName ?? id;
   const traces = await openTracesOf(config, otelName);
+  const losses = new Losses({
+    clock,
+    log,
+    allowLoss: config.allowLoss,
+    catalog: catalog.current,
+    lost: (provider, model, lostNano) => observer.lost(provider, model, lostNano),
+    rest: (route) => upstream.health.putBehind(route),
+  });
   const observer = openObserver({
     log,
     isKnown: (name) => catalog.names().has(name) || localNames.has(name),
@@ -67,6 +80,7 @@ export async function openFoundation({ config, logStream, onFatal, role }: Gatew
     disk,
     failedCalls,
     traces,
+    onEnd: (record) => losses.note(record),
     broken,
   });
   const windows = createRequestWindows({ clock });
@@ -75,13 +89,32 @@ export async function openFoundation({ config, logStream, onFatal, role }: Gatew
     logRefusedKeys(log),
     createPublicFetch(),
     windows,
-    tellUnpriced(log, observer),
+    tellUnpriced(log, observer, losses),
   );
   observer.onScrape({ restingRoutes: () => upstream.health.resting() });
   const counter = createTokenCounter(signingSecrets(config.signingSecret, config.dataDir));
-  const seen = { observer, failedCalls, traces };
-  const opened = { config, log, broken, stores, catalog, upstream, counter, ...seen, disk, localNames };
-  return { ...opened, close: () => closeFoundation(opened, stopTelling) };
+  const seen = { observer, losses, failedCalls, traces };
+  const all = { config, log, broken, stores, catalog, upstream, counter, ...seen, disk, localNames };
+  return { ...all, close: () => closeFoundation(all, stopTelling) };
+}
+
+/** A thread opens the stores, so the catalog is read meanwhile, unless other processes tell what it is made of. Where both have failed, the stores say why. */
+async function openBesideStores(config: Config, opening: Promise<Stores>) {
+  const reading =
+    config.redisUrl === null
+      ? openCatalog(config)
+      : opening.then((stores) => takeSharedUpdate(config, stores)).then(() => openCatalog(config));
+  const [opened, loaded] = await Promise.allSettled([opening, reading]);
+  if (opened.status === "rejected") {
+    if (loaded.status === "fulfilled") await loaded.value.close();
+    throw opened.reason;
+  }
+  const stores = opened.value;
+  if (loaded.status === "rejected") {
+    await stores.close();
+    throw loaded.reason;
+  }
+  return { stores, catalog: loaded.value };
 }
 
 /** The kit is read only where a collector is set: a start without one does not wait for it. */

@@ -3,6 +3,7 @@ import { systemClock } from "../clock.ts";
 import type { FailedCallFile } from "../observe/failed-calls.ts";
 import type { Log } from "../observe/log.ts";
 import { createObserver, type Observer } from "../observe/observer.ts";
+import type { RequestRecord } from "../observe/record.ts";
 import type { Traces } from "../observe/traces.ts";
 import type { DiskRoom } from "../storage/disk-guard.ts";
 import type { Stores } from "../stores.ts";
@@ -20,11 +21,13 @@ export interface OpenObserverParts {
   readonly failedCalls: Pick<FailedCallFile, "note">;
   /** Null: no collector takes traces. */
   readonly traces: Traces | null;
+  /** Hears of each request that has ended, with what it cost us. */
+  readonly onEnd: (record: RequestRecord) => void;
   readonly broken: TellBroken;
 }
 
 export function openObserver(parts: OpenObserverParts): Observer {
-  const { log, isKnown, otelName, stores, looksAtBooks, disk, failedCalls, traces, broken } = parts;
+  const { log, isKnown, otelName, stores, looksAtBooks, disk, failedCalls, traces, onEnd, broken } = parts;
   const { ledger, spool, archiveBehindMs } = stores;
   const observer = createObserver({
     clock: systemClock,
@@ -34,6 +37,7 @@ export function openObserver(parts: OpenObserverParts): Observer {
     onUnread: (error) => broken(error, "gauges not read"),
     onEnd(record) {
       failedCalls.note(record);
+      onEnd(record);
       traces?.request(record);
     },
     ...(traces === null ? {} : { onJobEnd: traces.job }),

@@ -1,6 +1,7 @@
 // What a gateway does for its callers: the actions, composites, sessions and jobs, and how a call is paid and run.
 import { systemClock } from "../clock.ts";
 import type { Endpoint, EndpointSpec } from "../endpoint.ts";
+import { GatewayError } from "../errors.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
 import { createWindows } from "../kernel/windows.ts";
@@ -60,7 +61,10 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
   const sharedRoutes = await shareRoutes(upstream, role?.kind === "parent" ? null : stores.others);
   const { leases, owner } = await openLeases(stores, broken);
   const { keptBytesMax, unpaidCostNano } = foundation.config;
-  const windows = createWindows(unpaidCostNano > 0 ? unpaidCostNano : null);
+  const windows = createWindows(unpaidCostNano > 0 ? unpaidCostNano : null, async ({ accountId, keyId }) => {
+    const caller = await callers.callerOfKey(accountId, keyId);
+    return caller instanceof GatewayError ? null : caller;
+  });
   const kinds = [...composites.jobKinds, sessions.kind, ...(options.jobKinds ?? [])];
   const own = { windows, kinds, owner, actionCatalog, keptBytesMax, onBroken };
   const { jobs, paidTimes, kernel, run } = openJobs({
@@ -82,10 +86,10 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
     sessions: () => ({ open: jobs.running(SESSION_JOB), unclosed: endings.seen(UNCLOSED) }),
   });
   const oauth = openOAuth({ ...foundation, actionCatalog, callers, publicUrl: url.get, internet: options.internet });
-  const { ledger } = stores;
+  const { ledger, rates } = stores;
   const strangers = await openStrangers({ ...foundation, actionCatalog, publicUrl: url.get, leases, owner, onBroken });
   const stranger = options.stranger ?? strangers?.door ?? null;
-  const paying = { ledger, windows, leases, leaseMs: LEASE_MS, owner, forget: callers.forget, stranger };
+  const paying = { ledger, rates, windows, leases, leaseMs: LEASE_MS, owner, forget: callers.forget, stranger };
   return {
     url,
     actionCatalog,

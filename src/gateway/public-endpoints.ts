@@ -30,6 +30,7 @@ import { webEndpoints } from "../web/web-endpoints.ts";
 import { envelopeErrors } from "../wires/envelope/errors.ts";
 import { MODEL_WIRES } from "../wires/model-wires.ts";
 import type { ModelWire } from "../wires/wire.ts";
+import { openActing } from "./open-acting.ts";
 import type { OpenActions } from "./open-actions.ts";
 import type { OpenCallers } from "./open-callers.ts";
 import type { OpenCatalog } from "./open-catalog.ts";
@@ -108,7 +109,14 @@ function modelEndpoints(parts: PublicEndpointsParts, deps: ChatDeps) {
   };
   const kept = createKeptAnswers(parts.stores.records);
   const host = { seals: deps.seals, epochMs: deps.clock.epochMs, kept, models: modelRows(answers) };
-  const served = { chat: deps, host, counts: freeCounts(deps, host) };
+  const acts = openActing({
+    chat: deps,
+    run: parts.run,
+    actionCatalog: parts.actionCatalog,
+    records: parts.stores.records,
+    costNanoMax: parts.config.actingCostNano,
+  });
+  const served = { chat: deps, acts, host, counts: freeCounts(deps, host) };
   const wires = [...MODEL_WIRES, ...parts.wires];
   return [...wires.flatMap((wire) => wireEndpoints(wire, served)), ...chatEndpoints(deps, answers)];
 }
@@ -116,7 +124,7 @@ function modelEndpoints(parts: PublicEndpointsParts, deps: ChatDeps) {
 function ownAccountEndpoints(parts: PublicEndpointsParts): readonly EndpointSpec[] {
   const { config, stores, callers, unsold, topUp } = parts;
   const { ledger, records } = stores;
-  const keys = accountEndpoints({ books: ledger, clock: systemClock, unsold, forget: callers.forget });
+  const keys = accountEndpoints({ books: ledger, rules: records, clock: systemClock, unsold, forget: callers.forget });
   const own = topUp === null ? keys : [...keys, topUp];
   if (config.signup !== "open") return own;
   const { signupCreditPerDay: creditPerDay, signupsPerAddressPerHour: perAddress } = config;

@@ -99,6 +99,8 @@ export interface Observer {
   settled(outcome: "settled" | "refused" | "open"): void;
   /** An answer of a provider counts what has no price here. */
   unpriced(provider: string, counter: string, sandbox: boolean): void;
+  /** A provider has said that an answer of a model cost so much more than was charged for it. */
+  lost(provider: string, model: string, lostNano: Nano): void;
   /** A caller sent a sealed thought that does not open for where it would go. */
   sealUnopened(): void;
   /** Asked at each scrape. Where it rejects, that is logged and the gauges keep their last values. */
@@ -234,6 +236,9 @@ export function createObserver(options: ObserverOptions): Observer {
     },
     unpriced(provider, counter, sandbox) {
       metrics.unpriced.cell({ provider, counter, sandbox: sandbox ? "1" : "0" }).total += 1;
+    },
+    lost(provider, model, lostNano) {
+      metrics.lost.cell({ provider, model }).total += lostNano;
     },
     sealUnopened() {
       metrics.sealsUnopened.cell({}).total += 1;

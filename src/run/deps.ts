@@ -3,7 +3,7 @@ import type { ToldEvent, WantedChat } from "../catalog/local-action.ts";
 import type { FramedPlan, PlanCall } from "../endpoint.ts";
 import type { GatewayError } from "../errors.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
-import type { CountedCalls, OuterCall } from "../kernel/inner-call.ts";
+import type { OuterCall, PlannedCalls } from "../kernel/inner-call.ts";
 import type { Nano } from "../money.ts";
 import type { Allowed, Audience, Plan } from "../plan.ts";
 import type { Records } from "../records/records.ts";
@@ -28,7 +28,7 @@ export interface RunDeps {
   /** The plan of a question that a function of ours asks a model; or why no model can be asked. */
   chatPlan(wanted: WantedChat, order: ChatOrder): Plan | GatewayError;
   /** Calls of actions for a function of ours; what they cost is part of its own call. */
-  innerCalls(outer: OuterCall): CountedCalls;
+  innerCalls(outer: OuterCall): PlannedCalls;
 }
 
 /** Who asks a model, and under which id. */

@@ -12,13 +12,13 @@ import type {
 import type { Frame } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { execute } from "../kernel/execute.ts";
-import type { CountedCalls, OuterCall } from "../kernel/inner-call.ts";
+import type { OuterCall, PlannedCall, PlannedCalls } from "../kernel/inner-call.ts";
 import { ParentFunds, type Spending } from "../kernel/parent-funds.ts";
 import { ladder } from "../kernel/routes/ladder.ts";
 import { race } from "../kernel/routes/race.ts";
 import { WholeAnswer } from "../kernel/whole-answer.ts";
 import { add, most, ZERO } from "../money.ts";
-import type { Audience, Ended, Plan } from "../plan.ts";
+import type { AnswerReader, Audience, Ended, Plan } from "../plan.ts";
 import type { Candidate, Leg, Route } from "../route.ts";
 import { atPointer } from "../upstream/json-pointer.ts";
 import { type CatalogAction, type ModelAction, notConfigured } from "./action-catalog.ts";
@@ -42,6 +42,8 @@ interface Left {
 interface InnerCall {
   readonly id: string;
   readonly msMax: number | undefined;
+  /** Absent: its answer is wanted whole. */
+  readonly reader?: AnswerReader;
 }
 
 interface InnerEnd {
@@ -62,7 +64,7 @@ const AS_IT_CAME: InnerPlan["frame"] = { last: (final) => (final.kind === "body"
 /** What a function of ours may call is on no list: that is the outer action's matter. */
 const EVERYTHING = { services: null, models: null } as const;
 
-class Calls implements CountedCalls {
+class Calls implements PlannedCalls {
   readonly #outer: OuterCall;
   readonly #deps: RunDeps;
   readonly #audience: Audience;
@@ -96,6 +98,11 @@ class Calls implements CountedCalls {
     const answer = bodyOf(ended);
     if (answer instanceof GatewayError) return { ok: false, id, error: answer, ms };
     return { ok: true, id, model: ended.served?.model ?? wanted.model, json: saidIn(answer), ms };
+  }
+
+  async planned({ name, plan, reader }: PlannedCall): Promise<Ended> {
+    const { at, id } = this.#begin(name);
+    return (await this.#execute(plan, at, { id, msMax: undefined, reader })).ended;
   }
 
   async own<T>({ name, run, outcome }: OwnWork<T>): Promise<OwnDone<T>> {
@@ -144,13 +151,12 @@ class Calls implements CountedCalls {
     }
   }
 
-  async #runs(plan: Plan, at: number, { id, msMax }: InnerCall): Promise<InnerEnd> {
+  async #runs(plan: Plan, at: number, { id, msMax, reader = new WholeAnswer() }: InnerCall): Promise<InnerEnd> {
     const { clock } = this.#deps.kernel;
     const fromMs = clock.elapsedMs();
     const { payer, signal, spend, id: parent } = this.#outer;
     const deadlineMs = Math.min(this.#outer.deadlineMs, fromMs + (msMax ?? Number.POSITIVE_INFINITY));
     const funds = new ParentFunds(spend);
-    const reader = new WholeAnswer();
     const ended = await execute(plan, { id, payer, funds, parent, signal, deadlineMs, reader }, this.#deps.kernel);
     const ms = clock.elapsedMs() - fromMs;
     this.#note(at, ended, ms);

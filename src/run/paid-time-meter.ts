@@ -72,9 +72,9 @@ async function count({ payer, label, name, byNano }: Step, deps: MeterDeps): Pro
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     const hold = { accountId: payer.accountId, holdId: tries === 0 ? name : `${name}_${tries}` };
     const place = (brought: readonly Window[]) => ledger.reserve(holdRequest(hold, { payer, label, brought }, deps));
-    let placed: ReserveOutcome = await place(windows.of(payer));
+    let placed: ReserveOutcome = await place(windows.unpaid(payer));
     const isFull = placed.outcome === "window_full";
-    if (isFull) placed = await place(windows.goingOn(payer));
+    if (isFull) placed = await place(windows.unpaidGoingOn(payer));
     // The key is gone or stopped: the account's first one, which is never revoked, stands for it.
     if (placed.outcome === "unknown_key" || placed.outcome === "paused") {
       const [first] = await ledger.keys(payer.accountId, { limit: 1, after: null });

@@ -8,7 +8,7 @@ import type { Caller } from "../plan.ts";
 import type { ServeDeps } from "./deps.ts";
 import { ToldWindow } from "./told-window.ts";
 
-function tooMany({ limit, windowSeconds, resetSeconds }: WindowState): GatewayError {
+export function tooMany({ limit, windowSeconds, resetSeconds }: WindowState): GatewayError {
   const detail = { limit, window_seconds: windowSeconds };
   return new GatewayError("rate_limited", { detail, retryAfterSeconds: resetSeconds });
 }

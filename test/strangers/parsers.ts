@@ -43,6 +43,7 @@ import { eachLine } from "../../src/upstream/sidecar/lines.ts";
 import { SocketReader } from "../../src/upstream/socket-frames.ts";
 import { SseScanner } from "../../src/upstream/sse-scanner.ts";
 import { readableFailure } from "../../src/upstream/without-key.ts";
+import { NETWORKS } from "../../src/wallet/networks.ts";
 import { readChatBody } from "../../src/wires/chat-completions/read-body.ts";
 import { generateAnswers } from "../../src/wires/generate-content/answers.ts";
 import { checkGenerate } from "../../src/wires/generate-content/read-body.ts";
@@ -55,7 +56,6 @@ import { checkMessages } from "../../src/wires/messages/read-body.ts";
 import { readPreferences } from "../../src/wires/preferences.ts";
 import { readText, sentText } from "../../src/wires/prompt-text.ts";
 import { readResponsesBody } from "../../src/wires/responses/read-body.ts";
-import { NETWORKS } from "../../src/wallet/networks.ts";
 import { readPayment } from "../../src/x402/read-payment.ts";
 
 /** A function that reads strangers' words. `size` is what it takes some milliseconds for. */
