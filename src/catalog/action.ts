@@ -1,8 +1,11 @@
 // What a paid operation is, as data: its params, its price, its wire, and what its answers mean.
 import type { z } from "zod";
 import type { Retirement } from "../endpoint.ts";
-import type { FailureKind } from "../failures.ts";
+import type { AnswerRule, Verdict, When } from "./answer-rule.ts";
 import type { PrepaidUse } from "./prepaid.ts";
+
+export type { AnswerRule, Verdict, When } from "./answer-rule.ts";
+export type { EndpointTable, TableEndpoint, TableParam } from "./endpoint-table.ts";
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 export type JsonObject = { readonly [name: string]: Json };
@@ -57,44 +60,6 @@ export interface PriceSpec<P = Params> {
    * answer says was taken is the charge, and what it has cost us.
    */
   readonly needsMaxCost?: true;
-}
-
-/** What an answer must be like for a rule or a step to apply. All that is given must hold. */
-export interface When {
-  /** Default: any status from 200 to 299. */
-  readonly status?: number | readonly number[];
-  /** A header of this name has come. */
-  readonly header?: string;
-  /** A JSON pointer into the body; `""` is the whole body, of a body that is no JSON its text. Default `""`. */
-  readonly at?: string;
-  /** A pointer inside each item of the array at `at`: the rest must hold for every item, and there must be one. */
-  readonly each?: string;
-  /** Equal to this, or to one of these. */
-  readonly is?: null | boolean | number | string | readonly (null | boolean | number | string)[];
-  /** Different from this, or from each of these. */
-  readonly not?: null | boolean | number | string | readonly (null | boolean | number | string)[];
-  /** A text, or a number as text, that this finds. */
-  readonly matches?: RegExp;
-  /** True: absent, null, false, `""`, `[]` or `{}`. False: anything else. */
-  readonly empty?: boolean;
-}
-
-/** `success` is charged. `miss` found nothing: `ok` is true, and `price.freeOnMiss` says whether it is charged. */
-export type Verdict = "success" | "miss" | FailureKind;
-
-/** What an answer means. The first rule that holds decides; without one 2xx is a success and the status says the rest. */
-export interface AnswerRule extends When {
-  readonly means: Verdict;
-  /** Words of the vendor's that `matches` finds: what the sandbox says when it plays this answer. */
-  readonly sample?: string;
-  /** What the caller gets as `data` instead of the vendor's body. */
-  readonly data?: Json;
-  /** Where the vendor's own words are, for a failure that is the caller's fault. Default: the usual places. */
-  readonly messageAt?: string;
-  /** The vendor is left alone for so long. */
-  readonly restMs?: number;
-  /** What the operator has to do, where it is nothing about a key that the vendor refuses. */
-  readonly todo?: string;
 }
 
 /** One request of an action. Params that the path does not use are sent under their own names. */
@@ -210,46 +175,6 @@ export type AnswerShape =
   | { readonly kind: "text"; readonly as: string }
   /** `{content_type, size_bytes, text}` of a text, else `base64`, or of a large one the link to a file. */
   | { readonly kind: "bytes" };
-
-/** A price or a vendor's facts that go with one name in the table beside an adapter's file. */
-export interface TableEndpoint {
-  readonly method: "GET" | "POST";
-  /** One of the adapter's `origins`, where the rows are of several hosts. Default: the request's. */
-  readonly origin?: string;
-  readonly path: string;
-  readonly summary: string;
-  readonly params: Readonly<Record<string, TableParam>>;
-  /** Sent with every call of this row, by the vendor's names; nothing in the call changes it. */
-  readonly fixed?: JsonObject;
-  /** The vendor has ended it: it is listed no more, and a caller who asks for it is told since when and what to ask for instead. */
-  readonly ended?: { readonly on: string; readonly successor?: string };
-  /** The param whose value is the whole JSON body. */
-  readonly body?: string;
-  /** Default: the action's `price.cents`. */
-  readonly cents?: number;
-  /** What the vendor takes from us, counted as `cents` is. Default: the action's `upstreamCents`. */
-  readonly upstreamCents?: number;
-  /** `cents` counts for each of these: the number in `param`, a text's thousands of characters, an image's megapixels. */
-  readonly per?: {
-    readonly unit: "image" | "second" | "megapixel" | "1000 characters";
-    readonly param: string;
-    readonly default: number;
-    readonly max: number;
-  };
-}
-
-export interface TableParam {
-  readonly type: "string" | "integer" | "number" | "boolean" | "array" | "object";
-  readonly required?: boolean;
-  readonly default?: Json;
-  readonly enum?: readonly Json[];
-  /** A text, or each of an array, is a URL: an http one, or a `data:` one. */
-  readonly format?: "uri";
-  readonly description?: string;
-}
-
-/** By the name that callers give. */
-export type EndpointTable = Readonly<Record<string, TableEndpoint>>;
 
 /** What every action says of itself, whichever serves it: a vendor, a tier of vendors, or we ourselves. */
 export interface ActionFacts<P = Params> {

@@ -1,12 +1,10 @@
 // All that a file in adapters/ may import: what a vendor is, as data. The id of an adapter is its file name.
 import type { ActionSpec, AnswerRule } from "./action.ts";
 import type { Auth } from "./auth.ts";
-import type { ChatWire, DialectName } from "./chat-wire.ts";
-import type { ModelEnd } from "./model-end.ts";
+import type { ChatSpec, EmbeddingsSpec } from "./model-spec.ts";
 import type { PrepaidSpec } from "./prepaid.ts";
 import type { SelfHostedSpec } from "./self-hosted.ts";
 import type { SessionSpec } from "./session.ts";
-import type { TokenPriceSpec } from "./token-price.ts";
 import type { UnitModelSpec } from "./unit-model.ts";
 
 export { z } from "zod";
@@ -29,6 +27,7 @@ export {
 export { boundedCommand, boundedLine, boundedOutput, boundedPrint, isBounded } from "./bounded-shell.ts";
 export { localServer } from "./local-server.ts";
 export type { ModelEnd } from "./model-end.ts";
+export type { ChatSpec, EmbeddingsSpec, ModelSpec, PartBounds, Tokenizer } from "./model-spec.ts";
 export {
   exactlyOne,
   goesWith,
@@ -57,73 +56,6 @@ export { domainName, endpointParams, optional } from "./shared-params.ts";
 export type { OpenSidecar, SidecarClient, SidecarReply } from "./sidecar.ts";
 export type { HoursSpec, TokenPriceSpec } from "./token-price.ts";
 export type { UnitDialectName, UnitKind, UnitModelSpec, UnitPriceSpec } from "./unit-model.ts";
-
-/** What can be put into a prompt beside text, with the most tokens one such part can count for. */
-export interface PartBounds {
-  readonly imageTokensMax?: number;
-  readonly audioTokensMax?: number;
-  readonly fileTokensMax?: number;
-  /** What the model reads of its own accord and charges as prompt, such as pages that it finds: the most tokens of each call. */
-  readonly foundTokensMax?: number;
-}
-
-/**
- * A tokenizer that we have. `o200k`: OpenAI's, of gpt-4o and all later ones, and of gpt-oss. `unknown`: what a text can
- * count for is bounded by its bytes where no other tokenizer can be trusted to be near.
- */
-export type Tokenizer = "o200k" | "unknown";
-
-export interface ModelSpec extends ChatWire {
-  /** What we sell it as, `<maker>/<model>`. Default: `<maker>/<vendor's id>`, or without a maker the vendor's id. */
-  readonly slug?: string;
-  readonly contextTokens: number;
-  readonly outputTokensMax?: number;
-  /** Newest last; the one in force is the last whose `since` is not after today. */
-  readonly prices: readonly TokenPriceSpec[];
-  readonly parts?: PartBounds;
-  /** Default `unknown`. */
-  readonly tokenizer?: Tokenizer;
-  /** Why its price is another than the one in the list that `tollgate prices check` reads. */
-  readonly priceNote?: string;
-  /** When the vendor ends it, once that is known. It stays in its file after that, so that callers are told. */
-  readonly retires?: ModelEnd;
-}
-
-export interface ChatSpec extends ChatWire {
-  readonly dialect: DialectName;
-  /** How the vendor is asked for usage in a stream. `always`: it comes unasked, and asking is an error. Default `ask`. */
-  readonly streamUsage?: "ask" | "always";
-  /** Fields added to `stream_options` of streamed requests. */
-  readonly streamOptions?: Readonly<Record<string, unknown>>;
-  /** JSON pointers to a usage object in an answer or a chunk; the last one that is not null counts. Default `/usage`. */
-  readonly usageAt?: readonly string[];
-  /** JSON pointers, inside the usage object, to the count of prompt tokens that were read from a cache. */
-  readonly cacheReadAt?: readonly string[];
-  /**
-   * The `format` of signed reasoning in `reasoning_details`: it goes back only to a vendor of the same format, because
-   * no other can read it. Default: the dialect's name.
-   */
-  readonly reasoningFormat?: string;
-  /** Reasoning tokens come beside `completion_tokens`, not within it. */
-  readonly reasoningOutside?: boolean;
-  /** A JSON pointer, inside the usage object, to the vendor's own cost in USD. */
-  readonly costUsdAt?: string;
-  /** Where a server lists its models in OpenAI's shape, below the origin: asked by a check while no model of it is known. */
-  readonly modelsPath?: string;
-  readonly models: Readonly<Record<string, ModelSpec>>;
-  /**
-   * Serves any model as `<adapter id>/<model>` (local servers), at this price unless `<ID>_PROMPT_USD_PER_MILLION` and
-   * `<ID>_COMPLETION_USD_PER_MILLION` set another. `<adapter id>/*` in a tier is the model that `<ID>_MODEL` names.
-   * Without a price (`prices: []`) that model alone is served, and only while the environment sets both prices.
-   */
-  readonly anyModel?: Omit<ModelSpec, "slug" | "retires" | "priceNote">;
-}
-
-export interface EmbeddingsSpec {
-  /** Vendor's id -> price; only `input` is charged. */
-  readonly models: Readonly<Record<string, Omit<ModelSpec, "outputTokensMax">>>;
-  readonly anyModel?: Omit<ModelSpec, "slug" | "outputTokensMax" | "retires" | "priceNote">;
-}
 
 /** A part of an address that the operator sets. */
 export interface AddressSetting {

@@ -1,7 +1,8 @@
 // Checks what an adapter or a tier file says of its actions, and the table beside it.
 import { z } from "zod";
-import { FAILURES } from "../failures.ts";
 import { CATEGORIES } from "./action.ts";
+import { ruleSchema, whenSchema } from "./answer-rule.ts";
+import { cents, count, json, pointer, words } from "./said.ts";
 import { SESSION_LANGUAGES } from "./session.ts";
 
 const DAY_MS = 86_400_000;
@@ -9,16 +10,9 @@ const NOTICE_DAYS_MIN = 90;
 /** What is metered is sold at no less than so many times our cost; a little less for what rounding takes. */
 const COST_FACTOR_MIN = 1.0999;
 
-const pointer = z.string().regex(/^(\/[^/]*)*$/, "is no JSON pointer");
-const count = z.int().positive();
-const cents = z.number().min(0);
 const id = z.string().regex(/^[a-z0-9]+([-_][a-z0-9]+)*$/, "is not named in-this-way");
-const words = z.string().min(1);
 const fn = z.custom<(...given: never[]) => unknown>((value) => typeof value === "function", "is no function");
-const json: z.ZodType = z.json();
 const jsonObject = z.record(z.string(), json);
-const scalar = z.union([z.null(), z.boolean(), z.number(), z.string()]);
-const status = z.int().min(200).max(599);
 /** zod's own schemas, whichever copy of zod made them. */
 const schema = z.custom<z.ZodType>(
   (value) => typeof (value as { safeParse?: unknown } | null)?.safeParse === "function",
@@ -26,32 +20,6 @@ const schema = z.custom<z.ZodType>(
 );
 
 export const rateSchema = z.strictObject({ requests: count, perMs: count });
-
-const when = {
-  status: z.union([status, z.array(status).min(1)]).optional(),
-  header: z.string().optional(),
-  at: pointer.optional(),
-  each: pointer.optional(),
-  is: z.union([scalar, z.array(scalar)]).optional(),
-  not: z.union([scalar, z.array(scalar)]).optional(),
-  matches: z.instanceof(RegExp).optional(),
-  empty: z.boolean().optional(),
-};
-const verdict = z.enum(["success", "miss", ...Object.keys(FAILURES)]);
-export const ruleSchema = z
-  .strictObject({
-    ...when,
-    means: verdict,
-    sample: words.optional(),
-    data: json.optional(),
-    messageAt: pointer.optional(),
-    restMs: count.optional(),
-    todo: words.optional(),
-  })
-  .refine(({ sample, matches }) => sample === undefined || matches?.test(sample) === true, {
-    path: ["sample"],
-    message: "is nothing that matches finds",
-  });
 
 const request = z
   .strictObject({
@@ -133,8 +101,8 @@ const poll = z.strictObject({
 const step = z
   .strictObject({
     request,
-    when: z.strictObject(when).optional(),
-    until: z.strictObject(when).optional(),
+    when: whenSchema.optional(),
+    until: whenSchema.optional(),
     everyMs: count.optional(),
     rules: z.array(ruleSchema).optional(),
     merge: z.boolean().optional(),
@@ -226,40 +194,6 @@ export const actionTierSchema = z.strictObject({
   servedAs: words.optional(),
   example: z.strictObject({ params: jsonObject }),
 });
-
-export const tableSchema = z.record(
-  z.string(),
-  z.strictObject({
-    method: z.enum(["GET", "POST"]),
-    origin: words.optional(),
-    path: z.string().startsWith("/"),
-    summary: z.string(),
-    params: z.record(
-      z.string(),
-      z.strictObject({
-        type: z.enum(["string", "integer", "number", "boolean", "array", "object"]),
-        required: z.boolean().optional(),
-        default: json.optional(),
-        enum: z.array(json).optional(),
-        format: z.literal("uri").optional(),
-        description: z.string().optional(),
-      }),
-    ),
-    fixed: jsonObject.optional(),
-    ended: z.strictObject({ on: z.iso.date(), successor: words.optional() }).optional(),
-    body: words.optional(),
-    cents: cents.optional(),
-    upstreamCents: cents.optional(),
-    per: z
-      .strictObject({
-        unit: z.enum(["image", "second", "megapixel", "1000 characters"]),
-        param: words,
-        default: z.number().positive(),
-        max: z.number().positive(),
-      })
-      .optional(),
-  }),
-);
 
 const templateName = z.string().regex(/^[a-z0-9][a-z0-9._/-]{0,127}$/);
 

@@ -1,20 +1,20 @@
 // Checks what one adapter or tier file says; every complaint names the file and the field.
 import { z } from "zod";
-import { parseUsdPerMillion } from "../money.ts";
 import type { AdapterTable } from "./adapter.ts";
+import { ruleSchema } from "./answer-rule.ts";
 import type { Auth } from "./auth.ts";
-import { SLUG } from "./slug.ts";
+import { tableSchema } from "./endpoint-table.ts";
+import { chat, embeddings } from "./model-spec.ts";
+import { count } from "./said.ts";
 import type { CompositeTierSpec } from "./tier.ts";
-import { parseUnitPrice } from "./unit-price.ts";
+import { unitModel } from "./unit-model.ts";
 import {
   actionsSchema,
   actionTierSchema,
   prepaidSchema,
   rateSchema,
-  ruleSchema,
   selfHostedActions,
   sessionsSchema,
-  tableSchema,
 } from "./validate-action.ts";
 import { COMPOSITE_TIER_SCHEMAS } from "./validate-composite.ts";
 
@@ -31,202 +31,11 @@ export class CatalogError extends Error {
   }
 }
 
-const price = z.string().refine((text) => parseUsdPerMillion(text) !== null, {
-  error: (issue) => `is no decimal in USD per million tokens with at most six places: ${JSON.stringify(issue.input)}`,
-});
-const day = z.iso.date("is no day as YYYY-MM-DD");
-const count = z.int().positive();
-const pointer = z.string().regex(/^(\/[^/]+)+$/, "is no JSON pointer");
-const pointers = z.array(pointer).min(1);
 const filled = (text: string) => text.replace(/\{[a-z]+\}/g, "x");
 const origin = z
   .string()
   .refine((text) => /^https?:$/.test(URL.parse(filled(text))?.protocol ?? ""), "is no http address")
   .regex(/[^/]$/, "must not end in a slash");
-const slug = z.string().regex(SLUG, "is no slug as <maker>/<model>");
-
-const rates = { input: price, output: price, cacheRead: price.optional(), cacheWrite: price.optional() };
-const step = z.strictObject({ promptTokens: count, ...rates });
-const time = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$|^24:00$/, "is no time of day as HH:MM");
-const hours = z
-  .strictObject({ from: time, until: time, weekdaysOnly: z.boolean().optional(), ...rates })
-  .refine(({ from, until }) => from < until, { path: ["until"], message: "must be after `from`, on the same day" });
-/** When a list brought a price: `20261126T002503`. */
-const taken = z.string().regex(/^\d{8}T\d{6}$/, "is no time as YYYYMMDDTHHMMSS");
-const dated = z
-  .strictObject({
-    since: day,
-    taken: taken.optional(),
-    ...rates,
-    thousandCalls: price.optional(),
-    steps: z.array(step).optional(),
-    hours: z.array(hours).optional(),
-  })
-  .refine((one) => one.steps === undefined || one.hours === undefined, {
-    path: ["hours"],
-    message: "cannot be together with steps",
-  });
-/** Prices by the token as adapters and updates write them. */
-export const prices = z
-  .array(dated)
-  .min(1, "has no price, and what is not priced is not sold")
-  .refine((list) => ascending(list.map((entry) => entry.since)), "must be in order of `since`, newest last")
-  .refine(
-    (list) => list.every((entry) => ascending((entry.steps ?? []).map((at) => at.promptTokens))),
-    "must have its steps in order of `promptTokens`",
-  );
-
-const takes = z.strictObject({
-  messageFields: z.array(z.string()).optional(),
-  developerRole: z.literal("system").optional(),
-  toolIds: z.enum(["nine", "none"]).optional(),
-  thoughtsWithCalls: z.literal("reasoning_content").optional(),
-  responsesForm: z.literal("plain").optional(),
-  formats: z.enum(["json_object", "json_schema"]).optional(),
-  efforts: z.array(z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"])).optional(),
-  noThinking: z.record(z.string(), z.unknown()).optional(),
-  renamed: z.record(z.string(), z.string()).optional(),
-  refuses: z.array(z.enum(["tools", "n"])).optional(),
-  turns: z.literal("alternate").optional(),
-  strictTools: z.literal("none").optional(),
-  cachePoints: z.array(z.enum(["system", "messages", "tools"])).optional(),
-  effortField: z.enum(["reasoning_effort", "reasoningConfig"]).optional(),
-});
-const dialect = z.enum(["chat-completions", "responses", "messages", "generate-content", "converse"]);
-const wire = {
-  takes: takes.optional(),
-  answersInParts: z.boolean().optional(),
-  fetches: z.enum(["https", "https-typed", "none"]).optional(),
-  toolsDialect: dialect.optional(),
-  paths: z
-    .strictObject({
-      whole: z.string().startsWith("/"),
-      stream: z.string().startsWith("/"),
-      without: z.array(z.string()),
-    })
-    .optional(),
-  maxTokensField: z.enum(["max_tokens", "max_completion_tokens"]).optional(),
-  dropFields: z.array(z.string()).optional(),
-  sampling: z.enum(["unless-thinking", "without-thinking"]).optional(),
-  extraFields: z.record(z.string(), z.unknown()).optional(),
-  reasoning: z.enum(["none", "budget", "budget-always", "effort", "effort-always"]).optional(),
-  reasoningSummary: z.enum(["auto", "concise", "detailed"]).optional(),
-  hidesReasoning: z.boolean().optional(),
-};
-const parts = z.strictObject({
-  imageTokensMax: count.optional(),
-  audioTokensMax: count.optional(),
-  fileTokensMax: count.optional(),
-  foundTokensMax: count.optional(),
-});
-const anyModel = {
-  contextTokens: count,
-  prices,
-  parts: parts.optional(),
-  tokenizer: z.enum(["o200k", "unknown"]).optional(),
-  ...wire,
-};
-const retires = z.strictObject({ on: day, successor: slug.optional() });
-const anyChatModel = { ...anyModel, outputTokensMax: count.optional() };
-/** Of a model that the operator names, who may set its price as well. */
-const unpriced = z.union([z.tuple([]), prices]);
-const chat = z.strictObject({
-  ...wire,
-  dialect,
-  streamUsage: z.enum(["ask", "always"]).optional(),
-  streamOptions: z.record(z.string(), z.unknown()).optional(),
-  usageAt: pointers.optional(),
-  cacheReadAt: pointers.optional(),
-  reasoningOutside: z.boolean().optional(),
-  reasoningFormat: z.string().optional(),
-  costUsdAt: pointer.optional(),
-  modelsPath: z.string().startsWith("/").optional(),
-  models: z.record(
-    z.string(),
-    z.strictObject({
-      slug: slug.optional(),
-      retires: retires.optional(),
-      priceNote: z.string().min(1).optional(),
-      ...anyChatModel,
-    }),
-  ),
-  anyModel: z.strictObject({ ...anyChatModel, prices: unpriced }).optional(),
-});
-const embeddings = z.strictObject({
-  models: z.record(
-    z.string(),
-    z.strictObject({
-      slug: slug.optional(),
-      retires: retires.optional(),
-      priceNote: z.string().min(1).optional(),
-      ...anyModel,
-    }),
-  ),
-  anyModel: z.strictObject(anyModel).optional(),
-});
-
-const unitPrice = z
-  .string()
-  .refine((text) => parseUnitPrice("images", text) !== null, "is no decimal in USD with at most nine places");
-const tokenCounts = z.record(z.string(), z.record(z.string(), count));
-/** Prices by units, in the same way. */
-export const unitPrices = z
-  .array(
-    z.strictObject({
-      since: day,
-      taken: taken.optional(),
-      textIn: price.optional(),
-      cachedIn: price.optional(),
-      imageIn: price.optional(),
-      audioIn: price.optional(),
-      textOut: price.optional(),
-      imageOut: price.optional(),
-      audioOut: price.optional(),
-      characters: price.optional(),
-      hours: unitPrice.optional(),
-      searches: unitPrice.optional(),
-      megapixels: unitPrice.optional(),
-      images: z.record(z.string(), unitPrice).optional(),
-    }),
-  )
-  .min(1, "has no price, and what is not priced is not sold")
-  .refine((list) => ascending(list.map((entry) => entry.since)), "must be in order of `since`, newest last");
-const unitModel = z.strictObject({
-  kind: z.enum(["images", "transcription", "speech", "rerank", "moderation", "completion"]),
-  dialect: z.enum([
-    "openai-images",
-    "gemini-images",
-    "fal-images",
-    "openai-audio",
-    "openai-voice",
-    "cohere-rerank",
-    "data-rerank",
-    "openai-moderation",
-    "openai-completion",
-  ]),
-  slug: slug.optional(),
-  retires: retires.optional(),
-  prices: unitPrices,
-  origin: z.string().optional(),
-  path: z.string().startsWith("/").optional(),
-  extraFields: z.record(z.string(), z.unknown()).optional(),
-  renamed: z.record(z.string(), z.string()).optional(),
-  omits: z.array(z.string()).optional(),
-  refuses: z.array(z.string()).optional(),
-  inputTokensMax: count.optional(),
-  outputTokensMax: count.optional(),
-  charactersMax: count.optional(),
-  imagesMax: count.optional(),
-  imageTokens: tokenCounts.optional(),
-  imageInTokensMax: count.optional(),
-  streams: z.boolean().optional(),
-  translates: z.boolean().optional(),
-  formats: z.array(z.string()).optional(),
-  secondsMax: count.optional(),
-  secondsMin: count.optional(),
-  audioTokensPerSecond: count.optional(),
-  fillsIn: z.boolean().optional(),
-});
 
 const envNames = z.array(z.string().regex(/^[A-Z][A-Z0-9_]*$/)).min(1);
 /** A host may have params in it: `https://{lang}.example.org`. */
@@ -303,10 +112,6 @@ const tier = z.strictObject({
 const unknownKind = z.strictObject({
   kind: z.enum(Object.keys(COMPOSITE_TIER_SCHEMAS), "is no kind of tier that there is"),
 });
-
-function ascending(values: readonly (string | number)[]): boolean {
-  return values.every((value, at) => at === 0 || value > (values[at - 1] ?? ""));
-}
 
 function problemsOf(file: string, error: z.ZodError): readonly string[] {
   return error.issues.map(

@@ -124,6 +124,7 @@ describe("an overlay", () => {
       id: "cheap",
       purpose: "Ours.",
       models: ["acme/one-2"],
+      lower: null,
       standsInFor: [],
       firstTokenMsMax: 5,
     });

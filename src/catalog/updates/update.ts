@@ -5,8 +5,9 @@ import type { AdapterSpec, EmbeddingsSpec, ModelSpec } from "../adapter.ts";
 import type { ModelEnd } from "../model-end.ts";
 import { SLUG } from "../slug.ts";
 import type { TokenPriceSpec } from "../token-price.ts";
+import { tokenPrices } from "../token-price.ts";
 import type { UnitModelSpec, UnitPriceSpec } from "../unit-model.ts";
-import { prices, unitPrices } from "../validate.ts";
+import { unitPrices } from "../unit-model.ts";
 
 const count = z.int().positive();
 const day = z.iso.date("is no day as YYYY-MM-DD");
@@ -19,7 +20,7 @@ const modelUpdate = z.strictObject({
   /** Of a model that no adapter lists: the one, of the same vendor, that is spoken to in the same way. */
   like: z.string().min(1).max(200).optional(),
   slug: z.string().regex(SLUG, "is no slug as <maker>/<model>").optional(),
-  prices: prices.optional(),
+  prices: tokenPrices.optional(),
   contextTokens: count.optional(),
   outputTokensMax: count.optional(),
   /** The most tokens of one image; 0: it takes none. */
