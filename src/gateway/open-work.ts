@@ -50,7 +50,6 @@ export interface Work {
 /** Rejects where the store of files cannot be opened, or what an earlier process has left cannot be read. */
 export async function openWork(foundation: Foundation, options: GatewayOptions, phase: Phase): Promise<Work> {
   const { broken, observer, upstream, stores } = foundation;
-  const { role } = options;
   const onBroken = logInternalErrors(broken);
   const url = createPublicUrl(foundation.config);
   const madeJobs = later<Jobs>("jobs");
@@ -58,20 +57,13 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
   const { actionCatalog, composites, sessions } = await openCallable(foundation, options, parts);
   const callers = await openCallers(foundation.config, stores, url.get);
   // The parent serves no caller, so it knows of no route.
-  const sharedRoutes = await shareRoutes(upstream, role?.kind === "parent" ? null : stores.others);
+  const sharedRoutes = await shareRoutes(upstream, options.role?.kind === "parent" ? null : stores.others);
   const { leases, owner } = await openLeases(stores, broken);
   const windows = windowsFor(foundation.config, callers);
   const kinds = [...composites.jobKinds, sessions.kind, ...(options.jobKinds ?? [])];
   const events = openEvents(foundation.config, stores, (error) => broken(error, "events could not be told"));
-  const own = {
-    onEnded: events.onEnded,
-    windows,
-    kinds,
-    owner,
-    actionCatalog,
-    keptBytesMax: foundation.config.keptBytesMax,
-    onBroken,
-  };
+  const made = { onEnded: events.onEnded, keptBytesMax: foundation.config.keptBytesMax };
+  const own = { ...made, windows, kinds, owner, actionCatalog, onBroken };
   const { jobs, paidTimes, kernel, run } = openJobs({
     ...own,
     stores,
