@@ -58,6 +58,11 @@ export interface PriceSpec<P = Params> {
    * answer says was taken is the charge, and what it has cost us.
    */
   readonly needsMaxCost?: true;
+  /** The vendor is paid by the call (`paidBy`): what it was paid is the charge, and the price is the most that it may be. */
+  readonly paid?: {
+    /** What it asks for the example. */
+    readonly exampleCents: number;
+  };
 }
 
 /** What an answer must be like for a rule or a step to apply. All that is given must hold. */

@@ -23,6 +23,7 @@ export {
   keyInBody,
   keyInQuery,
   noAuth,
+  paidBy,
   serviceAccount,
   sigv4,
 } from "./auth.ts";
@@ -41,7 +42,7 @@ export {
   together,
 } from "./params-rules.ts";
 export type { PrepaidSpec } from "./prepaid.ts";
-export { paidCallByCall, recordsMerchant } from "./records-merchant.ts";
+export { recordsMerchant } from "./records-merchant.ts";
 export { retailMerchant } from "./retail-merchant.ts";
 export {
   argvOf,

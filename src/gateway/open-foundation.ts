@@ -14,6 +14,7 @@ import { createPublicFetch } from "../upstream/public-fetch.ts";
 import { createUpstream, type Upstream } from "../upstream/upstream.ts";
 import { type OpenCatalog, openCatalog } from "./open-catalog.ts";
 import { openObserver } from "./open-observer.ts";
+import { type OpenWallet, openWallets } from "./open-wallet.ts";
 import type { GatewayOptions } from "./options.ts";
 import { logRefusedKeys } from "./refused-key.ts";
 import { storeOutage, type TellBroken } from "./store-outage.ts";
@@ -31,13 +32,20 @@ export interface Foundation {
   readonly observer: Observer;
   readonly failedCalls: FailedCallFile;
   readonly disk: () => Promise<DiskRoom>;
+  readonly wallets: OpenWallet;
   /** The names of our own actions, which metrics may tell as they tell the catalog's. They are put here when the actions are opened. */
   readonly localNames: Set<string>;
   close(): Promise<void>;
 }
 
 /** Rejects where a store cannot be opened, or a file of the catalog is not as it must be. */
-export async function openFoundation({ config, logStream, onFatal, role }: GatewayOptions): Promise<Foundation> {
+export async function openFoundation({
+  config,
+  logStream,
+  onFatal,
+  role,
+  wallet,
+}: GatewayOptions): Promise<Foundation> {
   const clock = systemClock;
   const log = openLog(config, logStream);
   let stores: Stores | null = null;
@@ -64,16 +72,32 @@ export async function openFoundation({ config, logStream, onFatal, role }: Gatew
     broken,
   });
   const windows = createRequestWindows({ clock });
+  const paying = { config, stores, observer, ...(wallet === undefined ? {} : { wallet }) };
+  const wallets = await openWallets({ ...paying, onBroken: (error) => broken(error, "payments to merchants") });
   const upstream = createUpstream(
     clock,
     logRefusedKeys(log),
     createPublicFetch(),
     windows,
     tellUnpriced(log, observer),
+    wallets.purseFor,
   );
   observer.onScrape({ restingRoutes: () => upstream.health.resting() });
   const counter = createTokenCounter(signingSecrets(config.signingSecret, config.dataDir));
-  const opened = { config, log, broken, stores, catalog, upstream, counter, observer, failedCalls, disk, localNames };
+  const opened = {
+    config,
+    log,
+    broken,
+    stores,
+    catalog,
+    upstream,
+    counter,
+    observer,
+    failedCalls,
+    disk,
+    localNames,
+    wallets,
+  };
   return { ...opened, close: () => closeFoundation(opened, stopTelling) };
 }
 

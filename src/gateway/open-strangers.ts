@@ -1,4 +1,6 @@
 // Callers without a key: where the settings name an address, they pay there for each call (x402).
+
+import { NETWORKS } from "../catalog/networks.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { EndpointSpec } from "../endpoint.ts";
@@ -7,7 +9,6 @@ import { nano } from "../money.ts";
 import type { Observer } from "../observe/observer.ts";
 import { descriptorOf } from "../run/descriptor.ts";
 import { LEASE_MS, type Stores } from "../stores.ts";
-import { NETWORKS } from "../wallet/networks.ts";
 import { openHouse } from "../x402/books.ts";
 import { rpcChain } from "../x402/chain.ts";
 import { createDoor, type Door } from "../x402/door.ts";

@@ -86,7 +86,7 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
     jobs,
     run,
     topUp: strangers?.topUp ?? null,
-    payments: strangers?.admin ?? [],
+    payments: [...(strangers?.admin ?? []), ...foundation.wallets.admin],
     oauth: oauth?.endpoints ?? [],
     deps: { ...kernel, ...callers.doors, ...oauth?.doors, ...paying, observer, draining: () => phase.draining },
     async start() {
@@ -94,12 +94,14 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
       sessions.start();
       paidTimes.start();
       strangers?.reconciler.start();
+      foundation.wallets.reconciler?.start();
     },
     async close() {
       await jobs.stop();
       await sessions.stop();
       await paidTimes.stop();
       await strangers?.reconciler.stop();
+      await foundation.wallets.reconciler?.stop();
       oauth?.close();
       await composites.close();
       actionCatalog.close();

@@ -9,6 +9,7 @@ import { withPages } from "./action-pages.ts";
 import { type ActionReading, RequestRefusal, readActionRequest, sentAs } from "./action-request.ts";
 import { keepState, usedResources, usesOf, withState } from "./action-state.ts";
 import type { ActionPlace, Vendors } from "./action-vendors.ts";
+import { askedToPay } from "./asks-payment.ts";
 import type { Arrival } from "./scenario.ts";
 
 /** The headers by which the gateway says what a request belongs to; no vendor ever sees them. */
@@ -145,6 +146,9 @@ export function actionScenarioOf(arrival: Arrival, vendors: Vendors, memory: Act
   const found = withExampleFor(named, reading);
   const stateCall = usedResources(found, reading, memory);
   if ("status" in stateCall) return says(stateCall);
+  const { rails } = found.vendor.spec.auth;
+  const asked = at === 0 && fault === "" ? askedToPay(found.action, rails, arrival.target) : null;
+  if (asked !== null) return says(asked);
   const paged = withPages(stateCall, vendors);
   const place = typeof paged === "number" ? found : paged;
 

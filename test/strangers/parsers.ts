@@ -55,7 +55,7 @@ import { checkMessages } from "../../src/wires/messages/read-body.ts";
 import { readPreferences } from "../../src/wires/preferences.ts";
 import { readText, sentText } from "../../src/wires/prompt-text.ts";
 import { readResponsesBody } from "../../src/wires/responses/read-body.ts";
-import { NETWORKS } from "../../src/wallet/networks.ts";
+import { NETWORKS } from "../../src/catalog/networks.ts";
 import { readPayment } from "../../src/x402/read-payment.ts";
 
 /** A function that reads strangers' words. `size` is what it takes some milliseconds for. */

@@ -10,7 +10,7 @@ import { nano } from "../../src/money.ts";
 import type { Capture, Plan } from "../../src/plan.ts";
 import type { Records } from "../../src/records/records.ts";
 import { openStores, type Stores } from "../../src/stores.ts";
-import { NETWORKS } from "../../src/wallet/networks.ts";
+import { NETWORKS } from "../../src/catalog/networks.ts";
 import { openHouse } from "../../src/x402/books.ts";
 import { rpcChain } from "../../src/x402/chain.ts";
 import { requirementsOf } from "../../src/x402/challenge.ts";

@@ -1,4 +1,4 @@
-// Merchants that take no key but a payment for each call: listed with their prices, and nobody can call them yet.
+// Merchants that take no key but a payment for each call: listed with their prices, and called once there is a wallet.
 import { describe, expect, it } from "vitest";
 import { wire } from "../support/adapter-wire.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
@@ -19,8 +19,10 @@ it("lists every action of every one of them as not configured, and says what it 
     expect(catalog.action(id, { sandbox: true })).toMatchObject({ configured: true });
   }
   for (const id of ["govlaws", ...data, ...retail]) {
-    expect(catalog.adapters({ sandbox: false }).get(id)?.spec.waitsFor).toMatch(/paid call by call/);
+    expect(catalog.adapters({ sandbox: false }).get(id)?.waitsFor).toMatch(/MPP_WALLET_PRIVATE_KEY/);
   }
+  const paying = await shippedCatalog({ contact: "a b@c.org", rails: ["mpp"] });
+  for (const id of ids) expect(paying.action(id, { sandbox: false })).toMatchObject({ configured: true });
 });
 
 describe("govlaws", () => {
