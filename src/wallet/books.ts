@@ -8,7 +8,8 @@ import { type Nano, nano, ZERO } from "../money.ts";
 export const HOUSE = "wallet";
 /** The window's scope. */
 const SCOPE = "wallet";
-const UNBOUNDED = nano(9_000_000_000_000_000);
+/** Four million dollars, with room for what is given back. */
+const UNBOUNDED = nano(4_000_000_000_000_000);
 /** From the booking's hold to its posting nothing is waited for. */
 const LEASE_MS = 60_000;
 
