@@ -134,19 +134,6 @@ export default defineAdapter({
           { errorId: 0, status: "ready", solution: { token: "0.zrSnRHO7h0HwSjSCU8oyzbjEtD8p" }, cost: "0.00299" },
         ],
       },
-      state: {
-        uses: [
-          {
-            kind: "task",
-            param: "taskId",
-            unknown: {
-              status: 200,
-              body: { errorId: 16, errorCode: "ERROR_NO_SUCH_CAPCHA_ID", errorDescription: "There is no such task." },
-            },
-            early: { "": { errorId: 0, status: "processing" } },
-          },
-        ],
-      },
     }),
   },
 });

@@ -35,19 +35,6 @@ const received = {
   subject: "Hello",
   preview: "Good morning.",
 };
-const MAILS = { kind: "message", in: { inbox: "{inbox_id}" } } as const;
-const MADE = { ...MAILS, id: "{/message_id}", within: "{inbox_id}" } as const;
-/** What the list shows of a mail that was sent. */
-const sent = {
-  inbox_id: "{inbox_id}",
-  thread_id: "{/thread_id}",
-  message_id: "{/message_id}",
-  labels: ["sent"],
-  timestamp: "{now}",
-  from: "{inbox_id}",
-  preview: "{text}",
-};
-
 export default defineAdapter({
   name: "AgentMail",
   docs: "https://docs.agentmail.to",
@@ -91,29 +78,6 @@ export default defineAdapter({
           },
         ],
       },
-      state: {
-        puts: {
-          "/inbox_id": ["{username}@{domain}", "{username}@agentmail.to"],
-          "/display_name": "{display_name}",
-          "/created_at": "{now}",
-          "/updated_at": "{now}",
-        },
-        makes: [
-          {
-            kind: "inbox",
-            id: "{/inbox_id}",
-            taken: { status: 403, body: { name: "IsTakenError", message: "taken" } },
-          },
-          // A new mailbox has a mail to read and to answer.
-          {
-            kind: "message",
-            id: message_id,
-            within: "{/inbox_id}",
-            in: { inbox: "{/inbox_id}" },
-            item: { ...received, inbox_id: "{/inbox_id}", to: ["{/inbox_id}"], timestamp: "{now}" },
-          },
-        ],
-      },
     }),
     send: action({
       ...common,
@@ -134,12 +98,6 @@ export default defineAdapter({
       example: {
         params: { inbox_id: address, to: "ada@example.com", subject: "Hello", text: "Good morning." },
         answers: [{ message_id, thread_id }],
-      },
-      state: {
-        makes: [
-          { kind: "thread", id: "{/thread_id}", in: { inbox: "{inbox_id}" } },
-          { ...MADE, item: { ...sent, to: "{to}", subject: "{subject}" } },
-        ],
       },
     }),
     "list-messages": action({
@@ -167,18 +125,6 @@ export default defineAdapter({
           },
         ],
       },
-      state: {
-        puts: { "/limit": "{limit}" },
-        lists: [
-          {
-            ...MAILS,
-            at: "/messages",
-            countAt: "/count",
-            limit: "limit",
-            page: { param: "page_token", at: "/next_page_token" },
-          },
-        ],
-      },
     }),
     reply: action({
       ...common,
@@ -194,11 +140,6 @@ export default defineAdapter({
       example: {
         params: { inbox_id: address, message_id, text: "Good evening." },
         answers: [{ message_id: "<0102019b7c5e@agentmail.to>", thread_id }],
-      },
-      state: {
-        uses: [{ kind: "message", param: "message_id", within: "{inbox_id}" }],
-        puts: { "/thread_id": "{message:/thread_id}" },
-        makes: [{ ...MADE, item: { ...sent, to: ["{message:/from}"], subject: "Re: {message:/subject}" } }],
       },
     }),
   },

@@ -23,8 +23,6 @@ const session_id = z
   .max(100)
   .regex(/^[A-Za-z0-9_-]+$/, "is no session's id")
   .describe("The sessionId of browserbase/create_session");
-/** What its requests name. */
-const ONE = { uses: [{ kind: "session", param: "session_id" }], paths: ["/v1/sessions/{session_id}"] };
 const requires = [{ kind: "session", param: "session_id" }];
 const common = { category: "browser", upstreamCents: 0, price: { mode: "fixed", cents: 0 } } as const;
 
@@ -42,7 +40,8 @@ async function release({ ask }: Pick<ScriptContext, "ask">, id: string) {
 const prepaid: PrepaidSpec = {
   kind: "session",
   minutesMax: MINUTES_MAX,
-  async endLabelled({ ask }, label) {
+  close: release,
+  async closeLabelled({ ask }, label) {
     const { json } = await ask({ method: "GET", path: "/v1/sessions" }, { values: { status: "RUNNING" } });
     for (const { id, userMetadata } of found.parse(json))
       if (userMetadata?.tollgate === label) await release({ ask }, id);
@@ -129,7 +128,6 @@ export default defineAdapter({
         return { sessionId, connectUrl };
       },
       content: ["/connectUrl"],
-      state: { makes: [{ kind: "session", id: "{/id}" }] },
       issues: [{ kind: "session", at: "/sessionId", days: 2 }],
       rules: [{ status: 429, means: "provider_busy" }],
       example: {
@@ -171,7 +169,6 @@ export default defineAdapter({
         return { sessionId };
       },
       requires,
-      state: ONE,
       example: { params: { session_id: id, estimatedMinutes: 15 }, answers: [example] },
     }),
     session_status: action({
@@ -190,7 +187,6 @@ export default defineAdapter({
         return { sessionId, status, alive: isAlive(status) };
       },
       requires,
-      state: { ...ONE, uses: [{ kind: "session", param: "session_id", evenEnded: true }] },
       example: { params: { session_id: id }, answers: [example] },
     }),
     release_session: action({
@@ -205,7 +201,6 @@ export default defineAdapter({
         return { sessionId, status, released: true };
       },
       requires,
-      state: { ...ONE, ends: ["session"], at: 1 },
       example: { params: { session_id: id }, answers: [example, { ...example, status: "COMPLETED" }] },
     }),
   },

@@ -173,9 +173,6 @@ export default defineAdapter({
           },
         },
       ],
-      state: {
-        makes: [{ kind: "media", id: "{/id}", item: { name: "{filename}", mimeType: "{contentType}" } }],
-      },
       example: {
         params: { file_id: "file_example", filename: "walk.mp4", contentType: "video/mp4" },
         answers: [{ id: media, status: "importing" }],
@@ -188,7 +185,6 @@ export default defineAdapter({
       request: { method: "GET", path: "/media/{media_id}" },
       content: ["/status"],
       requires: [{ kind: "media", param: "media_id" }],
-      state: { puts: { "/name": "{media:/name}", "/mimeType": "{media:/mimeType}" } },
       example: {
         params: { media_id: media },
         answers: [
@@ -218,7 +214,6 @@ export default defineAdapter({
       }),
       request: { method: "POST", path: "/projects" },
       issues: [{ kind: "project", at: "/id", days: YEAR_DAYS }],
-      state: { puts: { "/name": "{name}", "/format": "{format}" } },
       example: {
         params: { name: "The gate", format: title.format },
         answers: [{ id: project, name: "The gate", format: title.format, createdAt: "2026-11-20T10:11:12Z" }],

@@ -110,35 +110,6 @@ const found = {
   results: [{ ...result, ...dated, score: 0.46 }],
 };
 const statuses = [{ id: paper, status: "success", error: null }];
-/** A profile with what is known of its owner, as a search for people answers it. */
-const profile = (slug: string, name: string, title: string, company: string, location: string) => ({
-  id: `https://www.linkedin.com/in/${slug}`,
-  url: `https://www.linkedin.com/in/${slug}`,
-  title: `${name} | ${title} at ${company}`,
-  author: name,
-  entities: [
-    {
-      id: `https://exa.ai/library/person/${slug}`,
-      type: "person",
-      version: 1,
-      properties: {
-        name,
-        location,
-        workHistory: [
-          { title, location, dates: { from: "2024-01-01", to: null }, company: { id: null, name: company } },
-        ],
-      },
-    },
-  ],
-});
-const people = {
-  ...found,
-  results: [
-    profile("ada", "Ada Lovelace", "Engineer", "Example", "London, United Kingdom"),
-    profile("grace", "Grace Hopper", "Rear Admiral", "Example Navy", "New York, United States"),
-    profile("alan", "Alan Turing", "Researcher", "Bletchley Example", "Manchester, United Kingdom"),
-  ],
-};
 const fetched = { requestId: "e492118ccdedcba5", results: [{ ...result, text: "LLMs have..." }], statuses };
 const TAG = "/statuses/0/error/tag";
 
@@ -166,10 +137,6 @@ export default defineAdapter({
       request: { method: "POST", path: "/search", params: searchWire },
       content: ["/results"],
       example: { params: { query: "overview of language models", category: "research" }, answers: [found] },
-      otherExamples: [
-        { when: { category: "people", query: "nobody" }, answers: [{ ...found, results: [] }] },
-        { when: { category: "people" }, answers: [people] },
-      ],
     }),
     contents: action({
       description: "Fetches many known pages by URL in one call: their text, highlights or summaries.",
@@ -194,7 +161,6 @@ export default defineAdapter({
       // No page could be fetched; which ones was the caller's choice, so the route is as good as before.
       rules: [{ at: "/statuses", each: "/status", is: "error", means: "caller_unsupported", messageAt: TAG }],
       example: { params: { urls: [paper], text: true }, answers: [fetched] },
-      readsPages: { param: "urls", each: "/results", puts: { "/id": "url", "/url": "url", "/text": "markdown" } },
     }),
     answer: action({
       description: "Answers a question in words from a search of the web, and cites the pages it rests on.",

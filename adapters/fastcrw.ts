@@ -42,12 +42,7 @@ const [url, id] = ["https://example.com", "3f6b2c1d-8a47-4f0e-9a55-2d1c7e8b9a10"
 const read = { markdown: "# Example Domain", metadata: { title: "Example Domain", sourceURL: url, statusCode: 200 } };
 const results = [{ url, status: "completed", data: { title: "Example Domain" } }];
 
-interface Listed {
-  readonly each: string;
-  readonly puts: Readonly<Record<string, "url" | "title" | "markdown">>;
-}
-
-const status = (kind: string, answer: z.core.util.JSONType, { each, puts }: Listed) =>
+const status = (kind: string, answer: z.core.util.JSONType) =>
   action({
     ...reads,
     description: `Says how far a job of fastcrw/${kind} is, and what it has found. A failed job is free.`,
@@ -59,11 +54,8 @@ const status = (kind: string, answer: z.core.util.JSONType, { each, puts }: List
     rules: [{ at: "/status", is: ["failed", "cancelled"], means: "miss" }],
     requires: [{ kind, param: "id" }],
     example: { params: { id }, answers: [answer] },
-    // Its pages are those of the call that launched it.
-    readsPages: { param: `{${kind}:/asked}`, each, puts },
-    state: { uses: [{ kind, param: "id", early: { "/status": "processing", [each]: [] } }] },
   });
-const launch = (kind: string, asked: string) => {
+const launch = (kind: string) => {
   const poll = {
     action: `${kind}-status`,
     param: "id",
@@ -71,8 +63,7 @@ const launch = (kind: string, asked: string) => {
     done: ["completed"],
     failed: ["failed", "cancelled"],
   };
-  const state = { makes: [{ kind, id: "{/id}", item: { asked } }] };
-  return { category: "scraping", effect: "write", issues: [{ kind, at: "/id", poll }], state } as const;
+  return { category: "scraping", effect: "write", issues: [{ kind, at: "/id", poll }] } as const;
 };
 
 export default defineAdapter({
@@ -98,14 +89,9 @@ export default defineAdapter({
       content: READ,
       rules: [{ status: [200, 422], at: "/success", is: false, means: "miss" }],
       example: { params: { url, stealth: true }, answers: [{ success: true, data: { ...read, creditCost: 1 } }] },
-      readsPages: {
-        param: "url",
-        puts: { "/data/markdown": "markdown", "/data/html": "html", "/data/metadata/sourceURL": "url" },
-        refusal: 422,
-      },
     }),
     crawl: action({
-      ...launch("crawl", "{url}"),
+      ...launch("crawl"),
       description: "Reads up to 100 pages of a whole site, following links. Returns an id for fastcrw/crawl-status.",
       params: z.strictObject({
         url: page.describe("Where to begin; only pages of the same site are read"),
@@ -117,13 +103,9 @@ export default defineAdapter({
       request: { method: "POST", path: "/crawl" },
       example: { params: { url, maxPages: 20 }, answers: [{ success: true, id }] },
     }),
-    "crawl-status": status(
-      "crawl",
-      { success: true, status: "completed", total: 1, completed: 1, data: [read] },
-      { each: "/data", puts: { "/markdown": "markdown", "/metadata/title": "title", "/metadata/sourceURL": "url" } },
-    ),
+    "crawl-status": status("crawl", { success: true, status: "completed", total: 1, completed: 1, data: [read] }),
     extract: action({
-      ...launch("extract", "{urls}"),
+      ...launch("extract"),
       description: "Takes structured data out of pages, with evidence. Returns an id for fastcrw/extract-status.",
       params: extract,
       price: { mode: "fixed", cents: 5 },
@@ -153,10 +135,6 @@ export default defineAdapter({
         answers: [{ success: true, data: [{ url, title: "Example Domain", description: "For documentation." }] }],
       },
     }),
-    "extract-status": status(
-      "extract",
-      { success: true, id, status: "completed", results, creditsUsed: 5 },
-      { each: "/results", puts: { "/url": "url", "/data/title": "title" } },
-    ),
+    "extract-status": status("extract", { success: true, id, status: "completed", results, creditsUsed: 5 }),
   },
 });

@@ -76,17 +76,6 @@ const [url, id] = ["https://example.com", "9f2c1c9e-5b8e-4c36-a0d2-0c0b4c1f7c11"
 const names = { maxDepth: "maxDiscoveryDepth" };
 const read = { markdown: "# Example Domain", metadata: { title: "Example Domain", statusCode: 200 } };
 
-const PAGE = { "/markdown": "markdown", "/metadata/title": "title", "/metadata/statusCode": "status" } as const;
-const readsPages = {
-  param: "url",
-  puts: {
-    "/data/markdown": "markdown",
-    "/data/html": "html",
-    "/data/metadata/title": "title",
-    "/data/metadata/statusCode": "status",
-  },
-} as const;
-
 const extractWire = ({ urls, ...asked }: z.infer<typeof extract>) => ({ urls, formats: [{ type: "json", ...asked }] });
 const extracted = { json: { title: "Example Domain" }, metadata: { sourceURL: url, statusCode: 200 } };
 
@@ -102,11 +91,8 @@ const status = (kind: string, path: string, more: z.ZodRawShape, answer: z.core.
     rules: [{ at: "/status", is: ["failed", "cancelled"], means: "miss" }],
     requires: [{ kind, param: "id" }],
     example: { params: { id }, answers: [answer] },
-    // Its pages are those of the call that launched it.
-    readsPages: { param: `{${kind}:/asked}`, each: "/data", puts: { ...PAGE, "/metadata/sourceURL": "url" } },
-    state: { uses: [{ kind, param: "id", early: { "/status": "scraping", "/completed": 0, "/data": [] } }] },
   });
-const launch = (kind: string, asked: string) => {
+const launch = (kind: string) => {
   const poll = {
     action: `${kind}-status`,
     param: "id",
@@ -114,8 +100,7 @@ const launch = (kind: string, asked: string) => {
     done: ["completed"],
     failed: ["failed", "cancelled"],
   };
-  const state = { makes: [{ kind, id: "{/id}", item: { asked } }] };
-  return { category: "scraping", effect: "write", issues: [{ kind, at: "/id", poll }], state } as const;
+  return { category: "scraping", effect: "write", issues: [{ kind, at: "/id", poll }] } as const;
 };
 
 export default defineAdapter({
@@ -137,7 +122,6 @@ export default defineAdapter({
       content: READ,
       rules: [ERROR_PAGE, NO_HOST],
       example: { params: { url }, answers: [{ success: true, data: read }] },
-      readsPages,
     }),
     unblock: action({
       ...reads,
@@ -155,10 +139,9 @@ export default defineAdapter({
       content: READ,
       rules: [ERROR_PAGE, NO_HOST],
       example: { params: { url }, answers: [{ success: true, data: read }] },
-      readsPages,
     }),
     crawl: action({
-      ...launch("crawl", "{url}"),
+      ...launch("crawl"),
       description: "Reads the pages of a whole site, following its links. Returns an id for firecrawl/crawl-status.",
       params: z.strictObject({
         url: page.describe("Where to begin"),
@@ -222,7 +205,7 @@ export default defineAdapter({
       },
     }),
     extract: action({
-      ...launch("extract", "{urls}"),
+      ...launch("extract"),
       description:
         "Takes structured data out of pages, by prompt or schema. Returns an id for firecrawl/extract-status.",
       params: extract,

@@ -29,8 +29,6 @@ const launch = {
 const given = (name: string) => ({ required: [name], properties: { [name]: { not: { const: "" } } } });
 const NO_NAME = "is missing: a first name or a last name is needed";
 const post = (path: string) => ({ method: "POST", path }) as const;
-/** What the result will say again. */
-const keeps = (item: Record<string, string>) => ({ makes: [{ kind: "search", id: "{/item/_id}", item }] });
 const launched = { success: true, item: { _id, status: "NONE" } };
 
 export default defineAdapter({
@@ -75,7 +73,6 @@ export default defineAdapter({
         params: { firstname: "Ada", lastname: "Lovelace", domainOrCompany: "example.com" },
         answers: [launched],
       },
-      state: keeps({ fullname: "{firstname} {lastname}" }),
     }),
     "email-verification": action({
       ...launch,
@@ -86,7 +83,6 @@ export default defineAdapter({
       upstreamCents: CHECK_CENTS,
       request: post("/email-verification"),
       example: { params: { email: "ada@example.com" }, answers: [launched] },
-      state: keeps({ email: "{email}" }),
     }),
     "domain-search": action({
       ...launch,
@@ -135,20 +131,6 @@ export default defineAdapter({
             total: 1,
           },
         ],
-      },
-      state: {
-        uses: [
-          {
-            kind: "search",
-            param: "id",
-            unknown: { status: 200, body: { success: true, items: [], total: 0 } },
-            early: { "/items/0/status": "IN_PROGRESS", "/items/0/results": {} },
-          },
-        ],
-        puts: {
-          "/items/0/results/fullname": "{search:/fullname}",
-          "/items/0/results/emails/0/email": "{search:/email}",
-        },
       },
     }),
   },

@@ -46,13 +46,6 @@ export default defineAdapter({
         params: { name: "helper", memory_blocks: [{ label: "human", value: "Ada does not eat meat." }] },
         answers: [{ id, name: "helper", agent_type: "letta_v1_agent", created_at: "2026-11-20T10:11:12Z" }],
       },
-      state: {
-        puts: { "/name": "{name}", "/created_at": "{now}" },
-        makes: [
-          { kind: "agent", id: "{/id}" },
-          { kind: "said", each: "memory_blocks", in: { agent: "{/id}" }, item: "{each/value}" },
-        ],
-      },
     }),
     message: action({
       ...common,
@@ -95,19 +88,6 @@ export default defineAdapter({
             ],
             stop_reason: { message_type: "stop_reason", stop_reason: "end_turn" },
             usage: { prompt_tokens: 1_204, completion_tokens: 9, total_tokens: 1_213, step_count: 1 },
-          },
-        ],
-      },
-      // It says again what it knows.
-      state: {
-        makes: [{ kind: "said", in: { agent: "{agent_id}" }, item: "{input}" }],
-        lists: [
-          {
-            kind: "said",
-            in: { agent: "{agent_id}" },
-            at: "/messages/0/content",
-            oldestFirst: true,
-            asText: { before: "What I know so far: ", between: " | ", after: "" },
           },
         ],
       },

@@ -42,24 +42,6 @@ const params = z
 const content = ({ outputType }: z.infer<typeof params>) =>
   outputType === "structured" ? [] : ["/answer", "/results"];
 
-/** The sources alone. */
-const sources = {
-  when: { outputType: "searchResults" },
-  answers: [
-    {
-      results: [
-        {
-          type: "text",
-          name: "Kereon",
-          url: "https://lighthouses.example/kereon",
-          content: "The lighthouse of Kereon is 41 metres tall.",
-          favicon: "https://lighthouses.example/favicon.ico",
-        },
-      ],
-    },
-  ],
-} as const;
-
 const example = {
   params: { q: "How tall is the lighthouse of Kereon?" },
   answers: [
@@ -112,7 +94,6 @@ export default defineAdapter({
       request: { method: "POST", path: "/search", fixed: { depth: "standard" } },
       content,
       example,
-      otherExamples: [sources],
     }),
     "deep-search": action({
       description: "Answers a hard question from the web in several steps, reading pages, with its sources.",
@@ -127,7 +108,6 @@ export default defineAdapter({
       content,
       timeoutMs: 120_000,
       example,
-      otherExamples: [sources],
     }),
   },
 });

@@ -12,7 +12,6 @@ const user_id = z
   .describe("Your own id of the user; only you can reach what is kept under it");
 const common = { category: "memory", price: { mode: "fixed", cents: 1 }, upstreamCents: CALL_CENTS } as const;
 const callerIds = ["user_id"];
-const MEMORIES = { kind: "memory", in: { user: "{user_id}" } } as const;
 
 export default defineAdapter({
   name: "mem0",
@@ -57,23 +56,6 @@ export default defineAdapter({
         params: { messages: [{ role: "user", content: "I do not eat meat." }], user_id: "ada" },
         answers: [{ status: "PENDING", event_id: "2c4d1f44-4f7b-4b2f-9f6e-7b5b4f5a1234" }],
       },
-      state: {
-        makes: [
-          { kind: "event", id: "{/event_id}" },
-          {
-            ...MEMORIES,
-            each: "messages",
-            idAt: "/id",
-            item: {
-              memory: "{each/content}",
-              user_id: "{user_id}",
-              score: 0.83,
-              metadata: "{metadata}",
-              created_at: "{now}",
-            },
-          },
-        ],
-      },
     }),
     search: action({
       ...common,
@@ -106,7 +88,6 @@ export default defineAdapter({
           },
         ],
       },
-      state: { lists: [{ ...MEMORIES, at: "/results", by: "query", limit: "top_k" }] },
     }),
   },
 });

@@ -72,7 +72,6 @@ const EXEC_SECONDS_MAX = 300;
 const EXEC_MS_MORE = 30_000;
 const common = { category: "compute", price: { mode: "fixed", cents: 1 }, upstreamCents: 0 } as const;
 const requires = [{ kind: "sandbox", param: "sandbox_id" }];
-const one = { kind: "sandbox", param: "sandbox_id" };
 const id = "sb-4Qv7Zr1XkT9mLw2YbN8cHd";
 
 export default defineAdapter({
@@ -122,9 +121,6 @@ export default defineAdapter({
         params: ({ command: given, ...rest }) => (given === undefined ? rest : { ...rest, command: argv(given) }),
       },
       issues: [{ kind: "sandbox", at: "/sandbox_id" }],
-      state: {
-        makes: [{ kind: "sandbox", id: "{/sandbox_id}", item: { status: "running" }, endsAfterS: "{timeout}" }],
-      },
       // An image that the vendor has not seen before is built first.
       timeoutMs: 180_000,
       example: { params: { image: "python:3.13-slim", timeout: 300 }, answers: [{ sandbox_id: id }] },
@@ -151,7 +147,6 @@ export default defineAdapter({
       },
       content: ["/returncode"],
       requires,
-      state: { uses: [{ ...one, ended: { status: 409, body: { error: "the sandbox has ended" } } }] },
       timeoutMs: EXEC_SECONDS_MAX * 1_000 + EXEC_MS_MORE,
       example: {
         params: { sandbox_id: id, command: "echo hello" },
@@ -167,7 +162,6 @@ export default defineAdapter({
       request: { method: "POST", path: "/sandbox/status" },
       content: ["/status"],
       requires,
-      state: { uses: [{ ...one, evenEnded: true }], puts: { "/status": "{sandbox:/status}" } },
       example: { params: { sandbox_id: id }, answers: [{ sandbox_id: id, status: "running" }] },
     }),
     terminate: action({
@@ -178,11 +172,6 @@ export default defineAdapter({
       params: z.strictObject({ sandbox_id }),
       request: { method: "POST", path: "/sandbox/terminate" },
       requires,
-      state: {
-        uses: [{ ...one, evenEnded: true }],
-        sets: { sandbox: { "/status": "failed" } },
-        ends: ["sandbox"],
-      },
       example: { params: { sandbox_id: id }, answers: [{ sandbox_id: id, status: "terminated" }] },
     }),
   },

@@ -153,15 +153,6 @@ export default defineAdapter({
           },
         ],
       },
-      state: {
-        uses: [
-          {
-            kind: "request",
-            param: "request_id",
-            early: { "/data/status": "processing", "/data/completed": false, "/data/result": {} },
-          },
-        ],
-      },
     }),
   },
 });

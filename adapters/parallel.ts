@@ -130,7 +130,6 @@ export default defineAdapter({
       request: { method: "POST", path: "/tasks/runs" },
       issues: [{ kind: "task", at: "/run_id", poll }],
       example: { params: { input: "What is the longest bridge?" }, answers: [{ ...run, status: "queued" }] },
-      state: { makes: [{ kind: "task", id: "{/run_id}", item: { processor: "{processor}" } }] },
     }),
     "task-status": action({
       description: "Tells how a research task stands and, once it is completed, its output with citations. Free.",
@@ -145,10 +144,6 @@ export default defineAdapter({
       rules: [{ at: "/status", is: ["failed", "cancelled"], means: "success" }],
       requires: [{ kind: "task", param: "run_id" }],
       example: { params: { run_id: run.run_id }, answers: [run, { run, output }] },
-      state: {
-        uses: [{ kind: "task", param: "run_id", early: { "/status": "running" } }],
-        puts: { "/processor": "{task:/processor}" },
-      },
     }),
   },
 });

@@ -1,19 +1,7 @@
 // Runloop: machines called devboxes. A command is started, and waited for in turns of at most 25 seconds.
 // The wire is that of its SDK (August 2026). From memory: the body of an error, that a wait whose time is over answers 408, and how the
 // output of a command is cut beyond the lines that are asked for.
-import {
-  argvOf,
-  type BoxCommand,
-  BoxGone,
-  bearer,
-  defineAdapter,
-  type Machines,
-  type SessionContext,
-  type StandInAnswer,
-  type StandInRequest,
-  shellWord,
-  z,
-} from "#adapter";
+import { argvOf, type BoxCommand, BoxGone, bearer, defineAdapter, type SessionContext, shellWord, z } from "#adapter";
 
 /** The lines of output that are asked for, and those where that is too much; the vendor cuts what is longer from its beginning. */
 const LINES_MAX = "10000";
@@ -124,78 +112,6 @@ async function shutdown(context: SessionContext, id: unknown): Promise<void> {
   await context.ask(SHUTDOWN, { values: { id }, accepts: [404] });
 }
 
-// The vendor's side, for the sandbox.
-
-const newDevbox = z.strictObject({
-  name: z.string().optional(),
-  environment_variables: z.record(z.string(), z.string()).optional(),
-  metadata: z.record(z.string(), z.string()).optional(),
-  launch_parameters: z.strictObject({
-    resource_size_request: z.enum(["X_SMALL", "SMALL", "MEDIUM", "LARGE", "X_LARGE", "XX_LARGE"]),
-    after_idle: z.strictObject({
-      idle_time_seconds: z.int().min(1).max(172_800),
-      on_idle: z.enum(["shutdown", "suspend"]),
-    }),
-  }),
-});
-const newWait = z.strictObject({
-  statuses: z.array(z.enum(["queued", "running", "completed"])).min(1),
-  timeout_seconds: z.int().min(1).max(TURN_S_MAX),
-});
-
-function refusal(status: number, message: string): StandInAnswer {
-  return { status, body: { message, code: String(status) } };
-}
-
-function standIn(request: StandInRequest, machines: Machines): StandInAnswer {
-  const { method, path, json } = request;
-  const told = (id: string, name: string, status: string) => ({ id, name, status, metadata: { label: name } });
-  if (method === "POST" && path === "/v1/devboxes") {
-    const asked = newDevbox.safeParse(json);
-    if (!asked.success) return refusal(400, "invalid devbox");
-    const { name = "", environment_variables: envs = {} } = asked.data;
-    const made = machines.make({ name, envs, notes: {} });
-    return { status: 200, body: told(made.id, name, "provisioning") };
-  }
-  if (method === "GET" && path === "/v1/devboxes") {
-    const devboxes = machines.all().map((one) => told(one.id, one.name, "running"));
-    return { status: 200, body: { devboxes, has_more: false, total_count: devboxes.length } };
-  }
-  const [, id = "", rest = ""] = /^\/v1\/devboxes\/([^/]+)(\/.*)?$/.exec(path) ?? [];
-  const machine = machines.find(id);
-  if (machine === null) return refusal(404, `devbox ${id} not found`);
-  if (method === "GET" && rest === "") return { status: 200, body: told(id, machine.name, "running") };
-  if (method !== "POST") return refusal(405, "method not allowed");
-  if (rest === "/keep_alive") return { status: 200, body: {} };
-  if (rest === "/shutdown") {
-    machines.end(machine);
-    return { status: 200, body: told(id, machine.name, "shutdown") };
-  }
-  const about = { devbox_id: id, execution_id: "exec_31" };
-  if (rest === "/execute_async") {
-    const asked = z.strictObject({ command: z.string().min(1) }).safeParse(json);
-    if (!asked.success) return refusal(400, "invalid command");
-    machine.files.set(ASKED, asked.data.command);
-    return { status: 200, body: { ...about, status: "running" } };
-  }
-  const text = machine.files.get(ASKED);
-  if (text === undefined || !rest.startsWith("/executions/exec_31/")) return refusal(404, "no such execution");
-  if (rest.endsWith("/kill")) return { status: 200, body: { ...about, status: "completed", exit_status: 137 } };
-  const wait = newWait.safeParse(json);
-  if (!wait.success) return refusal(400, "invalid wait");
-  const [, program, code = ""] = /^'(python3|node)' '-[ce]' '([\s\S]*)'$/.exec(text) ?? [];
-  const language = program === "python3" ? "python" : program === "node" ? "javascript" : null;
-  const timeoutMs = wait.data.timeout_seconds * 1_000;
-  const asIs = code.replaceAll("'\\''", "'");
-  const ran = machines.run(machine, { language, text: language === null ? text : asIs, timeoutMs });
-  if (ran.timed_out) return refusal(408, "the execution has not completed");
-  const { stdout, stderr, exit_code: exit_status } = ran;
-  return { status: 200, body: { ...about, status: "completed", stdout, stderr, exit_status } };
-}
-
-/** Where a stand-in's machine remembers the command that was started. */
-const ASKED = "/.asked";
-
 export default defineAdapter({
   name: "Runloop",
   docs: "https://docs.runloop.ai",
@@ -248,6 +164,5 @@ export default defineAdapter({
       const living = listed.devboxes.filter(({ name, status }) => name === label && LIVING.includes(status));
       for (const { id } of living) await shutdown(context, id);
     },
-    standIn,
   },
 });

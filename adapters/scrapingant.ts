@@ -66,7 +66,6 @@ export default defineAdapter({
       ...asHtml,
       ...wait,
       example: { params: { url }, answers: [html] },
-      readsPages: { param: "url", puts: { "": "html" }, refusal: 423 },
     }),
     markdown: action({
       description:
@@ -81,7 +80,6 @@ export default defineAdapter({
       content: ["/markdown"],
       ...wait,
       example: { params: { url }, answers: [{ url, markdown: "# Example Domain" }] },
-      readsPages: { param: "url", puts: { "/url": "url", "/markdown": "markdown" }, refusal: 423 },
     }),
     "residential-scrape": action({
       description:
@@ -96,7 +94,6 @@ export default defineAdapter({
       ...asHtml,
       ...wait,
       example: { params: { url, proxy_country: "us" }, answers: [html] },
-      readsPages: { param: "url", puts: { "": "html" }, refusal: 423 },
     }),
     extract: action({
       description: "Takes structured facts out of a page by a list of their names. A page that cannot be read is free.",

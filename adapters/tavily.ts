@@ -47,22 +47,6 @@ const extract = z
 
 const guide = "https://harbours.example/guide";
 
-const news = {
-  images: [],
-  results: [
-    {
-      title: "Harbours",
-      url: guide,
-      content: "Oulu has frozen.",
-      score: 0.83,
-      raw_content: null,
-      published_date: "Fri, 20 Nov 2026 10:00:00 GMT",
-    },
-  ],
-  response_time: 1.21,
-  request_id: "123e4567-e89b-12d3-a456-426614174112",
-};
-
 export default defineAdapter({
   name: "Tavily",
   docs: "https://docs.tavily.com/documentation/api-reference/endpoint/search",
@@ -101,8 +85,6 @@ export default defineAdapter({
           },
         ],
       },
-      // News have their day.
-      otherExamples: [{ when: { topic: "news" }, answers: [{ ...news, query: "harbours" }] }],
     }),
     extract: action({
       description: "Extracts the text of up to five web pages in one call, as Markdown or plain text.",

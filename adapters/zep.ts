@@ -12,10 +12,6 @@ const common = { category: "memory", price: { mode: "fixed", cents: 1 }, upstrea
 const uuid = "0f1e2d3c-4b5a-4697-8877-665544332211";
 const created_at = "2026-11-20T10:11:12Z";
 
-const ada = { kind: "user", param: "user_id" };
-const talk = { kind: "thread", param: "thread_id" };
-const taken = { status: 400, body: { message: "bad request: it exists already" } };
-
 export default defineAdapter({
   name: "Zep",
   docs: "https://help.getzep.com",
@@ -42,16 +38,6 @@ export default defineAdapter({
         params: { user_id: "ada", first_name: "Ada" },
         answers: [{ user_id: "ada", uuid, first_name: "Ada", created_at }],
       },
-      state: {
-        puts: {
-          "/user_id": "{user_id}",
-          "/first_name": "{first_name}",
-          "/last_name": "{last_name}",
-          "/email": "{email}",
-          "/created_at": "{now}",
-        },
-        makes: [{ kind: "user", id: "{user_id}", taken }],
-      },
     }),
     "thread-create": action({
       ...common,
@@ -65,13 +51,6 @@ export default defineAdapter({
       example: {
         params: { thread_id: "first-talk", user_id: "ada" },
         answers: [{ thread_id: "first-talk", user_id: "ada", uuid, created_at }],
-      },
-      state: {
-        uses: [ada],
-        puts: { "/user_id": "{user_id}", "/thread_id": "{thread_id}", "/created_at": "{now}" },
-        makes: [
-          { kind: "thread", id: "{thread_id}", in: { user: "{user_id}" }, item: { user_id: "{user_id}" }, taken },
-        ],
       },
     }),
     add: action({
@@ -103,18 +82,6 @@ export default defineAdapter({
         params: { thread_id: "first-talk", messages: [{ role: "user", content: "I do not eat meat.", name: "Ada" }] },
         answers: [{ message_uuids: [uuid] }],
       },
-      state: {
-        uses: [talk],
-        makes: [
-          {
-            kind: "fact",
-            each: "messages",
-            in: { thread: "{thread_id}" },
-            idAt: "/uuid",
-            item: { name: "SAID", fact: "{each/content}", score: 0.9, created_at: "{now}" },
-          },
-        ],
-      },
     }),
     "get-context": action({
       ...common,
@@ -125,17 +92,6 @@ export default defineAdapter({
       request: { method: "GET", path: "/threads/{thread_id}/context" },
       callerIds: ["thread_id"],
       example: { params: { thread_id: "first-talk" }, answers: [{ context: "<FACTS>Ada does not eat meat.</FACTS>" }] },
-      state: {
-        uses: [talk],
-        lists: [
-          {
-            kind: "fact",
-            in: { user: "{thread:/user_id}" },
-            at: "/context",
-            asText: { of: "/fact", before: "<FACTS>\n", between: "\n", after: "\n</FACTS>" },
-          },
-        ],
-      },
     }),
     search: action({
       ...common,
@@ -153,11 +109,6 @@ export default defineAdapter({
       example: {
         params: { query: "What does Ada eat?", user_id: "ada" },
         answers: [{ edges: [{ uuid, name: "EATS", fact: "Ada does not eat meat", score: 0.9, created_at }] }],
-      },
-      state: {
-        uses: [ada],
-        puts: { "": {} },
-        lists: [{ kind: "fact", in: { user: "{user_id}" }, at: "/{scope}", by: "query", limit: "limit" }],
       },
     }),
   },

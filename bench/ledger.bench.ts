@@ -114,7 +114,12 @@ async function run(ledger: Ledger, inFlight: number, accounts: number, seconds: 
 let made = 0;
 
 /** What a call of a key brings, as the gateway makes it. */
-const WINDOWS = createWindows(nano(1e15)).of({ id: "acct:bench", accountId: "bench", keyId: "key", sandbox: false });
+const WINDOWS = createWindows(nano(1e15)).unpaid({
+  id: "acct:bench",
+  accountId: "bench",
+  keyId: "key",
+  sandbox: false,
+});
 
 /** The hold of one chat call. */
 export function holdRequest(accountId: string, holdId: string, keyId: string): ReserveRequest {

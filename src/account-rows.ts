@@ -107,6 +107,20 @@ export function onPage<Key extends Pick<KeyRow, "createdAtMs" | "keyId">>(keys: 
   return rest.sort(byAge).slice(0, limit);
 }
 
+/** What is counted of an account, over the period that runs now. */
+export interface ScopeOfPeriod {
+  readonly scope: string;
+  readonly period: CeilingPeriod;
+}
+
+/** What a scope has come to in a period, and when that ends. */
+export interface PeriodSums {
+  readonly spentNano: Nano;
+  readonly heldNano: Nano;
+  readonly absorbedNano: Nano;
+  readonly resetsAtMs: number;
+}
+
 /** Accounts and their keys, as whatever keeps them answers for them. */
 export interface Accounts {
   openAccount(account: NewAccount): Promise<"opened" | "exists">;

@@ -1,7 +1,7 @@
 // The first step of a start: the environment becomes one frozen Config, or one line that says which setting is wrong.
 import { resolve } from "node:path";
 import { z } from "zod";
-import { nanoFromCents } from "./money.ts";
+import { nano, nanoFromCents } from "./money.ts";
 
 /** A setting that does not parse. Its message is one line that names the setting and is fit for the operator. */
 export class ConfigError extends Error {}
@@ -62,6 +62,26 @@ function walletKey() {
     .string()
     .regex(/^0x[0-9a-fA-F]{64}$/, "must be 64 hexadecimal digits after 0x")
     .transform(() => true as const);
+}
+
+/** `name=value` with commas between them, values percent-encoded, as OpenTelemetry's settings write headers (W3C Baggage). */
+function namedValues(raw: string): Readonly<Record<string, string>> {
+  const pairs = raw.split(",").filter(Boolean);
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const at = pair.indexOf("=");
+      const value = pair.slice(at + 1);
+      return [pair.slice(0, at).toLowerCase(), /%[0-9a-f]{2}/i.test(value) ? decoded(value) : value];
+    }),
+  );
+}
+
+function decoded(value: string): string {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return value;
+  }
 }
 
 /** An address may have a user and a password before its host. */
@@ -214,6 +234,22 @@ export const SETTINGS = {
     text.transform((value) => resolve(value)),
     "A folder with tiers/ and adapters/ that add to or replace the shipped ones",
   ),
+  modelsUpdate: setting(
+    "MODELS_UPDATE",
+    "off",
+    z.enum(["off", "daily"], "must be off or daily"),
+    "daily: prices, lengths and ends of models are taken from MODELS_SOURCE once a day",
+  ),
+  modelsSource: optional(
+    "MODELS_SOURCE",
+    z
+      .string()
+      .regex(
+        /^(https?:\/\/\S+|\/.+|[a-z0-9]+(-[a-z0-9]+)*)$/,
+        "must be an http or https address, a file's whole path, or a provider's id",
+      ),
+    "The list of models that is read by `tollgate models update`, and by MODELS_UPDATE=daily; without it nothing is fetched",
+  ),
   directFetch: setting("DIRECT_FETCH", "1", flag, "0: core/onescrape fetches no page itself, and asks vendors alone"),
   robots: setting("ROBOTS", "1", flag, "1: pages that robots.txt forbids are not fetched by us; 0: they are"),
   logLevel: setting("LOG_LEVEL", "info", z.enum(LEVELS, `must be one of ${LEVELS.join(", ")}`), "Least level logged"),
@@ -222,6 +258,29 @@ export const SETTINGS = {
     "auto",
     z.enum(["auto", "json", "text"], "must be auto, json or text"),
     "How: json, text for people, or auto: text where standard output is a terminal, else json",
+  ),
+  otelUrl: optional(
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    webAddress(),
+    "A collector of OpenTelemetry's that takes OTLP over HTTP: every call, job and attempt becomes a span, sent to /v1/traces below this address",
+  ),
+  otelHeaders: secret(
+    setting(
+      "OTEL_EXPORTER_OTLP_HEADERS",
+      "",
+      z
+        .string()
+        .regex(/^([^=,\s]+=[^,]*(,|$))*$/, "must be name=value, several with commas between them")
+        .transform((raw) => namedValues(raw)),
+      "What the collector is shown with each batch, such as authorization=Bearer%20...",
+    ),
+  ),
+  otelServiceName: setting("OTEL_SERVICE_NAME", "tollgate", text, "What this gateway is called in traces"),
+  otelRatio: setting(
+    "OTEL_TRACES_SAMPLER_ARG",
+    "1",
+    decimal(1),
+    "The part of the traces that begin here which is sent; one that a caller began is sent where the caller's flags say so",
   ),
   markupPercent: setting("LLM_MARKUP_PERCENT", "0", decimal(1_000), "Added to the list price of every model"),
   allowLoss: setting("ALLOW_LOSS", "0", flag, "1: also use routes that cost more than the sale price"),
@@ -236,6 +295,12 @@ export const SETTINGS = {
     "200",
     cents(),
     "What an account's calls may cost us in a UTC day above what they were charged (a hundredth of a cent for each fetch of our own), in cents, beside what they paid above our cost that day; 0: no bound",
+  ),
+  actingCostNano: setting(
+    "ACTING_CENTS",
+    "25",
+    cents(),
+    "Most that an answer may cost whose model calls actions, in cents, where its caller does not say max_cost_cents",
   ),
   apiKey: secret(optional("TOLLGATE_API_KEY", z.string().min(1), "The key that `tollgate mcp` calls the gateway with")),
   mcpOrigins: setting(
@@ -263,7 +328,26 @@ export const SETTINGS = {
   x402FacilitatorUrl: optional(
     "X402_FACILITATOR_URL",
     webAddress(),
-    "Who looks at payments and makes them; needed with X402_PAY_TO",
+    "Who looks at payments and makes them; with X402_PAY_TO either this is needed or a key for our own",
+  ),
+  x402FacilitatorKey: secret(
+    optional(
+      "X402_FACILITATOR_PRIVATE_KEY",
+      z.string().regex(/^0x[0-9a-fA-F]{64}$/, "must be 64 hexadecimal digits after 0x"),
+      "In the place of X402_FACILITATOR_URL: the wallet by which this process makes payments itself, which pays for gas; needs X402_RPC_URL",
+    ),
+  ),
+  x402GasWeiMax: setting(
+    "X402_GAS_GWEI_MAX",
+    "1",
+    decimal(100_000).transform((gwei) => BigInt(Math.round(gwei * 1e9))),
+    "The most that wallet pays for a unit of gas, in gwei; above it payments wait",
+  ),
+  x402SettlementNano: setting(
+    "X402_SETTLEMENT_CENTS",
+    "0",
+    decimal(1_000).transform((value) => nano(Math.round(value * 10_000_000))),
+    "What making a payment costs us, in cents: the facilitator's fee, or gas; booked with each",
   ),
   // Addresses of nodes often bear a key.
   x402RpcUrl: secret(
@@ -301,6 +385,18 @@ export const SETTINGS = {
     "1000",
     cents(),
     "The most that all merchants together are paid in a UTC day, in cents",
+  ),
+  x402Models: setting(
+    "X402_MODELS",
+    "0",
+    flag,
+    "1: models are sold without a key as well, where the request bounds its output and is not streamed, at what that could cost",
+  ),
+  x402Sandbox: setting(
+    "X402_SANDBOX",
+    "0",
+    flag,
+    "1: callers without a key may try payments with play money, by the header `x-tollgate-sandbox: 1`; needs SANDBOX",
   ),
   requestsPerMinute: setting("REQUESTS_PER_MINUTE", "600", whole(1, 10_000_000), "Of a new account"),
   inFlightMax: setting("IN_FLIGHT_MAX", "64", whole(1, 1_000_000), "Paid calls at once of a new account"),
@@ -416,8 +512,10 @@ export function readConfig(env: Environment = process.env): Config {
   if (config.workers > 1 && config.redisUrl === null) {
     throw new ConfigError("REDIS_URL: is needed with WORKERS above 1: a file can have one process only");
   }
-  if (config.x402PayTo !== null && config.x402FacilitatorUrl === null)
-    throw new ConfigError("X402_FACILITATOR_URL: is needed with X402_PAY_TO");
+  if (config.modelsUpdate === "daily" && config.modelsSource === null)
+    throw new ConfigError("MODELS_SOURCE: is needed with MODELS_UPDATE=daily");
+  if (config.x402PayTo !== null) checkFacilitator(config);
+  if (config.x402Sandbox && !config.sandbox) throw new ConfigError("SANDBOX: is needed with X402_SANDBOX");
   if (config.filesS3Endpoint !== null) {
     const rest = [SETTINGS.filesS3Bucket, SETTINGS.filesS3AccessKeyId, SETTINGS.filesS3SecretAccessKey];
     const missing = rest.find(({ name }) => !env[name]);
@@ -443,6 +541,14 @@ export function takeWalletKeys(env: Record<string, string | undefined> = process
     return key as `0x${string}` | null;
   };
   return { mpp: take(SETTINGS.mppWallet), x402: take(SETTINGS.x402Wallet) };
+}
+
+function checkFacilitator({ x402FacilitatorUrl: url, x402FacilitatorKey: key, x402RpcUrl: node }: Config): void {
+  if (url === null && key === null)
+    throw new ConfigError("X402_FACILITATOR_URL: it or X402_FACILITATOR_PRIVATE_KEY is needed with X402_PAY_TO");
+  if (url !== null && key !== null)
+    throw new ConfigError("X402_FACILITATOR_PRIVATE_KEY: is in the place of X402_FACILITATOR_URL, not beside it");
+  if (key !== null && node === null) throw new ConfigError("X402_RPC_URL: is needed with X402_FACILITATOR_PRIVATE_KEY");
 }
 
 export interface SettingDoc {

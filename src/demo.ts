@@ -1,14 +1,21 @@
 // The main job on an empty machine: a gateway, a sandbox account, the official client, a fallback one can watch.
+import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import { parseArgs } from "node:util";
 import OpenAI from "openai";
+import { systemClock } from "./clock.ts";
 import { prepareEnvironment, readConfig } from "./config.ts";
 import { type Gateway, startGateway } from "./gateway.ts";
+import { type Hex, hexOf } from "./wallet/hex.ts";
+import { addressOfKey, signatureOf } from "./wallet/keys.ts";
+import { authorizationDigest } from "./wallet/typed-data.ts";
 
-const { values: flags } = parseArgs({ options: { keep: { type: "boolean", default: false } } });
+const { values: flags } = parseArgs({
+  options: { keep: { type: "boolean", default: false }, x402: { type: "boolean", default: false } },
+});
 
 /** What the last chunk carries beside OpenAI's fields, because the request asked for it. */
 interface Trace {
@@ -140,6 +147,72 @@ async function runJob(gateway: Gateway, key: string): Promise<void> {
   say();
 }
 
+/** What a challenge asks for, as far as a wallet needs it. */
+interface Challenge {
+  readonly accepts: readonly {
+    readonly network: string;
+    readonly amount: string;
+    readonly asset: Hex;
+    readonly payTo: Hex;
+    readonly maxTimeoutSeconds: number;
+    readonly extra: { readonly name: string; readonly version: string };
+  }[];
+}
+
+const inHeader = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64");
+const fromHeader = (header: string | null) => JSON.parse(Buffer.from(header ?? "", "base64").toString("utf8"));
+
+/** Signs what a challenge asks for, as the clients of x402 do. */
+function signPayment({ accepts }: Challenge, key: Hex): string {
+  const [accepted] = accepts;
+  if (accepted === undefined) throw new Error("the challenge asks for nothing");
+  const { network, asset, extra, payTo: to, amount: value, maxTimeoutSeconds } = accepted;
+  const validBefore = String(Math.floor(systemClock.epochMs() / 1_000) + maxTimeoutSeconds);
+  const nonce = hexOf(randomBytes(32));
+  const authorization = { from: addressOfKey(key), to, value, validAfter: "0", validBefore, nonce };
+  const digest = authorizationDigest(authorization, { ...extra, chainId: Number(network.split(":")[1]), asset });
+  return inHeader({ x402Version: 2, accepted, payload: { signature: signatureOf(digest, key), authorization } });
+}
+
+/** A call without a key, paid by a wallet that was made a moment ago, on the sandbox's chain: x402 without money. */
+async function payWithoutAccount(gateway: Gateway): Promise<void> {
+  const path = "/api/run/brave/search";
+  const ask = (headers: Record<string, string>) =>
+    fetch(gateway.url + path, {
+      method: "POST",
+      headers: { "content-type": "application/json", "x-tollgate-sandbox": "1", ...headers },
+      body: JSON.stringify({ q: "gateways that charge only success" }),
+    });
+  say(`A caller without a key asks ${path}, with the header x-tollgate-sandbox: 1.`);
+  say();
+  const unpaid = await ask({});
+  const challenge = fromHeader(unpaid.headers.get("payment-required")) as Challenge;
+  const [asked] = challenge.accepts;
+  say(`  unpaid     ${unpaid.status} ${((await unpaid.json()) as { error: string }).error}`);
+  say(`  challenge  ${asked?.amount} millionths of a dollar in ${asked?.extra.name}, on ${asked?.network}`);
+  const key = hexOf(randomBytes(32));
+  const payment = signPayment(challenge, key);
+  say(`  signed     by ${addressOfKey(key)}, a wallet that is new and has ten play dollars`);
+  const failed = await ask({ "payment-signature": payment, "x-tollgate-sandbox-fault": "503" });
+  say(`  failed     ${failed.status}: the vendor is down, so nothing was paid and the signature is still good`);
+  const paid = await ask({ "payment-signature": payment });
+  const { data, charged_cents, transaction_id } = (await paid.json()) as Record<string, unknown>;
+  if (!paid.ok) throw new Error(`the paid call was answered ${paid.status}`);
+  say(`  answered   ${paid.status}  ${charged_cents} cent  ${transaction_id}`);
+  say(`             ${JSON.stringify(data).slice(0, 100)}...`);
+  say(`  receipt    ${JSON.stringify(fromHeader(paid.headers.get("payment-response")))}`);
+  const again = await ask({ "payment-signature": payment });
+  say(`  again      ${again.status}: the same payment gets the same answer, and moves nothing`);
+  say();
+  say("With money it is the same, without that header: docs/payments.md tells what to set.");
+  if (!flags.keep) return;
+  say();
+  say(
+    `Left running. Try: curl -i ${gateway.url}${path} -H 'x-tollgate-sandbox: 1' -H 'content-type: application/json' \\`,
+  );
+  say(`    -d '{"q":"hello"}'`);
+}
+
 async function tour(gateway: Gateway): Promise<void> {
   const made = await call(gateway, `${gateway.adminUrl}/admin/v1/accounts`, gateway.adminToken, {
     name: "demo",
@@ -192,7 +265,7 @@ async function tour(gateway: Gateway): Promise<void> {
 const dataDir = mkdtempSync(join(tmpdir(), "tollgate-demo-"));
 prepareEnvironment();
 const gateway = await startGateway({
-  config: readConfig({ DATA_DIR: dataDir, PORT: "0", ADMIN_PORT: "0" }),
+  config: readConfig({ DATA_DIR: dataDir, PORT: "0", ADMIN_PORT: "0", X402_SANDBOX: "1" }),
   logStream: new Writable({ write: (_chunk, _encoding, done) => done() }),
   onFatal: (error) => {
     throw error;
@@ -207,7 +280,7 @@ async function leave(): Promise<void> {
 if (flags.keep)
   for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => leave().then(() => process.exit(0)));
 try {
-  await tour(gateway);
+  await (flags.x402 ? payWithoutAccount : tour)(gateway);
 } finally {
   if (!flags.keep) await leave();
 }

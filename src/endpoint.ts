@@ -24,6 +24,25 @@ export interface GatewayRequest {
   readonly address: string;
   /** `clock.elapsedMs()` when the request's head arrived. */
   readonly startedMs: number;
+  /** What its socket has kept of the requests before it; absent: it came over HTTP. */
+  readonly memory?: SocketMemory;
+}
+
+/** What a socket keeps of the conversation on it: the last one, under its answer's id, until another takes its place or the socket closes. */
+export interface SocketMemory {
+  /** Takes out what is kept under an id, so that a request that fails has forgotten what it went on from; null: nothing is. */
+  take(id: string): string | null;
+  /** In the place of what was there. What is too long is not kept. */
+  keep(id: string, text: string): void;
+}
+
+/** How an endpoint is asked over a WebSocket: every message of the client's is the body of a request, and every event of the answer a message. */
+export interface OverSocket {
+  /** Whether a message asks for nothing but to be remembered: it is answered by `ready`, without a plan. */
+  wantsNothing(message: Buffer): boolean;
+  ready(call: Call): Answer | GatewayError | Promise<Answer | GatewayError>;
+  /** The messages of an answer that comes whole, such as an error. */
+  whole(status: number, body: string, headers: Readonly<Record<string, string>>): readonly string[];
 }
 
 /**
@@ -157,6 +176,8 @@ export interface EndpointShape {
   readonly upload?: true;
   /** Its body is read whole, and counted so, though its answer is streamed. */
   readonly bodyWhole?: true;
+  /** It is asked over a WebSocket too; absent: it is not. */
+  readonly overSocket?: OverSocket;
   readonly retires?: Retirement;
   /** The retirement of what a request names, where one path serves many things. */
   readonly retiresFor?: (request: GatewayRequest) => Retirement | undefined;

@@ -76,6 +76,12 @@ export const ERRORS = {
     message: "No response of this id is kept.",
     hint: "Send store: true with the request whose answer you want to go on from: it is kept for a day. Or send the whole input.",
   },
+  websocket_connection_limit_reached: {
+    status: 400,
+    retry: true,
+    message: "This connection has been open for {minutes} minutes, which is the longest that one may be.",
+    hint: "Open another one and send the whole input, or go on from an answer that was kept with store: true.",
+  },
   invalid_token: {
     status: 401,
     retry: false,
@@ -122,6 +128,12 @@ export const ERRORS = {
     retry: false,
     message: "This call can cost up to {needed_usd} USD and the key's {period} ceiling leaves {free_usd} USD.",
     hint: "Wait until `resets_at`, raise the key's ceiling, or use another key.",
+  },
+  budget_exceeded: {
+    status: 402,
+    retry: false,
+    message: "This call can cost up to {needed_usd} USD and the {period} budget of {whose} leaves {free_usd} USD.",
+    hint: "Wait until `resets_at`, or have the budget raised.",
   },
   max_cost_exceeded: {
     status: 402,
@@ -184,6 +196,8 @@ export const ERRORS = {
     message: "{detail}",
     hint: "GET /api/run lists every action, GET /llms.txt says how to call one.",
     hints: {
+      group:
+        "GET /api/v1/groups lists the account's groups; the operator's list is GET /admin/v1/accounts/{id}/groups.",
       path: "GET /llms.txt says what is served where. The base URL of an OpenAI client ends in /v1, or in /api/llm/v1.",
       model_verb:
         "POST /v1beta/models/{model}:generateContent, :streamGenerateContent, :countTokens, :embedContent and :batchEmbedContents are served; the base address of such a client ends before /v1beta, or in /api/llm.",
@@ -324,8 +338,9 @@ export const ERRORS = {
   too_many_streams: {
     status: 429,
     retry: true,
-    message: "{limit} event streams of this account are open here already.",
+    message: "{limit} streams of this account are open here already.",
     hint: "Close one of them, or poll: the same call without `Accept: text/event-stream` answers at once.",
+    hints: { socket: "Close one of them, or send the request by POST: a socket is one request after the other." },
   },
   session_busy: {
     status: 429,

@@ -5,6 +5,7 @@ import { listenAdmin, listenPublic } from "./gateway/listeners.ts";
 import { type Foundation, openFoundation } from "./gateway/open-foundation.ts";
 import { jobsEndpoint } from "./gateway/open-jobs.ts";
 import { openMcp } from "./gateway/open-mcp.ts";
+import { type ModelLists, openModelLists } from "./gateway/open-model-lists.ts";
 import { openWork, type Work } from "./gateway/open-work.ts";
 import { operatorEndpoints } from "./gateway/operator-endpoints.ts";
 import type { GatewayOptions } from "./gateway/options.ts";
@@ -42,13 +43,16 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const work = await openWork(foundation, options, phase);
   const { catalog, observer, disk } = foundation;
   const { url, actionCatalog } = work;
+  const lists = openModelLists(foundation, role);
   const setup = () =>
     setupOf({ config, catalog: catalog.current(), actionCatalog: actionCatalog.actionCatalog, url: url.get() });
-  const { publicServer, adminServer } = await openDoors(foundation, work, { options, phase, setup });
+  const { publicServer, adminServer } = await openDoors(foundation, work, { options, phase, setup, lists });
+  await lists.start();
   // The parent serves no caller, so it has no work of its own to go on with.
   if (role?.kind !== "parent") await work.start();
 
   async function closeParts(): Promise<void> {
+    await lists.stop();
     await work.close();
     await foundation.close();
   }
@@ -62,7 +66,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       const made = setup();
       return [...startWords(made), ...warningOf(lowDiskText(await disk())), ...nextWords(made)];
     },
-    reload: () => catalog.reload(),
+    reload: () => lists.reload(),
     ...createDrain({ config, phase, publicServer, adminServer, observer, closeParts }),
     metricsText: () => observer.metricsText(),
   };
@@ -72,10 +76,11 @@ interface DoorParts {
   readonly options: GatewayOptions;
   readonly phase: Phase;
   readonly setup: () => Setup;
+  readonly lists: ModelLists;
 }
 
 /** Begins to listen: first for callers, then for the operator. A parent leaves the callers to its children, who leave the operator to it. */
-async function openDoors(foundation: Foundation, work: Work, { options, phase, setup }: DoorParts) {
+async function openDoors(foundation: Foundation, work: Work, { options, phase, setup, lists }: DoorParts) {
   const { config, catalog, upstream, observer, failedCalls } = foundation;
   const { role } = options;
   const { url, deps, jobs } = work;
@@ -90,13 +95,13 @@ async function openDoors(foundation: Foundation, work: Work, { options, phase, s
   // The parent speaks for all processes; any other one for itself.
   const own = { readiness: () => readinessOf(phase), metricsText: () => observer.metricsText() };
   const { readiness, metricsText } = role?.kind === "parent" ? role : own;
-  const operator = operatorEndpoints({ config, catalog: catalog.current, upstream, setup });
+  const operator = operatorEndpoints({ config, catalog: catalog.current, upstream, losses: foundation.losses, setup });
   const adminServer = await listenAdmin(config, deps, {
     stores: foundation.stores,
     readiness: () => readyWithStores(readiness(), foundation),
     metricsText,
     failedCalls,
-    operator: [...operator, jobsEndpoint(jobs), ...work.payments],
+    operator: [...operator, ...lists.endpoints, jobsEndpoint(jobs), ...work.payments],
     unsold,
   });
   return { publicServer, adminServer };

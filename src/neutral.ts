@@ -185,6 +185,41 @@ export type NeutralBlock =
   | NativeBlock
   | ForeignBlock;
 
+/** Where something that was found stands. */
+export interface Source {
+  readonly url: string;
+  readonly title: string;
+  /** What stands there, or the beginning of it; empty where only its address is known. */
+  readonly text: string;
+}
+
+/** A tool that vendors run themselves, and that the gateway serves to models whose vendor does not. */
+export type HostedTool = "web_search" | "web_fetch";
+
+/** An action that the gateway runs for the model, within its answer. */
+export interface ActionCall {
+  readonly id: string;
+  /** `<service>/<action>`. */
+  readonly action: string;
+  /** The function that the model has called for it. */
+  readonly name: string;
+  /** A JSON object as text. */
+  readonly arguments: string;
+  /** The tool of the caller's wire that it stands for; null: the caller has named the action. */
+  readonly hosted: HostedTool | null;
+}
+
+/** The same once it has ended. */
+export interface ActionBlock extends ActionCall {
+  readonly kind: "action";
+  readonly ok: boolean;
+  /** What it was charged. */
+  readonly cents: number;
+  /** What the model is told of it. */
+  readonly output: string;
+  readonly sources: readonly Source[];
+}
+
 /** Why a choice ended. */
 export type FinishReason = "stop" | "length" | "tool_calls" | "content_filter";
 
@@ -211,6 +246,9 @@ export type NeutralEvent =
   | { readonly kind: "citation"; readonly choice: number; readonly format: string; readonly json: JsonObject }
   /** A part that only a client of `format` can read, whole. */
   | { readonly kind: "native"; readonly choice: number; readonly format: string; readonly json: JsonObject }
+  /** The gateway begins to run an action for the model, and has done so. */
+  | { readonly kind: "action-begun"; readonly choice: number; readonly action: ActionCall }
+  | { readonly kind: "action-done"; readonly choice: number; readonly action: ActionBlock }
   /** The choice has ended; `native` is the vendor's own word for why. */
   | { readonly kind: "finish"; readonly choice: number; readonly reason: FinishReason; readonly native: string };
 
@@ -232,7 +270,13 @@ export interface AnswerImageBlock {
   readonly url: string;
 }
 
-export type AnswerBlock = AnswerTextBlock | AnswerCallBlock | AnswerImageBlock | ReasoningBlock | NativeBlock;
+export type AnswerBlock =
+  | AnswerTextBlock
+  | AnswerCallBlock
+  | AnswerImageBlock
+  | ReasoningBlock
+  | NativeBlock
+  | ActionBlock;
 
 export interface NeutralChoice {
   readonly index: number;

@@ -1,4 +1,5 @@
 // The words of a paid call: who pays, the most it may cost, what funds do with it, how it ended. Types and nothing else.
+import type { CeilingPeriod } from "./account-rows.ts";
 import type { ErrorCode, GatewayError } from "./errors.ts";
 import type { Nano } from "./money.ts";
 import type { Candidate, FinalPart, Leg, Reading, Route, TokenUsage } from "./route.ts";
@@ -27,6 +28,36 @@ export interface Allowed {
   readonly models: readonly string[] | null;
 }
 
+/**
+ * What calls may come to in a day, week or month: those of an account, of a group of its keys, or with a tag. Of the key alone, whose
+ * ceiling the ledger keeps itself, it has marks and bounds nothing.
+ */
+export interface Budget {
+  /** As the ledger counts it: `account`, `group:<id>`, `tag:<a hash of it>` or `key:<id>`. */
+  readonly scope: string;
+  /** For people, such as `group research`. */
+  readonly whose: string;
+  readonly period: CeilingPeriod;
+  /** Null: counted, and bounds nothing. */
+  readonly maxNano: Nano | null;
+  /** Only calls with this tag count. */
+  readonly tag?: string;
+}
+
+/** How much may be asked for in a minute by a key, or by all keys of a group; null: no bound. */
+export interface Rate {
+  readonly scope: string;
+  readonly requestsPerMinute: number | null;
+  readonly tokensPerMinute: number | null;
+}
+
+/** Until when calls are served by the tier below the one that they name, because a budget has come to where its owner wants that. */
+export interface Lowering {
+  readonly untilMs: number;
+  /** Only calls with this tag. */
+  readonly tag?: string;
+}
+
 /** Whom a plan is made for. Who pays may be unknown until the plan has its price, because the price is what a stranger is asked for. */
 export interface Audience {
   readonly sandbox: boolean;
@@ -34,6 +65,8 @@ export interface Audience {
   readonly allows: Allowed;
   /** The account has cost us more than it held too often: its holds are made from bytes, never from a tighter count. */
   readonly strictBounds: boolean;
+  /** Absent: none. */
+  readonly lowerings?: readonly Lowering[];
 }
 
 /** An authenticated caller: the payer and what the account and its key allow. */
@@ -45,6 +78,12 @@ export interface Caller extends Audience {
   readonly requestsPerMinute: number;
   readonly inFlightMax: number;
   readonly inferenceCapNano: Nano;
+  /** What its calls count in beside its key's own ceiling; absent: nothing. */
+  readonly budgets?: readonly Budget[];
+  /** What its calls take of a minute beside the account's own rate; absent: nothing. */
+  readonly rates?: readonly Rate[];
+  /** What the account owns is told when it falls below this; absent: it is not. */
+  readonly lowBalanceNano?: Nano;
 }
 
 /** A bound on calls in flight, taken and freed in the hold's own transaction. */
@@ -71,6 +110,8 @@ export interface Quote {
   share?(free: Nano): Promise<Within | null>;
   /** Says in the caller's units what `free` would pay for, such as `affordable_output_tokens`. */
   affordable(free: Nano): Readonly<Record<string, number>>;
+  /** The most tokens that it can use, in and out, for rates of tokens; left out where it uses none. */
+  tokensMax?(): number;
   /** The most that it can cost us, for a parent whose bound counts our cost. */
   upstreamNano(): Nano;
 }
@@ -104,6 +145,8 @@ export interface KeptHoldSpec {
   /** What the caller has called it. */
   readonly tags?: readonly string[];
   readonly sandboxFault: string | null;
+  /** The trace that its caller began; absent: none. */
+  readonly callerTraceId?: string;
   /** Work that may go on beyond this hold, in others after it under the same parent: what those are placed with. */
   readonly chain?: HoldChain;
 }
@@ -118,6 +161,14 @@ export interface HoldChain {
   readonly onExpire: KeptHoldSpec["onExpire"];
 }
 
+/** What an action that a model called within its answer was charged. */
+export interface ActionUse {
+  /** `<service>/<action>`. */
+  readonly action: string;
+  readonly cents: number;
+  readonly ok: boolean;
+}
+
 /** What a call did cost: the caller, and us. */
 export interface Cost {
   readonly chargeNano: Nano;
@@ -128,6 +179,8 @@ export interface Cost {
   readonly estimated: boolean;
   /** Which price was applied, for the posting. */
   readonly priceVersion: string;
+  /** The actions that are part of it; absent: it could have none. */
+  readonly actions?: readonly ActionUse[];
 }
 
 /** What the ledger took for a call. */
@@ -160,7 +213,7 @@ export interface Plan {
   readonly whilePaused: boolean;
   /** The caller's own bound on the cost; null: none. */
   readonly maxCostNano: Nano | null;
-  /** What it costs is its quote, or nothing: that can be told before it runs. */
+  /** What it is sold at is its quote, or nothing: that can be told before it runs. */
   readonly exactPrice?: boolean;
   /** Beside the account's calls in flight. */
   readonly slots: readonly Slot[];

@@ -9,6 +9,7 @@ import { CHANGED_CHANNEL } from "./ledger/redis/rows.ts";
 import { keptUntilCopied } from "./ledger/spool/copies.ts";
 import { openSpool } from "./ledger/spool/file.ts";
 import { spooledLedger } from "./ledger/spool/ledger.ts";
+import { redisRates } from "./limits/redis-rates.ts";
 import { redisRecords } from "./records/redis-records.ts";
 import { diskBounds } from "./storage/disk-guard.ts";
 import type { Subscription } from "./storage/redis-channel.ts";
@@ -60,6 +61,7 @@ export async function openServer(url: string, config: Config, { events, leaseMs 
     return {
       ledger,
       records: redisRecords(link),
+      rates: redisRates(link),
       shared: true,
       answers: () =>
         link.serverEpochMs().then(

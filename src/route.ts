@@ -77,6 +77,8 @@ export interface Leg {
   readonly status: number;
   /** Why it did not answer; null where it did. */
   readonly failure: FailureKind | null;
+  /** When it began, as an epoch in milliseconds; legs that earlier releases kept do not say. */
+  readonly startedAtMs?: number;
   readonly ms: number;
   readonly firstTokenMs: number | null;
   /** What the vendor takes from us for it, known or estimated. Filled in when the call has ended, whatever it came to. */
@@ -163,6 +165,8 @@ export interface Route {
   open(sink: AnswerSink, tries: Tries, isLast: boolean): RouteAttempt;
   /** Whether it need not be tried after the failure of a candidate. */
   pointlessAfter(failed: Candidate, kind: FailureKind): boolean;
+  /** Whether this candidate is one of its own. */
+  has(candidate: Candidate): boolean;
   /** Whose health decides on its place in an order; null: it keeps its place. */
   readonly candidate: Candidate | null;
 }

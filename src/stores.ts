@@ -6,6 +6,7 @@ import type { Config } from "./config.ts";
 import type { Ledger } from "./ledger/model/ledger.ts";
 import type { SpoolState } from "./ledger/spool/file.ts";
 import { LEDGER_UNIT, sqliteLedger } from "./ledger/sqlite/ledger.ts";
+import { type CallRates, memoryRates } from "./limits/call-rates.ts";
 import type { Records } from "./records/records.ts";
 import { RECORDS_UNIT, sqliteRecords } from "./records/sqlite-records.ts";
 import { diskBounds } from "./storage/disk-guard.ts";
@@ -18,6 +19,8 @@ export const LEASE_MS = 60_000;
 export interface Stores {
   readonly ledger: Ledger;
   readonly records: Records;
+  /** What calls take of a minute, for all processes together. */
+  readonly rates: CallRates;
   /** Several processes share them: paid calls are counted in the ledger, and changes of keys are told to the others. */
   readonly shared: boolean;
   /** Whether the shared store answers; null: it is a file of this machine. */
@@ -69,6 +72,7 @@ async function openFile(config: Config, { onFatal }: StoreEvents): Promise<Store
   return {
     ledger: sqliteLedger(thread),
     records: sqliteRecords(thread),
+    rates: memoryRates(systemClock),
     shared: false,
     answers: null,
     spool: null,

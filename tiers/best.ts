@@ -4,6 +4,7 @@ import { defineTier } from "#tier";
 export default defineTier({
   purpose: "The hardest work, at the price of the strongest models.",
   standsInFor: ["claude-"],
+  lower: "mid",
   firstTokenMsMax: 45_000,
   // Opus 5.5 comes first: the newest of the strongest, for 4 and 20 USD per million tokens where Opus 5 takes 5 and 25.
   candidates: [

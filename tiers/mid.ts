@@ -4,6 +4,7 @@ import { defineTier } from "#tier";
 export default defineTier({
   purpose: "Everyday work: tools, code, longer texts, at a moderate price.",
   standsInFor: ["claude-sonnet-", "claude-3-5-sonnet", "claude-3-7-sonnet"],
+  lower: "cheap",
   firstTokenMsMax: 12_000,
   // Terra 6.1 comes first: of a new generation, for 1 and 5 USD per million tokens, where others of its strength take 2 and 10.
   candidates: [

@@ -1,56 +1,22 @@
 // What an account sees and does with its own keys: balance, transactions, agent keys.
-import type { Clock } from "../clock.ts";
-import type { Answer, Call, EndpointShape, EndpointSpec } from "../endpoint.ts";
+import type { Call, EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
-import type { Caller } from "../plan.ts";
-import type { Unsold } from "./allowed.ts";
-import type { Books } from "./books.ts";
 import { changed } from "./changed.ts";
 import { findTransaction } from "./find-transaction.ts";
 import { changeKey, createKey, keyChangeSchema, newKeySchema, revokeKey, rotateKey } from "./keys.ts";
 import { keyPageSchema, listKeys, pageSchema } from "./list-pages.ts";
+import { type AccountParts, type Answering, endpoint, writing } from "./own-endpoint.ts";
 import { readBody, readQuery } from "./read-body.ts";
 import { keyRow, ownAccountRow, transactionRow, wholeTransactionRow } from "./rows.ts";
+import { ownRuleEndpoints } from "./rule-endpoints.ts";
+import { rulesOf } from "./rules.ts";
 import { ownReports } from "./usage-endpoints.ts";
-
-const BODY_BYTES_MAX = 64 * 1024;
-
-export interface AccountParts {
-  readonly books: Books;
-  readonly clock: Clock;
-  readonly unsold: Unsold;
-  /** What is remembered of an account's keys must be read again. */
-  readonly forget: (accountId: string) => void;
-}
-
-type Answering = (call: Call & { readonly caller: Caller }) => Promise<Answer | GatewayError>;
-
-function endpoint(method: EndpointShape["method"], path: string, answer: Answering): EndpointSpec {
-  return {
-    method,
-    path,
-    auth: "key",
-    cookies: true,
-    bodyBytesMax: BODY_BYTES_MAX,
-    answer: ({ request, caller }) =>
-      caller === null ? new GatewayError("invalid_token") : answer({ request, caller }),
-  };
-}
-
-/** Changing keys takes the primary key of an account in good standing. */
-function writing(answer: Answering): Answering {
-  return async (call) => {
-    if (!call.caller.primary) return new GatewayError("key_cannot_mint_keys");
-    if (call.caller.frozen) return new GatewayError("account_frozen");
-    return answer(call);
-  };
-}
 
 function idOf(call: Call): string {
   return call.request.params.id ?? "";
 }
 
-function readingEndpoints(books: Books): EndpointSpec[] {
+function readingEndpoints({ books, rules }: AccountParts): EndpointSpec[] {
   const usage = ownReports(books);
   return [
     endpoint("GET", "/api/v1/account", async ({ caller: { payer } }) => {
@@ -83,18 +49,19 @@ function readingEndpoints(books: Books): EndpointSpec[] {
     endpoint("GET", "/api/v1/agents", async ({ request, caller: { payer, primary } }) => {
       const page = readQuery(keyPageSchema, request.query);
       if (page instanceof GatewayError) return page;
+      const ruled = await rulesOf(rules, payer.accountId);
       if (primary) {
         const { keys, next } = await listKeys(books, payer.accountId, page);
-        return { status: 200, body: { agents: keys.map(keyRow), next_cursor: next } };
+        return { status: 200, body: { agents: keys.map((key) => keyRow(key, ruled)), next_cursor: next } };
       }
       const own = await books.key(payer.accountId, payer.keyId);
-      return { status: 200, body: { agents: own === null ? [] : [keyRow(own)], next_cursor: null } };
+      return { status: 200, body: { agents: own === null ? [] : [keyRow(own, ruled)], next_cursor: null } };
     }),
   ];
 }
 
 function writingEndpoints(parts: AccountParts): EndpointSpec[] {
-  const { books, forget } = parts;
+  const { forget } = parts;
   const changing = (change: Answering): Answering =>
     writing((call) =>
       changed(
@@ -123,17 +90,17 @@ function writingEndpoints(parts: AccountParts): EndpointSpec[] {
     endpoint(
       "POST",
       "/api/v1/agents/{id}/rotate",
-      changing(async (call) => rotateKey(books, { ...call.caller.payer, keyId: idOf(call) })),
+      changing(async (call) => rotateKey(parts, { ...call.caller.payer, keyId: idOf(call) })),
     ),
     endpoint(
       "DELETE",
       "/api/v1/agents/{id}",
-      changing(async (call) => revokeKey(books, { accountId: call.caller.payer.accountId, keyId: idOf(call) })),
+      changing(async (call) => revokeKey(parts, { accountId: call.caller.payer.accountId, keyId: idOf(call) })),
     ),
   ];
 }
 
 /** The endpoints below `/api/v1` that an account's keys can call. */
 export function accountEndpoints(parts: AccountParts): EndpointSpec[] {
-  return [...readingEndpoints(parts.books), ...writingEndpoints(parts)];
+  return [...readingEndpoints(parts), ...writingEndpoints(parts), ...ownRuleEndpoints(parts)];
 }

@@ -13,6 +13,7 @@ import { accountPageSchema, keyPageSchema, listAccounts, listKeys } from "./list
 import { nameSchema, openAccount, WELCOME_CENTS } from "./open-account.ts";
 import { readBody, readQuery } from "./read-body.ts";
 import { accountRow, keyRow } from "./rows.ts";
+import { type RuleRecords, rulesOf } from "./rules.ts";
 import { mintId } from "./secrets.ts";
 
 const BODY_BYTES_MAX = 64 * 1024;
@@ -45,6 +46,7 @@ const creditSchema = z.strictObject({ cents: centsSchema.min(1, "must be at leas
 
 export interface AdminAccountParts {
   readonly books: Books;
+  readonly rules: RuleRecords;
   readonly clock: Clock;
   readonly unsold: Unsold;
   readonly forget: (accountId: string) => void;
@@ -118,7 +120,7 @@ async function credit(books: Books, accountId: string, body: z.output<typeof cre
 }
 
 /** Finds the account that the path names, for steps that need to know its kind. */
-function withAccount(books: Books, next: (account: AccountRow, call: Call) => ReturnType<Answering>): Answering {
+export function withAccount(books: Books, next: (account: AccountRow, call: Call) => ReturnType<Answering>): Answering {
   return async (call) => {
     const account = await books.account(call.request.params.id ?? "");
     return account === null ? noSuchAccount() : next(account, call);
@@ -150,7 +152,11 @@ function accountRoutes(parts: AdminAccountParts): EndpointSpec[] {
       withAccount(books, async (account) => {
         const { keys, next } = await listKeys(books, account.accountId, { limit: KEYS_PER_ACCOUNT_MAX });
         const unpaid = await unpaidToday(parts, account.accountId);
-        return { status: 200, body: { ...accountRow(account), unpaid, keys: keys.map(keyRow), next_key_cursor: next } };
+        const ruled = await rulesOf(parts.rules, account.accountId);
+        return {
+          status: 200,
+          body: { ...accountRow(account), unpaid, keys: keys.map((key) => keyRow(key, ruled)), next_key_cursor: next },
+        };
       }),
     ),
     adminEndpoint("PATCH", "/admin/v1/accounts/{id}", async ({ request }) => {
@@ -191,7 +197,8 @@ function keyRoutes(parts: AdminAccountParts): EndpointSpec[] {
         const page = readQuery(keyPageSchema, request.query);
         if (page instanceof GatewayError) return page;
         const { keys, next } = await listKeys(books, account.accountId, page);
-        return { status: 200, body: { keys: keys.map(keyRow), next_cursor: next } };
+        const ruled = await rulesOf(parts.rules, account.accountId);
+        return { status: 200, body: { keys: keys.map((key) => keyRow(key, ruled)), next_cursor: next } };
       }),
     ),
     adminEndpoint(
@@ -213,12 +220,12 @@ function keyRoutes(parts: AdminAccountParts): EndpointSpec[] {
     adminEndpoint(
       "POST",
       "/admin/v1/accounts/{id}/keys/{key}/rotate",
-      changing((account, call) => rotateKey(books, keyOf(account, call))),
+      changing((account, call) => rotateKey(parts, keyOf(account, call))),
     ),
     adminEndpoint(
       "DELETE",
       "/admin/v1/accounts/{id}/keys/{key}",
-      changing((account, call) => revokeKey(books, keyOf(account, call))),
+      changing((account, call) => revokeKey(parts, keyOf(account, call))),
     ),
   ];
 }

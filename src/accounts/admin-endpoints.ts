@@ -10,6 +10,7 @@ import type { Books } from "./books.ts";
 import { findTransaction } from "./find-transaction.ts";
 import { readBody } from "./read-body.ts";
 import { operatorTransactionRow } from "./rows.ts";
+import { adminRuleEndpoints } from "./rule-endpoints.ts";
 import { mintId } from "./secrets.ts";
 import { anyTransactions, anyUsage } from "./usage-endpoints.ts";
 
@@ -114,5 +115,10 @@ function watchEndpoints({ readiness, metricsText, metricsContentType, metricsOpe
 
 /** Everything the admin listener serves. */
 export function adminEndpoints(parts: AdminParts): EndpointSpec[] {
-  return [...adminAccountEndpoints(parts), ...ledgerEndpoints(parts), ...watchEndpoints(parts)];
+  return [
+    ...adminAccountEndpoints(parts),
+    ...adminRuleEndpoints(parts),
+    ...ledgerEndpoints(parts),
+    ...watchEndpoints(parts),
+  ];
 }

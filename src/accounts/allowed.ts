@@ -70,3 +70,23 @@ export function modelsRefusal(
   const wrong = asked.find(({ name }) => !modelAllowed({ services: null, models }, name));
   return wrong === undefined ? null : notAllowed(wrong.name, models, wrong.param);
 }
+
+/** What two lists allow together. A service stands for all its actions, so of a service and one of its actions the action is left. */
+function both(
+  one: readonly string[] | null,
+  other: readonly string[] | null,
+  covers: (list: readonly string[], name: string) => boolean,
+): readonly string[] | null {
+  if (one === null || other === null) return one ?? other;
+  return [...new Set([...one.filter((name) => covers(other, name)), ...other.filter((name) => covers(one, name))])];
+}
+
+/** What both of two lists allow: a key's and its group's. */
+export function bothAllow(one: Allowed, other: Allowed): Allowed {
+  const coversService = (list: readonly string[], name: string) =>
+    list.includes(name) || list.includes(name.split("/", 1)[0] ?? name);
+  return {
+    services: both(one.services, other.services, coversService),
+    models: both(one.models, other.models, (list, name) => list.includes(name)),
+  };
+}

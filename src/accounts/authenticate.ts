@@ -5,6 +5,7 @@ import { GatewayError } from "../errors.ts";
 import type { Caller } from "../plan.ts";
 import type { KeyBooks } from "./books.ts";
 import { isMistyped, keyHash, looksLikeKey } from "./secrets.ts";
+import type { UnderRules } from "./under-rules.ts";
 
 /** Changes made here are seen at once, those made by another process as soon as it is heard of them. */
 const KNOWN_MS = 60_000;
@@ -56,6 +57,8 @@ export interface AuthenticatorOptions {
   readonly misses: AddressMisses;
   /** Whether changes that other processes make are heard of at this moment; when that ends, everything is to be forgotten. */
   readonly hears?: () => boolean;
+  /** What is ruled of a key's calls beside the limits of its row. Left out: nothing. */
+  readonly rules?: (key: KeyRow, account: AccountRow) => Promise<UnderRules>;
   /** What an access token stands for; null: the text is none. Left out: there are no access tokens. */
   readonly readToken?: (token: string) => GrantOfToken | GatewayError | null;
 }
@@ -90,7 +93,7 @@ const TOO_MANY_MISSES = tooManyMisses({ limit: MISSES_PER_SECOND_MAX, windowSeco
 
 const BEARER = /^bearer +(\S+) *$/i;
 
-function callerOf(key: KeyRow, account: AccountRow): Caller {
+function callerOf(key: KeyRow, account: AccountRow, under: UnderRules): Caller {
   const sandbox = account.kind === "sandbox";
   return {
     sandbox,
@@ -102,7 +105,7 @@ function callerOf(key: KeyRow, account: AccountRow): Caller {
     inFlightMax: account.inFlightMax,
     inferenceCapNano: account.inferenceCapNano,
     strictBounds: account.strictBounds,
-    allows: { services: key.services, models: key.models },
+    ...under,
   };
 }
 
@@ -179,7 +182,7 @@ function missBudget(clock: Clock) {
 }
 
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
-  const { books, clock, sandbox, misses, hears = () => true, readToken = () => null } = options;
+  const { books, clock, sandbox, misses, hears = () => true, readToken = () => null, rules } = options;
   const known = new Memory<Known>(KNOWN_COUNT_MAX);
   const unknown = new Memory<GatewayError>(UNKNOWN_COUNT_MAX);
   /**
@@ -209,7 +212,8 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   async function knownOf(key: KeyRow | null): Promise<Known | GatewayError> {
     const account = key === null ? null : await books.account(key.accountId);
     if (key === null || account === null) return UNKNOWN;
-    const caller = callerOf(key, account);
+    const under = await rules?.(key, account);
+    const caller = callerOf(key, account, under ?? { allows: { services: key.services, models: key.models } });
     return caller.payer.sandbox && !sandbox ? NO_SANDBOX : { caller, expiresAtMs: key.expiresAtMs };
   }
 

@@ -1,5 +1,14 @@
 // What the accounts' endpoints need of the ledger. The ledger itself fits this shape and is handed in.
-import type { Accounts, PostingPage, PostingQuery, PostingRow, RefundOutcome, TopUpOutcome } from "../account-rows.ts";
+import type {
+  Accounts,
+  PeriodSums,
+  PostingPage,
+  PostingQuery,
+  PostingRow,
+  RefundOutcome,
+  ScopeOfPeriod,
+  TopUpOutcome,
+} from "../account-rows.ts";
 import type { Nano } from "../money.ts";
 import type { Reports } from "../usage-rows.ts";
 
@@ -13,6 +22,8 @@ export interface Books extends Accounts, Reports {
   transactions(query: PostingQuery): Promise<PostingPage>;
   /** What each of these scopes has spent on the account's present day. */
   spentToday(accountId: string, scopes: readonly string[]): Promise<readonly Nano[]>;
+  /** What each of these scopes has come to in the account's present period. */
+  periodSums(accountId: string, asked: readonly ScopeOfPeriod[]): Promise<readonly PeriodSums[]>;
   doctor(): Promise<unknown>;
   /** Writes a consistent copy to `path`, which must not exist; rejects otherwise. */
   backup(path: string): Promise<void>;

@@ -7,7 +7,18 @@ import { GatewayError } from "../errors.ts";
 import { nanoFromCents } from "../money.ts";
 import { modelsSchema, servicesSchema, type Unsold } from "./allowed.ts";
 import type { Books } from "./books.ts";
+import { noSuchGroup } from "./groups.ts";
 import { GRANT_HINT, keyRow } from "./rows.ts";
+import { lowersField, rateFields, ratesAfter } from "./rule-fields.ts";
+import {
+  type AccountRules,
+  changeRules,
+  keyRule,
+  type RuleRecords,
+  rulesOf,
+  withKeyRule,
+  withoutKey,
+} from "./rules.ts";
 import { mintId, mintKey } from "./secrets.ts";
 
 const label = z.string().trim().min(1, "must not be empty").max(100, "must have at most 100 characters");
@@ -17,7 +28,13 @@ export const centsSchema = z
   .min(0, "must not be negative")
   .max(900_000_000, "must be at most 900000000");
 const period = z.enum(["day", "week", "month"], "must be day, week or month");
+const ruled = {
+  group: z.string("must be the id of a group, or null").min(1, "must be the id of a group, or null").max(100).nullish(),
+  lower_at: lowersField,
+  ...rateFields,
+};
 const limits = {
+  ...ruled,
   services: servicesSchema.nullish(),
   models: modelsSchema.nullish(),
   expires_at: z.iso
@@ -75,6 +92,7 @@ function badField(path: string, message: string): GatewayError {
 
 export interface KeyParts {
   readonly books: Books;
+  readonly rules: RuleRecords;
   readonly clock: Clock;
   readonly unsold: Unsold;
 }
@@ -93,9 +111,30 @@ function expiryFault(expiresAtMs: number | null | undefined, clock: Clock): Gate
   return expiresAtMs != null && expiresAtMs <= clock.epochMs() ? badField("expires_at", "must be in the future") : null;
 }
 
+type RuledBody = Pick<z.output<typeof keyChangeSchema>, keyof typeof ruled>;
+
+/** Changes what is ruled of a key beside its row, where the body names any of it. */
+async function rule(
+  { rules }: Pick<KeyParts, "rules">,
+  { accountId, keyId }: { readonly accountId: string; readonly keyId: string },
+  body: RuledBody,
+): Promise<AccountRules | GatewayError> {
+  const names = Object.keys(ruled) as (keyof RuledBody)[];
+  if (names.every((name) => body[name] === undefined)) return rulesOf(rules, accountId);
+  return changeRules(rules, accountId, (before) => {
+    const { group, lower_at: lowersAt } = body;
+    if (group != null && !before.groups.some(({ id }) => id === group)) return noSuchGroup(group);
+    return withKeyRule(before, keyId, {
+      ...ratesAfter(keyRule(before, keyId), body),
+      ...(group === undefined ? {} : { group }),
+      ...(lowersAt === undefined ? {} : { lowersAt }),
+    });
+  });
+}
+
 /** Makes an agent key of an account. The secret is in the answer and nowhere else. */
 export async function createKey(
-  { books, clock, unsold }: KeyParts,
+  { books, clock, unsold, rules: records }: KeyParts,
   account: { readonly accountId: string; readonly sandbox: boolean },
   body: z.output<typeof newKeySchema>,
 ): Promise<Answer | GatewayError> {
@@ -104,6 +143,10 @@ export async function createKey(
   const { secret, secretHash, hint } = mintKey(account.sandbox);
   const keyId = mintId("key_");
   const ceiling = body.ceiling_cents ?? null;
+  if (ceiling === null && body.lower_at != null) return badField("lower_at", "needs a ceiling_cents beside it");
+  // Before the key is there: there is no moment in which it could call outside of its group.
+  const rules = await rule({ rules: records }, { accountId: account.accountId, keyId }, body);
+  if (rules instanceof GatewayError) return rules;
   const outcome = await books.createKey(account.accountId, {
     keyId,
     secretHash,
@@ -116,6 +159,7 @@ export async function createKey(
     models: body.models ?? null,
     expiresAtMs: body.expires_at ?? null,
   });
+  if (outcome !== "created") await changeRules(records, account.accountId, (before) => withoutKey(before, keyId));
   if (outcome === "external_id_taken") {
     const detail = `external_id: another key of this account has the id ${JSON.stringify(body.external_id)}.`;
     return new GatewayError("conflict", { detail: { detail }, param: "external_id" });
@@ -125,7 +169,7 @@ export async function createKey(
   if (key === null) {
     return new GatewayError("not_found", { of: "account", detail: { detail: "There is no such account." } });
   }
-  return { status: 201, body: { ...keyRow(key), api_key: secret } };
+  return { status: 201, body: { ...keyRow(key, rules), api_key: secret } };
 }
 
 /**
@@ -150,14 +194,18 @@ function changeOf(key: KeyRow, body: z.output<typeof keyChangeSchema>): KeyPatch
 }
 
 /** What would shut an account out of its own hands. */
-const NOT_OF_PRIMARY = ["paused", "services", "models", "expires_at"] as const;
+const NOT_OF_PRIMARY = [
+  ...(["paused", "services", "models", "expires_at", "group"] as const),
+  ...(["requests_per_minute", "tokens_per_minute"] as const),
+] as const;
 
 /** Changes label, ceiling, pause, lists or expiry of a key. */
 export async function changeKey(
-  { books, clock, unsold }: KeyParts,
+  parts: KeyParts,
   key: { readonly accountId: string; readonly keyId: string; readonly sandbox: boolean },
   body: z.output<typeof keyChangeSchema>,
 ): Promise<Answer | GatewayError> {
+  const { books, clock, unsold } = parts;
   const before = await books.key(key.accountId, key.keyId);
   if (before === null) return noSuchKey(key.keyId);
   const param = before.primary ? NOT_OF_PRIMARY.find((field) => body[field]) : undefined;
@@ -169,13 +217,17 @@ export async function changeKey(
   if (fault !== null) return fault;
   const change = changeOf(before, body);
   if (change instanceof GatewayError) return change;
+  const ceiling = change.ceilingNano === undefined ? before.ceilingNano : change.ceilingNano;
+  if (body.lower_at != null && ceiling === null) return badField("lower_at", "needs a ceiling_cents");
+  const rules = await rule(parts, key, body);
+  if (rules instanceof GatewayError) return rules;
   const after = await books.patchKey(key.accountId, key.keyId, change);
-  return after === null ? noSuchKey(key.keyId) : { status: 200, body: keyRow(after) };
+  return after === null ? noSuchKey(key.keyId) : { status: 200, body: keyRow(after, rules) };
 }
 
 /** Swaps a key's secret in place: same id, ceiling and history. The old secret stops working. */
 export async function rotateKey(
-  books: Books,
+  { books, rules }: KeyParts,
   key: { readonly accountId: string; readonly keyId: string; readonly sandbox: boolean },
 ): Promise<Answer | GatewayError> {
   if ((await books.key(key.accountId, key.keyId))?.hint === GRANT_HINT) {
@@ -184,12 +236,13 @@ export async function rotateKey(
   }
   const { secret, secretHash, hint } = mintKey(key.sandbox);
   const after = await books.rotateKey(key.accountId, key.keyId, secretHash, hint);
-  return after === null ? noSuchKey(key.keyId) : { status: 200, body: { ...keyRow(after), api_key: secret } };
+  if (after === null) return noSuchKey(key.keyId);
+  return { status: 200, body: { ...keyRow(after, await rulesOf(rules, key.accountId)), api_key: secret } };
 }
 
 /** Revokes a key for good. */
 export async function revokeKey(
-  books: Books,
+  { books, rules }: KeyParts,
   key: { readonly accountId: string; readonly keyId: string },
 ): Promise<Answer | GatewayError> {
   const before = await books.key(key.accountId, key.keyId);
@@ -199,5 +252,6 @@ export async function revokeKey(
   }
   // Also where it is not there: the ledger may still have to see to it that it stays away.
   const revoked = await books.deleteKey(key.accountId, key.keyId);
+  await changeRules(rules, key.accountId, (known) => withoutKey(known, key.keyId));
   return revoked ? { status: 200, body: { id: key.keyId, revoked: true } } : noSuchKey(key.keyId);
 }

@@ -3,6 +3,7 @@ import type { AccountRow, KeyRow, PostedLeg, PostingRow } from "../account-rows.
 import { centsDown, centsUp, minus, NANO_PER_CENT, type Nano, ZERO } from "../money.ts";
 import type { TokenUsage } from "../route.ts";
 import type { FoundTransaction } from "./find-transaction.ts";
+import { type AccountRules, groupOf, keyRule } from "./rules.ts";
 
 export function isoTime(epochMs: number): string {
   return new Date(epochMs).toISOString();
@@ -20,7 +21,9 @@ function ceilingCents(nano: Nano | null): number | null {
 /** What stands for the first and last characters of a secret in the row of a grant, which has none to show. */
 export const GRANT_HINT = "grant";
 
-export function keyRow(key: KeyRow) {
+/** With what is ruled of the key beside its row. */
+export function keyRow(key: KeyRow, rules: AccountRules) {
+  const rule = keyRule(rules, key.keyId);
   return {
     id: key.keyId,
     label: key.label,
@@ -31,6 +34,10 @@ export function keyRow(key: KeyRow) {
     ceiling_cents: ceilingCents(key.ceilingNano),
     ceiling_period: key.ceilingPeriod,
     spent_cents: centsUp(key.periodSpentNano),
+    lower_at: rule.lowersAt,
+    group: groupOf(rules, key.keyId)?.id ?? null,
+    requests_per_minute: rule.requestsPerMinute,
+    tokens_per_minute: rule.tokensPerMinute,
     last_used_at: key.lastUsedAtMs === null ? null : isoTime(key.lastUsedAtMs),
     services: key.services,
     models: key.models,

@@ -58,7 +58,7 @@ function checkDigits(text: string): string {
 }
 
 /** An id that cannot be guessed, such as `acct_` and 21 characters of 120 random bits. */
-export function mintId(prefix: "acct_" | "key_" | "tx_"): string {
+export function mintId(prefix: "acct_" | "key_" | "tx_" | "grp_"): string {
   return prefix + base62(randomBytes(ID_BYTES), ID_DIGITS);
 }
 

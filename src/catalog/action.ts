@@ -2,7 +2,6 @@
 import type { z } from "zod";
 import type { Retirement } from "../endpoint.ts";
 import type { FailureKind } from "../failures.ts";
-import type { StateSpec } from "./action-state.ts";
 import type { PrepaidUse } from "./prepaid.ts";
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
@@ -332,24 +331,6 @@ export interface ActionSpec<P = Params> extends ActionFacts<P> {
   readonly timeoutMs?: number;
   /** What the catalog test sends, and what the vendor answers: one answer for the request and each step that runs, or each `ask`. */
   readonly example: { readonly params: JsonObject; readonly answers: readonly [Json, ...Json[]] };
-  /** What the vendor answers to calls that have these params, for the sandbox: the first that fits. */
-  readonly otherExamples?: readonly { readonly when: JsonObject; readonly answers: readonly [Json, ...Json[]] }[];
-  /** It reads pages: the sandbox's are read, and what they say is put into the example's answer. */
-  readonly readsPages?: ReadsPages;
-  /** What the vendor keeps of such calls, for the sandbox. */
-  readonly state?: StateSpec;
-}
-
-/** How an action that reads pages tells what they say. */
-export interface ReadsPages {
-  /** The param that has the address, or the addresses; or a template of what is kept, as `{crawl:/url}`. */
-  readonly param: string;
-  /** Points to the list that has an item for each page; without it the answer is of one. */
-  readonly each?: string;
-  /** By where it stands in the item. */
-  readonly puts: Readonly<Record<string, "url" | "title" | "markdown" | "html" | "status">>;
-  /** The status of the vendor's answer where there is no page, or it is a wall. */
-  readonly refusal?: number;
 }
 
 /**

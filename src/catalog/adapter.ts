@@ -49,12 +49,8 @@ export {
   type BoxCommand,
   BoxGone,
   type BoxOutput,
-  type Machine,
-  type Machines,
   type SessionContext,
   type SessionSpec,
-  type StandInAnswer,
-  type StandInRequest,
   shellWord,
 } from "./session.ts";
 export { HeardOutput } from "./session-output.ts";

@@ -211,13 +211,25 @@ export interface Tier {
   readonly models: readonly string[];
   /** What names begin with that mean it where no model of such a name is configured. */
   readonly standsInFor: readonly string[];
+  /** The id of the tier below it; null: there is none. */
+  readonly lower: string | null;
   readonly firstTokenMsMax: number;
+}
+
+/** The file beside an adapter by which the sandbox plays its vendor. It is read where a sandbox asks for it, and by nothing else. */
+export interface StandInFile {
+  /** As it is named in complaints. */
+  readonly name: string;
+  /** Its default export. Rejects where the file is no module. */
+  load(): Promise<unknown>;
 }
 
 /** Prices are those of the day (UTC) of the call to it, so keep a model for one request, not longer. */
 export interface Catalog {
   /** By id. The objects stay the same for as long as the catalog does. */
   adapters(audience: Audience): ReadonlyMap<string, Adapter>;
+  /** By adapter id. */
+  readonly standIns: ReadonlyMap<string, StandInFile>;
   readonly tiers: ReadonlyMap<string, Tier>;
   /** What our composites go by, by the names of the files. */
   readonly compositeTiers: ReadonlyMap<string, CompositeTierSpec>;

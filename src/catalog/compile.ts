@@ -204,9 +204,9 @@ function daily(clock: Clock, source: CatalogSource): () => DayView {
 
 function tiersOf(files: CatalogFiles): ReadonlyMap<string, Tier> {
   return new Map(
-    [...files.tiers].map(([id, { purpose, candidates, standsInFor = [], firstTokenMsMax }]) => {
+    [...files.tiers].map(([id, { purpose, candidates, standsInFor = [], lower = null, firstTokenMsMax }]) => {
       const models = candidates.map((candidate) => candidate.model);
-      return [id, { id, purpose, models, standsInFor, firstTokenMsMax }];
+      return [id, { id, purpose, models, standsInFor, lower, firstTokenMsMax }];
     }),
   );
 }
@@ -253,6 +253,7 @@ export function compileCatalog(read: CatalogFiles, options: CatalogOptions): Cat
 
   return {
     adapters: (audience) => sourceOf(audience).adapters,
+    standIns: files.standIns,
     tiers: tiersOf(files),
     compositeTiers: files.compositeTiers,
     actions: (audience) => [...actions(audience).values()],

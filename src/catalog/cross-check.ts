@@ -1,6 +1,7 @@
 // Checks what only shows when all files are there: slugs that clash, tiers whose candidates are not sold.
 import type { EndpointTable } from "./action.ts";
 import type { AdapterSpec, UnitKind } from "./adapter.ts";
+import type { StandInFile } from "./catalog.ts";
 import { type Kind, type Listing, listingsOf, SLUG, splitSlug } from "./slug.ts";
 import type { ActionTierSpec, CompositeTierSpec, TierSpec } from "./tier.ts";
 import { actionsNamedBy } from "./validate-composite.ts";
@@ -13,6 +14,8 @@ export interface CatalogFiles {
   readonly compositeTiers: ReadonlyMap<string, CompositeTierSpec>;
   /** The tables beside the files of adapters, by adapter id. */
   readonly tables: ReadonlyMap<string, EndpointTable>;
+  /** The stand-ins beside the files of adapters, by adapter id. */
+  readonly standIns: ReadonlyMap<string, StandInFile>;
 }
 
 function servesAny(files: CatalogFiles, slug: string, kind: Kind): boolean {
@@ -152,7 +155,10 @@ function actionProblems(files: CatalogFiles): readonly string[] {
           : [],
       ),
   );
-  return [...tiers, ...composites, ...tables, ...rows, ...successors, ...polls, ...selfHosted];
+  const standIns = [...files.standIns].flatMap(([id, { name }]) =>
+    files.adapters.has(id) ? [] : [`${name} stands in for ${id}, which is no adapter`],
+  );
+  return [...tiers, ...composites, ...tables, ...rows, ...successors, ...polls, ...selfHosted, ...standIns];
 }
 
 /** The problems of files that have each passed their own check, one line each. */

@@ -6,9 +6,10 @@ import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { EndpointTable } from "./action.ts";
 import type { AdapterSpec, AdapterTable } from "./adapter.ts";
-import type { Catalog } from "./catalog.ts";
+import type { Catalog, StandInFile } from "./catalog.ts";
 import { type CatalogOptions, compileCatalog } from "./compile.ts";
 import type { ActionTierSpec, CompositeTierSpec, TierSpec } from "./tier.ts";
+import { type ModelsUpdate, withUpdate } from "./updates/update.ts";
 import { CatalogError, checkAdapter, checkTable, checkTier, isAdapterTable } from "./validate.ts";
 
 /** The folder with the shipped `adapters/` and `tiers/`. */
@@ -16,18 +17,22 @@ const SHIPPED = fileURLToPath(new URL("../../", import.meta.url));
 
 const FILE_NAME = /^[a-z0-9]+(-[a-z0-9]+)*\.ts$/;
 
-/** Beside an adapter, and no adapter: the program of its sidecar. */
+/** Beside an adapter, and no adapter: the program of its sidecar, and what plays its vendor in the sandbox. */
 const SIDECAR = ".helper.ts";
+const STAND_IN = ".sandbox.ts";
 
 /** What the files of these folders may import, wherever on the disk they are. */
 const OPEN_TO_FILES: Readonly<Record<string, string>> = {
   "#adapter": new URL("./adapter.ts", import.meta.url).href,
+  "#sandbox": new URL("../sandbox/stand-in.ts", import.meta.url).href,
   "#tier": new URL("./tier.ts", import.meta.url).href,
 };
 
 export interface LoadOptions extends CatalogOptions {
   /** `OVERLAY_DIR`: its `adapters/` and `tiers/` add to the shipped ones, and replace those of the same name. */
   readonly overlayDir: string | null;
+  /** What lists of models have told since; null: nothing. */
+  readonly update?: ModelsUpdate | null;
 }
 
 interface CatalogFile {
@@ -37,12 +42,19 @@ interface CatalogFile {
   readonly path: string;
 }
 
-async function listFolder(root: string, folder: string, shownAs: string): Promise<readonly CatalogFile[]> {
+/** The files of a folder, in the order of their names; none where there is no such folder. */
+async function entriesOf(root: string, folder: string): Promise<readonly string[]> {
   const entries = await readdir(path.join(root, folder)).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return [];
     throw error;
   });
-  const files = entries.filter((entry) => entry.endsWith(".ts") && !entry.endsWith(SIDECAR)).sort();
+  return entries.sort();
+}
+
+async function listFolder(root: string, folder: string, shownAs: string): Promise<readonly CatalogFile[]> {
+  const entries = await entriesOf(root, folder);
+  const isBeside = (entry: string) => entry.endsWith(SIDECAR) || entry.endsWith(STAND_IN);
+  const files = entries.filter((entry) => entry.endsWith(".ts") && !isBeside(entry));
   const named = (entry: string) => path.join(shownAs, folder, entry);
   const strange = files.filter((entry) => !FILE_NAME.test(entry));
   if (strange.length > 0) throw new CatalogError(strange.map((entry) => `${named(entry)} is not named in-this-way.ts`));
@@ -76,7 +88,7 @@ async function importFile(file: CatalogFile): Promise<unknown> {
   }
 }
 
-/** While `work` runs, `#adapter` and `#tier` mean ours for the files of the folder, which is in no package of ours. */
+/** While `work` runs, `#adapter` and the like mean ours for the files of the folder, which is in no package of ours. */
 async function withOurTypes<Result>(folder: string, work: () => Promise<Result>): Promise<Result> {
   const inside = pathToFileURL(path.join(folder, path.sep)).href;
   const hooks = registerHooks({
@@ -181,6 +193,19 @@ async function readTables(root: string, shownAs: string, ids: Iterable<string>, 
   return tables;
 }
 
+/** The stand-ins beside adapters' files. Their code is read where a sandbox asks for it: a gateway without one pays nothing for them. */
+async function standInsOf(root: string, shownAs: string): Promise<ReadonlyMap<string, StandInFile>> {
+  const files = (await entriesOf(root, "adapters")).filter((entry) => entry.endsWith(STAND_IN));
+  return new Map(
+    files.map((entry) => {
+      const id = entry.slice(0, -STAND_IN.length);
+      const file = { id, name: path.join(shownAs, "adapters", entry), path: path.join(root, "adapters", entry) };
+      const load = () => importFile(file);
+      return [id, { name: file.name, load: shownAs === "" ? load : () => withOurTypes(root, load) }];
+    }),
+  );
+}
+
 type AnyTierSpec = TierSpec | ActionTierSpec | CompositeTierSpec;
 
 /** The tiers of one sort, by the field that only it has. */
@@ -198,6 +223,7 @@ async function readRoot(root: string, shownAs: string, problems: string[]) {
   return {
     adapters: adapterSpecs,
     tables: await readTables(root, shownAs, adapterSpecs.keys(), problems),
+    standIns: await standInsOf(root, shownAs),
     tiers: tiersWith<TierSpec>(tierSpecs, "firstTokenMsMax"),
     actionTiers: tiersWith<ActionTierSpec>(tierSpecs, "sells"),
     compositeTiers: tiersWith<CompositeTierSpec>(tierSpecs, "kind"),
@@ -217,9 +243,12 @@ export async function loadCatalog(options: LoadOptions): Promise<Catalog> {
       ? null
       : await withOurTypes(path.resolve(overlayDir), () => readRoot(path.resolve(overlayDir), overlayDir, problems));
   if (problems.length > 0) throw new CatalogError(problems);
+  // An adapter of the overlay replaces the shipped one whole, and with it what plays its vendor.
+  const standIns = [...shipped.standIns].filter(([id]) => overlay?.adapters.has(id) !== true);
   return compileCatalog(
     {
-      adapters: new Map([...shipped.adapters, ...(overlay?.adapters ?? [])]),
+      standIns: new Map([...standIns, ...(overlay?.standIns ?? [])]),
+      adapters: withUpdate(new Map([...shipped.adapters, ...(overlay?.adapters ?? [])]), options.update ?? null),
       tables: new Map([...shipped.tables, ...(overlay?.tables ?? [])]),
       tiers: new Map([...shipped.tiers, ...(overlay?.tiers ?? [])]),
       actionTiers: new Map([...shipped.actionTiers, ...(overlay?.actionTiers ?? [])]),

@@ -7,6 +7,7 @@ export interface Network {
   readonly name: string;
   /** Its name in the second (CAIP-2). */
   readonly caip2: string;
+  readonly chainId: number;
   /** The contract of USDC there, which has six decimals. */
   readonly asset: string;
   /** What a signature is made over beside the payment (EIP-712): a wrong name makes a bad signature and no better error. */
@@ -17,12 +18,14 @@ export const NETWORKS = {
   base: {
     name: "base",
     caip2: "eip155:8453",
+    chainId: 8_453,
     asset: "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
     domain: { name: "USD Coin", version: "2" },
   },
   "base-sepolia": {
     name: "base-sepolia",
     caip2: "eip155:84532",
+    chainId: 84_532,
     asset: "0x036CbD53842c5426634e7929541eC2318f3dCF7e",
     domain: { name: "USDC", version: "2" },
   },
@@ -43,6 +46,24 @@ export const TEMPO_NETWORKS = {
   },
   "tempo-testnet": { chainId: 42_431, coins: ["0x20c0000000000000000000000000000000000000"] },
 } as const satisfies Readonly<Record<string, TempoNetwork>>;
+
+/**
+ * The sandbox's chain, which is of this program alone: what is signed for it moves nothing anywhere else. A signature is good for one
+ * chain and one contract. No chain has this number, and no contract can ever have this address or anybody its payee's, since both are words.
+ */
+export const PLAY_NETWORK: Network = {
+  name: "tollgate-sandbox",
+  caip2: "eip155:4020402402",
+  chainId: 4_020_402_402,
+  asset: wordAddress("play money is no coin"),
+  domain: { name: "Tollgate play money", version: "1" },
+};
+export const PLAY_PAY_TO = wordAddress("payee of the sandbox");
+
+/** The first 20 letters as an address. */
+function wordAddress(words: string): string {
+  return `0x${Buffer.from(words.padEnd(20)).subarray(0, 20).toString("hex")}`;
+}
 
 const NANO_PER_UNIT = 1_000;
 

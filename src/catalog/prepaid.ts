@@ -7,8 +7,10 @@ export interface PrepaidSpec {
   readonly kind: string;
   /** The most that one machine can be paid for, from its beginning; the vendor ends it by itself no later. */
   readonly minutesMax: number;
+  /** Ends one. What the vendor does not know any more is ended. */
+  close(context: Pick<ScriptContext, "ask" | "end">, id: string): Promise<unknown>;
   /** Ends whatever a call has begun under this label whose answer never came. Nothing is there: it is ended. */
-  endLabelled(context: Pick<ScriptContext, "ask" | "end">, label: string): Promise<void>;
+  closeLabelled(context: Pick<ScriptContext, "ask" | "end">, label: string): Promise<unknown>;
   /** What the vendor has taken of us for one beside its minutes so far, in cents: asked each minute while it runs, and once it has ended. */
   takenCents?(context: Pick<ScriptContext, "ask" | "end">, id: string): Promise<number>;
 }
@@ -25,5 +27,4 @@ export type PrepaidUse =
   /** `id` is the param that says of which. */
   | { readonly does: "extends"; readonly id: string; readonly minutes: string }
   | { readonly does: "tells"; readonly id: string }
-  /** A script: it is also run, with the id alone, when the time is over. */
   | { readonly does: "ends"; readonly id: string };

@@ -24,16 +24,18 @@ const constraint = z.object({
 });
 /** A model of the list: which ids it is the price of, and the prices, of which the last that holds counts. */
 const listedModel = z.object({
+  id: z.string().optional(),
+  context_window: z.number().optional(),
   match: z.record(z.string(), z.unknown()),
   deprecated: z.boolean().optional(),
   prices: z.union([z.array(z.object({ constraint: constraint.nullish(), prices: rates })), rates]),
 });
-const listedModels = z.array(listedModel);
+export const listedModels = z.array(listedModel);
 const vendors = z.array(z.object({ id: z.string(), models: z.array(z.unknown()) }));
 /** The checkout's own list says beside its vendors where they come from, and when. */
 const file = z.union([z.object({ providers: vendors }).transform(({ providers }) => providers), vendors]);
 
-type ListedModel = z.infer<typeof listedModel>;
+export type ListedModel = z.infer<typeof listedModel>;
 type ListedRates = z.infer<typeof rates>;
 type ListedRate = z.infer<typeof rate>;
 
@@ -102,7 +104,7 @@ function ratesAt(listed: ListedRates, step: number | null) {
 }
 
 /** The list's price of a day as an adapter would write it; null where it has none for tokens. */
-function listedPrice(day: string, { prices }: ListedModel): TokenPriceSpec | null {
+export function listedPrice(day: string, { prices }: ListedModel): TokenPriceSpec | null {
   const all = Array.isArray(prices) ? prices : [{ prices }];
   const begun = all.filter((one) => ("constraint" in one ? (one.constraint?.start_date ?? "") : "") <= day);
   const timed = begun.filter((one) => "constraint" in one && one.constraint?.start_time != null);
@@ -120,7 +122,7 @@ function listedPrice(day: string, { prices }: ListedModel): TokenPriceSpec | nul
 }
 
 /** A price as people and comparisons read it: input/output/cached, and what it is above a length or at an hour. */
-function words(price: TokenPrice, withWrites: boolean): string {
+export function priceWords(price: TokenPrice, withWrites: boolean): string {
   const of = ({ input, output, cacheRead, cacheWrite }: TokenRates) =>
     [input, output, cacheRead, ...(withWrites ? [cacheWrite] : [])].map(usdPerMillionText).join("/");
   const hours = price.hours.map((one) => `minutes ${one.fromMinute} to ${one.untilMinute}: ${of(one.price)}`);
@@ -147,7 +149,7 @@ function differenceOf({ listing, found, day, catalog }: Compared): PriceDifferen
   // A list that has no price of writing says nothing of it.
   const [first] = Array.isArray(found.prices) ? found.prices : [{ prices: found.prices }];
   const withWrites = first?.prices.cache_write_mtok !== undefined;
-  const [costs, listed] = [words(cost, withWrites), words(price, withWrites)];
+  const [costs, listed] = [priceWords(cost, withWrites), priceWords(price, withWrites)];
   const ended = found.deprecated === true;
   if (!ended && costs === listed) return null;
   return {
@@ -157,7 +159,7 @@ function differenceOf({ listing, found, day, catalog }: Compared): PriceDifferen
     difference: ended ? "ended" : "price",
     cost: costs,
     listed,
-    sale: sold === null ? "" : words(sold.sale, withWrites),
+    sale: sold === null ? "" : priceWords(sold.sale, withWrites),
     at_a_loss:
       serves && sold !== null && isDearer(withWrites ? price : { ...price, cacheWrite: cost.cacheWrite }, sold.sale),
     note: spec.priceNote ?? null,
@@ -168,7 +170,7 @@ function differenceOf({ listing, found, day, catalog }: Compared): PriceDifferen
  * Finds a vendor's models in the list, in small letters where they are not there as they are; null: the list does not know it. A `*` in
  * the vendor's id there is what stands behind the colon of a model, `model:route`.
  */
-function finder(list: PriceList, pricedAs: string): ((upstreamModel: string) => ListedModel | undefined) | null {
+export function finder(list: PriceList, pricedAs: string): ((upstreamModel: string) => ListedModel | undefined) | null {
   const known = new Map<string, readonly ListedModel[]>();
   const modelsOf = (vendor: string) => {
     const models = known.get(vendor) ?? listedModels.parse(list(vendor) ?? []);

@@ -76,7 +76,7 @@ function picoOf(text: string): PicoPerToken {
 }
 
 function compileRates(
-  spec: Omit<TokenPriceSpec, "since" | "steps" | "hours" | "thousandCalls">,
+  spec: Omit<TokenPriceSpec, "since" | "taken" | "steps" | "hours" | "thousandCalls">,
   thousandCalls = "0",
 ): TokenRates {
   return {
@@ -88,6 +88,25 @@ function compileRates(
   };
 }
 
+/** What a posting keeps of a price: whose, from when, and of one that a list brought, when. */
+export function versionOf(name: string, { since, taken }: { readonly since: string; readonly taken?: string }): string {
+  return `${name}@${since}${taken === undefined ? "" : `.${taken}`}`;
+}
+
+/** The version of the same price under another name. */
+export function renamedVersion(version: string, name: string): string {
+  return name + version.slice(version.lastIndexOf("@"));
+}
+
+const TAKEN = /\.(\d{8}T\d{6})(?=$|\+)/;
+
+/** When the newest of several was brought by a list; nothing where none was. */
+export function newestTaken(versions: readonly string[]): { readonly taken?: string } {
+  const all = versions.flatMap((version) => TAKEN.exec(version)?.[1] ?? []).toSorted();
+  const taken = all.at(-1);
+  return taken === undefined ? {} : { taken };
+}
+
 /** Compiles a price that has passed validation. `name` begins its version: a slug, or an adapter and its model. */
 export function compilePrice(spec: TokenPriceSpec, name: string): TokenPrice {
   const steps = (spec.steps ?? []).map((step) => ({
@@ -95,7 +114,7 @@ export function compilePrice(spec: TokenPriceSpec, name: string): TokenPrice {
     promptTokens: step.promptTokens,
   }));
   const { since } = spec;
-  const version = `${name}@${since}`;
+  const version = versionOf(name, spec);
   const hours = (spec.hours ?? []).map((at): PriceHours => {
     const price = {
       ...compileRates(at, spec.thousandCalls),
@@ -194,8 +213,8 @@ function lengthsOf(prices: readonly TokenPrice[]): readonly number[] {
 export function dearest(all: readonly [TokenPrice, ...TokenPrice[]], name: string): TokenPrice {
   const prices = all.map(dearestHours);
   const above = (promptTokens: number): TokenRates => {
-    const all = prices.map((price) => ratesOf(price, promptTokens + 1));
-    const most = (bucket: keyof TokenRates) => all.map((rates) => rates[bucket]).reduce(dearer);
+    const rates = prices.map((price) => ratesOf(price, promptTokens + 1));
+    const most = (bucket: keyof TokenRates) => rates.map((one) => one[bucket]).reduce(dearer);
     return {
       input: most("input"),
       output: most("output"),
@@ -210,7 +229,8 @@ export function dearest(all: readonly [TokenPrice, ...TokenPrice[]], name: strin
       .map((price) => price.since)
       .sort()
       .at(-1) ?? all[0].since;
-  return { ...above(0), steps, hours: [], since, version: `${name}@${since}` };
+  const taken = newestTaken(all.map((price) => price.version));
+  return { ...above(0), steps, hours: [], since, version: versionOf(name, { since, ...taken }) };
 }
 
 /** A Thursday and a Saturday, in days since 1970. */

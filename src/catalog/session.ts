@@ -1,5 +1,5 @@
 // A metered session: a vendor's machine that goes on between calls. What an adapter says of one, as data and five small scripts.
-import type { Json, JsonObject, ScriptContext } from "./action.ts";
+import type { JsonObject, ScriptContext } from "./action.ts";
 
 export const SESSION_LANGUAGES = ["python", "javascript", "typescript", "bash"] as const;
 /** What each adapter with sessions sells, as `<adapter id>/<name>`. */
@@ -80,54 +80,6 @@ export interface SessionSpec {
   close(context: SessionContext, box: JsonObject): Promise<void>;
   /** Ends whatever a create has made under this label whose answer never came; nothing is there: it is closed. */
   closeLabelled(context: SessionContext, label: string): Promise<void>;
-  /** The vendor's side of all this, for the sandbox: it refuses what the vendor refuses. */
-  standIn(request: StandInRequest, machines: Machines): StandInAnswer;
-}
-
-/** A request as it comes to a vendor's place in the sandbox. Key and method of showing it have been checked. */
-export interface StandInRequest {
-  readonly method: string;
-  /** Which of the adapter's `origins` was asked; undefined: its own. */
-  readonly origin: string | undefined;
-  /** Below that origin, decoded, without a query. */
-  readonly path: string;
-  readonly query: URLSearchParams;
-  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  readonly body: Uint8Array;
-  /** The body as JSON; undefined where it is none. */
-  readonly json: unknown;
-  /** The request opens a web socket, and these are the messages that were said on it until now. */
-  readonly said?: readonly Uint8Array[];
-}
-
-/** Bytes go out as they are, under `content-type` of the headers; anything else as JSON; undefined is no body. */
-export interface StandInAnswer {
-  readonly status: number;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: Json | Uint8Array;
-  /** Of status 101, which opens a web socket: what is said, texts as texts, before it is closed. Without it more is listened to. */
-  readonly messages?: readonly (string | Uint8Array)[];
-}
-
-/** A machine of the sandbox. It keeps its files, as texts by their paths. */
-export interface Machine {
-  readonly id: string;
-  readonly name: string;
-  readonly envs: Readonly<Record<string, string>>;
-  readonly files: Map<string, string>;
-  /** What the stand-in wants to remember of it. */
-  readonly notes: JsonObject;
-}
-
-/** The machines that the sandbox keeps for one vendor. They run nothing: a few commands and one-line programs have an answer. */
-export interface Machines {
-  make(given: Pick<Machine, "name" | "envs" | "notes">): Machine;
-  /** By id or by name; null: there is none, or it has ended. */
-  find(idOrName: string): Machine | null;
-  /** Those that have not ended. */
-  all(): readonly Machine[];
-  end(machine: Machine): void;
-  run(machine: Machine, command: BoxCommand): BoxOutput;
 }
 
 /** The vendor has no such box any more: the session is over. */

@@ -1,5 +1,5 @@
 // What a model is called when it is sold: `<maker>/<model>`, or `<adapter>/<model>` at a server that serves any.
-import type { AdapterSpec, EmbeddingsSpec, ModelSpec } from "./adapter.ts";
+import type { EmbeddingsSpec, ModelSpec } from "./adapter.ts";
 
 export const SLUG = /^[a-z0-9][a-z0-9-]*\/[A-Za-z0-9][A-Za-z0-9._:/-]*$/;
 
@@ -20,7 +20,11 @@ export interface Listing {
 }
 
 /** Everything an adapter lists of one kind. */
-export function listingsOf(adapterId: string, spec: AdapterSpec, kind: Kind): readonly Listing[] {
+export function listingsOf(
+  adapterId: string,
+  spec: { readonly maker?: string | undefined } & { readonly [K in Kind]?: Pick<EmbeddingsSpec, "models"> | undefined },
+  kind: Kind,
+): readonly Listing[] {
   const models: EmbeddingsSpec["models"] = spec[kind]?.models ?? {};
   return Object.entries(models).map(([upstreamModel, model]) => ({
     kind,

@@ -1,7 +1,7 @@
 // What is sold by units on one day: every slug with its one sale price and the offers that can serve it, in order.
 import type { UnitKind, UnitModelSpec } from "./adapter.ts";
 import type { Adapter, RetiredModel, SoldUnitModel, UnitOffer, UnitPrice } from "./catalog.ts";
-import { priceOn } from "./price.ts";
+import { priceOn, renamedVersion } from "./price.ts";
 import { hasEnded, isListedOn } from "./retirement.ts";
 import { splitSlug } from "./slug.ts";
 import { type AudienceRules, lastEnd } from "./sold.ts";
@@ -40,7 +40,7 @@ function listPriceOf(
   liveIds: ReadonlySet<string>,
 ): UnitPrice {
   const firstHand = offers.find(isFirstHand);
-  if (firstHand !== undefined) return { ...firstHand.cost, version: `${slug}@${firstHand.cost.since}` };
+  if (firstHand !== undefined) return { ...firstHand.cost, version: renamedVersion(firstHand.cost.version, slug) };
   const live = offers.filter(({ adapter }) => liveIds.has(adapter.id));
   const [first = offers[0], ...rest] = live.length > 0 ? live : offers;
   if (rest.length === 0) return first.cost;

@@ -2,7 +2,7 @@
 import type { ChatSpec, ModelEnd, ModelSpec, PartBounds } from "./adapter.ts";
 import type { Adapter, Deployment, EmbeddingOffer, Offer, SoldEmbedding, SoldModel, TokenPrice } from "./catalog.ts";
 import type { ChatWire } from "./chat-wire.ts";
-import { blendOf, compilePrice, dearest, isDearer, priceOn, sellAt } from "./price.ts";
+import { blendOf, compilePrice, dearest, isDearer, priceOn, renamedVersion, sellAt } from "./price.ts";
 import { hasEnded, isListedOn } from "./retirement.ts";
 import { type Kind, type Listing, listingsOf } from "./slug.ts";
 
@@ -65,9 +65,9 @@ function sellersOf(group: Group, liveIds: ReadonlySet<string>): Group {
 }
 
 /** The list price of a slug: its maker's own, or without one the dearest of those who serve it. */
-function listPriceOf(slug: string, group: Group, liveIds: ReadonlySet<string>): TokenPrice {
+export function listPriceOf(slug: string, group: Group, liveIds: ReadonlySet<string>): TokenPrice {
   const firstHand = group.find(isFirstHand);
-  if (firstHand !== undefined) return { ...firstHand.cost, version: `${slug}@${firstHand.cost.since}` };
+  if (firstHand !== undefined) return { ...firstHand.cost, version: renamedVersion(firstHand.cost.version, slug) };
   const [first, ...rest] = sellersOf(group, liveIds);
   if (rest.length === 0) return first.cost;
   const ids = [first, ...rest].map((listing) => listing.adapter.id).join("+");

@@ -19,6 +19,8 @@ export interface TierSpec {
    * their own. The longest beginning of all tiers counts.
    */
   readonly standsInFor?: readonly string[];
+  /** The tier that serves in this one's place where a budget has come to where its owner wants that; left out: this one goes on. */
+  readonly lower?: string;
   /** How long a streamed candidate may take to its first content while another remains. */
   readonly firstTokenMsMax: number;
 }

@@ -26,6 +26,8 @@ export interface TokenPriceSpec {
   readonly thousandCalls?: string;
   /** Prices of the whole call once its prompt is longer than `promptTokens`; dearest step last. */
   readonly steps?: readonly (RatesSpec & { readonly promptTokens: number })[];
+  /** When a list brought it (`20261126T002503`), of a price that no adapter has: a part of its version, because several may begin on one day. */
+  readonly taken?: string;
   /** Prices at some hours of the day; a price has these or steps. At other hours it is what stands above. */
   readonly hours?: readonly HoursSpec[];
 }

@@ -21,6 +21,8 @@ export type UnitDialectName =
 export interface UnitPriceSpec {
   /** `YYYY-MM-DD`, UTC. */
   readonly since: string;
+  /** As of a price by tokens. */
+  readonly taken?: string;
   /** Each per million tokens. */
   readonly textIn?: string;
   readonly cachedIn?: string;

@@ -3,8 +3,9 @@ import { costOf, markUp, type Nano, type PicoPerToken, parseUsdPer, parseUsdPerM
 import type { Counts } from "../route.ts";
 import type { UnitPriceSpec } from "./adapter.ts";
 import type { UnitPrice } from "./catalog.ts";
+import { newestTaken, versionOf } from "./price.ts";
 
-type Listed = Exclude<keyof UnitPriceSpec, "since">;
+type Listed = Exclude<keyof UnitPriceSpec, "since" | "taken">;
 
 /** What each listed price counts, and for how many of it the list gives the price. */
 const UNITS: Readonly<Record<Listed, { readonly unit: string; readonly per: number }>> = {
@@ -41,7 +42,7 @@ export function imageUnit({ rates }: UnitPrice, size: string, quality: string): 
 }
 
 /** Compiles a price that has passed validation. `name` begins its version. */
-export function compileUnitPrice({ since, images = {}, ...listed }: UnitPriceSpec, name: string): UnitPrice {
+export function compileUnitPrice({ since, taken, images = {}, ...listed }: UnitPriceSpec, name: string): UnitPrice {
   const plain = Object.entries(listed).map(([key, text]) => {
     return [UNITS[key as Listed].unit, picoOf(key as Listed, text)] as const;
   });
@@ -50,7 +51,7 @@ export function compileUnitPrice({ since, images = {}, ...listed }: UnitPriceSpe
   const { textIn } = listed;
   // As of a chat's price: what a cache gives costs what is read, unless it has a price of its own.
   if (textIn !== undefined && !rates.has("cachedIn")) rates.set("cachedIn", picoOf("textIn", textIn));
-  return { rates, since, version: `${name}@${since}` };
+  return { rates, since, version: versionOf(name, taken === undefined ? { since } : { since, taken }) };
 }
 
 /** Whether everything that was counted has a price. */
@@ -78,7 +79,8 @@ export function dearestUnits(prices: readonly [UnitPrice, ...UnitPrice[]], name:
     rates.set(unit, Math.max(price, rates.get(unit) ?? 0) as PicoPerToken);
   }
   const since = prices.map((price) => price.since).reduce((a, b) => (a > b ? a : b));
-  return { rates, since, version: `${name}@${since}` };
+  const taken = newestTaken(prices.map((price) => price.version));
+  return { rates, since, version: versionOf(name, { since, ...taken }) };
 }
 
 /** Whether some unit costs more at `cost` than at `sale`, or is not sold at all. */

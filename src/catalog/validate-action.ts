@@ -3,7 +3,6 @@ import { z } from "zod";
 import { FAILURES } from "../failures.ts";
 import { CATEGORIES } from "./action.ts";
 import { SESSION_LANGUAGES } from "./session.ts";
-import { stateSchema } from "./validate-state.ts";
 
 const DAY_MS = 86_400_000;
 const NOTICE_DAYS_MIN = 90;
@@ -166,7 +165,8 @@ const prepaidUse = z.discriminatedUnion("does", [
 export const prepaidSchema = z.strictObject({
   kind: words,
   minutesMax: count,
-  endLabelled: fn,
+  close: fn,
+  closeLabelled: fn,
   takenCents: fn.optional(),
 });
 
@@ -194,16 +194,6 @@ const action = z
     rate: rateSchema.optional(),
     timeoutMs: count.optional(),
     example: z.strictObject({ params: jsonObject, answers: z.array(json).min(1) }),
-    otherExamples: z.array(z.strictObject({ when: jsonObject, answers: z.array(json).min(1) })).optional(),
-    readsPages: z
-      .strictObject({
-        param: words,
-        each: pointer.optional(),
-        puts: z.record(pointer, z.enum(["url", "title", "markdown", "html", "status"])),
-        refusal: z.int().min(400).max(599).optional(),
-      })
-      .optional(),
-    state: stateSchema.optional(),
   })
   .refine((one) => (one.request === undefined) !== (one.run === undefined), {
     path: ["request"],
@@ -298,7 +288,6 @@ export const sessionsSchema = z
     isOpen: fn,
     close: fn,
     closeLabelled: fn,
-    standIn: fn,
   })
   .refine((one) => one.centsPerHour >= one.upstreamCentsPerHour * COST_FACTOR_MIN, {
     path: ["centsPerHour"],

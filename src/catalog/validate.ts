@@ -51,9 +51,12 @@ const time = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$|^24:00$/, "is no time o
 const hours = z
   .strictObject({ from: time, until: time, weekdaysOnly: z.boolean().optional(), ...rates })
   .refine(({ from, until }) => from < until, { path: ["until"], message: "must be after `from`, on the same day" });
+/** When a list brought a price: `20261126T002503`. */
+const taken = z.string().regex(/^\d{8}T\d{6}$/, "is no time as YYYYMMDDTHHMMSS");
 const dated = z
   .strictObject({
     since: day,
+    taken: taken.optional(),
     ...rates,
     thousandCalls: price.optional(),
     steps: z.array(step).optional(),
@@ -63,7 +66,8 @@ const dated = z
     path: ["hours"],
     message: "cannot be together with steps",
   });
-const prices = z
+/** Prices by the token as adapters and updates write them. */
+export const prices = z
   .array(dated)
   .min(1, "has no price, and what is not priced is not sold")
   .refine((list) => ascending(list.map((entry) => entry.since)), "must be in order of `since`, newest last")
@@ -165,6 +169,28 @@ const unitPrice = z
   .string()
   .refine((text) => parseUnitPrice("images", text) !== null, "is no decimal in USD with at most nine places");
 const tokenCounts = z.record(z.string(), z.record(z.string(), count));
+/** Prices by units, in the same way. */
+export const unitPrices = z
+  .array(
+    z.strictObject({
+      since: day,
+      taken: taken.optional(),
+      textIn: price.optional(),
+      cachedIn: price.optional(),
+      imageIn: price.optional(),
+      audioIn: price.optional(),
+      textOut: price.optional(),
+      imageOut: price.optional(),
+      audioOut: price.optional(),
+      characters: price.optional(),
+      hours: unitPrice.optional(),
+      searches: unitPrice.optional(),
+      megapixels: unitPrice.optional(),
+      images: z.record(z.string(), unitPrice).optional(),
+    }),
+  )
+  .min(1, "has no price, and what is not priced is not sold")
+  .refine((list) => ascending(list.map((entry) => entry.since)), "must be in order of `since`, newest last");
 const unitModel = z.strictObject({
   kind: z.enum(["images", "transcription", "speech", "rerank", "moderation", "completion"]),
   dialect: z.enum([
@@ -180,26 +206,7 @@ const unitModel = z.strictObject({
   ]),
   slug: slug.optional(),
   retires: retires.optional(),
-  prices: z
-    .array(
-      z.strictObject({
-        since: day,
-        textIn: price.optional(),
-        cachedIn: price.optional(),
-        imageIn: price.optional(),
-        audioIn: price.optional(),
-        textOut: price.optional(),
-        imageOut: price.optional(),
-        audioOut: price.optional(),
-        characters: price.optional(),
-        hours: unitPrice.optional(),
-        searches: unitPrice.optional(),
-        megapixels: unitPrice.optional(),
-        images: z.record(z.string(), unitPrice).optional(),
-      }),
-    )
-    .min(1, "has no price, and what is not priced is not sold")
-    .refine((list) => ascending(list.map((entry) => entry.since)), "must be in order of `since`, newest last"),
+  prices: unitPrices,
   origin: z.string().optional(),
   path: z.string().startsWith("/").optional(),
   extraFields: z.record(z.string(), z.unknown()).optional(),
@@ -289,6 +296,7 @@ const tier = z.strictObject({
   purpose: z.string().min(1),
   candidates: z.array(z.strictObject({ model: z.string().min(1) })).min(1, "has no candidate"),
   standsInFor: z.array(z.string().min(3)).optional(),
+  lower: z.string().min(1).optional(),
   firstTokenMsMax: count,
 });
 
@@ -315,10 +323,13 @@ function unfilled(spec: unknown): readonly string[] {
   return names.filter((name) => settings[name] === undefined);
 }
 
+/** Each file is checked once: a schema that were compiled for it would take longer than the check. */
+const ONCE = { jitless: true } as const;
+
 /** Checks one adapter file's default export: an adapter, or a table of them. The file's name is only for the complaints. */
 export function checkAdapter(file: string, value: unknown): readonly string[] {
   const isTable = isAdapterTable(value);
-  const checked = (isTable ? adapterTable : adapter).safeParse(value);
+  const checked = (isTable ? adapterTable : adapter).safeParse(value, ONCE);
   if (!checked.success) return problemsOf(file, checked.error);
   const rows: readonly (readonly [string, unknown])[] = isTable
     ? Object.entries(value.adapters).map(([id, row]) => [`${file}: adapters.${id}.`, row])
@@ -342,12 +353,12 @@ function tierSchemaOf(value: unknown): z.ZodType {
 
 /** Checks one tier file's default export. */
 export function checkTier(file: string, value: unknown): readonly string[] {
-  const checked = tierSchemaOf(value).safeParse(value);
+  const checked = tierSchemaOf(value).safeParse(value, ONCE);
   return checked.success ? [] : problemsOf(file, checked.error);
 }
 
 /** Checks the table beside an adapter's file. */
 export function checkTable(file: string, value: unknown): readonly string[] {
-  const checked = tableSchema.safeParse(value);
+  const checked = tableSchema.safeParse(value, ONCE);
   return checked.success ? [] : problemsOf(file, checked.error);
 }

@@ -42,6 +42,8 @@ export interface ChatSettings {
   /** A unary attempt's time: this, and so much for every output token allowed. */
   readonly unaryMs: number;
   readonly unaryMsPerToken: number;
+  /** A caller without a key may buy an answer whose length the request bounds, at what that could cost. Absent: it may not. */
+  readonly sellsAtBound?: boolean;
 }
 
 export interface ChatDeps {
@@ -56,8 +58,8 @@ export interface ChatDeps {
 }
 
 /** A stream cannot be kept, so its key would promise what cannot be kept. */
-function keyOf({ request }: PlanCall, { stream, sent }: ModelRequest): Plan["idempotency"] | GatewayError {
-  if (!stream || !request.headers.has("idempotency-key")) return idempotencyOf(request, sent);
+function keyOf({ request, audience }: PlanCall, { stream, sent }: ModelRequest): Plan["idempotency"] | GatewayError {
+  if (!stream || !request.headers.has("idempotency-key")) return idempotencyOf(request, sent, audience.payer === null);
   const param = "Idempotency-Key";
   return new GatewayError("bad_request", { param, detail: { detail: `${param}: not possible with stream` } });
 }
@@ -232,6 +234,13 @@ function servingRoute(fit: FitModel, { healthKey }: Candidate, first: Placed | n
   return fit.model.slug === first.fit.model.slug ? "same-model" : "other-model";
 }
 
+/** Says which tier served in place of which, because a budget of the caller has come to where its owner wants that. */
+const LOWERED = "x-tollgate-lowered";
+
+function isLowered({ lowerings = [] }: PlanCall["audience"], tags: readonly string[], atMs: number): boolean {
+  return lowerings.some(({ untilMs, tag }) => atMs < untilMs && (tag === undefined || tags.includes(tag)));
+}
+
 /** Makes the plan of a request that its wire has read, or says what is wrong with it. */
 export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): FramedPlan | GatewayError {
   const { request, audience } = call;
@@ -241,7 +250,11 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
   if (tags instanceof GatewayError) return tags;
   const { settings } = deps;
   const { sandbox } = audience;
-  const resolved = resolveModels(read.wanted, deps.catalog(), { sandbox, ...settings });
+  const resolved = resolveModels(read.wanted, deps.catalog(), {
+    sandbox,
+    lowers: isLowered(audience, tags, deps.clock.epochMs()),
+    ...settings,
+  });
   if (resolved instanceof GatewayError) return resolved;
   const refused = modelsRefusal(audience.allows, resolved.asked);
   if (refused !== null) return refused;
@@ -278,6 +291,8 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     const all = placed(some);
     const wanted = read.preferences === null ? all : prefer(all, read.preferences, health.speedOf);
     if (wanted instanceof GatewayError) return wanted;
+    const { stay } = read;
+    if (stay !== undefined) return routeOrder(wanted, { conversation, moved: { size: 1, routeOf: () => stay } });
     const isFree = keepsOrder || (moved.size > 0 && !goesOn(call, read.asked.body));
     return routeOrder(wanted, { conversation, moved: isFree ? NEVER_MOVED : moved });
   };
@@ -315,6 +330,8 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     hold: { kind: "call" },
     whilePaused: false,
     maxCostNano,
+    // What was streamed could not be withheld from a caller who does not pay for it.
+    exactPrice: settings.sellsAtBound === true && audience.payer === null && !read.stream && read.output.asked !== null,
     slots: [],
     inference: true,
     idempotency,
@@ -345,6 +362,7 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     keepAliveMs: keepAliveMs(call),
     headers: {
       ...modelEndHeaders(resolved.ends),
+      ...(resolved.lowered.length === 0 ? {} : { [LOWERED]: resolved.lowered.join(",") }),
       ...droppedHeader(
         read.dropped,
         tried.every(({ candidate }) => takesUnsifted(candidate.offer, read)),

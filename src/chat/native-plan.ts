@@ -1,13 +1,11 @@
-// A vendor's own models as actions: a body in a wire of models at `/api/run/<vendor>/<action>`, the answer in the envelope, its cost bounded.
-import { serviceRefusal } from "../accounts/allowed.ts";
+// A vendor's own models as actions: a body in a wire of models, the answer in the same wire, its cost bounded.
 import type { AdapterSpec, NativeWire } from "../catalog/adapter.ts";
 import { IMAGE_CENTS_MAX, NATIVE_CENTS_MAX, nativeModel } from "../catalog/native-actions.ts";
-import type { Frame, FramedPlan, PlanCall } from "../endpoint.ts";
+import type { FramedPlan, PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { least, type Nano, nanoFromCents } from "../money.ts";
 import { isRecord } from "../upstream/json-pointer.ts";
 import { readChatBody } from "../wires/chat-completions/read-body.ts";
-import { envelopeFrame } from "../wires/envelope/frame.ts";
 import { readMessages } from "../wires/messages/read-body.ts";
 import type { ModelRequest } from "../wires/model-request.ts";
 import { parseJson } from "../wires/parse-json.ts";
@@ -32,27 +30,11 @@ function bad(param: string, why: string): GatewayError {
   return new GatewayError("bad_request", { param, detail: { detail: `${param}: ${why}` } });
 }
 
-/** The answer of a wire as the data of the envelope. */
-function inEnvelope(frame: Frame): Frame {
-  return {
-    keepAlive: null,
-    head(reply, served, legs, charge) {
-      envelopeFrame.head(reply, served, legs, charge);
-      reply.header("x-tollgate-model", served.model);
-    },
-    last(final, cost, charge, legs) {
-      const json = String(frame.last(final, cost, charge, legs));
-      return envelopeFrame.last({ kind: "body", body: { json } }, cost, charge, legs);
-    },
-    broken: () => null,
-  };
-}
-
 /** At most so much, and as actions fail. */
 function asAction({ plan, frame, headers = {} }: FramedPlan, most: Nano): FramedPlan {
   const maxCostNano = plan.maxCostNano === null ? most : least(plan.maxCostNano, most);
   const capped = { ...plan, maxCostNano, failedStatus: 500, timedOutStatus: 500, limitedStatus: 500 };
-  return { plan: capped, frame: inEnvelope(frame), keepAliveMs: null, headers };
+  return { plan: capped, frame, keepAliveMs: null, headers };
 }
 
 /** Only this vendor may serve. */
@@ -137,22 +119,15 @@ function imageAction({ id, spec }: Vendor, call: PlanCall, deps: UnitDeps): Fram
   return refused ?? bad("quality", "has no price");
 }
 
-/** The plan of a vendor's native action; null: the vendor has none of this name. */
+/** The plan of a call of a vendor's models as an action, in the frame of the wire. */
 export function nativePlan(
+  { vendor, wire }: { readonly vendor: Vendor; readonly wire: NativeWire },
   call: PlanCall,
-  service: string,
-  action: string,
   deps: UnitDeps,
-): Promise<FramedPlan | GatewayError> | FramedPlan | GatewayError | null {
-  const { audience } = call;
-  const vendor = deps.catalog().adapters(audience).get(service);
-  const wire = vendor?.spec.nativeActions?.[action];
-  if (vendor === undefined || wire === undefined) return null;
-  const refused = serviceRefusal(audience.allows, service, action);
-  if (refused !== null) return refused;
+): Promise<FramedPlan | GatewayError> | FramedPlan | GatewayError {
   if (wire === "images") return imageAction(vendor, call, deps);
-  if (wire !== "embeddings") return modelAction(service, wire, call, deps);
-  const made = embeddingsPlan(call, deps, service);
+  if (wire !== "embeddings") return modelAction(vendor.id, wire, call, deps);
+  const made = embeddingsPlan(call, deps, vendor.id);
   const dollar = nanoFromCents(NATIVE_CENTS_MAX);
   if (made instanceof GatewayError) return made;
   if (made.plan.quote.nano > dollar)

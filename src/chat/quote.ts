@@ -141,6 +141,7 @@ export function quoteOf(models: readonly FitModel[], prompt: QuotedPrompt, parts
         },
     within: (free) => within(free),
     affordable: (free) => ({ affordable_output_tokens: Math.max(...models.map((fit) => affordableOutput(fit, free))) }),
+    tokensMax: () => Math.max(...models.map((fit) => inputTokensMax(fit) + fit.outputTokensMax * prompt.choices)),
     upstreamNano: () =>
       models
         .flatMap((fit) => {

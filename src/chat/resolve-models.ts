@@ -18,6 +18,8 @@ export interface ResolveSettings {
   readonly firstTokenMsMax: number;
   /** Replaces what tiers say themselves. */
   readonly firstTokenMsMaxByTier: Readonly<Record<string, number>>;
+  /** A tier that is named is served by the one below it. */
+  readonly lowers?: boolean;
 }
 
 /** The models behind one name, and the name as it stands in keys' lists and in postings. */
@@ -26,6 +28,8 @@ interface Opened {
   readonly models: readonly Omit<Wanted, "place">[];
   /** When what was named ends; a tier does not, others of its models take over. */
   readonly retires: ModelEnd | null;
+  /** Which tier serves in place of which, as `core/best=core/mid`. */
+  readonly lowered?: string;
 }
 
 /** Some clients name a model with the day that it was made: it is sold without. */
@@ -38,7 +42,16 @@ function withoutDay(
   return model instanceof GatewayError ? unknown : model;
 }
 
+/** Named by what was asked for, whichever tier serves it: that is what a key's list has, and what the posting says. */
 function openTier(tier: Tier, catalog: Catalog, settings: ResolveSettings): Opened {
+  const below = settings.lowers === true && tier.lower !== null ? findTier(tier.lower, catalog) : null;
+  if (below === null) return openedTier(tier, catalog, settings);
+  const { models } = openedTier(below, catalog, settings);
+  if (models.every(({ model }) => model.offers.length === 0)) return openedTier(tier, catalog, settings);
+  return { name: tierName(tier), models, retires: null, lowered: `${tierName(tier)}=${tierName(below)}` };
+}
+
+function openedTier(tier: Tier, catalog: Catalog, settings: ResolveSettings): Opened {
   const firstTokenMsMax = settings.firstTokenMsMaxByTier[tier.id] ?? tier.firstTokenMsMax;
   const models = tier.models.flatMap((slug) => {
     const model = catalog.model(slug, settings);
@@ -67,6 +80,8 @@ export interface Resolved {
   readonly asked: readonly { readonly name: string; readonly param: string }[];
   /** The ends of the models that were named. */
   readonly ends: readonly ModelEnd[];
+  /** Tiers that are served by the one below them, as `core/best=core/mid`. */
+  readonly lowered: readonly string[];
 }
 
 /**
@@ -81,18 +96,20 @@ export function resolveModels(
   const models: Wanted[] = [];
   const asked: Resolved["asked"][number][] = [];
   const ends: ModelEnd[] = [];
+  const lowered: string[] = [];
   for (const { name, param } of wanted) {
     const place = asked.length;
     const opened = open(name, param, catalog, settings);
     if (opened instanceof GatewayError) return opened;
     asked.push({ name: opened.name, param });
     if (opened.retires !== null) ends.push(opened.retires);
+    if (opened.lowered !== undefined) lowered.push(opened.lowered);
     for (const { model, firstTokenMsMax } of opened.models) {
       if (model.offers.length === 0 || models.some((known) => known.model.slug === model.slug)) continue;
       models.push({ model, firstTokenMsMax, place });
     }
   }
-  if (models.length > 0) return { models, asked, ends };
+  if (models.length > 0) return { models, asked, ends, lowered };
   const names = wanted.map(({ name }) => name).join(", ");
   return new GatewayError("upstream_not_configured", { detail: { detail: names } });
 }

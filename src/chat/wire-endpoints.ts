@@ -3,6 +3,7 @@ import type { Endpoint, Frame, FramedOpenPlan, FramedPlan, PlanCall } from "../e
 import { GatewayError } from "../errors.ts";
 import type { Json } from "../json.ts";
 import type { Payer, Plan } from "../plan.ts";
+import type { ActionsAsk } from "../wires/action-tools.ts";
 import type { ModelRequest } from "../wires/model-request.ts";
 import type { ModelWire, WireEmbeddings, WireHost } from "../wires/wire.ts";
 import { countTokens } from "./count-tokens.ts";
@@ -15,24 +16,36 @@ const BODY_BYTES_MAX = 32 * 1024 * 1024;
 /** What the endpoints that cost have in common. */
 export const PAID = { method: "POST", auth: "key", bodyBytesMax: BODY_BYTES_MAX } as const;
 
+/** How a request is planned whose model calls actions. */
+export type ActsPlan = (call: PlanCall, read: ModelRequest, ask: ActionsAsk) => Promise<FramedOpenPlan | GatewayError>;
+
 /** What serving a wire takes. */
 export interface WireDeps {
   readonly chat: ChatDeps;
+  readonly acts: ActsPlan;
   readonly host: WireHost;
   readonly counts: FreeCounts;
 }
 
 /** The plan with a last step that needs to know the payer. */
-function preparedFor(framed: FramedPlan, prepareFor: NonNullable<ModelRequest["prepareFor"]>): FramedOpenPlan {
+function preparedFor(framed: FramedOpenPlan, prepareFor: NonNullable<ModelRequest["prepareFor"]>): FramedOpenPlan {
   const { plan } = framed;
-  const forPayer = (payer: Payer): Plan => ({ ...plan, prepare: prepareFor(payer) });
+  const forPayer = async (payer: Payer): Promise<Plan | GatewayError> => {
+    const owned = "forPayer" in plan ? await plan.forPayer(payer) : plan;
+    return owned instanceof GatewayError ? owned : { ...owned, prepare: prepareFor(payer) };
+  };
   return { ...framed, plan: { ...plan, forPayer } };
 }
 
-function planOf(call: PlanCall, read: ModelRequest | GatewayError, deps: ChatDeps): FramedOpenPlan | GatewayError {
-  const framed = read instanceof GatewayError ? read : modelPlan(call, read, deps);
-  if (read instanceof GatewayError || framed instanceof GatewayError || read.prepareFor === undefined) return framed;
-  return preparedFor(framed, read.prepareFor);
+type Framed = FramedOpenPlan | GatewayError;
+
+function planOf(call: PlanCall, read: ModelRequest | GatewayError, deps: WireDeps): Framed | Promise<Framed> {
+  if (read instanceof GatewayError) return read;
+  const { actions, prepareFor } = read;
+  const prepared = (framed: Framed): Framed =>
+    framed instanceof GatewayError || prepareFor === undefined ? framed : preparedFor(framed, prepareFor);
+  if (actions !== undefined) return deps.acts(call, read, actions).then(prepared);
+  return prepared(modelPlan(call, read, deps.chat));
 }
 
 /** A call of an embeddings endpoint with another body. */
@@ -53,15 +66,17 @@ function embeddingsIn(spec: WireEmbeddings, call: PlanCall, deps: ChatDeps): Fra
 }
 
 /** All that a wire serves. */
-export function wireEndpoints(wire: ModelWire, { chat, host, counts }: WireDeps): readonly Endpoint[] {
+export function wireEndpoints(wire: ModelWire, deps: WireDeps): readonly Endpoint[] {
+  const { chat, host, counts } = deps;
   const { errors } = wire;
   return [
-    ...wire.calls.map(({ read, ...paths }): Endpoint => {
+    ...wire.calls.map(({ read, overSocket, ...paths }): Endpoint => {
       const plan = (call: PlanCall) => {
         const done = read(call, host);
-        return done instanceof Promise ? done.then((one) => planOf(call, one, chat)) : planOf(call, done, chat);
+        return done instanceof Promise ? done.then((one) => planOf(call, one, deps)) : planOf(call, done, deps);
       };
-      return { ...PAID, ...paths, errors, plan };
+      const asked = overSocket === undefined ? {} : { overSocket: overSocket(host) };
+      return { ...PAID, ...paths, ...asked, errors, plan };
     }),
     ...(wire.embeddings ?? []).map((spec): Endpoint => {
       const { path, alias } = spec;

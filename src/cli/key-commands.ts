@@ -2,6 +2,7 @@
 import { systemClock } from "../clock.ts";
 import { accountPath } from "./account-commands.ts";
 import { type Command, type Typed, UsageError, type Workplace } from "./command.ts";
+import { RULES, rulesOf } from "./group-commands.ts";
 import { pairs, table } from "./text.ts";
 
 interface Key {
@@ -16,6 +17,7 @@ interface Key {
   readonly services: readonly string[] | null;
   readonly models: readonly string[] | null;
   readonly expires_at: string | null;
+  readonly group: string | null;
   readonly spent_cents: number;
   readonly last_used_at: string | null;
   readonly api_key?: string;
@@ -40,6 +42,7 @@ function limitPairs(key: Key): readonly (readonly [name: string, value: string])
     ["ceiling", ceilingText(key)],
     ["services", listText(key.services)],
     ["models", listText(key.models)],
+    ["group", key.group ?? "none"],
     ["expires", key.expires_at ?? "never"],
   ];
 }
@@ -58,6 +61,8 @@ const LIMITS = {
   "ceiling-period": { value: "day|week|month", meaning: "the period, month without it" },
   services: { value: "LIST", meaning: "services or service/action it may call, by commas; or all, or none" },
   models: { value: "LIST", meaning: "models or tiers it may ask for, by commas; or all, or none" },
+  group: { value: "GROUP", meaning: "the group that it is in; or none" },
+  ...RULES,
   "expires-at": { value: "TIME", meaning: "when it stops working, such as 2027-01-31T12:00:00Z; or never" },
 };
 
@@ -77,6 +82,8 @@ function limitsOf(typed: Typed) {
     services: listOf(typed, "services"),
     models: listOf(typed, "models"),
     expires_at: expires === "never" ? null : expires,
+    group: typed.text("group") === "none" ? null : typed.text("group"),
+    ...rulesOf(typed),
   };
 }
 
@@ -122,10 +129,11 @@ const list: Command = {
       key.last_used_at ?? "never",
       listText(key.services),
       listText(key.models),
+      key.group ?? "none",
       key.expires_at ?? "never",
     ]);
     const known = ["KEY", "LABEL (* PRIMARY)", "HINT", "STATE", "CEILING", "SPENT USD", "LAST USED"];
-    return { json: { keys }, text: table([...known, "SERVICES", "MODELS", "EXPIRES"], rows, columns) };
+    return { json: { keys }, text: table([...known, "SERVICES", "MODELS", "GROUP", "EXPIRES"], rows, columns) };
   },
 };
 

@@ -4,8 +4,10 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { PriceList } from "../catalog/price-check.ts";
+import type { PriceRow, UnitPriceRow } from "../catalog/price-table.ts";
 import { systemClock } from "../clock.ts";
 import { type Config, describeSettings } from "../config.ts";
+import type { LossRow, UnpricedRow } from "../gateway/losses.ts";
 import { askedOr } from "./asked-or.ts";
 import { type Command, CommandError, UsageError } from "./command.ts";
 import { table } from "./text.ts";
@@ -15,8 +17,12 @@ const NOWHERE = "http://127.0.0.1:1";
 
 /** The catalog's files as they are now. */
 export async function catalogOf(settings: Config) {
-  const { loadCatalog } = await import("../catalog/load.ts");
+  const [{ loadCatalog }, { keptUpdate }] = await Promise.all([
+    import("../catalog/load.ts"),
+    import("../catalog/updates/kept.ts"),
+  ]);
   return loadCatalog({
+    update: await keptUpdate(settings.dataDir),
     env: settings.vendorEnv,
     clock: systemClock,
     sandboxOrigin: settings.sandboxUrl ?? NOWHERE,
@@ -59,6 +65,26 @@ const config: Command = {
   },
 };
 
+/** What the gateway says of prices, and of what it has lost by them today. */
+interface Listed {
+  readonly models: readonly PriceRow[];
+  readonly unit_models: readonly UnitPriceRow[];
+  readonly losses: readonly LossRow[];
+  readonly unpriced: readonly UnpricedRow[];
+}
+
+/** A line for every model that has cost more than it was sold for today, and for every counter that has no price. */
+function lossLines({ losses, unpriced }: Listed): readonly string[] {
+  const lost = losses.map(({ provider, model, charged_usd, upstream_usd, percent, rests }) => {
+    const rest = rests ? "; it rests behind others until midnight" : "";
+    return `Lost today: ${model} at ${provider} cost ${upstream_usd} USD and was charged ${charged_usd}, a loss of ${percent} %${rest}.`;
+  });
+  const counted = unpriced.map(
+    ({ provider, counter, answers }) => `Not priced: ${answers} answers of ${provider} count ${counter} today.`,
+  );
+  return [...lost, ...counted];
+}
+
 const prices: Command = {
   name: "prices",
   takes: [],
@@ -77,20 +103,21 @@ const prices: Command = {
     } = await import("../catalog/price-table.ts");
     const sandbox = typed.flag("sandbox");
     const asked = await askedOr(
-      () =>
-        admin.call<{ models: ReturnType<typeof priceRows>; unit_models: ReturnType<typeof unitPriceRows> }>(
-          "GET",
-          `/admin/v1/prices?sandbox=${sandbox ? 1 : 0}`,
-        ),
+      () => admin.call<Listed>("GET", `/admin/v1/prices?sandbox=${sandbox ? 1 : 0}`),
       async () => {
         const catalog = await catalogOf(settings);
-        return { models: priceRows(catalog, { sandbox }), unit_models: unitPriceRows(catalog, { sandbox }) };
+        const unit_models = unitPriceRows(catalog, { sandbox });
+        return { models: priceRows(catalog, { sandbox }), unit_models, losses: [], unpriced: [] };
       },
     );
-    const { models, unit_models } = asked.answer;
+    const { models, unit_models, losses, unpriced } = asked.answer;
     const byToken = `${PRICE_TITLE}\n\n${table(PRICE_HEADING, models.flatMap(priceLines), columns)}`;
     const byUnit = `${UNIT_PRICE_TITLE}\n\n${table(UNIT_PRICE_HEADING, unit_models.map(unitPriceCells), columns)}`;
-    return { json: { from: asked.from, models, unit_models }, text: asked.told(`${byToken}\n\n${byUnit}`) };
+    const lost = lossLines(asked.answer);
+    return {
+      json: { from: asked.from, models, unit_models, losses, unpriced },
+      text: asked.told([`${byToken}\n\n${byUnit}`, ...lost].join("\n\n")),
+    };
   },
 };
 

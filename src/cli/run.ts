@@ -7,10 +7,12 @@ import { createAdminClient } from "./admin-client.ts";
 import { certifyCommand } from "./certify-command.ts";
 import { check } from "./check-command.ts";
 import { type Command, CommandError, type Typed, UsageError, usageLine } from "./command.ts";
+import { GROUP_COMMANDS } from "./group-commands.ts";
 import { jobs } from "./job-commands.ts";
 import { KEY_COMMANDS } from "./key-commands.ts";
 import { LOCAL_COMMANDS, settingsText } from "./local-commands.ts";
 import { MCP_COMMAND } from "./mcp-command.ts";
+import { MODELS_COMMANDS } from "./models-commands.ts";
 import { PAYMENT_COMMANDS } from "./payment-commands.ts";
 import { STORE_COMMANDS } from "./store-commands.ts";
 import { pairs, wrapped } from "./text.ts";
@@ -20,6 +22,7 @@ import { WALLET_COMMANDS } from "./wallet-commands.ts";
 export const COMMANDS: readonly Command[] = [
   ...ACCOUNT_COMMANDS,
   ...KEY_COMMANDS,
+  ...GROUP_COMMANDS,
   ...USAGE_COMMANDS,
   jobs,
   ...PAYMENT_COMMANDS,
@@ -28,6 +31,7 @@ export const COMMANDS: readonly Command[] = [
   check,
   certifyCommand,
   ...LOCAL_COMMANDS,
+  ...MODELS_COMMANDS,
   MCP_COMMAND,
 ];
 

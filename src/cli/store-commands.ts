@@ -2,9 +2,10 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Config } from "../config.ts";
+import type { KeptPrice } from "../gateway/price-versions.ts";
 import type { DoctorReport, Ledger } from "../ledger/model/ledger.ts";
 import { NoGateway } from "./admin-client.ts";
-import { type Command, CommandError, type Workplace } from "./command.ts";
+import { type Command, CommandError, type Result, type Workplace } from "./command.ts";
 import { migrate } from "./migrate-command.ts";
 import { dumpBooks, restore } from "./restore-command.ts";
 import { table } from "./text.ts";
@@ -69,12 +70,42 @@ function beliefLine(id: string, name: string, why: string): string {
   return `Not confirmed yet of ${name === "*" ? id : `${id}/${name}`}: ${why}. \`tollgate certify ${id}\` asks.`;
 }
 
+/** What a version of a price was, as a posting names it. */
+async function oldPrice(version: string, { admin, config, columns }: Workplace): Promise<Result> {
+  const price = await either(
+    () => admin.call<KeptPrice>("GET", `/admin/v1/price?version=${encodeURIComponent(version)}`),
+    async () => {
+      const [{ keptPrice }, { openStores }] = await Promise.all([
+        import("../gateway/price-versions.ts"),
+        import("../stores.ts"),
+      ]);
+      const stores = await openStores(config, {
+        onFatal(error) {
+          throw error;
+        },
+      });
+      const kept = await keptPrice(stores.records, version).finally(() => stores.close());
+      if (kept === null) throw new CommandError("No price of that version was ever sold here.", "not_found");
+      return kept;
+    },
+  );
+  const rows = [price.usd, ...price.steps, ...price.hours].flatMap((texts) => Object.entries(texts));
+  return { json: price, text: `First sold ${price.first_sold}, in USD\n\n${table(["OF", "PRICE"], rows, columns)}` };
+}
+
 const doctor: Command = {
   name: "doctor",
   takes: [],
-  options: {},
+  options: {
+    price: {
+      value: "VERSION",
+      meaning: "instead: what the price was that a posting names, such as openai/gpt-5.4@2026-08-21",
+    },
+  },
   summary: "Verifies every invariant of the ledger; exit code 1 where one is broken",
-  async run(_typed, place) {
+  async run(typed, place) {
+    const version = typed.text("price");
+    if (version !== undefined) return oldPrice(version, place);
     const json = await either(
       () => place.admin.call<DoctorReport>("GET", "/admin/v1/doctor"),
       () => withLedger(place.config, (ledger) => ledger.doctor({ file: true })),

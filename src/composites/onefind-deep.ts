@@ -1,12 +1,10 @@
 // core/onefind-deep: people by a query or by what identifies them, with contacts and facts of their companies. A job, paid step by step.
 import { z } from "zod";
-import { type JobEnd, type JobKind, NoLongerPaid, type RunningJob, type Stopped } from "../catalog/job-kind.ts";
+import { type JobEnd, type JobKind, NoLongerPaid, type RunningJob } from "../catalog/job-kind.ts";
 import { type LocalAction, launched, localAction } from "../catalog/local-action.ts";
 import { exactlyOne, notBoth } from "../catalog/params-rules.ts";
 import type { PeopleFinderSpec } from "../catalog/people-finder.ts";
-import { centsDown, nanoFromCents, ZERO } from "../money.ts";
-import type { JobRows } from "../records/job-rows.ts";
-import { Budget } from "./budget.ts";
+import { ZERO } from "../money.ts";
 import { endedBy } from "./ended-by.ts";
 import { LIMIT_DEFAULT, limit, query, shownQuery } from "./onefind.ts";
 import { type Cut, type EnrichDeps, enrichBy, enrichFound } from "./people/enrich-person.ts";
@@ -14,7 +12,7 @@ import { findError, findPeople } from "./people/find-people.ts";
 import { type Identifier, identifierKey, readIdentifier } from "./people/identifier.ts";
 import { personIn } from "./people/person-query.ts";
 import { type Hop, Person, type PersonRow } from "./people/person-row.ts";
-import { inOrder, type RowPlaces } from "./row-places.ts";
+import { type RowDone, type RowsDeps, RowsJob } from "./rows-job.ts";
 
 const NAME = "onefind-deep";
 const MS_MAX = 15 * 60_000;
@@ -22,7 +20,6 @@ const IN_FLIGHT_MAX = 3;
 const ROWS_MAX = 50;
 const ROW_CHARS_MAX = 500;
 const [BUDGET_CENTS_MIN, BUDGET_CENTS_MAX, ROW_CENTS] = [10, 500, 16];
-const ROWS_AT_ONCE = 8;
 
 /** Why a row identifies no person; null: it does. */
 function faultOf(text: string): string | null {
@@ -110,10 +107,7 @@ export function onefindDeep(finder: () => PeopleFinderSpec): LocalAction {
   });
 }
 
-/** What is remembered of a finished row: enough to end the job without reading the row. */
-interface Done {
-  readonly name: string;
-  readonly cents: number;
+interface Done extends RowDone {
   readonly isFound: boolean;
   readonly enriched: boolean;
   readonly hasEmail: boolean;
@@ -123,41 +117,27 @@ interface Done {
   readonly wasAnswered: boolean;
 }
 
-interface Progress {
-  readonly done: number;
-  readonly total: number;
+interface Before {
   /** The search of a query, once it has answered, and whom it found. */
   readonly find: { readonly hop: Hop; readonly people: readonly PersonRow[] } | null;
-  /** By the row's place. */
-  readonly rows: Readonly<Record<string, Done>>;
 }
 
-export interface OnefindDeepDeps {
+export interface OnefindDeepDeps extends RowsDeps {
   readonly finder: () => PeopleFinderSpec;
-  readonly rows: JobRows;
-  readonly places: RowPlaces;
 }
-
-const NONE: Progress = { done: 0, total: 0, find: null, rows: {} };
 
 /** One job, from wherever it stands. */
 class PeopleJob {
   readonly #job: RunningJob;
-  readonly #deps: OnefindDeepDeps;
   readonly #start: Start;
   readonly #finder: PeopleFinderSpec;
-  readonly #budget: Budget;
-  #progress: Progress;
-  #stopped: Stopped | null = null;
+  readonly #rows: RowsJob<Done, Before>;
 
   constructor(job: RunningJob, deps: OnefindDeepDeps) {
     this.#job = job;
-    this.#deps = deps;
     this.#start = job.start as Start;
     this.#finder = deps.finder();
-    this.#progress = (job.progress as Progress | null) ?? NONE;
-    // What a step had cost that was under way when a process died is not in any row: it is taken again, and paid once.
-    this.#budget = new Budget(centsDown(job.spend.limitNano), this.#chargedCents());
+    this.#rows = new RowsJob<Done, Before>(job, deps, { find: null }, ({ find }) => find?.hop.charged_cents ?? 0);
   }
 
   async run(): Promise<JobEnd> {
@@ -166,24 +146,20 @@ class PeopleJob {
       const end = await this.#find(words);
       if (end !== null) return end;
     }
-    const { find } = this.#progress;
+    const { find } = this.#rows.before;
     const tasks: readonly Task[] =
       find === null
         ? [...identifiersOf(rows).values()].map(({ input, by }) => {
             return { person: new Person(input), learn: (person, deps) => enrichBy(by, person, deps) };
           })
         : find.people.map((row) => ({ person: Person.of(row), learn: enrichFound }));
-    const open = tasks.map((task, at) => ({ ...task, at })).filter(({ at }) => this.#progress.rows[at] === undefined);
-    await this.#save({ total: tasks.length });
-    await inOrder(open, ROWS_AT_ONCE, ({ at, person, learn }) =>
-      this.#deps.places.run(this.#job.payer.id, () => this.#row(at, person, learn)),
-    );
+    await this.#rows.each(tasks, (task, at) => this.#row(task, at));
     return this.#end();
   }
 
   /** The search of a query; its end, where no person was found. */
   async #find(words: string): Promise<JobEnd | null> {
-    if (this.#progress.find !== null) return null;
+    if (this.#rows.before.find !== null) return null;
     const named = personIn(words, this.#finder.roles);
     const wanted = { query: words, limit: this.#start.limit ?? LIMIT_DEFAULT, named };
     try {
@@ -193,8 +169,8 @@ class PeopleJob {
         return failed(error?.code ?? "no_people", error?.message ?? `Nobody was found for ${shownQuery(words)}.`);
       }
       const { hop, people } = found;
-      this.#budget.charge(hop.charged_cents);
-      await this.#save({ total: people.length, find: { hop, people: people.map((one) => one.row()) } });
+      this.#rows.budget.charge(hop.charged_cents);
+      await this.#rows.save({ find: { hop, people: people.map((one) => one.row()) } }, { total: people.length });
       return null;
     } catch (error) {
       if (!(error instanceof NoLongerPaid)) throw error;
@@ -202,23 +178,23 @@ class PeopleJob {
     }
   }
 
-  async #row(at: number, person: Person, learn: Learn): Promise<void> {
-    if (this.#stopped !== null) return;
+  async #row({ person, learn }: Task, at: number): Promise<void> {
+    if (this.#rows.stopped !== null) return;
     const calls = this.#job.part();
     const deps: EnrichDeps = {
       calls,
       signal: this.#job.signal,
       finder: this.#finder,
-      budget: this.#budget,
+      budget: this.#rows.budget,
       onStopped: (why) => {
-        this.#stopped = why;
+        this.#rows.stopped = why;
       },
     };
     const cut = await learn(person, deps);
     if (cut === "stopped" && !person.wasAsked) return;
     const error = errorOf(person, cut, endedBy(this.#job.signal));
     const told = person.row(error);
-    const name = await this.#job.stored(() => this.#deps.rows.put(this.#job.payer.id, told));
+    const name = await this.#rows.put(told);
     const done: Done = {
       name,
       cents: told.charged_cents,
@@ -231,43 +207,24 @@ class PeopleJob {
       wasAnswered: person.wasAnswered,
     };
     calls.end();
-    const rows = { ...this.#progress.rows, [at]: done };
-    await this.#save({ rows, done: Object.keys(rows).length });
-  }
-
-  async #save(changes: Partial<Progress>): Promise<void> {
-    this.#progress = { ...this.#progress, ...changes };
-    await this.#job.save({ ...this.#progress, spentCents: this.#chargedCents() });
-  }
-
-  #chargedCents(): number {
-    const { find, rows } = this.#progress;
-    return Object.values(rows).reduce((sum, { cents }) => sum + cents, find?.hop.charged_cents ?? 0);
+    await this.#rows.keep(done, at);
   }
 
   #end(): JobEnd {
-    const { find, rows } = this.#progress;
-    const done = Object.values(rows);
-    const count = (is: (row: Done) => boolean) => done.filter(is).length;
-    const spentCents = this.#chargedCents();
-    const found = count(({ isFound }) => isFound);
-    if (found === 0 && this.#stopped === null) return nobody(done);
-    return {
-      status: "succeeded",
-      result: {
-        query: this.#start.query ?? null,
-        row_count: done.length,
-        enriched_count: count(({ enriched }) => enriched),
-        skipped_count: count(({ isSkipped }) => isSkipped),
-        stats: { emails: count(({ hasEmail }) => hasEmail), phones: count(({ hasPhone }) => hasPhone) },
-        spent_cents: spentCents,
-        budget_cents: this.#budget.limitCents,
-        ...(find === null ? {} : { find: foundBy(find.hop) }),
-      },
-      rows: done.map(({ name }) => name),
-      chargeNano: nanoFromCents(spentCents),
-      ...(this.#stopped === null ? {} : { stopped: this.#stopped }),
-    };
+    const rows = this.#rows;
+    const { done, spentCents } = rows;
+    const { find } = rows.before;
+    if (rows.count(({ isFound }) => isFound) === 0 && rows.stopped === null) return nobody(done);
+    return rows.end("succeeded", spentCents, {
+      query: this.#start.query ?? null,
+      row_count: done.length,
+      enriched_count: rows.count(({ enriched }) => enriched),
+      skipped_count: rows.count(({ isSkipped }) => isSkipped),
+      stats: { emails: rows.count(({ hasEmail }) => hasEmail), phones: rows.count(({ hasPhone }) => hasPhone) },
+      spent_cents: spentCents,
+      budget_cents: rows.budget.limitCents,
+      ...(find === null ? {} : { find: foundBy(find.hop) }),
+    });
   }
 }
 

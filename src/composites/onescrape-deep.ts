@@ -1,19 +1,9 @@
 // core/onescrape-deep: up to fifty pages, named or of a site, read through the whole ladder. A job, paid page by page (contract 4.3, 8).
 import { z } from "zod";
-import {
-  type JobEnd,
-  type JobKind,
-  type JobPart,
-  NoLongerPaid,
-  type RunningJob,
-  type Stopped,
-} from "../catalog/job-kind.ts";
+import { type JobEnd, type JobKind, type JobPart, NoLongerPaid, type RunningJob } from "../catalog/job-kind.ts";
 import { type LocalAction, launched, localAction } from "../catalog/local-action.ts";
 import { exactlyOne } from "../catalog/params-rules.ts";
 import type { PageLadderSpec, RungSpec } from "../catalog/tier.ts";
-import { centsDown, nanoFromCents, ZERO } from "../money.ts";
-import type { JobRows } from "../records/job-rows.ts";
-import { Budget } from "./budget.ts";
 import { endedBy } from "./ended-by.ts";
 import type { AskEnd } from "./pages/page-batch.ts";
 import { formatParams, pageUrl, pageUrls } from "./pages/page-params.ts";
@@ -23,7 +13,7 @@ import type { PageParts } from "./pages/parts.ts";
 import { type Asked, askRung, noteAsked, PageReader } from "./pages/read-pages.ts";
 import { cannotAsk, neededBy, type RungParts } from "./pages/read-rung.ts";
 import { mapSite, pagesOfSite } from "./pages/site-map.ts";
-import { inOrder, type RowPlaces } from "./row-places.ts";
+import { type RowDone, type RowsDeps, RowsJob } from "./rows-job.ts";
 
 const NAME = "onescrape-deep";
 const MS_MAX = 15 * 60_000;
@@ -32,7 +22,6 @@ const URLS_MAX = 50;
 const PAGES_DEFAULT = 20;
 const GLOBS_MAX = 20;
 const [BUDGET_CENTS_MIN, BUDGET_CENTS_MAX, URL_CENTS] = [10, 500, 10];
-const ROWS_AT_ONCE = 8;
 
 function paramsOf(parts: Pick<PageParts, "ladder" | "mayUsePort">) {
   const globs = z.array(z.string().min(1).max(500)).max(GLOBS_MAX).default([]);
@@ -89,10 +78,7 @@ export function onescrapeDeep(parts: PageParts): LocalAction {
   });
 }
 
-/** What is remembered of a finished row. */
-interface Done {
-  readonly name: string;
-  readonly cents: number;
+interface Done extends RowDone {
   readonly isRead: boolean;
   readonly isBlocked: boolean;
   readonly hard: boolean;
@@ -106,22 +92,14 @@ interface Batch {
   readonly urls: readonly string[];
 }
 
-interface Progress {
-  readonly done: number;
-  readonly total: number;
+interface Before {
   /** The pages of a site, once they are listed, and what that costs. */
   readonly map: { readonly pages: readonly string[]; readonly cents: number } | null;
-  /** By the row's place. */
-  readonly rows: Readonly<Record<string, Done>>;
 }
 
-export interface OnescrapeDeepDeps {
+export interface OnescrapeDeepDeps extends RowsDeps {
   readonly parts: PageParts;
-  readonly rows: JobRows;
-  readonly places: RowPlaces;
 }
-
-const NONE: Progress = { done: 0, total: 0, map: null, rows: {} };
 
 /** Calls for rows that share them: done again as long as one of the rows may have to be. */
 interface RowCalls {
@@ -136,26 +114,22 @@ class PagesJob {
   readonly #start: Start;
   readonly #ladder: PageLadderSpec;
   readonly #rungParts: RungParts;
-  readonly #budget: Budget;
+  readonly #rows: RowsJob<Done, Before>;
   readonly #reader: PageReader;
   /** What was asked for rows that are not kept yet. */
   readonly #asked = new Set<RowCalls>();
   readonly #batchOf = new Map<GrowingRow, Batch>();
   /** Pages, by rung, that a process now dead has asked for in a call that was paid. */
   readonly #paidBefore: ReadonlyMap<string, ReadonlySet<string>>;
-  #progress: Progress;
-  #stopped: Stopped | null = null;
 
   constructor(job: RunningJob, deps: OnescrapeDeepDeps) {
     this.#job = job;
     this.#deps = deps;
     this.#start = job.start as Start;
     this.#ladder = deps.parts.ladder();
-    this.#progress = (job.progress as Progress | null) ?? NONE;
+    this.#rows = new RowsJob<Done, Before>(job, deps, { map: null }, ({ map }) => map?.cents ?? 0);
     this.#rungParts = deps.parts.rungParts(job.payer, this.#ladder, job);
-    // What a step had cost that was under way when a process died is in no row: it is taken again, and paid once.
-    this.#budget = new Budget(centsDown(job.spend.limitNano), this.#chargedCents());
-    this.#paidBefore = paidPages(Object.values(this.#progress.rows));
+    this.#paidBefore = paidPages(this.#rows.done);
     // Pages that go together cost one cent together, so each waits for the others.
     this.#reader = new PageReader({
       rungs: this.#ladder.rungs,
@@ -168,11 +142,7 @@ class PagesJob {
 
   async run(): Promise<JobEnd> {
     const pages = await this.#pages();
-    const open = pages.map((url, at) => ({ url, at })).filter(({ at }) => this.#progress.rows[at] === undefined);
-    await this.#save({ total: pages.length });
-    await inOrder(open, ROWS_AT_ONCE, ({ url, at }) =>
-      this.#deps.places.run(this.#job.payer.id, () => this.#row(url, at)),
-    );
+    await this.#rows.each(pages, (url, at) => this.#row(url, at));
     return this.#end(pages);
   }
 
@@ -180,24 +150,25 @@ class PagesJob {
   async #pages(): Promise<readonly string[]> {
     const { urls = [], site } = this.#start;
     if (site === undefined) return pagesOf(urls);
-    if (this.#progress.map !== null) return this.#progress.map.pages;
+    const { map } = this.#rows.before;
+    if (map !== null) return map.pages;
     const { cents } = this.#ladder.map;
     const found = await this.#paid(() => mapSite(site, this.#rungParts, this.#job.signal), []);
     const pages = await pagesOfSite(site, found, this.#ladder);
     const charged = found.length > 0 ? cents : 0;
-    this.#budget.charge(charged);
-    await this.#save({ map: { pages, cents: charged } });
+    this.#rows.budget.charge(charged);
+    await this.#rows.save({ map: { pages, cents: charged } });
     return pages;
   }
 
   /** A step, where it would be paid; `instead` where it would not. Rejects where another process runs the job by now. */
   async #paid<T>(step: () => Promise<T>, instead: T): Promise<T> {
-    if (this.#stopped !== null) return instead;
+    if (this.#rows.stopped !== null) return instead;
     try {
       return await step();
     } catch (error) {
       if (!(error instanceof NoLongerPaid)) throw error;
-      this.#stopped = error.why;
+      this.#rows.stopped = error.why;
       return instead;
     }
   }
@@ -207,7 +178,7 @@ class PagesJob {
     const row = new GrowingRow(url, { format, mainContent });
     const ranOut: RanOut | null = await this.#reader.read(row);
     const told = row.end(endedBy(this.#job.signal) ?? ranOut);
-    const name = await this.#job.stored(() => this.#deps.rows.put(this.#job.payer.id, told));
+    const name = await this.#rows.put(told);
     for (const asked of this.#asked) {
       if (!asked.rows.delete(row) || asked.rows.size > 0) continue;
       asked.calls.end();
@@ -219,12 +190,7 @@ class PagesJob {
     const plain: Done = { name, cents, isRead: content !== null, isBlocked: error === "blocked", hard };
     // Only where this row carries what the call has cost is it known as paid.
     const carries = batch !== undefined && batch.tag === provider && cents > 0;
-    await this.#keep(carries ? { ...plain, batch } : plain, at);
-  }
-
-  async #keep(done: Done, at: number): Promise<void> {
-    const rows = { ...this.#progress.rows, [at]: done };
-    await this.#save({ rows, done: Object.keys(rows).length });
+    await this.#rows.keep(carries ? { ...plain, batch } : plain, at);
   }
 
   /** Asks one rung about some rows, within the budget: its price is set aside before, and spent where it has read a page. */
@@ -237,10 +203,11 @@ class PagesJob {
       return "asked";
     }
     // What may not be paid any more is not begun.
-    if (this.#stopped !== null) return this.#stopped;
+    const { budget } = this.#rows;
+    if (this.#rows.stopped !== null) return this.#rows.stopped;
     const paid = this.#paidBefore.get(rung.tag);
     const price = rows.every(({ url }) => paid?.has(url)) ? 0 : rung.cents;
-    if (!(await this.#budget.setAside(price))) return "over budget";
+    if (!(await budget.setAside(price))) return "over budget";
     const calls = this.#job.part();
     this.#asked.add({ calls, rows: new Set(rows) });
     let spent = 0;
@@ -250,7 +217,7 @@ class PagesJob {
       const bounds = { clock, untilMs: Number.POSITIVE_INFINITY, signal: this.#job.signal };
       const parts = rungParts(this.#job.payer, this.#ladder, calls);
       const asked = await this.#paid<Asked | null>(() => askRung(rung, wanted, bounds, parts), null);
-      if (asked === null) return this.#stopped ?? "asked";
+      if (asked === null) return this.#rows.stopped ?? "asked";
       if (rows.length > 1) {
         const batch = { tag: rung.tag, urls: rows.map(({ url }) => url) };
         for (const row of rows) this.#batchOf.set(row, batch);
@@ -260,28 +227,18 @@ class PagesJob {
       if (isCostBound(asked)) return "unpaid_costs";
       spent = spentCents;
       // What a row had from another rung is given up for this, and so is what that costs.
-      this.#budget.charge(-givenUpCents);
+      budget.charge(-givenUpCents);
     } finally {
-      this.#budget.settle(price, spent);
+      budget.settle(price, spent);
     }
     return "asked";
   }
 
-  async #save(changes: Partial<Progress>): Promise<void> {
-    this.#progress = { ...this.#progress, ...changes };
-    await this.#job.save({ ...this.#progress, spentCents: this.#chargedCents() });
-  }
-
-  #chargedCents(): number {
-    const { map, rows } = this.#progress;
-    return Object.values(rows).reduce((sum, { cents }) => sum + cents, map?.cents ?? 0);
-  }
-
   /** Each row is read again, one at a time: what earlier processes have asked is in none of ours. */
-  async #calls(names: readonly string[]): Promise<readonly Hop[]> {
+  async #calls(): Promise<readonly Hop[]> {
     const calls: (Hop & { readonly url: string })[] = [];
-    for (const name of names) {
-      const [row] = (await this.#job.stored(() => this.#deps.rows.read([name]))) ?? [];
+    for (const { name } of this.#rows.done) {
+      const [row] = (await this.#rows.read(name)) ?? [];
       const { url, hops } = (row ?? { url: "", hops: [] }) as PageRow;
       for (const hop of hops) calls.push({ url, ...hop });
     }
@@ -289,37 +246,26 @@ class PagesJob {
   }
 
   async #end(pages: readonly string[]): Promise<JobEnd> {
-    const { rows, map } = this.#progress;
-    const done = pages.flatMap((_, at) => rows[at] ?? []);
-    const count = (is: (row: Done) => boolean) => done.filter(is).length;
-    const readCount = count(({ isRead }) => isRead);
-    const blockedCount = count(({ isBlocked }) => isBlocked);
-    const spentCents = this.#chargedCents();
-    const names = done.map(({ name }) => name);
-    const isPaid = readCount > 0;
+    const rows = this.#rows;
+    const { done, spentCents } = rows;
+    const readCount = rows.count(({ isRead }) => isRead);
+    const blockedCount = rows.count(({ isBlocked }) => isBlocked);
+    const chargedCents = readCount > 0 ? spentCents : 0;
     const { site } = this.#start;
-    const result = {
+    return rows.end(readCount > 0 ? "succeeded" : "failed", chargedCents, {
       url_count: pages.length,
       row_count: done.length,
       read_count: readCount,
       format: this.#start.format,
       hard: done.some(({ hard }) => hard),
-      calls: await this.#calls(names),
+      calls: await this.#calls(),
       next: "",
-      ...(site === undefined ? NOTHING : siteOf(site.url, map?.pages.length ?? 0)),
+      ...(site === undefined ? {} : { site: { url: site.url, mapped_pages: rows.before.map?.pages.length ?? 0 } }),
       blocked_count: blockedCount,
       skipped_count: done.length - readCount - blockedCount,
-      spent_cents: isPaid ? spentCents : 0,
-      budget_cents: this.#budget.limitCents,
-    };
-    const charge = isPaid ? nanoFromCents(spentCents) : ZERO;
-    return {
-      status: isPaid ? "succeeded" : "failed",
-      result,
-      rows: names,
-      chargeNano: charge,
-      ...(this.#stopped === null ? NOTHING : stoppedBy(this.#stopped)),
-    };
+      spent_cents: chargedCents,
+      budget_cents: rows.budget.limitCents,
+    });
   }
 }
 
@@ -336,10 +282,6 @@ function paidPages(rows: readonly Done[]): ReadonlyMap<string, ReadonlySet<strin
 }
 
 const isCostBound = ({ outcome }: Asked) => outcome.kind === "skipped" && outcome.why === "cost_bound";
-
-const NOTHING = {};
-const siteOf = (url: string, mapped: number) => ({ site: { url, mapped_pages: mapped } });
-const stoppedBy = (stopped: Stopped) => ({ stopped });
 
 export function onescrapeDeepJob(deps: OnescrapeDeepDeps): JobKind {
   return {

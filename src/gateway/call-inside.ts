@@ -4,15 +4,19 @@ import type { Endpoint, GatewayRequest } from "../endpoint.ts";
 import { matchEndpoint } from "../http/match-endpoint.ts";
 import { requestIds } from "../http/request-id.ts";
 import type { CallInside, InnerCall, InnerCaller } from "../mcp/inner-http.ts";
+import { requestInside } from "../run/request-inside.ts";
 import type { ServeDeps } from "../serve/deps.ts";
 import { KeptReply } from "../serve/kept-reply.ts";
 import { serve } from "../serve/serve.ts";
 
-const NO_BODY = Buffer.alloc(0);
-
-function headersOf({ body, headers = {} }: InnerCall, { authorization }: InnerCaller): Map<string, string> {
+function headersOf(
+  { body, headers = {} }: InnerCall,
+  { authorization, payment, sandbox }: InnerCaller,
+): Map<string, string> {
   const all = new Map(Object.entries(headers));
   if (authorization !== undefined) all.set("authorization", authorization);
+  if (payment !== undefined) all.set("payment-signature", payment);
+  if (sandbox === true) all.set("x-tollgate-sandbox", "1");
   if (body !== undefined) all.set("content-type", "application/json");
   return all;
 }
@@ -20,17 +24,10 @@ function headersOf({ body, headers = {} }: InnerCall, { authorization }: InnerCa
 /** The request that the call would have been, had it come from outside. */
 function requestOf(call: InnerCall, caller: InnerCaller, id: string): GatewayRequest {
   const [path = "", query = ""] = call.path.split("?", 2);
-  return {
-    id,
-    method: call.method,
-    path,
-    query: new URLSearchParams(query),
-    params: {},
-    headers: headersOf(call, caller),
-    body: call.body === undefined ? NO_BODY : Buffer.from(JSON.stringify(call.body)),
-    address: caller.address,
-    startedMs: systemClock.elapsedMs(),
-  };
+  const { method, body } = call;
+  const { address } = caller;
+  const asked = { id, method, path, query: new URLSearchParams(query), headers: headersOf(call, caller), address };
+  return requestInside({ ...asked, startedMs: systemClock.elapsedMs() }, body);
 }
 
 /** The request that brings the call has been counted: what it calls inside is looked at, and not counted again. */

@@ -113,11 +113,13 @@ function modelQuestions({ slug, offer }: ModelOffer, catalog: Catalog, nowMs: nu
   }));
 }
 
+/** Why an action is not asked whose example names what only another call of the same caller makes. */
+export const NEEDS_ANOTHER = "it needs what another call made";
+
 /** Why a live action is not asked with its example; null: it is. */
 function whyNot({ adapter, spec }: ActionOffer): string | null {
   if (spec.table !== undefined) return "it is a table of endpoints";
-  if (!(spec.requires ?? []).every(({ inside }) => inside !== undefined)) return "it needs what another call made";
-  if ((spec.state?.uses ?? []).length > 0) return "it needs what another call made";
+  if (!(spec.requires ?? []).every(({ inside }) => inside !== undefined)) return NEEDS_ANOTHER;
   if (spec.files) return "it needs a file";
   if (adapter.isSandbox === true) return null;
   if (spec.effect !== "read") return "it has an effect";

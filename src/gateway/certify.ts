@@ -12,7 +12,7 @@ import type { UnpricedUsage, Upstream } from "../upstream/upstream.ts";
 import type { SeenAnswer, VendorTap } from "../upstream/vendor-tap.ts";
 import { type Shape, shapeDifferences, shapeOf } from "./answer-shape.ts";
 import { type Asked, askOnce } from "./ask-once.ts";
-import { type Question, type QuestionKind, questionsFor } from "./certify-questions.ts";
+import { NEEDS_ANOTHER, type Question, type QuestionKind, questionsFor } from "./certify-questions.ts";
 import { readable } from "./check-provider.ts";
 
 const CONTENT_MS_MAX = 60_000;
@@ -198,6 +198,11 @@ function notAsked(adapter: Adapter, { kind, asked }: Question, note: string): Ce
   return Object.assign({ provider: adapter.id, asked, kind, verdict: "not asked" as const, note }, nothing, lists);
 }
 
+/** Whether the stand-in does not know what the example names, such as a thing by an id that callers choose. */
+function isUnmade({ kind }: Question, came: Came | string): boolean {
+  return kind === "action" && typeof came !== "string" && came.asked.failure?.status === 404;
+}
+
 interface Judged {
   readonly call: CertifiedCall;
   readonly came: Came | null;
@@ -216,8 +221,10 @@ async function judge(
   const expected = isStandIn ? null : await comeOf(question, true, within);
   deps.unpriced();
   if (within.signal.aborted) return none(STOPPED);
+  if (expected !== null && isUnmade(question, expected)) return none(NEEDS_ANOTHER);
   const came = await comeOf(question, isStandIn, within);
   if (typeof came === "string") return none(came);
+  if (isStandIn && isUnmade(question, came)) return none(NEEDS_ANOTHER);
   const { asked, answers, shape, ms } = came;
   // It may have been paid for, and what came of it says nothing of the vendor.
   if (within.signal.aborted && asked.failure !== null) {

@@ -9,6 +9,7 @@ import { MARGIN_SCOPE, UNPAID_SCOPE } from "../kernel/windows.ts";
 import type { BodyBytes } from "../limits/body-bytes.ts";
 import { tellAddress } from "../serve/admit.ts";
 import type { ServeDeps } from "../serve/deps.ts";
+import { openSocket } from "../serve/open-socket.ts";
 import { refuseAtEdge } from "../serve/refuse-at-edge.ts";
 import { screen } from "../serve/screen.ts";
 import { serve } from "../serve/serve.ts";
@@ -31,6 +32,7 @@ function edge(config: Config, deps: DoorDeps) {
     trustProxy: config.trustProxy,
     spillFolder: config.dataDir,
     screen: (request, endpoint, body) => screen(request, endpoint, body, deps),
+    openSocket: (request, endpoint) => openSocket(request, endpoint, deps),
     bodies: deps.bodies,
     answers: deps.answers,
     handle: (request, endpoint, reply) => serve(request, endpoint, reply, deps),
@@ -73,6 +75,7 @@ export function listenAdmin(config: Config, deps: DoorDeps, door: AdminDoor): Pr
   const { stores, readiness, metricsText, failedCalls, operator, unsold } = door;
   const endpoints = adminEndpoints({
     ...openingParts(config, stores),
+    rules: stores.records,
     unsold,
     forget: deps.forget,
     sandbox: config.sandbox,

@@ -1,6 +1,8 @@
 // Who calls and how often they may: keys and the admin token, and the windows that requests are counted in.
 import { adminCheck, ensureAdminToken } from "../accounts/admin-token.ts";
 import { type Authenticator, createAuthenticator } from "../accounts/authenticate.ts";
+import { rulesOf } from "../accounts/rules.ts";
+import { underRules } from "../accounts/under-rules.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import { signingSecrets } from "../files/signed-links.ts";
@@ -50,6 +52,10 @@ export async function openCallers(config: Config, stores: Stores, base: () => st
       giveBack: (address) => windows.giveBack(missed(address)),
     },
     hears: () => stores.hearsChanges(),
+    rules: async (key, account) =>
+      underRules(key, account, await rulesOf(stores.records, account.accountId), (accountId, asked) =>
+        stores.ledger.periodSums(accountId, asked),
+      ),
     readToken: (token) => tokens?.read(token) ?? null,
   });
   const forget = (accountId: string | null) => authenticator.forget(accountId);

@@ -2,6 +2,8 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import { loadCatalog } from "../catalog/load.ts";
 import { SESSION_ACTIONS } from "../catalog/session.ts";
+import { keptUpdate } from "../catalog/updates/kept.ts";
+import type { ModelsUpdate } from "../catalog/updates/update.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import { type Vendors, vendorsOf } from "../sandbox/action-vendors.ts";
@@ -13,8 +15,15 @@ export interface OpenCatalog {
   names(): ReadonlySet<string>;
   /** The sandbox upstream of this process, or the one that the settings name; null where there is none. */
   readonly sandboxUrl: string | null;
-  /** Reads adapters, tiers and the overlay again; on an error the old catalog stays. */
+  /** What lists of models have told, as it is in force; null: nothing. */
+  update(): ModelsUpdate | null;
+  /** Reads adapters, tiers, the overlay and what lists have told again; on an error the old catalog stays. */
   reload(): Promise<void>;
+  /**
+   * Has another update come into force: once the catalog is made with it, and `keep` has put it where a restart finds it. On an error of
+   * either the old catalog stays.
+   */
+  take(update: ModelsUpdate | null, keep: () => Promise<void>): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -37,8 +46,8 @@ function soldNames(catalog: Catalog): ReadonlySet<string> {
 }
 
 /** What is read off a catalog once, when it comes into force. */
-function inForce(catalog: Catalog) {
-  return { catalog, names: soldNames(catalog), vendors: vendorsOf(catalog) };
+function inForce(catalog: Catalog, update: ModelsUpdate | null) {
+  return { catalog, update, names: soldNames(catalog), vendors: vendorsOf(catalog) };
 }
 
 /** Rejects with a sentence for the operator where an adapter, a tier or the overlay is not as it must be. */
@@ -49,9 +58,10 @@ export async function openCatalog(config: Config): Promise<OpenCatalog> {
   const isOwn = config.sandbox && config.sandboxUrl === null;
   const sandbox = isOwn ? await startSandbox({ host: "127.0.0.1", port: 0, adapters: vendors }) : null;
   const sandboxUrl = config.sandbox ? (config.sandboxUrl ?? sandbox?.url ?? null) : null;
-  const load = async () =>
+  const load = async (update: ModelsUpdate | null) =>
     inForce(
       await loadCatalog({
+        update,
         env: config.vendorEnv,
         clock: systemClock,
         sandboxOrigin: sandboxUrl,
@@ -61,14 +71,21 @@ export async function openCatalog(config: Config): Promise<OpenCatalog> {
         markupPercent: config.markupPercent,
         allowLoss: config.allowLoss,
       }),
+      update,
     );
-  let current = await load();
+  let current = await load(await keptUpdate(config.dataDir));
   return {
     current: () => current.catalog,
     names: () => current.names,
     sandboxUrl,
+    update: () => current.update,
     async reload() {
-      current = await load();
+      current = await load(await keptUpdate(config.dataDir));
+    },
+    async take(update, keep) {
+      const next = await load(update);
+      await keep();
+      current = next;
     },
     async close() {
       await sandbox?.close();

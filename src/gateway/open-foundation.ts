@@ -8,10 +8,13 @@ import { createRequestWindows } from "../limits/request-windows.ts";
 import { type FailedCallFile, openFailedCalls } from "../observe/failed-calls.ts";
 import { createLog, type Log, type LogOptions } from "../observe/log.ts";
 import type { Observer } from "../observe/observer.ts";
+import type { Traces } from "../observe/traces.ts";
 import { type DiskRoom, diskBounds, diskRoom } from "../storage/disk-guard.ts";
 import { openStores, type Stores } from "../stores.ts";
 import { createPublicFetch } from "../upstream/public-fetch.ts";
 import { createUpstream, type Upstream } from "../upstream/upstream.ts";
+import { Losses } from "./losses.ts";
+import { takeSharedUpdate } from "./model-updates.ts";
 import { type OpenCatalog, openCatalog } from "./open-catalog.ts";
 import { openObserver } from "./open-observer.ts";
 import { type OpenWallet, openWallets } from "./open-wallet.ts";
@@ -30,7 +33,10 @@ export interface Foundation {
   readonly upstream: Upstream;
   readonly counter: TokenCounters;
   readonly observer: Observer;
+  readonly losses: Losses;
   readonly failedCalls: FailedCallFile;
+  /** Null: no collector takes traces. */
+  readonly traces: Traces | null;
   readonly disk: () => Promise<DiskRoom>;
   readonly wallets: OpenWallet;
   /** The names of our own actions, which metrics may tell as they tell the catalog's. They are put here when the actions are opened. */
@@ -52,8 +58,10 @@ export async function openFoundation({
   const { broken, stop: stopTelling } = storeOutage({ log, clock, answers: () => stores?.answers ?? null });
   const ownDir = role?.kind === "child" ? role.ownDir : config.dataDir;
   const onBroken = (error: unknown) => broken(error, "the store failed");
-  stores = await openStores({ ...config, dataDir: ownDir }, { onFatal, onBroken, archiveDir: config.dataDir });
-  const catalog = await openCatalog(config);
+  const opening = openStores({ ...config, dataDir: ownDir }, { onFatal, onBroken, archiveDir: config.dataDir });
+  const read = await openBesideStores(config, opening);
+  stores = read.stores;
+  const { catalog } = read;
   const failedCalls = openFailedCalls({
     file: join(config.dataDir, "failed-calls.log"),
     clock,
@@ -61,44 +69,71 @@ export async function openFoundation({
   });
   const disk = () => diskRoom(ownDir, diskBounds(config.diskFreeMibMin));
   const localNames = new Set<string>();
+  const otelName = (id: string) => catalog.current().adapters({ sandbox: true }).get(id)?.spec.otelName ?? id;
+  const traces = await openTracesOf(config, otelName);
+  const losses = new Losses({
+    clock,
+    log,
+    allowLoss: config.allowLoss,
+    catalog: catalog.current,
+    lost: (provider, model, lostNano) => observer.lost(provider, model, lostNano),
+    rest: (route) => upstream.health.putBehind(route),
+  });
   const observer = openObserver({
     log,
     isKnown: (name) => catalog.names().has(name) || localNames.has(name),
-    otelName: (id) => catalog.current().adapters({ sandbox: true }).get(id)?.spec.otelName ?? id,
+    otelName,
     stores,
     looksAtBooks: role?.kind !== "child",
     disk,
     failedCalls,
+    traces,
+    onEnd: (record) => losses.note(record),
     broken,
   });
   const windows = createRequestWindows({ clock });
-  const paying = { config, stores, observer, ...(wallet === undefined ? {} : { wallet }) };
-  const wallets = await openWallets({ ...paying, onBroken: (error) => broken(error, "payments to merchants") });
+  const wallets = await openWallets({ config, stores, observer, wallet, broken });
   const upstream = createUpstream(
     clock,
     logRefusedKeys(log),
     createPublicFetch(),
     windows,
-    tellUnpriced(log, observer),
+    tellUnpriced(log, observer, losses),
     wallets.purseFor,
   );
   observer.onScrape({ restingRoutes: () => upstream.health.resting() });
   const counter = createTokenCounter(signingSecrets(config.signingSecret, config.dataDir));
-  const opened = {
-    config,
-    log,
-    broken,
-    stores,
-    catalog,
-    upstream,
-    counter,
-    observer,
-    failedCalls,
-    disk,
-    localNames,
-    wallets,
-  };
-  return { ...opened, close: () => closeFoundation(opened, stopTelling) };
+  const seen = { observer, losses, failedCalls, traces };
+  const all = { config, log, broken, stores, catalog, upstream, counter, ...seen, disk, localNames, wallets };
+  return { ...all, close: () => closeFoundation(all, stopTelling) };
+}
+
+/** A thread opens the stores, so the catalog is read meanwhile, unless other processes tell what it is made of. Where both have failed, the stores say why. */
+async function openBesideStores(config: Config, opening: Promise<Stores>) {
+  const reading =
+    config.redisUrl === null
+      ? openCatalog(config)
+      : opening.then((stores) => takeSharedUpdate(config, stores)).then(() => openCatalog(config));
+  const [opened, loaded] = await Promise.allSettled([opening, reading]);
+  if (opened.status === "rejected") {
+    if (loaded.status === "fulfilled") await loaded.value.close();
+    throw opened.reason;
+  }
+  const stores = opened.value;
+  if (loaded.status === "rejected") {
+    await stores.close();
+    throw loaded.reason;
+  }
+  return { stores, catalog: loaded.value };
+}
+
+/** The kit is read only where a collector is set: a start without one does not wait for it. */
+async function openTracesOf(config: Config, otelName: (provider: string) => string): Promise<Traces | null> {
+  const { otelUrl, otelHeaders: headers, otelServiceName: serviceName, otelRatio: ratio } = config;
+  if (otelUrl === null) return null;
+  const { openTraces } = await import("../observe/traces.ts");
+  const settings = { url: `${otelUrl}/v1/traces`, headers, serviceName, ratio };
+  return openTraces({ settings, clock: systemClock, otelName });
 }
 
 function openLog({ logLevel: level, logFormat: format }: Config, stream: LogOptions["stream"]): Log {
@@ -106,10 +141,10 @@ function openLog({ logLevel: level, logFormat: format }: Config, stream: LogOpti
 }
 
 async function closeFoundation(opened: Omit<Foundation, "close">, stopTelling: () => void): Promise<void> {
-  const { stores, catalog, upstream, counter, observer, failedCalls } = opened;
+  const { stores, catalog, upstream, counter, observer, failedCalls, traces } = opened;
   await Promise.all([upstream.close(), counter.close(), catalog.close()]);
   stopTelling();
   await stores.close();
-  await failedCalls.close();
+  await Promise.all([failedCalls.close(), traces?.close()]);
   observer.flush();
 }

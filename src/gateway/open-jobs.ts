@@ -5,6 +5,7 @@ import type { Catalog } from "../catalog/catalog.ts";
 import type { JobKind } from "../catalog/job-kind.ts";
 import { JsonInParts, type LocalAction } from "../catalog/local-action.ts";
 import type { ChatDeps } from "../chat/model-plan.ts";
+import { nativePlan } from "../chat/native-plan.ts";
 import { systemClock } from "../clock.ts";
 import type { EndpointSpec } from "../endpoint.ts";
 import { cancelAction } from "../jobs/cancel-action.ts";
@@ -13,13 +14,14 @@ import { type JobView, jobRow, jobView } from "../jobs/job-view.ts";
 import { createJobs, type Jobs } from "../jobs/jobs.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
 import type { CallWindows } from "../kernel/windows.ts";
+import { createRequestWindows } from "../limits/request-windows.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { JobRows } from "../records/job-rows.ts";
 import type { Records } from "../records/records.ts";
 import { KEPT_LEASE_MS } from "../run/action-plan.ts";
 import type { RunDeps } from "../run/deps.ts";
 import { openRun } from "../run/inner-calls.ts";
-import { createPaidTimeEnder, type PaidTimeEnder } from "../run/paid-time-ender.ts";
+import { paidTimeEndings } from "../run/paid-time-endings.ts";
 import { createPaidTimes } from "../run/paid-times.ts";
 import { resultAction } from "../run/result-action.ts";
 import type { Stores } from "../stores.ts";
@@ -34,7 +36,7 @@ export interface OpenJobsParts {
   readonly keptBytesMax: number;
   readonly stores: Stores;
   readonly windows: CallWindows;
-  readonly observer: Pick<Observer, "unpaid">;
+  readonly observer: Pick<Observer, "unpaid" | "jobEnded">;
   readonly kinds: readonly JobKind[];
   /** This process. */
   readonly owner: string;
@@ -48,7 +50,8 @@ export interface OpenJobsParts {
 
 export interface OpenJobs {
   readonly jobs: Jobs;
-  readonly paidTimes: PaidTimeEnder;
+  /** Machines whose time is paid, as what ends by itself. */
+  readonly paidTimes: ReturnType<typeof paidTimeEndings>;
   readonly kernel: KernelDeps;
   readonly run: RunDeps;
 }
@@ -155,6 +158,7 @@ export function openJobs(parts: OpenJobsParts): OpenJobs {
     onBroken,
   });
   const { health } = upstream;
+  const models = { ...chat, freeWindows: createRequestWindows({ clock }) };
   const kernel: KernelDeps = { clock, records, keptBytesMax, health, keeper: jobs.keeper, onBroken };
   const run = openRun({
     actionCatalog: actionCatalog.actionCatalog,
@@ -164,9 +168,10 @@ export function openJobs(parts: OpenJobsParts): OpenJobs {
     kernel,
     keepBytes: actionCatalog.files.keepBytes,
     linkFile: (payer, id) => actionCatalog.files.link(payer.id, id),
+    modelPlan: (action, call) => nativePlan(action, call, models),
     chatPlan: innerChat(chat),
   });
   const metering = { ledger, windows, observer, owner };
-  const paidTimes = createPaidTimeEnder({ ...metering, records, clock, upstream, catalog, onBroken });
+  const paidTimes = paidTimeEndings({ ...metering, records, clock, upstream, catalog, onBroken });
   return { jobs, paidTimes, kernel, run };
 }

@@ -3,6 +3,8 @@ import { systemClock } from "../clock.ts";
 import type { FailedCallFile } from "../observe/failed-calls.ts";
 import type { Log } from "../observe/log.ts";
 import { createObserver, type Observer } from "../observe/observer.ts";
+import type { RequestRecord } from "../observe/record.ts";
+import type { Traces } from "../observe/traces.ts";
 import type { DiskRoom } from "../storage/disk-guard.ts";
 import type { Stores } from "../stores.ts";
 import type { TellBroken } from "./store-outage.ts";
@@ -17,11 +19,15 @@ export interface OpenObserverParts {
   readonly looksAtBooks: boolean;
   readonly disk: () => Promise<DiskRoom>;
   readonly failedCalls: Pick<FailedCallFile, "note">;
+  /** Null: no collector takes traces. */
+  readonly traces: Traces | null;
+  /** Hears of each request that has ended, with what it cost us. */
+  readonly onEnd: (record: RequestRecord) => void;
   readonly broken: TellBroken;
 }
 
 export function openObserver(parts: OpenObserverParts): Observer {
-  const { log, isKnown, otelName, stores, looksAtBooks, disk, failedCalls, broken } = parts;
+  const { log, isKnown, otelName, stores, looksAtBooks, disk, failedCalls, traces, onEnd, broken } = parts;
   const { ledger, spool, archiveBehindMs } = stores;
   const observer = createObserver({
     clock: systemClock,
@@ -29,7 +35,12 @@ export function openObserver(parts: OpenObserverParts): Observer {
     isKnown,
     otelName,
     onUnread: (error) => broken(error, "gauges not read"),
-    onEnd: (record) => failedCalls.note(record),
+    onEnd(record) {
+      failedCalls.note(record);
+      onEnd(record);
+      traces?.request(record);
+    },
+    ...(traces === null ? {} : { onJobEnd: traces.job }),
   });
   observer.onScrape({
     ...(looksAtBooks ? { totals: () => ledger.totals() } : {}),

@@ -30,7 +30,6 @@ function wait(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Nothing is closed before `start`. */
 export function openGatewaySessions({ stores, catalog, upstream, jobs, onBroken }: OpenSessionsParts): Sessions {
   const { ledger, records } = stores;
   return openSessions({

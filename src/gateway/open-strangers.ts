@@ -1,20 +1,28 @@
-// Callers without a key: where the settings name an address, they pay there for each call (x402).
+// Callers without a key: where the settings name an address, they pay there for each call (x402), or with play money where that may be tried.
 
-import { NETWORKS } from "../catalog/networks.ts";
+import { NETWORKS, type Network, PLAY_NETWORK, PLAY_PAY_TO } from "../catalog/networks.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { EndpointSpec } from "../endpoint.ts";
+import { GatewayError } from "../errors.ts";
 import type { Leases } from "../kernel/ledger-funds.ts";
-import { nano } from "../money.ts";
+import { nano, ZERO } from "../money.ts";
 import type { Observer } from "../observe/observer.ts";
 import { descriptorOf } from "../run/descriptor.ts";
+import type { StrangerDoor } from "../serve/deps.ts";
 import { LEASE_MS, type Stores } from "../stores.ts";
-import { openHouse } from "../x402/books.ts";
+import type { Hex } from "../wallet/hex.ts";
+import { isPrivateKey } from "../wallet/keys.ts";
+import { HOUSE, openHouse, PLAY_HOUSE } from "../x402/books.ts";
 import { rpcChain } from "../x402/chain.ts";
-import { createDoor, type Door } from "../x402/door.ts";
-import { httpFacilitator } from "../x402/facilitator.ts";
+import { createDoor, type Door, type DoorParts } from "../x402/door.ts";
+import { type Facilitator, httpFacilitator } from "../x402/facilitator.ts";
+import { GasWallet } from "../x402/gas-wallet.ts";
+import { type NodeRpc, nodeRpc } from "../x402/node-rpc.ts";
+import { ownFacilitator } from "../x402/own-facilitator.ts";
 import { paymentEndpoints } from "../x402/payment-endpoints.ts";
-import { createReconciler, type Reconciler } from "../x402/settle-receipt.ts";
+import { createPlayChain } from "../x402/play-chain.ts";
+import { createReconciler } from "../x402/settle-receipt.ts";
 import { topUpEndpoint } from "../x402/top-up.ts";
 import type { OpenActions } from "./open-actions.ts";
 
@@ -33,49 +41,124 @@ export interface StrangersParts {
 }
 
 export interface Strangers {
-  readonly door: Door;
-  /** By which an account fills itself. */
-  readonly topUp: EndpointSpec;
-  /** Finds out what became of payments that were tried. */
-  readonly reconciler: Reconciler;
+  readonly door: StrangerDoor;
+  /** By which an account fills itself; null: only play money is taken. */
+  readonly topUp: EndpointSpec | null;
   /** What the operator sees of payments that are in doubt. */
   readonly admin: readonly EndpointSpec[];
+  /** Begins to find out what became of payments that were tried. */
+  start(): void;
+  stop(): Promise<void>;
 }
 
 /** Null: they need a key. */
 export async function openStrangers(parts: StrangersParts): Promise<Strangers | null> {
-  const { config, stores, observer, actionCatalog, publicUrl, leases, owner, onBroken } = parts;
-  const { x402PayTo: payTo, x402FacilitatorUrl: facilitatorUrl, x402RpcUrl: rpcUrl, unpaidCostNano: each } = config;
-  if (payTo === null || facilitatorUrl === null) return null;
+  const { stores, observer, onBroken } = parts;
+  const { records } = stores;
+  const live = await openLive(parts);
+  const play = await openPlay(parts);
+  if (live === null && play === null) return null;
+  const told = (error: unknown) => onBroken(error, "x402");
+  const reconcilers = [live, play].flatMap((selling) => (selling === null ? [] : [createReconciler(selling, told)]));
+  const [reconciler] = live === null ? [] : reconcilers;
+  if (reconciler !== undefined) observer.onScrape({ payments: () => reconciler.seen() });
+  return {
+    door: eitherDoor(live && createDoor(live), play && createDoor(play)),
+    topUp: live && topUpEndpoint(live),
+    admin: reconciler === undefined ? [] : paymentEndpoints({ records, reconciler }),
+    start() {
+      for (const one of reconcilers) one.start();
+    },
+    async stop() {
+      for (const one of reconcilers) await one.stop();
+    },
+  };
+}
+
+/** Of those who ask for the sandbox none is ever asked for money, whether or not there is play money to be had. */
+function eitherDoor(live: Door | null, play: Door | null): StrangerDoor {
+  const isPlay = (headers: ReadonlyMap<string, string>) => headers.get("x-tollgate-sandbox") === "1";
+  const doorFor = (headers: ReadonlyMap<string, string>) => (isPlay(headers) ? play : live);
+  return {
+    takes(headers) {
+      if (doorFor(headers) === null) return null;
+      return isPlay(headers) ? "play_money" : "money";
+    },
+    async pay(plan, request) {
+      const door = doorFor(request.headers);
+      return door === null ? new GatewayError("invalid_token") : door.pay(plan, request);
+    },
+  };
+}
+
+/** What either door needs beside where the money goes. */
+function sellingParts({ stores, actionCatalog, publicUrl, leases, owner }: StrangersParts, sandbox: boolean) {
   const { ledger, records } = stores;
-  await openHouse(ledger);
-  const settling = {
+  return {
     ledger,
     records,
-    clock: systemClock,
-    owner,
-    leaseMs: LEASE_MS,
-    facilitator: httpFacilitator(facilitatorUrl),
-    chain: rpcUrl === null ? null : rpcChain(rpcUrl),
-    observer,
-  };
-  const selling = {
-    ...settling,
     leases,
-    unpaid: each > 0 ? { each, all: nano(each * ADDRESSES_AT_BOUND) } : null,
-    terms: { payTo, network: NETWORKS[config.x402Network] },
+    owner,
     publicUrl,
-    describe: (asked: string) => describe(actionCatalog, asked),
+    clock: systemClock,
+    leaseMs: LEASE_MS,
+    describe: (asked: string) => describe(actionCatalog, asked, sandbox),
   };
-  const reconciler = createReconciler(settling, (error) => onBroken(error, "x402"));
-  observer.onScrape({ payments: () => reconciler.seen() });
-  const admin = paymentEndpoints({ records, reconciler });
-  return { door: createDoor(selling), topUp: topUpEndpoint(selling), reconciler, admin };
+}
+
+async function openLive(parts: StrangersParts): Promise<DoorParts | null> {
+  const { config, stores, observer } = parts;
+  const { x402PayTo: payTo, x402RpcUrl: rpcUrl, unpaidCostNano: each } = config;
+  if (payTo === null) return null;
+  const network = NETWORKS[config.x402Network];
+  const node = rpcUrl === null ? null : nodeRpc(rpcUrl);
+  const facilitator = facilitatorOf(parts, network, node);
+  await openHouse(stores.ledger, HOUSE);
+  return {
+    ...sellingParts(parts, false),
+    house: HOUSE,
+    settlementNano: config.x402SettlementNano,
+    facilitator,
+    chain: node && rpcChain(node),
+    observer,
+    unpaid: each > 0 ? { each, all: nano(each * ADDRESSES_AT_BOUND) } : null,
+    terms: { payTo, network },
+  };
+}
+
+/** A server that is asked, or this process with a wallet of its own. The settings name one of the two. */
+function facilitatorOf({ config, stores, owner }: StrangersParts, network: Network, node: NodeRpc | null): Facilitator {
+  const { x402FacilitatorUrl: url, x402FacilitatorKey: key, x402GasWeiMax: feeWeiMax } = config;
+  if (url !== null) return httpFacilitator(url);
+  if (key === null || node === null) throw new Error("no facilitator is set");
+  if (!isPrivateKey(key)) throw new Error("X402_FACILITATOR_PRIVATE_KEY: is no private key");
+  const { records } = stores;
+  const clock = systemClock;
+  const wallet = new GasWallet({ key: key as Hex, chainId: network.chainId, node, records, clock, owner, feeWeiMax });
+  return ownFacilitator({ network, node, wallet, clock });
+}
+
+/** The same with play money, which costs us nothing and is counted nowhere. */
+async function openPlay(parts: StrangersParts): Promise<DoorParts | null> {
+  const { config, stores } = parts;
+  if (!config.x402Sandbox) return null;
+  await openHouse(stores.ledger, PLAY_HOUSE);
+  const chain = createPlayChain({ records: stores.records, clock: systemClock });
+  return {
+    ...sellingParts(parts, true),
+    house: PLAY_HOUSE,
+    settlementNano: ZERO,
+    facilitator: chain,
+    chain,
+    observer: { settled() {}, unpaid() {} },
+    unpaid: null,
+    terms: { payTo: PLAY_PAY_TO, network: PLAY_NETWORK },
+  };
 }
 
 /** What is sold, and what its body and its answer look like, as the extension `bazaar` tells it. */
-function describe({ actionCatalog }: OpenActions, asked: string) {
-  const action = actionCatalog.find(asked, { sandbox: false });
+function describe({ actionCatalog }: OpenActions, asked: string, sandbox: boolean) {
+  const action = actionCatalog.find(asked, { sandbox });
   if (action === null) return { description: asked, bazaar: null };
   const { description, example, params } = descriptorOf(action);
   const text = (constant: string) => ({ type: "string", const: constant });

@@ -14,6 +14,7 @@ import { type WalletReconciler, walletReconciler } from "../wallet/reconcile.ts"
 import { keySigner } from "../wallet/signer.ts";
 import { NO_WALLET, type Wallet } from "../wallet/wallet.ts";
 import { walletEndpoints } from "../wallet/wallet-endpoints.ts";
+import type { TellBroken } from "./store-outage.ts";
 
 export interface OpenWallet {
   readonly purseFor: PurseFor;
@@ -27,9 +28,9 @@ export interface WalletParts {
   readonly config: Config;
   readonly stores: Stores;
   readonly observer: Observer;
-  /** The process with the keys. Left out: this process pays nothing. */
-  readonly wallet?: Wallet;
-  readonly onBroken: (error: unknown) => void;
+  /** The process with the keys. Undefined: this process pays nothing. */
+  readonly wallet: Wallet | undefined;
+  readonly broken: TellBroken;
 }
 
 /** A key that is worth nothing anywhere, made when the sandbox first needs one. */
@@ -46,7 +47,8 @@ function playPurses(): PurseFor {
 }
 
 export async function openWallets(parts: WalletParts): Promise<OpenWallet> {
-  const { config, stores, observer, wallet = NO_WALLET, onBroken } = parts;
+  const { config, stores, observer, wallet = NO_WALLET, broken } = parts;
+  const onBroken = (error: unknown) => broken(error, "payments to merchants");
   const networks = {
     tempo: TEMPO_NETWORKS[config.mppNetwork],
     x402: NETWORKS[config.x402Network],

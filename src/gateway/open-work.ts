@@ -1,11 +1,16 @@
 // What a gateway does for its callers: the actions, composites, sessions and jobs, and how a call is paid and run.
+import { systemClock } from "../clock.ts";
 import type { Endpoint, EndpointSpec } from "../endpoint.ts";
+import { GatewayError } from "../errors.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
 import { createWindows } from "../kernel/windows.ts";
+import type { Nano } from "../money.ts";
 import { logInternalErrors } from "../observe/internal-error.ts";
+import { Endings } from "../records/endings.ts";
 import type { RunDeps } from "../run/deps.ts";
 import { SESSION_JOB } from "../sessions/session-kind.ts";
+import { UNCLOSED } from "../sessions/unclosed.ts";
 import { LEASE_MS } from "../stores.ts";
 import type { Phase } from "./drain.ts";
 import { later } from "./later.ts";
@@ -57,7 +62,7 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
   const sharedRoutes = await shareRoutes(upstream, role?.kind === "parent" ? null : stores.others);
   const { leases, owner } = await openLeases(stores, broken);
   const { keptBytesMax, unpaidCostNano } = foundation.config;
-  const windows = createWindows(unpaidCostNano > 0 ? unpaidCostNano : null);
+  const windows = openWindows(unpaidCostNano, callers);
   const kinds = [...composites.jobKinds, sessions.kind, ...(options.jobKinds ?? [])];
   const own = { windows, kinds, owner, actionCatalog, keptBytesMax, onBroken };
   const { jobs, paidTimes, kernel, run } = openJobs({
@@ -69,16 +74,20 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
     chat: chatDeps(foundation),
   });
   madeJobs.set(jobs);
+  const endings = new Endings({ records: stores.records, clock: systemClock, onBroken }, [
+    sessions.unclosed,
+    paidTimes,
+  ]);
   observer.onScrape({
     answersWaitingBytes: () => callers.doors.answers.bytes,
     jobs: () => jobs.seen(),
-    sessions: () => ({ open: jobs.running(SESSION_JOB), unclosed: sessions.unclosed() }),
+    sessions: () => ({ open: jobs.running(SESSION_JOB), unclosed: endings.seen(UNCLOSED) }),
   });
   const oauth = openOAuth({ ...foundation, actionCatalog, callers, publicUrl: url.get, internet: options.internet });
-  const { ledger } = stores;
+  const { ledger, rates } = stores;
   const strangers = await openStrangers({ ...foundation, actionCatalog, publicUrl: url.get, leases, owner, onBroken });
   const stranger = options.stranger ?? strangers?.door ?? null;
-  const paying = { ledger, windows, leases, leaseMs: LEASE_MS, owner, forget: callers.forget, stranger };
+  const paying = { ledger, rates, windows, leases, leaseMs: LEASE_MS, owner, forget: callers.forget, stranger };
   return {
     url,
     actionCatalog,
@@ -91,16 +100,14 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
     deps: { ...kernel, ...callers.doors, ...oauth?.doors, ...paying, observer, draining: () => phase.draining },
     async start() {
       await jobs.start();
-      sessions.start();
-      paidTimes.start();
-      strangers?.reconciler.start();
+      endings.start();
+      strangers?.start();
       foundation.wallets.reconciler?.start();
     },
     async close() {
       await jobs.stop();
-      await sessions.stop();
-      await paidTimes.stop();
-      await strangers?.reconciler.stop();
+      await endings.stop();
+      await strangers?.stop();
       await foundation.wallets.reconciler?.stop();
       oauth?.close();
       await composites.close();
@@ -109,6 +116,14 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
       sharedRoutes.stop();
     },
   };
+}
+
+/** What calls are counted in; a bound of 0 is none. */
+function openWindows(unpaidCostNano: Nano, callers: OpenCallers) {
+  return createWindows(unpaidCostNano > 0 ? unpaidCostNano : null, async ({ accountId, keyId }) => {
+    const caller = await callers.callerOfKey(accountId, keyId);
+    return caller instanceof GatewayError ? null : caller;
+  });
 }
 
 interface CallableParts {

@@ -8,6 +8,7 @@ import type { EndpointSpec } from "../endpoint.ts";
 import { notFound } from "../run/nearest.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import { checkProvider } from "./check-provider.ts";
+import type { Losses } from "./losses.ts";
 import type { Setup } from "./setup.ts";
 
 export interface OperatorParts {
@@ -15,10 +16,17 @@ export interface OperatorParts {
   /** The catalog in force. */
   readonly catalog: () => Catalog;
   readonly upstream: Upstream;
+  readonly losses: Losses;
   readonly setup: () => Setup;
 }
 
-export function operatorEndpoints({ config, catalog, upstream, setup }: OperatorParts): readonly EndpointSpec[] {
+export function operatorEndpoints({
+  config,
+  catalog,
+  upstream,
+  losses,
+  setup,
+}: OperatorParts): readonly EndpointSpec[] {
   return [
     adminEndpoint("GET", "/admin/v1/providers", async () => ({ status: 200, body: setup() })),
     adminEndpoint("POST", "/admin/v1/providers/{id}/check", async ({ request }) => {
@@ -32,7 +40,8 @@ export function operatorEndpoints({ config, catalog, upstream, setup }: Operator
     adminEndpoint("GET", "/admin/v1/prices", async ({ request }) => {
       const sandbox = request.query.get("sandbox") === "1";
       const unit_models = unitPriceRows(catalog(), { sandbox });
-      return { status: 200, body: { models: priceRows(catalog(), { sandbox }), unit_models } };
+      const lost = { losses: losses.rows(), unpriced: losses.unpriced() };
+      return { status: 200, body: { models: priceRows(catalog(), { sandbox }), unit_models, ...lost } };
     }),
     adminEndpoint("GET", "/admin/v1/config", async () => ({ status: 200, body: { settings: config.effective } })),
   ];

@@ -12,7 +12,6 @@ import { chatEndpoints, inChatWire, modelRows } from "../chat/chat-endpoints.ts"
 import { freeCounts } from "../chat/free-counts.ts";
 import { createKeptAnswers } from "../chat/kept-answers.ts";
 import type { ChatDeps } from "../chat/model-plan.ts";
-import { nativePlan } from "../chat/native-plan.ts";
 import { NO_SEAL, thoughtSeal } from "../chat/seal.ts";
 import type { TokenCounters } from "../chat/token-counter.ts";
 import { wireEndpoints } from "../chat/wire-endpoints.ts";
@@ -21,7 +20,6 @@ import type { Config } from "../config.ts";
 import type { Endpoint, EndpointSpec } from "../endpoint.ts";
 import { signingSecrets } from "../files/signed-links.ts";
 import { addressWindowKey } from "../limits/address-window-key.ts";
-import { createRequestWindows } from "../limits/request-windows.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { RunDeps } from "../run/deps.ts";
 import { findEndpoints } from "../run/find-endpoints.ts";
@@ -32,6 +30,7 @@ import { webEndpoints } from "../web/web-endpoints.ts";
 import { envelopeErrors } from "../wires/envelope/errors.ts";
 import { MODEL_WIRES } from "../wires/model-wires.ts";
 import type { ModelWire } from "../wires/wire.ts";
+import { openActing } from "./open-acting.ts";
 import type { OpenActions } from "./open-actions.ts";
 import type { OpenCallers } from "./open-callers.ts";
 import type { OpenCatalog } from "./open-catalog.ts";
@@ -75,6 +74,7 @@ function chatSettings(config: Config) {
     gapMsMax: config.gapMsMax,
     wholeMsMax: config.wholeMsMax,
     attemptsMax: CHAT_ATTEMPTS_MAX,
+    sellsAtBound: config.x402Models,
     unaryMs: config.unaryMsMax,
     unaryMsPerToken: config.unaryMsPerToken,
   };
@@ -110,7 +110,14 @@ function modelEndpoints(parts: PublicEndpointsParts, deps: ChatDeps) {
   };
   const kept = createKeptAnswers(parts.stores.records);
   const host = { seals: deps.seals, epochMs: deps.clock.epochMs, kept, models: modelRows(answers) };
-  const served = { chat: deps, host, counts: freeCounts(deps, host) };
+  const acts = openActing({
+    chat: deps,
+    run: parts.run,
+    actionCatalog: parts.actionCatalog,
+    records: parts.stores.records,
+    costNanoMax: parts.config.actingCostNano,
+  });
+  const served = { chat: deps, acts, host, counts: freeCounts(deps, host) };
   const wires = [...MODEL_WIRES, ...parts.wires];
   return [...wires.flatMap((wire) => wireEndpoints(wire, served)), ...chatEndpoints(deps, answers)];
 }
@@ -118,7 +125,7 @@ function modelEndpoints(parts: PublicEndpointsParts, deps: ChatDeps) {
 function ownAccountEndpoints(parts: PublicEndpointsParts): readonly EndpointSpec[] {
   const { config, stores, callers, unsold, topUp } = parts;
   const { ledger, records } = stores;
-  const keys = accountEndpoints({ books: ledger, clock: systemClock, unsold, forget: callers.forget });
+  const keys = accountEndpoints({ books: ledger, rules: records, clock: systemClock, unsold, forget: callers.forget });
   const own = topUp === null ? keys : [...keys, topUp];
   if (config.signup !== "open") return own;
   const { signupCreditPerDay: creditPerDay, signupsPerAddressPerHour: perAddress } = config;
@@ -132,9 +139,8 @@ export function publicEndpoints(parts: PublicEndpointsParts): readonly Endpoint[
   const site = () => ({ publicUrl: publicUrl(), sandbox: config.sandbox, signup: config.signup === "open" });
   const daily = { actionCatalog: actionCatalog.actionCatalog, clock: systemClock };
   const models = chatDeps(parts);
-  const native = { ...models, freeWindows: createRequestWindows({ clock: systemClock }) };
   const endpoints = [
-    ...runEndpoints(run, (call, service, action) => nativePlan(call, service, action, native)),
+    ...runEndpoints(run),
     ...modelEndpoints(parts, models),
     ...spendEndpoints(parts.stores.ledger).map(inChatWire),
     ...findEndpoints(daily),

@@ -2,11 +2,19 @@
 import type { Log } from "../observe/log.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { UnpricedUsage } from "../upstream/upstream.ts";
+import type { Losses } from "./losses.ts";
 
 /** The caller was charged for tokens by the list; what the vendor takes beside them is ours to bear, and to look at. */
-export function tellUnpriced({ logger }: Log, observer: Observer): (told: UnpricedUsage) => void {
+export function tellUnpriced(
+  { logger }: Log,
+  observer: Observer,
+  losses: Pick<Losses, "noteUnpriced">,
+): (told: UnpricedUsage) => void {
   const known = new Set<string>();
-  return ({ adapter: { id, isSandbox }, counter }) => {
+  return (told) => {
+    const { counter } = told;
+    const { id, isSandbox } = told.adapter;
+    losses.noteUnpriced(told);
     observer.unpriced(id, counter, isSandbox === true);
     const what = `${id} ${counter}`;
     if (known.has(what)) return;

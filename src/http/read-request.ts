@@ -18,6 +18,7 @@ export const KEPT_HEADERS = [
   "x-tollgate-trace",
   "x-tollgate-keepalive",
   "x-tollgate-max-cost-cents",
+  "x-tollgate-sandbox",
   "x-tollgate-sandbox-fault",
 ] as const;
 

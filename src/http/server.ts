@@ -25,6 +25,9 @@ import {
 import type { ReplyHost } from "./reply-host.ts";
 import { requestIds } from "./request-id.ts";
 import { type SlowClients, watchSlowClients } from "./slow-clients.ts";
+import type { Socket } from "./socket.ts";
+import type { SocketReply } from "./socket-reply.ts";
+import { type OpenSocket, Sockets, type SocketsHost } from "./sockets.ts";
 import { StreamBody, type StreamLimits } from "./stream-body.ts";
 import { tickEnd } from "./tick-end.ts";
 import { UwsReply } from "./uws-reply.ts";
@@ -45,6 +48,8 @@ export interface HttpOptions {
    * only a good key makes us keep megabytes. Null: yes. What it rejects with is told.
    */
   readonly screen: (request: GatewayRequest, endpoint: Endpoint, body: LongBody) => Promise<Screened>;
+  /** Whether the sender of a request may open a socket, where its endpoint is asked over one. */
+  readonly openSocket: OpenSocket;
   /** What long bodies may take of memory, at all listeners together. */
   readonly bodies: BodyBytes;
   /** What answers that wait for their clients may take of it. */
@@ -67,6 +72,10 @@ export interface HttpOptions {
   readonly spillFolder?: string;
   /** How long a client may read nothing of its answer. Default 60 s. */
   readonly stalledMsMax?: number;
+  /** How long a socket may rest. Default 15 min. */
+  readonly socketIdleMsMax?: number;
+  /** How long it may be open. Default 60 min, as Open Responses has it. */
+  readonly socketOpenMsMax?: number;
 }
 
 /** A body that does not come with its head. */
@@ -112,6 +121,7 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
   const uws = await import("uWebSockets.js");
   const app = uws.App();
   const edge = new Edge(options);
+  edge.sockets.serve(app, options.endpoints);
   app.any("/*", (res, req) => edge.accept(res, req));
   const flags = options.exclusive === false ? 0 : EXCLUSIVE_PORT;
   const socket = await new Promise<us_listen_socket>((resolve, reject) => {
@@ -137,12 +147,14 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
       edge.draining = true;
       edge.refusing = true;
       stopListening();
+      edge.sockets.leave();
     },
     handOver() {
       if (edge.draining) return;
       edge.draining = true;
       // The kernel resets connections that wait to be accepted: close when this turn of the event loop has taken those that did.
       setImmediate(stopListening);
+      edge.sockets.leave();
     },
     openRequests: () => edge.open,
     close() {
@@ -156,7 +168,7 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
 }
 
 /** Takes the requests of one listener from their first line to the pipeline. */
-class Edge implements ReplyHost, StreamLimits {
+class Edge implements ReplyHost, StreamLimits, SocketsHost {
   readonly blocks: BlockPool = createBlockPool();
   readonly spillFolder: string;
   readonly clock: Clock;
@@ -175,13 +187,23 @@ class Edge implements ReplyHost, StreamLimits {
   readonly #fixedHeaders: string;
   readonly #bareHeaders: ReadonlySet<string>;
   readonly #allHeaders: ReadonlySet<string>;
-  readonly #newId: () => string;
+  readonly newId: () => string;
+  readonly bodies: BodyBytes;
+  readonly openSocket: OpenSocket;
+  readonly socketIdleMsMax: number;
+  readonly socketOpenMsMax: number;
+  readonly sockets: Sockets;
 
   constructor(options: HttpOptions) {
     this.#options = options;
     this.clock = options.clock;
     this.answers = options.answers;
-    this.#newId = requestIds(options.clock);
+    this.newId = requestIds(options.clock);
+    this.bodies = options.bodies;
+    this.openSocket = options.openSocket;
+    this.socketIdleMsMax = options.socketIdleMsMax ?? 15 * 60_000;
+    this.socketOpenMsMax = options.socketOpenMsMax ?? 60 * 60_000;
+    this.sockets = new Sockets(this);
     this.bodyMsMax = options.bodyMsMax ?? 30_000;
     this.stalledMsMax = options.stalledMsMax ?? 60_000;
     this.spillFolder = options.spillFolder ?? tmpdir();
@@ -199,17 +221,49 @@ class Edge implements ReplyHost, StreamLimits {
     this.open -= 1;
   }
 
-  accept(res: HttpResponse, req: HttpRequest): void {
+  begun(): void {
     this.open += 1;
-    const id = this.#newId();
+  }
+
+  closed(socket: Socket): void {
+    this.sockets.closed(socket);
+  }
+
+  handle(request: GatewayRequest, endpoint: Endpoint, reply: SocketReply): Promise<void> | void {
+    return this.#options.handle(request, endpoint, reply);
+  }
+
+  refuse(request: GatewayRequest, reply: Reply, error: GatewayError, endpoint: Endpoint): void {
+    this.#options.refuse(request, reply, error, endpoint.errors);
+  }
+
+  /** A request to open a socket: it has no body, and what is said on the socket later may need any header of it. */
+  arrived(res: HttpResponse, req: HttpRequest, endpoint: Endpoint): { request: EdgeRequest; reply: UwsReply } | null {
+    const { request, reply } = this.#arrive(res, req, this.#allHeaders);
+    request.path = endpoint.path;
+    const refusal = request.fault ?? this.#turnAway(request.headers);
+    if (refusal === null) return { request, reply };
+    reply.closeAfterwards();
+    this.refuse(request, reply, refusal, endpoint);
+    return null;
+  }
+
+  #arrive(res: HttpResponse, req: HttpRequest, bareHeaders: ReadonlySet<string>) {
+    this.open += 1;
+    const id = this.newId();
     const reply = new UwsReply(res, this, `${this.#fixedHeaders}\r\nx-request-id: ${id}`);
     const request = new EdgeRequest(req, reply, {
       id,
       startedMs: this.clock.elapsedMs(),
       trustProxy: this.#options.trustProxy,
-      bareHeaders: this.#bareHeaders,
+      bareHeaders,
       allHeaders: this.#allHeaders,
     });
+    return { request, reply };
+  }
+
+  accept(res: HttpResponse, req: HttpRequest): void {
+    const { request, reply } = this.#arrive(res, req, this.#bareHeaders);
     if (request.method === "HEAD") reply.withoutBody();
     const { cors } = this.#options;
     if (request.method === "OPTIONS" && cors !== null && request.fault === null) {
@@ -290,7 +344,7 @@ class Edge implements ReplyHost, StreamLimits {
   }
 
   #screen(reader: BodyReader, request: EdgeRequest, endpoint: Endpoint): void {
-    const share = this.#options.bodies.open();
+    const share = this.bodies.open();
     request.share = share;
     const length = request.headers.get("content-length");
     reader.hold();

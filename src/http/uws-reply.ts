@@ -96,6 +96,12 @@ export class UwsReply implements Reply, SlowClient, Due {
     return this.#res?.getRemoteAddress() ?? new ArrayBuffer(0);
   }
 
+  /** The connection becomes a socket: nothing is answered here any more. */
+  handOver(): void {
+    this.#ended = true;
+    this.#finish();
+  }
+
   /** Answers a HEAD: what is written is described and left out. */
   withoutBody(): void {
     this.#withBody = false;

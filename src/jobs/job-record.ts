@@ -29,6 +29,8 @@ export interface JobRecord {
   readonly tags?: readonly string[];
   /** The fault that a sandbox account asks its stand-ins for. */
   readonly sandboxFault: string | null;
+  /** The trace that the caller of its launch began; absent: none. */
+  readonly callerTraceId?: string;
   readonly progress: unknown;
   readonly spentNano: Nano;
   readonly legs: readonly Leg[];

@@ -61,6 +61,7 @@ export class Launches implements HoldKeeper {
       createdAtMs: Math.floor(clock.epochMs()),
       end: null,
       chargedCents: 0,
+      ...(hold.callerTraceId === undefined ? {} : { callerTraceId: hold.callerTraceId }),
       ...(hold.chain === undefined ? {} : { chain: hold.chain }),
     };
     // The list comes first: a job that cannot be found would keep its money until the lease of its hold ends.

@@ -5,7 +5,9 @@ import { add, ZERO } from "../money.ts";
 import type { JobsDeps } from "./deps.ts";
 import type { JobRecord } from "./job-record.ts";
 
-type PayDeps = Pick<JobsDeps, "ledger" | "observer">;
+interface PayDeps extends Pick<JobsDeps, "ledger"> {
+  readonly observer: Pick<JobsDeps["observer"], "unpaid">;
+}
 
 /** Answers how many cents were charged; null: its hold had ended without it, and what it did is not paid for. */
 export async function payJob(job: JobRecord, deps: PayDeps): Promise<number | null> {

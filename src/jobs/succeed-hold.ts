@@ -49,7 +49,7 @@ export async function succeedHold(
     amountNano: nextNano,
     slots: widened(chain.slots),
     inference: false,
-    windows: isAccountPayer(payer) ? windows.goingOn(payer) : [],
+    windows: isAccountPayer(payer) ? await windows.goingOn(payer) : [],
     owner: `job:${job.id}`,
     leaseMs: holdLeaseMs,
     onExpire: chain.onExpire,

@@ -1,6 +1,6 @@
 // Calls within a call, as their caller sees them. Types alone: running actions is not the kernel's matter.
 import type { InnerCalls, InnerChat } from "../catalog/local-action.ts";
-import type { Payer } from "../plan.ts";
+import type { AnswerReader, Ended, Payer, Plan } from "../plan.ts";
 import type { Leg } from "../route.ts";
 import type { Spending } from "./parent-funds.ts";
 
@@ -19,6 +19,14 @@ export interface OuterCall {
   readonly legs: readonly Leg[];
 }
 
+/** A call whose plan its caller has made, and reads as it comes. */
+export interface PlannedCall {
+  /** Its name among the legs until one of them has answered. */
+  readonly name: string;
+  readonly plan: Plan;
+  readonly reader: AnswerReader;
+}
+
 /** Inner calls, and the legs that they leave. */
 export interface CountedCalls extends InnerCalls, InnerChat {
   /** So far: of a call that runs, only that it was begun. */
@@ -27,4 +35,10 @@ export interface CountedCalls extends InnerCalls, InnerChat {
   ended(): Promise<readonly Leg[]>;
   /** Calls whose legs are among these, spent elsewhere. */
   paidBy(spend: Spending): InnerCalls;
+}
+
+/** The same for who makes plans of its own. */
+export interface PlannedCalls extends CountedCalls {
+  /** Such as a round of a model. It never rejects. */
+  planned(call: PlannedCall): Promise<Ended>;
 }

@@ -2,13 +2,15 @@
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import type { HoldRef, Ledger, ReserveRequest } from "../ledger/model/ledger.ts";
+import type { CallRates } from "../limits/call-rates.ts";
 import type { WindowState } from "../limits/request-windows.ts";
 import { least, minus, type Nano, ZERO } from "../money.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { Caller, Capture, Charge, Funds, Held, Plan, Release, Repeated, Within } from "../plan.ts";
-import type { Route } from "../route.ts";
+import type { Route, TokenUsage } from "../route.ts";
 import { countedWindow, WINDOW_SECONDS } from "./counted-window.ts";
 import { costBeside, costOf, postedLegs, upstreamOf } from "./legs.ts";
+import { giveBackRates, type TakenRates, takeRates } from "./minute-rates.ts";
 import { isShort, refusal, room, shortError, TEMPORARY_SECONDS } from "./refused-hold.ts";
 import type { CallWindows } from "./windows.ts";
 
@@ -29,14 +31,16 @@ export interface LedgerFundsDeps {
   /** The ledger counts paid calls against the account's window, for all processes together. */
   readonly countsPaidCalls?: boolean;
   readonly observer: Pick<Observer, "ledgerTook" | "unpaid">;
+  /** Where rates of keys and groups are counted; left out: callers have none. */
+  readonly rates?: CallRates;
   /** What holds bring to be counted in beside what the ledger bounds itself. */
   readonly windows: CallWindows;
   /** What is remembered of an account no longer holds. */
   forget(accountId: string): void;
 }
 
-/** A balance, a ceiling, a cap and a window of charges can each be what leaves the least. */
-const BOUNDS = 4;
+/** A balance, a ceiling, a cap and the budgets that a call is under can each be what leaves the least. */
+const BOUNDS = 8;
 const IDEMPOTENCY_KEEP_MS = 24 * 3_600_000;
 
 /** The calls of one caller, paid by its account within what its key may spend. */
@@ -45,6 +49,8 @@ export class LedgerFunds implements Funds {
   readonly #caller: Caller;
   readonly #requestId: string;
   readonly #onWindow: (window: WindowState) => void;
+  /** By the call's id. */
+  readonly #taken = new Map<string, TakenRates>();
 
   constructor(
     deps: LedgerFundsDeps,
@@ -62,6 +68,27 @@ export class LedgerFunds implements Funds {
    * tried once; after that, those of its candidates that what is free pays for.
    */
   async reserve(plan: Plan, id: string, parent: string | null): Promise<Held | Repeated | GatewayError> {
+    const { rates } = this.#deps;
+    if (rates === undefined || this.#caller.rates === undefined) return this.#hold(plan, id, parent);
+    const taken = await takeRates(this.#caller, plan, rates);
+    if (taken instanceof GatewayError) return taken;
+    const held = await this.#hold(plan, id, parent);
+    if (taken === null) return held;
+    if ("amountNano" in held) this.#taken.set(id, taken);
+    else giveBackRates(taken, this.#caller.payer.accountId, rates, "none");
+    return held;
+  }
+
+  /** Of the tokens that the call could use, those that it did not. */
+  #giveBack(id: string, used: TokenUsage | null): void {
+    const taken = this.#taken.get(id);
+    const { rates } = this.#deps;
+    if (taken === undefined || rates === undefined) return;
+    this.#taken.delete(id);
+    giveBackRates(taken, this.#caller.payer.accountId, rates, used);
+  }
+
+  async #hold(plan: Plan, id: string, parent: string | null): Promise<Held | Repeated | GatewayError> {
     const { ledger, leases, clock } = this.#deps;
     const fromMs = clock.elapsedMs();
     let request = this.#request(plan, id, parent);
@@ -101,7 +128,11 @@ export class LedgerFunds implements Funds {
       // A kept hold is open for as long as its work runs, and its launch was answered long ago.
       if (outcome.outcome === "idempotency_in_progress" && plan.hold.kind === "kept")
         return { replayOf: outcome.holdId };
-      if (isShort(outcome)) return shortError(outcome, plan, amountNano, request.nowMs);
+      if (isShort(outcome)) {
+        const { budgets } = this.#caller;
+        const asked = { plan, amount: amountNano, nowMs: request.nowMs };
+        return shortError(outcome, budgets === undefined ? asked : { ...asked, budgets });
+      }
       return refusal(outcome, request.nowMs);
     } catch (cause) {
       // Where it is not known whether the hold was placed, a void releases it, or keeps it from being placed late.
@@ -113,7 +144,7 @@ export class LedgerFunds implements Funds {
 
   async capture({ id }: Held, { cost, served, legs, tags = [] }: Capture): Promise<Charge> {
     const { ledger, leases, clock } = this.#deps;
-    const hold = this.#hold(id);
+    const hold = this.#refOf(id);
     const fromMs = clock.elapsedMs();
     try {
       const posted = await ledger.post({
@@ -133,7 +164,7 @@ export class LedgerFunds implements Funds {
       this.#deps.observer.ledgerTook("post", clock.elapsedMs() - fromMs);
       if (posted.outcome === "posted" || posted.outcome === "spooled") {
         const { chargedNano, chargedCents, absorbedNano, balanceNano } = posted;
-        if (posted.strict === true) this.#deps.forget(hold.accountId);
+        if (posted.strict === true || posted.marked === true) this.#deps.forget(hold.accountId);
         this.#noteUnpaid(chargedNano, costOf(legs));
         const absorbReason = absorbedNano > 0 ? "usage_above_hold" : null;
         return { transactionId: id, chargedNano, chargedCents, absorbedNano, absorbReason, balanceNano };
@@ -149,12 +180,13 @@ export class LedgerFunds implements Funds {
       };
     } finally {
       leases.release(hold);
+      this.#giveBack(id, cost.usage);
     }
   }
 
   async release({ id }: Held, { reason, keyFate, legs }: Release): Promise<void> {
     const { ledger, leases, clock } = this.#deps;
-    const hold = this.#hold(id);
+    const hold = this.#refOf(id);
     const upstreamNano = costOf(legs);
     const fromMs = clock.elapsedMs();
     try {
@@ -163,6 +195,7 @@ export class LedgerFunds implements Funds {
       this.#deps.observer.ledgerTook("void", clock.elapsedMs() - fromMs);
     } finally {
       leases.release(hold);
+      this.#giveBack(id, null);
     }
   }
 
@@ -201,7 +234,7 @@ export class LedgerFunds implements Funds {
     return { transactionId, chargedNano, chargedCents, absorbedNano, absorbReason, balanceNano };
   }
 
-  #hold(holdId: string): HoldRef {
+  #refOf(holdId: string): HoldRef {
     return { accountId: this.#caller.payer.accountId, holdId };
   }
 
@@ -219,7 +252,7 @@ export class LedgerFunds implements Funds {
       // What outlives its request is no call in flight: it has slots of its own.
       slots: kept === null ? [inFlight, ...plan.slots] : plan.slots,
       inference: plan.inference,
-      windows: windows.of(payer),
+      windows: windows.of(this.#caller, plan.tags ?? kept?.tags ?? []),
       owner: kept?.owner ?? owner,
       leaseMs: kept?.leaseMs ?? leaseMs,
       onExpire: kept?.onExpire ?? "void",

@@ -2,7 +2,7 @@
 import { GatewayError } from "../errors.ts";
 import type { ReserveOutcome } from "../ledger/model/ledger.ts";
 import { add, centsDown, centsUp, minus, type Nano, usdText } from "../money.ts";
-import type { Plan } from "../plan.ts";
+import type { Budget, Plan } from "../plan.ts";
 import { WINDOW_SECONDS } from "./counted-window.ts";
 
 /** When to try again what only running calls, or a store, are in the way of. */
@@ -33,7 +33,10 @@ export function room(short: Short): { freeNano: Nano; laterNano: Nano } {
 }
 
 /** Too little money: 402 or 429 with what would have been possible; temporary where only running calls are in the way. */
-export function shortError(short: Short, plan: Plan, amount: Nano, nowMs: number): GatewayError {
+export function shortError(
+  short: Short,
+  { plan, amount, nowMs, budgets = [] }: { plan: Plan; amount: Nano; nowMs: number; budgets?: readonly Budget[] },
+): GatewayError {
   const { freeNano, laterNano } = room(short);
   const temporary = laterNano >= amount;
   const detail = { needed_usd: usdText(amount), free_usd: usdText(freeNano) };
@@ -58,6 +61,15 @@ export function shortError(short: Short, plan: Plan, amount: Nano, nowMs: number
     data.ceiling_cents = centsDown(short.ceilingNano);
     data.ceiling_period = short.period;
     return new GatewayError("api_key_limit_exceeded", { ...options, detail: { ...detail, period: short.period } });
+  }
+  const budget =
+    short.outcome === "window_full"
+      ? budgets.find(({ scope, maxNano }) => scope === short.scope && maxNano !== null)
+      : null;
+  if (budget != null) {
+    const { whose, period } = budget;
+    Object.assign(data, { budget: whose, budget_cents: centsDown(boundOf(short)), budget_period: period });
+    return new GatewayError("budget_exceeded", { ...options, detail: { ...detail, whose, period } });
   }
   data.cap_cents = centsDown(boundOf(short));
   const retryAfterSeconds = temporary ? TEMPORARY_SECONDS : secondsUntil(short.resetsAtMs, nowMs);

@@ -5,6 +5,7 @@ import { readFields } from "../field-issues.ts";
 import { isRecord } from "../json.ts";
 import type { CallInside, InnerAnswer, InnerCaller } from "./inner-http.ts";
 import type { Leftovers } from "./leftovers.ts";
+import { askedIn, withReceipt } from "./payment-meta.ts";
 import { continued, resultOf, wrongArguments } from "./results.ts";
 import type { Tool } from "./tools.ts";
 
@@ -86,7 +87,11 @@ export async function answerCall(call: ToolCall, deps: AnswerDeps): Promise<Call
   if (tool.name === "get_result") {
     if (typeof continuation === "string") return continued(continuation, leftovers);
     if (job_id === undefined) return wrongArguments("job_id: name a job, or a continuation");
-    return resultOf(await waitedFor(call, deps), tool.shows, leftovers);
+    return told(await waitedFor(call, deps), call);
   }
-  return resultOf(await deps.callInside(tool.call(args), caller), tool.shows, leftovers);
+  return told(await deps.callInside(tool.call(args), caller), call);
+}
+
+async function told(answer: InnerAnswer, { tool, leftovers }: ToolCall): Promise<CallToolResult> {
+  return askedIn(answer) ?? withReceipt(await resultOf(answer, tool.shows, leftovers), answer);
 }

@@ -12,6 +12,10 @@ export interface InnerCall {
 export interface InnerCaller {
   /** The Authorization header that the call came with; absent: it came without a key. */
   readonly authorization: string | undefined;
+  /** A payment in the place of a key, as its header of HTTP has it; absent: none came. */
+  readonly payment?: string | undefined;
+  /** It asks for the sandbox and has no key. */
+  readonly sandbox?: boolean | undefined;
   readonly address: string;
   /** Aborted when the caller has left: the call ends as if its client had. */
   readonly signal: AbortSignal;
@@ -22,6 +26,9 @@ export interface InnerAnswer {
   readonly status: number;
   readonly type: string;
   readonly bytes: Buffer;
+  /** The challenge of a call that is to be paid, and the receipt of one that was, as headers of HTTP have them; absent: none. */
+  readonly asked?: string;
+  readonly receipt?: string;
 }
 
 export type CallInside = (call: InnerCall, caller: InnerCaller) => Promise<InnerAnswer>;

@@ -103,6 +103,7 @@ export function mcpEndpoints(options: McpOptions): readonly EndpointSpec[] {
     }
     const inner: McpCaller = {
       authorization: request.headers.get("authorization"),
+      sandbox: request.headers.get("x-tollgate-sandbox") === "1",
       address: request.address,
       signal: gone,
       payer: caller?.payer.id ?? null,

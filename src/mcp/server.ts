@@ -11,6 +11,7 @@ import { VERSION } from "../version.ts";
 import { answerCall } from "./answer-call.ts";
 import type { CallInside, InnerCaller } from "./inner-http.ts";
 import { leftoversOf } from "./leftovers.ts";
+import { paymentIn } from "./payment-meta.ts";
 import { ToolList } from "./pinned-tools.ts";
 import { wrongArguments } from "./results.ts";
 import type { Tool } from "./tools.ts";
@@ -116,7 +117,8 @@ function answerTools(server: ProtocolServer, caller: McpCaller, deps: ToolDeps):
             const about = total === null ? told : { ...told, total };
             return mcpReq.notify({ method: "notifications/progress", params: about });
           };
-    const inner = { authorization: caller.authorization, address: caller.address, signal };
+    const { authorization, address, sandbox } = caller;
+    const inner = { authorization, address, sandbox, payment: paymentIn(mcpReq._meta), signal };
     return answerCall({ tool, args: params.arguments ?? {}, caller: inner, leftovers, onProgress }, deps);
   });
 }

@@ -7,7 +7,7 @@ import type { CounterCell, HistogramCell } from "./series.ts";
 /** Combinations of models beyond this many share one row, whatever a large catalog and its callers come up with. */
 const MODEL_CELLS_MAX = 1_000;
 /** What OpenTelemetry's conventions call an operation of generative AI. A call of an action is none. */
-const GEN_AI_OPERATIONS: ReadonlySet<string> = new Set(["chat", "embeddings", "text_completion"]);
+export const GEN_AI_OPERATIONS: ReadonlySet<string> = new Set(["chat", "embeddings", "text_completion"]);
 const OTHER = "_other";
 const NONE = "_none";
 

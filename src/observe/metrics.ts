@@ -151,6 +151,13 @@ export const METRICS = {
     help: "Answers whose usage counts what has no price here, such as server_tool_use; alarm above 0",
     labels: ["provider", "counter", "sandbox"],
   },
+  lost: {
+    type: "counter",
+    name: "tollgate_model_losses_usd_total",
+    help: "What providers have said that answers of a model cost, above what their callers were charged; without sandbox accounts",
+    labels: ["provider", "model"],
+    unit: NANO_PER_USD,
+  },
   sealsUnopened: {
     type: "counter",
     name: "tollgate_seals_unopened_total",

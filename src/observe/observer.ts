@@ -3,6 +3,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import type { Clock } from "../clock.ts";
 import { NANO_PER_USD, type Nano } from "../money.ts";
+import type { Leg } from "../route.ts";
 import { VERSION } from "../version.ts";
 import { createCounting } from "./count.ts";
 import type { Log } from "./log.ts";
@@ -56,6 +57,20 @@ export interface PaymentsOpen {
   readonly oldestMs: number;
 }
 
+/** A job that has ended. */
+export interface EndedJob {
+  readonly id: string;
+  /** The request that launched it, and the trace that request was part of; null: the request began one. */
+  readonly launch: { readonly requestId: string; readonly callerTraceId: string | null };
+  readonly action: string;
+  readonly accountId: string;
+  readonly sandbox: boolean;
+  readonly succeeded: boolean;
+  readonly startedAtMs: number;
+  readonly chargedCents: number;
+  readonly legs: readonly Leg[];
+}
+
 export interface ScrapeSource {
   totals?(): Promise<MoneyTotals>;
   spool?(): SpoolWaiting;
@@ -80,12 +95,16 @@ export interface Observer {
   ledgerTook(operation: string, ms: number): void;
   /** A call or a job has ended that was charged so much, and cost us so much: what is not paid of that is counted. */
   unpaid(chargedNano: Nano, upstreamNano: Nano): void;
+  /** A job has ended, and its hold with it. */
+  jobEnded(job: EndedJob): void;
   /** A payment on chain was tried. */
   settled(outcome: "settled" | "refused" | "open"): void;
   /** A merchant that is paid by the call has asked for a payment. */
   merchantPaid(rail: "mpp" | "x402" | "none", outcome: "paid" | "refused" | "unanswered" | "unpaid"): void;
   /** An answer of a provider counts what has no price here. */
   unpriced(provider: string, counter: string, sandbox: boolean): void;
+  /** A provider has said that an answer of a model cost so much more than was charged for it. */
+  lost(provider: string, model: string, lostNano: Nano): void;
   /** A caller sent a sealed thought that does not open for where it would go. */
   sealUnopened(): void;
   /** Asked at each scrape. Where it rejects, that is logged and the gauges keep their last values. */
@@ -110,6 +129,8 @@ export interface ObserverOptions {
   readonly onUnread?: (error: unknown) => void;
   /** Hears of each request that has ended. */
   readonly onEnd?: (record: RequestRecord) => void;
+  /** Hears of each job that has ended. */
+  readonly onJobEnd?: (job: EndedJob) => void;
 }
 
 /** How often it is looked whether the event loop comes around. */
@@ -127,7 +148,7 @@ function longestHolds(): () => number {
 }
 
 export function createObserver(options: ObserverOptions): Observer {
-  const { clock, log, isKnown, otelName = (provider) => provider, onEnd } = options;
+  const { clock, log, isKnown, otelName = (provider) => provider, onEnd, onJobEnd } = options;
   const { onUnread = (err: unknown) => log.logger.warn({ err }, "gauges not read") } = options;
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -216,6 +237,9 @@ export function createObserver(options: ObserverOptions): Observer {
       if (upstreamNano > chargedNano)
         metrics.unpaid.cell({ charged: chargedNano > 0 ? "1" : "0" }).total += upstreamNano - chargedNano;
     },
+    jobEnded(job) {
+      onJobEnd?.(job);
+    },
     settled(outcome) {
       metrics.settlements.cell({ outcome }).total += 1;
     },
@@ -224,6 +248,9 @@ export function createObserver(options: ObserverOptions): Observer {
     },
     unpriced(provider, counter, sandbox) {
       metrics.unpriced.cell({ provider, counter, sandbox: sandbox ? "1" : "0" }).total += 1;
+    },
+    lost(provider, model, lostNano) {
+      metrics.lost.cell({ provider, model }).total += lostNano;
     },
     sealUnopened() {
       metrics.sealsUnopened.cell({}).total += 1;

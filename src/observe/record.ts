@@ -4,6 +4,7 @@ import type { Nano } from "../money.ts";
 import { ZERO } from "../money.ts";
 import type { Outcome } from "../plan.ts";
 import type { Leg, TokenUsage } from "../route.ts";
+import type { TraceContext } from "./trace-context.ts";
 
 /** What is known of a request when its head has been read. */
 export interface RecordStart {
@@ -16,7 +17,7 @@ export interface RecordStart {
 /** Fields are null, zero or empty until the step that learns them has run. Prompts, answers and keys have no place here. */
 export interface RequestRecord extends RecordStart {
   /** Where it stands in the trace that its caller began, as W3C Trace Context has it; null: it began none. */
-  trace: { readonly traceId: string; readonly spanId: string; readonly parentId: string } | null;
+  trace: TraceContext | null;
   /** The endpoint's path template, such as `/api/v1/transactions/{id}`; `_other` where no endpoint matched. */
   endpoint: string;
   /** Asked by a probe that watches the gateway. */

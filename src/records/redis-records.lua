@@ -80,6 +80,8 @@ function ops.put(K, A)
     redis.call('ZADD', K[2], expires, entry)
   end
   if before[1] and before[1] ~= entry then redis.call('ZADD', K[2], 0, before[1]) end
+  -- What is remembered of an account's callers no longer holds: all processes hear it in the step that changes it.
+  if string.sub(A[2], 1, 9) == '["rules",' then redis.call('PUBLISH', 'tollgate:keys', A[3]) end
   return { 'put', int(version + 1) }
 end
 

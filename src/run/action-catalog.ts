@@ -1,9 +1,16 @@
 // Everything that can be called as /api/run/{service}/{action}: the catalog's actions and those we serve ourselves, in one list.
 import type { ActionFacts, JsonObject } from "../catalog/action.ts";
+import type { NativeWire } from "../catalog/adapter.ts";
 import type { Adapter, Audience, Catalog, SoldAction } from "../catalog/catalog.ts";
 import type { LocalAction } from "../catalog/local-action.ts";
 import { nativeFacts } from "../catalog/native-actions.ts";
 import { GatewayError } from "../errors.ts";
+
+/** A vendor's models as an action: what is asked of them and what they answer is in a wire of models. */
+export interface ModelAction {
+  readonly vendor: Adapter;
+  readonly wire: NativeWire;
+}
 
 /** An action that can be called. Exactly one of `sold`, `local` and `native` serves it. */
 export interface CatalogAction {
@@ -19,8 +26,7 @@ export interface CatalogAction {
   readonly inSandbox: boolean;
   readonly sold: SoldAction | null;
   readonly local: LocalAction | null;
-  /** The vendor whose models it is, in a wire of models: their plans are made with those of chat, not here. */
-  readonly native: Adapter | null;
+  readonly native: ModelAction | null;
   /** Of a local action: the vendor that it is done with. */
   readonly vendor?: Adapter;
 }
@@ -67,12 +73,12 @@ function fromUs(local: LocalAction, served: Pick<CatalogAction, "configured" | "
   };
 }
 
-function fromModels(native: Adapter, inSandbox: boolean): readonly CatalogAction[] {
-  const { id: service, spec, configured } = native;
+function fromModels(vendor: Adapter, inSandbox: boolean): readonly CatalogAction[] {
+  const { id: service, spec, configured } = vendor;
   return Object.entries(spec.nativeActions ?? {}).map(([action, wire]) => {
     const facts = nativeFacts(spec, wire);
     const id = `${service}/${action}`;
-    const served = { configured, inSandbox, sold: null, local: null, native };
+    const served = { configured, inSandbox, sold: null, local: null, native: { vendor, wire } };
     return { id, service, action, facts, exampleParams: facts.example.params, ...served };
   });
 }
@@ -132,7 +138,7 @@ export function openActionCatalog(
 /** The vendors that serve an action, the first choice first; none of one of our own. */
 export function vendorsOf({ sold, native, vendor }: CatalogAction): readonly Adapter[] {
   if (vendor !== undefined) return [vendor];
-  if (native !== null) return [native];
+  if (native !== null) return [native.vendor];
   return sold?.offers.map(({ adapter }) => adapter) ?? [];
 }
 

@@ -13,7 +13,7 @@ import { type ActionCandidate, actionMsMax } from "../upstream/action-candidate.
 import type { CatalogAction } from "./action-catalog.ts";
 import { actionCost, isFree, quoteCents, upstreamCentsOf } from "./action-price.ts";
 import { binaryAnswer, type RawBytes } from "./binary-answer.ts";
-import type { ActionOrder, ActionPlan, RunDeps } from "./deps.ts";
+import type { ActionOrder, RunDeps } from "./deps.ts";
 import { withLinks } from "./linked-files.ts";
 import { localCandidate } from "./local-candidate.ts";
 import { takesMoreWith } from "./paid-times.ts";
@@ -32,7 +32,6 @@ const WHOLE_MS_MORE = 1_000;
 
 /** What differs between a vendor's action and one of ours. */
 interface Serving extends Pick<Plan, "route" | "wholeMsMax" | "whenCallerLeaves" | "prepare"> {
-  readonly candidates: readonly Candidate[];
   offeredBy(candidate: Candidate): OfferedCall | null;
   /** The most that it can cost us. */
   upstreamNanoMax(): Nano;
@@ -99,13 +98,11 @@ async function servedByVendors(
   if (linked instanceof GatewayError) return linked;
   const around = (offer: ActionOffer, own: Params) => deps.paidTimes.around(offer, own, { payer, callId: order.id });
   const byCandidate = candidatesOf(linked, call, { ...order, around, upstream: deps.upstream });
-  const candidates = [...byCandidate.keys()];
   const offeredBy = (candidate: Candidate) => byCandidate.get(candidate as ActionCandidate) ?? null;
   const { servedAs } = sold;
   return {
-    candidates,
     offeredBy,
-    route: ladder(candidates.map(retrying)),
+    route: ladder([...byCandidate.keys()].map(retrying)),
     wholeMsMax: offered.reduce((sum, { offer }) => sum + actionMsMax(offer), WHOLE_MS_MORE),
     whenCallerLeaves: "finish",
     upstreamNanoMax: () =>
@@ -123,11 +120,9 @@ function servedHere({ action, params }: CheckedCall, payer: Payer, order: Action
   const { local } = action;
   if (local === null) throw new Error(`nobody serves ${action.id}`);
   const { msMax = LOCAL_MS_MAX } = order.eventBytes === undefined ? local : { msMax: EVENTS_MS_MAX };
-  const candidate = localCandidate(local, params, { ...order, payer, msMax }, deps);
   return {
-    candidates: [candidate],
     offeredBy: () => null,
-    route: retrying(candidate),
+    route: retrying(localCandidate(local, params, { ...order, payer, msMax }, deps)),
     wholeMsMax: msMax + WHOLE_MS_MORE,
     // What is free and changes nothing is done for a caller who waits for it.
     whenCallerLeaves: isFree(action.facts.price) && action.facts.effect === "read" ? "abort" : "finish",
@@ -148,7 +143,7 @@ function quoteOf(nano: Nano, upstreamNano: Quote["upstreamNano"]): Quote {
 
 /** What it launches goes on with its hold; what is free needs none. */
 function holdOf({ action, params }: CheckedCall, order: ActionOrder, payer: Payer): HoldSpec {
-  const { id, sandboxFault, maxCostNano, tags = [] } = order;
+  const { id, sandboxFault, callerTraceId, maxCostNano, tags = [] } = order;
   const launches = action.local?.launches;
   if (launches === undefined) return { kind: isFree(action.facts.price) ? "none" : "call" };
   const { onExpire = "void" } = launches;
@@ -163,6 +158,7 @@ function holdOf({ action, params }: CheckedCall, order: ActionOrder, payer: Paye
     start: launches.start === undefined ? params : launches.start(params, maxCostNano),
     tags,
     sandboxFault,
+    ...(callerTraceId === undefined ? {} : { callerTraceId }),
     ...(isChained
       ? { chain: { firstId: id, keyId: payer.keyId, asked: action.id, slots: slotsOf(action), onExpire } }
       : {}),
@@ -211,10 +207,7 @@ export function openActionPlan(call: CheckedCall, order: ActionOrder, deps: RunD
     whilePaused: isFree(action.facts.price),
     exactPrice: isExact(call),
     tags: order.tags ?? [],
-    async forPayer(payer) {
-      const made = await actionPlan(call, payer, order, deps);
-      return made instanceof GatewayError ? made : made.plan;
-    },
+    forPayer: (payer) => actionPlan(call, payer, order, deps),
   };
 }
 
@@ -224,7 +217,7 @@ export async function actionPlan(
   payer: Payer,
   order: ActionOrder,
   deps: RunDeps,
-): Promise<ActionPlan | GatewayError> {
+): Promise<Plan | GatewayError> {
   const { action, params, row } = call;
   const { price, effect } = action.facts;
   const serving =
@@ -236,7 +229,7 @@ export async function actionPlan(
           deps,
         );
   if (serving instanceof GatewayError) return serving;
-  const { offeredBy, candidates, upstreamNanoMax, ...served } = serving;
+  const { offeredBy, upstreamNanoMax, ...served } = serving;
   const cents = quoteCents(price, params, row);
   const { maxCostNano } = order;
   if (price.needsMaxCost === true && maxCostNano === null) {
@@ -244,7 +237,7 @@ export async function actionPlan(
   }
   const quoteNano = quoteNanoOf(call, order);
   const free = isFree(price);
-  const plan: Plan = {
+  return {
     operation: "run",
     asked: action.id,
     streamed: order.eventBytes !== undefined,
@@ -268,5 +261,4 @@ export async function actionPlan(
       return actionCost({ price, priceVersion, quoteNano, served: vendor, reading });
     },
   };
-  return { plan, owns: (candidate) => candidates.includes(candidate) };
 }

@@ -1,14 +1,14 @@
 // What running actions needs, and the words its files share.
 import type { ToldEvent, WantedChat } from "../catalog/local-action.ts";
+import type { FramedPlan, PlanCall } from "../endpoint.ts";
 import type { GatewayError } from "../errors.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
-import type { CountedCalls, OuterCall } from "../kernel/inner-call.ts";
+import type { OuterCall, PlannedCalls } from "../kernel/inner-call.ts";
 import type { Nano } from "../money.ts";
 import type { Allowed, Audience, Plan } from "../plan.ts";
 import type { Records } from "../records/records.ts";
-import type { Candidate } from "../route.ts";
 import type { Upstream } from "../upstream/upstream.ts";
-import type { ActionCatalog } from "./action-catalog.ts";
+import type { ActionCatalog, ModelAction } from "./action-catalog.ts";
 import type { KeepBytes } from "./binary-answer.ts";
 import type { LinkFile } from "./linked-files.ts";
 import type { PaidTimes } from "./paid-times.ts";
@@ -23,10 +23,12 @@ export interface RunDeps {
   /** Null: large binary answers go into the envelope. */
   readonly keepBytes: KeepBytes | null;
   readonly linkFile: LinkFile;
+  /** The plan of a call whose action is a vendor's model, in the frame of its wire. */
+  modelPlan(action: ModelAction, call: PlanCall): FramedPlan | GatewayError | Promise<FramedPlan | GatewayError>;
   /** The plan of a question that a function of ours asks a model; or why no model can be asked. */
   chatPlan(wanted: WantedChat, order: ChatOrder): Plan | GatewayError;
   /** Calls of actions for a function of ours; what they cost is part of its own call. */
-  innerCalls(outer: OuterCall): CountedCalls;
+  innerCalls(outer: OuterCall): PlannedCalls;
 }
 
 /** Who asks a model, and under which id. */
@@ -42,6 +44,8 @@ export interface ActionOrder {
   readonly requestId: string;
   /** The fault that a sandbox account asks its stand-in for. */
   readonly sandboxFault: string | null;
+  /** The trace that the caller began; absent: none. */
+  readonly callerTraceId?: string;
   /** What goes out before an answer that is passed on as it comes; null: answers are always read whole. */
   readonly preamble: Buffer | null;
   /** How events are written to a caller who asks for them; absent: it asks for none. */
@@ -52,10 +56,4 @@ export interface ActionOrder {
   readonly allows: Allowed;
   /** What the caller has called it; absent: nothing. */
   readonly tags?: readonly string[];
-}
-
-/** A plan, and whether a candidate is one of its own. */
-export interface ActionPlan {
-  readonly plan: Plan;
-  owns(candidate: Candidate): boolean;
 }

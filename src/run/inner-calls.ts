@@ -1,5 +1,5 @@
 // Calls that a function of ours makes: plans like any other, within their parent's funds, and legs of its posting.
-import type { Audience as CatalogAudience } from "../catalog/catalog.ts";
+import type { JsonObject } from "../catalog/action.ts";
 import type {
   ChatAnswer,
   InnerAnswer,
@@ -9,23 +9,25 @@ import type {
   WantedCall,
   WantedChat,
 } from "../catalog/local-action.ts";
+import type { Frame } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { execute } from "../kernel/execute.ts";
-import type { CountedCalls, OuterCall } from "../kernel/inner-call.ts";
+import type { OuterCall, PlannedCall, PlannedCalls } from "../kernel/inner-call.ts";
 import { ParentFunds, type Spending } from "../kernel/parent-funds.ts";
 import { ladder } from "../kernel/routes/ladder.ts";
 import { race } from "../kernel/routes/race.ts";
 import { WholeAnswer } from "../kernel/whole-answer.ts";
 import { add, most, ZERO } from "../money.ts";
-import type { Audience, Ended, Plan } from "../plan.ts";
+import type { AnswerReader, Audience, Ended, Plan } from "../plan.ts";
 import type { Candidate, Leg, Route } from "../route.ts";
 import { atPointer } from "../upstream/json-pointer.ts";
-import { notConfigured } from "./action-catalog.ts";
+import { type CatalogAction, type ModelAction, notConfigured } from "./action-catalog.ts";
 import { actionPlan } from "./action-plan.ts";
-import type { ActionPlan, RunDeps } from "./deps.ts";
+import type { RunDeps } from "./deps.ts";
 import { OURSELVES } from "./local-candidate.ts";
 import { noSuchAction } from "./nearest.ts";
 import { readParams } from "./read-call.ts";
+import { requestInside } from "./request-inside.ts";
 
 /** What all calls of one outer call have left so far. */
 interface Left {
@@ -40,6 +42,8 @@ interface Left {
 interface InnerCall {
   readonly id: string;
   readonly msMax: number | undefined;
+  /** Absent: its answer is wanted whole. */
+  readonly reader?: AnswerReader;
 }
 
 interface InnerEnd {
@@ -47,10 +51,20 @@ interface InnerEnd {
   readonly ms: number;
 }
 
+/** The plan of a call of an action, and how its answer is read as JSON. */
+interface InnerPlan {
+  readonly action: string;
+  readonly plan: Plan;
+  readonly frame: Pick<Frame, "last">;
+}
+
+/** The answer of a vendor's action, and of one of ours, is JSON as it comes. */
+const AS_IT_CAME: InnerPlan["frame"] = { last: (final) => (final.kind === "body" ? String(final.body.json) : "null") };
+
 /** What a function of ours may call is on no list: that is the outer action's matter. */
 const EVERYTHING = { services: null, models: null } as const;
 
-class Calls implements CountedCalls {
+class Calls implements PlannedCalls {
   readonly #outer: OuterCall;
   readonly #deps: RunDeps;
   readonly #audience: Audience;
@@ -86,13 +100,19 @@ class Calls implements CountedCalls {
     return { ok: true, id, model: ended.served?.model ?? wanted.model, json: saidIn(answer), ms };
   }
 
+  async planned({ name, plan, reader }: PlannedCall): Promise<Ended> {
+    const { at, id } = this.#begin(name);
+    return (await this.#execute(plan, at, { id, msMax: undefined, reader })).ended;
+  }
+
   async own<T>({ name, run, outcome }: OwnWork<T>): Promise<OwnDone<T>> {
     const { clock } = this.#deps.kernel;
     const fromMs = clock.elapsedMs();
+    const startedAtMs = clock.epochMs();
     const done = await run();
     const came = outcome(done);
     if (came === "not_made") return { id: null, done };
-    const { at, id } = this.#begin(name);
+    const { at, id } = this.#begin(name, startedAtMs);
     const leg = this.#left.legs[at];
     const ms = clock.elapsedMs() - fromMs;
     if (leg !== undefined) this.#left.legs[at] = { ...leg, failure: came === "answered" ? null : came, ms, own: true };
@@ -113,10 +133,10 @@ class Calls implements CountedCalls {
   }
 
   /** A leg for a call that begins. */
-  #begin(name: string): { readonly at: number; readonly id: string } {
+  #begin(name: string, startedAtMs = this.#deps.kernel.clock.epochMs()): { readonly at: number; readonly id: string } {
     const at = this.#left.legs.length;
     const leg = { provider: OURSELVES, model: name, status: 0, failure: "gateway_stopped", ms: 0 } as const;
-    this.#left.legs.push({ ...leg, firstTokenMs: null, upstreamNano: ZERO });
+    this.#left.legs.push({ ...leg, startedAtMs, firstTokenMs: null, upstreamNano: ZERO });
     return { at, id: `${this.#outer.id}.${at + 1}` };
   }
 
@@ -131,13 +151,12 @@ class Calls implements CountedCalls {
     }
   }
 
-  async #runs(plan: Plan, at: number, { id, msMax }: InnerCall): Promise<InnerEnd> {
+  async #runs(plan: Plan, at: number, { id, msMax, reader = new WholeAnswer() }: InnerCall): Promise<InnerEnd> {
     const { clock } = this.#deps.kernel;
     const fromMs = clock.elapsedMs();
     const { payer, signal, spend, id: parent } = this.#outer;
     const deadlineMs = Math.min(this.#outer.deadlineMs, fromMs + (msMax ?? Number.POSITIVE_INFINITY));
     const funds = new ParentFunds(spend);
-    const reader = new WholeAnswer();
     const ended = await execute(plan, { id, payer, funds, parent, signal, deadlineMs, reader }, this.#deps.kernel);
     const ms = clock.elapsedMs() - fromMs;
     this.#note(at, ended, ms);
@@ -146,7 +165,7 @@ class Calls implements CountedCalls {
 
   async #run(wanted: readonly WantedCall[], combine: (routes: readonly Route[]) => Route): Promise<InnerAnswer> {
     const { at, id } = this.#begin(wanted.map(({ action }) => action).join(","));
-    const plans: ActionPlan[] = [];
+    const plans: InnerPlan[] = [];
     for (const one of wanted) {
       const plan = await this.#plan(one, id);
       if (plan instanceof GatewayError) return this.#refused(at, id, plan);
@@ -158,18 +177,23 @@ class Calls implements CountedCalls {
       return this.#refused(at, id, new GatewayError("internal_error", { cause: new Error(detail) }));
     }
     const msMax = wanted.reduce((most, one) => Math.max(most, one.msMax ?? Number.POSITIVE_INFINITY), 0);
-    const { ended, ms } = await this.#execute(combined(plans, combine), at, { id, msMax });
+    const { ended, ms } = await this.#execute(
+      combined(
+        plans.map(({ plan }) => plan),
+        combine,
+      ),
+      at,
+      { id, msMax },
+    );
     return answerOf(ended, plans, ms);
   }
 
-  async #plan({ action: id, params: given }: WantedCall, innerId: string): Promise<ActionPlan | GatewayError> {
+  async #plan({ action: id, params: given }: WantedCall, innerId: string): Promise<InnerPlan | GatewayError> {
     const { actionCatalog } = this.#deps;
-    const audience: CatalogAudience = this.#audience;
-    const action = actionCatalog.find(id, audience);
-    // Models are asked by `chat`, within the plans of models.
+    const action = actionCatalog.find(id, this.#audience);
     // What outlives its call would have no owner.
-    const isOwn = action !== null && action.native === null && action.local?.launches === undefined;
-    if (!isOwn) return noSuchAction(id, actionCatalog, audience);
+    if (action === null || action.local?.launches !== undefined) return noSuchAction(id, actionCatalog, this.#audience);
+    if (action.native !== null) return this.#planOfModels(action, action.native, given);
     const read = readParams(action, given);
     if (read instanceof GatewayError) return read;
     if (!action.configured) return notConfigured(action);
@@ -183,7 +207,17 @@ class Calls implements CountedCalls {
       idempotency: null,
       allows: EVERYTHING,
     };
-    return actionPlan({ action, ...read }, this.#outer.payer, order, this.#deps);
+    const plan = await actionPlan({ action, ...read }, this.#outer.payer, order, this.#deps);
+    return plan instanceof GatewayError ? plan : { action: id, plan, frame: AS_IT_CAME };
+  }
+
+  async #planOfModels({ id: action }: CatalogAction, model: ModelAction, body: JsonObject) {
+    const { requestId: id } = this.#outer;
+    const request = requestInside({ id, path: "", startedMs: this.#deps.kernel.clock.elapsedMs() }, body);
+    const made = await this.#deps.modelPlan(model, { request, audience: this.#audience });
+    if (made instanceof GatewayError) return made;
+    // It is a part of its outer call, which alone is counted.
+    return { action, frame: made.frame, plan: { ...made.plan, operation: "run", inference: false } };
   }
 
   #refused(at: number, id: string, error: GatewayError) {
@@ -196,25 +230,29 @@ class Calls implements CountedCalls {
   #note(at: number, { legs, error }: Ended, ms: number): void {
     const served = error === null ? legs.findLast(({ failure }) => failure === null) : legs.at(-1);
     const before = this.#left.legs[at];
-    if (served !== undefined) this.#left.legs[at] = { ...served, ms };
+    // The call takes from its first attempt to the end of the one that served.
+    if (served !== undefined) this.#left.legs[at] = { ...served, ...beganAt(before), ms };
     else if (before !== undefined) this.#left.legs[at] = { ...before, status: error?.status ?? 0, ms };
     this.#left.failed.push(...legs.filter((leg) => leg !== served));
   }
 }
 
+function beganAt(leg: Leg | undefined): Pick<Leg, "startedAtMs"> {
+  return leg?.startedAtMs === undefined ? {} : { startedAtMs: leg.startedAtMs };
+}
+
 /** What calls of several actions are as one plan: the dearest may answer, and all may cost us. */
-function combined(plans: readonly ActionPlan[], combine: (routes: readonly Route[]) => Route): Plan {
-  const [first] = plans;
+function combined(all: readonly Plan[], combine: (routes: readonly Route[]) => Route): Plan {
+  const [first] = all;
   if (first === undefined) throw new Error("a call names at least one action");
-  if (plans.length === 1) return first.plan;
+  if (all.length === 1) return first;
   const ownerOf = (candidate: Candidate): Plan => {
-    const owner = plans.find((one) => one.owns(candidate));
+    const owner = all.find(({ route }) => route.has(candidate));
     if (owner === undefined) throw new Error("served by a candidate of no plan");
-    return owner.plan;
+    return owner;
   };
-  const all = plans.map(({ plan }) => plan);
   return {
-    ...first.plan,
+    ...first,
     asked: all.map(({ asked }) => asked).join(","),
     effect: all.some(({ effect }) => effect === "write") ? "write" : "read",
     quote: {
@@ -223,7 +261,7 @@ function combined(plans: readonly ActionPlan[], combine: (routes: readonly Route
       affordable: () => ({}),
       upstreamNano: () => all.map(({ quote }) => quote.upstreamNano()).reduce(add, ZERO),
     },
-    hold: all.find(({ hold }) => hold.kind !== "none")?.hold ?? first.plan.hold,
+    hold: all.find(({ hold }) => hold.kind !== "none")?.hold ?? first.hold,
     route: combine(all.map(({ route }) => route)),
     wholeMsMax: all.reduce((sum, { wholeMsMax }) => sum + wholeMsMax, 0),
     attemptsMax: all.reduce((sum, { attemptsMax }) => sum + attemptsMax, 0),
@@ -241,15 +279,16 @@ function bodyOf({ served, final, error }: Ended): Record<string, unknown> | Gate
   return final.body;
 }
 
-function answerOf(ended: Ended, plans: readonly ActionPlan[], ms: number): InnerAnswer {
-  const { id, served } = ended;
+function answerOf(ended: Ended, plans: readonly InnerPlan[], ms: number): InnerAnswer {
+  const { id, served, final, cost, charge, legs } = ended;
   const body = bodyOf(ended);
-  if (body instanceof GatewayError || served === null) {
+  const owner = served === null ? undefined : plans.find(({ plan }) => plan.route.has(served));
+  if (body instanceof GatewayError || !owner || !served || !final || !cost || !charge) {
     return { ok: false, id, error: body instanceof GatewayError ? body : new GatewayError("internal_error"), ms };
   }
-  const data: unknown = JSON.parse(String(body.json));
-  const action = plans.find((one) => one.owns(served))?.plan.asked ?? served.model;
-  return { ok: true, id, action, provider: served.provider, data, isMiss: ended.reading?.miss === true, ms };
+  const data: unknown = JSON.parse(String(owner.frame.last(final, cost, charge, legs)));
+  const isMiss = ended.reading?.miss === true;
+  return { ok: true, id, action: owner.action, provider: served.provider, data, isMiss, ms };
 }
 
 /** The JSON that a model has said, in the wire in which it was asked; null: it has said none. */

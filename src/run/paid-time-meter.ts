@@ -9,7 +9,7 @@ import { minus, type Nano, ZERO } from "../money.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { AccountPayer } from "../plan.ts";
 import type { Records } from "../records/records.ts";
-import { type PaidTime, putPaidTime, type StoredPaidTime } from "./paid-time-records.ts";
+import { keepPaidTime, type PaidTime, type StoredPaidTime } from "./paid-time-records.ts";
 
 /** How often a meter is read: what a machine can take of us before its account's bound is looked at. */
 export const METER_MS = 60_000;
@@ -50,7 +50,7 @@ export async function countTaken(stored: StoredPaidTime, takenNano: Nano, deps: 
   const pendingNano = meter.pendingNano ?? takenNano;
   if (pendingNano <= meter.countedNano) return "counted";
   const planned: PaidTime = { ...time, meter: { ...meter, pendingNano } };
-  if (meter.pendingNano === null && !(await putPaidTime(deps.records, planned, version))) return "later";
+  if (meter.pendingNano === null && !(await keepPaidTime(deps.records, planned, version))) return "later";
   const steps = meter.steps + 1;
   const payer: AccountPayer = {
     id: time.payer.id as AccountPayer["id"],
@@ -63,7 +63,7 @@ export async function countTaken(stored: StoredPaidTime, takenNano: Nano, deps: 
   if (counted === "later") return "later";
   const done: PaidTime = { ...time, meter: { ...meter, countedNano: pendingNano, steps, pendingNano: null } };
   const atVersion = meter.pendingNano === null ? version + 1 : version;
-  return (await putPaidTime(deps.records, done, atVersion)) ? counted : "later";
+  return (await keepPaidTime(deps.records, done, atVersion)) ? counted : "later";
 }
 
 /** A hold of nothing that ends with a cost moves the windows of unpaid cost, in whichever store. */
@@ -72,9 +72,9 @@ async function count({ payer, label, name, byNano }: Step, deps: MeterDeps): Pro
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     const hold = { accountId: payer.accountId, holdId: tries === 0 ? name : `${name}_${tries}` };
     const place = (brought: readonly Window[]) => ledger.reserve(holdRequest(hold, { payer, label, brought }, deps));
-    let placed: ReserveOutcome = await place(windows.of(payer));
+    let placed: ReserveOutcome = await place(windows.unpaid(payer));
     const isFull = placed.outcome === "window_full";
-    if (isFull) placed = await place(windows.goingOn(payer));
+    if (isFull) placed = await place(windows.unpaidGoingOn(payer));
     // The key is gone or stopped: the account's first one, which is never revoked, stands for it.
     if (placed.outcome === "unknown_key" || placed.outcome === "paused") {
       const [first] = await ledger.keys(payer.accountId, { limit: 1, after: null });

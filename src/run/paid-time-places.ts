@@ -40,7 +40,7 @@ export async function takePlace(
     amountNano: ZERO,
     slots: [{ scope: `places ${adapter.id}`, max: PLACES, code: "too_many_inflight" }],
     inference: false,
-    windows: windows.of(payer),
+    windows: windows.unpaid(payer),
     // Like a job, the machine outlives the process whose call made it.
     owner: `job:${hold.holdId}`,
     leaseMs: LEASE_MS,

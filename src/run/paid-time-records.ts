@@ -2,18 +2,14 @@
 import { hash } from "node:crypto";
 import type { Nano } from "../money.ts";
 import type { Payer } from "../plan.ts";
+import { type Ending, type EndingBook, enter, PAGE_MS } from "../records/endings.ts";
 import type { Records } from "../records/records.ts";
 
 const KIND = "paid-time";
 /** By whose and which id: its label. */
 const BY_ID = "paid-time-id";
-/** By the page of when it is to be ended: that, and its label. */
-const CALENDAR = "paid-time-end";
-/** What is to be ended within so long stands on one page. */
-export const PAGE_MS = 600_000;
 /** Longer than any vendor lets such a machine run. */
 const KEPT_MS = 26 * 3_600_000;
-const PAGE = 200;
 
 export interface PaidTime {
   /** What the vendor knows it by. */
@@ -27,8 +23,6 @@ export interface PaidTime {
   readonly endsAtMs: number;
   /** `ending`: it cannot be extended any more, and the vendor has not said yet that it has ended. */
   readonly state: "running" | "ending" | "ended";
-  /** When the vendor was last told to end it. */
-  readonly toldAtMs: number;
   /** Absent: the vendor takes nothing of us for it beside its time. */
   readonly meter?: Meter;
 }
@@ -50,22 +44,23 @@ export interface StoredPaidTime {
 }
 
 /** What stands in the calendar. */
-export interface Entry {
-  readonly label: string;
-  readonly endsAtMs: number;
+export interface Entry extends Ending {
   /** It says when the machine's meter is read, not when it is ended. */
   readonly isMeter?: true;
 }
 
-/** The number of a page. */
-export const pageOf = (ms: number) => Math.floor(ms / PAGE_MS);
-const listOf = (page: number) => `paid-until:${page}`;
+/** The calendar. */
+export const PAID_TIMES: EndingBook = {
+  kind: "paid-time-end",
+  ttlMs: KEPT_MS,
+  listOf: (ms) => `paid-until:${Math.floor(ms / PAGE_MS)}`,
+};
 
 function idOf({ adapter, payer }: Pick<PaidTime, "adapter" | "payer">, id: string): string {
   return hash("sha256", JSON.stringify([payer.id, adapter, id]));
 }
 
-function entryId({ label, endsAtMs, isMeter }: Entry): string {
+export function entryId({ label, endsAtMs, isMeter }: Entry): string {
   return `${label} ${endsAtMs}${isMeter === true ? " meter" : ""}`;
 }
 
@@ -85,13 +80,19 @@ export async function paidTimeOf(
 }
 
 /**
- * Keeps it where its version is still this one (null: whatever it is); false where it is not. First the calendar: what stands there and
- * has no record is only looked for in vain, and what has a record and stands nowhere would run for ever.
+ * Keeps one whose end is another than before. First the calendar: what stands there and has no record is only looked for in vain, and
+ * what has a record and stands nowhere would run for ever.
  */
 export async function putPaidTime(records: Records, time: PaidTime, version: number | null): Promise<boolean> {
-  const { label, id, endsAtMs } = time;
+  const { label, endsAtMs } = time;
+  await enter(records, PAID_TIMES, entryId({ label, endsAtMs }), { label, endsAtMs });
+  return keepPaidTime(records, time, version);
+}
+
+/** Keeps it where its version is still this one (null: whatever it is); false where it is not. */
+export async function keepPaidTime(records: Records, time: PaidTime, version: number | null): Promise<boolean> {
+  const { label, id } = time;
   const kept = { payer: null, ttlMs: KEPT_MS, ifVersion: null };
-  await enter(records, { label, endsAtMs });
   if (id !== null) await records.put({ ...kept, kind: BY_ID, id: idOf(time, id), value: label });
   const put = await records.put({ ...kept, kind: KIND, id: label, value: JSON.stringify(time), ifVersion: version });
   return put !== null;
@@ -104,34 +105,15 @@ export async function endPaidTime(records: Records, stored: StoredPaidTime): Pro
   let last = stored;
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     const over: PaidTime = { ...last.time, state: "ended" };
-    if (await putPaidTime(records, over, last.version)) return over;
+    if (await keepPaidTime(records, over, last.version)) return over;
     last = (await findPaidTime(records, over.label)) ?? last;
   }
   const over: PaidTime = { ...last.time, state: "ended" };
-  await putPaidTime(records, over, null);
+  await keepPaidTime(records, over, null);
   return over;
-}
-
-/** Writes an entry into the calendar. */
-export async function enter(records: Records, entry: Entry): Promise<void> {
-  const payer = listOf(pageOf(entry.endsAtMs));
-  const kept = { payer, ttlMs: KEPT_MS, ifVersion: null };
-  await records.put({ ...kept, kind: CALENDAR, id: entryId(entry), value: JSON.stringify(entry) });
-}
-
-/** What stands on a page of the calendar. */
-export async function entriesOn(records: Records, page: number): Promise<readonly Entry[]> {
-  const entries: Entry[] = [];
-  let cursor: string | null = null;
-  do {
-    const some = await records.list(CALENDAR, listOf(page), PAGE, cursor);
-    entries.push(...some.rows.map(({ value }) => JSON.parse(value) as Entry));
-    cursor = some.next;
-  } while (cursor !== null);
-  return entries;
 }
 
 /** Takes an entry out: there is nothing to end any more, or another one says when. */
 export async function strike(records: Records, entry: Entry): Promise<void> {
-  await records.delete(CALENDAR, entryId(entry));
+  await records.delete(PAID_TIMES.kind, entryId(entry));
 }

@@ -6,6 +6,7 @@ import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import { ZERO } from "../money.ts";
 import { isAccountPayer, type Payer } from "../plan.ts";
+import { enter } from "../records/endings.ts";
 import type { Records } from "../records/records.ts";
 import type { Around } from "../upstream/action-attempt.ts";
 import { actionMsMax } from "../upstream/action-candidate.ts";
@@ -15,9 +16,11 @@ import { failureOfKind, VendorFailure } from "../upstream/vendor-failure.ts";
 import { METER_MS } from "./paid-time-meter.ts";
 import { leavePlace, type PlacesDeps, takePlace } from "./paid-time-places.ts";
 import {
+  type Entry,
   endPaidTime,
-  enter,
+  entryId,
   type Meter,
+  PAID_TIMES,
   type PaidTime,
   paidTimeOf,
   putPaidTime,
@@ -114,7 +117,7 @@ export function createPaidTimes(deps: PaidTimesDeps): PaidTimes {
     const owner = { id: payer.id, sandbox: payer.sandbox };
     const meter = meterOf(offer, params, payer);
     const metered = meter === null ? {} : { meter };
-    const none = { label, adapter: offer.adapter.id, payer: owner, state: "running", toldAtMs: 0, ...metered } as const;
+    const none = { label, adapter: offer.adapter.id, payer: owner, state: "running", ...metered } as const;
     let lostAtMs = 0;
     return {
       async before() {
@@ -134,7 +137,10 @@ export function createPaidTimes(deps: PaidTimesDeps): PaidTimes {
         const beganAtMs = nowMs();
         const time = { ...none, id, beganAtMs, endsAtMs: beganAtMs + minutes * MINUTE_MS };
         await putPaidTime(records, time, null);
-        if (meter !== null) await enter(records, { label, endsAtMs: beganAtMs + METER_MS, isMeter: true });
+        if (meter !== null) {
+          const read: Entry = { label, endsAtMs: beganAtMs + METER_MS, isMeter: true };
+          await enter(records, PAID_TIMES, entryId(read), read);
+        }
         if (lostAtMs !== time.endsAtMs) await strike(records, { label, endsAtMs: lostAtMs });
         return told(answer, time, beganAtMs);
       },

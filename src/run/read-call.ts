@@ -5,11 +5,11 @@ import type { PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { type FieldIssue, readFields } from "../field-issues.ts";
 import type { Nano } from "../money.ts";
+import type { Audience } from "../plan.ts";
 import { maxCostOf } from "../wires/max-cost.ts";
 import { parseJson } from "../wires/parse-json.ts";
-import { type ActionCatalog, type CatalogAction, notConfigured } from "./action-catalog.ts";
+import { type CatalogAction, notConfigured } from "./action-catalog.ts";
 import { innerUrl, urlParamsOfRow } from "./inner-urls.ts";
-import { noSuchAction } from "./nearest.ts";
 import { urlParamsOf } from "./params-schema.ts";
 import { namedRow } from "./table-params.ts";
 
@@ -74,18 +74,19 @@ export function readParams(
   return inside === null ? named : fieldsError([inside]);
 }
 
+/** Why a call of an action is not let in by its key's lists; null: it is. */
+export function refusedBy({ allows }: Audience, { local, service, action }: CatalogAction): GatewayError | null {
+  return local?.anyKey === true ? null : serviceRefusal(allows, service, action);
+}
+
 /** Reads a call; what is wrong with it is said with the field's name. */
-export function readCall({ request, audience }: PlanCall, actionCatalog: ActionCatalog): ActionCall | GatewayError {
-  const { service = "", action: name = "" } = request.params;
-  const id = `${service}/${name}`;
-  const action = actionCatalog.find(id, audience);
-  if (action === null) return noSuchAction(id, actionCatalog, audience);
+export function readCall({ request, audience }: PlanCall, action: CatalogAction): ActionCall | GatewayError {
   const body = bodyOf(request.body);
   if (body instanceof GatewayError) return body;
   const { max_cost_cents: maxCost, ...given } = body;
   const maxCostNano = maxCostOf(request, maxCost);
   if (maxCostNano instanceof GatewayError) return maxCostNano;
-  const refused = action.local?.anyKey === true ? null : serviceRefusal(audience.allows, service, name);
+  const refused = refusedBy(audience, action);
   if (refused !== null) return refused;
   const read = readParams(action, given);
   if (read instanceof GatewayError) return read;

@@ -1,5 +1,5 @@
 // What the sandbox remembers of actions: what vendors keep for their callers, and how far each call has come.
-import type { Json } from "../catalog/action.ts";
+import type { JsonObject } from "../catalog/action.ts";
 import type { Swaps } from "./action-ids.ts";
 
 /** One call: an action, and the gateway's id of the request. */
@@ -22,7 +22,7 @@ export interface ResourceName {
 
 /** What a vendor has made for a call, and keeps. */
 export interface Resource extends ResourceName {
-  readonly item: Json;
+  readonly item: JsonObject;
   /** What it is part of. */
   readonly parents: readonly ResourceName[];
   /** How often it still says that it is at work. */

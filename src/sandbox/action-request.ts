@@ -78,6 +78,17 @@ function expectations(place: ActionPlace, gave: (pointer: string) => readonly st
   return [{ method, origin: request.origin, templates, send: sendOf(method), isWhole: false }];
 }
 
+/** The vendor's address in the sandbox's: whose it is, which of its origins, and what is below that. */
+export function addressOf(pathname: string): {
+  readonly adapter: string;
+  readonly origin: string | undefined;
+  readonly path: string;
+} {
+  const [, adapter = "", rest = ""] = /^\/([^/]+)(.*)$/s.exec(pathname) ?? [];
+  const [, origin, path] = /^\/~([^/]+)(.*)$/s.exec(rest) ?? [];
+  return { adapter, origin, path: path ?? rest };
+}
+
 /** The address below the adapter's origin; null: it is not below the right one. */
 function pathBelow({ adapter }: ActionPlace, origin: string | undefined, pathname: string): string | null {
   const base = `/${adapter}${origin === undefined ? "" : `/~${origin}`}`;
@@ -133,10 +144,7 @@ function readScripted(place: ActionPlace, { target, body }: Arrival): ActionRead
   }
   const refusal = headerRefusal(place, target.headers);
   if (refusal !== null) return refusal;
-  const path = pathBelow(place, undefined, target.url.pathname) ?? "";
-  const templates = place.action.state?.paths ?? [];
-  const named = templates.map((one) => matchTarget(one, path, target.url.searchParams)).find((one) => one !== null);
-  return { captures: named ?? new Map(), fields };
+  return { captures: new Map(), fields };
 }
 
 /**

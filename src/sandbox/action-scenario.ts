@@ -5,12 +5,12 @@ import { errorIn200, wordsMeaning, wordsNotReady } from "./action-derive.ts";
 import { ACTION_FAULTS, type ActionConduct, actionConductOf, type ResponseScript, USUAL } from "./action-faults.ts";
 import { idsAt, type Swaps, swapsFor, withSwaps } from "./action-ids.ts";
 import type { ActionCall, ActionMemory } from "./action-memory.ts";
-import { withPages } from "./action-pages.ts";
-import { type ActionReading, RequestRefusal, readActionRequest, sentAs } from "./action-request.ts";
-import { keepState, usedResources, usesOf, withState } from "./action-state.ts";
+import { type ActionReading, addressOf, RequestRefusal, readActionRequest, sentAs } from "./action-request.ts";
 import type { ActionPlace, Vendors } from "./action-vendors.ts";
 import { askedToPay } from "./asks-payment.ts";
 import type { Arrival } from "./scenario.ts";
+import { type StandIn, type StandInCall, VendorRefusal } from "./stand-in.ts";
+import { openStandInCall, usualAnswer } from "./stand-in-call.ts";
 
 /** The headers by which the gateway says what a request belongs to; no vendor ever sees them. */
 const ACTION_HEADER = "x-tollgate-sandbox-action";
@@ -26,12 +26,23 @@ export interface ActionScenario {
   readonly delayMs: number;
 }
 
+export interface ActionDeps {
+  readonly vendors: Vendors;
+  /** Of the vendor that is asked. */
+  readonly standIn: StandIn;
+  readonly memory: ActionMemory;
+}
+
 export function isActionArrival({ target }: Arrival): boolean {
   return target.headers[ACTION_HEADER] !== undefined;
 }
 
 function refused(status: number, message?: string): VendorWords {
   return { status, headers: {}, body: refusalBody(status, message), isText: false };
+}
+
+function wordsOf({ status, body }: VendorRefusal): VendorWords {
+  return { status, headers: {}, body, isText: false };
 }
 
 function headerOf({ target }: Arrival, name: string): string {
@@ -49,10 +60,9 @@ function placeOf(arrival: Arrival, vendors: Vendors): ActionPlace | string {
   return step === undefined ? `${adapter}/${name} has no step ${at}.` : { adapter, name, vendor, action, at, step };
 }
 
-/** Where the vendor's own ids stand in an answer: those that it issues, and those of what it makes. */
+/** Where the vendor's own ids stand in an answer. */
 function issuePointers({ action }: ActionPlace): readonly string[] {
-  const made = (action.state?.makes ?? []).flatMap(({ id = "" }) => /^\{(\/.*)\}$/.exec(id)?.[1] ?? []);
-  return [...new Set([...(action.issues ?? []).map(({ at }) => at), ...made])];
+  return (action.issues ?? []).map(({ at }) => at);
 }
 
 /** The example's answers with the ids of this call. */
@@ -68,7 +78,7 @@ function freshIds(place: ActionPlace): Swaps {
 /** What the request's own ids are in the example: answers bear the caller's in their place. */
 function echoes(place: ActionPlace, reading: ActionReading): Swaps {
   const { action, step } = place;
-  const params = new Set([...usesOf(place).map(({ param }) => param), ...(action.callerIds ?? [])]);
+  const params = new Set([...(action.requires ?? []).map(({ param }) => param), ...(action.callerIds ?? [])]);
   return new Map(
     [...params].flatMap((param) => {
       const example = [action.example.params[param] ?? []].flat().map(String);
@@ -78,29 +88,38 @@ function echoes(place: ActionPlace, reading: ActionReading): Swaps {
   );
 }
 
-/** The place with the example that goes with what was sent. */
-function withExampleFor(place: ActionPlace, reading: ActionReading): ActionPlace {
-  const { action, step } = place;
-  const other = action.otherExamples?.find(({ when }) =>
-    Object.entries(when).every(([param, value]) => sentAs(param, step ?? action, reading).includes(String(value))),
-  );
-  if (other === undefined) return place;
-  return { ...place, action: { ...action, example: { ...action.example, answers: other.answers } } };
-}
-
 /** Which of the example's answers is due: by how many of the steps before it have run, of a script by how often it has asked. */
 function dueAnswer({ action, at }: ActionPlace, answers: readonly Json[], call: ActionCall): Json | undefined {
   if (action.run !== undefined) return answers[Math.min(at, answers.length - 1)];
   return answers[at === 0 ? 0 : Math.max(1, [...call.steps].filter((step) => step < at).length)];
 }
 
-/** The usual answer of this request. */
-function usualWords(place: ActionPlace, answers: readonly Json[], call: ActionCall): VendorWords {
-  const { action, at, adapter, name } = place;
-  const body = dueAnswer(place, answers, call);
-  if (body === undefined) return refused(500, `The example of ${adapter}/${name} has no answer for step ${at}.`);
-  const isText = typeof body === "string" && (action.answer?.kind ?? "json") !== "json";
-  return { status: 200, headers: {}, body, isText };
+/** What a request is told where no fault is played. */
+interface Usual {
+  readonly words: VendorWords;
+  /** Nothing comes of it. */
+  readonly isRefused: boolean;
+  /** It is told so whatever fault was asked for. */
+  readonly isFinal: boolean;
+}
+
+function refusedAs(words: VendorWords, isFinal: boolean): Usual {
+  return { words, isRefused: true, isFinal };
+}
+
+/** What the vendor's stand-in says, or the example alone where it says nothing of the action. */
+function usualOf(standIn: StandIn, call: StandInCall, { action, adapter, name }: ActionPlace): Usual {
+  const play = standIn.actions?.[name] ?? ((asked) => usualAnswer(asked, action));
+  try {
+    const body = play(call);
+    if (body instanceof VendorRefusal) return refusedAs(wordsOf(body), false);
+    const isText = typeof body === "string" && (action.answer?.kind ?? "json") !== "json";
+    return { words: { status: 200, headers: {}, body, isText }, isRefused: false, isFinal: false };
+  } catch (error) {
+    if (error instanceof VendorRefusal) return refusedAs(wordsOf(error), true);
+    const message = error instanceof Error ? error.message : String(error);
+    return refusedAs(refused(500, `The stand-in for ${adapter}/${name} has failed: ${message}`), true);
+  }
 }
 
 /** The words that the conduct asks for instead of the usual ones; null: the usual ones. */
@@ -120,15 +139,20 @@ function applies({ once, step, script }: ActionConduct, at: number, call: Action
   return first;
 }
 
+/** What a vendor answers whose stand-in cannot be read. */
+export function brokenStandIn(adapter: string, message: string): ActionScenario {
+  return { adapter, action: "", at: 0, words: refused(500, message), script: USUAL.script, delayMs: 0 };
+}
+
 /** Decides the answer. A request that the vendor would refuse is refused, whatever fault was asked for. */
-export function actionScenarioOf(arrival: Arrival, vendors: Vendors, memory: ActionMemory): ActionScenario {
+export function actionScenarioOf(arrival: Arrival, { vendors, standIn, memory }: ActionDeps): ActionScenario {
   const [adapter, action] = [arrival.target.url.pathname.split("/")[1] ?? "", headerOf(arrival, ACTION_HEADER)];
-  const named = placeOf(arrival, vendors);
-  const at = typeof named === "string" ? 0 : named.at;
+  const place = placeOf(arrival, vendors);
+  const at = typeof place === "string" ? 0 : place.at;
   const says = (words: VendorWords, script: ResponseScript = USUAL.script, delayMs = 0): ActionScenario => {
     return { adapter, action, at, words, script, delayMs };
   };
-  if (typeof named === "string") return says(refused(404, named));
+  if (typeof place === "string") return says(refused(404, place));
 
   const fault = headerOf(arrival, FAULT_HEADER);
   const conduct = actionConductOf(fault, { action: `${adapter}/${action}`, isVendor: (id) => vendors.has(id) });
@@ -139,22 +163,21 @@ export function actionScenarioOf(arrival: Arrival, vendors: Vendors, memory: Act
 
   const call = memory.call(JSON.stringify([adapter, action, headerOf(arrival, "x-request-id")]));
   if (at === 0) call.steps.clear();
-  const before = answersOf(named, call.swaps);
+  const before = answersOf(place, call.swaps);
   const gave = (pointer: string) => before.flatMap((answer) => idsAt(answer, pointer).map(String));
-  const reading = readActionRequest(named, arrival, gave);
+  const reading = readActionRequest(place, arrival, gave);
   if (reading instanceof RequestRefusal) return says(refused(reading.status, reading.message));
-  const found = withExampleFor(named, reading);
-  const stateCall = usedResources(found, reading, memory);
-  if ("status" in stateCall) return says(stateCall);
-  const { rails } = found.vendor.spec.auth;
-  const asked = at === 0 && fault === "" ? askedToPay(found.action, rails, arrival.target) : null;
+  const { rails } = place.vendor.spec.auth;
+  const asked = at === 0 && fault === "" ? askedToPay(place.action, rails, arrival.target) : null;
   if (asked !== null) return says(asked);
-  const paged = withPages(stateCall, vendors);
-  const place = typeof paged === "number" ? found : paged;
-
   if (at === 0) call.swaps = new Map([...freshIds(place), ...echoes(place, reading)]);
-  const plain = typeof paged === "number" ? refused(paged) : usualWords(place, answersOf(place, call.swaps), call);
-  const { words: usual, isRefused } = withState(plain, stateCall);
+  const answer = dueAnswer(place, answersOf(place, call.swaps), call);
+  if (answer === undefined)
+    return says(refused(500, `The example of ${adapter}/${action} has no answer for step ${at}.`));
+  const { path } = addressOf(arrival.target.url.pathname);
+  const open = openStandInCall({ place, reading, memory, vendors, path, answer });
+  const { words: usual, isRefused, isFinal } = usualOf(standIn, open.call, place);
+  if (isFinal) return says(usual);
   if (place.step?.until !== undefined && call.polls < conduct.notReady) {
     const early = wordsNotReady(place, usual);
     call.polls += 1;
@@ -164,6 +187,6 @@ export function actionScenarioOf(arrival: Arrival, vendors: Vendors, memory: Act
   const delayMs = conduct.step === null || conduct.step === at ? conduct.delayMs : 0;
   const script = applies(conduct, at, call) ? conduct.script : USUAL.script;
   const isGiven = script.kind === "answer" || script.kind === "padded";
-  if (isGiven && !isRefused) keepState(usual, stateCall, conduct.notReady);
+  if (isGiven && !isRefused) open.commit(usual.body, conduct.notReady);
   return says(faultyWords(place, script, usual) ?? usual, script, delayMs);
 }

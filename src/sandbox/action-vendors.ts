@@ -1,12 +1,14 @@
 // What the sandbox knows of the vendors that it stands in for: what their adapters say, handed in where it is started.
 import type { ActionSpec, EndpointTable, StepSpec } from "../catalog/action.ts";
 import type { AdapterSpec } from "../catalog/adapter.ts";
-import type { Catalog } from "../catalog/catalog.ts";
+import type { Catalog, StandInFile } from "../catalog/catalog.ts";
 
 export interface Vendor {
   readonly spec: AdapterSpec;
   /** The table beside the adapter's file. */
   readonly table: EndpointTable | null;
+  /** What plays it beyond its adapter's examples; null: nothing does. */
+  readonly standIn: StandInFile | null;
 }
 
 export type Vendors = ReadonlyMap<string, Vendor>;
@@ -32,5 +34,10 @@ export function vendorsOf(catalog: Catalog): Vendors {
     for (const { adapter, table } of offers) if (table !== null) tables.set(adapter.id, table);
   }
   const adapters = [...catalog.adapters(audience)];
-  return new Map(adapters.map(([id, { spec }]) => [id, { spec, table: tables.get(id) ?? null }]));
+  return new Map(
+    adapters.map(([id, { spec }]) => [
+      id,
+      { spec, table: tables.get(id) ?? null, standIn: catalog.standIns.get(id) ?? null },
+    ]),
+  );
 }

@@ -1,6 +1,7 @@
 // The machines of the sandbox: they keep files and variables, and have an answer to a few commands and one-line programs. They run nothing.
 import { randomUUID } from "node:crypto";
-import type { BoxCommand, BoxOutput, Machine, Machines } from "../catalog/adapter.ts";
+import type { BoxCommand, BoxOutput } from "../catalog/session.ts";
+import type { Machine, Machines } from "./stand-in.ts";
 
 const MACHINES_MAX = 10_000;
 const FILES_MAX = 1_000;

@@ -4,7 +4,8 @@ import { createServer, type IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { type Clock, systemClock } from "../clock.ts";
 import { type ActionMemory, createActionMemory } from "./action-memory.ts";
-import { type ActionScenario, actionScenarioOf, isActionArrival } from "./action-scenario.ts";
+import { addressOf } from "./action-request.ts";
+import { type ActionScenario, actionScenarioOf, brokenStandIn, isActionArrival } from "./action-scenario.ts";
 import type { Vendors } from "./action-vendors.ts";
 import { type CallLog, type CallLogReport, createCallLog, type LoggedCall } from "./call-log.ts";
 import { type Connection, createConnection } from "./connection.ts";
@@ -14,6 +15,7 @@ import { refusalStatus } from "./refusals.ts";
 import { type Arrival, type Scenario, scenarioOf } from "./scenario.ts";
 import { createScriptedFaults, type ScriptedFaults } from "./scripted-faults.ts";
 import { isSessionArrival, sessionScenarioOf } from "./session-scenario.ts";
+import { createStandIns, type StandIns } from "./stand-ins.ts";
 import { converse, openSocket } from "./web-socket.ts";
 import { writeActionAnswer } from "./write-action-answer.ts";
 import { writeBytes, writePage, writeStream, writeWhole } from "./write-answer.ts";
@@ -45,6 +47,7 @@ interface Deps {
   readonly vendors: () => Vendors;
   readonly memory: ActionMemory;
   readonly machines: MachineRoom;
+  readonly standIns: StandIns;
 }
 
 const BODY_BYTES_MAX = 64 * 1024 * 1024;
@@ -144,10 +147,21 @@ function openActionCall({ adapter, action, at, words }: ActionScenario, request:
   });
 }
 
+/** Decides the answers to one request, as often as it is asked: on a web socket, whenever more was said. */
+async function scenarioMaker({ target }: Arrival, deps: Deps): Promise<(arrival: Arrival) => ActionScenario> {
+  const vendors = deps.vendors();
+  const { adapter } = addressOf(target.url.pathname);
+  const standIn = await deps.standIns.of(vendors.get(adapter));
+  if (typeof standIn === "string") return () => brokenStandIn(adapter, standIn);
+  const { memory, machines: room } = deps;
+  return (arrival) =>
+    isSessionArrival(arrival)
+      ? sessionScenarioOf(arrival, { vendors, standIn, room })
+      : actionScenarioOf(arrival, { vendors, standIn, memory });
+}
+
 async function serveAction(arrival: Arrival, request: IncomingMessage, response: ServerResponse, deps: Deps) {
-  const scenario = isSessionArrival(arrival)
-    ? sessionScenarioOf(arrival, deps.vendors(), deps.machines)
-    : actionScenarioOf(arrival, deps.vendors(), deps.memory);
+  const scenario = (await scenarioMaker(arrival, deps))(arrival);
   await answerAction(scenario, request, response, deps);
 }
 
@@ -169,10 +183,9 @@ async function serveSocket(request: IncomingMessage, socket: Socket, head: Buffe
   socket.on("error", () => {});
   const url = URL.parse(request.url ?? "/", "http://sandbox") ?? new URL("http://sandbox/");
   const target = { url, headers: request.headers };
-  const said = (messages: readonly Uint8Array[]) => {
-    const arrival = { method: request.method ?? "", target, body: Buffer.alloc(0), said: messages };
-    return sessionScenarioOf(arrival, deps.vendors(), deps.machines);
-  };
+  const arrival = { method: request.method ?? "", target, body: Buffer.alloc(0) };
+  const scenarioFor = await scenarioMaker(arrival, deps);
+  const said = (messages: readonly Uint8Array[]) => scenarioFor({ ...arrival, said: messages });
   const scenario = said([]);
   if (scenario.words.status !== 101 || scenario.script.kind !== "answer") {
     const response = new ServerResponse(request);
@@ -218,6 +231,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     vendors,
     memory: createActionMemory(() => clock.epochMs()),
     machines: createMachineRoom(),
+    standIns: createStandIns(),
   };
   const server = createServer({ keepAliveTimeout: 75_000, requestTimeout: 0, maxHeaderSize: 64 * 1024 });
   server.on("request", (request, response) => {

@@ -1,14 +1,22 @@
-// Requests of a vendor's sessions: the adapter plays its own vendor, and the faults of actions are played over it.
+// Requests of a vendor's sessions: its stand-in answers them, and the faults of actions are played over it.
 import { refusalBody, type VendorWords } from "./action-body.ts";
 import { ACTION_FAULTS, actionConductOf, USUAL } from "./action-faults.ts";
-import { hasKey } from "./action-request.ts";
+import { addressOf, hasKey } from "./action-request.ts";
 import type { ActionScenario } from "./action-scenario.ts";
 import type { Vendors } from "./action-vendors.ts";
 import type { MachineRoom } from "./machines.ts";
 import type { Arrival } from "./scenario.ts";
+import type { StandIn } from "./stand-in.ts";
 
 /** What the gateway calls requests of sessions, where others name their action. */
 const SESSIONS = "sessions";
+
+export interface SessionDeps {
+  readonly vendors: Vendors;
+  /** Of the vendor that is asked. */
+  readonly standIn: StandIn;
+  readonly room: MachineRoom;
+}
 
 export function isSessionArrival({ target }: Arrival): boolean {
   return target.headers["x-tollgate-sandbox-action"] === SESSIONS;
@@ -26,22 +34,11 @@ function refused(status: number, message?: string): VendorWords {
   return { status, headers: {}, body: refusalBody(status, message), isText: false };
 }
 
-/** The address below the vendor's origin, and which of its origins that is. */
-function placeOf(pathname: string): {
-  readonly adapter: string;
-  readonly origin: string | undefined;
-  readonly path: string;
-} {
-  const [, adapter = "", rest = ""] = /^\/([^/]+)(.*)$/s.exec(pathname) ?? [];
-  const [, origin, path] = /^\/~([^/]+)(.*)$/s.exec(rest) ?? [];
-  return { adapter, origin, path: path ?? rest };
-}
-
-function wordsOf(arrival: Arrival, vendors: Vendors, room: MachineRoom): VendorWords {
+function wordsOf(arrival: Arrival, { vendors, standIn, room }: SessionDeps): VendorWords {
   const { method, target, body, said } = arrival;
-  const { adapter, origin, path } = placeOf(target.url.pathname);
+  const { adapter, origin, path } = addressOf(target.url.pathname);
   const spec = vendors.get(adapter)?.spec;
-  if (spec?.sessions === undefined) return refused(404, `${adapter} has no sessions.`);
+  if (spec === undefined || standIn.sessions === undefined) return refused(404, `${adapter} has no sessions.`);
   if (body === null) return refused(413, "The request body is too large.");
   const keyless = origin !== undefined && spec.keylessOrigins?.includes(origin) === true;
   if (!keyless && !hasKey(spec.auth, target.headers, target.url.searchParams, {})) {
@@ -49,7 +46,7 @@ function wordsOf(arrival: Arrival, vendors: Vendors, room: MachineRoom): VendorW
   }
   const { headers, url } = target;
   const request = { method, origin, path, query: url.searchParams, headers, body, json: jsonOf(body) };
-  const answer = spec.sessions.standIn(said === undefined ? request : { ...request, said }, room.of(adapter));
+  const answer = standIn.sessions(said === undefined ? request : { ...request, said }, room.of(adapter));
   const { status, headers: told = {}, body: words, messages } = answer;
   if (messages !== undefined) return { status, headers: told, body: "", isText: true, messages };
   if (words instanceof Uint8Array) return { status, headers: told, body: "", isText: true, bytes: Buffer.from(words) };
@@ -57,12 +54,12 @@ function wordsOf(arrival: Arrival, vendors: Vendors, room: MachineRoom): VendorW
 }
 
 /** Decides the answer. What the vendor would refuse is refused, whatever fault was asked for. */
-export function sessionScenarioOf(arrival: Arrival, vendors: Vendors, room: MachineRoom): ActionScenario {
+export function sessionScenarioOf(arrival: Arrival, deps: SessionDeps): ActionScenario {
   const { headers, url } = arrival.target;
-  const { adapter } = placeOf(url.pathname);
+  const { adapter } = addressOf(url.pathname);
   const at = Number(headers["x-tollgate-sandbox-step"] ?? 0);
   const fault = String(headers["x-tollgate-sandbox-fault"] ?? "");
-  const conduct = actionConductOf(fault, { action: `${adapter}/${SESSIONS}`, isVendor: (id) => vendors.has(id) });
+  const conduct = actionConductOf(fault, { action: `${adapter}/${SESSIONS}`, isVendor: (id) => deps.vendors.has(id) });
   const says = (words: VendorWords, script = USUAL.script, delayMs = 0): ActionScenario => {
     return { adapter, action: SESSIONS, at, words, script, delayMs };
   };
@@ -74,5 +71,5 @@ export function sessionScenarioOf(arrival: Arrival, vendors: Vendors, room: Mach
   const script = applies && !(conduct.once && at > 0) ? conduct.script : USUAL.script;
   const delayMs = applies ? conduct.delayMs : 0;
   if (script.kind === "refuse") return says(refused(script.status), script, delayMs);
-  return says(wordsOf(arrival, vendors, room), script, delayMs);
+  return says(wordsOf(arrival, deps), script, delayMs);
 }

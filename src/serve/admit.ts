@@ -8,7 +8,7 @@ import type { Caller } from "../plan.ts";
 import type { ServeDeps } from "./deps.ts";
 import { ToldWindow } from "./told-window.ts";
 
-function tooMany({ limit, windowSeconds, resetSeconds }: WindowState): GatewayError {
+export function tooMany({ limit, windowSeconds, resetSeconds }: WindowState): GatewayError {
   const detail = { limit, window_seconds: windowSeconds };
   return new GatewayError("rate_limited", { detail, retryAfterSeconds: resetSeconds });
 }
@@ -33,8 +33,13 @@ export function tellAddress(request: GatewayRequest, reply: Reply, deps: ServeDe
 }
 
 /** Whether a caller without a key may ask what a call costs, and pay for it some other way. */
-export function isStranger(endpoint: EndpointShape, authorization: string | undefined, deps: ServeDeps): boolean {
-  return deps.stranger !== null && endpoint.auth === "key" && authorization === undefined && "plan" in endpoint;
+export function isStranger(
+  endpoint: EndpointShape,
+  headers: GatewayRequest["headers"],
+  { stranger }: ServeDeps,
+): boolean {
+  if (stranger === null || endpoint.auth !== "key" || !("plan" in endpoint)) return false;
+  return !headers.has("authorization") && stranger.takes(headers) !== null;
 }
 
 /** Who calls: by the Authorization header, or where there is none and a person has signed in, by the cookie. */
@@ -78,7 +83,7 @@ export function admit(
     lookAtAddress(request, told, deps);
     return new GatewayError("draining", { retryAfterSeconds: 1 });
   }
-  if (isStranger(endpoint, authorization, deps)) return takeAddress(request, told, deps);
+  if (isStranger(endpoint, request.headers, deps)) return takeAddress(request, told, deps);
   const count = (caller: Caller | GatewayError): Caller | GatewayError => {
     // That the ledger is away says nothing against the key, nor against its sender.
     if (caller instanceof GatewayError && caller.code === "ledger_unavailable") {

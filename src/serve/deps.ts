@@ -12,6 +12,8 @@ import type { Caller, OpenPlan, Plan } from "../plan.ts";
 
 /** How a caller without a key pays: asked once the plan has its price. */
 export interface StrangerDoor {
+  /** What a caller who comes so may pay with; null: nothing, so that a key is needed. */
+  takes(headers: GatewayRequest["headers"]): "money" | "play_money" | null;
   /** The payer and the funds, or the challenge that says how to pay. */
   pay(plan: Plan | OpenPlan, request: GatewayRequest): Promise<Paying | GatewayError>;
 }

@@ -7,7 +7,12 @@ export interface KeptAnswer {
   readonly status: number;
   readonly type: string;
   readonly bytes: Buffer;
+  /** What headers say of a payment without an account: the challenge, and the receipt; absent: nothing. */
+  readonly asked?: string;
+  readonly receipt?: string;
 }
+
+const KEPT = { "payment-required": "asked", "payment-response": "receipt" } as const;
 
 export class KeptReply implements Reply, WaitingAnswer {
   closed = false;
@@ -16,6 +21,7 @@ export class KeptReply implements Reply, WaitingAnswer {
   readonly answer: Promise<KeptAnswer>;
   readonly #parts: Buffer[] = [];
   readonly #listeners: (() => void)[] = [];
+  readonly #payment: { asked?: string; receipt?: string } = {};
   #status = 0;
   #type = "";
   #settle: (answer: KeptAnswer) => void = () => {};
@@ -44,6 +50,7 @@ export class KeptReply implements Reply, WaitingAnswer {
 
   header(name: string, value: string): void {
     if (name === "content-type") this.#type = value;
+    if (name === "payment-required" || name === "payment-response") this.#payment[KEPT[name]] = value;
   }
 
   begin(status: number): void {
@@ -85,6 +92,6 @@ export class KeptReply implements Reply, WaitingAnswer {
     if (this.closed) return;
     this.closed = true;
     this.#answers.close(this);
-    this.#settle({ status, type: this.#type, bytes: Buffer.concat(this.#parts) });
+    this.#settle({ status, type: this.#type, bytes: Buffer.concat(this.#parts), ...this.#payment });
   }
 }

@@ -42,7 +42,7 @@ export async function screen(
 ): Promise<GatewayError | null> {
   const authorization = request.headers.get("authorization");
   const room = (): GatewayError | null => share.grow(announced ?? 0);
-  if (endpoint.auth === "none" || isStranger(endpoint, authorization, deps)) return room();
+  if (endpoint.auth === "none" || isStranger(endpoint, request.headers, deps)) return room();
   if (endpoint.auth === "admin") return deps.isAdmin(authorization) ? room() : wrongAdminToken();
   const caller = await callerOf(request, endpoint, deps);
   if (caller instanceof GatewayError) return caller;

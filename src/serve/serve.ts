@@ -17,6 +17,9 @@ import { continueTrace } from "./trace.ts";
 
 const NO_BODY = Buffer.alloc(0);
 
+/** A caller without a key who pays with play money. */
+const PLAYING: Audience = { sandbox: true, payer: null, allows: { services: null, models: null }, strictBounds: false };
+
 /** A caller without a key: who pays is known when the plan has its price. */
 const STRANGER: Audience = {
   sandbox: false,
@@ -75,7 +78,13 @@ async function answer(
   if ("plan" in endpoint) {
     const unfit = endpoint.upload === true ? await unfitToUpload(caller, deps) : null;
     if (unfit !== null) return unfit;
-    const planned = endpoint.plan({ request, audience: caller ?? STRANGER });
+    const plays = caller === null && deps.stranger?.takes(request.headers) === "play_money";
+    if (plays) {
+      record.sandbox = true;
+      reply.header("x-tollgate-sandbox", "1");
+    }
+    const audience = caller ?? (plays ? PLAYING : STRANGER);
+    const planned = endpoint.plan({ request, audience });
     const framed = planned instanceof Promise ? await planned : planned;
     if (framed instanceof GatewayError) return framed;
     request.body = NO_BODY;

@@ -27,6 +27,8 @@ interface State {
   /** The newest results, true for good, at most SAMPLE of them. */
   results: boolean[];
   restUntilMs: number;
+  /** Until then it goes behind others whatever it answers: we lose by it. */
+  behindUntilMs: number;
   /** How often it has been rested since it last answered. */
   rests: number;
   probing: boolean;
@@ -54,6 +56,8 @@ export interface RouteHealth extends Health {
   known(): readonly RouteNews[];
   /** What another process has found: it counts as our own, and is not told on. */
   hear(news: RouteNews): void;
+  /** Has a route go behind the others for as long as is said, although it answers. */
+  putBehind(news: RouteNews): void;
 }
 
 function failsTooOften(state: State): boolean {
@@ -81,7 +85,16 @@ export function createRouteHealth(clock: Clock): RouteHealth {
     const known = states.get(route.healthKey);
     if (known !== undefined) return known;
     const { provider, model } = route;
-    const fresh = { provider, model, failuresInARow: 0, results: [], restUntilMs: 0, rests: 0, probing: false };
+    const fresh = {
+      provider,
+      model,
+      failuresInARow: 0,
+      results: [],
+      restUntilMs: 0,
+      behindUntilMs: 0,
+      rests: 0,
+      probing: false,
+    };
     if (states.size >= STATES_MAX) {
       for (const [key, state] of states) {
         if (rests(state)) continue;
@@ -94,7 +107,7 @@ export function createRouteHealth(clock: Clock): RouteHealth {
   }
 
   function rests(state: State): boolean {
-    return clock.elapsedMs() < state.restUntilMs || state.probing;
+    return clock.elapsedMs() < Math.max(state.restUntilMs, state.behindUntilMs) || state.probing;
   }
 
   function newsOf(healthKey: string): readonly RouteNews[] {
@@ -170,6 +183,9 @@ export function createRouteHealth(clock: Clock): RouteHealth {
       const state = stateOf(news);
       if (news.restMs > 0) state.restUntilMs = clock.elapsedMs() + Math.min(news.restMs, RETRY_AFTER_MS_MAX);
       else awake(state);
+    },
+    putBehind(news) {
+      stateOf(news).behindUntilMs = clock.elapsedMs() + news.restMs;
     },
     speedOf: (healthKey) => figures.of(healthKey),
     resting() {

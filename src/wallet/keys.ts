@@ -21,15 +21,18 @@ export function signatureOf(digest: Uint8Array, key: Hex): Hex {
   return hexOf(Buffer.concat([signed.subarray(1), Buffer.of(27 + (signed[0] ?? 0))]));
 }
 
-/** The address that signed it, in lower case; null: it is no signature. */
+/**
+ * The address that signed it, in lower case; null: it is no signature, or the twin that can be made of any other without its key (`s` in
+ * the upper half), which USDC refuses as well.
+ */
 export function signerOf(digest: Uint8Array, signature: Hex): Hex | null {
   const bytes = bytesOf(signature);
   const v = bytes[64];
   if (bytes.length !== 65 || (v !== 27 && v !== 28)) return null;
   try {
     const recovered = Buffer.concat([Buffer.of(v - 27), bytes.subarray(0, 64)]);
-    const compressed = secp256k1.recoverPublicKey(recovered, digest, { prehash: false });
-    return addressIn(secp256k1.Point.fromBytes(compressed).toBytes(false));
+    const parsed = secp256k1.Signature.fromBytes(recovered, "recovered");
+    return parsed.hasHighS() ? null : addressIn(parsed.recoverPublicKey(digest).toBytes(false));
   } catch {
     return null;
   }

@@ -2,6 +2,7 @@
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import { bytesOf, type Hex, hexOf, word } from "./hex.ts";
 import { signatureOf } from "./keys.ts";
+import { type Item, NOTHING, number, rlp } from "./rlp.ts";
 
 /** A transfer with its memo. Its nonce is one that expires, so that none has to be asked for, and the very same bytes move money once. */
 export interface TempoTransfer {
@@ -25,31 +26,6 @@ const GAS = 1_000_000n;
 /** In the chain's 10^-18 of a dollar for each gas: twice its fixed fee, so that the most a transfer pays the network is 4 cents. */
 const FEE_PER_GAS = 40_000_000_000n;
 const EXPIRING = 2n ** 256n - 1n;
-
-type Item = Uint8Array | readonly Item[];
-
-const NOTHING = new Uint8Array(0);
-const number = (value: bigint): Uint8Array => {
-  if (value === 0n) return NOTHING;
-  const digits = value.toString(16);
-  return Buffer.from(digits.length % 2 === 0 ? digits : `0${digits}`, "hex");
-};
-
-function head(short: number, length: number): Uint8Array {
-  if (length < 56) return Buffer.of(short + length);
-  const size = number(BigInt(length));
-  return Buffer.concat([Buffer.of(short + 55 + size.length), size]);
-}
-
-/** Recursive Length Prefix, as Ethereum has it. */
-function rlp(item: Item): Uint8Array {
-  if (item instanceof Uint8Array) {
-    if (item.length === 1 && (item[0] ?? 0) < 0x80) return item;
-    return Buffer.concat([head(0x80, item.length), item]);
-  }
-  const whole = Buffer.concat(item.map(rlp));
-  return Buffer.concat([head(0xc0, whole.length), whole]);
-}
 
 function fieldsOf({ chainId, token, to, value, memo, validBefore, sponsored }: TempoTransfer): readonly Item[] {
   const data = Buffer.concat([bytesOf(TRANSFER_WITH_MEMO), word(to), word(BigInt(value)), word(memo)]);

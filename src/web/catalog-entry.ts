@@ -26,10 +26,8 @@ interface LineParts {
 }
 
 /** Tokens as people say them: `200k`, `1m`. */
-const COMPACT = new Intl.NumberFormat("en-US", { notation: "compact" });
-
 export function tokensShown(count: number): string {
-  return COMPACT.format(count).toLowerCase();
+  return count.toLocaleString("en-US", { notation: "compact" }).toLowerCase();
 }
 
 function line({ id, path, name, prefix, configured, cells }: LineParts): Html {

@@ -3,6 +3,7 @@ import type { Frame } from "../endpoint.ts";
 import type { AnswerCodec, CallerRequest, ThoughtSeal } from "../neutral.ts";
 import type { Payer, Plan } from "../plan.ts";
 import type { Candidate } from "../route.ts";
+import type { ActionsAsk } from "./action-tools.ts";
 import type { NamedBy } from "./call-tags.ts";
 import type { Preferences } from "./preferences.ts";
 import type { PromptShape } from "./prompt-shape.ts";
@@ -66,6 +67,10 @@ export interface ModelRequest {
   readonly keptBytes?: number;
   /** Its caller carries thoughts sealed; absent: as their vendors give them. */
   readonly seal?: ThoughtSeal;
+  /** What the gateway runs for the model within the answer; absent: nothing. */
+  readonly actions?: ActionsAsk;
+  /** The health key of the route that an earlier round of the same answer has taken; absent: it is the first. */
+  readonly stay?: string;
   /** What must be done with an answer before its charge, once it is known who pays; absent: nothing. */
   prepareFor?(payer: Payer): NonNullable<Plan["prepare"]>;
   /** All the text that is sent, for a bound. */

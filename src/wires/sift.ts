@@ -122,6 +122,7 @@ class Sieve {
       this.unknown ??= String(object[by?.field ?? ""]);
       return NOTHING;
     }
+    if (place.ours) return NOTHING;
     if (place.refused !== null) return this.#refuse(object, place, `${place.path}.${by?.field}`);
     if (place.free) {
       this.#freely(object);

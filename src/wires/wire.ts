@@ -1,6 +1,6 @@
 // What a wire is in which models are asked: all that differs between one such wire and the next. Types and nothing else.
 
-import type { EndpointSpec, ErrorCodec, GatewayRequest, PlanCall } from "../endpoint.ts";
+import type { EndpointSpec, ErrorCodec, GatewayRequest, OverSocket, PlanCall } from "../endpoint.ts";
 import type { GatewayError } from "../errors.ts";
 import type { Json } from "../json.ts";
 import type { ThoughtSeal } from "../neutral.ts";
@@ -87,6 +87,8 @@ export interface WirePaths {
 /** A path at which a model is asked and paid for. */
 export interface WireCall extends WirePaths {
   read(call: PlanCall, host: WireHost): ModelRequest | GatewayError | Promise<ModelRequest | GatewayError>;
+  /** How it is asked over a WebSocket; absent: it is not. */
+  overSocket?(host: WireHost): OverSocket;
 }
 
 /** The list of models in a wire's own form, at the path that all wires share. */

@@ -1,29 +1,33 @@
-// What strangers have paid on chain, in the ledger: one account of the house takes it all in, and pays their calls from it.
+// What strangers have paid on chain, in the ledger: one account of the house takes it all in, and pays their calls from it; play money has another.
 import { createHash } from "node:crypto";
 import type { Accounts } from "../account-rows.ts";
 import type { Money, PostOutcome, PostRequest, ReserveRequest } from "../ledger/model/ledger.ts";
 import type { Window } from "../ledger/model/window-list.ts";
-import { type Nano, nano, ZERO } from "../money.ts";
+import { add, type Nano, nano, ZERO } from "../money.ts";
 import type { Receipt } from "./receipts.ts";
 
+/** An account of ours that strangers pay into: money into one, play money into the other. */
+export type House = "x402" | "x402-sandbox";
 /** Its postings are of every payer without an account; each says whose by its request. */
-export const HOUSE = "x402";
+export const HOUSE: House = "x402";
+export const PLAY_HOUSE: House = "x402-sandbox";
 const UNBOUNDED = nano(9_000_000_000_000_000);
 
-/** Opens the account of the house, which has no key that is known. */
-export async function openHouse(accounts: Pick<Accounts, "openAccount">): Promise<void> {
+/** Opens an account of the house, which has no key that is known. */
+export async function openHouse(accounts: Pick<Accounts, "openAccount">, house: House): Promise<void> {
+  const isPlay = house === PLAY_HOUSE;
   await accounts.openAccount({
-    accountId: HOUSE,
-    name: "payments without an account (x402)",
-    kind: "business",
+    accountId: house,
+    name: isPlay ? "play money without an account (x402)" : "payments without an account (x402)",
+    kind: isPlay ? "sandbox" : "business",
     creditNano: ZERO,
     inferenceCapNano: UNBOUNDED,
     requestsPerMinute: 10_000_000,
     inFlightMax: 1_000_000,
     primaryKey: {
-      keyId: HOUSE,
+      keyId: house,
       // Of no secret that anybody could send.
-      secretHash: createHash("sha256").update("x402: nobody has this key").digest("hex"),
+      secretHash: createHash("sha256").update(`${house}: nobody has this key`).digest("hex"),
       hint: "none",
       label: "x402",
       externalId: null,
@@ -51,10 +55,30 @@ export function unpaidWindows(
   ];
 }
 
-type Paid = Pick<Receipt, "id" | "amountNano"> & { readonly transaction: string };
+export type Paid = Pick<Receipt, "id" | "amountNano" | "house"> & {
+  readonly transaction: string;
+  /** What making the payment has cost us. */
+  readonly settlementNano: Nano;
+};
+
+/** A posting with what its payment's making has cost us, as a leg of its own beside those of vendors. */
+function withSettlement(post: PostRequest, { settlementNano }: Paid): PostRequest {
+  if (settlementNano === ZERO) return post;
+  const leg = { vendor: "x402", model: "settlement", upstreamNano: settlementNano, ok: true, ms: 0, reason: null };
+  return {
+    ...post,
+    upstreamNano: add(post.upstreamNano, settlementNano),
+    legs: [...post.legs, { ...leg, count: 1 }],
+  };
+}
 
 /** Books what has come in, once, however often it is told: for the house, or for the account that it fills. */
-export async function takeIn(ledger: Money, { id, amountNano, transaction }: Paid, account = HOUSE): Promise<void> {
+export async function takeIn(
+  ledger: Money,
+  paid: Omit<Paid, "settlementNano">,
+  account: string = paid.house,
+): Promise<void> {
+  const { id, amountNano, transaction } = paid;
   const { outcome } = await ledger.topUp(account, `${id}_in`, amountNano, `x402 ${transaction}`);
   if (outcome !== "credited" && outcome !== "exists")
     throw new Error(`what ${transaction} paid was not booked: ${outcome}`);
@@ -63,10 +87,10 @@ export async function takeIn(ledger: Money, { id, amountNano, transaction }: Pai
 /** Charges a call whose hold is open for what it has paid. */
 export async function chargeOpen(ledger: Money, paid: Paid, post: PostRequest, leaseMs: number): Promise<PostOutcome> {
   await takeIn(ledger, paid);
-  const hold = { accountId: HOUSE, holdId: post.holdId };
+  const hold = { accountId: paid.house, holdId: post.holdId };
   const { outcome } = await ledger.extend(hold, paid.amountNano, ZERO, leaseMs);
   if (outcome !== "extended") throw new Error(`the hold of ${post.holdId} is ${outcome}`);
-  return ledger.post(post);
+  return ledger.post(withSettlement(post, paid));
 }
 
 /** The id of the charge of a call that was paid after it had ended. */
@@ -75,7 +99,7 @@ export const lateId = (id: string): string => `${id}_paid`;
 /** Charges a call that ended before it was known that it is paid: by a posting of its own, once. */
 export async function chargeLate(ledger: Money, paid: Paid, request: ReserveRequest): Promise<void> {
   await takeIn(ledger, paid);
-  const hold = { accountId: HOUSE, holdId: lateId(paid.id) };
+  const hold = { accountId: paid.house, holdId: lateId(paid.id) };
   const reserved = await ledger.reserve({
     ...request,
     ...hold,
@@ -85,7 +109,7 @@ export async function chargeLate(ledger: Money, paid: Paid, request: ReserveRequ
   });
   if (reserved.outcome !== "held" && reserved.outcome !== "exists")
     throw new Error(`${hold.holdId}: ${reserved.outcome}`);
-  await ledger.post({
+  const post: PostRequest = {
     ...hold,
     amountNano: paid.amountNano,
     upstreamNano: ZERO,
@@ -97,5 +121,6 @@ export async function chargeLate(ledger: Money, paid: Paid, request: ReserveRequ
     priceVersion: "x402",
     legs: [],
     decided: true,
-  });
+  };
+  await ledger.post(withSettlement(post, paid));
 }

@@ -1,8 +1,8 @@
 // What the chain itself says of an authorization, by a node's JSON-RPC: whether it was used, and in which transaction.
 import { z } from "zod";
+import type { NodeRpc } from "./node-rpc.ts";
 import type { Payment } from "./read-payment.ts";
 
-const ASK_MS_MAX = 10_000;
 /** `authorizationState(address,bytes32)`, and the two events of EIP-3009 that end an authorization. */
 const STATE = "0xe94a0102";
 const USED = "0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5";
@@ -10,7 +10,6 @@ const CANCELED = "0x1cdd46ff242716cdaa72d159d339a485b3438398348d68f09d7c8c0a5935
 /** How far back an event is looked for; nodes give no more in one answer. */
 const BLOCKS_BACK = 9_000;
 
-const reply = z.object({ result: z.unknown() });
 const log = z.array(z.object({ topics: z.array(z.string()), transactionHash: z.string() }));
 
 /** `unknown`: the node could not be asked. */
@@ -22,18 +21,7 @@ export interface Chain {
   ended(payment: Pick<Payment, "asset" | "from" | "nonce">): Promise<Ended>;
 }
 
-export function rpcChain(url: string): Chain {
-  async function call(method: string, params: readonly unknown[]): Promise<unknown> {
-    const response = await fetch(url, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
-      redirect: "error",
-      signal: AbortSignal.timeout(ASK_MS_MAX),
-    });
-    return reply.parse(await response.json()).result;
-  }
-
+export function rpcChain({ call }: NodeRpc): Chain {
   return {
     async ended({ asset, from, nonce }) {
       try {

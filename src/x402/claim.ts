@@ -7,7 +7,7 @@ import type { Audit, Money, ReserveRequest } from "../ledger/model/ledger.ts";
 import { type Nano, ZERO } from "../money.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { Records } from "../records/records.ts";
-import { HOUSE, unpaidWindows } from "./books.ts";
+import { type House, unpaidWindows } from "./books.ts";
 import type { Chain } from "./chain.ts";
 import type { Facilitator } from "./facilitator.ts";
 import { nameOf, type Payment } from "./read-payment.ts";
@@ -27,6 +27,10 @@ export interface PaymentDeps {
   readonly clock: Clock;
   readonly owner: string;
   readonly leaseMs: number;
+  /** Where what comes in is booked. */
+  readonly house: House;
+  /** What making a payment costs us. */
+  readonly settlementNano: Nano;
   readonly facilitator: Facilitator;
   /** Null: no node is asked, and what a facilitator says is believed. */
   readonly chain: Chain | null;
@@ -87,13 +91,13 @@ async function paidBefore(id: string, { payment, refused }: Claim, deps: Payment
   return state === "open" ? PENDING : refused("it could not be settled");
 }
 
-function requestOf(claimed: Claim, { owner, leaseMs, clock, unpaid }: PaymentDeps): ReserveRequest {
+function requestOf(claimed: Claim, { house, owner, leaseMs, clock, unpaid }: PaymentDeps): ReserveRequest {
   const { id, payment, fingerprint, slots, requestId, operation, asked, effect } = claimed;
   const inFlight = { code: "concurrency_limit" } as const;
   return {
-    accountId: HOUSE,
+    accountId: house,
     holdId: id,
-    keyId: HOUSE,
+    keyId: house,
     parentId: null,
     amountNano: ZERO,
     slots: [

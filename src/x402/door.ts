@@ -5,6 +5,7 @@ import { GatewayError } from "../errors.ts";
 import type { Paying } from "../kernel/key-pays.ts";
 import { ZERO } from "../money.ts";
 import type { OpenPlan, Payer, Plan } from "../plan.ts";
+import { PLAY_HOUSE } from "./books.ts";
 import { paymentRequired, type Resource, requirementsOf, requirementsV1, type Terms } from "./challenge.ts";
 import { type FundsDeps, PaymentFunds } from "./payment-funds.ts";
 import { disproof, NO_FUNDS } from "./proof.ts";
@@ -24,6 +25,7 @@ export interface Door {
 
 export function createDoor(parts: DoorParts): Door {
   const { terms, publicUrl, describe, clock } = parts;
+  const isPlay = parts.house === PLAY_HOUSE;
   return {
     async pay(plan, request) {
       if (plan.exactPrice !== true) return new GatewayError("x402_not_sellable", { detail: { asked: plan.asked } });
@@ -37,7 +39,9 @@ export function createDoor(parts: DoorParts): Door {
       const reason = misfit(payment, requirements, network, clock.epochMs());
       if (reason !== null) return refused(reason);
       const asked = payment.version === 2 ? requirements : requirementsV1(requirements, network, resource);
-      const payer: Payer = { id: `x402:${payment.from}`, sandbox: false };
+      const payer: Payer = isPlay
+        ? { id: `x402:sandbox:${payment.from}`, sandbox: true }
+        : { id: `x402:${payment.from}`, sandbox: false };
       if (plan.quote.nano === ZERO) {
         const disproved = await disproof(payment, asked, { ...parts, refused });
         return disproved ?? { payer, funds: NO_FUNDS };

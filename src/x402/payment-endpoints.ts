@@ -3,6 +3,7 @@ import { adminEndpoint } from "../accounts/admin-accounts.ts";
 import type { EndpointSpec } from "../endpoint.ts";
 import { usdText } from "../money.ts";
 import type { Records } from "../records/records.ts";
+import { HOUSE } from "./books.ts";
 import { openReceipts, type StoredReceipt } from "./receipts.ts";
 import type { Reconciler } from "./settle-receipt.ts";
 
@@ -28,7 +29,7 @@ export function paymentEndpoints(parts: {
   readonly reconciler: Pick<Reconciler, "look">;
 }): readonly EndpointSpec[] {
   const { records, reconciler } = parts;
-  const open = async () => (await openReceipts(records)).map(row);
+  const open = async () => (await openReceipts(records, HOUSE)).map(row);
   return [
     adminEndpoint("GET", "/admin/v1/payments", async () => ({ status: 200, body: { payments: await open() } })),
     adminEndpoint("POST", "/admin/v1/payments/reconcile", async () => {

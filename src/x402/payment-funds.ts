@@ -2,10 +2,10 @@
 import { GatewayError } from "../errors.ts";
 import { costBeside, costOf, postedLegs, upstreamOf } from "../kernel/legs.ts";
 import type { HoldRef, PostRequest } from "../ledger/model/ledger.ts";
-import { chargedCents, type Nano, ZERO } from "../money.ts";
+import { add, chargedCents, type Nano, ZERO } from "../money.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { Capture, Charge, Funds, Held, Plan, Release, Repeated } from "../plan.ts";
-import { chargeOpen, HOUSE, lateId } from "./books.ts";
+import { chargeOpen, lateId } from "./books.ts";
 import { inHeader } from "./challenge.ts";
 import { claim, type PaymentDeps, PENDING } from "./claim.ts";
 import type { Payment } from "./read-payment.ts";
@@ -44,13 +44,15 @@ export class PaymentFunds implements Funds {
     return claimed instanceof GatewayError ? claimed : { replayOf: claimed.again };
   }
 
-  async capture({ id }: Held, { cost, served, legs, tags = [] }: Capture): Promise<Charge | GatewayError> {
-    const { ledger, leases, records, leaseMs, clock, observer } = this.#deps;
+  async capture({ id, amountNano }: Held, { cost, served, legs, tags = [] }: Capture): Promise<Charge | GatewayError> {
+    const { house, ledger, leases, records, leaseMs, clock, observer, settlementNano } = this.#deps;
     const { payment, asked, refused } = this.#parts;
-    const hold: HoldRef = { accountId: HOUSE, holdId: id };
+    const hold: HoldRef = { accountId: house, holdId: id };
+    // A payment is made whole or not at all: what is sold at its bound costs that, whatever it took.
+    const chargeNano = cost.chargeNano === ZERO ? ZERO : amountNano;
     const post: PostRequest = {
       ...hold,
-      amountNano: cost.chargeNano,
+      amountNano: chargeNano,
       upstreamNano: upstreamOf(legs),
       absorbReason: "usage_above_hold",
       provider: served.provider,
@@ -63,7 +65,7 @@ export class PaymentFunds implements Funds {
       tags,
     };
     try {
-      if (cost.chargeNano === ZERO) {
+      if (chargeNano === ZERO) {
         await ledger.post(post);
         observer.unpaid(ZERO, costOf(legs));
         return chargeOf(id, ZERO, {});
@@ -72,8 +74,9 @@ export class PaymentFunds implements Funds {
       const receipt: Receipt = {
         id,
         payment,
+        house,
         asked,
-        amountNano: cost.chargeNano,
+        amountNano: chargeNano,
         state: "open",
         transaction: null,
         sinceMs,
@@ -82,10 +85,10 @@ export class PaymentFunds implements Funds {
       const made = await makePayment(receipt, this.#deps);
       if (made !== "unknown" && "transaction" in made) {
         const { transaction } = made;
-        await chargeOpen(ledger, { ...receipt, transaction }, post, leaseMs);
+        await chargeOpen(ledger, { ...receipt, transaction, settlementNano }, post, leaseMs);
         await putReceipt(records, { ...receipt, state: "settled", transaction }, null);
-        observer.unpaid(cost.chargeNano, costOf(legs));
-        return chargeOf(id, cost.chargeNano, receiptHeaders(payment, transaction));
+        observer.unpaid(chargeNano, add(costOf(legs), settlementNano));
+        return chargeOf(id, chargeNano, receiptHeaders(payment, transaction));
       }
       // The work is done and not paid: the answer stays kept under the authorization, for the caller who sends it again.
       await ledger.post({ ...post, amountNano: ZERO });
@@ -99,8 +102,8 @@ export class PaymentFunds implements Funds {
   }
 
   async release({ id }: Held, { reason, keyFate, legs }: Release): Promise<void> {
-    const { ledger, leases, observer } = this.#deps;
-    const hold: HoldRef = { accountId: HOUSE, holdId: id };
+    const { house, ledger, leases, observer } = this.#deps;
+    const hold: HoldRef = { accountId: house, holdId: id };
     try {
       const upstreamNano = costOf(legs);
       const { outcome } = await ledger.void(hold, reason, { keyFate, upstreamNano });
@@ -115,11 +118,11 @@ export class PaymentFunds implements Funds {
   }
 
   async charged(id: string): Promise<Charge | null> {
-    const { ledger, records } = this.#deps;
+    const { house, ledger, records } = this.#deps;
     const [stored, own, late] = await Promise.all([
       receiptOf(records, this.#parts.payment),
-      ledger.transaction(HOUSE, id),
-      ledger.transaction(HOUSE, lateId(id)),
+      ledger.transaction(house, id),
+      ledger.transaction(house, lateId(id)),
     ]);
     if (own === null && late === null) return null;
     const transaction = stored?.receipt.transaction ?? null;

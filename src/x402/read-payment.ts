@@ -2,22 +2,28 @@
 import { z } from "zod";
 import type { Network } from "../catalog/networks.ts";
 import { GatewayError } from "../errors.ts";
+import type { Hex } from "../wallet/hex.ts";
 import type { Requirements } from "./challenge.ts";
 
 const HEADERS = { "payment-signature": 2, "x-payment": 1 } as const;
 const CHARACTERS_MAX = 8_192;
 
-const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/, "is no address");
+const hex = (regex: RegExp, wrong: string) =>
+  z
+    .string()
+    .regex(regex, wrong)
+    .transform((text) => text as Hex);
+const address = hex(/^0x[0-9a-fA-F]{40}$/, "is no address");
 const units = z.string().regex(/^[0-9]{1,78}$/, "must be a whole number as text");
 const payload = z.object({
-  signature: z.string().regex(/^0x(?:[0-9a-fA-F]{2}){65,2048}$/, "is no signature"),
+  signature: hex(/^0x(?:[0-9a-fA-F]{2}){65,2048}$/, "is no signature"),
   authorization: z.object({
     from: address,
     to: address,
     value: units,
     validAfter: units,
     validBefore: units,
-    nonce: z.string().regex(/^0x[0-9a-fA-F]{64}$/, "must be 32 bytes"),
+    nonce: hex(/^0x[0-9a-fA-F]{64}$/, "must be 32 bytes"),
   }),
 });
 const accepted = z.object({
@@ -49,7 +55,7 @@ export interface Payment {
 }
 
 /** What one authorization is known by, whatever it is signed with and however it is written. */
-export function nameOf({ network, asset, from, nonce }: Payment): string {
+export function nameOf({ network, asset, from, nonce }: Pick<Payment, "network" | "asset" | "from" | "nonce">): string {
   return `x402 ${network} ${asset} ${from} ${nonce}`;
 }
 
@@ -90,6 +96,11 @@ export function readPayment(headers: ReadonlyMap<string, string>, terms: Network
     };
   }
   return null;
+}
+
+/** What its sender has signed, and the signature. */
+export function signedIn({ sent }: Payment): z.infer<typeof payload> {
+  return payload.parse(sent.payload);
 }
 
 /** Why a payment does not fit what is asked; null: it fits. The signature is not looked at here. */

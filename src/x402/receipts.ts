@@ -2,11 +2,12 @@
 import { hash } from "node:crypto";
 import type { Nano } from "../money.ts";
 import type { Records } from "../records/records.ts";
+import type { House } from "./books.ts";
 import { nameOf, type Payment } from "./read-payment.ts";
 
 const KIND = "x402-payment";
-/** Those of which it is not known yet whether they were made. */
-const OPEN = "x402-open";
+/** Where those stand of which it is not known yet whether they were made. */
+const openIn = (house: House) => `${house}-open`;
 const SETTLED_KEPT_MS = 7 * 24 * 3_600_000;
 const PAGE = 200;
 
@@ -14,6 +15,8 @@ export interface Receipt {
   /** The call's transaction. */
   readonly id: string;
   readonly payment: Payment;
+  /** Where it is booked. */
+  readonly house: House;
   readonly amountNano: Nano;
   /** The account that it fills; absent: it pays for a call. */
   readonly account?: string;
@@ -31,13 +34,18 @@ export interface StoredReceipt {
   readonly version: number;
 }
 
+/** Those that an earlier version has kept name no house. */
+function receiptIn(value: string): Receipt {
+  return Object.assign({ house: "x402" }, JSON.parse(value)) as Receipt;
+}
+
 /** By its authorization, so that a caller who comes with it again finds what was tried with it, in whichever call. */
 const idOf = (payment: Payment): string => hash("sha256", nameOf(payment));
 
 /** What was tried with an authorization; null: nothing yet. */
 export async function receiptOf(records: Records, payment: Payment): Promise<StoredReceipt | null> {
   const stored = await records.get(KIND, idOf(payment));
-  return stored === null ? null : { receipt: JSON.parse(stored.value) as Receipt, version: stored.version };
+  return stored === null ? null : { receipt: receiptIn(stored.value), version: stored.version };
 }
 
 /** Keeps it where its version is still this (null: whatever it is); false where it is not. */
@@ -46,7 +54,7 @@ export async function putReceipt(records: Records, receipt: Receipt, ifVersion: 
   const put = await records.put({
     kind: KIND,
     id: idOf(receipt.payment),
-    payer: isOpen ? OPEN : null,
+    payer: isOpen ? openIn(receipt.house) : null,
     value: JSON.stringify(receipt),
     ttlMs: isOpen ? null : SETTLED_KEPT_MS,
     ifVersion,
@@ -55,12 +63,12 @@ export async function putReceipt(records: Records, receipt: Receipt, ifVersion: 
 }
 
 /** Those that are open, newest first. */
-export async function openReceipts(records: Records): Promise<readonly StoredReceipt[]> {
+export async function openReceipts(records: Records, house: House): Promise<readonly StoredReceipt[]> {
   const found: StoredReceipt[] = [];
   let cursor: string | null = null;
   do {
-    const page = await records.list(KIND, OPEN, PAGE, cursor);
-    found.push(...page.rows.map(({ value, version }) => ({ receipt: JSON.parse(value) as Receipt, version })));
+    const page = await records.list(KIND, openIn(house), PAGE, cursor);
+    found.push(...page.rows.map(({ value, version }) => ({ receipt: receiptIn(value), version })));
     cursor = page.next;
   } while (cursor !== null);
   return found;

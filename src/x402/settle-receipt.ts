@@ -1,10 +1,10 @@
 // Finds out what became of a payment that was tried: by the chain where it can be asked, else by trying again, which moves money once.
 import type { Clock } from "../clock.ts";
 import type { Audit, Money, ReserveRequest } from "../ledger/model/ledger.ts";
-import { ZERO } from "../money.ts";
+import { type Nano, ZERO } from "../money.ts";
 import type { Observer, PaymentsOpen } from "../observe/observer.ts";
 import type { Records } from "../records/records.ts";
-import { chargeLate, HOUSE, lateId, takeIn } from "./books.ts";
+import { chargeLate, type House, lateId, takeIn } from "./books.ts";
 import type { Chain } from "./chain.ts";
 import type { Facilitator } from "./facilitator.ts";
 import { openReceipts, putReceipt, type Receipt, type StoredReceipt } from "./receipts.ts";
@@ -15,6 +15,10 @@ export interface SettleDeps {
   readonly clock: Clock;
   readonly owner: string;
   readonly leaseMs: number;
+  /** Whose receipts they are. */
+  readonly house: House;
+  /** What making a payment costs us. */
+  readonly settlementNano: Nano;
   readonly facilitator: Facilitator;
   readonly chain: Chain | null;
   readonly observer: Pick<Observer, "settled">;
@@ -86,15 +90,16 @@ export async function settleReceipt(stored: StoredReceipt, deps: SettleDeps): Pr
 
 async function chargeCall(receipt: Receipt & { readonly transaction: string }, deps: SettleDeps): Promise<void> {
   // A process that died behind its posting has charged it.
-  const own = await deps.ledger.transaction(HOUSE, receipt.id);
-  if (own === null || own.amountNano === ZERO) await chargeLate(deps.ledger, receipt, lateRequest(receipt, deps));
+  const own = await deps.ledger.transaction(receipt.house, receipt.id);
+  if (own === null || own.amountNano === ZERO)
+    await chargeLate(deps.ledger, { ...receipt, settlementNano: deps.settlementNano }, lateRequest(receipt, deps));
 }
 
-function lateRequest({ id, amountNano }: Receipt, { owner, leaseMs, clock }: SettleDeps): ReserveRequest {
+function lateRequest({ id, house, amountNano }: Receipt, { owner, leaseMs, clock }: SettleDeps): ReserveRequest {
   return {
-    accountId: HOUSE,
+    accountId: house,
     holdId: lateId(id),
-    keyId: HOUSE,
+    keyId: house,
     parentId: id,
     amountNano,
     slots: [],
@@ -141,7 +146,9 @@ export function createReconciler(deps: SettleDeps, onBroken: (error: unknown) =>
 
   async function look(openMsMin: number): Promise<readonly ReceiptState[]> {
     const nowMs = deps.clock.epochMs();
-    const due = (await openReceipts(deps.records)).filter(({ receipt }) => nowMs - receipt.sinceMs >= openMsMin);
+    const due = (await openReceipts(deps.records, deps.house)).filter(
+      ({ receipt }) => nowMs - receipt.sinceMs >= openMsMin,
+    );
     const states: ReceiptState[] = [];
     const left: number[] = [];
     for (const stored of due) {

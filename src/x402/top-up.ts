@@ -5,7 +5,7 @@ import type { Answer, Call, EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { centsDown, minus, nanoFromCents, ZERO } from "../money.ts";
 import type { Caller } from "../plan.ts";
-import { HOUSE, takeIn } from "./books.ts";
+import { takeIn } from "./books.ts";
 import { paymentRequired, type Resource, requirementsOf, requirementsV1 } from "./challenge.ts";
 import { claim, PENDING } from "./claim.ts";
 import type { DoorParts } from "./door.ts";
@@ -76,12 +76,13 @@ async function fill(filling: Filling, parts: DoorParts): Promise<Answer | Gatewa
 /** Has the payment made and credits it. The claim ends here, however it goes. */
 async function credit(id: string, filling: Filling, parts: DoorParts): Promise<Answer | GatewayError> {
   const { caller, payment, cents, paidFor, refused } = filling;
-  const { ledger, records, leases, clock } = parts;
-  const hold = { accountId: HOUSE, holdId: id };
+  const { house, ledger, records, leases, clock } = parts;
+  const hold = { accountId: house, holdId: id };
   const account = caller.payer.accountId;
   const receipt: Receipt = {
     id,
     payment,
+    house,
     account,
     amountNano: nanoFromCents(cents),
     asked: paidFor,

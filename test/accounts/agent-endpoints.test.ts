@@ -302,7 +302,9 @@ describe("rotating and revoking", () => {
   test("a revocation that the ledger could not acknowledge is not taken for one that it could when it is repeated", async () => {
     const refused = new GatewayError("ledger_unavailable");
     const books = { ...gate.ledger, deleteKey: () => Promise.reject(refused) };
-    await expect(revokeKey(books, { accountId: own.id, keyId: "key_gone" })).rejects.toBe(refused);
+    const rules = { get: async () => null, put: async () => 1 };
+    const parts = { books, rules, clock: gate.clock, unsold: () => null };
+    await expect(revokeKey(parts, { accountId: own.id, keyId: "key_gone" })).rejects.toBe(refused);
   });
 
   test("the primary key cannot be revoked", async () => {

@@ -8,6 +8,8 @@ import { adminEndpoints, type Readiness } from "../../src/accounts/admin-endpoin
 import { adminCheck } from "../../src/accounts/admin-token.ts";
 import { type AddressMisses, createAuthenticator } from "../../src/accounts/authenticate.ts";
 import type { Books } from "../../src/accounts/books.ts";
+import { rulesOf } from "../../src/accounts/rules.ts";
+import { underRules } from "../../src/accounts/under-rules.ts";
 import { type ManualClock, manualClock } from "../../src/clock.ts";
 import type { Answer } from "../../src/endpoint.ts";
 import { GatewayError } from "../../src/errors.ts";
@@ -15,6 +17,7 @@ import { matchEndpoint } from "../../src/http/match-endpoint.ts";
 import type { Ledger } from "../../src/ledger/model/ledger.ts";
 import { LEDGER_UNIT, sqliteLedger } from "../../src/ledger/sqlite/ledger.ts";
 import { nano, ZERO } from "../../src/money.ts";
+import { RECORDS_UNIT, sqliteRecords } from "../../src/records/sqlite-records.ts";
 import { openSqliteThread } from "../../src/storage/sqlite-thread.ts";
 import { envelopeErrors } from "../../src/wires/envelope/errors.ts";
 
@@ -66,7 +69,7 @@ export async function openGate(options: { sandbox?: boolean } = {}): Promise<Gat
   const clock = manualClock(Date.UTC(2026, 4, 6, 12));
   const thread = await openSqliteThread({
     file: join(folder, "ledger.sqlite"),
-    units: { ledger: LEDGER_UNIT },
+    units: { ledger: LEDGER_UNIT, records: RECORDS_UNIT },
     sharing: "readers",
     clock,
     onFatal: (error) => {
@@ -75,17 +78,23 @@ export async function openGate(options: { sandbox?: boolean } = {}): Promise<Gat
   });
   const ledger = sqliteLedger(thread);
   const books: Books = ledger;
+  const rules = sqliteRecords(thread);
   const sandbox = options.sandbox ?? true;
-  const { authenticate, forget } = createAuthenticator({ books, clock, sandbox, misses: noMisses() });
+  const { authenticate, forget } = createAuthenticator({
+    ...{ books, clock, sandbox, misses: noMisses() },
+    rules: async (key, account) =>
+      underRules(key, account, await rulesOf(rules, account.accountId), (of, asked) => ledger.periodSums(of, asked)),
+  });
   const isAdmin = adminCheck(ADMIN_TOKEN);
   const limits = { inferenceCapNano: nano(10_000_000_000), requestsPerMinute: 600, inFlightMax: 64 };
   // There is no catalog here: every name counts as sold.
   const unsold = () => null;
   const gate = { readiness: { ready: true } as Readiness };
   const specs = [
-    ...accountEndpoints({ books, clock, unsold, forget }),
+    ...accountEndpoints({ books, rules, clock, unsold, forget }),
     ...adminEndpoints({
       books,
+      rules,
       clock,
       unsold,
       forget,

@@ -10,10 +10,11 @@ import type { Ledger } from "../../src/ledger/model/ledger.ts";
 import { LEDGER_UNIT, sqliteLedger } from "../../src/ledger/sqlite/ledger.ts";
 import { nanoFromCents } from "../../src/money.ts";
 import type { AccountPayer } from "../../src/plan.ts";
+import { Endings } from "../../src/records/endings.ts";
 import type { Records } from "../../src/records/records.ts";
 import { RECORDS_UNIT, sqliteRecords } from "../../src/records/sqlite-records.ts";
 import type { FinalPart } from "../../src/route.ts";
-import { createPaidTimeEnder } from "../../src/run/paid-time-ender.ts";
+import { paidTimeEndings } from "../../src/run/paid-time-endings.ts";
 import { createPaidTimes } from "../../src/run/paid-times.ts";
 import { openSqliteThread } from "../../src/storage/sqlite-thread.ts";
 import { createUpstream } from "../../src/upstream/upstream.ts";
@@ -202,13 +203,16 @@ describe("when its time is over", () => {
     records = sqliteRecords(thread);
     ledger = sqliteLedger(thread);
     await ledger.openAccount(newAccount(payer.accountId, 100));
-    enders = () =>
-      createPaidTimeEnder({
+    enders = () => {
+      const onBroken = (error: unknown) => broken.push(String(error));
+      const times = paidTimeEndings({
         ...{ records, clock, upstream, catalog: () => catalog, ledger, owner: "here" },
         windows,
         observer: { unpaid: (_, upstreamNano) => unpaid.push(upstreamNano) },
-        onBroken: (error) => broken.push(String(error)),
+        onBroken,
       });
+      return new Endings({ records, clock, onBroken }, [times]);
+    };
     close = () => thread.close();
   });
   afterAll(async () => {
@@ -222,7 +226,7 @@ describe("when its time is over", () => {
   });
 
   /** A gateway that has just been started over what was kept. */
-  let enders: () => ReturnType<typeof createPaidTimeEnder>;
+  let enders: () => Endings;
   let calls = 0;
 
   /** One attempt at an action; undefined where it failed. */

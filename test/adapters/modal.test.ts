@@ -101,11 +101,12 @@ describe("a machine that nobody waits for any more", () => {
   });
 });
 
-/** The shipped adapter and helper, beside a package that stands in for the vendor's. */
+/** The shipped adapter, its helper and what plays it in the sandbox, beside a package that stands in for the vendor's. */
 function overlay(): string {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-modal-"));
   mkdirSync(join(folder, "adapters"));
-  for (const file of ["modal.ts", "modal.helper.ts"]) cpSync(join("adapters", file), join(folder, "adapters", file));
+  const files = ["modal.ts", "modal.helper.ts", "modal.sandbox.ts"];
+  for (const file of files) cpSync(join("adapters", file), join(folder, "adapters", file));
   cpSync("test/fixtures/modal-package", join(folder, "node_modules/modal"), { recursive: true });
   return folder;
 }

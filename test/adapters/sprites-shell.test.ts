@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import sprites from "../../adapters/sprites.ts";
-import type { StandInRequest } from "../../src/catalog/session.ts";
+import type { StandInRequest } from "../../src/sandbox/stand-in.ts";
 import { type BoxBench, openBoxBench } from "../support/box-bench.ts";
 
 const home = mkdtempSync(join(tmpdir(), "sprite-"));

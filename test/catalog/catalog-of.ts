@@ -54,6 +54,7 @@ export function catalogOf(parts: CatalogParts, options: Partial<CatalogOptions> 
       actionTiers: new Map(Object.entries(parts.actionTiers ?? {})),
       compositeTiers: new Map(Object.entries(parts.compositeTiers ?? {})),
       tables: new Map(Object.entries(parts.tables ?? {})),
+      standIns: new Map(),
     },
     {
       env: {},

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import type { Machines } from "../../src/catalog/adapter.ts";
 import { vendorsOf } from "../../src/sandbox/action-vendors.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
+import type { Machines, SessionStandIn, StandIn } from "../../src/sandbox/stand-in.ts";
 import { eventually } from "../support/gateway.ts";
 import { type GatewayProcess, spawnGateway } from "../support/gateway-process.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
@@ -19,19 +19,17 @@ const LOST = new Error("the gateway was killed");
 async function vendor() {
   const vendors = new Map(vendorsOf(await shippedCatalog()));
   const daytona = vendors.get("daytona");
-  if (daytona?.spec.sessions === undefined) throw new Error("there is no such vendor");
-  const { standIn } = daytona.spec.sessions;
+  if (daytona?.standIn == null) throw new Error("nothing stands in for such a vendor");
+  const { sessions: play } = (await daytona.standIn.load()) as StandIn;
+  if (play === undefined) throw new Error("nothing stands in for its sessions");
   const seen: { machines: Machines | null; most: number } = { machines: null, most: 0 };
-  const watched: typeof standIn = (request, machines) => {
-    const answer = standIn(request, machines);
+  const sessions: SessionStandIn = (request, machines) => {
+    const answer = play(request, machines);
     seen.machines = machines;
     seen.most = Math.max(seen.most, machines.all().length);
     return answer;
   };
-  vendors.set("daytona", {
-    ...daytona,
-    spec: { ...daytona.spec, sessions: { ...daytona.spec.sessions, standIn: watched } },
-  });
+  vendors.set("daytona", { ...daytona, standIn: { name: "watched", load: async () => ({ sessions }) } });
   const sandbox = await startSandbox({ host: "127.0.0.1", port: 0, adapters: () => vendors });
   onTestFinished(() => sandbox.close());
   return { url: sandbox.url, seen };

@@ -55,6 +55,7 @@ export async function startEdge(options: Partial<HttpOptions> = {}): Promise<Htt
     port: 0,
     endpoints: ENDPOINTS,
     screen: async () => null,
+    openSocket: () => ({ accountId: "one", socketsMax: 2 }),
     bodies: createBodyBytes({ bytesMax: 1e9, accountBytesMax: 1e9 }),
     answers: createAnswerBytes({ bytesMax: 64 * 1_048_576, ownerBytesMax: 64 * 1_048_576 }),
     handle: echo,

@@ -105,7 +105,7 @@ export function openJobs(
     ledger,
     records,
     windows: createWindows(null),
-    observer: { unpaid() {} },
+    observer: { unpaid() {}, jobEnded() {} },
     shared,
     clock: systemClock,
     kinds,

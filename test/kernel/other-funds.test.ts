@@ -56,6 +56,7 @@ const CHALLENGE = new GatewayError("credits_required", { detail: { needed_usd: "
 /** A door that lets in whoever says that they pay, and tells everybody else the price. */
 function door(funds: Funds | null): StrangerDoor {
   return {
+    takes: () => "money",
     pay: async ({ quote }) => {
       expect(quote.nano).toBe(HOLD);
       return funds === null ? CHALLENGE : { payer: PAYER, funds };

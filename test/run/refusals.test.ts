@@ -88,8 +88,8 @@ describe("a call that is refused for its price says what would do", () => {
     const bound = nanoFromCents(100);
     const { plan } = planOver([], {});
     const told = [
-      shortError({ outcome: "ceiling", period: "day", ceilingNano: bound, resetsAtMs: 0, ...counted }, plan, bound, 0),
-      shortError({ outcome: "inference_cap", capNano: bound, resetsAtMs: 0, ...counted }, plan, bound, 0),
+      shortError({ outcome: "ceiling", period: "day", ceilingNano: bound, resetsAtMs: 0, ...counted }, { plan, amount: bound, nowMs: 0 }),
+      shortError({ outcome: "inference_cap", capNano: bound, resetsAtMs: 0, ...counted }, { plan, amount: bound, nowMs: 0 }),
     ];
     for (const { options } of told) {
       const sums = { spent_cents: 30, absorbed_cents: 20, held_cents: 10, free_cents: 40, needed_cents: 100 };

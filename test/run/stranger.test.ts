@@ -55,7 +55,7 @@ async function pay({ quote }: Plan | OpenPlan, { headers }: GatewayRequest) {
 
 let gateway: AcmeGateway;
 beforeAll(async () => {
-  gateway = await startAcmeGateway({}, { stranger: { pay } });
+  gateway = await startAcmeGateway({}, { stranger: { takes: () => "money", pay } });
 });
 afterAll(() => gateway.stop());
 

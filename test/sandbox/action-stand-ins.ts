@@ -15,6 +15,7 @@ import {
 } from "../../src/catalog/adapter.ts";
 import type { Vendors } from "../../src/sandbox/action-vendors.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
+import { defineStandIn, put, refuse, textAt } from "../../src/sandbox/stand-in.ts";
 import { type RawAnswer, rawCall } from "./raw-client.ts";
 
 const facts = {
@@ -102,32 +103,25 @@ const acme: AdapterSpec = {
       request: { method: "POST", path: "/boxes" },
       issues: [{ kind: "box", at: "/box" }],
       example: { params: {}, answers: [{ box: "box_3d5e7f9a1b", state: "on" }] },
-      state: { makes: [{ kind: "box", id: "{/box}", item: { state: "on" }, endsAfterS: "{seconds}" }] },
     }),
     put: read({
       request: { method: "POST", path: "/boxes/{box}/files" },
       requires: [{ kind: "box", param: "box" }],
       example: { params: { box: "box_3d5e7f9a1b" }, answers: [{ ok: true }] },
-      state: {
-        uses: [{ kind: "box", param: "box", ended: { status: 410, body: { gone: true } } }],
-        makes: [{ kind: "file", id: "{name}", within: "{box}", in: { box: "{box}" }, taken: { status: 409 } }],
-      },
     }),
     get: read({
       request: { method: "GET", path: "/boxes/{box}/files/{name}" },
       example: { params: { box: "box_3d5e7f9a1b", name: "a" }, answers: [{ ok: true }] },
-      state: { uses: [{ kind: "file", param: "name", within: "{box}" }] },
     }),
     box: read({
       request: { method: "GET", path: "/boxes/{box}" },
       example: { params: { box: "box_3d5e7f9a1b" }, answers: [{ box: "box_3d5e7f9a1b", state: "on" }] },
-      state: { uses: [{ kind: "box", param: "box", evenEnded: true }], puts: { "/state": "{box:/state}" } },
+      requires: [{ kind: "box", param: "box" }],
     }),
     halt: read({
       request: { method: "DELETE", path: "/boxes/{box}" },
       requires: [{ kind: "box", param: "box" }],
       example: { params: { box: "box_3d5e7f9a1b" }, answers: [{ ok: true }] },
-      state: { sets: { box: { "/state": "off" } }, ends: ["box"] },
     }),
     remember: read({
       request: { method: "POST", path: "/remember", names: { who: "user/name" } },
@@ -158,6 +152,39 @@ const acme: AdapterSpec = {
   },
 };
 
+/** Acme's boxes keep what is put into them. */
+const standIn = defineStandIn({
+  actions: {
+    boot(call) {
+      const seconds = call.sent("seconds");
+      const endsAfterS = seconds === undefined ? undefined : Number(seconds);
+      call.keep("box", textAt(call.answer, "/box"), { state: "on" }, { endsAfterS });
+      return call.answer;
+    },
+    put(call) {
+      call.use("box", { ended: refuse(410, { gone: true }) });
+      const [box, name] = [call.text("box"), call.text("name")];
+      if (call.find("file", `${box} ${name}`) !== undefined) return refuse(409);
+      call.keep("file", `${box} ${name}`, {}, { owner: ["box", box] });
+      return call.answer;
+    },
+    get(call) {
+      call.use("file", { id: `${call.text("box")} ${call.text("name")}` });
+      return call.answer;
+    },
+    box(call) {
+      const { state } = call.use("box", { evenEnded: true });
+      return put(call.answer, { "/state": state });
+    },
+    halt(call) {
+      call.use("box");
+      call.change("box", { state: "off" });
+      call.end("box");
+      return call.answer;
+    },
+  },
+});
+
 function vendor(auth: AdapterSpec["auth"], request: RequestSpec): AdapterSpec {
   const ask = read({ request, example: { params: {}, answers: [{ good: true }] } });
   return { name: "Small", docs: "none", origin: "https://small.test", auth, actions: { ask } };
@@ -174,7 +201,10 @@ export const VENDORS: Vendors = new Map(
     inside: vendor(keyInBody("clientKey"), { method: "POST", path: "/ask" }),
     open: vendor(noAuth, { method: "POST", path: "/ask", send: "form" }),
     polite: { ...vendor(noAuth, { method: "GET", path: "/ask" }), contact: "polite" as const },
-  }).map(([id, spec]) => [id, { spec, table: null }]),
+  }).map(([id, spec]) => {
+    const file = id === "acme" ? { name: "acme.sandbox.ts", load: async () => standIn } : null;
+    return [id, { spec, table: null, standIn: file }];
+  }),
 );
 
 /** The row of a table is the address. */
@@ -203,6 +233,7 @@ export const TABLED: Vendors = new Map([
         },
       },
       table,
+      standIn: null,
     },
   ],
 ]);

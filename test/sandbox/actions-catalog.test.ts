@@ -71,18 +71,18 @@ async function storedFile(account: TestAccount): Promise<Json> {
   return file_id;
 }
 
+/** What callers choose the ids of, and which call comes before because it makes that. */
+const MADE_BY: Readonly<Record<string, string>> = {
+  "zep/thread-create": "zep/user-add",
+  "zep/add": "zep/thread-create",
+  "zep/get-context": "zep/thread-create",
+  "zep/search": "zep/user-add",
+};
+
 /** Makes what the example names by ids that callers choose, as the vendor wants it to be there. */
-async function makeUsed(action: SoldAction, account: TestAccount): Promise<void> {
-  const { requires = [], state } = action.offers[0]?.spec ?? {};
-  for (const { kind, param } of state?.uses ?? []) {
-    if (requires.some((one) => one.param === param)) continue;
-    const maker = actions.find(
-      ({ service, offers: [offer] }) =>
-        service === action.service && offer?.spec.state?.makes?.some((one) => one.kind === kind),
-    );
-    if (maker === undefined) throw new Error(`${action.id} uses a ${kind}, which no action of ${action.service} makes`);
-    await run(account, maker.id, await paramsOf(maker, account));
-  }
+async function makeUsed({ id }: SoldAction, account: TestAccount): Promise<void> {
+  const maker = actions.find((one) => one.id === MADE_BY[id]);
+  if (maker !== undefined) await run(account, maker.id, await paramsOf(maker, account));
 }
 
 /** The example's params, with ids that this account has been given, and files that it has. */

@@ -40,7 +40,7 @@ describe("a create", () => {
     expect(await moneyOf(stage, ADA)).toEqual({ spent: 0, held: 0 });
     expect(stage.vendor.boxes.size).toBe(1);
     await stage.minutes(1);
-    await process.sessions.sweep();
+    await process.sweep();
     expect(stage.vendor.boxes.size).toBe(0);
     expect(process.jobs.running()).toBe(0);
     expect(await process.jobs.open(10)).toEqual([]);
@@ -51,16 +51,16 @@ describe("a create", () => {
     stage.vendor.faults.set("create", fails);
     await process.create();
     await stage.minutes(1);
-    await process.sessions.sweep();
+    await process.sweep();
     // Only now it is there.
     stage.vendor.make(stage.vendor.labels[0] ?? "");
     await stage.minutes(5);
-    await process.sessions.sweep();
+    await process.sweep();
     expect(stage.vendor.boxes.size).toBe(0);
     const watched = async () => (await stage.records.list("unclosed-box", "unclosed-boxes", 10, null)).rows.length;
     expect(await watched()).toBe(1);
     await stage.minutes(30);
-    await process.sessions.sweep();
+    await process.sweep();
     expect(await watched()).toBe(0);
   });
 
@@ -78,7 +78,7 @@ describe("a create", () => {
     await process.jobs.adopt();
     expect(await moneyOf(stage, ADA)).toEqual({ spent: 0, held: 0 });
     await stage.minutes(1);
-    await process.sessions.sweep();
+    await process.sweep();
     expect(stage.vendor.boxes.size).toBe(0);
   });
 });
@@ -92,15 +92,15 @@ describe("a close", () => {
     expect(await process.call("close", { session_id: id })).toMatchObject({ status: "closed", session_cents: 2 });
     expect(await moneyOf(stage, ADA)).toEqual({ spent: 2, held: 0 });
     await stage.minutes(30);
-    await process.sessions.sweep();
-    expect(process.sessions.unclosed()).toEqual({ count: 1, oldestMs: 30 * 60_000 });
+    await process.sweep();
+    expect(process.unclosed()).toEqual({ count: 1, oldestMs: 30 * 60_000 });
     await process.die();
     process = await stage.process();
     stage.vendor.faults.clear();
     await stage.minutes(30);
-    await process.sessions.sweep();
+    await process.sweep();
     expect(stage.vendor.boxes.size).toBe(0);
-    expect(process.sessions.unclosed()).toEqual({ count: 0, oldestMs: 0 });
+    expect(process.unclosed()).toEqual({ count: 0, oldestMs: 0 });
     expect(await moneyOf(stage, ADA)).toEqual({ spent: 2, held: 0 });
   });
 

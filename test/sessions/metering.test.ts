@@ -209,7 +209,7 @@ describe("a session ends by itself", () => {
     expect(await endOf(id)).toMatchObject({ ended: "vendor_away", minutes: 20, cents: 20 });
     stage.vendor.faults.clear();
     await stage.minutes(1);
-    await process.sessions.sweep();
+    await process.sweep();
     expect(stage.vendor.boxes.size).toBe(0);
   });
 });

@@ -15,9 +15,11 @@ import type { Ledger } from "../../src/ledger/model/ledger.ts";
 import { LEDGER_UNIT, sqliteLedger } from "../../src/ledger/sqlite/ledger.ts";
 import { type Nano, nano, nanoFromCents, ZERO } from "../../src/money.ts";
 import type { AccountPayer, KeptHoldSpec } from "../../src/plan.ts";
+import { Endings, type EndingsSeen } from "../../src/records/endings.ts";
 import type { Records } from "../../src/records/records.ts";
 import { RECORDS_UNIT, sqliteRecords } from "../../src/records/sqlite-records.ts";
 import { openSessions, type Sessions } from "../../src/sessions/sessions.ts";
+import { UNCLOSED } from "../../src/sessions/unclosed.ts";
 import type { DiskBounds } from "../../src/storage/disk-guard.ts";
 import { openSqliteThread } from "../../src/storage/sqlite-thread.ts";
 import { failureOfKind, VendorFailure } from "../../src/upstream/vendor-failure.ts";
@@ -80,7 +82,6 @@ export class BoxVendor {
         this.#do("closeLabelled", () => {
           for (const [id, box] of this.boxes) if (box.label === label) this.boxes.delete(id);
         }),
-      standIn: () => ({ status: 500 }),
       ...more,
     };
   }
@@ -102,6 +103,10 @@ export type Said = Record<string, unknown> | GatewayError;
 export interface SessionProcess {
   readonly jobs: Jobs;
   readonly sessions: Sessions;
+  /** Goes once over the boxes that are to be closed. */
+  sweep(): Promise<void>;
+  /** Boxes that are to be closed, as the last sweep left them. */
+  unclosed(): EndingsSeen;
   /** Calls an action as a caller does, but for create_session. */
   call(action: "session" | "close", params: object, payer?: AccountPayer): Promise<Said>;
   /** As the kernel launches it; answers the session's id, or why there is none. */
@@ -199,7 +204,7 @@ export async function sessionStage(
       ledger,
       records,
       windows: createWindows(null),
-      observer: { unpaid() {} },
+      observer: { unpaid() {}, jobEnded() {} },
       clock,
       shared: false,
       kinds: [sessions.kind],
@@ -220,9 +225,12 @@ export async function sessionStage(
     const callOf = (id: string, payer: AccountPayer) => {
       return { id, payer, signal: new AbortController().signal, sandboxFault: null } as unknown as LocalCall;
     };
+    const endings = new Endings({ records, clock, onBroken: (error) => console.error(error) }, [sessions.unclosed]);
     const made: SessionProcess = {
       jobs,
       sessions,
+      sweep: () => endings.look(false),
+      unclosed: () => endings.seen(UNCLOSED),
       async call(name, params, payer = ADA) {
         const action = named(name);
         return (await action.run(action.params.parse(params), callOf(`tx_call${++calls}`, payer))) as Said;
@@ -275,7 +283,7 @@ export async function sessionStage(
       },
       async die() {
         await jobs.stop();
-        await sessions.stop();
+        await endings.stop();
       },
     };
     processes.push(made);

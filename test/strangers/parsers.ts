@@ -3,6 +3,7 @@
 
 import { PassThrough } from "node:stream";
 import { crc32 } from "node:zlib";
+import { NETWORKS } from "../../src/catalog/networks.ts";
 import { thoughtSeal } from "../../src/chat/seal.ts";
 import { flacSecondsMax } from "../../src/chat/units/flac-seconds.ts";
 import { packetSecondsMax } from "../../src/chat/units/sound-packets.ts";
@@ -55,7 +56,6 @@ import { checkMessages } from "../../src/wires/messages/read-body.ts";
 import { readPreferences } from "../../src/wires/preferences.ts";
 import { readText, sentText } from "../../src/wires/prompt-text.ts";
 import { readResponsesBody } from "../../src/wires/responses/read-body.ts";
-import { NETWORKS } from "../../src/catalog/networks.ts";
 import { readPayment } from "../../src/x402/read-payment.ts";
 
 /** A function that reads strangers' words. `size` is what it takes some milliseconds for. */

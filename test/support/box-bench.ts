@@ -5,6 +5,7 @@ import type { AdapterSpec } from "../../src/catalog/adapter.ts";
 import type { Adapter } from "../../src/catalog/catalog.ts";
 import type { BoxCommand, BoxOutput, SessionContext, SessionSpec } from "../../src/catalog/session.ts";
 import { systemClock } from "../../src/clock.ts";
+import type { StandIn } from "../../src/sandbox/stand-in.ts";
 import { createAccessTokens } from "../../src/upstream/access-tokens.ts";
 import { buildRequest } from "../../src/upstream/build-request.ts";
 import { loginAt } from "../../src/upstream/login.ts";
@@ -50,7 +51,9 @@ function configured(id: string, spec: AdapterSpec, url: string): Adapter {
 export async function openBoxBench(id: string, spec: AdapterSpec): Promise<BoxBench> {
   const { sessions } = spec;
   if (sessions === undefined) throw new Error(`${id} has no sessions`);
-  const vendor = await startBoxVendor(sessions);
+  const { default: standIn } = (await import(`../../adapters/${id}.sandbox.ts`)) as { default: StandIn };
+  if (standIn.sessions === undefined) throw new Error(`nothing stands in for the sessions of ${id}`);
+  const vendor = await startBoxVendor(standIn.sessions);
   const adapter = configured(id, spec, vendor.url);
   const key = adapter.keys[0] ?? "";
   const dispatcher = new Agent();

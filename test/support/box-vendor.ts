@@ -2,15 +2,8 @@
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import type {
-  BoxCommand,
-  BoxOutput,
-  Machine,
-  Machines,
-  SessionSpec,
-  StandInAnswer,
-  StandInRequest,
-} from "../../src/catalog/session.ts";
+import type { BoxCommand, BoxOutput } from "../../src/catalog/session.ts";
+import type { Machine, Machines, SessionStandIn, StandInAnswer, StandInRequest } from "../../src/sandbox/stand-in.ts";
 
 /** What a machine answers to a command that has such a text in it. */
 export type Printed = Partial<BoxOutput>;
@@ -116,7 +109,7 @@ function write({ status, headers = {}, body }: StandInAnswer, response: ServerRe
 }
 
 /** Starts a vendor whose usual answers are the stand-in's. */
-export async function startBoxVendor({ standIn }: SessionSpec): Promise<BoxVendor> {
+export async function startBoxVendor(standIn: SessionStandIn): Promise<BoxVendor> {
   const requests: BoxVendor["requests"] = [];
   const commands: BoxCommand[] = [];
   const outputs = new Map<string, Printed>();

@@ -36,6 +36,15 @@ describe("an authorization of EIP-3009", () => {
     expect(signerOf(authorizationDigest({ ...authorization, value: "30001" }, domain), signature)).not.toBe(ADDRESS);
     expect(signerOf(authorizationDigest(authorization, domain), "0x00")).toBeNull();
   });
+
+  it("is signed by none with the twin of its signature, which is made without the key", () => {
+    const digest = authorizationDigest(authorization, domain);
+    const signature = signatureOf(digest, KEY);
+    const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
+    const s = (order - BigInt(`0x${signature.slice(66, 130)}`)).toString(16).padStart(64, "0");
+    const v = signature.endsWith("1b") ? "1c" : "1b";
+    expect(signerOf(digest, `0x${signature.slice(2, 66)}${s}${v}`)).toBeNull();
+  });
 });
 
 describe("a transfer on Tempo", () => {

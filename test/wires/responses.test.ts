@@ -13,7 +13,13 @@ const LONG = "a_tool_whose_name_is_so_long_that_both_do_not_fit_into_a_name";
 const body = (fields: Partial<ResponsesBody> = {}): ResponsesBody => ({ input: "Hello", ...fields });
 
 function codecOf(fields?: Partial<ResponsesBody>) {
-  const call = new ResponsesCall(body(fields), { store: false, maxOutputTokens: null, seals: true, nowS: () => 2 });
+  const call = new ResponsesCall(body(fields), {
+    store: false,
+    maxOutputTokens: null,
+    seals: true,
+    nowS: () => 2,
+    onSocket: false,
+  });
   return call.answers(HEAD);
 }
 

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { NETWORKS } from "../../src/catalog/networks.ts";
 import { manualClock } from "../../src/clock.ts";
 import { readConfig } from "../../src/config.ts";
 import type { Ledger } from "../../src/ledger/model/ledger.ts";
@@ -10,11 +11,11 @@ import { nano } from "../../src/money.ts";
 import type { Capture, Plan } from "../../src/plan.ts";
 import type { Records } from "../../src/records/records.ts";
 import { openStores, type Stores } from "../../src/stores.ts";
-import { NETWORKS } from "../../src/catalog/networks.ts";
-import { openHouse } from "../../src/x402/books.ts";
+import { HOUSE, openHouse } from "../../src/x402/books.ts";
 import { rpcChain } from "../../src/x402/chain.ts";
 import { requirementsOf } from "../../src/x402/challenge.ts";
 import { httpFacilitator } from "../../src/x402/facilitator.ts";
+import { nodeRpc } from "../../src/x402/node-rpc.ts";
 import { type FundsDeps, PaymentFunds } from "../../src/x402/payment-funds.ts";
 import { readPayment } from "../../src/x402/read-payment.ts";
 import { openReceipts } from "../../src/x402/receipts.ts";
@@ -25,6 +26,8 @@ import { PAY_TO, TestChain, type Wallet } from "./chain.ts";
 const CENT_NANO = nano(10_000_000);
 const PRICE = requirementsOf(CENT_NANO, { payTo: PAY_TO, network: NETWORKS.base });
 const DOLLAR = 1_000_000;
+/** What making a payment costs us. */
+const SETTLEMENT = nano(2_000_000);
 
 const chain = new TestChain();
 beforeAll(() => chain.listen());
@@ -62,7 +65,7 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
       onBroken: () => {},
       archiveDir: folder,
     });
-    await openHouse(stores.ledger);
+    await openHouse(stores.ledger, HOUSE);
     close = async () => {
       await stores.close();
       await redis?.dispose();
@@ -90,8 +93,10 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
       leases: { keep() {}, release() {} },
       owner: "process-1",
       leaseMs: 60_000,
+      house: HOUSE,
+      settlementNano: SETTLEMENT,
       facilitator: httpFacilitator(chain.url),
-      chain: hasChain ? rpcChain(`${chain.url}/rpc`) : null,
+      chain: hasChain ? rpcChain(nodeRpc(`${chain.url}/rpc`)) : null,
       unpaid: null,
       observer: { unpaid() {}, settled() {} },
     };
@@ -144,13 +149,15 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
       if (isPaid) expect([step, again]).toEqual([step, { replayOf: got.id }]);
       if ("amountNano" in again) await fundsOf(header).release(again, { reason: "left", keyFate: "free", legs: [] });
       await look();
-      expect([step, await openReceipts(stores.records)]).toEqual([step, []]);
+      expect([step, await openReceipts(stores.records, HOUSE)]).toEqual([step, []]);
       const paid = DOLLAR - chain.balance(wallet.address);
       const [own, late] = await Promise.all(
         [got.id, `${got.id}_paid`].map((id) => stores.ledger.transaction("x402", id)),
       );
       const booked = (own?.amountNano ?? 0) + (late?.amountNano ?? 0);
       expect([step, booked]).toEqual([step, paid * 1_000]);
+      // What it cost to make it is booked with it, and once.
+      expect([step, (own?.upstreamNano ?? 0) + (late?.upstreamNano ?? 0)]).toEqual([step, paid > 0 ? SETTLEMENT : 0]);
       expect(paid === 0 || paid === 10_000).toBe(true);
     }
     const house = await stores.ledger.account("x402");
@@ -166,7 +173,7 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
     chain.mood = "away";
     chain.isNodeAway = false;
     await Promise.all([look(), look()]);
-    expect(await openReceipts(stores.records)).toEqual([]);
+    expect(await openReceipts(stores.records, HOUSE)).toEqual([]);
     expect((await stores.ledger.transaction("x402", `${got.id}_paid`))?.amountNano).toBe(CENT_NANO);
   });
 
@@ -180,7 +187,7 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
     expect(await look(parts)).toEqual(["open"]);
     // The operator gives it a node.
     await look();
-    expect(await openReceipts(stores.records)).toEqual([]);
+    expect(await openReceipts(stores.records, HOUSE)).toEqual([]);
   });
 
   it("a payment that was never made lapses, and is forgotten", async () => {

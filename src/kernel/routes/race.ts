@@ -89,6 +89,7 @@ export function race(routes: readonly Route[]): Route {
   if (only !== undefined && routes.length === 1) return only;
   return {
     candidate: null,
+    has: (candidate) => routes.some((route) => route.has(candidate)),
     pointlessAfter: (failed, kind) => routes.every((route) => route.pointlessAfter(failed, kind)),
     open: (sink, tries, isLast) => new Race(routes, sink, tries, isLast),
   };

@@ -176,12 +176,14 @@ class Retrying implements RouteAttempt {
     const candidate = this.#candidate;
     const { provider, model } = candidate;
     const attempt = this.#attempt;
+    const ms = clock.elapsedMs() - this.#fromMs;
     const leg: Leg = {
       provider,
       model,
       status,
       failure,
-      ms: clock.elapsedMs() - this.#fromMs,
+      startedAtMs: clock.epochMs() - ms,
+      ms,
       firstTokenMs: committedMs === null || failure === "gateway_lost_race" ? null : committedMs - this.#fromMs,
       upstreamNano: ZERO,
     };
@@ -195,6 +197,7 @@ class Retrying implements RouteAttempt {
 export function retrying(candidate: Candidate): Route {
   return {
     candidate,
+    has: (other) => other === candidate,
     pointlessAfter: (failed, kind) => candidate.pointlessAfter(failed, kind),
     open(sink, tries, isLast) {
       const attempt = new Retrying(candidate, sink, tries, isLast);

@@ -2,11 +2,13 @@
 import type {
   Accounts,
   CeilingPeriod,
+  PeriodSums,
   PostedLeg,
   PostingPage,
   PostingQuery,
   PostingRow,
   RefundOutcome,
+  ScopeOfPeriod,
   TopUpOutcome,
 } from "../../account-rows.ts";
 import type { ErrorCode } from "../../errors.ts";
@@ -146,6 +148,8 @@ export interface PostedCharge {
   readonly balanceNano: Nano | null;
   /** Only by this posting have the account's bounds become strict: what is remembered of the account is to be read again. */
   readonly strict?: true;
+  /** This posting has passed marks of what its hold had brought: what follows from where a budget stands is to be read again. */
+  readonly marked?: true;
 }
 
 export type PostOutcome =
@@ -239,6 +243,8 @@ export interface Audit {
   transactions(query: PostingQuery): Promise<PostingPage>;
   /** What each of these scopes of an account has spent on the account's present day. */
   spentToday(accountId: string, scopes: readonly string[]): Promise<readonly Nano[]>;
+  /** What each of these scopes has come to in the account's present period. */
+  periodSums(accountId: string, asked: readonly ScopeOfPeriod[]): Promise<readonly PeriodSums[]>;
   totals(): Promise<LedgerTotals>;
   /**
    * Verifies every invariant while calls go on. With `file`, the store's own file as well, which stops calls for as long

@@ -12,7 +12,7 @@ import { type Nano, nano } from "../../money.ts";
 export interface Window {
   /**
    * Unique in its account, such as `group:7`. That of `unpaid` or `margin` is this word, or begins with it and a colon, so that a sum
-   * tells what it is of. The store's own are `key:<id>` and `inference`.
+   * tells what it is of. The store's own are `key:<id>` and `inference`; only `marks` may be of these, or of `balance`.
    */
   readonly scope: string;
   readonly period: CeilingPeriod;
@@ -22,9 +22,10 @@ export interface Window {
   readonly code: ErrorCode;
   /**
    * `charge`: what is spent, held and absorbed, which is to be at most `max` with the new hold. `unpaid`: what calls have cost us above
-   * their charge; below `max` the next call is let in. `margin`: what was charged above our cost.
+   * their charge; below `max` the next call is let in. `margin`: what was charged above our cost. `marks`: nothing; the store says when a
+   * posting takes the charges of a scope past 50, 80 or 100 % of `max`, or what the account owns (`balance`) below it.
    */
-  readonly counts: "charge" | "unpaid" | "margin";
+  readonly counts: "charge" | "unpaid" | "margin" | "marks";
   /** Of `unpaid`: what this scope has come to in the same period widens the bound. */
   readonly widenedBy?: string;
 }
@@ -36,17 +37,25 @@ export interface WindowList {
   readonly charged: readonly Window[];
   /** Of what calls cost us, unpaid or as margin. */
   readonly costs: readonly Window[];
+  /** What is told when it is passed. */
+  readonly marks: readonly Window[];
   /** The short form of what is counted of them, without bounds: what a posting says that it has moved. */
   readonly counted: string;
   /** The same for a posting that is not the one by which cost is counted. */
   readonly countedCharges: string;
 }
 
-export const WINDOWS_MAX = 12;
-const SIGNS = { charge: "=", unpaid: "-", margin: "+" } as const;
-const COUNTS = { "=": "charge", "-": "unpaid", "+": "margin" } as const;
+export const WINDOWS_MAX = 16;
+/** Soft marks of a bound, in percent of it. */
+export const MARKS = [50, 80, 100] as const;
+/** The scope of a mark on what the account owns. */
+export const BALANCE_SCOPE = "balance";
+const SIGNS = { charge: "=", unpaid: "-", margin: "+", marks: "%" } as const;
+const COUNTS = { "=": "charge", "-": "unpaid", "+": "margin", "%": "marks" } as const;
 /** Visible ASCII without what the short form, and JSON around it, is made of. */
 const SCOPE = /^(?!key:|slot:|inference$)[!#-+\--:<-[\]-~]{1,120}$/;
+/** Of a mark: a key's ceiling and the inference cap are the store's own, and may have marks. */
+const MARKED = /^(?!slot:)[!#-+\--:<-[\]-~]{1,120}$/;
 
 /** What is summed in a scope, by its name. */
 export function countsOf(scope: string): Window["counts"] {
@@ -57,9 +66,11 @@ export function countsOf(scope: string): Window["counts"] {
 /** Throws RangeError where a request's windows cannot be kept: they are made by us, not by callers. */
 function checked(windows: readonly Window[]): readonly Window[] {
   if (windows.length > WINDOWS_MAX) throw new RangeError(`${windows.length} windows, at most ${WINDOWS_MAX}`);
-  if (new Set(windows.map(({ scope }) => scope)).size < windows.length) throw new RangeError("a window stands twice");
+  const names = windows.map(({ scope, counts }) => `${counts === "marks" ? SIGNS.marks : ""}${scope}`);
+  if (new Set(names).size < windows.length) throw new RangeError("a window stands twice");
   for (const { scope, widenedBy, max, counts } of windows) {
-    if (!SCOPE.test(scope) || countsOf(scope) !== counts)
+    const isScope = counts === "marks" ? MARKED.test(scope) : SCOPE.test(scope) && countsOf(scope) === counts;
+    if (!isScope || (counts === "marks" && max === null))
       throw new RangeError(`${scope} is no scope that a request may bring`);
     if (widenedBy !== undefined && !SCOPE.test(widenedBy)) throw new RangeError(`${widenedBy} is no scope`);
     if (max !== null) nano(max);
@@ -99,6 +110,8 @@ export function windowsIn(text: string | null | undefined): readonly Window[] {
   return text ? text.split(";").map(windowIn) : [];
 }
 
+const isCounted = ({ counts }: Window) => counts !== "marks";
+
 /** Lists that calls have brought: most calls of a key bring the same. */
 const LISTS_MAX = 10_000;
 const lists = new Map<string, WindowList>();
@@ -108,8 +121,9 @@ export function windowList(text: string): WindowList {
   if (list === undefined) {
     const windows = windowsIn(text);
     const charged = windows.filter(({ counts }) => counts === "charge");
-    const costs = windows.filter(({ counts }) => counts !== "charge");
-    list = { text, charged, costs, counted: named(windows), countedCharges: named(charged) };
+    const costs = windows.filter(({ counts }) => counts === "unpaid" || counts === "margin");
+    const marks = windows.filter(({ counts }) => counts === "marks");
+    list = { text, charged, costs, marks, counted: named(windows.filter(isCounted)), countedCharges: named(charged) };
     if (lists.size >= LISTS_MAX) lists.clear();
     lists.set(text, list);
   }
@@ -119,4 +133,9 @@ export function windowList(text: string): WindowList {
 /** What a call that was charged so much, and cost us so much, adds to a window of cost; 0 or less: nothing. */
 export function costIn({ counts }: Pick<Window, "counts">, chargedNano: number, upstreamNano: number): number {
   return counts === "unpaid" ? upstreamNano - chargedNano : chargedNano - upstreamNano;
+}
+
+/** The marks of a bound that have been passed, in percent of it, where what counts has come from `before` to `after`. */
+export function marksPassed(max: number, before: number, after: number): readonly number[] {
+  return MARKS.filter((percent) => before < (max * percent) / 100 && after >= (max * percent) / 100);
 }

@@ -19,7 +19,7 @@ import { examineRedis } from "./doctor.ts";
 import { newKeyArguments, pointTo, redisKeys, waitForCopies } from "./keys.ts";
 import { NO_ORIGIN, orphanTransitions, postArguments } from "./orphans.ts";
 import { extendOutcome, postOutcome, reserveOutcome } from "./replies.ts";
-import { ABOUT, accountKey, readAccount, secretKey, spentToday } from "./rows.ts";
+import { ABOUT, accountKey, periodSums, readAccount, secretKey, spentToday } from "./rows.ts";
 import { playSpent, sandboxAccounts } from "./sandbox-accounts.ts";
 import { type LedgerLink, ledgerScripts, transitionClock } from "./script.ts";
 import { readTotals } from "./totals.ts";
@@ -255,6 +255,7 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
       return listPostings(link, archive, query);
     },
     spentToday: (accountId, scopes) => spentToday(link, accountId, scopes, time().nowMs),
+    periodSums: (accountId, asked) => periodSums(link, accountId, asked, time().nowMs),
     async totals() {
       if (totals !== null && clock.elapsedMs() - totals.atMs < TOTALS_KEPT_MS) return totals.value;
       const value = await readTotals(parts, totals?.value ?? null);

@@ -133,7 +133,7 @@ export async function extendOutcome(
 
 /** What the script `post` says. */
 export function postOutcome(reply: readonly string[]): PostOutcome {
-  const [outcome, repeat, charged, cents, absorbed, balance, strict] = reply;
+  const [outcome, repeat, charged, cents, absorbed, balance, strict, marked] = reply;
   if (outcome !== "posted") return { outcome: outcome as "missing" | "voided" | "expired" };
   const posted = {
     outcome,
@@ -142,6 +142,7 @@ export function postOutcome(reply: readonly string[]): PostOutcome {
     chargedCents: Number(cents),
     absorbedNano: nano(Number(absorbed)),
     balanceNano: nano(Number(balance)),
+    ...(marked === "1" ? { marked: true as const } : {}),
   } as const;
   return strict === "1" ? { ...posted, strict: true } : posted;
 }

@@ -1,8 +1,16 @@
 // Reads what the ledger keeps of accounts and keys in Redis, from hashes to rows.
-import type { AccountKind, AccountRow, KeyPatch, KeyRow, NewKey } from "../../account-rows.ts";
+import type {
+  AccountKind,
+  AccountRow,
+  KeyPatch,
+  KeyRow,
+  NewKey,
+  PeriodSums,
+  ScopeOfPeriod,
+} from "../../account-rows.ts";
 import { type Nano, nano } from "../../money.ts";
 import { ceilingAfter } from "../model/key-change.ts";
-import { dayOf, periodEnd, periodStart } from "../model/windows.ts";
+import { DAY_MS, dayOf, periodEnd, periodStart } from "../model/windows.ts";
 import type { LedgerLink } from "./script.ts";
 
 /** Everything of an account lies in one slot of a cluster. */
@@ -158,6 +166,28 @@ export async function spentToday(
   const names = scopes.map((scope) => `${scope}:${day}s`);
   const values = (await link.call("HMGET", accountKey(accountId), ...names)) as (string | null)[];
   return values.map((value) => nano(Number(value ?? 0)));
+}
+
+/** What each scope has come to in the account's present period. */
+export async function periodSums(
+  link: LedgerLink,
+  accountId: string,
+  asked: readonly ScopeOfPeriod[],
+  nowMs: number,
+): Promise<readonly PeriodSums[]> {
+  const clk = (await link.call("HGET", accountKey(accountId), "clk")) as string | null;
+  const day = dayOf(Math.max(Number(clk ?? 0), nowMs));
+  return Promise.all(
+    asked.map(async ({ scope, period }) => {
+      const [first, end] = [periodStart(period, day), periodEnd(period, day)];
+      const days = Array.from({ length: end - first }, (_, at) => `${scope}:${first + at}`);
+      const names = days.flatMap((name) => [`${name}s`, `${name}h`, `${name}a`]);
+      const values = (await link.call("HMGET", accountKey(accountId), ...names)) as (string | null)[];
+      const sum = (place: number) =>
+        nano(values.reduce((total, value, at) => total + (at % 3 === place ? Number(value ?? 0) : 0), 0));
+      return { spentNano: sum(0), heldNano: sum(1), absorbedNano: sum(2), resetsAtMs: end * DAY_MS };
+    }),
+  );
 }
 
 /** All ids of keys among the fields of an account's keys. */

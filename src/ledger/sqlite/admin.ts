@@ -12,15 +12,17 @@ import {
   type NewAccount,
   type NewKey,
   onPage,
+  type PeriodSums,
   type PostingRow,
   type RefundOutcome,
+  type ScopeOfPeriod,
   type TopUpOutcome,
 } from "../../account-rows.ts";
 import { GRANTED_NANO_MAX, type Nano, nano, ZERO } from "../../money.ts";
 import { ceilingAfter } from "../model/key-change.ts";
 import { type AccountState, type KeyState, keyScope, periodSum } from "../model/state.ts";
 import { setStrictBounds } from "../model/strict-bounds.ts";
-import { dayOf, periodEnd } from "../model/windows.ts";
+import { DAY_MS, dayOf, periodEnd } from "../model/windows.ts";
 import type { LedgerState } from "./state.ts";
 
 /** Opens an account with its primary key; opening credit is a top-up like any other. */
@@ -209,6 +211,23 @@ export function spentToday(
   if (account === null) return scopes.map(() => ZERO);
   const day = dayOf(state.accountNow(account));
   return scopes.map((scope) => nano(state.accounts.scope(account, scope, day).days.get(day)?.spent ?? 0));
+}
+
+/** What each scope has come to in the account's present period. */
+export function periodSums(
+  state: LedgerState,
+  { accountId, asked }: { accountId: string; asked: readonly ScopeOfPeriod[] },
+): PeriodSums[] {
+  const account = state.accounts.account(accountId);
+  const day = dayOf(account === null ? state.now().nowMs : state.accountNow(account));
+  return asked.map(({ scope, period }) => {
+    const end = periodEnd(period, day);
+    const none = { spent: 0, held: 0, absorbed: 0 };
+    const sum = account === null ? none : periodSum(state.accounts.scope(account, scope, day), period, day, end);
+    const { spent, held, absorbed } = sum;
+    const resetsAtMs = end * DAY_MS;
+    return { spentNano: nano(spent), heldNano: nano(held), absorbedNano: nano(absorbed), resetsAtMs };
+  });
 }
 
 /** A page of an account's keys; null: all of them. */

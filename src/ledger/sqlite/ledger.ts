@@ -65,6 +65,7 @@ export function sqliteLedger(thread: SqliteThread): Ledger {
     transaction: (accountId, transactionId) => call("transaction", { accountId, transactionId }),
     transactions: (query) => call("transactions", query),
     spentToday: (accountId, scopes) => call("spentToday", { accountId, scopes }),
+    periodSums: (accountId, asked) => call("periodSums", { accountId, asked }),
     totals: () => call("totals", null),
     ...reportsOf(books, (row) => postingRow(row as unknown as PostingSql)),
     doctor(options) {

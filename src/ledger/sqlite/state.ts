@@ -10,12 +10,13 @@ import {
   INFERENCE_SCOPE,
   keyScope,
   type LiveHold,
+  periodSum,
   releaseHold,
   takeHold,
 } from "../model/state.ts";
 import { countOverrun } from "../model/strict-bounds.ts";
-import { costIn, type WindowList, windowList } from "../model/window-list.ts";
-import { dayOf } from "../model/windows.ts";
+import { BALANCE_SCOPE, costIn, marksPassed, type WindowList, windowList } from "../model/window-list.ts";
+import { dayOf, periodEnd } from "../model/windows.ts";
 import type { AccountTables } from "./accounts.ts";
 import type { EntryTables, HoldSql } from "./entries.ts";
 
@@ -124,6 +125,7 @@ export class LedgerState {
     const absorbed = nano(detail.amountNano - charged);
     const cents = chargedCents(account.spent as Nano, charged);
     const atMs = this.accountNow(account);
+    const marked = hold.windows.marks.length > 0 && this.#passesMarks(hold, charged, absorbed);
     this.#remove(hold, "posted");
     account.spent += charged;
     account.absorbed += absorbed;
@@ -169,7 +171,13 @@ export class LedgerState {
       this.#countCost(hold, add(charged, chargedNano), add(detail.upstreamNano, costNano));
     }
     const balanceNano = nano(account.granted - account.spent);
-    const posted = { chargedNano: charged, chargedCents: cents, absorbedNano: absorbed, balanceNano };
+    const posted = {
+      chargedNano: charged,
+      chargedCents: cents,
+      absorbedNano: absorbed,
+      balanceNano,
+      ...(marked ? { marked } : {}),
+    };
     return this.#becomesStrict(account, absorbed, atMs) ? { ...posted, strict: true } : posted;
   }
 
@@ -179,6 +187,23 @@ export class LedgerState {
       const by = costIn(window, charged, upstream);
       if (by > 0) this.accounts.countCost(this.accounts.day(account, window.scope, day), by);
     }
+  }
+
+  /** Whether a charge that is about to be posted takes anything past a mark that its hold has brought. */
+  #passesMarks({ account, day, windows }: LiveHold, charged: number, absorbed: number): boolean {
+    let passes = false;
+    for (const { scope, period, max } of windows.marks) {
+      if (max === null) continue;
+      if (scope === BALANCE_SCOPE) {
+        const owned = account.granted - account.spent;
+        if (owned >= max && owned - charged < max) passes = true;
+        continue;
+      }
+      const sums = periodSum(this.accounts.scope(account, scope, day), period, day, periodEnd(period, day));
+      const before = sums.spent + sums.absorbed;
+      if (marksPassed(max, before, before + charged + absorbed).length > 0) passes = true;
+    }
+    return passes;
   }
 
   /** Counts a posting that has absorbed much; answers whether the account's bounds are strict since this one. */

@@ -74,6 +74,7 @@ function operationsOn(state: LedgerState) {
     },
     transactions: (query: PostingQuery) => listTransactions(state, query),
     spentToday: bind(admin.spentToday),
+    periodSums: bind(admin.periodSums),
     totals: (_: null): LedgerTotals => {
       let [held, play] = [0, 0];
       for (const { amount, account } of state.holds.values()) {

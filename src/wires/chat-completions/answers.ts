@@ -52,11 +52,34 @@ function choiceOf(event: NeutralEvent): Json | null {
       return unfinished(index, { tool_calls: [{ index: event.at, function: { arguments: event.text } }] });
     case "image":
       return unfinished(index, { images: [imageOf(event.url, event.at)] });
+    case "action-begun":
+    case "action-done":
+      return unfinished(index, {});
     case "finish":
       return { index, delta: {}, finish_reason: event.reason, native_finish_reason: event.native };
     case "citation":
     case "native":
       return null;
+  }
+}
+
+/** What the gateway does between two rounds, beside an empty delta that clients pass over. */
+function toldOf(event: NeutralEvent): string {
+  if (event.kind !== "action-begun" && event.kind !== "action-done") return "";
+  const { id, action, arguments: params } = event.action;
+  const told =
+    event.kind === "action-begun"
+      ? { id, action, params: jsonIn(params), status: "running" }
+      : { id, action, status: event.action.ok ? "done" : "failed", ok: event.action.ok, cents: event.action.cents };
+  return `,"tollgate":${JSON.stringify({ action: told })}`;
+}
+
+/** Of a model's writing, so it may be none. */
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
   }
 }
 
@@ -106,7 +129,7 @@ class ChatAnswers implements AnswerCodec, EventEncoder {
     const choice = choiceOf(event);
     if (choice === null) return NOTHING;
     if (this.#opening === "") this.#opening = this.#open();
-    return Buffer.from(`${this.#opening}${JSON.stringify(choice)}]}\n\n`);
+    return Buffer.from(`${this.#opening}${JSON.stringify(choice)}]${toldOf(event)}}\n\n`);
   }
 
   #open(): string {

@@ -88,8 +88,10 @@ const tool: PlaceSpec = {
           cache_control: cacheControl,
         },
       },
+      // The gateway runs it: a vendor sees a function.
+      action: { ours: true },
     },
-    otherwise: refused("only function tools are sold"),
+    otherwise: refused("only tools of type function and action are sold"),
   },
 };
 
@@ -144,6 +146,7 @@ const body: PlaceSpec = {
       },
     },
     parallel_tool_calls: setting,
+    max_tool_calls: { ours: true },
     response_format: {
       read: true,
       asJson: true,

@@ -35,12 +35,12 @@ class ChatFrame implements Frame {
     const trace = this.#options.trace ? { tollgate: traceJson(attempts, charge) } : null;
     if (final.kind === "body") {
       const { body } = final;
-      if (cost.usage !== null) body.usage = usageJson(cost.usage, charge);
+      if (cost.usage !== null) body.usage = usageJson(cost.usage, charge, cost);
       return JSON.stringify(trace === null ? body : Object.assign(body, trace));
     }
     const withUsage = this.#options.includeUsage && cost.usage !== null;
     if (!withUsage && trace === null) return Buffer.concat([final.tail, DONE]);
-    const usage = withUsage && cost.usage !== null ? { usage: usageJson(cost.usage, charge) } : {};
+    const usage = withUsage && cost.usage !== null ? { usage: usageJson(cost.usage, charge, cost) } : {};
     const chunk = { ...this.#chunk(attempts), choices: [], ...usage, ...trace };
     return Buffer.concat([final.tail, Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`), DONE]);
   }

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { GatewayError } from "../../errors.ts";
 import { readFields } from "../../field-issues.ts";
 import { isRecord } from "../../json.ts";
+import { readActions } from "../action-tools.ts";
 import type { ModelRequest } from "../model-request.ts";
 import { invalid, parseJson } from "../parse-json.ts";
 import { readPreferences } from "../preferences.ts";
@@ -83,7 +84,7 @@ export const chatBody = z.object({
   safetySettings: z.array(z.unknown()).max(64).nullish(),
 });
 
-const OURS: ReadonlySet<string> = new Set(["max_cost_cents", "usage", "provider", "__proto__"]);
+const OURS: ReadonlySet<string> = new Set(["max_cost_cents", "max_tool_calls", "usage", "provider", "__proto__"]);
 
 /** All that was sent, but for what is meant for us, and for a name that no object can carry on. */
 export function unsifted(sent: Readonly<Record<string, unknown>>): Record<string, unknown> {
@@ -152,6 +153,9 @@ export function readChatBody(bytes: Buffer): ModelRequest | GatewayError {
   if (!("data" in parsed)) return schemaError(parsed);
   if (sifted === null || !isRecord(sent)) return invalid("", "must be an object");
   if (sifted.refused !== null) return sifted.refused;
-  const read = requestOf(sent, sifted, parsed.data);
+  const actions = readActions(sent, { oneText: true });
+  if (actions instanceof GatewayError) return actions;
+  const whole = requestOf(sent, sifted, parsed.data);
+  const read = actions === null ? whole : { ...whole, actions };
   return read.wanted.length > 0 ? read : invalid("model", "name a model or a tier, such as core/cheap");
 }

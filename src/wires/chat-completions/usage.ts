@@ -1,10 +1,14 @@
 // Usage as OpenAI's wire has it, and what it cost.
 import { usdNumber } from "../../money.ts";
-import type { Charge } from "../../plan.ts";
+import type { Charge, Cost } from "../../plan.ts";
 import type { TokenUsage } from "../../route.ts";
 
 /** OpenAI's usage object, and `cost` in USD as OpenRouter has it. */
-export function usageJson(usage: TokenUsage, charge: Charge): Record<string, unknown> {
+export function usageJson(
+  usage: TokenUsage,
+  charge: Charge,
+  { actions }: Pick<Cost, "actions"> = {},
+): Record<string, unknown> {
   const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens } = usage;
   const prompt = inputTokens + cacheReadTokens + cacheWriteTokens;
   return {
@@ -14,5 +18,6 @@ export function usageJson(usage: TokenUsage, charge: Charge): Record<string, unk
     prompt_tokens_details: { cached_tokens: cacheReadTokens, cache_write_tokens: cacheWriteTokens },
     completion_tokens_details: { reasoning_tokens: reasoningTokens },
     cost: usdNumber(charge.chargedNano),
+    ...(actions === undefined ? {} : { actions }),
   };
 }

@@ -127,6 +127,8 @@ class GenerateEncoder implements EventEncoder {
       case "begin":
       case "citation":
       case "native":
+      case "action-begun":
+      case "action-done":
         return NOTHING;
     }
   }
@@ -200,6 +202,7 @@ function partsOfBlock(block: AnswerBlock, seals: ReadonlyMap<string, string>, sh
     case "image":
       return [imagePart(block.url) ?? { text: "" }];
     case "native":
+    case "action":
       return [];
   }
 }

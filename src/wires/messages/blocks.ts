@@ -44,6 +44,7 @@ export function blockOf(block: AnswerBlock, shown: ThoughtsShown): Json | null {
       return { type: "tool_use", id: block.id, name: block.name, input: inputOf(block.arguments) };
     case "image":
     case "native":
+    case "action":
       return null;
   }
 }

@@ -12,6 +12,7 @@ const TYPES: Readonly<Partial<Record<ErrorCode, string>>> = {
   credits_required: "billing_error",
   over_budget: "billing_error",
   api_key_limit_exceeded: "billing_error",
+  budget_exceeded: "billing_error",
   max_cost_exceeded: "billing_error",
   inference_cap: "billing_error",
 };

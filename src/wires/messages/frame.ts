@@ -34,7 +34,7 @@ class MessagesFrame implements Frame {
 
   /** A stream's tail is open inside of the usage of its last event; what is there already stays before our counts. */
   last(final: FinalPart, cost: Cost, charge: Charge, legs: readonly Leg[]): Uint8Array | string {
-    const usage = cost.usage === null ? {} : usageJson(cost.usage, charge);
+    const usage = cost.usage === null ? {} : usageJson(cost.usage, charge, cost);
     const trace = this.#options.trace ? { tollgate: traceJson(legs, charge) } : null;
     if (final.kind === "body") {
       const { body } = final;

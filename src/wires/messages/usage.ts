@@ -1,10 +1,14 @@
 // Usage as the messages wire has it: the prompt in three buckets that do not overlap, and what the call cost.
 import { usdNumber } from "../../money.ts";
-import type { Charge } from "../../plan.ts";
+import type { Charge, Cost } from "../../plan.ts";
 import type { TokenUsage } from "../../route.ts";
 
 /** The counts of an answer, and `cost` in USD, which this wire's clients pass over. */
-export function usageJson(usage: TokenUsage, charge: Charge): Record<string, unknown> {
+export function usageJson(
+  usage: TokenUsage,
+  charge: Charge,
+  { actions }: Pick<Cost, "actions"> = {},
+): Record<string, unknown> {
   return {
     input_tokens: usage.inputTokens,
     cache_creation_input_tokens: usage.cacheWriteTokens,
@@ -12,6 +16,7 @@ export function usageJson(usage: TokenUsage, charge: Charge): Record<string, unk
     output_tokens: usage.outputTokens,
     output_tokens_details: { thinking_tokens: usage.reasoningTokens },
     cost: usdNumber(charge.chargedNano),
+    ...(actions === undefined ? {} : { actions }),
   };
 }
 

@@ -21,6 +21,8 @@ const DONE = "data: [DONE]\n\n";
 const DATA = "\ndata: ";
 
 export interface ResponsesCallOptions extends Done {
+  /** It is answered on a socket, where every event that ends an answer lets the next one begin. */
+  readonly onSocket: boolean;
   /** Sealed thoughts are given to the caller, who brings them back. */
   readonly seals: boolean;
   /** Seconds since the epoch. */
@@ -96,7 +98,7 @@ export class ResponsesCall {
     return new ResponsesFrame(this, options);
   }
 
-  /** The last bytes of a stream that broke: all clients understand one of the two events, and some both. */
+  /** The last bytes of a stream that broke: over HTTP all clients understand one of the two events, and some both. */
   broken(head: AnswerHead, error: GatewayError): string {
     const progress = this.#progress;
     const code = streamCode(error);
@@ -104,11 +106,8 @@ export class ResponsesCall {
     const told = { code, message, param: options.param ?? null, error: errorObject(error) };
     const state = { status: "failed", output: progress.output, completedS: null, error: { code, message } } as const;
     const response = responseObject(head, this.echo(), state);
-    const events = [
-      eventText("error", progress, `,${JSON.stringify(told).slice(1, -1)}`),
-      eventText("response.failed", progress, `,"response":${JSON.stringify(response)}`),
-    ];
-    return `${events.join("")}${DONE}`;
+    const first = this.#options.onSocket ? "" : eventText("error", progress, `,${JSON.stringify(told).slice(1, -1)}`);
+    return `${first}${eventText("response.failed", progress, `,"response":${JSON.stringify(response)}`)}${DONE}`;
   }
 }
 
@@ -129,7 +128,7 @@ class ResponsesFrame implements Frame {
 
   last(final: FinalPart, cost: Cost, charge: Charge, attempts: readonly Leg[]): Uint8Array | string {
     const trace = this.#options.trace ? { tollgate: traceJson(attempts, charge) } : {};
-    const charged = { usage: cost.usage === null ? null : usageJson(cost.usage, charge), ...trace };
+    const charged = { usage: cost.usage === null ? null : usageJson(cost.usage, charge, cost), ...trace };
     if (final.kind === "body") return JSON.stringify(Object.assign(final.body, charged));
     const event = lastEvent(final.tail);
     if (event === null) throw new Error("a stream ends with an event that has the response");

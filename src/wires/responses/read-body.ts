@@ -79,6 +79,8 @@ export interface ReadOptions {
   readonly seal: ThoughtSeal;
   /** Seconds since the epoch. */
   readonly nowS: () => number;
+  /** It came on a socket. */
+  readonly onSocket?: boolean;
   /** The conversation before the input, where the request names an answer that is kept. */
   readonly earlier: { readonly items: readonly unknown[]; readonly bytes: number } | null;
   /** The items that the input names and that are kept; null where it names none. */
@@ -135,7 +137,8 @@ function requestOf(
   const store = read.store === true;
   const asked = read.max_output_tokens ?? null;
   const seals = store || includes(body, "reasoning.encrypted_content");
-  const call = new ResponsesCall(body, { store, maxOutputTokens: asked, seals, nowS: options.nowS });
+  const { nowS, onSocket = false } = options;
+  const call = new ResponsesCall(body, { store, maxOutputTokens: asked, seals, nowS, onSocket });
   const named = typeof read.model === "string" ? [{ name: read.model, param: "model" }] : [];
   const more = (read.models ?? []).map((name, at) => ({ name, param: `models.${at}` }));
   const asWire = responsesRequest(body);

@@ -1,15 +1,15 @@
 // Reads a call in the responses wire: where it names an answer that is kept, that conversation goes before its own.
-import type { PlanCall } from "../../endpoint.ts";
+import type { PlanCall, SocketMemory } from "../../endpoint.ts";
 import { GatewayError } from "../../errors.ts";
-import { isRecord, type Json } from "../../json.ts";
+import type { Json } from "../../json.ts";
 import type { ThoughtSeal } from "../../neutral.ts";
 import type { Plan } from "../../plan.ts";
 import type { FinalPart } from "../../route.ts";
 import type { ModelRequest } from "../model-request.ts";
-import { invalid, parseJson } from "../parse-json.ts";
 import type { Earlier, KeptItems, WireHost } from "../wire.ts";
 import { lastEvent } from "./answers.ts";
 import { compacted, summarizing } from "./compaction.ts";
+import { createIn, itemsIn, objectIn, outputWithoutCall, remember, remembered } from "./conversation.ts";
 import { namedItems } from "./input.ts";
 import { type ReadResponses, readResponsesBody } from "./read-body.ts";
 import { usageJson } from "./usage.ts";
@@ -17,29 +17,32 @@ import { usageJson } from "./usage.ts";
 type Prepare = NonNullable<Plan["prepare"]>;
 type Read = ReadResponses | GatewayError;
 
-export function objectIn(bytes: Buffer): Json | GatewayError {
-  const sent = parseJson(bytes);
-  if (sent instanceof GatewayError || isRecord(sent)) return sent;
-  return invalid("", "must be an object");
-}
-
 /** Reads a request; one that names items which are not in it when those have been looked for. */
 function read(sent: Json, call: PlanCall, host: WireHost, earlier: Earlier | null): Read | Promise<Read> {
   const nowS = () => Math.floor(host.epochMs() / 1000);
   const { payer } = call.audience;
   const seal = host.seals(payer);
-  const now = (named: KeptItems | null) => readResponsesBody(sent, { seal, nowS, earlier, named });
+  const onSocket = call.request.memory !== undefined;
+  const now = (named: KeptItems | null) => readResponsesBody(sent, { seal, nowS, onSocket, earlier, named });
   const ids = namedItems(sent.input, earlier?.items ?? []);
   return ids.length === 0 ? now(null) : host.kept.findItems(payer?.id ?? null, ids, seal).then(now);
 }
 
-/** Reads a request; one that names an earlier answer when that has been found. */
-function readSent(sent: Json, call: PlanCall, host: WireHost): Read | Promise<Read> {
+/** A request that goes on from an earlier answer. */
+function readAfter(sent: Json, call: PlanCall, host: WireHost, earlier: Earlier | GatewayError): Read | Promise<Read> {
+  if (earlier instanceof GatewayError) return earlier;
+  return outputWithoutCall(sent.input, earlier.items) ?? read(sent, call, host, earlier);
+}
+
+/** Reads a request; one that names an earlier answer when that has been found: on its socket, or else among those that are kept. */
+export function readSent(sent: Json, call: PlanCall, host: WireHost): Read | Promise<Read> {
   const { previous_response_id: previous } = sent;
   if (typeof previous !== "string") return read(sent, call, host, null);
+  const near = call.request.memory?.take(previous) ?? null;
+  if (near !== null) return readAfter(sent, call, host, remembered(near));
   return host.kept
     .earlier(call.audience.payer?.id ?? null, previous)
-    .then((earlier) => (earlier instanceof GatewayError ? earlier : read(sent, call, host, earlier)));
+    .then((earlier) => readAfter(sent, call, host, earlier));
 }
 
 function responseIn(final: FinalPart): Json {
@@ -59,7 +62,7 @@ function notKept(final: FinalPart): FinalPart {
 
 /** Keeps an answer before its last byte goes out: the next request may come at once. */
 function keeping({ body }: ReadResponses, payer: string, kept: Keeper): Prepare {
-  const input = typeof body.input === "string" ? [{ type: "message", role: "user", content: body.input }] : body.input;
+  const input = itemsIn(body);
   return async (final, _served, { usage }) => {
     const response = { ...responseIn(final), usage: usage === null ? null : usageJson(usage, null) };
     return (await kept.answers.keep(payer, input, response, kept.seal)) ? final : notKept(final);
@@ -82,14 +85,27 @@ function keepingItems(payer: string, { answers, seal }: Keeper): Prepare {
   };
 }
 
-function requestOf(one: Read, host: WireHost): ModelRequest | GatewayError {
-  if (one instanceof GatewayError || one.keeps === "nothing") return one instanceof GatewayError ? one : one.request;
+function requestOf(one: Read, host: WireHost, memory: SocketMemory | undefined): ModelRequest | GatewayError {
+  if (one instanceof GatewayError) return one;
+  const { request, keeps } = one;
+  if (keeps === "nothing")
+    return memory === undefined ? request : { ...request, prepareFor: () => remembering(one, memory, null) };
   return {
-    ...one.request,
+    ...request,
     prepareFor(payer) {
       const keeper = { answers: host.kept, seal: host.seals(payer) };
-      return one.keeps === "answer" ? keeping(one, payer.id, keeper) : keepingItems(payer.id, keeper);
+      const keep = keeps === "answer" ? keeping(one, payer.id, keeper) : keepingItems(payer.id, keeper);
+      return memory === undefined ? keep : remembering(one, memory, keep);
     },
+  };
+}
+
+/** Has the socket remember the conversation and its answer, beside what else is kept of it. */
+function remembering({ body }: ReadResponses, memory: SocketMemory, keep: Prepare | null): Prepare {
+  return async (final, served, reading) => {
+    const { id, output } = responseIn(final);
+    remember(memory, String(id), [...itemsIn(body), ...(Array.isArray(output) ? output : [])]);
+    return keep === null ? final : keep(final, served, reading);
   };
 }
 
@@ -98,10 +114,11 @@ export function readResponses(
   call: PlanCall,
   host: WireHost,
 ): ModelRequest | GatewayError | Promise<ModelRequest | GatewayError> {
-  const sent = objectIn(call.request.body);
+  const { body, memory } = call.request;
+  const sent = memory === undefined ? objectIn(body) : createIn(body);
   if (sent instanceof GatewayError) return sent;
   const one = readSent(sent, call, host);
-  return one instanceof Promise ? one.then((done) => requestOf(done, host)) : requestOf(one, host);
+  return one instanceof Promise ? one.then((done) => requestOf(done, host, memory)) : requestOf(one, host, memory);
 }
 
 /** The vendor has done its work: where no summary came of it, the caller is told that, and is charged. */

@@ -1,10 +1,14 @@
 // Usage as OpenAI's responses wire has it, and what it cost.
 import { usdNumber } from "../../money.ts";
-import type { Charge } from "../../plan.ts";
+import type { Charge, Cost } from "../../plan.ts";
 import type { TokenUsage } from "../../route.ts";
 
 /** The usage object, whose input tokens include the cached ones, and `cost` in USD as on the chat wire, where the charge is known. */
-export function usageJson(usage: TokenUsage, charge: Charge | null): Record<string, unknown> {
+export function usageJson(
+  usage: TokenUsage,
+  charge: Charge | null,
+  { actions }: Pick<Cost, "actions"> = {},
+): Record<string, unknown> {
   const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens } = usage;
   const input = inputTokens + cacheReadTokens + cacheWriteTokens;
   return {
@@ -14,5 +18,6 @@ export function usageJson(usage: TokenUsage, charge: Charge | null): Record<stri
     output_tokens_details: { reasoning_tokens: reasoningTokens },
     total_tokens: input + outputTokens,
     ...(charge === null ? {} : { cost: usdNumber(charge.chargedNano) }),
+    ...(actions === undefined ? {} : { actions }),
   };
 }

@@ -3,11 +3,13 @@ import type { EndpointSpec } from "../../endpoint.ts";
 import { GatewayError } from "../../errors.ts";
 import { at } from "../paths.ts";
 import type { CountContext, CountRead, ModelWire, WireHost } from "../wire.ts";
+import { objectIn } from "./conversation.ts";
 import { responsesErrors } from "./errors.ts";
 import { namedItems } from "./input.ts";
 import { readResponsesBody } from "./read-body.ts";
-import { objectIn, readCompaction, readResponses } from "./read-call.ts";
+import { readCompaction, readResponses } from "./read-call.ts";
 import { WIRE } from "./request.ts";
+import { overSocket } from "./socket.ts";
 
 /** A count is free, so what is read for one is less than what is read for an answer. */
 const COUNTED_BYTES_MAX = 4 * 1024 * 1024;
@@ -59,7 +61,7 @@ export const responsesWire: ModelWire = {
   name: WIRE,
   errors: responsesErrors,
   calls: [
-    { ...at("/responses"), read: readResponses },
+    { ...at("/responses"), read: readResponses, overSocket },
     { ...at("/responses/compact"), read: readCompaction },
   ],
   counts: [

@@ -26,6 +26,12 @@ export interface BaseChain {
   /** An account with so many millionths of a dollar. */
   payer(units: bigint): Promise<PrivateKeyAccount>;
   balance(address: string): Promise<number>;
+  /** Gives an account ten thousand of the chain's own coin, which pays for gas. */
+  fund(address: string): Promise<void>;
+  /** Whether transactions get into a block as soon as they come; else none does. */
+  takesTransactions(takes: boolean): Promise<void>;
+  /** How many an account has sent that are in a block. */
+  transactions(address: string): Promise<number>;
   /** The chain's clock goes forward. */
   advance(seconds: number): Promise<void>;
   close(): Promise<void>;
@@ -79,6 +85,12 @@ export async function startBaseChain(): Promise<BaseChain> {
     },
     balance: async (of) =>
       Number(await wallet.readContract({ address: USDC, abi, functionName: "balanceOf", args: [of] })),
+    fund: (address) => rpc("hardhat_setBalance", [address, "0x21E19E0C9BAB2400000"]),
+    async takesTransactions(takes) {
+      await rpc("evm_setAutomine", [takes]);
+      if (takes) await rpc("evm_mine", []);
+    },
+    transactions: (of) => wallet.getTransactionCount({ address: of as `0x${string}`, blockTag: "latest" }),
     async advance(seconds) {
       await rpc("evm_increaseTime", [seconds]);
       await rpc("evm_mine", []);

@@ -105,6 +105,63 @@ export function broughtContract(stage: Stage): void {
     });
   });
 
+  describe("marks that a hold brings", () => {
+    const HALF: Window = { ...GROUP, counts: "marks" };
+    const told = async (to: Account, id: string, cents: number) => (await post(to, id, cents, 0)) as { marked?: true };
+
+    test("are told by the posting that passes 50, 80 or 100 % of the bound, each once", async () => {
+      const to = await account(100);
+      const said: (true | undefined)[] = [];
+      for (const [at, cents] of [4, 1, 2, 1, 1, 1].entries()) {
+        await reserve(to, `m${at}`, cents, [GROUP, HALF]);
+        said.push((await told(to, `m${at}`, cents)).marked);
+      }
+      expect(said).toEqual([undefined, true, undefined, true, undefined, true]);
+      await clean();
+    });
+
+    test("count what was absorbed, in the period of the hold's day, and refuse nothing", async () => {
+      const to = await account(100);
+      const day: Window = { ...HALF, scope: "day", period: "day", max: nano(2 * CENT) };
+      const counted: Window = { ...day, counts: "charge", max: null };
+      await reserve(to, "a", 0, [counted, day]);
+      expect((await told(to, "a", 1)).marked).toBe(true);
+      await reserve(to, "b", 9, [counted, day]);
+      expect((await told(to, "b", 9)).marked).toBe(true);
+      stage.store.clock.advance(DAY_MS);
+      await reserve(to, "c", 2, [counted, day]);
+      expect((await told(to, "c", 2)).marked).toBe(true);
+      await clean();
+    });
+
+    test("of a key's own ceiling and of the balance are told as well", async () => {
+      const to = await account(10);
+      const key: Window = { ...HALF, scope: `key:${to.keyId}`, max: nano(4 * CENT) };
+      const balance: Window = { ...HALF, scope: "balance", period: "day", max: nano(7 * CENT) };
+      const said: (true | undefined)[] = [];
+      for (const [at, cents] of [1, 1, 1, 3].entries()) {
+        await reserve(to, `k${at}`, cents, at < 2 ? [key] : [balance]);
+        said.push((await told(to, `k${at}`, cents)).marked);
+      }
+      expect(said).toEqual([undefined, true, undefined, true]);
+    });
+  });
+
+  test("what scopes have come to in their periods is told, held and absorbed too", async () => {
+    const to = await account(100);
+    const { ledger, clock } = stage.store;
+    await reserve(to, "a", 2, [GROUP, TAG]);
+    await post(to, "a", 3, 0);
+    await reserve(to, "b", 1, [GROUP]);
+    const asked = [GROUP, TAG, { scope: `key:${to.keyId}`, period: "week" as const }];
+    const ends = (period: "day" | "week" | "month") => periodEnd(period, dayOf(clock.epochMs())) * DAY_MS;
+    expect(await ledger.periodSums(to.accountId, asked)).toEqual([
+      { spentNano: 2 * CENT, heldNano: CENT, absorbedNano: CENT, resetsAtMs: ends("month") },
+      { spentNano: 2 * CENT, heldNano: 0, absorbedNano: CENT, resetsAtMs: ends("day") },
+      { spentNano: 2 * CENT, heldNano: CENT, absorbedNano: CENT, resetsAtMs: ends("week") },
+    ]);
+  });
+
   describe("what calls cost us unpaid", () => {
     test("is what they cost above their charge, charged or not; what was paid above the cost is margin", async () => {
       const to = await account(100);
@@ -217,7 +274,7 @@ export function broughtContract(stage: Stage): void {
   });
 
   test.each<[string, readonly Window[]]>([
-    ["more than twelve", Array.from({ length: 13 }, (_, at) => ({ ...GROUP, scope: `group:${at}` }))],
+    ["more than sixteen", Array.from({ length: 17 }, (_, at) => ({ ...GROUP, scope: `group:${at}` }))],
     ["one that stands twice", [GROUP, GROUP]],
     ["the store's own", [{ ...GROUP, scope: "key:mine" }]],
     ["all inference's", [{ ...GROUP, scope: "inference" }]],

@@ -152,7 +152,7 @@ export class ModelAccount {
 
   private full({ windows }: ReserveRequest, more: number, atMs: number, grows: boolean) {
     for (const { scope, counts, code, period, max, widenedBy } of windows.toSorted(byCost)) {
-      if (max === null || (grows && counts !== "charge")) continue;
+      if (max === null || counts === "marks" || (grows && counts !== "charge")) continue;
       if (counts === "charge") {
         const used = this.ofScope(scope, period, atMs);
         if (taken(used) + more > max)
@@ -282,6 +282,7 @@ export class ModelAccount {
       return { outcome: "posted", repeat: true, ...this.charge(holdId) };
     }
     const amount = Math.min(amountNano, hold.amount);
+    const marked = this.#passesMarks(hold, amount, amountNano - amount);
     const before = this.sum("charge");
     const cents = Number(
       (BigInt(before + amount) + 9_999_999n) / 10_000_000n - (BigInt(before) + 9_999_999n) / 10_000_000n,
@@ -293,8 +294,24 @@ export class ModelAccount {
     this.postings.push({ id: holdId, kind: "charge", amount, cents, absorbed, hold, reference: null, reason, atMs });
     if (upstreamNano !== undefined)
       this.countCost(hold, amount + (beside?.chargedNano ?? 0), upstreamNano + (beside?.costNano ?? 0));
-    const posted = { outcome: "posted", repeat: false, ...this.charge(holdId) } as const;
+    const told = marked ? { marked: true as const } : {};
+    const posted = { outcome: "posted", repeat: false, ...this.charge(holdId), ...told } as const;
     return this.#becomesStrict(absorbed, reason) ? { ...posted, strict: true } : posted;
+  }
+
+  /** Whether a charge that is about to be posted takes a scope past half, four fifths or all of a mark, or the balance below one. */
+  #passesMarks({ request, atMs }: ModelHold, charged: number, absorbed: number): boolean {
+    return request.windows.some(({ scope, counts, period, max }) => {
+      if (counts !== "marks" || max === null) return false;
+      if (scope === "balance") {
+        const owned = this.sum("credit") - this.sum("charge");
+        return owned >= max && owned - charged < max;
+      }
+      const [, keyId] = /^key:(.*)$/.exec(scope) ?? [];
+      const used = keyId === undefined ? this.ofScope(scope, period, atMs) : this.ofKey(keyId, period, atMs);
+      const before = used.spentNano + used.absorbedNano;
+      return [0.5, 0.8, 1].some((part) => before < max * part && before + charged + absorbed >= max * part);
+    });
   }
 
   /** Whether the bounds are strict since this posting: three of its day have absorbed more than a cent. */

@@ -65,9 +65,18 @@ const window: fc.Arbitrary<Window> = fc
       ...(widened && max !== null && counts === "unpaid" ? { widenedBy: "margin" } : {}),
     };
   });
+/** What is told when it is passed. `key:` stands for the key that calls. */
+const mark: fc.Arbitrary<Window> = fc.record({
+  scope: fc.constantFrom("group:7", "tag:team=red", "key:", "balance"),
+  period: fc.constantFrom<CeilingPeriod[]>("day", "week", "month"),
+  max: fc.constantFrom(nano(1), nano(2 * CENT), nano(4 * CENT), nano(5 * CENT)),
+  code: fc.constant("budget_exceeded" as const),
+  counts: fc.constant("marks" as const),
+});
+const named = ({ scope, counts }: Window) => `${counts === "marks"} ${scope}`;
 const windows = fc.oneof(
   { weight: 5, arbitrary: fc.constant([]) },
-  { weight: 3, arbitrary: fc.uniqueArray(window, { maxLength: 4, selector: ({ scope }) => scope }) },
+  { weight: 3, arbitrary: fc.uniqueArray(fc.oneof(window, window, mark), { maxLength: 5, selector: named }) },
 );
 
 const how: fc.Arbitrary<Partial<ReserveRequest>> = fc.record({
@@ -186,7 +195,7 @@ export const REPLIES: readonly string[] = [
 ]
   .map((outcome) => `reserve ${outcome}`)
   .concat(
-    ["strict since", "post posted", "post repeat", "post missing", "post voided", "post expired"],
+    ["strict since", "marks passed", "post posted", "post repeat", "post missing", "post voided", "post expired"],
     ["idempotency_done after posted", "idempotency_done after voided"],
     ["idempotency_unknown after expired", "idempotency_unknown after voided"],
     ["void voided", "void exists", "void posted", "void expired"],
@@ -253,6 +262,7 @@ async function playSteps(state: RunState, steps: readonly Step[]): Promise<void>
     expect(said, `step ${at}: ${JSON.stringify(step)}`).toEqual(expected);
     if (said && typeof said === "object" && "outcome" in said) {
       count(`${step.do} ${"repeat" in said && said.repeat ? "repeat" : said.outcome}`);
+      if ("marked" in said) count("marks passed");
       if ("counts" in said) count(`full of ${said.counts}`);
       if ("holdId" in said) count(`${said.outcome} after ${endOf(state.model, String(said.holdId))}`);
     }
@@ -295,7 +305,11 @@ async function take(state: RunState, step: Step): Promise<readonly [unknown, unk
   switch (step.do) {
     case "reserve": {
       const hold = { ...ref(step.hold), cents: 0, nowMs: clock.epochMs() + step.skewMs };
-      const request = holdRequest(hold, { ...step.how, keyId: keyId(step.key), amountNano: nano(step.amount) });
+      const windows = step.how.windows?.map((one) =>
+        one.scope === "key:" ? { ...one, scope: `key:${keyId(step.key)}` } : one,
+      );
+      const how = { ...step.how, ...(windows === undefined ? {} : { windows }) };
+      const request = holdRequest(hold, { ...how, keyId: keyId(step.key), amountNano: nano(step.amount) });
       if (step.hold === -1) state.made += 1;
       const said = await ledger.reserve(request);
       if (said.outcome !== "exists") state.asked.set(hold.holdId, request);

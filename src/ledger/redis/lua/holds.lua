@@ -103,7 +103,7 @@ end
 
 -- Takes a hold, if there still is one, out of everything that it is counted in, and charges what is to be charged: its posting,
 -- and all sums that it is counted in. Nothing is posted where `charged` is nil. `upstream` is what the call has cost us, nil where that is
--- not known; `beside` what another posting has charged for it, '' where this one says all that counts. Answers cents and the balance that is left.
+-- not known; `beside` what another posting has charged for it, '' where this one says all that counts. Answers cents, the balance that is left, and whether marks were passed.
 local function end_hold(name, id, hold, upstream, beside, now, charged, absorbed, words)
   local base = base_of(name)
   local asked = { 'granted', 'spent', 'held', 'absorbed', 'clk', 'seq', 'absorbed_from' }
@@ -128,6 +128,8 @@ local function end_hold(name, id, hold, upstream, beside, now, charged, absorbed
   end
   local at = math.max(num(clk), now)
   spent, seq = num(spent), num(seq) + 1
+  local marked = #windows.marks > 0 and passes_marks(name, windows, tonumber(hold.day), num(granted) - spent, charged, absorbed)
+  if marked then tell_changed(name) end
   local cents = math.ceil((spent + charged) / NANO_PER_CENT) - math.ceil(spent / NANO_PER_CENT)
   if absorbed > 0 then
     writes[#writes + 1] = 'absorbed'
@@ -147,7 +149,7 @@ local function end_hold(name, id, hold, upstream, beside, now, charged, absorbed
     windows = (upstream and beside == '') and windows.counted or windows.counted_charges,
   }))
   redis.call('ZADD', base .. ':x', int(seq), id)
-  return cents, num(granted) - spent - charged
+  return cents, num(granted) - spent - charged, marked and '1' or '0'
 end
 
 -- A call that costs more than this above its hold overruns it; after so many of one day the account's bounds are strict.
@@ -172,9 +174,9 @@ local function post_hold(name, id, hold, upstream, beside, now, wanted, words)
   local charged = math.min(wanted, hold.amount)
   local absorbed = wanted - charged
   end_idempotency(name, hold.idempotency, id, 'posted')
-  local cents, balance = end_hold(name, id, hold, upstream, beside, now, charged, absorbed, words)
+  local cents, balance, marked = end_hold(name, id, hold, upstream, beside, now, charged, absorbed, words)
   local strict = becomes_strict(name, absorbed, now) and '1' or '0'
-  return { 'posted', '0', int(charged), int(cents), int(absorbed), int(balance), strict }
+  return { 'posted', '0', int(charged), int(cents), int(absorbed), int(balance), strict, marked }
 end
 
 function ops.post(KEYS_, A)
@@ -249,9 +251,9 @@ function ops.settle_orphan(KEYS_, A)
   local wanted = tonumber(A[SETTLE_ORPHAN.amount])
   local charged = math.min(wanted, tonumber(A[SETTLE_ORPHAN.placed_amount]), room_for(name, hold))
   restore_idempotency(name, A[SETTLE_ORPHAN.idempotency], A[SETTLE_ORPHAN.hold_id], 'posted', at, A[SETTLE_ORPHAN.fingerprint], A[SETTLE_ORPHAN.keep_ms], A[SETTLE_ORPHAN.effect])
-  local cents, balance = end_hold(name, A[SETTLE_ORPHAN.hold_id], hold, num(A[SETTLE_ORPHAN.upstream]), A[SETTLE_ORPHAN.beside], at, charged, wanted - charged,
+  local cents, balance, marked = end_hold(name, A[SETTLE_ORPHAN.hold_id], hold, num(A[SETTLE_ORPHAN.upstream]), A[SETTLE_ORPHAN.beside], at, charged, wanted - charged,
     { detail = A[SETTLE_ORPHAN.detail], absorb_reason = A[SETTLE_ORPHAN.why], reason = A[SETTLE_ORPHAN.why] })
-  return { 'posted', '0', int(charged), int(cents), int(wanted - charged), int(balance) }
+  return { 'posted', '0', int(charged), int(cents), int(wanted - charged), int(balance), '0', marked }
 end
 
 -- `amount` is what the hold is to have.

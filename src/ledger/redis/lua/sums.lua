@@ -4,20 +4,22 @@
 -- Lists of windows that calls have brought, by their text: most calls of a key bring the same, and a library keeps them from call to call.
 local LISTS_MAX = 1000
 local lists, lists_kept = {}, 0
-local NO_WINDOWS = { bounds = {}, cost_bounds = {}, costs = {}, scopes = {}, counted = '', counted_charges = '' }
+local NO_WINDOWS = { bounds = {}, cost_bounds = {}, costs = {}, scopes = {}, marks = {}, counted = '', counted_charges = '' }
 
 -- What a list of windows says: `bounds` of charges and `cost_bounds`, which have a most; `scopes` of charges; `costs`, which count unpaid
--- cost or margin; and how a posting names what it has moved. See window-list.ts.
+-- cost or margin; `marks`, which are told when they are passed; and how a posting names what it has moved. See window-list.ts.
 local function list_of(text)
   local list = lists[text]
   if list then return list end
-  list = { bounds = {}, cost_bounds = {}, costs = {}, scopes = {} }
+  list = { bounds = {}, cost_bounds = {}, costs = {}, scopes = {}, marks = {} }
   local counted, charges = {}, {}
-  for counts, scope, rest in string.gmatch(text, '([=+-])([^,;]+)([^;]*)') do
+  for counts, scope, rest in string.gmatch(text, '([=+%%-])([^,;]+)([^;]*)') do
     local period, most, code, widened_by = string.match(rest, '^,(%a+),(%d+),([%w_]+),?(.*)$')
     local window = { unpaid = counts == '-', scope = scope, period = period, most = num(most), code = code, widened_by = widened_by }
-    counted[#counted + 1] = counts .. scope
-    if counts == '=' then
+    if counts ~= '%' then counted[#counted + 1] = counts .. scope end
+    if counts == '%' then
+      list.marks[#list.marks + 1] = window
+    elseif counts == '=' then
       list.scopes[#list.scopes + 1] = scope
       charges[#charges + 1] = counts .. scope
       if period then list.bounds[#list.bounds + 1] = window end
@@ -100,6 +102,29 @@ local function count_cost(name, windows, day, charged, upstream)
     local by = window.unpaid and upstream - charged or charged - upstream
     if by > 0 then redis.call('HINCRBY', name, window.scope .. ':' .. day .. 's', int(by)) end
   end
+end
+
+-- Soft marks of a bound, in percent of it.
+local MARKS = { 50, 80, 100 }
+
+-- Whether a charge that is about to be counted on a day takes anything past a mark that its hold has brought. `owned` is what the account
+-- owns before it.
+local function passes_marks(name, windows, day, owned, charged, absorbed)
+  local passes = false
+  for _, mark in ipairs(windows.marks) do
+    if mark.scope == 'balance' then
+      if owned >= mark.most and owned - charged < mark.most then passes = true end
+    else
+      local first, last = period_of(mark.period, day)
+      local spent, _, absorbed_before = sums_between(name, mark.scope, first, last)
+      local before = spent + absorbed_before
+      for _, percent in ipairs(MARKS) do
+        local at = mark.most * percent / 100
+        if before < at and before + charged + absorbed >= at then passes = true end
+      end
+    end
+  end
+  return passes
 end
 
 -- A key's row is kept as JSON that only its owner reads whole; what admission asks for stands before it.

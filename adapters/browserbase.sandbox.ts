@@ -1,0 +1,27 @@
+// Browserbase as the sandbox plays it: sessions that run until they are released.
+import { defineStandIn, put, type StandInCall, textAt, type UseOptions, withNewIds } from "#sandbox";
+
+/** The answer about the session that the request's path names. */
+function aboutOne(call: StandInCall, how: UseOptions = {}) {
+  const id = /^\/v1\/sessions\/([^/]+)$/.exec(call.path)?.[1] ?? "";
+  call.use("session", { ...how, id });
+  return put(call.answer, { "/id": id });
+}
+
+export default defineStandIn({
+  actions: {
+    create_session(call) {
+      const answer = withNewIds(call.answer, "/id");
+      call.keep("session", textAt(answer, "/id"));
+      return answer;
+    },
+    extend_session: (call) => aboutOne(call),
+    session_status: (call) => aboutOne(call, { evenEnded: true }),
+    release_session(call) {
+      const answer = aboutOne(call);
+      // It is looked at before it is released.
+      if (call.at === 1) call.end("session");
+      return answer;
+    },
+  },
+});

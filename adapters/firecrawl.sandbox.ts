@@ -1,0 +1,48 @@
+// Firecrawl as the sandbox plays it: what it answers of a page is what the page says, and a job reads the pages that it was given.
+import { type ActionStandIn, defineStandIn, eachPage, put, textAt } from "#sandbox";
+
+const reads: ActionStandIn = (call) => {
+  const [page] = call.pages(call.sent("url"));
+  if (page === undefined) return call.answer;
+  return put(call.answer, {
+    "/data/markdown": page.markdown,
+    "/data/html": page.html,
+    "/data/metadata/title": page.title,
+    "/data/metadata/statusCode": page.status,
+  });
+};
+
+/** A job remembers the pages that it was asked for, by this param. */
+const launches =
+  (kind: string, param: string): ActionStandIn =>
+  (call) => {
+    call.keep(kind, textAt(call.answer, "/id"), { asked: call.sent(param) });
+    return call.answer;
+  };
+
+const tells =
+  (kind: string): ActionStandIn =>
+  (call) => {
+    const { asked } = call.use(kind);
+    const answer = eachPage(call.answer, "/data", {
+      pages: call.pages(asked),
+      puts: ({ markdown, title, status, url }) => ({
+        "/markdown": markdown,
+        "/metadata/title": title,
+        "/metadata/statusCode": status,
+        "/metadata/sourceURL": url,
+      }),
+    });
+    return call.isAtWork(kind) ? put(answer, { "/status": "scraping", "/completed": 0, "/data": [] }) : answer;
+  };
+
+export default defineStandIn({
+  actions: {
+    scrape: reads,
+    unblock: reads,
+    crawl: launches("crawl", "url"),
+    "crawl-status": tells("crawl"),
+    extract: launches("extract", "urls"),
+    "extract-status": tells("extract"),
+  },
+});

@@ -1,0 +1,22 @@
+// mem0 as the sandbox plays it: what was said is kept word for word, and found by its words.
+import { byWords, defineStandIn, put, randomUUID, textAt, withNewIds } from "#sandbox";
+
+export default defineStandIn({
+  actions: {
+    add(call) {
+      const answer = withNewIds(call.answer, "/event_id");
+      call.keep("event", textAt(answer, "/event_id"));
+      const user_id = call.text("user_id");
+      for (const { content } of call.each("messages")) {
+        const id = randomUUID();
+        const rest = { score: 0.83, metadata: call.sent("metadata"), created_at: call.now, id };
+        call.keep("memory", id, { memory: content, user_id, ...rest }, { owner: ["user", user_id] });
+      }
+      return answer;
+    },
+    search(call) {
+      const newest = call.list("memory", ["user", call.text("user_id")]).toReversed();
+      return put(call.answer, { "/results": byWords(newest, call.text("query")).slice(0, call.number("top_k")) });
+    },
+  },
+});

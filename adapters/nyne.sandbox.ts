@@ -1,0 +1,12 @@
+// Nyne as the sandbox plays it: a search that is still at work has found nothing yet.
+import { defineStandIn, put } from "#sandbox";
+
+export default defineStandIn({
+  actions: {
+    result(call) {
+      call.use("request");
+      if (!call.isAtWork("request")) return call.answer;
+      return put(call.answer, { "/data/status": "processing", "/data/completed": false, "/data/result": {} });
+    },
+  },
+});

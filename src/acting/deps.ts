@@ -1,0 +1,64 @@
+// What a model that acts is given: how a round of it is planned, and the catalog whose actions it calls.
+import type { Audience as CatalogAudience } from "../catalog/catalog.ts";
+import type { Clock } from "../clock.ts";
+import type { FramedPlan, PlanCall } from "../endpoint.ts";
+import type { GatewayError } from "../errors.ts";
+import type { Json } from "../json.ts";
+import type { OuterCall, PlannedCalls } from "../kernel/inner-call.ts";
+import type { Nano } from "../money.ts";
+import type { NeutralTurn } from "../neutral.ts";
+import type { Allowed, Payer } from "../plan.ts";
+import type { ModelRequest } from "../wires/model-request.ts";
+
+/** An action as a model is told of it. */
+export interface KnownAction {
+  /** `<service>/<action>`. */
+  readonly id: string;
+  readonly service: string;
+  readonly action: string;
+  readonly description: string;
+  /** Of its params. */
+  readonly schema: Json;
+  readonly effect: "read" | "write";
+  /** What one call can cost. */
+  readonly nanoMax: Nano;
+  /** Why it can be no tool, such as that its work outlives the call; null: it can. */
+  readonly unfit: string | null;
+  /** What a caller is told who names it: that its key may not call it, or that no vendor of it is configured; null: it can be had. */
+  readonly refusal: GatewayError | null;
+}
+
+/** For whom actions are looked at. */
+export interface ActionsAudience extends CatalogAudience {
+  readonly allows: Allowed;
+}
+
+/** The catalog, as a model that acts sees it. */
+export interface ActionsCatalog {
+  find(id: string, audience: ActionsAudience): KnownAction | GatewayError;
+  /** Those of a service, in the order of their names. */
+  ofService(service: string, audience: ActionsAudience): readonly KnownAction[];
+  /** The most that a call with these params can cost, or what is wrong with them. */
+  price(id: string, params: Json, audience: CatalogAudience): Nano | GatewayError;
+  /** Actions that fit some words, in the rows of core/discover. */
+  discover(query: string, audience: ActionsAudience): readonly Json[];
+}
+
+/** Keeps what actions have brought while the caller runs a function of its own. */
+export interface KeptTurns {
+  keep(payer: Payer, callId: string, turns: readonly NeutralTurn[]): Promise<void>;
+  /** Null: nothing is kept of this call for this payer. */
+  find(payer: Payer, callId: string): Promise<readonly NeutralTurn[] | null>;
+}
+
+export interface ActingDeps {
+  readonly clock: Clock;
+  /** Makes the plan of one round. */
+  planRound(call: PlanCall, read: ModelRequest): FramedPlan | GatewayError;
+  innerCalls(outer: OuterCall): PlannedCalls;
+  readonly actions: ActionsCatalog;
+  readonly turns: KeptTurns;
+  /** The most that an answer may cost where its caller has not said. */
+  readonly costNanoMax: Nano;
+  onBroken(error: unknown, id: string): void;
+}

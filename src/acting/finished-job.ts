@@ -1,0 +1,55 @@
+// An action that answers with a job is asked after until that is over, as far as the call has time: the model gets what it brought.
+import type { InnerAnswer, InnerCalls } from "../catalog/local-action.ts";
+import type { Clock } from "../clock.ts";
+import { isRecord } from "../json.ts";
+
+const RESULT = "core/result";
+const POLL_MS = 3_000;
+/** What is left for the model to say that it is not over. */
+const ANSWER_MS = 20_000;
+const RUNNING: ReadonlySet<unknown> = new Set(["queued", "running"]);
+
+export interface PollParts {
+  readonly calls: InnerCalls;
+  readonly clock: Clock;
+  /** On `clock.elapsedMs()`. */
+  readonly deadlineMs: number;
+  /** Aborted when the caller has left, or the call is stopped. */
+  readonly left: AbortSignal;
+}
+
+/** The job that an answer launches; null: it is an answer. */
+function jobIn(answer: InnerAnswer): string | null {
+  if (!answer.ok || !isRecord(answer.data)) return null;
+  const { job_id: id, async: isAsync, status } = answer.data;
+  return typeof id === "string" && (isAsync === true || RUNNING.has(status)) ? id : null;
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const over = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", over);
+      resolve();
+    };
+    const timer = setTimeout(over, ms);
+    signal.addEventListener("abort", over, { once: true });
+  });
+}
+
+/** The same answer, or what its job has come to. One that takes longer than there is time stands as it was told last. */
+export async function finishedJob(launched: InnerAnswer, parts: PollParts): Promise<InnerAnswer> {
+  const { calls, clock, deadlineMs, left } = parts;
+  const id = jobIn(launched);
+  if (id === null) return launched;
+  let last = launched;
+  while (!left.aborted && clock.elapsedMs() + POLL_MS + ANSWER_MS < deadlineMs) {
+    await pause(POLL_MS, left);
+    if (left.aborted) return last;
+    const told = await calls.call({ action: RESULT, params: { job_id: id } });
+    if (!told.ok) return told;
+    last = told;
+    if (!isRecord(told.data) || !RUNNING.has(told.data.status)) return told;
+  }
+  return last;
+}

@@ -1,0 +1,177 @@
+// One model's price as it is sold here beside what a list says of it: what is other, by how much, and whether that can be believed.
+import { parseUsdPerMillion } from "../../money.ts";
+import type { TokenPrice, TokenRates } from "../catalog.ts";
+import { compilePrice } from "../price.ts";
+import type { TokenPriceSpec } from "../token-price.ts";
+import type { UnitPriceSpec } from "../unit-model.ts";
+import { parseUnitPrice } from "../unit-price.ts";
+import { BadList, type ListedUnits } from "./list.ts";
+
+/** A price that moves by more than this, up or down, is taken by word of the operator alone. */
+export const MOVE_MAX = 3;
+/** One that moves by more than this is in other units. */
+const UNITS_MOVE = 100;
+/** A price by units that differs by less was rounded. */
+const ROUNDED = 0.001;
+
+/** What a list's price becomes, laid over ours. `held`: why it is not taken unless the operator says so. */
+export interface ComparedPrice<Price> {
+  readonly price: Price;
+  readonly held: string | null;
+}
+
+/** Throws where a list's price is none. `ours` is what it stands against. */
+function checked(where: string, text: string, ours: string | undefined): string {
+  const usd = text.length > 30 ? null : parseUsdPerMillion(text);
+  if (usd === null) throw new BadList(`${where} has no price: ${text.slice(0, 30)}`);
+  if (usd === 0 && ours !== undefined && Number(ours) > 0)
+    throw new BadList(`${where} costs nothing there, and ${ours} here`);
+  return text;
+}
+
+type Rates = Pick<TokenPriceSpec, "input" | "output" | "cacheRead" | "cacheWrite">;
+
+/** Theirs over ours, bucket by bucket. What is read from a cache for nothing is a bucket that the list has no price for. */
+function ratesOver(where: string, ours: Rates | undefined, theirs: Rates): Rates {
+  const cached = (text: string | undefined, own: string | undefined) => {
+    if (text !== undefined && Number(text) > 0) return checked(where, text, own);
+    // What costs as much as input costs as much as it does from now on.
+    return own === ours?.input ? undefined : own;
+  };
+  const cacheRead = cached(theirs.cacheRead, ours?.cacheRead);
+  const cacheWrite = cached(theirs.cacheWrite, ours?.cacheWrite);
+  return {
+    input: checked(where, theirs.input, ours?.input),
+    output: checked(where, theirs.output, ours?.output),
+    ...(cacheRead === undefined ? {} : { cacheRead }),
+    ...(cacheWrite === undefined ? {} : { cacheWrite }),
+  };
+}
+
+/** The step of ours that one of theirs is: some say "from 200,000 on" and mean "above 199,999". */
+function stepLike(ours: TokenPriceSpec, promptTokens: number) {
+  return ours.steps?.find((own) => Math.abs(own.promptTokens - promptTokens) <= 1);
+}
+
+function stepsOver(where: string, ours: TokenPriceSpec, theirs: TokenPriceSpec) {
+  return (theirs.steps ?? []).map((step) => {
+    const own = stepLike(ours, step.promptTokens);
+    return { promptTokens: own?.promptTokens ?? step.promptTokens, ...ratesOver(where, own, step) };
+  });
+}
+
+/** Lists have hours, and not on which days. */
+function hoursOver(where: string, ours: TokenPriceSpec, theirs: TokenPriceSpec) {
+  return theirs.hours?.map((one) => {
+    const own = ours.hours?.find(({ from, until }) => from === one.from && until === one.until);
+    const days = own?.weekdaysOnly === undefined ? {} : { weekdaysOnly: own.weekdaysOnly };
+    return { from: one.from, until: one.until, ...days, ...ratesOver(where, own, one) };
+  });
+}
+
+const BUCKETS = ["input", "output", "cacheRead", "cacheWrite"] as const;
+
+function moveOf(ours: number, theirs: number): number {
+  if (ours === theirs) return 1;
+  return Math.min(ours, theirs) === 0 ? Number.POSITIVE_INFINITY : Math.max(ours / theirs, theirs / ours);
+}
+
+/** By how much the rates of two prices differ at most: 3 where one is three times the other. */
+function largestMove(ours: TokenPrice, theirs: TokenPrice): number {
+  const ofRates = (a: TokenRates, b: TokenRates) => BUCKETS.map((bucket) => moveOf(a[bucket], b[bucket]));
+  const steps = theirs.steps.flatMap((step) => {
+    const own = ours.steps.find(({ promptTokens }) => promptTokens === step.promptTokens);
+    return own === undefined ? [] : ofRates(own, step);
+  });
+  return Math.max(...ofRates(ours, theirs), ...steps);
+}
+
+function sameBase(ours: TokenPrice, theirs: TokenPrice): boolean {
+  return BUCKETS.every((bucket) => ours[bucket] === theirs[bucket]);
+}
+
+function movedWords(move: number): string | null {
+  if (move <= MOVE_MAX) return null;
+  return Number.isFinite(move) ? `it moves by ${Math.round(move * 10) / 10} times` : "it had no price in one place";
+}
+
+/** What is held of a price whose list says nothing of what makes it another: how long a prompt is, or which hour it is. */
+function untold(ours: TokenPriceSpec, theirs: TokenPriceSpec): string | null {
+  if (ours.hours !== undefined && theirs.hours === undefined)
+    return "the list does not say what it costs at which hour";
+  const missing = ours.steps?.some((own) => !theirs.steps?.some((step) => stepLike(ours, step.promptTokens) === own));
+  return missing === true ? "the list does not say what long prompts cost" : null;
+}
+
+/**
+ * The list's price, from `since` on, where it is another than ours; null where it is the same. Throws BadList where it cannot be one of
+ * this model.
+ */
+export function comparedPrice(
+  where: string,
+  ours: TokenPriceSpec,
+  theirs: TokenPriceSpec,
+  { onlyInput, since }: { readonly onlyInput: boolean; readonly since: string },
+): ComparedPrice<TokenPriceSpec> | null {
+  const rates = ratesOver(where, ours, onlyInput ? { ...theirs, output: ours.output } : theirs);
+  const own = compilePrice(ours, where);
+  const listed = compilePrice({ since, ...rates }, where);
+  const why = untold(ours, theirs);
+  if (why !== null && sameBase(own, listed)) return null;
+  const steps = stepsOver(where, ours, theirs);
+  const { thousandCalls } = ours;
+  const hours = hoursOver(where, ours, theirs);
+  const price: TokenPriceSpec = {
+    since,
+    ...rates,
+    ...(thousandCalls === undefined ? {} : { thousandCalls }),
+    ...(steps.length === 0 ? {} : { steps }),
+    ...(hours === undefined ? {} : { hours }),
+  };
+  const compiled = compilePrice(price, where);
+  if (isSame(own, compiled)) return null;
+  const move = largestMove(own, compiled);
+  if (move > UNITS_MOVE && Number.isFinite(move)) {
+    throw new BadList(
+      `${where} costs ${Math.round(move)} times more or less there: its prices are in other units, or another model's`,
+    );
+  }
+  return { price, held: why ?? movedWords(move) };
+}
+
+function isSame(a: TokenPrice, b: TokenPrice): boolean {
+  const plain = ({ version: _version, since: _since, ...rest }: TokenPrice): unknown => ({
+    ...rest,
+    hours: rest.hours.map((one) => ({ ...one, price: plain(one.price) })),
+  });
+  return JSON.stringify(plain(a)) === JSON.stringify(plain(b));
+}
+
+/** The same of a price by units: of those that ours has, and the list too. */
+export function comparedUnits(
+  where: string,
+  ours: UnitPriceSpec,
+  theirs: ListedUnits,
+  since: string,
+): ComparedPrice<UnitPriceSpec> | null {
+  const { taken: _taken, ...own } = ours;
+  const changed: Partial<Record<keyof ListedUnits, string>> = {};
+  let largest = 1;
+  for (const [name, text] of Object.entries(theirs)) {
+    const unit = name as keyof ListedUnits;
+    const was = own[unit];
+    if (was === undefined) continue;
+    const usd = parseUnitPrice(unit, text);
+    if (usd === null) throw new BadList(`${where} has no price: ${text.slice(0, 30)}`);
+    if (usd === 0 && Number(was) > 0) throw new BadList(`${where} costs nothing there, and ${was} here`);
+    const move = moveOf(parseUnitPrice(unit, was) ?? 0, usd);
+    if (move > UNITS_MOVE && Number.isFinite(move))
+      throw new BadList(`${where} has its prices in other units there, or is another model`);
+    // A list that has one price for all sorts of tokens says nothing of this sort; what an hour costs was worked out from a second.
+    if (move < 1 + ROUNDED || (unit !== "textIn" && /In$/.test(unit) && text === theirs.textIn)) continue;
+    changed[unit] = text;
+    largest = Math.max(largest, move);
+  }
+  if (Object.keys(changed).length === 0) return null;
+  return { price: { ...own, ...changed, since }, held: movedWords(largest) };
+}

@@ -1,0 +1,81 @@
+// What a vendor answers at its own `/models`: rows with an id, and of prices, lengths and ends what that vendor says of them.
+import { z } from "zod";
+import { BadList, countOf, dayOf, type ListedFacts, type ModelList, NO_FACTS, pricesOf, usdText } from "./list.ts";
+
+const row = z.looseObject({ id: z.string(), canonical_slug: z.string().optional() });
+const rows = z.union([z.object({ data: z.array(row) }).transform(({ data }) => data), z.array(row)]);
+type Row = z.infer<typeof row>;
+
+const MILLION = 1_000_000;
+const record = z.record(z.string(), z.unknown());
+const words = z.array(z.string());
+
+function pricesIn(pricing: Readonly<Record<string, unknown>>) {
+  // By the token where it is `prompt`; vendors that say `input` mean a million.
+  if (pricing.prompt !== undefined) {
+    return pricesOf({
+      input: usdText(pricing.prompt, MILLION),
+      output: usdText(pricing.completion, MILLION),
+      cacheRead: usdText(pricing.input_cache_read, MILLION),
+      cacheWrite: usdText(pricing.input_cache_write, MILLION),
+    });
+  }
+  return pricesOf({
+    input: usdText(pricing.input),
+    output: usdText(pricing.output),
+    cacheRead: usdText(pricing.cached_input),
+    cacheWrite: undefined,
+  });
+}
+
+function factsOf(one: Row): ListedFacts {
+  const pricing = record.safeParse(one.pricing).data;
+  const top = record.safeParse(one.top_provider).data ?? {};
+  const architecture = record.safeParse(one.architecture).data ?? {};
+  const inputs = words.safeParse(architecture.input_modalities).data;
+  const context = one.context_length ?? one.context_window ?? one.max_context_length;
+  const output = top.max_completion_tokens ?? one.max_completion_tokens ?? one.max_output_tokens;
+  return {
+    ...NO_FACTS,
+    prices: pricing === undefined ? [] : pricesIn(pricing),
+    contextTokens: countOf(context),
+    outputTokensMax: countOf(output),
+    takesImages: inputs?.includes("image") ?? null,
+    ends: dayOf(one.expiration_date ?? one.deprecation),
+  };
+}
+
+/** Whether a file looks like this format. */
+export function isModelsAnswer(json: unknown): boolean {
+  return rows.safeParse(json).success;
+}
+
+/** `vendorId` is whose answer it is. Throws BadList where a row stands twice, or goes by another's name. */
+export function modelsAnswer(json: unknown, vendorId: string): ModelList {
+  const all = rows.parse(json);
+  if (all.length === 0) throw new BadList("it has no model");
+  const byName = new Map<string, Row>();
+  for (const one of all) {
+    if (byName.has(one.id)) throw new BadList(`it has ${one.id.slice(0, 100)} twice`);
+    byName.set(one.id, one);
+  }
+  const renamed = all.find(({ id, canonical_slug: slug }) => slug !== undefined && slug !== id && byName.has(slug));
+  if (renamed !== undefined) {
+    throw new BadList(
+      `it has ${renamed.canonical_slug?.slice(0, 100)} under the name of another, ${renamed.id.slice(0, 100)}`,
+    );
+  }
+  return {
+    format: `${vendorId}'s own list`,
+    of(vendor) {
+      if (vendor.id !== vendorId) return null;
+      return {
+        names: [...byName.keys()],
+        find(name) {
+          const found = byName.get(name);
+          return found === undefined ? null : factsOf(found);
+        },
+      };
+    },
+  };
+}

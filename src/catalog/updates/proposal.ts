@@ -1,0 +1,151 @@
+// From a list to the update that it makes: what is taken of its changes, laid over what earlier lists told, and nothing that would be sold at a loss.
+import type { AdapterSpec } from "../adapter.ts";
+import type { Adapter } from "../catalog.ts";
+import { compilePrice, isDearer, priceOn, sellAt } from "../price.ts";
+import { hasEnded } from "../retirement.ts";
+import { listingsOf } from "../slug.ts";
+import { listPriceOf, type PricedListing } from "../sold.ts";
+import { type Change, compareWith, type Moment, type Seen, type SoldKind, type VendorFacts } from "./changes.ts";
+import { readList } from "./read-list.ts";
+import { type ModelsUpdate, type ModelUpdate, type VendorUpdate, withPrices, withTold } from "./update.ts";
+
+export interface ProposalOrder {
+  readonly bytes: Uint8Array;
+  /** Where they came from, for people. */
+  readonly source: string;
+  /** The adapter whose own list it is; null: it is a list of many. */
+  readonly vendor: string | null;
+  readonly vendors: readonly VendorFacts[];
+  /** The update in force. */
+  readonly before: ModelsUpdate | null;
+  readonly markupPercent: number;
+  /** `YYYY-MM-DDTHH:MM:SSZ`. */
+  readonly takenAt: string;
+  /** Changes that are held are taken too. */
+  readonly yes: boolean;
+}
+
+export interface Proposal {
+  readonly format: string;
+  readonly changes: readonly Change[];
+  /** How many of them the update has. */
+  readonly taken: number;
+  /** How many models the list has as they are sold here, and those that it has not. */
+  readonly compared: number;
+  readonly unknown: readonly string[];
+  readonly update: ModelsUpdate;
+}
+
+/** What is told of any model, whichever way it is priced. */
+type Told = Omit<ModelUpdate, "prices"> & { readonly prices?: readonly { readonly since: string }[] };
+type ToldOfVendor = Partial<Record<SoldKind, Record<string, Told>>>;
+
+/** What was told of a model, and what is told now. */
+function toldOver(was: Told | undefined, now: Told): Told {
+  const prices = withPrices(was?.prices ?? [], now.prices);
+  return { ...was, ...now, ...(prices.length === 0 ? {} : { prices }) };
+}
+
+function withChanges(
+  before: Readonly<Record<string, VendorUpdate>>,
+  changes: readonly Change[],
+  seen: readonly Seen[],
+  day: string,
+): Readonly<Record<string, VendorUpdate>> {
+  const vendors = structuredClone(before) as Record<string, ToldOfVendor>;
+  const tell = ({ vendor, kind, model }: Seen, now: Told) => {
+    const ofVendor = vendors[vendor] ?? {};
+    const models = ofVendor[kind] ?? {};
+    models[model] = toldOver(models[model], now);
+    vendors[vendor] = { ...ofVendor, [kind]: models };
+  };
+  for (const one of seen) tell(one, { seen: day });
+  for (const one of changes) tell(one, { ...one.told, seen: day });
+  // Each kind has been told what its own changes have.
+  return vendors as Readonly<Record<string, VendorUpdate>>;
+}
+
+/** The offers of every slug at its price of the day, by slug, with those that would be sold below what they cost. */
+function lossesIn(
+  vendors: readonly VendorFacts[],
+  day: string,
+  markupPercent: number,
+): ReadonlyMap<string, readonly string[]> {
+  const liveIds = new Set(vendors.flatMap(({ id, configured }) => (configured ? [id] : [])));
+  const priced = vendors.flatMap((vendor) =>
+    (["chat", "embeddings"] as const).flatMap((kind) =>
+      listingsOf(vendor.id, vendor, kind).flatMap((listing): PricedListing[] => {
+        const price = priceOn(day, listing.spec.prices);
+        if (price === null || hasEnded(listing.spec.retires, day)) return [];
+        const cost = compilePrice(price, `${vendor.id}:${listing.upstreamModel}`);
+        return [{ ...listing, adapter: asAdapter(vendor), weight: 1, cost }];
+      }),
+    ),
+  );
+  const losses = new Map<string, readonly string[]>();
+  for (const [key, [first, ...rest]] of Map.groupBy(priced, ({ kind, slug }) => `${kind} ${slug}`)) {
+    if (first === undefined) continue;
+    const group = [first, ...rest] as const;
+    const sale = sellAt(listPriceOf(first.slug, group, liveIds), markupPercent);
+    const dear = group.filter(({ cost }) => isDearer(cost, sale)).map(({ adapterId }) => adapterId);
+    if (dear.length > 0) losses.set(key, dear);
+  }
+  return losses;
+}
+
+/** What prices are made of needs no more of an adapter than this. */
+function asAdapter({ id, maker, sandboxOnly, configured }: VendorFacts): Adapter {
+  const spec = { maker, sandboxOnly } as AdapterSpec;
+  return { id, spec, configured } as Adapter;
+}
+
+/** Holds the changes of prices after which a vendor that serves would cost more than its model is sold for. */
+function heldAtLoss(
+  changes: readonly Change[],
+  { vendors, markupPercent }: ProposalOrder,
+  day: string,
+): readonly Change[] {
+  const told = withChanges(
+    {},
+    changes.filter(({ held }) => held === null),
+    [],
+    day,
+  );
+  const after = vendors.map((vendor) => withTold(vendor, told[vendor.id] ?? {}));
+  const before = lossesIn(vendors, day, markupPercent);
+  const losses = lossesIn(after, day, markupPercent);
+  const live = new Set(vendors.flatMap(({ id, configured }) => (configured ? [id] : [])));
+  return changes.map((change) => {
+    if (change.held !== null || (change.what !== "price" && change.what !== "new")) return change;
+    const key = `${change.kind} ${change.slug}`;
+    const dear = (losses.get(key) ?? []).find(
+      (id) => !(before.get(key) ?? []).includes(id) && (id === change.vendor || live.has(id)),
+    );
+    return dear === undefined ? change : { ...change, held: `${dear} would cost more than it is sold for` };
+  });
+}
+
+/** Reads a list and says what would change. Throws BadList where it cannot be believed: then nothing does. */
+export function proposalOf(order: ProposalOrder): Proposal {
+  const { bytes, source, vendor, vendors, before, takenAt, yes } = order;
+  const day = takenAt.slice(0, 10);
+  const at: Moment = { day, stamp: takenAt.slice(0, 19).replace(/[-:]/g, "") };
+  const list = readList(bytes, day, vendor);
+  const { changes: found, seen, unknown } = compareWith(list, vendors, at);
+  const changes = heldAtLoss(found, order, day);
+  const taken = changes.filter(({ held }) => yes || held === null);
+  const differs = new Set(
+    changes.filter((one) => !taken.includes(one)).map(({ vendor: id, kind, model }) => `${id} ${kind} ${model}`),
+  );
+  const same = seen.filter(({ vendor: id, kind, model }) => !differs.has(`${id} ${kind} ${model}`));
+  // Without a change it is the update in force, looked at once more.
+  const of = taken.length === 0 && before !== null ? before : { takenAt, source };
+  const update: ModelsUpdate = {
+    format: 1,
+    takenAt: of.takenAt,
+    checkedAt: takenAt,
+    source: of.source,
+    vendors: withChanges(before?.vendors ?? {}, taken, same, day),
+  };
+  return { format: list.format, changes, taken: taken.length, compared: seen.length, unknown, update };
+}

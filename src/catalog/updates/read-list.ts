@@ -1,0 +1,86 @@
+// Bytes of a list become the list, in whichever of the formats it is; or one line says why they are none.
+import { catalogList, isCatalogList } from "./catalog-list.ts";
+import { flatList, isFlatList } from "./flat-list.ts";
+import { BadList, type ModelList } from "./list.ts";
+import { isModelsAnswer, modelsAnswer } from "./models-answer.ts";
+import { isRulesList, rulesList } from "./rules-list.ts";
+
+/** Every list that is known is a tenth as long. */
+export const LIST_BYTES_MAX = 24 * 1024 * 1024;
+const DEPTH_MAX = 64;
+
+/** The first key that an object of a well-formed JSON text has twice, in its outermost four levels; null: none. A parser would take the last. */
+export function doubleKey(text: string): string | null {
+  const keys: (Set<string> | null)[] = [];
+  let isKey = false;
+  for (let at = 0; at < text.length; at++) {
+    const char = text.charCodeAt(at);
+    if (char === 0x7b || char === 0x5b) {
+      keys.push(char === 0x7b ? new Set() : null);
+      isKey = char === 0x7b;
+    } else if (char === 0x7d || char === 0x5d) {
+      keys.pop();
+      isKey = false;
+    } else if (char === 0x2c) isKey = keys.at(-1) != null;
+    else if (char === 0x22) {
+      const begin = at + 1;
+      for (at = begin; text.charCodeAt(at) !== 0x22; at++) if (text.charCodeAt(at) === 0x5c) at++;
+      const known = keys.at(-1);
+      if (isKey && known != null && keys.length <= 4) {
+        const key = text.slice(begin, at);
+        if (known.has(key)) return key;
+        known.add(key);
+      }
+      isKey = false;
+    }
+  }
+  return null;
+}
+
+/** Whether brackets stand within each other deeper than any list has them. */
+function isDeep(text: string): boolean {
+  let depth = 0;
+  let inText = false;
+  for (let at = 0; at < text.length; at++) {
+    const char = text.charCodeAt(at);
+    if (inText) {
+      if (char === 0x5c) at++;
+      else if (char === 0x22) inText = false;
+    } else if (char === 0x22) inText = true;
+    else if (char === 0x7b || char === 0x5b) {
+      if (++depth > DEPTH_MAX) return true;
+    } else if (char === 0x7d || char === 0x5d) depth--;
+  }
+  return false;
+}
+
+function jsonOf(bytes: Uint8Array): unknown {
+  if (bytes.byteLength > LIST_BYTES_MAX) {
+    throw new BadList(`it has more than ${LIST_BYTES_MAX / 1_048_576} MiB`);
+  }
+  const text = new TextDecoder().decode(bytes);
+  if (/^\s*</.test(text.slice(0, 200))) throw new BadList("it is a page of HTML or XML, no JSON");
+  if (isDeep(text)) throw new BadList(`its JSON is nested deeper than ${DEPTH_MAX}`);
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    throw new BadList("it is no whole JSON");
+  }
+  const twice = doubleKey(text);
+  if (twice !== null) throw new BadList(`it has ${twice.slice(0, 100)} twice`);
+  return json;
+}
+
+/** `vendor` is the adapter whose own list it is, where it is one's; prices are those of `day` and after. Throws BadList. */
+export function readList(bytes: Uint8Array, day: string, vendor: string | null): ModelList {
+  const json = jsonOf(bytes);
+  if (isRulesList(json)) return rulesList(json, day);
+  if (isModelsAnswer(json)) {
+    if (vendor !== null) return modelsAnswer(json, vendor);
+    throw new BadList("it is a vendor's own list; say whose with --vendor");
+  }
+  if (isCatalogList(json)) return catalogList(json);
+  if (isFlatList(json)) return flatList(json);
+  throw new BadList("it is no list of models in a format that is known here");
+}

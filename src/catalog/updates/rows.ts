@@ -1,0 +1,73 @@
+// What is sold, by whom, since when and until when, and how old each fact is; and what an update would change, in lines for people.
+import type { Audience, Catalog, EmbeddingOffer, Offer, UnitOffer } from "../catalog.ts";
+import type { Change, SoldKind } from "./changes.ts";
+import type { ModelsUpdate } from "./update.ts";
+
+export interface SoldRow {
+  readonly model: string;
+  readonly kind: string;
+  /** Configured, in the order in which they are tried. */
+  readonly providers: readonly string[];
+  /** The day on which its price of today began. */
+  readonly since: string;
+  /** The day on which the last of those who serve it ends it; null: no end is known. */
+  readonly until: string | null;
+  /** The day on which a list last had it as it is sold here; null: none has been asked. */
+  readonly checked: string | null;
+}
+
+function seenOn(
+  kind: SoldKind,
+  { adapter, upstreamModel }: Offer | EmbeddingOffer | UnitOffer,
+  update: ModelsUpdate | null,
+) {
+  return update?.vendors[adapter.id]?.[kind]?.[upstreamModel]?.seen ?? null;
+}
+
+/** The oldest: a price is as good as the fact that was looked at longest ago. */
+function oldest(days: readonly (string | null)[]): string | null {
+  return days.includes(null) ? null : (days.toSorted()[0] ?? null);
+}
+
+/** Every model that is sold to an audience, by slug. */
+export function soldRows(catalog: Catalog, update: ModelsUpdate | null, audience: Audience): readonly SoldRow[] {
+  const byToken = [...catalog.models(audience), ...catalog.embeddings(audience)].map((model) => {
+    const kind = model.kind;
+    return { model, kind, checked: oldest(model.offers.map((offer) => seenOn(kind, offer, update))) };
+  });
+  const byUnits = catalog.unitModels(audience).map((model) => {
+    return {
+      model,
+      kind: model.kind,
+      checked: oldest(model.offers.map((offer) => seenOn("unitModels", offer, update))),
+    };
+  });
+  return [...byToken, ...byUnits]
+    .map(({ model: { slug, sale, offers, retires }, kind, checked }): SoldRow => {
+      const providers = [...new Set(offers.map(({ adapter }) => adapter.id))];
+      return { model: slug, kind, providers, since: sale.since, until: retires?.on ?? null, checked };
+    })
+    .sort((a, b) => (a.model < b.model ? -1 : 1));
+}
+
+export const SOLD_HEADING = ["MODEL", "KIND", "SINCE", "UNTIL", "CHECKED", "SERVED BY"];
+
+const DAY_MS = 86_400_000;
+
+function ageText(checked: string | null, day: string): string {
+  if (checked === null) return "with this release";
+  const days = Math.round((Date.parse(day) - Date.parse(checked)) / DAY_MS);
+  return days === 0 ? "today" : `${days} ${days === 1 ? "day" : "days"} ago`;
+}
+
+export function soldCells({ model, kind, since, until, checked, providers }: SoldRow, day: string): readonly string[] {
+  return [model, kind, since, until ?? "", ageText(checked, day), providers.join(", ") || "-"];
+}
+
+export const CHANGE_HEADING = ["", "MODEL", "WHAT", "WAS", "NOW", "NOT TAKEN, BECAUSE"];
+
+/** A change as cells: `+` is new, `~` another, `-` an end, and `!` one that waits for the operator's word. */
+export function changeCells({ vendor, model, what, was, now, held }: Change, yes: boolean): readonly string[] {
+  const sign = what === "new" ? "+" : what === "ends" ? "-" : "~";
+  return [held !== null && !yes ? "!" : sign, `${vendor}/${model}`, what, was, now, yes ? "" : (held ?? "")];
+}

@@ -1,0 +1,189 @@
+// What lists have told us since the adapters were written: dated facts that are laid over the adapters' own. It is data, and may be wrong
+// in no way that an adapter may not.
+import { z } from "zod";
+import type { AdapterSpec, EmbeddingsSpec, ModelSpec } from "../adapter.ts";
+import type { ModelEnd } from "../model-end.ts";
+import { SLUG } from "../slug.ts";
+import type { TokenPriceSpec } from "../token-price.ts";
+import type { UnitModelSpec, UnitPriceSpec } from "../unit-model.ts";
+import { prices, unitPrices } from "../validate.ts";
+
+const count = z.int().positive();
+const day = z.iso.date("is no day as YYYY-MM-DD");
+const successor = z.string().regex(SLUG, "is no slug as <maker>/<model>");
+
+/** What is told of one model at one vendor. What is left out is as its adapter has it. */
+const modelUpdate = z.strictObject({
+  /** The day on which a list last had the model as it is sold here. */
+  seen: day.optional(),
+  /** Of a model that no adapter lists: the one, of the same vendor, that is spoken to in the same way. */
+  like: z.string().min(1).max(200).optional(),
+  slug: z.string().regex(SLUG, "is no slug as <maker>/<model>").optional(),
+  prices: prices.optional(),
+  contextTokens: count.optional(),
+  outputTokensMax: count.optional(),
+  /** The most tokens of one image; 0: it takes none. */
+  imageTokensMax: z.int().nonnegative().optional(),
+  retires: z.strictObject({ on: day, successor: successor.optional() }).optional(),
+});
+const unitModelUpdate = z.strictObject({
+  seen: day.optional(),
+  prices: unitPrices.optional(),
+  retires: z.strictObject({ on: day, successor: successor.optional() }).optional(),
+});
+const name = z.string().min(1).max(200);
+const vendor = z.strictObject({
+  chat: z.record(name, modelUpdate).optional(),
+  embeddings: z.record(name, modelUpdate).optional(),
+  unitModels: z.record(name, unitModelUpdate).optional(),
+});
+const moment = z.string().regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/, "is no time as YYYY-MM-DDTHH:MM:SSZ");
+const update = z.strictObject({
+  format: z.literal(1),
+  /** When its list was read, `YYYY-MM-DDTHH:MM:SSZ`. */
+  takenAt: moment,
+  /** When a list was last held against what is sold. */
+  checkedAt: moment,
+  /** Where the list came from, for people. */
+  source: z.string().min(1).max(500),
+  vendors: z.record(z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/), vendor),
+});
+
+export interface ModelUpdate {
+  readonly seen?: string;
+  readonly like?: string;
+  readonly slug?: string;
+  readonly prices?: readonly TokenPriceSpec[];
+  readonly contextTokens?: number;
+  readonly outputTokensMax?: number;
+  readonly imageTokensMax?: number;
+  readonly retires?: ModelEnd;
+}
+
+export interface UnitModelUpdate {
+  readonly seen?: string;
+  readonly prices?: readonly UnitPriceSpec[];
+  readonly retires?: ModelEnd;
+}
+
+export interface VendorUpdate {
+  readonly chat?: Readonly<Record<string, ModelUpdate>>;
+  readonly embeddings?: Readonly<Record<string, ModelUpdate>>;
+  readonly unitModels?: Readonly<Record<string, UnitModelUpdate>>;
+}
+
+export interface ModelsUpdate {
+  readonly format: 1;
+  readonly takenAt: string;
+  readonly checkedAt: string;
+  readonly source: string;
+  readonly vendors: Readonly<Record<string, VendorUpdate>>;
+}
+
+/** Reads an update. Throws with a line that names the field. */
+export function updateOf(text: string): ModelsUpdate {
+  const read = update.safeParse(JSON.parse(text));
+  // The schema has the same fields; JSON has no field that is undefined.
+  if (read.success) return read.data as ModelsUpdate;
+  const [issue] = read.error.issues;
+  throw new Error(`${issue?.path.join(".") ?? ""} ${issue?.message ?? "is wrong"}`.trim());
+}
+
+interface Dated {
+  readonly since: string;
+}
+
+/** Both lists in order of their days; of one day the told price counts. */
+export function withPrices<Price extends Dated>(own: readonly Price[], told: readonly Price[] = []): readonly Price[] {
+  if (told.length === 0) return own;
+  const days = new Set(told.map(({ since }) => since));
+  return [...own.filter(({ since }) => !days.has(since)), ...told].sort((a, b) => (a.since < b.since ? -1 : 1));
+}
+
+function amended<Spec extends ModelSpec | EmbeddingsSpec["models"][string]>(spec: Spec, told: ModelUpdate): Spec {
+  const { imageTokensMax, contextTokens, outputTokensMax, retires } = told;
+  const { imageTokensMax: own, ...otherParts } = spec.parts ?? {};
+  const images = imageTokensMax ?? own ?? 0;
+  const parts = images === 0 ? otherParts : { ...otherParts, imageTokensMax: images };
+  return {
+    ...spec,
+    prices: withPrices(spec.prices, told.prices),
+    ...(contextTokens === undefined ? {} : { contextTokens }),
+    ...(outputTokensMax === undefined ? {} : { outputTokensMax }),
+    ...(retires === undefined ? {} : { retires }),
+    ...(Object.keys(parts).length === 0 && spec.parts === undefined ? {} : { parts }),
+  };
+}
+
+/** What is sold of a new model: as the one that it is like, at its own prices. Null: that one is no more, or it has no price. */
+function likened<Spec extends ModelSpec | EmbeddingsSpec["models"][string]>(
+  models: Readonly<Record<string, Spec>>,
+  told: ModelUpdate,
+): Spec | null {
+  const like = told.like === undefined || !Object.hasOwn(models, told.like) ? undefined : models[told.like];
+  if (like === undefined || told.prices === undefined) return null;
+  const { retires: _end, priceNote: _note, slug: _slug, ...spec } = like;
+  const named = told.slug === undefined ? spec : { ...spec, slug: told.slug };
+  return { ...amended({ ...named, prices: [] } as unknown as Spec, told) };
+}
+
+function withModels<Spec extends ModelSpec | EmbeddingsSpec["models"][string]>(
+  own: Readonly<Record<string, Spec>>,
+  told: Readonly<Record<string, ModelUpdate>>,
+): Readonly<Record<string, Spec>> {
+  const models: Record<string, Spec> = { ...own };
+  for (const [name, facts] of Object.entries(told)) {
+    const known = Object.hasOwn(own, name) ? own[name] : undefined;
+    const spec = known === undefined ? likened(own, facts) : amended(known, facts);
+    if (spec !== null) models[name] = spec;
+  }
+  return models;
+}
+
+function withUnitModels(
+  own: Readonly<Record<string, UnitModelSpec>>,
+  told: Readonly<Record<string, UnitModelUpdate>>,
+): Readonly<Record<string, UnitModelSpec>> {
+  const models: Record<string, UnitModelSpec> = { ...own };
+  for (const [name, { prices: newer, retires }] of Object.entries(told)) {
+    const known = Object.hasOwn(own, name) ? own[name] : undefined;
+    if (known === undefined) continue;
+    models[name] = { ...known, prices: withPrices(known.prices, newer), ...(retires === undefined ? {} : { retires }) };
+  }
+  return models;
+}
+
+type Models = Readonly<Record<string, ModelSpec>> | EmbeddingsSpec["models"];
+
+/** What a vendor sells, of an adapter or of what another thread was handed of it. */
+export interface Selling {
+  readonly chat?: { readonly models: Models } | undefined;
+  readonly embeddings?: { readonly models: Models } | undefined;
+  readonly unitModels?: Readonly<Record<string, UnitModelSpec>> | undefined;
+}
+
+/** A vendor with what is told of its models. */
+export function withTold<Spec extends Selling>(spec: Spec, told: VendorUpdate): Spec {
+  const { chat, embeddings, unitModels } = spec;
+  const laid: Record<string, unknown> = {};
+  if (chat && told.chat) laid.chat = { ...chat, models: withModels(chat.models, told.chat) };
+  if (embeddings && told.embeddings) {
+    laid.embeddings = { ...embeddings, models: withModels(embeddings.models, told.embeddings) };
+  }
+  if (unitModels && told.unitModels) laid.unitModels = withUnitModels(unitModels, told.unitModels);
+  return { ...spec, ...laid };
+}
+
+/** The adapters with an update laid over them. What it says of vendors and models that are no more is left out. */
+export function withUpdate(
+  adapters: ReadonlyMap<string, AdapterSpec>,
+  told: ModelsUpdate | null,
+): ReadonlyMap<string, AdapterSpec> {
+  if (told === null) return adapters;
+  const all = new Map(adapters);
+  for (const [id, facts] of Object.entries(told.vendors)) {
+    const spec = all.get(id);
+    if (spec !== undefined) all.set(id, withTold(spec, facts));
+  }
+  return all;
+}

@@ -1,0 +1,232 @@
+// Commands on groups of an account's keys, and on what bounds the account as a whole.
+import { accountPath } from "./account-commands.ts";
+import { type Command, type OptionShape, type Typed, UsageError } from "./command.ts";
+import { pairs, table } from "./text.ts";
+
+interface Group {
+  readonly id: string;
+  readonly name: string;
+  readonly ceiling_cents: number | null;
+  readonly ceiling_period: string | null;
+  readonly lower_at: number | null;
+  readonly services: readonly string[] | null;
+  readonly models: readonly string[] | null;
+  readonly requests_per_minute: number | null;
+  readonly tokens_per_minute: number | null;
+  readonly spent_cents: number;
+  readonly held_cents: number;
+  readonly keys: readonly string[];
+}
+
+interface Budget {
+  readonly of: string;
+  readonly id: string;
+  readonly name: string;
+  readonly ceiling_cents: number;
+  readonly ceiling_period: string;
+  readonly lower_at: number | null;
+  readonly lowered: boolean;
+  readonly spent_cents: number;
+  readonly held_cents: number;
+  readonly resets_at: string;
+}
+
+const dollars = (cents: number) => (cents / 100).toFixed(2);
+
+function ceilingText({ ceiling_cents: cents, ceiling_period: period }: Group): string {
+  return cents === null ? "none" : `${dollars(cents)} USD a ${period}`;
+}
+
+/** A list as it is typed: nothing for all, and `none` for an empty one. */
+function listText(list: readonly string[] | null): string {
+  if (list === null) return "all";
+  return list.length === 0 ? "none" : list.join(", ");
+}
+
+function groupText(group: Group): string {
+  return pairs([
+    ["group", group.id],
+    ["name", group.name],
+    ["ceiling", ceilingText(group)],
+    ["spent", `${dollars(group.spent_cents)} USD`],
+    ["held", `${dollars(group.held_cents)} USD`],
+    ["lower tiers from", group.lower_at === null ? "never" : `${group.lower_at} %`],
+    ["requests a minute", String(group.requests_per_minute ?? "as the account")],
+    ["tokens a minute", String(group.tokens_per_minute ?? "any")],
+    ["services", listText(group.services)],
+    ["models", listText(group.models)],
+    ["keys", group.keys.length === 0 ? "none" : group.keys.join(", ")],
+  ]);
+}
+
+/** How a mark and rates are typed, of a group and of a key. */
+export const RULES: Readonly<Record<string, OptionShape>> = {
+  "lower-at": {
+    value: "50|80",
+    meaning: "percent of the ceiling from which on a tier is served by the one below it; or never",
+  },
+  "requests-per-minute": { value: "COUNT", meaning: "requests in a minute; or any" },
+  "tokens-per-minute": { value: "COUNT", meaning: "tokens in a minute; or any" },
+};
+
+const LIMITS: Readonly<Record<string, OptionShape>> = {
+  "ceiling-cents": { value: "CENTS", meaning: "most its keys may spend together in a period; or none" },
+  "ceiling-period": { value: "day|week|month", meaning: "the period, month without it" },
+  ...RULES,
+  services: { value: "LIST", meaning: "services or service/action its keys may call, by commas; or all, or none" },
+  models: { value: "LIST", meaning: "models or tiers its keys may ask for, by commas; or all, or none" },
+};
+
+function listOf(typed: Typed, option: string): readonly string[] | null | undefined {
+  const text = typed.text(option);
+  if (text === undefined || text === "all") return text === undefined ? undefined : null;
+  return text === "none" ? [] : text.split(",").map((entry) => entry.trim());
+}
+
+const orNull = (typed: Typed, option: string, word: string) =>
+  typed.text(option) === word ? null : typed.number(option);
+
+/** What of the rules was typed; the rest is left out. */
+export function rulesOf(typed: Typed) {
+  return {
+    lower_at: orNull(typed, "lower-at", "never"),
+    requests_per_minute: orNull(typed, "requests-per-minute", "any"),
+    tokens_per_minute: orNull(typed, "tokens-per-minute", "any"),
+  };
+}
+
+function limitsOf(typed: Typed) {
+  return {
+    ceiling_cents: orNull(typed, "ceiling-cents", "none"),
+    ceiling_period: typed.text("ceiling-period"),
+    ...rulesOf(typed),
+    services: listOf(typed, "services"),
+    models: listOf(typed, "models"),
+  };
+}
+
+const groupsPath = (typed: Typed) => `${accountPath(typed.word("ACCOUNT"))}/groups`;
+const groupPath = (typed: Typed) => `${groupsPath(typed)}/${encodeURIComponent(typed.word("GROUP"))}`;
+
+const create: Command = {
+  name: "group create",
+  takes: ["ACCOUNT"],
+  options: { name: { value: "NAME", required: true, meaning: "what it is called, such as a team" }, ...LIMITS },
+  summary: "Makes a group of an account's keys; `key limit --group` puts keys in it",
+  async run(typed, { admin }) {
+    const json = await admin.call<Group>("POST", groupsPath(typed), { name: typed.text("name"), ...limitsOf(typed) });
+    return { json, text: groupText(json) };
+  },
+};
+
+const list: Command = {
+  name: "group list",
+  takes: ["ACCOUNT"],
+  options: {},
+  summary: "Lists an account's groups with what they have spent in their periods",
+  async run(typed, { admin, columns }) {
+    const json = await admin.call<{ groups: Group[] }>("GET", groupsPath(typed));
+    const rows = json.groups.map((group) => [
+      ...[group.id, group.name, ceilingText(group), dollars(group.spent_cents), dollars(group.held_cents)],
+      String(group.keys.length),
+    ]);
+    return { json, text: table(["GROUP", "NAME", "CEILING", "SPENT USD", "HELD USD", "KEYS"], rows, columns) };
+  },
+};
+
+const show: Command = {
+  name: "group show",
+  takes: ["ACCOUNT", "GROUP"],
+  options: {},
+  summary: "Shows a group",
+  async run(typed, { admin }) {
+    const json = await admin.call<Group>("GET", groupPath(typed));
+    return { json, text: groupText(json) };
+  },
+};
+
+const limit: Command = {
+  name: "group limit",
+  takes: ["ACCOUNT", "GROUP"],
+  options: { name: { value: "NAME", meaning: "another name" }, ...LIMITS },
+  summary: "Changes what a group may spend and call; running gateways obey at once",
+  async run(typed, { admin }) {
+    const change = { name: typed.text("name"), ...limitsOf(typed) };
+    if (Object.values(change).every((value) => value === undefined)) throw new UsageError("Name what is to change.");
+    const json = await admin.call<Group>("PATCH", groupPath(typed), change);
+    return { json, text: groupText(json) };
+  },
+};
+
+const remove: Command = {
+  name: "group delete",
+  takes: ["ACCOUNT", "GROUP"],
+  options: {},
+  summary: "Deletes a group; its keys are in no group from then on",
+  async run(typed, { admin }) {
+    const json = await admin.call<{ keys: string[] }>("DELETE", groupPath(typed));
+    return { json, text: `${typed.word("GROUP")} is deleted. Keys that were in it: ${json.keys.length}.` };
+  },
+};
+
+const budgetsPath = (typed: Typed) => `${accountPath(typed.word("ACCOUNT"))}/budgets`;
+
+interface Budgets {
+  readonly budgets: readonly Budget[];
+  readonly low_balance_cents: number | null;
+}
+
+function budgetsText({ budgets, low_balance_cents: low }: Budgets, columns: number): string {
+  const rows = budgets.map((one) => [
+    ...[one.of, one.id, one.name, `${dollars(one.ceiling_cents)} a ${one.ceiling_period}`],
+    ...[dollars(one.spent_cents), dollars(one.held_cents)],
+    one.lowered ? `yes, from ${one.lower_at} %` : one.lower_at === null ? "never" : `from ${one.lower_at} %`,
+    one.resets_at,
+  ]);
+  const head = ["OF", "ID", "NAME", "CEILING USD", "SPENT USD", "HELD USD", "LOWER TIERS", "ENDS"];
+  const told = low === null ? "" : `\nA balance below ${dollars(low)} USD is told.`;
+  return `${table(head, rows, columns)}${told}`;
+}
+
+const budgetShow: Command = {
+  name: "budget show",
+  takes: ["ACCOUNT"],
+  options: {},
+  summary: "Shows every ceiling of an account, its groups, keys and tags, and what they have come to",
+  async run(typed, { admin, columns }) {
+    const json = await admin.call<Budgets>("GET", budgetsPath(typed));
+    return { json, text: budgetsText(json, columns) };
+  },
+};
+
+const budgetSet: Command = {
+  name: "budget set",
+  takes: ["ACCOUNT"],
+  options: {
+    "ceiling-cents": { value: "CENTS", meaning: "most the account may spend in a period; or none" },
+    "ceiling-period": { value: "day|week|month", meaning: "the period, month without it" },
+    "lower-at": {
+      value: "50|80",
+      meaning: "percent of the ceiling from which on a tier is served by the one below it; or never",
+    },
+    "low-balance-cents": { value: "CENTS", meaning: "a balance that is told when it falls below this; or none" },
+  },
+  summary: "Sets an account's own ceiling, and which balance is low",
+  async run(typed, { admin, columns }) {
+    const cents = orNull(typed, "ceiling-cents", "none");
+    const low = orNull(typed, "low-balance-cents", "none");
+    if (cents === undefined && low === undefined) throw new UsageError("Name --ceiling-cents or --low-balance-cents.");
+    const ceiling = {
+      ceiling_cents: cents,
+      ceiling_period: typed.text("ceiling-period"),
+      lower_at: orNull(typed, "lower-at", "never"),
+    };
+    const json = await admin.call<Budgets>("PATCH", budgetsPath(typed), {
+      account: cents == null ? cents : ceiling,
+      low_balance_cents: low,
+    });
+    return { json, text: budgetsText(json, columns) };
+  },
+};
+
+export const GROUP_COMMANDS: readonly Command[] = [create, list, show, limit, remove, budgetShow, budgetSet];

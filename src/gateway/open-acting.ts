@@ -1,0 +1,102 @@
+// A model that acts, wired: how its rounds are planned, and what it sees of the catalog.
+import { isCallable, serviceRefusal } from "../accounts/allowed.ts";
+import { actingPlan } from "../acting/acting-plan.ts";
+import type { ActingDeps, ActionsAudience, ActionsCatalog, KnownAction } from "../acting/deps.ts";
+import { createKeptTurns } from "../acting/kept-turns.ts";
+import { type ChatDeps, modelPlan } from "../chat/model-plan.ts";
+import type { ActsPlan } from "../chat/wire-endpoints.ts";
+import { systemClock } from "../clock.ts";
+import { GatewayError } from "../errors.ts";
+import type { Json } from "../json.ts";
+import { type Nano, nanoFromCents } from "../money.ts";
+import type { Records } from "../records/records.ts";
+import { type CatalogAction, notConfigured } from "../run/action-catalog.ts";
+import { quoteCents } from "../run/action-price.ts";
+import type { RunDeps } from "../run/deps.ts";
+import { indexRow, priceCentsMax } from "../run/descriptor.ts";
+import { noSuchAction } from "../run/nearest.ts";
+import { paramsSchema, tableOf } from "../run/params-schema.ts";
+import { readParams } from "../run/read-call.ts";
+import type { OpenActions } from "./open-actions.ts";
+
+export interface OpenActingParts {
+  readonly chat: ChatDeps;
+  readonly run: RunDeps;
+  readonly actionCatalog: OpenActions;
+  readonly records: Records;
+  readonly costNanoMax: Nano;
+}
+
+const FOUND_MAX = 8;
+
+/** Why it can be no tool of a model. */
+function unfitOf({ native, local, facts }: CatalogAction): string | null {
+  if (native !== null) return "asks a model itself: name the model instead";
+  if (local?.launches !== undefined) return "launches work that outlives the call";
+  if (facts.price.needsMaxCost === true) return "has no price before it is called";
+  return null;
+}
+
+function refusalOf(action: CatalogAction, { allows }: ActionsAudience): GatewayError | null {
+  const { service, action: name, local, configured } = action;
+  if (!isCallable(allows, local, service, name)) return serviceRefusal(allows, service, name);
+  return configured ? null : notConfigured(action);
+}
+
+function knownOf(action: CatalogAction, audience: ActionsAudience): KnownAction {
+  const { id, service, action: name, facts } = action;
+  const table = tableOf(action);
+  const more = table === null ? "" : ` ${table.param} is one of ${table.count} names, each with further params.`;
+  return {
+    id,
+    service,
+    action: name,
+    description: facts.description + more,
+    schema: paramsSchema(action) as Json,
+    effect: facts.effect,
+    nanoMax: nanoFromCents(priceCentsMax(action)),
+    unfit: unfitOf(action),
+    refusal: refusalOf(action, audience),
+  };
+}
+
+function catalogOf({ actionCatalog, discovered }: OpenActions): ActionsCatalog {
+  return {
+    find(id, audience) {
+      const action = actionCatalog.find(id, audience);
+      return action === null ? noSuchAction(id, actionCatalog, audience) : knownOf(action, audience);
+    },
+    ofService: (service, audience) =>
+      actionCatalog
+        .all(audience)
+        .filter((action) => action.service === service)
+        .map((action) => knownOf(action, audience)),
+    price(id, params, audience) {
+      const action = actionCatalog.find(id, audience);
+      if (action === null) return noSuchAction(id, actionCatalog, audience);
+      const read = readParams(action, params);
+      if (read instanceof GatewayError) return read;
+      return nanoFromCents(quoteCents(action.facts.price, read.params, read.row));
+    },
+    discover: (query, audience) =>
+      discovered(audience, query, FOUND_MAX * 4)
+        .filter(({ action }) => refusalOf(action, audience) === null && action.facts.effect === "read")
+        .filter(({ action }) => unfitOf(action) === null)
+        .slice(0, FOUND_MAX)
+        .map(({ action, row }) => ({ ...indexRow(action), ...(row === null ? {} : { row }) })),
+  };
+}
+
+/** How a request is planned whose model acts. */
+export function openActing({ chat, run, actionCatalog, records, costNanoMax }: OpenActingParts): ActsPlan {
+  const deps: ActingDeps = {
+    clock: systemClock,
+    planRound: (call, read) => modelPlan(call, read, chat),
+    innerCalls: run.innerCalls,
+    actions: catalogOf(actionCatalog),
+    turns: createKeptTurns(records),
+    costNanoMax,
+    onBroken: run.kernel.onBroken,
+  };
+  return (call, read, ask) => actingPlan(call, read, ask, deps);
+}

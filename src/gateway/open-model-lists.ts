@@ -1,0 +1,39 @@
+// The list of models of a gateway: how it is brought up to date, what the operator asks of it, and what its old prices were.
+import type { EndpointSpec } from "../endpoint.ts";
+import { modelEndpoints } from "./model-endpoints.ts";
+import { ModelUpdates } from "./model-updates.ts";
+import type { Foundation } from "./open-foundation.ts";
+import type { GatewayOptions } from "./options.ts";
+import { keepPriceVersions } from "./price-versions.ts";
+
+export interface ModelLists {
+  readonly endpoints: readonly EndpointSpec[];
+  /** Reads the catalog again; on an error the old one stays. */
+  reload(): Promise<void>;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export function openModelLists(foundation: Foundation, role: GatewayOptions["role"]): ModelLists {
+  const { config, catalog, stores, upstream, log, broken } = foundation;
+  const { records } = stores;
+  // Of several processes of one machine the parent asks, and keeps what prices were.
+  const versions =
+    role?.kind === "child"
+      ? null
+      : keepPriceVersions(records, catalog.current, (error) => broken(error, "versions of prices were not kept"));
+  const onTaken = () => versions?.note();
+  const updates = new ModelUpdates({ config, stores, catalog, upstream, log, asks: role?.kind !== "child", onTaken });
+  return {
+    endpoints: modelEndpoints({ config, catalog, updates, records }),
+    async reload() {
+      await catalog.reload();
+      onTaken();
+    },
+    start: () => updates.start(),
+    async stop() {
+      updates.stop();
+      await versions?.stop();
+    },
+  };
+}

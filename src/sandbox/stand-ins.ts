@@ -1,0 +1,56 @@
+// The stand-ins of the vendors, read from their files when the first request for each comes.
+import type { StandInFile } from "../catalog/catalog.ts";
+import type { Vendor } from "./action-vendors.ts";
+import type { StandIn } from "./stand-in.ts";
+
+/** A text: what is wrong with the file, which is then what the vendor answers. */
+export type ReadStandIn = StandIn | string;
+
+export interface StandIns {
+  /** A catalog that is loaded again has files of its own, so that what has changed is read anew. */
+  of(vendor: Vendor | undefined): Promise<ReadStandIn>;
+}
+
+const NONE: StandIn = {};
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null;
+}
+
+/** What is wrong with a stand-in; null: nothing. */
+function problemIn(value: unknown, { spec }: Vendor): string | null {
+  if (!isRecord(value)) return "has no default export made by defineStandIn";
+  const strange = Object.keys(value).find((name) => name !== "actions" && name !== "sessions");
+  if (strange !== undefined) return `has ${strange}, which is neither actions nor sessions`;
+  const { actions = {}, sessions } = value;
+  if (!isRecord(actions)) return "has actions that are no object of functions";
+  for (const [name, play] of Object.entries(actions)) {
+    if (spec.actions?.[name] === undefined) return `stands in for ${name}, which is none of its adapter's actions`;
+    if (typeof play !== "function") return `has ${name}, which is no function`;
+  }
+  if (sessions !== undefined && typeof sessions !== "function") return "has sessions, which is no function";
+  return sessions !== undefined && spec.sessions === undefined ? "has sessions, and its adapter has none" : null;
+}
+
+async function read(file: StandInFile, vendor: Vendor): Promise<ReadStandIn> {
+  try {
+    const value = await file.load();
+    const problem = problemIn(value, vendor);
+    return problem === null ? (value as StandIn) : `${file.name} ${problem}.`;
+  } catch (error) {
+    return `${file.name} cannot be loaded: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}
+
+export function createStandIns(): StandIns {
+  const known = new WeakMap<StandInFile, Promise<ReadStandIn>>();
+  return {
+    async of(vendor) {
+      const file = vendor?.standIn ?? null;
+      if (vendor === undefined || file === null) return NONE;
+      const reading = known.get(file) ?? read(file, vendor);
+      known.set(file, reading);
+      return reading;
+    },
+  };
+}

@@ -1,0 +1,42 @@
+// Whether a caller may open a socket: by a good key, counted as a request; what is said on the socket is admitted message by message.
+import type { Endpoint, GatewayRequest } from "../endpoint.ts";
+import { GatewayError } from "../errors.ts";
+import type { Caller } from "../plan.ts";
+import { callerOf, tooMany } from "./admit.ts";
+import type { ServeDeps } from "./deps.ts";
+
+/** What the log has as the status of a request that became a socket (RFC 9110, 15.2.2). */
+const SWITCHING_PROTOCOLS = 101;
+
+export interface Opened {
+  readonly accountId: string;
+  readonly socketsMax: number;
+}
+
+/**
+ * A page of any origin may open one that has a key, as it may call over HTTP: the key is the only credential, since cookies are not read
+ * here. A key that is not good is counted by who refuses the request, and so is a payment without one: it is made for one call.
+ */
+export function openSocket(
+  request: GatewayRequest,
+  endpoint: Endpoint,
+  deps: ServeDeps,
+): Opened | GatewayError | Promise<Opened | GatewayError> {
+  if (deps.draining()) return new GatewayError("draining", { retryAfterSeconds: 1 });
+  const known = callerOf(request, endpoint, deps);
+  const count = (caller: Caller | GatewayError) =>
+    caller instanceof GatewayError ? caller : counted(request, endpoint, caller, deps);
+  return known instanceof Promise ? known.then(count) : count(known);
+}
+
+function counted(request: GatewayRequest, endpoint: Endpoint, caller: Caller, deps: ServeDeps): Opened | GatewayError {
+  const { payer, sandbox, requestsPerMinute, inFlightMax } = caller;
+  const { accountId, keyId } = payer;
+  const state = deps.takeWindow("account", accountId, requestsPerMinute);
+  if (!state.allowed) return tooMany(state);
+  const { id: requestId, method, startedMs } = request;
+  const record = deps.observer.begin({ requestId, method, startedMs });
+  const known = { endpoint: endpoint.path, status: SWITCHING_PROTOCOLS, accountId, keyId, sandbox };
+  deps.observer.end(Object.assign(record, known));
+  return { accountId, socketsMax: inFlightMax };
+}

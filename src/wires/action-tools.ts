@@ -1,0 +1,119 @@
+// The tools of a request that the gateway itself runs for the model, in whatever wire they came: actions of the catalog.
+import { z } from "zod";
+import type { GatewayError } from "../errors.ts";
+import { type FieldIssue, readFields } from "../field-issues.ts";
+import { isRecord, type Json } from "../json.ts";
+import type { HostedTool } from "../neutral.ts";
+import { MAX_COST_CENTS } from "./max-cost.ts";
+import { schemaError } from "./schema-error.ts";
+
+/** One of the caller's tools of type `action`. */
+export interface ActionTool {
+  /** Where it stands, such as `tools.2`. */
+  readonly param: string;
+  /** `<service>/<action>`, or `<service>/*` for all that only read; null: the model looks for actions itself. */
+  readonly action: string | null;
+  /** Of its calls in one answer; null: no bound of its own. */
+  readonly callsMax: number | null;
+  /** What its calls may cost together; null: no bound of its own. */
+  readonly costCentsMax: number | null;
+  /** Params that the caller has set: the model neither sees nor changes them. */
+  readonly params: Json;
+}
+
+/** A tool of the wire's own that vendors run, as its caller has asked for it. */
+export interface WantedHosted {
+  readonly param: string;
+  readonly tool: HostedTool;
+  readonly callsMax: number | null;
+}
+
+/** What the gateway is to run for the model. */
+export interface ActionsAsk {
+  readonly tools: readonly ActionTool[];
+  readonly hosted: readonly WantedHosted[];
+  /** Of calls of actions in one answer; null: ours. */
+  readonly callsMax: number | null;
+  /** The wire gives a whole answer as one text, so what is said in several rounds needs something between. */
+  readonly oneText: boolean;
+}
+
+const ACTION = /^[a-z0-9][a-z0-9_-]*\/([a-z0-9][a-z0-9_-]*|\*)$/;
+/** More functions no vendor takes. */
+const TOOLS_MAX = 128;
+export const CALLS_MAX = 64;
+
+const calls = z.number().int().min(1).max(CALLS_MAX);
+const actionTool = z
+  .strictObject({
+    type: z.literal("action"),
+    action: z
+      .string()
+      .max(200)
+      .regex(ACTION, "must be an action as <service>/<action>, or <service>/* for all of a service that only read")
+      .nullish(),
+    find: z.literal(true, "must be true: the model looks for actions itself").nullish(),
+    max_calls: calls.nullish(),
+    max_cost_cents: z.number().min(0).max(MAX_COST_CENTS).nullish(),
+    params: z.record(z.string().max(200), z.unknown()).nullish(),
+  })
+  .refine(({ action, find }) => (action == null) !== (find == null), {
+    path: ["action"],
+    message: "must be there, or find: true in its place",
+  })
+  .refine(({ action, params }) => params == null || (action != null && !action.endsWith("/*")), {
+    path: ["params"],
+    message: "must go with one action that is named",
+  });
+
+function isActionTool(tool: unknown): tool is Json {
+  return isRecord(tool) && tool.type === "action";
+}
+
+/** Whether any of the tools is an action: what is asked of every request, so it looks at nothing else. */
+function hasActions(tools: unknown): tools is unknown[] {
+  return Array.isArray(tools) && tools.some(isActionTool);
+}
+
+function at(param: string, issues: readonly FieldIssue[]): readonly FieldIssue[] {
+  return issues.map((issue) => ({ ...issue, path: issue.path === "" ? param : `${param}.${issue.path}` }));
+}
+
+/**
+ * The actions that a request has among its tools; null: none, as of nearly every request. `body` is as it was sent, and what is wrong with
+ * it is said by the field's name.
+ */
+export function readActions(
+  { tools, max_tool_calls: most, n }: Json,
+  how: { readonly oneText: boolean; readonly hosted?: readonly WantedHosted[] },
+): ActionsAsk | GatewayError | null {
+  const { oneText, hosted = [] } = how;
+  if (!hasActions(tools)) return hosted.length === 0 ? null : { tools: [], hosted, callsMax: callsIn(most), oneText };
+  const read: ActionTool[] = [];
+  for (const [place, tool] of tools.entries()) {
+    if (!isActionTool(tool)) continue;
+    const param = `tools.${place}`;
+    const one = readFields(actionTool, tool);
+    if (!("data" in one)) return schemaError(at(param, one));
+    const { action, max_calls, max_cost_cents, params } = one.data;
+    read.push({
+      param,
+      action: action ?? null,
+      callsMax: max_calls ?? null,
+      costCentsMax: max_cost_cents ?? null,
+      params: params ?? {},
+    });
+  }
+  if (read.length > TOOLS_MAX)
+    return schemaError([{ path: "tools", message: `must have at most ${TOOLS_MAX} actions` }]);
+  if (typeof n === "number" && n > 1)
+    return schemaError([{ path: "n", message: "must be 1 where tools are actions: they are run once" }]);
+  const bound = readFields(z.object({ max_tool_calls: calls.nullish() }), { max_tool_calls: most });
+  if (!("data" in bound)) return schemaError(bound);
+  return { tools: read, hosted, callsMax: bound.data.max_tool_calls ?? null, oneText };
+}
+
+/** Of tools that the wire itself bounds, so that what is too much for us is no mistake. */
+function callsIn(most: unknown): number | null {
+  return typeof most === "number" ? Math.min(most, CALLS_MAX) : null;
+}

@@ -1,0 +1,90 @@
+// A model whose vendor says that it costs more than we sell it for: what is lost is seen, and it goes behind others for the day.
+
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { run } from "../../src/cli/run.ts";
+import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+
+const MODEL = "qwen/qwen3.7-max";
+let costUsd = 0;
+let asked = 0;
+const server = createServer((request, reply) => {
+  request.resume().on("end", () => {
+    asked += 1;
+    const usage = { prompt_tokens: 1_000, completion_tokens: 1_000, total_tokens: 2_000, cost: costUsd };
+    const choices = [{ index: 0, message: { role: "assistant", content: "hello" }, finish_reason: "stop" }];
+    const body = { id: "x", object: "chat.completion", created: 1, model: MODEL, choices, usage };
+    reply.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
+  });
+});
+
+let gateway: TestGateway;
+let account: TestAccount;
+let allowing: TestGateway;
+
+beforeAll(async () => {
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const environment = { OPENROUTER_API_KEY: "a-key-of-ours", OPENROUTER_BASE_URL: url };
+  gateway = await startTestGateway(environment);
+  allowing = await startTestGateway({ ...environment, ALLOW_LOSS: "1" });
+  account = await gateway.account({ kind: "personal", creditCents: 10_000 });
+});
+afterAll(async () => {
+  await Promise.all([gateway.stop(), allowing.stop()]);
+  server.close();
+});
+
+async function call({ client }: TestAccount) {
+  const asking = { model: MODEL, messages: [{ role: "user" as const, content: "hello" }], max_tokens: 2_000 };
+  return (await client.chat.completions.create(asking)).usage as unknown as { cost: number };
+}
+
+async function lossesOf(of: TestGateway) {
+  const { json } = await of.admin("GET", "/admin/v1/prices");
+  return json.losses as { provider: string; model: string; percent: number; rests: boolean }[];
+}
+
+it("is seen by nobody while it costs what it is sold for", async () => {
+  costUsd = 0;
+  const { cost } = await call(account);
+  costUsd = cost;
+  await call(account);
+  expect(await lossesOf(gateway)).toEqual([]);
+});
+
+it("is a metric, a line of the prices, and goes behind others", async () => {
+  const { cost } = await call(account);
+  costUsd = cost + 0.02;
+  const lost = await eventually(async () => {
+    await call(account);
+    const [row] = await lossesOf(gateway);
+    return row?.rests === true ? row : undefined;
+  }, "a loss of more than a cent");
+  expect(lost).toMatchObject({ provider: "openrouter", model: MODEL });
+  expect(lost.percent).toBeGreaterThan(5);
+  const metrics = await gateway.metricsText();
+  expect(metrics).toMatch(
+    /^tollgate_model_losses_usd_total\{provider="openrouter",model="qwen\/qwen3\.7-max"\} 0\.\d+$/m,
+  );
+  expect(metrics).toMatch(/^tollgate_route_resting\{[^}]*model="qwen\/qwen3\.7-max"[^}]*\} 1$/m);
+  const environment = { DATA_DIR: gateway.dataDir, ADMIN_PORT: new URL(gateway.adminUrl).port };
+  const out: string[] = [];
+  await run(["prices"], { environment, out: (line) => out.push(line), err: (line) => out.push(line) });
+  expect(out.join("\n")).toContain(`Lost today: ${MODEL} at openrouter cost`);
+  // It still serves where nobody else can.
+  const before = asked;
+  await call(account);
+  expect(asked).toBe(before + 1);
+});
+
+it("stays where it is where the operator allows losses", async () => {
+  const other = await allowing.account({ kind: "personal", creditCents: 10_000 });
+  costUsd = 0.05;
+  for (let calls = 0; calls < 3; calls++) await call(other);
+  const [row] = await lossesOf(allowing);
+  expect(row).toMatchObject({ model: MODEL, rests: false });
+});

@@ -1,0 +1,57 @@
+// What a start keeps of the sources for the next one: used where a file is as it was, made anew where it is not, and not needed.
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+
+const SOURCE = new URL("../../src/processes/kept-sources.ts", import.meta.url);
+const MAIN = `import { keepSources } from "./processes/kept-sources.ts";
+keepSources();
+const { says } = await import("./says.ts");
+console.log(says(1));
+`;
+
+let root: string;
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "tollgate-kept-"));
+  mkdirSync(join(root, "src/processes"), { recursive: true });
+  cpSync(SOURCE, join(root, "src/processes/kept-sources.ts"));
+  writeFileSync(join(root, "package.json"), '{"type": "module"}');
+  writeFileSync(join(root, "src/main.ts"), MAIN);
+  says("one");
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+function says(word: string): void {
+  writeFileSync(join(root, "src/says.ts"), `export const says = (n: number): string => \`${word} \${n}\`;\n`);
+}
+
+function run(): string {
+  const args = ["--disable-warning=ExperimentalWarning", join(root, "src/main.ts")];
+  return execFileSync(process.execPath, args, { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] }).trim();
+}
+
+const folder = () => join(root, "node_modules/.cache/tollgate", process.version);
+const kept = () => readdirSync(folder()).filter((name) => name.endsWith(".js"));
+
+it("a file is kept under its content, and the next start takes what was kept", () => {
+  expect(run()).toBe("one 1");
+  const [name = ""] = kept();
+  const code = readFileSync(join(folder(), name), "utf8");
+  expect(code).not.toContain("number");
+  writeFileSync(join(folder(), name), code.replace("one", "kept"));
+  expect(run()).toBe("kept 1");
+});
+
+it("a file that has changed is made anew", () => {
+  expect(run()).toBe("one 1");
+  says("two");
+  expect(run()).toBe("two 1");
+  expect(kept()).toHaveLength(2);
+});
+
+it("where nothing can be kept it starts as well", () => {
+  writeFileSync(join(root, "node_modules"), "no folder");
+  expect(run()).toBe("one 1");
+});
