@@ -1,5 +1,5 @@
 // GovLaws: the current text of U.S. federal regulations. A merchant that is paid call by call, with its price as a cap.
-import { action, defineAdapter, noAuth, paidCallByCall, z } from "#adapter";
+import { action, defineAdapter, paidBy, z } from "#adapter";
 
 const common = { category: "records", effect: "read" } as const;
 const source = { source_system: "ecfr", currency: { reflects_current_text: true, as_of: "2026-11-20" } };
@@ -8,8 +8,7 @@ export default defineAdapter({
   name: "GovLaws",
   docs: "https://govlaws.ai/mpp",
   origin: "https://govlaws.ai/api/mpp",
-  auth: noAuth,
-  waitsFor: paidCallByCall,
+  auth: paidBy("mpp"),
   actions: {
     search: action({
       ...common,
@@ -25,7 +24,7 @@ export default defineAdapter({
           .describe("Regulations (CFR), statutes (U.S. Code), or both."),
         limit: z.int().min(1).max(20).default(5).describe("The most hits."),
       }),
-      price: { mode: "fixed", cents: 3 },
+      price: { mode: "capped", cents: 3, paid: { exampleCents: 3 } },
       upstreamCents: 3,
       request: {
         method: "POST",
@@ -56,7 +55,7 @@ export default defineAdapter({
           .regex(/^\d{1,2} ?[A-Za-z.]{3,8} ?(§ ?)?[\w.() -]+$/, "must be as 12 CFR 1026.43")
           .describe("The citation, such as 12 CFR 1026.43."),
       }),
-      price: { mode: "fixed", cents: 5 },
+      price: { mode: "capped", cents: 5, paid: { exampleCents: 5 } },
       upstreamCents: 5,
       request: { method: "GET", path: "/resolve" },
       example: {

@@ -4,7 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { beliefsAbout } from "../src/catalog/beliefs.ts";
 import type { Adapter, Catalog } from "../src/catalog/catalog.ts";
-import { envName } from "../src/catalog/configure.ts";
+import { envName, walletVariable } from "../src/catalog/configure.ts";
 import { loadCatalog } from "../src/catalog/load.ts";
 import { run } from "../src/cli/run.ts";
 import { systemClock } from "../src/clock.ts";
@@ -64,6 +64,7 @@ function keyWords({ id, spec }: Adapter, action = ""): string {
   const names =
     spec.keyParts?.map(code).join(" and ") ?? (spec.keyEnv ?? [envName(id, "API_KEY")]).map(code).join(" or ");
   if (spec.waitsFor !== undefined) return "cannot be paid yet";
+  if (spec.auth.rails !== undefined) return spec.auth.rails.map((rail) => code(walletVariable(rail))).join(" or ");
   const contact = spec.contact === "required" ? code("CONTACT") : "none";
   const logins = (spec.otherLogins ?? []).map(({ keyParts, keyEnv = [] }) =>
     (keyParts ?? keyEnv).map(code).join(" and "),

@@ -56,6 +56,14 @@ function cents() {
   return whole(0, 900_000_000).transform(nanoFromCents);
 }
 
+/** Of the key only is kept that there is one: it goes to the wallet's process (`takeWalletKeys`). */
+function walletKey() {
+  return z
+    .string()
+    .regex(/^0x[0-9a-fA-F]{64}$/, "must be 64 hexadecimal digits after 0x")
+    .transform(() => true as const);
+}
+
 /** `name=value` with commas between them, values percent-encoded, as OpenTelemetry's settings write headers (W3C Baggage). */
 function namedValues(raw: string): Readonly<Record<string, string>> {
   const pairs = raw.split(",").filter(Boolean);
@@ -355,6 +363,35 @@ export const SETTINGS = {
       "A node of the network, which says whether a payment was made where its facilitator does not",
     ),
   ),
+  mppWallet: secret(
+    optional(
+      "MPP_WALLET_PRIVATE_KEY",
+      walletKey(),
+      "The key of the wallet on Tempo that merchants are paid from (MPP); a process of its own signs with it",
+    ),
+  ),
+  mppNetwork: setting(
+    "MPP_NETWORK",
+    "tempo",
+    z.enum(["tempo", "tempo-testnet"], "must be tempo or tempo-testnet"),
+    "The network of that wallet",
+  ),
+  mppRpcUrl: secret(
+    optional("MPP_RPC_URL", webAddress(), "A node of that network, which says whether a payment was made"),
+  ),
+  x402Wallet: secret(
+    optional(
+      "X402_WALLET_PRIVATE_KEY",
+      walletKey(),
+      "The key of the wallet on X402_NETWORK that merchants are paid from (x402); a process of its own signs with it",
+    ),
+  ),
+  walletNanoPerDay: setting(
+    "WALLET_CENTS_PER_DAY",
+    "1000",
+    cents(),
+    "The most that all merchants together are paid in a UTC day, in cents",
+  ),
   x402Models: setting(
     "X402_MODELS",
     "0",
@@ -427,10 +464,10 @@ export type Config = {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const VENDOR =
-  /^(?!ADMIN_|FILES_)[A-Z0-9][A-Z0-9_]*_(API_KEY|API_TOKEN|API_SECRET|SECRET_KEY|TOKEN(?:_[A-Z]+)?|KEY|USERNAME|PASSWORD|BASE_URL|MODEL|ACCOUNT_ID|ACCESS_KEY_ID|SECRET_ACCESS_KEY|SESSION_TOKEN|TENANT_ID|CLIENT_ID|CLIENT_SECRET|CREDENTIALS|REGION|LOCATION|PROJECT|PROJECT_ID|TEAM_ID|RESOURCE|STORAGE_NAME|API_VERSION|DEPLOYMENTS|PROMPT_USD_PER_MILLION|COMPLETION_USD_PER_MILLION)$/;
+  /^(?!ADMIN_|FILES_|X402_)[A-Z0-9][A-Z0-9_]*_(API_KEY|API_TOKEN|API_SECRET|SECRET_KEY|TOKEN(?:_[A-Z]+)?|KEY|USERNAME|PASSWORD|BASE_URL|MODEL|ACCOUNT_ID|ACCESS_KEY_ID|SECRET_ACCESS_KEY|SESSION_TOKEN|TENANT_ID|CLIENT_ID|CLIENT_SECRET|CREDENTIALS|REGION|LOCATION|PROJECT|PROJECT_ID|TEAM_ID|RESOURCE|STORAGE_NAME|API_VERSION|DEPLOYMENTS|PAY_TO|PROMPT_USD_PER_MILLION|COMPLETION_USD_PER_MILLION)$/;
 /** Those of them that are no secret. */
 const PLAIN =
-  /_(USERNAME|BASE_URL|MODEL|ACCOUNT_ID|REGION|LOCATION|PROJECT|PROJECT_ID|TEAM_ID|RESOURCE|STORAGE_NAME|API_VERSION|DEPLOYMENTS|PROMPT_USD_PER_MILLION|COMPLETION_USD_PER_MILLION)$/;
+  /_(USERNAME|BASE_URL|MODEL|ACCOUNT_ID|REGION|LOCATION|PROJECT|PROJECT_ID|TEAM_ID|RESOURCE|STORAGE_NAME|API_VERSION|DEPLOYMENTS|PAY_TO|PROMPT_USD_PER_MILLION|COMPLETION_USD_PER_MILLION)$/;
 const TIER_CLOCK = /^FIRST_TOKEN_SECONDS_([A-Z0-9_]+)$/;
 
 const HEADER_BYTES_MAX = "16384";
@@ -497,6 +534,19 @@ export function readConfig(env: Environment = process.env): Config {
     namesSet: Object.freeze(present(env).flatMap(([name]) => (TIER_CLOCK.test(name) ? [] : [name]))),
     effective: Object.freeze(effectiveSettings(env)),
   });
+}
+
+/** The wallets' private keys, taken out of the environment, which processes that are started later would get a copy of. */
+export function takeWalletKeys(env: Record<string, string | undefined> = process.env): {
+  readonly mpp: `0x${string}` | null;
+  readonly x402: `0x${string}` | null;
+} {
+  const take = ({ name }: Setting<unknown>) => {
+    const key = env[name] || null;
+    delete env[name];
+    return key as `0x${string}` | null;
+  };
+  return { mpp: take(SETTINGS.mppWallet), x402: take(SETTINGS.x402Wallet) };
 }
 
 function checkFacilitator({ x402FacilitatorUrl: url, x402FacilitatorKey: key, x402RpcUrl: node }: Config): void {

@@ -256,7 +256,7 @@ export const ERRORS = {
   outcome_unknown: {
     status: 409,
     retry: false,
-    message: "The gateway stopped while this request was running, and running it twice could repeat its effect.",
+    message: "It is not known whether this request took effect, and running it twice could repeat its effect.",
     hint: "Check with the vendor whether it happened; use a new Idempotency-Key to run again.",
   },
   session_closed: {
@@ -404,6 +404,12 @@ export const ERRORS = {
     retry: true,
     message: "Whether your payment has been made is not known yet. The answer is kept for it.",
     hint: "Send the very same request with the very same payment again: it gets the answer, and is never paid twice.",
+  },
+  merchant_unpaid: {
+    status: 503,
+    retry: true,
+    message: "The merchant was not paid: {detail}.",
+    hint: "Send it again after Retry-After where there is one; else ask the operator, or choose another action. Nothing was paid, and nothing was charged.",
   },
   payments_unavailable: {
     status: 503,

@@ -51,6 +51,8 @@ export interface AttemptFailure {
   readonly vendorBody?: unknown;
   /** Whether the vendor may have begun to act on the request; of a write, it is then not known whether it happened. */
   readonly mayHaveRun?: boolean;
+  /** The vendor was shown a payment for the call, which is not paid again: nothing else is tried. */
+  readonly wasPaid?: boolean;
   /** The fault was our key's, and the vendor has another of ours that is fit: the same route may go again at once. */
   readonly spareKey?: boolean;
   /** What broke in the gateway itself, for its log. */

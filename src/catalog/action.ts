@@ -60,6 +60,11 @@ export interface PriceSpec<P = Params> {
    * answer says was taken is the charge, and what it has cost us.
    */
   readonly needsMaxCost?: true;
+  /** The vendor is paid by the call (`paidBy`): what it was paid is the charge, and the price is the most that it may be. */
+  readonly paid?: {
+    /** What it asks for the example. */
+    readonly exampleCents: number;
+  };
 }
 
 /** One request of an action. Params that the path does not use are sent under their own names. */

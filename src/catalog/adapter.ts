@@ -21,6 +21,7 @@ export {
   keyInBody,
   keyInQuery,
   noAuth,
+  paidBy,
   serviceAccount,
   sigv4,
 } from "./auth.ts";
@@ -40,7 +41,7 @@ export {
   together,
 } from "./params-rules.ts";
 export type { PrepaidSpec } from "./prepaid.ts";
-export { paidCallByCall, recordsMerchant } from "./records-merchant.ts";
+export { recordsMerchant } from "./records-merchant.ts";
 export { retailMerchant } from "./retail-merchant.ts";
 export {
   argvOf,

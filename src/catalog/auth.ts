@@ -6,6 +6,7 @@ import { AwsV4Signer } from "aws4fetch";
 import type { Clock } from "../clock.ts";
 import { isRecord } from "../json.ts";
 import type { Nano } from "../money.ts";
+import type { AttemptFailure } from "../route.ts";
 import type { JsonObject } from "./action.ts";
 
 /** A request that is ready but for our key. */
@@ -36,6 +37,8 @@ export interface Credentials {
   readonly clock: Clock;
   /** A bearer token that lives for a while, kept until then. A text instead of a request says why none can be asked for. */
   token(request: (nowS: number) => TokenRequest | string): string | Promise<string>;
+  /** Null: there is no wallet for this call. */
+  readonly purse: Purse | null;
 }
 
 /** What a request looked like to the vendor's stand-in. */
@@ -45,11 +48,52 @@ export interface ShownRequest {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
+/** The ways in which merchants are paid call by call, each from a wallet of its own. */
+export type Rail = "mpp" | "x402";
+
 /** What a vendor that answers 402 is paid: the same request goes again with these headers, once. */
 export interface Payment {
   readonly headers: Readonly<Record<string, string>>;
   /** What it takes from us, in nano-USD, unless the vendor answers 402 again. */
   readonly costNano: Nano;
+  /** What of the headers a failure must not tell, beside their values. Default: nothing. */
+  readonly secrets?: readonly string[];
+  /** Hears what the vendor answered to it; null: no answer came. */
+  answered?(came: PaidAnswer | null): Promise<void>;
+}
+
+export type PaidAnswer = Pick<PaymentWanted, "headers"> & { readonly status: number };
+
+/** Why a 402 is not paid. */
+export interface Unpaid {
+  readonly unpaid: AttemptFailure;
+}
+
+/** The operator's wallet, as far as one call may use it. */
+export interface Purse {
+  pay(wanted: PaymentWanted, by: PayingBy): Promise<Payment | Unpaid>;
+}
+
+/** The call that a purse is for. */
+export interface PaidCall {
+  /** The adapter's id. */
+  readonly merchant: string;
+  /** The transaction: nothing is paid twice for one. */
+  readonly callId: string;
+  /** The most that may be paid, in nano-USD: what is listed for these params, or what the caller allows. */
+  readonly mostNano: Nano;
+  /** It is the caller who said so. */
+  readonly isCallers: boolean;
+  readonly sandbox: boolean;
+}
+
+/** Null: there is no wallet. */
+export type PurseFor = (call: PaidCall) => Purse | null;
+
+/** By which wallets, and to whom: an address that the operator says the merchant has, or null, whichever it names. */
+export interface PayingBy {
+  readonly rails: readonly Rail[];
+  readonly payTo: string | null;
 }
 
 export interface Auth {
@@ -68,14 +112,20 @@ export interface Auth {
   /** Signs a token for scripts. Throws where the key cannot. */
   sign?(claims: JsonObject, by: TokenClaims): string;
   /** What a 402 asks for, or null: it is not paid. Asked once an exchange. */
-  pay?(answer: PaymentWanted, by: Credentials): Payment | null | Promise<Payment | null>;
+  pay?(answer: PaymentWanted, by: Credentials): PayOutcome | Promise<PayOutcome>;
+  /** A wallet of one of these takes the place of a key. */
+  readonly rails?: readonly Rail[];
 }
+
+export type PayOutcome = Payment | Unpaid | null;
 
 /** A vendor's answer of 402. */
 export interface PaymentWanted {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** Parsed; undefined where the body is none. */
   readonly json: unknown;
+  /** What was asked, and is asked again byte by byte. */
+  readonly request: UnsignedRequest;
 }
 
 export interface TokenClaims {
@@ -174,6 +224,17 @@ export function keyInBody(field: string): Auth {
 
 /** For servers that need no key. */
 export const noAuth: Auth = { authorize: (request) => request, shown: () => true, keyless: true };
+
+/** Merchants that are paid call by call from the operator's wallet, over the first of these rails that both have and that is cheapest. */
+export function paidBy(...rails: readonly [Rail, ...Rail[]]): Auth {
+  return {
+    authorize: (request) => request,
+    shown: () => true,
+    keyless: true,
+    rails,
+    pay: (wanted, { purse, settings }) => purse?.pay(wanted, { rails, payTo: settings.payTo ?? null }) ?? null,
+  };
+}
 
 /** As AWS writes an instant: `20261122T194500Z`. */
 function instantOf(epochMs: number): string {

@@ -1,6 +1,7 @@
 // Turns checked files into the catalog: lookups by slug, for live and for sandbox accounts, at the prices of the day.
 import type { Clock } from "../clock.ts";
 import type { TokenPriceSpec } from "./adapter.ts";
+import type { Rail } from "./auth.ts";
 import type {
   Adapter,
   Audience,
@@ -41,6 +42,8 @@ export interface CatalogOptions extends SaleRules {
   readonly sandboxOrigin: string | null;
   /** `CONTACT`: who we are, for vendors that want to know. */
   readonly contact: string | null;
+  /** The ways in which we can pay merchants call by call. Default: none. */
+  readonly rails?: readonly Rail[];
 }
 
 const DAY_MS = 86_400_000;
@@ -212,12 +215,12 @@ function sourcesOf(
   files: CatalogFiles,
   options: CatalogOptions,
 ): { readonly live: CatalogSource; readonly sandbox: CatalogSource } {
-  const { env, sandboxOrigin, contact, markupPercent, allowLoss } = options;
+  const { env, sandboxOrigin, contact, rails = [], markupPercent, allowLoss } = options;
   const live = new Map<string, Adapter>();
   const sandbox = new Map<string, Adapter>();
   for (const [id, spec] of files.adapters) {
     sandbox.set(id, configureSandbox(id, spec, sandboxOrigin));
-    if (!spec.sandboxOnly) live.set(id, configureLive(id, spec, env, contact));
+    if (!spec.sandboxOnly) live.set(id, configureLive(id, spec, env, { contact, rails }));
   }
   const liveIds = new Set([...live.values()].filter((adapter) => adapter.configured).map((adapter) => adapter.id));
   const rules = { markupPercent, allowLoss, liveIds };

@@ -1,7 +1,7 @@
 // Which vendors this installation can reach: an adapter's file and the environment's keys and addresses, put together.
 import { parseUsdPerMillion } from "../money.ts";
 import type { AdapterSpec, AddressSetting, TokenPriceSpec } from "./adapter.ts";
-import { noAuth } from "./auth.ts";
+import { noAuth, type Rail } from "./auth.ts";
 import type { Adapter } from "./catalog.ts";
 import type { CatalogFiles } from "./cross-check.ts";
 import { SELF_HOSTED_COST, type SelfHostedSpec } from "./self-hosted.ts";
@@ -145,18 +145,40 @@ function asSelfHosted(spec: AdapterSpec, { login, actions: others = {} }: SelfHo
   };
 }
 
+/** Where the key of a rail's wallet stands. */
+export function walletVariable(rail: Rail): string {
+  return `${inName(rail)}_WALLET_PRIVATE_KEY`;
+}
+
+/** What the operator has beside keys, for all vendors. */
+export interface OwnFacts {
+  /** `CONTACT`; null: it is not set. */
+  readonly contact: string | null;
+  /** There are wallets for these. */
+  readonly rails: readonly Rail[];
+}
+
+/** What has to be set before the vendor can be asked, beside its key; null: nothing. */
+function lacking({ auth, contact: wanted }: AdapterSpec, { contact, rails }: OwnFacts): string | null {
+  if (auth.rails?.some((rail) => rails.includes(rail)) === false)
+    return `This merchant is paid call by call: it is asked once the operator has set ${auth.rails.map(walletVariable).join(" or ")}.`;
+  return wanted === "required" && contact === null ? WANTS_CONTACT : null;
+}
+
 /** An adapter as live accounts see it. */
-export function configureLive(id: string, file: AdapterSpec, env: AdapterEnv, contact: string | null): Adapter {
+export function configureLive(id: string, file: AdapterSpec, env: AdapterEnv, own: OwnFacts): Adapter {
+  const { contact } = own;
   const { url: baseUrl } = addressOf(env, id, "BASE_URL");
   const sold = loginOf(id, file, env);
   // With a key for the vendor, the address is one that stands in front of the vendor.
-  const own = baseUrl !== null && keysOf(id, sold, env).length === 0 ? (file.selfHosted ?? null) : null;
-  const spec = own === null ? sold : asSelfHosted(sold, own);
-  const settings = partsOf(spec, env);
+  const ownServer = baseUrl !== null && keysOf(id, sold, env).length === 0 ? (file.selfHosted ?? null) : null;
+  const spec = ownServer === null ? sold : asSelfHosted(sold, ownServer);
+  const payTo = spec.auth.rails === undefined ? null : settingOf(env, envName(id, "PAY_TO"));
+  const settings = { ...partsOf(spec, env), ...(payTo === null ? null : { payTo }) };
   const origin = baseUrl ?? ownOrigin(spec, settings);
   const keys = keysOf(id, spec, env);
   const keyless = spec.auth.keyless === true || spec.keyOptional === true;
-  const waitsFor = spec.waitsFor ?? (spec.contact === "required" && contact === null ? WANTS_CONTACT : null);
+  const waitsFor = spec.waitsFor ?? lacking(spec, own);
   const isPlaced = Object.values(spec.settings ?? {}).every((setting) => addressPart(setting, env) !== null);
   const isKnown = origin !== null && waitsFor === null && (isPlaced || baseUrl !== null);
   const reached = spec.local ? baseUrl !== null : isKnown && (keys.length > 0 || keyless);
@@ -175,7 +197,7 @@ export function configureLive(id: string, file: AdapterSpec, env: AdapterEnv, co
     userAgent: userAgentOf(spec, contact),
     configured: reached && spec.sandboxOnly !== true,
     ...(waitsFor === null ? {} : { waitsFor }),
-    ...(own?.lacks === undefined ? {} : { lacks: own.lacks }),
+    ...(ownServer?.lacks === undefined ? {} : { lacks: ownServer.lacks }),
   };
 }
 
@@ -251,11 +273,14 @@ export function checkEnv(files: CatalogFiles, env: AdapterEnv): readonly string[
     const serves = spec.chat?.anyModel !== undefined || spec.embeddings?.anyModel !== undefined;
     const named = settingOf(env, envName(id, "MODEL"));
     const isUnpriced = named !== null && spec.chat?.anyModel?.prices.length === 0 && set.length < prices.length;
+    const payTo = envName(id, "PAY_TO");
+    const strangePayee = spec.auth.rails !== undefined && !/^(0x[0-9a-fA-F]{40})?$/.test(env[payTo]?.trim() ?? "");
     const strange = Object.values(spec.settings ?? {}).filter(
       (setting) => !ADDRESS_PART.test(addressPart(setting, env) ?? "unset"),
     );
     return [
       ...(badUrl ? [`${urlName} is no http address`] : []),
+      ...(strangePayee ? [`${payTo} is no address of 40 hexadecimal digits after 0x`] : []),
       ...set.flatMap((name) =>
         parseUsdPerMillion(settingOf(env, name) ?? "") === null ? [`${name} is no price`] : [],
       ),

@@ -2,11 +2,7 @@
 import { z } from "zod";
 import { action, type JsonObject } from "./action.ts";
 import type { AdapterSpec } from "./adapter.ts";
-import { noAuth } from "./auth.ts";
-
-/** What an adapter waits for (`waitsFor`) whose merchant takes a payment for each call instead of a key. */
-export const paidCallByCall =
-  "This merchant is paid call by call over the Machine Payments Protocol, which the gateway does not speak yet.";
+import { paidBy } from "./auth.ts";
 
 export interface RecordsMerchantSpec {
   readonly name: string;
@@ -20,7 +16,7 @@ export interface RecordsMerchantSpec {
   readonly get: MerchantAction;
 }
 
-/** The merchant takes what the caller pays: `cents` is price and upstream cost alike. */
+/** The merchant takes what the caller pays: `cents` is the most of price and upstream cost alike. */
 interface MerchantAction {
   readonly description: string;
   readonly keywords: readonly string[];
@@ -30,7 +26,13 @@ interface MerchantAction {
 const common = { category: "open-data", effect: "read" } as const;
 
 function sold({ description, keywords, cents }: MerchantAction) {
-  return { ...common, description, keywords, price: { mode: "fixed", cents }, upstreamCents: cents } as const;
+  return {
+    ...common,
+    description,
+    keywords,
+    price: { mode: "capped", cents, paid: { exampleCents: cents } },
+    upstreamCents: cents,
+  } as const;
 }
 
 /** The adapter of such a merchant. */
@@ -41,8 +43,7 @@ export function recordsMerchant(spec: RecordsMerchantSpec): AdapterSpec {
     name,
     docs,
     origin,
-    auth: noAuth,
-    waitsFor: paidCallByCall,
+    auth: paidBy("mpp"),
     actions: {
       search: action({
         ...sold(search),

@@ -2,8 +2,7 @@
 import { z } from "zod";
 import { type AnswerRule, action, type Params } from "./action.ts";
 import type { AdapterSpec } from "./adapter.ts";
-import { noAuth } from "./auth.ts";
-import { paidCallByCall } from "./records-merchant.ts";
+import { paidBy } from "./auth.ts";
 
 export interface RetailMerchantSpec {
   readonly name: string;
@@ -27,6 +26,7 @@ export interface RetailMerchantSpec {
 
 const common = { category: "commerce" } as const;
 const CENTS_MAX = 200_000;
+const EXAMPLE_CENTS = 12_500;
 const QUANTITY_MAX = 24;
 const FREE = { mode: "fixed", cents: 0 } as const;
 const UNVERIFIED: AnswerRule = { status: 403, at: "/verify_url", empty: false, means: "caller_unverified" };
@@ -63,7 +63,7 @@ const SENT_TO = {
 /** The adapter of such a merchant. */
 export function retailMerchant(spec: RetailMerchantSpec): AdapterSpec {
   const { name, docs, origin, goods, keywords, slug, item, verifies } = spec;
-  const thing = { slug, name: slug.replaceAll("-", " "), price_cents: 12_500 };
+  const thing = { slug, name: slug.replaceAll("-", " "), price_cents: EXAMPLE_CENTS };
   const again = { order_id: orderId.describe("Of the answer that asked for a verification.").optional() };
   const params = z.strictObject({ ...item.params, ...buyer, ...(verifies === undefined ? {} : again) });
   const bought = { ...item.example, quantity: 1, email: "ada@example.com", shipping: SENT_TO };
@@ -71,8 +71,7 @@ export function retailMerchant(spec: RetailMerchantSpec): AdapterSpec {
     name,
     docs,
     origin,
-    auth: noAuth,
-    waitsFor: paidCallByCall,
+    auth: paidBy("mpp", "x402"),
     actions: {
       catalog: action({
         ...common,
@@ -107,8 +106,7 @@ export function retailMerchant(spec: RetailMerchantSpec): AdapterSpec {
         description: `Buys of ${goods} and has it sent within the United States. Costs what the order comes to; max_cost_cents says the most.`,
         keywords,
         params: item.check?.(params) ?? params,
-        // From memory: where the answer says what was paid.
-        price: { mode: "capped", cents: CENTS_MAX, needsMaxCost: true, counted: { at: "/total_cents", centsEach: 1 } },
+        price: { mode: "capped", cents: CENTS_MAX, needsMaxCost: true, paid: { exampleCents: EXAMPLE_CENTS } },
         upstreamCents: CENTS_MAX,
         request: {
           method: "POST",
@@ -125,7 +123,7 @@ export function retailMerchant(spec: RetailMerchantSpec): AdapterSpec {
         ...(verifies === undefined ? {} : { rules: [UNVERIFIED] }),
         issues: [{ kind: "order", at: "/order_id" }],
         content: ["/order_id"],
-        example: { params: bought, answers: [{ order_id: "ord_1", status: "paid", total_cents: 12_500 }] },
+        example: { params: bought, answers: [{ order_id: "ord_1", status: "paid", total_cents: EXAMPLE_CENTS }] },
       }),
       order: action({
         ...common,

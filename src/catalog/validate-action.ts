@@ -50,10 +50,15 @@ const price = z
     counted: z.strictObject({ at: pointer, centsEach: z.number().positive(), baseCents: cents.optional() }).optional(),
     freeOnMiss: z.boolean().optional(),
     needsMaxCost: z.literal(true).optional(),
+    paid: z.strictObject({ exampleCents: cents }).optional(),
   })
-  .refine((one) => (one.counted !== undefined) === (one.mode === "capped"), {
+  .refine((one) => ((one.counted ?? one.paid) !== undefined) === (one.mode === "capped"), {
     path: ["counted"],
-    message: "goes with mode capped, and with no other",
+    message: "goes with mode capped, and with no other, as paid does",
+  })
+  .refine((one) => one.counted === undefined || one.paid === undefined, {
+    path: ["paid"],
+    message: "says itself what is charged: counted has no meaning beside it",
   })
   .refine((one) => one.needsMaxCost === undefined || one.mode === "capped", {
     path: ["needsMaxCost"],

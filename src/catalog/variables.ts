@@ -1,6 +1,6 @@
 // Which variables of the environment an adapter reads, and which of them turn it on.
 import type { AdapterSpec } from "./adapter.ts";
-import { envName } from "./configure.ts";
+import { envName, walletVariable } from "./configure.ts";
 
 type Login = Pick<AdapterSpec, "keyEnv" | "keyParts">;
 
@@ -17,7 +17,8 @@ export function variablesOf(id: string, spec: AdapterSpec): readonly string[] {
 
 /** Where its key stands: one variable, or those of its parts. Of several names for the same key the first. */
 export function keyVariablesOf(id: string, spec: AdapterSpec): readonly string[] {
-  if (spec.auth.keyless === true) return [];
+  const { keyless, rails = [] } = spec.auth;
+  if (keyless === true) return rails.slice(0, 1).map(walletVariable);
   return spec.keyParts ?? (spec.keyEnv ?? [envName(id, "API_KEY")]).slice(0, 1);
 }
 
@@ -29,6 +30,7 @@ export function allVariablesOf(id: string, spec: AdapterSpec): readonly string[]
     "BASE_URL",
     ...origins,
     ...(spec.deployments === true ? ["DEPLOYMENTS"] : []),
+    ...(spec.auth.rails === undefined ? [] : ["PAY_TO"]),
     ...(any ? ["MODEL", "PROMPT_USD_PER_MILLION", "COMPLETION_USD_PER_MILLION"] : []),
   ];
   const own = spec.selfHosted?.login;

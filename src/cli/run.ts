@@ -18,6 +18,7 @@ import { PAYMENT_COMMANDS } from "./payment-commands.ts";
 import { STORE_COMMANDS } from "./store-commands.ts";
 import { pairs, wrapped } from "./text.ts";
 import { USAGE_COMMANDS } from "./usage-commands.ts";
+import { WALLET_COMMANDS } from "./wallet-commands.ts";
 
 export const COMMANDS: readonly Command[] = [
   ...ACCOUNT_COMMANDS,
@@ -27,6 +28,7 @@ export const COMMANDS: readonly Command[] = [
   ...USAGE_COMMANDS,
   jobs,
   ...PAYMENT_COMMANDS,
+  ...WALLET_COMMANDS,
   ...STORE_COMMANDS,
   check,
   certifyCommand,

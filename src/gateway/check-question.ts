@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { ActionSpec, Params } from "../catalog/action.ts";
 import type { ActionOffer, Adapter, Catalog, Offer } from "../catalog/catalog.ts";
+import { nanoFromCents } from "../money.ts";
 import type { Candidate } from "../route.ts";
 import { upstreamCentsOf } from "../run/action-price.ts";
 import type { Upstream } from "../upstream/upstream.ts";
@@ -71,14 +72,17 @@ export function askModel({ offer, slug, body, outputTokensMax }: ModelQuestion, 
 
 /** A call of an action as a candidate. */
 export function askAction(offer: ActionOffer, params: Params, { upstream, requestId }: CheckOrder): CheckQuestion {
+  const isSandbox = offer.adapter.isSandbox === true;
   const candidate = upstream.actionCandidate(offer, {
     soldId: offer.id,
+    // A question of our own is not worth money: a merchant that is paid by the call is asked here where the money is play.
+    ...(isSandbox ? { paying: { mostNano: nanoFromCents(offer.spec.price.cents), isCallers: false } } : null),
     params,
     row: null,
     requestId,
     restore: (json) => json,
     preamble: null,
-    sandbox: offer.adapter.isSandbox === true ? { fault: null } : null,
+    sandbox: isSandbox ? { fault: null } : null,
   });
   return { asked: offer.id, candidate };
 }

@@ -17,6 +17,7 @@ import { Losses } from "./losses.ts";
 import { takeSharedUpdate } from "./model-updates.ts";
 import { type OpenCatalog, openCatalog } from "./open-catalog.ts";
 import { openObserver } from "./open-observer.ts";
+import { type OpenWallet, openWallets } from "./open-wallet.ts";
 import type { GatewayOptions } from "./options.ts";
 import { logRefusedKeys } from "./refused-key.ts";
 import { storeOutage, type TellBroken } from "./store-outage.ts";
@@ -37,13 +38,20 @@ export interface Foundation {
   /** Null: no collector takes traces. */
   readonly traces: Traces | null;
   readonly disk: () => Promise<DiskRoom>;
+  readonly wallets: OpenWallet;
   /** The names of our own actions, which metrics may tell as they tell the catalog's. They are put here when the actions are opened. */
   readonly localNames: Set<string>;
   close(): Promise<void>;
 }
 
 /** Rejects where a store cannot be opened, or a file of the catalog is not as it must be. */
-export async function openFoundation({ config, logStream, onFatal, role }: GatewayOptions): Promise<Foundation> {
+export async function openFoundation({
+  config,
+  logStream,
+  onFatal,
+  role,
+  wallet,
+}: GatewayOptions): Promise<Foundation> {
   const clock = systemClock;
   const log = openLog(config, logStream);
   let stores: Stores | null = null;
@@ -84,17 +92,19 @@ export async function openFoundation({ config, logStream, onFatal, role }: Gatew
     broken,
   });
   const windows = createRequestWindows({ clock });
+  const wallets = await openWallets({ config, stores, observer, wallet, broken });
   const upstream = createUpstream(
     clock,
     logRefusedKeys(log),
     createPublicFetch(),
     windows,
     tellUnpriced(log, observer, losses),
+    wallets.purseFor,
   );
   observer.onScrape({ restingRoutes: () => upstream.health.resting() });
   const counter = createTokenCounter(signingSecrets(config.signingSecret, config.dataDir));
   const seen = { observer, losses, failedCalls, traces };
-  const all = { config, log, broken, stores, catalog, upstream, counter, ...seen, disk, localNames };
+  const all = { config, log, broken, stores, catalog, upstream, counter, ...seen, disk, localNames, wallets };
   return { ...all, close: () => closeFoundation(all, stopTelling) };
 }
 

@@ -1,4 +1,6 @@
 // Callers without a key: where the settings name an address, they pay there for each call (x402), or with play money where that may be tried.
+
+import { NETWORKS, type Network, PLAY_NETWORK, PLAY_PAY_TO } from "../catalog/networks.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { EndpointSpec } from "../endpoint.ts";
@@ -11,7 +13,6 @@ import type { StrangerDoor } from "../serve/deps.ts";
 import { LEASE_MS, type Stores } from "../stores.ts";
 import type { Hex } from "../wallet/hex.ts";
 import { isPrivateKey } from "../wallet/keys.ts";
-import { NETWORKS, type Network, PLAY_NETWORK, PLAY_PAY_TO } from "../wallet/networks.ts";
 import { HOUSE, openHouse, PLAY_HOUSE } from "../x402/books.ts";
 import { rpcChain } from "../x402/chain.ts";
 import { createDoor, type Door, type DoorParts } from "../x402/door.ts";

@@ -88,7 +88,7 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
     jobs,
     run,
     topUp: strangers?.topUp ?? null,
-    payments: strangers?.admin ?? [],
+    payments: [...(strangers?.admin ?? []), ...foundation.wallets.admin],
     oauth: oauth?.endpoints ?? [],
     events,
     deps: { ...kernel, ...callers.doors, ...oauth?.doors, ...paying, observer, draining: () => phase.draining },
@@ -97,12 +97,14 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
       endings.start();
       events.teller.start();
       strangers?.start();
+      foundation.wallets.reconciler?.start();
     },
     async close() {
       await jobs.stop();
       await events.close();
       await endings.stop();
       await strangers?.stop();
+      await foundation.wallets.reconciler?.stop();
       oauth?.close();
       await composites.close();
       actionCatalog.close();

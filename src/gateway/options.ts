@@ -6,6 +6,7 @@ import type { Config } from "../config.ts";
 import type { LogOptions } from "../observe/log.ts";
 import type { StrangerDoor } from "../serve/deps.ts";
 import type { PublicFetchOptions } from "../upstream/public-fetch.ts";
+import type { Wallet } from "../wallet/wallet.ts";
 import type { ModelWire } from "../wires/wire.ts";
 
 /** The part of a process that is one of several: the parent watches and administers, its children serve callers. */
@@ -37,6 +38,8 @@ export interface GatewayOptions {
   readonly wires?: readonly ModelWire[];
   /** How the pages of the internet are reached in tests. */
   readonly internet?: PublicFetchOptions;
+  /** The process that signs payments to merchants. Left out: none are paid. It is the starter's to close. */
+  readonly wallet?: Wallet;
   /** How callers without a key pay. Left out: they need a key. */
   readonly stranger?: StrangerDoor;
 }

@@ -318,6 +318,26 @@ export const METRICS = {
     labels: [],
     merge: "highest",
   },
+  merchantPayments: {
+    type: "counter",
+    name: "tollgate_merchant_payments_total",
+    help: "Payments that merchants asked for, by what came of them: paid, refused, unanswered where nobody can say yet, or unpaid",
+    labels: ["rail", "outcome"],
+  },
+  walletOpen: {
+    type: "gauge",
+    name: "tollgate_wallet_payments_open",
+    help: "Payments to merchants of which it is not known yet whether they were made, over all processes",
+    labels: [],
+    merge: "highest",
+  },
+  walletOpenOldest: {
+    type: "gauge",
+    name: "tollgate_wallet_payments_open_oldest_seconds",
+    help: "Since the oldest of them was signed; alarm above an hour",
+    labels: [],
+    merge: "highest",
+  },
   resting: {
     type: "gauge",
     name: "tollgate_route_resting",

@@ -81,6 +81,8 @@ export interface ScrapeSource {
   jobs?(): JobsRunning;
   sessions?(): SessionsOpen;
   payments?(): PaymentsOpen;
+  /** The same of those that we make. */
+  walletPayments?(): PaymentsOpen;
   disk?(): Promise<{ readonly freeBytes: number; readonly freeBytesMin: number }>;
 }
 
@@ -97,6 +99,8 @@ export interface Observer {
   jobEnded(job: EndedJob): void;
   /** A payment on chain was tried. */
   settled(outcome: "settled" | "refused" | "open"): void;
+  /** A merchant that is paid by the call has asked for a payment. */
+  merchantPaid(rail: "mpp" | "x402" | "none", outcome: "paid" | "refused" | "unanswered" | "unpaid"): void;
   /** An answer of a provider counts what has no price here. */
   unpriced(provider: string, counter: string, sandbox: boolean): void;
   /** A provider has said that an answer of a model cost so much more than was charged for it. */
@@ -182,6 +186,11 @@ export function createObserver(options: ObserverOptions): Observer {
       metrics.boxesUnclosed.set(sessions.unclosed.count);
       metrics.boxesUnclosedOldest.set(sessions.unclosed.oldestMs / 1000);
     }
+    const walletPayments = source.walletPayments?.();
+    if (walletPayments) {
+      metrics.walletOpen.set(walletPayments.count);
+      metrics.walletOpenOldest.set(walletPayments.oldestMs / 1000);
+    }
     const payments = source.payments?.();
     if (payments) {
       metrics.paymentsOpen.set(payments.count);
@@ -233,6 +242,9 @@ export function createObserver(options: ObserverOptions): Observer {
     },
     settled(outcome) {
       metrics.settlements.cell({ outcome }).total += 1;
+    },
+    merchantPaid(rail, outcome) {
+      metrics.merchantPayments.cell({ rail, outcome }).total += 1;
     },
     unpriced(provider, counter, sandbox) {
       metrics.unpriced.cell({ provider, counter, sandbox: sandbox ? "1" : "0" }).total += 1;

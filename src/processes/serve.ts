@@ -1,6 +1,7 @@
 // Runs the gateway as one process or as several, and obeys signals until it has left.
-import { type Config, checkStart } from "../config.ts";
+import { type Config, checkStart, takeWalletKeys } from "../config.ts";
 import { startGateway } from "../gateway.ts";
+import { openWallet } from "../wallet/wallet.ts";
 import { type Processes, startProcesses } from "./parent.ts";
 import type { Patience } from "./supervisor.ts";
 
@@ -54,7 +55,7 @@ export async function serve(config: Config, patience?: Patience): Promise<void> 
   // A start reads everything anyway. Unheard, the signal would end the process, and a service manager takes such an end for a good one.
   process.on("SIGHUP", () => {});
   if (config.workers === 1) {
-    const gateway = await startGateway({ config, onFatal: stop });
+    const gateway = await startGateway({ config, onFatal: stop, wallet: await openWallet(takeWalletKeys()) });
     obeySignals(gateway, ONE);
     await sayListening(gateway);
     return;

@@ -1,6 +1,7 @@
 // One of several processes: starts when the parent says with what, serves callers, and leaves when it is told to or left alone.
-import { readConfig } from "../config.ts";
+import { readConfig, takeWalletKeys } from "../config.ts";
 import { type Gateway, startGateway } from "../gateway.ts";
+import { openWallet } from "../wallet/wallet.ts";
 import type { FromChild, ToChild, WorkerStart } from "./messages.ts";
 
 /** Tells the program that it is a child. */
@@ -15,9 +16,11 @@ function tellParent(message: FromChild): Promise<void> {
 }
 
 async function startAs({ ownDir, port, sandboxUrl }: WorkerStart, onFatal: (error: Error) => void): Promise<Gateway> {
+  const config = { ...readConfig(), port, sandboxUrl };
   const gateway = await startGateway({
-    config: { ...readConfig(), port, sandboxUrl },
+    config,
     onFatal,
+    wallet: await openWallet(takeWalletKeys()),
     role: { kind: "child", ownDir },
   });
   await tellParent({ kind: "ready" });

@@ -79,7 +79,11 @@ async function linkedCalls(
   return linked;
 }
 
-async function servedByVendors(call: SoldCall, order: ActionOrder, deps: RunDeps): Promise<Serving | GatewayError> {
+async function servedByVendors(
+  call: SoldCall,
+  order: ActionOrder & { readonly paying: ReturnType<typeof payingOf> },
+  deps: RunDeps,
+): Promise<Serving | GatewayError> {
   const { sold, row, payer } = call;
   const offered = offeredCalls(call);
   if (offered instanceof GatewayError) return offered;
@@ -173,11 +177,23 @@ function quoteNanoOf({ action, params, row }: CheckedCall, { maxCostNano }: Acti
   return price.needsMaxCost === true && maxCostNano !== null ? least(mostNano, maxCostNano) : mostNano;
 }
 
+/** The most that a vendor which is paid by the call may be paid, and whether it is the caller who says so. */
+function payingOf(call: CheckedCall, order: ActionOrder) {
+  const isCallers = call.action.facts.price.needsMaxCost === true;
+  return { mostNano: quoteNanoOf(call, order), isCallers };
+}
+
 /** Whether its params alone say what it costs, us too, if it costs anything: no count of its answer, and no work that goes on. */
 function isExact({ action: { facts, local, sold }, params }: CheckedCall): boolean {
   const { price } = facts;
   const takesMore = sold?.offers.some(({ spec: { prepaid } }) => takesMoreWith(prepaid, params)) ?? false;
-  return price.counted === undefined && price.needsMaxCost !== true && local?.launches === undefined && !takesMore;
+  return (
+    price.counted === undefined &&
+    price.needsMaxCost !== true &&
+    price.paid === undefined &&
+    local?.launches === undefined &&
+    !takesMore
+  );
 }
 
 /** A call that has been checked, with its price, for whichever payer it turns out to have. */
@@ -207,7 +223,11 @@ export async function actionPlan(
   const serving =
     action.sold === null
       ? servedHere(call, payer, order, deps)
-      : await servedByVendors({ sold: action.sold, params, row, payer }, order, deps);
+      : await servedByVendors(
+          { sold: action.sold, params, row, payer },
+          { ...order, paying: payingOf(call, order) },
+          deps,
+        );
   if (serving instanceof GatewayError) return serving;
   const { offeredBy, upstreamNanoMax, ...served } = serving;
   const cents = quoteCents(price, params, row);

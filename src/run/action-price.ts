@@ -28,6 +28,7 @@ function countIn(answer: unknown, at: string): number {
 
 /** What an answer costs the caller. `quoteNano` bounds it. */
 function chargeNano(price: PriceSpec, quoteNano: Nano, reading: Reading): Nano {
+  if (price.paid !== undefined) return least(quoteNano, reading.upstreamCostNano ?? ZERO);
   if (reading.miss === true && price.freeOnMiss === true) return ZERO;
   if (price.counted === undefined) return quoteNano;
   const { at, centsEach, baseCents = 0 } = price.counted;
@@ -57,9 +58,11 @@ export interface CostParts {
   readonly reading: Reading;
 }
 
-function upstreamNano(charged: Nano, { needsMaxCost }: PriceSpec, served: CostParts["served"], reading: Reading): Nano {
+function upstreamNano(charged: Nano, price: PriceSpec, served: CostParts["served"], reading: Reading): Nano {
+  const { needsMaxCost, paid } = price;
   if (served === null) return ZERO;
   if (reading.upstreamCostNano !== null) return reading.upstreamCostNano;
+  if (paid !== undefined) return ZERO;
   // What such a price is comes with the answer; without one, the vendor may have taken all that it can take.
   if (needsMaxCost === true && reading.answer !== undefined) return charged;
   return nanoFromCents(upstreamCentsTaken(served.spec, served.params, served.row, reading.miss === true));

@@ -3,6 +3,7 @@ import type { Params, TableEndpoint } from "../catalog/action.ts";
 import type { ActionOffer, SoldAction } from "../catalog/catalog.ts";
 import { GatewayError } from "../errors.ts";
 import { type FieldIssue, readFields } from "../field-issues.ts";
+import type { Nano } from "../money.ts";
 import type { Payer } from "../plan.ts";
 import type { Around } from "../upstream/action-attempt.ts";
 import type { ActionCandidate } from "../upstream/action-candidate.ts";
@@ -64,6 +65,7 @@ export function candidatesOf(
     readonly requestId: string;
     readonly preamble: Buffer | null;
     readonly sandboxFault: string | null;
+    readonly paying: { readonly mostNano: Nano; readonly isCallers: boolean };
     /** What is to happen around an offer's attempts; null: nothing. */
     around(offer: ActionOffer, params: Params): Around | null;
   },
@@ -79,6 +81,7 @@ export function candidatesOf(
         callId: order.id,
         payerId: payer.id,
         around: order.around(one.offer, one.params),
+        paying: order.paying,
         restore: one.hidden.restore,
         preamble: readsAll ? null : order.preamble,
         sandbox: payer.sandbox ? { fault: order.sandboxFault } : null,

@@ -7,6 +7,7 @@ import { idsAt, type Swaps, swapsFor, withSwaps } from "./action-ids.ts";
 import type { ActionCall, ActionMemory } from "./action-memory.ts";
 import { type ActionReading, addressOf, RequestRefusal, readActionRequest, sentAs } from "./action-request.ts";
 import type { ActionPlace, Vendors } from "./action-vendors.ts";
+import { askedToPay } from "./asks-payment.ts";
 import type { Arrival } from "./scenario.ts";
 import { type StandIn, type StandInCall, VendorRefusal } from "./stand-in.ts";
 import { openStandInCall, usualAnswer } from "./stand-in-call.ts";
@@ -166,6 +167,9 @@ export function actionScenarioOf(arrival: Arrival, { vendors, standIn, memory }:
   const gave = (pointer: string) => before.flatMap((answer) => idsAt(answer, pointer).map(String));
   const reading = readActionRequest(place, arrival, gave);
   if (reading instanceof RequestRefusal) return says(refused(reading.status, reading.message));
+  const { rails } = place.vendor.spec.auth;
+  const asked = at === 0 && fault === "" ? askedToPay(place.action, rails, arrival.target) : null;
+  if (asked !== null) return says(asked);
   if (at === 0) call.swaps = new Map([...freshIds(place), ...echoes(place, reading)]);
   const answer = dueAnswer(place, answersOf(place, call.swaps), call);
   if (answer === undefined)

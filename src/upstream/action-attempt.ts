@@ -57,7 +57,8 @@ export interface ActionAttemptOptions {
   /** The process that is asked in the vendor's place; null: the vendor is asked. */
   readonly sidecar: AskedSidecar | null;
   readonly login: Login;
-  readonly onFailure: (failure: AttemptFailure) => AttemptFailure;
+  /** `shown` is what of payments the failure must not tell. */
+  readonly onFailure: (failure: AttemptFailure, shown: readonly string[]) => AttemptFailure;
 }
 
 class ActionAttempt implements Attempt {
@@ -218,7 +219,9 @@ class ActionAttempt implements Attempt {
   #fail(failure: AttemptFailure): void {
     if (this.#over) return;
     this.abort();
-    this.#sink.failed(this.#options.onFailure(failure));
+    const { shown } = this.#client;
+    const told = this.#options.onFailure(failure, shown);
+    this.#sink.failed(shown.length === 0 ? told : { ...told, spareKey: false, mayHaveRun: true, wasPaid: true });
   }
 }
 

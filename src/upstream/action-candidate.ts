@@ -7,7 +7,7 @@ import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../route.ts
 import { type Around, openActionAttempt } from "./action-attempt.ts";
 import { buildRequest } from "./build-request.ts";
 import type { KeyRing } from "./key-ring.ts";
-import type { Login } from "./login.ts";
+import type { Login, Paying } from "./login.ts";
 import { looksIntoBody } from "./read-answer.ts";
 import type { Sidecar } from "./sidecar/sidecar.ts";
 import type { VendorRateLimiter } from "./vendor-rate-limiter.ts";
@@ -34,6 +34,8 @@ export interface ActionOrder {
   readonly preamble: Buffer | null;
   /** What is to happen around each attempt. Default: nothing. */
   readonly around?: Around | null;
+  /** What may be paid to a vendor that is paid by the call. Default: nothing. */
+  readonly paying?: Pick<Paying, "mostNano" | "isCallers">;
   /** For a sandbox account: the fault that the caller asks for. */
   readonly sandbox: { readonly fault: string | null } | null;
 }
@@ -50,7 +52,7 @@ export interface ActionCandidateParts {
   readonly limiter: VendorRateLimiter;
   /** The process that is asked in a vendor's place, for one of our keys; null: the vendor has HTTP. */
   readonly sidecarOf: (adapter: Adapter, key: string) => Sidecar | null;
-  readonly loginOf: (adapter: Adapter, key: string) => Login;
+  readonly loginOf: (adapter: Adapter, key: string, paying?: Paying) => Login;
 }
 
 /** The whole time of an action, in milliseconds. */
@@ -88,19 +90,19 @@ export function actionCandidate(offer: ActionOffer, order: ActionOrder, parts: A
     pointlessAfter: (_, kind) => kind === "caller_invalid",
     open(sink: AnswerSink, firstMsMax: number): Attempt {
       const key = ringOf(adapter).take();
-      const { params, row } = order;
+      const { params, row, callId = order.requestId, paying } = order;
       return openActionAttempt(
         {
           offer,
           params,
           key,
-          callId: order.callId ?? order.requestId,
+          callId,
           around: order.around ?? null,
           preamble,
           msMax: Math.min(msMax, firstMsMax),
           dispatcher,
           clock,
-          login: loginOf(adapter, key),
+          login: loginOf(adapter, key, paying && { ...paying, callId, sandbox: order.sandbox !== null }),
           sidecar:
             order.payerId === undefined
               ? sidecarOf(adapter, key)
@@ -113,9 +115,9 @@ export function actionCandidate(offer: ActionOffer, order: ActionOrder, parts: A
             const ours = { "x-request-id": order.requestId, ...sandboxHeaders(offer, order, at) };
             return { ...wire, headers: { ...wire.headers, ...(order.sandbox === null ? {} : ours) } };
           },
-          onFailure(failure) {
+          onFailure(failure, shown) {
             if (failure.restMs !== undefined && order.sandbox === null) limiter.rest(limiterKey, failure.restMs);
-            const told = readableFailure(failure, key, order.restore);
+            const told = readableFailure(failure, [key, ...shown].join("\n"), order.restore);
             // A failure before the vendor answered, such as no permit in time, is not the key's fault.
             return failure.status === 0 ? told : restKey(adapter, key, told);
           },

@@ -1,5 +1,5 @@
 // Who we are to one vendor in one call: our key shown in its requests by the adapter's `auth`, and a 402 paid where that can pay.
-import type { Credentials, Payment, PaymentWanted, UnsignedRequest } from "../catalog/auth.ts";
+import type { Credentials, PaidCall, PaymentWanted, PayOutcome, PurseFor, UnsignedRequest } from "../catalog/auth.ts";
 import type { Adapter } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
 import type { AccessTokens } from "./access-tokens.ts";
@@ -7,22 +7,32 @@ import type { AccessTokens } from "./access-tokens.ts";
 export interface Login {
   /** The request with our key in it. Rejects with VendorFailure where a token cannot be had. */
   authorize<Request extends UnsignedRequest>(request: Request): Request | Promise<Request>;
+  /** Its vendor is one that may be paid by the call. */
+  readonly pays: boolean;
   /** What a 402 is answered with; null: it is not paid. */
-  pay(answer: PaymentWanted): Payment | null | Promise<Payment | null>;
+  pay(wanted: PaymentWanted): PayOutcome | Promise<PayOutcome>;
 }
 
 export interface LoginParts {
   readonly tokens: AccessTokens;
   readonly clock: Clock;
+  readonly purseFor: PurseFor;
 }
 
-/** With the parts of a key separated by newlines; an empty key is shown nowhere. */
-export function loginAt(adapter: Adapter, key: string, { tokens, clock }: LoginParts): Login {
-  const { spec, settings, origins } = adapter;
+/** What of a call decides on what may be paid for it. */
+export type Paying = Omit<PaidCall, "merchant">;
+
+/** With the parts of a key separated by newlines; an empty key is shown nowhere. Without `paying` no 402 is paid. */
+export function loginAt(adapter: Adapter, key: string, parts: LoginParts, paying: Paying | null = null): Login {
+  const { tokens, clock, purseFor } = parts;
+  const { id, spec, settings, origins } = adapter;
   const token: Credentials["token"] = (request) => tokens.of(adapter, key, request);
-  const by: Credentials = { key, settings, origins, clock, token };
+  const isPaid = paying !== null && spec.auth.rails !== undefined;
+  const purse = isPaid ? purseFor({ ...paying, merchant: id }) : null;
+  const by: Credentials = { key, settings, origins, clock, token, purse };
   return {
+    pays: spec.auth.pay !== undefined,
     authorize: (request) => spec.auth.authorize(request, request.keyless === true ? { ...by, key: "" } : by),
-    pay: (answer) => spec.auth.pay?.(answer, by) ?? null,
+    pay: (wanted) => spec.auth.pay?.(wanted, by) ?? null,
   };
 }

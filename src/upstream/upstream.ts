@@ -2,6 +2,7 @@
 import { Readable } from "node:stream";
 import { Agent } from "undici";
 import type { ChatSpec, SessionContext } from "../catalog/adapter.ts";
+import type { PurseFor } from "../catalog/auth.ts";
 import type { ActionOffer, Adapter, EmbeddingOffer, Offer, UnitOffer } from "../catalog/catalog.ts";
 import type { ChatWire, DialectName, ModelPaths } from "../catalog/chat-wire.ts";
 import type { Clock } from "../clock.ts";
@@ -24,7 +25,7 @@ import { createMediaFetcher, type UnpaidLinks } from "./fetch-media.ts";
 import { type FetchingParts, openFetchingAttempt } from "./fetching-attempt.ts";
 import { createKeyRing, type KeyRing } from "./key-ring.ts";
 import { type CallerSide, type Lane, laneOf, passingLane } from "./lane.ts";
-import { type Login, loginAt } from "./login.ts";
+import { type Login, loginAt, type Paying } from "./login.ts";
 import type { FetchedMedia } from "./media-links.ts";
 import { createMovedConversations, type MovedConversations } from "./moved-conversations.ts";
 import { createPublicFetch, type PublicFetch } from "./public-fetch.ts";
@@ -155,7 +156,8 @@ export interface UnpricedUsage {
 
 /**
  * Opens no connection before the first call. `onRefusedKey` hears of each key at most once in the time that it rests. Links that a vendor
- * cannot open are opened by `publicFetch`; those of an account that were opened for nothing are counted by `unpaidLinks`.
+ * cannot open are opened by `publicFetch`; those of an account that were opened for nothing are counted by `unpaidLinks`. What vendors want
+ * by the call is paid by `purseFor`.
  */
 export function createUpstream(
   clock: Clock,
@@ -163,12 +165,14 @@ export function createUpstream(
   publicFetch: PublicFetch = createPublicFetch(),
   unpaidLinks: UnpaidLinks | null = null,
   onUnpriced: (told: UnpricedUsage) => void = () => {},
+  purseFor: PurseFor = () => null,
 ): Upstream {
   const mediaFetcher = createMediaFetcher(publicFetch.open, unpaidLinks);
   const dispatcher = new Agent({ keepAliveTimeout: 30_000, pipelining: 1, connect: { timeout: 10_000 } });
   const tokens = createAccessTokens(clock, dispatcher);
   const sidecars = createSidecars(clock);
-  const loginOf = (adapter: Adapter, key: string): Login => loginAt(adapter, key, { tokens, clock });
+  const loginOf = (adapter: Adapter, key: string, paying?: Paying): Login =>
+    loginAt(adapter, key, { tokens, clock, purseFor }, paying);
   const health = createRouteHealth(clock);
   const vendors = new WeakMap<Adapter, Vendor>();
 

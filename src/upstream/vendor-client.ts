@@ -1,6 +1,7 @@
 // Asks a vendor on behalf of one call: each exchange waits for a permit and comes back as a whole answer, all by one deadline.
 import type { Dispatcher } from "undici";
 import type { Messages } from "../catalog/action.ts";
+import type { Payment } from "../catalog/auth.ts";
 import type { Adapter } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
@@ -65,6 +66,8 @@ export class VendorClient {
   status = 0;
   /** What the vendor was paid in answer to its 402s; null: it asked for nothing. */
   paidNano: Nano | null = null;
+  /** What was shown of payments, which no failure may tell. */
+  readonly shown: string[] = [];
 
   constructor(options: VendorClientOptions) {
     this.#options = options;
@@ -84,8 +87,9 @@ export class VendorClient {
       return answer;
     } catch (error) {
       // What came before has been acted on, whatever becomes of this one.
-      if (!isFirst && error instanceof VendorFailure) throw new VendorFailure({ ...error.failure, mayHaveRun: true });
-      throw error;
+      if (!(error instanceof VendorFailure)) throw error;
+      const { failure } = error;
+      throw isFirst && this.shown.length === 0 ? error : new VendorFailure({ ...failure, mayHaveRun: true });
     }
   }
 
@@ -103,9 +107,9 @@ export class VendorClient {
     for (const one of this.#running) one.abort();
   }
 
-  /** A request has been written whole to the vendor, and no refusal has come. */
+  /** A request has been written whole to the vendor, and no refusal has come; or it was paid. */
   get accepted(): boolean {
-    return this.#taken || [...this.#running].some((one) => one.accepted === true);
+    return this.#taken || this.paidNano !== null || [...this.#running].some((one) => one.accepted === true);
   }
 
   get #leftMs(): number {
@@ -169,14 +173,34 @@ export class VendorClient {
 
   /** An exchange that is paid where the vendor wants that: the very same request goes again, once. A second 402 is an answer like any other. */
   async #paid(request: WireRequest, question: Question): Promise<VendorAnswer> {
+    const { login } = this.#options;
     const answer = await this.#exchange(request, question);
-    const payment = answer.status === 402 ? ((await this.#options.login?.pay(answer)) ?? null) : null;
-    if (payment === null) return answer;
+    if (answer.status !== 402 || login?.pays !== true) return answer;
+    // Before anything is paid there has to be leave to ask again.
+    const permit = this.#permit(0);
+    if (permit.waitMs > 0) await this.#waitFor(permit);
+    const payment = (await login.pay({ ...answer, request })) ?? null;
+    if (payment === null) {
+      permit.cancel();
+      return answer;
+    }
+    if ("unpaid" in payment) throw new VendorFailure(payment.unpaid);
+    return this.#withPayment(payment, request, question);
+  }
+
+  async #withPayment(payment: Payment, request: WireRequest, question: Question): Promise<VendorAnswer> {
     const before = this.paidNano;
+    this.shown.push(...Object.values(payment.headers), ...(payment.secrets ?? []));
     // Until the vendor refuses the payment, it may have taken it, even if no answer comes.
     this.paidNano = add(before ?? ZERO, payment.costNano);
-    const again = await this.#exchange({ ...request, headers: { ...request.headers, ...payment.headers } }, question);
-    if (again.status === 402) this.paidNano = before;
+    const headers = { ...request.headers, ...payment.headers };
+    let again: VendorAnswer | null = null;
+    try {
+      again = await this.#exchange({ ...request, headers }, { ...question, redirectsMax: 0 });
+    } finally {
+      if (again?.status === 402) this.paidNano = before;
+      await payment.answered?.(again);
+    }
     return again;
   }
 

@@ -1,11 +1,9 @@
 // Who signs with a wallet's key: what can be asked of it, and the one that has the key in this very process.
+import type { Rail } from "../catalog/auth.ts";
 import type { Hex } from "./hex.ts";
 import { addressOfKey, signatureOf } from "./keys.ts";
 import { signedTransfer, type TempoTransfer } from "./tempo-transaction.ts";
 import { authorizationDigest, type CoinDomain, type TransferAuthorization } from "./typed-data.ts";
-
-/** The ways in which merchants are paid, each from a wallet of its own. */
-export type Rail = "mpp" | "x402";
 
 /** Nothing but a transfer is ever signed. */
 export type Signing =

@@ -1,7 +1,8 @@
 // The program of the wallet's own process: it is told the keys once, signs transfers when it is asked to, and knows nothing else.
+import type { Rail } from "../catalog/auth.ts";
 import type { Hex } from "./hex.ts";
 import { addressOfKey } from "./keys.ts";
-import { type Rail, type Signing, signWith } from "./signer.ts";
+import { type Signing, signWith } from "./signer.ts";
 
 /** What the gateway says: first the keys, then what is to be signed. */
 export type ToWallet =

@@ -1,8 +1,9 @@
 // The wallet as the gateway has it: a process of its own with the keys, asked over its channel. This process keeps no key.
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import type { Rail } from "../catalog/auth.ts";
 import type { Hex } from "./hex.ts";
-import type { Rail, Signer, Signers, Signing } from "./signer.ts";
+import type { Signer, Signers, Signing } from "./signer.ts";
 import type { FromWallet, ToWallet } from "./wallet-process.ts";
 
 const PROGRAM = fileURLToPath(new URL("./wallet-process.ts", import.meta.url));

@@ -65,6 +65,7 @@ export const ERROR_TYPES: Readonly<Record<ErrorCode, string>> = {
   internal_error: "server_error",
   upstream_not_configured: "upstream_error",
   settlement_pending: "server_error",
+  merchant_unpaid: "server_error",
   payments_unavailable: "server_error",
   ledger_unavailable: "server_error",
   storage_unavailable: "server_error",

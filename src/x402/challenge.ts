@@ -1,7 +1,8 @@
 // What a caller without a key is told of how to pay, in both versions of x402 at once: the second in a header, the first in the body.
+
+import { type Network, unitsOf } from "../catalog/networks.ts";
 import { type ErrorCode, GatewayError } from "../errors.ts";
 import type { Nano } from "../money.ts";
-import { type Network, unitsOf } from "../wallet/networks.ts";
 
 /** From the signature to the settlement: longer than any action that is sold so takes, with its retries. */
 const TIMEOUT_SECONDS = 600;

@@ -1,8 +1,8 @@
 // A facilitator within the process: it looks at a payment by asking a node, and has it made by a transaction of its own wallet.
 import { z } from "zod";
+import type { Network } from "../catalog/networks.ts";
 import type { Clock } from "../clock.ts";
 import { bytesOf, type Hex, hexOf, word } from "../wallet/hex.ts";
-import type { Network } from "../wallet/networks.ts";
 import type { TransferAuthorization } from "../wallet/typed-data.ts";
 import type { Facilitator, Verdict } from "./facilitator.ts";
 import type { GasWallet } from "./gas-wallet.ts";

@@ -1,8 +1,8 @@
 // The sandbox's chain and its facilitator in one: it moves play money by the rules of USDC, in records, and nothing outside of this program.
 import { createHash } from "node:crypto";
+import { PLAY_NETWORK } from "../catalog/networks.ts";
 import type { Clock } from "../clock.ts";
 import type { Records } from "../records/records.ts";
-import { PLAY_NETWORK } from "../wallet/networks.ts";
 import type { Chain } from "./chain.ts";
 import type { Facilitator } from "./facilitator.ts";
 import { nameOf, type Payment, signedIn } from "./read-payment.ts";

@@ -1,8 +1,8 @@
 // A payment as it comes in a header, in either version of x402: an authorization of one transfer (EIP-3009), and its signature.
 import { z } from "zod";
+import type { Network } from "../catalog/networks.ts";
 import { GatewayError } from "../errors.ts";
 import type { Hex } from "../wallet/hex.ts";
-import type { Network } from "../wallet/networks.ts";
 import type { Requirements } from "./challenge.ts";
 
 const HEADERS = { "payment-signature": 2, "x-payment": 1 } as const;

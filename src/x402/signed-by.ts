@@ -1,7 +1,8 @@
 // Whether a payment was signed by its sender, looked at in this process, before anybody else is asked about it.
+
+import type { Network } from "../catalog/networks.ts";
 import type { Hex } from "../wallet/hex.ts";
 import { signerOf } from "../wallet/keys.ts";
-import type { Network } from "../wallet/networks.ts";
 import { authorizationDigest } from "../wallet/typed-data.ts";
 import { type Payment, signedIn } from "./read-payment.ts";
 

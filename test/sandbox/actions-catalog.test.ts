@@ -106,6 +106,7 @@ function listedNano(action: SoldAction): number {
   const row = by === undefined ? undefined : table?.[String(exampleParams[by])];
   if (row !== undefined) return Math.round(rowCents(row, exampleParams, price.cents) * NANO_PER_CENT);
   const quote = price.quoteCents?.(facts.params.parse(exampleParams) as JsonObject) ?? price.cents;
+  if (price.paid !== undefined) return Math.round(price.paid.exampleCents * NANO_PER_CENT);
   if (price.counted === undefined) return Math.round(quote * NANO_PER_CENT);
   const answer = offers[0]?.spec.example.answers.at(-1) ?? null;
   const counted = valueAt(answer, price.counted.at);

@@ -3,6 +3,7 @@
 
 import { PassThrough } from "node:stream";
 import { crc32 } from "node:zlib";
+import { NETWORKS } from "../../src/catalog/networks.ts";
 import { thoughtSeal } from "../../src/chat/seal.ts";
 import { flacSecondsMax } from "../../src/chat/units/flac-seconds.ts";
 import { packetSecondsMax } from "../../src/chat/units/sound-packets.ts";
@@ -43,7 +44,6 @@ import { eachLine } from "../../src/upstream/sidecar/lines.ts";
 import { SocketReader } from "../../src/upstream/socket-frames.ts";
 import { SseScanner } from "../../src/upstream/sse-scanner.ts";
 import { readableFailure } from "../../src/upstream/without-key.ts";
-import { NETWORKS } from "../../src/wallet/networks.ts";
 import { readChatBody } from "../../src/wires/chat-completions/read-body.ts";
 import { generateAnswers } from "../../src/wires/generate-content/answers.ts";
 import { checkGenerate } from "../../src/wires/generate-content/read-body.ts";

@@ -13,7 +13,7 @@ import { judge, rulebookOf } from "../../src/upstream/read-answer.ts";
 import { shippedCatalog } from "./shipped-catalog.ts";
 
 /** No token is fetched here. */
-const NO_TOKENS = { tokens: { of: () => "", forget() {} }, clock: systemClock };
+const NO_TOKENS = { tokens: { of: () => "", forget() {} }, clock: systemClock, purseFor: () => null };
 
 export interface Sent {
   readonly method: string;

@@ -5,7 +5,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { json as jsonOf } from "node:stream/consumers";
-import { NETWORKS } from "../../src/wallet/networks.ts";
+import { NETWORKS } from "../../src/catalog/networks.ts";
 
 export const PAY_TO = "0x00000000000000000000000000000000000000aa";
 const { asset: ASSET, caip2, name: NETWORK } = NETWORKS.base;

@@ -7,7 +7,7 @@ import { systemClock } from "../../src/clock.ts";
 import { readConfig } from "../../src/config.ts";
 import { nano } from "../../src/money.ts";
 import { openStores } from "../../src/stores.ts";
-import { PLAY_NETWORK, PLAY_PAY_TO } from "../../src/wallet/networks.ts";
+import { PLAY_NETWORK, PLAY_PAY_TO } from "../../src/catalog/networks.ts";
 import { requirementsOf } from "../../src/x402/challenge.ts";
 import { createPlayChain, PLAY_UNITS, type PlayChain } from "../../src/x402/play-chain.ts";
 import { type Payment, readPayment } from "../../src/x402/read-payment.ts";

@@ -38,7 +38,7 @@ const IN_VAIN: readonly AttemptFailure["kind"][] = ["provider_malformed", "provi
 
 /** Whether anything may be tried after a failure. A write that may have happened is never sent twice, whatever its answer was. */
 export function mayTryOn(failure: AttemptFailure, tries: Tries): boolean {
-  if (tries.committedMs !== null || tries.attemptsLeft <= 0) return false;
+  if (tries.committedMs !== null || tries.attemptsLeft <= 0 || failure.wasPaid === true) return false;
   if (tries.effect === "write" && failure.mayHaveRun !== false) return false;
   const { nextRoute } = FAILURES[failure.kind];
   const paid = tries.taken.filter(({ accepted }) => accepted).length;

@@ -1,4 +1,4 @@
-// Merchants that take no key but a payment for each call: listed with their prices, and nobody can call them yet.
+// Merchants that take no key but a payment for each call: listed with their prices, and called once there is a wallet.
 import { describe, expect, it } from "vitest";
 import { wire } from "../support/adapter-wire.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
@@ -19,8 +19,10 @@ it("lists every action of every one of them as not configured, and says what it 
     expect(catalog.action(id, { sandbox: true })).toMatchObject({ configured: true });
   }
   for (const id of ["govlaws", ...data, ...retail]) {
-    expect(catalog.adapters({ sandbox: false }).get(id)?.spec.waitsFor).toMatch(/paid call by call/);
+    expect(catalog.adapters({ sandbox: false }).get(id)?.waitsFor).toMatch(/MPP_WALLET_PRIVATE_KEY/);
   }
+  const paying = await shippedCatalog({ contact: "a b@c.org", rails: ["mpp"] });
+  for (const id of ids) expect(paying.action(id, { sandbox: false })).toMatchObject({ configured: true });
 });
 
 describe("govlaws", () => {
@@ -135,5 +137,111 @@ describe("sayer-and-stone", async () => {
     [{ ...to, sku: "S", options: { metal: "14k" } }, "options"],
   ])("refuses %j, naming %s", (params, field) => {
     expect(jewelry.refuses("purchase", params)).toEqual([field]);
+  });
+});
+
+describe("dripstack", () => {
+  it("buys a post by its publication and its name", async () => {
+    const merchant = await wire("dripstack");
+    const { url } = merchant.send("post", { publication: "newsletter.doomberg.com", post: "the-tides" });
+    expect(url).toBe("https://dripstack.xyz/api/v1/publications/newsletter.doomberg.com/the-tides");
+    expect(merchant.quote("post", { publication: "a.b", post: "c" })).toBe(100);
+    expect(merchant.means("post", { status: 503, body: { code: "summary_not_ready" } }).verdict).toBe(
+      "provider_overloaded",
+    );
+    for (const bad of ["..", "a/b", "a b"])
+      expect(merchant.refuses("post", { publication: bad, post: "c" })).toEqual(["publication"]);
+  });
+});
+
+describe("agentfax", () => {
+  it("costs 20 cents a page, up to 10 pages", async () => {
+    const merchant = await wire("agentfax");
+    const fax = { to: "+14155550123", file_url: "https://example.com/a.pdf" };
+    expect([merchant.quote("send", fax), merchant.quote("send", { ...fax, pages: 3 })]).toEqual([200, 60]);
+    expect(merchant.send("send", { ...fax, pages: 3 }).body).toEqual(fax);
+    expect(merchant.refuses("send", { ...fax, pages: 11 })).toEqual(["pages"]);
+    expect(merchant.refuses("send", { ...fax, to: "4155550123" })).toEqual(["to"]);
+    expect(merchant.refuses("send", { ...fax, file_url: "http://example.com/a.pdf" })).toEqual(["file_url"]);
+  });
+});
+
+describe("papercut", () => {
+  const card = { username: "ada", message: "love the bio. shame about the commits." };
+  const address = { name: "Ada", line1: "1 A St", city: "Napa", state: "CA", zip: "94558" };
+
+  it("costs $1 as a picture and $3 printed, which needs an address", async () => {
+    const merchant = await wire("papercut");
+    expect([merchant.quote("send", card), merchant.quote("send", { ...card, delivery: "physical", address })]).toEqual([
+      100, 300,
+    ]);
+    expect(merchant.refuses("send", { ...card, delivery: "physical" })).toEqual(["address"]);
+    expect(merchant.refuses("send", { ...card, address })).toEqual(["address"]);
+  });
+
+  it.each([
+    "Hello",
+    "see https://a.b",
+    "look at example.com",
+    "write to a@b",
+    "cat /etc/passwd",
+    "rm ~/notes",
+    "c:\\temp",
+    "sk-abcdefghijkl0123",
+    "0123456789abcdef0123456789abcdef",
+    " ",
+    "x".repeat(281),
+  ])("refuses to say %j", async (message) => {
+    expect((await wire("papercut")).refuses("send", { ...card, message })).toEqual(["message"]);
+  });
+
+  it.each(["tides. and/or moons.", "50/50 on that", "love it :-)"])("says %j", async (message) => {
+    expect((await wire("papercut")).refuses("send", { ...card, message })).toEqual([]);
+  });
+});
+
+describe("postalform", () => {
+  const order = {
+    request_id: "6f1e1d34-5d0c-4d52-9c55-0d5a3b1f7c10",
+    buyer_name: "Ada",
+    buyer_email: "ada@example.com",
+    sender_name: "Ada",
+    sender_address: { line1: "1 A St", city: "Napa", zip: "94558" },
+    recipient_name: "Charles",
+    recipient_address: { line1: "2 B St", city: "Bath", zip: "BA1", countryCode: "GB" },
+    letter: "Dear Charles",
+  };
+
+  it("sends validate and order the very same body", async () => {
+    const merchant = await wire("postalform");
+    const [quoted, bought] = [merchant.send("validate", order), merchant.send("order", order)];
+    expect(quoted.url).toBe("https://postalform.com/api/machine/mpp/orders/validate");
+    expect(bought.url).toBe("https://postalform.com/api/machine/mpp/orders");
+    expect(bought.body).toEqual(quoted.body);
+    expect(bought.body).toMatchObject({
+      request_id: order.request_id,
+      recipient_address_type: "Manual",
+      recipient_address_manual: { line1: "2 B St", city: "Bath", zip: "BA1", countryCode: "GB" },
+    });
+  });
+
+  it("needs a request_id, and one document", async () => {
+    const merchant = await wire("postalform");
+    expect(merchant.refuses("order", { ...order, request_id: "1" })).toEqual(["request_id"]);
+    expect(merchant.refuses("order", { ...order, pdf: "https://a.b/c.pdf" })).not.toEqual([]);
+    const { letter: _, ...without } = order;
+    expect(merchant.refuses("order", without)).not.toEqual([]);
+    expect(merchant.means("order", { status: 409, body: { code: "request_id_mismatch" } }).verdict).toBe(
+      "caller_invalid",
+    );
+  });
+});
+
+describe("autoexchange", () => {
+  it("hires an agent by its id", async () => {
+    const merchant = await wire("autoexchange");
+    const { url, body } = merchant.send("run", { agent_id: "agt_1", prompt: "go" });
+    expect([url, body]).toEqual(["https://api.auto.exchange/agents/agt_1/run", { prompt: "go" }]);
+    expect(merchant.refuses("run", { agent_id: "../x", prompt: "go" })).toEqual(["agent_id"]);
   });
 });

@@ -1,6 +1,7 @@
 // The networks and coins that payments are made in, taken or given: one row each.
-import type { Nano } from "../money.ts";
+import { type Nano, nano } from "../money.ts";
 
+/** A network of x402. */
 export interface Network {
   /** Its name in the first version of x402. */
   readonly name: string;
@@ -30,6 +31,22 @@ export const NETWORKS = {
   },
 } as const satisfies Readonly<Record<string, Network>>;
 
+/** A network of MPP's method `tempo`. */
+export interface TempoNetwork {
+  readonly chainId: number;
+  /** The coins that a merchant may ask for there, in lower case; each is a dollar and has six decimals. */
+  readonly coins: readonly string[];
+}
+
+export const TEMPO_NETWORKS = {
+  tempo: {
+    chainId: 4217,
+    // USDC.e and pathUSD.
+    coins: ["0x20c000000000000000000000b9537d11c60e8b50", "0x20c0000000000000000000000000000000000000"],
+  },
+  "tempo-testnet": { chainId: 42_431, coins: ["0x20c0000000000000000000000000000000000000"] },
+} as const satisfies Readonly<Record<string, TempoNetwork>>;
+
 /**
  * The sandbox's chain, which is of this program alone: what is signed for it moves nothing anywhere else. A signature is good for one
  * chain and one contract. No chain has this number, and no contract can ever have this address or anybody its payee's, since both are words.
@@ -53,4 +70,10 @@ const NANO_PER_UNIT = 1_000;
 /** An amount in the coin's smallest unit, a millionth of a dollar; never less than the price. */
 export function unitsOf(amountNano: Nano): string {
   return String(Math.ceil(amountNano / NANO_PER_UNIT));
+}
+
+/** The same the other way: what so many of them are, in nano-USD; null: more than a sum of money can be here. */
+export function nanoOfUnits(units: bigint): Nano | null {
+  const amount = Number(units) * NANO_PER_UNIT;
+  return Number.isSafeInteger(amount) ? nano(amount) : null;
 }

@@ -1,0 +1,53 @@
+// agentfax: a document sent as a fax, paid by the page. A merchant that is paid by the call; it counts the pages and asks for them.
+import { action, defineAdapter, paidBy, z } from "#adapter";
+
+const CENTS_A_PAGE = 20;
+const PAGES_MAX = 10;
+
+export default defineAdapter({
+  name: "agentfax",
+  docs: "https://agentfax.val.run/llms.txt",
+  beliefs: { send: "the names of its params, and what it answers" },
+  origin: "https://agentfax.val.run/v1",
+  auth: paidBy("mpp"),
+  actions: {
+    send: action({
+      category: "commerce",
+      effect: "write",
+      description:
+        "Sends a document as a fax to any phone number, at 20 cents a page; one of more than 10 pages is refused.",
+      keywords: ["fax", "send a fax", "fax a PDF"],
+      params: z.strictObject({
+        to: z
+          .string()
+          .regex(/^\+[1-9]\d{6,14}$/, "must be a number as +14155550123")
+          .describe("The fax number with its country, as +14155550123."),
+        file_url: z
+          .url({ protocol: /^https$/ })
+          .max(2_000)
+          .describe("Where the document is: an https address of a PDF."),
+        pages: z
+          .int()
+          .min(1)
+          .max(PAGES_MAX)
+          .default(PAGES_MAX)
+          .describe("The most pages that are paid for; a longer document is not sent."),
+      }),
+      price: {
+        mode: "capped",
+        cents: CENTS_A_PAGE * PAGES_MAX,
+        minCents: CENTS_A_PAGE,
+        unit: "page",
+        paid: { exampleCents: CENTS_A_PAGE * 2 },
+        quoteCents: ({ pages }) => CENTS_A_PAGE * pages,
+      },
+      upstreamCents: CENTS_A_PAGE * PAGES_MAX,
+      request: { method: "POST", path: "/fax", names: { pages: null } },
+      timeoutMs: 120_000,
+      example: {
+        params: { to: "+14155550123", file_url: "https://example.com/two-pages.pdf", pages: 2 },
+        answers: [{ id: "fax_1", status: "queued", pages: 2 }],
+      },
+    }),
+  },
+});

@@ -1,0 +1,101 @@
+// Papercut: a roast of a profile, written on a postcard. A merchant that is paid by the call, after a look at the profile.
+import { action, defineAdapter, neededWhen, noneWhen, paidBy, z } from "#adapter";
+
+const common = { category: "commerce" } as const;
+const username = z
+  .string()
+  .max(64)
+  .regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]*$/, "must be a name without @")
+  .describe("Whose profile it is, without @.");
+const platform = z.enum(["x", "github", "linkedin", "instagram"]).default("x").describe("Where the profile is.");
+const line = (max: number) => z.string().min(1).max(max).regex(/\S/, "must not be blank");
+const address = z
+  .strictObject({
+    name: line(100),
+    line1: line(100),
+    line2: line(100).optional(),
+    city: line(100),
+    state: line(50),
+    zip: line(20),
+    country: z
+      .string()
+      .regex(/^[A-Z]{2}$/, "must be two capital letters")
+      .default("US"),
+  })
+  .describe("Where a printed card is sent, in full.");
+const MESSAGE = "love the bio. shame about the commits.";
+
+/** What a card must not say: it is read by strangers on its way. */
+const text = z
+  .string()
+  .min(1)
+  .max(280)
+  .regex(/\S/, "must not be blank")
+  .regex(/^[^\p{Lu}]*$/u, "must be in lower case")
+  .regex(
+    /^(?![\s\S]*(?:https?:|www\.|[a-z0-9]\.(?:com|org|net|io|dev|ai|app|co)\b))/,
+    "must name no address of the web",
+  )
+  .regex(/^(?![\s\S]*\S@\S)/, "must name no email address")
+  .regex(/^(?![\s\S]*(?:\s|^)[~.]{0,2}\/\S)(?![\s\S]*[a-z]:\\)/, "must name no path of a file")
+  .regex(
+    /^(?![\s\S]*(?:sk|pk|ghp|gho|xox[abp]|akia|eyj)[-_a-z0-9]{12})(?![\s\S]*[0-9a-f]{32})/,
+    "must have no secret in it",
+  );
+
+export default defineAdapter({
+  name: "Papercut",
+  docs: "https://papercut.lol/llms.txt",
+  beliefs: { "*": "the address of its profiles, the names of its params, and what it answers" },
+  origin: "https://papercut.lol/api",
+  auth: paidBy("mpp"),
+  waitsFor: "Where this merchant has its profiles is not known: it is asked once its own description has been read.",
+  actions: {
+    profile: action({
+      ...common,
+      effect: "read",
+      description: "The profile that a postcard is to be about. It precedes a card, and is free.",
+      keywords: ["postcard profile", "roast"],
+      params: z.strictObject({ username, platform }),
+      price: { mode: "fixed", cents: 0 },
+      upstreamCents: 0,
+      request: { method: "GET", path: "/profile" },
+      issues: [{ kind: "profile", at: "/username" }],
+      example: {
+        params: { username: "ada" },
+        answers: [{ username: "ada", platform: "x", bio: "counts things", followers: 1_843 }],
+      },
+    }),
+    send: action({
+      ...common,
+      effect: "write",
+      description:
+        "Sends a postcard with a roast of a profile that was looked at before: $1 as a picture, $3 printed and mailed.",
+      keywords: ["postcard", "roast a friend", "send a card", "greeting card"],
+      params: z
+        .strictObject({
+          username,
+          platform,
+          message: text.describe(
+            "What the card says: at most 280 characters, in lower case, without secrets, emails, URLs or paths.",
+          ),
+          delivery: z.enum(["digital", "physical"]).default("digital").describe("A picture, or a printed card."),
+          address: address.optional(),
+        })
+        .check(
+          neededWhen("address", "delivery", { const: "physical" }),
+          ...noneWhen(["address"], "delivery", { const: "digital" }),
+        ),
+      price: {
+        mode: "capped",
+        cents: 300,
+        paid: { exampleCents: 100 },
+        quoteCents: ({ delivery }) => (delivery === "physical" ? 300 : 100),
+      },
+      upstreamCents: 300,
+      requires: [{ kind: "profile", param: "username" }],
+      request: { method: "POST", path: "/send" },
+      example: { params: { username: "ada", message: MESSAGE }, answers: [{ id: "card_1", status: "sent" }] },
+    }),
+  },
+});

@@ -1,0 +1,72 @@
+// Commands on what the operator's wallet has paid to merchants, and on payments of which it is not known yet whether they were made.
+import { type Command, CommandError } from "./command.ts";
+import { table } from "./text.ts";
+
+interface Row {
+  readonly transaction_id: string;
+  readonly merchant: string;
+  readonly rail: string;
+  readonly amount_usd: string;
+  readonly answered_status: number | null;
+  readonly paid_at: string;
+}
+
+interface WalletState {
+  readonly addresses: Readonly<Record<string, string | null>>;
+  readonly spent_today_usd: string;
+  readonly most_a_day_usd: string;
+  readonly in_doubt: readonly Row[];
+}
+
+interface Looked extends WalletState {
+  readonly made: number;
+  readonly unmade: number;
+}
+
+const HEADS = ["TRANSACTION", "MERCHANT", "RAIL", "USD", "ANSWERED", "PAID"];
+const PATH = "/admin/v1/wallet";
+
+function shown({ addresses, spent_today_usd, most_a_day_usd, in_doubt }: WalletState): string {
+  const at = Object.entries(addresses).flatMap(([rail, address]) => (address === null ? [] : [`${rail}: ${address}`]));
+  const spent = `Paid today: ${spent_today_usd} USD of ${most_a_day_usd} USD.`;
+  if (in_doubt.length === 0) return [...at, spent, "No payment is in doubt."].join("\n");
+  const lines = in_doubt.map(({ transaction_id, merchant, rail, amount_usd, answered_status, paid_at }) => {
+    return [transaction_id, merchant, rail, amount_usd, String(answered_status ?? "no answer"), paid_at];
+  });
+  return [...at, spent, "In doubt:", table(HEADS, lines)].join("\n");
+}
+
+/** Where no merchant is paid, the gateway has no such endpoint. */
+function paying(error: unknown): never {
+  if (error instanceof CommandError && error.code === "not_found")
+    throw new CommandError(
+      "No merchants are paid here: there is no wallet (MPP_WALLET_PRIVATE_KEY, X402_WALLET_PRIVATE_KEY).",
+    );
+  throw error;
+}
+
+export const WALLET_COMMANDS: readonly Command[] = [
+  {
+    name: "wallet",
+    takes: [],
+    options: {},
+    summary:
+      "Shows what the wallet has paid to merchants today, and the payments of which it is not known whether they were made",
+    async run(_, { admin }) {
+      const state = await admin.call<WalletState>("GET", PATH).catch(paying);
+      return { json: state, text: shown(state), good: state.in_doubt.length === 0 };
+    },
+  },
+  {
+    name: "wallet reconcile",
+    takes: [],
+    options: {},
+    summary: "Asks the chains now what became of payments to merchants that are in doubt",
+    async run(_, { admin }) {
+      const looked = await admin.call<Looked>("POST", `${PATH}/reconcile`).catch(paying);
+      const { made, unmade } = looked;
+      const text = `${made} were made, ${unmade} were not and have lapsed.\n${shown(looked)}`;
+      return { json: looked, text, good: looked.in_doubt.length === 0 };
+    },
+  },
+];

@@ -1,0 +1,75 @@
+// Payments to merchants: the purse that each call has, from the operator's wallet, or in the sandbox from one of play money.
+import { randomBytes } from "node:crypto";
+import type { PurseFor } from "../catalog/auth.ts";
+import { NETWORKS, TEMPO_NETWORKS } from "../catalog/networks.ts";
+import { systemClock } from "../clock.ts";
+import type { Config } from "../config.ts";
+import type { EndpointSpec } from "../endpoint.ts";
+import type { Observer } from "../observe/observer.ts";
+import type { Stores } from "../stores.ts";
+import { openHouse, walletBooks } from "../wallet/books.ts";
+import { hexOf } from "../wallet/hex.ts";
+import { type Payable, playPurse, Wallets } from "../wallet/purse.ts";
+import { type WalletReconciler, walletReconciler } from "../wallet/reconcile.ts";
+import { keySigner } from "../wallet/signer.ts";
+import { NO_WALLET, type Wallet } from "../wallet/wallet.ts";
+import { walletEndpoints } from "../wallet/wallet-endpoints.ts";
+import type { TellBroken } from "./store-outage.ts";
+
+export interface OpenWallet {
+  readonly purseFor: PurseFor;
+  /** What the operator asks of it. */
+  readonly admin: readonly EndpointSpec[];
+  /** Finds out what became of payments without a good answer; null: none are made. */
+  readonly reconciler: WalletReconciler | null;
+}
+
+export interface WalletParts {
+  readonly config: Config;
+  readonly stores: Stores;
+  readonly observer: Observer;
+  /** The process with the keys. Undefined: this process pays nothing. */
+  readonly wallet: Wallet | undefined;
+  readonly broken: TellBroken;
+}
+
+/** A key that is worth nothing anywhere, made when the sandbox first needs one. */
+function playPurses(): PurseFor {
+  let payable: Payable | null = null;
+  return (call) => {
+    if (payable === null) {
+      const play = keySigner(hexOf(randomBytes(32)));
+      const networks = { tempo: TEMPO_NETWORKS.tempo, x402: NETWORKS.base, clock: systemClock };
+      payable = { ...networks, signers: { mpp: play, x402: play } };
+    }
+    return playPurse(call, payable);
+  };
+}
+
+export async function openWallets(parts: WalletParts): Promise<OpenWallet> {
+  const { config, stores, observer, wallet = NO_WALLET, broken } = parts;
+  const onBroken = (error: unknown) => broken(error, "payments to merchants");
+  const networks = {
+    tempo: TEMPO_NETWORKS[config.mppNetwork],
+    x402: NETWORKS[config.x402Network],
+    clock: systemClock,
+  };
+  const play = playPurses();
+  if (config.mppWallet === null && config.x402Wallet === null)
+    return { purseFor: (call) => (call.sandbox ? play(call) : null), admin: [], reconciler: null };
+  const { ledger, records } = stores;
+  await openHouse(ledger);
+  const books = walletBooks(ledger, { maxNano: config.walletNanoPerDay, owner: "wallet", clock: systemClock });
+  const { signers } = wallet;
+  wallet.onLost(onBroken);
+  const paying = { ...networks, signers, records, books, onBroken, told: observer.merchantPaid };
+  const wallets = new Wallets(paying);
+  const nodes = { mpp: config.mppRpcUrl, x402: config.x402RpcUrl };
+  const reconciler = walletReconciler({ records, books, clock: systemClock, nodes, onBroken });
+  observer.onScrape({ walletPayments: () => reconciler.seen() });
+  return {
+    purseFor: (call) => (call.sandbox ? play(call) : wallets.purse(call)),
+    admin: walletEndpoints({ records, books, signers, reconciler }),
+    reconciler,
+  };
+}

@@ -1,0 +1,114 @@
+// What the wallet has paid, in the ledger: an account of the house, whose window is the wallet's limit of a day for all processes.
+import { createHash } from "node:crypto";
+import type { Accounts } from "../account-rows.ts";
+import type { Clock } from "../clock.ts";
+import type { Audit, Money } from "../ledger/model/ledger.ts";
+import { type Nano, nano, ZERO } from "../money.ts";
+
+export const HOUSE = "wallet";
+/** The window's scope. */
+const SCOPE = "wallet";
+/** Four million dollars, with room for what is given back. */
+const UNBOUNDED = nano(4_000_000_000_000_000);
+/** From the booking's hold to its posting nothing is waited for. */
+const LEASE_MS = 60_000;
+
+/**
+ * Opens the account of the house, which has no key that is known. It is one of play money, because its postings are no income: what a call
+ * has cost is in the posting of the call.
+ */
+export async function openHouse(accounts: Pick<Accounts, "openAccount">): Promise<void> {
+  await accounts.openAccount({
+    accountId: HOUSE,
+    name: "payments to merchants (the wallet)",
+    kind: "sandbox",
+    creditNano: UNBOUNDED,
+    inferenceCapNano: UNBOUNDED,
+    requestsPerMinute: 10_000_000,
+    inFlightMax: 1_000_000,
+    primaryKey: {
+      keyId: HOUSE,
+      // Of no secret that anybody could send.
+      secretHash: createHash("sha256").update("wallet: nobody has this key").digest("hex"),
+      hint: "none",
+      label: "wallet",
+      externalId: null,
+      ceilingNano: null,
+      ceilingPeriod: null,
+      services: null,
+      models: null,
+      expiresAtMs: null,
+    },
+  });
+}
+
+export interface WalletBooks {
+  /**
+   * Books a payment before it leaves: from then on it counts in the day, whatever becomes of it. `again`: the call has paid before.
+   * `full`: the day has no room for it until then.
+   */
+  book(
+    callId: string,
+    amountNano: Nano,
+    merchant: string,
+  ): Promise<"booked" | "again" | { readonly fullUntilMs: number }>;
+  /** Gives back what was not paid. The day's room stays taken. */
+  unbook(callId: string): Promise<void>;
+  spentToday(): Promise<Nano>;
+  readonly maxNano: Nano;
+}
+
+export function walletBooks(
+  ledger: Money & Pick<Audit, "spentToday">,
+  { maxNano, owner, clock }: { readonly maxNano: Nano; readonly owner: string; readonly clock: Clock },
+): WalletBooks {
+  const id = (callId: string) => `${callId}_wallet`;
+  return {
+    maxNano,
+    async book(callId, amountNano, merchant) {
+      const hold = { accountId: HOUSE, holdId: id(callId) };
+      const reserved = await ledger.reserve({
+        ...hold,
+        keyId: HOUSE,
+        parentId: callId,
+        amountNano,
+        slots: [],
+        inference: false,
+        windows: [{ scope: SCOPE, period: "day", max: maxNano, code: "merchant_unpaid", counts: "charge" }],
+        owner,
+        leaseMs: LEASE_MS,
+        onExpire: "void",
+        requestId: callId.replace(/^tx_/, "req_"),
+        operation: "wallet",
+        asked: merchant,
+        effect: "write",
+        idempotency: null,
+        nowMs: clock.epochMs(),
+      });
+      if (reserved.outcome === "exists") return "again";
+      if (reserved.outcome === "window_full") return { fullUntilMs: reserved.resetsAtMs };
+      if (reserved.outcome !== "held") throw new Error(`the wallet's booking was refused: ${reserved.outcome}`);
+      const posted = await ledger.post({
+        ...hold,
+        amountNano,
+        upstreamNano: ZERO,
+        absorbReason: "usage_above_hold",
+        provider: merchant,
+        served: merchant,
+        usage: null,
+        estimated: false,
+        priceVersion: "wallet",
+        legs: [],
+      });
+      if (posted.outcome !== "posted") throw new Error(`the wallet's booking came to nothing: ${posted.outcome}`);
+      return posted.repeat ? "again" : "booked";
+    },
+    async unbook(callId) {
+      await ledger.refund(id(callId), `${id(callId)}_back`, "the payment was not made");
+    },
+    async spentToday() {
+      const [spent = ZERO] = await ledger.spentToday(HOUSE, [SCOPE]);
+      return spent;
+    },
+  };
+}
