@@ -114,8 +114,7 @@ function recordOf(
   call: PaidCall,
   request: UnsignedRequest,
   chosen: Chosen,
-  ready: ReadyPayment,
-  nowMs: number,
+  { ready, nowMs }: { readonly ready: ReadyPayment; readonly nowMs: number },
 ): PaidRecord {
   const { bill, signer, amountNano } = chosen;
   const { rail, network, asset, payTo } = bill;
@@ -210,7 +209,7 @@ export class Wallets {
     }
     const nowMs = clock.epochMs();
     const ready = bill.ready(signer.address, nowMs);
-    const record = recordOf(call, request, chosen, ready, nowMs);
+    const record = recordOf(call, request, chosen, { ready, nowMs });
     if (!(await putPaid(records, record, true))) return refusal("gateway_stopped", "this call has paid it once");
     const signed = await this.#sign(signer, ready, record);
     return {

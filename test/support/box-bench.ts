@@ -57,7 +57,11 @@ export async function openBoxBench(id: string, spec: AdapterSpec): Promise<BoxBe
   const adapter = configured(id, spec, vendor.url);
   const key = adapter.keys[0] ?? "";
   const dispatcher = new Agent();
-  const login = loginAt(adapter, key, { tokens: createAccessTokens(systemClock, dispatcher), clock: systemClock, purseFor: () => null });
+  const login = loginAt(adapter, key, {
+    tokens: createAccessTokens(systemClock, dispatcher),
+    clock: systemClock,
+    purseFor: () => null,
+  });
 
   async function scripted<T>(script: (context: SessionContext) => Promise<T>): Promise<T> {
     const acquire = () => ({ waitMs: 0, valid: () => true, cancel() {} });

@@ -1,7 +1,7 @@
 // Transactions, held against what viem makes of the same fields with the same key.
 import { describe, expect, it } from "vitest";
-import { bytesOf } from "../../src/wallet/hex.ts";
 import { NETWORKS } from "../../src/catalog/networks.ts";
+import { bytesOf } from "../../src/wallet/hex.ts";
 import { signTransaction } from "../../src/wallet/transaction.ts";
 
 const KEY = "0x4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318";

@@ -1,7 +1,7 @@
 // Payments that an agent's author tries without money: the sandbox's chain checks as the real one does, and no vendor is asked.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { addressOfKey } from "../../src/wallet/keys.ts";
 import { NETWORKS } from "../../src/catalog/networks.ts";
+import { addressOfKey } from "../../src/wallet/keys.ts";
 import { type AcmeGateway, type RunAnswer, readAnswer, startAcmeGateway } from "../run/acme-gateway.ts";
 import { PAY_TO, TestChain } from "./chain.ts";
 import { askedBy, decoded, keyWallet } from "./wallet.ts";
