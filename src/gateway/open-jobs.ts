@@ -38,7 +38,7 @@ export interface OpenJobsParts {
   readonly keptBytesMax: number;
   readonly stores: Stores;
   readonly windows: CallWindows;
-  readonly observer: Pick<Observer, "unpaid" | "jobEnded">;
+  readonly observer: Pick<Observer, "unpaid">;
   readonly kinds: readonly JobKind[];
   /** This process. */
   readonly owner: string;

@@ -3,10 +3,12 @@ import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Endpoint, EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
+import type { JobRecord } from "../jobs/job-record.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
 import { type CallWindows, createWindows } from "../kernel/windows.ts";
 import { logInternalErrors } from "../observe/internal-error.ts";
+import type { EndedJob, Observer } from "../observe/observer.ts";
 import { Endings } from "../records/endings.ts";
 import type { RunDeps } from "../run/deps.ts";
 import { SESSION_JOB } from "../sessions/session-kind.ts";
@@ -66,7 +68,7 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
   const events = openEvents(foundation.config, stores, (error) => broken(error, "events could not be told"));
   const windows = windowsFor(foundation.config, callers);
   const kinds = [...composites.jobKinds, sessions.kind, ...(options.jobKinds ?? [])];
-  const own = { windows, kinds, owner, actionCatalog, onEnded: events.onEnded, onBroken };
+  const own = { windows, kinds, owner, actionCatalog, onEnded: endedIn(observer, events), onBroken };
   const { jobs, paidTimes, kernel, run } = openGatewayJobs(foundation, own);
   madeJobs.set(jobs);
   const byThemselves = [sessions.unclosed, paidTimes];
@@ -111,6 +113,30 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
       await leases.stop();
       sharedRoutes.stop();
     },
+  };
+}
+
+function endedJob(job: JobRecord): EndedJob {
+  const { id, kind, action = kind, hold, chain, payer, state, createdAtMs, chargedCents, legs, callerTraceId } = job;
+  const firstHoldId = chain?.firstId ?? hold.holdId;
+  return {
+    id,
+    launch: { requestId: firstHoldId.replace(/^tx_/, "req_"), callerTraceId: callerTraceId ?? null },
+    action,
+    accountId: hold.accountId,
+    sandbox: payer.sandbox,
+    succeeded: state === "succeeded",
+    startedAtMs: createdAtMs,
+    chargedCents,
+    legs,
+  };
+}
+
+/** A job's end is an event of its account's, and a span for the operator's collector. */
+function endedIn(observer: Pick<Observer, "jobEnded">, events: Pick<OpenEvents, "onEnded">) {
+  return (job: JobRecord): void => {
+    events.onEnded(job);
+    observer.jobEnded(endedJob(job));
   };
 }
 

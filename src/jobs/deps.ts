@@ -12,7 +12,7 @@ export interface JobsDeps {
   readonly ledger: Pick<Ledger, "reserve" | "post" | "void" | "renew" | "extend" | "standing" | "transaction">;
   /** What holds after a job's first bring to be counted in. */
   readonly windows: CallWindows;
-  readonly observer: Pick<Observer, "unpaid" | "jobEnded">;
+  readonly observer: Pick<Observer, "unpaid">;
   readonly records: Records;
   readonly clock: Clock;
   /** How long a kept hold lives without being renewed, in milliseconds. */

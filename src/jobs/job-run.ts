@@ -272,7 +272,6 @@ export class JobRun implements RunningJob {
     const chargedCents = this.job.chargedCents + (posting?.chargedCents ?? 0);
     this.#proven.note({ state: "failed", end: FAILED, chargedCents });
     await this.#proven.prove();
-    this.#tellEnd();
   }
 
   #leftMs(): number {
@@ -332,34 +331,5 @@ export class JobRun implements RunningJob {
     if (cents === null) this.#proven.note({ state: "failed", end: FAILED });
     else this.#proven.note({ state: this.job.end?.status ?? "failed", chargedCents: before + cents });
     await this.#proven.prove();
-    this.#tellEnd();
-  }
-
-  #tellEnd(): void {
-    const {
-      id,
-      kind,
-      action = kind,
-      hold,
-      chain,
-      payer,
-      state,
-      createdAtMs,
-      chargedCents,
-      legs,
-      callerTraceId,
-    } = this.job;
-    const firstHoldId = chain?.firstId ?? hold.holdId;
-    this.#deps.observer.jobEnded({
-      id,
-      launch: { requestId: firstHoldId.replace(/^tx_/, "req_"), callerTraceId: callerTraceId ?? null },
-      action,
-      accountId: hold.accountId,
-      sandbox: payer.sandbox,
-      succeeded: state === "succeeded",
-      startedAtMs: createdAtMs,
-      chargedCents,
-      legs,
-    });
   }
 }

@@ -105,7 +105,7 @@ export function openJobs(
     ledger,
     records,
     windows: createWindows(null),
-    observer: { unpaid() {}, jobEnded() {} },
+    observer: { unpaid() {} },
     shared,
     clock: systemClock,
     kinds,

@@ -204,7 +204,7 @@ export async function sessionStage(
       ledger,
       records,
       windows: createWindows(null),
-      observer: { unpaid() {}, jobEnded() {} },
+      observer: { unpaid() {} },
       clock,
       shared: false,
       kinds: [sessions.kind],
