@@ -55,15 +55,17 @@ function reportText({ calls, stopped, stand_ins, spent_nano_usd }: Certificate, 
 
 /** Opens what it needs, runs, and closes it again whatever happens. */
 async function certifyWith({ config, progress }: Workplace, { named, centsMax, record, standIns }: Wanted) {
-  const [{ certify }, { createUpstream }, { tapVendors }, { openCatalog }] = await Promise.all([
+  const [{ certify }, { createUpstream }, { tapVendors }, { openCatalog }, { playPurses }] = await Promise.all([
     import("../gateway/certify.ts"),
     import("../upstream/upstream.ts"),
     import("../upstream/vendor-tap.ts"),
     import("../gateway/open-catalog.ts"),
+    import("../gateway/open-wallet.ts"),
   ]);
   const opened = await openCatalog(config);
   const told: UnpricedUsage[] = [];
-  const upstream = createUpstream(systemClock, undefined, undefined, null, (one) => told.push(one));
+  const unpriced = (one: UnpricedUsage) => told.push(one);
+  const upstream = createUpstream(systemClock, undefined, undefined, null, unpriced, playPurses());
   const tap = tapVendors();
   const stop = new AbortController();
   const leave = () => stop.abort();

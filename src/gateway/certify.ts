@@ -115,7 +115,9 @@ function ourCost({ offer, boundNano }: Question, { asked }: Came, nowMs: number)
   if (asked.failure !== null) return asked.failure.status >= 400 ? ZERO : null;
   if (offer.of === "action") {
     const { spec } = offer.offer;
-    return nanoFromCents(upstreamCentsTaken(spec, offer.params, null, asked.reading.miss === true));
+    const listed = nanoFromCents(upstreamCentsTaken(spec, offer.params, null, asked.reading.miss === true));
+    // What is paid by the call costs what the vendor asked for it, up to what is listed.
+    return spec.price.paid === undefined ? listed : least(listed, asked.reading.upstreamCostNano ?? listed);
   }
   const { usage } = asked.reading;
   return usage === null ? null : least(boundNano, costOfUsage(priceAt(offer.offer.cost, nowMs), usage));

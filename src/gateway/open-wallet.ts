@@ -33,10 +33,11 @@ export interface WalletParts {
   readonly broken: TellBroken;
 }
 
-/** A key that is worth nothing anywhere, made when the sandbox first needs one. */
-function playPurses(): PurseFor {
+/** Of play money, and for calls of the sandbox alone. Its key is worth nothing anywhere, and made when it is first needed. */
+export function playPurses(): PurseFor {
   let payable: Payable | null = null;
   return (call) => {
+    if (!call.sandbox) return null;
     if (payable === null) {
       const play = keySigner(hexOf(randomBytes(32)));
       const networks = { tempo: TEMPO_NETWORKS.tempo, x402: NETWORKS.base, clock: systemClock };
@@ -55,8 +56,7 @@ export async function openWallets(parts: WalletParts): Promise<OpenWallet> {
     clock: systemClock,
   };
   const play = playPurses();
-  if (config.mppWallet === null && config.x402Wallet === null)
-    return { purseFor: (call) => (call.sandbox ? play(call) : null), admin: [], reconciler: null };
+  if (config.mppWallet === null && config.x402Wallet === null) return { purseFor: play, admin: [], reconciler: null };
   const { ledger, records } = stores;
   await openHouse(ledger);
   const books = walletBooks(ledger, { maxNano: config.walletNanoPerDay, owner: "wallet", clock: systemClock });
