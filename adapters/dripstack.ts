@@ -6,7 +6,7 @@ const FREE = { ...common, price: { mode: "fixed", cents: 0 }, upstreamCents: 0 }
 const name = z
   .string()
   .max(200)
-  .regex(/^[a-z0-9]+([._-][a-z0-9]+)*$/i, "must be a name as search answers it");
+  .regex(/^[A-Za-z0-9]+([._-][A-Za-z0-9]+)*$/, "must be a name as search answers it");
 const publication = name.describe(
   "The publication, as search answers it: publicationSlug, such as newsletter.doomberg.com.",
 );

@@ -21,7 +21,7 @@ interface DumpHead {
 
 interface DumpedKey {
   readonly key: string;
-  readonly type: "string" | "hash" | "zset" | "set";
+  readonly type: "string" | "hash" | "zset" | "set" | "list";
   /** When it expires, in ms since the epoch; null: never. */
   readonly expiresAtMs: number | null;
   readonly values: readonly string[];
@@ -37,6 +37,7 @@ const READS = {
   hash: ["HGETALL"],
   zset: ["ZRANGE", "0", "-1", "WITHSCORES"],
   set: ["SMEMBERS"],
+  list: ["LRANGE", "0", "-1"],
 } as const;
 
 const isKnown = (type: string): type is DumpedKey["type"] => Object.hasOwn(READS, type);
@@ -156,7 +157,7 @@ async function writeKey(link: RedisLink, { key, type, expiresAtMs, values }: Dum
   if (type === "string") await link.call("SET", key, values[0] ?? "");
   // A sorted set is read as members and scores, and written as scores and members.
   const pairs = type === "zset" ? values.map((_, at) => values[at % 2 === 0 ? at + 1 : at - 1] ?? "") : values;
-  const command = { hash: "HSET", zset: "ZADD", set: "SADD", string: "" }[type];
+  const command = { hash: "HSET", zset: "ZADD", set: "SADD", list: "RPUSH", string: "" }[type];
   for (let at = 0; type !== "string" && at < pairs.length; at += BATCH) {
     await link.call(command, key, ...pairs.slice(at, at + BATCH));
   }

@@ -128,7 +128,7 @@ it("credits are what was granted and what was spent", async () => {
 
 it.each([
   [{ transforms: ["middle-out"] }, "transforms"],
-  [{ plugins: [{ id: "web" }] }, "plugins"],
+  [{ plugins: [{ id: "file-parser" }] }, "plugins"],
 ])("%j is refused by name", async (more, param) => {
   const asked = account.client.chat.completions.create({
     model: "sandbox/ok",

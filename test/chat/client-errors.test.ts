@@ -86,7 +86,7 @@ const REFUSED: readonly Expected[] = [
   },
   {
     what: "a suffix that changes the price",
-    body: { model: "openai/gpt-5.4-nano:online" },
+    body: { model: "openai/gpt-5.4-nano:thinking" },
     type: OpenAI.BadRequestError,
     status: 400,
     code: "unsupported_field",

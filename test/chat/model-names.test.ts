@@ -113,7 +113,7 @@ describe("a suffix of OpenRouter's", () => {
   });
 
   it("that is billed apart is refused with a hint about the suffix", async () => {
-    const error = await told("openai/gpt-5.4-nano:online");
+    const error = await told("openai/gpt-5.4-nano:thinking");
     expect(error).toMatchObject({ status: 400, code: "unsupported_field", param: "model" });
     expect(error.message).toContain("ask for openai/gpt-5.4-nano");
     expect(error.hint).toBe("Ask for the model without the suffix.");

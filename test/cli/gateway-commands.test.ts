@@ -138,7 +138,7 @@ describe("keys", () => {
     const list = await tollgate("key", "list", id);
     expect(list.out).toMatch(/primary \*/);
     expect(list.out).toMatch(
-      new RegExp(`^${made.id} +robot +.* active +0\\.50 USD a month +0\\.00 +never +all +all +never$`, "m"),
+      new RegExp(`^${made.id} +robot +.* active +0\\.50 USD a month +0\\.00 +never +all +all +none +never$`, "m"),
     );
     expect((await tollgate("key", "pause", id, made.id)).out).toBe(`${made.id} is paused.`);
     expect((await tollgate("key", "resume", id, made.id)).out).toBe(`${made.id} is active.`);
@@ -157,7 +157,7 @@ describe("a key's limits", () => {
     const expires_at = "2100-01-31T12:00:00.000Z";
     expect(made).toMatchObject({ services: ["files", "exa/search"], models: [], expires_at });
     const list = await tollgate("key", "list", id);
-    expect(list.out).toMatch(new RegExp(`^${made.id} .* active .* files, exa/search +none +${expires_at}$`, "m"));
+    expect(list.out).toMatch(new RegExp(`^${made.id} .* active .* files, exa/search +none +none +${expires_at}$`, "m"));
     const changed = await tollgate("key", "limit", id, made.id, "--models", "cheap", "--ceiling-cents", "50");
     expect(changed.out).toMatch(/^models +core\/cheap$/m);
     expect(changed.out).toMatch(/^services +files, exa\/search$/m);
