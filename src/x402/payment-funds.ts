@@ -81,7 +81,7 @@ export class PaymentFunds implements Funds {
         transaction: null,
         sinceMs,
       };
-      await putReceipt(records, receipt, null);
+      const version = await putReceipt(records, receipt, null);
       const made = await makePayment(receipt, this.#deps);
       if (made !== "unknown" && "transaction" in made) {
         const { transaction } = made;
@@ -94,8 +94,9 @@ export class PaymentFunds implements Funds {
       await ledger.post({ ...post, amountNano: ZERO });
       observer.unpaid(ZERO, costOf(legs));
       if (made === "unknown") return PENDING;
-      await putReceipt(records, { ...receipt, state: "refused" }, null);
-      return refused(made.refused);
+      // Its hold has ended: who has looked at it since then, and found it made, is right.
+      const kept = await putReceipt(records, { ...receipt, state: "refused" }, version);
+      return kept === null ? PENDING : refused(made.refused);
     } finally {
       leases.release(hold);
     }

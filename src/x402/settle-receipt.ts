@@ -75,6 +75,9 @@ async function makeAgain({ receipt }: StoredReceipt, deps: SettleDeps): Promise<
 /** Settles a call that has ended, and charges it. Two who do so at once book it once. */
 export async function settleReceipt(stored: StoredReceipt, deps: SettleDeps): Promise<ReceiptState> {
   const { receipt, version } = stored;
+  // A hold that is open is that of a call or a top-up which is settling it itself; where its process died, its lease ends it.
+  const standing = await deps.ledger.standing({ accountId: receipt.house, holdId: receipt.id });
+  if (standing !== "gone") return "open";
   const made = await makeAgain(stored, deps);
   if (made === "unknown") return "open";
   if ("refused" in made) {

@@ -14,7 +14,7 @@ import { openStores, type Stores } from "../../src/stores.ts";
 import { HOUSE, openHouse } from "../../src/x402/books.ts";
 import { rpcChain } from "../../src/x402/chain.ts";
 import { requirementsOf } from "../../src/x402/challenge.ts";
-import { httpFacilitator } from "../../src/x402/facilitator.ts";
+import { type Facilitator, httpFacilitator } from "../../src/x402/facilitator.ts";
 import { nodeRpc } from "../../src/x402/node-rpc.ts";
 import { type FundsDeps, PaymentFunds } from "../../src/x402/payment-funds.ts";
 import { readPayment } from "../../src/x402/read-payment.ts";
@@ -160,6 +160,24 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
       expect([step, (own?.upstreamNano ?? 0) + (late?.upstreamNano ?? 0)]).toEqual([step, paid > 0 ? SETTLEMENT : 0]);
       expect(paid === 0 || paid === 10_000).toBe(true);
     }
+    const house = await stores.ledger.account("x402");
+    expect((house?.grantedNano ?? 0) - (house?.spentNano ?? 0)).toBe(0);
+  });
+
+  it("a payment that is looked at while its call settles it is left to the call, and booked once", async () => {
+    const parts = deps();
+    const looks: unknown[] = [];
+    const settle: Facilitator["settle"] = async (...given) => {
+      const made = await parts.facilitator.settle(...given);
+      looks.push(await look());
+      return made;
+    };
+    const funds = fundsOf(wallet.pay(PRICE), { ...parts, facilitator: { ...parts.facilitator, settle } });
+    const got = await held(funds);
+    expect(await funds.capture(got, capture)).toMatchObject({ chargedNano: CENT_NANO });
+    expect(looks).toEqual([["open"]]);
+    expect((await stores.ledger.transaction("x402", got.id))?.amountNano).toBe(CENT_NANO);
+    expect(await stores.ledger.transaction("x402", `${got.id}_paid`)).toBeNull();
     const house = await stores.ledger.account("x402");
     expect((house?.grantedNano ?? 0) - (house?.spentNano ?? 0)).toBe(0);
   });
