@@ -36,9 +36,9 @@ export class PaymentFunds implements Funds {
 
   async reserve(plan: Plan, id: string): Promise<Held | Repeated | GatewayError> {
     const { payment, asked: paidFor, requestId, refused } = this.#parts;
-    const { slots, operation, asked, effect, idempotency } = plan;
+    const { slots, operation, asked, effect, idempotency, wholeMsMax: workMsMax } = plan;
     const fingerprint = idempotency?.fingerprint ?? asked;
-    const paid = { id, payment, paidFor, fingerprint, requestId, refused };
+    const paid = { id, payment, paidFor, fingerprint, requestId, workMsMax, refused };
     const claimed = await claim({ ...paid, slots, operation, asked, effect }, this.#deps);
     if (claimed === "claimed") return { id, amountNano: plan.quote.nano };
     return claimed instanceof GatewayError ? claimed : { replayOf: claimed.again };
