@@ -23,6 +23,8 @@ const RETRY_SECONDS = 5;
 const SETTLE_MS = 30_000;
 /** No more is asked for, however long the work may take: a challenge names ten minutes, and a payment has its way to go. */
 const LIFE_MS_MOST = 540_000;
+/** What was refused again is not tried for so long: its sender pays nothing for trying. */
+const REFUSED_REST_MS = 10_000;
 
 export interface PaymentDeps {
   readonly ledger: Money & Pick<Audit, "transaction">;
@@ -121,7 +123,9 @@ async function paidBefore(id: string, { payment, refused }: Claim, deps: Payment
   const stored = await receiptOf(deps.records, payment);
   // What was free has taken nothing.
   if (stored === null || stored.receipt.state === "settled") return { again: id };
-  const state = await settleReceipt(stored, deps);
+  const { state: before, retriedMs = 0 } = stored.receipt;
+  const isResting = before === "refused" && deps.clock.epochMs() - retriedMs < REFUSED_REST_MS;
+  const state = isResting ? before : await settleReceipt(stored, deps);
   if (state === "settled") return { again: id };
   return state === "open" ? PENDING : refused("it could not be settled");
 }

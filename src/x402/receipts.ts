@@ -27,6 +27,8 @@ export interface Receipt {
   /** On chain; null: not known. */
   readonly transaction: string | null;
   readonly sinceMs: number;
+  /** When it was last tried again and refused; absent: not yet. */
+  readonly retriedMs?: number;
 }
 
 export interface StoredReceipt {

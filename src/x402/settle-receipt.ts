@@ -81,7 +81,8 @@ export async function settleReceipt(stored: StoredReceipt, deps: SettleDeps): Pr
   const made = await makeAgain(stored, deps);
   if (made === "unknown") return "open";
   if ("refused" in made) {
-    await putReceipt(deps.records, { ...receipt, state: "refused" }, version);
+    const retriedMs = Math.floor(deps.clock.epochMs());
+    await putReceipt(deps.records, { ...receipt, state: "refused", retriedMs }, version);
     return "refused";
   }
   const { transaction } = made;

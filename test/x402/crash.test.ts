@@ -215,6 +215,27 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
     await funds.release(await held(funds), { reason: "left", keyFate: "free", legs: [] });
   });
 
+  it("a payment that is refused and refused again is not tried a third time at once", async () => {
+    chain.mood = "refuses";
+    const header = wallet.pay(PRICE);
+    const funds = fundsOf(header);
+    expect(await funds.capture(await held(funds), capture)).toMatchObject({ code: "payment_required" });
+    const triesOf = async (times: number) => {
+      const before = chain.settles;
+      for (let time = 0; time < times; time++) {
+        const refused = await fundsOf(header).reserve(plan, `tx_${++calls}_${store}`);
+        expect(refused).toMatchObject({ code: "payment_required" });
+      }
+      return chain.settles - before;
+    };
+    expect(await triesOf(4)).toBe(1);
+    clock.advance(10_000);
+    expect(await triesOf(4)).toBe(1);
+    chain.mood = "well";
+    clock.advance(10_000);
+    expect(await fundsOf(header).reserve(plan, `tx_${++calls}_${store}`)).toHaveProperty("replayOf");
+  });
+
   it("a payment that was made and not heard of is found on the chain, by whoever looks", async () => {
     chain.mood = "moves and is not heard";
     chain.isNodeAway = true;
