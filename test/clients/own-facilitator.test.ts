@@ -8,19 +8,13 @@ import { wrapFetchWithPayment, x402Client } from "@x402/fetch";
 import type { PrivateKeyAccount } from "viem/accounts";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { NETWORKS } from "../../src/catalog/networks.ts";
 import { type Clock, manualClock, systemClock } from "../../src/clock.ts";
 import { readConfig } from "../../src/config.ts";
-import { nano } from "../../src/money.ts";
 import { openStores, type Stores } from "../../src/stores.ts";
 import { bytesOf, type Hex, hexOf, word } from "../../src/wallet/hex.ts";
-import { requirementsOf } from "../../src/x402/challenge.ts";
 import { GasWallet } from "../../src/x402/gas-wallet.ts";
 import { type NodeRpc, nodeRpc } from "../../src/x402/node-rpc.ts";
-import { ownFacilitator } from "../../src/x402/own-facilitator.ts";
-import { readPayment } from "../../src/x402/read-payment.ts";
 import { type AcmeGateway, startAcmeGateway } from "../run/acme-gateway.ts";
-import { keyWallet } from "../x402/wallet.ts";
 import { type BaseChain, startBaseChain, USDC } from "./evm/base-chain.ts";
 
 const CENT = 10_000;
@@ -217,16 +211,5 @@ describe("a wallet that processes share", () => {
     await chain.takesTransactions(true);
     expect(await again).toMatchObject({ isDone: true });
     expect(await chain.transactions(address)).toBe(1);
-  });
-
-  it("sends nothing for a payment that would revert, however often it comes", async () => {
-    const node = nodeRpc(chain.rpcUrl);
-    const own = ownFacilitator({ network: NETWORKS.base, node, wallet: walletOf("one"), clock: systemClock });
-    const price = requirementsOf(nano(10_000_000), { payTo: PAY_TO, network: NETWORKS.base });
-    const payment = readPayment(new Map([["payment-signature", keyWallet().pay(price)]]), NETWORKS.base);
-    if (payment === null || payment instanceof Error) throw new Error("no payment");
-    const refused = { settled: false, reason: "insufficient_funds", mayBe: false };
-    expect([await own.settle(payment, price), await own.settle(payment, price)]).toEqual([refused, refused]);
-    expect(await chain.transactions(address)).toBe(0);
   });
 });
