@@ -1,14 +1,16 @@
 // Whether a payment of ours was made, as the chain says: a node is asked for the event that it makes, and for its clock.
 import { z } from "zod";
 import type { PaidRecord } from "./paid-records.ts";
+import { blockAt, pastLogs } from "./past-log.ts";
 
 const ASK_MS_MAX = 10_000;
-/** How far back an event is looked for; nodes give no more in one answer. */
-const BLOCKS_BACK = 9_000;
+/** Seconds by which our clock and the chain's may differ. */
+const CLOCKS_APART_S = 300;
+/** Seconds behind its last: of nodes behind one address, one may know a block that another does not yet. */
+const LAPSED_S = 60;
 
 const reply = z.object({ result: z.unknown() });
 const logs = z.array(z.object({ transactionHash: z.string().regex(/^0x[0-9a-fA-F]{64}$/) }));
-const block = z.object({ number: z.string(), timestamp: z.string() });
 
 /** `open`: not yet, and it still can be. `lapsed`: it was not made, and can be made no more. `unknown`: the node could not be asked. */
 export type OnChain = { readonly transaction: string } | "open" | "lapsed" | "unknown";
@@ -27,12 +29,12 @@ export async function onChain(url: string, paid: PaidRecord): Promise<OnChain> {
   }
   try {
     // The clock is read first: what is made after that is seen by the next look.
-    const { number, timestamp } = block.parse(await call("eth_getBlockByNumber", ["latest", false]));
-    const fromBlock = `0x${Math.max(0, Number(number) - BLOCKS_BACK).toString(16)}`;
-    const filter = { address: paid.asset, fromBlock, toBlock: "latest", topics: paid.topics };
-    const [made] = logs.parse(await call("eth_getLogs", [filter]));
+    const { number, timestamp } = await blockAt(call, "latest");
+    const { asset: address, topics, validBefore: untilS } = paid;
+    const fromS = Math.floor(paid.sinceMs / 1_000) - CLOCKS_APART_S;
+    const [made] = logs.parse(await pastLogs(call, { address, topics, fromS, untilS }, number));
     if (made !== undefined) return { transaction: made.transactionHash };
-    return Number(timestamp) >= paid.validBefore ? "lapsed" : "open";
+    return timestamp >= untilS + LAPSED_S ? "lapsed" : "open";
   } catch {
     return "unknown";
   }

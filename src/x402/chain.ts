@@ -1,5 +1,6 @@
 // What the chain itself says of an authorization, by a node's JSON-RPC: whether it was used, and in which transaction.
 import { z } from "zod";
+import { pastLogs } from "../wallet/past-log.ts";
 import type { NodeRpc } from "./node-rpc.ts";
 import type { Payment } from "./read-payment.ts";
 
@@ -7,8 +8,8 @@ import type { Payment } from "./read-payment.ts";
 const STATE = "0xe94a0102";
 const USED = "0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5";
 const CANCELED = "0x1cdd46ff242716cdaa72d159d339a485b3438398348d68f09d7c8c0a59353d81";
-/** How far back an event is looked for; nodes give no more in one answer. */
-const BLOCKS_BACK = 9_000;
+/** Seconds before we first tried it: its sender may have had it made while its work was done. */
+const BEFORE_S = 3_600;
 
 const log = z.array(z.object({ topics: z.array(z.string()), transactionHash: z.string() }));
 
@@ -18,21 +19,26 @@ export type Ended =
   | { readonly state: "canceled" | "open" | "unknown" };
 
 export interface Chain {
-  ended(payment: Pick<Payment, "asset" | "from" | "nonce">): Promise<Ended>;
+  /** `sinceMs`: when it was first tried. */
+  ended(payment: Pick<Payment, "asset" | "from" | "nonce" | "validBefore">, sinceMs: number): Promise<Ended>;
 }
 
 export function rpcChain({ call }: NodeRpc): Chain {
   return {
-    async ended({ asset, from, nonce }) {
+    async ended({ asset, from, nonce, validBefore }, sinceMs) {
       try {
         const topic = `0x${from.slice(2).padStart(64, "0")}`;
         const data = `${STATE}${topic.slice(2)}${nonce.slice(2)}`;
         const state = z.string().parse(await call("eth_call", [{ to: asset, data }, "latest"]));
         if (BigInt(state) === 0n) return { state: "open" };
         const latest = Number(z.string().parse(await call("eth_blockNumber", [])));
-        const fromBlock = `0x${Math.max(0, latest - BLOCKS_BACK).toString(16)}`;
-        const filter = { address: asset, fromBlock, toBlock: "latest", topics: [[USED, CANCELED], topic, nonce] };
-        const [last] = log.parse(await call("eth_getLogs", [filter]));
+        const sought = {
+          address: asset,
+          topics: [[USED, CANCELED], topic, nonce],
+          fromS: Math.floor(sinceMs / 1_000) - BEFORE_S,
+          untilS: validBefore,
+        };
+        const [last] = log.parse(await pastLogs(call, sought, latest));
         if (last === undefined) return { state: "unknown" };
         return last.topics[0] === USED ? { state: "used", transaction: last.transactionHash } : { state: "canceled" };
       } catch {

@@ -19,6 +19,8 @@ const LOOK_MS_MIN = 50;
 const LOOK_MS_MAX = 1_000;
 const MINED_MS_MAX = 25_000;
 const READY_MS = 5_000;
+/** What twenty transfers may take: a wallet with less is told to be empty while those that are being served can still be settled. */
+const READY_GAS = 20n * 150_000n;
 
 export interface GasCall {
   readonly to: string;
@@ -57,7 +59,7 @@ export class GasWallet {
     this.address = addressOfKey(parts.key);
   }
 
-  /** Whether gas can be paid for at the present price. Rejects where the node cannot be asked. */
+  /** Whether gas of a number of transfers can be paid for at what they would be sent for now. Rejects where the node cannot be asked. */
   isReady(): Promise<boolean> {
     const nowMs = this.#parts.clock.elapsedMs();
     if (this.#ready === null || nowMs - this.#ready.atMs > READY_MS) {
@@ -85,7 +87,8 @@ export class GasWallet {
       this.#number("eth_gasPrice", []),
       this.#number("eth_getBalance", [this.address, "latest"]),
     ]);
-    return price <= this.#parts.feeWeiMax && balance > 0n;
+    const { feeWeiMax } = this.#parts;
+    return price <= feeWeiMax && balance >= READY_GAS * least(price * 2n, feeWeiMax);
   }
 
   async #number(method: string, params: readonly unknown[]): Promise<bigint> {

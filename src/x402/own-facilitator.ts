@@ -4,7 +4,7 @@ import type { Network } from "../catalog/networks.ts";
 import type { Clock } from "../clock.ts";
 import { bytesOf, type Hex, hexOf, word } from "../wallet/hex.ts";
 import type { TransferAuthorization } from "../wallet/typed-data.ts";
-import type { Facilitator, Verdict } from "./facilitator.ts";
+import type { Facilitator, Settlement, Verdict } from "./facilitator.ts";
 import type { GasWallet } from "./gas-wallet.ts";
 import { NodeRefusal, type NodeRpc } from "./node-rpc.ts";
 import { type Payment, signedIn } from "./read-payment.ts";
@@ -20,6 +20,7 @@ const KEY_GAS_MAX = 150_000;
 const CONTRACT_GAS_MAX = 400_000;
 /** What is about to lapse would not get into a block in time. */
 const SECONDS_LEFT_MIN = 6;
+const NONCE_USED = "invalid_exact_evm_nonce_already_used";
 
 export interface OwnFacilitatorParts {
   readonly network: Network;
@@ -57,15 +58,29 @@ export function ownFacilitator({ network, node, wallet, clock }: OwnFacilitatorP
   async function diagnosis({ from, nonce, value }: Payment): Promise<string> {
     const sender = hexOf(word(from)).slice(2);
     const [state, balance] = await Promise.all([ask(`${STATE}${sender}${nonce.slice(2)}`), ask(`${BALANCE}${sender}`)]);
-    if (state !== 0n) return "invalid_exact_evm_nonce_already_used";
+    if (state !== 0n) return NONCE_USED;
     return balance < BigInt(value) ? "insufficient_funds" : "invalid_exact_evm_transaction_simulation_failed";
   }
+
+  /** Null: it can be made. What would revert takes our gas and moves nothing, as often as it is sent. */
+  async function whyNotMade(payment: Payment, data: Hex): Promise<Settlement | null> {
+    try {
+      await simulate(data);
+      return null;
+    } catch (error) {
+      if (!(error instanceof NodeRefusal)) return "unknown";
+      const reason = await diagnosis(payment).catch(() => null);
+      return reason === null ? "unknown" : { settled: false, reason, mayBe: reason === NONCE_USED };
+    }
+  }
+
+  /** Rejects with a NodeRefusal where the transfer would revert. */
+  const simulate = (data: Hex) => node.call("eth_call", [{ from: wallet.address, to: asset, data }, "latest"]);
 
   async function verdictOfChain(payment: Payment): Promise<Verdict> {
     const { data } = transferData(payment);
     try {
-      const simulated = node.call("eth_call", [{ from: wallet.address, to: asset, data }, "latest"]);
-      const [isReady] = await Promise.all([wallet.isReady().catch(() => false), simulated]);
+      const [isReady] = await Promise.all([wallet.isReady().catch(() => false), simulate(data)]);
       return isReady ? { valid: true } : "away";
     } catch (error) {
       if (!(error instanceof NodeRefusal)) return "away";
@@ -78,14 +93,17 @@ export function ownFacilitator({ network, node, wallet, clock }: OwnFacilitatorP
       const refused = (reason: string): Verdict => ({ valid: false, reason });
       const { validAfter, validBefore } = signedIn(payment).authorization;
       const nowSeconds = clock.epochMs() / 1_000;
-      if (!signedBySender(payment, network)) return refused("invalid_exact_evm_signature");
       if (Number(validAfter) >= nowSeconds) return refused("invalid_exact_evm_payload_authorization_valid_after");
       if (Number(validBefore) < nowSeconds + SECONDS_LEFT_MIN)
         return refused("invalid_exact_evm_payload_authorization_valid_before");
+      // Last, because a curve takes the longest.
+      if (!signedBySender(payment, network)) return refused("invalid_exact_evm_signature");
       return verdictOfChain(payment).catch(() => "away");
     },
     async settle(payment) {
       const call = { to: asset, ...transferData(payment) };
+      const refused = await whyNotMade(payment, call.data);
+      if (refused !== null) return refused;
       const mined = await wallet.send(call);
       if (mined === "unknown") return mined;
       if (mined.isDone) return { settled: true, transaction: mined.transaction };

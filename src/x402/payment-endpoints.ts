@@ -9,6 +9,8 @@ import type { Reconciler } from "./settle-receipt.ts";
 
 /** What has just been tried is left to the call that tries it. */
 const OPEN_MS_MIN = 1_000;
+/** The last second that has a date; payers may sign for longer. */
+const SECONDS_MAX = 8_640_000_000_000;
 
 function row({ receipt: { id, payment, amountNano, account, sinceMs } }: StoredReceipt) {
   const { from, network, nonce, validBefore } = payment;
@@ -20,7 +22,7 @@ function row({ receipt: { id, payment, amountNano, account, sinceMs } }: StoredR
     amount_usd: usdText(amountNano),
     account_id: account ?? null,
     tried_at: new Date(sinceMs).toISOString(),
-    lapses_at: new Date(validBefore * 1_000).toISOString(),
+    lapses_at: validBefore > SECONDS_MAX ? null : new Date(validBefore * 1_000).toISOString(),
   };
 }
 

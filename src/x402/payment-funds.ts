@@ -36,9 +36,9 @@ export class PaymentFunds implements Funds {
 
   async reserve(plan: Plan, id: string): Promise<Held | Repeated | GatewayError> {
     const { payment, asked: paidFor, requestId, refused } = this.#parts;
-    const { slots, operation, asked, effect, idempotency } = plan;
+    const { slots, operation, asked, effect, idempotency, wholeMsMax: workMsMax } = plan;
     const fingerprint = idempotency?.fingerprint ?? asked;
-    const paid = { id, payment, paidFor, fingerprint, requestId, refused };
+    const paid = { id, payment, paidFor, fingerprint, requestId, workMsMax, refused };
     const claimed = await claim({ ...paid, slots, operation, asked, effect }, this.#deps);
     if (claimed === "claimed") return { id, amountNano: plan.quote.nano };
     return claimed instanceof GatewayError ? claimed : { replayOf: claimed.again };
@@ -81,7 +81,7 @@ export class PaymentFunds implements Funds {
         transaction: null,
         sinceMs,
       };
-      await putReceipt(records, receipt, null);
+      const version = await putReceipt(records, receipt, null);
       const made = await makePayment(receipt, this.#deps);
       if (made !== "unknown" && "transaction" in made) {
         const { transaction } = made;
@@ -94,8 +94,9 @@ export class PaymentFunds implements Funds {
       await ledger.post({ ...post, amountNano: ZERO });
       observer.unpaid(ZERO, costOf(legs));
       if (made === "unknown") return PENDING;
-      await putReceipt(records, { ...receipt, state: "refused" }, null);
-      return refused(made.refused);
+      // Its hold has ended: who has looked at it since then, and found it made, is right.
+      const kept = await putReceipt(records, { ...receipt, state: "refused" }, version);
+      return kept === null ? PENDING : refused(made.refused);
     } finally {
       leases.release(hold);
     }

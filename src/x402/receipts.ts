@@ -27,6 +27,8 @@ export interface Receipt {
   /** On chain; null: not known. */
   readonly transaction: string | null;
   readonly sinceMs: number;
+  /** When it was last tried again and refused; absent: not yet. */
+  readonly retriedMs?: number;
 }
 
 export interface StoredReceipt {
@@ -48,10 +50,10 @@ export async function receiptOf(records: Records, payment: Payment): Promise<Sto
   return stored === null ? null : { receipt: receiptIn(stored.value), version: stored.version };
 }
 
-/** Keeps it where its version is still this (null: whatever it is); false where it is not. */
-export async function putReceipt(records: Records, receipt: Receipt, ifVersion: number | null): Promise<boolean> {
+/** Keeps it where its version is still this (null: whatever it is), and answers its new one; null where it is not. */
+export async function putReceipt(records: Records, receipt: Receipt, ifVersion: number | null): Promise<number | null> {
   const isOpen = receipt.state === "open";
-  const put = await records.put({
+  return records.put({
     kind: KIND,
     id: idOf(receipt.payment),
     payer: isOpen ? openIn(receipt.house) : null,
@@ -59,7 +61,6 @@ export async function putReceipt(records: Records, receipt: Receipt, ifVersion: 
     ttlMs: isOpen ? null : SETTLED_KEPT_MS,
     ifVersion,
   });
-  return put !== null;
 }
 
 /** Those that are open, newest first. */

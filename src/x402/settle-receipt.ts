@@ -32,7 +32,7 @@ export type Made = { readonly transaction: string } | { readonly refused: string
 
 /** Has a payment made. Where the chain can be asked, it has the last word: a facilitator may say so and be wrong, either way. */
 export async function makePayment(
-  receipt: Pick<Receipt, "payment" | "asked">,
+  receipt: Pick<Receipt, "payment" | "asked" | "sinceMs">,
   deps: Pick<SettleDeps, "facilitator" | "chain" | "observer">,
 ): Promise<Made> {
   const made = await tryPayment(receipt, deps);
@@ -41,7 +41,7 @@ export async function makePayment(
 }
 
 async function tryPayment(
-  { payment, asked }: Pick<Receipt, "payment" | "asked">,
+  { payment, asked, sinceMs }: Pick<Receipt, "payment" | "asked" | "sinceMs">,
   { facilitator, chain }: Pick<SettleDeps, "facilitator" | "chain">,
 ): Promise<Made> {
   const made = await facilitator.settle(payment, asked);
@@ -50,7 +50,7 @@ async function tryPayment(
     if (made.settled) return { transaction: made.transaction };
     return made.mayBe ? "unknown" : { refused: made.reason };
   }
-  const ended = await chain.ended(payment);
+  const ended = await chain.ended(payment, sinceMs);
   if (ended.state === "used") return { transaction: ended.transaction };
   if (ended.state === "canceled") return { refused: "it was canceled" };
   const isRefused = ended.state === "open" && made !== "unknown" && !made.settled && !made.mayBe;
@@ -59,9 +59,9 @@ async function tryPayment(
 
 /** The same for one that was tried before, and may have been made then. */
 async function makeAgain({ receipt }: StoredReceipt, deps: SettleDeps): Promise<Made> {
-  const { payment, state } = receipt;
+  const { payment, state, sinceMs } = receipt;
   if (deps.chain !== null) {
-    const ended = await deps.chain.ended(payment);
+    const ended = await deps.chain.ended(payment, sinceMs);
     if (ended.state === "used") return { transaction: ended.transaction };
     if (ended.state === "unknown") return "unknown";
     const isOver = payment.validBefore * 1_000 <= deps.clock.epochMs();
@@ -75,10 +75,14 @@ async function makeAgain({ receipt }: StoredReceipt, deps: SettleDeps): Promise<
 /** Settles a call that has ended, and charges it. Two who do so at once book it once. */
 export async function settleReceipt(stored: StoredReceipt, deps: SettleDeps): Promise<ReceiptState> {
   const { receipt, version } = stored;
+  // A hold that is open is that of a call or a top-up which is settling it itself; where its process died, its lease ends it.
+  const standing = await deps.ledger.standing({ accountId: receipt.house, holdId: receipt.id });
+  if (standing !== "gone") return "open";
   const made = await makeAgain(stored, deps);
   if (made === "unknown") return "open";
   if ("refused" in made) {
-    await putReceipt(deps.records, { ...receipt, state: "refused" }, version);
+    const retriedMs = Math.floor(deps.clock.epochMs());
+    await putReceipt(deps.records, { ...receipt, state: "refused", retriedMs }, version);
     return "refused";
   }
   const { transaction } = made;

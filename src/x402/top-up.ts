@@ -66,7 +66,7 @@ async function fill(filling: Filling, parts: DoorParts): Promise<Answer | Gatewa
   const { caller, payment, cents, paidFor, requestId, refused } = filling;
   const { accountId } = caller.payer;
   const id = requestId.replace(/^req_/, "tx_");
-  const what = { operation: "topup", asked: "x402", effect: "write", slots: [] } as const;
+  const what = { operation: "topup", asked: "x402", effect: "write", slots: [], workMsMax: 0 } as const;
   const fingerprint = `topup ${accountId} ${cents}`;
   const claimed = await claim({ ...what, id, payment, paidFor, fingerprint, requestId, refused }, parts);
   if (claimed instanceof GatewayError) return claimed;

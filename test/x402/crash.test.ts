@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { NETWORKS } from "../../src/catalog/networks.ts";
 import { manualClock } from "../../src/clock.ts";
 import { readConfig } from "../../src/config.ts";
+import { GatewayError } from "../../src/errors.ts";
 import type { Ledger } from "../../src/ledger/model/ledger.ts";
 import { nano } from "../../src/money.ts";
 import type { Capture, Plan } from "../../src/plan.ts";
@@ -14,7 +15,7 @@ import { openStores, type Stores } from "../../src/stores.ts";
 import { HOUSE, openHouse } from "../../src/x402/books.ts";
 import { rpcChain } from "../../src/x402/chain.ts";
 import { requirementsOf } from "../../src/x402/challenge.ts";
-import { httpFacilitator } from "../../src/x402/facilitator.ts";
+import { type Facilitator, httpFacilitator } from "../../src/x402/facilitator.ts";
 import { nodeRpc } from "../../src/x402/node-rpc.ts";
 import { type FundsDeps, PaymentFunds } from "../../src/x402/payment-funds.ts";
 import { readPayment } from "../../src/x402/read-payment.ts";
@@ -39,6 +40,7 @@ const plan = {
   asked: "acme/search",
   effect: "read",
   slots: [],
+  wholeMsMax: 60_000,
   quote: { nano: CENT_NANO },
   idempotency: { key: "payment", fingerprint: "of the body" },
 } as unknown as Plan;
@@ -105,7 +107,7 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
   function fundsOf(header: string, parts = deps()): PaymentFunds {
     const payment = readPayment(new Map([["payment-signature", header]]), NETWORKS.base);
     if (payment === null || payment instanceof Error) throw new Error("no payment");
-    const refused = (reason: string) => new Error(reason) as never;
+    const refused = (detail: string) => new GatewayError("payment_required", { detail: { detail } });
     return new PaymentFunds(parts, { payment, asked: PRICE, requestId: "req_1", refused });
   }
 
@@ -162,6 +164,76 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
     }
     const house = await stores.ledger.account("x402");
     expect((house?.grantedNano ?? 0) - (house?.spentNano ?? 0)).toBe(0);
+  });
+
+  it("a payment that is looked at while its call settles it is left to the call, and booked once", async () => {
+    const parts = deps();
+    const looks: unknown[] = [];
+    const settle: Facilitator["settle"] = async (...given) => {
+      const made = await parts.facilitator.settle(...given);
+      looks.push(await look());
+      return made;
+    };
+    const funds = fundsOf(wallet.pay(PRICE), { ...parts, facilitator: { ...parts.facilitator, settle } });
+    const got = await held(funds);
+    expect(await funds.capture(got, capture)).toMatchObject({ chargedNano: CENT_NANO });
+    expect(looks).toEqual([["open"]]);
+    expect((await stores.ledger.transaction("x402", got.id))?.amountNano).toBe(CENT_NANO);
+    expect(await stores.ledger.transaction("x402", `${got.id}_paid`)).toBeNull();
+    const house = await stores.ledger.account("x402");
+    expect((house?.grantedNano ?? 0) - (house?.spentNano ?? 0)).toBe(0);
+  });
+
+  it("a claim whose payment cannot be looked at is ended, and can be made again", async () => {
+    const kept = new Set<string>();
+    const leases = {
+      keep: ({ holdId }: { holdId: string }) => void kept.add(holdId),
+      release: ({ holdId }: { holdId: string }) => void kept.delete(holdId),
+    };
+    const broken = () => Promise.reject(new Error("broken"));
+    const records = new Proxy(stores.records, {
+      get: (target, name) => (name === "get" ? broken : Reflect.get(target, name).bind(target)),
+    });
+    const header = wallet.pay(PRICE);
+    const noRecords = fundsOf(header, { ...deps({ records }), leases });
+    await expect(noRecords.reserve(plan, `tx_${++calls}_${store}`)).rejects.toThrow("broken");
+    const noVerdict = fundsOf(header, { ...deps(), leases, facilitator: { verify: broken, settle: broken } });
+    await expect(noVerdict.reserve(plan, `tx_${++calls}_${store}`)).rejects.toThrow("broken");
+    expect(kept).toEqual(new Set());
+    const funds = fundsOf(header);
+    await funds.release(await held(funds), { reason: "left", keyFate: "free", legs: [] });
+  });
+
+  it("a payment that lapses before its work could be over is refused, and no work is done for it", async () => {
+    const validFor = (seconds: number) => String(Math.floor(clock.epochMs() / 1_000) + seconds);
+    const short = await fundsOf(wallet.pay(PRICE, { validBefore: validFor(85) })).reserve(
+      plan,
+      `tx_${++calls}_${store}`,
+    );
+    expect(short).toMatchObject({ message: "it is good for less than 90 seconds" });
+    const funds = fundsOf(wallet.pay(PRICE, { validBefore: validFor(95) }));
+    await funds.release(await held(funds), { reason: "left", keyFate: "free", legs: [] });
+  });
+
+  it("a payment that is refused and refused again is not tried a third time at once", async () => {
+    chain.mood = "refuses";
+    const header = wallet.pay(PRICE);
+    const funds = fundsOf(header);
+    expect(await funds.capture(await held(funds), capture)).toMatchObject({ code: "payment_required" });
+    const triesOf = async (times: number) => {
+      const before = chain.settles;
+      for (let time = 0; time < times; time++) {
+        const refused = await fundsOf(header).reserve(plan, `tx_${++calls}_${store}`);
+        expect(refused).toMatchObject({ code: "payment_required" });
+      }
+      return chain.settles - before;
+    };
+    expect(await triesOf(4)).toBe(1);
+    clock.advance(10_000);
+    expect(await triesOf(4)).toBe(1);
+    chain.mood = "well";
+    clock.advance(10_000);
+    expect(await fundsOf(header).reserve(plan, `tx_${++calls}_${store}`)).toHaveProperty("replayOf");
   });
 
   it("a payment that was made and not heard of is found on the chain, by whoever looks", async () => {

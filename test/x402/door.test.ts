@@ -172,6 +172,7 @@ describe("a payment that is not good", () => {
     ["of another amount", { value: "9999" }, {}],
     ["to another payee", { to: `0x${"b".repeat(40)}` }, {}],
     ["that has lapsed", { validBefore: "1" }, {}],
+    ["that lapses in seven seconds", { validBefore: String(Math.floor(Date.now() / 1_000) + 7) }, {}],
     ["for another price", {}, { amount: "1" }],
     ["of another coin", {}, { asset: `0x${"c".repeat(40)}` }],
     ["on another network", {}, { network: "eip155:1" }],

@@ -51,7 +51,7 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
     const made = await Promise.all([chain.settle(payment, null), chain.settle(payment, null)]);
     expect(made.filter((one) => one !== "unknown" && one.settled)).toHaveLength(1);
     expect(await chain.balance(wallet.address)).toBe(PLAY_UNITS - 1_000_000);
-    expect(await chain.ended(payment)).toMatchObject({ state: "used" });
+    expect(await chain.ended(payment, 0)).toMatchObject({ state: "used" });
   });
 
   it("of fourteen dollars at once from a wallet with ten, ten move; the rest is good once there is money again", async () => {
@@ -62,7 +62,7 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
     expect(isMade.filter(Boolean)).toHaveLength(10);
     expect(await chain.balance(wallet.address)).toBe(0);
     expect(await chain.verify(paymentOf(wallet), null)).toEqual({ valid: false, reason: "insufficient_funds" });
-    const ends = await Promise.all(payments.map((payment) => chain.ended(payment)));
+    const ends = await Promise.all(payments.map((payment) => chain.ended(payment, 0)));
     expect(ends.map(({ state }) => state === "used")).toEqual(isMade);
   });
 });
