@@ -23,6 +23,8 @@ export const RETRY_MS: readonly number[] = [
   ...[5_000, 5 * MINUTE_MS, 30 * MINUTE_MS, 2 * HOUR_MS, 5 * HOUR_MS, 10 * HOUR_MS],
   ...[DAY_MS, DAY_MS, DAY_MS],
 ];
+/** After the store was away in the middle of a delivery. */
+const BROKEN_MS = 5_000;
 /** A receiver that is slow keeps no other waiting. */
 const AT_ONCE_EACH = 8;
 const AT_ONCE_ALL = 64;
@@ -180,11 +182,19 @@ export class Teller {
   #begin(id: string, delivery: Delivery, own: Set<string>): void {
     own.add(id);
     const done = this.#deliver(id, delivery)
-      .catch(this.#deps.onBroken)
-      .finally(() => {
+      .then(
+        () => true,
+        (error: unknown) => {
+          // The store is away, so what is due would fail as fast as it is begun: this waits in memory, and the next tick goes on.
+          this.#enqueue(id, { ...delivery, dueAtMs: Math.floor(this.#deps.clock.epochMs()) + BROKEN_MS });
+          this.#deps.onBroken(error);
+          return false;
+        },
+      )
+      .then((isOver) => {
         own.delete(id);
         this.#running.delete(done);
-        if (this.#leads && !this.#stopped) this.#sendDue();
+        if (isOver && this.#leads && !this.#stopped) this.#sendDue();
       });
     this.#running.add(done);
   }
