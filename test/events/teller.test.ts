@@ -14,7 +14,6 @@ import { NO_BOUNDS } from "../ledger/store.ts";
 import { eventually } from "../support/gateway.ts";
 
 const clock = manualClock(Date.UTC(2026, 0, 1));
-const ledger: TellerDeps["ledger"] = { events: async () => [], dropEvents: async () => {} };
 
 let folder: string;
 let thread: SqliteThread;
@@ -32,23 +31,27 @@ afterEach(async () => {
 });
 
 /** A teller that keeps what it has sent, and to where. */
-function tellerOver(of: Records) {
+function tellerOver(of: Records, { shared = true, send = async () => null as string | null, onTick = () => {} } = {}) {
   const [sent, broken]: [string[], string[]] = [[], []];
   const log = createEventLog(of, clock);
   const webhooks = createWebhooks(of, clock);
-  const send = async (url: string) => {
+  const ledger: TellerDeps["ledger"] = {
+    async events() {
+      onTick();
+      return [];
+    },
+    dropEvents: async () => {},
+  };
+  const noted: TellerDeps["send"] = (url) => {
     sent.push(url);
-    return null;
+    return url.includes("hangs") ? send() : Promise.resolve(null);
   };
   const onBroken = (error: unknown) => broken.push(String(error));
-  return {
-    teller: new Teller({ ledger, log, webhooks, records: of, clock, send, onBroken }),
-    log,
-    webhooks,
-    sent,
-    broken,
-  };
+  const teller = new Teller({ shared, ledger, log, webhooks, records: of, clock, send: noted, onBroken });
+  return { teller, log, webhooks, sent, broken };
 }
+
+const ended = (accountId: string | null) => ({ kind: "job.ended", accountId, data: {} }) as const;
 
 describe("a teller whose store goes away in the middle of a delivery", () => {
   test("lets go of it, goes on with its ticks, and sends it when the store is back", async () => {
@@ -64,7 +67,7 @@ describe("a teller whose store goes away in the middle of a delivery", () => {
     };
     const { teller, log, webhooks, sent, broken } = tellerOver(frail);
     await webhooks.create(OPERATOR, "http://hears/", null);
-    await log.tell({ kind: "job.ended", accountId: null, data: {} }, "one");
+    await log.tell(ended(null), "one");
     teller.start();
     await eventually(() => broken[0], "a delivery that failed");
     const failedAt = ticks;
@@ -77,4 +80,66 @@ describe("a teller whose store goes away in the middle of a delivery", () => {
     expect(broken).toHaveLength(1);
     await teller.stop();
   });
+});
+
+describe("a message that is to be sent once more", () => {
+  test("is sent by the process that leads where another one was asked for it", async () => {
+    const leader = tellerOver(records);
+    const hook = await leader.webhooks.create("acct:a", "http://hears/", null);
+    await leader.log.tell(ended("a"), "one");
+    leader.teller.start();
+    await eventually(() => leader.sent[0], "the message");
+    const [event] = (await leader.log.page("acct:a", 1, null)).events;
+    if (hook === null || event === undefined) throw new Error("there is nothing to send");
+    await tellerOver(records).teller.redeliver(hook, event);
+    await eventually(() => leader.sent[1], "the message once more");
+    await leader.teller.stop();
+  });
+
+  test("is sent by a process that shares its store with no other", async () => {
+    const { teller, log, webhooks, sent } = tellerOver(records, { shared: false });
+    const hook = await webhooks.create("acct:a", "http://hears/", null);
+    await log.tell(ended("a"), "one");
+    teller.start();
+    await eventually(() => sent[0], "the message");
+    const [event] = (await log.page("acct:a", 1, null)).events;
+    if (hook === null || event === undefined) throw new Error("there is nothing to send");
+    await teller.redeliver(hook, event);
+    await eventually(() => sent[1], "the message once more");
+    await teller.stop();
+  });
+});
+
+test("a teller that shares its store with no other and has nothing to tell writes nothing", async () => {
+  let [ticks, puts] = [0, 0];
+  const counted: Records = {
+    ...records,
+    put(record) {
+      puts += 1;
+      return records.put(record);
+    },
+  };
+  const onTick = () => {
+    ticks += 1;
+  };
+  const { teller } = tellerOver(counted, { shared: false, onTick });
+  teller.start();
+  await eventually(() => (ticks >= 2 ? true : undefined), "two ticks");
+  expect(puts).toBe(0);
+  await teller.stop();
+});
+
+test("an account whose webhooks all hang keeps no other account's waiting", async () => {
+  const over = Promise.withResolvers<null>();
+  const { teller, log, webhooks, sent } = tellerOver(records, { shared: false, send: () => over.promise });
+  for (let at = 0; at < 10; at++) await webhooks.create("acct:a", `http://hangs/${at}`, null);
+  await webhooks.create("acct:b", "http://hears/", null);
+  for (let at = 0; at < 8; at++) await log.tell(ended("a"), at);
+  await log.tell(ended("b"), "b");
+  teller.start();
+  await eventually(() => (sent.includes("http://hears/") ? true : undefined), "the message of the other account");
+  expect(sent.length).toBeLessThanOrEqual(17);
+  over.resolve(null);
+  await eventually(() => (sent.length === 81 ? true : undefined), "what has waited");
+  await teller.stop();
 });
