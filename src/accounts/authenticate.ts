@@ -45,6 +45,11 @@ export interface Authenticator {
   authenticate(authorization: string | undefined, sender: Sender): Authenticated | Promise<Authenticated>;
   /** The caller that a key's owner is who has signed in; read from the ledger each time. */
   callerOfKey(accountId: string, keyId: string): Promise<Authenticated>;
+  /**
+   * The rules that a key's work goes on under which it began before: the key may have expired since, and sandboxes may have been switched
+   * off. Null: the key or its account is gone. Rejects where they cannot be read.
+   */
+  ofWorkGoingOn(accountId: string, keyId: string): Promise<Caller | null>;
   /** What is remembered of an account and its keys no longer holds; null: of any account. */
   forget(accountId: string | null): void;
 }
@@ -209,12 +214,19 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     return { caller: found.caller, expiresAtMs: Math.min(found.expiresAtMs ?? grant.expiresAtMs, grant.expiresAtMs) };
   }
 
-  async function knownOf(key: KeyRow | null): Promise<Known | GatewayError> {
+  /** Null: the key or its account is gone. */
+  async function readCaller(key: KeyRow | null): Promise<Known | null> {
     const account = key === null ? null : await books.account(key.accountId);
-    if (key === null || account === null) return UNKNOWN;
+    if (key === null || account === null) return null;
     const under = await rules?.(key, account);
     const caller = callerOf(key, account, under ?? { allows: { services: key.services, models: key.models } });
-    return caller.payer.sandbox && !sandbox ? NO_SANDBOX : { caller, expiresAtMs: key.expiresAtMs };
+    return { caller, expiresAtMs: key.expiresAtMs };
+  }
+
+  async function knownOf(key: KeyRow | null): Promise<Known | GatewayError> {
+    const found = await readCaller(key);
+    if (found === null) return UNKNOWN;
+    return found.caller.payer.sandbox && !sandbox ? NO_SANDBOX : found;
   }
 
   /** Null: nothing was budgeted for it. */
@@ -306,6 +318,10 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     async callerOfKey(accountId, keyId) {
       const found = await knownOf(await books.key(accountId, keyId));
       return found instanceof GatewayError ? found : unlessExpired(found);
+    },
+    async ofWorkGoingOn(accountId, keyId) {
+      const found = await readCaller(await books.key(accountId, keyId));
+      return found === null ? null : found.caller;
     },
     forget(accountId) {
       generation += 1;

@@ -20,7 +20,7 @@ import {
 } from "./rules.ts";
 
 const TAGS_MAX = 20;
-/** A call has one value of a name, so it can be under so many of them. */
+/** A call has one value of a name, so it can be under so many of them; `WINDOWS_MAX` has room for that. */
 const TAG_NAMES_MAX = 4;
 /** As the ledger tells them. */
 const MARKS = [50, 80, 100];

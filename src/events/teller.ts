@@ -9,6 +9,7 @@ import { messageOf, signedHeaders, type Webhook, type Webhooks } from "./webhook
 
 const LEASE = "teller";
 const LEASE_MS = 15_000;
+const RENEW_MS = 5_000;
 const TICK_MS = 1_000;
 const EVENTS_AT_ONCE = 500;
 const DELIVERY = "delivery";
@@ -23,9 +24,13 @@ export const RETRY_MS: readonly number[] = [
   ...[5_000, 5 * MINUTE_MS, 30 * MINUTE_MS, 2 * HOUR_MS, 5 * HOUR_MS, 10 * HOUR_MS],
   ...[DAY_MS, DAY_MS, DAY_MS],
 ];
+/** After the store was away in the middle of a delivery. */
+const BROKEN_MS = 5_000;
 /** A receiver that is slow keeps no other waiting. */
 const AT_ONCE_EACH = 8;
 const AT_ONCE_ALL = 64;
+/** Of one account, or of the operator: those of one account that all hang leave room for others. */
+const AT_ONCE_PAYER = 16;
 /** What waits for one webhook; beyond it events are listed and not sent, and can be sent again by hand. */
 export const WAITING_MAX = 20_000;
 
@@ -34,12 +39,25 @@ export type Send = (url: string, headers: Readonly<Record<string, string>>, body
 
 interface Delivery {
   readonly hook: string;
+  /** Whose webhook it is; what earlier releases kept says nothing. */
+  readonly payer?: string;
   readonly event: Event;
   readonly failures: number;
   readonly dueAtMs: number;
 }
 
+/** What waits for one webhook. */
+interface Waiting {
+  readonly payer: string;
+  /** In the order in which it came. */
+  readonly all: Map<string, Delivery>;
+  /** Nothing of it that is not on its way is due before. */
+  dueAtMs: number;
+}
+
 export interface TellerDeps {
+  /** Other processes share the records; false: this one leads, and no lease is written. */
+  readonly shared: boolean;
   readonly ledger: Told;
   readonly log: EventLog;
   readonly webhooks: Webhooks;
@@ -53,11 +71,14 @@ export interface TellerDeps {
 export class Teller {
   readonly #deps: TellerDeps;
   readonly #owner = randomUUID();
-  /** By webhook: what waits, in the order in which it came. */
-  readonly #waiting = new Map<string, Map<string, Delivery>>();
+  /** By webhook; the one that was sent to last comes last. */
+  readonly #waiting = new Map<string, Waiting>();
   readonly #sending = new Map<string, Set<string>>();
+  readonly #sendingOf = new Map<string, number>();
   readonly #running = new Set<Promise<void>>();
   #leads = false;
+  /** On `clock.elapsedMs()`. */
+  #renewedMs = 0;
   #timer: NodeJS.Timeout | null = null;
   #ticking: Promise<void> | null = null;
   #stopped = false;
@@ -78,11 +99,13 @@ export class Teller {
   }
 
   /** Sends an event to one webhook, once more. */
-  async redeliver({ id: hook }: Webhook, event: Event): Promise<void> {
-    const { clock, records } = this.#deps;
+  async redeliver({ id: hook, payer }: Webhook, event: Event): Promise<void> {
+    const { clock, records, shared } = this.#deps;
     const id = `${hook}.${event.id}`;
-    await this.#keep(id, { hook, event, failures: 0, dueAtMs: Math.floor(clock.epochMs()) });
-    // The process that leads next finds it among what is kept.
+    const delivery = { hook, payer, event, failures: 0, dueAtMs: Math.floor(clock.epochMs()) };
+    await this.#keep(id, delivery);
+    if (!shared) return this.#enqueue(id, delivery);
+    // The process that leads next, which may be the one that leads now, finds it among what is kept.
     this.#leads = false;
     await records.delete(LEASE, LEASE);
   }
@@ -98,27 +121,36 @@ export class Teller {
   }
 
   async #tick(): Promise<void> {
-    const had = this.#leads;
-    this.#leads = await this.#takeLead();
+    const lead = await this.#takeLead();
+    if (lead === "new") await this.#takeOver();
+    // Not before all of it was read: a store that goes away in the middle is asked for it again.
+    this.#leads = lead !== null;
     if (!this.#leads) return this.#waiting.clear();
-    if (!had) await this.#takeOver();
     await this.#takeAll();
     this.#sendDue();
   }
 
-  /** The lease is renewed at each tick; a process that has lost it forgets what it knows. */
-  async #takeLead(): Promise<boolean> {
-    const { records } = this.#deps;
-    const held = await records.get(LEASE, LEASE);
-    if (held !== null && held.value !== this.#owner) return false;
+  /** The lease is looked at in each tick; a process that has lost it (null) forgets what it knows. */
+  async #takeLead(): Promise<"had" | "new" | null> {
+    const { records, clock, shared } = this.#deps;
+    const held = shared ? await records.get(LEASE, LEASE) : null;
+    if (held !== null && held.value !== this.#owner) return null;
+    // One that was taken away says that another process has kept something.
+    const lead = this.#leads && (held !== null || !shared) ? "had" : "new";
+    const nowMs = clock.elapsedMs();
+    if (!shared || (lead === "had" && nowMs - this.#renewedMs < RENEW_MS)) return lead;
     const lease = { kind: LEASE, id: LEASE, payer: null, value: this.#owner, ttlMs: LEASE_MS };
-    return (await records.put({ ...lease, ifVersion: held?.version ?? 0 })) !== null;
+    if ((await records.put({ ...lease, ifVersion: held?.version ?? 0 })) === null) return null;
+    this.#renewedMs = nowMs;
+    return lead;
   }
 
   #enqueue(id: string, delivery: Delivery): void {
-    const own = this.#waiting.get(delivery.hook) ?? new Map<string, Delivery>();
-    this.#waiting.set(delivery.hook, own);
-    own.set(id, delivery);
+    const { hook, payer = hook, dueAtMs } = delivery;
+    const own = this.#waiting.get(hook) ?? { payer, all: new Map<string, Delivery>(), dueAtMs };
+    this.#waiting.set(hook, own);
+    own.all.set(id, delivery);
+    own.dueAtMs = Math.min(own.dueAtMs, dueAtMs);
   }
 
   async #keep(id: string, delivery: Delivery): Promise<void> {
@@ -141,10 +173,10 @@ export class Teller {
   async #take(event: Event): Promise<void> {
     const { log, webhooks, clock } = this.#deps;
     const hearing = (await log.has(event)) ? [] : await webhooks.hearing(event);
-    for (const { id: hook } of hearing) {
-      if ((this.#waiting.get(hook)?.size ?? 0) >= WAITING_MAX) continue;
+    for (const { id: hook, payer } of hearing) {
+      if ((this.#waiting.get(hook)?.all.size ?? 0) >= WAITING_MAX) continue;
       const id = `${hook}.${event.id}`;
-      const delivery = { hook, event, failures: 0, dueAtMs: Math.floor(clock.epochMs()) };
+      const delivery = { hook, payer, event, failures: 0, dueAtMs: Math.floor(clock.epochMs()) };
       await this.#keep(id, delivery);
       this.#enqueue(id, delivery);
     }
@@ -167,7 +199,7 @@ export class Teller {
     const headers = hook === null ? null : signedHeaders(hook, message, clock.epochMs());
     const trouble = hook === null || headers === null ? null : await send(hook.url, headers, message.body);
     const pause = trouble === null ? undefined : RETRY_MS[failures];
-    this.#waiting.get(delivery.hook)?.delete(id);
+    this.#waiting.get(delivery.hook)?.all.delete(id);
     if (pause === undefined) {
       await records.delete(DELIVERY, id);
       return;
@@ -178,27 +210,68 @@ export class Teller {
   }
 
   #begin(id: string, delivery: Delivery, own: Set<string>): void {
+    const { hook, payer = hook } = delivery;
     own.add(id);
+    this.#count(payer, 1);
     const done = this.#deliver(id, delivery)
-      .catch(this.#deps.onBroken)
-      .finally(() => {
+      .then(
+        () => true,
+        (error: unknown) => {
+          // The store is away, so what is due would fail as fast as it is begun: this waits in memory, and the next tick goes on.
+          this.#enqueue(id, { ...delivery, dueAtMs: Math.floor(this.#deps.clock.epochMs()) + BROKEN_MS });
+          this.#deps.onBroken(error);
+          return false;
+        },
+      )
+      .then((isOver) => {
         own.delete(id);
+        this.#count(payer, -1);
         this.#running.delete(done);
-        if (this.#leads && !this.#stopped) this.#sendDue();
+        if (isOver && this.#leads && !this.#stopped) this.#sendDue();
       });
     this.#running.add(done);
   }
 
-  /** As many at once as there may be, of each webhook and of all. */
+  #count(payer: string, more: number): void {
+    const count = (this.#sendingOf.get(payer) ?? 0) + more;
+    if (count === 0) this.#sendingOf.delete(payer);
+    else this.#sendingOf.set(payer, count);
+  }
+
+  #isFull(payer: string, own: ReadonlySet<string>): boolean {
+    const ofPayer = this.#sendingOf.get(payer) ?? 0;
+    return own.size >= AT_ONCE_EACH || ofPayer >= AT_ONCE_PAYER || this.#running.size >= AT_ONCE_ALL;
+  }
+
+  /** As many at once as there may be, of each webhook, of each payer and of all. */
   #sendDue(): void {
     const nowMs = this.#deps.clock.epochMs();
-    for (const [hook, all] of this.#waiting) {
-      const own = this.#sending.get(hook) ?? new Set<string>();
-      this.#sending.set(hook, own);
-      for (const [id, delivery] of all) {
-        if (own.size >= AT_ONCE_EACH || this.#running.size >= AT_ONCE_ALL) break;
-        if (!own.has(id) && delivery.dueAtMs <= nowMs) this.#begin(id, delivery, own);
+    for (const [hook, waiting] of [...this.#waiting]) {
+      if (this.#running.size >= AT_ONCE_ALL) return;
+      if (waiting.dueAtMs <= nowMs) this.#sendTo(hook, waiting, nowMs);
+    }
+  }
+
+  #sendTo(hook: string, waiting: Waiting, nowMs: number): void {
+    const own = this.#sending.get(hook) ?? new Set<string>();
+    this.#sending.set(hook, own);
+    let next = Number.POSITIVE_INFINITY;
+    let begun = 0;
+    for (const [id, delivery] of waiting.all) {
+      if (own.has(id)) continue;
+      if (delivery.dueAtMs > nowMs) next = Math.min(next, delivery.dueAtMs);
+      else if (this.#isFull(waiting.payer, own)) {
+        next = nowMs;
+        break;
+      } else {
+        this.#begin(id, delivery, own);
+        begun += 1;
       }
     }
+    waiting.dueAtMs = next;
+    if (begun === 0) return;
+    // The others come first next time.
+    this.#waiting.delete(hook);
+    this.#waiting.set(hook, waiting);
   }
 }

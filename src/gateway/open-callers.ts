@@ -32,6 +32,7 @@ export interface OpenCallers {
   /** What is remembered of an account no longer holds; null: of any account. */
   forget(accountId: string | null): void;
   callerOfKey: Authenticator["callerOfKey"];
+  ofWorkGoingOn: Authenticator["ofWorkGoingOn"];
   /** By which access tokens are signed and read; null: there are none. */
   readonly signingKeys: (() => SigningKeys) | null;
 }
@@ -75,6 +76,7 @@ export async function openCallers(config: Config, stores: Stores, base: () => st
     },
     forget,
     callerOfKey: (accountId, keyId) => authenticator.callerOfKey(accountId, keyId),
+    ofWorkGoingOn: (accountId, keyId) => authenticator.ofWorkGoingOn(accountId, keyId),
     signingKeys: keys,
   };
 }

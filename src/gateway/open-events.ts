@@ -24,7 +24,7 @@ export interface OpenEvents extends EventParts {
 
 export function openEvents(
   { webhooksPrivate: mayBeInner }: Pick<Config, "webhooksPrivate">,
-  { records, ledger }: Pick<Stores, "records" | "ledger">,
+  { records, ledger, shared }: Pick<Stores, "records" | "ledger" | "shared">,
   onBroken: (error: unknown) => void,
 ): OpenEvents {
   const clock = systemClock;
@@ -40,7 +40,7 @@ export function openEvents(
   };
   const log = createEventLog(records, clock);
   const webhooks = createWebhooks(records, clock);
-  const teller = new Teller({ ledger, log, webhooks, records, clock, send, onBroken });
+  const teller = new Teller({ shared, ledger, log, webhooks, records, clock, send, onBroken });
   const urlFault = (url: string) => {
     const read = readPublicUrl(url, () => mayBeInner, mayBeInner);
     return typeof read === "string" ? `the address ${read}` : null;

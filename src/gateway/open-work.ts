@@ -2,7 +2,6 @@
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Endpoint, EndpointSpec } from "../endpoint.ts";
-import { GatewayError } from "../errors.ts";
 import type { JobRecord } from "../jobs/job-record.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
@@ -152,10 +151,9 @@ function openGatewayJobs(
 
 /** Work that goes on reads the budgets of its key anew. */
 function windowsFor({ unpaidCostNano }: Config, callers: OpenCallers): CallWindows {
-  return createWindows(unpaidCostNano > 0 ? unpaidCostNano : null, async ({ accountId, keyId }) => {
-    const caller = await callers.callerOfKey(accountId, keyId);
-    return caller instanceof GatewayError ? null : caller;
-  });
+  return createWindows(unpaidCostNano > 0 ? unpaidCostNano : null, ({ accountId, keyId }) =>
+    callers.ofWorkGoingOn(accountId, keyId),
+  );
 }
 
 interface CallableParts {

@@ -31,7 +31,7 @@ export async function succeedHold(
   deps: Pick<JobsDeps, "ledger" | "clock" | "holdLeaseMs" | "windows" | "observer">,
 ): Promise<{ readonly changes: Partial<JobRecord>; readonly refused: NotHeld | null }> {
   const { ledger, clock, holdLeaseMs, windows } = deps;
-  const { chain, succeeding, hold, payer } = job;
+  const { chain, succeeding, hold, payer, tags = [] } = job;
   if (chain === undefined || !succeeding) throw new Error(`the job ${job.id} has one hold`);
   const { chargeNano, served, nextId, nextNano } = succeeding;
   const cents = (await postHold(job, { chargeNano, served }, deps)) ?? 0;
@@ -49,7 +49,7 @@ export async function succeedHold(
     amountNano: nextNano,
     slots: widened(chain.slots),
     inference: false,
-    windows: isAccountPayer(payer) ? await windows.goingOn(payer) : [],
+    windows: isAccountPayer(payer) ? await windows.goingOn(payer, tags) : [],
     owner: `job:${job.id}`,
     leaseMs: holdLeaseMs,
     onExpire: chain.onExpire,

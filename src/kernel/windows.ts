@@ -24,8 +24,11 @@ export interface CallWindows {
   unpaid(payer: AccountPayer): readonly Window[];
   /** The same of work that was let in before: counted, and never refused. */
   unpaidGoingOn(payer: AccountPayer): readonly Window[];
-  /** Of work that was let in before and goes on: under its budgets as they are now, and what it costs us unpaid is never refused. */
-  goingOn(payer: AccountPayer): Promise<readonly Window[]>;
+  /**
+   * Of work that was let in before and goes on, with what its caller has called it: under its budgets as they are now, and what it costs
+   * us unpaid is never refused. Rejects where the budgets cannot be read: it is not to go on without them.
+   */
+  goingOn(payer: AccountPayer, tags: readonly string[]): Promise<readonly Window[]>;
 }
 
 /** `underNow`: the budgets that a key's work is under at this moment, read anew; null: the key is gone. */
@@ -41,10 +44,10 @@ export function createWindows(
     of: (caller, tags) => (isUnderNone(caller) ? bounded(caller.payer) : ofCallers(caller, tags)),
     unpaid: bounded,
     unpaidGoingOn: counted,
-    async goingOn(payer) {
+    async goingOn(payer, tags) {
       const under = await underNow(payer);
       const unpaid = counted(payer);
-      return under === null || isUnderNone(under) ? unpaid : [...budgetWindows(under, []), ...unpaid];
+      return under === null || isUnderNone(under) ? unpaid : [...budgetWindows(under, tags), ...unpaid];
     },
   };
 }

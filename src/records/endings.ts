@@ -79,7 +79,10 @@ export class Endings {
   readonly #kinds: readonly EndingKind<never>[];
   readonly #found = new Map<EndingBook, Found>();
   #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> | null = null;
+  /** Looks under way, one of each kind at most. */
+  readonly #looking = new Map<EndingBook, Promise<void>>();
+  /** Kinds whose last look was still under way when it was time to look far back. */
+  readonly #wholeOwed = new Set<EndingBook>();
   #wholeAtMs = Number.NEGATIVE_INFINITY;
   #isStopped = false;
 
@@ -103,15 +106,29 @@ export class Endings {
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearInterval(this.#timer);
-    await this.#looking?.catch(() => {});
+    await Promise.allSettled(this.#looking.values());
   }
 
-  /** Looks now, never twice at a time. `isWhole`: far back, as at a start. Rejects where the store is away. */
-  look(isWhole: boolean): Promise<void> {
-    this.#looking ??= this.#look(isWhole).finally(() => {
-      this.#looking = null;
-    });
-    return this.#looking;
+  /**
+   * Looks now, at all kinds side by side and never twice at one of them: a vendor that is slow to end its own keeps no other kind waiting.
+   * `isWhole`: far back, as at a start. Rejects where the store is away.
+   */
+  async look(isWhole: boolean): Promise<void> {
+    if (isWhole) this.#wholeAtMs = this.#deps.clock.elapsedMs();
+    await Promise.all(this.#kinds.map((kind) => this.#lookOnce(kind, isWhole)));
+  }
+
+  #lookOnce(kind: EndingKind<never>, isWhole: boolean): Promise<void> {
+    const { book } = kind;
+    let looking = this.#looking.get(book);
+    if (looking === undefined) {
+      const isOwed = this.#wholeOwed.delete(book);
+      looking = this.#lookAt(kind, isWhole || isOwed)
+        .then((found) => void this.#found.set(book, found))
+        .finally(() => this.#looking.delete(book));
+      this.#looking.set(book, looking);
+    } else if (isWhole) this.#wholeOwed.add(book);
+    return looking;
   }
 
   /** As the last look left it. */
@@ -119,11 +136,6 @@ export class Endings {
     const { lefts = [] } = this.#found.get(book) ?? {};
     const oldest = lefts.reduce((least, one) => Math.min(least, one), Number.POSITIVE_INFINITY);
     return { count: lefts.length, oldestMs: Math.max(0, Math.floor(this.#deps.clock.epochMs()) - oldest) };
-  }
-
-  async #look(isWhole: boolean): Promise<void> {
-    if (isWhole) this.#wholeAtMs = this.#deps.clock.elapsedMs();
-    for (const kind of this.#kinds) this.#found.set(kind.book, await this.#lookAt(kind, isWhole));
   }
 
   async #lookAt(kind: EndingKind<never>, isWhole: boolean): Promise<Found> {

@@ -190,6 +190,15 @@ describe("a good key", () => {
     expect(await authenticate(bearer)).toMatchObject({ primary: true });
   });
 
+  test("that has expired still says what its work goes on under, and one that is gone says nothing", async () => {
+    const { authenticator, state, clock, setKey } = setUp();
+    setKey({ expiresAtMs: 1_000 });
+    clock.advance(1_000);
+    expect(await authenticator.ofWorkGoingOn("acct_1", "key_1")).toMatchObject({ payer: { keyId: "key_1" } });
+    state.keys.clear();
+    expect(await authenticator.ofWorkGoingOn("acct_1", "key_1")).toBeNull();
+  });
+
   test.each(["bearer", "BEARER", "Bearer  "])("may come as %j", async (scheme) => {
     const { authenticate, bearer } = setUp();
     expect(await authenticate(bearer.replace("Bearer", scheme.trimEnd()))).toMatchObject({ primary: true });

@@ -151,6 +151,19 @@ describe("other budgets", () => {
     expect((await chat(key, { tags: "team=blue" })).status).toBe(200);
   });
 
+  test("of everything at once, each with its marks, let a call through that is under all of them", async () => {
+    const { account, group } = await grouped({ ceiling_cents: 1_000 });
+    const names = ["team", "app", "user", "run"];
+    const tags = names.map((name) => ({ tag: `${name}=1`, ceiling_cents: 1_000 }));
+    const body = { account: { ceiling_cents: 1_000 }, low_balance_cents: 1, tags };
+    const ruled = await gateway.admin("PATCH", `/admin/v1/accounts/${account.accountId}/budgets`, body);
+    expect(ruled.status).toBe(200);
+    const agent = await own(account.key, "POST", "/api/v1/agents", { group, ceiling_cents: 1_000 });
+    expect(agent.status).toBe(201);
+    const called = await chat(String(agent.json.api_key), { tags: names.map((name) => `${name}=1`).join(",") });
+    expect(called.status).toBe(200);
+  });
+
   test("of the account are the operator's to set, and its keys see them", async () => {
     const { key, accountId } = await gateway.account();
     const account = { ceiling_cents: 0, ceiling_period: "day" };

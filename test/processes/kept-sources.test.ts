@@ -1,5 +1,6 @@
 // What a start keeps of the sources for the next one: used where a file is as it was, made anew where it is not, and not needed.
 import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -35,13 +36,31 @@ function run(): string {
 const folder = () => join(root, "node_modules/.cache/tollgate", process.version);
 const kept = () => readdirSync(folder()).filter((name) => name.endsWith(".js"));
 
+/** The code that was kept, and its last line: the digest of what stands before it. */
+const asKept = (code: string) => `${code}\n//${createHash("sha256").update(code).digest("hex")}`;
+const codeIn = (text: string) => text.slice(0, text.lastIndexOf("\n//"));
+
 it("a file is kept under its content, and the next start takes what was kept", () => {
   expect(run()).toBe("one 1");
   const [name = ""] = kept();
-  const code = readFileSync(join(folder(), name), "utf8");
-  expect(code).not.toContain("number");
-  writeFileSync(join(folder(), name), code.replace("one", "kept"));
+  const text = readFileSync(join(folder(), name), "utf8");
+  expect(text).toBe(asKept(codeIn(text)));
+  expect(text).not.toContain("number");
+  writeFileSync(join(folder(), name), asKept(codeIn(text).replace("one", "kept")));
   expect(run()).toBe("kept 1");
+});
+
+it.each([
+  ["other code", (text: string) => text.replace("one", "other")],
+  ["half of it", (text: string) => text.slice(0, text.length / 2)],
+  ["nothing", () => ""],
+])("what was kept and is %s now is made anew, and kept", (_, spoilt) => {
+  expect(run()).toBe("one 1");
+  const [name = ""] = kept();
+  const text = readFileSync(join(folder(), name), "utf8");
+  writeFileSync(join(folder(), name), spoilt(text));
+  expect(run()).toBe("one 1");
+  expect(readFileSync(join(folder(), name), "utf8")).toBe(text);
 });
 
 it("a file that has changed is made anew", () => {

@@ -111,6 +111,34 @@ describe.each([
     expect(one.seen(book)).toEqual({ count: 1, oldestMs: 20_000 });
   });
 
+  it("is not kept waiting by another kind whose vendor is slow", async () => {
+    const slow: EndingBook = { ...book, kind: `${book.kind}-slow`, listOf: (ms) => `slow:${book.listOf(ms)}` };
+    await enter(records, slow, "s", { label: "s", endsAtMs: inMs(0) });
+    const answers = Promise.withResolvers<boolean>();
+    let asked = 0;
+    const asks = () => {
+      asked += 1;
+      return answers.promise;
+    };
+    const waits: EndingKind = { book: slow, pauseMs: () => 0, end: asks };
+    const kind: EndingKind = { book, pauseMs: () => 0, end: (ending) => end(ending) };
+    const onBroken = (error: unknown) => broken.push(String(error));
+    const one = new Endings({ records, clock, onBroken }, [waits, kind]);
+    const looks = [one.look(false)];
+    await expect.poll(() => asked).toBe(1);
+    await enter(records, book, "a", { label: "a", endsAtMs: inMs(0) });
+    // The look before may still be at this kind, and a kind is never looked at twice at a time.
+    const looked = () => {
+      looks.push(one.look(false));
+      return ended;
+    };
+    await expect.poll(looked).toEqual(["a"]);
+    expect(asked).toBe(1);
+    answers.resolve(true);
+    await Promise.all(looks);
+    expect(await records.get(slow.kind, "s")).toBeNull();
+  });
+
   it("is ended by another process where the first died over it", async () => {
     await enter(records, book, "a", { label: "a", endsAtMs: inMs(0) });
     end = () => new Promise(() => {});

@@ -45,7 +45,11 @@ export interface WindowList {
   readonly countedCharges: string;
 }
 
-export const WINDOWS_MAX = 16;
+/**
+ * Of a caller under everything that can be ruled: bounds of its group, its account and four tags, marks of these and of its key's ceiling,
+ * the one of its balance, and the three of what is unpaid.
+ */
+export const WINDOWS_MAX = 6 + 7 + 1 + 3;
 /** Soft marks of a bound, in percent of it. */
 export const MARKS = [50, 80, 100] as const;
 /** The scope of a mark on what the account owns. */
