@@ -30,6 +30,8 @@ export interface GatewayRequest {
 
 /** What a socket keeps of the conversation on it: the last one, under its answer's id, until another takes its place or the socket closes. */
 export interface SocketMemory {
+  /** What is kept is read again with a message that goes on from it. */
+  readonly bytes: number;
   /** Takes out what is kept under an id, so that a request that fails has forgotten what it went on from; null: nothing is. */
   take(id: string): string | null;
   /** In the place of what was there. What is too long is not kept. */

@@ -90,6 +90,12 @@ export function readJson(bytes: Buffer): { readonly json: unknown } | { readonly
   }
 }
 
+function behindSpace(bytes: Buffer, at: number): number {
+  let next = at;
+  while (next < bytes.length && (bytes[next] ?? 0) <= SPACE) next++;
+  return next;
+}
+
 /** How many keys all objects of a valid JSON text have together, those that are there twice counted twice. */
 export function keysIn(bytes: Buffer): number {
   let keys = 0;
@@ -102,6 +108,34 @@ export function keysIn(bytes: Buffer): number {
     }
   }
   return keys;
+}
+
+/**
+ * Whether the outermost object of a JSON text says `value` for a key, both as they are written, such as `"stream"` and `true`; of a key
+ * that is there twice the last counts. Nothing is parsed, so it may be asked of bytes before it is known whether they are to be read.
+ */
+export function says(bytes: Buffer, key: string, value: string): boolean {
+  if (!bytes.includes(key)) return false;
+  let depth = 0;
+  let said = false;
+  for (let at = 0; at < bytes.length; ) {
+    const byte = bytes[at];
+    if (byte === QUOTE) {
+      const behind = behindString(bytes, at);
+      const isKey = depth === 1 && behind - at === key.length && bytes.toString("latin1", at, behind) === key;
+      const colon = isKey ? behindSpace(bytes, behind) : -1;
+      if (bytes[colon] === COLON) {
+        const start = behindSpace(bytes, colon + 1);
+        said = bytes.toString("latin1", start, start + value.length) === value;
+      }
+      at = behind;
+      continue;
+    }
+    if (byte === OPEN_LIST || byte === OPEN_OBJECT) depth++;
+    else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth--;
+    at++;
+  }
+  return said;
 }
 
 /** Where a member of the outermost object lies: from its key to the end of its value. */

@@ -30,6 +30,7 @@ export const ROUNDS_MAX = 8;
 export const ANSWER_TOKENS_MIN = 1_024;
 /** What an action has brought is cut to so much where there is no room for more, and no further. */
 const SHORT_RESULT_CHARS = 1_000;
+const SHORTER_CHARS = [5_000, SHORT_RESULT_CHARS];
 /** What an answer is said to have ended for where the money did not do for more of it. */
 const NO_MONEY = "max_cost_cents";
 const TOO_MANY = "max_tool_calls";
@@ -117,6 +118,15 @@ function isCut({ reason }: Round): boolean {
   return reason === "length" || reason === "content_filter";
 }
 
+/**
+ * How an answer ends whose next round was refused for what stands in it: what went before has gone out and is paid. Null: the vendor or
+ * the gateway has failed, which is not charged.
+ */
+function endsFor({ code }: GatewayError): Round["reason"] | null {
+  if (code === "content_policy_violation") return "content_filter";
+  return code === "context_length_exceeded" || code === "upstream_rejected" ? "length" : null;
+}
+
 /** A block as the model is reminded of it: what it has shown is no part of a prompt in any wire. */
 function remembered(block: AnswerBlock): readonly NeutralBlock[] {
   if (block.kind === "text") return block.text === "" ? [] : [{ kind: "text", text: block.text, cacheMark: false }];
@@ -164,7 +174,8 @@ export class ActingRun {
       const mayAct = rounds < ROUNDS_MAX && this.#parts.actions.left > 0;
       const ended = await this.#ask(rounds, mayAct);
       if (ended === "no_money") return this.#finish({ blocks: [], reason: "length", native: NO_MONEY });
-      if (ended instanceof GatewayError || ended === null) return ended;
+      if (ended === null) return null;
+      if (ended instanceof GatewayError) return rounds > 0 ? this.#refused(ended) : ended;
       const round = this.#took(ended);
       const calls = round.blocks.filter((block): block is AnswerCallBlock => block.kind === "tool-call");
       const ours = calls.filter(({ name }) => this.#parts.tools.has(name));
@@ -180,14 +191,25 @@ export class ActingRun {
     }
   }
 
+  #refused(error: GatewayError): FinalPart | GatewayError {
+    const reason = endsFor(error);
+    return reason === null ? error : this.#finish({ blocks: [], reason, native: error.code });
+  }
+
   /** Asks the model. A null has no reader any more. */
   async #ask(rounds: number, mayAct: boolean): Promise<Ended | GatewayError | "no_money" | null> {
-    const { calls, spend, reader } = this.#parts;
+    const { spend } = this.#parts;
     const framed = rounds === 0 ? this.#parts.first : this.#planned({ mayAct });
-    if (framed instanceof GatewayError) return framed;
+    if (framed instanceof GatewayError) return rounds > 0 ? this.#askShorter(framed, mayAct) : framed;
     let plan = await fitted(asPart(framed.plan), spend.freeNano);
     if (plan === null && rounds > 0) plan = await this.#shorter(mayAct);
     if (plan === null) return rounds > 0 ? "no_money" : new GatewayError("max_cost_exceeded", this.#needs(framed.plan));
+    const ended = await this.#askOnce(plan);
+    return rounds > 0 && ended instanceof GatewayError ? this.#askShorter(ended, mayAct) : ended;
+  }
+
+  async #askOnce(plan: Plan): Promise<Ended | GatewayError | null> {
+    const { calls, reader } = this.#parts;
     if (reader.closed) return null;
     reader.begins();
     const ended = await calls.planned({ name: plan.asked, plan, reader });
@@ -197,6 +219,17 @@ export class ActingRun {
     if (ended.served !== null) this.#served ??= ended.served;
     this.#stay ??= ended.served?.healthKey ?? null;
     return ended;
+  }
+
+  /** A model that has no room for all that actions brought is asked again with less of it. */
+  async #askShorter(refusal: GatewayError, mayAct: boolean): Promise<Ended | GatewayError | null> {
+    let told: Ended | GatewayError | null = refusal;
+    for (const charsMax of SHORTER_CHARS) {
+      if (!(told instanceof GatewayError) || told.code !== "context_length_exceeded") return told;
+      const plan = await this.#cutTo(charsMax, mayAct);
+      if (plan !== null) told = await this.#askOnce(plan);
+    }
+    return told;
   }
 
   #needs(plan: Plan) {
@@ -225,16 +258,21 @@ export class ActingRun {
 
   /** What actions brought is cut further until there is room for an answer to it; null: there is none. */
   async #shorter(mayAct: boolean): Promise<Plan | null> {
-    const { spend, actions } = this.#parts;
-    for (const charsMax of [5_000, SHORT_RESULT_CHARS]) {
-      const last = this.#since.pop();
-      if (last === undefined) return null;
-      this.#since.push({ ...last, blocks: last.blocks.map((block) => actions.shortened(block, charsMax)) });
-      const framed = this.#planned({ mayAct });
-      const plan = framed instanceof GatewayError ? null : await fitted(asPart(framed.plan), spend.freeNano);
+    for (const charsMax of SHORTER_CHARS) {
+      const plan = await this.#cutTo(charsMax, mayAct);
       if (plan !== null) return plan;
     }
     return null;
+  }
+
+  /** The plan of the next round with less of what the last actions brought; null: there is none, or no money for it. */
+  async #cutTo(charsMax: number, mayAct: boolean): Promise<Plan | null> {
+    const { spend, actions } = this.#parts;
+    const last = this.#since.pop();
+    if (last === undefined) return null;
+    this.#since.push({ ...last, blocks: last.blocks.map((block) => actions.shortened(block, charsMax)) });
+    const framed = this.#planned({ mayAct });
+    return framed instanceof GatewayError ? null : fitted(asPart(framed.plan), spend.freeNano);
   }
 
   #took(ended: Ended): Round {

@@ -132,6 +132,7 @@ export class Socket implements SlowClient, SocketSender {
   /** Its sender's key is good. */
   admitted(accountId: string): void {
     this.accountId = accountId;
+    this.#parts.memory.belongTo(accountId);
     this.#next();
   }
 
@@ -248,7 +249,7 @@ export class Socket implements SlowClient, SocketSender {
   #ready(): Endpoint {
     const { endpoint, form } = this.#parts;
     const { method, path, auth, bodyBytesMax, errors } = endpoint;
-    return { method, path, auth, bodyBytesMax, errors, answer: (call) => form.ready(call) };
+    return { method, path, auth, bodyBytesMax, longWithCredit: true, errors, answer: (call) => form.ready(call) };
   }
 
   #done(status: number): void {

@@ -23,9 +23,9 @@ function wantsCredit(endpoint: EndpointShape): boolean {
   return "plan" in endpoint || endpoint.longWithCredit === true;
 }
 
-/** Whether a body is long that was there before it was known whether its sender is good for it. */
-export function isLong({ body, isScreened }: GatewayRequest): boolean {
-  return body.length > FREE_BYTES_MAX && isScreened !== true;
+/** Whether a body is long, with what its socket has kept for it, that was there before it was known whether its sender is good for it. */
+export function isLong({ body, isScreened, memory }: GatewayRequest): boolean {
+  return body.length + (memory?.bytes ?? 0) > FREE_BYTES_MAX && isScreened !== true;
 }
 
 /** Null: such a body may be parsed. */

@@ -39,13 +39,48 @@ export type Hosts = (tool: HostedTool) => boolean;
 export const HOSTS_NOTHING: Hosts = () => false;
 
 const DOMAINS_MAX = 100;
+const DOMAIN = /^[\w.-]{1,253}$/;
 
-/** The domains that a tool of a wire names; what is none is left out. */
-export function domainsIn(list: unknown): readonly string[] {
-  const all: readonly unknown[] = Array.isArray(list) ? list.slice(0, DOMAINS_MAX) : [];
-  return all
-    .filter((one): one is string => typeof one === "string" && /^[\w.-]{1,253}$/.test(one))
-    .map((one) => one.toLowerCase());
+/** The domains that a tool of a wire names. What is none is refused: without it, the tool would look where its caller has not let it. */
+function domainsIn(list: unknown, param: string): readonly string[] | GatewayError {
+  const wrong = (path: string, message: string) => schemaError([{ path, message }]);
+  if (list === undefined || list === null) return [];
+  if (!Array.isArray(list)) return wrong(param, "must be a list of domains, such as example.com");
+  if (list.length > DOMAINS_MAX) return wrong(param, `must have at most ${DOMAINS_MAX} domains`);
+  const domains: string[] = [];
+  for (const [at, one] of list.entries()) {
+    if (typeof one !== "string" || !DOMAIN.test(one))
+      return wrong(`${param}.${at}`, "must be a domain without more, such as example.com");
+    domains.push(one.toLowerCase());
+  }
+  return domains;
+}
+
+/** Where a hosted tool may look. */
+export function placesIn(
+  allowed: readonly [unknown, string],
+  blocked: readonly [unknown, string],
+): Pick<WantedHosted, "domains" | "without"> | GatewayError {
+  const domains = domainsIn(...allowed);
+  if (!isList(domains)) return domains;
+  const without = domainsIn(...blocked);
+  return isList(without) ? { domains, without } : without;
+}
+
+function isList(read: readonly string[] | GatewayError): read is readonly string[] {
+  return Array.isArray(read);
+}
+
+/** A hosted tool is there once: two of a kind have two bounds and one name. */
+export function secondHosted(param: string, tool: HostedTool): GatewayError {
+  return schemaError([{ path: param, message: `must not be a second ${tool}` }]);
+}
+
+/** How often a tool may be called, as it is said at `param`; null: that is not said. */
+export function callsAt(most: unknown, param: string): number | null | GatewayError {
+  const read = readFields(z.object({ calls: calls.nullish() }), { calls: most });
+  if ("data" in read) return callsIn(read.data.calls);
+  return schemaError(read.map((issue) => ({ ...issue, path: param })));
 }
 
 /** What the gateway is to run for the model. */
@@ -108,7 +143,18 @@ export function readActions(
   how: { readonly oneText: boolean; readonly hosted?: readonly WantedHosted[] },
 ): ActionsAsk | GatewayError | null {
   const { oneText, hosted = [] } = how;
-  if (!hasActions(tools)) return hosted.length === 0 ? null : { tools: [], hosted, callsMax: callsIn(most), oneText };
+  const isActing = hasActions(tools);
+  if (!isActing && hosted.length === 0) return null;
+  const read = isActing ? actionsIn(tools) : [];
+  if (!Array.isArray(read)) return read;
+  if (typeof n === "number" && n > 1)
+    return schemaError([{ path: "n", message: "must be 1 where tools are actions: they are run once" }]);
+  const callsMax = callsAt(most, "max_tool_calls");
+  if (callsMax !== null && typeof callsMax !== "number") return callsMax;
+  return { tools: read, hosted, callsMax, oneText };
+}
+
+function actionsIn(tools: readonly unknown[]): ActionTool[] | GatewayError {
   const read: ActionTool[] = [];
   for (const [place, tool] of tools.entries()) {
     if (!isActionTool(tool)) continue;
@@ -126,11 +172,7 @@ export function readActions(
   }
   if (read.length > TOOLS_MAX)
     return schemaError([{ path: "tools", message: `must have at most ${TOOLS_MAX} actions` }]);
-  if (typeof n === "number" && n > 1)
-    return schemaError([{ path: "n", message: "must be 1 where tools are actions: they are run once" }]);
-  const bound = readFields(z.object({ max_tool_calls: calls.nullish() }), { max_tool_calls: most });
-  if (!("data" in bound)) return schemaError(bound);
-  return { tools: read, hosted, callsMax: callsIn(bound.data.max_tool_calls), oneText };
+  return read;
 }
 
 /** What is more than we run is no mistake: the wire itself has the field. */

@@ -98,6 +98,36 @@ it("a model that breaks in the second round: an error in the stream, nothing cha
   expect(await stage.charges(account)).toEqual([]);
 });
 
+it.each([
+  ["context_length_exceeded", "length"],
+  ["content_policy_violation", "content_filter"],
+])("a later round that is refused as %s ends the answer: what went before is paid", async (code, reason) => {
+  stage.says({ text: "I look.", ...LOOK }, { status: 400, code });
+  const text = await (await ask()).text();
+  expect(text).toContain(`"finish_reason":"${reason}"`);
+  expect(text).toContain("[DONE]");
+  expect((await charged()).charged_nano_usd).toBe(10_000_000 + 225_000);
+  await released();
+});
+
+it("a model that has no room for what an action brought is asked again with less of it", async () => {
+  stage.says(LOOK, { status: 400, code: "context_length_exceeded" }, { text: "At noon." });
+  stage.finds((response) => {
+    const results = [{ title: "Tides", url: "https://example.com/", description: "word ".repeat(3_000) }];
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ web: { results } }));
+  });
+  const text = await (await ask()).text();
+  expect(text).toContain("noon.");
+  expect(text).toContain('"finish_reason":"stop"');
+  const [long = 0, short = 0] = stage
+    .rounds()
+    .slice(-2)
+    .map(({ messages }) => JSON.stringify(messages).length);
+  expect(long).toBeGreaterThan(15_000);
+  expect(short).toBeLessThan(8_000);
+  expect((await charged()).charged_nano_usd).toBe(10_000_000 + 2 * 225_000);
+});
+
 it("a result that carries instructions is data: what changes something was not offered, so it is not there to call", async () => {
   stage.says(LOOK, { calls: [{ id: "c2", name: "agentmail__send_message", args: {} }] }, { text: "No." });
   stage.finds((response) => {

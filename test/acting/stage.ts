@@ -16,6 +16,8 @@ export interface Said {
   readonly finish?: string;
   /** In place of an answer. */
   readonly status?: number;
+  /** Of such an error. */
+  readonly code?: string;
   /** It breaks off after its words. */
   readonly breaks?: true;
   /** It says its words, and ends when that is resolved. */
@@ -120,7 +122,10 @@ export async function startStage(environment: Record<string, string> = {}): Prom
     if (!request.url.startsWith("/v1/")) return finds(response, request);
     const one = said[Math.min(at, said.length - 1)] ?? {};
     at += 1;
-    if (one.status !== undefined) return json(response, one.status, { error: { message: "no" } });
+    if (one.status !== undefined) {
+      const error = { message: "no", ...(one.code === undefined ? {} : { code: one.code }) };
+      return json(response, one.status, { error });
+    }
     if ((request.body as { stream?: boolean }).stream === true) return void stream(response, one);
     return whole(response, one);
   });

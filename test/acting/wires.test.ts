@@ -219,3 +219,38 @@ describe("the chat wire", () => {
     expect([refused.status, ((await refused.json()) as { error: Json }).error.param]).toEqual([400, "plugins"]);
   });
 });
+
+describe("what is wrong with a hosted tool is told by its field", () => {
+  const input = "When is the tide?";
+  const messages = [{ role: "user", content: input }];
+  const search = { type: "web_search_20250305", name: "web_search" };
+  it.each<[string, string, Record<string, unknown>]>([
+    ["/chat/completions", "n", { messages, plugins: [{ id: "web" }], n: 4 }],
+    ["/chat/completions", "max_tool_calls", { messages, plugins: [{ id: "web" }], max_tool_calls: -5 }],
+    ["/responses", "max_tool_calls", { input, tools: [{ type: "web_search" }], max_tool_calls: -5 }],
+    ["/responses", "tools.1", { input, tools: [{ type: "web_search" }, { type: "web_search" }] }],
+    [
+      "/responses",
+      "tools.0.filters.allowed_domains.0",
+      { input, tools: [{ type: "web_search", filters: { allowed_domains: ["https://tides.example/"] } }] },
+    ],
+    [
+      "/responses",
+      "tools.0.filters.blocked_domains",
+      { input, tools: [{ type: "web_search", filters: { blocked_domains: "tides.example" } }] },
+    ],
+    ["/messages", "tools.0.max_uses", { messages, max_tokens: 100, tools: [{ ...search, max_uses: -1 }] }],
+    ["/messages", "tools.1", { messages, max_tokens: 100, tools: [search, search] }],
+    [
+      "/messages",
+      "tools.0.allowed_domains",
+      { messages, max_tokens: 100, tools: [{ ...search, allowed_domains: Array(101).fill("tides.example") }] },
+    ],
+  ])("%s: %s", async (path, field, body) => {
+    stage.says({ text: "Never." });
+    const response = await post(path, body);
+    expect(response.status).toBe(400);
+    expect(await response.text()).toContain(`${field}: must `);
+    expect(stage.rounds()).toEqual([]);
+  });
+});

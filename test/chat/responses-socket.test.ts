@@ -116,6 +116,27 @@ describe("a socket", () => {
     expect(await postings(own.key)).toHaveLength(1);
   });
 
+  test("is made ready with what is long, and goes on from it, only by who has something to pay with", async () => {
+    const poor = await gateway.account({ creditCents: 0 });
+    const socket = await open(poor.key);
+    const ready = (more: Json) => socket.ask({ model: MODEL, store: false, generate: false, ...more });
+    const long = await ready({ input: "x".repeat(70_000) });
+    expect([long.last.status, long.error?.code]).toEqual([402, "insufficient_balance"]);
+    let previous = (await ready({ input: "x".repeat(60_000) })).response.id;
+    previous = (await ready({ previous_response_id: previous, input: "x".repeat(4_000) })).response.id;
+    expect(previous).toMatch(/^resp_/);
+    const grown = await ready({ previous_response_id: previous, input: "x".repeat(4_000) });
+    expect([grown.last.status, grown.error?.code]).toEqual([402, "insufficient_balance"]);
+  });
+
+  test("is asked for an answer where generate is said within a tool alone", async () => {
+    const tools = [
+      { type: "function", name: "draw", parameters: { type: "object", properties: {}, default: { generate: false } } },
+    ];
+    const said = await (await open()).ask({ model: MODEL, store: false, tools, input: "[[say: drawn]]" });
+    expect(textOf(said.response)).toBe("drawn");
+  });
+
   test("goes on from an answer that was kept over HTTP", async () => {
     const kept = await fetch(`${gateway.url}/v1/responses`, {
       method: "POST",

@@ -1,7 +1,7 @@
 // The tools of the messages wire that its vendor runs itself, where the gateway serves them to any model.
 import { GatewayError } from "../../errors.ts";
-import { isRecord, type Json, numberOf, wordOf } from "../../json.ts";
-import { domainsIn, type Hosts, type WantedHosted } from "../action-tools.ts";
+import { isRecord, type Json, wordOf } from "../../json.ts";
+import { callsAt, type Hosts, placesIn, secondHosted, type WantedHosted } from "../action-tools.ts";
 import { HOSTED_TYPES, SERVER_TOOLS } from "./fields.ts";
 
 const TYPES: ReadonlySet<string> = new Set(HOSTED_TYPES);
@@ -17,9 +17,16 @@ export function hostedIn({ tools }: Json, hosts: Hosts): readonly WantedHosted[]
       const param = `tools.${at}.type`;
       return new GatewayError("unsupported_field", { param, detail: { detail: SERVER_TOOLS } });
     }
-    const domains = domainsIn(tool.allowed_domains);
-    const without = domainsIn(tool.blocked_domains);
-    found.push({ param: `tools.${at}`, tool: kind, callsMax: numberOf(tool.max_uses) ?? null, domains, without });
+    const param = `tools.${at}`;
+    if (found.some((one) => one.tool === kind)) return secondHosted(param, kind);
+    const places = placesIn(
+      [tool.allowed_domains, `${param}.allowed_domains`],
+      [tool.blocked_domains, `${param}.blocked_domains`],
+    );
+    if (places instanceof GatewayError) return places;
+    const callsMax = callsAt(tool.max_uses, `${param}.max_uses`);
+    if (callsMax instanceof GatewayError) return callsMax;
+    found.push({ param, tool: kind, callsMax, ...places });
   }
   return found;
 }

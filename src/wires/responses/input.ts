@@ -2,7 +2,7 @@
 import { GatewayError } from "../../errors.ts";
 import { isRecord, type Json, wordOf } from "../../json.ts";
 import type { ThoughtSeal } from "../../neutral.ts";
-import { domainsIn, HOSTS_NOTHING, type Hosts, type WantedHosted } from "../action-tools.ts";
+import { HOSTS_NOTHING, type Hosts, placesIn, secondHosted, type WantedHosted } from "../action-tools.ts";
 import { summaryMessage } from "./compaction.ts";
 
 /** Tools that the caller runs, or that only say how calls are made. All others are run by a provider and billed apart. */
@@ -62,6 +62,7 @@ class Plainer {
   readonly #named: ReadonlyMap<string, Json>;
   readonly #ids = new Set<unknown>();
   #left = 0;
+  #hasSearch: boolean | null = null;
 
   constructor(seal: ThoughtSeal, named: ReadonlyMap<string, Json>, hosts: Hosts) {
     this.#hosts = hosts;
@@ -88,17 +89,27 @@ class Plainer {
     if (tool.type === "action") return true;
     // Who wants no page of today has asked for an index that only its vendor has.
     const isSearch = SEARCH.test(wordOf(tool.type)) && tool.external_web_access !== false;
-    if (!isSearch || !this.#hosts("web_search")) return false;
-    const filters = isRecord(tool.filters) ? tool.filters : {};
-    const domains = domainsIn(filters.allowed_domains);
-    this.hosted.push({
-      param,
-      tool: "web_search",
-      callsMax: null,
-      domains,
-      without: domainsIn(filters.blocked_domains),
-    });
+    if (!isSearch || !this.#searches()) return false;
+    this.refused ??= this.hosted.length > 0 ? secondHosted(param, "web_search") : this.#search(tool, param);
     return true;
+  }
+
+  /** Asked of the catalog once, however many such tools there are. */
+  #searches(): boolean {
+    this.#hasSearch ??= this.#hosts("web_search");
+    return this.#hasSearch;
+  }
+
+  #search(tool: Json, param: string): GatewayError | null {
+    const filters = isRecord(tool.filters) ? tool.filters : {};
+    const at = `${param}.filters`;
+    const places = placesIn(
+      [filters.allowed_domains, `${at}.allowed_domains`],
+      [filters.blocked_domains, `${at}.blocked_domains`],
+    );
+    if (places instanceof GatewayError) return places;
+    this.hosted.push({ param, tool: "web_search", callsMax: null, ...places });
+    return null;
   }
 
   tools(tools: unknown): unknown {

@@ -2,8 +2,9 @@
 import type { Answer, Call, OverSocket } from "../../endpoint.ts";
 import { GatewayError } from "../../errors.ts";
 import { isRecord, type Json } from "../../json.ts";
+import { says } from "../../json-bytes.ts";
 import type { WireHost } from "../wire.ts";
-import { createIn, itemsIn, objectIn, remember } from "./conversation.ts";
+import { createIn, itemsIn, remember } from "./conversation.ts";
 import { ID_PREFIX } from "./read-body.ts";
 import { readSent } from "./read-call.ts";
 import { responseObject } from "./response-object.ts";
@@ -20,9 +21,7 @@ const NO_USAGE = {
 };
 
 function wantsNothing(message: Buffer): boolean {
-  if (!message.includes(GENERATE)) return false;
-  const sent = objectIn(message);
-  return !(sent instanceof GatewayError) && sent.generate === false;
+  return says(message, GENERATE, "false");
 }
 
 /** The answer to a request that is to be remembered alone: whole, with nothing in it. */
