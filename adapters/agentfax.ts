@@ -41,7 +41,7 @@ export default defineAdapter({
         paid: { exampleCents: CENTS_A_PAGE * 2 },
         quoteCents: ({ pages }) => CENTS_A_PAGE * pages,
       },
-      upstreamCents: CENTS_A_PAGE * PAGES_MAX,
+      upstreamCents: ({ pages }) => CENTS_A_PAGE * pages,
       request: { method: "POST", path: "/fax", names: { pages: null } },
       timeoutMs: 120_000,
       example: {

@@ -92,7 +92,7 @@ export default defineAdapter({
         paid: { exampleCents: 100 },
         quoteCents: ({ delivery }) => (delivery === "physical" ? 300 : 100),
       },
-      upstreamCents: 300,
+      upstreamCents: ({ delivery }) => (delivery === "physical" ? 300 : 100),
       requires: [{ kind: "profile", param: "username" }],
       request: { method: "POST", path: "/send" },
       example: { params: { username: "ada", message: MESSAGE }, answers: [{ id: "card_1", status: "sent" }] },
