@@ -46,7 +46,7 @@ function compared(order: ProposalOrder, signal: AbortSignal): Promise<Proposal> 
     if ("proposal" in answer) done.resolve(answer.proposal);
     else done.reject(new BadList(answer.bad));
   });
-  worker.on("error", (error) => done.reject(new BadList(`it cannot be compared: ${error.message}`)));
+  worker.on("error", (error: Error) => done.reject(new BadList(`it cannot be compared: ${error.message}`)));
   return done.promise.finally(() => {
     clearTimeout(timer);
     signal.removeEventListener("abort", left);
