@@ -198,7 +198,7 @@ export class Wallets {
 
   /** From the booking on the payment counts, and from the record on it may have been made. */
   async #book(request: UnsignedRequest, chosen: Chosen, call: PaidCall): Promise<Payment | Unpaid> {
-    const { books, records, clock, told } = this.#parts;
+    const { books, clock, told } = this.#parts;
     const { bill, signer, amountNano } = chosen;
     const booked = await books.book(call.callId, amountNano, call.merchant);
     if (booked === "again") return refusal("gateway_stopped", "this call has paid it once");
@@ -210,7 +210,7 @@ export class Wallets {
     const nowMs = clock.epochMs();
     const ready = bill.ready(signer.address, nowMs);
     const record = recordOf(call, request, chosen, { ready, nowMs });
-    if (!(await putPaid(records, record, true))) return refusal("gateway_stopped", "this call has paid it once");
+    if (!(await this.#keep(record))) return refusal("gateway_stopped", "this call has paid it once");
     const signed = await this.#sign(signer, ready, record);
     return {
       headers: ready.headers(signed),
@@ -218,6 +218,17 @@ export class Wallets {
       secrets: [signed],
       answered: (came) => this.#answered(record, came),
     };
+  }
+
+  /** What could not be kept is not signed, and so not paid. */
+  async #keep(record: PaidRecord): Promise<boolean> {
+    const { records, books, onBroken } = this.#parts;
+    try {
+      return await putPaid(records, record, true);
+    } catch (error) {
+      await books.unbook(record.callId).catch(onBroken);
+      throw error;
+    }
   }
 
   /** What could not be signed was not paid. */

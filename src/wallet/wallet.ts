@@ -8,6 +8,8 @@ import type { FromWallet, ToWallet } from "./wallet-process.ts";
 
 const PROGRAM = fileURLToPath(new URL("./wallet-process.ts", import.meta.url));
 const GONE = "the wallet's process has ended: payments go on after a restart of the gateway";
+/** A signature takes a few milliseconds. */
+const SIGN_MS_MAX = 10_000;
 
 export interface Wallet {
   readonly signers: Signers;
@@ -55,13 +57,19 @@ class WalletProcess {
   signer(rail: Rail, address: Hex): Signer {
     return {
       address,
-      sign: (signing: Signing) =>
-        new Promise((resolve, reject) => {
-          if (this.#lost !== null) return reject(this.#lost);
-          const id = ++this.#lastId;
-          this.#waiting.set(id, { resolve, reject });
-          this.#say({ id, rail, signing });
-        }),
+      sign: async (signing: Signing) => {
+        if (this.#lost !== null) throw this.#lost;
+        const id = ++this.#lastId;
+        const signed = Promise.withResolvers<Hex>();
+        this.#waiting.set(id, signed);
+        // A channel that is closed says nothing, and a process that hangs neither.
+        const timer = setTimeout(() => signed.reject(new Error("the wallet does not answer")), SIGN_MS_MAX);
+        this.#say({ id, rail, signing });
+        return signed.promise.finally(() => {
+          clearTimeout(timer);
+          this.#waiting.delete(id);
+        });
+      },
     };
   }
 

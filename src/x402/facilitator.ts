@@ -4,6 +4,8 @@ import { atOnce } from "./at-once.ts";
 import type { Payment } from "./read-payment.ts";
 
 const VERIFY_MS_MAX = 10_000;
+/** For its turn: behind a facilitator that does not answer, a caller is told so by then. */
+const VERIFY_WAIT_MS_MAX = 15_000;
 const SETTLE_MS_MAX = 30_000;
 /** Of looking, and of making, which waits for a block. */
 const VERIFIES_AT_ONCE_MAX = 32;
@@ -40,7 +42,7 @@ function reasonOf(reason: string | null | undefined): string {
 
 export function httpFacilitator(url: string): Facilitator {
   const base = url.endsWith("/") ? url.slice(0, -1) : url;
-  const verifyInTurn = atOnce(VERIFIES_AT_ONCE_MAX);
+  const verifyInTurn = atOnce(VERIFIES_AT_ONCE_MAX, VERIFY_WAIT_MS_MAX);
   const settleInTurn = atOnce(SETTLES_AT_ONCE_MAX);
 
   /** Null: it did not answer, or not with what it should. */
@@ -66,7 +68,9 @@ export function httpFacilitator(url: string): Facilitator {
 
   return {
     async verify(payment, asked) {
-      const answer = await verifyInTurn(() => ask("/verify", payment, asked, verified, VERIFY_MS_MAX));
+      const answer = await verifyInTurn(() => ask("/verify", payment, asked, verified, VERIFY_MS_MAX)).catch(
+        () => null,
+      );
       if (answer === null) return "away";
       // Whom it names must be whom the authorization names.
       const isOther =

@@ -67,10 +67,9 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
   });
 
   /** A process of this store; `signer` may be one whose wallet is away. */
-  function processWith(signer: Signer = keySigner(KEY)) {
+  function processWith(signer: Signer = keySigner(KEY), records = stores.records) {
     const books = walletBooks(stores.ledger, { maxNano: nano(10_000_000_000), owner: "wallet", clock });
     const broken: unknown[] = [];
-    const { records } = stores;
     const networks = { tempo: TEMPO_NETWORKS.tempo, x402: NETWORKS.base };
     const onBroken = (error: unknown) => void broken.push(error);
     const parts = { ...networks, signers: { mpp: null, x402: signer }, clock, records, books, onBroken, told() {} };
@@ -148,6 +147,21 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
       .pay(await wanted(), BY);
     expect(refused).toMatchObject({ unpaid: { message: "the wallet cannot be asked", mayHaveRun: false } });
     expect(await paidFor(stores.records, call.callId)).toMatchObject({ state: "unmade" });
+  });
+
+  it("a payment that cannot be kept is not signed, and is given back", async () => {
+    const broken = new Proxy(stores.records, {
+      get: (target, name) =>
+        name === "put" ? () => Promise.reject(new Error("full")) : Reflect.get(target, name).bind(target),
+    });
+    const before = await stores.ledger.account("wallet");
+    const refused = await processWith(keySigner(KEY), broken)
+      .wallets.purse(call)
+      .pay(await wanted(), BY);
+    expect(refused).toMatchObject({ unpaid: { message: "the wallet cannot be asked", mayHaveRun: false } });
+    const after = await stores.ledger.account("wallet");
+    const leftOf = (row: typeof after) => Number(row?.grantedNano) - Number(row?.spentNano);
+    expect(leftOf(after)).toBe(leftOf(before));
   });
 
   it("of two processes with one call, one pays", async () => {

@@ -97,6 +97,8 @@ class Pool {
 
   #start(): Worker {
     const worker = new Worker(new URL("./extract-worker.ts", import.meta.url), {
+      // What reads strangers' pages has no copy of our settings, which have keys among them.
+      env: {},
       resourceLimits: { maxOldGenerationSizeMb: MEMORY_MIB, stackSizeMb: 8 },
     });
     worker.unref();
