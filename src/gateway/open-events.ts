@@ -17,8 +17,8 @@ const ANSWER_BYTES_MAX = Number.MAX_SAFE_INTEGER / 2;
 
 export interface OpenEvents extends EventParts {
   readonly teller: Teller;
-  /** A job is over. */
-  onEnded(job: JobRecord): void;
+  /** A job is over: the same event, however often it is said. */
+  keepEnd(job: JobRecord): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -50,11 +50,11 @@ export function openEvents(
     webhooks,
     teller,
     urlFault,
-    onEnded(job) {
+    async keepEnd(job) {
       const { id, kind, action, state, chargedCents, payer } = job;
       if (!payer.id.startsWith("acct:")) return;
       const data = { job_id: id, job: action ?? kind, status: state, charged_cents: chargedCents };
-      log.tell({ kind: "job.ended", accountId: payer.id.slice("acct:".length), data }, id).catch(onBroken);
+      await log.tell({ kind: "job.ended", accountId: payer.id.slice("acct:".length), data }, id);
     },
     async close() {
       await teller.stop();

@@ -50,6 +50,7 @@ export interface OpenJobsParts {
   readonly onBroken: KernelDeps["onBroken"];
   /** A job that ran here is over. */
   readonly onEnded: (job: JobRecord) => void;
+  readonly keepEnd: (job: JobRecord) => Promise<void>;
 }
 
 export interface OpenJobs {
@@ -153,6 +154,7 @@ export function openJobs(parts: OpenJobsParts): OpenJobs {
     chat,
     onBroken,
     onEnded,
+    keepEnd,
     keptBytesMax,
   } = parts;
   const { ledger, records, shared } = stores;
@@ -173,6 +175,7 @@ export function openJobs(parts: OpenJobsParts): OpenJobs {
     innerCalls,
     onBroken,
     onEnded,
+    keepEnd,
   });
   const { health } = upstream;
   const models = { ...chat, freeWindows: createRequestWindows({ clock }) };

@@ -7,7 +7,7 @@ import type { Jobs } from "../jobs/jobs.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
 import { type CallWindows, createWindows } from "../kernel/windows.ts";
 import { logInternalErrors } from "../observe/internal-error.ts";
-import type { EndedJob, Observer } from "../observe/observer.ts";
+import type { EndedJob } from "../observe/observer.ts";
 import { Endings } from "../records/endings.ts";
 import type { RunDeps } from "../run/deps.ts";
 import { SESSION_JOB } from "../sessions/session-kind.ts";
@@ -67,7 +67,8 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
   const events = openEvents(foundation.config, stores, (error) => broken(error, "events could not be told"));
   const windows = windowsFor(foundation.config, callers);
   const kinds = [...composites.jobKinds, sessions.kind, ...(options.jobKinds ?? [])];
-  const own = { windows, kinds, owner, actionCatalog, onEnded: endedIn(observer, events), onBroken };
+  const onEnded = (job: JobRecord) => observer.jobEnded(endedJob(job));
+  const own = { windows, kinds, owner, actionCatalog, onEnded, keepEnd: events.keepEnd, onBroken };
   const { jobs, paidTimes, kernel, run } = openGatewayJobs(foundation, own);
   madeJobs.set(jobs);
   const byThemselves = [sessions.unclosed, paidTimes];
@@ -115,6 +116,7 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
   };
 }
 
+/** For a span of the operator's collector. */
 function endedJob(job: JobRecord): EndedJob {
   const { id, kind, action = kind, hold, chain, payer, state, createdAtMs, chargedCents, legs, callerTraceId } = job;
   const firstHoldId = chain?.firstId ?? hold.holdId;
@@ -131,17 +133,9 @@ function endedJob(job: JobRecord): EndedJob {
   };
 }
 
-/** A job's end is an event of its account's, and a span for the operator's collector. */
-function endedIn(observer: Pick<Observer, "jobEnded">, events: Pick<OpenEvents, "onEnded">) {
-  return (job: JobRecord): void => {
-    events.onEnded(job);
-    observer.jobEnded(endedJob(job));
-  };
-}
-
 function openGatewayJobs(
   foundation: Foundation,
-  own: Pick<OpenJobsParts, "windows" | "kinds" | "owner" | "actionCatalog" | "onEnded" | "onBroken">,
+  own: Pick<OpenJobsParts, "windows" | "kinds" | "owner" | "actionCatalog" | "onEnded" | "keepEnd" | "onBroken">,
 ) {
   const { stores, observer, upstream, catalog, config } = foundation;
   const { keptBytesMax } = config;

@@ -24,6 +24,11 @@ export interface JobsDeps {
   onBroken(error: unknown, jobId: string): void;
   /** A job that ran here is over; left out: it is not told. */
   onEnded?(job: JobRecord): void;
+  /**
+   * Keeps that a job is over, before this process forgets that it ran it: it may be asked again, by another process too. Left out: it is
+   * kept nowhere.
+   */
+  keepEnd?(job: JobRecord): Promise<void>;
   /** The record of a job that runs here has been written. */
   onWritten(job: JobRecord): void;
 }

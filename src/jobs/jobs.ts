@@ -231,7 +231,7 @@ class RunningJobs implements Jobs {
       .then((how) => {
         if (how === "left") return this.#again(id);
         this.#noteEnd(run.job);
-        return this.#runners.remove(id);
+        return this.#forget(id, run.job);
       })
       .catch((error: unknown) => {
         onBroken(error, id);
@@ -260,8 +260,14 @@ class RunningJobs implements Jobs {
     if (this.#isStopped) return true;
     const stored = await findJob(this.#options.records, id);
     if (stored !== null && !isOver(stored.job) && stored.job.runner === this.#options.self) this.#run(stored);
-    else await this.#runners.remove(id);
+    else await this.#forget(id, stored?.job ?? null);
     return true;
+  }
+
+  /** Its end is kept first: a process that dies in between leaves it to the next one that looks at the job. */
+  async #forget(id: string, job: JobRecord | null, runner?: string): Promise<void> {
+    if (job !== null && isOver(job)) await this.#options.keepEnd?.(job);
+    await this.#runners.remove(id, runner);
   }
 
   /** A store that has lost what it acknowledged may know jobs as running here that have ended: they come to the same end again. */
@@ -331,7 +337,8 @@ class RunningJobs implements Jobs {
     const { records, self } = this.#options;
     if (this.#unsure.has(id)) return;
     const stored = await findJob(records, id);
-    if (stored === null || isOver(stored.job) || stored.job.runner !== runner) return this.#runners.remove(id, runner);
+    if (stored === null || isOver(stored.job) || stored.job.runner !== runner)
+      return this.#forget(id, stored?.job ?? null, runner);
     const { job, version } = stored;
     if (job.state === "launching") return this.#drop(job);
     if (!this.#kinds.has(job.kind)) throw new Error(`the job ${id} is of the unknown kind ${job.kind}`);

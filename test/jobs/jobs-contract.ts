@@ -267,6 +267,23 @@ export function jobsContract(name: string, open: () => Promise<Stores>): void {
       expect(await moneyOf(stores)).toEqual({ spent: before.spent + 3, held: 0 });
     });
 
+    it("whose process died after its last step, before its end was kept, has its end kept by the next one", async () => {
+      const kept: string[] = [];
+      const keepEnd = async ({ id: endedId }: JobRecord) => void kept.push(endedId);
+      const dies = () => Promise.reject(new Error("the process dies here"));
+      const away = openJobs(stores, `process-${++number}`, [stepping(STEPS, () => {})], { asked, keepEnd: dies });
+      opened.push(away);
+      await away.jobs.start();
+      const id = await away.launch(nameOf());
+      await ended(away, id);
+      await away.jobs.stop();
+      const next = openJobs(stores, `process-${++number}`, [stepping(STEPS, () => {})], { asked, keepEnd });
+      opened.push(next);
+      await next.jobs.start();
+      await eventually(() => (kept.includes(id) ? true : undefined), "its end to be kept");
+      expect(asked).toHaveLength(3);
+    });
+
     it("whose hold has ended without it ends as failed, and is not run", async () => {
       const first = await process(stepping(STEPS, () => forever()));
       const name = nameOf();

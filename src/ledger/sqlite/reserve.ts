@@ -57,7 +57,7 @@ export function reserve(state: LedgerState, request: BroughtRequest): ReserveOut
   return { outcome: "held" };
 }
 
-/** Tells that a ceiling has refused a call, once for each period of it: what refuses thousands a second writes one row. */
+/** Tells that a ceiling has refused a call, once for each period of it and each height: what refuses thousands a second writes one row. */
 function tellRefusal(state: LedgerState, request: BroughtRequest, refused: ReserveOutcome, atMs: number): void {
   const { accountId, keyId } = request;
   const bound = boundOf(refused, keyId);
@@ -65,10 +65,11 @@ function tellRefusal(state: LedgerState, request: BroughtRequest, refused: Reser
   if (bound === null || account === null) return;
   const { scope, ceiling_nano_usd, resets_at_ms } = bound;
   const known = state.accounts.scope(account, scope, dayOf(atMs));
-  if (known.refusalToldUntilMs === resets_at_ms) return;
-  known.refusalToldUntilMs = resets_at_ms;
+  const told = `${resets_at_ms} ${ceiling_nano_usd}`;
+  if (known.refusalTold === told) return;
+  known.refusalTold = told;
   const data = { scope, ceiling_nano_usd, resets_at_ms, key_id: keyId };
-  const id = eventId(accountId, scope, "refused", resets_at_ms);
+  const id = eventId(accountId, scope, "refused", told);
   state.entries.events.tell({ id, kind: "budget.refused", accountId, atMs, data });
 }
 

@@ -178,6 +178,11 @@ export function broughtContract(stage: Stage): void {
     const { ledger: again } = stage.store;
     await again.dropEvents((await again.events(1_000)).filter(({ accountId }) => accountId === to.accountId));
     expect((await again.events(1_000)).filter(({ accountId }) => accountId === to.accountId)).toEqual([]);
+    // A bound that was changed within the period refuses anew.
+    for (const id of ["e", "f"]) await reserve(to, id, 3, [{ ...bound, max: nano(3 * CENT) }]);
+    const after = (await again.events(1_000)).filter(({ accountId }) => accountId === to.accountId);
+    expect(after.map(({ data }) => data.ceiling_nano_usd)).toEqual([3 * CENT]);
+    expect(events.map(({ id }) => id)).not.toContain(after[0]?.id);
     await clean();
   });
 
