@@ -119,6 +119,27 @@ it("a call of the caller's own function ends the turn, and what actions brought 
   ]);
 });
 
+it("what was kept is of its own conversation, though a vendor numbers its calls alike in each", async () => {
+  const own = { id: "functions.weather:0", name: "weather", args: {} };
+  const asked = async (words: string) => {
+    stage.says({ calls: [call("c1", words)] }, { calls: [own] });
+    const { json } = await ask({ tools: [SEARCH, WEATHER], messages: [{ role: "user", content: words }] });
+    return json.choices[0]?.message;
+  };
+  const first = await asked("tides of the first");
+  const second = await asked("tides of the second");
+  for (const [words, message] of [
+    ["tides of the first", first],
+    ["tides of the second", second],
+  ]) {
+    stage.says({ text: "Sunny at noon." });
+    const result = { role: "tool", tool_call_id: own.id, content: "sunny" };
+    await ask({ tools: [SEARCH, WEATHER], messages: [{ role: "user", content: words }, message, result] });
+    const [round] = stage.rounds() as { messages: { tool_calls?: { function: { arguments: string } }[] }[] }[];
+    expect(JSON.parse(round?.messages[1]?.tool_calls?.[0]?.function.arguments ?? "")).toEqual({ q: words });
+  }
+});
+
 it("calls of both kinds in one answer: the actions run, the caller gets its own", async () => {
   stage.says({ calls: [call("c1", "tides"), { id: "own2", name: "weather", args: {} }] });
   const { json } = await ask({ tools: [SEARCH, WEATHER] });
