@@ -297,3 +297,23 @@ it.each<[Record<string, unknown>, string]>([
   expect(json.error?.param).toBe(param);
   expect(stage.rounds()).toEqual([]);
 });
+
+it("takes of a minute's tokens what all its rounds can use", async () => {
+  const made = async (path: string, body: object) => {
+    const headers = { authorization: `Bearer ${account.key}`, "content-type": "application/json" };
+    const response = await fetch(`${stage.gateway.url}/api/v1${path}`, {
+      method: "POST",
+      headers,
+      body: JSON.stringify(body),
+    });
+    return (await response.json()) as { readonly id: string; readonly api_key: string };
+  };
+  const { id: group } = await made("/groups", { name: "slow", tokens_per_minute: 20_000 });
+  const { api_key: key } = await made("/agents", { group });
+  stage.says({ text: "Hello." });
+  const agent = { ...account, key };
+  const plain = await ask({ tools: [WEATHER], max_tokens: 100 }, agent);
+  expect(plain.status).toBe(200);
+  const acting = await ask({ max_tokens: 100 }, agent);
+  expect([acting.status, acting.json.error?.code]).toEqual([429, "rate_limited"]);
+});
