@@ -54,8 +54,13 @@ function boundOf(longest: Plan | GatewayError, rounds: number, actions: Nano, li
   return all >= limit ? limit : nano(all);
 }
 
+type RouteFor = (limit: Nano) => Plan["route"];
+
 /** The quote of the whole. The first round has to fit; whatever else does not is told to the model. */
-function quoteOf(first: Quote, all: Nano, routeFor: (limit: Nano) => Plan["route"]): Quote {
+function quoteOf(
+  first: Quote,
+  { all, tokensMax, routeFor }: { readonly all: Nano; readonly tokensMax: () => number; readonly routeFor: RouteFor },
+): Quote {
   const fits = (free: Nano) => first.nano <= free || (first.within?.(free) ?? null) !== null;
   const bound = (): Nano => (fits(all) ? all : first.nano);
   return {
@@ -69,6 +74,7 @@ function quoteOf(first: Quote, all: Nano, routeFor: (limit: Nano) => Plan["route
       return limit > ZERO && fits(limit) ? { nano: limit, route: routeFor(limit) } : null;
     },
     affordable: (free) => first.affordable(free),
+    tokensMax,
     upstreamNano: () => add(first.upstreamNano(), all),
   };
 }
@@ -147,13 +153,17 @@ function made(
   const plan = longest instanceof GatewayError ? longest : longest.plan;
   const most = limit ?? add(first.plan.quote.nano, deps.costNanoMax);
   const all = boundOf(plan, rounds + 1, actionsNano(tools, callsMax), most);
+  const tokensMax = () => {
+    const { quote } = longest instanceof GatewayError ? first.plan : longest.plan;
+    return (quote.tokensMax?.() ?? 0) * (rounds + 1);
+  };
   return {
     acting: { call: round, base: read, bodyBytes, tools, turns, transcript, first },
     limit,
     callsMax,
     all,
     quoteFor: (routeFor) => {
-      const quote = quoteOf(first.plan.quote, all, routeFor);
+      const quote = quoteOf(first.plan.quote, { all, tokensMax, routeFor });
       return limit === null ? shared(quote, { first: first.plan.quote, all, routeFor, more: deps.costNanoMax }) : quote;
     },
   };

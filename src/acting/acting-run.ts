@@ -19,6 +19,7 @@ import type { ModelRequest } from "../wires/model-request.ts";
 import { type ActionCalls, ARGUMENTS_BYTES_MAX } from "./action-calls.ts";
 import { CITED, citationsIn } from "./cited.ts";
 import type { ActingDeps } from "./deps.ts";
+import { keptKey } from "./kept-turns.ts";
 import type { OfferedTool } from "./offered-tools.ts";
 import type { RoundReader, RoundSink } from "./round-reader.ts";
 import { type RoundParts, roundRequest } from "./round-request.ts";
@@ -119,12 +120,12 @@ function isCut({ reason }: Round): boolean {
 }
 
 /**
- * How an answer ends whose next round was refused for what stands in it: what went before has gone out and is paid. Null: the vendor or
- * the gateway has failed, which is not charged.
+ * How an answer ends whose next round was refused for what stands in it: what went before has gone out and is paid. Null: it has
+ * failed, and is not charged: what a vendor rejects without saying why may be our own writing of the round.
  */
 function endsFor({ code }: GatewayError): Round["reason"] | null {
   if (code === "content_policy_violation") return "content_filter";
-  return code === "context_length_exceeded" || code === "upstream_rejected" ? "length" : null;
+  return code === "context_length_exceeded" ? "length" : null;
 }
 
 /** A block as the model is reminded of it: what it has shown is no part of a prompt in any wire. */
@@ -347,13 +348,13 @@ export class ActingRun {
 
   /** The answer has come to its end. With calls of the caller's `own`, what actions brought is kept until it has made them. */
   async #end(round: Round, own: AnswerCallBlock | null): Promise<FinalPart> {
-    const { deps, payer } = this.#parts;
+    const { deps, payer, base } = this.#parts;
     this.#cite(round);
     const hasActed = this.#since.length > 0;
     if (own !== null && hasActed) {
       if (this.#since.at(-2)?.blocks.some((block) => block.kind === "tool-call" && block.id === own.id) !== true)
         this.#since.push({ role: "assistant", blocks: round.blocks.flatMap(remembered) });
-      await deps.turns.keep(payer, own.id, this.#since);
+      await deps.turns.keep(payer, keptKey(base.asked.neutral().turns, own.id), this.#since);
     }
     return this.#finish(isCut(round) ? round : { ...round, reason: own === null ? "stop" : "tool_calls" });
   }

@@ -59,9 +59,9 @@ export interface ActionsCatalog {
 
 /** Keeps what actions have brought while the caller runs a function of its own. */
 export interface KeptTurns {
-  keep(payer: Payer, callId: string, turns: readonly NeutralTurn[]): Promise<void>;
-  /** Null: nothing is kept of this call for this payer. */
-  find(payer: Payer, callId: string): Promise<readonly NeutralTurn[] | null>;
+  keep(payer: Payer, key: string, turns: readonly NeutralTurn[]): Promise<void>;
+  /** Null: nothing is kept under it for this payer. */
+  find(payer: Payer, key: string): Promise<readonly NeutralTurn[] | null>;
 }
 
 export interface ActingDeps {

@@ -4,7 +4,10 @@ import type { Clock } from "../clock.ts";
 import { isRecord } from "../json.ts";
 
 const RESULT = "core/result";
+/** A job that takes long is asked after less and less often: each time is a leg of the posting. */
 const POLL_MS = 3_000;
+const POLL_MS_MAX = 30_000;
+const POLL_GROWS = 1.25;
 /** What is left for the model to say that it is not over. */
 const ANSWER_MS = 20_000;
 const RUNNING: ReadonlySet<unknown> = new Set(["queued", "running"]);
@@ -43,8 +46,10 @@ export async function finishedJob(launched: InnerAnswer, parts: PollParts): Prom
   const id = jobIn(launched);
   if (id === null) return launched;
   let last = launched;
-  while (!left.aborted && clock.elapsedMs() + POLL_MS + ANSWER_MS < deadlineMs) {
-    await pause(POLL_MS, left);
+  let pollMs = POLL_MS;
+  while (!left.aborted && clock.elapsedMs() + pollMs + ANSWER_MS < deadlineMs) {
+    await pause(pollMs, left);
+    pollMs = Math.min(pollMs * POLL_GROWS, POLL_MS_MAX);
     if (left.aborted) return last;
     const told = await calls.call({ action: RESULT, params: { job_id: id } });
     if (!told.ok) return told;

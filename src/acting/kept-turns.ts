@@ -1,4 +1,5 @@
 // What actions brought before a model called a function of its caller's: kept until the caller comes back with what that has given.
+import { createHash } from "node:crypto";
 import type { NeutralTurn } from "../neutral.ts";
 import type { Payer } from "../plan.ts";
 import type { Records } from "../records/records.ts";
@@ -13,14 +14,14 @@ const BYTES_MAX = 1024 * 1024;
 const CALLS_LOOKED_FOR = 32;
 
 export function createKeptTurns(records: Records): KeptTurns {
-  const idOf = ({ id }: Payer, callId: string) => `${id}:${callId}`;
+  const idOf = ({ id }: Payer, key: string) => `${id}:${key}`;
   return {
-    async keep(payer, callId, turns) {
+    async keep(payer, key, turns) {
       const value = JSON.stringify(turns);
       if (Buffer.byteLength(value) > BYTES_MAX) return;
       const put = {
         kind: KIND,
-        id: idOf(payer, callId),
+        id: idOf(payer, key),
         payer: payer.id,
         value,
         ttlMs: TTL_MS,
@@ -30,12 +31,38 @@ export function createKeptTurns(records: Records): KeptTurns {
       // The answer is worth more than what it would be remembered by.
       await records.put(put).catch(() => null);
     },
-    async find(payer, callId) {
-      const record = await records.get(KIND, idOf(payer, callId)).catch(() => null);
+    async find(payer, key) {
+      const record = await records.get(KIND, idOf(payer, key)).catch(() => null);
       if (record === null || record.payer !== payer.id) return null;
       return JSON.parse(record.value) as readonly NeutralTurn[];
     },
   };
+}
+
+/**
+ * Names calls by what was said before them: vendors number them anew in each conversation. What clients move or leave out when they come
+ * back is no part of that: what is told to the model as its system, marks of caches, and thoughts.
+ */
+class Conversation {
+  readonly #hash = createHash("sha256");
+
+  add({ role, blocks }: NeutralTurn): void {
+    if (role === "system" || role === "developer") return;
+    for (const block of blocks) {
+      if (block.kind !== "reasoning") this.#hash.update(`${role} ${JSON.stringify({ ...block, cacheMark: false })}\n`);
+    }
+  }
+
+  key(callId: string): string {
+    return this.#hash.copy().update(callId).digest("base64url");
+  }
+}
+
+/** What is kept under for a call that the model has made after these turns, as its caller has sent them. */
+export function keptKey(before: readonly NeutralTurn[], callId: string): string {
+  const said = new Conversation();
+  for (const turn of before) said.add(turn);
+  return said.key(callId);
 }
 
 /** The first call of a turn of the model's; null: it has called nothing. */
@@ -49,15 +76,18 @@ function callIn({ role, blocks }: NeutralTurn): string | null {
 export async function withKept(
   turns: readonly NeutralTurn[],
   payer: Payer,
-  kept: Pick<KeptTurns, "find">,
+  keptTurns: Pick<KeptTurns, "find">,
 ): Promise<readonly NeutralTurn[]> {
-  const ids = [...new Set(turns.map(callIn).filter((id) => id !== null))].slice(-CALLS_LOOKED_FOR);
-  if (ids.length === 0) return turns;
-  const found = new Map<string, readonly NeutralTurn[]>();
-  for (const [at, one] of (await Promise.all(ids.map((id) => kept.find(payer, id)))).entries()) {
-    const id = ids[at];
-    if (one !== null && id !== undefined) found.set(id, one);
+  if (turns.every((turn) => callIn(turn) === null)) return turns;
+  const said = new Conversation();
+  const calls: { readonly turn: NeutralTurn; readonly key: string }[] = [];
+  for (const turn of turns) {
+    const id = callIn(turn);
+    if (id !== null) calls.push({ turn, key: said.key(id) });
+    said.add(turn);
   }
-  if (found.size === 0) return turns;
-  return turns.flatMap((turn) => found.get(callIn(turn) ?? "") ?? [turn]);
+  const asked = calls.slice(-CALLS_LOOKED_FOR);
+  const kept = await Promise.all(asked.map(({ key }) => keptTurns.find(payer, key)));
+  const found = new Map(asked.map(({ turn }, at) => [turn, kept[at] ?? null]));
+  return turns.flatMap((turn) => found.get(turn) ?? [turn]);
 }

@@ -119,6 +119,27 @@ it("a call of the caller's own function ends the turn, and what actions brought 
   ]);
 });
 
+it("what was kept is of its own conversation, though a vendor numbers its calls alike in each", async () => {
+  const own = { id: "functions.weather:0", name: "weather", args: {} };
+  const asked = async (words: string) => {
+    stage.says({ calls: [call("c1", words)] }, { calls: [own] });
+    const { json } = await ask({ tools: [SEARCH, WEATHER], messages: [{ role: "user", content: words }] });
+    return json.choices[0]?.message;
+  };
+  const first = await asked("tides of the first");
+  const second = await asked("tides of the second");
+  for (const [words, message] of [
+    ["tides of the first", first],
+    ["tides of the second", second],
+  ]) {
+    stage.says({ text: "Sunny at noon." });
+    const result = { role: "tool", tool_call_id: own.id, content: "sunny" };
+    await ask({ tools: [SEARCH, WEATHER], messages: [{ role: "user", content: words }, message, result] });
+    const [round] = stage.rounds() as { messages: { tool_calls?: { function: { arguments: string } }[] }[] }[];
+    expect(JSON.parse(round?.messages[1]?.tool_calls?.[0]?.function.arguments ?? "")).toEqual({ q: words });
+  }
+});
+
 it("calls of both kinds in one answer: the actions run, the caller gets its own", async () => {
   stage.says({ calls: [call("c1", "tides"), { id: "own2", name: "weather", args: {} }] });
   const { json } = await ask({ tools: [SEARCH, WEATHER] });
@@ -275,4 +296,24 @@ it.each<[Record<string, unknown>, string]>([
   expect(status).toBeGreaterThanOrEqual(400);
   expect(json.error?.param).toBe(param);
   expect(stage.rounds()).toEqual([]);
+});
+
+it("takes of a minute's tokens what all its rounds can use", async () => {
+  const made = async (path: string, body: object) => {
+    const headers = { authorization: `Bearer ${account.key}`, "content-type": "application/json" };
+    const response = await fetch(`${stage.gateway.url}/api/v1${path}`, {
+      method: "POST",
+      headers,
+      body: JSON.stringify(body),
+    });
+    return (await response.json()) as { readonly id: string; readonly api_key: string };
+  };
+  const { id: group } = await made("/groups", { name: "slow", tokens_per_minute: 20_000 });
+  const { api_key: key } = await made("/agents", { group });
+  stage.says({ text: "Hello." });
+  const agent = { ...account, key };
+  const plain = await ask({ tools: [WEATHER], max_tokens: 100 }, agent);
+  expect(plain.status).toBe(200);
+  const acting = await ask({ max_tokens: 100 }, agent);
+  expect([acting.status, acting.json.error?.code]).toEqual([429, "rate_limited"]);
 });
