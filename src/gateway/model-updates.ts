@@ -14,6 +14,8 @@ import { proposeUpdate, type UpdateOrder } from "./propose-update.ts";
 
 const KIND = "models_update";
 const ID = "current";
+/** An operator has gone back from a list: none is taken by itself until one is taken by hand again. */
+const WENT_BACK = "went-back";
 const BEAT_MS = 60_000;
 const BEATS_AN_HOUR = 60;
 const DAY_MS = 86_400_000;
@@ -65,7 +67,11 @@ export class ModelUpdates {
 
   /** Reads a source, and takes what it tells unless it is a dry run. Throws BadList where nothing is changed. */
   update(order: UpdateOrder & { readonly dryRun: boolean }): Promise<Proposal> {
-    return this.#inTurn(() => this.#update(order));
+    return this.#inTurn(async () => {
+      const proposal = await this.#update(order);
+      if (!order.dryRun) await this.#parts.stores.records.delete(KIND, WENT_BACK);
+      return proposal;
+    });
   }
 
   /** Goes back to the update before. The stamp of the one that is no more; null: there is none. */
@@ -74,6 +80,10 @@ export class ModelUpdates {
       const { dataDir } = this.#parts.config;
       const [newest = null] = await keptStamps(dataDir);
       if (newest === null) return null;
+      // Kept first: a daily update that came between would bring back what the operator does not want.
+      const { records } = this.#parts.stores;
+      const mark = { kind: KIND, id: WENT_BACK, payer: null, value: newest, ttlMs: null, ifVersion: null };
+      await records.put(mark);
       const version = await this.#version();
       await this.#take(await keptUpdate(dataDir, 1), version, async () => {
         await withdrawUpdate(dataDir);
@@ -162,11 +172,12 @@ export class ModelUpdates {
   }
 
   async #daily(): Promise<void> {
-    const { catalog, config, log } = this.#parts;
+    const { catalog, config, log, stores } = this.#parts;
     const checkedAt = catalog.update()?.checkedAt;
     const from = config.modelsSource;
     if (from === null || (checkedAt !== undefined && systemClock.epochMs() - Date.parse(checkedAt) < DAY_MS)) return;
     try {
+      if ((await stores.records.get(KIND, WENT_BACK)) !== null) return;
       const { changes, taken } = await this.#update({ from, vendor: null, yes: false, dryRun: false });
       const held = changes.length - taken;
       log.logger.info(
