@@ -32,10 +32,8 @@ const text = z
   .max(280)
   .regex(/\S/, "must not be blank")
   .regex(/^[^\p{Lu}]*$/u, "must be in lower case")
-  .regex(
-    /^(?![\s\S]*(?:https?:|www\.|[a-z0-9]\.(?:com|org|net|io|dev|ai|app|co)\b))/,
-    "must name no address of the web",
-  )
+  .regex(/^(?![\s\S]*(?:https?:|www\.))/, "must name no address of the web")
+  .regex(/^(?![\s\S]*[a-z0-9]\.(?:com|org|net|io|dev|ai|app|co)(?![a-z0-9]))/, "must name no address of the web")
   .regex(/^(?![\s\S]*\S@\S)/, "must name no email address")
   .regex(/^(?![\s\S]*(?:\s|^)[~.]{0,2}\/\S)(?![\s\S]*[a-z]:\\)/, "must name no path of a file")
   .regex(

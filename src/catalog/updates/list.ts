@@ -58,7 +58,7 @@ export function usdText(value: unknown, units = 1): string | undefined {
   if (value === undefined || value === null || value === "") return undefined;
   const number = typeof value === "string" ? Number(value) : value;
   if (typeof number !== "number" || !Number.isFinite(number)) return "no number";
-  return (number * units).toFixed(6).replace(/\.?0+$/, "");
+  return String(Number((number * units).toFixed(6)));
 }
 
 /** A count of tokens; null where it is none. */
