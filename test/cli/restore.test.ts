@@ -104,10 +104,10 @@ describe("a copy of everything in Redis", () => {
 
   test("that does not come to its end leaves nothing of itself, and can be written again", async () => {
     const { store, env, path } = await copied();
-    await server.send("LPUSH", "mine", "a list");
+    await server.send("XADD", "mine", "*", "a", "stream");
     expect(await tollgate(env, "backup", path)).toMatchObject({
       code: 1,
-      out: expect.stringContaining("mine is a list"),
+      out: expect.stringContaining("mine is a stream"),
     });
     expect(readdirSync(dirname(path)).filter((name) => name.startsWith(basename(path)))).toEqual([]);
     await server.send("DEL", "mine");

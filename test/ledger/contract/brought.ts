@@ -313,7 +313,7 @@ export function broughtContract(stage: Stage): void {
   });
 
   test.each<[string, readonly Window[]]>([
-    ["more than sixteen", Array.from({ length: 17 }, (_, at) => ({ ...GROUP, scope: `group:${at}` }))],
+    ["more than seventeen", Array.from({ length: 18 }, (_, at) => ({ ...GROUP, scope: `group:${at}` }))],
     ["one that stands twice", [GROUP, GROUP]],
     ["the store's own", [{ ...GROUP, scope: "key:mine" }]],
     ["all inference's", [{ ...GROUP, scope: "inference" }]],
