@@ -7,6 +7,28 @@ const SANDBOX_SIDE = "the sandbox reads what the gateway sends it, one message a
 const ADAPTERS = "reads the text of an adapter, when it is loaded";
 
 export const NOT_STRANGERS: Readonly<Record<string, string>> = {
+  "src/demo.ts": "reads what a gateway of its own answers",
+  "src/accounts/rules.ts": OWN,
+  "src/acting/kept-turns.ts": OWN,
+  "src/acting/result-text.ts": "writes the answer of an action as text, once, and cuts it at 20,000 characters",
+  "src/events/event-log.ts": OWN,
+  "src/events/teller.ts": OWN,
+  "src/events/webhooks.ts": OWN,
+  "src/gateway/price-versions.ts": OWN,
+  "src/mcp/payment-meta.ts": ONE_MESSAGE,
+  "src/wallet/bill.ts": ONE_MESSAGE,
+  "src/wallet/paid-records.ts": OWN,
+  "src/x402/shared-wallet.ts": OWN,
+  "src/catalog/updates/read-list.ts":
+    "reads a list that the operator has named, in a thread of its own, bounded in bytes and time",
+  "src/catalog/updates/update.ts": OWN,
+  "src/ledger/redis/events.ts": OWN,
+  "src/ledger/sqlite/event-table.ts": OWN,
+  "src/wires/chat-completions/answers.ts": ONE_MESSAGE,
+  "src/wires/responses/conversation.ts": ONE_MESSAGE,
+  "src/wires/responses/socket.ts": ONE_MESSAGE,
+  "adapters/e2b.sandbox.ts": SANDBOX_SIDE,
+  "adapters/sprites.sandbox.ts": SANDBOX_SIDE,
   "adapters/cueframe.ts": ADAPTERS,
   "adapters/e2b.ts": ONE_MESSAGE,
   "adapters/linkup.ts": ONE_MESSAGE,
