@@ -79,6 +79,11 @@ export function atOtherPrice(amount: Nano, perHour: Nano, otherPerHour: Nano): N
   return nano(Number((BigInt(amount) * BigInt(otherPerHour) + BigInt(perHour) - 1n) / BigInt(perHour)));
 }
 
+/** So many whole per cent of an amount, rounded up: the product of both can be more than a number counts exactly. */
+export function percentOf(amount: Nano, percent: number): Nano {
+  return nano(Number((BigInt(amount) * BigInt(percent) + 99n) / 100n));
+}
+
 export function least(a: Nano, b: Nano): Nano {
   return a < b ? a : b;
 }

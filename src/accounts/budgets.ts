@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { CeilingPeriod, KeyRow } from "../account-rows.ts";
 import { GatewayError } from "../errors.ts";
-import { centsDown, centsUp, nanoFromCents } from "../money.ts";
+import { add, centsDown, centsUp, nanoFromCents, percentOf } from "../money.ts";
 import type { Books } from "./books.ts";
 import { isoTime } from "./rows.ts";
 import { ceilingOf, ceilingRow, ceilingSchema, centsField, tagField } from "./rule-fields.ts";
@@ -94,8 +94,8 @@ export async function budgetsAnswer(parts: BudgetParts, accountId: string, known
   const budgets = bounds.flatMap(({ of, id, name, ceiling }, at) => {
     const sum = sums[at];
     if (sum === undefined) return [];
-    const taken = sum.spentNano + sum.absorbedNano;
-    const passed = MARKS.filter((percent) => taken >= (ceiling.nano * percent) / 100);
+    const taken = add(sum.spentNano, sum.absorbedNano);
+    const passed = MARKS.filter((percent) => taken >= percentOf(ceiling.nano, percent));
     return [
       {
         of,

@@ -1,5 +1,6 @@
 // What an account's rules come to for one key: its budgets, what it may call, and whether its calls are served by lower tiers for now.
 import type { AccountRow, KeyRow, PeriodSums, ScopeOfPeriod } from "../account-rows.ts";
+import { add, percentOf } from "../money.ts";
 import type { Allowed, Budget, Caller, Lowering, Rate } from "../plan.ts";
 import { bothAllow } from "./allowed.ts";
 import {
@@ -75,7 +76,7 @@ async function loweringsOf(account: string, budgets: readonly BudgetOfKey[], sum
   return lowering.flatMap(({ maxNano, lowersAt, tag }, at) => {
     const sum = found[at];
     if (sum === undefined || maxNano === null || lowersAt === null) return [];
-    const isThere = sum.spentNano + sum.absorbedNano >= (maxNano * lowersAt) / 100;
+    const isThere = add(sum.spentNano, sum.absorbedNano) >= percentOf(maxNano, lowersAt);
     return isThere ? [{ untilMs: sum.resetsAtMs, ...(tag === undefined ? {} : { tag }) }] : [];
   });
 }

@@ -1,7 +1,7 @@
 // What we lose by model: where a vendor has said that an answer cost it more than the caller was charged. A model that loses over a day rests.
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
-import { NANO_PER_CENT, NANO_PER_USD, type Nano } from "../money.ts";
+import { minus, NANO_PER_CENT, NANO_PER_USD, type Nano } from "../money.ts";
 import type { Log } from "../observe/log.ts";
 import type { RequestRecord } from "../observe/record.ts";
 import type { UnpricedUsage } from "../upstream/upstream.ts";
@@ -82,7 +82,7 @@ export class Losses {
     window.chargedNano += chargedNano;
     window.upstreamNano += leg.upstreamNano;
     if (leg.upstreamNano > chargedNano) {
-      this.#parts.lost(provider, served, (leg.upstreamNano - chargedNano) as Nano);
+      this.#parts.lost(provider, served, minus(leg.upstreamNano, chargedNano));
       this.#judge(window);
     }
   }
