@@ -392,6 +392,12 @@ export const SETTINGS = {
     cents(),
     "The most that all merchants together are paid in a UTC day, in cents",
   ),
+  paidFetch: setting(
+    "PAID_FETCH",
+    "0",
+    flag,
+    "1: core/fetch pays the 402 of whatever public address its caller names, from the wallet, and charges it; who calls may be who is paid, so a balance can be turned into coins. 0: such a 402 is an answer",
+  ),
   x402Models: setting(
     "X402_MODELS",
     "0",

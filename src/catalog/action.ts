@@ -64,6 +64,8 @@ export interface PriceSpec<P = Params> {
   readonly paid?: {
     /** What it asks for the example. */
     readonly exampleCents: number;
+    /** Of an action of our own: what it costs beside that, unless it was a miss. */
+    readonly feeCents?: number;
   };
 }
 
