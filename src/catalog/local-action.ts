@@ -3,7 +3,8 @@ import type { GatewayError } from "../errors.ts";
 import type { FailureKind } from "../failures.ts";
 import type { Nano } from "../money.ts";
 import type { Allowed, KeptHoldSpec, Payer } from "../plan.ts";
-import type { ActionFacts, Json, JsonObject, Params } from "./action.ts";
+import type { ActionFacts } from "./action.ts";
+import type { Json, JsonObject, Params } from "./said.ts";
 
 /** An action and its params, as a function of ours asks for it. */
 export interface WantedCall {

@@ -1,5 +1,5 @@
 // What reads pages for the composites: our own fetch, live and in the sandbox, and the threads that take pages apart.
-import type { PageLadderSpec } from "../catalog/tier.ts";
+import type { PageLadderSpec } from "../catalog/page-ladder.ts";
 import type { Clock } from "../clock.ts";
 import { createDirect, type Direct, directLeg, type OpenPage, ROBOT_NAME } from "../composites/pages/direct.ts";
 import { createExtractor } from "../composites/pages/extractor.ts";

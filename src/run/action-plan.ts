@@ -1,8 +1,8 @@
 // Makes a Plan from an action and its params, whichever door it came through: its quote, its candidates, and what must be kept of its answer.
 
-import type { Params } from "../catalog/action.ts";
 import type { ActionOffer } from "../catalog/catalog.ts";
 import { jobIdOf } from "../catalog/local-action.ts";
+import type { Params } from "../catalog/said.ts";
 import { GatewayError } from "../errors.ts";
 import { ladder } from "../kernel/routes/ladder.ts";
 import { retrying } from "../kernel/routes/retrying.ts";

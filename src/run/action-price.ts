@@ -1,5 +1,7 @@
 // What a call of an action may cost before it runs, and what it did cost afterwards.
-import type { ActionSpec, Params, PriceSpec, TableEndpoint } from "../catalog/action.ts";
+import type { ActionSpec, PriceSpec } from "../catalog/action.ts";
+import type { TableEndpoint } from "../catalog/endpoint-table.ts";
+import type { Params } from "../catalog/said.ts";
 import { add, least, most, type Nano, nanoFromCents, ZERO } from "../money.ts";
 import type { Cost } from "../plan.ts";
 import type { Reading } from "../route.ts";

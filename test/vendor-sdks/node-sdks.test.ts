@@ -1,6 +1,6 @@
 // What vendors' own SDKs send, beside what our adapters send for the same: method, host, path, how the key is shown, and every field.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { JsonObject } from "../../src/catalog/action.ts";
+import type { JsonObject } from "../../src/catalog/said.ts";
 import { wire } from "../support/adapter-wire.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
