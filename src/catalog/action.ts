@@ -64,6 +64,8 @@ const price = z
       .strictObject({
         /** What it asks for the example. */
         exampleCents: cents,
+        /** Of an action of our own: what it costs beside that, unless it was a miss. */
+        feeCents: cents.optional(),
       })
       .optional(),
   })

@@ -85,6 +85,10 @@ export interface PaidCall {
   readonly mostNano: Nano;
   /** It is the caller who said so. */
   readonly isCallers: boolean;
+  /** What the call costs beside. Default: nothing. */
+  readonly feeNano?: Nano;
+  /** The caller has named the merchant, and is charged what was paid whatever it answers, until the chain says that it was not taken. */
+  readonly chargedAnyway?: true;
   readonly sandbox: boolean;
 }
 

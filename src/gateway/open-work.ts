@@ -178,6 +178,8 @@ async function openCallable(
     records,
     catalog,
     publicUrl,
+    purseFor: foundation.wallets.purseFor,
+    internet,
     ofVendor: sessions.actionsOf,
     moreActions: [...ofJobs, ...composites.actions, ...moreActions],
   });

@@ -116,13 +116,16 @@ async function servedByVendors(
   };
 }
 
-function servedHere({ action, params }: CheckedCall, payer: Payer, order: ActionOrder, deps: RunDeps): Serving {
+function servedHere(call: CheckedCall, payer: Payer, order: ActionOrder, deps: RunDeps): Serving {
+  const { action, params } = call;
   const { local } = action;
   if (local === null) throw new Error(`nobody serves ${action.id}`);
   const { msMax = LOCAL_MS_MAX } = order.eventBytes === undefined ? local : { msMax: EVENTS_MS_MAX };
   return {
     offeredBy: () => null,
-    route: retrying(localCandidate(local, params, { ...order, payer, msMax }, deps)),
+    route: retrying(
+      localCandidate(local, params, { ...order, payer, msMax, quoteNano: quoteNanoOf(call, order) }, deps),
+    ),
     wholeMsMax: msMax + WHOLE_MS_MORE,
     // What is free and changes nothing is done for a caller who waits for it.
     whenCallerLeaves: isFree(action.facts.price) && action.facts.effect === "read" ? "abort" : "finish",
