@@ -275,6 +275,12 @@ export const SETTINGS = {
       "What the collector is shown with each batch, such as authorization=Bearer%20...",
     ),
   ),
+  otelDelayMs: setting(
+    "OTEL_BSP_SCHEDULE_DELAY",
+    "5000",
+    whole(1, 60_000),
+    "How long spans wait to be sent together, in milliseconds",
+  ),
   otelServiceName: setting("OTEL_SERVICE_NAME", "tollgate", text, "What this gateway is called in traces"),
   otelRatio: setting(
     "OTEL_TRACES_SAMPLER_ARG",
