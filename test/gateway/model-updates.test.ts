@@ -204,6 +204,9 @@ it("asks a source once a day by itself, keeps what it told through a restart, an
   const { status, json: refused } = await second.admin("POST", "/admin/v1/models/update", {});
   expect([status, refused.message]).toEqual([409, expect.stringContaining("it answered 500; nothing was changed")]);
   expect(await outputPrice(second)).toBe(9);
+  const metrics = await second.metricsText();
+  expect(metrics).toMatch(/^tollgate_model_updates_total\{outcome="refused"\} 1$/m);
+  expect(Number(/^tollgate_model_list_age_seconds (\S+)$/m.exec(metrics)?.[1])).toBeGreaterThan(0);
   // The day has not passed: it has asked no more than the operator.
   expect(source.asked()).toBe(2);
   await second.drain();
