@@ -21,7 +21,7 @@ export type Verdict = { readonly valid: true } | { readonly valid: false; readon
 
 /** `unknown`: it may have been made, and may be made yet. */
 export type Settlement =
-  /** `inBlock`: a node of the chain has shown it, so that nobody has to ask one. */
+  /** `inBlock`: a node of the chain has shown it, and need not be asked again. */
   | { readonly settled: true; readonly transaction: string; readonly inBlock?: true }
   /** `mayBe`: it names a transaction all the same. */
   | { readonly settled: false; readonly reason: string; readonly mayBe: boolean }

@@ -55,7 +55,7 @@ export class GasWallet {
   readonly #parts: GasWalletParts;
   readonly #queue: Waiting[] = [];
   #isSending = false;
-  /** Its signer has not signed: nobody is served for a payment that it would have to make. */
+  /** Its signer has not signed: no call is served for a payment that it would have to make. */
   #isMute = false;
   #ready: { readonly atMs: number; readonly is: Promise<boolean> } | null = null;
 

@@ -5,7 +5,7 @@ import { isBroken } from "./broken-connection.ts";
 
 const ASK_MS_MAX = 10_000;
 const AT_ONCE_MAX = 16;
-/** For its turn: behind a node that does not answer, nobody waits for longer. */
+/** For its turn: behind a node that does not answer, a caller is told so by then. */
 const TURN_MS_MAX = 15_000;
 const reply = z.object({
   result: z.unknown().optional(),
