@@ -370,8 +370,8 @@ export const SETTINGS = {
   x402FacilitatorKey: secret(
     optional(
       "X402_FACILITATOR_PRIVATE_KEY",
-      z.string().regex(/^0x[0-9a-fA-F]{64}$/, "must be 64 hexadecimal digits after 0x"),
-      "In the place of X402_FACILITATOR_URL: the wallet by which this process makes payments itself, which pays for gas; needs X402_RPC_URL",
+      walletKey(),
+      "In the place of X402_FACILITATOR_URL: the key of the wallet by which payments are made here, which pays for gas; a process of its own signs with it; needs X402_RPC_URL",
     ),
   ),
   x402GasWeiMax: setting(
@@ -580,13 +580,14 @@ export function readConfig(env: Environment = process.env): Config {
 export function takeWalletKeys(env: Record<string, string | undefined> = process.env): {
   readonly mpp: `0x${string}` | null;
   readonly x402: `0x${string}` | null;
+  readonly gas: `0x${string}` | null;
 } {
   const take = ({ name }: Setting<unknown>) => {
     const key = env[name] || null;
     delete env[name];
     return key as `0x${string}` | null;
   };
-  return { mpp: take(SETTINGS.mppWallet), x402: take(SETTINGS.x402Wallet) };
+  return { mpp: take(SETTINGS.mppWallet), x402: take(SETTINGS.x402Wallet), gas: take(SETTINGS.x402FacilitatorKey) };
 }
 
 function checkFacilitator({ x402FacilitatorUrl: url, x402FacilitatorKey: key, x402RpcUrl: node }: Config): void {
