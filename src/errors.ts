@@ -172,6 +172,12 @@ export const ERRORS = {
     message: "This key may not call {asked}.",
     hint: "Call what `allowed` lists, or use a key without this limit.",
   },
+  address_not_allowed: {
+    status: 403,
+    retry: false,
+    message: "This key may not be used from {address}.",
+    hint: "Call from an address that the key's list has, or have this one added to it.",
+  },
   verification_required: {
     status: 403,
     retry: false,

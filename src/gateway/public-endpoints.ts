@@ -20,6 +20,7 @@ import type { Config } from "../config.ts";
 import type { Endpoint, EndpointSpec } from "../endpoint.ts";
 import { type EventParts, ownEventEndpoints } from "../events/event-endpoints.ts";
 import { signingSecrets } from "../files/signed-links.ts";
+import { INFERENCE_SCOPE } from "../ledger/model/state.ts";
 import { addressWindowKey } from "../limits/address-window-key.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { RunDeps } from "../run/deps.ts";
@@ -139,7 +140,14 @@ function modelEndpoints(parts: PublicEndpointsParts, deps: ChatDeps) {
 function ownAccountEndpoints(parts: PublicEndpointsParts): readonly EndpointSpec[] {
   const { config, stores, callers, unsold, topUp } = parts;
   const { ledger, records } = stores;
-  const keys = accountEndpoints({ books: ledger, rules: records, clock: systemClock, unsold, forget: callers.forget });
+  const keys = accountEndpoints({
+    books: ledger,
+    rules: records,
+    clock: systemClock,
+    unsold,
+    inferenceScope: INFERENCE_SCOPE,
+    forget: callers.forget,
+  });
   const own = topUp === null ? keys : [...keys, topUp];
   if (config.signup !== "open") return own;
   return [...own, signupEndpoint(signupParts(config, stores))];

@@ -313,5 +313,15 @@ export const OTHER_PATHS = paths({
     },
     delete: { id: "revoke_key", summary: "Revokes a key", tag: "account" },
   },
-  "/api/v1/agents/{id}/rotate": { post: { id: "rotate_key", summary: "A new secret in place", tag: "account" } },
+  "/api/v1/agents/{id}/rotate": {
+    post: {
+      id: "rotate_key",
+      summary: "A new secret in place; the old one stays good for an overlap",
+      tag: "account",
+      body: { overlap_seconds: { type: "integer", minimum: 0 } },
+    },
+  },
+  "/api/v1/agents/{id}/why": {
+    get: { id: "explain_key", summary: "Why calls of a key are refused, or would be", tag: "account" },
+  },
 });
