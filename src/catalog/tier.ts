@@ -224,5 +224,25 @@ export function defineHostedTools(spec: Omit<HostedToolsSpec, "kind">): HostedTo
   return { kind: "hosted-tools", ...spec };
 }
 
+/** Who makes the parts of a demo video. */
+export interface DemoMakerSpec {
+  readonly kind: "demo-maker";
+  /** The tier or model that writes storyboards. */
+  readonly writer: string;
+  /** The model that speaks, and its voice where the caller names none. */
+  readonly speaker: { readonly model: string; readonly voice: string };
+  /** A vendor's browser that is paid before it runs, for operators who have none of their own. Places are JSON pointers. */
+  readonly browser: {
+    readonly begin: { readonly action: string; readonly params: JsonObject; readonly connectAt: string };
+    /** Ends it by its id, which is at `idAt` of what began it. */
+    readonly end: { readonly action: string; readonly param: string; readonly idAt: string };
+  };
+}
+
+/** Gives a maker of demos its types. */
+export function defineDemoMaker(spec: Omit<DemoMakerSpec, "kind">): DemoMakerSpec {
+  return { kind: "demo-maker", ...spec };
+}
+
 /** What one of our composites goes by; `kind` tells them apart. */
-export type CompositeTierSpec = PageLadderSpec | PeopleFinderSpec | FacetsSpec | HostedToolsSpec;
+export type CompositeTierSpec = PageLadderSpec | PeopleFinderSpec | FacetsSpec | HostedToolsSpec | DemoMakerSpec;

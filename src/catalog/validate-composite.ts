@@ -4,7 +4,7 @@ import { actionsOfPeopleFinder, peopleFinderSchema } from "./people-finder.ts";
 import type { CompositeTierSpec } from "./tier.ts";
 
 const words = z.string().min(1);
-const actionId = z.string().regex(/^[a-z0-9-]+\/[a-z0-9-]+$/, "must be <adapter>/<action>");
+const actionId = z.string().regex(/^[a-z0-9-]+\/[a-z0-9_-]+$/, "must be <adapter>/<action>");
 const pointer = z.string().regex(/^(\/[^/]+)+$/, "is no JSON pointer");
 const cents = z.number().nonnegative();
 const domain = z.string().regex(/^[a-z0-9-]+(\.[a-z0-9-]+)+$/, "is no domain in lower case");
@@ -87,12 +87,23 @@ const hosted = z.strictObject({
 });
 const hostedTools = z.strictObject({ kind: z.literal("hosted-tools"), web_search: hosted, web_fetch: hosted });
 
+const demoMaker = z.strictObject({
+  kind: z.literal("demo-maker"),
+  writer: words,
+  speaker: z.strictObject({ model: words, voice: words }),
+  browser: z.strictObject({
+    begin: z.strictObject({ action: actionId, params: z.record(words, z.json()), connectAt: pointer }),
+    end: z.strictObject({ action: actionId, param: words, idAt: pointer }),
+  }),
+});
+
 /** By kind. */
 export const COMPOSITE_TIER_SCHEMAS: Readonly<Record<CompositeTierSpec["kind"], z.ZodType>> = {
   "page-ladder": pageLadder,
   "people-finder": peopleFinderSchema,
   facets,
   "hosted-tools": hostedTools,
+  "demo-maker": demoMaker,
 };
 
 /** Our own actions are no adapter's. */
@@ -112,6 +123,11 @@ export function actionsNamedBy(spec: CompositeTierSpec): readonly (readonly [fie
       return [spec.web_search, spec.web_fetch].flatMap(({ takes, sources }) =>
         sources.filter(({ action }) => !action.startsWith(OURS)).map(({ action }) => [takes, action] as const),
       );
+    case "demo-maker":
+      return [
+        ["browser.begin", spec.browser.begin.action],
+        ["browser.end", spec.browser.end.action],
+      ];
     case "people-finder":
       return actionsOfPeopleFinder(spec);
     case "facets":
