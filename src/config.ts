@@ -1,4 +1,5 @@
 // The first step of a start: the environment becomes one frozen Config, or one line that says which setting is wrong.
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { z } from "zod";
 import { nano, nanoFromCents } from "./money.ts";
@@ -108,6 +109,10 @@ function isSafeIssuer(value: string): boolean {
 
 const port = whole(0, 65_535);
 const text = z.string().min(1);
+const program = z
+  .string()
+  .regex(/^\/.+/, "must be the whole path of a program")
+  .refine((path) => existsSync(path), "names a program that is not there");
 const flag = z.enum(["0", "1"], "must be 0 or 1").transform((value) => value === "1");
 const secretText = z.string().regex(/^[\x21-\x7e]{16,}$/, "must be at least 16 visible characters");
 /** No secret has a comma in it, since those separate several. */
@@ -333,6 +338,12 @@ export const SETTINGS = {
     cents(),
     "Most that an answer may cost whose model calls actions, in cents, where its caller does not say max_cost_cents",
   ),
+  chromiumPath: optional(
+    "CHROMIUM_PATH",
+    program,
+    "A Chromium that records the pages of demo videos; without it a vendor's browser does. It shows strangers' pages: see docs/composites.md",
+  ),
+  ffmpegPath: optional("FFMPEG_PATH", program, "The ffmpeg that makes demo videos; without it none are made"),
   apiKey: secret(optional("TOLLGATE_API_KEY", z.string().min(1), "The key that `tollgate mcp` calls the gateway with")),
   mcpOrigins: setting(
     "MCP_ORIGINS",

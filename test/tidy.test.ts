@@ -128,7 +128,6 @@ const PRIVATE_WORDS: Readonly<Record<string, string>> = {
   desk: "lifecycle, or the parts it needs",
   wish: "request, options or order",
   strikes: "scripted faults, or when one applies",
-  scene: "scenario",
   turnEnd: "tick: a turn is a chat's",
   modelRoute: "ModelCandidate: a route says how candidates are tried",
   actionRoute: "ActionCandidate: a route says how candidates are tried",
