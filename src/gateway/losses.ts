@@ -146,7 +146,7 @@ export class Losses {
     if (known !== null) known.own += 1;
   }
 
-  /** What was counted here and is told to nobody yet. */
+  /** What was counted here and is not in the sums of all processes yet. */
   untold(): LossesOfDay {
     this.#turn();
     const routes = [...this.#routes.values()].filter(({ own }) => own.chargedNano > 0 || own.upstreamNano > 0);
