@@ -158,7 +158,7 @@ export class Losses {
     };
   }
 
-  /** Hears the sums of all processes, in which `told` of this one are now. A day that is over is nobody's any more. */
+  /** Hears the sums of all processes, in which `told` of this one are now. Those of a day that is over are left out. */
   hear(all: LossesOfDay, told: LossesOfDay | null): void {
     this.#turn();
     for (const { provider, model, ...sums } of told?.day === this.#day ? told.routes : []) {
