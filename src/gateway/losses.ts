@@ -146,7 +146,7 @@ export class Losses {
     if (known !== null) known.own += 1;
   }
 
-  /** What was counted here and has not reached the shared sum yet. */
+  /** What was counted here and is not in the sums of all processes yet. */
   untold(): LossesOfDay {
     this.#turn();
     const routes = [...this.#routes.values()].filter(({ own }) => own.chargedNano > 0 || own.upstreamNano > 0);
@@ -158,7 +158,7 @@ export class Losses {
     };
   }
 
-  /** Hears the sums of all processes, in which `told` of this one are now. A day that is over counts no more. */
+  /** Hears the sums of all processes, in which `told` of this one are now. Those of a day that is over are left out. */
   hear(all: LossesOfDay, told: LossesOfDay | null): void {
     this.#turn();
     for (const { provider, model, ...sums } of told?.day === this.#day ? told.routes : []) {
