@@ -121,6 +121,7 @@ async function openDoors(foundation: Foundation, work: Work, { options, phase, s
     readiness: () => readyWithStores(readiness(), foundation),
     metricsText,
     failedCalls,
+    proofs: work.proofs,
     operator: [
       ...operator,
       ...lists.endpoints,

@@ -1,5 +1,6 @@
 // Callers without a key: where the settings name an address, they pay there for each call (x402), or with play money where that may be tried.
 
+import type { Proof } from "../accounts/admin-endpoints.ts";
 import { NETWORKS, type Network, PLAY_NETWORK, PLAY_PAY_TO } from "../catalog/networks.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
@@ -21,6 +22,7 @@ import { type NodeRpc, nodeRpc } from "../x402/node-rpc.ts";
 import { ownFacilitator } from "../x402/own-facilitator.ts";
 import { paymentEndpoints } from "../x402/payment-endpoints.ts";
 import { createPlayChain } from "../x402/play-chain.ts";
+import { proveIncome } from "../x402/prove.ts";
 import { createReconciler } from "../x402/settle-receipt.ts";
 import { topUpEndpoint } from "../x402/top-up.ts";
 import type { OpenActions } from "./open-actions.ts";
@@ -47,6 +49,8 @@ export interface Strangers {
   readonly topUp: EndpointSpec | null;
   /** What the operator sees of payments that are in doubt. */
   readonly admin: readonly EndpointSpec[];
+  /** Holds the books against the chain; null: there is none, or no node to ask. */
+  readonly prove: Proof | null;
   /** Begins to find out what became of payments that were tried. */
   start(): void;
   stop(): Promise<void>;
@@ -67,6 +71,7 @@ export async function openStrangers(parts: StrangersParts): Promise<Strangers | 
     door: eitherDoor(live && createDoor(live), play && createDoor(play)),
     topUp: live && topUpEndpoint(live),
     admin: reconciler === undefined ? [] : paymentEndpoints({ records, reconciler }),
+    prove: live === null ? null : proofOf(parts),
     start() {
       for (const one of reconcilers) one.start();
     },
@@ -74,6 +79,13 @@ export async function openStrangers(parts: StrangersParts): Promise<Strangers | 
       for (const one of reconcilers) await one.stop();
     },
   };
+}
+
+function proofOf({ config, stores: { ledger, records } }: StrangersParts): Proof | null {
+  const { x402RpcUrl: url, x402Network } = config;
+  if (url === null) return null;
+  const node = nodeRpc(url);
+  return () => proveIncome({ ledger, records, node, asset: NETWORKS[x402Network].asset });
 }
 
 /** Of those who ask for the sandbox none is ever asked for money, whether or not there is play money to be had. */

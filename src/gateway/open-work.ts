@@ -1,4 +1,5 @@
 // What a gateway does for its callers: the actions, composites, sessions and jobs, and how a call is paid and run.
+import type { Proof } from "../accounts/admin-endpoints.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Endpoint, EndpointSpec } from "../endpoint.ts";
@@ -39,6 +40,8 @@ export interface Work {
   readonly run: RunDeps;
   /** By which an account fills itself on chain; null: it cannot. */
   readonly topUp: EndpointSpec | null;
+  /** What `doctor` holds against chains. */
+  readonly proofs: readonly Proof[];
   /** What the operator asks of payments on chain. */
   readonly payments: readonly EndpointSpec[];
   readonly events: OpenEvents;
@@ -91,6 +94,7 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
     jobs,
     run,
     topUp: strangers?.topUp ?? null,
+    proofs: [strangers?.prove ?? null, foundation.wallets.prove].filter((prove) => prove !== null),
     payments: [...(strangers?.admin ?? []), ...foundation.wallets.admin],
     oauth: oauth?.endpoints ?? [],
     events,

@@ -221,6 +221,10 @@ export class Merchant {
 
   #node({ method, params }: { readonly method: string; readonly params: unknown[] }, response: ServerResponse): void {
     if (this.isNodeAway) return this.#send(response, 500, {});
+    if (method === "eth_getTransactionReceipt") {
+      const logs = this.taken.filter(({ transactionHash }) => transactionHash === params[0]);
+      return this.#send(response, 200, { result: logs.length === 0 ? null : { status: "0x1", logs } });
+    }
     const [filter] = params;
     const logs = this.taken.filter(
       ({ address, topics }) =>
