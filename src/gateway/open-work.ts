@@ -60,7 +60,7 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
   const madeJobs = later<Jobs>("jobs");
   const parts = { jobs: madeJobs.get, phase, publicUrl: url.get, onBroken };
   const { actionCatalog, composites, sessions } = await openCallable(foundation, options, parts);
-  const callers = await openCallers(foundation.config, stores, url.get);
+  const callers = await openCallers(foundation, url.get);
   // The parent serves no caller, so it knows of no route.
   const sharedRoutes = await shareRoutes(upstream, role?.kind === "parent" ? null : stores.others);
   const { leases, owner } = await openLeases(stores, broken);
