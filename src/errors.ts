@@ -208,6 +208,7 @@ export const ERRORS = {
     message: "{detail}",
     hint: "GET /api/run lists every action, GET /llms.txt says how to call one.",
     hints: {
+      provider_key: "GET /api/v1/provider-keys lists the providers that the account has a key of.",
       webhook: "GET /api/v1/webhooks lists the account's webhooks; the operator's own are at GET /admin/v1/webhooks.",
       event: "GET /api/v1/events lists the account's events of 30 days; the operator's list is GET /admin/v1/events.",
       group:

@@ -52,6 +52,15 @@ export interface TagRule {
   readonly ceiling: Ceiling;
 }
 
+/** A key of the account's own at a provider, as it is kept. */
+export interface KeptProviderKey {
+  readonly sealed: string;
+  /** Its last characters. */
+  readonly hint: string;
+  readonly fallback: boolean;
+  readonly createdAtMs: number;
+}
+
 export interface AccountRules {
   readonly ceiling: Ceiling | null;
   readonly tags: readonly TagRule[];
@@ -60,11 +69,21 @@ export interface AccountRules {
   readonly groups: readonly GroupRule[];
   /** By their ids; a key of which nothing is ruled is not here. */
   readonly keys: Readonly<Record<string, KeyRule>>;
+  /** By provider. */
+  readonly providerKeys: Readonly<Record<string, KeptProviderKey>>;
   /** In which group each key was when it was revoked, for sums by group; of the latest ones. */
   readonly left: Readonly<Record<string, string>>;
 }
 
-export const NO_RULES: AccountRules = { ceiling: null, tags: [], lowBalanceNano: null, groups: [], keys: {}, left: {} };
+export const NO_RULES: AccountRules = {
+  ceiling: null,
+  tags: [],
+  lowBalanceNano: null,
+  groups: [],
+  keys: {},
+  providerKeys: {},
+  left: {},
+};
 export const NO_KEY_RULE: KeyRule = {
   group: null,
   lowersAt: null,
