@@ -16,6 +16,7 @@ import { httpClients } from "./scenarios/http-clients.ts";
 import { jobs } from "./scenarios/jobs.ts";
 import { latency } from "./scenarios/latency.ts";
 import { many } from "./scenarios/many.ts";
+import { mcp } from "./scenarios/mcp.ts";
 import { micro } from "./scenarios/micro.ts";
 import { pages } from "./scenarios/pages.ts";
 import { peersLatency, peersMemory, peersStreams, peersUnary } from "./scenarios/peers.ts";
@@ -39,6 +40,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   jobs,
   redis,
   allocated,
+  mcp,
   micro,
   upstream: httpClients,
 };
