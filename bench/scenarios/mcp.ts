@@ -41,6 +41,12 @@ function asked(subject: Subject, method: string, params: Record<string, unknown>
   return postText({ ...subject, headers }, PATH, { jsonrpc: "2.0", id: 1, method, params: { ...params, _meta } });
 }
 
+/** A call of the bench's own vendor, as a tool. */
+export function runActionText(subject: Subject): string {
+  const args = { action: "bench/search", params: { query: "lighthouses", limit: 5 } };
+  return asked(subject, "tools/call", { name: "run_action", arguments: args }, "run_action");
+}
+
 /** The text goes out, and the head of a stream has to come. */
 function openStream(port: number, text: string): Promise<Socket> {
   return new Promise((resolve, reject) => {
@@ -79,12 +85,7 @@ export async function mcp(bench: Bench): Promise<Row[]> {
   if (subject === undefined) return [];
   const ms = bench.quick ? 1_000 : 2_500;
   const list = asked(subject, "tools/list", {});
-  const run = asked(
-    subject,
-    "tools/call",
-    { name: "run_action", arguments: { action: "bench/search", params: { query: "lighthouses", limit: 5 } } },
-    "run_action",
-  );
+  const run = runActionText(subject);
   const p50s: number[] = [];
   const calls: number[] = [];
   for (let round = 0; round <= bench.rounds; round++) {
