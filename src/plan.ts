@@ -82,6 +82,8 @@ export interface Caller extends Audience {
   readonly budgets?: readonly Budget[];
   /** What its calls take of a minute beside the account's own rate; absent: nothing. */
   readonly rates?: readonly Rate[];
+  /** Whether its key may be used from an address; absent: from all. */
+  isFrom?(address: string): boolean;
   /** What the account owns is told when it falls below this; absent: it is not. */
   readonly lowBalanceNano?: Nano;
 }

@@ -4,7 +4,6 @@ import { z } from "zod";
 import type { Answer, EndpointShape, EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { usdText } from "../money.ts";
-import type { FailedCalls } from "../usage-rows.ts";
 import { type AdminAccountParts, adminAccountEndpoints, adminEndpoint } from "./admin-accounts.ts";
 import type { Books } from "./books.ts";
 import { findTransaction } from "./find-transaction.ts";
@@ -28,8 +27,6 @@ export interface AdminParts extends AdminAccountParts {
   readonly readiness: () => Readiness | Promise<Readiness>;
   /** Everything in Prometheus' text format. */
   readonly metricsText: () => Promise<string>;
-  /** Calls that were not charged. */
-  readonly failedCalls: FailedCalls;
   readonly metricsContentType: string;
   /** True where the admin listener is on loopback: metrics need no token. */
   readonly metricsOpen: boolean;
@@ -73,7 +70,7 @@ async function backup(books: Books, path: string): Promise<Answer | GatewayError
   }
 }
 
-function ledgerEndpoints({ books, failedCalls }: AdminParts): EndpointSpec[] {
+function ledgerEndpoints({ books, rules, failedCalls }: AdminParts): EndpointSpec[] {
   return [
     adminEndpoint("GET", "/admin/v1/transactions/{id}", async ({ request }) => {
       const found = await findTransaction(books, null, request.params.id ?? "");
@@ -88,7 +85,7 @@ function ledgerEndpoints({ books, failedCalls }: AdminParts): EndpointSpec[] {
       return body instanceof GatewayError ? body : refund(books, request.params.id ?? "", body.reason);
     }),
     adminEndpoint("GET", "/admin/v1/transactions", ({ request }) => anyTransactions(books, failedCalls, request.query)),
-    adminEndpoint("GET", "/admin/v1/usage", ({ request }) => anyUsage(books, request.query)),
+    adminEndpoint("GET", "/admin/v1/usage", ({ request }) => anyUsage({ books, rules }, request.query)),
     adminEndpoint("GET", "/admin/v1/doctor", async () => ({ status: 200, body: await books.doctor() })),
     adminEndpoint("POST", "/admin/v1/backup", async ({ request }) => {
       const body = readBody(backupSchema, request.body);

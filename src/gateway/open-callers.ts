@@ -1,6 +1,7 @@
 // Who calls and how often they may: keys and the admin token, and the windows that requests are counted in.
 import { adminCheck, ensureAdminToken } from "../accounts/admin-token.ts";
 import { type Authenticator, createAuthenticator } from "../accounts/authenticate.ts";
+import { keyOfFormer } from "../accounts/former-secrets.ts";
 import { rulesOf } from "../accounts/rules.ts";
 import { underRules } from "../accounts/under-rules.ts";
 import { systemClock } from "../clock.ts";
@@ -57,6 +58,7 @@ export async function openCallers(config: Config, stores: Stores, base: () => st
       underRules(key, account, await rulesOf(stores.records, account.accountId), (accountId, asked) =>
         stores.ledger.periodSums(accountId, asked),
       ),
+    formerKey: (secretHash) => keyOfFormer({ books: stores.ledger, rules: stores.records, clock }, secretHash),
     readToken: (token) => tokens?.read(token) ?? null,
   });
   const forget = (accountId: string | null) => authenticator.forget(accountId);

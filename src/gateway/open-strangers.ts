@@ -11,12 +11,11 @@ import type { Observer } from "../observe/observer.ts";
 import { descriptorOf } from "../run/descriptor.ts";
 import type { StrangerDoor } from "../serve/deps.ts";
 import { LEASE_MS, type Stores } from "../stores.ts";
-import type { Hex } from "../wallet/hex.ts";
-import { isPrivateKey } from "../wallet/keys.ts";
+import type { Wallet } from "../wallet/wallet.ts";
 import { HOUSE, openHouse, PLAY_HOUSE } from "../x402/books.ts";
 import { rpcChain } from "../x402/chain.ts";
 import { createDoor, type Door, type DoorParts } from "../x402/door.ts";
-import { type Facilitator, httpFacilitator } from "../x402/facilitator.ts";
+import { httpFacilitator, NO_FACILITATOR } from "../x402/facilitator.ts";
 import { GasWallet } from "../x402/gas-wallet.ts";
 import { type NodeRpc, nodeRpc } from "../x402/node-rpc.ts";
 import { ownFacilitator } from "../x402/own-facilitator.ts";
@@ -37,6 +36,8 @@ export interface StrangersParts {
   readonly publicUrl: () => string;
   readonly leases: Leases;
   readonly owner: string;
+  /** The process with the keys. Undefined: this process makes no payment. */
+  readonly wallet: Wallet | undefined;
   readonly onBroken: (error: unknown, id: string) => void;
 }
 
@@ -127,15 +128,17 @@ async function openLive(parts: StrangersParts): Promise<DoorParts | null> {
 }
 
 /** A server that is asked, or this process with a wallet of its own. The settings name one of the two. */
-function facilitatorOf({ config, stores, owner }: StrangersParts, network: Network, node: NodeRpc | null): Facilitator {
-  const { x402FacilitatorUrl: url, x402FacilitatorKey: key, x402GasWeiMax: feeWeiMax } = config;
+function facilitatorOf({ config, stores, owner, wallet }: StrangersParts, network: Network, node: NodeRpc | null) {
+  const { x402FacilitatorUrl: url, x402GasWeiMax: feeWeiMax } = config;
   if (url !== null) return httpFacilitator(url);
-  if (key === null || node === null) throw new Error("no facilitator is set");
-  if (!isPrivateKey(key)) throw new Error("X402_FACILITATOR_PRIVATE_KEY: is no private key");
+  if (node === null) throw new Error("no facilitator is set");
+  const signer = wallet?.gas ?? null;
+  // Of several processes the parent has no keys, and makes no payment: its children do.
+  if (signer === null) return NO_FACILITATOR;
   const { records } = stores;
   const clock = systemClock;
-  const wallet = new GasWallet({ key: key as Hex, chainId: network.chainId, node, records, clock, owner, feeWeiMax });
-  return ownFacilitator({ network, node, wallet, clock });
+  const gas = new GasWallet({ signer, chainId: network.chainId, node, records, clock, owner, feeWeiMax });
+  return ownFacilitator({ network, node, wallet: gas, clock });
 }
 
 /** The same with play money, which costs us nothing and is counted nowhere. */

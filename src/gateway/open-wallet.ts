@@ -50,6 +50,7 @@ export function playPurses(): PurseFor {
 export async function openWallets(parts: WalletParts): Promise<OpenWallet> {
   const { config, stores, observer, wallet = NO_WALLET, broken } = parts;
   const onBroken = (error: unknown) => broken(error, "payments to merchants");
+  wallet.onLost((error) => broken(error, "the wallet"));
   const networks = {
     tempo: TEMPO_NETWORKS[config.mppNetwork],
     x402: NETWORKS[config.x402Network],
@@ -61,11 +62,13 @@ export async function openWallets(parts: WalletParts): Promise<OpenWallet> {
   await openHouse(ledger);
   const books = walletBooks(ledger, { maxNano: config.walletNanoPerDay, owner: "wallet", clock: systemClock });
   const { signers } = wallet;
-  wallet.onLost(onBroken);
   const paying = { ...networks, signers, records, books, onBroken, told: observer.merchantPaid };
   const wallets = new Wallets(paying);
   const nodes = { mpp: config.mppRpcUrl, x402: config.x402RpcUrl };
-  const reconciler = walletReconciler({ records, books, clock: systemClock, nodes, onBroken });
+  const giveBack = async (callId: string) => {
+    await ledger.refund(callId, `${callId}_back`, "the payment that it was charged for was not made");
+  };
+  const reconciler = walletReconciler({ records, books, giveBack, clock: systemClock, nodes, onBroken });
   observer.onScrape({ walletPayments: () => reconciler.seen() });
   return {
     purseFor: (call) => (call.sandbox ? play(call) : wallets.purse(call)),

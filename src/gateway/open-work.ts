@@ -80,7 +80,8 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
   });
   const oauth = openOAuth({ ...foundation, actionCatalog, callers, publicUrl: url.get, internet: options.internet });
   const { ledger, rates } = stores;
-  const strangers = await openStrangers({ ...foundation, actionCatalog, publicUrl: url.get, leases, owner, onBroken });
+  const selling = { ...foundation, actionCatalog, publicUrl: url.get, leases, owner, onBroken };
+  const strangers = await openStrangers({ ...selling, wallet: options.wallet });
   const stranger = options.stranger ?? strangers?.door ?? null;
   const paying = { ledger, rates, windows, leases, leaseMs: LEASE_MS, owner, forget: callers.forget, stranger };
   return {
@@ -178,6 +179,8 @@ async function openCallable(
     records,
     catalog,
     publicUrl,
+    purseFor: foundation.wallets.purseFor,
+    internet,
     ofVendor: sessions.actionsOf,
     moreActions: [...ofJobs, ...composites.actions, ...moreActions],
   });

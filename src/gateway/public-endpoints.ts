@@ -20,6 +20,7 @@ import type { Config } from "../config.ts";
 import type { Endpoint, EndpointSpec } from "../endpoint.ts";
 import { type EventParts, ownEventEndpoints } from "../events/event-endpoints.ts";
 import { signingSecrets } from "../files/signed-links.ts";
+import { INFERENCE_SCOPE } from "../ledger/model/state.ts";
 import { addressWindowKey } from "../limits/address-window-key.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { RunDeps } from "../run/deps.ts";
@@ -66,6 +67,18 @@ export function inEnvelope(specs: readonly EndpointSpec[]): Endpoint[] {
 export function openingParts(config: Config, { ledger }: Stores) {
   const { inferenceCapNano, requestsPerMinute, inFlightMax } = config;
   return { books: ledger, clock: systemClock, limits: { inferenceCapNano, requestsPerMinute, inFlightMax } };
+}
+
+/** What opening one without the operator needs. */
+export function signupParts(config: Config, stores: Stores) {
+  const { signupCreditPerDay: creditPerDay, signupsPerAddressPerHour: perAddress } = config;
+  return {
+    ...openingParts(config, stores),
+    counts: stores.records,
+    creditPerDay,
+    perAddress,
+    addressKey: addressWindowKey,
+  };
 }
 
 function chatSettings(config: Config) {
@@ -127,12 +140,17 @@ function modelEndpoints(parts: PublicEndpointsParts, deps: ChatDeps) {
 function ownAccountEndpoints(parts: PublicEndpointsParts): readonly EndpointSpec[] {
   const { config, stores, callers, unsold, topUp } = parts;
   const { ledger, records } = stores;
-  const keys = accountEndpoints({ books: ledger, rules: records, clock: systemClock, unsold, forget: callers.forget });
+  const keys = accountEndpoints({
+    books: ledger,
+    rules: records,
+    clock: systemClock,
+    unsold,
+    inferenceScope: INFERENCE_SCOPE,
+    forget: callers.forget,
+  });
   const own = topUp === null ? keys : [...keys, topUp];
   if (config.signup !== "open") return own;
-  const { signupCreditPerDay: creditPerDay, signupsPerAddressPerHour: perAddress } = config;
-  const bounds = { creditPerDay, perAddress, addressKey: addressWindowKey };
-  return [...own, signupEndpoint({ ...openingParts(config, stores), counts: records, ...bounds })];
+  return [...own, signupEndpoint(signupParts(config, stores))];
 }
 
 /** Throws where one of them retires sooner than it may. */

@@ -45,6 +45,7 @@ async function tryPayment(
   { facilitator, chain }: Pick<SettleDeps, "facilitator" | "chain">,
 ): Promise<Made> {
   const made = await facilitator.settle(payment, asked);
+  if (made !== "unknown" && made.settled && made.inBlock) return { transaction: made.transaction };
   if (chain === null) {
     if (made === "unknown") return made;
     if (made.settled) return { transaction: made.transaction };

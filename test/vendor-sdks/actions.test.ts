@@ -1,6 +1,6 @@
 // What vendors' own SDKs send, beside what the actions of our adapters send for the same.
 import { afterAll, beforeAll, describe, it } from "vitest";
-import type { JsonObject } from "../../src/catalog/action.ts";
+import type { JsonObject } from "../../src/catalog/said.ts";
 import { wire } from "../support/adapter-wire.ts";
 import { type Recorder, startRecorder } from "./recorder.ts";
 import { type Apart, KEY, same, toldOf } from "./told.ts";

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import type { JsonObject } from "../../src/catalog/action.ts";
+import type { JsonObject } from "../../src/catalog/said.ts";
 import { installedPython, toldByPython } from "../clients/python-site.ts";
 import { wire } from "../support/adapter-wire.ts";
 import { type Apart, KEY, same, toldOf } from "./told.ts";

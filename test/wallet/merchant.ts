@@ -67,6 +67,7 @@ export class Merchant {
   nowS = () => Math.floor(Date.now() / 1_000);
   isNodeAway = false;
   onTaken: () => void = () => {};
+  onAsk: () => void = () => {};
   #count = 0;
   readonly #server = http.createServer((request, response) => void this.#serve(request, response));
 
@@ -164,6 +165,7 @@ export class Merchant {
   }
 
   #ask(seen: Seen, response: ServerResponse): void {
+    this.onAsk();
     if (this.mood === "says nothing of how") return this.#send(response, 402, {});
     const nonsense = this.mood === "writes nonsense";
     if (this.rail === "x402") {

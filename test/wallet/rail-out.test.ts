@@ -66,7 +66,7 @@ describe.each(["mpp", "x402"] as const)("over %s", (rail) => {
   }
 
   beforeAll(async () => {
-    wallet = await openWallet({ mpp: KEY, x402: KEY });
+    wallet = await openWallet({ mpp: KEY, x402: KEY, gas: null });
     await merchant.listen();
   });
   afterAll(async () => {

@@ -61,6 +61,8 @@ export class TestChain {
   mood: Mood = "well";
   /** Its node answers nobody. */
   isNodeAway = false;
+  /** Called at each step of the way of a payment, before it is answered. */
+  onStep: (step: "verify" | "settle" | "moved" | "node") => void = () => {};
   verifies = 0;
   settles = 0;
   readonly #server: http.Server;
@@ -111,6 +113,7 @@ export class TestChain {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = (await jsonOf(request)) as Record<string, unknown>;
     const send = (value: unknown) => response.setHeader("content-type", "application/json").end(JSON.stringify(value));
+    if (request.url === "/rpc") this.onStep("node");
     if (request.url === "/rpc" && this.isNodeAway) return void response.destroy();
     if (request.url === "/rpc") return void send({ jsonrpc: "2.0", id: body.id, result: this.#node(body) });
     if (this.mood === "away") return void response.destroy();
@@ -118,6 +121,7 @@ export class TestChain {
     const isSettle = request.url === "/settle";
     if (isSettle) this.settles += 1;
     else this.verifies += 1;
+    this.onStep(isSettle ? "settle" : "verify");
     const reason = this.#reason(body);
     const { authorization } = (body.paymentPayload as { payload: { authorization: Authorization } }).payload;
     if (!isSettle)
@@ -135,6 +139,7 @@ export class TestChain {
         network: caip2,
       });
     if (this.mood !== "says so and moves nothing") this.#move(authorization, transaction);
+    this.onStep("moved");
     if (this.mood === "moves and is not heard") return void response.destroy();
     if (this.mood === "moves and says that it failed")
       return void send({
