@@ -18,6 +18,7 @@ import { latency } from "./scenarios/latency.ts";
 import { many } from "./scenarios/many.ts";
 import { micro } from "./scenarios/micro.ts";
 import { pages } from "./scenarios/pages.ts";
+import { payments } from "./scenarios/payments.ts";
 import { peersLatency, peersMemory, peersStreams, peersUnary } from "./scenarios/peers.ts";
 import { redis } from "./scenarios/redis.ts";
 import { slow } from "./scenarios/slow.ts";
@@ -37,6 +38,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   catalog,
   pages,
   jobs,
+  payments,
   redis,
   allocated,
   micro,
