@@ -17,6 +17,7 @@ import { jobs } from "./scenarios/jobs.ts";
 import { latency } from "./scenarios/latency.ts";
 import { many } from "./scenarios/many.ts";
 import { micro } from "./scenarios/micro.ts";
+import { models } from "./scenarios/models.ts";
 import { pages } from "./scenarios/pages.ts";
 import { payments } from "./scenarios/payments.ts";
 import { peersLatency, peersMemory, peersStreams, peersUnary } from "./scenarios/peers.ts";
@@ -37,6 +38,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   spliced,
   catalog,
   pages,
+  models,
   jobs,
   payments,
   redis,

@@ -148,7 +148,7 @@ describe("what is not there yet", () => {
 
   /** What an endpoint or a setting would be named if a line were untrue, by words of that line. */
   const WOULD_BE: Readonly<Record<string, RegExp>> = {
-    "another OpenID provider": /OPENID|OIDC/,
+    "page of an account": /`\/account`/,
     webhook: /webhook/i,
     "groups of keys": /\/groups|GROUP/,
     "cache of answers": /\/cache|CACHE/,

@@ -4,7 +4,6 @@ import { z } from "zod";
 import type { Answer, EndpointShape, EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { usdText } from "../money.ts";
-import type { FailedCalls } from "../usage-rows.ts";
 import { type AdminAccountParts, adminAccountEndpoints, adminEndpoint } from "./admin-accounts.ts";
 import type { Books } from "./books.ts";
 import { findTransaction } from "./find-transaction.ts";
@@ -38,8 +37,6 @@ export interface AdminParts extends AdminAccountParts {
   readonly metricsText: () => Promise<string>;
   /** What `doctor` holds against chains beside the ledger itself. */
   readonly proofs: readonly Proof[];
-  /** Calls that were not charged. */
-  readonly failedCalls: FailedCalls;
   readonly metricsContentType: string;
   /** True where the admin listener is on loopback: metrics need no token. */
   readonly metricsOpen: boolean;
@@ -90,7 +87,7 @@ async function doctor(books: Books, proofs: readonly Proof[]): Promise<Answer> {
   return { status: 200, body: { ...report, findings, payments } };
 }
 
-function ledgerEndpoints({ books, failedCalls, proofs }: AdminParts): EndpointSpec[] {
+function ledgerEndpoints({ books, rules, failedCalls, proofs }: AdminParts): EndpointSpec[] {
   return [
     adminEndpoint("GET", "/admin/v1/transactions/{id}", async ({ request }) => {
       const found = await findTransaction(books, null, request.params.id ?? "");
@@ -105,7 +102,7 @@ function ledgerEndpoints({ books, failedCalls, proofs }: AdminParts): EndpointSp
       return body instanceof GatewayError ? body : refund(books, request.params.id ?? "", body.reason);
     }),
     adminEndpoint("GET", "/admin/v1/transactions", ({ request }) => anyTransactions(books, failedCalls, request.query)),
-    adminEndpoint("GET", "/admin/v1/usage", ({ request }) => anyUsage(books, request.query)),
+    adminEndpoint("GET", "/admin/v1/usage", ({ request }) => anyUsage({ books, rules }, request.query)),
     adminEndpoint("GET", "/admin/v1/doctor", () => doctor(books, proofs)),
     adminEndpoint("POST", "/admin/v1/backup", async ({ request }) => {
       const body = readBody(backupSchema, request.body);

@@ -6,6 +6,7 @@ import type { Config } from "../config.ts";
 import type { Endpoint, EndpointSpec } from "../endpoint.ts";
 import { type HttpOptions, type HttpServer, listen } from "../http/server.ts";
 import { MARGIN_SCOPE, UNPAID_SCOPE } from "../kernel/windows.ts";
+import { INFERENCE_SCOPE } from "../ledger/model/state.ts";
 import type { BodyBytes } from "../limits/body-bytes.ts";
 import { tellAddress } from "../serve/admit.ts";
 import type { ServeDeps } from "../serve/deps.ts";
@@ -81,6 +82,7 @@ export function listenAdmin(config: Config, deps: DoorDeps, door: AdminDoor): Pr
     unsold,
     forget: deps.forget,
     sandbox: config.sandbox,
+    inferenceScope: INFERENCE_SCOPE,
     unpaid: { scope: UNPAID_SCOPE, marginScope: MARGIN_SCOPE, maxNano: deps.windows.unpaidNano },
     readiness,
     metricsText,

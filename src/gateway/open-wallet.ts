@@ -70,7 +70,10 @@ export async function openWallets(parts: WalletParts): Promise<OpenWallet> {
   const paying = { ...networks, signers, records, books, onBroken, told: observer.merchantPaid };
   const wallets = new Wallets(paying);
   const nodes = { mpp: config.mppRpcUrl, x402: config.x402RpcUrl };
-  const reconciler = walletReconciler({ records, books, clock: systemClock, nodes, onBroken });
+  const giveBack = async (callId: string) => {
+    await ledger.refund(callId, `${callId}_back`, "the payment that it was charged for was not made");
+  };
+  const reconciler = walletReconciler({ records, books, giveBack, clock: systemClock, nodes, onBroken });
   observer.onScrape({ walletPayments: () => reconciler.seen() });
   return {
     purseFor: (call) => (call.sandbox ? play(call) : wallets.purse(call)),

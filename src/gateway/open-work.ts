@@ -63,19 +63,21 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
   const madeJobs = later<Jobs>("jobs");
   const parts = { jobs: madeJobs.get, phase, publicUrl: url.get, onBroken };
   const { actionCatalog, composites, sessions } = await openCallable(foundation, options, parts);
-  const callers = await openCallers(foundation.config, stores, url.get);
+  const callers = await openCallers(foundation, url.get);
   // The parent serves no caller, so it knows of no route.
   const sharedRoutes = await shareRoutes(upstream, role?.kind === "parent" ? null : stores.others);
   const { leases, owner } = await openLeases(stores, broken);
-  const events = openEvents(foundation.config, stores, (error) => broken(error, "events could not be told"));
+  const events = openEvents(foundation, phase);
   const windows = windowsFor(foundation.config, callers);
   const kinds = [...composites.jobKinds, sessions.kind, ...(options.jobKinds ?? [])];
   const onEnded = (job: JobRecord) => observer.jobEnded(endedJob(job));
   const own = { windows, kinds, owner, actionCatalog, onEnded, keepEnd: events.keepEnd, onBroken };
   const { jobs, paidTimes, kernel, run } = openGatewayJobs(foundation, own);
   madeJobs.set(jobs);
-  const byThemselves = [sessions.unclosed, paidTimes];
-  const endings = new Endings({ records: stores.records, clock: systemClock, onBroken }, byThemselves);
+  const endings = new Endings({ records: stores.records, clock: systemClock, onBroken }, [
+    sessions.unclosed,
+    paidTimes,
+  ]);
   observer.onScrape({
     answersWaitingBytes: () => callers.doors.answers.bytes,
     jobs: () => jobs.seen(),
@@ -86,6 +88,7 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
   const selling = { ...foundation, actionCatalog, publicUrl: url.get, leases, owner, onBroken };
   const strangers = await openStrangers({ ...selling, wallet: options.wallet });
   const stranger = options.stranger ?? strangers?.door ?? null;
+  const doors = { ...callers.doors, ...oauth?.doors, ...events.doors };
   const paying = { ledger, rates, windows, leases, leaseMs: LEASE_MS, owner, forget: callers.forget, stranger };
   return {
     url,
@@ -98,7 +101,7 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
     payments: [...(strangers?.admin ?? []), ...foundation.wallets.admin],
     oauth: oauth?.endpoints ?? [],
     events,
-    deps: { ...kernel, ...callers.doors, ...oauth?.doors, ...paying, observer, draining: () => phase.draining },
+    deps: { ...kernel, ...doors, ...paying, observer, draining: () => phase.draining },
     async start() {
       await jobs.start();
       endings.start();
@@ -183,6 +186,8 @@ async function openCallable(
     records,
     catalog,
     publicUrl,
+    purseFor: foundation.wallets.purseFor,
+    internet,
     ofVendor: sessions.actionsOf,
     moreActions: [...ofJobs, ...composites.actions, ...moreActions],
   });

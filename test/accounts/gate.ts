@@ -91,12 +91,13 @@ export async function openGate(options: { sandbox?: boolean } = {}): Promise<Gat
   const unsold = () => null;
   const gate = { readiness: { ready: true } as Readiness };
   const specs = [
-    ...accountEndpoints({ books, rules, clock, unsold, forget }),
+    ...accountEndpoints({ books, rules, clock, unsold, forget, inferenceScope: "inference" }),
     ...adminEndpoints({
       books,
       rules,
       clock,
       unsold,
+      inferenceScope: "inference",
       forget,
       limits,
       sandbox,

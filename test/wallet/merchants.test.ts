@@ -1,8 +1,8 @@
 // Every merchant's flow, over a stand-in that speaks MPP and one that speaks x402: it is asked, paid what it asks, and gives what it sells.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { JsonObject } from "../../src/catalog/action.ts";
 import type { Rail } from "../../src/catalog/auth.ts";
 import { envName } from "../../src/catalog/configure.ts";
+import type { JsonObject } from "../../src/catalog/said.ts";
 import { openWallet, type Wallet } from "../../src/wallet/wallet.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
