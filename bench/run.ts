@@ -20,6 +20,7 @@ import { mcp } from "./scenarios/mcp.ts";
 import { micro } from "./scenarios/micro.ts";
 import { models } from "./scenarios/models.ts";
 import { pages } from "./scenarios/pages.ts";
+import { payments } from "./scenarios/payments.ts";
 import { peersLatency, peersMemory, peersStreams, peersUnary } from "./scenarios/peers.ts";
 import { redis } from "./scenarios/redis.ts";
 import { slow } from "./scenarios/slow.ts";
@@ -40,6 +41,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   pages,
   models,
   jobs,
+  payments,
   redis,
   allocated,
   mcp,
