@@ -9,6 +9,7 @@ import { loadCatalog } from "../src/catalog/load.ts";
 import { run } from "../src/cli/run.ts";
 import { systemClock } from "../src/clock.ts";
 import { consultAction } from "../src/composites/consult.ts";
+import { produceActions } from "../src/composites/demos/produce.ts";
 import { onefind } from "../src/composites/onefind.ts";
 import { onefindDeep } from "../src/composites/onefind-deep.ts";
 import { onescrapeAction } from "../src/composites/onescrape.ts";
@@ -90,10 +91,12 @@ function allActions(catalog: Catalog): readonly CatalogAction[] {
   const search = onesearchActions({ pages: reading, facets: tierOf("onesearch") } as never);
   const finder = tierOf("onefind");
   const composites = [...pages, ...search, onefind(finder), onefindDeep(finder), consultAction(unused)];
+  // As where the operator has ffmpeg, and no browser.
+  const demos = produceActions({ pages: reading, maker: tierOf("demo"), chromiumPath: null, ffmpegPath: "/ffmpeg" });
   const sessions = { deps: unused, vendor: unused, commands: unused };
   const actionCatalog = openActionCatalog(
     () => catalog,
-    [...ours, ...composites],
+    [...ours, ...composites, ...demos],
     (adapter) => sessionActions(adapter, sessions),
   );
   return actionCatalog.all({ sandbox: false });
@@ -103,7 +106,7 @@ function allActions(catalog: Catalog): readonly CatalogAction[] {
 function keysOf(action: CatalogAction, all: readonly CatalogAction[]): readonly string[] {
   const vendors = vendorsOf(action);
   if (vendors.length > 0) return vendors.map((one) => keyWords(one, action.action));
-  const needs = new Set(action.local?.needs?.() ?? []);
+  const needs = new Set(action.local?.needs?.({ sandbox: false }) ?? []);
   return needs.size === 0 ? ["none"] : all.filter(({ id }) => needs.has(id)).flatMap((one) => keysOf(one, all));
 }
 

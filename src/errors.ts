@@ -141,6 +141,12 @@ export const ERRORS = {
     message: "This call can cost up to {needed_usd} USD, more than max_cost_cents allows.",
     hint: "Raise max_cost_cents to `needed_cents`, or ask for less.",
   },
+  purchase_declined: {
+    status: 403,
+    retry: false,
+    message: "The person who was asked has not agreed to the purchase.",
+    hint: "Nothing was bought, and nothing was charged. Do not ask again without a new reason.",
+  },
   max_cost_required: {
     status: 402,
     retry: false,
@@ -313,6 +319,9 @@ export const ERRORS = {
     retry: true,
     message: "{whose} request bodies take {limit_mib} MiB at once already.",
     hint: "Wait for Retry-After and send the request again, or send smaller ones. Nothing was charged.",
+    hints: {
+      socket: "Send the request by POST, or open the socket after Retry-After: no more of them are open at once.",
+    },
   },
   answers_in_flight: {
     status: 503,

@@ -1,4 +1,5 @@
 // What a gateway does for its callers: the actions, composites, sessions and jobs, and how a call is paid and run.
+import type { Proof } from "../accounts/admin-endpoints.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Endpoint, EndpointSpec } from "../endpoint.ts";
@@ -39,6 +40,8 @@ export interface Work {
   readonly run: RunDeps;
   /** By which an account fills itself on chain; null: it cannot. */
   readonly topUp: EndpointSpec | null;
+  /** What `doctor` holds against chains. */
+  readonly proofs: readonly Proof[];
   /** What the operator asks of payments on chain. */
   readonly payments: readonly EndpointSpec[];
   readonly events: OpenEvents;
@@ -82,7 +85,8 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
   });
   const oauth = openOAuth({ ...foundation, actionCatalog, callers, publicUrl: url.get, internet: options.internet });
   const { ledger, rates } = stores;
-  const strangers = await openStrangers({ ...foundation, actionCatalog, publicUrl: url.get, leases, owner, onBroken });
+  const selling = { ...foundation, actionCatalog, publicUrl: url.get, leases, owner, onBroken };
+  const strangers = await openStrangers({ ...selling, wallet: options.wallet });
   const stranger = options.stranger ?? strangers?.door ?? null;
   const doors = { ...callers.doors, ...oauth?.doors, ...events.doors };
   const paying = { ledger, rates, windows, leases, leaseMs: LEASE_MS, owner, forget: callers.forget, stranger };
@@ -93,6 +97,7 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
     jobs,
     run,
     topUp: strangers?.topUp ?? null,
+    proofs: [strangers?.prove ?? null, foundation.wallets.prove].filter((prove) => prove !== null),
     payments: [...(strangers?.admin ?? []), ...foundation.wallets.admin],
     oauth: oauth?.endpoints ?? [],
     events,
@@ -181,6 +186,8 @@ async function openCallable(
     records,
     catalog,
     publicUrl,
+    purseFor: foundation.wallets.purseFor,
+    internet,
     ofVendor: sessions.actionsOf,
     moreActions: [...ofJobs, ...composites.actions, ...moreActions],
   });

@@ -71,6 +71,18 @@ export function openingParts(config: Config, { ledger }: Stores) {
   return { books: ledger, clock: systemClock, limits: { inferenceCapNano, requestsPerMinute, inFlightMax } };
 }
 
+/** What opening one without the operator needs. */
+export function signupParts(config: Config, stores: Stores) {
+  const { signupCreditPerDay: creditPerDay, signupsPerAddressPerHour: perAddress } = config;
+  return {
+    ...openingParts(config, stores),
+    counts: stores.records,
+    creditPerDay,
+    perAddress,
+    addressKey: addressWindowKey,
+  };
+}
+
 function chatSettings(config: Config) {
   return {
     firstTokenMsMax: config.firstTokenMsMax,
@@ -141,9 +153,7 @@ function ownAccountEndpoints(parts: PublicEndpointsParts): readonly EndpointSpec
   const providers = ownProviderKeyEndpoints(providerKeyParts(parts, callers));
   const own = [...keys, ...providers, ...(topUp === null ? [] : [topUp])];
   if (config.signup !== "open") return own;
-  const { signupCreditPerDay: creditPerDay, signupsPerAddressPerHour: perAddress } = config;
-  const bounds = { creditPerDay, perAddress, addressKey: addressWindowKey };
-  return [...own, signupEndpoint({ ...openingParts(config, stores), counts: records, ...bounds })];
+  return [...own, signupEndpoint(signupParts(config, stores))];
 }
 
 /** Throws where one of them retires sooner than it may. */

@@ -234,6 +234,21 @@ export const OTHER_PATHS = paths({
       paid: true,
     },
   },
+  "/api/v1/fetch": {
+    post: {
+      id: "fetch_address",
+      summary: "Sends a request to a public address, and pays its 402: the action core/fetch",
+      tag: "catalog",
+      body: {
+        url: TEXT,
+        method: { type: "string" },
+        headers: { type: "object" },
+        body: {},
+        max_cost_cents: { type: "integer" },
+      },
+      paid: true,
+    },
+  },
   "/api/catalog": { get: { id: "get_catalog", summary: "Services, models and tiers", tag: "catalog", open: true } },
   "/api/llm/v1/chat/completions": {
     post: {

@@ -25,6 +25,7 @@ export const ERROR_TYPES: Readonly<Record<ErrorCode, string>> = {
   api_key_limit_exceeded: "insufficient_quota",
   budget_exceeded: "insufficient_quota",
   max_cost_exceeded: "insufficient_quota",
+  purchase_declined: "permission_denied",
   max_cost_required: "insufficient_quota",
   key_paused: "permission_denied",
   address_not_allowed: "permission_denied",

@@ -55,6 +55,9 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/gateway/certify.ts": ONE_MESSAGE,
   "src/cli/mcp-command.ts": "runs in a process of its caller's own",
   "src/composites/consult.ts": ONE_MESSAGE,
+  "src/composites/demos/chromium.ts":
+    "cuts what the operator's own browser writes at its zero bytes, each byte looked at once, 32 MiB a message at most",
+  "src/composites/demos/devtools.ts": ONE_MESSAGE,
   "src/composites/conversation.ts": OWN,
   "src/mcp/answer-call.ts": OWN,
   "src/mcp/pinned-tools.ts": OWN,
