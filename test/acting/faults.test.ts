@@ -165,13 +165,25 @@ it("an action that answers ten megabytes: the model has its beginning, and is to
   expect((await charged()).charged_nano_usd).toBe(10_000_000 + 2 * 225_000);
 });
 
-it("an action is paid and then every route of the model is down: an error, nothing charged, nothing held", async () => {
-  stage.says(LOOK, { status: 503 });
-  expect(await (await ask()).text()).toContain('"finish_reason":"error"');
-  expect(await released()).toEqual({ balance_cents: 100, held_cents: 0 });
-  expect(await stage.charges(account)).toEqual([]);
-  expect(stage.searches()).toHaveLength(1);
-});
+/** What calls have cost us that nobody was charged for, in dollars. */
+async function unpaidUsd(): Promise<number> {
+  const metrics = await (await fetch(`${stage.gateway.adminUrl}/metrics`)).text();
+  return Number(/^tollgate_unpaid_cost_usd_total\{charged="0"\} (.+)$/m.exec(metrics)?.[1] ?? 0);
+}
+
+it.each([[503], [400]])(
+  "an action is paid and then the model's every route answers %d: nothing is charged or held, and what was spent is our own",
+  async (status) => {
+    const before = await unpaidUsd();
+    stage.says(LOOK, { status });
+    expect(await (await ask()).text()).toContain('"finish_reason":"error"');
+    expect(await released()).toEqual({ balance_cents: 100, held_cents: 0 });
+    expect(await stage.charges(account)).toEqual([]);
+    expect(stage.searches()).toHaveLength(1);
+    // The first round, 100 tokens in and 10 out, and the search.
+    expect((await unpaidUsd()) - before).toBeGreaterThan(0.005);
+  },
+);
 
 it("an action that hangs until the call's time is over: an error, nothing charged, nothing held", async () => {
   const short = await startStage({ WHOLE_SECONDS: "2" });
