@@ -18,6 +18,7 @@ import { jobs } from "./scenarios/jobs.ts";
 import { latency } from "./scenarios/latency.ts";
 import { many } from "./scenarios/many.ts";
 import { micro } from "./scenarios/micro.ts";
+import { models } from "./scenarios/models.ts";
 import { pages } from "./scenarios/pages.ts";
 import { peersLatency, peersMemory, peersStreams, peersUnary } from "./scenarios/peers.ts";
 import { redis } from "./scenarios/redis.ts";
@@ -38,6 +39,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   spliced,
   catalog,
   pages,
+  models,
   jobs,
   redis,
   allocated,

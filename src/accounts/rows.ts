@@ -35,6 +35,8 @@ export function keyRow(key: KeyRow, rules: AccountRules) {
     ceiling_period: key.ceilingPeriod,
     spent_cents: centsUp(key.periodSpentNano),
     lower_at: rule.lowersAt,
+    addresses: rule.addresses,
+    old_secret_until: rule.former === null ? null : isoTime(rule.former.untilMs),
     group: groupOf(rules, key.keyId)?.id ?? null,
     requests_per_minute: rule.requestsPerMinute,
     tokens_per_minute: rule.tokensPerMinute,

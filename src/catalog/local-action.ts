@@ -3,7 +3,8 @@ import type { GatewayError } from "../errors.ts";
 import type { FailureKind } from "../failures.ts";
 import type { Nano } from "../money.ts";
 import type { Allowed, KeptHoldSpec, Payer } from "../plan.ts";
-import type { ActionFacts, Json, JsonObject, Params } from "./action.ts";
+import type { ActionFacts } from "./action.ts";
+import type { Json, JsonObject, Params } from "./said.ts";
 
 /** An action and its params, as a function of ours asks for it. */
 export interface WantedCall {
@@ -101,6 +102,8 @@ export interface LocalCall extends InnerCalls, InnerModels {
   readonly payer: Payer;
   /** What the key of the call may call. */
   readonly allows: Allowed;
+  /** The most that its caller pays for it, which is what is held. */
+  readonly quoteNano: Nano;
   /** Aborted when the answer is not wanted any more. */
   readonly signal: AbortSignal;
   /** What the inner calls may still spend. */
@@ -115,6 +118,19 @@ export class JsonInParts {
 
   constructor(parts: AsyncIterable<Uint8Array>) {
     this.parts = parts;
+  }
+}
+
+/** An answer for which a merchant was paid, or that found nothing: its price says what follows (`paid`, `freeOnMiss`). */
+export class PaidAnswer {
+  readonly data: unknown;
+  readonly paidNano: Nano;
+  readonly isMiss: boolean;
+
+  constructor(data: unknown, { paidNano, isMiss }: { readonly paidNano: Nano; readonly isMiss: boolean }) {
+    this.data = data;
+    this.paidNano = paidNano;
+    this.isMiss = isMiss;
   }
 }
 
@@ -156,7 +172,7 @@ export interface LocalAction<P = Params> extends ActionFacts<P> {
   needs?(audience: { readonly sandbox: boolean }): readonly string[] | null;
   /** For all of it, in milliseconds. Default 120,000. */
   readonly msMax?: number;
-  /** The `data` of the envelope, as JSON can write it, or in parts; or what the caller is told instead, free of charge. */
+  /** The `data` of the envelope, as JSON can write it, or in parts, or with what was paid for it; or what the caller is told instead, free of charge. */
   run(params: P, call: LocalCall): unknown | GatewayError | Promise<unknown | GatewayError>;
   /**
    * The same for a caller who asks for events: what happens, as it happens, until it is over. It ends when the signal of the call is

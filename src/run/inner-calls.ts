@@ -1,5 +1,5 @@
 // Calls that a function of ours makes: plans like any other, within their parent's funds, and legs of its posting.
-import type { JsonObject } from "../catalog/action.ts";
+
 import type {
   ChatAnswer,
   InnerAnswer,
@@ -12,6 +12,7 @@ import type {
   WantedChat,
   WantedSpeech,
 } from "../catalog/local-action.ts";
+import type { JsonObject } from "../catalog/said.ts";
 import type { Frame } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { execute } from "../kernel/execute.ts";

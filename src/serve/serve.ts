@@ -6,6 +6,7 @@ import { addressWindowKey } from "../limits/address-window-key.ts";
 import type { Audience, Caller } from "../plan.ts";
 import { admit } from "./admit.ts";
 import { type Answering, addHeaders } from "./answering.ts";
+import { askedOf } from "./asked-of.ts";
 import { balanceLeft } from "./balance-left.ts";
 import type { ServeDeps } from "./deps.ts";
 import { pay } from "./pay.ts";
@@ -39,12 +40,12 @@ export async function serve(request: GatewayRequest, endpoint: Endpoint, reply: 
   const answering = { reply, window: new ToldWindow(reply), record };
   try {
     const refused = await answer(request, endpoint, answering, deps);
-    if (refused !== null) await refuse(refused, endpoint, answering, deps);
+    if (refused !== null) await refuse(refused, request, { endpoint, answering }, deps);
   } catch (error) {
     // A store that is away rejects with what the caller is to be told; everything else is our own fault.
     const told = error instanceof GatewayError ? error : new GatewayError("internal_error", { cause: error });
     deps.onBroken(error, request.id);
-    await refuse(told, endpoint, answering, deps);
+    await refuse(told, request, { endpoint, answering }, deps);
   } finally {
     if (request.incoming !== undefined) record.bytesIn = request.incoming.bytes;
     deps.observer.end(record);
@@ -57,16 +58,13 @@ async function answer(
   answering: Answering,
   deps: ServeDeps,
 ): Promise<GatewayError | null> {
-  const { reply, window, record } = answering;
+  const { reply, record } = answering;
   const retires = announce(request, endpoint, reply, deps);
-  const admitted = admit(request, endpoint, window, deps);
+  const admitted = admit(request, endpoint, answering, deps);
   const caller = admitted instanceof Promise ? await admitted : admitted;
   if (caller instanceof GatewayError) return caller;
   if (retires !== undefined && isGone(retires, deps.clock.epochMs())) return goneError(retires);
   if (caller !== null) {
-    record.accountId = caller.payer.accountId;
-    record.keyId = caller.payer.keyId;
-    record.sandbox = caller.sandbox;
     if (caller.sandbox) reply.header("x-tollgate-sandbox", "1");
     if (isLong(request)) {
       const unpaid = await screenLate(endpoint, caller.payer.accountId, deps);
@@ -139,12 +137,15 @@ function announce(request: GatewayRequest, endpoint: Endpoint, reply: Reply, dep
 
 async function refuse(
   error: GatewayError,
-  endpoint: Endpoint,
-  { reply, window, record }: Answering,
+  request: GatewayRequest,
+  { endpoint, answering }: { readonly endpoint: Endpoint; readonly answering: Answering },
   deps: ServeDeps,
 ): Promise<void> {
+  const { reply, window, record } = answering;
   record.status = error.status;
   record.code = error.code;
+  record.told = error.message;
+  if (record.keyId !== null && "plan" in endpoint) record.asked ??= askedOf(request);
   record.outcome ??= "refused";
   if (reply.closed) return;
   if (error.options.window !== undefined) window.learn({ allowed: false, remaining: 0, ...error.options.window });

@@ -21,6 +21,8 @@ const ENDED = new Error("the call has ended");
 export interface PublicFetchOptions extends PublicAddressesOptions {
   /** How we name ourselves. */
   readonly userAgent?: string;
+  /** The most that any fetch takes, in milliseconds, for tests alone. */
+  readonly msMaxForTests?: number;
 }
 
 export interface OpenOptions {
@@ -30,11 +32,23 @@ export interface OpenOptions {
   readonly msMax: number;
   /** Default 5. */
   readonly redirectsMax?: number;
+  /** A redirect beyond those is an answer like any other. Default: it is the server's fault. */
+  readonly answersRedirects?: true;
   /** Asked before the first address and that of each redirect are connected to, once they are known to be fit; an error ends it there. */
   readonly onHop?: (url: URL) => Promise<GatewayError | null>;
   readonly signal?: AbortSignal;
-  /** Sent by POST; left out: GET. */
-  readonly send?: { readonly headers: Readonly<Record<string, string>>; readonly body: string };
+  /** Left out: GET. */
+  readonly send?: Sent;
+}
+
+/** What is sent beside the address. */
+export interface Sent {
+  /** Default POST. */
+  readonly method?: string;
+  /** By lower-case name. They are meant for the server that was named: a redirect to another origin goes without them. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Null: none, and no redirect makes one. */
+  readonly body: string | null;
 }
 
 export interface PublicAnswer {
@@ -48,7 +62,7 @@ export interface PublicAnswer {
 }
 
 export interface PublicFetch {
-  /** GET. Refusals are `bad_url`; what the server does wrong is `upstream_error`. */
+  /** Refusals are `bad_url`; what the server does wrong is `upstream_error`. */
   open(url: string, options: OpenOptions): Promise<PublicAnswer | GatewayError>;
   /** Ends what is running; nothing can be opened afterwards. */
   close(): void;
@@ -68,6 +82,7 @@ interface Reply {
  */
 export function createPublicFetch(options: PublicFetchOptions = {}): PublicFetch {
   const { allowForTests = [], userAgent = "Tollgate", mayBeInner = false } = options;
+  const { msMaxForTests = Number.POSITIVE_INFINITY } = options;
   const publicAddresses = createPublicAddresses(options);
   const running = new Set<AbortController>();
   let closed = false;
@@ -79,7 +94,8 @@ export function createPublicFetch(options: PublicFetchOptions = {}): PublicFetch
     limits: OpenOptions,
     call: AbortController,
   ): Promise<PublicAnswer | GatewayError> {
-    const { bytesMax, redirectsMax = REDIRECTS_MAX, onHop } = limits;
+    const { redirectsMax = REDIRECTS_MAX, answersRedirects = false, onHop } = limits;
+    let send = limits.send;
     let target = readPublicUrl(text, mayUsePort, mayBeInner);
     for (let hops = 0; ; hops++) {
       const subject = hops === 0 ? "" : "redirects to one that ";
@@ -88,22 +104,33 @@ export function createPublicFetch(options: PublicFetchOptions = {}): PublicFetch
       if (stopped !== null) return stopped;
       const addresses = await publicAddresses(target, call.signal);
       if (addresses.length === 0) return badUrl(subject + NOT_PUBLIC);
-      const reply = await ask({ url: target.url, addresses, userAgent }, limits, call.signal);
+      const asked: URL = target.url;
+      const reply = await ask(
+        { url: asked, addresses, userAgent },
+        send === undefined ? limits : { ...limits, send },
+        call.signal,
+      );
       const { location } = reply.headers;
-      if (!REDIRECTS.has(reply.status) || location === undefined) return answerOf(reply, target.url, bytesMax, call);
+      const isRedirect = REDIRECTS.has(reply.status) && location !== undefined;
+      if (!isRedirect || (answersRedirects && hops === redirectsMax)) return answerOf(reply, asked, limits, call);
       reply.drop();
       if (Array.isArray(location)) return serverTrouble("redirects to two places at once");
       if (hops === redirectsMax) return serverTrouble(`redirects more than ${redirectsMax} times`);
-      target = readLocation(location, target.url, mayUsePort);
+      target = readLocation(location, asked, mayUsePort);
+      if (typeof target !== "string" && target.url.origin !== asked.origin && send !== undefined)
+        send = { ...send, headers: {} };
     }
   }
 
-  function answerOf(reply: Reply, url: URL, bytesMax: number, call: AbortController): PublicAnswer | GatewayError {
+  function answerOf(reply: Reply, url: URL, limits: OpenOptions, call: AbortController): PublicAnswer | GatewayError {
+    const { bytesMax, send } = limits;
     const { "content-encoding": coding, ...headers } = flat(reply.headers);
     const encoding = encodingOf(coding);
     if (encoding === null) return serverTrouble("sends a body in an encoding that is not understood here");
     if (encoding !== "identity") delete headers["content-length"];
-    if (Number(headers["content-length"] ?? 0) > bytesMax) return tooLarge(bytesMax);
+    // To HEAD the length is told of a body that does not come.
+    const comes = send?.method === "HEAD" ? 0 : Number(headers["content-length"] ?? 0);
+    if (comes > bytesMax) return tooLarge(bytesMax);
     const body = readBody(reply.body, { encoding, bytesMax, ended: () => call.abort(ENDED) });
     return { status: reply.status, headers, finalUrl: url.href, body };
   }
@@ -112,7 +139,7 @@ export function createPublicFetch(options: PublicFetchOptions = {}): PublicFetch
     async open(url, limits) {
       if (closed) return new GatewayError("draining");
       if (limits.signal?.aborted) return leftEarly();
-      const call = startCall(limits);
+      const call = startCall({ ...limits, msMax: Math.min(limits.msMax, msMaxForTests) });
       running.add(call);
       call.signal.addEventListener("abort", () => running.delete(call));
       try {
@@ -175,7 +202,7 @@ async function ask(
   const { statusCode, headers, body } = await client.request(
     send === undefined
       ? { method: "GET", path, headers: said }
-      : { method: "POST", path, headers: { ...said, ...send.headers }, body: send.body },
+      : { method: send.method ?? "POST", path, headers: { ...said, ...send.headers }, body: send.body },
   );
   // Its reader hears of its end; one that is not read must not end the process.
   body.on("error", () => {});

@@ -67,6 +67,7 @@ export class Merchant {
   nowS = () => Math.floor(Date.now() / 1_000);
   isNodeAway = false;
   onTaken: () => void = () => {};
+  onAsk: () => void = () => {};
   #count = 0;
   readonly #server = http.createServer((request, response) => void this.#serve(request, response));
 
@@ -164,6 +165,7 @@ export class Merchant {
   }
 
   #ask(seen: Seen, response: ServerResponse): void {
+    this.onAsk();
     if (this.mood === "says nothing of how") return this.#send(response, 402, {});
     const nonsense = this.mood === "writes nonsense";
     if (this.rail === "x402") {
@@ -219,6 +221,10 @@ export class Merchant {
 
   #node({ method, params }: { readonly method: string; readonly params: unknown[] }, response: ServerResponse): void {
     if (this.isNodeAway) return this.#send(response, 500, {});
+    if (method === "eth_getTransactionReceipt") {
+      const logs = this.taken.filter(({ transactionHash }) => transactionHash === params[0]);
+      return this.#send(response, 200, { result: logs.length === 0 ? null : { status: "0x1", logs } });
+    }
     const [filter] = params;
     const logs = this.taken.filter(
       ({ address, topics }) =>

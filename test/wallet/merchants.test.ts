@@ -1,8 +1,8 @@
 // Every merchant's flow, over a stand-in that speaks MPP and one that speaks x402: it is asked, paid what it asks, and gives what it sells.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { JsonObject } from "../../src/catalog/action.ts";
 import type { Rail } from "../../src/catalog/auth.ts";
 import { envName } from "../../src/catalog/configure.ts";
+import type { JsonObject } from "../../src/catalog/said.ts";
 import { openWallet, type Wallet } from "../../src/wallet/wallet.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
@@ -24,7 +24,7 @@ describe.each(["mpp", "x402"] as const)("over %s", (rail: Rail) => {
   const taking = merchants.filter(({ spec }) => spec.auth.rails?.includes(rail));
 
   beforeAll(async () => {
-    wallet = await openWallet({ mpp: KEY, x402: KEY });
+    wallet = await openWallet({ mpp: KEY, x402: KEY, gas: null });
     await merchant.listen();
     const bases = taking.map(({ id }) => [envName(id, "BASE_URL"), merchant.url]);
     const keys = { MPP_WALLET_PRIVATE_KEY: KEY, X402_WALLET_PRIVATE_KEY: KEY };
@@ -100,7 +100,7 @@ describe("a winery that wants to know who buys", () => {
   it("says where that is shown, and is asked again with the order_id", async () => {
     const merchant = new Merchant("mpp");
     await merchant.listen();
-    const wallet = await openWallet({ mpp: KEY, x402: null });
+    const wallet = await openWallet({ mpp: KEY, x402: null, gas: null });
     const gateway = await startTestGateway(
       { MPP_WALLET_PRIVATE_KEY: KEY, WALLET_CENTS_PER_DAY: "100000", MARTIN_ESTATE_BASE_URL: merchant.url },
       { wallet },

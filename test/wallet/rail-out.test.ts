@@ -7,6 +7,8 @@ import { Merchant, type Mood, PAY_TO } from "./merchant.ts";
 
 const KEY = `0x${"11".repeat(32)}` as const;
 
+type Proven = { of: string; proved: number; unknown: number };
+
 interface Told {
   readonly status: number;
   readonly json: Record<string, unknown>;
@@ -66,7 +68,7 @@ describe.each(["mpp", "x402"] as const)("over %s", (rail) => {
   }
 
   beforeAll(async () => {
-    wallet = await openWallet({ mpp: KEY, x402: KEY });
+    wallet = await openWallet({ mpp: KEY, x402: KEY, gas: null });
     await merchant.listen();
   });
   afterAll(async () => {
@@ -125,6 +127,17 @@ describe.each(["mpp", "x402"] as const)("over %s", (rail) => {
         state: "made",
         transaction: merchant.taken.at(-1)?.transactionHash,
       });
+    });
+
+    it("is on chain as the books have it, which doctor says", async () => {
+      await call();
+      const last = ((await walletOf()).last as unknown[]).length;
+      const told = await gateway.admin("GET", "/admin/v1/doctor");
+      expect(told.json.findings).toEqual([]);
+      // Those of tests before this one may be on no chain any more.
+      const [{ of, proved, unknown } = { of: "", proved: 0, unknown: 0 }] = told.json.payments as Proven[];
+      expect([of, Number(proved) + Number(unknown)]).toEqual(["payments to merchants", last]);
+      expect(proved).toBeGreaterThan(0);
     });
 
     it("is not paid where the caller may not spend it", async () => {

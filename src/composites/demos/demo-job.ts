@@ -1,6 +1,7 @@
 // The job behind core/produce_demo and core/produce_autodemo: a storyboard, its scenes one by one, and what they come to.
+
+import type { DemoMakerSpec } from "../../catalog/demo-maker.ts";
 import { type JobEnd, type JobKind, NoLongerPaid, type RunningJob } from "../../catalog/job-kind.ts";
-import type { DemoMakerSpec } from "../../catalog/tier.ts";
 import { GatewayError } from "../../errors.ts";
 import type { Files, FileView } from "../../files/files.ts";
 import { add, centsDown, centsUp, most, type Nano, nanoFromCents, ZERO } from "../../money.ts";

@@ -1,6 +1,6 @@
 // What a demo shows: scenes of one site, each with the few things that may be done on a page, checked before anything is done.
 import { z } from "zod";
-import type { JsonObject } from "../../catalog/action.ts";
+import type { JsonObject } from "../../catalog/said.ts";
 
 export const SCENES_MAX = 10;
 const STEPS_MAX = 12;

@@ -2,8 +2,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { DemoMakerSpec } from "../../catalog/demo-maker.ts";
 import type { JobPart } from "../../catalog/job-kind.ts";
-import type { DemoMakerSpec } from "../../catalog/tier.ts";
 import type { Clock } from "../../clock.ts";
 import { atPointer } from "../../upstream/json-pointer.ts";
 import type { PublicAddressesOptions } from "../../upstream/public-addresses.ts";
