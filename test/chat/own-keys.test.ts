@@ -127,3 +127,16 @@ it("is sealed where it is kept, told by its last characters, and put by the prim
   );
   expect((await call(account.key, "DELETE", "/api/v1/provider-keys/none")).status).toBe(404);
 });
+
+it.each([
+  ["one that signs or asks for a token", "vertex", "kkkk-0123456789"],
+  ["a server of the operator's own", "vllm", "kkkk-0123456789"],
+])("a key for %s is not taken", async (_, provider, key) => {
+  expect((await put({ key }, provider)).status).toBe(400);
+});
+
+it("a key that is longer than keys are is refused by its field", async () => {
+  const { status, json } = await put({ key: "k".repeat(6_000) });
+  expect(status).toBe(400);
+  expect(JSON.stringify(json)).toContain("key: must have at most 512 characters");
+});

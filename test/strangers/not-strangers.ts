@@ -7,6 +7,7 @@ const SANDBOX_SIDE = "the sandbox reads what the gateway sends it, one message a
 const ADAPTERS = "reads the text of an adapter, when it is loaded";
 
 export const NOT_STRANGERS: Readonly<Record<string, string>> = {
+  "src/upstream/access-tokens.ts": "parses one answer of a token server, of at most 64 KiB, once",
   "src/accounts/former-secrets.ts": OWN,
   "src/gateway/shared-losses.ts": OWN,
   "src/oauth/identities.ts": OWN,
@@ -44,7 +45,8 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "adapters/sprites.ts": ONE_MESSAGE,
   "adapters/trends.ts": ONE_MESSAGE,
   "adapters/vercel-sandbox.ts": ONE_MESSAGE,
-  "src/catalog/auth.ts": OPERATOR,
+  "src/catalog/auth.ts": "reads a request that this gateway has written itself, and lets the key go with it",
+  "src/catalog/token-auth.ts": OPERATOR,
   "src/catalog/configure.ts": ADAPTERS,
   "src/catalog/load.ts": ADAPTERS,
   "src/catalog/validate.ts": ADAPTERS,
