@@ -18,7 +18,9 @@ import { latency } from "./scenarios/latency.ts";
 import { many } from "./scenarios/many.ts";
 import { mcp } from "./scenarios/mcp.ts";
 import { micro } from "./scenarios/micro.ts";
+import { models } from "./scenarios/models.ts";
 import { pages } from "./scenarios/pages.ts";
+import { payments } from "./scenarios/payments.ts";
 import { peersLatency, peersMemory, peersStreams, peersUnary } from "./scenarios/peers.ts";
 import { redis } from "./scenarios/redis.ts";
 import { slow } from "./scenarios/slow.ts";
@@ -37,7 +39,9 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   spliced,
   catalog,
   pages,
+  models,
   jobs,
+  payments,
   redis,
   allocated,
   mcp,

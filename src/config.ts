@@ -1,4 +1,5 @@
 // The first step of a start: the environment becomes one frozen Config, or one line that says which setting is wrong.
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { z } from "zod";
 import { nano, nanoFromCents } from "./money.ts";
@@ -108,6 +109,10 @@ function isSafeIssuer(value: string): boolean {
 
 const port = whole(0, 65_535);
 const text = z.string().min(1);
+const program = z
+  .string()
+  .regex(/^\/.+/, "must be the whole path of a program")
+  .refine((path) => existsSync(path), "names a program that is not there");
 const flag = z.enum(["0", "1"], "must be 0 or 1").transform((value) => value === "1");
 const secretText = z.string().regex(/^[\x21-\x7e]{16,}$/, "must be at least 16 visible characters");
 /** No secret has a comma in it, since those separate several. */
@@ -314,6 +319,12 @@ export const SETTINGS = {
     "The part of the traces that begin here which is sent; one that a caller began is sent where the caller's flags say so",
   ),
   markupPercent: setting("LLM_MARKUP_PERCENT", "0", decimal(1_000), "Added to the list price of every model"),
+  ownKeyFeePercent: setting(
+    "OWN_KEY_FEE_PERCENT",
+    "5",
+    decimal(100),
+    "What a call by a provider key of the account's own is charged, in percent of the listed price",
+  ),
   allowLoss: setting("ALLOW_LOSS", "0", flag, "1: also use routes that cost more than the sale price"),
   inferenceCapNano: setting(
     "INFERENCE_CAP_CENTS",
@@ -333,6 +344,12 @@ export const SETTINGS = {
     cents(),
     "Most that an answer may cost whose model calls actions, in cents, where its caller does not say max_cost_cents",
   ),
+  chromiumPath: optional(
+    "CHROMIUM_PATH",
+    program,
+    "A Chromium that records the pages of demo videos; without it a vendor's browser does. It shows strangers' pages: see docs/composites.md",
+  ),
+  ffmpegPath: optional("FFMPEG_PATH", program, "The ffmpeg that makes demo videos; without it none are made"),
   apiKey: secret(optional("TOLLGATE_API_KEY", z.string().min(1), "The key that `tollgate mcp` calls the gateway with")),
   mcpOrigins: setting(
     "MCP_ORIGINS",
@@ -370,8 +387,8 @@ export const SETTINGS = {
   x402FacilitatorKey: secret(
     optional(
       "X402_FACILITATOR_PRIVATE_KEY",
-      z.string().regex(/^0x[0-9a-fA-F]{64}$/, "must be 64 hexadecimal digits after 0x"),
-      "In the place of X402_FACILITATOR_URL: the wallet by which this process makes payments itself, which pays for gas; needs X402_RPC_URL",
+      walletKey(),
+      "In the place of X402_FACILITATOR_URL: the key of the wallet by which payments are made here, which pays for gas; a process of its own signs with it; needs X402_RPC_URL",
     ),
   ),
   x402GasWeiMax: setting(
@@ -580,13 +597,14 @@ export function readConfig(env: Environment = process.env): Config {
 export function takeWalletKeys(env: Record<string, string | undefined> = process.env): {
   readonly mpp: `0x${string}` | null;
   readonly x402: `0x${string}` | null;
+  readonly gas: `0x${string}` | null;
 } {
   const take = ({ name }: Setting<unknown>) => {
     const key = env[name] || null;
     delete env[name];
     return key as `0x${string}` | null;
   };
-  return { mpp: take(SETTINGS.mppWallet), x402: take(SETTINGS.x402Wallet) };
+  return { mpp: take(SETTINGS.mppWallet), x402: take(SETTINGS.x402Wallet), gas: take(SETTINGS.x402FacilitatorKey) };
 }
 
 function checkFacilitator({ x402FacilitatorUrl: url, x402FacilitatorKey: key, x402RpcUrl: node }: Config): void {

@@ -34,9 +34,24 @@ export type ChatAnswer =
   | { readonly ok: true; readonly id: string; readonly model: string; readonly json: unknown; readonly ms: number }
   | { readonly ok: false; readonly id: string; readonly error: GatewayError; readonly ms: number };
 
-/** Asks a model within a call; paid, stopped and counted as calls of actions are. It never rejects. */
-export interface InnerChat {
+/** What a function of ours has said aloud. */
+export interface WantedSpeech {
+  /** A model that speaks. */
+  readonly model: string;
+  readonly text: string;
+  readonly voice: string;
+  readonly msMax: number;
+}
+
+/** A sound file of the kind that was asked for, as bytes. */
+export type SpeechAnswer =
+  | { readonly ok: true; readonly id: string; readonly bytes: Buffer; readonly ms: number }
+  | { readonly ok: false; readonly id: string; readonly error: GatewayError; readonly ms: number };
+
+/** Asks models within a call; paid, stopped and counted as calls of actions are. They never reject. */
+export interface InnerModels {
   chat(wanted: WantedChat): Promise<ChatAnswer>;
+  speak(wanted: WantedSpeech): Promise<SpeechAnswer>;
 }
 
 /** What came of an inner call. Its id is that of its leg, and can be cited before the outer call has ended. */
@@ -81,7 +96,7 @@ export interface InnerCalls {
 }
 
 /** What a local action is told beside its params. */
-export interface LocalCall extends InnerCalls, InnerChat {
+export interface LocalCall extends InnerCalls, InnerModels {
   /** Of the call itself. */
   readonly id: string;
   readonly payer: Payer;
@@ -153,8 +168,8 @@ export interface LocalAction<P = Params> extends ActionFacts<P> {
   readonly anyKey?: true;
   /** Who is named as having served. Default: ourselves. */
   readonly provider?: string;
-  /** Actions of which one must be served; null: it can do without any. Asked whenever the catalog is replaced. Default: null. */
-  needs?(): readonly string[] | null;
+  /** Actions of which one must be served; null: it can do without any. Asked for each audience whenever the catalog is replaced. Default: null. */
+  needs?(audience: { readonly sandbox: boolean }): readonly string[] | null;
   /** For all of it, in milliseconds. Default 120,000. */
   readonly msMax?: number;
   /** The `data` of the envelope, as JSON can write it, or in parts, or with what was paid for it; or what the caller is told instead, free of charge. */

@@ -34,7 +34,7 @@ export const words = z.string().min(1);
 export const pointer = z.string().regex(/^(\/[^/]*)*$/, "is no JSON pointer");
 /** A place in an answer that is not the whole of it. */
 export const place = z.string().regex(/^(\/[^/]+)+$/, "is no JSON pointer");
-export const actionId = z.string().regex(/^[a-z0-9-]+\/[a-z0-9-]+$/, "must be <adapter>/<action>");
+export const actionId = z.string().regex(/^[a-z0-9-]+\/[a-z0-9_-]+$/, "must be <adapter>/<action>");
 export const tag = z.string().regex(/^[a-z0-9-]+$/);
 export const domain = z.string().regex(/^[a-z0-9-]+(\.[a-z0-9-]+)+$/, "is no domain in lower case");
 export const json: z.ZodType<Json> = z.json();

@@ -1,6 +1,7 @@
 // All that a file in tiers/ may import: an alias we sell and its candidates in order of preference, and what our composites try in which order.
 import { z } from "zod";
 import { type ActionFacts, facts } from "./action.ts";
+import { type DemoMakerSpec, demoMaker } from "./demo-maker.ts";
 import { type FacetsSpec, facets } from "./facets.ts";
 import { type HostedToolsSpec, hostedTools } from "./hosted-tools.ts";
 import { type PageLadderSpec, pageLadder } from "./page-ladder.ts";
@@ -58,13 +59,14 @@ export interface ActionTierSpec<P = Readonly<Record<string, unknown>>>
     Omit<Said<z.infer<typeof actionTier>>, keyof typeof facts> {}
 
 /** What one of our composites goes by; `kind` tells them apart. */
-export type CompositeTierSpec = PageLadderSpec | PeopleFinderSpec | FacetsSpec | HostedToolsSpec;
+export type CompositeTierSpec = PageLadderSpec | PeopleFinderSpec | FacetsSpec | HostedToolsSpec | DemoMakerSpec;
 /** By kind. */
 export const COMPOSITE_TIERS: Readonly<Record<CompositeTierSpec["kind"], z.ZodType>> = {
   "page-ladder": pageLadder,
   "people-finder": peopleFinder,
   facets,
   "hosted-tools": hostedTools,
+  "demo-maker": demoMaker,
 };
 
 /** Gives a tier its types. What it says is checked when the catalog loads. */
@@ -97,6 +99,11 @@ export function defineHostedTools(spec: Omit<HostedToolsSpec, "kind">): HostedTo
   return { kind: "hosted-tools", ...spec };
 }
 
+/** Gives a maker of demos its types. */
+export function defineDemoMaker(spec: Omit<DemoMakerSpec, "kind">): DemoMakerSpec {
+  return { kind: "demo-maker", ...spec };
+}
+
 /** Our own actions are no adapter's. */
 const OURS = "core/";
 
@@ -114,6 +121,11 @@ export function actionsNamedBy(spec: CompositeTierSpec): readonly (readonly [fie
       return [spec.web_search, spec.web_fetch].flatMap(({ takes, sources }) =>
         sources.filter(({ action }) => !action.startsWith(OURS)).map(({ action }) => [takes, action] as const),
       );
+    case "demo-maker":
+      return [
+        ["browser.begin", spec.browser.begin.action],
+        ["browser.end", spec.browser.end.action],
+      ];
     case "people-finder":
       return actionsOfPeopleFinder(spec);
     case "facets":

@@ -75,6 +75,7 @@ export async function openFoundation({
     clock,
     log,
     allowLoss: config.allowLoss,
+    serves: role?.kind !== "parent",
     catalog: catalog.current,
     lost: (provider, model, lostNano) => observer.lost(provider, model, lostNano),
     rest: (route) => upstream.health.putBehind(route),

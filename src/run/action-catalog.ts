@@ -54,7 +54,7 @@ function fromCatalog(sold: SoldAction, catalog: Catalog): CatalogAction {
 
 /** Whether a function of ours has a provider to do it with. */
 function canBeDone(local: LocalAction, catalog: Catalog, audience: Audience): boolean {
-  const needed = local.needs?.() ?? null;
+  const needed = local.needs?.(audience) ?? null;
   return needed === null || needed.some((id) => catalog.action(id, audience)?.configured === true);
 }
 

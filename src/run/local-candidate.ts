@@ -203,6 +203,7 @@ export function localCandidate(local: LocalAction, params: Params, order: LocalO
           race: (wanted) => calls.race(wanted),
           own: (work) => calls.own(work),
           chat: (wanted) => calls.chat(wanted),
+          speak: (wanted) => calls.speak(wanted),
         };
         return order.eventBytes === undefined ? local.run(params, call) : tell(local, params, call, order.eventBytes);
       };

@@ -1,16 +1,13 @@
 // Outgoing safety: fetches an address that a caller supplied, and connects to nothing but public addresses, at every hop.
 import type { IncomingHttpHeaders } from "node:http";
 import { isIP, type LookupFunction } from "node:net";
-import { networkInterfaces } from "node:os";
 import type { Readable } from "node:stream";
 import { Client } from "undici";
-import { systemClock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
-import { isPublicAddress } from "./public-address.ts";
+import { createPublicAddresses, type PublicAddressesOptions } from "./public-addresses.ts";
 import { ENCODINGS, encodingOf, readBody } from "./public-body.ts";
-import { createResolveName, type ResolveName } from "./public-names.ts";
 import { badUrl, serverTrouble, tooLarge, troubleOf } from "./public-trouble.ts";
-import { NOT_PUBLIC, type PublicUrl, readLocation, readPublicUrl } from "./public-url.ts";
+import { NOT_PUBLIC, readLocation, readPublicUrl } from "./public-url.ts";
 
 const REDIRECTS_MAX = 5;
 const HEADER_BYTES_MAX = 16_384;
@@ -18,23 +15,14 @@ const CONNECT_MS_MAX = 10_000;
 /** A body that cannot be made smaller grows a little by being encoded. */
 const ENCODING_BYTES_MAX = 65_536;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
-/** Asking for the addresses of this machine takes as long as connecting does. */
-const OWN_ADDRESSES_KEPT_MS = 1_000;
 /** An AbortController without a reason makes an error with a stack each time it ends a call that went well. */
 const ENDED = new Error("the call has ended");
 
-export interface PublicFetchOptions {
+export interface PublicFetchOptions extends PublicAddressesOptions {
   /** How we name ourselves. */
   readonly userAgent?: string;
-  readonly resolve?: ResolveName;
-  /** The addresses of this machine: what listens there may trust it. Default: those of its network interfaces. */
-  readonly ownAddresses?: () => readonly string[];
-  /** `address:port` pairs that count as public, for tests alone: no setting leads here. */
-  readonly allowForTests?: readonly string[];
   /** The most that any fetch takes, in milliseconds, for tests alone. */
   readonly msMaxForTests?: number;
-  /** Inner names, private addresses and any port as well: where the operator has said that he means them. */
-  readonly mayBeInner?: boolean;
 }
 
 export interface OpenOptions {
@@ -88,39 +76,18 @@ interface Reply {
   drop(): void;
 }
 
-function interfaceAddresses(): () => readonly string[] {
-  let addresses: readonly string[] = [];
-  let untilMs = Number.NEGATIVE_INFINITY;
-  return () => {
-    const nowMs = systemClock.elapsedMs();
-    if (nowMs >= untilMs) {
-      untilMs = nowMs + OWN_ADDRESSES_KEPT_MS;
-      addresses = Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address));
-    }
-    return addresses;
-  };
-}
-
 /**
  * Opens no connection before the first call, and keeps none for the next: which addresses were checked is then certain.
  * The proxy settings of the environment are not looked at.
  */
 export function createPublicFetch(options: PublicFetchOptions = {}): PublicFetch {
-  const { resolve = createResolveName(), ownAddresses = interfaceAddresses(), allowForTests = [] } = options;
-  const { userAgent = "Tollgate", mayBeInner = false, msMaxForTests = Number.POSITIVE_INFINITY } = options;
+  const { allowForTests = [], userAgent = "Tollgate", mayBeInner = false } = options;
+  const { msMaxForTests = Number.POSITIVE_INFINITY } = options;
+  const publicAddresses = createPublicAddresses(options);
   const running = new Set<AbortController>();
   let closed = false;
 
   const mayUsePort = (port: number) => mayBeInner || allowForTests.some((pair) => pair.endsWith(`:${port}`));
-
-  /** The addresses to connect to: all that the name has, or none where a single one is not public. */
-  async function publicAddresses({ host, port }: PublicUrl, signal: AbortSignal): Promise<readonly string[]> {
-    const found = isIP(host) === 0 ? await resolve(host, signal) : [host];
-    const own = new Set(ownAddresses());
-    const fit = (address: string) =>
-      mayBeInner || allowForTests.includes(`${address}:${port}`) || (isPublicAddress(address) && !own.has(address));
-    return found.every(fit) ? found : [];
-  }
 
   async function follow(
     text: string,

@@ -28,6 +28,7 @@ export const ERROR_TYPES: Readonly<Record<ErrorCode, string>> = {
   purchase_declined: "permission_denied",
   max_cost_required: "insufficient_quota",
   key_paused: "permission_denied",
+  address_not_allowed: "permission_denied",
   account_frozen: "permission_denied",
   key_not_allowed: "permission_denied",
   insufficient_scope: "permission_denied",

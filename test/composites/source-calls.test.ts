@@ -23,6 +23,7 @@ function callsWith(answer: (msMax: number | undefined) => InnerAnswer, msMax = 6
     race: refused,
     own: refused,
     chat: refused,
+    speak: refused,
   };
   const isConfigured = (action: string) => action !== "acme/absent";
   return { clock, calls: new SourceCalls(call, { clock, isConfigured }, msMax) };

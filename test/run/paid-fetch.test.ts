@@ -20,7 +20,7 @@ beforeAll(async () => {
   outside.names["shop.example"] = ["127.0.0.1"];
   outside.names["other.example"] = ["127.0.0.2"];
   outside.names["inner.example"] = ["127.0.0.1"];
-  wallet = await openWallet({ mpp: null, x402: KEY });
+  wallet = await openWallet({ mpp: null, x402: KEY, gas: null });
   gateway = await startTestGateway(
     {
       X402_WALLET_PRIVATE_KEY: KEY,
