@@ -7,6 +7,7 @@ import { atMost, type Bench, type Row, type Scenario } from "./bench.ts";
 import { describeMachine, foreignWork } from "./measure.ts";
 import { Processes } from "./processes.ts";
 import { profile } from "./profile.ts";
+import { acting } from "./scenarios/acting.ts";
 import { actions } from "./scenarios/actions.ts";
 import { allocated } from "./scenarios/allocated.ts";
 import { catalog } from "./scenarios/catalog.ts";
@@ -36,6 +37,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   many,
   slow,
   actions,
+  acting,
   spliced,
   catalog,
   pages,
