@@ -94,6 +94,8 @@ export interface Caller extends Audience {
   readonly budgets?: readonly Budget[];
   /** What its calls take of a minute beside the account's own rate; absent: nothing. */
   readonly rates?: readonly Rate[];
+  /** For how long its answers are kept for the same question, where a request does not say it; absent: not at all. */
+  readonly cacheSeconds?: number;
   /** Whether its key may be used from an address; absent: from all. */
   isFrom?(address: string): boolean;
   /** What the account owns is told when it falls below this; absent: it is not. */

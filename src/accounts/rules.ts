@@ -41,6 +41,8 @@ export interface KeyRule extends Rates {
   readonly group: string | null;
   /** From which percent of its ceiling on its calls are served by a lower tier. */
   readonly lowersAt: number | null;
+  /** For how long its answers are kept for the same question; null: not at all, unless a request says so. */
+  readonly cacheSeconds: number | null;
   /** Addresses and ranges that it may be used from; null: all. */
   readonly addresses: readonly string[] | null;
   /** The secret before the last rotation, by its hash, and until when it is good beside the new one; null: none is. */
@@ -90,6 +92,7 @@ export const NO_KEY_RULE: KeyRule = {
   requestsPerMinute: null,
   tokensPerMinute: null,
   addresses: null,
+  cacheSeconds: null,
   former: null,
 };
 

@@ -13,6 +13,7 @@ import { type BodyBytes, createBodyBytes } from "../limits/body-bytes.ts";
 import { createRequestWindows } from "../limits/request-windows.ts";
 import { createAccessTokens } from "../oauth/access-tokens.ts";
 import { type SigningKeys, signingKeys } from "../oauth/signing-keys.ts";
+import { AnswerCache } from "../serve/answer-cache.ts";
 import type { ServeDeps } from "../serve/deps.ts";
 import { inDataDir } from "../storage/in-data-dir.ts";
 import type { Foundation } from "./open-foundation.ts";
@@ -24,7 +25,8 @@ type Doors =
   | "peekWindow"
   | "addressRequestsPerMinute"
   | "countsPaidCalls"
-  | "answers";
+  | "answers"
+  | "cache";
 
 export interface OpenCallers {
   readonly adminToken: string;
@@ -81,6 +83,7 @@ export async function openCallers(
       authenticate: (authorization, sender) => authenticator.authenticate(authorization, sender),
       bodies: createBodyBytes({ bytesMax: config.bodiesBytesMax, accountBytesMax: config.accountBodiesBytesMax }),
       answers: createAnswerBytes({ bytesMax: config.answersBytesMax, ownerBytesMax: config.accountAnswersBytesMax }),
+      cache: new AnswerCache(stores.records, () => clock.epochMs()),
       isAdmin: adminCheck(adminToken),
       takeWindow: (kind, key, limit) => windows.take(`${kind} ${key}`, limit),
       peekWindow: (kind, key, limit) => windows.peek(`${kind} ${key}`, limit),

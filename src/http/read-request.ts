@@ -39,6 +39,7 @@ export const BODY_HEADERS = [
   "content-encoding",
   "transfer-encoding",
   "x-tollgate-tags",
+  "x-tollgate-cache",
   "anthropic-beta",
   // What the protocol of tools says of a call beside its body, and which page made it.
   "mcp-protocol-version",
