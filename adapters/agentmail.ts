@@ -46,6 +46,8 @@ export default defineAdapter({
   beliefs: { "*": "what it costs us" },
   origin: "https://api.agentmail.to/v0",
   auth: bearer,
+  // Where there is no key: hosts by its documentation, the path below them by belief.
+  keylessDoor: { mpp: "https://mpp.api.agentmail.to/v0", x402: "https://x402.api.agentmail.to/v0" },
   rules: [
     // Neither is about our key.
     { status: 403, at: "/name", matches: /IsTaken|Rejected/, sample: "IsTakenError", means: "caller_invalid" },

@@ -319,6 +319,12 @@ export const SETTINGS = {
     "The part of the traces that begin here which is sent; one that a caller began is sent where the caller's flags say so",
   ),
   markupPercent: setting("LLM_MARKUP_PERCENT", "0", decimal(1_000), "Added to the list price of every model"),
+  ownKeyFeePercent: setting(
+    "OWN_KEY_FEE_PERCENT",
+    "5",
+    decimal(100),
+    "What a call by a provider key of the account's own is charged, in percent of the listed price",
+  ),
   allowLoss: setting("ALLOW_LOSS", "0", flag, "1: also use routes that cost more than the sale price"),
   inferenceCapNano: setting(
     "INFERENCE_CAP_CENTS",

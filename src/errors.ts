@@ -208,6 +208,7 @@ export const ERRORS = {
     message: "{detail}",
     hint: "GET /api/run lists every action, GET /llms.txt says how to call one.",
     hints: {
+      provider_key: "GET /api/v1/provider-keys lists the providers that the account has a key of.",
       webhook: "GET /api/v1/webhooks lists the account's webhooks; the operator's own are at GET /admin/v1/webhooks.",
       event: "GET /api/v1/events lists the account's events of 30 days; the operator's list is GET /admin/v1/events.",
       group:
@@ -498,7 +499,11 @@ export class GatewayError extends Error {
   constructor(code: ErrorCode, options: ErrorOptions = {}) {
     const detail: Record<string, string | number> = { param: options.param ?? "", ...options.detail };
     const message = ERRORS[code].message.replace(/\{(\w+)\}/g, (_, name: string) => String(detail[name] ?? name));
+    const frames = Error.stackTraceLimit;
+    // What a caller did says nothing of our code, and walking the stack is the dearest part of a refusal, of which there may be any number.
+    if (ERRORS[code].status < 500) Error.stackTraceLimit = 0;
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    Error.stackTraceLimit = frames;
     this.name = "GatewayError";
     this.code = code;
     this.options = options;

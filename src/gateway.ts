@@ -1,5 +1,7 @@
 // The composition root: config -> stores -> catalog -> upstream -> servers. The parts in gateway/ are wired here by hand, each from those above it.
+
 import type { Readiness } from "./accounts/admin-endpoints.ts";
+import { adminProviderKeyEndpoints } from "./accounts/provider-key-endpoints.ts";
 import { systemClock } from "./clock.ts";
 import { adminEventEndpoints } from "./events/event-endpoints.ts";
 import { createDrain, type Phase } from "./gateway/drain.ts";
@@ -11,6 +13,7 @@ import { type ModelLists, openModelLists } from "./gateway/open-model-lists.ts";
 import { openWork, type Work } from "./gateway/open-work.ts";
 import { operatorEndpoints } from "./gateway/operator-endpoints.ts";
 import type { GatewayOptions } from "./gateway/options.ts";
+import { providerKeyParts } from "./gateway/provider-keys.ts";
 import { publicEndpoints } from "./gateway/public-endpoints.ts";
 import { listenerUrl } from "./gateway/public-url.ts";
 import { type Setup, setupOf } from "./gateway/setup.ts";
@@ -121,12 +124,14 @@ async function openDoors(foundation: Foundation, work: Work, { options, phase, s
     readiness: () => readyWithStores(readiness(), foundation),
     metricsText,
     failedCalls,
+    proofs: work.proofs,
     operator: [
       ...operator,
       ...lists.endpoints,
       jobsEndpoint(jobs),
       ...work.payments,
       ...adminEventEndpoints(work.events),
+      ...adminProviderKeyEndpoints(providerKeyParts(foundation, work.callers)),
     ],
     unsold,
   });

@@ -86,7 +86,7 @@ describe("the pages", () => {
   });
 
   test.each(PAGES)("%s names commands that there are", (path) => {
-    const named = [...read(path).matchAll(/(?:tollgate -- |`tollgate |npx tollgate )([a-z]+)(?: ([a-z]+))?/g)];
+    const named = [...read(path).matchAll(/(?:tollgate -- |`tollgate |npx tollgate )([a-z0-9]+)(?: ([a-z]+))?/g)];
     const unknown = named
       .map(([, first = "", second = ""]) => [first, `${first} ${second}`])
       .filter((words) => !COMMANDS.some(({ name }) => words.includes(name)) && words[0] !== "help")

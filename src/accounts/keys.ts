@@ -34,6 +34,12 @@ const ruled = {
   group: z.string("must be the id of a group, or null").min(1, "must be the id of a group, or null").max(100).nullish(),
   lower_at: lowersField,
   addresses: addressesSchema.nullish(),
+  cache_seconds: z
+    .number("must be a number of seconds or null")
+    .int("must be a whole number of seconds")
+    .min(1, "must be at least 1, or null")
+    .max(86_400, "must be at most 86400")
+    .nullish(),
   ...rateFields,
 };
 const limits = {
@@ -136,13 +142,14 @@ async function rule(
   const names = Object.keys(ruled) as (keyof RuledBody)[];
   if (names.every((name) => body[name] === undefined)) return rulesOf(rules, accountId);
   return changeRules(rules, accountId, (before) => {
-    const { group, lower_at: lowersAt, addresses } = body;
+    const { group, lower_at: lowersAt, addresses, cache_seconds: cacheSeconds } = body;
     if (group != null && !before.groups.some(({ id }) => id === group)) return noSuchGroup(group);
     return withKeyRule(before, keyId, {
       ...ratesAfter(keyRule(before, keyId), body),
       ...(group === undefined ? {} : { group }),
       ...(lowersAt === undefined ? {} : { lowersAt }),
       ...(addresses === undefined ? {} : { addresses }),
+      ...(cacheSeconds === undefined ? {} : { cacheSeconds }),
     });
   });
 }

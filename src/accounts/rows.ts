@@ -36,6 +36,7 @@ export function keyRow(key: KeyRow, rules: AccountRules) {
     spent_cents: centsUp(key.periodSpentNano),
     lower_at: rule.lowersAt,
     addresses: rule.addresses,
+    cache_seconds: rule.cacheSeconds,
     old_secret_until: rule.former === null ? null : isoTime(rule.former.untilMs),
     group: groupOf(rules, key.keyId)?.id ?? null,
     requests_per_minute: rule.requestsPerMinute,

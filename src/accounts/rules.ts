@@ -41,6 +41,8 @@ export interface KeyRule extends Rates {
   readonly group: string | null;
   /** From which percent of its ceiling on its calls are served by a lower tier. */
   readonly lowersAt: number | null;
+  /** For how long its answers are kept for the same question; null: not at all, unless a request says so. */
+  readonly cacheSeconds: number | null;
   /** Addresses and ranges that it may be used from; null: all. */
   readonly addresses: readonly string[] | null;
   /** The secret before the last rotation, by its hash, and until when it is good beside the new one; null: none is. */
@@ -52,6 +54,15 @@ export interface TagRule {
   readonly ceiling: Ceiling;
 }
 
+/** A key of the account's own at a provider, as it is kept. */
+export interface KeptProviderKey {
+  readonly sealed: string;
+  /** Its last characters. */
+  readonly hint: string;
+  readonly fallback: boolean;
+  readonly createdAtMs: number;
+}
+
 export interface AccountRules {
   readonly ceiling: Ceiling | null;
   readonly tags: readonly TagRule[];
@@ -60,17 +71,28 @@ export interface AccountRules {
   readonly groups: readonly GroupRule[];
   /** By their ids; a key of which nothing is ruled is not here. */
   readonly keys: Readonly<Record<string, KeyRule>>;
+  /** By provider. */
+  readonly providerKeys: Readonly<Record<string, KeptProviderKey>>;
   /** In which group each key was when it was revoked, for sums by group; of the latest ones. */
   readonly left: Readonly<Record<string, string>>;
 }
 
-export const NO_RULES: AccountRules = { ceiling: null, tags: [], lowBalanceNano: null, groups: [], keys: {}, left: {} };
+export const NO_RULES: AccountRules = {
+  ceiling: null,
+  tags: [],
+  lowBalanceNano: null,
+  groups: [],
+  keys: {},
+  providerKeys: {},
+  left: {},
+};
 export const NO_KEY_RULE: KeyRule = {
   group: null,
   lowersAt: null,
   requestsPerMinute: null,
   tokensPerMinute: null,
   addresses: null,
+  cacheSeconds: null,
   former: null,
 };
 

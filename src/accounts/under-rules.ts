@@ -19,7 +19,10 @@ import {
 /** What each scope of an account has come to in the period that runs now. */
 export type ReadSums = (accountId: string, asked: readonly ScopeOfPeriod[]) => Promise<readonly PeriodSums[]>;
 
-export type UnderRules = Pick<Caller, "allows" | "budgets" | "rates" | "lowBalanceNano" | "lowerings" | "isFrom">;
+export type UnderRules = Pick<
+  Caller,
+  "allows" | "budgets" | "rates" | "lowBalanceNano" | "lowerings" | "isFrom" | "cacheSeconds"
+>;
 
 type BudgetOfKey = Budget & { readonly lowersAt: number | null };
 
@@ -97,9 +100,10 @@ export async function underRules(
     ? await loweringsOf(accountId, budgets, sums)
     : [];
   const rates = ratesOf(key.keyId, rules);
-  const { addresses } = keyRule(rules, key.keyId);
+  const { addresses, cacheSeconds } = keyRule(rules, key.keyId);
   return {
     allows,
+    ...(cacheSeconds === null ? {} : { cacheSeconds }),
     ...(addresses === null ? {} : { isFrom: inRanges(addresses) }),
     ...(rates.length === 0 ? {} : { rates }),
     ...(budgets.length === 0 ? {} : { budgets }),

@@ -78,6 +78,8 @@ export interface Adapter {
   readonly configured: boolean;
   /** As sandbox accounts see it: nothing of theirs reaches the internet. */
   readonly isSandbox?: true;
+  /** Its key is the caller's own: what the vendor says of it is none of the operator's matter, and what it takes none of our cost. */
+  readonly ownKey?: true;
   /** Why it is not configured, where it is not for want of a key alone. */
   readonly waitsFor?: string;
   /** Actions that it sells and the operator's own server of it does not have. */

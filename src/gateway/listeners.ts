@@ -1,5 +1,5 @@
 // The two doors of the gateway: one for callers, one for the operator, both in front of the same serving.
-import { adminEndpoints, type Readiness } from "../accounts/admin-endpoints.ts";
+import { adminEndpoints, type Proof, type Readiness } from "../accounts/admin-endpoints.ts";
 import type { Unsold } from "../accounts/allowed.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
@@ -69,11 +69,13 @@ export interface AdminDoor {
   /** What the operator can ask beside accounts and books. */
   readonly operator: readonly EndpointSpec[];
   readonly unsold: Unsold;
+  /** What `doctor` holds against chains. */
+  readonly proofs: readonly Proof[];
 }
 
 /** Rejects where the port cannot be had. */
 export function listenAdmin(config: Config, deps: DoorDeps, door: AdminDoor): Promise<HttpServer> {
-  const { stores, readiness, metricsText, failedCalls, operator, unsold } = door;
+  const { stores, readiness, metricsText, failedCalls, operator, unsold, proofs } = door;
   const endpoints = adminEndpoints({
     ...openingParts(config, stores),
     rules: stores.records,
@@ -85,6 +87,7 @@ export function listenAdmin(config: Config, deps: DoorDeps, door: AdminDoor): Pr
     readiness,
     metricsText,
     failedCalls,
+    proofs,
     metricsContentType: deps.observer.contentType,
     metricsOpen: LOOPBACK.includes(config.adminHost),
   });

@@ -1,5 +1,6 @@
 // Payments to merchants: the purse that each call has, from the operator's wallet, or in the sandbox from one of play money.
 import { randomBytes } from "node:crypto";
+import type { Proof } from "../accounts/admin-endpoints.ts";
 import type { PurseFor } from "../catalog/auth.ts";
 import { NETWORKS, TEMPO_NETWORKS } from "../catalog/networks.ts";
 import { systemClock } from "../clock.ts";
@@ -9,6 +10,7 @@ import type { Observer } from "../observe/observer.ts";
 import type { Stores } from "../stores.ts";
 import { openHouse, walletBooks } from "../wallet/books.ts";
 import { hexOf } from "../wallet/hex.ts";
+import { provePaid } from "../wallet/prove.ts";
 import { type Payable, playPurse, Wallets } from "../wallet/purse.ts";
 import { type WalletReconciler, walletReconciler } from "../wallet/reconcile.ts";
 import { keySigner } from "../wallet/signer.ts";
@@ -20,6 +22,8 @@ export interface OpenWallet {
   readonly purseFor: PurseFor;
   /** What the operator asks of it. */
   readonly admin: readonly EndpointSpec[];
+  /** Holds the books against the chains; null: no merchant is paid. */
+  readonly prove: Proof | null;
   /** Finds out what became of payments without a good answer; null: none are made. */
   readonly reconciler: WalletReconciler | null;
 }
@@ -57,7 +61,8 @@ export async function openWallets(parts: WalletParts): Promise<OpenWallet> {
     clock: systemClock,
   };
   const play = playPurses();
-  if (config.mppWallet === null && config.x402Wallet === null) return { purseFor: play, admin: [], reconciler: null };
+  if (config.mppWallet === null && config.x402Wallet === null)
+    return { purseFor: play, admin: [], prove: null, reconciler: null };
   const { ledger, records } = stores;
   await openHouse(ledger);
   const books = walletBooks(ledger, { maxNano: config.walletNanoPerDay, owner: "wallet", clock: systemClock });
@@ -72,6 +77,7 @@ export async function openWallets(parts: WalletParts): Promise<OpenWallet> {
   observer.onScrape({ walletPayments: () => reconciler.seen() });
   return {
     purseFor: (call) => (call.sandbox ? play(call) : wallets.purse(call)),
+    prove: () => provePaid({ records, ledger, nodes }),
     admin: walletEndpoints({ records, books, signers, reconciler }),
     reconciler,
   };

@@ -2,6 +2,7 @@
 import { accountEndpoints } from "../accounts/account-endpoints.ts";
 import { healthEndpoint } from "../accounts/admin-endpoints.ts";
 import type { Unsold } from "../accounts/allowed.ts";
+import { ownProviderKeyEndpoints } from "../accounts/provider-key-endpoints.ts";
 import { signupEndpoint } from "../accounts/signup.ts";
 import { spendEndpoints } from "../accounts/spend-endpoints.ts";
 import type { Audience } from "../catalog/catalog.ts";
@@ -36,6 +37,7 @@ import { openActing } from "./open-acting.ts";
 import type { OpenActions } from "./open-actions.ts";
 import type { OpenCallers } from "./open-callers.ts";
 import type { OpenCatalog } from "./open-catalog.ts";
+import { providerKeyParts } from "./provider-keys.ts";
 
 const CHAT_ATTEMPTS_MAX = 6;
 
@@ -148,7 +150,8 @@ function ownAccountEndpoints(parts: PublicEndpointsParts): readonly EndpointSpec
     inferenceScope: INFERENCE_SCOPE,
     forget: callers.forget,
   });
-  const own = topUp === null ? keys : [...keys, topUp];
+  const providers = ownProviderKeyEndpoints(providerKeyParts(parts, callers));
+  const own = [...keys, ...providers, ...(topUp === null ? [] : [topUp])];
   if (config.signup !== "open") return own;
   return [...own, signupEndpoint(signupParts(config, stores))];
 }

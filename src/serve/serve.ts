@@ -5,6 +5,7 @@ import { GatewayError } from "../errors.ts";
 import { addressWindowKey } from "../limits/address-window-key.ts";
 import type { Audience, Caller } from "../plan.ts";
 import { admit } from "./admit.ts";
+import { cacheOrder } from "./answer-cache.ts";
 import { type Answering, addHeaders } from "./answering.ts";
 import { askedOf } from "./asked-of.ts";
 import { balanceLeft } from "./balance-left.ts";
@@ -13,6 +14,7 @@ import { pay } from "./pay.ts";
 import { sendError, tellChallenge, tellRequestId } from "./render-error.ts";
 import { isLong, screenLate, withoutCredit } from "./screen.ts";
 import { sendAnswer } from "./send-answer.ts";
+import { throughCache } from "./through-cache.ts";
 import { ToldWindow } from "./told-window.ts";
 import { continueTrace } from "./trace.ts";
 
@@ -58,7 +60,7 @@ async function answer(
   answering: Answering,
   deps: ServeDeps,
 ): Promise<GatewayError | null> {
-  const { reply, record } = answering;
+  const { reply } = answering;
   const retires = announce(request, endpoint, reply, deps);
   const admitted = admit(request, endpoint, answering, deps);
   const caller = admitted instanceof Promise ? await admitted : admitted;
@@ -74,23 +76,14 @@ async function answer(
   const noRoom = answerFor(caller, request, endpoint, answering, deps);
   if (noRoom !== null) return noRoom;
   if ("plan" in endpoint) {
-    const unfit = endpoint.upload === true ? await unfitToUpload(caller, deps) : null;
-    if (unfit !== null) return unfit;
-    const plays = caller === null && deps.stranger?.takes(request.headers) === "play_money";
-    if (plays) {
-      record.sandbox = true;
-      reply.header("x-tollgate-sandbox", "1");
-    }
-    const audience = caller ?? (plays ? PLAYING : STRANGER);
-    const planned = endpoint.plan({ request, audience });
-    const framed = planned instanceof Promise ? await planned : planned;
-    if (framed instanceof GatewayError) return framed;
-    request.body = NO_BODY;
-    try {
-      return await pay(framed, request, caller, answering, deps);
-    } finally {
-      framed.ended?.();
-    }
+    const { cache } = deps;
+    const order =
+      caller === null || cache === undefined || endpoint.cached !== true ? null : cacheOrder(request, caller);
+    if (order instanceof GatewayError) return order;
+    const make = (to: Answering) => answerByPlan(request, endpoint, { caller, answering: to }, deps);
+    return order === null || cache === undefined
+      ? make(answering)
+      : throughCache(order, answering, { ...deps, cache }, make);
   }
   const call = { request, caller };
   const answered = await ("stream" in endpoint
@@ -98,6 +91,32 @@ async function answer(
     : endpoint.answer(call));
   if (answered instanceof GatewayError) return answered;
   return sendAnswer(answered, answering);
+}
+
+async function answerByPlan(
+  request: GatewayRequest,
+  endpoint: Extract<Endpoint, { readonly plan: unknown }>,
+  { caller, answering }: { readonly caller: Caller | null; readonly answering: Answering },
+  deps: ServeDeps,
+): Promise<GatewayError | null> {
+  const { reply, record } = answering;
+  const unfit = endpoint.upload === true ? await unfitToUpload(caller, deps) : null;
+  if (unfit !== null) return unfit;
+  const plays = caller === null && deps.stranger?.takes(request.headers) === "play_money";
+  if (plays) {
+    record.sandbox = true;
+    reply.header("x-tollgate-sandbox", "1");
+  }
+  const audience = caller ?? (plays ? PLAYING : STRANGER);
+  const planned = endpoint.plan({ request, audience });
+  const framed = planned instanceof Promise ? await planned : planned;
+  if (framed instanceof GatewayError) return framed;
+  request.body = NO_BODY;
+  try {
+    return await pay(framed, request, caller, answering, deps);
+  } finally {
+    framed.ended?.();
+  }
 }
 
 function goneSignal(reply: Reply): AbortSignal {

@@ -295,6 +295,18 @@ export const OTHER_PATHS = paths({
   },
   "/api/v1/transactions/{id}": { get: { id: "get_transaction", summary: "One receipt", tag: "account" } },
   "/api/v1/usage": { get: { id: "get_usage", summary: "Who spent what, from daily sums", tag: "account" } },
+  "/api/v1/provider-keys": {
+    get: { id: "list_provider_keys", summary: "The account's own keys at providers, and the fee", tag: "account" },
+  },
+  "/api/v1/provider-keys/{provider}": {
+    put: {
+      id: "put_provider_key",
+      summary: "Calls of the account use its own key of this provider first",
+      tag: "account",
+      body: { key: { type: "string" }, fallback: { type: "boolean" } },
+    },
+    delete: { id: "delete_provider_key", summary: "The account's own key is used no more", tag: "account" },
+  },
   "/api/v1/agents": {
     get: { id: "list_keys", summary: "Keys with their ceilings and what they spent", tag: "account" },
     post: {

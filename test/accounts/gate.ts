@@ -107,6 +107,7 @@ export async function openGate(options: { sandbox?: boolean } = {}): Promise<Gat
       failedCalls: { find: async () => ({ rows: [], next: null }) },
       metricsContentType: "text/plain; version=0.0.4",
       metricsOpen: true,
+      proofs: [],
     }),
   ];
   const match = matchEndpoint(specs.map((spec) => ({ ...spec, errors: envelopeErrors })));
