@@ -7,7 +7,6 @@ const SANDBOX_SIDE = "the sandbox reads what the gateway sends it, one message a
 const ADAPTERS = "reads the text of an adapter, when it is loaded";
 
 export const NOT_STRANGERS: Readonly<Record<string, string>> = {
-  "src/accounts/former-secrets.ts": OWN,
   "src/gateway/shared-losses.ts": OWN,
   "src/oauth/identities.ts": OWN,
   "src/oauth/openid-endpoints.ts": OWN,
