@@ -5,8 +5,8 @@ import { fileURLToPath } from "node:url";
 import { startRedis } from "../test/support/redis.ts";
 import { type Bench, startClient, startSubjects, stopSubjects, withCpu } from "./bench.ts";
 import type { Job } from "./load/jobs.ts";
-import type { Subject } from "./subjects.ts";
 import { runActionText } from "./scenarios/mcp.ts";
+import type { Subject } from "./subjects.ts";
 import { eventsOf, pagesText, requestText, searchText } from "./workload.ts";
 
 const TOP = 25;

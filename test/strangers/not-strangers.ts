@@ -12,7 +12,6 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/oauth/openid-endpoints.ts": OWN,
   "src/demo.ts": "reads what a gateway of its own answers",
   "src/accounts/rules.ts": OWN,
-  "src/accounts/former-secrets.ts": OWN,
   "src/serve/answer-cache.ts":
     "reads the lines of an answer that this gateway has written, at most a mebibyte, each once by JSON.parse alone",
   "src/acting/kept-turns.ts": OWN,
