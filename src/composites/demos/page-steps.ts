@@ -19,17 +19,26 @@ export interface ShownPage {
   readonly load: PageLoad;
 }
 
+/** It is there, or it will not come: a place of the same page, or a download, which is denied. */
+const ENDS_OF_LOADING = [
+  "Page.loadEventFired",
+  "Page.frameStoppedLoading",
+  "Page.navigatedWithinDocument",
+  "Page.downloadWillBegin",
+];
+
 /** Whether the page is on its way to another one. */
 export class PageLoad {
   #isUnderWay = false;
   #done: () => void = () => {};
 
   constructor(devtools: Devtools) {
-    devtools.on("Page.frameStartedLoading", () => {
-      this.#isUnderWay = true;
-    });
-    devtools.on("Page.loadEventFired", () => this.end());
-    devtools.on("Page.frameStoppedLoading", () => this.end());
+    for (const began of ["Page.frameRequestedNavigation", "Page.frameStartedLoading"]) {
+      devtools.on(began, () => {
+        this.#isUnderWay = true;
+      });
+    }
+    for (const ended of ENDS_OF_LOADING) devtools.on(ended, () => this.end());
   }
 
   end(): void {

@@ -94,7 +94,7 @@ async function shown({ scene, size }: SceneWanted, devtools: Devtools, folder: s
   await cast.begin(size);
   for (const step of scene.steps) await doStep(page, step);
   const leftMs = scene.seconds * 1_000 - (how.clock.elapsedMs() - beganMs);
-  await pause(Math.max(END_MS_MIN, leftMs), how.signal);
+  await pause(Math.max(0, leftMs), how.signal);
   return cast.end();
 }
 
@@ -133,7 +133,7 @@ class LiveStudio implements Studio {
       const record = (devtools: Devtools) => shown(wanted, devtools, folder, { clock, signal });
       const { pictures, ms } = await this.#withBrowser(calls, record);
       const { narration, size, scene } = wanted;
-      const seconds = Math.max(scene.seconds, ms / 1_000);
+      const seconds = Math.max(scene.seconds, (ms + END_MS_MIN) / 1_000);
       return makeClip({ pictures, seconds, narration, size }, { path: this.#ffmpeg, folder, signal });
     });
   }
