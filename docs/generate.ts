@@ -140,6 +140,7 @@ async function catalogTables() {
     chatWords(adapter),
     adapter.spec.local ? "any" : modelCount(adapter.spec.embeddings),
     String(Object.keys(adapter.spec.unitModels ?? {}).length),
+    beliefsAbout(adapter.spec, "*").join("; "),
     fileLink(adapter.id),
   ]);
   const tiers = [...catalog.tiers.values()].map(({ id, purpose, models }) => [
@@ -151,7 +152,7 @@ async function catalogTables() {
   const actions = allActions(catalog);
   return {
     providers: table(
-      ["Provider", "Key", "Base URL", "Chat models", "Embedding models", "Other models", "File"],
+      ["Provider", "Key", "Base URL", "Chat models", "Embedding models", "Other models", "Not confirmed yet", "File"],
       providers,
     ),
     tiers: table(["Tier", "For", "Candidates", "File"], tiers),
@@ -160,7 +161,10 @@ async function catalogTables() {
       actions.map((one) => actionRow(one, actions)),
     ),
     machines: table(
-      ["Provider", "Machine", "An hour", "Longest life", "Languages of `code`", "Templates", "Key", "File"],
+      [
+        ...["Provider", "Machine", "An hour", "Longest life", "Languages of `code`", "Templates", "Key"],
+        ...["Not confirmed yet", "File"],
+      ],
       sessionRows(catalog),
     ),
   };
@@ -184,6 +188,7 @@ function sessionRows(catalog: Catalog): readonly (readonly string[])[] {
         languages.join(", "),
         templates.map(code).join(", ") || "none",
         keyWords(adapter),
+        beliefsAbout(adapter.spec, "*").join("; "),
         fileLink(adapter.id),
       ],
     ];

@@ -511,7 +511,11 @@ export class GatewayError extends Error {
   constructor(code: ErrorCode, options: ErrorOptions = {}) {
     const detail: Record<string, string | number> = { param: options.param ?? "", ...options.detail };
     const message = ERRORS[code].message.replace(/\{(\w+)\}/g, (_, name: string) => String(detail[name] ?? name));
+    const frames = Error.stackTraceLimit;
+    // What a caller did says nothing of our code, and walking the stack is the dearest part of a refusal, of which there may be any number.
+    if (ERRORS[code].status < 500) Error.stackTraceLimit = 0;
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    Error.stackTraceLimit = frames;
     this.name = "GatewayError";
     this.code = code;
     this.options = options;

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { type ActionSpec, actions } from "./action.ts";
 import { ruleSchema } from "./answer-rule.ts";
 import { auth } from "./auth.ts";
+import { keylessDoor } from "./keyless-door.ts";
 import { chat, embeddings } from "./model-spec.ts";
 import { prepaid } from "./prepaid.ts";
 import { rate } from "./request-spec.ts";
@@ -157,6 +158,8 @@ export const adapter = z.strictObject({
   several: z.boolean().optional(),
   /** Who has no key for it may run it himself: `<ID>_BASE_URL` alone turns it on, no key is sent, and a call costs us nothing. */
   selfHosted: selfHosted.optional(),
+  /** Where there is no key for it, but a wallet: the address at which it is paid by the call, at most what is listed. */
+  keylessDoor: keylessDoor.optional(),
   /** Reached only by sandbox accounts. */
   sandboxOnly: z.boolean().optional(),
   headers: z.record(z.string().regex(/^[a-z0-9-]+$/), z.string()).optional(),

@@ -44,6 +44,8 @@ export function recordsMerchant(spec: RecordsMerchantSpec): AdapterSpec {
     name,
     docs,
     origin,
+    // Its own description has the names of filters; no answer of it has been read.
+    beliefs: { "*": "what a search and a record are answered as" },
     auth: paidBy("mpp"),
     actions: {
       search: action({

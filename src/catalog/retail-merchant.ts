@@ -73,6 +73,7 @@ export function retailMerchant(spec: RetailMerchantSpec): AdapterSpec {
     name,
     docs,
     origin,
+    beliefs: { "*": "how the fields of an address are called, and what an order is answered as" },
     auth: paidBy("mpp", "x402"),
     actions: {
       catalog: action({

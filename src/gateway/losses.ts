@@ -116,9 +116,15 @@ export class Losses {
   readonly #routes = new Map<string, Route>();
   readonly #counters = new Map<string, Counter>();
   #day = -1;
+  #onRest: () => void = () => {};
 
   constructor(parts: LossesParts) {
     this.#parts = parts;
+  }
+
+  /** Has the other processes hear at once of a model that was put behind. */
+  onRest(tell: () => void): void {
+    this.#onRest = tell;
   }
 
   /** A request has ended. What failed on its way is no fault of the model that served, and is not counted against it. */
@@ -256,5 +262,6 @@ export class Losses {
       { provider, model, percent },
       "a model costs us more than it is sold for, and rests behind others until midnight",
     );
+    this.#onRest();
   }
 }

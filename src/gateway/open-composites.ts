@@ -86,6 +86,7 @@ export function openComposites(parts: OpenCompositesParts): OpenComposites {
   const demo = demoJob({
     rows,
     places: new RowPlaces(SCENES_AT_ONCE),
+    sandboxPlaces: places,
     maker: demos.maker,
     studio: { ...demos, clock: systemClock, internet, play: smallVideo },
     files: () => actions().files,

@@ -15,6 +15,7 @@ import { LEASE_MS, type Stores } from "../stores.ts";
 import type { Wallet } from "../wallet/wallet.ts";
 import { HOUSE, openHouse, PLAY_HOUSE } from "../x402/books.ts";
 import { rpcChain } from "../x402/chain.ts";
+import type { Resource } from "../x402/challenge.ts";
 import { createDoor, type Door, type DoorParts } from "../x402/door.ts";
 import { httpFacilitator, NO_FACILITATOR } from "../x402/facilitator.ts";
 import { GasWallet } from "../x402/gas-wallet.ts";
@@ -115,7 +116,7 @@ function sellingParts({ stores, actionCatalog, publicUrl, leases, owner }: Stran
     publicUrl,
     clock: systemClock,
     leaseMs: LEASE_MS,
-    describe: (asked: string) => describe(actionCatalog, asked, sandbox),
+    describe: descriptions(actionCatalog, sandbox),
   };
 }
 
@@ -171,10 +172,24 @@ async function openPlay(parts: StrangersParts): Promise<DoorParts | null> {
   };
 }
 
-/** What is sold, and what its body and its answer look like, as the extension `bazaar` tells it. */
-function describe({ actionCatalog }: OpenActions, asked: string, sandbox: boolean) {
-  const action = actionCatalog.find(asked, { sandbox });
-  if (action === null) return { description: asked, bazaar: null };
+type Described = Pick<Resource, "description" | "bazaar">;
+
+/** What is sold, as a challenge tells it: made once for each action, since challenges are free and come in any number. */
+function descriptions({ actionCatalog }: OpenActions, sandbox: boolean): (asked: string) => Described {
+  const made = new WeakMap<object, Described>();
+  return (asked) => {
+    const action = actionCatalog.find(asked, { sandbox });
+    if (action === null) return { description: asked, bazaar: null };
+    const before = made.get(action);
+    if (before !== undefined) return before;
+    const described = describe(action);
+    made.set(action, described);
+    return described;
+  };
+}
+
+/** What its body and its answer look like, as the extension `bazaar` tells it. */
+function describe(action: Parameters<typeof descriptorOf>[0]): Described {
   const { description, example, params } = descriptorOf(action);
   const text = (constant: string) => ({ type: "string", const: constant });
   const input = { type: "object", required: ["type", "method", "bodyType", "body"] };

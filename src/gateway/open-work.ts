@@ -8,7 +8,7 @@ import type { Jobs } from "../jobs/jobs.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
 import { type CallWindows, createWindows } from "../kernel/windows.ts";
 import { logInternalErrors } from "../observe/internal-error.ts";
-import type { EndedJob } from "../observe/observer.ts";
+import type { EndedJob, Observer } from "../observe/observer.ts";
 import { Endings } from "../records/endings.ts";
 import type { RunDeps } from "../run/deps.ts";
 import { SESSION_JOB } from "../sessions/session-kind.ts";
@@ -54,6 +54,18 @@ export interface Work {
   close(): Promise<void>;
 }
 
+/** What is under way is seen in the metrics. */
+function showWork(
+  observer: Observer,
+  { callers, jobs, endings }: Pick<Work, "callers" | "jobs"> & { endings: Endings },
+) {
+  observer.onScrape({
+    answersWaitingBytes: () => callers.doors.answers.bytes,
+    jobs: () => jobs.seen(),
+    sessions: () => ({ open: jobs.running(SESSION_JOB), unclosed: endings.seen(UNCLOSED) }),
+  });
+}
+
 /** Rejects where the store of files cannot be opened, or what an earlier process has left cannot be read. */
 export async function openWork(foundation: Foundation, options: GatewayOptions, phase: Phase): Promise<Work> {
   const { broken, observer, upstream, stores } = foundation;
@@ -76,11 +88,7 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
   madeJobs.set(jobs);
   const { ledger, rates, records } = stores;
   const endings = new Endings({ records, clock: systemClock, onBroken }, [sessions.unclosed, paidTimes]);
-  observer.onScrape({
-    answersWaitingBytes: () => callers.doors.answers.bytes,
-    jobs: () => jobs.seen(),
-    sessions: () => ({ open: jobs.running(SESSION_JOB), unclosed: endings.seen(UNCLOSED) }),
-  });
+  showWork(observer, { callers, jobs, endings });
   const oauth = openOAuth({ ...foundation, actionCatalog, callers, publicUrl: url.get, internet: options.internet });
   const selling = { ...foundation, actionCatalog, publicUrl: url.get, leases, owner, onBroken };
   const strangers = await openStrangers({ ...selling, wallet: options.wallet });

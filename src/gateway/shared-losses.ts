@@ -66,6 +66,7 @@ export function shareLosses({ losses, records, clock, shared, onBroken }: Shared
     last = last.then(once).catch(onBroken);
     return last;
   };
+  losses.onRest(exchange);
   void exchange();
   const timer = setInterval(exchange, BEAT_MS).unref();
   return {

@@ -4,9 +4,10 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { type AcmeGateway, startAcmeGateway } from "../run/acme-gateway.ts";
 import { INSTALLED_MS_MAX } from "../support/apt-install.ts";
+import { openBrowser } from "../support/browser.ts";
 import { beep, colourAt, type DemoPrograms, demoPrograms, probed } from "../support/demo-programs.ts";
 import { eventually, type TestAccount } from "../support/gateway.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
@@ -25,11 +26,11 @@ const STORYBOARD = {
     {
       steps: [
         { do: "click", on: "Show prices" },
-        { do: "wait", seconds: 1 },
+        { do: "wait", seconds: 0.5 },
       ],
       caption: "Prices",
       narration: "Look.",
-      seconds: 3,
+      seconds: 2,
     },
     { steps: [{ do: "click", on: "There is no such button" }], caption: "", narration: "", seconds: 2 },
     {
@@ -39,7 +40,7 @@ const STORYBOARD = {
       ],
       caption: "",
       narration: "",
-      seconds: 3,
+      seconds: 2,
     },
   ],
 };
@@ -83,7 +84,7 @@ beforeAll(async () => {
   const port = await listening(site);
   url = `http://gate.example:${port}/`;
   models = await startVendor();
-  const said = (await beep(programs.ffmpeg, 4)).toString("base64");
+  const said = (await beep(programs.ffmpeg, 3)).toString("base64");
   models.answers((response, { url: path, body }) => {
     if (path.endsWith("/audio/speech")) {
       const events = [
@@ -155,12 +156,12 @@ interface FileSaid {
   readonly file_id: string;
 }
 
-async function made(account: TestAccount, action: string, params: object): Promise<Job> {
-  const launch = await gateway.run(account, `core/${action}`, params);
+async function made(account: TestAccount, action: string, params: object, at = gateway): Promise<Job> {
+  const launch = await at.run(account, `core/${action}`, params);
   expect(launch.json).toMatchObject({ ok: true, data: { status: "queued" } });
   const { job_id } = launch.json.data as { job_id: string };
   const isOver = async () => {
-    const { json } = await gateway.run(account, "core/result", { job_id });
+    const { json } = await at.run(account, "core/result", { job_id });
     const job = json.data as Job;
     return ["succeeded", "failed"].includes(job.status) ? job : undefined;
   };
@@ -232,14 +233,14 @@ describe("with a browser and ffmpeg of the operator's", () => {
     const { streams, seconds } = await probed(programs.ffmpeg, file);
     expect(streams).toMatchObject([{ codec_name: "h264", width: 1280, height: 720 }, { codec_name: "aac" }]);
     // The first is as long as what is said in it.
-    expect(seconds).toBeGreaterThan(7);
+    expect(seconds).toBeGreaterThan(5);
     // Blue before the click and green after it; the second page is red. Its caption is dark over all of it.
     const colour = (at: number, y: number) => colourAt(programs.ffmpeg, file, { seconds: at, x: 1_200, y });
     const [[, , blue = 0], [, green = 0], [red = 0], [dark = 255]] = await Promise.all([
       colour(0.1, 500),
-      colour(3.5, 500),
+      colour(3.3, 500),
       colour(seconds - 0.2, 500),
-      colour(3.5, 710),
+      colour(3.3, 710),
     ]);
     expect([blue > 150, green > 120, red > 150, dark < 60]).toEqual([true, true, true, true]);
   });
@@ -258,6 +259,34 @@ describe("with a browser and ffmpeg of the operator's", () => {
     const { streams } = await probed(programs.ffmpeg, (await fetched(account, job.result.clip)).file);
     expect(streams).toMatchObject([{ width: 960, height: 960 }, { codec_name: "aac" }]);
   });
+});
+
+it("without a browser of the operator's a vendor's is paid, shown and ended", { timeout: 120_000 }, async () => {
+  const remote = await openBrowser("--host-resolver-rules=MAP gate.example 127.0.0.1");
+  onTestFinished(() => remote.close());
+  const vendor = await startVendor();
+  onTestFinished(() => vendor.close());
+  const session = { id: "s1", status: "RUNNING", connectUrl: remote.wsEndpoint() };
+  vendor.answers({ body: session });
+  const other = await startAcmeGateway(
+    { FFMPEG_PATH: programs.ffmpeg, BROWSERBASE_API_KEY: "key", BROWSERBASE_BASE_URL: vendor.url },
+    { internet: { allowForTests: [`127.0.0.1:${new URL(url).port}`], resolve: async () => ["127.0.0.1"] } },
+  );
+  onTestFinished(() => other.stop());
+  const account = await other.live({ creditCents: 100 });
+  const job = await made(account, "produce_demo", { url, caption: "From afar", seconds: 2 }, other);
+  expect(job).toMatchObject({
+    status: "succeeded",
+    charged_cents: 2,
+    result: { rows: [{ ok: true, charged_cents: 1 }] },
+  });
+  // It is looked at before it is released.
+  expect(vendor.asked.map(({ method, url: path }) => `${method} ${path}`)).toEqual([
+    "POST /v1/sessions",
+    "GET /v1/sessions/s1",
+    "POST /v1/sessions/s1",
+  ]);
+  expect(await other.heldCents(account)).toBe(0);
 });
 
 describe("what is no demo", () => {

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { run } from "../../src/cli/run.ts";
 import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { spawnGateway } from "../support/gateway-process.ts";
 import { REDIS_MS_MAX, startRedis } from "../support/redis.ts";
 
 const MODEL = "qwen/qwen3.7-max";
@@ -143,4 +144,26 @@ it("is one sum of all processes over one Redis, each of which puts the model beh
   }, "the sum of both");
   expect(await lossesOf(two)).toEqual(both);
   await Promise.all([one.drain(), two.drain()]);
+});
+
+it("is told by the parent of several processes, which serves no call itself", { timeout: REDIS_MS_MAX }, async () => {
+  const redis = await startRedis();
+  onTestFinished(() => redis.dispose());
+  const settings = { ...environment, DATA_DIR: folderOfOurs(), REDIS_URL: redis.url, WORKERS: "2", LOG_LEVEL: "error" };
+  const parent = await spawnGateway(settings);
+  costUsd = 1;
+  const account = { name: "a", kind: "personal", credit_cents: 10_000 };
+  const { api_key } = await parent.admin("POST", "/admin/v1/accounts", account);
+  const asked = await fetch(`${parent.url}/api/llm/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${api_key}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: MODEL, messages: [{ role: "user", content: "hello" }], max_tokens: 2_000 }),
+  });
+  expect(asked.status).toBe(200);
+  const rows = await eventually(async () => {
+    const { losses } = await parent.admin("GET", "/admin/v1/prices");
+    return (losses as unknown[]).length > 0 ? losses : undefined;
+  }, "the parent's lines");
+  expect(rows).toMatchObject([{ provider: "openrouter", model: MODEL, upstream_usd: 1, rests: true }]);
+  await parent.kill();
 });

@@ -7,10 +7,13 @@ const SANDBOX_SIDE = "the sandbox reads what the gateway sends it, one message a
 const ADAPTERS = "reads the text of an adapter, when it is loaded";
 
 export const NOT_STRANGERS: Readonly<Record<string, string>> = {
+  "src/accounts/former-secrets.ts": OWN,
+  "src/gateway/shared-losses.ts": OWN,
+  "src/oauth/identities.ts": OWN,
+  "src/oauth/openid-endpoints.ts": OWN,
   "src/demo.ts": "reads what a gateway of its own answers",
   "src/accounts/rules.ts": OWN,
   "src/upstream/guard.ts": ONE_MESSAGE,
-  "src/accounts/former-secrets.ts": OWN,
   "src/serve/answer-cache.ts":
     "reads the lines of an answer that this gateway has written, at most a mebibyte, each once by JSON.parse alone",
   "src/acting/kept-turns.ts": OWN,

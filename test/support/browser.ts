@@ -18,10 +18,10 @@ const findBrowser = () => PLACES.find((place) => existsSync(place));
 export const browserPath = () => installed(findBrowser, "browser", "chromium");
 
 /** Starts a browser of its own, with an empty profile. */
-export async function openBrowser(): Promise<Browser> {
+export async function openBrowser(...more: readonly string[]): Promise<Browser> {
   return puppeteer.launch({
     executablePath: await browserPath(),
     // Chromium's own sandbox does not run for root, which tests in a container are.
-    args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
+    args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", ...more],
   });
 }

@@ -13,7 +13,7 @@ const UNITS_PER_CENT = 10_000;
 
 const catalog = await shippedCatalog({ rails: ["mpp", "x402"] });
 const merchants = [...catalog.adapters({ sandbox: false }).values()].filter(
-  ({ spec, configured }) => spec.auth.rails !== undefined && configured,
+  ({ spec, configured }) => spec.auth.rails !== undefined && spec.keylessDoor === undefined && configured,
 );
 
 describe.each(["mpp", "x402"] as const)("over %s", (rail: Rail) => {
@@ -131,5 +131,52 @@ describe("a winery that wants to know who buys", () => {
     await gateway.stop();
     wallet.close();
     await merchant.close();
+  });
+});
+
+describe.each(["mpp", "x402"] as const)("a vendor that is asked by key or by the call, over %s", (rail) => {
+  const merchant = new Merchant(rail);
+  let wallet: Wallet;
+  beforeAll(async () => {
+    await merchant.listen();
+    wallet = await openWallet({ mpp: rail === "mpp" ? KEY : null, x402: rail === "x402" ? KEY : null, gas: null });
+  });
+  afterAll(async () => {
+    wallet.close();
+    await merchant.close();
+  });
+
+  it("is paid where there is no key, at most what is listed, and not where there is one", async () => {
+    const { create_inbox: action } = catalog.adapters({ sandbox: false }).get("agentmail")?.spec.actions ?? {};
+    const variable = rail === "mpp" ? "MPP_WALLET_PRIVATE_KEY" : "X402_WALLET_PRIVATE_KEY";
+    const settings = { [variable]: KEY, AGENTMAIL_BASE_URL: merchant.url };
+    const told: unknown[] = [];
+    for (const [units, more] of [
+      [2_000_000n, {}],
+      [2_000_001n, {}],
+      [2_000_000n, { AGENTMAIL_API_KEY: "am_key" }],
+    ] as const) {
+      merchant.units = units;
+      merchant.answer = () => ({ body: action?.example.answers[0] });
+      merchant.isFree = ({ headers }) => headers.authorization === "Bearer am_key";
+      merchant.taken.length = 0;
+      const gateway = await startTestGateway({ ...settings, ...more }, { wallet });
+      const { key } = await gateway.account({ kind: "personal", creditCents: 1_000 });
+      const response = await fetch(`${gateway.url}/api/run/agentmail/create_inbox`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+        body: JSON.stringify(action?.example.params),
+      });
+      const { ok, charged_cents, error } = (await response.json()) as Record<string, unknown>;
+      told.push([ok, charged_cents, error, merchant.taken.length]);
+      const findings = await gateway.doctor();
+      await gateway.stop();
+      expect(findings).toEqual([]);
+    }
+    expect(told).toEqual([
+      [true, 200, undefined, 1],
+      [false, 0, "merchant_unpaid", 0],
+      [true, 200, undefined, 0],
+    ]);
   });
 });

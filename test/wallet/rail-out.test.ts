@@ -192,7 +192,7 @@ describe.each(["mpp", "x402"] as const)("over %s", (rail) => {
     beforeEach(() => start());
     afterEach(stop);
 
-    it.each(["takes and asks again", "asks again"] as const)(
+    it.each(["takes and asks again", "asks again", "finds the wallet empty"] as const)(
       "and %s: it is not paid twice, nor by the next call",
       async (mood) => {
         merchant.mood = mood;
@@ -206,6 +206,20 @@ describe.each(["mpp", "x402"] as const)("over %s", (rail) => {
         expect((await walletOf()).in_doubt).toHaveLength(1);
       },
     );
+
+    it("and hangs: the payment is in doubt meanwhile, and not made again when the merchant closes at last", async () => {
+      merchant.mood = "takes and hangs";
+      const taken = new Promise<void>((resolve) => {
+        merchant.onTaken = resolve;
+      });
+      const calling = call();
+      await taken;
+      expect((await walletOf()).in_doubt).toMatchObject([{ answered_status: null, amount_usd: "0.03" }]);
+      for (const response of merchant.hanging.splice(0)) response.destroy();
+      expect((await calling).json).toMatchObject({ ok: false, charged_cents: 0 });
+      expect(merchant.seen).toHaveLength(2);
+      expect(merchant.taken).toHaveLength(1);
+    });
 
     it.each(["takes and fails", "takes and closes"] as const)(
       "and %s: it is not asked again, and the cost is known",

@@ -67,6 +67,8 @@ export class TestChain {
   isNodeAway = false;
   /** Called at each step of the way of a payment, before it is answered. */
   onStep: (step: "verify" | "settle" | "moved" | "node") => void = () => {};
+  /** Milliseconds that it and its node have taken to answer. */
+  answeringMs = 0;
   verifies = 0;
   settles = 0;
   readonly #server: http.Server;
@@ -115,6 +117,12 @@ export class TestChain {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const beganMs = performance.now();
+    await this.#answered(request, response);
+    this.answeringMs += performance.now() - beganMs;
+  }
+
+  async #answered(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = (await jsonOf(request)) as Record<string, unknown>;
     const send = (value: unknown) => response.setHeader("content-type", "application/json").end(JSON.stringify(value));
     if (request.url === "/rpc") this.onStep("node");

@@ -14,6 +14,8 @@ import { doStep, openPage, PageLoad, pause, preparePage, type ShownPage } from "
 import { Screencast } from "./screencast.ts";
 import type { Scene } from "./storyboard.ts";
 
+/** What legs call the operator's browser. */
+const OWN_BROWSER = "direct/browser";
 /** All that one browser may send and be sent. */
 const BROWSER_BYTES_MAX = 200 * 1_048_576;
 /** Of one scene, with everything that its steps wait for. */
@@ -144,8 +146,15 @@ class LiveStudio implements Studio {
         return work(devtools).finally(() => devtools.close());
       });
     }
-    const browser = await openChromium(chromiumPath, { ...internet, bytesMax: BROWSER_BYTES_MAX });
-    return work(browser.devtools).finally(() => browser.close());
+    const { done } = await calls.own({
+      name: OWN_BROWSER,
+      async run() {
+        const browser = await openChromium(chromiumPath, { ...internet, bytesMax: BROWSER_BYTES_MAX });
+        return work(browser.devtools).finally(() => browser.close());
+      },
+      outcome: () => "answered",
+    });
+    return done;
   }
 
   /** Even a job whose time is over is put together of what it has. */
