@@ -68,6 +68,9 @@ it("is shown to the vendor in place of ours, for a twentieth of the price, and c
   expect(own).toMatchObject({ status: 200, keys: [OWN] });
   expect(own.cost).toBeCloseTo(ours.cost / 20, 9);
   expect(await lastPosting()).toMatchObject({ upstream_nano_usd: 0, price_version: expect.stringMatching(/\*5%$/) });
+  const { transaction_id: id } = await lastPosting();
+  const told = await call(account.key, "GET", `/api/llm/v1/generation?id=${id}`);
+  expect(told.json.data).toMatchObject({ is_byok: true });
   const other = account;
   account = await gateway.account({ kind: "personal", creditCents: 10_000 });
   expect((await chat()).keys).toEqual(["sk-ours"]);

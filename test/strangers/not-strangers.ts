@@ -14,6 +14,7 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/oauth/openid-endpoints.ts": OWN,
   "src/demo.ts": "reads what a gateway of its own answers",
   "src/accounts/rules.ts": OWN,
+  "src/upstream/guard.ts": ONE_MESSAGE,
   "src/serve/answer-cache.ts":
     "reads the lines of an answer that this gateway has written, at most a mebibyte, each once by JSON.parse alone",
   "src/acting/kept-turns.ts": OWN,
