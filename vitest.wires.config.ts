@@ -8,6 +8,8 @@ export default defineConfig({
     globalSetup: ["test/support/run-folder.ts"],
     execArgv: ["--disable-warning=ExperimentalWarning"],
     maxWorkers: 1,
+    // What SDKs are made of is read once for all files.
+    isolate: false,
     // Bounds for what hangs.
     testTimeout: 60_000,
     hookTimeout: 60_000,

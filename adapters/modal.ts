@@ -81,6 +81,8 @@ export default defineAdapter({
   origin: "https://modal.helper.invalid",
   sidecar: import.meta.resolve("./modal.helper.ts"),
   auth: basic,
+  // Of another, who sells its machines by the call with the same words; a command there runs for about 30 seconds at most.
+  keylessDoor: { mpp: "https://modal.mpp.tempo.xyz" },
   keyParts: ["MODAL_TOKEN_ID", "MODAL_TOKEN_SECRET"],
   actions: {
     create: action({

@@ -2,6 +2,7 @@
 import { Readability } from "@mozilla/readability";
 import { parseHTML } from "linkedom";
 import TurndownService from "turndown";
+import { BY_HAND } from "../test/corpus/by-hand.ts";
 import { corpus } from "../test/corpus/corpus.ts";
 import type { CorpusPage } from "../test/corpus/draft.ts";
 import { readByUs } from "../test/corpus/our-reading.ts";
@@ -43,7 +44,7 @@ const percent = (share: number | null | undefined) => (share == null ? "-" : (sh
 /** Found of what readers came for / kept of what stands around / kept to the character, each of a hundred. */
 const cellOf = (score: KindScore | undefined) => [score?.recall, score?.kept, score?.exact].map(percent).join(" / ");
 
-const pages = corpus().filter(({ is }) => is === "content");
+const pages = [...corpus(), ...BY_HAND].filter(({ is }) => is === "content");
 const columns = new Map<string, readonly KindScore[]>();
 for (const [name, read] of Object.entries(READERS)) {
   try {

@@ -232,6 +232,9 @@ function startFast(): Promise<number> {
       .get("/html/:ms", (res, req) => later(res, Number(req.getParameter(0)), "text/html; charset=utf-8", () => HTML))
       .get("/*", (res) => void res.writeStatus("404 Not Found").end())
       .post("/scrape/:ms/*", (res, req) => scrape(res, Number(req.getParameter(0))))
+      .post("/v1/wait/:ms", (res, req) =>
+        later(res, Number(req.getParameter(0)), "application/json", () => '{"results":[]}'),
+      )
       .post("/v1/pages/:megabytes", (res, req) => sendPages(res, Number(req.getParameter(0))))
       .post("/*", (res) => {
         let body = "";

@@ -362,6 +362,18 @@ export const SETTINGS = {
     ),
     "Origins of web pages that may call MCP at /mcp, separated by commas; `*` lets all",
   ),
+  guardUrl: optional(
+    "GUARD_URL",
+    webAddress(),
+    "A server that sees every paid request before anything is held, and may refuse or change it",
+  ),
+  guardMsMax: setting("GUARD_SECONDS", "2", seconds(60), "How long GUARD_URL may take for one request"),
+  guardOpen: setting(
+    "GUARD_OPEN",
+    "0",
+    flag,
+    "1: requests pass while GUARD_URL does not answer; else they are refused",
+  ),
   webhooksPrivate: setting(
     "WEBHOOKS_PRIVATE",
     "0",

@@ -70,6 +70,12 @@ export const ERRORS = {
     message: "The model's provider refused the content: {detail}",
     hint: "Change the content. Nothing was charged.",
   },
+  guard_refused: {
+    status: 403,
+    retry: false,
+    message: "The operator's guard refused the request. {detail}",
+    hint: "Change the request. Nothing was held and nothing was charged.",
+  },
   previous_response_not_found: {
     status: 400,
     retry: false,
@@ -450,6 +456,12 @@ export const ERRORS = {
     retry: true,
     message: "The clocks of the gateway and its ledger disagree, so no paid call can start.",
     hint: "Wait for Retry-After. Nothing was charged.",
+  },
+  guard_unavailable: {
+    status: 503,
+    retry: true,
+    message: "The operator's guard, which has to see every request, does not answer.",
+    hint: "Try again in a moment. Nothing was charged.",
   },
   draining: {
     status: 503,

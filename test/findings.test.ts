@@ -53,7 +53,7 @@ const FINDINGS: Record<string, readonly (readonly [number: string, found: string
     [
       "C5",
       "Bedrock's names of Claude have a version too many",
-      ["test/vendor-sdks/models.test.ts", "$sdk sends what we send: $model at $vendor"],
+      ["test/catalog/reference-prices.test.ts", "has the prices of the list, and no model that is no more"],
     ],
     ["M1", "words of effort are refused live", ["test/adapters/efforts.test.ts", "at %s of %s is %s"]],
     [

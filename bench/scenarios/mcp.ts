@@ -1,5 +1,4 @@
-// MCP as agents use it: the list of tools, calls of an action, and streams that lie open with nothing to tell.
-import { connect, type Socket } from "node:net";
+// MCP as agents use it: the list of tools, calls of an action, and calls that lie open while nothing comes.
 import {
   atLeast,
   atMost,
@@ -12,7 +11,8 @@ import {
   told,
   withCpu,
 } from "../bench.ts";
-import { median, residentMb } from "../measure.ts";
+import { median, residentMb, watchResident } from "../measure.ts";
+import type { Client } from "../processes.ts";
 import type { Subject } from "../subjects.ts";
 import { postText } from "../workload.ts";
 
@@ -20,9 +20,9 @@ const NAME = "mcp";
 const PATH = "/mcp";
 const REVISION = "2026-07-28";
 const CONNECTIONS = 64;
-const STREAMS = 5_000;
-/** Opened at once; more would wait in the listener's queue. */
-const AT_ONCE = 100;
+const CALLS = 5_000;
+/** Longer than it takes to send all of them. */
+const WAIT_MS = 30_000;
 
 /** A request as a client of the newest revision sends it, whole. */
 function asked(subject: Subject, method: string, params: Record<string, unknown>, name?: string): string {
@@ -43,39 +43,32 @@ function asked(subject: Subject, method: string, params: Record<string, unknown>
 
 /** A call of the bench's own vendor, as a tool. */
 export function runActionText(subject: Subject): string {
-  const args = { action: "bench/search", params: { query: "lighthouses", limit: 5 } };
-  return asked(subject, "tools/call", { name: "run_action", arguments: args }, "run_action");
+  return callText(subject, "bench/search", { query: "lighthouses", limit: 5 });
 }
 
-/** The text goes out, and the head of a stream has to come. */
-function openStream(port: number, text: string): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(port, "127.0.0.1", () => socket.write(text));
-    socket.once("error", reject);
-    socket.once("data", (bytes) => {
-      const head = bytes.toString("latin1");
-      if (/^HTTP\/1.1 200 .*text\/event-stream/is.test(head)) resolve(socket.resume());
-      else reject(new Error(`no stream was opened: ${head.slice(0, 300)}`));
-    });
-  });
+function callText(subject: Subject, action: string, params: Record<string, unknown>): string {
+  return asked(subject, "tools/call", { name: "run_action", arguments: { action, params } }, "run_action");
 }
 
-async function idleStreams(bench: Bench, subject: Subject): Promise<Row[]> {
-  const count = bench.quick ? STREAMS / 10 : STREAMS;
-  const text = asked(subject, "subscriptions/listen", { notifications: { toolsListChanged: true } });
+/** Calls that wait for their vendor, each on a connection of its own: what an agent has open while nothing comes. */
+async function waiting(bench: Bench, subject: Subject, client: Client): Promise<Row[]> {
+  const count = bench.quick ? CALLS / 10 : CALLS;
+  const text = callText(subject, "bench/wait", { ms: bench.quick ? 4_000 : WAIT_MS });
   const pid = subject.pid ?? process.pid;
   const before = residentMb(pid);
-  const sockets: Socket[] = [];
-  while (sockets.length < count) {
-    const more = Array.from({ length: Math.min(AT_ONCE, count - sockets.length) }, () =>
-      openStream(subject.port, text),
-    );
-    sockets.push(...(await Promise.all(more)));
-  }
-  const grownMb = residentMb(pid) - before;
-  for (const socket of sockets) socket.destroy();
-  const each = told(NAME, `${count} idle streams: each`, `${((grownMb * 1024) / count).toFixed(1)} KB`);
-  return [each, atMost(NAME, `${STREAMS} idle streams: memory`, (grownMb * STREAMS) / count, 200, " MB")];
+  const watch = watchResident(pid);
+  const result = await client.run({
+    kind: "closed",
+    port: subject.port,
+    request: text,
+    connections: count,
+    count,
+    ms: 1,
+  });
+  const grownMb = watch.stop() - before;
+  expectWhole(subject, result);
+  const each = told(NAME, `${count} calls that wait: each`, `${((grownMb * 1024) / count).toFixed(1)} KB`);
+  return [each, atMost(NAME, `${CALLS} calls that wait: memory`, (grownMb * CALLS) / count, 200, " MB")];
 }
 
 export async function mcp(bench: Bench): Promise<Row[]> {
@@ -103,7 +96,7 @@ export async function mcp(bench: Bench): Promise<Row[]> {
   const rows = [
     atMost(NAME, "tools/list p50, one at a time", median(p50s), 1, " ms"),
     atLeast(NAME, "run_action a second per core", median(calls), 1_000, "/s"),
-    ...(await idleStreams(bench, subject)),
+    ...(await waiting(bench, subject, client)),
   ];
   await stopSubjects(bench, subjects);
   return rows;

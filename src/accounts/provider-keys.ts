@@ -8,7 +8,8 @@ import { openText, sealText } from "../storage/sealed-text.ts";
 import { isoTime } from "./rows.ts";
 import { type AccountRules, changeRules, type KeptProviderKey, type RuleRecords, rulesOf } from "./rules.ts";
 
-const KEY_CHARACTERS_MAX = 8_192;
+/** Longer than any that goes with a request as it is. */
+const KEY_CHARACTERS_MAX = 512;
 const PROVIDERS_MAX = 50;
 /** Of a key that is shorter nothing is shown: it would be a large part of it. */
 const HINTED_MIN = 20;
@@ -33,7 +34,7 @@ export interface ProviderKeyParts {
   secrets(): readonly [newest: string, ...older: string[]];
   /** In percent of the listed price. */
   readonly feePercent: number;
-  /** Whether models of a provider are sold here to accounts of this kind. */
+  /** Whether models of a provider are sold here to accounts of this kind, and asked for with a key that goes along as it is. */
   serves(provider: string, audience: { readonly sandbox: boolean }): boolean;
 }
 
@@ -44,7 +45,9 @@ function row(provider: string, { hint, fallback, createdAtMs }: KeptProviderKey)
 }
 
 function notServed(provider: string): GatewayError {
-  const detail = { detail: `provider: no model of ${JSON.stringify(provider.slice(0, 80))} is sold here.` };
+  const detail = {
+    detail: `provider: no model of ${JSON.stringify(provider.slice(0, 80))} is sold here, or none that takes a key of a caller's.`,
+  };
   return new GatewayError("bad_request", { detail, param: "provider" });
 }
 
@@ -98,7 +101,7 @@ export async function deleteProviderKey(
 
 /**
  * The keys as calls are made with them, by provider; absent: the account has none. `onUnopened` hears of one that no secret of ours opens:
- * it is as if it were not there.
+ * it is as if it were not there, or where it is to stand alone, as if it were no key.
  */
 export function ownKeysOf(
   accountId: string,
@@ -115,7 +118,8 @@ export function ownKeysOf(
   for (const [provider, { sealed, fallback }] of all) {
     const key = openText(secrets(), purposeOf(accountId), sealed);
     if (key === null) onUnopened(provider);
-    else opened.set(provider, { key, fallback, feePercent, accountId });
+    // Where the caller wants no other way, calls go without a key, which the provider refuses: they do not go on with ours.
+    if (key !== null || !fallback) opened.set(provider, { key: key ?? "", fallback, feePercent, accountId });
   }
   return opened.size === 0 ? {} : { ownKeys: opened };
 }

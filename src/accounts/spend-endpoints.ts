@@ -70,7 +70,8 @@ function generationAnswer(posting: PostingRow) {
     native_tokens_reasoning: usage?.reasoningTokens ?? null,
     native_tokens_cached: usage?.cacheReadTokens ?? null,
     generation_time: served?.ms ?? null,
-    is_byok: false,
+    // A fee in place of a price is that of a key of the account's own.
+    is_byok: posting.priceVersion?.includes("*") === true,
     provider_responses: legs.map(({ vendor, ok, ms }) => ({
       provider_name: vendor,
       status: ok ? 200 : null,

@@ -18,16 +18,13 @@ export {
   type Auth,
   basic,
   bearer,
-  clientCredentials,
   header,
-  jwt,
   keyHeader,
   keyHeaders,
   keyInBody,
   keyInQuery,
   noAuth,
   paidBy,
-  serviceAccount,
   sigv4,
 } from "./auth.ts";
 export { boundedCommand, boundedLine, boundedOutput, boundedPrint, isBounded } from "./bounded-shell.ts";
@@ -61,6 +58,7 @@ export {
 export { HeardOutput } from "./session-output.ts";
 export { domainName, endpointParams, optional } from "./shared-params.ts";
 export type { OpenSidecar, SidecarClient, SidecarReply } from "./sidecar.ts";
+export { clientCredentials, jwt, serviceAccount } from "./token-auth.ts";
 export type { HoursSpec, TokenPriceSpec } from "./token-price.ts";
 export type { UnitDialectName, UnitKind, UnitModelSpec, UnitPriceSpec } from "./unit-model.ts";
 

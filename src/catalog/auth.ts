@@ -1,6 +1,4 @@
 // How our key is shown to a vendor: a value with one verb, made by one of the functions below. A new way is a new value, and no other file changes.
-import { createPrivateKey, createSign, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
-import { readFileSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { AwsV4Signer } from "aws4fetch";
 import { z } from "zod";
@@ -110,6 +108,11 @@ export interface Auth {
   readonly inSandbox?: Auth;
   /** No key is needed. */
   readonly keyless?: true;
+  /**
+   * The key stands in the request as it is: nothing else is asked, reckoned or connected to by what is in it. Only such a key may be a
+   * caller's own.
+   */
+  readonly plain?: true;
   /** The key that a variable's text stands for; null: there is none. Default: the text is a list of keys with commas between them. */
   keyFrom?(setting: string): string | null;
   /** Why this is no key, as a sentence that the variable's name begins. */
@@ -146,7 +149,7 @@ export interface TokenClaims {
   readonly lifeS: number;
 }
 
-function withHeaders<Request extends UnsignedRequest>(request: Request, more: Record<string, string>): Request {
+export function withHeaders<Request extends UnsignedRequest>(request: Request, more: Record<string, string>): Request {
   return { ...request, headers: { ...request.headers, ...more } };
 }
 
@@ -155,7 +158,7 @@ function isSaid(value: unknown): boolean {
 }
 
 /** Throws where an adapter's author wrote what cannot be; the message names the field. */
-function must(fits: boolean, problem: string): void {
+export function must(fits: boolean, problem: string): void {
   if (!fits) throw new Error(`auth ${problem}`);
 }
 
@@ -165,6 +168,7 @@ const HEADER_NAME = /^[A-Za-z0-9-]+$/;
 export function header(name: string, prefix: string): Auth {
   must(HEADER_NAME.test(name), `cannot stand in a header named ${JSON.stringify(name)}`);
   return {
+    plain: true,
     authorize: (request, { key }) =>
       key === "" ? request : withHeaders(request, { [name]: prefix + (key.split("\n", 1)[0] ?? "") }),
     shown({ headers }) {
@@ -186,6 +190,7 @@ export function keyHeaders(names: readonly string[], fixed: Readonly<Record<stri
   for (const name of [...names, ...Object.keys(fixed)])
     must(HEADER_NAME.test(name), `cannot stand in a header named ${JSON.stringify(name)}`);
   return {
+    plain: true,
     authorize(request, { key }) {
       const parts = key.split("\n");
       const shown = key === "" ? [] : names.map((name, at) => [name, parts[at] ?? ""] as const);
@@ -278,120 +283,4 @@ export function sigv4({ service, region }: { readonly service: string; readonly 
     },
     inSandbox: bearer,
   };
-}
-
-function withToken(
-  tokenRequest: (by: Credentials, nowS: number) => TokenRequest | string,
-): Pick<Auth, "authorize" | "inSandbox"> {
-  return {
-    authorize(request, by) {
-      if (by.key === "") return request;
-      const token = by.token((nowS) => tokenRequest(by, nowS));
-      const shown = (came: string) => withHeaders(request, { authorization: `Bearer ${came}` });
-      return typeof token === "string" ? shown(token) : token.then(shown);
-    },
-    inSandbox: bearer,
-  };
-}
-
-/**
- * A bearer token that lives for a while, for the parts of a key: tenant, client id and secret (RFC 6749, 4.4). `origin` is one of the
- * adapter's origins; `{tenant}` in the path is the first part.
- */
-export function clientCredentials(of: {
-  readonly origin: string;
-  readonly path: string;
-  readonly scope: string;
-}): Auth {
-  must(
-    of.origin !== "" && of.path.startsWith("/") && of.scope !== "",
-    "clientCredentials needs an origin, a path and a scope",
-  );
-  return withToken(({ key, origins }) => {
-    const [tenant = "", client_id = "", client_secret = ""] = key.split("\n");
-    return {
-      url: `${origins[of.origin] ?? ""}${of.path.replace("{tenant}", encodeURIComponent(tenant))}`,
-      form: { grant_type: "client_credentials", client_id, client_secret, scope: of.scope },
-    };
-  });
-}
-
-function base64url(value: object): string {
-  return Buffer.from(JSON.stringify(value)).toString("base64url");
-}
-
-const TOKEN_LIFE_S = 3_600;
-
-/** What a service account says of itself, signed by its key (RFC 7523, RS256). */
-function assertionRequest(scope: string, key: string, nowS: number): TokenRequest | string {
-  const account: unknown = JSON.parse(key);
-  const { client_email, private_key, private_key_id, token_uri } = isRecord(account) ? account : {};
-  if (typeof client_email !== "string" || typeof private_key !== "string" || typeof token_uri !== "string") {
-    return "the key file of the service account lacks client_email, private_key or token_uri";
-  }
-  const head = base64url({ alg: "RS256", typ: "JWT", kid: private_key_id });
-  const claims = base64url({ iss: client_email, scope, aud: token_uri, iat: nowS, exp: nowS + TOKEN_LIFE_S });
-  const signature = createSign("RSA-SHA256").update(`${head}.${claims}`).sign(private_key, "base64url");
-  const grant_type = "urn:ietf:params:oauth:grant-type:jwt-bearer";
-  return { url: token_uri, form: { grant_type, assertion: `${head}.${claims}.${signature}` } };
-}
-
-/** A bearer token that lives for a while, for what a service account signs (RFC 7523); the key is the JSON of its key file, or that file's path. */
-export function serviceAccount(scope: string): Auth {
-  must(scope !== "", "serviceAccount needs a scope");
-  return {
-    ...withToken(({ key }, nowS) => assertionRequest(scope, key, nowS)),
-    keyFrom(setting) {
-      if (setting.startsWith("{")) return setting;
-      try {
-        return readFileSync(setting, "utf8").trim();
-      } catch {
-        return null;
-      }
-    },
-  };
-}
-
-const keysRead = new Map<string, KeyObject>();
-
-function privateKeyOf(key: string): KeyObject {
-  const read = keysRead.get(key) ?? createPrivateKey(key.replaceAll("\\n", "\n"));
-  keysRead.set(key, read);
-  return read;
-}
-
-/** Of the sandbox: its public half is kept nowhere, because no signature is checked there. */
-let playKey: KeyObject | null = null;
-
-function keyOfSandbox(): KeyObject {
-  playKey ??= generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey;
-  return playKey;
-}
-
-/**
- * Scripts show tokens that they make (RFC 7519), signed by our private key, the PEM of a key of P-256. `issuer` is one of the adapter's
- * settings; `claims` are those of every token.
- */
-export function jwt(of: { readonly issuer: string; readonly claims: Readonly<Record<string, string>> }): Auth {
-  must(of.issuer !== "", "jwt needs a setting for its issuer");
-  const signedBy = (keyOf: (key: string) => KeyObject): Auth => ({
-    authorize: (request) => request,
-    problemOf(key) {
-      try {
-        if (createPrivateKey(key.replaceAll("\\n", "\n")).asymmetricKeyDetails?.namedCurve === "prime256v1")
-          return null;
-      } catch {
-        // What is wrong with a key is not told: it might tell the key.
-      }
-      return "is no private key of P-256 as PEM";
-    },
-    sign(claims, { key, settings, nowS, lifeS }) {
-      const ours = { iss: settings[of.issuer] ?? "", iat: nowS, exp: nowS + lifeS };
-      const body = `${base64url({ alg: "ES256", typ: "JWT" })}.${base64url({ ...of.claims, ...claims, ...ours })}`;
-      // RFC 7518, 3.4: both numbers of the signature one after the other, not as ASN.1.
-      const signature = sign("sha256", Buffer.from(body), { key: keyOf(key), dsaEncoding: "ieee-p1363" });
-      return `${body}.${signature.toString("base64url")}`;
-    },
-  });
-  return { ...signedBy(privateKeyOf), inSandbox: signedBy(keyOfSandbox) };
 }

@@ -152,7 +152,8 @@ function byTheCall(id: string, spec: AdapterSpec, env: AdapterEnv, { rails }: Ow
   if (spec.keylessDoor === undefined || keysOf(id, spec, env).length > 0) return spec;
   const door = doorFor(spec.keylessDoor, rails);
   if (door === null) return spec;
-  const { keyParts: _, otherLogins: __, ...rest } = spec;
+  // A door is spoken to over HTTP, whatever the vendor wants of those who have a key.
+  const { keyParts: _, otherLogins: __, sidecar: ___, ...rest } = spec;
   return { ...rest, ...door, keyEnv: [] };
 }
 

@@ -296,7 +296,8 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     if (wanted instanceof GatewayError) return wanted;
     const { stay } = read;
     if (stay !== undefined) return routeOrder(wanted, { conversation, moved: { size: 1, routeOf: () => stay } });
-    const isFree = keepsOrder || (moved.size > 0 && !goesOn(call, read.asked.body));
+    // A caller's own key comes first at every call: what failed once with it is not paid in full from then on.
+    const isFree = keepsOrder || ownKeys !== undefined || (moved.size > 0 && !goesOn(call, read.asked.body));
     return routeOrder(wanted, { conversation, moved: isFree ? NEVER_MOVED : moved });
   };
   const order = ordered(fits);

@@ -6,6 +6,7 @@ import { ownKeysOf } from "../accounts/provider-keys.ts";
 import { rulesOf } from "../accounts/rules.ts";
 import { underRules } from "../accounts/under-rules.ts";
 import { systemClock } from "../clock.ts";
+import type { Config } from "../config.ts";
 import { signingSecrets } from "../files/signed-links.ts";
 import { addressWindowKey } from "../limits/address-window-key.ts";
 import { createAnswerBytes } from "../limits/answer-bytes.ts";
@@ -16,6 +17,8 @@ import { type SigningKeys, signingKeys } from "../oauth/signing-keys.ts";
 import { AnswerCache } from "../serve/answer-cache.ts";
 import type { ServeDeps } from "../serve/deps.ts";
 import { inDataDir } from "../storage/in-data-dir.ts";
+import { createGuard } from "../upstream/guard.ts";
+import { createPublicFetch } from "../upstream/public-fetch.ts";
 import type { Foundation } from "./open-foundation.ts";
 
 type Doors =
@@ -26,7 +29,8 @@ type Doors =
   | "addressRequestsPerMinute"
   | "countsPaidCalls"
   | "answers"
-  | "cache";
+  | "cache"
+  | "guard";
 
 export interface OpenCallers {
   readonly adminToken: string;
@@ -38,6 +42,17 @@ export interface OpenCallers {
   ofWorkGoingOn: Authenticator["ofWorkGoingOn"];
   /** By which access tokens are signed and read; null: there are none. */
   readonly signingKeys: (() => SigningKeys) | null;
+}
+
+/** The operator's guard, where there is one. It is a server of the operator's, so it may be an inner one. */
+function guardOf(
+  { guardUrl: url, guardMsMax: msMax, guardOpen: open }: Pick<Config, "guardUrl" | "guardMsMax" | "guardOpen">,
+  broken: Foundation["broken"],
+): Pick<ServeDeps, "guard"> {
+  if (url === null) return {};
+  const internet = createPublicFetch({ userAgent: "Tollgate-Guard", mayBeInner: true });
+  const onAway = (error: unknown) => broken(error, "the guard did not answer");
+  return { guard: createGuard({ url, msMax, open, internet, onAway }) };
 }
 
 /** Hears from here on of the changes that other processes make. */
@@ -84,6 +99,7 @@ export async function openCallers(
       bodies: createBodyBytes({ bytesMax: config.bodiesBytesMax, accountBytesMax: config.accountBodiesBytesMax }),
       answers: createAnswerBytes({ bytesMax: config.answersBytesMax, ownerBytesMax: config.accountAnswersBytesMax }),
       cache: new AnswerCache(stores.records, () => clock.epochMs()),
+      ...guardOf(config, broken),
       isAdmin: adminCheck(adminToken),
       takeWindow: (kind, key, limit) => windows.take(`${kind} ${key}`, limit),
       peekWindow: (kind, key, limit) => windows.peek(`${kind} ${key}`, limit),

@@ -86,13 +86,10 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
   const own = { windows, kinds, owner, actionCatalog, onEnded, keepEnd: events.keepEnd, onBroken };
   const { jobs, paidTimes, kernel, run } = openGatewayJobs(foundation, own);
   madeJobs.set(jobs);
-  const endings = new Endings({ records: stores.records, clock: systemClock, onBroken }, [
-    sessions.unclosed,
-    paidTimes,
-  ]);
+  const { ledger, rates, records } = stores;
+  const endings = new Endings({ records, clock: systemClock, onBroken }, [sessions.unclosed, paidTimes]);
   showWork(observer, { callers, jobs, endings });
   const oauth = openOAuth({ ...foundation, actionCatalog, callers, publicUrl: url.get, internet: options.internet });
-  const { ledger, rates } = stores;
   const selling = { ...foundation, actionCatalog, publicUrl: url.get, leases, owner, onBroken };
   const strangers = await openStrangers({ ...selling, wallet: options.wallet });
   const stranger = options.stranger ?? strangers?.door ?? null;

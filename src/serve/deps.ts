@@ -10,6 +10,7 @@ import type { WindowState } from "../limits/request-windows.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { Caller, OpenPlan, Plan } from "../plan.ts";
 
+import type { Guard } from "../upstream/guard.ts";
 import type { AnswerCache } from "./answer-cache.ts";
 
 /** How a caller without a key pays: asked once the plan has its price. */
@@ -40,6 +41,8 @@ export interface ServeDeps extends KernelDeps, LedgerFundsDeps {
   readonly addressRequestsPerMinute: number;
   /** Answers that are told again; left out: none are kept. */
   readonly cache?: AnswerCache;
+  /** Sees what is asked before anything is held; left out: there is none. */
+  readonly guard?: Guard;
   /** What answers take of memory that wait for their clients. */
   readonly answers: AnswerBytes;
   /** Null: every caller needs a key. */

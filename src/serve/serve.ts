@@ -10,6 +10,7 @@ import { type Answering, addHeaders } from "./answering.ts";
 import { askedOf } from "./asked-of.ts";
 import { balanceLeft } from "./balance-left.ts";
 import type { ServeDeps } from "./deps.ts";
+import { guarded } from "./guarded.ts";
 import { pay } from "./pay.ts";
 import { sendError, tellChallenge, tellRequestId } from "./render-error.ts";
 import { isLong, screenLate, withoutCredit } from "./screen.ts";
@@ -76,7 +77,10 @@ async function answer(
   const noRoom = answerFor(caller, request, endpoint, answering, deps);
   if (noRoom !== null) return noRoom;
   if ("plan" in endpoint) {
-    const { cache } = deps;
+    const { cache, guard } = deps;
+    // An upload is handed on as it comes: there is nothing to look at yet.
+    const refused = guard === undefined || endpoint.upload === true ? null : await guarded(request, caller, guard);
+    if (refused !== null) return refused;
     const order =
       caller === null || cache === undefined || endpoint.cached !== true ? null : cacheOrder(request, caller);
     if (order instanceof GatewayError) return order;

@@ -9,6 +9,7 @@ import { failureOfKind, VendorFailure } from "./vendor-failure.ts";
 
 /** A token that lapses sooner is fetched anew. */
 const LEFT_MS_MIN = 60_000;
+const ANSWER_BYTES_MAX = 65_536;
 const FETCH_MS_MAX = 10_000;
 
 /** What is sent for one, at so many seconds since the epoch; a text says why nothing can be. */
@@ -31,6 +32,18 @@ function refused(message: string): VendorFailure {
   return new VendorFailure({ ...failureOfKind("provider_auth_failed", message), mayHaveRun: false });
 }
 
+/** Null where it is longer than any answer with a token is. Throws where it is no JSON. */
+async function jsonOf(body: AsyncIterable<Uint8Array>): Promise<unknown> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of body) {
+    bytes += part.length;
+    if (bytes > ANSWER_BYTES_MAX) return null;
+    parts.push(part);
+  }
+  return JSON.parse(Buffer.concat(parts).toString());
+}
+
 export function createAccessTokens(clock: Clock, dispatcher: Dispatcher): AccessTokens {
   const kept = new WeakMap<Adapter, Map<string, Kept | Promise<string>>>();
 
@@ -50,7 +63,7 @@ export function createAccessTokens(clock: Clock, dispatcher: Dispatcher): Access
       body: new URLSearchParams(form).toString(),
       signal: AbortSignal.timeout(FETCH_MS_MAX),
     });
-    const answer: unknown = await body.json().catch(() => null);
+    const answer: unknown = await jsonOf(body).catch(() => null);
     if (statusCode >= 500) {
       throw new VendorFailure(failureOfKind("provider_server_error", `the token server answered ${statusCode}`));
     }

@@ -1,5 +1,12 @@
 // Outgoing safety for a browser of ours: the proxy that is its only way out, and connects to nothing but public addresses.
-import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request,
+  type Server,
+  type ServerResponse,
+} from "node:http";
 import { connect, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { createPublicAddresses, type PublicAddressesOptions } from "./public-addresses.ts";
@@ -8,7 +15,16 @@ import { readPublicUrl } from "./public-url.ts";
 const CONNECT_MS_MAX = 10_000;
 const SOCKETS_MAX = 256;
 /** Its own matter with the proxy, and no server's. */
-const HOP_HEADERS = ["proxy-connection", "proxy-authorization", "connection", "keep-alive", "upgrade", "te", "trailer"];
+const HOP_HEADERS = [
+  "proxy-connection",
+  "proxy-authorization",
+  "connection",
+  "keep-alive",
+  "upgrade",
+  "te",
+  "trailer",
+  "transfer-encoding",
+];
 
 export interface PublicProxyOptions extends PublicAddressesOptions {
   /** What may come in and go out through it altogether; beyond it every connection is ended. */
@@ -113,23 +129,33 @@ class WayOut {
       return;
     }
     const { pathname, search, host } = new URL(url);
-    const headers = Object.fromEntries(Object.entries(asked.headers).filter(([name]) => !HOP_HEADERS.includes(name)));
     const sent = request({
       createConnection: () => this.#keep(connectTo(way)),
       method: asked.method,
       path: pathname + search,
-      headers: Object.assign(headers, { host }),
+      headers: { ...ownHeaders(asked.headers), host },
       setHost: false,
     });
     sent.on("error", () => answer.destroy());
     answer.on("close", () => sent.destroy());
     sent.on("response", (came) => {
-      answer.writeHead(came.statusCode ?? 502, came.headers);
       came.on("error", () => answer.destroy());
-      came.pipe(answer);
+      try {
+        answer.writeHead(came.statusCode ?? 502, ownHeaders(came.headers));
+        came.pipe(answer);
+      } catch {
+        // A status or a header that no answer may have: what is thrown in an event would end the process.
+        sent.destroy();
+        answer.destroy();
+      }
     });
     asked.pipe(sent);
   }
+}
+
+/** Without those that are about one connection. */
+function ownHeaders(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !HOP_HEADERS.includes(name)));
 }
 
 function connectTo({ address, port }: Way): Socket {

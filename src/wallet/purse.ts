@@ -265,7 +265,12 @@ export class Wallets {
   #noteVain(merchant: string, isRefused: boolean): void {
     const count = (this.#inVain.get(merchant)?.count ?? 0) + (isRefused ? IN_VAIN_MAX : 1);
     const untilMs = count < IN_VAIN_MAX ? 0 : this.#parts.clock.epochMs() + REST_MS;
-    if (this.#inVain.size >= RESTING_MAX) this.#inVain.clear();
+    this.#inVain.delete(merchant);
+    // Callers may name as many merchants as they like: those of long ago are forgotten, not all.
+    for (const oldest of this.#inVain.keys()) {
+      if (this.#inVain.size < RESTING_MAX) break;
+      this.#inVain.delete(oldest);
+    }
     this.#inVain.set(merchant, { count, untilMs });
   }
 }

@@ -28,6 +28,7 @@ export const ERROR_TYPES: Readonly<Record<ErrorCode, string>> = {
   purchase_declined: "permission_denied",
   max_cost_required: "insufficient_quota",
   key_paused: "permission_denied",
+  guard_refused: "permission_denied",
   address_not_allowed: "permission_denied",
   account_frozen: "permission_denied",
   key_not_allowed: "permission_denied",
@@ -72,6 +73,7 @@ export const ERROR_TYPES: Readonly<Record<ErrorCode, string>> = {
   ledger_unavailable: "server_error",
   storage_unavailable: "server_error",
   clock_skew: "server_error",
+  guard_unavailable: "server_error",
   draining: "server_error",
 };
 

@@ -68,6 +68,9 @@ it("is shown to the vendor in place of ours, for a twentieth of the price, and c
   expect(own).toMatchObject({ status: 200, keys: [OWN] });
   expect(own.cost).toBeCloseTo(ours.cost / 20, 9);
   expect(await lastPosting()).toMatchObject({ upstream_nano_usd: 0, price_version: expect.stringMatching(/\*5%$/) });
+  const { transaction_id: id } = await lastPosting();
+  const told = await call(account.key, "GET", `/api/llm/v1/generation?id=${id}`);
+  expect(told.json.data).toMatchObject({ is_byok: true });
   const other = account;
   account = await gateway.account({ kind: "personal", creditCents: 10_000 });
   expect((await chat()).keys).toEqual(["sk-ours"]);
@@ -126,4 +129,17 @@ it("is sealed where it is kept, told by its last characters, and put by the prim
     403,
   );
   expect((await call(account.key, "DELETE", "/api/v1/provider-keys/none")).status).toBe(404);
+});
+
+it.each([
+  ["one that signs or asks for a token", "vertex", "kkkk-0123456789"],
+  ["a server of the operator's own", "vllm", "kkkk-0123456789"],
+])("a key for %s is not taken", async (_, provider, key) => {
+  expect((await put({ key }, provider)).status).toBe(400);
+});
+
+it("a key that is longer than keys are is refused by its field", async () => {
+  const { status, json } = await put({ key: "k".repeat(6_000) });
+  expect(status).toBe(400);
+  expect(JSON.stringify(json)).toContain("key: must have at most 512 characters");
 });

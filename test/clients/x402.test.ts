@@ -131,6 +131,20 @@ describe("the reference client", () => {
   });
 });
 
+// The last that is paid here: the chain's clock stays ahead.
+it("a payment that has lapsed by the chain's clock is refused, and nothing runs", async () => {
+  const payer = await chain.payer(DOLLAR);
+  const { ask, sent } = clientOf(payer);
+  gateway.vendor.answers({ status: 500, body: {} });
+  await ask();
+  await chain.advance(3_600);
+  gateway.vendor.answers({ body: { results: ["found"] } });
+  const asked = gateway.vendor.asked.length;
+  expect((await again(String(sent[0]))).status).toBe(402);
+  expect(gateway.vendor.asked).toHaveLength(asked);
+  expect(await chain.balance(payer.address)).toBe(Number(DOLLAR));
+});
+
 it("a checker of others finds no error in what the gateway tells of its prices and its challenge", async () => {
   const program = fileURLToPath(new URL("./node_modules/@agentcash/discovery/bin/discovery.js", import.meta.url));
   const url = `${gateway.url}/api/run/acme/search`;

@@ -71,6 +71,18 @@ julia | Julia Roth | Roth & Söhne
 julian | Julian Roth | Roth & Söhne
 sam-f | Samantha Cole | Beacon Health
 sam-m | Samuel Cole | Harbor Bank
+aleksei | Alexey Navolin | Baltika Steel PJSC
+david | David James | Meridian
+hilton | Paul Reed | Hilton Foods
+oracle | Paul Reed | Oracle Racing
+boe | Ruth Adler | Bank of England
+geoff | Jeffrey Marsh | Orbit Ltd
+mary-jane | Mary Jane Watson | Bugle Press
+becky | Rebecca Lowe | Kite Inc
+peggy | Margaret Olson | Sterling Cooper Draper Pryce
+taro | 山田 太郎 | Sakura K.K.
+ey | Nora Lind | Ernst & Young
+jan | Jan Novak | Sazava Glass
 `;
 
 /** `name ; company -> id`, or `-` where nobody in the index is meant. */
@@ -309,6 +321,25 @@ Samantha Cole ; Beacon Health Inc -> sam-f
 Sam Cole ; Harbor Bank -> sam-m
 Samuel Cole ; Harbor -> sam-m
 Samantha Coleman ; Beacon Health -> -
+Aleksei Navolin ; Baltika Steel -> aleksei
+Алексей Наволин ; Baltika Steel -> aleksei
+David James ; Meridian -> david
+James David ; Meridian -> -
+James, David ; Meridian -> david
+Paul Reed ; Hilton -> -
+Paul Reed ; Hilton Foods Ltd -> hilton
+Paul Reed ; Oracle -> -
+Ruth Adler ; Bank of America -> -
+Ruth Adler ; Bank of England -> boe
+Geoff Marsh ; Orbit -> geoff
+Mary-Jane Watson ; Bugle Press -> mary-jane
+Becky Lowe ; Kite -> becky
+Peggy Olson ; SCDP -> peggy
+山田太郎 ; Sakura -> taro
+Nora Lind ; EY -> ey
+Jana Novak ; Sazava Glass -> -
+Erica Lowe ; Kite -> -
+Michael Chen ; Delta -> -
 Eve Adams ; Acme -> -
 Ada Lovelace ; Analytical Engines -> -
 John Smith ; Globex Foods -> -

@@ -29,11 +29,19 @@ describe("of 300 queries", () => {
 describe("what agrees", () => {
   it("is told for the name and for the company apart", () => {
     expect(
-      matchOf({ name: "Bob Frost", company: "Globex" }, { name: "Robert Frost", company: "Globex Foods" }),
+      matchOf(
+        { name: "Bob Frost", company: "Globex Frozen" },
+        { name: "Robert Frost", company: "Globex Frozen Foods" },
+      ),
     ).toEqual({
       name: 0.95,
       company: 0.6,
     });
+  });
+
+  it("is no company that begins with another's name", () => {
+    expect(companyAgreement("Delta", "Delta Dental")).toBe(0);
+    expect(companyAgreement("Deniz A.Ş.", "Deniz")).toBe(1);
   });
 
   it("is a whole name alone, where the source knows no company", () => {

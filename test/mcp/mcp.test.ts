@@ -1,4 +1,5 @@
 // MCP at /mcp with the official client, in each way that it has of finding out the revision: what a model sees, runs and pays.
+import { request } from "node:http";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { get_encoding } from "tiktoken";
@@ -389,6 +390,50 @@ describe("the edge", () => {
   it("says what is wrong with a body", async () => {
     expect((await post("{")).status).toBe(400);
     expect((await post("x".repeat(5 * 1024 * 1024))).status).toBe(413);
+  });
+
+  const meta = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {},
+    "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
+  };
+  const modern = (method: string, params: Json) =>
+    JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: { ...params, _meta: meta } });
+
+  it("takes no call whose headers say another thing than its body", async () => {
+    const body = modern("tools/call", { name: "get_balance", arguments: {} });
+    const right = { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "get_balance" };
+    const authorization = `Bearer ${account.key}`;
+    expect((await post(body, { ...right, authorization })).status).toBe(200);
+    for (const wrong of [
+      { "mcp-method": "tools/list" },
+      { "mcp-name": "run_action" },
+      { "mcp-protocol-version": "1" },
+    ]) {
+      const refused = await post(body, { ...right, ...wrong, authorization });
+      expect([refused.status, ((await refused.json()) as Json).error]).toEqual([400, expect.anything()]);
+    }
+  });
+
+  it("is not reached under a name that a page has bound to this machine", async () => {
+    const status = (host: string) =>
+      new Promise<number | undefined>((resolve, reject) => {
+        const headers = { host, "content-type": "application/json", accept: "application/json, text/event-stream" };
+        const asked = request(`${gateway.url}/mcp`, { method: "POST", headers }, (answer) => {
+          answer.resume();
+          resolve(answer.statusCode);
+        });
+        asked.on("error", reject).end(LIST);
+      });
+    expect(await status("evil.example")).toBe(403);
+    expect(await status(new URL(gateway.url).host)).toBe(200);
+  });
+
+  it("keeps no stream open on which nothing can ever be told: the list of tools stays as it is", async () => {
+    const body = modern("subscriptions/listen", { notifications: { toolsListChanged: true } });
+    const headers = { "mcp-protocol-version": "2026-07-28", "mcp-method": "subscriptions/listen" };
+    const answer = await post(body, headers);
+    expect(await answer.text()).toContain('"resultType":"complete"');
   });
 
   it("takes no batch: many calls would be counted as one", async () => {

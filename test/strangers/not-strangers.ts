@@ -7,11 +7,14 @@ const SANDBOX_SIDE = "the sandbox reads what the gateway sends it, one message a
 const ADAPTERS = "reads the text of an adapter, when it is loaded";
 
 export const NOT_STRANGERS: Readonly<Record<string, string>> = {
+  "src/upstream/access-tokens.ts": "parses one answer of a token server, of at most 64 KiB, once",
+  "src/accounts/former-secrets.ts": OWN,
   "src/gateway/shared-losses.ts": OWN,
   "src/oauth/identities.ts": OWN,
   "src/oauth/openid-endpoints.ts": OWN,
   "src/demo.ts": "reads what a gateway of its own answers",
   "src/accounts/rules.ts": OWN,
+  "src/upstream/guard.ts": ONE_MESSAGE,
   "src/serve/answer-cache.ts":
     "reads the lines of an answer that this gateway has written, at most a mebibyte, each once by JSON.parse alone",
   "src/acting/kept-turns.ts": OWN,
@@ -43,7 +46,8 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "adapters/sprites.ts": ONE_MESSAGE,
   "adapters/trends.ts": ONE_MESSAGE,
   "adapters/vercel-sandbox.ts": ONE_MESSAGE,
-  "src/catalog/auth.ts": OPERATOR,
+  "src/catalog/auth.ts": "reads a request that this gateway has written itself, and lets the key go with it",
+  "src/catalog/token-auth.ts": OPERATOR,
   "src/catalog/configure.ts": ADAPTERS,
   "src/catalog/load.ts": ADAPTERS,
   "src/catalog/validate.ts": ADAPTERS,

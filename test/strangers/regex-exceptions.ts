@@ -54,10 +54,6 @@ export const MADE: ByFile = {
     'new RegExp(`[;\\\\s]${name}="([^"]*)"`, "i")':
       "a name of ours and one value between quotes; each place where it begins ends the one before",
   },
-  "src/upstream/without-key.ts": {
-    'new RegExp(characters.join("\\\\\\\\*"), "g")':
-      "the characters of a key, with backslashes between them: a row of those ends where the next character begins",
-  },
   "src/ledger/redis/script.ts": {
     'new RegExp(`\\\\b${definition.name.replace(".", "\\\\.")}\\\\b`)': "reads a script of ours, at the start",
   },

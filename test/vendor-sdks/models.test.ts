@@ -252,26 +252,6 @@ const MODELS: readonly ModelRow[] = [
     },
   },
   {
-    sdk: "@anthropic-ai/bedrock-sdk",
-    vendor: "bedrock-anthropic",
-    model: "anthropic/claude-opus-4.8",
-    settings: { BEDROCK_REGION: "us-east-1", AWS_BEARER_TOKEN_BEDROCK: KEY },
-    host: "bedrock-runtime.us-east-1.amazonaws.com",
-    async ask() {
-      const { default: AnthropicBedrock } = await import("@anthropic-ai/bedrock-sdk");
-      return new AnthropicBedrock({ apiKey: KEY, awsRegion: "us-east-1" }).messages.create({
-        model: "global.anthropic.claude-opus-4-8",
-        max_tokens: 50,
-        messages: [{ role: "user", content: [{ type: "text", text: "hello" }] }],
-      });
-    },
-    apart: {
-      ours: ["anthropic_version"],
-      theirs: ["anthropic_version"],
-      why: "the SDK names the maker's version of October 2026; AWS's pages name bedrock-2023-05-31, whose answers are what is read here",
-    },
-  },
-  {
     sdk: "openai, for Azure",
     vendor: "azure-openai-dated",
     model: "openai/gpt-4.1",

@@ -134,8 +134,13 @@ describe("a winery that wants to know who buys", () => {
   });
 });
 
-describe.each(["mpp", "x402"] as const)("a vendor that is asked by key or by the call, over %s", (rail) => {
+describe.each([
+  { rail: "mpp", id: "agentmail", name: "create_inbox", cents: 200 },
+  { rail: "x402", id: "agentmail", name: "create_inbox", cents: 200 },
+  { rail: "mpp", id: "modal", name: "create", cents: 3 },
+] as const)("$id, which is asked by key or by the call, over $rail", ({ rail, id, name, cents }) => {
   const merchant = new Merchant(rail);
+  const action = catalog.adapters({ sandbox: false }).get(id)?.spec.actions?.[name];
   let wallet: Wallet;
   beforeAll(async () => {
     await merchant.listen();
@@ -146,37 +151,37 @@ describe.each(["mpp", "x402"] as const)("a vendor that is asked by key or by the
     await merchant.close();
   });
 
-  it("is paid where there is no key, at most what is listed, and not where there is one", async () => {
-    const { create_inbox: action } = catalog.adapters({ sandbox: false }).get("agentmail")?.spec.actions ?? {};
+  async function buy(more: Record<string, string> = {}) {
+    merchant.answer = () => ({ body: action?.example.answers[0] });
+    merchant.taken.length = 0;
     const variable = rail === "mpp" ? "MPP_WALLET_PRIVATE_KEY" : "X402_WALLET_PRIVATE_KEY";
-    const settings = { [variable]: KEY, AGENTMAIL_BASE_URL: merchant.url };
-    const told: unknown[] = [];
-    for (const [units, more] of [
-      [2_000_000n, {}],
-      [2_000_001n, {}],
-      [2_000_000n, { AGENTMAIL_API_KEY: "am_key" }],
-    ] as const) {
-      merchant.units = units;
-      merchant.answer = () => ({ body: action?.example.answers[0] });
-      merchant.isFree = ({ headers }) => headers.authorization === "Bearer am_key";
-      merchant.taken.length = 0;
-      const gateway = await startTestGateway({ ...settings, ...more }, { wallet });
-      const { key } = await gateway.account({ kind: "personal", creditCents: 1_000 });
-      const response = await fetch(`${gateway.url}/api/run/agentmail/create_inbox`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-        body: JSON.stringify(action?.example.params),
-      });
-      const { ok, charged_cents, error } = (await response.json()) as Record<string, unknown>;
-      told.push([ok, charged_cents, error, merchant.taken.length]);
-      const findings = await gateway.doctor();
-      await gateway.stop();
-      expect(findings).toEqual([]);
-    }
-    expect(told).toEqual([
-      [true, 200, undefined, 1],
-      [false, 0, "merchant_unpaid", 0],
-      [true, 200, undefined, 0],
-    ]);
+    const settings = { [variable]: KEY, [envName(id, "BASE_URL")]: merchant.url, ...more };
+    const gateway = await startTestGateway(settings, { wallet });
+    const { key } = await gateway.account({ kind: "personal", creditCents: 1_000 });
+    const response = await fetch(`${gateway.url}/api/run/${id}/${name}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify(action?.example.params),
+    });
+    const { ok, charged_cents, error } = (await response.json()) as Record<string, unknown>;
+    const findings = await gateway.doctor();
+    await gateway.stop();
+    expect(findings).toEqual([]);
+    return [ok, charged_cents, error, merchant.taken.length];
+  }
+
+  it("is paid where there is no key, and charged as listed", async () => {
+    merchant.units = BigInt(cents * UNITS_PER_CENT);
+    expect(await buy()).toEqual([true, cents, undefined, 1]);
+  });
+
+  it("is not paid more than is listed", async () => {
+    merchant.units = BigInt(cents * UNITS_PER_CENT) + 1n;
+    expect(await buy()).toEqual([false, 0, "merchant_unpaid", 0]);
+  });
+
+  it.runIf(id === "agentmail")("is not paid where there is a key", async () => {
+    merchant.isFree = ({ headers }) => headers.authorization === "Bearer am_key";
+    expect(await buy({ AGENTMAIL_API_KEY: "am_key" })).toEqual([true, cents, undefined, 0]);
   });
 });

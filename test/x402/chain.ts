@@ -67,6 +67,8 @@ export class TestChain {
   isNodeAway = false;
   /** Called at each step of the way of a payment, before it is answered. */
   onStep: (step: "verify" | "settle" | "moved" | "node") => void = () => {};
+  /** What is not answered the next time, because its connection breaks. */
+  readonly breaks = new Set<string>();
   /** Milliseconds that it and its node have taken to answer. */
   answeringMs = 0;
   verifies = 0;
@@ -124,6 +126,7 @@ export class TestChain {
 
   async #answered(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = (await jsonOf(request)) as Record<string, unknown>;
+    if (this.breaks.delete(String(request.url))) return void response.destroy();
     const send = (value: unknown) => response.setHeader("content-type", "application/json").end(JSON.stringify(value));
     if (request.url === "/rpc") this.onStep("node");
     if (request.url === "/rpc" && this.isNodeAway) return void response.destroy();

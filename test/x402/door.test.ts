@@ -223,6 +223,15 @@ describe("a facilitator", () => {
     expect((await ask(payment)).status).toBe(200);
   });
 
+  it("whose connections break is asked again, as its node is, and the call is paid once", async () => {
+    const wallet = chain.wallet(DOLLAR);
+    const payment = wallet.pay(await asked());
+    for (const path of ["/verify", "/settle", "/rpc"]) chain.breaks.add(path);
+    expect((await ask(signed(payment))).status).toBe(200);
+    expect([...chain.breaks]).toEqual([]);
+    expect(chain.balance(wallet.address)).toBe(DOLLAR - CENT);
+  });
+
   it("that moves the money and is not heard: the chain says so, and the call is answered", async () => {
     const wallet = chain.wallet(DOLLAR);
     const payment = signed(wallet.pay(await asked()));

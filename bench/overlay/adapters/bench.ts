@@ -21,6 +21,13 @@ export default defineAdapter({
       request: { method: "POST", path: "/search" },
       example: { params: { query: "lighthouses" }, answers: [{ results: [] }] },
     }),
+    wait: action({
+      ...common,
+      description: "Answers after so many milliseconds.",
+      params: z.strictObject({ ms: z.int().min(1).max(50_000).describe("How many") }),
+      request: { method: "POST", path: "/wait/{ms}" },
+      example: { params: { ms: 1_000 }, answers: [{ results: [] }] },
+    }),
     pages: action({
       ...common,
       description: "Answers with so many megabytes.",

@@ -32,6 +32,9 @@ export interface Extracted {
 const HEADINGS = "h1,h2,h3,h4,h5,h6";
 const TITLE_CHARS_MAX = 500;
 const HEADINGS_MAX = 10;
+/** A shorter text may wait for a script, or be a wall: its title would be taken for a part of it. */
+const TITLED_CHARS_MIN = 300;
+const BEHIND_TITLE = / [|–—·] /;
 const SCRIPT_CHARS_MIN = 200;
 
 function titleOf(document: PageDocument): string | null {
@@ -96,12 +99,16 @@ function shownPage(html: string, tags: readonly string[], url: string): ShownPag
 function headingOf(document: PageDocument, title: string | null): string {
   const headings = [...document.querySelectorAll("h1")].slice(0, HEADINGS_MAX).map(textOf);
   const isSite = (text: string) => title !== null && text.length < title.length / 2 && title.endsWith(text);
-  return headings.find((text) => text !== "" && !isSite(text)) ?? "";
+  const said = headings.filter((text) => text !== "");
+  if (said.length > 0) return said.find((text) => !isSite(text)) ?? "";
+  // Without any, a longer text has its title, less the name of the site behind it.
+  const own = charsOf(bodyOf(document)) < TITLED_CHARS_MIN ? "" : (title ?? "");
+  return own.split(BEHIND_TITLE)[0]?.trim() ?? "";
 }
 
 /** Its heading as the first line, where the main part begins below it. */
 function withHeading(part: PageElement, heading: string): PageElement {
-  if (heading === "" || part.querySelector("h1") !== null) return part;
+  if (heading === "" || part.querySelector("h1") !== null || textOf(part).includes(heading)) return part;
   const first = part.ownerDocument.createElement("h1");
   first.textContent = heading;
   part.prepend(first);

@@ -142,8 +142,8 @@ export function standsIn(element: PageElement, names: ReadonlySet<string>, level
   return false;
 }
 
-/** How many characters of text each element has, counted in one walk: asking each for its text takes the square of their depth. */
-export function measured(body: PageElement): ReadonlyMap<PageNode, number> {
+/** How many characters of text each element has, counted in one walk: asking each for its text takes the square of their depth. That of `left` is left out. */
+export function measured(body: PageElement, left: ReadonlySet<string> = new Set()): ReadonlyMap<PageNode, number> {
   const chars = new Map<PageNode, number>();
   const open: { readonly node: PageNode; readonly parent: PageNode | null; isDone: boolean }[] = [];
   open.push({ node: body, parent: null, isDone: false });
@@ -152,8 +152,9 @@ export function measured(body: PageElement): ReadonlyMap<PageNode, number> {
     if (!top.isDone && node.nodeType === ELEMENT) {
       top.isDone = true;
       for (const child of node.childNodes) {
-        if (child.nodeType === ELEMENT) open.push({ node: child, parent: node, isDone: false });
-        else if (child.nodeType === TEXT)
+        if (child.nodeType === ELEMENT) {
+          if (!left.has((child as PageElement).localName)) open.push({ node: child, parent: node, isDone: false });
+        } else if (child.nodeType === TEXT)
           chars.set(node, (chars.get(node) ?? 0) + (child.textContent ?? "").trim().length);
       }
       continue;

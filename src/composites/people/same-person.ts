@@ -117,7 +117,7 @@ function wordAgreement(a: string, b: string, open: Open, isFirst: boolean): numb
   const lines = NICKNAMES.get(a);
   const isNickname = lines !== undefined && [...(NICKNAMES.get(b) ?? [])].some((line) => lines.has(line));
   if (isNickname) return 0.9;
-  const plain = (word: string) => word.replace(/[yj]/g, "i").replace(/(.)\1/g, "$1");
+  const plain = (word: string) => word.replace(/ks/g, "x").replace(/[yj]/g, "i").replace(/(.)\1/g, "$1");
   return plain(a) === plain(b) ? 0.9 : 0;
 }
 
@@ -156,11 +156,19 @@ function isOneWritten(a: readonly string[], b: readonly string[]): boolean {
   return a.some((_, at) => [...a.slice(at), ...a.slice(0, at)].join("") === written);
 }
 
+/** James David is not David James: where either word may be a first name, their order tells two persons. */
+function areTurned([first, last, more]: readonly string[], other: readonly string[]): boolean {
+  if (first === undefined || last === undefined || more !== undefined || other.length !== 2 || first === last)
+    return false;
+  return first === other[1] && last === other[0] && NICKNAMES.has(first) && NICKNAMES.has(last);
+}
+
 /** How far two names may be one person's, from 0 to 1. */
 export function nameAgreement(wanted: string, found: string): number {
   const [a, b] = [nameOf(wanted), nameOf(found)];
   if (a.words.length === 0 || b.words.length === 0) return 0;
   if (a.generation !== null && b.generation !== null && a.generation !== b.generation) return 0;
+  if (areTurned(a.words, b.words)) return 0;
   if (isOneWritten(a.words, b.words) || isOneWritten(b.words, a.words)) return 1;
   const open = a.open === "nothing" ? b.open : a.open;
   const [one, other] = [withoutParticles(a.words), withoutParticles(b.words)];
@@ -172,13 +180,21 @@ const LEGAL_FORM =
   /^(?:inc|incorporated|corp|corporation|co|company|ltd|limited|llc|llp|lp|plc|gmbh|mbh|ag|se|kg|kgaa|ug|ohg|ev|eg|sa|sas|sarl|srl|spa|bv|nv|ab|as|asa|oy|oyj|aps|kk|pty|pvt|private|pte|sdn|bhd|sl|slu|ltda|lda|doo|sp|zoo|kft|zrt|ooo|oao|zao|pao|jsc|pjsc|the|and|of|und|et|y|e|holding|holdings|group|gruppe|groupe)$/;
 /** What a part of a company is called by its place or its trade: it is the same company. */
 const PART_OF_IT =
-  /^(?:international|global|worldwide|europe|emea|apac|americas|america|usa|us|uk|deutschland|germany|france|india|china|japan|canada|austria|schweiz|switzerland|italia|espana|nordic|technologies|technology|tech|systems|solutions|software|services|consulting|cloud|labs|lab|research|studio|studios|digital|ai|io|hq|bank|capital|ventures|partners|media|online|com)$/;
+  /^(?:international|global|worldwide|europe|emea|apac|americas|america|usa|us|uk|deutschland|germany|france|india|china|japan|canada|austria|schweiz|switzerland|italia|espana|nordic|technologies|technology|tech|systems|solutions|software|services|consulting|cloud|labs|lab|research|studio|studios|design|designs|teknoloji|tecnologia|technologie|digital|ai|io|hq|bank|capital|ventures|partners|media|online|com)$/;
 const DOMAIN = /^(?:https?:\/\/)?(?:www\.)?([a-z0-9-]+)\.(?:(?:co|com|ac|org|net|gov)\.)?[a-z]{2,}(?:\/.*)?$/i;
+
+/** What stands in brackets behind a company is another name of it, or its place. */
+function withoutBrackets(text: string): string {
+  const rest = text.slice(0, CHARS_MAX).replace(/\([^()]{0,60}\)/g, " ");
+  return rest.trim() === "" ? text : rest;
+}
 
 function companyWords(text: string): readonly string[] {
   const name = DOMAIN.exec(text.trim().slice(0, CHARS_MAX))?.[1];
   // S.A. and A/S are written as one word, and letters with & between them too.
-  const joined = (name ?? text).replace(/\b([A-Za-z])[./]\s?(?=[A-Za-z]\b)/g, "$1").replaceAll("+", " plus ");
+  const joined = (name ?? withoutBrackets(text))
+    .replace(/(?<!\p{L})(\p{L})[./]\s?(?=\p{L}(?!\p{L}))/gu, "$1")
+    .replaceAll("+", " plus ");
   const words = wordsOf(joined);
   // P&G is one word of letters.
   return words.length > 1 && words.every(({ length }) => length === 1) ? [words.join("")] : words;
@@ -212,7 +228,8 @@ export function companyAgreement(wanted: string, found: string): number {
   const isShort =
     letters.length >= 2 && [long, all, others].some((words) => words.length > 1 && initialsOf(words) === letters);
   if (isShort) return 0.8;
-  return begins ? 0.6 : 0;
+  // One word that others begin with is many companies': Delta is none of Delta Dental's names.
+  return begins && short.length > 1 ? 0.6 : 0;
 }
 
 /** Below these a person is another one, or cannot be told from another one. */

@@ -1,0 +1,67 @@
+// The operator's guard: a server that sees what callers ask before anything is held or sent, and lets it pass, refuses it, or changes it.
+import { z } from "zod";
+import { GatewayError } from "../errors.ts";
+import type { PublicFetch } from "./public-fetch.ts";
+
+/** The longest body that it may give back. */
+const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
+const REASON_LENGTH_MAX = 400;
+
+/** What it is told of a request. */
+export interface Guarded {
+  readonly requestId: string;
+  readonly path: string;
+  /** Null: a caller without a key. */
+  readonly accountId: string | null;
+  readonly keyId: string | null;
+  /** As it came; what is no JSON is refused without it. */
+  readonly body: unknown;
+}
+
+/** The body to go on with; undefined: as it was sent. */
+export type Verdict = { readonly body: unknown } | { readonly body?: undefined } | GatewayError;
+
+export interface GuardOptions {
+  readonly url: string;
+  readonly msMax: number;
+  /** Whether requests pass while it is away. */
+  readonly open: boolean;
+  readonly internet: PublicFetch;
+  readonly onAway: (error: unknown) => void;
+}
+
+const answerSchema = z.discriminatedUnion("action", [
+  z.object({ action: z.literal("pass") }),
+  z.object({ action: z.literal("refuse"), reason: z.string().default("") }),
+  z.object({ action: z.literal("edit"), body: z.record(z.string(), z.unknown()) }),
+]);
+
+/** Asks it of one request. Never rejects. */
+export function createGuard({ url, msMax, open, internet, onAway }: GuardOptions) {
+  async function ask(asked: Guarded): Promise<z.output<typeof answerSchema>> {
+    const { requestId, path, accountId, keyId, body } = asked;
+    const sent = JSON.stringify({ request_id: requestId, path, account_id: accountId, key_id: keyId, body });
+    const headers = { "content-type": "application/json", accept: "application/json" };
+    const send = { headers, body: sent };
+    const answer = await internet.open(url, { bytesMax: ANSWER_BYTES_MAX, msMax, redirectsMax: 0, send });
+    if (answer instanceof GatewayError) throw answer;
+    const parts: Uint8Array[] = [];
+    for await (const part of answer.body) parts.push(part);
+    if (answer.status !== 200) throw new Error(`the guard answered ${answer.status}`);
+    return answerSchema.parse(JSON.parse(Buffer.concat(parts).toString("utf8")));
+  }
+
+  return async (asked: Guarded): Promise<Verdict> => {
+    try {
+      const told = await ask(asked);
+      if (told.action === "edit") return { body: told.body };
+      if (told.action === "pass") return {};
+      return new GatewayError("guard_refused", { detail: { detail: told.reason.slice(0, REASON_LENGTH_MAX) } });
+    } catch (error) {
+      onAway(error);
+      return open ? {} : new GatewayError("guard_unavailable", { retryAfterSeconds: 1 });
+    }
+  };
+}
+
+export type Guard = ReturnType<typeof createGuard>;
