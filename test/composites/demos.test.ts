@@ -214,7 +214,11 @@ describe("with a browser and ffmpeg of the operator's", () => {
   it("a site becomes a video of the scenes that went, each part at its price", { timeout: 180_000 }, async () => {
     const account = await gateway.live({ creditCents: 1_000 });
     const job = await made(account, "produce_autodemo", { url, brief: "Show the prices", seconds: 10 });
-    expect(job).toMatchObject({ status: "succeeded", charged_cents: 4, progress: { done: 3, total: 3 } });
+    expect(job, JSON.stringify(job)).toMatchObject({
+      status: "succeeded",
+      charged_cents: 4,
+      progress: { done: 3, total: 3 },
+    });
     const missing = expect.stringContaining("There is no such button");
     expect(job.result).toMatchObject({
       scene_count: 2,

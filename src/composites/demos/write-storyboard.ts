@@ -56,7 +56,9 @@ export async function writeBoard(
   { writer, plays }: { readonly writer: string; readonly plays: boolean },
 ): Promise<Written> {
   const { url, brief, seconds, language } = wanted;
-  const page = await pageText(calls, url);
+  let page = await pageText(calls, url);
+  // A page that could not be read is free, and without it there is no video: one more look is worth it.
+  if (typeof page !== "string") page = await pageText(calls, url);
   if (typeof page !== "string") return { error: page.code, message: `The site could not be read: ${page.message}` };
   let fault = "";
   for (let tried = 0; tried < TRIES; tried++) {
