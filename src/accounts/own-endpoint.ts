@@ -14,6 +14,8 @@ export interface AccountParts {
   readonly rules: RuleRecords;
   readonly clock: Clock;
   readonly unsold: Unsold;
+  /** Where the ledger counts what models cost on a day. */
+  readonly inferenceScope: string;
   /** What is remembered of an account's keys must be read again. */
   readonly forget: (accountId: string) => void;
 }

@@ -12,6 +12,7 @@ import { type OAuthParts, oauthEndpoints, signedIn } from "../oauth/oauth.ts";
 import type { Choice } from "../oauth/pages.ts";
 import type { ReadDocument } from "../oauth/server.ts";
 import { createSessions } from "../oauth/sessions.ts";
+import type { Log } from "../observe/log.ts";
 import { sharedWindow } from "../records/shared-window.ts";
 import type { ServeDeps } from "../serve/deps.ts";
 import type { Stores } from "../stores.ts";
@@ -19,12 +20,14 @@ import { createPublicFetch, type PublicFetchOptions } from "../upstream/public-f
 import { personPages } from "../web/person-pages.ts";
 import type { OpenActions } from "./open-actions.ts";
 import type { OpenCallers } from "./open-callers.ts";
+import { openOpenId } from "./open-openid.ts";
 
 /** As many entries as a key's list may have. */
 const SERVICES_MAX = 200;
 
 export interface OpenOAuthParts {
   readonly config: Config;
+  readonly log: Log;
   readonly stores: Stores;
   readonly callers: OpenCallers;
   readonly actionCatalog: OpenActions;
@@ -68,12 +71,14 @@ export function openOAuth(parts: OpenOAuthParts): OpenOAuth | null {
     for await (const chunk of answer.body) chunks.push(chunk);
     return new Response(Buffer.concat(chunks), { status: answer.status, headers: answer.headers });
   };
+  const openId = openOpenId(config, parts);
   const sessions = createSessions({ records, books, base: publicUrl });
   const own: OAuthParts = {
     records,
     grants: createGrants({ books, clock, forget: callers.forget }),
     sessions,
     pages: personPages(),
+    openId: openId?.door ?? null,
     clock,
     keys: callers.signingKeys,
     base: publicUrl,
@@ -92,6 +97,9 @@ export function openOAuth(parts: OpenOAuthParts): OpenOAuth | null {
       challenge: (path, error) =>
         error.options.of === "admin" ? 'Bearer realm="tollgate"' : challengeAt(publicUrl(), path, error),
     },
-    close: () => publicFetch.close(),
+    close() {
+      publicFetch.close();
+      openId?.close();
+    },
   };
 }

@@ -2,6 +2,7 @@
 import { accountEndpoints } from "../accounts/account-endpoints.ts";
 import { healthEndpoint } from "../accounts/admin-endpoints.ts";
 import type { Unsold } from "../accounts/allowed.ts";
+import { ownProviderKeyEndpoints } from "../accounts/provider-key-endpoints.ts";
 import { signupEndpoint } from "../accounts/signup.ts";
 import { spendEndpoints } from "../accounts/spend-endpoints.ts";
 import type { Audience } from "../catalog/catalog.ts";
@@ -20,6 +21,7 @@ import type { Config } from "../config.ts";
 import type { Endpoint, EndpointSpec } from "../endpoint.ts";
 import { type EventParts, ownEventEndpoints } from "../events/event-endpoints.ts";
 import { signingSecrets } from "../files/signed-links.ts";
+import { INFERENCE_SCOPE } from "../ledger/model/state.ts";
 import { addressWindowKey } from "../limits/address-window-key.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { RunDeps } from "../run/deps.ts";
@@ -35,6 +37,7 @@ import { openActing } from "./open-acting.ts";
 import type { OpenActions } from "./open-actions.ts";
 import type { OpenCallers } from "./open-callers.ts";
 import type { OpenCatalog } from "./open-catalog.ts";
+import { providerKeyParts } from "./provider-keys.ts";
 
 const CHAT_ATTEMPTS_MAX = 6;
 
@@ -66,6 +69,18 @@ export function inEnvelope(specs: readonly EndpointSpec[]): Endpoint[] {
 export function openingParts(config: Config, { ledger }: Stores) {
   const { inferenceCapNano, requestsPerMinute, inFlightMax } = config;
   return { books: ledger, clock: systemClock, limits: { inferenceCapNano, requestsPerMinute, inFlightMax } };
+}
+
+/** What opening one without the operator needs. */
+export function signupParts(config: Config, stores: Stores) {
+  const { signupCreditPerDay: creditPerDay, signupsPerAddressPerHour: perAddress } = config;
+  return {
+    ...openingParts(config, stores),
+    counts: stores.records,
+    creditPerDay,
+    perAddress,
+    addressKey: addressWindowKey,
+  };
 }
 
 function chatSettings(config: Config) {
@@ -127,12 +142,18 @@ function modelEndpoints(parts: PublicEndpointsParts, deps: ChatDeps) {
 function ownAccountEndpoints(parts: PublicEndpointsParts): readonly EndpointSpec[] {
   const { config, stores, callers, unsold, topUp } = parts;
   const { ledger, records } = stores;
-  const keys = accountEndpoints({ books: ledger, rules: records, clock: systemClock, unsold, forget: callers.forget });
-  const own = topUp === null ? keys : [...keys, topUp];
+  const keys = accountEndpoints({
+    books: ledger,
+    rules: records,
+    clock: systemClock,
+    unsold,
+    inferenceScope: INFERENCE_SCOPE,
+    forget: callers.forget,
+  });
+  const providers = ownProviderKeyEndpoints(providerKeyParts(parts, callers));
+  const own = [...keys, ...providers, ...(topUp === null ? [] : [topUp])];
   if (config.signup !== "open") return own;
-  const { signupCreditPerDay: creditPerDay, signupsPerAddressPerHour: perAddress } = config;
-  const bounds = { creditPerDay, perAddress, addressKey: addressWindowKey };
-  return [...own, signupEndpoint({ ...openingParts(config, stores), counts: records, ...bounds })];
+  return [...own, signupEndpoint(signupParts(config, stores))];
 }
 
 /** Throws where one of them retires sooner than it may. */

@@ -8,6 +8,7 @@ import { consentEndpoints } from "./consent-endpoints.ts";
 import { browserEndpoint, tooOften } from "./forms.ts";
 import type { Grants } from "./grants.ts";
 import { metadataEndpoints } from "./metadata.ts";
+import { type OpenIdDoor, openIdEndpoints } from "./openid-endpoints.ts";
 import type { Choice, Pages } from "./pages.ts";
 import type { OAuthServer, ReadDocument } from "./server.ts";
 import { isCsrf, type Sessions } from "./sessions.ts";
@@ -25,6 +26,8 @@ export interface OAuthParts {
   readonly grants: Grants;
   readonly sessions: Sessions;
   readonly pages: Pages;
+  /** Null: people sign in with keys alone. */
+  readonly openId: OpenIdDoor | null;
   readonly clock: Clock;
   readonly keys: () => SigningKeys;
   /** Our own address, without a slash at the end. It is the issuer. */
@@ -105,6 +108,7 @@ export function oauthEndpoints(parts: OAuthParts): readonly Endpoint[] {
     endpoint("POST", "/oauth/device/code"),
     browserEndpoint("POST", "/oauth/register", register),
     ...signInEndpoints(parts),
+    ...(parts.openId === null ? [] : openIdEndpoints(parts, parts.openId)),
     ...consentEndpoints(Object.assign({ server }, parts)),
   ];
   return all.map((spec) => Object.assign({ errors: OAUTH_ERRORS }, spec));

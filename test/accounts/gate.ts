@@ -91,12 +91,13 @@ export async function openGate(options: { sandbox?: boolean } = {}): Promise<Gat
   const unsold = () => null;
   const gate = { readiness: { ready: true } as Readiness };
   const specs = [
-    ...accountEndpoints({ books, rules, clock, unsold, forget }),
+    ...accountEndpoints({ books, rules, clock, unsold, forget, inferenceScope: "inference" }),
     ...adminEndpoints({
       books,
       rules,
       clock,
       unsold,
+      inferenceScope: "inference",
       forget,
       limits,
       sandbox,
@@ -106,6 +107,7 @@ export async function openGate(options: { sandbox?: boolean } = {}): Promise<Gat
       failedCalls: { find: async () => ({ rows: [], next: null }) },
       metricsContentType: "text/plain; version=0.0.4",
       metricsOpen: true,
+      proofs: [],
     }),
   ];
   const match = matchEndpoint(specs.map((spec) => ({ ...spec, errors: envelopeErrors })));
