@@ -39,6 +39,8 @@ export interface JobRecord {
   readonly createdAtMs: number;
   /** When it last came a step further; jobs of earlier releases, and those that have not begun, say nothing. */
   readonly movedAtMs?: number;
+  /** How often it was adopted since it last came a step further; absent: never. */
+  readonly adoptions?: number;
   readonly end: JobEnd | null;
   readonly chargedCents: number;
   /** What holds after its first are placed with; absent: it has one. */

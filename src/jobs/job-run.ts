@@ -38,6 +38,8 @@ import { notHeld, STOPPED, succeedHold } from "./succeed-hold.ts";
 
 /** How long a job that was told to end with what it has may take for that: its time was over, or it was cancelled. */
 const GRACE_MS = 30_000;
+/** So often in a row a job may be adopted without coming a step further: what it does may be what its processes die of. */
+const ADOPTIONS_MAX = 5;
 const FAILED: JobEnd = { status: "failed", result: null, chargeNano: ZERO };
 
 export class JobRun implements RunningJob {
@@ -226,6 +228,9 @@ export class JobRun implements RunningJob {
     // A kind that has not ended in its time may still be at work: what it makes from now on is given to no one.
     if (this.job.state === "ending" || isOver(this.job)) throw new LeaseLost();
     this.#moved();
+    const { adoptions = 0, progress: before } = this.job;
+    // One that was adopted saves first what it had already.
+    if (adoptions > 0 && JSON.stringify(progress) !== JSON.stringify(before)) this.#proven.note({ adoptions: 0 });
     this.#proven.note({ progress, spentNano: this.spend.finishedNano });
     await this.#proven.prove();
   }
@@ -244,7 +249,7 @@ export class JobRun implements RunningJob {
     }
     if (extended.outcome !== "extended") return notHeld(extended.outcome);
     this.spend.raise(extended.amountNano);
-    this.#proven.note({ amountNano: extended.amountNano });
+    this.#proven.note({ amountNano: extended.amountNano, adoptions: 0 });
     return null;
   }
 
@@ -253,7 +258,10 @@ export class JobRun implements RunningJob {
     if (chain === undefined) throw new Error(`the job ${this.id} has one hold`);
     this.#moved();
     const nextId = `${chain.firstId}-${(posted?.holds ?? 0) + 2}`;
-    this.#proven.note({ succeeding: { chargeNano: least(chargeNano, this.job.amountNano), served, nextId, nextNano } });
+    this.#proven.note({
+      succeeding: { chargeNano: least(chargeNano, this.job.amountNano), served, nextId, nextNano },
+      adoptions: 0,
+    });
     await this.#proven.prove();
     return this.#succeed();
   }
@@ -334,7 +342,7 @@ export class JobRun implements RunningJob {
     else this.signal.addEventListener("abort", told, { once: true });
     let end: JobEnd;
     try {
-      end = await Promise.race([this.#kind.run(this), overdue]);
+      end = await Promise.race([this.#work(), overdue]);
     } catch (error) {
       if (this.#proven.isLost || error instanceof LeaseLost) throw new LeaseLost();
       // That is no fault of the work: it goes on from what was saved last, once the store is back.
@@ -352,6 +360,13 @@ export class JobRun implements RunningJob {
     if (this.#proven.isLost) throw new LeaseLost();
     this.#proven.note({ state: "ending", end: this.#payable(end) });
     await this.#proven.prove();
+  }
+
+  async #work(): Promise<JobEnd> {
+    const { adoptions = 0 } = this.job;
+    if (adoptions <= ADOPTIONS_MAX) return this.#kind.run(this);
+    await this.#kind.abandon?.(this.id).catch(this.#proven.away);
+    throw new Error(`the job ${this.id} was adopted ${adoptions} times without coming a step further`);
   }
 
   /** The end with what it is charged: what was stopped has been paid for up to there, whatever came of it. */

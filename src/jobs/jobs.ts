@@ -343,7 +343,7 @@ class RunningJobs implements Jobs {
     if (job.state === "launching") return this.#drop(job);
     if (!this.#kinds.has(job.kind)) throw new Error(`the job ${id} is of the unknown kind ${job.kind}`);
     await this.#runners.add(id);
-    const adopted = { ...job, runner: self };
+    const adopted = { ...job, runner: self, adoptions: (job.adoptions ?? 0) + 1 };
     const adoptedVersion = await putJob(records, adopted, version).catch((error: unknown) => {
       this.#unsure.add(id);
       void this.#again(id).finally(() => this.#unsure.delete(id));

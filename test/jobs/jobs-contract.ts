@@ -1,10 +1,10 @@
 // What jobs promise in either store: one end, paid once, whoever dies.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { JobKind } from "../../src/catalog/job-kind.ts";
+import type { EndedJob, JobEnd, JobKind } from "../../src/catalog/job-kind.ts";
 import type { ToldEvent } from "../../src/catalog/local-action.ts";
 import { manualClock, systemClock } from "../../src/clock.ts";
 import { createJobEvents } from "../../src/jobs/job-events.ts";
-import type { JobRecord } from "../../src/jobs/job-record.ts";
+import { findJob, type JobRecord, putJob } from "../../src/jobs/job-record.ts";
 import { jobView } from "../../src/jobs/job-view.ts";
 import { nano } from "../../src/money.ts";
 import type { Stores } from "../../src/stores.ts";
@@ -152,10 +152,52 @@ export function jobsContract(name: string, open: () => Promise<Stores>): void {
       // It says no more that it lives, and does not know that it is taken for dead.
       await first.jobs.stop();
       const second = await process();
-      expect(await ended(second, id)).toMatchObject({ state: "succeeded", chargedCents: 3 });
+      expect(await ended(second, id)).toMatchObject({ state: "succeeded", chargedCents: 3, adoptions: 0 });
       expect(asked.map(({ by }) => by === asked[0]?.by)).toEqual([true, true, false]);
       expect(await moneyOf(stores)).toEqual({ spent: before.spent + 3, held: 0 });
     });
+
+    it("that was adopted six times without coming a step further fails, as what its processes may have died of", async () => {
+      const before = await moneyOf(stores);
+      const first = await process(stepping(STEPS, () => forever()));
+      const id = await first.launch(nameOf());
+      await first.jobs.stop();
+      const stored = await findJob(stores.records, id);
+      if (stored === null) throw new Error("it has no record");
+      await putJob(stores.records, { ...stored.job, adoptions: 5 }, stored.version);
+      const second = await process();
+      expect(await ended(second, id)).toMatchObject({ state: "failed", chargedCents: 0, adoptions: 6 });
+      expect(asked).toEqual([]);
+      expect(await moneyOf(stores)).toEqual({ spent: before.spent, held: 0 });
+    });
+
+    it.each([
+      ["of an end that gives something", "succeeded", () => {}],
+      ["of a failure", "failed", () => Promise.reject(new Error("broken"))],
+    ] as const)(
+      "has what it made cleared %s before it is over, and once more where that failed",
+      async (_, status, step) => {
+        const cleared: EndedJob[] = [];
+        const clear = async (job: EndedJob) => {
+          cleared.push(job);
+          if (cleared.length === 1) throw new Error("the store is away");
+        };
+        const stage = await process({ ...stepping(1, step), clear });
+        const before = await moneyOf(stores);
+        const id = await stage.launch(nameOf());
+        expect(await ended(stage, id)).toMatchObject({ state: status });
+        const progress = status === "succeeded" ? 1 : null;
+        const told = {
+          payer: expect.objectContaining({ id: PAYER.id }),
+          progress,
+          end: expect.objectContaining({ status }),
+        };
+        // Never less than that; more often where a renewal finds its hold paid before the record says so.
+        expect(cleared.length).toBeGreaterThan(1);
+        expect(cleared).toEqual(cleared.map(() => told));
+        expect((await moneyOf(stores)).spent - before.spent).toBe(status === "succeeded" ? 1 : 0);
+      },
+    );
 
     it.each([
       ["is charged for each, under one parent", 5, null, 5],
@@ -290,9 +332,13 @@ export function jobsContract(name: string, open: () => Promise<Stores>): void {
       const id = await first.launch(name);
       await first.jobs.stop();
       await stores.ledger.void({ accountId: ACCOUNT, holdId: `tx_${name}` }, "its lease ended");
-      const second = await process();
+      const cleared: JobEnd["status"][] = [];
+      const clear = async ({ end }: EndedJob) => void cleared.push(end.status);
+      const second = await process({ ...stepping(STEPS, () => {}), clear });
       expect(await ended(second, id)).toMatchObject({ state: "failed", chargedCents: 0 });
       expect(asked).toEqual([]);
+      // Once, or once more where it was left in between.
+      expect(new Set(cleared)).toEqual(new Set(["failed"]));
     });
 
     it("whose launch died before it was answered for is forgotten, and its hold released", async () => {
