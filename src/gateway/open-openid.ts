@@ -36,7 +36,11 @@ export function openOpenId(
     const answer = await fetched.open(url, { ...limits, send });
     if (answer instanceof GatewayError) throw new ProviderAway(answer.message);
     const parts: Uint8Array[] = [];
-    for await (const part of answer.body) parts.push(part);
+    try {
+      for await (const part of answer.body) parts.push(part);
+    } catch (error) {
+      throw error instanceof GatewayError ? new ProviderAway(error.message) : error;
+    }
     const { status, headers } = answer;
     if (status >= 500) throw new ProviderAway(`it answers ${status}`);
     return new Response(EMPTY.includes(status) ? null : Buffer.concat(parts), { status, headers });

@@ -18,6 +18,8 @@ class Operators {
   who = "ada";
   isVerified = true;
   isAway = false;
+  /** Its token endpoint breaks off in the middle of its answer. */
+  breaksOff = false;
   /** What it answers at its token endpoint in the place of the truth: the ID token. */
   lie: ((nonce: string) => string) | null = null;
   lastNonce = "";
@@ -69,6 +71,10 @@ class Operators {
     if (pathname === "/auth") this.lastNonce = searchParams.get("nonce") ?? "";
     if (pathname.startsWith("/interaction/"))
       return this.#provider.interactionFinished(request, response, { login: { accountId: this.who } });
+    if (pathname === "/token" && this.breaksOff) {
+      response.writeHead(200, { "content-type": "application/json", "content-length": 100 });
+      return void response.write("{", () => request.socket.destroy());
+    }
     if (pathname === "/token" && this.lie !== null) {
       const body = { access_token: "x", token_type: "Bearer", id_token: this.lie(this.lastNonce) };
       response.writeHead(200, { "content-type": "application/json" });
@@ -157,6 +163,10 @@ describe("a provider that cannot be reached", () => {
     operators.isAway = true;
     expect((await person.open(back)).status).toBe(503);
     operators.isAway = false;
+    const again = await throughProvider(await begin(person));
+    operators.breaksOff = true;
+    expect((await person.open(again)).status).toBe(503);
+    operators.breaksOff = false;
     expect(await ownAccount(person)).toBeNull();
   });
 });
