@@ -6,6 +6,7 @@ import type { JobRecord } from "../jobs/job-record.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
 import { type CallWindows, createWindows } from "../kernel/windows.ts";
+import type { Sessions } from "../oauth/sessions.ts";
 import { logInternalErrors } from "../observe/internal-error.ts";
 import type { EndedJob } from "../observe/observer.ts";
 import { Endings } from "../records/endings.ts";
@@ -44,6 +45,8 @@ export interface Work {
   readonly events: OpenEvents;
   /** Where people sign in and clients ask for grants; empty: they cannot. */
   readonly oauth: readonly Endpoint[];
+  /** Who has signed in; null: no person can. */
+  readonly sessions: Sessions | null;
   /** What both doors ask of it. */
   readonly deps: DoorDeps;
   /** Begins with work of its own: jobs that others have left, and machines whose time is over. */
@@ -92,6 +95,7 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
     topUp: strangers?.topUp ?? null,
     payments: [...(strangers?.admin ?? []), ...foundation.wallets.admin],
     oauth: oauth?.endpoints ?? [],
+    sessions: oauth?.sessions ?? null,
     events,
     deps: { ...kernel, ...callers.doors, ...oauth?.doors, ...paying, observer, draining: () => phase.draining },
     async start() {

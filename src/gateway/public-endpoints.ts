@@ -20,6 +20,7 @@ import type { Config } from "../config.ts";
 import type { Endpoint, EndpointSpec } from "../endpoint.ts";
 import { type EventParts, ownEventEndpoints } from "../events/event-endpoints.ts";
 import { signingSecrets } from "../files/signed-links.ts";
+import { ownJobsEndpoint } from "../jobs/own-jobs.ts";
 import { addressWindowKey } from "../limits/address-window-key.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { RunDeps } from "../run/deps.ts";
@@ -27,6 +28,7 @@ import { findEndpoints } from "../run/find-endpoints.ts";
 import { runEndpoints } from "../run/run-endpoints.ts";
 import type { Stores } from "../stores.ts";
 import type { Upstream } from "../upstream/upstream.ts";
+import type { FailedCalls } from "../usage-rows.ts";
 import { webEndpoints } from "../web/web-endpoints.ts";
 import { envelopeErrors } from "../wires/envelope/errors.ts";
 import { MODEL_WIRES } from "../wires/model-wires.ts";
@@ -52,6 +54,7 @@ export interface PublicEndpointsParts {
   /** Wires beside those of the list. */
   readonly wires: readonly ModelWire[];
   readonly topUp: EndpointSpec | null;
+  readonly failedCalls: FailedCalls;
   readonly oauth: readonly Endpoint[];
   readonly events: EventParts;
   readonly publicUrl: () => string;
@@ -125,14 +128,16 @@ function modelEndpoints(parts: PublicEndpointsParts, deps: ChatDeps) {
 }
 
 function ownAccountEndpoints(parts: PublicEndpointsParts): readonly EndpointSpec[] {
-  const { config, stores, callers, unsold, topUp } = parts;
+  const { config, stores, callers, unsold, topUp, failedCalls } = parts;
   const { ledger, records } = stores;
-  const keys = accountEndpoints({ books: ledger, rules: records, clock: systemClock, unsold, forget: callers.forget });
-  const own = topUp === null ? keys : [...keys, topUp];
-  if (config.signup !== "open") return own;
+  const { forget } = callers;
+  const own = accountEndpoints({ books: ledger, rules: records, clock: systemClock, unsold, failedCalls, forget });
+  const keys = [...own, ownJobsEndpoint(records)];
+  const all = topUp === null ? keys : [...keys, topUp];
+  if (config.signup !== "open") return all;
   const { signupCreditPerDay: creditPerDay, signupsPerAddressPerHour: perAddress } = config;
   const bounds = { creditPerDay, perAddress, addressKey: addressWindowKey };
-  return [...own, signupEndpoint({ ...openingParts(config, stores), counts: records, ...bounds })];
+  return [...all, signupEndpoint({ ...openingParts(config, stores), counts: records, ...bounds })];
 }
 
 /** Throws where one of them retires sooner than it may. */

@@ -20,17 +20,14 @@ const REGISTRATIONS = 120;
 /** Metadata documents of clients that are fetched in a minute; those that were fetched are kept for a while. */
 const DOCUMENTS = 60;
 
-export interface OAuthParts {
-  readonly records: Records;
-  readonly grants: Grants;
+/** What people need to sign in, whatever they do then. */
+export interface PeopleParts {
   readonly sessions: Sessions;
   readonly pages: Pages;
-  readonly clock: Clock;
-  readonly keys: () => SigningKeys;
-  /** Our own address, without a slash at the end. It is the issuer. */
+  /** Our own address, without a slash at the end. */
   readonly base: () => string;
-  readonly choices: () => readonly Choice[];
-  readonly readDocument: ReadDocument;
+  /** Where a person is led who came to nothing else. */
+  readonly home: string;
   readonly authenticate: (
     authorization: string,
     sender: Pick<GatewayRequest, "address">,
@@ -41,6 +38,16 @@ export interface OAuthParts {
   readonly take: (what: string, limit: number) => Promise<boolean>;
 }
 
+/** `base` is the issuer. */
+export interface OAuthParts extends PeopleParts {
+  readonly records: Records;
+  readonly grants: Grants;
+  readonly clock: Clock;
+  readonly keys: () => SigningKeys;
+  readonly choices: () => readonly Choice[];
+  readonly readDocument: ReadDocument;
+}
+
 /** How OAuth's own endpoints tell errors (RFC 6749, 5.2). */
 const OAUTH_ERRORS: ErrorCodec = {
   wire: "oauth",
@@ -48,7 +55,7 @@ const OAUTH_ERRORS: ErrorCodec = {
 };
 
 /** Who has signed in, as a caller. A change needs the token of its session in `x-csrf-token`. */
-export function signedIn({ sessions, callerOfKey }: Pick<OAuthParts, "sessions" | "callerOfKey">) {
+export function signedIn({ sessions, callerOfKey }: Pick<PeopleParts, "sessions" | "callerOfKey">) {
   return async (request: GatewayRequest): Promise<Caller | GatewayError> => {
     const session = await sessions.of(request);
     if (session === null) {
@@ -61,6 +68,11 @@ export function signedIn({ sessions, callerOfKey }: Pick<OAuthParts, "sessions" 
     }
     return callerOfKey(session.accountId, session.keyId);
   };
+}
+
+/** The sign-in alone, where no client may ask for a grant. */
+export function peopleEndpoints(parts: PeopleParts): readonly Endpoint[] {
+  return signInEndpoints(parts).map((spec) => Object.assign({ errors: OAUTH_ERRORS }, spec));
 }
 
 /** All of it: metadata, the protocol, and the pages for people. */
