@@ -101,6 +101,7 @@ async function openDoors(foundation: Foundation, work: Work, { options, phase, s
   const operator = operatorEndpoints({ config, catalog: catalog.current, upstream, losses: foundation.losses, setup });
   const adminServer = await listenAdmin(config, deps, {
     stores: foundation.stores,
+    adminToken: work.callers.adminToken,
     readiness: () => readyWithStores(readiness(), foundation),
     metricsText,
     failedCalls,

@@ -166,7 +166,6 @@ describe("what is not there yet", () => {
 
   test("names paths that nobody serves", async () => {
     const paths = [...missing.matchAll(/`(\/[a-z/]+)`/g)].map(([, path]) => path);
-    expect(paths.length).toBeGreaterThan(0);
     for (const path of paths) {
       const { status } = await fetch(`${gateway.url}${path}`, { method: "POST", body: "{}" });
       expect([path, status]).toEqual([path, 404]);

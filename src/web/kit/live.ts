@@ -12,7 +12,9 @@ export interface Live {
   readonly path: string;
   readonly door: Door;
   readonly draining: () => boolean;
-  /** What is shown now; asked every two seconds. */
+  /** How often it is asked; two seconds where it is not said. */
+  readonly everyMs?: number;
+  /** What is shown now. */
   readonly part: (visit: Visit) => Promise<Html>;
 }
 
@@ -57,7 +59,7 @@ async function* looks(live: Live, request: GatewayRequest, gone: AbortSignal): A
     }
     shown = one.now;
     yield Buffer.from(one.sent);
-    await pause(EVERY_MS, gone);
+    await pause(live.everyMs ?? EVERY_MS, gone);
   }
 }
 

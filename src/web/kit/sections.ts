@@ -2,6 +2,7 @@
 import type { Answer, EndpointShape, EndpointSpec, GatewayRequest } from "../../endpoint.ts";
 import { GatewayError } from "../../errors.ts";
 import { fieldsOf } from "../../oauth/choices-form.ts";
+import { seeOther } from "../../oauth/forms.ts";
 import { type Html, html } from "../html.ts";
 import { type Ask, Refused } from "./ask.ts";
 import { postForm } from "./forms.ts";
@@ -26,6 +27,8 @@ export interface Shown {
   readonly title: string;
   readonly body: Html;
   readonly scripts?: readonly string[];
+  /** Where the browser is led instead. */
+  readonly goTo?: string;
   /** Such as 404; 200 where it says nothing. */
   readonly status?: number;
 }
@@ -75,6 +78,7 @@ async function shown(entered: Entered, above: Html | string, statusAtLeast = 200
   if (made instanceof Refused) {
     return pageAnswer(shellOf(entered, { title: "Not to be had" }), html`${above}${problem(made.words)}`, made.status);
   }
+  if (made.goTo !== undefined) return seeOther(made.goTo);
   return pageAnswer(shellOf(entered, made), html`${above}${made.body}`, Math.max(statusAtLeast, made.status ?? 200));
 }
 
@@ -97,7 +101,7 @@ async function acted(entered: Entered): Promise<Answer> {
   if (done !== null) return pageAnswer(shellOf(entered, { title: act.told }), done);
   const query = new URLSearchParams([...request.query].filter(([one]) => one !== "done"));
   query.set("done", name);
-  return { status: 303, body: "", headers: { location: `${request.path}?${query}`, "cache-control": "no-store" } };
+  return seeOther(`${request.path}?${query}`);
 }
 
 function foreign(door: Door): Answer {

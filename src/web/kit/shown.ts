@@ -73,9 +73,10 @@ export function table(
     name === "" ? html`<td class="${kind}"></td>` : html`<th scope="col" class="${kind}">${name}</th>`,
   );
   const body = rows.map(
-    (row) => html`<tr>${row.map((cell, at) => html`<td class="${columns[at]?.kind ?? ""}">${cell}</td>`)}</tr>\n`,
+    (row) =>
+      html`<tr>${row.map((cell, at) => html`<td class="${columns[at]?.kind ?? ""}" data-name="${columns[at]?.name ?? ""}">${cell}</td>`)}</tr>\n`,
   );
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="${label}"><table><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table></div>`;
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="${label}"><table class="${columns.length > 2 ? "stack" : ""}"><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table></div>`;
 }
 
 /** A part of a page under a heading of its own. */
