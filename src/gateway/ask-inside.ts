@@ -59,6 +59,10 @@ export function askInside(endpoints: readonly Endpoint[], deps: ServeDeps): (ask
         body,
       );
       const answer = await endpoint.answer({ request, caller });
-      return answer instanceof GatewayError ? refused(answer) : (answer.body as Body);
+      if (answer instanceof GatewayError) return refused(answer);
+      const type = answer.headers?.["content-type"] ?? "application/json";
+      // Long answers are kept as the bytes that they are sent as.
+      const isKept = (typeof answer.body === "string" || answer.body instanceof Uint8Array) && type.includes("json");
+      return (isKept ? JSON.parse(Buffer.from(answer.body as string).toString("utf8")) : answer.body) as Body;
     };
 }

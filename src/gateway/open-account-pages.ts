@@ -5,6 +5,7 @@ import { GatewayError } from "../errors.ts";
 import { accountPages } from "../web/account/account-pages.ts";
 import { assetEndpoints } from "../web/kit/assets.ts";
 import { askInside } from "./ask-inside.ts";
+import { playgroundEndpoints } from "./open-playground.ts";
 import type { Work } from "./open-work.ts";
 import { inEnvelope } from "./public-endpoints.ts";
 
@@ -27,5 +28,5 @@ export function openAccountPages(
       return null;
     },
   });
-  return inEnvelope([...assetEndpoints(), ...pages]);
+  return [...inEnvelope([...assetEndpoints(), ...pages]), ...playgroundEndpoints(endpoints)];
 }

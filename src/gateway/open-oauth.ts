@@ -19,6 +19,7 @@ import { createPublicFetch, type PublicFetchOptions } from "../upstream/public-f
 import { personPages } from "../web/person-pages.ts";
 import type { OpenActions } from "./open-actions.ts";
 import type { OpenCallers } from "./open-callers.ts";
+import { createPlayAccounts } from "./open-playground.ts";
 
 /** As many entries as a key's list may have. */
 const SERVICES_MAX = 200;
@@ -66,6 +67,7 @@ function openPeople({ config, stores, callers, publicUrl }: OpenOAuthParts): Peo
     home: config.pages ? "/account" : "/sign-in",
     authenticate: callers.doors.authenticate,
     callerOfKey: callers.callerOfKey,
+    playKey: createPlayAccounts(config, stores),
     addressKey: addressWindowKey,
     // This process's own count keeps floods away from the store.
     take: async (what, limit) => windows.take(what, limit).allowed && shared(what, limit),

@@ -33,6 +33,8 @@ export interface PeopleParts {
     sender: Pick<GatewayRequest, "address">,
   ) => Caller | GatewayError | Promise<Caller | GatewayError>;
   readonly callerOfKey: (accountId: string, keyId: string) => Promise<Caller | GatewayError>;
+  /** The play account of an account, and its key; null: there is no sandbox. */
+  readonly playKey: (accountId: string) => Promise<{ readonly accountId: string; readonly keyId: string } | null>;
   readonly addressKey: (address: string) => string;
   /** Counts something in this minute's window, which all processes share; false: there were so many already. */
   readonly take: (what: string, limit: number) => Promise<boolean>;
@@ -54,8 +56,15 @@ const OAUTH_ERRORS: ErrorCodec = {
   body: (error) => ({ error: error.code, error_description: `${error.message} ${error.hint}` }),
 };
 
+/** Where a person who has signed in tries things, with play money where the request says so. */
+const PLAYGROUND = "/try/";
+
 /** Who has signed in, as a caller. A change needs the token of its session in `x-csrf-token`. */
-export function signedIn({ sessions, callerOfKey }: Pick<PeopleParts, "sessions" | "callerOfKey">) {
+export function signedIn({
+  sessions,
+  callerOfKey,
+  playKey,
+}: Pick<PeopleParts, "sessions" | "callerOfKey" | "playKey">) {
   return async (request: GatewayRequest): Promise<Caller | GatewayError> => {
     const session = await sessions.of(request);
     if (session === null) {
@@ -66,7 +75,12 @@ export function signedIn({ sessions, callerOfKey }: Pick<PeopleParts, "sessions"
       const detail = "The x-csrf-token header is not that of the session: a page of another site may have sent this.";
       return new GatewayError("invalid_token", { detail: { detail } });
     }
-    return callerOfKey(session.accountId, session.keyId);
+    const caller = await callerOfKey(session.accountId, session.keyId);
+    const plays = request.path.startsWith(PLAYGROUND) && request.headers.get("x-tollgate-sandbox") === "1";
+    if (!plays || caller instanceof GatewayError || caller.sandbox) return caller;
+    const play = await playKey(session.accountId);
+    if (play !== null) return callerOfKey(play.accountId, play.keyId);
+    return new GatewayError("invalid_token", { detail: { detail: "This gateway has no sandbox (SANDBOX=0)." } });
   };
 }
 

@@ -6,6 +6,7 @@ import type { Ask } from "../kit/ask.ts";
 import { liveEndpoint } from "../kit/live.ts";
 import type { Place } from "../kit/page.ts";
 import { type Door, sectionEndpoints } from "../kit/sections.ts";
+import { trySection } from "../try/try-pages.ts";
 import { budgetsSection } from "./budgets.ts";
 import { eventsSection } from "./events.ts";
 import { filesSection } from "./files.ts";
@@ -68,6 +69,7 @@ export function accountPages(parts: AccountPagesParts): readonly EndpointSpec[] 
     jobsSection,
     filesSection,
     startSection(parts.base),
+    trySection(parts.base),
   ];
   return [
     ...sections.flatMap((section) => sectionEndpoints(section, door)),

@@ -87,7 +87,7 @@ function groupsTable(form: Omit<PostForm, "act">, groups: readonly GroupShown[])
       ceiling_cents === null ? "none" : html`${moneyOfCents(ceiling_cents)} a ${ceiling_period ?? "day"}`,
       String(keys.length),
       buttonForm({ ...form, act: "ungroup", hidden: { id } }, "Delete", {
-        label: `Delete ${name}`,
+        label: name,
         kind: "danger small",
       }),
     ]),

@@ -26,7 +26,7 @@ function again(form: Omit<PostForm, "act">, { id }: EventShown, hooks: readonly 
   if (hooks.length === 0) return "";
   const buttons = hooks.map((hook) =>
     buttonForm({ ...form, act: "redeliver", hidden: { id: hook.id, event: id } }, "Send again", {
-      label: `Send event ${id} again to ${hook.url}`,
+      label: `event ${id} to ${hook.url}`,
     }),
   );
   return hooks.length === 1
@@ -53,7 +53,7 @@ function hooksTable(form: Omit<PostForm, "act">, hooks: readonly WebhookShown[])
     rows: hooks.map(({ id, url, kinds }) => [
       html`<span class="name">${url}</span>`,
       kinds === null ? "everything" : kinds.join(", "),
-      html`${buttonForm({ ...form, act: "rotate", hidden: { id } }, "New secret", { label: `New secret for ${url}` })} ${buttonForm({ ...form, act: "unhook", hidden: { id } }, "Delete", { label: `Delete ${url}`, kind: "danger small" })}`,
+      html`${buttonForm({ ...form, act: "rotate", hidden: { id } }, "New secret", { label: url })} ${buttonForm({ ...form, act: "unhook", hidden: { id } }, "Delete", { label: url, kind: "danger small" })}`,
     ]),
   });
 }

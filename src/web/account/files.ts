@@ -71,7 +71,7 @@ export const filesSection: Section = {
       time(created_at),
       html`<span class="name">${source}</span>`,
       sizeOf(size_bytes),
-      html`${buttonForm({ ...form, act: "link", hidden: { id } }, "Link", { label: `Link to ${filename}` })} ${buttonForm({ ...form, act: "delete", hidden: { id } }, "Delete", { label: `Delete ${filename}`, kind: "danger small" })}`,
+      html`${buttonForm({ ...form, act: "link", hidden: { id } }, "Link", { label: filename })} ${buttonForm({ ...form, act: "delete", hidden: { id } }, "Delete", { label: filename, kind: "danger small" })}`,
     ]);
     const none =
       query === ""

@@ -58,7 +58,7 @@ async function jobsOf(ask: Ask, csrf: string, cursor: string): Promise<Html> {
     isOver(job)
       ? ""
       : buttonForm({ action: PATH, csrf, act: "cancel", hidden: { id: job.job_id } }, "Cancel", {
-          label: `Cancel ${job.job_id}`,
+          label: job.job_id,
         }),
   ]);
   const none =

@@ -109,7 +109,7 @@ function boundFields(key: KeyShown | null, groups: readonly GroupShown[]): Html 
 function keyActions(form: Omit<PostForm, "act">, key: KeyShown, place: KeysPlace, groups: readonly GroupShown[]): Html {
   const own = { ...form, hidden: { id: key.id } };
   const button = (act: string, words: string, kind = "plain small") =>
-    buttonForm({ ...own, act }, words, { label: `${words} ${key.label}`, kind });
+    buttonForm({ ...own, act }, words, { label: key.label, kind });
   const pause = key.primary ? "" : key.paused ? button("resume", "Resume") : button("pause", "Pause");
   const revoke = key.primary ? "" : button("revoke", "Revoke", "danger small");
   const rotate = key.kind === "grant" ? "" : button("rotate", "New secret");

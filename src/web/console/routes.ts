@@ -106,7 +106,7 @@ export const routesSection: Section = {
         html`<strong>${name}</strong>`,
         health(id),
         failure(id),
-        buttonForm({ action: PATH, csrf, act: "check", hidden: { id } }, "Ask it", { label: `Ask ${name}` }),
+        buttonForm({ action: PATH, csrf, act: "check", hidden: { id } }, "Ask it", { label: name }),
       ]),
       ...[...asked].map((id) => [html`${id} <span class="soft">in the sandbox</span>`, health(id), failure(id), ""]),
     ];

@@ -50,13 +50,13 @@ export function postForm(form: PostForm, body: Put): Html {
   return html`<form method="post" action="${form.action}">${hiddenFields(form)}${body}</form>`;
 }
 
-/** A form that is one button. `label` tells it from the others of its name. */
+/** A form that is one button. `label` says what it is about, where others have its name. */
 export function buttonForm(
   form: PostForm,
   words: string,
   { label, kind = "plain small" }: { label?: string; kind?: string } = {},
 ) {
-  const name = label === undefined ? "" : html` aria-label="${label}"`;
+  const name = label === undefined ? "" : html` aria-label="${words}: ${label}"`;
   return html`<form class="inline" method="post" action="${form.action}">${hiddenFields(form)}<button class="${kind}"${name}>${words}</button></form>`;
 }
 
