@@ -257,6 +257,7 @@ describe("in at most four clicks after the sign-in", () => {
   it("two models are tried side by side, each with its first token, cost and routes", async () => {
     await signIn();
     await click(`.top a[href="/try"]`);
+    expect(await text("#price")).toMatch(/^About \$0\.\d+ at most\.$/);
     clicks += 1;
     await page.click("main form button");
     await page.waitForFunction(() => document.querySelector("#answers .card:nth-child(2)[data-done]") !== null);

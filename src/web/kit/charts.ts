@@ -5,8 +5,7 @@ import { type Html, html } from "../html.ts";
 import { money, type NanoSum } from "./shown.ts";
 
 const WIDTH = 720;
-const HEIGHT = 130;
-const BASE = 112;
+const BASE = 100;
 const DAY_MS = 86_400_000;
 
 export interface DaySum {
@@ -39,7 +38,8 @@ export function dayChart(label: string, days: readonly DaySum[]): Html {
   const last = days.at(-1)?.day ?? "";
   const sum = days.reduce((all, { nano }) => all + Number(nano), 0);
   const words = `${label}, ${first} to ${last}: ${(sum / 1e9).toFixed(4)} USD in all, at most ${(most / 1e9).toFixed(4)} USD a day`;
-  return html`<svg class="chart" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${words}"><line class="axis" x1="0" x2="${WIDTH}" y1="${BASE}" y2="${BASE}"/>${bars}<text x="0" y="12">${(most / 1e9).toFixed(most >= 1e9 ? 2 : 4)} USD</text><text x="0" y="${HEIGHT - 6}">${first}</text><text x="${WIDTH}" y="${HEIGHT - 6}" text-anchor="end">${last}</text></svg>`;
+  const scale = `${(most / 1e9).toFixed(most >= 1e9 ? 2 : 4)} USD`;
+  return html`<p class="scale" aria-hidden="true"><span>${sum === 0 ? "" : scale}</span></p><svg class="chart" viewBox="0 0 ${WIDTH} ${BASE}" role="img" aria-label="${words}"><line class="axis" x1="0" x2="${WIDTH}" y1="${BASE}" y2="${BASE}"/>${bars}</svg><p class="scale" aria-hidden="true"><span>${first}</span><span>${last}</span></p>`;
 }
 
 export interface Share {

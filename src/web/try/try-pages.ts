@@ -15,8 +15,8 @@ const FIRST = ["core/cheap", "core/mid", "", ""];
 interface Priced {
   readonly model: string;
   readonly kind: string;
-  readonly input: string;
-  readonly output: string;
+  readonly prompt_usd_per_million: number;
+  readonly completion_usd_per_million: number;
 }
 interface Pricing {
   readonly tiers: Readonly<Record<string, readonly string[]>>;
@@ -44,8 +44,11 @@ function tierPrices({ tiers, models }: Pricing): Priced[] {
   return Object.entries(tiers).flatMap(([id, slugs]) => {
     const served = models.filter(({ model }) => slugs.includes(model));
     if (served.length === 0) return [];
-    const most = (name: "input" | "output") => String(Math.max(...served.map((one) => Number(one[name]))));
-    return [{ model: `core/${id}`, kind: "chat", input: most("input"), output: most("output") }];
+    const most = (name: "prompt_usd_per_million" | "completion_usd_per_million") =>
+      Math.max(...served.map((one) => one[name]));
+    const prices = { prompt_usd_per_million: most("prompt_usd_per_million") };
+    const model = { model: `core/${id}`, kind: "chat", ...prices };
+    return [{ ...model, completion_usd_per_million: most("completion_usd_per_million") }];
   });
 }
 
@@ -85,7 +88,7 @@ async function models({ ask, csrf }: Visit, mode: Mode, url: string): Promise<Ht
   const pricing = bodyOr(await ask<Pricing>("GET", "/api/llm/v1/pricing"), { tiers: {}, models: [] });
   const listed = [...tierPrices(pricing), ...pricing.models.filter(({ kind }) => kind === "chat")];
   const options = listed.map(
-    ({ model, input, output }) =>
+    ({ model, prompt_usd_per_million: input, completion_usd_per_million: output }) =>
       html`<option value="${model}" data-input="${input}" data-output="${output}">$${input} in, $${output} out</option>`,
   );
   const places = FIRST.map(
