@@ -169,8 +169,7 @@ const OF_OPERATOR = [
   "/doctor",
   "/log",
 ].map((path) => `/console${path}`);
-/** Pictures of these are in docs/pages.md. */
-const PICTURED: Readonly<Record<string, string>> = { "/account": "account", "/console": "console", "/try": "try" };
+const IN_THE_DARK = ["/account/keys", "/account/transactions?status=failed", "/try", "/console/routes", "/console/log"];
 
 async function look(base: string, path: string): Promise<void> {
   const response = await page.goto(`${base}${path}`);
@@ -184,10 +183,16 @@ async function look(base: string, path: string): Promise<void> {
     await page.setViewport({ width, height: 900 });
     await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: look }]);
     expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), path).toBeLessThanOrEqual(0);
-    // What differs between light and dark is how well it can be read.
-    expect(await violations(look === "dark" ? "color-contrast" : undefined), `${path} ${look}`).toEqual([]);
-    const name = PICTURED[path];
-    if (shots !== undefined && name !== undefined) await page.screenshot({ path: `${shots}/${name}-${look}.png` });
+    if (look === "light") expect(await violations(), path).toEqual([]);
+    // What differs in the dark is how well it can be read; these have every mood of it.
+    else if (IN_THE_DARK.includes(path)) expect(await violations("color-contrast"), `${path} in the dark`).toEqual([]);
+    if (shots !== undefined) {
+      const name = path
+        .replace(/acct_\w+/, "one")
+        .replace(/\W+/g, "-")
+        .slice(1);
+      await page.screenshot({ path: `${shots}/all-${name}-${look}-${width}.png`, fullPage: true });
+    }
   }
 }
 
@@ -311,3 +316,37 @@ it("what is live is told anew while the page is open", async () => {
   await page.waitForSelector("[data-live][data-told]");
   expect(await text("[data-live]")).toContain("Calls");
 });
+
+/** The pictures of docs/pages.md, where a folder for them is named: `TOLLGATE_SCREENSHOTS=docs/pages`. */
+it.runIf(shots !== undefined)(
+  "has its picture taken with an account that has called",
+  async () => {
+    const shown = await gateway.account({ creditCents: 5_000 });
+    const makeKey = async (label: string) =>
+      String((await post("/api/v1/agents", { label, ceiling_cents: 50 }, {}, shown.key)).api_key);
+    const [assistant, nightly] = [await makeKey("assistant"), await makeKey("nightly report")];
+    const asked = [
+      ["core/best", "team=research", assistant],
+      ["core/best", "team=research", assistant],
+      ["core/mid", "team=support", nightly],
+      ["core/cheap", "team=support", shown.key],
+    ] as const;
+    for (const [model, tag, key] of asked) await chat(model, tag, key);
+    await post("/api/run/core/onescrape", { urls: ["https://example.com/"] }, {}, nightly);
+    await page.setViewport({ width: 1_120, height: 800 });
+    await signIn(shown.key);
+    await page.screenshot({ path: `${shots}/account.png` });
+    await page.goto(`${gateway.url}/try`);
+    await page.click("main form button");
+    await page.waitForFunction(() => document.querySelector("#answers .card:nth-child(2)[data-done]") !== null);
+    await page.screenshot({ path: `${shots}/try.png` });
+    await signInAsOperator();
+    await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "dark" }]);
+    await page.goto(`${gateway.adminUrl}/console/accounts/${shown.accountId}`);
+    await page.screenshot({ path: `${shots}/console.png` });
+    await page.setViewport({ width: 390, height: 844 });
+    await page.goto(`${gateway.url}/account`);
+    await page.screenshot({ path: `${shots}/phone.png` });
+  },
+  BROWSER_MS_MAX,
+);
