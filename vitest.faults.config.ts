@@ -1,17 +1,36 @@
-// The long fault tests: kill loops and mixed loads, one file at a time because they own the machine while they run.
+// The long fault tests: kill loops and mixed loads. Two files at a time, since much of each is waiting for clocks; those that measure run alone.
 import { defineConfig } from "vitest/config";
+
+/** Their bounds are times of a machine that has nothing else to do. */
+const ALONE = ["jobs-restart", "neighbours", "processes", "redis", "slow-sync", "soak"].map(
+  (name) => `test/faults/${name}.test.ts`,
+);
+
+const COMMON = {
+  pool: "forks" as const,
+  execArgv: ["--disable-warning=ExperimentalWarning"],
+  // What runs side by side within a file is waiting for clocks, not working.
+  maxConcurrency: 100,
+  // Bounds for what hangs: on a machine that others load as well, what takes two minutes takes ten.
+  testTimeout: 600_000,
+  hookTimeout: 180_000,
+};
 
 export default defineConfig({
   test: {
-    include: ["test/faults/**/*.test.ts"],
-    pool: "forks",
     globalSetup: ["test/support/run-folder.ts"],
-    execArgv: ["--disable-warning=ExperimentalWarning"],
-    fileParallelism: false,
-    // What runs side by side within a file is waiting for clocks, not working.
-    maxConcurrency: 100,
-    // Bounds for what hangs: on a machine that others load as well, what takes two minutes takes ten.
-    testTimeout: 600_000,
-    hookTimeout: 180_000,
+    projects: [
+      {
+        test: {
+          ...COMMON,
+          name: "two at a time",
+          include: ["test/faults/**/*.test.ts"],
+          exclude: ALONE,
+          maxWorkers: 2,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      { test: { ...COMMON, name: "alone", include: ALONE, maxWorkers: 1, sequence: { groupOrder: 1 } } },
+    ],
   },
 });

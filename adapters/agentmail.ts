@@ -16,7 +16,12 @@ const body = {
 const isSaid = needsOne("text", "html");
 const YEARS_DAYS = 36_500;
 const requires = [{ kind: "inbox", param: "inbox_id" }];
-const common = { category: "email", price: { mode: "fixed", cents: 1 }, upstreamCents: 1 } as const;
+const common = {
+  category: "email",
+  price: { mode: "fixed", cents: 1 },
+  upstreamCents: 1,
+  mayCostMore: "what it costs us is not known",
+} as const;
 const [address, message_id, thread_id] = [
   "quiet-harbor@agentmail.to",
   "<0102019b7c5d@agentmail.to>",
@@ -38,8 +43,11 @@ const received = {
 export default defineAdapter({
   name: "AgentMail",
   docs: "https://docs.agentmail.to",
+  beliefs: { "*": "what it costs us" },
   origin: "https://api.agentmail.to/v0",
   auth: bearer,
+  // Where there is no key: hosts by its documentation, the path below them by belief.
+  keylessDoor: { mpp: "https://mpp.api.agentmail.to/v0", x402: "https://x402.api.agentmail.to/v0" },
   rules: [
     // Neither is about our key.
     { status: 403, at: "/name", matches: /IsTaken|Rejected/, sample: "IsTakenError", means: "caller_invalid" },
@@ -64,6 +72,7 @@ export default defineAdapter({
       }),
       price: { mode: "fixed", cents: 200 },
       upstreamCents: 200,
+      mayCostMore: "what it costs us is not known",
       request: { method: "POST", path: "/inboxes" },
       issues: [{ kind: "inbox", at: "/inbox_id", days: YEARS_DAYS }],
       example: {

@@ -6,6 +6,9 @@ import { action, defineAdapter, endpointParams, keyHeader } from "#adapter";
 export default defineAdapter({
   name: "Allium",
   docs: "https://docs.allium.so",
+  beliefs: {
+    "*": "what its rows take and answer, how often it may be asked, and that a key pays the prices of its public list",
+  },
   origin: "https://api.allium.so",
   auth: keyHeader("x-api-key"),
   rate: { requests: 1, perMs: 1_000 },

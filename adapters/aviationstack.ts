@@ -8,6 +8,7 @@ const airport = code(/^[A-Z]{3}$/, "LHR");
 export default defineAdapter({
   name: "AviationStack",
   docs: "https://docs.apilayer.com/aviationstack",
+  beliefs: { "*": "the names of most params, how it says that a plan is used up, and what a call costs us by plan" },
   origin: "https://api.aviationstack.com/v1",
   auth: keyInQuery("access_key"),
   rules: [
@@ -47,6 +48,7 @@ export default defineAdapter({
         .check(needsOne("flight_iata", "flight_icao", "flight_number", "airline_iata", "dep_iata", "arr_iata")),
       price: { mode: "fixed", cents: 0.5 },
       upstreamCents: 0.5,
+      mayCostMore: "it is its public price for paying call by call; a plan may differ",
       request: { method: "GET", path: "/flights", names: { date: "flight_date" } },
       content: ["/data"],
       example: {

@@ -95,6 +95,7 @@ export default defineAdapters({
     ...azure,
     name: "Azure OpenAI",
     docs: "https://learn.microsoft.com/azure/foundry/openai/api-version-lifecycle",
+    beliefs: { "*": "what data zones and regions cost us, which others say is a tenth more" },
     origin: "https://{resource}.openai.azure.com/openai/v1",
     settings: { resource: { env: ["AZURE_OPENAI_RESOURCE"] } },
     chat: {
@@ -134,6 +135,7 @@ export default defineAdapters({
     ...azure,
     name: "Azure OpenAI, dated versions",
     docs: "https://learn.microsoft.com/azure/ai-services/openai/reference",
+    beliefs: { "*": "what data zones and regions cost us, which others say is a tenth more" },
     origin: "https://{resource}.openai.azure.com/openai",
     settings: {
       resource: { env: ["AZURE_OPENAI_RESOURCE"] },

@@ -81,6 +81,7 @@ export default defineAdapters({
     ...aws,
     name: "Amazon Bedrock",
     docs: "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html",
+    beliefs: { "*": "which regions have which models, and the most tokens of an image" },
     chat: {
       dialect: "converse",
       // The wire cannot say it; as elsewhere the model may then call several at once.
@@ -111,6 +112,7 @@ export default defineAdapters({
     ...aws,
     name: "Claude on Amazon Bedrock",
     docs: "https://docs.anthropic.com/en/api/claude-on-amazon-bedrock",
+    beliefs: { "*": "which regions have which models" },
     chat: {
       dialect: "messages",
       dropFields: elsewhere,

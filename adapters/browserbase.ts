@@ -77,6 +77,7 @@ const example = {
 export default defineAdapter({
   name: "Browserbase",
   docs: "https://docs.browserbase.com/reference/api/create-a-session",
+  beliefs: { create_session: "what a gigabyte through its proxies costs us, which its pages said and no bill" },
   origin: "https://api.browserbase.com",
   auth: keyHeader("x-bb-api-key"),
   prepaid,

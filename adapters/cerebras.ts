@@ -6,6 +6,7 @@ const since = "2026-08-21";
 export default defineAdapter({
   name: "Cerebras",
   docs: "https://inference-docs.cerebras.ai/resources/openai",
+  beliefs: { "*": "how long a prompt of its newest model may be" },
   origin: "https://api.cerebras.ai/v1",
   auth: bearer,
   chat: {

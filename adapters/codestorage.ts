@@ -30,6 +30,7 @@ const common = { category: "compute", keywords: ["git repository", "version cont
 export default defineAdapter({
   name: "code.storage",
   docs: "https://code.storage/docs",
+  beliefs: { "*": "the whole wire but for its token, and what a repository costs us" },
   origin: "https://api.{org}.code.storage",
   settings: { org: { env: ["CODE_STORAGE_NAME"] } },
   keyEnv: ["CODE_STORAGE_PRIVATE_KEY"],
@@ -50,6 +51,7 @@ export default defineAdapter({
       }),
       price: { mode: "fixed", cents: 100 },
       upstreamCents: 100,
+      mayCostMore: "what it costs us is not known",
       async run(context) {
         const { ask, params, label } = context;
         // All callers' repositories are in one place: no two of them can want the same id.
@@ -80,6 +82,7 @@ export default defineAdapter({
       }),
       price: { mode: "fixed", cents: 1 },
       upstreamCents: 1,
+      mayCostMore: "what it costs us is not known",
       async run(context) {
         const { ask, params } = context;
         const headers = shown(context, params.id, "git:read");

@@ -13,6 +13,7 @@ const rerank = { kind: "rerank", dialect: "cohere-rerank" } as const;
 export default defineAdapter({
   name: "Cohere",
   docs: "https://docs.cohere.com/reference/rerank",
+  beliefs: { "*": "which of its models think, and at which words of effort" },
   origin: "https://api.cohere.com",
   auth: bearer,
   maker: "cohere",

@@ -6,6 +6,7 @@ import { action, defineAdapter, endpointParams, keyHeader } from "#adapter";
 export default defineAdapter({
   name: "CoinGecko",
   docs: "https://docs.coingecko.com",
+  beliefs: { "*": "most rows of the table with their params, the body of an error, and the limit without a key" },
   origin: "https://api.coingecko.com/api/v3",
   auth: keyHeader("x-cg-demo-api-key"),
   keyOptional: true,

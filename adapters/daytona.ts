@@ -82,6 +82,7 @@ async function inToolbox(
 export default defineAdapter({
   name: "Daytona",
   docs: "https://www.daytona.io/docs",
+  beliefs: { "*": "the size of its snapshot, and what an hour costs us" },
   origin: "https://app.daytona.io/api",
   origins: { toolbox: "https://proxy.app.daytona.io/toolbox" },
   auth: bearer,

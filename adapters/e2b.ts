@@ -130,6 +130,9 @@ const TEMPLATES = ["base", "code-interpreter-v1"] as const;
 export default defineAdapter({
   name: "E2B",
   docs: "https://e2b.dev/docs/api-reference",
+  beliefs: {
+    "*": "that an exit code of 0 is left out, how a machine that is gone is told, and how much memory, so what cost, each template has",
+  },
   origin: "https://api.e2b.app",
   auth: keyHeader("x-api-key"),
   origins: { sandbox: "https://sandbox.e2b.app" },

@@ -26,6 +26,10 @@ const since = "2026-09-09";
 export default defineAdapter({
   name: "fal",
   docs: "https://docs.fal.ai/model-apis/model-endpoints/queue",
+  beliefs: {
+    generate:
+      "the params of wan-3's images and of seedream-5-pro beside the prompt, and how the longest video is bounded",
+  },
   origin: "https://queue.fal.run",
   origins: { rest: "https://rest.fal.ai", run: "https://fal.run" },
   auth: header("authorization", "Key "),

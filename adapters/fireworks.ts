@@ -18,6 +18,7 @@ const completes = { kind: "completion", dialect: "openai-completion", refuses: [
 export default defineAdapter({
   name: "Fireworks",
   docs: "https://docs.fireworks.ai/api-reference/post-chatcompletions",
+  beliefs: { "*": "whether its older models that have no end here are still served" },
   origin: "https://api.fireworks.ai/inference/v1",
   auth: bearer,
   chat: {

@@ -40,6 +40,7 @@ const unemployment = {
 export default defineAdapter({
   name: "FRED",
   docs: "https://fred.stlouisfed.org/docs/api/fred/",
+  beliefs: { "*": "the words of its errors" },
   origin: "https://api.stlouisfed.org/fred",
   auth: keyInQuery("api_key"),
   rate: { requests: 120, perMs: 60_000 },

@@ -47,6 +47,7 @@ const images = { kind: "images", dialect: "gemini-images", imagesMax: 1, outputT
 export default defineAdapter({
   name: "Google Gemini",
   docs: "https://ai.google.dev/api/generate-content",
+  beliefs: { "*": "how long an answer of its newest fast model may be" },
   origin: "https://generativelanguage.googleapis.com/v1beta",
   auth: keyHeader("x-goog-api-key"),
   maker: "google",

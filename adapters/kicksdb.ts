@@ -27,6 +27,7 @@ const common = {
   effect: "read",
   price: { mode: "fixed", cents: 0.05 },
   upstreamCents: 0.05,
+  mayCostMore: "it is its public price for paying call by call; a plan may differ",
 } as const;
 const $schema = "https://api.kicks.dev/schemas/Answer.json";
 const product = {
@@ -43,6 +44,7 @@ const product = {
 export default defineAdapter({
   name: "KicksDB",
   docs: "https://docs.kicks.dev",
+  beliefs: { "*": "what a call costs us by plan" },
   origin: "https://api.kicks.dev/v3",
   auth: keyHeader("authorization"),
   actions: {

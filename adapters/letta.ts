@@ -10,6 +10,9 @@ const YEARS_DAYS = 3_650;
 export default defineAdapter({
   name: "Letta",
   docs: "https://docs.letta.com/api-reference",
+  beliefs: {
+    "*": "the models that it offers, that an agent needs one, the body of most errors, and what a call costs us",
+  },
   origin: "https://api.letta.com",
   auth: bearer,
   selfHosted: {},

@@ -16,6 +16,7 @@ const callerIds = ["user_id"];
 export default defineAdapter({
   name: "mem0",
   docs: "https://docs.mem0.ai/api-reference",
+  beliefs: { "*": "the body of an error, and what it costs us" },
   origin: "https://api.mem0.ai",
   auth: header("authorization", "Token "),
   // The server of its open source has paths of its own, and has drawn the facts by the time it answers: often there are none.

@@ -6,6 +6,9 @@ import { action, defineAdapter, endpointParams, keyHeader } from "#adapter";
 export default defineAdapter({
   name: "Nansen",
   docs: "https://docs.nansen.ai",
+  beliefs: {
+    "*": "which params an endpoint takes, the header of the key, the shape of an answer, and that a key pays the public prices",
+  },
   origin: "https://api.nansen.ai",
   auth: keyHeader("apikey"),
   actions: {

@@ -61,10 +61,14 @@ const kimiThinks = {
 };
 const kimi = { contextTokens: 262_144, dropFields: fixedSampling };
 
+/** Of every row. */
+const beliefs = { "*": "which hints it refuses, how its models think, and who of them is still served" };
+
 export default defineAdapters({
   moonshot: {
     name: "Moonshot AI",
     docs: "https://platform.moonshot.ai/docs/api/chat",
+    beliefs,
     origin: "https://api.moonshot.ai/v1",
     auth: bearer,
     pricedAs: "moonshotai",
@@ -104,6 +108,7 @@ export default defineAdapters({
   zhipu: {
     name: "Zhipu AI",
     docs: "https://docs.bigmodel.cn/api-reference",
+    beliefs,
     // The address within China, whose prices in yuan the list has in USD.
     origin: "https://open.bigmodel.cn/api/paas/v4",
     auth: bearer,
@@ -124,6 +129,7 @@ export default defineAdapters({
   zai: {
     name: "Z.ai",
     docs: "https://docs.z.ai/api-reference/llm/chat-completion",
+    beliefs,
     origin: "https://api.z.ai/api/paas/v4",
     auth: bearer,
     alsoCalled: ["z-ai"],
@@ -136,6 +142,7 @@ export default defineAdapters({
   minimax: {
     name: "MiniMax",
     docs: "https://platform.minimax.io/docs/api-reference/text-openai-api",
+    beliefs,
     origin: "https://api.minimax.io/v1",
     auth: bearer,
     // Unsure: whether a schema for the answer is taken. What it thinks stands in its text, between <think> and </think>.
@@ -165,6 +172,7 @@ export default defineAdapters({
   dashscope: {
     name: "Alibaba Cloud Model Studio (Qwen)",
     docs: "https://www.alibabacloud.com/help/en/model-studio/compatibility-of-openai-with-dashscope",
+    beliefs,
     origin: "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
     auth: bearer,
     alsoCalled: ["alibaba", "qwen"],
@@ -173,6 +181,7 @@ export default defineAdapters({
   nvidia: {
     name: "NVIDIA NIM",
     docs: "https://docs.api.nvidia.com/nim/reference/llm-apis",
+    beliefs,
     origin: "https://integrate.api.nvidia.com/v1",
     auth: bearer,
     chat: { ...openModels, ...named },
@@ -180,6 +189,7 @@ export default defineAdapters({
   sambanova: {
     name: "SambaNova",
     docs: "https://docs.sambanova.ai/cloud/api-reference",
+    beliefs,
     origin: "https://api.sambanova.ai/v1",
     auth: bearer,
     chat: { ...openModels, ...named },
@@ -187,6 +197,7 @@ export default defineAdapters({
   deepinfra: {
     name: "DeepInfra",
     docs: "https://deepinfra.com/docs/openai_api",
+    beliefs,
     origin: "https://api.deepinfra.com/v1/openai",
     auth: bearer,
     keyEnv: ["DEEPINFRA_API_KEY", "DEEPINFRA_TOKEN"],
@@ -196,6 +207,7 @@ export default defineAdapters({
   nebius: {
     name: "Nebius Token Factory",
     docs: "https://docs.tokenfactory.nebius.com",
+    beliefs,
     origin: "https://api.tokenfactory.nebius.com/v1",
     auth: bearer,
     chat: { ...openModels, ...named },
@@ -203,6 +215,7 @@ export default defineAdapters({
   novita: {
     name: "Novita",
     docs: "https://novita.ai/docs/api-reference/model-apis-llm-create-chat-completion",
+    beliefs,
     origin: "https://api.novita.ai/openai/v1",
     auth: bearer,
     // The list has old models of it alone; unsure whether they still live.
@@ -217,6 +230,7 @@ export default defineAdapters({
   huggingface: {
     name: "Hugging Face router",
     docs: "https://huggingface.co/docs/inference-providers",
+    beliefs,
     origin: "https://router.huggingface.co/v1",
     auth: bearer,
     pricedAs: "huggingface_*",
@@ -250,6 +264,7 @@ export default defineAdapters({
   "github-models": {
     name: "GitHub Models",
     docs: "https://docs.github.com/en/rest/models/inference",
+    beliefs,
     origin: "https://models.github.ai/inference",
     auth: bearer,
     // GITHUB_TOKEN is set on many a machine for other ends.
@@ -259,6 +274,7 @@ export default defineAdapters({
   "cloudflare-ai": {
     name: "Cloudflare Workers AI",
     docs: "https://developers.cloudflare.com/workers-ai/configuration/open-ai-compatibility/",
+    beliefs,
     origin: "https://api.cloudflare.com/client/v4/accounts/{account}/ai/v1",
     settings: { account: { env: ["CLOUDFLARE_ACCOUNT_ID"] } },
     auth: bearer,
@@ -269,6 +285,7 @@ export default defineAdapters({
   ovhcloud: {
     name: "OVHcloud AI Endpoints",
     docs: "https://help.ovhcloud.com/csm/en-public-cloud-ai-endpoints-getting-started",
+    beliefs,
     origin: "https://oai.endpoints.kepler.ai.cloud.ovh.net/v1",
     auth: bearer,
     keyEnv: ["OVHCLOUD_API_KEY", "OVH_AI_ENDPOINTS_API_KEY"],
@@ -287,6 +304,7 @@ export default defineAdapters({
   avian: {
     name: "Avian",
     docs: "https://docs.avian.io",
+    beliefs,
     origin: "https://api.avian.io/v1",
     auth: bearer,
     chat: {
@@ -305,6 +323,7 @@ export default defineAdapters({
   doubleword: {
     name: "Doubleword",
     docs: "https://docs.doubleword.ai/inference-api",
+    beliefs,
     origin: "https://api.doubleword.ai/v1",
     auth: bearer,
     chat: {
@@ -319,6 +338,7 @@ export default defineAdapters({
   siliconflow: {
     name: "SiliconFlow",
     docs: "https://docs.siliconflow.com/en/api-reference/chat-completions/chat-completions",
+    beliefs,
     origin: "https://api.siliconflow.com/v1",
     auth: bearer,
     chat: { ...openModels, ...named },
@@ -326,6 +346,7 @@ export default defineAdapters({
   baseten: {
     name: "Baseten",
     docs: "https://docs.baseten.co/development/model-apis/overview",
+    beliefs,
     origin: "https://inference.baseten.co/v1",
     auth: bearer,
     chat: { ...openModels, ...named },
@@ -333,6 +354,7 @@ export default defineAdapters({
   hyperbolic: {
     name: "Hyperbolic",
     docs: "https://docs.hyperbolic.xyz/docs/rest-api",
+    beliefs,
     origin: "https://api.hyperbolic.xyz/v1",
     auth: bearer,
     chat: { ...openModels, ...named },
@@ -340,6 +362,7 @@ export default defineAdapters({
   scaleway: {
     name: "Scaleway Generative APIs",
     docs: "https://www.scaleway.com/en/docs/generative-apis/",
+    beliefs,
     origin: "https://api.scaleway.ai/v1",
     auth: bearer,
     chat: { ...openModels, ...named },

@@ -162,6 +162,7 @@ const free = { since };
 export default defineAdapter({
   name: "OpenAI",
   docs: "https://platform.openai.com/docs/api-reference/chat",
+  beliefs: { "*": "whether gpt-5.4 and gpt-5.5 refuse `stop`, and the forms in which sound by the hour is answered" },
   origin: "https://api.openai.com/v1",
   auth: bearer,
   maker: "openai",

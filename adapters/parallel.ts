@@ -76,6 +76,7 @@ const output = { type: "text", content: "It is 164.8 km long.", basis: [{ field:
 export default defineAdapter({
   name: "Parallel",
   docs: "https://docs.parallel.ai/api-reference",
+  beliefs: { task: "what the three smallest processors cost us" },
   origin: "https://api.parallel.ai/v1",
   auth: keyHeader("x-api-key"),
   rate: { requests: 600, perMs: 60_000 },

@@ -12,6 +12,9 @@ const foundTokensMax = 8_000;
 export default defineAdapter({
   name: "Perplexity",
   docs: "https://docs.perplexity.ai/docs/agent-api/migrate-from-sonar",
+  beliefs: {
+    "*": "whether one step can search more than once, each for its fee, and whether fields are refused that it does not know",
+  },
   origin: "https://api.perplexity.ai/v1",
   auth: bearer,
   maker: "perplexity",

@@ -13,6 +13,7 @@ const observation = {
 export default defineAdapter({
   name: "Primary sources",
   docs: "docs/catalog.md",
+  beliefs: { "*": "the routes, their params, and how each source refuses" },
   origin: "https://api.worldbank.org",
   origins: {
     worldbank: "https://api.worldbank.org",

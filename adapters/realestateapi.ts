@@ -1,5 +1,5 @@
 // RealEstateAPI: U.S. properties by where and what they are, their owners, values and comparable sales.
-// The wire is that of its specification; what it costs us is from memory.
+// The wire is that of its specification.
 import { action, defineAdapter, keyHeader, needsOne, optional, z } from "#adapter";
 
 /** From memory: its plans are by contract, and none of those it has published takes more for a record. */
@@ -182,6 +182,7 @@ const record = {
 export default defineAdapter({
   name: "RealEstateAPI",
   docs: "https://developer.realestateapi.com",
+  beliefs: { "*": "what its records, the lender's grade of valuation and completions of an address cost us" },
   origin: "https://api.realestateapi.com",
   auth: keyHeader("x-api-key"),
   rate: { requests: 60, perMs: 1_000 },
@@ -253,7 +254,6 @@ export default defineAdapter({
         .strictObject({ id, address, strict: optional(z.boolean(), "Take no address that is only like this one") })
         .check(needsOne("address", "id")),
       price: flat(25),
-      // From memory: the lender's grade of valuation is dearer than a record.
       upstreamCents: 10 * RECORD_CENTS,
       request: post("/v2/PropertyAvm"),
       content: ["/data/avm"],
@@ -359,6 +359,7 @@ export default defineAdapter({
         .check(needsOne(...property, circle, "polygon")),
       price: flat(20),
       upstreamCents: 10 * RECORD_CENTS,
+      mayCostMore: "its plans are by contract",
       request: {
         ...post("/v1/PropertyParcel"),
         // An area may hold any number of parcels.
@@ -386,7 +387,6 @@ export default defineAdapter({
         precision: optional(z.int().min(1).max(10), "Digits of the two that count"),
       }),
       price: { mode: "fixed", cents: 1 },
-      // From memory: it takes no credits.
       upstreamCents: 0,
       request: post("/v2/AutoComplete"),
       content: ["/data"],

@@ -93,6 +93,7 @@ const averages = {
 export default defineAdapter({
   name: "RentCast",
   docs: "https://developers.rentcast.io",
+  beliefs: { "*": "how ranges are written, its errors, and what it costs us" },
   origin: "https://api.rentcast.io/v1",
   auth: keyHeader("x-api-key"),
   rate: { requests: 20, perMs: 1_000 },

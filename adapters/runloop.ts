@@ -115,6 +115,7 @@ async function shutdown(context: SessionContext, id: unknown): Promise<void> {
 export default defineAdapter({
   name: "Runloop",
   docs: "https://docs.runloop.ai",
+  beliefs: { "*": "the body of an error, how a wait whose time is over is answered, and how long output is cut" },
   origin: "https://api.runloop.ai",
   auth: bearer,
   sessions: {

@@ -7,6 +7,7 @@ const names = z.string().regex(/^[\p{L}\p{N}][\p{L}\p{N} ._-]*(,[\p{L}\p{N} ._-]
 export default defineAdapter({
   name: "SearXNG",
   docs: "https://docs.searxng.org/dev/search_api",
+  beliefs: { "*": "the body of its errors" },
   origin: "http://127.0.0.1:8888",
   auth: noAuth,
   local: true,

@@ -102,6 +102,9 @@ async function close({ ask }: SessionContext, name: string): Promise<void> {
 export default defineAdapter({
   name: "Sprites",
   docs: "https://docs.sprites.dev/api",
+  beliefs: {
+    "*": "how a name that is taken is told, how long a program on the standard input may be, and what an hour costs us",
+  },
   origin: "https://api.sprites.dev",
   auth: bearer,
   keyEnv: ["SPRITES_TOKEN", "SPRITE_TOKEN"],

@@ -6,6 +6,7 @@ import { action, bearer, defineAdapter, endpointParams } from "#adapter";
 export default defineAdapter({
   name: "Strale",
   docs: "https://strale.dev/docs",
+  beliefs: { "*": "what surrounds an answer, and the codes of its refusals" },
   origin: "https://api.strale.io",
   auth: bearer,
   rules: [

@@ -23,6 +23,7 @@ const completes = { kind: "completion", dialect: "openai-completion", refuses: [
 export default defineAdapter({
   name: "Together",
   docs: "https://docs.together.ai/reference/chat-completions",
+  beliefs: { "*": "whether its older models that have no end here are still served" },
   origin: "https://api.together.xyz/v1",
   auth: bearer,
   chat: {

@@ -102,6 +102,7 @@ const sessionAnswer = z.object({
 export default defineAdapter({
   name: "Vercel Sandbox",
   docs: "https://vercel.com/docs/vercel-sandbox",
+  beliefs: { "*": "the body of an error, and what a stop of a machine that has stopped is answered" },
   origin: "https://vercel.com/api",
   auth: bearer,
   keyParts: ["VERCEL_TOKEN", "VERCEL_TEAM_ID", "VERCEL_PROJECT_ID"],

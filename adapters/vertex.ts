@@ -51,6 +51,7 @@ export default defineAdapters({
   vertex: {
     name: "Google Vertex AI",
     docs: "https://cloud.google.com/vertex-ai/generative-ai/docs/reference/rest",
+    beliefs: { "*": "what locations other than the global one cost us, which others say is a tenth more" },
     origin: "https://{location}-aiplatform.googleapis.com/v1/projects/{project}/locations/{location}/publishers/google",
     settings: {
       project,

@@ -15,6 +15,7 @@ const created_at = "2026-11-20T10:11:12Z";
 export default defineAdapter({
   name: "Zep",
   docs: "https://help.getzep.com",
+  beliefs: { "*": "what it costs us, the whole of user-add, and most of what add and search answer" },
   // The surface before the newest, in which callers choose the ids.
   origin: "https://api.getzep.com/api/v2",
   auth: header("authorization", "Api-Key "),

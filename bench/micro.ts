@@ -1,8 +1,13 @@
 // Microbenches of what runs once per chunk, once per call, and once per commit; in a process of its own, so that nothing else is on its heap.
+import { createPrivateKey, createPublicKey, sign, verify } from "node:crypto";
 import { createParser } from "eventsource-parser";
 import { compilePrice, costOfUsage } from "../src/catalog/price.ts";
+import { systemClock } from "../src/clock.ts";
+import { GatewayError } from "../src/errors.ts";
+import { createAccessTokens } from "../src/oauth/access-tokens.ts";
+import { signingKeys } from "../src/oauth/signing-keys.ts";
 import { SseScanner } from "../src/upstream/sse-scanner.ts";
-import { type Row, told } from "./bench.ts";
+import { atMost, type Row, told } from "./bench.ts";
 import { ledgerBench } from "./ledger.bench.ts";
 import { median } from "./measure.ts";
 
@@ -112,6 +117,42 @@ function cost(): Row[] {
   return [told("micro: cost", "costOfUsage, stepped price", `${ns.toFixed(0)} ns`)];
 }
 
+/** What reading an access token costs that has not been seen: nearly all of it is its signature. */
+function accessToken(): Row[] {
+  const base = "https://tollgate.example";
+  const keys = signingKeys(["a secret of the bench, which is long"], systemClock);
+  const [jwk] = keys().all;
+  if (jwk === undefined) throw new Error("there is no key");
+  const key = createPrivateKey({ key: { ...jwk }, format: "jwk" });
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
+  const exp = Math.floor(systemClock.epochMs() / 1_000) + 3_600;
+  const tokens = Array.from({ length: 500 }, (_, n) => {
+    const claims = { iss: base, aud: base, sub: "acct_1", grant: "key_1", scope: "svc:pay", exp, jti: String(n) };
+    const signed = `${part({ alg: "ES256", typ: "at+jwt", kid: jwk.kid })}.${part(claims)}`;
+    return `${signed}.${sign("sha256", Buffer.from(signed), { key, dsaEncoding: "ieee-p1363" }).toString("base64url")}`;
+  });
+  const read = () => {
+    const reader = createAccessTokens({ keys, base: () => base, clock: systemClock });
+    for (const token of tokens) if (reader.read(token) instanceof GatewayError) throw new Error("a token is not good");
+    seen += tokens.length;
+  };
+  const parts = tokens.map((token) => {
+    const end = token.lastIndexOf(".");
+    return [Buffer.from(token.slice(0, end)), Buffer.from(token.slice(end + 1), "base64url")] as const;
+  });
+  const publicKey = createPublicKey(key);
+  const signature = () => {
+    for (const [text, mark] of parts)
+      seen += Number(verify("sha256", text, { key: publicKey, dsaEncoding: "ieee-p1363" }, mark));
+  };
+  const found = race({ read, signature }, tokens.length);
+  const us = (name: string) => (found.get(name) ?? Number.NaN) / 1_000;
+  return [
+    told("micro: access token", "the signature alone, as OpenSSL checks it", `${us("signature").toFixed(1)} us`),
+    atMost("micro: access token", "first check", us("read"), 60, " us"),
+  ];
+}
+
 async function ledger(): Promise<Row[]> {
   const rows = await ledgerBench({ secondsPerRun: quick ? 1 : 2 });
   return rows.map(({ inFlight, opsPerSecond, p50Ms, p99Ms, cpuUsPerPair }) =>
@@ -123,7 +164,7 @@ async function ledger(): Promise<Row[]> {
   );
 }
 
-const rows = [...sse("event"), ...sse("segment"), ...cost(), ...(await ledger())];
+const rows = [...sse("event"), ...sse("segment"), ...cost(), ...accessToken(), ...(await ledger())];
 if (seen === 0) throw new Error("nothing was measured");
 process.send?.({ port: 0, rows });
 process.disconnect?.();

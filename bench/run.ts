@@ -7,6 +7,7 @@ import { atMost, type Bench, type Row, type Scenario } from "./bench.ts";
 import { describeMachine, foreignWork } from "./measure.ts";
 import { Processes } from "./processes.ts";
 import { profile } from "./profile.ts";
+import { acting } from "./scenarios/acting.ts";
 import { actions } from "./scenarios/actions.ts";
 import { allocated } from "./scenarios/allocated.ts";
 import { catalog } from "./scenarios/catalog.ts";
@@ -16,8 +17,11 @@ import { httpClients } from "./scenarios/http-clients.ts";
 import { jobs } from "./scenarios/jobs.ts";
 import { latency } from "./scenarios/latency.ts";
 import { many } from "./scenarios/many.ts";
+import { mcp } from "./scenarios/mcp.ts";
 import { micro } from "./scenarios/micro.ts";
+import { models } from "./scenarios/models.ts";
 import { pages } from "./scenarios/pages.ts";
+import { payments } from "./scenarios/payments.ts";
 import { peersLatency, peersMemory, peersStreams, peersUnary } from "./scenarios/peers.ts";
 import { redis } from "./scenarios/redis.ts";
 import { slow } from "./scenarios/slow.ts";
@@ -33,12 +37,16 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   many,
   slow,
   actions,
+  acting,
   spliced,
   catalog,
   pages,
+  models,
   jobs,
+  payments,
   redis,
   allocated,
+  mcp,
   micro,
   upstream: httpClients,
 };
@@ -55,7 +63,7 @@ const BY_NAME: Readonly<Record<string, Scenario>> = {
 const ALL = { ...SCENARIOS, ...BY_NAME };
 const USAGE = `npm run bench -- [${Object.keys(SCENARIOS).join("] [")}] [--quick] [--rounds=N] [--subjects=a,b] [--base=FOLDER] [--scale=0.1] [--json] [--save]
 npm run bench -- ${Object.keys(BY_NAME).join(" ")}
-npm run bench -- profile unary|streams|actions|spliced|redis [--subjects=bare]`;
+npm run bench -- profile unary|streams|actions|mcp|spliced|redis [--subjects=bare]`;
 
 const { values: flags, positionals: names } = parseArgs({
   allowPositionals: true,

@@ -135,11 +135,28 @@ function begin(res: HttpResponse, body: string): void {
   if (perSecond !== 0) park(stream);
 }
 
-function answer(res: HttpResponse): void {
+/** A prompt holds `bench-calls:<calls>` where the model is to call the bench's action so often, before it answers. */
+const CALLS = /bench-calls:(\d+)/;
+const CALLED = /"role": ?"tool"/;
+
+/** The answer of a model that calls. */
+function callsOf(count: number): string {
+  const calls = Array.from({ length: count }, (_, at) => ({
+    id: `call_Bench${at}`,
+    type: "function",
+    function: { name: "bench__search", arguments: JSON.stringify({ query: `lighthouse ${at}`, limit: 5 }) },
+  }));
+  const message = { role: "assistant", content: null, tool_calls: calls };
+  const choices = JSON.stringify([{ index: 0, message, finish_reason: "tool_calls" }]);
+  return `{"id":"chatcmpl-BenchCalls","object":"chat.completion","created":${CREATED},"model":"${MODEL}","choices":${choices},"usage":${USAGE}}`;
+}
+
+function answer(res: HttpResponse, body: string): void {
+  const calls = CALLED.test(body) ? null : CALLS.exec(body);
   res.cork(() => {
     res.writeHeader("content-type", "application/json").writeHeader("x-request-id", "req_bench");
     res.writeHeader("openai-processing-ms", "7").writeHeader("openai-version", "2020-10-01");
-    res.end(ANSWER);
+    res.end(calls === null ? ANSWER : callsOf(Number(calls[1])));
   });
 }
 
@@ -226,7 +243,7 @@ function startFast(): Promise<number> {
           body += Buffer.from(chunk).toString("latin1");
           if (!last || gone) return;
           if (STREAM.test(body)) begin(res, body);
-          else answer(res);
+          else answer(res, body);
         });
       })
       .listen("127.0.0.1", 0, (socket) => {

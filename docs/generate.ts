@@ -9,6 +9,7 @@ import { loadCatalog } from "../src/catalog/load.ts";
 import { run } from "../src/cli/run.ts";
 import { systemClock } from "../src/clock.ts";
 import { consultAction } from "../src/composites/consult.ts";
+import { produceActions } from "../src/composites/demos/produce.ts";
 import { onefind } from "../src/composites/onefind.ts";
 import { onefindDeep } from "../src/composites/onefind-deep.ts";
 import { onescrapeAction } from "../src/composites/onescrape.ts";
@@ -90,10 +91,12 @@ function allActions(catalog: Catalog): readonly CatalogAction[] {
   const search = onesearchActions({ pages: reading, facets: tierOf("onesearch") } as never);
   const finder = tierOf("onefind");
   const composites = [...pages, ...search, onefind(finder), onefindDeep(finder), consultAction(unused)];
+  // As where the operator has ffmpeg, and no browser.
+  const demos = produceActions({ pages: reading, maker: tierOf("demo"), chromiumPath: null, ffmpegPath: "/ffmpeg" });
   const sessions = { deps: unused, vendor: unused, commands: unused };
   const actionCatalog = openActionCatalog(
     () => catalog,
-    [...ours, ...composites],
+    [...ours, ...composites, ...demos],
     (adapter) => sessionActions(adapter, sessions),
   );
   return actionCatalog.all({ sandbox: false });
@@ -103,7 +106,7 @@ function allActions(catalog: Catalog): readonly CatalogAction[] {
 function keysOf(action: CatalogAction, all: readonly CatalogAction[]): readonly string[] {
   const vendors = vendorsOf(action);
   if (vendors.length > 0) return vendors.map((one) => keyWords(one, action.action));
-  const needs = new Set(action.local?.needs?.() ?? []);
+  const needs = new Set(action.local?.needs?.({ sandbox: false }) ?? []);
   return needs.size === 0 ? ["none"] : all.filter(({ id }) => needs.has(id)).flatMap((one) => keysOf(one, all));
 }
 
@@ -137,6 +140,7 @@ async function catalogTables() {
     chatWords(adapter),
     adapter.spec.local ? "any" : modelCount(adapter.spec.embeddings),
     String(Object.keys(adapter.spec.unitModels ?? {}).length),
+    beliefsAbout(adapter.spec, "*").join("; "),
     fileLink(adapter.id),
   ]);
   const tiers = [...catalog.tiers.values()].map(({ id, purpose, models }) => [
@@ -148,7 +152,7 @@ async function catalogTables() {
   const actions = allActions(catalog);
   return {
     providers: table(
-      ["Provider", "Key", "Base URL", "Chat models", "Embedding models", "Other models", "File"],
+      ["Provider", "Key", "Base URL", "Chat models", "Embedding models", "Other models", "Not confirmed yet", "File"],
       providers,
     ),
     tiers: table(["Tier", "For", "Candidates", "File"], tiers),
@@ -157,7 +161,10 @@ async function catalogTables() {
       actions.map((one) => actionRow(one, actions)),
     ),
     machines: table(
-      ["Provider", "Machine", "An hour", "Longest life", "Languages of `code`", "Templates", "Key", "File"],
+      [
+        ...["Provider", "Machine", "An hour", "Longest life", "Languages of `code`", "Templates", "Key"],
+        ...["Not confirmed yet", "File"],
+      ],
       sessionRows(catalog),
     ),
   };
@@ -181,6 +188,7 @@ function sessionRows(catalog: Catalog): readonly (readonly string[])[] {
         languages.join(", "),
         templates.map(code).join(", ") || "none",
         keyWords(adapter),
+        beliefsAbout(adapter.spec, "*").join("; "),
         fileLink(adapter.id),
       ],
     ];

@@ -54,6 +54,11 @@ export interface KeyRow extends KeyLimits {
   readonly periodHeldNano: Nano;
 }
 
+/** A key whose secret was swapped, and the hash of the one that it had. */
+export interface RotatedKey extends KeyRow {
+  readonly formerHash: string;
+}
+
 export interface NewKey extends KeyLimits {
   readonly keyId: string;
   readonly secretHash: string;
@@ -136,7 +141,7 @@ export interface Accounts {
   keys(accountId: string, page?: KeyPage): Promise<readonly KeyRow[]>;
   patchKey(accountId: string, keyId: string, patch: KeyPatch): Promise<KeyRow | null>;
   /** Swaps the secret in place; the old one stops working. */
-  rotateKey(accountId: string, keyId: string, secretHash: string, hint: string): Promise<KeyRow | null>;
+  rotateKey(accountId: string, keyId: string, secretHash: string, hint: string): Promise<RotatedKey | null>;
   /** Revokes a key. The primary key is never revoked: false. */
   deleteKey(accountId: string, keyId: string): Promise<boolean>;
 }

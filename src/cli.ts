@@ -1,8 +1,10 @@
 #!/usr/bin/env -S node --disable-warning=ExperimentalWarning
 // The `tollgate` command: admin calls while the gateway runs, doctor and backup also while it does not.
 import "./node-version.cjs";
-import { run } from "./cli/run.ts";
+import { keepSources } from "./processes/kept-sources.ts";
 
+keepSources();
+const { run } = await import("./cli/run.ts");
 process.exitCode = await run(process.argv.slice(2), {
   out: (line) => console.log(line),
   err: (line) => console.error(line),

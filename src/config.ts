@@ -1,4 +1,5 @@
 // The first step of a start: the environment becomes one frozen Config, or one line that says which setting is wrong.
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { z } from "zod";
 import { nano, nanoFromCents } from "./money.ts";
@@ -100,8 +101,18 @@ function webAddress() {
     .transform((value) => value.replace(/(?<!\/)\/+$/, ""));
 }
 
+/** What it answers decides who signs in: what lies between must not be able to change that. */
+function isSafeIssuer(value: string): boolean {
+  const { protocol, hostname } = new URL(value);
+  return protocol === "https:" || ["127.0.0.1", "[::1]", "localhost"].includes(hostname);
+}
+
 const port = whole(0, 65_535);
 const text = z.string().min(1);
+const program = z
+  .string()
+  .regex(/^\/.+/, "must be the whole path of a program")
+  .refine((path) => existsSync(path), "names a program that is not there");
 const flag = z.enum(["0", "1"], "must be 0 or 1").transform((value) => value === "1");
 const secretText = z.string().regex(/^[\x21-\x7e]{16,}$/, "must be at least 16 visible characters");
 /** No secret has a comma in it, since those separate several. */
@@ -197,6 +208,25 @@ export const SETTINGS = {
     flag,
     "1: people can sign in at /sign-in with their account's primary key and have its pages at /account and /try, and the operator at /console of the admin listener",
   ),
+  oidcIssuer: optional(
+    "OIDC_ISSUER",
+    webAddress().refine(isSafeIssuer, "must be an https address, or one of this machine"),
+    "Your own OpenID provider, by which people sign in beside keys; needs OAUTH and OIDC_CLIENT_ID. Its callback is PUBLIC_URL/sign-in/oidc/callback",
+  ),
+  oidcClientId: optional("OIDC_CLIENT_ID", text, "What the provider knows this gateway as"),
+  oidcClientSecret: secret(
+    optional(
+      "OIDC_CLIENT_SECRET",
+      text,
+      "The secret of that, by HTTP Basic; without one the gateway is a public client",
+    ),
+  ),
+  oidcAccounts: setting(
+    "OIDC_ACCOUNTS",
+    "link",
+    z.enum(["link", "open"], "must be link or open"),
+    "Whom a first sign-in there leads to: link, the account that has linked it, and else none; open, a new account where it has no link and its e-mail address is verified, within the bounds of SIGNUP_CREDIT_CENTS_PER_DAY and SIGNUPS_PER_ADDRESS_PER_HOUR",
+  ),
   trustProxy: setting(
     "TRUST_PROXY",
     "0",
@@ -276,6 +306,12 @@ export const SETTINGS = {
       "What the collector is shown with each batch, such as authorization=Bearer%20...",
     ),
   ),
+  otelDelayMs: setting(
+    "OTEL_BSP_SCHEDULE_DELAY",
+    "5000",
+    whole(1, 60_000),
+    "How long spans wait to be sent together, in milliseconds",
+  ),
   otelServiceName: setting("OTEL_SERVICE_NAME", "tollgate", text, "What this gateway is called in traces"),
   otelRatio: setting(
     "OTEL_TRACES_SAMPLER_ARG",
@@ -284,6 +320,12 @@ export const SETTINGS = {
     "The part of the traces that begin here which is sent; one that a caller began is sent where the caller's flags say so",
   ),
   markupPercent: setting("LLM_MARKUP_PERCENT", "0", decimal(1_000), "Added to the list price of every model"),
+  ownKeyFeePercent: setting(
+    "OWN_KEY_FEE_PERCENT",
+    "5",
+    decimal(100),
+    "What a call by a provider key of the account's own is charged, in percent of the listed price",
+  ),
   allowLoss: setting("ALLOW_LOSS", "0", flag, "1: also use routes that cost more than the sale price"),
   inferenceCapNano: setting(
     "INFERENCE_CAP_CENTS",
@@ -303,6 +345,12 @@ export const SETTINGS = {
     cents(),
     "Most that an answer may cost whose model calls actions, in cents, where its caller does not say max_cost_cents",
   ),
+  chromiumPath: optional(
+    "CHROMIUM_PATH",
+    program,
+    "A Chromium that records the pages of demo videos; without it a vendor's browser does. It shows strangers' pages: see docs/composites.md",
+  ),
+  ffmpegPath: optional("FFMPEG_PATH", program, "The ffmpeg that makes demo videos; without it none are made"),
   apiKey: secret(optional("TOLLGATE_API_KEY", z.string().min(1), "The key that `tollgate mcp` calls the gateway with")),
   mcpOrigins: setting(
     "MCP_ORIGINS",
@@ -340,8 +388,8 @@ export const SETTINGS = {
   x402FacilitatorKey: secret(
     optional(
       "X402_FACILITATOR_PRIVATE_KEY",
-      z.string().regex(/^0x[0-9a-fA-F]{64}$/, "must be 64 hexadecimal digits after 0x"),
-      "In the place of X402_FACILITATOR_URL: the wallet by which this process makes payments itself, which pays for gas; needs X402_RPC_URL",
+      walletKey(),
+      "In the place of X402_FACILITATOR_URL: the key of the wallet by which payments are made here, which pays for gas; a process of its own signs with it; needs X402_RPC_URL",
     ),
   ),
   x402GasWeiMax: setting(
@@ -392,6 +440,12 @@ export const SETTINGS = {
     "1000",
     cents(),
     "The most that all merchants together are paid in a UTC day, in cents",
+  ),
+  paidFetch: setting(
+    "PAID_FETCH",
+    "0",
+    flag,
+    "1: core/fetch pays the 402 of whatever public address its caller names, from the wallet, and charges it; who calls may be who is paid, so a balance can be turned into coins. 0: such a 402 is an answer",
   ),
   x402Models: setting(
     "X402_MODELS",
@@ -465,7 +519,7 @@ export type Config = {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const VENDOR =
-  /^(?!ADMIN_|FILES_|X402_)[A-Z0-9][A-Z0-9_]*_(API_KEY|API_TOKEN|API_SECRET|SECRET_KEY|TOKEN(?:_[A-Z]+)?|KEY|USERNAME|PASSWORD|BASE_URL|MODEL|ACCOUNT_ID|ACCESS_KEY_ID|SECRET_ACCESS_KEY|SESSION_TOKEN|TENANT_ID|CLIENT_ID|CLIENT_SECRET|CREDENTIALS|REGION|LOCATION|PROJECT|PROJECT_ID|TEAM_ID|RESOURCE|STORAGE_NAME|API_VERSION|DEPLOYMENTS|PAY_TO|PROMPT_USD_PER_MILLION|COMPLETION_USD_PER_MILLION)$/;
+  /^(?!ADMIN_|FILES_|OIDC_|X402_)[A-Z0-9][A-Z0-9_]*_(API_KEY|API_TOKEN|API_SECRET|SECRET_KEY|TOKEN(?:_[A-Z]+)?|KEY|USERNAME|PASSWORD|BASE_URL|MODEL|ACCOUNT_ID|ACCESS_KEY_ID|SECRET_ACCESS_KEY|SESSION_TOKEN|TENANT_ID|CLIENT_ID|CLIENT_SECRET|CREDENTIALS|REGION|LOCATION|PROJECT|PROJECT_ID|TEAM_ID|RESOURCE|STORAGE_NAME|API_VERSION|DEPLOYMENTS|PAY_TO|PROMPT_USD_PER_MILLION|COMPLETION_USD_PER_MILLION)$/;
 /** Those of them that are no secret. */
 const PLAIN =
   /_(USERNAME|BASE_URL|MODEL|ACCOUNT_ID|REGION|LOCATION|PROJECT|PROJECT_ID|TEAM_ID|RESOURCE|STORAGE_NAME|API_VERSION|DEPLOYMENTS|PAY_TO|PROMPT_USD_PER_MILLION|COMPLETION_USD_PER_MILLION)$/;
@@ -521,6 +575,9 @@ export function readConfig(env: Environment = process.env): Config {
   }
   if (config.modelsUpdate === "daily" && config.modelsSource === null)
     throw new ConfigError("MODELS_SOURCE: is needed with MODELS_UPDATE=daily");
+  if (config.oidcIssuer !== null && config.oidcClientId === null)
+    throw new ConfigError("OIDC_CLIENT_ID: is needed with OIDC_ISSUER");
+  if (config.oidcIssuer !== null && !config.oauth) throw new ConfigError("OAUTH: 1 is needed with OIDC_ISSUER");
   if (config.x402PayTo !== null) checkFacilitator(config);
   if (config.x402Sandbox && !config.sandbox) throw new ConfigError("SANDBOX: is needed with X402_SANDBOX");
   if (config.filesS3Endpoint !== null) {
@@ -541,13 +598,14 @@ export function readConfig(env: Environment = process.env): Config {
 export function takeWalletKeys(env: Record<string, string | undefined> = process.env): {
   readonly mpp: `0x${string}` | null;
   readonly x402: `0x${string}` | null;
+  readonly gas: `0x${string}` | null;
 } {
   const take = ({ name }: Setting<unknown>) => {
     const key = env[name] || null;
     delete env[name];
     return key as `0x${string}` | null;
   };
-  return { mpp: take(SETTINGS.mppWallet), x402: take(SETTINGS.x402Wallet) };
+  return { mpp: take(SETTINGS.mppWallet), x402: take(SETTINGS.x402Wallet), gas: take(SETTINGS.x402FacilitatorKey) };
 }
 
 function checkFacilitator({ x402FacilitatorUrl: url, x402FacilitatorKey: key, x402RpcUrl: node }: Config): void {

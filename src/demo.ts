@@ -98,6 +98,39 @@ async function runActions(gateway: Gateway, key: string): Promise<void> {
   say();
 }
 
+/** A model that calls an action by itself: one answer and one posting, with a leg for each round of the model and for the action. */
+async function actingModel(gateway: Gateway, key: string): Promise<void> {
+  const tool = { type: "action", action: "brave/search", max_calls: 2 };
+  const question = 'When is high tide in Brest? [[call: brave__search {"q": "high tide brest"}]]';
+  const body = {
+    model: "core/cheap",
+    max_cost_cents: 10,
+    messages: [{ role: "user", content: question }],
+    tools: [tool],
+  };
+  const answer = await call(gateway, `${gateway.url}/api/llm/v1/chat/completions`, key, body);
+  const { actions, cost } = answer.usage as { actions: { action: string; cents: number; ok: boolean }[]; cost: number };
+  const [{ message }] = answer.choices as [{ message: { content: string } }];
+  say("A model acts: it may call brave/search within its answer, two times at most, and ten cents for all of it.");
+  say();
+  say(`  ${message.content.replace(/\s+/g, " ").slice(0, 100)}...`);
+  say();
+  const { transactions } = (await call(gateway, `${gateway.url}/api/v1/transactions?limit=1`, key)) as {
+    transactions: { transaction_id: string }[];
+  };
+  const id = transactions[0]?.transaction_id ?? "";
+  const { legs } = (await call(gateway, `${gateway.url}/api/v1/transactions/${id}`, key)) as {
+    legs: { vendor: string; model: string; ok: boolean; ms: number }[];
+  };
+  for (const { vendor, model, ok, ms } of legs) say(`  ${ok ? "answered" : "failed  "}  ${vendor} ${model}  ${ms} ms`);
+  say();
+  const ran = actions.map(({ action, cents }) => `${action} for ${cents} cent`).join(", ");
+  say(
+    `Cost       ${cost.toFixed(9)} USD in one posting of ${legs.length} legs: ${ran}, and ${legs.length - actions.length} rounds of the model`,
+  );
+  say();
+}
+
 /** What core/result tells of the job. */
 interface Job {
   readonly status: string;
@@ -245,6 +278,7 @@ async function tour(gateway: Gateway): Promise<void> {
   );
   say();
   await runActions(gateway, key);
+  await actingModel(gateway, key);
   await runJob(gateway, key);
   const account = await call(gateway, `${gateway.url}/api/v1/account`, key);
   say(`Balance    ${account.balance_cents} cents left, ${account.held_cents} held`);

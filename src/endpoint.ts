@@ -176,6 +176,8 @@ export interface EndpointShape {
   readonly longWithCredit?: true;
   /** Its body has files in it: it is handed on as it comes, though what answers it is a plan. */
   readonly upload?: true;
+  /** Its answers may be kept and told again, where its caller wants that. */
+  readonly cached?: true;
   /** Its body is read whole, and counted so, though its answer is streamed. */
   readonly bodyWhole?: true;
   /** It is asked over a WebSocket too; absent: it is not. */

@@ -141,6 +141,12 @@ export const ERRORS = {
     message: "This call can cost up to {needed_usd} USD, more than max_cost_cents allows.",
     hint: "Raise max_cost_cents to `needed_cents`, or ask for less.",
   },
+  purchase_declined: {
+    status: 403,
+    retry: false,
+    message: "The person who was asked has not agreed to the purchase.",
+    hint: "Nothing was bought, and nothing was charged. Do not ask again without a new reason.",
+  },
   max_cost_required: {
     status: 402,
     retry: false,
@@ -172,6 +178,12 @@ export const ERRORS = {
     message: "This key may not call {asked}.",
     hint: "Call what `allowed` lists, or use a key without this limit.",
   },
+  address_not_allowed: {
+    status: 403,
+    retry: false,
+    message: "This key may not be used from {address}.",
+    hint: "Call from an address that the key's list has, or have this one added to it.",
+  },
   verification_required: {
     status: 403,
     retry: false,
@@ -196,6 +208,7 @@ export const ERRORS = {
     message: "{detail}",
     hint: "GET /api/run lists every action, GET /llms.txt says how to call one.",
     hints: {
+      provider_key: "GET /api/v1/provider-keys lists the providers that the account has a key of.",
       webhook: "GET /api/v1/webhooks lists the account's webhooks; the operator's own are at GET /admin/v1/webhooks.",
       event: "GET /api/v1/events lists the account's events of 30 days; the operator's list is GET /admin/v1/events.",
       group:
@@ -306,6 +319,9 @@ export const ERRORS = {
     retry: true,
     message: "{whose} request bodies take {limit_mib} MiB at once already.",
     hint: "Wait for Retry-After and send the request again, or send smaller ones. Nothing was charged.",
+    hints: {
+      socket: "Send the request by POST, or open the socket after Retry-After: no more of them are open at once.",
+    },
   },
   answers_in_flight: {
     status: 503,
@@ -483,7 +499,11 @@ export class GatewayError extends Error {
   constructor(code: ErrorCode, options: ErrorOptions = {}) {
     const detail: Record<string, string | number> = { param: options.param ?? "", ...options.detail };
     const message = ERRORS[code].message.replace(/\{(\w+)\}/g, (_, name: string) => String(detail[name] ?? name));
+    const frames = Error.stackTraceLimit;
+    // What a caller did says nothing of our code, and walking the stack is the dearest part of a refusal, of which there may be any number.
+    if (ERRORS[code].status < 500) Error.stackTraceLimit = 0;
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    Error.stackTraceLimit = frames;
     this.name = "GatewayError";
     this.code = code;
     this.options = options;

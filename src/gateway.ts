@@ -1,5 +1,8 @@
 // The composition root: config -> stores -> catalog -> upstream -> servers. The parts in gateway/ are wired here by hand, each from those above it.
+
 import type { Readiness } from "./accounts/admin-endpoints.ts";
+import { adminProviderKeyEndpoints } from "./accounts/provider-key-endpoints.ts";
+import { systemClock } from "./clock.ts";
 import { adminEventEndpoints } from "./events/event-endpoints.ts";
 import { createDrain, type Phase } from "./gateway/drain.ts";
 import { listenAdmin, listenPublic } from "./gateway/listeners.ts";
@@ -11,9 +14,11 @@ import { type ModelLists, openModelLists } from "./gateway/open-model-lists.ts";
 import { openWork, type Work } from "./gateway/open-work.ts";
 import { operatorEndpoints } from "./gateway/operator-endpoints.ts";
 import type { GatewayOptions } from "./gateway/options.ts";
+import { providerKeyParts } from "./gateway/provider-keys.ts";
 import { publicEndpoints } from "./gateway/public-endpoints.ts";
 import { listenerUrl } from "./gateway/public-url.ts";
 import { type Setup, setupOf } from "./gateway/setup.ts";
+import { type SharedLosses, shareLosses } from "./gateway/shared-losses.ts";
 import { nextWords, startWords } from "./gateway/start-words.ts";
 import { unsoldIn } from "./gateway/unsold.ts";
 import { lowDiskText } from "./storage/disk-guard.ts";
@@ -46,9 +51,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { catalog, observer, disk } = foundation;
   const { url, actionCatalog } = work;
   const lists = openModelLists(foundation, role);
+  const losses = openSharedLosses(foundation);
   const setup = () =>
     setupOf({ config, catalog: catalog.current(), actionCatalog: actionCatalog.actionCatalog, url: url.get() });
-  const { publicServer, adminServer } = await openDoors(foundation, work, { options, phase, setup, lists });
+  const { publicServer, adminServer } = await openDoors(foundation, work, { options, phase, setup, lists, losses });
   await lists.start();
   // The parent serves no caller, so it has no work of its own to go on with.
   if (role?.kind !== "parent") await work.start();
@@ -56,6 +62,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   async function closeParts(): Promise<void> {
     await lists.stop();
     await work.close();
+    // What the last calls have lost is told as well.
+    await losses.stop();
     await foundation.close();
   }
 
@@ -79,10 +87,17 @@ interface DoorParts {
   readonly phase: Phase;
   readonly setup: () => Setup;
   readonly lists: ModelLists;
+  readonly losses: SharedLosses;
+}
+
+function openSharedLosses({ losses, stores, broken }: Foundation): SharedLosses {
+  const { records, shared } = stores;
+  const onBroken = (error: unknown) => broken(error, "losses were not told");
+  return shareLosses({ losses, records, clock: systemClock, shared, onBroken });
 }
 
 /** Begins to listen: first for callers, then for the operator. A parent leaves the callers to its children, who leave the operator to it. */
-async function openDoors(foundation: Foundation, work: Work, { options, phase, setup, lists }: DoorParts) {
+async function openDoors(foundation: Foundation, work: Work, { options, phase, setup, lists, losses }: DoorParts) {
   const { config, catalog, upstream, observer, failedCalls } = foundation;
   const { role } = options;
   const { url, deps, jobs } = work;
@@ -98,19 +113,28 @@ async function openDoors(foundation: Foundation, work: Work, { options, phase, s
   // The parent speaks for all processes; any other one for itself.
   const own = { readiness: () => readinessOf(phase), metricsText: () => observer.metricsText() };
   const { readiness, metricsText } = role?.kind === "parent" ? role : own;
-  const operator = operatorEndpoints({ config, catalog: catalog.current, upstream, losses: foundation.losses, setup });
+  const operator = operatorEndpoints({
+    config,
+    catalog: catalog.current,
+    upstream,
+    losses: foundation.losses,
+    hearLosses: losses.exchange,
+    setup,
+  });
   const adminServer = await listenAdmin(config, deps, {
     stores: foundation.stores,
     adminToken: work.callers.adminToken,
     readiness: () => readyWithStores(readiness(), foundation),
     metricsText,
     failedCalls,
+    proofs: work.proofs,
     operator: [
       ...operator,
       ...lists.endpoints,
       jobsEndpoint(jobs),
       ...work.payments,
       ...adminEventEndpoints(work.events),
+      ...adminProviderKeyEndpoints(providerKeyParts(foundation, work.callers)),
     ],
     unsold,
   });

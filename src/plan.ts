@@ -58,6 +58,16 @@ export interface Lowering {
   readonly tag?: string;
 }
 
+/** A key of an account's own at a provider. */
+export interface OwnKey {
+  readonly key: string;
+  readonly accountId: string;
+  /** Where it does not serve a call, ours do. */
+  readonly fallback: boolean;
+  /** What calls by it are charged, in percent of the listed price. */
+  readonly feePercent: number;
+}
+
 /** Whom a plan is made for. Who pays may be unknown until the plan has its price, because the price is what a stranger is asked for. */
 export interface Audience {
   readonly sandbox: boolean;
@@ -65,6 +75,8 @@ export interface Audience {
   readonly allows: Allowed;
   /** The account has cost us more than it held too often: its holds are made from bytes, never from a tighter count. */
   readonly strictBounds: boolean;
+  /** Keys of its own, by provider; absent: none. */
+  readonly ownKeys?: ReadonlyMap<string, OwnKey>;
   /** Absent: none. */
   readonly lowerings?: readonly Lowering[];
 }
@@ -82,6 +94,10 @@ export interface Caller extends Audience {
   readonly budgets?: readonly Budget[];
   /** What its calls take of a minute beside the account's own rate; absent: nothing. */
   readonly rates?: readonly Rate[];
+  /** For how long its answers are kept for the same question, where a request does not say it; absent: not at all. */
+  readonly cacheSeconds?: number;
+  /** Whether its key may be used from an address; absent: from all. */
+  isFrom?(address: string): boolean;
   /** What the account owns is told when it falls below this; absent: it is not. */
   readonly lowBalanceNano?: Nano;
 }

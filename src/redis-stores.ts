@@ -51,7 +51,7 @@ export async function openServer(url: string, config: Config, { events, leaseMs 
     const disk = diskBounds(config.diskFreeMibMin);
     const ownFile = await openSpool({ file: join(config.dataDir, "spool.db"), clock, disk, onFatal });
     const spool = keptUntilCopied(ownFile, link);
-    const books = redisLedger({ link, clock, leaseMs, archive });
+    const books = redisLedger({ link, clock, leaseMs, archive, hear: link.subscribe });
     const onForfeit = (lost: object) =>
       onBroken(new Error(`a charge came too late to be made: ${JSON.stringify(lost)}`));
     const ledger = spooledLedger(books, spool, { clock, leaseMs, onBroken, onForfeit });

@@ -2,7 +2,7 @@
 import type { PostingPage } from "./account-rows.ts";
 
 /** What spending can be told by. */
-export type UsageField = "account" | "key" | "model" | "provider" | "day" | "tag";
+export type UsageField = "account" | "key" | "model" | "provider" | "day" | "tag" | "group";
 
 /** Of which postings: null is no bound. */
 export interface PostingFilters {
@@ -22,6 +22,8 @@ export interface UsageQuery extends PostingFilters {
   readonly by: readonly UsageField[];
   /** Charges, or what was added to balances: credit and refunds. */
   readonly kind: "charged" | "credited";
+  /** The group of each key that is or was in one; told by groups alone, of one account. */
+  readonly groups?: Readonly<Record<string, string>>;
   /** The play money of sandbox accounts: left out, or told alone; null: told among the rest. */
   readonly sandbox: boolean | null;
   readonly limit: number;
@@ -81,6 +83,8 @@ export interface FailedCall {
   /** What the caller was told. */
   readonly httpStatus: number;
   readonly code: string | null;
+  /** The same in words. What an older release has kept has none. */
+  readonly message?: string | null;
   readonly ms: number;
   readonly tags: readonly string[];
   /** What was tried, and what each took from us. */

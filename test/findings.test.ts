@@ -10,6 +10,191 @@ type Proof = readonly [path: string, name: string] | null;
 
 /** By review and number, with what was found. */
 const FINDINGS: Record<string, readonly (readonly [number: string, found: string, proof: Proof])[]> = {
+  truth: [
+    [
+      "C1",
+      "a variable that an adapter declares never arrives",
+      ["test/catalog/variables.test.ts", "the settings pass on every variable that an adapter declares"],
+    ],
+    [
+      "C2",
+      "Perplexity's chat wire has ended",
+      [
+        "test/chat/providers.test.ts",
+        "is held and charged with the fee, holds what it may find, and is told to search once",
+      ],
+    ],
+    [
+      "C3",
+      "prices are held against a list of two months ago",
+      ["test/catalog/reference-prices.test.ts", "is held against lists of the last 45 days: $source"],
+    ],
+    [
+      "C3 prices",
+      "four models lose money",
+      ["test/catalog/reference-prices.test.ts", "has the prices of the list, and no model that is no more"],
+    ],
+    [
+      "C4",
+      "dead models are sold",
+      [
+        "test/catalog/reference-prices.test.ts",
+        "has no model that another list says has ended, and the ends that it says of those that will within ninety days",
+      ],
+    ],
+    [
+      "C4 units",
+      "models by units have no end",
+      [
+        "test/chat/ending-models.test.ts",
+        "a model in its last month is served, and every answer says when it ends and what comes after it",
+      ],
+    ],
+    [
+      "C5",
+      "Bedrock's names of Claude have a version too many",
+      ["test/vendor-sdks/models.test.ts", "$sdk sends what we send: $model at $vendor"],
+    ],
+    ["M1", "words of effort are refused live", ["test/adapters/efforts.test.ts", "at %s of %s is %s"]],
+    [
+      "M1 Claude",
+      "Claude that always thinks is told not to",
+      ["test/adapters/efforts.test.ts", "at %s of %s is the least effort, in thoughts that come anyway"],
+    ],
+    [
+      "M2",
+      "new models are missing, and tiers are dear and old",
+      ["test/catalog/model-ends.test.ts", "say above %s's candidates why the first is first, at its price of that day"],
+    ],
+    [
+      "M2 tiers",
+      "tiers name what ends",
+      [
+        "test/catalog/model-ends.test.ts",
+        "hold only what lives for ninety days from the day they were looked at, and no preview",
+      ],
+    ],
+    [
+      "M3",
+      "a price with hours is another",
+      [
+        "test/catalog/reference-prices.test.ts",
+        "is held against a list that names changes of the weeks before it was taken",
+      ],
+    ],
+    [
+      "M4",
+      "Exa has renamed its kinds",
+      ["test/adapters/exa.test.ts", "says what the vendor has renamed: research papers, and keyword search"],
+    ],
+    [
+      "minor sessions",
+      "machines are begun at an older address",
+      ["test/vendor-sdks/sessions.test.ts", "$sdk begins a session as we do at $vendor"],
+    ],
+    [
+      "minor video",
+      "a model by resolution costs the dearest one's price",
+      [
+        "test/adapters/fal.test.ts",
+        "is within the price of the action, and above what the vendor takes, for every model",
+      ],
+    ],
+    [
+      "belief",
+      "what is believed is sold as known",
+      ["test/catalog/beliefs.test.ts", "is marked in every adapter whose own words say so"],
+    ],
+  ],
+  clients: [
+    [
+      "F1",
+      "an answer without citations says null",
+      ["test/clients/anthropic-sdk.test.ts", "answers the AI SDK's major before, with a tool between"],
+    ],
+    [
+      "F2",
+      "the runner of tools does not learn that there are no threads",
+      ["test/chat/messages-native.test.ts", "threads, in words by which clients go on without them"],
+    ],
+    [
+      "F3",
+      "an item that was not stored breaks the second turn",
+      [
+        "test/chat/responses-kept.test.ts",
+        "items of answers are kept where storing is not spoken of, for clients that take it for granted, and never where it is refused",
+      ],
+    ],
+    [
+      "F4",
+      "a refused field is taken for a verdict on content",
+      [
+        "test/upstream/classify.test.ts",
+        "a refusal of a field is no verdict on content, and another vendor may know the field",
+      ],
+    ],
+    [
+      "F4 hints",
+      "hints that a vendor refuses are sent",
+      [
+        "test/chat/conversations-move.test.ts",
+        "what the vendor that answered was not sent is named, beside what nobody is sent",
+      ],
+    ],
+    [
+      "F5",
+      "temperature goes beside thoughts",
+      ["test/upstream/wire-for.test.ts", "is left out of what makes the model think: %s"],
+    ],
+    [
+      "F6",
+      "no thinking is lost, and billed",
+      ["test/adapters/efforts.test.ts", "of DeepSeek is said in its own word, and little thinking stays little"],
+    ],
+    ["F7", "Mistral's efforts are dropped", ["test/adapters/efforts.test.ts", "at %s of %s is %s"]],
+    [
+      "F8",
+      "a budget of thoughts is refused by a model that has none",
+      [
+        "test/upstream/dialects/messages-tools-and-reasoning.test.ts",
+        "is told in the model's own way where the caller's own is another's",
+      ],
+    ],
+    [
+      "F9",
+      "a prompt that is too long is told in words that no client reads",
+      [
+        "test/chat/client-errors.test.ts",
+        "a prompt that is too long is told in the words by which other clients know to take a longer model",
+      ],
+    ],
+    [
+      "F10",
+      "the sandbox calls tools outside of their bounds",
+      ["test/sandbox/instance.test.ts", "numbers are within every bound at once"],
+    ],
+    [
+      "F11",
+      "lists of models have no pages",
+      ["test/chat/messages-side.test.ts", "come in pages, forwards and back, where a client asks for pages"],
+    ],
+    ["F11 Gemini", "Google's client is told 405", ["test/clients/google-genai.test.ts", "asks, whole and streamed"]],
+  ],
+  users: [
+    [
+      "sticky",
+      "a prompt without a turn of the assistant never comes back",
+      ["test/chat/routing.test.ts", "a conversation goes on where it was served last, and others do not follow it"],
+    ],
+    [
+      "sticky end",
+      "a moved conversation never goes back",
+      [
+        "test/upstream/moved-conversations.test.ts",
+        "go back ten minutes after their last call, or where another model serves them, after the move",
+      ],
+    ],
+  ],
   contract: [
     [
       "M1",

@@ -63,6 +63,11 @@ const LINES: Record<string, number> = {
 /** Vocabulary that siblings may share: types of what an adapter says, and of what the catalog made of it. */
 const SHARED_TYPES = [
   "src/catalog/action.ts",
+  "src/catalog/answer-rule.ts",
+  "src/catalog/endpoint-table.ts",
+  "src/catalog/request-spec.ts",
+  "src/catalog/said.ts",
+  "src/catalog/script.ts",
   "src/catalog/adapter.ts",
   "src/catalog/auth.ts",
   "src/catalog/catalog.ts",
@@ -123,7 +128,6 @@ const PRIVATE_WORDS: Readonly<Record<string, string>> = {
   desk: "lifecycle, or the parts it needs",
   wish: "request, options or order",
   strikes: "scripted faults, or when one applies",
-  scene: "scenario",
   turnEnd: "tick: a turn is a chat's",
   modelRoute: "ModelCandidate: a route says how candidates are tried",
   actionRoute: "ActionCandidate: a route says how candidates are tried",
@@ -144,6 +148,7 @@ const LONG_LINES = 400;
 const LONG: Readonly<Record<string, string>> = {
   "src/config.ts": "one table: every setting, with its check and its meaning",
   "src/errors.ts": "every code that callers are told, as one table",
+  "src/observe/metrics.ts": "every metric, as one table",
 };
 
 /** An object that is spread where it is written puts several fields on a line; the formatter's own way is one a line. */

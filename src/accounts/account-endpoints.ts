@@ -3,7 +3,7 @@ import type { Call, EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { changed } from "./changed.ts";
 import { findTransaction } from "./find-transaction.ts";
-import { changeKey, createKey, keyChangeSchema, newKeySchema, revokeKey, rotateKey } from "./keys.ts";
+import { changeKey, createKey, keyChangeSchema, newKeySchema, revokeKey, rotateKey, rotationSchema } from "./keys.ts";
 import { keyPageSchema, listKeys } from "./list-pages.ts";
 import { type AccountParts, type Answering, endpoint, writing } from "./own-endpoint.ts";
 import { readBody, readQuery } from "./read-body.ts";
@@ -11,13 +11,15 @@ import { keyRow, ownAccountRow, wholeTransactionRow } from "./rows.ts";
 import { ownRuleEndpoints } from "./rule-endpoints.ts";
 import { rulesOf } from "./rules.ts";
 import { ownReports, ownTransactions } from "./usage-endpoints.ts";
+import { whyAnswer, whySchema } from "./why.ts";
 
 function idOf(call: Call): string {
   return call.request.params.id ?? "";
 }
 
-function readingEndpoints({ books, rules, failedCalls }: AccountParts): EndpointSpec[] {
-  const usage = ownReports(books);
+function readingEndpoints(parts: AccountParts): EndpointSpec[] {
+  const { books, rules, failedCalls } = parts;
+  const usage = ownReports(parts);
   return [
     endpoint("GET", "/api/v1/account", async ({ caller: { payer } }) => {
       const [account, key] = await Promise.all([
@@ -48,6 +50,14 @@ function readingEndpoints({ books, rules, failedCalls }: AccountParts): Endpoint
       }
       const own = await books.key(payer.accountId, payer.keyId);
       return { status: 200, body: { agents: own === null ? [] : [keyRow(own, ruled)], next_cursor: null } };
+    }),
+    endpoint("GET", "/api/v1/agents/{id}/why", async (call) => {
+      const asked = readQuery(whySchema, call.request.query);
+      if (asked instanceof GatewayError) return asked;
+      const { payer, primary } = call.caller;
+      const account = await books.account(payer.accountId);
+      if (account === null || (!primary && idOf(call) !== payer.keyId)) return new GatewayError("key_cannot_mint_keys");
+      return whyAnswer({ ...parts, failedCalls: null }, account, idOf(call), asked);
     }),
   ];
 }
@@ -82,7 +92,12 @@ function writingEndpoints(parts: AccountParts): EndpointSpec[] {
     endpoint(
       "POST",
       "/api/v1/agents/{id}/rotate",
-      changing(async (call) => rotateKey(parts, { ...call.caller.payer, keyId: idOf(call) })),
+      changing(async (call) => {
+        const body = readBody(rotationSchema, call.request.body);
+        return body instanceof GatewayError
+          ? body
+          : rotateKey(parts, { ...call.caller.payer, keyId: idOf(call) }, body);
+      }),
     ),
     endpoint(
       "DELETE",

@@ -5,16 +5,27 @@ import type { Clock } from "../clock.ts";
 import type { Answer, Call, EndpointShape, EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { centsDown, type Nano, nanoFromCents } from "../money.ts";
+import type { FailedCalls } from "../usage-rows.ts";
 import type { Unsold } from "./allowed.ts";
 import type { Books } from "./books.ts";
 import { changed } from "./changed.ts";
-import { centsSchema, changeKey, createKey, keyChangeSchema, newKeySchema, revokeKey, rotateKey } from "./keys.ts";
+import {
+  centsSchema,
+  changeKey,
+  createKey,
+  keyChangeSchema,
+  newKeySchema,
+  revokeKey,
+  rotateKey,
+  rotationSchema,
+} from "./keys.ts";
 import { accountPageSchema, keyPageSchema, listAccounts, listKeys } from "./list-pages.ts";
 import { nameSchema, openAccount, WELCOME_CENTS } from "./open-account.ts";
 import { readBody, readQuery } from "./read-body.ts";
 import { accountRow, keyRow } from "./rows.ts";
 import { type RuleRecords, rulesOf } from "./rules.ts";
 import { mintId } from "./secrets.ts";
+import { whyAnswer, whySchema } from "./why.ts";
 
 const BODY_BYTES_MAX = 64 * 1024;
 
@@ -49,6 +60,10 @@ export interface AdminAccountParts {
   readonly rules: RuleRecords;
   readonly clock: Clock;
   readonly unsold: Unsold;
+  /** Where the ledger counts what models cost on a day. */
+  readonly inferenceScope: string;
+  /** Calls that were not charged. */
+  readonly failedCalls: FailedCalls;
   readonly forget: (accountId: string) => void;
   /** What a new account may do. */
   readonly limits: AccountLimits;
@@ -220,7 +235,18 @@ function keyRoutes(parts: AdminAccountParts): EndpointSpec[] {
     adminEndpoint(
       "POST",
       "/admin/v1/accounts/{id}/keys/{key}/rotate",
-      changing((account, call) => rotateKey(parts, keyOf(account, call))),
+      changing(async (account, call) => {
+        const body = readBody(rotationSchema, call.request.body);
+        return body instanceof GatewayError ? body : rotateKey(parts, keyOf(account, call), body);
+      }),
+    ),
+    adminEndpoint(
+      "GET",
+      "/admin/v1/accounts/{id}/keys/{key}/why",
+      withAccount(books, async (account, { request }) => {
+        const asked = readQuery(whySchema, request.query);
+        return asked instanceof GatewayError ? asked : whyAnswer(parts, account, request.params.key ?? "", asked);
+      }),
     ),
     adminEndpoint(
       "DELETE",

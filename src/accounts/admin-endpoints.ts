@@ -4,7 +4,6 @@ import { z } from "zod";
 import type { Answer, EndpointShape, EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { usdText } from "../money.ts";
-import type { FailedCalls } from "../usage-rows.ts";
 import { type AdminAccountParts, adminAccountEndpoints, adminEndpoint } from "./admin-accounts.ts";
 import type { Books } from "./books.ts";
 import { findTransaction } from "./find-transaction.ts";
@@ -24,12 +23,20 @@ export type Readiness = ({ readonly ready: true } | { readonly ready: false; rea
   readonly processes?: { readonly ready: number; readonly wanted: number };
 };
 
+/** Looks at payments that a chain knows as well. `findings` are those that it does not have, or has otherwise. */
+export type Proof = () => Promise<{
+  readonly of: string;
+  readonly proved: number;
+  readonly unknown: number;
+  readonly findings: readonly unknown[];
+}>;
+
 export interface AdminParts extends AdminAccountParts {
   readonly readiness: () => Readiness | Promise<Readiness>;
   /** Everything in Prometheus' text format. */
   readonly metricsText: () => Promise<string>;
-  /** Calls that were not charged. */
-  readonly failedCalls: FailedCalls;
+  /** What `doctor` holds against chains beside the ledger itself. */
+  readonly proofs: readonly Proof[];
   readonly metricsContentType: string;
   /** True where the admin listener is on loopback: metrics need no token. */
   readonly metricsOpen: boolean;
@@ -73,7 +80,14 @@ async function backup(books: Books, path: string): Promise<Answer | GatewayError
   }
 }
 
-function ledgerEndpoints({ books, failedCalls }: AdminParts): EndpointSpec[] {
+async function doctor(books: Books, proofs: readonly Proof[]): Promise<Answer> {
+  const [report, ...proved] = await Promise.all([books.doctor(), ...proofs.map((prove) => prove())]);
+  const findings = [...report.findings, ...proved.flatMap((one) => one.findings)];
+  const payments = proved.map(({ of, proved: count, unknown }) => ({ of, proved: count, unknown }));
+  return { status: 200, body: { ...report, findings, payments } };
+}
+
+function ledgerEndpoints({ books, rules, failedCalls, proofs }: AdminParts): EndpointSpec[] {
   return [
     adminEndpoint("GET", "/admin/v1/transactions/{id}", async ({ request }) => {
       const found = await findTransaction(books, null, request.params.id ?? "");
@@ -88,8 +102,8 @@ function ledgerEndpoints({ books, failedCalls }: AdminParts): EndpointSpec[] {
       return body instanceof GatewayError ? body : refund(books, request.params.id ?? "", body.reason);
     }),
     adminEndpoint("GET", "/admin/v1/transactions", ({ request }) => anyTransactions(books, failedCalls, request.query)),
-    adminEndpoint("GET", "/admin/v1/usage", ({ request }) => anyUsage(books, request.query)),
-    adminEndpoint("GET", "/admin/v1/doctor", async () => ({ status: 200, body: await books.doctor() })),
+    adminEndpoint("GET", "/admin/v1/usage", ({ request }) => anyUsage({ books, rules }, request.query)),
+    adminEndpoint("GET", "/admin/v1/doctor", () => doctor(books, proofs)),
     adminEndpoint("POST", "/admin/v1/backup", async ({ request }) => {
       const body = readBody(backupSchema, request.body);
       return body instanceof GatewayError ? body : backup(books, body.path);

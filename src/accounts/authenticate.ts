@@ -4,6 +4,7 @@ import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import type { Caller } from "../plan.ts";
 import type { KeyBooks } from "./books.ts";
+import type { FormerKey } from "./former-secrets.ts";
 import { isMistyped, keyHash, looksLikeKey } from "./secrets.ts";
 import type { UnderRules } from "./under-rules.ts";
 
@@ -64,6 +65,8 @@ export interface AuthenticatorOptions {
   readonly hears?: () => boolean;
   /** What is ruled of a key's calls beside the limits of its row. Left out: nothing. */
   readonly rules?: (key: KeyRow, account: AccountRow) => Promise<UnderRules>;
+  /** The key that a secret belongs to which was replaced and is still good; null: to none. Left out: no key has such. */
+  readonly formerKey?: (secretHash: string) => Promise<FormerKey | null>;
   /** What an access token stands for; null: the text is none. Left out: there are no access tokens. */
   readonly readToken?: (token: string) => GrantOfToken | GatewayError | null;
 }
@@ -188,6 +191,7 @@ function missBudget(clock: Clock) {
 
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
   const { books, clock, sandbox, misses, hears = () => true, readToken = () => null, rules } = options;
+  const { formerKey = async () => null } = options;
   const known = new Memory<Known>(KNOWN_COUNT_MAX);
   const unknown = new Memory<GatewayError>(UNKNOWN_COUNT_MAX);
   /**
@@ -205,13 +209,15 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     return expiresAtMs !== null && expiresAtMs <= clock.epochMs() ? EXPIRED : caller;
   }
 
-  /** Of a key or a token, the end that comes first counts. */
+  /** Of a key and a token or a replaced secret, the end that comes first counts. */
   async function find({ secretHash, grant }: Shown): Promise<Known | GatewayError> {
     const key = grant === null ? await books.keyByHash(secretHash) : await books.key(grant.accountId, grant.keyId);
     if (grant !== null && key === null) return REVOKED;
-    const found = await knownOf(key);
-    if (found instanceof GatewayError || grant === null) return found;
-    return { caller: found.caller, expiresAtMs: Math.min(found.expiresAtMs ?? grant.expiresAtMs, grant.expiresAtMs) };
+    const former = key === null ? await formerKey(secretHash) : null;
+    const endsMs = grant?.expiresAtMs ?? former?.untilMs;
+    const found = await knownOf(key ?? former?.key ?? null);
+    if (found instanceof GatewayError || endsMs === undefined) return found;
+    return { caller: found.caller, expiresAtMs: Math.min(found.expiresAtMs ?? endsMs, endsMs) };
   }
 
   /** Null: the key or its account is gone. */

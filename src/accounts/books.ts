@@ -24,7 +24,7 @@ export interface Books extends Accounts, Reports {
   spentToday(accountId: string, scopes: readonly string[]): Promise<readonly Nano[]>;
   /** What each of these scopes has come to in the account's present period. */
   periodSums(accountId: string, asked: readonly ScopeOfPeriod[]): Promise<readonly PeriodSums[]>;
-  doctor(): Promise<unknown>;
+  doctor(): Promise<{ readonly findings: readonly unknown[] }>;
   /** Writes a consistent copy to `path`, which must not exist; rejects otherwise. */
   backup(path: string): Promise<void>;
 }

@@ -5,8 +5,10 @@ import type { Clock } from "../clock.ts";
 import type { Answer } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { nanoFromCents } from "../money.ts";
+import { addressesSchema } from "./addresses.ts";
 import { modelsSchema, servicesSchema, type Unsold } from "./allowed.ts";
 import type { Books } from "./books.ts";
+import { keepFormer } from "./former-secrets.ts";
 import { noSuchGroup } from "./groups.ts";
 import { GRANT_HINT, keyRow } from "./rows.ts";
 import { lowersField, rateFields, ratesAfter } from "./rule-fields.ts";
@@ -31,6 +33,13 @@ const period = z.enum(["day", "week", "month"], "must be day, week or month");
 const ruled = {
   group: z.string("must be the id of a group, or null").min(1, "must be the id of a group, or null").max(100).nullish(),
   lower_at: lowersField,
+  addresses: addressesSchema.nullish(),
+  cache_seconds: z
+    .number("must be a number of seconds or null")
+    .int("must be a whole number of seconds")
+    .min(1, "must be at least 1, or null")
+    .max(86_400, "must be at most 86400")
+    .nullish(),
   ...rateFields,
 };
 const limits = {
@@ -74,6 +83,17 @@ export const keyChangeSchema = z
     path: ["period"],
     message: "is another name of ceiling_period; send one of them",
   });
+
+/** How long the old secret is good beside the new one: a week at most. */
+const OVERLAP_SECONDS_MAX = 7 * 86_400;
+export const rotationSchema = z.strictObject({
+  overlap_seconds: z
+    .number("must be a number of seconds")
+    .int("must be a whole number of seconds")
+    .min(0, "must not be negative")
+    .max(OVERLAP_SECONDS_MAX, `must be at most ${OVERLAP_SECONDS_MAX}`)
+    .default(0),
+});
 
 /** The period of a ceiling that came without one. */
 const PERIOD = "month";
@@ -122,12 +142,14 @@ async function rule(
   const names = Object.keys(ruled) as (keyof RuledBody)[];
   if (names.every((name) => body[name] === undefined)) return rulesOf(rules, accountId);
   return changeRules(rules, accountId, (before) => {
-    const { group, lower_at: lowersAt } = body;
+    const { group, lower_at: lowersAt, addresses, cache_seconds: cacheSeconds } = body;
     if (group != null && !before.groups.some(({ id }) => id === group)) return noSuchGroup(group);
     return withKeyRule(before, keyId, {
       ...ratesAfter(keyRule(before, keyId), body),
       ...(group === undefined ? {} : { group }),
       ...(lowersAt === undefined ? {} : { lowersAt }),
+      ...(addresses === undefined ? {} : { addresses }),
+      ...(cacheSeconds === undefined ? {} : { cacheSeconds }),
     });
   });
 }
@@ -196,7 +218,7 @@ function changeOf(key: KeyRow, body: z.output<typeof keyChangeSchema>): KeyPatch
 /** What would shut an account out of its own hands. */
 const NOT_OF_PRIMARY = [
   ...(["paused", "services", "models", "expires_at", "group"] as const),
-  ...(["requests_per_minute", "tokens_per_minute"] as const),
+  ...(["requests_per_minute", "tokens_per_minute", "addresses"] as const),
 ] as const;
 
 /** Changes label, ceiling, pause, lists or expiry of a key. */
@@ -225,10 +247,11 @@ export async function changeKey(
   return after === null ? noSuchKey(key.keyId) : { status: 200, body: keyRow(after, rules) };
 }
 
-/** Swaps a key's secret in place: same id, ceiling and history. The old secret stops working. */
+/** Swaps a key's secret in place: same id, ceiling and history. The old secret stops at once, or after the overlap; an older one at once. */
 export async function rotateKey(
-  { books, rules }: KeyParts,
+  { books, rules, clock }: KeyParts,
   key: { readonly accountId: string; readonly keyId: string; readonly sandbox: boolean },
+  { overlap_seconds: overlapSeconds }: z.output<typeof rotationSchema>,
 ): Promise<Answer | GatewayError> {
   if ((await books.key(key.accountId, key.keyId))?.hint === GRANT_HINT) {
     const detail = "A grant has no secret to rotate; revoke it, and let its client ask again.";
@@ -237,7 +260,14 @@ export async function rotateKey(
   const { secret, secretHash, hint } = mintKey(key.sandbox);
   const after = await books.rotateKey(key.accountId, key.keyId, secretHash, hint);
   if (after === null) return noSuchKey(key.keyId);
-  return { status: 200, body: { ...keyRow(after, await rulesOf(rules, key.accountId)), api_key: secret } };
+  const overlapMs = overlapSeconds * 1_000;
+  if (overlapMs > 0) await keepFormer(rules, key, { hash: after.formerHash, overlapMs });
+  const untilMs = Math.floor(clock.epochMs()) + overlapMs;
+  const former = overlapMs === 0 ? null : { hash: after.formerHash, untilMs };
+  const ruled = await changeRules(rules, key.accountId, (before) =>
+    former === null && keyRule(before, key.keyId).former === null ? before : withKeyRule(before, key.keyId, { former }),
+  );
+  return ruled instanceof GatewayError ? ruled : { status: 200, body: { ...keyRow(after, ruled), api_key: secret } };
 }
 
 /** Revokes a key for good. */

@@ -12,6 +12,7 @@ interface Owned {
 export interface Naming {
   readonly account_name?: string | null;
   readonly key_label?: string | null;
+  readonly group_name?: string | null;
 }
 
 /** Each account and each key is read once for all rows. `accountId`: whose the rows are, where they do not say it. */

@@ -17,6 +17,8 @@ export interface AccountParts {
   readonly unsold: Unsold;
   /** Calls that were not charged. */
   readonly failedCalls: FailedCalls;
+  /** Where the ledger counts what models cost on a day. */
+  readonly inferenceScope: string;
   /** What is remembered of an account's keys must be read again. */
   readonly forget: (accountId: string) => void;
 }

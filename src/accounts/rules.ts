@@ -8,6 +8,8 @@ import type { Nano } from "../money.ts";
 /** The kind of the record. A store that is shared tells all processes of each put of it. */
 const KIND = "rules";
 export const GROUPS_MAX = 100;
+/** Of revoked keys, so many are remembered with their group. */
+const LEFT_MAX = 1_000;
 /** Of those who change an account's rules at the same time one gets on with each try, so this many can. */
 const TRIES_MAX = 100;
 
@@ -39,11 +41,26 @@ export interface KeyRule extends Rates {
   readonly group: string | null;
   /** From which percent of its ceiling on its calls are served by a lower tier. */
   readonly lowersAt: number | null;
+  /** For how long its answers are kept for the same question; null: not at all, unless a request says so. */
+  readonly cacheSeconds: number | null;
+  /** Addresses and ranges that it may be used from; null: all. */
+  readonly addresses: readonly string[] | null;
+  /** The secret before the last rotation, by its hash, and until when it is good beside the new one; null: none is. */
+  readonly former: { readonly hash: string; readonly untilMs: number } | null;
 }
 
 export interface TagRule {
   readonly tag: string;
   readonly ceiling: Ceiling;
+}
+
+/** A key of the account's own at a provider, as it is kept. */
+export interface KeptProviderKey {
+  readonly sealed: string;
+  /** Its last characters. */
+  readonly hint: string;
+  readonly fallback: boolean;
+  readonly createdAtMs: number;
 }
 
 export interface AccountRules {
@@ -54,10 +71,30 @@ export interface AccountRules {
   readonly groups: readonly GroupRule[];
   /** By their ids; a key of which nothing is ruled is not here. */
   readonly keys: Readonly<Record<string, KeyRule>>;
+  /** By provider. */
+  readonly providerKeys: Readonly<Record<string, KeptProviderKey>>;
+  /** In which group each key was when it was revoked, for sums by group; of the latest ones. */
+  readonly left: Readonly<Record<string, string>>;
 }
 
-export const NO_RULES: AccountRules = { ceiling: null, tags: [], lowBalanceNano: null, groups: [], keys: {} };
-export const NO_KEY_RULE: KeyRule = { group: null, lowersAt: null, requestsPerMinute: null, tokensPerMinute: null };
+export const NO_RULES: AccountRules = {
+  ceiling: null,
+  tags: [],
+  lowBalanceNano: null,
+  groups: [],
+  keys: {},
+  providerKeys: {},
+  left: {},
+};
+export const NO_KEY_RULE: KeyRule = {
+  group: null,
+  lowersAt: null,
+  requestsPerMinute: null,
+  tokensPerMinute: null,
+  addresses: null,
+  cacheSeconds: null,
+  former: null,
+};
 
 /** What rules need of the records, which all processes share. The records themselves fit this shape and are handed in. */
 export interface RuleRecords {
@@ -68,7 +105,7 @@ export interface RuleRecords {
     readonly id: string;
     readonly payer: string;
     readonly value: string;
-    readonly ttlMs: null;
+    readonly ttlMs: number | null;
     readonly ifVersion: number;
   }): Promise<number | null>;
 }
@@ -118,8 +155,17 @@ export function withKeyRule(rules: AccountRules, keyId: string, patch: Partial<K
 /** The rules without a key that is gone. */
 export function withoutKey(rules: AccountRules, keyId: string): AccountRules {
   if (rules.keys[keyId] === undefined) return rules;
-  const { [keyId]: _gone, ...keys } = rules.keys;
-  return { ...rules, keys };
+  const { [keyId]: gone, ...keys } = rules.keys;
+  if (gone?.group == null) return { ...rules, keys };
+  const left = [...Object.entries(rules.left), [keyId, gone.group] as const].slice(-LEFT_MAX);
+  return { ...rules, keys, left: Object.fromEntries(left) };
+}
+
+/** The group of each key that is in one, or was when it was revoked. */
+export function groupsByKey({ keys, left, groups }: AccountRules): Readonly<Record<string, string>> {
+  const now = Object.entries(keys).flatMap(([id, { group }]) => (group === null ? [] : [[id, group] as const]));
+  const known = new Set(groups.map(({ id }) => id));
+  return Object.fromEntries([...Object.entries(left), ...now].filter(([, group]) => known.has(group)));
 }
 
 /** As the ledger counts them. A tag may be of any characters, and a scope may not. */

@@ -96,6 +96,20 @@ async function takeCredit({ counts, clock, creditPerDay }: SignupParts): Promise
   }
 }
 
+/** Opens an account within the bounds of all signups; or says that its address has had as many as it may. */
+export async function signUp(
+  parts: SignupParts,
+  address: string,
+  named: { readonly name: string; readonly kind: "personal" },
+) {
+  const refused = await takeAddress(parts, address);
+  if (refused !== null) return refused;
+  const creditNano = await takeCredit(parts);
+  const note = creditNote(creditNano, parts);
+  const opened = await openAccount(parts, { ...named, creditNano });
+  return note === null ? opened : { ...opened, body: { ...opened.body, note } };
+}
+
 /** `POST /api/v1/signup`. */
 export function signupEndpoint(parts: SignupParts): EndpointSpec {
   return {
@@ -105,13 +119,7 @@ export function signupEndpoint(parts: SignupParts): EndpointSpec {
     bodyBytesMax: BODY_BYTES_MAX,
     async answer({ request }) {
       const body = readBody(signupSchema, request.body);
-      if (body instanceof GatewayError) return body;
-      const refused = await takeAddress(parts, request.address);
-      if (refused !== null) return refused;
-      const creditNano = await takeCredit(parts);
-      const note = creditNote(creditNano, parts);
-      const opened = await openAccount(parts, { ...body, creditNano });
-      return note === null ? opened : { ...opened, body: { ...opened.body, note } };
+      return body instanceof GatewayError ? body : signUp(parts, request.address, body);
     },
   };
 }

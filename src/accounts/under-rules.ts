@@ -2,6 +2,7 @@
 import type { AccountRow, KeyRow, PeriodSums, ScopeOfPeriod } from "../account-rows.ts";
 import { add, percentOf } from "../money.ts";
 import type { Allowed, Budget, Caller, Lowering, Rate } from "../plan.ts";
+import { inRanges } from "./addresses.ts";
 import { bothAllow } from "./allowed.ts";
 import {
   ACCOUNT_SCOPE,
@@ -18,7 +19,10 @@ import {
 /** What each scope of an account has come to in the period that runs now. */
 export type ReadSums = (accountId: string, asked: readonly ScopeOfPeriod[]) => Promise<readonly PeriodSums[]>;
 
-export type UnderRules = Pick<Caller, "allows" | "budgets" | "rates" | "lowBalanceNano" | "lowerings">;
+export type UnderRules = Pick<
+  Caller,
+  "allows" | "budgets" | "rates" | "lowBalanceNano" | "lowerings" | "isFrom" | "cacheSeconds"
+>;
 
 type BudgetOfKey = Budget & { readonly lowersAt: number | null };
 
@@ -96,8 +100,11 @@ export async function underRules(
     ? await loweringsOf(accountId, budgets, sums)
     : [];
   const rates = ratesOf(key.keyId, rules);
+  const { addresses, cacheSeconds } = keyRule(rules, key.keyId);
   return {
     allows,
+    ...(cacheSeconds === null ? {} : { cacheSeconds }),
+    ...(addresses === null ? {} : { isFrom: inRanges(addresses) }),
     ...(rates.length === 0 ? {} : { rates }),
     ...(budgets.length === 0 ? {} : { budgets }),
     ...(rules.lowBalanceNano === null ? {} : { lowBalanceNano: rules.lowBalanceNano }),

@@ -19,8 +19,14 @@ import {
   usageSchema,
 } from "./report-query.ts";
 import { foundTransactionRow, isoTime, transactionRow } from "./rows.ts";
+import { groupsByKey, type RuleRecords, rulesOf } from "./rules.ts";
 
 type NamedBooks = Reports & Pick<Accounts, "account" | "key">;
+
+export interface UsageParts {
+  readonly books: NamedBooks;
+  readonly rules: Pick<RuleRecords, "get">;
+}
 
 /** How fields are called in answers. */
 const NAMES: Readonly<Record<UsageField, string>> = {
@@ -30,6 +36,7 @@ const NAMES: Readonly<Record<UsageField, string>> = {
   provider: "provider",
   day: "day",
   tag: "tag",
+  group: "group_id",
 };
 /** Of a day's tags beyond those that are counted by themselves. */
 const OTHER = "other";
@@ -41,7 +48,7 @@ const TRANSACTION_COLUMNS = [
 ];
 const FAILED_COLUMNS = [
   ...["request_id", "kind", "created_at", "account_id", "account_name", "key_id", "key_label", "endpoint", "asked"],
-  ...["status", "code", "ms", "tags"],
+  ...["status", "code", "message", "ms", "tags"],
   "attempts",
 ];
 
@@ -95,20 +102,36 @@ function nameColumns({ by }: UsageQuery): Naming {
   return {
     ...(by.includes("account") ? { account_name: null } : {}),
     ...(by.includes("key") ? { key_label: null } : {}),
+    ...(by.includes("group") ? { group_name: null } : {}),
   };
 }
 
+/** A query by groups, with the group of each key; and what groups are called. */
+async function groupedQuery(rules: UsageParts["rules"], query: UsageQuery) {
+  if (!query.by.includes("group") || query.accountId === null) return { query, groupName: () => ({}) };
+  const known = await rulesOf(rules, query.accountId);
+  const names = new Map(known.groups.map(({ id, name }) => [id, name]));
+  const groupName = ({ group }: UsageRow) => ({ group_name: names.get(group.group ?? "") ?? null });
+  return { query: { ...query, groups: groupsByKey(known) }, groupName };
+}
+
 async function usageAnswer(
-  books: NamedBooks,
-  query: UsageQuery,
+  { books, rules }: UsageParts,
+  asked: UsageQuery,
   { format, forOperator }: { readonly format: "json" | "csv"; readonly forOperator: boolean },
 ): Promise<Answer | GatewayError> {
+  const { query, groupName } = await groupedQuery(rules, asked);
   const page = await books.usage(query);
   if ("tooWide" in page) return tooWideError(page);
   const naming = namesOf(books, query.accountId);
   const rows = await Promise.all(
     page.rows.map(async (row) =>
-      usageRow(query, row, await naming(Object.fromEntries(shownGroup(query, row))), forOperator),
+      usageRow(
+        query,
+        row,
+        { ...(await naming(Object.fromEntries(shownGroup(query, row)))), ...groupName(row) },
+        forOperator,
+      ),
     ),
   );
   const nothing = { group: {}, calls: 0, amountNano: "0", upstreamNano: "0", absorbedNano: "0" };
@@ -120,7 +143,7 @@ async function usageAnswer(
 }
 
 /** One report of an account at a time: reports are made one after the other, and those of one account do not keep all others waiting. */
-export function ownReports(books: NamedBooks) {
+export function ownReports(parts: UsageParts) {
   const making = new Set<string>();
   return async (caller: Caller, asked: URLSearchParams): Promise<Answer | GatewayError> => {
     const { accountId } = caller.payer;
@@ -129,7 +152,7 @@ export function ownReports(books: NamedBooks) {
     }
     making.add(accountId);
     try {
-      return await ownUsage(books, caller, asked);
+      return await ownUsage(parts, caller, asked);
     } finally {
       making.delete(accountId);
     }
@@ -138,7 +161,7 @@ export function ownReports(books: NamedBooks) {
 
 /** The account's own; of an agent key, that key's alone. */
 async function ownUsage(
-  books: NamedBooks,
+  parts: UsageParts,
   { payer, primary }: Caller,
   asked: URLSearchParams,
 ): Promise<Answer | GatewayError> {
@@ -148,17 +171,21 @@ async function ownUsage(
   if (!primary && query.keyId !== null && query.keyId !== payer.keyId)
     return pageAnswer({ format: read.format, name: "usage", columns: [], rows: [], next: null });
   const own = primary ? query : { ...query, keyId: payer.keyId };
-  return usageAnswer(books, own, { format: read.format, forOperator: false });
+  return usageAnswer(parts, own, { format: read.format, forOperator: false });
 }
 
-export async function anyUsage(books: NamedBooks, asked: URLSearchParams): Promise<Answer | GatewayError> {
+export async function anyUsage(parts: UsageParts, asked: URLSearchParams): Promise<Answer | GatewayError> {
   const read = readQuery(usageSchema, asked);
   if (read instanceof GatewayError) return read;
   const query = usageQuery(read, read.account);
+  if (query.by.includes("group") && query.accountId === null) {
+    const detail = { detail: "by: group needs an account beside it, whose groups are meant." };
+    return new GatewayError("bad_request", { detail, param: "by" });
+  }
   // A key is one account's, so that says whose it is and makes no more rows; credit is no key's.
   const tellsOwner = query.by.includes("key") && query.accountId === null && query.kind === "charged";
   const by = tellsOwner ? [...new Set([...query.by, "account" as const])] : query.by;
-  return usageAnswer(books, { ...query, by }, { format: read.format, forOperator: true });
+  return usageAnswer(parts, { ...query, by }, { format: read.format, forOperator: true });
 }
 
 function failedRow(call: FailedCall): CsvRow {
@@ -172,6 +199,7 @@ function failedRow(call: FailedCall): CsvRow {
     asked: call.asked,
     status: call.httpStatus,
     code: call.code,
+    message: call.message ?? null,
     ms: call.ms,
     ...(call.tags.length > 0 ? { tags: call.tags } : {}),
     attempts: call.attempts.map(({ upstreamNano, ...attempt }) => ({ ...attempt, upstream_nano_usd: upstreamNano })),

@@ -8,6 +8,8 @@ const RESULT = "core/result";
 const POLL_MS = 3_000;
 const POLL_MS_MAX = 30_000;
 const POLL_GROWS = 1.25;
+/** After so many failures one after the other the job is not asked after any more: one alone says nothing of it. */
+const FAILED_MAX = 3;
 /** What is left for the model to say that it is not over. */
 const ANSWER_MS = 20_000;
 const RUNNING: ReadonlySet<unknown> = new Set(["queued", "running"]);
@@ -47,12 +49,15 @@ export async function finishedJob(launched: InnerAnswer, parts: PollParts): Prom
   if (id === null) return launched;
   let last = launched;
   let pollMs = POLL_MS;
+  let failed = 0;
   while (!left.aborted && clock.elapsedMs() + pollMs + ANSWER_MS < deadlineMs) {
     await pause(pollMs, left);
     pollMs = Math.min(pollMs * POLL_GROWS, POLL_MS_MAX);
     if (left.aborted) return last;
     const told = await calls.call({ action: RESULT, params: { job_id: id } });
-    if (!told.ok) return told;
+    failed = told.ok ? 0 : failed + 1;
+    if (failed === FAILED_MAX) return told;
+    if (!told.ok) continue;
     last = told;
     if (!isRecord(told.data) || !RUNNING.has(told.data.status)) return told;
   }

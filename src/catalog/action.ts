@@ -1,15 +1,10 @@
 // What a paid operation is, as data: its params, its price, its wire, and what its answers mean.
-import type { z } from "zod";
-import type { Retirement } from "../endpoint.ts";
-import type { AnswerRule, Verdict, When } from "./answer-rule.ts";
-import type { PrepaidUse } from "./prepaid.ts";
-
-export type { AnswerRule, Verdict, When } from "./answer-rule.ts";
-export type { EndpointTable, TableEndpoint, TableParam } from "./endpoint-table.ts";
-
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
-export type JsonObject = { readonly [name: string]: Json };
-export type Params = Readonly<Record<string, unknown>>;
+import { z } from "zod";
+import { ruleSchema } from "./answer-rule.ts";
+import { prepaidUse } from "./prepaid.ts";
+import { type RequestSpec, rate, request, type StepSpec, step } from "./request-spec.ts";
+import { cents, count, fn, json, jsonObject, type Params, pointer, type Said, schema, some, words } from "./said.ts";
+import type { Script } from "./script.ts";
 
 /** Where people look for an action. */
 export const CATEGORIES = [
@@ -35,227 +30,201 @@ export const CATEGORIES = [
 ] as const;
 export type Category = (typeof CATEGORIES)[number];
 
+/** The name of an action at its vendor. */
+export const actionName = z.string().regex(/^[a-z0-9]+([-_][a-z0-9]+)*$/, "is not named in-this-way");
+
 /**
  * What a call costs, in cents; fractions of a cent are real. `fixed`: always `cents`. `ranged`: what the params make of it.
  * `capped`: what the answer says it was, never above the quote.
  */
-export interface PriceSpec<P = Params> {
-  readonly mode: "fixed" | "ranged" | "capped";
-  /** The price; where it is ranged or capped, the most that any call can cost. */
-  readonly cents: number;
-  /** The least that a charged call costs. Default: `cents` where fixed, else 0. */
-  readonly minCents?: number;
-  /** What one counts, as people read it: `URL`, `page`, `second of video`. */
-  readonly unit?: string;
-  /** The most that a call with these params can cost. Default `cents`. */
-  quoteCents?(params: P): number;
-  /** Params of which the price is another than the example's: callers are shown both. Goes with `quoteCents` where the price is ranged. */
-  readonly otherPrice?: JsonObject;
-  /** How the answer says what it cost: a number or an array at a JSON pointer, times `centsEach`, on top of `baseCents`, never below `minCents`. */
-  readonly counted?: { readonly at: string; readonly centsEach: number; readonly baseCents?: number };
-  /** An answer that a rule calls a miss is not charged. Default false. */
-  readonly freeOnMiss?: boolean;
-  /**
-   * What it costs is known only when it is bought: the caller has to say the most (`max_cost_cents`), which is what is held. What the
-   * answer says was taken is the charge, and what it has cost us.
-   */
-  readonly needsMaxCost?: true;
-  /** The vendor is paid by the call (`paidBy`): what it was paid is the charge, and the price is the most that it may be. */
-  readonly paid?: {
-    /** What it asks for the example. */
-    readonly exampleCents: number;
-  };
-}
+const price = z
+  .strictObject({
+    mode: z.enum(["fixed", "ranged", "capped"]),
+    /** The price; where it is ranged or capped, the most that any call can cost. */
+    cents,
+    /** The least that a charged call costs. Default: `cents` where fixed, else 0. */
+    minCents: cents.optional(),
+    /** What one counts, as people read it: `URL`, `page`, `second of video`. */
+    unit: words.optional(),
+    /** The most that a call with these params can cost. Default `cents`. */
+    quoteCents: fn<(params: Params) => number>().optional(),
+    /** Params of which the price is another than the example's: callers are shown both. Goes with `quoteCents` where the price is ranged. */
+    otherPrice: jsonObject.optional(),
+    /** How the answer says what it cost: a number or an array at a JSON pointer, times `centsEach`, on top of `baseCents`, never below `minCents`. */
+    counted: z.strictObject({ at: pointer, centsEach: z.number().positive(), baseCents: cents.optional() }).optional(),
+    /** An answer that a rule calls a miss is not charged. Default false. */
+    freeOnMiss: z.boolean().optional(),
+    /**
+     * What it costs is known only when it is bought: the caller has to say the most (`max_cost_cents`), which is what is held. What the
+     * answer says was taken is the charge, and what it has cost us.
+     */
+    needsMaxCost: z.literal(true).optional(),
+    /** The vendor is paid by the call (`paidBy`): what it was paid is the charge, and the price is the most that it may be. */
+    paid: z
+      .strictObject({
+        /** What it asks for the example. */
+        exampleCents: cents,
+        /** Of an action of our own: what it costs beside that, unless it was a miss. */
+        feeCents: cents.optional(),
+      })
+      .optional(),
+  })
+  .refine((one) => ((one.counted ?? one.paid) !== undefined) === (one.mode === "capped"), {
+    path: ["counted"],
+    message: "goes with mode capped, and with no other, as paid does",
+  })
+  .refine((one) => one.counted === undefined || one.paid === undefined, {
+    path: ["paid"],
+    message: "says itself what is charged: counted has no meaning beside it",
+  })
+  .refine((one) => one.needsMaxCost === undefined || one.mode === "capped", {
+    path: ["needsMaxCost"],
+    message: "goes with mode capped",
+  })
+  .refine((one) => one.mode !== "fixed" || one.quoteCents === undefined, {
+    path: ["quoteCents"],
+    message: "has no meaning where the price is fixed",
+  })
+  .refine((one) => (one.mode === "ranged" && one.quoteCents !== undefined) === (one.otherPrice !== undefined), {
+    path: ["otherPrice"],
+    message: "goes with quoteCents of a ranged price: callers are shown what else it may cost",
+  });
 
-/** One request of an action. Params that the path does not use are sent under their own names. */
-export interface RequestSpec<P = Params> {
-  readonly method: "GET" | "POST" | "PUT" | "DELETE";
-  /** One of the adapter's `origins`. Default: its `origin`. */
-  readonly origin?: string;
-  /**
-   * Below the origin. `{name}` stands for a param, percent-encoded; `{name...}` keeps its slashes; `{/pointer}` is a value
-   * of the answer so far, in a script of its `values`. A query may follow `?`.
-   */
-  readonly path: string;
-  /** In a step or a script: the pointer, as in `path`, to the vendor's own address for it. Only its path and query are used, at our origin; replaces `path`. */
-  readonly pathAt?: string;
-  /** Where params go. Default: `query` for GET and DELETE, else `json`; in steps `none`. `connect`: JSON in one frame of the Connect protocol. */
-  readonly send?: "query" | "json" | "form" | "connect" | "none";
-  /** Our name of a param -> the vendor's; in JSON `a/b` is `b` inside `a`. Null: it is not sent. */
-  readonly names?: Readonly<Record<string, string | null>>;
-  /** Sent with every call, by the vendor's names; a param of the same name wins. */
-  readonly fixed?: JsonObject;
-  readonly headers?: Readonly<Record<string, string>>;
-  /** What no field can say: the params as the vendor wants them, before `path` and `names` see them. */
-  params?(params: P): Params;
-  /** How many redirects within the vendor's own hosts (`origin`, `origins`) are followed, each at our own origin. Default 0. */
-  readonly redirectsMax?: number;
-}
+const DAY_MS = 86_400_000;
+const NOTICE_DAYS_MIN = 90;
 
-/** A request after the first: a poll, a fetch of the result. Its answer is held against the same rules. */
-export interface StepSpec<P = Params> {
-  readonly request: RequestSpec<P>;
-  /** Left out unless the answer so far is like this. */
-  readonly when?: When;
-  /** Sent again, every `everyMs`, until its answer is like this; the action's `timeoutMs` bounds it. */
-  readonly until?: When;
-  readonly everyMs?: number;
-  /** Rules of this step alone, tried first. */
-  readonly rules?: readonly AnswerRule[];
-  /** True: the fields of this answer are laid over those so far. Default: it replaces the answer so far. */
-  readonly merge?: boolean;
-}
-
-/** How a script asks. */
-export interface AskSpec {
-  /** What `{name}` stands for, and what is sent: the params of this request. Default: none. */
-  readonly values?: Params;
-  /** It is not sent before so many milliseconds have passed. Default 0. */
-  readonly afterMs?: number;
-  /** False: the rules are not asked, and whatever was answered is given back. */
-  readonly judged?: boolean;
-  /** Statuses that are answers as good as any: no rule is asked about them. */
-  readonly accepts?: readonly number[];
-  /** The most that may pass from the sending until the answer is whole, in milliseconds. Default: what is left of the action's time. */
-  readonly msMax?: number;
-  /** A good answer is a stream: its messages are told as they come, and not one of them is kept. */
-  readonly messages?: Messages;
-}
-
-/** How an answer that is a stream is taken apart, and who hears it. */
-export interface Messages {
-  /** Lines of text, frames of the Connect protocol, or messages of a web socket (RFC 6455), which the request then opens. */
-  readonly form: "lines" | "connect" | "web-socket";
-  /** Said on a web socket as soon as it is open, each as a binary message. */
-  readonly said?: readonly Uint8Array[];
-  /**
-   * One message: `mark` is a frame's flags, a web socket's opcode (1 text, 2 binary), of a line 0. False: that is enough, and the
-   * answer is closed.
-   */
-  heard(bytes: Buffer, mark: number): boolean;
-}
-
-/** An answer, whole. */
-export interface ScriptAnswer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** The parsed body; undefined where it is no JSON. */
-  readonly json: unknown;
-  /** The body as text; "" of one that is not text. */
-  readonly text: string;
-  /** Of messages: why no more of them are heard, although there may be more: that was enough, or `msMax` has passed. */
-  readonly cut?: "enough" | "late";
-}
-
-/** What a script is given. */
-export interface ScriptContext<P = Params> {
-  readonly params: P;
-  /** Our key, its parts separated by newlines; every `ask` shows it as `auth` says, so this is for what has to be signed. */
-  readonly key: string;
-  /** `tg-` and 24 hexadecimal digits, of this call alone: what the vendor makes under it can be found where its answer was lost. */
-  readonly label: string;
-  /** The parts of the vendor's address that are set, by their names. */
-  readonly settings: Readonly<Record<string, string>>;
-  /** Of an adapter whose `auth` is `jwt`: a token with these claims beside its own, good for so many seconds. */
-  token(claims: JsonObject, lifeS: number): string;
-  /** Aborted when the call has ended before the script. */
-  readonly signal: AbortSignal;
-  /**
-   * One exchange with the vendor, at its pace and within the action's `timeoutMs`. Its answer is held against the rules: a failure is
-   * thrown and a miss ends the action, so what comes back is good.
-   */
-  ask(request: RequestSpec, how?: AskSpec): Promise<ScriptAnswer>;
-  /** Ends the action as a miss (`data` is what the caller gets), or as a failure. Throws. */
-  end(verdict: Exclude<Verdict, "success">, told?: { readonly message?: string; readonly data?: Json }): never;
-}
-
-/** Asks the vendor as often as it takes; what it returns is what the caller gets, an object or an array. */
-export type Script<P = Params> = (context: ScriptContext<P>) => Promise<unknown>;
-
-/** What becomes of an answer's body. */
-export type AnswerShape =
-  /** Passed through as it is; fields at its top may get other names. */
-  | { readonly kind: "json"; readonly renamed?: Readonly<Record<string, string>> }
-  /** `{[as]: text, content_type}`. */
-  | { readonly kind: "text"; readonly as: string }
-  /** `{content_type, size_bytes, text}` of a text, else `base64`, or of a large one the link to a file. */
-  | { readonly kind: "bytes" };
+/** Callers of what retires have at least so long to change. */
+export const retirement = z
+  .strictObject({ announced: z.iso.date(), sunset: z.iso.date(), successor: z.string().startsWith("/").optional() })
+  .refine((one) => Date.parse(one.sunset) - Date.parse(one.announced) >= NOTICE_DAYS_MIN * DAY_MS, {
+    path: ["sunset"],
+    message: `must be at least ${NOTICE_DAYS_MIN} days after announced`,
+  });
 
 /** What every action says of itself, whichever serves it: a vendor, a tier of vendors, or we ourselves. */
-export interface ActionFacts<P = Params> {
+export const facts = {
   /** One or two sentences that say what the caller gets. */
-  readonly description: string;
-  readonly category: Category;
+  description: words,
+  category: z.enum(CATEGORIES),
   /** Other words by which people look for it. */
-  readonly keywords?: readonly string[];
+  keywords: z.array(words).optional(),
   /** A write is never sent twice. */
-  readonly effect: "read" | "write";
+  effect: z.enum(["read", "write"]),
   /** Strict, with defaults and rules across fields. Feeds validation, descriptor, openapi.json and examples. */
-  readonly params: z.ZodType<P>;
-  readonly price: PriceSpec<P>;
-  readonly retires?: Retirement;
-}
+  params: schema,
+  price,
+  retires: retirement.optional(),
+};
+
+/** What becomes of an answer's body. */
+const answer = z.discriminatedUnion("kind", [
+  /** Passed through as it is; fields at its top may get other names. */
+  z.strictObject({ kind: z.literal("json"), renamed: z.record(z.string(), words).optional() }),
+  /** `{[as]: text, content_type}`. */
+  z.strictObject({ kind: z.literal("text"), as: words }),
+  /** `{content_type, size_bytes, text}` of a text, else `base64`, or of a large one the link to a file. */
+  z.strictObject({ kind: z.literal("bytes") }),
+]);
 
 /** How core/result learns what has become of work that a vendor does on its own. */
-export interface PollSpec {
+const poll = z.strictObject({
   /** The adapter's action that tells; asking it costs us nothing. */
-  readonly action: string;
+  action: actionName,
   /** Its param that takes the id, and what it takes beside it. */
-  readonly param: string;
-  readonly params?: JsonObject;
+  param: words,
+  params: jsonObject.optional(),
   /** The vendor's ids are numbers. Default: texts. */
-  readonly numeric?: boolean;
+  numeric: z.boolean().optional(),
   /** Where its answer says how the work stands. */
-  readonly at: string;
+  at: pointer,
   /** What stands there once the work has come to something, or to nothing; with any other word it still goes on. */
-  readonly done: readonly string[];
-  readonly failed: readonly string[];
+  done: z.array(words).min(1),
+  failed: z.array(words),
+});
+
+/** What says more about a request, and has no meaning where a script makes them all. */
+const OF_REQUESTS = ["steps", "answer", "table"] as const;
+
+const anAction = z
+  .strictObject({
+    ...facts,
+    /** What the vendor takes from us for a call, in cents. Not above the price for the same params, or `mayCostMore` says why. */
+    upstreamCents: z.union([cents, fn<(params: Params) => number>()]),
+    mayCostMore: words.optional(),
+    /** What it takes where it has found nothing. Default: the same. */
+    upstreamMissCents: cents.optional(),
+    /** The request, and those after it; or, where the vendor has a state that data cannot say, `run` instead of both. */
+    request: request.optional(),
+    steps: z.array(step).optional(),
+    run: fn<Script>().optional(),
+    answer: answer.optional(),
+    /**
+     * JSON pointers to what is sold, `""` for a text or bytes as a whole. A good answer that has nothing (no field, null, white space) at
+     * any of them is no answer: it is not charged, and the next candidate is asked. An empty list is an honest nothing. Default: none.
+     */
+    content: z.union([z.array(pointer).min(1), fn<(params: Params) => readonly string[]>()]).optional(),
+    /** Tried before the adapter's own. */
+    rules: z.array(ruleSchema).optional(),
+    /**
+     * Ids that the vendor made for this call: they belong to its payer, for `days` (default 90). `at` leads to one id or to an array of
+     * them. With `poll` it stands for work, and core/result takes it as a job's id.
+     */
+    issues: z
+      .array(z.strictObject({ kind: words, at: pointer, days: count.optional(), poll: poll.optional() }))
+      .optional(),
+    /** Params that must be ids of that kind which the payer got here; anybody else's is 404. `inside`: each text of that name in what the param holds. */
+    requires: z.array(z.strictObject({ kind: words, param: words, inside: words.optional() })).optional(),
+    /** Params that are ids of files that the payer has here: the vendor gets a link to the file instead, which lives for an hour. */
+    files: z.array(words).min(1).optional(),
+    /** What it has to do with the adapter's `prepaid` time. */
+    prepaid: prepaidUse.optional(),
+    /** Params that hold ids which callers choose: they go upstream as a hash of payer and id and come back as written. */
+    callerIds: z.array(words).optional(),
+    /** The param of the table beside the adapter's file; the rest of the params are what its row says. */
+    table: z.strictObject({ param: words, method: z.enum(["GET", "POST"]).optional() }).optional(),
+    /** The vendor counts this action by itself: it keeps a pace of its own, and rests alone, instead of the adapter's `rate`. */
+    rate: rate.optional(),
+    /** For the whole call with all its steps. Default 60,000. */
+    timeoutMs: count.optional(),
+    /** What the catalog test sends, and what the vendor answers: one answer for the request and each step that runs, or each `ask`. */
+    example: z.strictObject({ params: jsonObject, answers: some(json) }),
+  })
+  .refine((one) => (one.request === undefined) !== (one.run === undefined), {
+    path: ["request"],
+    message: "an action has either a request or a run",
+  })
+  .refine((one) => one.run === undefined || OF_REQUESTS.every((name) => one[name] === undefined), {
+    path: ["run"],
+    message: `does not go with ${OF_REQUESTS.join(", ")}`,
+  });
+
+/** What an adapter sells, by name. */
+export const actions = z.record(actionName, anAction);
+
+export type AnswerShape = Said<z.infer<typeof answer>>;
+export type PollSpec = Said<z.infer<typeof poll>>;
+
+/** A price whose params are of a type. */
+export interface PriceSpec<P = Params> extends Omit<Said<z.infer<typeof price>>, "quoteCents"> {
+  quoteCents?(params: P): number;
 }
 
-export interface ActionSpec<P = Params> extends ActionFacts<P> {
-  /** What the vendor takes from us for a call, in cents. Not above the price for the same params, or `mayCostMore` says why. */
-  upstreamCents: number | ((params: P) => number);
-  readonly mayCostMore?: string;
-  /** What it takes where it has found nothing. Default: the same. */
-  readonly upstreamMissCents?: number;
-  /** The request, and those after it; or, where the vendor has a state that data cannot say, `run` instead of both. */
+type Facts = Said<z.infer<z.ZodObject<typeof facts>>>;
+export interface ActionFacts<P = Params> extends Omit<Facts, "params" | "price"> {
+  readonly params: z.ZodType<P>;
+  readonly price: PriceSpec<P>;
+}
+
+type AnyAction = Omit<Said<z.infer<typeof anAction>>, keyof typeof facts>;
+/** An action whose params are of a type. */
+export interface ActionSpec<P = Params>
+  extends ActionFacts<P>,
+    Omit<AnyAction, "upstreamCents" | "request" | "steps" | "run" | "content"> {
+  readonly upstreamCents: number | ((params: P) => number);
   readonly request?: RequestSpec<P>;
   readonly steps?: readonly StepSpec<P>[];
   readonly run?: Script<P>;
-  readonly answer?: AnswerShape;
-  /**
-   * JSON pointers to what is sold, `""` for a text or bytes as a whole. A good answer that has nothing (no field, null, white space) at
-   * any of them is no answer: it is not charged, and the next candidate is asked. An empty list is an honest nothing. Default: none.
-   */
   readonly content?: readonly string[] | ((params: P) => readonly string[]);
-  /** Tried before the adapter's own. */
-  readonly rules?: readonly AnswerRule[];
-  /**
-   * Ids that the vendor made for this call: they belong to its payer, for `days` (default 90). `at` leads to one id or to an array of
-   * them. With `poll` it stands for work, and core/result takes it as a job's id.
-   */
-  readonly issues?: readonly {
-    readonly kind: string;
-    readonly at: string;
-    readonly days?: number;
-    readonly poll?: PollSpec;
-  }[];
-  /** Params that must be ids of that kind which the payer got here; anybody else's is 404. `inside`: each text of that name in what the param holds. */
-  readonly requires?: readonly { readonly kind: string; readonly param: string; readonly inside?: string }[];
-  /** Params that are ids of files that the payer has here: the vendor gets a link to the file instead, which lives for an hour. */
-  readonly files?: readonly string[];
-  /** What it has to do with the adapter's `prepaid` time. */
-  readonly prepaid?: PrepaidUse;
-  /** Params that hold ids which callers choose: they go upstream as a hash of payer and id and come back as written. */
-  readonly callerIds?: readonly string[];
-  /** The param of the table beside the adapter's file; the rest of the params are what its row says. */
-  readonly table?: { readonly param: string; readonly method?: "GET" | "POST" };
-  /** The vendor counts this action by itself: it keeps a pace of its own, and rests alone, instead of the adapter's `rate`. */
-  readonly rate?: { readonly requests: number; readonly perMs: number };
-  /** For the whole call with all its steps. Default 60,000. */
-  readonly timeoutMs?: number;
-  /** What the catalog test sends, and what the vendor answers: one answer for the request and each step that runs, or each `ask`. */
-  readonly example: { readonly params: JsonObject; readonly answers: readonly [Json, ...Json[]] };
 }
 
 /**

@@ -3,11 +3,12 @@ import { createPrivateKey, createSign, generateKeyPairSync, type KeyObject, sign
 import { readFileSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { AwsV4Signer } from "aws4fetch";
+import { z } from "zod";
 import type { Clock } from "../clock.ts";
 import { isRecord } from "../json.ts";
 import type { Nano } from "../money.ts";
 import type { AttemptFailure } from "../route.ts";
-import type { JsonObject } from "./action.ts";
+import type { JsonObject } from "./said.ts";
 
 /** A request that is ready but for our key. */
 export interface UnsignedRequest {
@@ -84,6 +85,10 @@ export interface PaidCall {
   readonly mostNano: Nano;
   /** It is the caller who said so. */
   readonly isCallers: boolean;
+  /** What the call costs beside. Default: nothing. */
+  readonly feeNano?: Nano;
+  /** The caller has named the merchant, and is charged what was paid whatever it answers, until the chain says that it was not taken. */
+  readonly chargedAnyway?: true;
   readonly sandbox: boolean;
 }
 
@@ -116,6 +121,12 @@ export interface Auth {
   /** A wallet of one of these takes the place of a key. */
   readonly rails?: readonly Rail[];
 }
+
+export const auth = z.custom<Auth>(
+  (value) =>
+    typeof value === "object" && value !== null && "authorize" in value && typeof value.authorize === "function",
+  "is no way to show a key: bearer, keyHeader(name) and the like make one",
+);
 
 export type PayOutcome = Payment | Unpaid | null;
 

@@ -1,6 +1,6 @@
 // What is sold and by whom, as the rest of the gateway sees it: every price compiled, every candidate in order.
 import type { PicoPerToken } from "../money.ts";
-import type { ActionFacts, ActionSpec, EndpointTable, JsonObject } from "./action.ts";
+import type { ActionFacts, ActionSpec } from "./action.ts";
 import type {
   AdapterSpec,
   ChatSpec,
@@ -12,6 +12,8 @@ import type {
   UnitModelSpec,
 } from "./adapter.ts";
 import type { ChatWire } from "./chat-wire.ts";
+import type { EndpointTable } from "./endpoint-table.ts";
+import type { JsonObject } from "./said.ts";
 import type { Kind } from "./slug.ts";
 import type { CompositeTierSpec } from "./tier.ts";
 
@@ -76,6 +78,8 @@ export interface Adapter {
   readonly configured: boolean;
   /** As sandbox accounts see it: nothing of theirs reaches the internet. */
   readonly isSandbox?: true;
+  /** Its key is the caller's own: what the vendor says of it is none of the operator's matter, and what it takes none of our cost. */
+  readonly ownKey?: true;
   /** Why it is not configured, where it is not for want of a key alone. */
   readonly waitsFor?: string;
   /** Actions that it sells and the operator's own server of it does not have. */

@@ -1,9 +1,11 @@
 // Which vendors this installation can reach: an adapter's file and the environment's keys and addresses, put together.
+
 import { parseUsdPerMillion } from "../money.ts";
 import type { AdapterSpec, AddressSetting, TokenPriceSpec } from "./adapter.ts";
 import { noAuth, type Rail } from "./auth.ts";
 import type { Adapter } from "./catalog.ts";
 import type { CatalogFiles } from "./cross-check.ts";
+import { doorFor } from "./keyless-door.ts";
 import { SELF_HOSTED_COST, type SelfHostedSpec } from "./self-hosted.ts";
 
 /** `<ID>_API_KEY`, `<ID>_BASE_URL` and the like, by name. */
@@ -145,6 +147,15 @@ function asSelfHosted(spec: AdapterSpec, { login, actions: others = {} }: SelfHo
   };
 }
 
+/** The adapter as it is asked at its door for those who have no key, where we have none and have a wallet. */
+function byTheCall(id: string, spec: AdapterSpec, env: AdapterEnv, { rails }: OwnFacts): AdapterSpec {
+  if (spec.keylessDoor === undefined || keysOf(id, spec, env).length > 0) return spec;
+  const door = doorFor(spec.keylessDoor, rails);
+  if (door === null) return spec;
+  const { keyParts: _, otherLogins: __, ...rest } = spec;
+  return { ...rest, ...door, keyEnv: [] };
+}
+
 /** Where the key of a rail's wallet stands. */
 export function walletVariable(rail: Rail): string {
   return `${inName(rail)}_WALLET_PRIVATE_KEY`;
@@ -172,7 +183,7 @@ export function configureLive(id: string, file: AdapterSpec, env: AdapterEnv, ow
   const sold = loginOf(id, file, env);
   // With a key for the vendor, the address is one that stands in front of the vendor.
   const ownServer = baseUrl !== null && keysOf(id, sold, env).length === 0 ? (file.selfHosted ?? null) : null;
-  const spec = ownServer === null ? sold : asSelfHosted(sold, ownServer);
+  const spec = ownServer === null ? byTheCall(id, sold, env, own) : asSelfHosted(sold, ownServer);
   const payTo = spec.auth.rails === undefined ? null : settingOf(env, envName(id, "PAY_TO"));
   const settings = { ...partsOf(spec, env), ...(payTo === null ? null : { payTo }) };
   const origin = baseUrl ?? ownOrigin(spec, settings);

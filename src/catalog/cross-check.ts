@@ -1,10 +1,10 @@
 // Checks what only shows when all files are there: slugs that clash, tiers whose candidates are not sold.
-import type { EndpointTable } from "./action.ts";
+
 import type { AdapterSpec, UnitKind } from "./adapter.ts";
 import type { StandInFile } from "./catalog.ts";
+import type { EndpointTable } from "./endpoint-table.ts";
 import { type Kind, type Listing, listingsOf, SLUG, splitSlug } from "./slug.ts";
-import type { ActionTierSpec, CompositeTierSpec, TierSpec } from "./tier.ts";
-import { actionsNamedBy } from "./validate-composite.ts";
+import { type ActionTierSpec, actionsNamedBy, type CompositeTierSpec, type TierSpec } from "./tier.ts";
 
 /** What the folders hold, by id. */
 export interface CatalogFiles {

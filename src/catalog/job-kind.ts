@@ -2,7 +2,7 @@
 
 import type { Nano } from "../money.ts";
 import type { Payer } from "../plan.ts";
-import type { InnerCalls } from "./local-action.ts";
+import type { InnerCalls, InnerModels } from "./local-action.ts";
 
 /** How work ends. A job that failed by itself is charged nothing. */
 export interface JobEnd {
@@ -56,7 +56,9 @@ export class NoLongerPaid extends Error {
 }
 
 /** Calls of a piece of work that is done again from its start where the process dies before it has ended. */
-export interface JobPart extends InnerCalls {
+export interface JobPart extends InnerCalls, InnerModels {
+  /** What its calls have spent so far, as the kind counts. */
+  readonly spentNano: Nano;
   /** It is done: what its calls have cost counts in the next `save`. Before that it is our own, should it have to be done again. */
   end(): void;
 }
@@ -65,7 +67,7 @@ export interface JobPart extends InnerCalls {
  * A job that runs in this process. Its calls, and work of its own, prove first that it still does and that its key and account may
  * pay: they reject with LeaseLost or NoLongerPaid, and a runner that has lost the lease stops there, unpaid.
  */
-export interface RunningJob extends InnerCalls {
+export interface RunningJob extends InnerCalls, InnerModels {
   readonly id: string;
   readonly payer: Payer;
   /** What the launch gave it. */

@@ -3,7 +3,8 @@ import type { GatewayError } from "../errors.ts";
 import type { FailureKind } from "../failures.ts";
 import type { Nano } from "../money.ts";
 import type { Allowed, KeptHoldSpec, Payer } from "../plan.ts";
-import type { ActionFacts, Json, JsonObject, Params } from "./action.ts";
+import type { ActionFacts } from "./action.ts";
+import type { Json, JsonObject, Params } from "./said.ts";
 
 /** An action and its params, as a function of ours asks for it. */
 export interface WantedCall {
@@ -33,9 +34,24 @@ export type ChatAnswer =
   | { readonly ok: true; readonly id: string; readonly model: string; readonly json: unknown; readonly ms: number }
   | { readonly ok: false; readonly id: string; readonly error: GatewayError; readonly ms: number };
 
-/** Asks a model within a call; paid, stopped and counted as calls of actions are. It never rejects. */
-export interface InnerChat {
+/** What a function of ours has said aloud. */
+export interface WantedSpeech {
+  /** A model that speaks. */
+  readonly model: string;
+  readonly text: string;
+  readonly voice: string;
+  readonly msMax: number;
+}
+
+/** A sound file of the kind that was asked for, as bytes. */
+export type SpeechAnswer =
+  | { readonly ok: true; readonly id: string; readonly bytes: Buffer; readonly ms: number }
+  | { readonly ok: false; readonly id: string; readonly error: GatewayError; readonly ms: number };
+
+/** Asks models within a call; paid, stopped and counted as calls of actions are. They never reject. */
+export interface InnerModels {
   chat(wanted: WantedChat): Promise<ChatAnswer>;
+  speak(wanted: WantedSpeech): Promise<SpeechAnswer>;
 }
 
 /** What came of an inner call. Its id is that of its leg, and can be cited before the outer call has ended. */
@@ -80,12 +96,14 @@ export interface InnerCalls {
 }
 
 /** What a local action is told beside its params. */
-export interface LocalCall extends InnerCalls, InnerChat {
+export interface LocalCall extends InnerCalls, InnerModels {
   /** Of the call itself. */
   readonly id: string;
   readonly payer: Payer;
   /** What the key of the call may call. */
   readonly allows: Allowed;
+  /** The most that its caller pays for it, which is what is held. */
+  readonly quoteNano: Nano;
   /** Aborted when the answer is not wanted any more. */
   readonly signal: AbortSignal;
   /** What the inner calls may still spend. */
@@ -100,6 +118,19 @@ export class JsonInParts {
 
   constructor(parts: AsyncIterable<Uint8Array>) {
     this.parts = parts;
+  }
+}
+
+/** An answer for which a merchant was paid, or that found nothing: its price says what follows (`paid`, `freeOnMiss`). */
+export class PaidAnswer {
+  readonly data: unknown;
+  readonly paidNano: Nano;
+  readonly isMiss: boolean;
+
+  constructor(data: unknown, { paidNano, isMiss }: { readonly paidNano: Nano; readonly isMiss: boolean }) {
+    this.data = data;
+    this.paidNano = paidNano;
+    this.isMiss = isMiss;
   }
 }
 
@@ -137,11 +168,11 @@ export interface LocalAction<P = Params> extends ActionFacts<P> {
   readonly anyKey?: true;
   /** Who is named as having served. Default: ourselves. */
   readonly provider?: string;
-  /** Actions of which one must be served; null: it can do without any. Asked whenever the catalog is replaced. Default: null. */
-  needs?(): readonly string[] | null;
+  /** Actions of which one must be served; null: it can do without any. Asked for each audience whenever the catalog is replaced. Default: null. */
+  needs?(audience: { readonly sandbox: boolean }): readonly string[] | null;
   /** For all of it, in milliseconds. Default 120,000. */
   readonly msMax?: number;
-  /** The `data` of the envelope, as JSON can write it, or in parts; or what the caller is told instead, free of charge. */
+  /** The `data` of the envelope, as JSON can write it, or in parts, or with what was paid for it; or what the caller is told instead, free of charge. */
   run(params: P, call: LocalCall): unknown | GatewayError | Promise<unknown | GatewayError>;
   /**
    * The same for a caller who asks for events: what happens, as it happens, until it is over. It ends when the signal of the call is

@@ -1,6 +1,6 @@
 // Rules across the fields of a call, written as the JSON Schema that is published of them: what is checked is what is told.
 import { z } from "zod";
-import type { Json } from "./action.ts";
+import type { Json } from "./said.ts";
 
 /** As much of JSON Schema as rules across fields need. */
 export interface SchemaRule {

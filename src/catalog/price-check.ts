@@ -22,11 +22,13 @@ const constraint = z.object({
   start_time: z.string().optional(),
   end_time: z.string().optional(),
 });
+const ruleSchema = z.record(z.string(), z.unknown());
+const ruleList = z.array(ruleSchema);
 /** A model of the list: which ids it is the price of, and the prices, of which the last that holds counts. */
 const listedModel = z.object({
   id: z.string().optional(),
   context_window: z.number().optional(),
-  match: z.record(z.string(), z.unknown()),
+  match: ruleSchema,
   deprecated: z.boolean().optional(),
   prices: z.union([z.array(z.object({ constraint: constraint.nullish(), prices: rates })), rates]),
 });
@@ -74,18 +76,20 @@ export interface PriceCheck {
   readonly unknown: readonly string[];
 }
 
-/** Whether a model's rule is about this id. */
-function matches(rule: Readonly<Record<string, unknown>>, id: string): boolean {
+/** Which ids a model's rule is about, made ready once: it is tried on every name that is looked for. */
+function matcher(rule: z.infer<typeof ruleSchema>): (id: string) => boolean {
   const [[kind, value] = []] = Object.entries(rule);
   if (kind === "or" || kind === "and") {
-    const rules = z.array(z.record(z.string(), z.unknown())).parse(value);
-    return kind === "or" ? rules.some((one) => matches(one, id)) : rules.every((one) => matches(one, id));
+    const rules = ruleList.parse(value).map(matcher);
+    return kind === "or" ? (id) => rules.some((one) => one(id)) : (id) => rules.every((one) => one(id));
   }
   const word = String(value);
-  if (kind === "starts_with") return id.startsWith(word);
-  if (kind === "ends_with") return id.endsWith(word);
-  if (kind === "contains") return id.includes(word);
-  return kind === "regex" ? new RegExp(word).test(id) : id === word;
+  if (kind === "starts_with") return (id) => id.startsWith(word);
+  if (kind === "ends_with") return (id) => id.endsWith(word);
+  if (kind === "contains") return (id) => id.includes(word);
+  if (kind !== "regex") return (id) => id === word;
+  const pattern = new RegExp(word);
+  return (id) => pattern.test(id);
 }
 
 const text = (usd: number) => String(Number(usd.toFixed(6)));
@@ -171,13 +175,17 @@ function differenceOf({ listing, found, day, catalog }: Compared): PriceDifferen
  * the vendor's id there is what stands behind the colon of a model, `model:route`.
  */
 export function finder(list: PriceList, pricedAs: string): ((upstreamModel: string) => ListedModel | undefined) | null {
-  const known = new Map<string, readonly ListedModel[]>();
+  const known = new Map<
+    string,
+    readonly { readonly model: ListedModel; readonly isAbout: (id: string) => boolean }[]
+  >();
   const modelsOf = (vendor: string) => {
-    const models = known.get(vendor) ?? listedModels.parse(list(vendor) ?? []);
+    const read = () => listedModels.parse(list(vendor) ?? []);
+    const models = known.get(vendor) ?? read().map((model) => ({ model, isAbout: matcher(model.match) }));
     known.set(vendor, models);
     return models;
   };
-  const named = (vendor: string, name: string) => modelsOf(vendor).find(({ match }) => matches(match, name));
+  const named = (vendor: string, name: string) => modelsOf(vendor).find(({ isAbout }) => isAbout(name))?.model;
   const find = (vendor: string, name: string) => named(vendor, name) ?? named(vendor, name.toLowerCase());
   if (!pricedAs.includes("*")) return list(pricedAs) === null ? null : (name) => find(pricedAs, name);
   return (upstreamModel) => {

@@ -134,6 +134,9 @@ function minuteOf(time: string): number {
   return Number(time.slice(0, 2)) * 60 + Number(time.slice(3));
 }
 
+/** What costs us nothing. */
+export const FREE_PRICE: TokenPrice = compilePrice({ since: "2026-01-01", input: "0", output: "0" }, "free");
+
 const MINUTE_MS = 60_000;
 const DAY_MINUTES = 1_440;
 /** 1970 began on a Thursday, the fourth day after a Sunday. */
@@ -201,6 +204,18 @@ export function sellAt(cost: TokenPrice, percent: number): TokenPrice {
   const steps = cost.steps.map((step) => ({ ...mapRates(step, up), promptTokens: step.promptTokens }));
   const hours = cost.hours.map((one) => ({ ...one, price: sellAt(one.price, percent) }));
   return { ...mapRates(cost, up), steps, hours, since: cost.since, version: `${cost.version}+${percent}%` };
+}
+
+/** So many percent of a price, each rate rounded up: what a call by the caller's own key is charged. */
+export function feeOf(price: TokenPrice, percent: number): TokenPrice {
+  const scaled = (rate: PicoPerToken) => markUp(rate, percent - 100);
+  return {
+    ...mapRates(price, scaled),
+    steps: price.steps.map((step) => ({ ...mapRates(step, scaled), promptTokens: step.promptTokens })),
+    hours: price.hours.map((at) => ({ ...at, price: feeOf(at.price, percent) })),
+    since: price.since,
+    version: `${price.version}*${percent}%`,
+  };
 }
 
 /** The prompt lengths above which one of the prices changes. */

@@ -1,8 +1,9 @@
 // Merchants of one shape: normalized records behind a search by filters and a look-up by id, paid call by call.
 import { z } from "zod";
-import { action, type JsonObject } from "./action.ts";
+import { action } from "./action.ts";
 import type { AdapterSpec } from "./adapter.ts";
 import { paidBy } from "./auth.ts";
+import type { JsonObject } from "./said.ts";
 
 export interface RecordsMerchantSpec {
   readonly name: string;
@@ -43,6 +44,8 @@ export function recordsMerchant(spec: RecordsMerchantSpec): AdapterSpec {
     name,
     docs,
     origin,
+    // Its own description has the names of filters; no answer of it has been read.
+    beliefs: { "*": "what a search and a record are answered as" },
     auth: paidBy("mpp"),
     actions: {
       search: action({

@@ -1,8 +1,10 @@
 // Merchants of one shape: goods that anybody may look at, a purchase at whatever it comes to, and what became of the order.
 import { z } from "zod";
-import { type AnswerRule, action, type Params } from "./action.ts";
+import { action } from "./action.ts";
 import type { AdapterSpec } from "./adapter.ts";
+import type { AnswerRule } from "./answer-rule.ts";
 import { paidBy } from "./auth.ts";
+import type { Params } from "./said.ts";
 
 export interface RetailMerchantSpec {
   readonly name: string;
@@ -71,6 +73,7 @@ export function retailMerchant(spec: RetailMerchantSpec): AdapterSpec {
     name,
     docs,
     origin,
+    beliefs: { "*": "how the fields of an address are called, and what an order is answered as" },
     auth: paidBy("mpp", "x402"),
     actions: {
       catalog: action({

@@ -2,14 +2,14 @@
 
 import type { Endpoint, GatewayRequest, Retirement } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
+import { retirement } from "./action.ts";
 import type { ModelEnd } from "./adapter.ts";
 import type { RetiredModel } from "./catalog.ts";
-import { retirementSchema } from "./validate-action.ts";
 
 /** How long before its end a model is left out of lists, in milliseconds. */
 const UNLISTED_MS = 30 * 86_400_000;
 
-const CHECKED = retirementSchema.optional();
+const CHECKED = retirement.optional();
 
 /** The first instant of a day, `YYYY-MM-DD`, in UTC. */
 function dayMs(day: string): number {

@@ -1,23 +1,44 @@
 // What adapters say, as schemas: the small ones that several share, and the type that a schema's value has where it is only read.
 import { z } from "zod";
 import { parseUsdPerMillion } from "../money.ts";
-import type { Json } from "./action.ts";
 import { SLUG } from "./slug.ts";
 
-/** A schema's value as an adapter writes it: read only, and a field that is left out has no value. */
-export type Said<T> = T extends RegExp
-  ? T
-  : T extends readonly (infer Item)[]
-    ? readonly Said<Item>[]
-    : T extends object
-      ? { readonly [Name in keyof T]: Said<Exclude<T[Name], undefined>> }
-      : T;
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
+export type JsonObject = { readonly [name: string]: Json };
+export type Params = Readonly<Record<string, unknown>>;
 
+/** A schema's value as an adapter writes it: read only, and a field that is left out has no value. */
+export type Said<T> = Json extends T ? T : SaidMember<T>;
+type SaidMember<T> = T extends RegExp | z.ZodType | ((...given: never[]) => unknown)
+  ? T
+  : T extends object
+    ? { readonly [Name in keyof T]: Said<Exclude<T[Name], undefined>> }
+    : T;
+
+/** A function of an adapter's own file: what it takes and gives is known by its type alone. */
+export function fn<F extends (...given: never[]) => unknown>() {
+  return z.custom<F>((value) => typeof value === "function", "is no function");
+}
+
+/** zod's own schemas, whichever copy of zod made them. */
+export const schema = z.custom<z.ZodType>(
+  (value) => typeof (value as { safeParse?: unknown } | null)?.safeParse === "function",
+  "is no zod schema",
+);
+
+/** Names of variables, the first that is set wins. */
+export const envNames = z.array(z.string().regex(/^[A-Z][A-Z0-9_]*$/)).min(1);
 export const count = z.int().positive();
 export const words = z.string().min(1);
 /** A place in an answer's body: `""` is the whole of it. */
 export const pointer = z.string().regex(/^(\/[^/]*)*$/, "is no JSON pointer");
+/** A place in an answer that is not the whole of it. */
+export const place = z.string().regex(/^(\/[^/]+)+$/, "is no JSON pointer");
+export const actionId = z.string().regex(/^[a-z0-9-]+\/[a-z0-9_-]+$/, "must be <adapter>/<action>");
+export const tag = z.string().regex(/^[a-z0-9-]+$/);
+export const domain = z.string().regex(/^[a-z0-9-]+(\.[a-z0-9-]+)+$/, "is no domain in lower case");
 export const json: z.ZodType<Json> = z.json();
+export const jsonObject = z.record(z.string(), json);
 export const cents = z.number().min(0);
 export const day = z.iso.date("is no day as YYYY-MM-DD");
 export const price = z.string().refine((text) => parseUsdPerMillion(text) !== null, {
@@ -26,6 +47,11 @@ export const price = z.string().refine((text) => parseUsdPerMillion(text) !== nu
 /** When a list brought a price: `20261126T002503`. */
 export const taken = z.string().regex(/^\d{8}T\d{6}$/, "is no time as YYYYMMDDTHHMMSS");
 export const slug = z.string().regex(SLUG, "is no slug as <maker>/<model>");
+
+/** At least one; `empty` says what is wrong with none. */
+export function some<T extends z.ZodType>(item: T, empty?: string) {
+  return z.array(item).min(1, empty).pipe(z.custom<[z.infer<T>, ...z.infer<T>[]]>());
+}
 
 export function ascending(values: readonly (string | number)[]): boolean {
   return values.every((value, at) => at === 0 || value > (values[at - 1] ?? ""));

@@ -1,5 +1,8 @@
 // A metered session: a vendor's machine that goes on between calls. What an adapter says of one, as data and small scripts.
-import type { JsonObject, ScriptContext } from "./action.ts";
+import { z } from "zod";
+import type { JsonObject } from "./said.ts";
+import { cents, count, fn, type Said, some, words } from "./said.ts";
+import type { ScriptContext } from "./script.ts";
 
 export const SESSION_LANGUAGES = ["python", "javascript", "typescript", "bash"] as const;
 /** What each adapter with sessions sells, as `<adapter id>/<name>`. */
@@ -47,40 +50,51 @@ export interface BoxOutput {
   readonly truncated?: true;
 }
 
+const templateName = z.string().regex(/^[a-z0-9][a-z0-9._/-]{0,127}$/);
+/** What is metered is sold at no less than so many times our cost; a little less for what rounding takes. */
+const COST_FACTOR_MIN = 1.0999;
+
 /** What we order is always the same, so its price is. */
-export interface SessionSpec {
-  /** One sentence on what the machine is, without its size and its price. */
-  readonly description: string;
-  readonly vcpus: number;
-  readonly memoryGb: number;
-  /** `open`: each started minute from create to close. `busy`: only while a command runs, and never less than a minute in all. */
-  readonly metered: "open" | "busy";
-  /** The sale price of this size, in cents: vCPUs x 5, or our cost x 1.1 where that is more. */
-  readonly centsPerHour: number;
-  /** What the vendor takes from us, in cents. */
-  readonly upstreamCentsPerHour: number;
-  /** The longest that the vendor lets it live, or that we do. */
-  readonly minutesMax: number;
-  /** How far ahead the vendor's own deadline is set at create and by `extend`, so that a gateway that dies leaves nothing running for long. */
-  readonly leaseMinutes: number;
-  /** The first is the default. Absent: the vendor has none, and callers name none. */
-  readonly templates?: readonly string[];
-  /** What `code` may be of; the first is the default. */
-  readonly languages: readonly [SessionLanguage, ...SessionLanguage[]];
-  /** For create, in milliseconds. Default 60,000. */
-  readonly createMsMax?: number;
-  /** Answers once the box can run commands, with what the other scripts need: ids and tokens. They are kept and never logged. */
-  create(context: SessionContext, wanted: NewBox): Promise<JsonObject>;
-  /** A box that is gone throws BoxGone. */
-  run(context: SessionContext, box: JsonObject, command: BoxCommand): Promise<BoxOutput>;
-  /** Pushes the vendor's own deadline to `minutes` from now. Absent: it has none that can be pushed. */
-  extend?(context: SessionContext, box: JsonObject, minutes: number): Promise<void>;
-  isOpen(context: SessionContext, box: JsonObject): Promise<boolean>;
-  /** Ends it. One that the vendor does not know any more is closed. */
-  close(context: SessionContext, box: JsonObject): Promise<void>;
-  /** Ends whatever a create has made under this label whose answer never came; nothing is there: it is closed. */
-  closeLabelled(context: SessionContext, label: string): Promise<void>;
-}
+export const session = z
+  .strictObject({
+    /** One sentence on what the machine is, without its size and its price. */
+    description: words,
+    vcpus: z.number().positive(),
+    memoryGb: z.number().positive(),
+    /** `open`: each started minute from create to close. `busy`: only while a command runs, and never less than a minute in all. */
+    metered: z.enum(["open", "busy"]),
+    /** The sale price of this size, in cents: vCPUs x 5, or our cost x 1.1 where that is more. */
+    centsPerHour: z.number().positive(),
+    /** What the vendor takes from us, in cents. */
+    upstreamCentsPerHour: cents,
+    /** The longest that the vendor lets it live, or that we do. */
+    minutesMax: count,
+    /** How far ahead the vendor's own deadline is set at create and by `extend`, so that a gateway that dies leaves nothing running for long. */
+    leaseMinutes: count,
+    /** The first is the default. Absent: the vendor has none, and callers name none. */
+    templates: z.array(templateName).min(1).optional(),
+    /** What `code` may be of; the first is the default. */
+    languages: some(z.enum(SESSION_LANGUAGES)),
+    /** For create, in milliseconds. Default 60,000. */
+    createMsMax: count.optional(),
+    /** Answers once the box can run commands, with what the other scripts need: ids and tokens. They are kept and never logged. */
+    create: fn<(context: SessionContext, wanted: NewBox) => Promise<JsonObject>>(),
+    /** A box that is gone throws BoxGone. */
+    run: fn<(context: SessionContext, box: JsonObject, command: BoxCommand) => Promise<BoxOutput>>(),
+    /** Pushes the vendor's own deadline to `minutes` from now. Absent: it has none that can be pushed. */
+    extend: fn<(context: SessionContext, box: JsonObject, minutes: number) => Promise<void>>().optional(),
+    isOpen: fn<(context: SessionContext, box: JsonObject) => Promise<boolean>>(),
+    /** Ends it. One that the vendor does not know any more is closed. */
+    close: fn<(context: SessionContext, box: JsonObject) => Promise<void>>(),
+    /** Ends whatever a create has made under this label whose answer never came; nothing is there: it is closed. */
+    closeLabelled: fn<(context: SessionContext, label: string) => Promise<void>>(),
+  })
+  .refine((one) => one.centsPerHour >= one.upstreamCentsPerHour * COST_FACTOR_MIN, {
+    path: ["centsPerHour"],
+    message: "must be at least our cost and a tenth of it",
+  });
+
+export type SessionSpec = Said<z.infer<typeof session>>;
 
 /** The vendor has no such box any more: the session is over. */
 export class BoxGone extends Error {}

@@ -1,5 +1,5 @@
 // A vendor that has no HTTP: `adapters/<vendor>.helper.ts` speaks to it by the vendor's own package, in a process of its own.
-import type { Json } from "./action.ts";
+import type { Json } from "./said.ts";
 
 /** What was asked, and what came of it, in the words of HTTP: adapters' rules and the sandbox know no other. */
 export interface SidecarReply {

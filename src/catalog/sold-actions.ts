@@ -1,6 +1,7 @@
 // The actions of all adapters and the tiers of actions, as they are sold to one audience.
-import type { ActionSpec, EndpointTable } from "./action.ts";
+import type { ActionSpec } from "./action.ts";
 import type { ActionOffer, Adapter, SoldAction } from "./catalog.ts";
+import type { EndpointTable } from "./endpoint-table.ts";
 import { NOT_SELF_HOSTED } from "./self-hosted.ts";
 import type { ActionTierSpec } from "./tier.ts";
 

@@ -1,22 +1,8 @@
 // Checks what one adapter or tier file says; every complaint names the file and the field.
 import { z } from "zod";
-import type { AdapterTable } from "./adapter.ts";
-import { ruleSchema } from "./answer-rule.ts";
-import type { Auth } from "./auth.ts";
+import { type AdapterTable, adapter } from "./adapter.ts";
 import { tableSchema } from "./endpoint-table.ts";
-import { chat, embeddings } from "./model-spec.ts";
-import { count } from "./said.ts";
-import type { CompositeTierSpec } from "./tier.ts";
-import { unitModel } from "./unit-model.ts";
-import {
-  actionsSchema,
-  actionTierSchema,
-  prepaidSchema,
-  rateSchema,
-  selfHostedActions,
-  sessionsSchema,
-} from "./validate-action.ts";
-import { COMPOSITE_TIER_SCHEMAS } from "./validate-composite.ts";
+import { actionTier, COMPOSITE_TIERS, type CompositeTierSpec, tier } from "./tier.ts";
 
 /** The catalog cannot be loaded. Each problem is a line that names a file and a field. */
 export class CatalogError extends Error {
@@ -31,86 +17,9 @@ export class CatalogError extends Error {
   }
 }
 
-const filled = (text: string) => text.replace(/\{[a-z]+\}/g, "x");
-const origin = z
-  .string()
-  .refine((text) => /^https?:$/.test(URL.parse(filled(text))?.protocol ?? ""), "is no http address")
-  .regex(/[^/]$/, "must not end in a slash");
-
-const envNames = z.array(z.string().regex(/^[A-Z][A-Z0-9_]*$/)).min(1);
-/** A host may have params in it: `https://{lang}.example.org`. */
-const otherOrigin = z
-  .string()
-  .regex(/^https?:\/\/[^/\s]+(\/[^\s]*[^/\s])?$/, "is no http address without a slash at the end");
-
 const adapterId = z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, "is not named in-this-way");
-const settings = z.record(
-  z.string().regex(/^[a-z]+$/),
-  z.strictObject({ env: envNames, fallback: z.string().optional(), origins: z.record(z.string(), origin).optional() }),
-);
-const auth = z.custom<Auth>(
-  (value) =>
-    typeof value === "object" && value !== null && "authorize" in value && typeof value.authorize === "function",
-  "is no way to show a key: bearer, keyHeader(name) and the like make one",
-);
-
-const adapter = z.strictObject({
-  name: z.string().min(1),
-  docs: z.string().min(1),
-  origin,
-  settings: settings.optional(),
-  auth,
-  otherLogins: z.array(z.strictObject({ auth, keyEnv: envNames.optional(), keyParts: envNames.optional() })).optional(),
-  deployments: z.boolean().optional(),
-  maker: z
-    .string()
-    .regex(/^[a-z0-9-]+$/)
-    .optional(),
-  keyEnv: envNames.optional(),
-  keyParts: envNames.optional(),
-  keyOptional: z.boolean().optional(),
-  alsoCalled: z.array(z.string().regex(/^[a-z0-9][a-z0-9. -]*$/)).optional(),
-  pricedAs: z.string().min(1).optional(),
-  otelName: z
-    .string()
-    .regex(/^[a-z][a-z0-9_.]*$/)
-    .optional(),
-  contact: z.enum(["polite", "required"]).optional(),
-  origins: z.record(z.string().regex(/^[a-z0-9-]+$/), otherOrigin).optional(),
-  keylessOrigins: z.array(z.string()).optional(),
-  waitsFor: z.string().min(1).optional(),
-  beliefs: z.record(z.string().min(1), z.string().min(1)).optional(),
-  rate: rateSchema.optional(),
-  rules: z.array(ruleSchema).optional(),
-  sidecar: z.string().startsWith("file:").optional(),
-  actions: actionsSchema.optional(),
-  prepaid: prepaidSchema.optional(),
-  sessions: sessionsSchema.optional(),
-  nativeActions: z
-    .record(z.string().regex(/^[a-z][a-z0-9_]*$/), z.enum(["chat-completions", "messages", "embeddings", "images"]))
-    .optional(),
-  local: z.boolean().optional(),
-  several: z.boolean().optional(),
-  selfHosted: z
-    .strictObject({ login: z.strictObject({ auth, keyEnv: envNames }).optional(), ...selfHostedActions })
-    .optional(),
-  sandboxOnly: z.boolean().optional(),
-  headers: z.record(z.string().regex(/^[a-z0-9-]+$/), z.string()).optional(),
-  chat: chat.optional(),
-  embeddings: embeddings.optional(),
-  unitModels: z.record(z.string(), unitModel).optional(),
-});
-
-const tier = z.strictObject({
-  purpose: z.string().min(1),
-  candidates: z.array(z.strictObject({ model: z.string().min(1) })).min(1, "has no candidate"),
-  standsInFor: z.array(z.string().min(3)).optional(),
-  lower: z.string().min(1).optional(),
-  firstTokenMsMax: count,
-});
-
 const unknownKind = z.strictObject({
-  kind: z.enum(Object.keys(COMPOSITE_TIER_SCHEMAS), "is no kind of tier that there is"),
+  kind: z.enum(Object.keys(COMPOSITE_TIERS), "is no kind of tier that there is"),
 });
 
 function problemsOf(file: string, error: z.ZodError): readonly string[] {
@@ -152,8 +61,8 @@ export function isAdapterTable(value: unknown): value is AdapterTable {
 /** The schema of what a tier is meant to be: what a composite goes by, an action under a name of ours, or models. */
 function tierSchemaOf(value: unknown): z.ZodType {
   if (typeof value !== "object" || value === null) return tier;
-  if ("kind" in value) return COMPOSITE_TIER_SCHEMAS[value.kind as CompositeTierSpec["kind"]] ?? unknownKind;
-  return "sells" in value ? actionTierSchema : tier;
+  if ("kind" in value) return COMPOSITE_TIERS[value.kind as CompositeTierSpec["kind"]] ?? unknownKind;
+  return "sells" in value ? actionTier : tier;
 }
 
 /** Checks one tier file's default export. */

@@ -30,7 +30,7 @@ export function allVariablesOf(id: string, spec: AdapterSpec): readonly string[]
     "BASE_URL",
     ...origins,
     ...(spec.deployments === true ? ["DEPLOYMENTS"] : []),
-    ...(spec.auth.rails === undefined ? [] : ["PAY_TO"]),
+    ...((spec.auth.rails ?? spec.keylessDoor) === undefined ? [] : ["PAY_TO"]),
     ...(any ? ["MODEL", "PROMPT_USD_PER_MILLION", "COMPLETION_USD_PER_MILLION"] : []),
   ];
   const own = spec.selfHosted?.login;

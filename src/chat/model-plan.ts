@@ -1,4 +1,5 @@
 // Makes a Plan from a request to a model, in whatever wire it came: its candidates in order, the most it can cost, its meter and its frame.
+
 import { modelsRefusal } from "../accounts/allowed.ts";
 import type { Catalog, SoldModel } from "../catalog/catalog.ts";
 import { modelEndHeaders } from "../catalog/retirement.ts";
@@ -19,6 +20,7 @@ import type { ModelRequest, OutputBound } from "../wires/model-request.ts";
 import { conversationKey, goesOn } from "./conversation-key.ts";
 import { droppedHeader, isOwnServer, tellingUnsent } from "./dropped-header.ts";
 import { notTaken } from "./not-taken.ts";
+import { withOwnKeys } from "./own-keys.ts";
 import { type Placed, placed, prefer } from "./prefer.ts";
 import { partTokensMax } from "./prompt-bounds.ts";
 import { type FitModel, type QuotedPrompt, quoteOf } from "./quote.ts";
@@ -282,7 +284,8 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     sandbox: call.audience.sandbox,
     unfit: isTraced ? [] : null,
   };
-  const fits = fitModels(resolved.models, make);
+  const { ownKeys } = audience;
+  const fits = fitModels(ownKeys === undefined ? resolved.models : withOwnKeys(resolved.models, ownKeys), make);
   if (fits instanceof GatewayError) return fits;
   const { health, moved } = deps.upstream;
   // Who says himself in which order routes are tried has them in that order.

@@ -1,6 +1,7 @@
 // The token meter: what an answer cost from the usage that came, or from our own count where none did.
 import type { SoldEmbedding, SoldModel } from "../catalog/catalog.ts";
 import { costOfUsage, priceAt } from "../catalog/price.ts";
+import { type Nano, ZERO } from "../money.ts";
 import type { Cost } from "../plan.ts";
 import type { Reading, TokenUsage } from "../route.ts";
 import type { ModelCandidate } from "../upstream/upstream.ts";
@@ -25,6 +26,12 @@ export function countedOnce(text: () => string, counter: TokenCounter): () => Pr
   };
 }
 
+/** What its vendor takes from us; of a key of the caller's own, nothing. */
+function upstreamOf({ offer }: ModelCandidate, reading: Reading, usage: TokenUsage, atMs: number): Nano {
+  if (offer.adapter.ownKey === true) return ZERO;
+  return reading.upstreamCostNano ?? costOfUsage(priceAt(offer.cost, atMs), usage);
+}
+
 function priced(
   model: SoldModel | SoldEmbedding,
   served: ModelCandidate,
@@ -36,7 +43,7 @@ function priced(
   const sale = priceAt(model.sale, atMs);
   return {
     chargeNano: costOfUsage(sale, usage),
-    upstreamNano: reading.upstreamCostNano ?? costOfUsage(priceAt(served.offer.cost, atMs), usage),
+    upstreamNano: upstreamOf(served, reading, usage, atMs),
     usage,
     estimated,
     priceVersion: sale.version,

@@ -76,12 +76,12 @@ export function wireEndpoints(wire: ModelWire, deps: WireDeps): readonly Endpoin
         return done instanceof Promise ? done.then((one) => planOf(call, one, deps)) : planOf(call, done, deps);
       };
       const asked = overSocket === undefined ? {} : { overSocket: overSocket(host) };
-      return { ...PAID, ...paths, ...asked, errors, plan };
+      return { ...PAID, ...paths, ...asked, cached: true, errors, plan };
     }),
     ...(wire.embeddings ?? []).map((spec): Endpoint => {
       const { path, alias } = spec;
       const paths = alias === undefined ? { path } : { path, alias };
-      return { ...PAID, ...paths, errors, plan: (call) => embeddingsIn(spec, call, chat) };
+      return { ...PAID, ...paths, cached: true, errors, plan: (call) => embeddingsIn(spec, call, chat) };
     }),
     ...(wire.counts ?? []).map((count): Endpoint => {
       const { path, alias, bodyBytesMax } = count;

@@ -17,6 +17,8 @@ interface Key {
   readonly services: readonly string[] | null;
   readonly models: readonly string[] | null;
   readonly expires_at: string | null;
+  readonly addresses: readonly string[] | null;
+  readonly old_secret_until: string | null;
   readonly group: string | null;
   readonly spent_cents: number;
   readonly last_used_at: string | null;
@@ -42,7 +44,9 @@ function limitPairs(key: Key): readonly (readonly [name: string, value: string])
     ["ceiling", ceilingText(key)],
     ["services", listText(key.services)],
     ["models", listText(key.models)],
+    ["addresses", listText(key.addresses)],
     ["group", key.group ?? "none"],
+    ...(key.old_secret_until === null ? [] : [["old secret until", key.old_secret_until] as const]),
     ["expires", key.expires_at ?? "never"],
   ];
 }
@@ -61,6 +65,7 @@ const LIMITS = {
   "ceiling-period": { value: "day|week|month", meaning: "the period, month without it" },
   services: { value: "LIST", meaning: "services or service/action it may call, by commas; or all, or none" },
   models: { value: "LIST", meaning: "models or tiers it may ask for, by commas; or all, or none" },
+  addresses: { value: "LIST", meaning: "addresses and ranges it may be used from, by commas; or all" },
   group: { value: "GROUP", meaning: "the group that it is in; or none" },
   ...RULES,
   "expires-at": { value: "TIME", meaning: "when it stops working, such as 2027-01-31T12:00:00Z; or never" },
@@ -81,6 +86,7 @@ function limitsOf(typed: Typed) {
     ceiling_period: typed.text("ceiling-period"),
     services: listOf(typed, "services"),
     models: listOf(typed, "models"),
+    addresses: listOf(typed, "addresses"),
     expires_at: expires === "never" ? null : expires,
     group: typed.text("group") === "none" ? null : typed.text("group"),
     ...rulesOf(typed),
@@ -166,11 +172,68 @@ function pausing(name: string, paused: boolean, summary: string): Command {
 const rotate: Command = {
   name: "key rotate",
   takes: ["ACCOUNT", "KEY"],
-  options: {},
-  summary: "Swaps a key's secret; the old one stops at once",
+  options: {
+    "overlap-seconds": {
+      value: "SECONDS",
+      meaning: "how long the old secret stays good beside the new one; 0 by itself",
+    },
+  },
+  summary: "Swaps a key's secret; the old one stops at once, or after an overlap",
   async run(typed, { admin }) {
-    const json = await admin.call<Key>("POST", `${keyPath(typed)}/rotate`);
+    const json = await admin.call<Key>("POST", `${keyPath(typed)}/rotate`, {
+      overlap_seconds: typed.number("overlap-seconds"),
+    });
     return { json, text: secretText(json) };
+  },
+};
+
+interface Why {
+  readonly key_id: string;
+  readonly label: string;
+  readonly reasons: readonly {
+    readonly code: string;
+    readonly message: string;
+    readonly hint: string;
+    readonly until?: string;
+  }[];
+  readonly bounded_by: string;
+  readonly recent: readonly Readonly<Record<"at" | "asked" | "status" | "code" | "message", string | number | null>>[];
+}
+
+function whyText({ key_id: id, label, reasons, bounded_by: bound, recent }: Why): string {
+  const refused = reasons.map(
+    ({ code, message, hint, until }) => `- ${code}: ${message} ${until === undefined ? hint : `Until ${until}.`}`,
+  );
+  const rows = recent.map(({ at, status, code, asked, message }) =>
+    [at, status, code, asked, message].map((value) => String(value ?? "-")),
+  );
+  return [
+    `${id} (${label}) ${reasons.length === 0 ? "may call; nothing refuses it." : "is refused:"}`,
+    ...refused,
+    `The most that one call may cost now: ${bound}.`,
+    rows.length === 0
+      ? "No call of it was refused or failed lately."
+      : table(["WHEN", "STATUS", "CODE", "ASKED", "WHY"], rows),
+  ].join("\n");
+}
+
+const why: Command = {
+  name: "key why",
+  takes: ["ACCOUNT", "KEY"],
+  options: {
+    model: { value: "NAME", meaning: "whether it may ask for this model or tier" },
+    action: { value: "SERVICE/ACTION", meaning: "whether it may call this action" },
+    address: { value: "ADDRESS", meaning: "whether it may be used from this address" },
+  },
+  summary: "Says why calls of a key are refused, or would be, and what its last refused calls were told",
+  async run(typed, { admin }) {
+    const asked = ["model", "action", "address"].flatMap((name) => {
+      const value = typed.text(name);
+      return value === undefined ? [] : [[name, value] as const];
+    });
+    const query = asked.length === 0 ? "" : `?${new URLSearchParams(Object.fromEntries(asked))}`;
+    const json = await admin.call<Why>("GET", `${keyPath(typed)}/why${query}`);
+    return { json, text: whyText(json) };
   },
 };
 
@@ -192,5 +255,6 @@ export const KEY_COMMANDS: readonly Command[] = [
   pausing("key pause", true, "Refuses every paid call of a key until it is resumed"),
   pausing("key resume", false, "Lets a paused key pay again"),
   rotate,
+  why,
   revoke,
 ];

@@ -37,7 +37,7 @@ function taken(error: unknown): never {
 
 export const PAYMENT_COMMANDS: readonly Command[] = [
   {
-    name: "payments",
+    name: "x402 pending",
     takes: [],
     options: {},
     summary: "Lists the payments on chain of which it is not known yet whether they were made",
@@ -47,7 +47,7 @@ export const PAYMENT_COMMANDS: readonly Command[] = [
     },
   },
   {
-    name: "payments reconcile",
+    name: "x402 reconcile",
     takes: [],
     options: {},
     summary: "Finds out now what became of them, and books what was paid",

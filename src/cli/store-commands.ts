@@ -93,6 +93,18 @@ async function oldPrice(version: string, { admin, config, columns }: Workplace):
   return { json: price, text: `First sold ${price.first_sold}, in USD\n\n${table(["OF", "PRICE"], rows, columns)}` };
 }
 
+/** What a gateway that runs holds against chains. */
+interface Proven {
+  readonly payments?: readonly { readonly of: string; readonly proved: number; readonly unknown: number }[];
+}
+
+function proofLines({ payments = [] }: Proven): readonly string[] {
+  return payments.map(({ of, proved, unknown }) => {
+    const unsure = unknown === 0 ? "" : `; of ${unknown} the chain could not be asked`;
+    return `Of ${of}, ${proved} are on chain as the books have them${unsure}.`;
+  });
+}
+
 const doctor: Command = {
   name: "doctor",
   takes: [],
@@ -107,11 +119,11 @@ const doctor: Command = {
     const version = typed.text("price");
     if (version !== undefined) return oldPrice(version, place);
     const json = await either(
-      () => place.admin.call<DoctorReport>("GET", "/admin/v1/doctor"),
-      () => withLedger(place.config, (ledger) => ledger.doctor({ file: true })),
+      () => place.admin.call<DoctorReport & Proven>("GET", "/admin/v1/doctor"),
+      (): Promise<DoctorReport & Proven> => withLedger(place.config, (ledger) => ledger.doctor({ file: true })),
     );
     const seen = `${json.accounts} accounts, ${json.holds} open holds, ${json.postings} postings`;
-    const unsure = await beliefLines(place);
+    const unsure = [...proofLines(json), ...(await beliefLines(place))];
     if (json.findings.length === 0) return { json, text: [`${seen}: all in order.`, ...unsure].join("\n") };
     const rows = json.findings.map(({ invariant, accountId, detail }) => [invariant, accountId ?? "", detail]);
     const text = `${seen}: ${rows.length} findings.\n\n${table(["INVARIANT", "ACCOUNT", "FINDING"], rows, place.columns)}`;

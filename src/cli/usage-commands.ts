@@ -67,7 +67,10 @@ const usage: Command = {
   name: "usage",
   takes: [],
   options: {
-    by: { value: "FIELDS", meaning: "account, key, model, provider, day, tag, or several with commas; day by itself" },
+    by: {
+      value: "FIELDS",
+      meaning: "account, key, model, provider, day, tag, group (of --account), or several with commas; day by itself",
+    },
     ...FILTERS,
     status: { value: "STATUS", meaning: "charged, as by itself, or credited" },
     sandbox: { value: null, meaning: "of the play money of sandbox accounts, which is left out else" },
@@ -114,6 +117,7 @@ const FAILED_COLUMNS = {
   asked: "MODEL OR ACTION",
   status: "STATUS",
   code: "CODE",
+  message: "WHY",
 };
 
 const transactions: Command = {

@@ -1,8 +1,8 @@
 // Where a search that says nothing but its query is to look: a small model decides, and where none does, rules.
 import { z } from "zod";
-import type { JsonObject } from "../catalog/action.ts";
+import type { FacetsSpec } from "../catalog/facets.ts";
 import type { LocalCall } from "../catalog/local-action.ts";
-import type { FacetsSpec } from "../catalog/tier.ts";
+import type { JsonObject } from "../catalog/said.ts";
 import { SEARCH_FACETS, type SearchFacet } from "./search-params.ts";
 
 export interface Intent {

@@ -1,7 +1,7 @@
 // core/consult: what a caller wants done becomes one call, ready to be sent; or one short question, where it cannot.
 import { z } from "zod";
-import type { Json, JsonObject } from "../catalog/action.ts";
 import { type LocalAction, type LocalCall, localAction } from "../catalog/local-action.ts";
+import type { Json, JsonObject } from "../catalog/said.ts";
 import { GatewayError } from "../errors.ts";
 import type { Payer } from "../plan.ts";
 import type { Records } from "../records/records.ts";

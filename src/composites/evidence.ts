@@ -1,5 +1,5 @@
 // Evidence: what sources of any kind answer, in one shape; joined where two have found the same page, and ranked.
-import type { Place, SourceSpec } from "../catalog/tier.ts";
+import type { Place, SourceSpec } from "../catalog/facets.ts";
 import { atPointer, isRecord } from "../upstream/json-pointer.ts";
 
 export interface Evidence {

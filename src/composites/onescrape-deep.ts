@@ -2,8 +2,8 @@
 import { z } from "zod";
 import { type JobEnd, type JobKind, type JobPart, NoLongerPaid, type RunningJob } from "../catalog/job-kind.ts";
 import { type LocalAction, launched, localAction } from "../catalog/local-action.ts";
+import type { PageLadderSpec, RungSpec } from "../catalog/page-ladder.ts";
 import { exactlyOne } from "../catalog/params-rules.ts";
-import type { PageLadderSpec, RungSpec } from "../catalog/tier.ts";
 import { endedBy } from "./ended-by.ts";
 import type { AskEnd } from "./pages/page-batch.ts";
 import { formatParams, pageUrl, pageUrls } from "./pages/page-params.ts";

@@ -1,7 +1,7 @@
 // core/onescrape: up to five pages, read side by side by the cheap rungs of the ladder (contract 4.2).
 import { z } from "zod";
 import { type LocalAction, type LocalCall, localAction } from "../catalog/local-action.ts";
-import type { PageLadderSpec, RungSpec } from "../catalog/tier.ts";
+import type { PageLadderSpec, RungSpec } from "../catalog/page-ladder.ts";
 import { GatewayError } from "../errors.ts";
 import { formatParams, pageUrls } from "./pages/page-params.ts";
 import { GrowingRow, type Hop, type PageRow } from "./pages/page-row.ts";

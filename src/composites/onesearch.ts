@@ -1,7 +1,8 @@
 // core/onesearch: one question to many kinds of sources, answered as evidence that cites where each piece is from.
-import type { JsonObject } from "../catalog/action.ts";
+
+import type { FacetsSpec, SearchWanted } from "../catalog/facets.ts";
 import { type LocalAction, type LocalCall, localAction } from "../catalog/local-action.ts";
-import type { FacetsSpec, SearchWanted } from "../catalog/tier.ts";
+import type { JsonObject } from "../catalog/said.ts";
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import { classify, type Intent } from "./classify.ts";

@@ -1,6 +1,8 @@
 // The pages whose text a search is to bring, as evidence cites them: read as core/onescrape reads pages, or from the archive.
+
+import type { FacetsSpec } from "../catalog/facets.ts";
 import type { InnerAnswer, LocalCall } from "../catalog/local-action.ts";
-import type { FacetsSpec, PageLadderSpec, RungSpec } from "../catalog/tier.ts";
+import type { PageLadderSpec, RungSpec } from "../catalog/page-ladder.ts";
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import { atPointer } from "../upstream/json-pointer.ts";

@@ -1,6 +1,7 @@
 // The calls that a composite makes, each within what is left of its time, and what it tells its caller of them.
-import type { JsonObject } from "../catalog/action.ts";
+
 import type { InnerAnswer, LocalCall, WantedCall } from "../catalog/local-action.ts";
+import type { JsonObject } from "../catalog/said.ts";
 import type { Clock } from "../clock.ts";
 import type { Payer } from "../plan.ts";
 import type { SkipReason } from "./pages/read-rung.ts";

@@ -4,9 +4,10 @@ import { adminEndpoint } from "../accounts/admin-accounts.ts";
 import { pageSchema } from "../accounts/list-pages.ts";
 import { type Answering, endpoint, writing } from "../accounts/own-endpoint.ts";
 import { readBody, readQuery } from "../accounts/read-body.ts";
-import type { Answer, Call, EndpointSpec } from "../endpoint.ts";
+import type { Answer, Call, EndpointSpec, StreamCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
-import { EVENT_KINDS, type Event, type EventLog, OPERATOR } from "./event-log.ts";
+import { EVENT_KINDS, type EventLog, eventRow, OPERATOR } from "./event-log.ts";
+import type { EventStreams } from "./event-streams.ts";
 import type { Teller } from "./teller.ts";
 import { WEBHOOKS_MAX, type Webhook, type Webhooks } from "./webhooks.ts";
 
@@ -14,6 +15,7 @@ const OVERLAP_SECONDS_MAX = 7 * 86_400;
 
 export interface EventParts {
   readonly log: EventLog;
+  readonly streams: EventStreams;
   readonly webhooks: Webhooks;
   readonly teller: Pick<Teller, "redeliver">;
   /** Whether it may be sent to, as far as that can be told from the address; null: it may. */
@@ -36,10 +38,6 @@ const rotateSchema = z.strictObject({
 const redeliverSchema = z.strictObject({ event_id: z.string("must be the id of an event").min(1).max(100) });
 const listSchema = pageSchema.extend({ account: z.string().min(1).max(100).optional() });
 
-function eventRow({ id, kind, accountId, atMs, data }: Event) {
-  return { id, kind, account_id: accountId, at: new Date(atMs).toISOString(), data };
-}
-
 function hookRow({ id, url, kinds: heard, createdAtMs }: Webhook) {
   return { id, url, kinds: heard, created_at: new Date(createdAtMs).toISOString() };
 }
@@ -48,9 +46,28 @@ function none(of: "webhook" | "event"): GatewayError {
   return new GatewayError("not_found", { of, detail: { detail: `There is no such ${of}.` } });
 }
 
+const EVENTS = "text/event-stream";
+const STREAM_HEADERS = {
+  "content-type": EVENTS,
+  "cache-control": "no-store",
+  // Proxies that gather an answer before they pass it on would keep all events to the end.
+  "x-accel-buffering": "no",
+};
+
+/** Whether events are what Accept names first: many clients name them behind JSON without wanting any. */
+function wantsEvents(accept: string | undefined): boolean {
+  return accept?.split(/[,;]/, 1)[0]?.trim().toLowerCase() === EVENTS;
+}
+
 /** The same for an account and for the operator, who differ in whose events they mean. */
-function actions({ log, webhooks, teller, urlFault }: EventParts) {
+function actions({ log, streams, webhooks, teller, urlFault }: EventParts) {
   return {
+    /** Events as they happen, where those are asked for; else a page. */
+    async told(payer: string, { request, gone }: StreamCall, page: z.output<typeof pageSchema>) {
+      if (!wantsEvents(request.headers.get("accept"))) return this.list(payer, page.limit, page.cursor ?? null);
+      const bytes = streams.open(payer, request.headers.get("last-event-id") ?? null, gone);
+      return bytes instanceof GatewayError ? bytes : { status: 200, headers: STREAM_HEADERS, bytes };
+    },
     async list(payer: string, limit: number, cursor: string | null): Promise<Answer> {
       const { events, next } = await log.page(payer, limit, cursor);
       return { status: 200, body: { events: events.map(eventRow), next_cursor: next } };
@@ -99,11 +116,19 @@ export function ownEventEndpoints(parts: EventParts): EndpointSpec[] {
   const own = (next: (payer: string, call: Call) => Promise<Answer | GatewayError>) =>
     writing((call) => next(payerOf(call), call));
   return [
-    endpoint("GET", "/api/v1/events", async (call) => {
-      if (!call.caller.primary) return new GatewayError("key_cannot_mint_keys");
-      const page = readQuery(pageSchema, call.request.query);
-      return page instanceof GatewayError ? page : act.list(payerOf(call), page.limit, page.cursor ?? null);
-    }),
+    {
+      method: "GET",
+      path: "/api/v1/events",
+      auth: "key",
+      cookies: true,
+      bodyBytesMax: 0,
+      async stream(call) {
+        if (call.caller === null) return new GatewayError("invalid_token");
+        if (!call.caller.primary) return new GatewayError("key_cannot_mint_keys");
+        const page = readQuery(pageSchema, call.request.query);
+        return page instanceof GatewayError ? page : act.told(call.caller.payer.id, call, page);
+      },
+    },
     endpoint("GET", "/api/v1/webhooks", own(act.hooks)),
     endpoint("POST", "/api/v1/webhooks", own(act.create)),
     endpoint("POST", "/api/v1/webhooks/{id}/rotate", own(act.rotate)),
@@ -117,12 +142,17 @@ export function adminEventEndpoints(parts: EventParts): EndpointSpec[] {
   const operators = (next: (payer: string, call: Call) => Promise<Answer | GatewayError>) => (call: Call) =>
     next(OPERATOR, call);
   return [
-    adminEndpoint("GET", "/admin/v1/events", async ({ request }) => {
-      const page = readQuery(listSchema, request.query);
-      if (page instanceof GatewayError) return page;
-      const payer = page.account === undefined ? OPERATOR : `acct:${page.account}`;
-      return act.list(payer, page.limit, page.cursor ?? null);
-    }),
+    {
+      method: "GET",
+      path: "/admin/v1/events",
+      auth: "admin",
+      bodyBytesMax: 0,
+      async stream(call) {
+        const page = readQuery(listSchema, call.request.query);
+        if (page instanceof GatewayError) return page;
+        return act.told(page.account === undefined ? OPERATOR : `acct:${page.account}`, call, page);
+      },
+    },
     adminEndpoint("GET", "/admin/v1/webhooks", operators(act.hooks)),
     adminEndpoint("POST", "/admin/v1/webhooks", operators(act.create)),
     adminEndpoint("POST", "/admin/v1/webhooks/{id}/rotate", operators(act.rotate)),

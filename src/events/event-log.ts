@@ -12,7 +12,17 @@ export const OPERATOR = "operator";
 const KEPT_MS = 30 * 86_400_000;
 const AT_ONCE = 500;
 
-export const EVENT_KINDS = ["budget.mark", "budget.refused", "balance.low", "key.first_use", "job.ended"] as const;
+export const EVENT_KINDS = [
+  "budget.mark",
+  "budget.refused",
+  "balance.low",
+  "key.first_use",
+  "job.ended",
+  "route.rests",
+  "route.returns",
+  "settlement.in_doubt",
+  "model.retires",
+] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
 
 export interface Event {
@@ -42,6 +52,11 @@ export interface EventLog {
   find(payer: string, id: string): Promise<Event | null>;
   /** Newest first. */
   page(payer: string, limit: number, cursor: string | null): Promise<EventPage>;
+}
+
+/** As answers, streams and lists show it. */
+export function eventRow({ id, kind, accountId, atMs, data }: Event) {
+  return { id, kind, account_id: accountId, at: new Date(atMs).toISOString(), data };
 }
 
 export const payerOf = (accountId: string | null) => (accountId === null ? OPERATOR : `acct:${accountId}`);

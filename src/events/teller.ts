@@ -31,6 +31,8 @@ const AT_ONCE_EACH = 8;
 const AT_ONCE_ALL = 64;
 /** Of one account, or of the operator: those of one account that all hang leave room for others. */
 const AT_ONCE_PAYER = 16;
+/** What waits for all webhooks of one payer together. */
+export const WAITING_PAYER_MAX = 50_000;
 /** What waits for one webhook; beyond it events are listed and not sent, and can be sent again by hand. */
 export const WAITING_MAX = 20_000;
 
@@ -64,6 +66,8 @@ export interface TellerDeps {
   readonly records: Records;
   readonly clock: Clock;
   readonly send: Send;
+  /** Tells what one process alone is to look for. */
+  notice(): Promise<void>;
   onBroken(error: unknown): void;
 }
 
@@ -126,6 +130,7 @@ export class Teller {
     // Not before all of it was read: a store that goes away in the middle is asked for it again.
     this.#leads = lead !== null;
     if (!this.#leads) return this.#waiting.clear();
+    await this.#deps.notice();
     await this.#takeAll();
     this.#sendDue();
   }
@@ -158,6 +163,13 @@ export class Teller {
     await this.#deps.records.put({ ...record, ttlMs: DELIVERY_KEPT_MS, ifVersion: null });
   }
 
+  /** A payer has few webhooks, and all of them are looked at. */
+  #waitingOf(payer: string): number {
+    let count = 0;
+    for (const waiting of this.#waiting.values()) if (waiting.payer === payer) count += waiting.all.size;
+    return count;
+  }
+
   /** What an earlier process has left. */
   async #takeOver(): Promise<void> {
     const { records } = this.#deps;
@@ -174,7 +186,8 @@ export class Teller {
     const { log, webhooks, clock } = this.#deps;
     const hearing = (await log.has(event)) ? [] : await webhooks.hearing(event);
     for (const { id: hook, payer } of hearing) {
-      if ((this.#waiting.get(hook)?.all.size ?? 0) >= WAITING_MAX) continue;
+      if ((this.#waiting.get(hook)?.all.size ?? 0) >= WAITING_MAX || this.#waitingOf(payer) >= WAITING_PAYER_MAX)
+        continue;
       const id = `${hook}.${event.id}`;
       const delivery = { hook, payer, event, failures: 0, dueAtMs: Math.floor(clock.epochMs()) };
       await this.#keep(id, delivery);

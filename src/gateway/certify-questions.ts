@@ -1,7 +1,8 @@
 // What `tollgate certify` asks one vendor: five questions to the cheapest model of each family, and the example of each action.
-import type { Params } from "../catalog/action.ts";
+
 import type { ActionOffer, Adapter, Catalog, Offer } from "../catalog/catalog.ts";
 import { boundOf, priceAt } from "../catalog/price.ts";
+import type { Params } from "../catalog/said.ts";
 import { type Nano, nanoFromCents, ZERO } from "../money.ts";
 import { upstreamCentsOf } from "../run/action-price.ts";
 import type { ChatBody } from "../wires/chat-completions/body.ts";

@@ -1,7 +1,8 @@
 // What a vendor is asked to find out whether it serves us: the cheapest thing that shows it, as one candidate of a route.
 import { z } from "zod";
-import type { ActionSpec, Params } from "../catalog/action.ts";
+import type { ActionSpec } from "../catalog/action.ts";
 import type { ActionOffer, Adapter, Catalog, Offer } from "../catalog/catalog.ts";
+import type { Params } from "../catalog/said.ts";
 import { nanoFromCents } from "../money.ts";
 import type { Candidate } from "../route.ts";
 import { upstreamCentsOf } from "../run/action-price.ts";

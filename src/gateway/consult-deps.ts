@@ -1,5 +1,5 @@
 // What core/consult asks of the catalog: which actions fit some words, and whether one takes these params at what cost.
-import type { JsonObject } from "../catalog/action.ts";
+import type { JsonObject } from "../catalog/said.ts";
 import type { Choice, ConsultDeps } from "../composites/consult.ts";
 import { GatewayError } from "../errors.ts";
 import { centsUp, nanoFromCents } from "../money.ts";

@@ -1,6 +1,8 @@
-// How a function of ours asks a model: as a call in OpenAI's chat wire, made in memory, whose words of others are data.
-import type { WantedChat } from "../catalog/local-action.ts";
+// How a function of ours asks a model, or has it speak: as a call in OpenAI's wires, made in memory, whose words of others are data.
+import type { WantedChat, WantedSpeech } from "../catalog/local-action.ts";
 import { type ChatDeps, modelPlan } from "../chat/model-plan.ts";
+import { type UnitDeps, unitPlan } from "../chat/unit-plan.ts";
+import { spoken } from "../chat/units/spoken.ts";
 import { GatewayError } from "../errors.ts";
 import type { RunDeps } from "../run/deps.ts";
 import { requestInside } from "../run/request-inside.ts";
@@ -32,5 +34,24 @@ export function innerChat(deps: ChatDeps): RunDeps["chatPlan"] {
     if (made instanceof GatewayError) return made;
     // It is a part of its outer call, which alone is counted.
     return { ...made.plan, operation: "run", inference: false };
+  };
+}
+
+function speechBody({ model, text, voice }: WantedSpeech) {
+  return { model, input: text, voice, response_format: "mp3" };
+}
+
+/** The same of a text that is spoken, in OpenAI's wire of sound. */
+export function innerSpeech(deps: UnitDeps): RunDeps["speechPlan"] {
+  return (wanted, { requestId, audience }) => {
+    const asked = { id: requestId, path: "/api/llm/v1/audio/speech", startedMs: deps.clock.elapsedMs() };
+    const sent = speechBody(wanted);
+    const made = unitPlan(
+      spoken,
+      { sent, files: [], fingerprinted: sent },
+      { request: requestInside(asked, sent), audience },
+      deps,
+    );
+    return made instanceof GatewayError ? made : { ...made.plan, operation: "run", inference: false };
   };
 }

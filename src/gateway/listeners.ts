@@ -1,11 +1,12 @@
 // The two doors of the gateway: one for callers, one for the operator, both in front of the same serving.
-import { adminEndpoints, type Readiness } from "../accounts/admin-endpoints.ts";
+import { adminEndpoints, type Proof, type Readiness } from "../accounts/admin-endpoints.ts";
 import type { Unsold } from "../accounts/allowed.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Endpoint, EndpointSpec } from "../endpoint.ts";
 import { type HttpOptions, type HttpServer, listen } from "../http/server.ts";
 import { MARGIN_SCOPE, UNPAID_SCOPE } from "../kernel/windows.ts";
+import { INFERENCE_SCOPE } from "../ledger/model/state.ts";
 import type { BodyBytes } from "../limits/body-bytes.ts";
 import { tellAddress } from "../serve/admit.ts";
 import type { ServeDeps } from "../serve/deps.ts";
@@ -71,21 +72,25 @@ export interface AdminDoor {
   readonly operator: readonly EndpointSpec[];
   readonly unsold: Unsold;
   readonly adminToken: string;
+  /** What `doctor` holds against chains. */
+  readonly proofs: readonly Proof[];
 }
 
 /** Rejects where the port cannot be had. */
 export function listenAdmin(config: Config, deps: DoorDeps, door: AdminDoor): Promise<HttpServer> {
-  const { stores, readiness, metricsText, failedCalls, operator, unsold } = door;
+  const { stores, readiness, metricsText, failedCalls, operator, unsold, proofs } = door;
   const endpoints = adminEndpoints({
     ...openingParts(config, stores),
     rules: stores.records,
     unsold,
     forget: deps.forget,
     sandbox: config.sandbox,
+    inferenceScope: INFERENCE_SCOPE,
     unpaid: { scope: UNPAID_SCOPE, marginScope: MARGIN_SCOPE, maxNano: deps.windows.unpaidNano },
     readiness,
     metricsText,
     failedCalls,
+    proofs,
     metricsContentType: deps.observer.contentType,
     metricsOpen: LOOPBACK.includes(config.adminHost),
   });

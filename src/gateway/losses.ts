@@ -1,7 +1,7 @@
 // What we lose by model: where a vendor has said that an answer cost it more than the caller was charged. A model that loses over a day rests.
-import type { Catalog } from "../catalog/catalog.ts";
+import type { Catalog, EmbeddingOffer } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
-import { minus, NANO_PER_CENT, NANO_PER_USD, type Nano } from "../money.ts";
+import { add, minus, NANO_PER_CENT, NANO_PER_USD, type Nano, nano } from "../money.ts";
 import type { Log } from "../observe/log.ts";
 import type { RequestRecord } from "../observe/record.ts";
 import type { UnpricedUsage } from "../upstream/upstream.ts";
@@ -12,13 +12,35 @@ const PERCENT_MAX = 5;
 /** Of one day; names that callers make up are none of them. */
 const ROUTES_MAX = 2_000;
 
-/** What one model at one provider has taken and cost on one day (UTC). */
-interface Window {
+/** What one model at one provider has been charged and has cost. */
+interface Sums {
+  readonly chargedNano: Nano;
+  readonly upstreamNano: Nano;
+}
+
+/** A route on one day (UTC): what all processes have told together, and what was counted here since. */
+interface Route {
   readonly provider: string;
   readonly model: string;
-  chargedNano: number;
-  upstreamNano: number;
+  told: Sums;
+  own: Sums;
+  /** It was put behind the others, here. */
   rests: boolean;
+}
+
+interface Counter {
+  readonly provider: string;
+  readonly counter: string;
+  told: number;
+  own: number;
+}
+
+/** What is exchanged between processes, and outlives them: the sums of a day. */
+export interface LossesOfDay {
+  /** Days since 1970. */
+  readonly day: number;
+  readonly routes: readonly (Sums & { readonly provider: string; readonly model: string })[];
+  readonly unpriced: readonly UnpricedRow[];
 }
 
 /** A line of `tollgate prices`. */
@@ -44,6 +66,8 @@ export interface LossesParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly allowLoss: boolean;
+  /** Whether calls are served here: a process that serves none has nothing to put behind. */
+  readonly serves: boolean;
   readonly catalog: () => Catalog;
   /** Counts what was lost, for the metrics. */
   readonly lost: (provider: string, model: string, lostNano: Nano) => void;
@@ -56,14 +80,51 @@ export interface LossesParts {
   }) => void;
 }
 
+const NOTHING: Sums = { chargedNano: nano(0), upstreamNano: nano(0) };
+
+function both(a: Sums, b: Sums): Sums {
+  return { chargedNano: add(a.chargedNano, b.chargedNano), upstreamNano: add(a.upstreamNano, b.upstreamNano) };
+}
+
+function without(a: Sums, b: Sums): Sums {
+  return { chargedNano: minus(a.chargedNano, b.chargedNano), upstreamNano: minus(a.upstreamNano, b.upstreamNano) };
+}
+
+/** Whether so much is lost that the model is not to be the first that is asked. */
+function isLoser({ chargedNano, upstreamNano }: Sums): boolean {
+  const lost = upstreamNano - chargedNano;
+  return lost >= NANO_PER_CENT && lost * 100 > chargedNano * PERCENT_MAX;
+}
+
+/** The sums of two days that are one. */
+export function bothDays(a: LossesOfDay, b: LossesOfDay): LossesOfDay {
+  const routes = new Map(a.routes.map((one) => [`${one.provider} ${one.model}`, one]));
+  for (const one of b.routes) {
+    const key = `${one.provider} ${one.model}`;
+    routes.set(key, { ...one, ...both(one, routes.get(key) ?? NOTHING) });
+  }
+  const unpriced = new Map(a.unpriced.map((one) => [`${one.provider} ${one.counter}`, one]));
+  for (const one of b.unpriced) {
+    const key = `${one.provider} ${one.counter}`;
+    unpriced.set(key, { ...one, answers: one.answers + (unpriced.get(key)?.answers ?? 0) });
+  }
+  return { day: b.day, routes: [...routes.values()], unpriced: [...unpriced.values()] };
+}
+
 export class Losses {
   readonly #parts: LossesParts;
-  readonly #windows = new Map<string, Window>();
-  readonly #unpriced = new Map<string, { readonly provider: string; readonly counter: string; answers: number }>();
+  readonly #routes = new Map<string, Route>();
+  readonly #counters = new Map<string, Counter>();
   #day = -1;
+  #onRest: () => void = () => {};
 
   constructor(parts: LossesParts) {
     this.#parts = parts;
+  }
+
+  /** Has the other processes hear at once of a model that was put behind. */
+  onRest(tell: () => void): void {
+    this.#onRest = tell;
   }
 
   /** A request has ended. What failed on its way is no fault of the model that served, and is not counted against it. */
@@ -74,16 +135,12 @@ export class Losses {
     const leg = attempts.findLast((one) => one.provider === provider);
     if (leg === undefined) return;
     this.#turn();
-    const key = `${provider} ${served}`;
-    const known = this.#windows.get(key);
-    if (known === undefined && this.#windows.size >= ROUTES_MAX) return;
-    const window = known ?? { provider, model: served, chargedNano: 0, upstreamNano: 0, rests: false };
-    this.#windows.set(key, window);
-    window.chargedNano += chargedNano;
-    window.upstreamNano += leg.upstreamNano;
+    const route = this.#route(provider, served);
+    if (route === null) return;
+    route.own = both(route.own, { chargedNano, upstreamNano: leg.upstreamNano });
     if (leg.upstreamNano > chargedNano) {
       this.#parts.lost(provider, served, minus(leg.upstreamNano, chargedNano));
-      this.#judge(window);
+      this.#judge(route);
     }
   }
 
@@ -91,56 +148,120 @@ export class Losses {
   noteUnpriced({ adapter: { id, isSandbox }, counter }: UnpricedUsage): void {
     if (isSandbox === true) return;
     this.#turn();
-    const key = `${id} ${counter}`;
-    const known = this.#unpriced.get(key);
-    if (known !== undefined) known.answers += 1;
-    else if (this.#unpriced.size < ROUTES_MAX) this.#unpriced.set(key, { provider: id, counter, answers: 1 });
+    const known = this.#counter(id, counter);
+    if (known !== null) known.own += 1;
+  }
+
+  /** What was counted here and is not in the sums of all processes yet. */
+  untold(): LossesOfDay {
+    this.#turn();
+    const routes = [...this.#routes.values()].filter(({ own }) => own.chargedNano > 0 || own.upstreamNano > 0);
+    const counters = [...this.#counters.values()].filter(({ own }) => own > 0);
+    return {
+      day: this.#day,
+      routes: routes.map(({ provider, model, own }) => ({ provider, model, ...own })),
+      unpriced: counters.map(({ provider, counter, own }) => ({ provider, counter, answers: own })),
+    };
+  }
+
+  /** Hears the sums of all processes, in which `told` of this one are now. Those of a day that is over are left out. */
+  hear(all: LossesOfDay, told: LossesOfDay | null): void {
+    this.#turn();
+    for (const { provider, model, ...sums } of told?.day === this.#day ? told.routes : []) {
+      const route = this.#route(provider, model);
+      if (route !== null) route.own = without(route.own, sums);
+    }
+    for (const { provider, counter, answers } of told?.day === this.#day ? told.unpriced : []) {
+      const known = this.#counter(provider, counter);
+      if (known !== null) known.own -= answers;
+    }
+    if (all.day !== this.#day) return;
+    for (const { provider, model, ...sums } of all.routes) {
+      const route = this.#route(provider, model);
+      if (route === null) continue;
+      route.told = sums;
+      this.#judge(route);
+    }
+    for (const { provider, counter, answers } of all.unpriced) {
+      const known = this.#counter(provider, counter);
+      if (known !== null) known.told = answers;
+    }
   }
 
   /** Of today, the largest first. */
   rows(): readonly LossRow[] {
     this.#turn();
-    return [...this.#windows.values()]
+    return [...this.#routes.values()]
+      .map((route) => ({ route, ...both(route.told, route.own) }))
       .filter(({ chargedNano, upstreamNano }) => upstreamNano > chargedNano)
       .sort((a, b) => b.upstreamNano - b.chargedNano - (a.upstreamNano - a.chargedNano))
-      .map(({ provider, model, chargedNano, upstreamNano, rests }) => ({
-        provider,
-        model,
+      .map(({ route, chargedNano, upstreamNano }) => ({
+        provider: route.provider,
+        model: route.model,
         charged_usd: chargedNano / NANO_PER_USD,
         upstream_usd: upstreamNano / NANO_PER_USD,
         percent: Math.round((upstreamNano / chargedNano - 1) * 1_000) / 10,
-        rests,
+        rests: this.#toRest(route) !== undefined,
       }));
   }
 
   unpriced(): readonly UnpricedRow[] {
     this.#turn();
-    return [...this.#unpriced.values()];
+    const rows = [...this.#counters.values()];
+    return rows.map(({ provider, counter, told, own }) => ({ provider, counter, answers: told + own }));
+  }
+
+  #route(provider: string, model: string): Route | null {
+    const key = `${provider} ${model}`;
+    const known = this.#routes.get(key);
+    if (known !== undefined) return known;
+    if (this.#routes.size >= ROUTES_MAX) return null;
+    const route = { provider, model, told: NOTHING, own: NOTHING, rests: false };
+    this.#routes.set(key, route);
+    return route;
+  }
+
+  #counter(provider: string, counter: string): Counter | null {
+    const key = `${provider} ${counter}`;
+    const known = this.#counters.get(key);
+    if (known !== undefined) return known;
+    if (this.#counters.size >= ROUTES_MAX) return null;
+    const fresh = { provider, counter, told: 0, own: 0 };
+    this.#counters.set(key, fresh);
+    return fresh;
   }
 
   #turn(): void {
     const day = Math.floor(this.#parts.clock.epochMs() / DAY_MS);
     if (day === this.#day) return;
     this.#day = day;
-    this.#windows.clear();
-    this.#unpriced.clear();
+    this.#routes.clear();
+    this.#counters.clear();
   }
 
-  #judge(window: Window): void {
-    const { provider, model, chargedNano, upstreamNano } = window;
-    const lost = upstreamNano - chargedNano;
-    const { allowLoss, catalog, clock, log, rest } = this.#parts;
-    if (allowLoss || window.rests || lost < NANO_PER_CENT || lost * 100 <= chargedNano * PERCENT_MAX) return;
+  /** Of a route that is to go behind the others: what is sold by it. */
+  #toRest({ provider, model, told, own }: Route): Pick<EmbeddingOffer, "healthKey"> | undefined {
+    const { allowLoss, catalog } = this.#parts;
+    if (allowLoss || !isLoser(both(told, own))) return undefined;
     const live = { sandbox: false };
     const sold = catalog().model(model, live) ?? catalog().embedding(model, live);
-    const offer = sold?.offers.find(({ adapter }) => adapter.id === provider);
+    return sold?.offers.find(({ adapter }) => adapter.id === provider);
+  }
+
+  #judge(route: Route): void {
+    if (route.rests || !this.#parts.serves) return;
+    const offer = this.#toRest(route);
     if (offer === undefined) return;
+    const { clock, log, rest } = this.#parts;
+    const { provider, model } = route;
     rest({ healthKey: offer.healthKey, provider, model, restMs: DAY_MS - (clock.epochMs() % DAY_MS) });
-    window.rests = true;
-    const percent = Math.round((lost / chargedNano) * 100);
+    route.rests = true;
+    const { chargedNano, upstreamNano } = both(route.told, route.own);
+    const percent = Math.round((upstreamNano / chargedNano - 1) * 100);
     log.logger.warn(
       { provider, model, percent },
       "a model costs us more than it is sold for, and rests behind others until midnight",
     );
+    this.#onRest();
   }
 }

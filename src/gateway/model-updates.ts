@@ -32,6 +32,8 @@ export interface ModelUpdatesParts {
   readonly asks: boolean;
   /** Hears of each catalog that came into force here. */
   readonly onTaken: () => void;
+  /** Counts what became of each list, for the metrics. */
+  readonly ended: (outcome: "taken" | "unchanged" | "refused" | "withdrawn") => void;
 }
 
 /** What all processes over one Redis sell by; null: none of them has taken anything yet. */
@@ -88,6 +90,7 @@ export class ModelUpdates {
       await this.#take(await keptUpdate(dataDir, 1), version, async () => {
         await withdrawUpdate(dataDir);
       });
+      this.#parts.ended("withdrawn");
       return newest;
     });
   }
@@ -144,7 +147,19 @@ export class ModelUpdates {
     await others?.tell(`${NEWS}"${update?.takenAt ?? ""}"}`).catch(() => {});
   }
 
-  async #update({ from, vendor, yes, dryRun }: UpdateOrder & { readonly dryRun: boolean }): Promise<Proposal> {
+  async #update(order: UpdateOrder & { readonly dryRun: boolean }): Promise<Proposal> {
+    if (order.dryRun) return this.#tried(order);
+    try {
+      const proposal = await this.#tried(order);
+      this.#parts.ended(proposal.taken > 0 ? "taken" : "unchanged");
+      return proposal;
+    } catch (error) {
+      this.#parts.ended("refused");
+      throw error;
+    }
+  }
+
+  async #tried({ from, vendor, yes, dryRun }: UpdateOrder & { readonly dryRun: boolean }): Promise<Proposal> {
     const { catalog, config, upstream } = this.#parts;
     const version = await this.#version();
     const { markupPercent, dataDir } = config;

@@ -4,7 +4,7 @@ import { actingPlan } from "../acting/acting-plan.ts";
 import type { ActingDeps, ActionsAudience, ActionsCatalog, HostedAction, KnownAction } from "../acting/deps.ts";
 import { createKeptTurns } from "../acting/kept-turns.ts";
 import type { Catalog } from "../catalog/catalog.ts";
-import type { HostedSource, HostedToolsSpec } from "../catalog/tier.ts";
+import type { HostedSource, HostedToolsSpec } from "../catalog/hosted-tools.ts";
 import { type ChatDeps, modelPlan } from "../chat/model-plan.ts";
 import type { ActsPlan } from "../chat/wire-endpoints.ts";
 import { systemClock } from "../clock.ts";

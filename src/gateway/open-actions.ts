@@ -1,4 +1,5 @@
 // What can be called as an action: those of the catalog, our own, and the files that actions keep.
+import type { PurseFor } from "../catalog/auth.ts";
 import type { Adapter, Audience, Catalog } from "../catalog/catalog.ts";
 import { tierName } from "../catalog/find-model.ts";
 import type { LocalAction } from "../catalog/local-action.ts";
@@ -11,10 +12,12 @@ import type { Log } from "../observe/log.ts";
 import type { Records } from "../records/records.ts";
 import { type ActionCatalog, openActionCatalog } from "../run/action-catalog.ts";
 import { discoverAction, discovered } from "../run/discover.ts";
+import { fetchAction } from "../run/fetch-action.ts";
 import { OWN_ENDPOINTS, type OwnEndpoint } from "../run/own-endpoints.ts";
 import { type Search, searchIn } from "../run/search-index.ts";
-import { createPublicFetch } from "../upstream/public-fetch.ts";
+import { createPublicFetch, type PublicFetchOptions } from "../upstream/public-fetch.ts";
 import type { OpenCatalog } from "./open-catalog.ts";
+import { askSandboxPage } from "./open-pages.ts";
 
 export interface OpenActionsParts {
   readonly config: Config;
@@ -23,6 +26,10 @@ export interface OpenActionsParts {
   readonly catalog: OpenCatalog;
   /** Asked at each link to a file. */
   readonly publicUrl: () => string;
+  /** By which 402s are paid. */
+  readonly purseFor: PurseFor;
+  /** How the internet is reached in tests. */
+  readonly internet: PublicFetchOptions;
   /** Actions beside our own. */
   readonly moreActions: readonly LocalAction[];
   /** Actions of ours that are done with one vendor. */
@@ -53,7 +60,7 @@ function modelsOf({ models: kind }: OwnEndpoint, catalog: Catalog, audience: Aud
 
 /** Rejects where the store of files cannot be opened. */
 export async function openActions(parts: OpenActionsParts): Promise<OpenActions> {
-  const { config, log, records, catalog, publicUrl, moreActions, ofVendor } = parts;
+  const { config, log, records, catalog, publicUrl, purseFor, internet, moreActions, ofVendor } = parts;
   const clock = systemClock;
   const publicFetch = createPublicFetch();
   const { files, actions, endpoints } = await openFiles({
@@ -66,7 +73,13 @@ export async function openActions(parts: OpenActionsParts): Promise<OpenActions>
   });
   // The action that searches the actionCatalog is itself in it.
   const discover = discoverAction(() => ({ searchAll, find: actionCatalog.find, models }));
-  const localActions = [discover, ...actions, ...moreActions];
+  const web = createPublicFetch(internet);
+  const fetching = fetchAction({
+    openFor: ({ sandbox }) => (sandbox ? askSandboxPage : web.open),
+    purseFor: (call) => (call.sandbox || config.paidFetch ? purseFor(call) : null),
+    keepBytes: files.keepBytes,
+  });
+  const localActions = [discover, ...actions, fetching, ...moreActions];
   const actionCatalog = openActionCatalog(catalog.current, localActions, ofVendor);
   const models = (endpoint: OwnEndpoint, audience: Audience) => modelsOf(endpoint, catalog.current(), audience);
   const { search, searchAll } = searchIn({ actionCatalog, clock }, (audience) =>
@@ -89,6 +102,7 @@ export async function openActions(parts: OpenActionsParts): Promise<OpenActions>
     close() {
       files.close();
       publicFetch.close();
+      web.close();
     },
   };
 }

@@ -1,10 +1,11 @@
 // Who calls and how often they may: keys and the admin token, and the windows that requests are counted in.
 import { adminCheck, ensureAdminToken } from "../accounts/admin-token.ts";
 import { type Authenticator, createAuthenticator } from "../accounts/authenticate.ts";
+import { keyOfFormer } from "../accounts/former-secrets.ts";
+import { ownKeysOf } from "../accounts/provider-keys.ts";
 import { rulesOf } from "../accounts/rules.ts";
 import { underRules } from "../accounts/under-rules.ts";
 import { systemClock } from "../clock.ts";
-import type { Config } from "../config.ts";
 import { signingSecrets } from "../files/signed-links.ts";
 import { addressWindowKey } from "../limits/address-window-key.ts";
 import { createAnswerBytes } from "../limits/answer-bytes.ts";
@@ -12,9 +13,10 @@ import { type BodyBytes, createBodyBytes } from "../limits/body-bytes.ts";
 import { createRequestWindows } from "../limits/request-windows.ts";
 import { createAccessTokens } from "../oauth/access-tokens.ts";
 import { type SigningKeys, signingKeys } from "../oauth/signing-keys.ts";
+import { AnswerCache } from "../serve/answer-cache.ts";
 import type { ServeDeps } from "../serve/deps.ts";
 import { inDataDir } from "../storage/in-data-dir.ts";
-import type { Stores } from "../stores.ts";
+import type { Foundation } from "./open-foundation.ts";
 
 type Doors =
   | "authenticate"
@@ -23,7 +25,8 @@ type Doors =
   | "peekWindow"
   | "addressRequestsPerMinute"
   | "countsPaidCalls"
-  | "answers";
+  | "answers"
+  | "cache";
 
 export interface OpenCallers {
   readonly adminToken: string;
@@ -38,12 +41,21 @@ export interface OpenCallers {
 }
 
 /** Hears from here on of the changes that other processes make. */
-export async function openCallers(config: Config, stores: Stores, base: () => string): Promise<OpenCallers> {
+export async function openCallers(
+  { config, stores, broken }: Pick<Foundation, "config" | "stores" | "broken">,
+  base: () => string,
+): Promise<OpenCallers> {
   const clock = systemClock;
   const windows = createRequestWindows({ clock });
   const missed = (address: string): string => `miss ${addressWindowKey(address)}`;
   const keys = config.oauth ? signingKeys(signingSecrets(config.signingSecret, config.dataDir), clock) : null;
   const tokens = keys === null ? null : createAccessTokens({ keys, base, clock });
+  const opening = {
+    secrets: () => signingSecrets(config.signingSecret, config.dataDir),
+    feePercent: config.ownKeyFeePercent,
+    onUnopened: (provider: string) =>
+      broken(new Error(`SIGNING_SECRET: no secret opens the key of ${provider}`), "an account's own key is not used"),
+  };
   const authenticator = createAuthenticator({
     books: stores.ledger,
     clock,
@@ -53,10 +65,13 @@ export async function openCallers(config: Config, stores: Stores, base: () => st
       giveBack: (address) => windows.giveBack(missed(address)),
     },
     hears: () => stores.hearsChanges(),
-    rules: async (key, account) =>
-      underRules(key, account, await rulesOf(stores.records, account.accountId), (accountId, asked) =>
-        stores.ledger.periodSums(accountId, asked),
-      ),
+    rules: async (key, account) => {
+      const { accountId } = account;
+      const rules = await rulesOf(stores.records, accountId);
+      const under = await underRules(key, account, rules, (id, asked) => stores.ledger.periodSums(id, asked));
+      return { ...under, ...ownKeysOf(accountId, rules, opening) };
+    },
+    formerKey: (secretHash) => keyOfFormer({ books: stores.ledger, rules: stores.records, clock }, secretHash),
     readToken: (token) => tokens?.read(token) ?? null,
   });
   const forget = (accountId: string | null) => authenticator.forget(accountId);
@@ -68,6 +83,7 @@ export async function openCallers(config: Config, stores: Stores, base: () => st
       authenticate: (authorization, sender) => authenticator.authenticate(authorization, sender),
       bodies: createBodyBytes({ bytesMax: config.bodiesBytesMax, accountBytesMax: config.accountBodiesBytesMax }),
       answers: createAnswerBytes({ bytesMax: config.answersBytesMax, ownerBytesMax: config.accountAnswersBytesMax }),
+      cache: new AnswerCache(stores.records, () => clock.epochMs()),
       isAdmin: adminCheck(adminToken),
       takeWindow: (kind, key, limit) => windows.take(`${kind} ${key}`, limit),
       peekWindow: (kind, key, limit) => windows.peek(`${kind} ${key}`, limit),

@@ -4,6 +4,8 @@ import type { LocalAction } from "../catalog/local-action.ts";
 import type { CompositeTierSpec } from "../catalog/tier.ts";
 import { systemClock } from "../clock.ts";
 import { consultAction } from "../composites/consult.ts";
+import { demoJob } from "../composites/demos/demo-job.ts";
+import { produceActions } from "../composites/demos/produce.ts";
 import { onefind } from "../composites/onefind.ts";
 import { onefindDeep, onefindDeepJob } from "../composites/onefind-deep.ts";
 import { onescrapeAction } from "../composites/onescrape.ts";
@@ -15,6 +17,7 @@ import type { Log } from "../observe/log.ts";
 import type { Payer } from "../plan.ts";
 import { createJobRows, type JobRows } from "../records/job-rows.ts";
 import type { Records } from "../records/records.ts";
+import { smallVideo } from "../sandbox/small-video.ts";
 import type { PublicFetchOptions } from "../upstream/public-fetch.ts";
 import { consultDeps } from "./consult-deps.ts";
 import type { OpenActions } from "./open-actions.ts";
@@ -23,6 +26,8 @@ import { openPages } from "./open-pages.ts";
 
 /** Rows of jobs that one process works on at once. */
 const ROWS_AT_ONCE = 256;
+/** Scenes that one process records at once: each is a browser. */
+const SCENES_AT_ONCE = 2;
 /** What the rows of an account's results share: on a disk, and in the memory of a Redis. */
 const ROWS_BYTES_MAX = { disk: 256 * 1_048_576, memory: 16 * 1_048_576 };
 
@@ -58,7 +63,7 @@ function tierOf<Kind extends CompositeTierSpec["kind"]>(
 }
 
 export function openComposites(parts: OpenCompositesParts): OpenComposites {
-  const { config, records, catalog, actions, internet = {} } = parts;
+  const { config, log, records, catalog, actions, internet = {} } = parts;
   const rows = createJobRows({ records, bytesMax: ROWS_BYTES_MAX[config.redisUrl === null ? "disk" : "memory"] });
   const places = new RowPlaces(ROWS_AT_ONCE);
   const finder = () => tierOf(catalog, "onefind", "people-finder");
@@ -76,6 +81,17 @@ export function openComposites(parts: OpenCompositesParts): OpenComposites {
     isConfigured: (id: string, payer: Payer) => actions().actionCatalog.find(id, payer)?.configured === true,
   };
   const consult = consultAction(consultDeps(records, actions));
+  const { chromiumPath, ffmpegPath } = config;
+  const demos = { maker: () => tierOf(catalog, "demo", "demo-maker"), chromiumPath, ffmpegPath };
+  const demo = demoJob({
+    rows,
+    places: new RowPlaces(SCENES_AT_ONCE),
+    sandboxPlaces: places,
+    maker: demos.maker,
+    studio: { ...demos, clock: systemClock, internet, play: smallVideo },
+    files: () => actions().files,
+    onFault: (err, jobId) => log.logger.warn({ err, jobId }, "a scene could not be recorded"),
+  });
   return {
     actions: [
       onescrapeAction(pages),
@@ -84,8 +100,9 @@ export function openComposites(parts: OpenCompositesParts): OpenComposites {
       onefindDeep(finder),
       ...onesearchActions(search),
       consult,
+      ...produceActions({ ...demos, pages }),
     ],
-    jobKinds: [onescrapeDeepJob({ parts: pages, rows, places }), onefindDeepJob({ finder, rows, places })],
+    jobKinds: [demo, onescrapeDeepJob({ parts: pages, rows, places }), onefindDeepJob({ finder, rows, places })],
     rows,
     close: () => pages.close(),
   };

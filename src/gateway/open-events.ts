@@ -1,15 +1,19 @@
 // Events: who keeps them, who tells them, and how a webhook is sent to.
 import { systemClock } from "../clock.ts";
-import type { Config } from "../config.ts";
 import { GatewayError } from "../errors.ts";
 import type { EventParts } from "../events/event-endpoints.ts";
 import { createEventLog } from "../events/event-log.ts";
+import { createEventStreams } from "../events/event-streams.ts";
+import { refusalTeller } from "../events/refusals.ts";
 import { type Send, Teller } from "../events/teller.ts";
 import { createWebhooks } from "../events/webhooks.ts";
 import type { JobRecord } from "../jobs/job-record.ts";
-import type { Stores } from "../stores.ts";
+import type { LedgerFundsDeps } from "../kernel/ledger-funds.ts";
 import { createPublicFetch } from "../upstream/public-fetch.ts";
 import { readPublicUrl } from "../upstream/public-url.ts";
+import type { Phase } from "./drain.ts";
+import { createNotices } from "./notices.ts";
+import type { Foundation } from "./open-foundation.ts";
 
 const SEND_MS_MAX = 15_000;
 /** Of an answer nothing is read but its head, however long it says that it is. */
@@ -17,17 +21,21 @@ const ANSWER_BYTES_MAX = Number.MAX_SAFE_INTEGER / 2;
 
 export interface OpenEvents extends EventParts {
   readonly teller: Teller;
+  /** A ceiling has refused a call: the same event in each of its periods, however often it is said. */
+  readonly doors: Pick<LedgerFundsDeps, "overCeiling">;
   /** A job is over: the same event, however often it is said. */
   keepEnd(job: JobRecord): Promise<void>;
   close(): Promise<void>;
 }
 
 export function openEvents(
-  { webhooksPrivate: mayBeInner }: Pick<Config, "webhooksPrivate">,
-  { records, ledger, shared }: Pick<Stores, "records" | "ledger" | "shared">,
-  onBroken: (error: unknown) => void,
+  foundation: Pick<Foundation, "config" | "catalog" | "upstream" | "stores" | "broken">,
+  phase: Readonly<Phase>,
 ): OpenEvents {
+  const { webhooksPrivate: mayBeInner } = foundation.config;
+  const { records, ledger, shared } = foundation.stores;
   const clock = systemClock;
+  const onBroken = (error: unknown) => foundation.broken(error, "events could not be told");
   const internet = createPublicFetch({ userAgent: "Tollgate-Webhooks", mayBeInner });
   const send: Send = async (url, headers, body) => {
     // A redirect is no answer: what was signed is for the address that was named.
@@ -39,17 +47,21 @@ export function openEvents(
     return answer.status >= 200 && answer.status < 300 ? null : `it answered ${answer.status}`;
   };
   const log = createEventLog(records, clock);
+  const streams = createEventStreams({ log, clock, draining: () => phase.draining, onBroken });
   const webhooks = createWebhooks(records, clock);
-  const teller = new Teller({ shared, ledger, log, webhooks, records, clock, send, onBroken });
+  const notice = createNotices(foundation, log.tell);
+  const teller = new Teller({ shared, ledger, log, webhooks, records, clock, send, notice, onBroken });
   const urlFault = (url: string) => {
     const read = readPublicUrl(url, () => mayBeInner, mayBeInner);
     return typeof read === "string" ? `the address ${read}` : null;
   };
   return {
     log,
+    streams,
     webhooks,
     teller,
     urlFault,
+    doors: { overCeiling: refusalTeller(log, onBroken) },
     async keepEnd(job) {
       const { id, kind, action, state, chargedCents, payer } = job;
       if (!payer.id.startsWith("acct:")) return;

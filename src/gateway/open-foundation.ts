@@ -75,6 +75,7 @@ export async function openFoundation({
     clock,
     log,
     allowLoss: config.allowLoss,
+    serves: role?.kind !== "parent",
     catalog: catalog.current,
     lost: (provider, model, lostNano) => observer.lost(provider, model, lostNano),
     rest: (route) => upstream.health.putBehind(route),
@@ -129,10 +130,11 @@ async function openBesideStores(config: Config, opening: Promise<Stores>) {
 
 /** The kit is read only where a collector is set: a start without one does not wait for it. */
 async function openTracesOf(config: Config, otelName: (provider: string) => string): Promise<Traces | null> {
-  const { otelUrl, otelHeaders: headers, otelServiceName: serviceName, otelRatio: ratio } = config;
+  const { otelUrl, otelHeaders: headers, otelServiceName: serviceName } = config;
+  const { otelRatio: ratio, otelDelayMs: delayMs } = config;
   if (otelUrl === null) return null;
   const { openTraces } = await import("../observe/traces.ts");
-  const settings = { url: `${otelUrl}/v1/traces`, headers, serviceName, ratio };
+  const settings = { url: `${otelUrl}/v1/traces`, headers, serviceName, ratio, delayMs };
   return openTraces({ settings, clock: systemClock, otelName });
 }
 

@@ -28,7 +28,7 @@ import { createPaidTimes } from "../run/paid-times.ts";
 import { resultAction } from "../run/result-action.ts";
 import type { Stores } from "../stores.ts";
 import type { Upstream } from "../upstream/upstream.ts";
-import { innerChat } from "./inner-chat.ts";
+import { innerChat, innerSpeech } from "./inner-chat.ts";
 import type { OpenActions } from "./open-actions.ts";
 
 /** A process that has not said for so long that it lives has died, and its jobs go to others. */
@@ -190,6 +190,7 @@ export function openJobs(parts: OpenJobsParts): OpenJobs {
     linkFile: (payer, id) => actionCatalog.files.link(payer.id, id),
     modelPlan: (action, call) => nativePlan(action, call, models),
     chatPlan: innerChat(chat),
+    speechPlan: innerSpeech(models),
   });
   const metering = { ledger, windows, observer, owner };
   const paidTimes = paidTimeEndings({ ...metering, records, clock, upstream, catalog, onBroken });

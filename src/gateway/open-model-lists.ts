@@ -1,4 +1,5 @@
 // The list of models of a gateway: how it is brought up to date, what the operator asks of it, and what its old prices were.
+import { systemClock } from "../clock.ts";
 import type { EndpointSpec } from "../endpoint.ts";
 import { modelEndpoints } from "./model-endpoints.ts";
 import { ModelUpdates } from "./model-updates.ts";
@@ -15,7 +16,7 @@ export interface ModelLists {
 }
 
 export function openModelLists(foundation: Foundation, role: GatewayOptions["role"]): ModelLists {
-  const { config, catalog, stores, upstream, log, broken } = foundation;
+  const { config, catalog, stores, upstream, log, observer, broken } = foundation;
   const { records } = stores;
   // Of several processes of one machine the parent asks, and keeps what prices were.
   const versions =
@@ -23,7 +24,15 @@ export function openModelLists(foundation: Foundation, role: GatewayOptions["rol
       ? null
       : keepPriceVersions(records, catalog.current, (error) => broken(error, "versions of prices were not kept"));
   const onTaken = () => versions?.note();
-  const updates = new ModelUpdates({ config, stores, catalog, upstream, log, asks: role?.kind !== "child", onTaken });
+  const ended = observer.modelsUpdated;
+  const asks = role?.kind !== "child";
+  const updates = new ModelUpdates({ config, stores, catalog, upstream, log, asks, onTaken, ended });
+  observer.onScrape({
+    modelListAgeMs() {
+      const checkedAt = catalog.update()?.checkedAt;
+      return checkedAt === undefined ? null : systemClock.epochMs() - Date.parse(checkedAt);
+    },
+  });
   return {
     endpoints: modelEndpoints({ config, catalog, updates, records }),
     async reload() {

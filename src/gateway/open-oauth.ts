@@ -12,6 +12,7 @@ import { type OAuthParts, oauthEndpoints, type PeopleParts, peopleEndpoints, sig
 import type { Choice } from "../oauth/pages.ts";
 import type { ReadDocument } from "../oauth/server.ts";
 import { createSessions, type Sessions } from "../oauth/sessions.ts";
+import type { Log } from "../observe/log.ts";
 import { sharedWindow } from "../records/shared-window.ts";
 import type { ServeDeps } from "../serve/deps.ts";
 import type { Stores } from "../stores.ts";
@@ -19,6 +20,7 @@ import { createPublicFetch, type PublicFetchOptions } from "../upstream/public-f
 import { personPages } from "../web/person-pages.ts";
 import type { OpenActions } from "./open-actions.ts";
 import type { OpenCallers } from "./open-callers.ts";
+import { openOpenId } from "./open-openid.ts";
 import { createPlayAccounts } from "./open-playground.ts";
 
 /** As many entries as a key's list may have. */
@@ -26,6 +28,7 @@ const SERVICES_MAX = 200;
 
 export interface OpenOAuthParts {
   readonly config: Config;
+  readonly log: Log;
   readonly stores: Stores;
   readonly callers: OpenCallers;
   readonly actionCatalog: OpenActions;
@@ -63,6 +66,7 @@ function openPeople({ config, stores, callers, publicUrl }: OpenOAuthParts): Peo
   return {
     sessions: createSessions({ records, books, base: publicUrl }),
     pages: personPages(),
+    openId: null,
     base: publicUrl,
     home: config.pages ? "/account" : "/sign-in",
     authenticate: callers.doors.authenticate,
@@ -93,9 +97,11 @@ export function openOAuth(parts: OpenOAuthParts): OpenOAuth | null {
     for await (const chunk of answer.body) chunks.push(chunk);
     return new Response(Buffer.concat(chunks), { status: answer.status, headers: answer.headers });
   };
+  const openId = openOpenId(config, parts);
   const own: OAuthParts = Object.assign({}, people, {
     records,
     grants: createGrants({ books, clock, forget: callers.forget }),
+    openId: openId?.door ?? null,
     clock,
     keys: callers.signingKeys,
     choices: () => choicesOf(actionCatalog),
@@ -109,6 +115,9 @@ export function openOAuth(parts: OpenOAuthParts): OpenOAuth | null {
       challenge: (path, error) =>
         error.options.of === "admin" ? 'Bearer realm="tollgate"' : challengeAt(publicUrl(), path, error),
     },
-    close: () => publicFetch.close(),
+    close() {
+      publicFetch.close();
+      openId?.close();
+    },
   };
 }

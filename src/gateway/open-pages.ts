@@ -1,5 +1,5 @@
 // What reads pages for the composites: our own fetch, live and in the sandbox, and the threads that take pages apart.
-import type { PageLadderSpec } from "../catalog/tier.ts";
+import type { PageLadderSpec } from "../catalog/page-ladder.ts";
 import type { Clock } from "../clock.ts";
 import { createDirect, type Direct, directLeg, type OpenPage, ROBOT_NAME } from "../composites/pages/direct.ts";
 import { createExtractor } from "../composites/pages/extractor.ts";
@@ -8,8 +8,11 @@ import type { PageParts } from "../composites/pages/parts.ts";
 import type { Config } from "../config.ts";
 import { GatewayError } from "../errors.ts";
 import type { Records } from "../records/records.ts";
+import { challenges, isPaid } from "../sandbox/asks-payment.ts";
 import { sandboxPage } from "../sandbox/pages.ts";
-import { createPublicFetch, type PublicFetchOptions } from "../upstream/public-fetch.ts";
+import { createPublicFetch, type PublicFetch, type PublicFetchOptions } from "../upstream/public-fetch.ts";
+import { badUrl } from "../upstream/public-trouble.ts";
+import { readPublicUrl } from "../upstream/public-url.ts";
 import { VERSION } from "../version.ts";
 import type { OpenCatalog } from "./open-catalog.ts";
 
@@ -40,6 +43,21 @@ const openSandboxPage: OpenPage = async (address, { signal, msMax }) => {
     return new GatewayError("upstream_error", { detail: { detail: "the page took too long" } });
   }
   return { status, headers: { "content-type": type }, finalUrl: url.href, body: once(Buffer.from(body)) };
+};
+
+/** What a paid page of the sandbox asks, in cents. */
+const PAID_PAGE_CENTS = 1;
+
+/** The sandbox's pages as core/fetch asks for them: below /paid they want to be paid first. */
+export const askSandboxPage: PublicFetch["open"] = async (address, limits) => {
+  const read = readPublicUrl(address, () => false);
+  if (typeof read === "string") return badUrl(read);
+  const { url } = read;
+  const { signal = new AbortController().signal, bytesMax, msMax, send } = limits;
+  const isAsked = /^\/paid(\/|$)/.test(url.pathname) && !isPaid(send?.headers ?? {});
+  if (!isAsked) return openSandboxPage(url.href, { bytesMax, msMax, signal, onHop: async () => null });
+  const headers = { "content-type": "text/plain", ...challenges(PAID_PAGE_CENTS, ["x402"], url) };
+  return { status: 402, headers, finalUrl: url.href, body: once(Buffer.from("This page has to be paid.")) };
 };
 
 async function waited(ms: number, signal: AbortSignal): Promise<void> {

@@ -1,5 +1,6 @@
 // Callers without a key: where the settings name an address, they pay there for each call (x402), or with play money where that may be tried.
 
+import type { Proof } from "../accounts/admin-endpoints.ts";
 import { NETWORKS, type Network, PLAY_NETWORK, PLAY_PAY_TO } from "../catalog/networks.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
@@ -11,17 +12,18 @@ import type { Observer } from "../observe/observer.ts";
 import { descriptorOf } from "../run/descriptor.ts";
 import type { StrangerDoor } from "../serve/deps.ts";
 import { LEASE_MS, type Stores } from "../stores.ts";
-import type { Hex } from "../wallet/hex.ts";
-import { isPrivateKey } from "../wallet/keys.ts";
+import type { Wallet } from "../wallet/wallet.ts";
 import { HOUSE, openHouse, PLAY_HOUSE } from "../x402/books.ts";
 import { rpcChain } from "../x402/chain.ts";
+import type { Resource } from "../x402/challenge.ts";
 import { createDoor, type Door, type DoorParts } from "../x402/door.ts";
-import { type Facilitator, httpFacilitator } from "../x402/facilitator.ts";
+import { httpFacilitator, NO_FACILITATOR } from "../x402/facilitator.ts";
 import { GasWallet } from "../x402/gas-wallet.ts";
 import { type NodeRpc, nodeRpc } from "../x402/node-rpc.ts";
 import { ownFacilitator } from "../x402/own-facilitator.ts";
 import { paymentEndpoints } from "../x402/payment-endpoints.ts";
 import { createPlayChain } from "../x402/play-chain.ts";
+import { proveIncome } from "../x402/prove.ts";
 import { createReconciler } from "../x402/settle-receipt.ts";
 import { topUpEndpoint } from "../x402/top-up.ts";
 import type { OpenActions } from "./open-actions.ts";
@@ -37,6 +39,8 @@ export interface StrangersParts {
   readonly publicUrl: () => string;
   readonly leases: Leases;
   readonly owner: string;
+  /** The process with the keys. Undefined: this process makes no payment. */
+  readonly wallet: Wallet | undefined;
   readonly onBroken: (error: unknown, id: string) => void;
 }
 
@@ -46,6 +50,8 @@ export interface Strangers {
   readonly topUp: EndpointSpec | null;
   /** What the operator sees of payments that are in doubt. */
   readonly admin: readonly EndpointSpec[];
+  /** Holds the books against the chain; null: there is none, or no node to ask. */
+  readonly prove: Proof | null;
   /** Begins to find out what became of payments that were tried. */
   start(): void;
   stop(): Promise<void>;
@@ -66,6 +72,7 @@ export async function openStrangers(parts: StrangersParts): Promise<Strangers | 
     door: eitherDoor(live && createDoor(live), play && createDoor(play)),
     topUp: live && topUpEndpoint(live),
     admin: reconciler === undefined ? [] : paymentEndpoints({ records, reconciler }),
+    prove: live === null ? null : proofOf(parts),
     start() {
       for (const one of reconcilers) one.start();
     },
@@ -73,6 +80,13 @@ export async function openStrangers(parts: StrangersParts): Promise<Strangers | 
       for (const one of reconcilers) await one.stop();
     },
   };
+}
+
+function proofOf({ config, stores: { ledger, records } }: StrangersParts): Proof | null {
+  const { x402RpcUrl: url, x402Network } = config;
+  if (url === null) return null;
+  const node = nodeRpc(url);
+  return () => proveIncome({ ledger, records, node, asset: NETWORKS[x402Network].asset });
 }
 
 /** Of those who ask for the sandbox none is ever asked for money, whether or not there is play money to be had. */
@@ -102,7 +116,7 @@ function sellingParts({ stores, actionCatalog, publicUrl, leases, owner }: Stran
     publicUrl,
     clock: systemClock,
     leaseMs: LEASE_MS,
-    describe: (asked: string) => describe(actionCatalog, asked, sandbox),
+    describe: descriptions(actionCatalog, sandbox),
   };
 }
 
@@ -127,15 +141,17 @@ async function openLive(parts: StrangersParts): Promise<DoorParts | null> {
 }
 
 /** A server that is asked, or this process with a wallet of its own. The settings name one of the two. */
-function facilitatorOf({ config, stores, owner }: StrangersParts, network: Network, node: NodeRpc | null): Facilitator {
-  const { x402FacilitatorUrl: url, x402FacilitatorKey: key, x402GasWeiMax: feeWeiMax } = config;
+function facilitatorOf({ config, stores, owner, wallet }: StrangersParts, network: Network, node: NodeRpc | null) {
+  const { x402FacilitatorUrl: url, x402GasWeiMax: feeWeiMax } = config;
   if (url !== null) return httpFacilitator(url);
-  if (key === null || node === null) throw new Error("no facilitator is set");
-  if (!isPrivateKey(key)) throw new Error("X402_FACILITATOR_PRIVATE_KEY: is no private key");
+  if (node === null) throw new Error("no facilitator is set");
+  const signer = wallet?.gas ?? null;
+  // Of several processes the parent has no keys, and makes no payment: its children do.
+  if (signer === null) return NO_FACILITATOR;
   const { records } = stores;
   const clock = systemClock;
-  const wallet = new GasWallet({ key: key as Hex, chainId: network.chainId, node, records, clock, owner, feeWeiMax });
-  return ownFacilitator({ network, node, wallet, clock });
+  const gas = new GasWallet({ signer, chainId: network.chainId, node, records, clock, owner, feeWeiMax });
+  return ownFacilitator({ network, node, wallet: gas, clock });
 }
 
 /** The same with play money, which costs us nothing and is counted nowhere. */
@@ -156,10 +172,24 @@ async function openPlay(parts: StrangersParts): Promise<DoorParts | null> {
   };
 }
 
-/** What is sold, and what its body and its answer look like, as the extension `bazaar` tells it. */
-function describe({ actionCatalog }: OpenActions, asked: string, sandbox: boolean) {
-  const action = actionCatalog.find(asked, { sandbox });
-  if (action === null) return { description: asked, bazaar: null };
+type Described = Pick<Resource, "description" | "bazaar">;
+
+/** What is sold, as a challenge tells it: made once for each action, since challenges are free and come in any number. */
+function descriptions({ actionCatalog }: OpenActions, sandbox: boolean): (asked: string) => Described {
+  const made = new WeakMap<object, Described>();
+  return (asked) => {
+    const action = actionCatalog.find(asked, { sandbox });
+    if (action === null) return { description: asked, bazaar: null };
+    const before = made.get(action);
+    if (before !== undefined) return before;
+    const described = describe(action);
+    made.set(action, described);
+    return described;
+  };
+}
+
+/** What its body and its answer look like, as the extension `bazaar` tells it. */
+function describe(action: Parameters<typeof descriptorOf>[0]): Described {
   const { description, example, params } = descriptorOf(action);
   const text = (constant: string) => ({ type: "string", const: constant });
   const input = { type: "object", required: ["type", "method", "bodyType", "body"] };

@@ -1,5 +1,6 @@
 // Payments to merchants: the purse that each call has, from the operator's wallet, or in the sandbox from one of play money.
 import { randomBytes } from "node:crypto";
+import type { Proof } from "../accounts/admin-endpoints.ts";
 import type { PurseFor } from "../catalog/auth.ts";
 import { NETWORKS, TEMPO_NETWORKS } from "../catalog/networks.ts";
 import { systemClock } from "../clock.ts";
@@ -9,6 +10,7 @@ import type { Observer } from "../observe/observer.ts";
 import type { Stores } from "../stores.ts";
 import { openHouse, walletBooks } from "../wallet/books.ts";
 import { hexOf } from "../wallet/hex.ts";
+import { provePaid } from "../wallet/prove.ts";
 import { type Payable, playPurse, Wallets } from "../wallet/purse.ts";
 import { type WalletReconciler, walletReconciler } from "../wallet/reconcile.ts";
 import { keySigner } from "../wallet/signer.ts";
@@ -20,6 +22,8 @@ export interface OpenWallet {
   readonly purseFor: PurseFor;
   /** What the operator asks of it. */
   readonly admin: readonly EndpointSpec[];
+  /** Holds the books against the chains; null: no merchant is paid. */
+  readonly prove: Proof | null;
   /** Finds out what became of payments without a good answer; null: none are made. */
   readonly reconciler: WalletReconciler | null;
 }
@@ -50,25 +54,30 @@ export function playPurses(): PurseFor {
 export async function openWallets(parts: WalletParts): Promise<OpenWallet> {
   const { config, stores, observer, wallet = NO_WALLET, broken } = parts;
   const onBroken = (error: unknown) => broken(error, "payments to merchants");
+  wallet.onLost((error) => broken(error, "the wallet"));
   const networks = {
     tempo: TEMPO_NETWORKS[config.mppNetwork],
     x402: NETWORKS[config.x402Network],
     clock: systemClock,
   };
   const play = playPurses();
-  if (config.mppWallet === null && config.x402Wallet === null) return { purseFor: play, admin: [], reconciler: null };
+  if (config.mppWallet === null && config.x402Wallet === null)
+    return { purseFor: play, admin: [], prove: null, reconciler: null };
   const { ledger, records } = stores;
   await openHouse(ledger);
   const books = walletBooks(ledger, { maxNano: config.walletNanoPerDay, owner: "wallet", clock: systemClock });
   const { signers } = wallet;
-  wallet.onLost(onBroken);
   const paying = { ...networks, signers, records, books, onBroken, told: observer.merchantPaid };
   const wallets = new Wallets(paying);
   const nodes = { mpp: config.mppRpcUrl, x402: config.x402RpcUrl };
-  const reconciler = walletReconciler({ records, books, clock: systemClock, nodes, onBroken });
+  const giveBack = async (callId: string) => {
+    await ledger.refund(callId, `${callId}_back`, "the payment that it was charged for was not made");
+  };
+  const reconciler = walletReconciler({ records, books, giveBack, clock: systemClock, nodes, onBroken });
   observer.onScrape({ walletPayments: () => reconciler.seen() });
   return {
     purseFor: (call) => (call.sandbox ? play(call) : wallets.purse(call)),
+    prove: () => provePaid({ records, ledger, nodes }),
     admin: walletEndpoints({ records, books, signers, reconciler }),
     reconciler,
   };

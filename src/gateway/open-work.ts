@@ -1,4 +1,5 @@
 // What a gateway does for its callers: the actions, composites, sessions and jobs, and how a call is paid and run.
+import type { Proof } from "../accounts/admin-endpoints.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Endpoint, EndpointSpec } from "../endpoint.ts";
@@ -8,7 +9,7 @@ import type { KernelDeps } from "../kernel/deps.ts";
 import { type CallWindows, createWindows } from "../kernel/windows.ts";
 import type { Sessions } from "../oauth/sessions.ts";
 import { logInternalErrors } from "../observe/internal-error.ts";
-import type { EndedJob } from "../observe/observer.ts";
+import type { EndedJob, Observer } from "../observe/observer.ts";
 import { Endings } from "../records/endings.ts";
 import type { RunDeps } from "../run/deps.ts";
 import { SESSION_JOB } from "../sessions/session-kind.ts";
@@ -40,6 +41,8 @@ export interface Work {
   readonly run: RunDeps;
   /** By which an account fills itself on chain; null: it cannot. */
   readonly topUp: EndpointSpec | null;
+  /** What `doctor` holds against chains. */
+  readonly proofs: readonly Proof[];
   /** What the operator asks of payments on chain. */
   readonly payments: readonly EndpointSpec[];
   readonly events: OpenEvents;
@@ -54,6 +57,18 @@ export interface Work {
   close(): Promise<void>;
 }
 
+/** What is under way is seen in the metrics. */
+function showWork(
+  observer: Observer,
+  { callers, jobs, endings }: Pick<Work, "callers" | "jobs"> & { endings: Endings },
+) {
+  observer.onScrape({
+    answersWaitingBytes: () => callers.doors.answers.bytes,
+    jobs: () => jobs.seen(),
+    sessions: () => ({ open: jobs.running(SESSION_JOB), unclosed: endings.seen(UNCLOSED) }),
+  });
+}
+
 /** Rejects where the store of files cannot be opened, or what an earlier process has left cannot be read. */
 export async function openWork(foundation: Foundation, options: GatewayOptions, phase: Phase): Promise<Work> {
   const { broken, observer, upstream, stores } = foundation;
@@ -63,28 +78,28 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
   const madeJobs = later<Jobs>("jobs");
   const parts = { jobs: madeJobs.get, phase, publicUrl: url.get, onBroken };
   const { actionCatalog, composites, sessions } = await openCallable(foundation, options, parts);
-  const callers = await openCallers(foundation.config, stores, url.get);
+  const callers = await openCallers(foundation, url.get);
   // The parent serves no caller, so it knows of no route.
   const sharedRoutes = await shareRoutes(upstream, role?.kind === "parent" ? null : stores.others);
   const { leases, owner } = await openLeases(stores, broken);
-  const events = openEvents(foundation.config, stores, (error) => broken(error, "events could not be told"));
+  const events = openEvents(foundation, phase);
   const windows = windowsFor(foundation.config, callers);
   const kinds = [...composites.jobKinds, sessions.kind, ...(options.jobKinds ?? [])];
   const onEnded = (job: JobRecord) => observer.jobEnded(endedJob(job));
   const own = { windows, kinds, owner, actionCatalog, onEnded, keepEnd: events.keepEnd, onBroken };
   const { jobs, paidTimes, kernel, run } = openGatewayJobs(foundation, own);
   madeJobs.set(jobs);
-  const byThemselves = [sessions.unclosed, paidTimes];
-  const endings = new Endings({ records: stores.records, clock: systemClock, onBroken }, byThemselves);
-  observer.onScrape({
-    answersWaitingBytes: () => callers.doors.answers.bytes,
-    jobs: () => jobs.seen(),
-    sessions: () => ({ open: jobs.running(SESSION_JOB), unclosed: endings.seen(UNCLOSED) }),
-  });
+  const endings = new Endings({ records: stores.records, clock: systemClock, onBroken }, [
+    sessions.unclosed,
+    paidTimes,
+  ]);
+  showWork(observer, { callers, jobs, endings });
   const oauth = openOAuth({ ...foundation, actionCatalog, callers, publicUrl: url.get, internet: options.internet });
   const { ledger, rates } = stores;
-  const strangers = await openStrangers({ ...foundation, actionCatalog, publicUrl: url.get, leases, owner, onBroken });
+  const selling = { ...foundation, actionCatalog, publicUrl: url.get, leases, owner, onBroken };
+  const strangers = await openStrangers({ ...selling, wallet: options.wallet });
   const stranger = options.stranger ?? strangers?.door ?? null;
+  const doors = { ...callers.doors, ...oauth?.doors, ...events.doors };
   const paying = { ledger, rates, windows, leases, leaseMs: LEASE_MS, owner, forget: callers.forget, stranger };
   return {
     url,
@@ -93,11 +108,12 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
     jobs,
     run,
     topUp: strangers?.topUp ?? null,
+    proofs: [strangers?.prove ?? null, foundation.wallets.prove].filter((prove) => prove !== null),
     payments: [...(strangers?.admin ?? []), ...foundation.wallets.admin],
     oauth: oauth?.endpoints ?? [],
     sessions: oauth?.sessions ?? null,
     events,
-    deps: { ...kernel, ...callers.doors, ...oauth?.doors, ...paying, observer, draining: () => phase.draining },
+    deps: { ...kernel, ...doors, ...paying, observer, draining: () => phase.draining },
     async start() {
       await jobs.start();
       endings.start();
@@ -182,6 +198,8 @@ async function openCallable(
     records,
     catalog,
     publicUrl,
+    purseFor: foundation.wallets.purseFor,
+    internet,
     ofVendor: sessions.actionsOf,
     moreActions: [...ofJobs, ...composites.actions, ...moreActions],
   });

@@ -17,6 +17,8 @@ export interface OperatorParts {
   readonly catalog: () => Catalog;
   readonly upstream: Upstream;
   readonly losses: Losses;
+  /** Has the losses be those of all processes. */
+  readonly hearLosses: () => Promise<void>;
   readonly setup: () => Setup;
 }
 
@@ -25,6 +27,7 @@ export function operatorEndpoints({
   catalog,
   upstream,
   losses,
+  hearLosses,
   setup,
 }: OperatorParts): readonly EndpointSpec[] {
   return [
@@ -40,6 +43,7 @@ export function operatorEndpoints({
     adminEndpoint("GET", "/admin/v1/prices", async ({ request }) => {
       const sandbox = request.query.get("sandbox") === "1";
       const unit_models = unitPriceRows(catalog(), { sandbox });
+      await hearLosses();
       const lost = { losses: losses.rows(), unpriced: losses.unpriced() };
       return { status: 200, body: { models: priceRows(catalog(), { sandbox }), unit_models, ...lost } };
     }),

@@ -2,6 +2,7 @@
 import { accountEndpoints } from "../accounts/account-endpoints.ts";
 import { healthEndpoint } from "../accounts/admin-endpoints.ts";
 import type { Unsold } from "../accounts/allowed.ts";
+import { ownProviderKeyEndpoints } from "../accounts/provider-key-endpoints.ts";
 import { signupEndpoint } from "../accounts/signup.ts";
 import { spendEndpoints } from "../accounts/spend-endpoints.ts";
 import type { Audience } from "../catalog/catalog.ts";
@@ -21,6 +22,7 @@ import type { Endpoint, EndpointSpec } from "../endpoint.ts";
 import { type EventParts, ownEventEndpoints } from "../events/event-endpoints.ts";
 import { signingSecrets } from "../files/signed-links.ts";
 import { ownJobsEndpoint } from "../jobs/own-jobs.ts";
+import { INFERENCE_SCOPE } from "../ledger/model/state.ts";
 import { addressWindowKey } from "../limits/address-window-key.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { RunDeps } from "../run/deps.ts";
@@ -37,6 +39,7 @@ import { openActing } from "./open-acting.ts";
 import type { OpenActions } from "./open-actions.ts";
 import type { OpenCallers } from "./open-callers.ts";
 import type { OpenCatalog } from "./open-catalog.ts";
+import { providerKeyParts } from "./provider-keys.ts";
 
 const CHAT_ATTEMPTS_MAX = 6;
 
@@ -69,6 +72,18 @@ export function inEnvelope(specs: readonly EndpointSpec[]): Endpoint[] {
 export function openingParts(config: Config, { ledger }: Stores) {
   const { inferenceCapNano, requestsPerMinute, inFlightMax } = config;
   return { books: ledger, clock: systemClock, limits: { inferenceCapNano, requestsPerMinute, inFlightMax } };
+}
+
+/** What opening one without the operator needs. */
+export function signupParts(config: Config, stores: Stores) {
+  const { signupCreditPerDay: creditPerDay, signupsPerAddressPerHour: perAddress } = config;
+  return {
+    ...openingParts(config, stores),
+    counts: stores.records,
+    creditPerDay,
+    perAddress,
+    addressKey: addressWindowKey,
+  };
 }
 
 function chatSettings(config: Config) {
@@ -130,14 +145,19 @@ function modelEndpoints(parts: PublicEndpointsParts, deps: ChatDeps) {
 function ownAccountEndpoints(parts: PublicEndpointsParts): readonly EndpointSpec[] {
   const { config, stores, callers, unsold, topUp, failedCalls } = parts;
   const { ledger, records } = stores;
-  const { forget } = callers;
-  const own = accountEndpoints({ books: ledger, rules: records, clock: systemClock, unsold, failedCalls, forget });
-  const keys = [...own, ownJobsEndpoint(records)];
-  const all = topUp === null ? keys : [...keys, topUp];
-  if (config.signup !== "open") return all;
-  const { signupCreditPerDay: creditPerDay, signupsPerAddressPerHour: perAddress } = config;
-  const bounds = { creditPerDay, perAddress, addressKey: addressWindowKey };
-  return [...all, signupEndpoint({ ...openingParts(config, stores), counts: records, ...bounds })];
+  const keys = accountEndpoints({
+    books: ledger,
+    rules: records,
+    clock: systemClock,
+    unsold,
+    failedCalls,
+    inferenceScope: INFERENCE_SCOPE,
+    forget: callers.forget,
+  });
+  const providers = ownProviderKeyEndpoints(providerKeyParts(parts, callers));
+  const own = [...keys, ownJobsEndpoint(records), ...providers, ...(topUp === null ? [] : [topUp])];
+  if (config.signup !== "open") return own;
+  return [...own, signupEndpoint(signupParts(config, stores))];
 }
 
 /** Throws where one of them retires sooner than it may. */

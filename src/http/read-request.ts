@@ -26,7 +26,7 @@ export const KEPT_HEADERS = [
 export const BARE_HEADERS = ["accept-encoding", "x-goog-api-client"] as const;
 
 /** Those kept besides of requests whose answer is streamed. */
-export const STREAM_HEADERS = ["range", "if-range"] as const;
+export const STREAM_HEADERS = ["range", "if-range", "accept", "last-event-id"] as const;
 
 /** Those kept besides where browsers come by themselves. */
 export const COOKIE_HEADERS = ["cookie", "origin", "x-csrf-token"] as const;
@@ -39,6 +39,7 @@ export const BODY_HEADERS = [
   "content-encoding",
   "transfer-encoding",
   "x-tollgate-tags",
+  "x-tollgate-cache",
   "anthropic-beta",
   // What the protocol of tools says of a call beside its body, and which page made it.
   "mcp-protocol-version",

@@ -74,6 +74,8 @@ export interface HttpOptions {
   readonly stalledMsMax?: number;
   /** How long a socket may rest. Default 15 min. */
   readonly socketIdleMsMax?: number;
+  /** What the messages that are coming in over sockets may take together: an open one counts as the longest. Default 1 GiB. */
+  readonly socketBytesMax?: number;
   /** How long it may be open. Default 60 min, as Open Responses has it. */
   readonly socketOpenMsMax?: number;
 }
@@ -191,6 +193,7 @@ class Edge implements ReplyHost, StreamLimits, SocketsHost {
   readonly bodies: BodyBytes;
   readonly openSocket: OpenSocket;
   readonly socketIdleMsMax: number;
+  readonly socketBytesMax: number;
   readonly socketOpenMsMax: number;
   readonly sockets: Sockets;
 
@@ -201,6 +204,7 @@ class Edge implements ReplyHost, StreamLimits, SocketsHost {
     this.newId = requestIds(options.clock);
     this.bodies = options.bodies;
     this.openSocket = options.openSocket;
+    this.socketBytesMax = options.socketBytesMax ?? 1_073_741_824;
     this.socketIdleMsMax = options.socketIdleMsMax ?? 15 * 60_000;
     this.socketOpenMsMax = options.socketOpenMsMax ?? 60 * 60_000;
     this.sockets = new Sockets(this);

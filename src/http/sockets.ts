@@ -10,6 +10,11 @@ import type { UwsReply } from "./uws-reply.ts";
 /** In seconds: a client that gives no sign of life for so long, though it is asked for one, has gone. */
 const SILENT_SECONDS_MAX = 120;
 
+/** Of one account, whatever calls it may have in flight. */
+const ACCOUNT_SOCKETS_MAX = 16;
+/** When some may have closed. */
+const FULL_SECONDS = 5;
+
 /** Whose a socket is, and how many of its kind there may be. */
 export interface SocketOwner {
   readonly accountId: string;
@@ -31,6 +36,7 @@ export interface SocketsHost extends SocketHost {
   /** Reads the head of a request, and refuses it where anything speaks against it; null: it has been answered. */
   arrived(res: HttpResponse, req: HttpRequest, endpoint: Endpoint): { request: EdgeRequest; reply: UwsReply } | null;
   readonly openSocket: OpenSocket;
+  readonly socketBytesMax: number;
   refuse(request: GatewayRequest, reply: Reply, error: GatewayError, endpoint: Endpoint): void;
 }
 
@@ -102,7 +108,7 @@ export class Sockets {
     const arrived = host.arrived(res, req, endpoint);
     if (arrived === null || form === undefined) return null;
     const { request, reply } = arrived;
-    const owner = host.openSocket(request, endpoint);
+    const owner = this.#full() ?? host.openSocket(request, endpoint);
     const known = owner instanceof Promise ? null : this.#admitted(owner);
     if (known instanceof GatewayError) {
       host.refuse(request, reply, known, endpoint);
@@ -133,10 +139,22 @@ export class Sockets {
     else socket.admitted(admitted);
   }
 
+  /**
+   * uWebSockets keeps what has come of a message until all of it is there, and does not tell how much that is. So an open socket counts
+   * as the longest message that may come over it, and there are no more than memory can bear.
+   */
+  #full(): GatewayError | null {
+    const { socketBytesMax } = this.#host;
+    if ((this.#open.size + 1) * MESSAGE_BYTES_MAX <= socketBytesMax) return null;
+    const detail = { whose: "All", limit_mib: Math.floor(socketBytesMax / 1_048_576) };
+    return new GatewayError("bodies_in_flight", { of: "socket", detail, retryAfterSeconds: FULL_SECONDS });
+  }
+
   /** Counts the socket as its account's, or says why there is none. */
   #admitted(owner: SocketOwner | GatewayError): string | GatewayError {
     if (owner instanceof GatewayError) return owner;
-    const { accountId, socketsMax } = owner;
+    const { accountId } = owner;
+    const socketsMax = Math.min(owner.socketsMax, ACCOUNT_SOCKETS_MAX);
     if ((this.#byAccount.get(accountId) ?? 0) >= socketsMax)
       return new GatewayError("too_many_streams", { of: "socket", detail: { limit: socketsMax } });
     this.#count(accountId, 1);

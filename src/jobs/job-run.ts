@@ -13,7 +13,18 @@ import {
   type Served,
   type Stopped,
 } from "../catalog/job-kind.ts";
-import type { InnerAnswer, InnerCalls, OwnDone, OwnWork, WantedCall } from "../catalog/local-action.ts";
+import type {
+  ChatAnswer,
+  InnerAnswer,
+  InnerCalls,
+  InnerModels,
+  OwnDone,
+  OwnWork,
+  SpeechAnswer,
+  WantedCall,
+  WantedChat,
+  WantedSpeech,
+} from "../catalog/local-action.ts";
 import type { CountedCalls } from "../kernel/inner-call.ts";
 import { Spend } from "../kernel/parent-funds.ts";
 import { least, type Nano, ZERO } from "../money.ts";
@@ -37,7 +48,7 @@ export class JobRun implements RunningJob {
   readonly #kind: JobKind;
   readonly #deps: JobsDeps;
   readonly #calls: CountedCalls;
-  readonly #own: InnerCalls;
+  readonly #own: InnerCalls & InnerModels;
   readonly #stop = new AbortController();
   readonly #proven: ProvenJob;
   /** Why its next step would not be paid; null: it would. */
@@ -146,13 +157,28 @@ export class JobRun implements RunningJob {
     return this.#own.own(work);
   }
 
+  chat(wanted: WantedChat): Promise<ChatAnswer> {
+    return this.#own.chat(wanted);
+  }
+
+  speak(wanted: WantedSpeech): Promise<SpeechAnswer> {
+    return this.#own.speak(wanted);
+  }
+
   part(): JobPart {
     const spend = this.spend.part();
-    return { ...this.#provenFirst(this.#calls.paidBy(spend)), end: spend.end };
+    const calls = this.#provenFirst(this.#calls.paidBy(spend));
+    return {
+      ...calls,
+      end: spend.end,
+      get spentNano() {
+        return spend.spentNano;
+      },
+    };
   }
 
   /** The same calls, each a paid step. */
-  #provenFirst(calls: InnerCalls): InnerCalls {
+  #provenFirst(calls: InnerCalls & InnerModels): InnerCalls & InnerModels {
     return {
       call: async (wanted) => {
         await this.#beforePaidStep();
@@ -169,6 +195,14 @@ export class JobRun implements RunningJob {
       own: async (work) => {
         await this.#beforePaidStep();
         return calls.own(work);
+      },
+      chat: async (wanted) => {
+        await this.#beforePaidStep();
+        return calls.chat(wanted);
+      },
+      speak: async (wanted) => {
+        await this.#beforePaidStep();
+        return calls.speak(wanted);
       },
     };
   }

@@ -1,5 +1,5 @@
 // Calls within a call, as their caller sees them. Types alone: running actions is not the kernel's matter.
-import type { InnerCalls, InnerChat } from "../catalog/local-action.ts";
+import type { InnerCalls, InnerModels } from "../catalog/local-action.ts";
 import type { AnswerReader, Ended, Payer, Plan } from "../plan.ts";
 import type { Leg } from "../route.ts";
 import type { Spending } from "./parent-funds.ts";
@@ -28,13 +28,13 @@ export interface PlannedCall {
 }
 
 /** Inner calls, and the legs that they leave. */
-export interface CountedCalls extends InnerCalls, InnerChat {
+export interface CountedCalls extends InnerCalls, InnerModels {
   /** So far: of a call that runs, only that it was begun. */
   legs(): readonly Leg[];
   /** All of them, once the calls that run now have ended. To be asked when the outer call's signal has stopped them. */
   ended(): Promise<readonly Leg[]>;
   /** Calls whose legs are among these, spent elsewhere. */
-  paidBy(spend: Spending): InnerCalls;
+  paidBy(spend: Spending): InnerCalls & InnerModels;
 }
 
 /** The same for who makes plans of its own. */

@@ -11,7 +11,15 @@ import type { Route, TokenUsage } from "../route.ts";
 import { countedWindow, WINDOW_SECONDS } from "./counted-window.ts";
 import { costBeside, costOf, postedLegs, upstreamOf } from "./legs.ts";
 import { giveBackRates, type TakenRates, takeRates } from "./minute-rates.ts";
-import { isShort, refusal, room, shortError, TEMPORARY_SECONDS } from "./refused-hold.ts";
+import {
+  isShort,
+  type OverCeiling,
+  overCeiling,
+  refusal,
+  room,
+  shortError,
+  TEMPORARY_SECONDS,
+} from "./refused-hold.ts";
 import type { CallWindows } from "./windows.ts";
 
 /** Leases of this process's running holds: renewed until released. */
@@ -35,6 +43,8 @@ export interface LedgerFundsDeps {
   readonly rates?: CallRates;
   /** What holds bring to be counted in beside what the ledger bounds itself. */
   readonly windows: CallWindows;
+  /** Hears of calls that a ceiling or the cap has refused for good: none of their candidates fitted, at no bound. Left out: it is not told. */
+  overCeiling?(refused: OverCeiling): void;
   /** What is remembered of an account no longer holds. */
   forget(accountId: string): void;
 }
@@ -129,6 +139,7 @@ export class LedgerFunds implements Funds {
       if (outcome.outcome === "idempotency_in_progress" && plan.hold.kind === "kept")
         return { replayOf: outcome.holdId };
       if (isShort(outcome)) {
+        if (outcome.outcome !== "insufficient") this.#deps.overCeiling?.(overCeiling(outcome, this.#caller.payer));
         const { budgets } = this.#caller;
         const asked = { plan, amount: amountNano, nowMs: request.nowMs };
         return shortError(outcome, budgets === undefined ? asked : { ...asked, budgets });

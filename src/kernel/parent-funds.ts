@@ -18,6 +18,8 @@ export interface Spending {
 
 /** Spending for work that is done again from its start where its process dies before `end`. */
 export interface SpendPart extends Spending {
+  /** So far. */
+  readonly spentNano: Nano;
   end(): void;
 }
 
@@ -106,6 +108,9 @@ export class Spend implements Spending {
     let isOpen = true;
     return {
       counted: this.counted,
+      get spentNano() {
+        return openNano;
+      },
       setAside: (amount) => this.setAside(amount),
       settle: (aside, spent) => {
         this.settle(aside, spent);

@@ -1,8 +1,9 @@
 // Why the ledger does not let a call in, as the caller is told it: with what would have been possible, and when.
 import { GatewayError } from "../errors.ts";
 import type { ReserveOutcome } from "../ledger/model/ledger.ts";
+import { INFERENCE_SCOPE, keyScope } from "../ledger/model/state.ts";
 import { add, centsDown, centsUp, minus, type Nano, usdText } from "../money.ts";
-import type { Budget, Plan } from "../plan.ts";
+import type { AccountPayer, Budget, Plan } from "../plan.ts";
 import { WINDOW_SECONDS } from "./counted-window.ts";
 
 /** When to try again what only running calls, or a store, are in the way of. */
@@ -23,6 +24,25 @@ export function isShort(outcome: ReserveOutcome): outcome is Short {
 function boundOf(short: Exclude<Short, { readonly outcome: "insufficient" }>): Nano {
   if (short.outcome === "ceiling") return short.ceilingNano;
   return short.outcome === "inference_cap" ? short.capNano : short.maxNano;
+}
+
+/** A ceiling or cap that has refused a call. */
+export interface OverCeiling {
+  readonly accountId: string;
+  readonly keyId: string;
+  /** As the ledger counts it. */
+  readonly scope: string;
+  readonly maxNano: Nano;
+  readonly resetsAtMs: number;
+}
+
+export function overCeiling(
+  short: Exclude<Short, { readonly outcome: "insufficient" }>,
+  { accountId, keyId }: AccountPayer,
+): OverCeiling {
+  const scope =
+    short.outcome === "ceiling" ? keyScope(keyId) : short.outcome === "inference_cap" ? INFERENCE_SCOPE : short.scope;
+  return { accountId, keyId, scope, maxNano: boundOf(short), resetsAtMs: short.resetsAtMs };
 }
 
 /** What is free now, and what would be free once the running calls have ended. */

@@ -103,6 +103,13 @@ export class ToolList {
     return typeof tool === "number" ? null : tool;
   }
 
+  /** What a call buys that names an action: the tool of that; null: none is to be had. */
+  async ofAction(id: unknown, caller: InnerCaller): Promise<Tool | null> {
+    if (typeof id !== "string" || !ID.test(id)) return null;
+    const tool = await this.#typed(id, nameOf(id), caller);
+    return typeof tool === "number" ? null : tool;
+  }
+
   /** The tool of an action, or the status by which it is not to be had. */
   async #typed(id: string, name: string, caller: InnerCaller): Promise<Tool | number> {
     const nowMs = this.#clock.elapsedMs();

@@ -1,5 +1,6 @@
 // An answer of the gateway as the result of a tool: the envelope as structured content, errors marked, long data cut with a way to the rest.
 import type { CallToolResult } from "@modelcontextprotocol/server";
+import { type ErrorCode, GatewayError } from "../errors.ts";
 import { isRecord, type Json } from "../json.ts";
 import type { InnerAnswer } from "./inner-http.ts";
 import { type Leftovers, PAGE_CHARS_MAX, pagesOf } from "./leftovers.ts";
@@ -109,6 +110,12 @@ export async function continued(id: string, leftovers: Leftovers): Promise<CallT
   if (page === null) return failure("not_found", `continuation ${id.slice(0, 80)} is not kept: pages are for an hour.`);
   const structuredContent = { cut: page.next !== null, characters: page.text.length, continuation: page.next };
   return { content: [text(page.text)], structuredContent };
+}
+
+/** An error of the table, as a result. */
+export function failed(code: ErrorCode): CallToolResult {
+  const { message, hint } = new GatewayError(code);
+  return failure(code, `${message} ${hint}`);
 }
 
 /** Arguments that are not what the schema says. */

@@ -2,6 +2,8 @@
 import type {
   AuthInfo,
   CallToolResult,
+  ClientCapabilities,
+  InputRequiredResult,
   McpServerFactory,
   Server as ProtocolServer,
 } from "@modelcontextprotocol/server";
@@ -13,8 +15,9 @@ import type { CallInside, InnerCaller } from "./inner-http.ts";
 import { leftoversOf } from "./leftovers.ts";
 import { paymentIn } from "./payment-meta.ts";
 import { ToolList } from "./pinned-tools.ts";
+import { canAsk, questionBefore } from "./purchase-question.ts";
 import { wrongArguments } from "./results.ts";
-import type { Tool } from "./tools.ts";
+import { RUN_ACTION, type Tool } from "./tools.ts";
 
 /** What is taken of the protocol's library, which the first request loads. */
 export type ProtocolLibrary = Pick<
@@ -45,6 +48,9 @@ const RESOURCES = [
   { uri: "tollgate://prices", name: "Prices of models", mimeType: "application/json", path: "/api/llm/v1/pricing" },
 ] as const;
 
+/** Where a request says what its client can, which the library has checked. */
+const CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
+
 const PROMPT = {
   name: "find_and_call",
   title: "Find and call an action",
@@ -67,13 +73,13 @@ export function serverFactory(
   deps: McpDeps,
 ): McpServerFactory {
   const toolList = new ToolList(deps);
-  return ({ authInfo }) => {
+  return ({ authInfo, era }) => {
     const caller = callerOf(authInfo);
     const server = new library.Server(
       { name: "tollgate", title: "Tollgate", version: VERSION },
       { capabilities: { tools: {}, resources: {}, prompts: {} }, instructions: INSTRUCTIONS },
     );
-    answerTools(server, caller, { ...deps, toolList, library });
+    answerTools(server, caller, { ...deps, toolList, library, era });
     answerResources(server, caller, { callInside: deps.callInside, library });
     server.setRequestHandler("prompts/list", () => ({ prompts: [PROMPT] }));
     server.setRequestHandler("prompts/get", ({ params }) => {
@@ -89,12 +95,14 @@ export function serverFactory(
 }
 
 interface ToolDeps extends McpDeps {
+  /** Of the revision that the request is in. */
+  readonly era: "legacy" | "modern";
   readonly toolList: ToolList;
   readonly library: ProtocolLibrary;
 }
 
 function answerTools(server: ProtocolServer, caller: McpCaller, deps: ToolDeps): void {
-  const { toolList } = deps;
+  const { toolList, era } = deps;
   server.setRequestHandler("tools/list", async () => {
     const tools = await toolList.all(caller.query, caller);
     if ("unknown" in tools) {
@@ -103,24 +111,42 @@ function answerTools(server: ProtocolServer, caller: McpCaller, deps: ToolDeps):
     }
     return { tools: tools.map(listed) };
   });
-  server.setRequestHandler("tools/call", async ({ params }, { mcpReq }): Promise<CallToolResult> => {
-    const tool = await toolList.named(params.name, caller.query, caller);
-    if (tool === null) return wrongArguments(`There is no tool ${params.name.slice(0, 80)}; tools/list has them all.`);
-    const token = mcpReq._meta?.progressToken;
-    const signal = AbortSignal.any([caller.signal, mcpReq.signal]);
-    const leftovers = leftoversOf(caller.payer, deps.records);
-    const onProgress =
-      token === undefined
-        ? null
-        : (progress: number, total: number | null, message: string) => {
-            const told = { progressToken: token, progress, message };
-            const about = total === null ? told : { ...told, total };
-            return mcpReq.notify({ method: "notifications/progress", params: about });
-          };
-    const { authorization, address, sandbox } = caller;
-    const inner = { authorization, address, sandbox, payment: paymentIn(mcpReq._meta), signal };
-    return answerCall({ tool, args: params.arguments ?? {}, caller: inner, leftovers, onProgress }, deps);
-  });
+  server.setRequestHandler(
+    "tools/call",
+    async ({ params }, { mcpReq }): Promise<CallToolResult | InputRequiredResult> => {
+      const tool = await toolList.named(params.name, caller.query, caller);
+      if (tool === null)
+        return wrongArguments(`There is no tool ${params.name.slice(0, 80)}; tools/list has them all.`);
+      const args = params.arguments ?? {};
+      // Clients of the revisions before tell what they can once, when they connect, and nothing is kept of that.
+      const { inputResponses: responses, envelope } = mcpReq;
+      const said = era === "modern" ? (envelope as Record<string, unknown> | undefined)?.[CAPABILITIES] : undefined;
+      const asked = {
+        capabilities: said as ClientCapabilities | undefined,
+        responses,
+        state: mcpReq.requestState(),
+      };
+      if (canAsk(asked)) {
+        const bought = tool.name === RUN_ACTION ? await toolList.ofAction(args.action, caller) : tool;
+        const question = bought === null ? null : questionBefore(bought, args, asked);
+        if (question !== null) return question;
+      }
+      const token = mcpReq._meta?.progressToken;
+      const signal = AbortSignal.any([caller.signal, mcpReq.signal]);
+      const leftovers = leftoversOf(caller.payer, deps.records);
+      const onProgress =
+        token === undefined
+          ? null
+          : (progress: number, total: number | null, message: string) => {
+              const told = { progressToken: token, progress, message };
+              const about = total === null ? told : { ...told, total };
+              return mcpReq.notify({ method: "notifications/progress", params: about });
+            };
+      const { authorization, address, sandbox } = caller;
+      const inner = { authorization, address, sandbox, payment: paymentIn(mcpReq._meta), signal };
+      return answerCall({ tool, args, caller: inner, leftovers, onProgress }, deps);
+    },
+  );
 }
 
 interface ResourceDeps {

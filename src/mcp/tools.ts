@@ -14,6 +14,8 @@ export interface Tool {
   /** Checks the arguments; absent: the endpoint that is called does. */
   readonly params?: z.ZodType<Record<string, unknown>>;
   call(args: Record<string, unknown>): InnerCall;
+  /** It buys a thing: the most that it can cost, in cents, and whether the caller has to say a bound itself. Absent: it does not. */
+  readonly buys?: { readonly centsMax: number; readonly needsMaxCost: boolean };
   /** What of the answer the client is given; default: all of it. */
   readonly shows?: "chat";
 }
@@ -75,6 +77,9 @@ function tool<Shape extends z.ZodRawShape>({ shape, call, ...told }: ToolSpec<Sh
   return Object.assign(told, own);
 }
 
+/** The tool that calls any action. */
+export const RUN_ACTION = "run_action";
+
 /** Those before the typed actions. */
 export const TOOLS: readonly Tool[] = [
   tool({
@@ -98,7 +103,7 @@ export const TOOLS: readonly Tool[] = [
     call: ({ action: id }) => ({ method: "GET", path: `/api/run/${id}` }),
   }),
   tool({
-    name: "run_action",
+    name: RUN_ACTION,
     title: "Run an action",
     description:
       "Runs an action and pays for it from the balance. A failed run costs nothing. Long work answers with a job_id: ask get_result.",
@@ -183,6 +188,13 @@ export const ASK_MODEL: Tool = tool({
   },
 });
 
+/** Whether an action buys a thing for the caller, as its descriptor says. */
+function buysOf({ category, effect, price }: Readonly<Record<string, unknown>>): Pick<Tool, "buys"> {
+  if (category !== "commerce" || effect !== "write" || !isRecord(price)) return {};
+  const centsMax = Number(price.max_cents ?? price.cents ?? 0);
+  return centsMax > 0 ? { buys: { centsMax, needsMaxCost: price.max_cost_required === true } } : {};
+}
+
 /** An action with a name and a schema of its own, as its descriptor has them; free ones take no bounds. */
 export function actionTool(id: string, name: string, descriptor: Readonly<Record<string, unknown>>): Tool {
   const { description, params, effect } = descriptor;
@@ -197,6 +209,7 @@ export function actionTool(id: string, name: string, descriptor: Readonly<Record
     inputSchema: Object.assign({}, schema, { properties: { ...own, ...Object.fromEntries(added) } }),
     annotations: effect === "read" ? { readOnlyHint: true, openWorldHint: true } : PAID,
     params: WITH_BOUNDS,
+    ...buysOf(descriptor),
     call(args) {
       const taken = added.map(([bound]) => bound);
       const [bounds, rest] = [{} as Record<string, unknown>, {} as Record<string, unknown>];

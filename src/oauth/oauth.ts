@@ -8,6 +8,7 @@ import { consentEndpoints } from "./consent-endpoints.ts";
 import { browserEndpoint, tooOften } from "./forms.ts";
 import type { Grants } from "./grants.ts";
 import { metadataEndpoints } from "./metadata.ts";
+import { type OpenIdDoor, openIdEndpoints } from "./openid-endpoints.ts";
 import type { Choice, Pages } from "./pages.ts";
 import type { OAuthServer, ReadDocument } from "./server.ts";
 import { isCsrf, type Sessions } from "./sessions.ts";
@@ -24,6 +25,8 @@ const DOCUMENTS = 60;
 export interface PeopleParts {
   readonly sessions: Sessions;
   readonly pages: Pages;
+  /** Null: people sign in with keys alone. */
+  readonly openId: OpenIdDoor | null;
   /** Our own address, without a slash at the end. */
   readonly base: () => string;
   /** Where a person is led who came to nothing else. */
@@ -131,6 +134,7 @@ export function oauthEndpoints(parts: OAuthParts): readonly Endpoint[] {
     endpoint("POST", "/oauth/device/code"),
     browserEndpoint("POST", "/oauth/register", register),
     ...signInEndpoints(parts),
+    ...(parts.openId === null ? [] : openIdEndpoints(parts, parts.openId)),
     ...consentEndpoints(Object.assign({ server }, parts)),
   ];
   return all.map((spec) => Object.assign({ errors: OAUTH_ERRORS }, spec));

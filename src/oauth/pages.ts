@@ -1,5 +1,6 @@
 // What the pages for people must be able to say; how they look is handed in, so that nothing here knows HTML.
 import type { KeyLimits } from "../account-rows.ts";
+import type { Linked } from "./identities.ts";
 
 /** One answer to the question of what a client may call, as a person reads it: "models and search". */
 export interface Choice extends Pick<KeyLimits, "services" | "models"> {
@@ -32,10 +33,25 @@ export interface ConsentPage {
   readonly problem: string | null;
 }
 
+/** The operator's OpenID provider, where there is one. */
+export interface ProviderShown {
+  readonly host: string;
+}
+
 export interface Pages {
-  signIn(page: { readonly next: string; readonly problem: string | null }): Page;
+  signIn(page: {
+    readonly next: string;
+    readonly problem: string | null;
+    readonly provider: ProviderShown | null;
+  }): Page;
   consent(page: ConsentPage): Page;
   userCode(page: { readonly problem: string | null }): Page;
   message(page: { readonly title: string; readonly words: string }): Page;
-  signedIn(page: { readonly csrf: string; readonly accountId: string }): Page;
+  /** `linked`: who of the provider signs in to the account; null: there is no provider. */
+  signedIn(page: {
+    readonly csrf: string;
+    readonly accountId: string;
+    readonly provider: (ProviderShown & { readonly linked: readonly Linked[] }) | null;
+  }): Page;
+  goOn(page: { readonly to: string; readonly host: string }): Page;
 }

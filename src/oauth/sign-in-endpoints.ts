@@ -19,7 +19,7 @@ async function signIn(parts: PeopleParts, request: GatewayRequest): Promise<Answ
   // A session may do what the primary key may, so nothing less opens one.
   if (caller instanceof GatewayError || !caller.primary) {
     const problem = "This is not the primary key of an account here: the first one, which begins with tg_sk_.";
-    return pageAnswer(parts.pages.signIn({ next, problem }), 401);
+    return pageAnswer(parts.pages.signIn({ next, problem, provider: parts.openId?.provider ?? null }), 401);
   }
   const { accountId, keyId } = caller.payer;
   return seeOther(next, [await parts.sessions.begin(request, accountId, keyId)]);
@@ -27,12 +27,18 @@ async function signIn(parts: PeopleParts, request: GatewayRequest): Promise<Answ
 
 /** `GET` and `POST /sign-in`, `POST /sign-out`. */
 export function signInEndpoints(parts: PeopleParts): readonly EndpointSpec[] {
-  const { sessions, pages } = parts;
+  const { sessions, pages, openId } = parts;
   return [
     browserEndpoint("GET", "/sign-in", async (request) => {
       const session = await sessions.of(request);
-      if (session !== null) return pageAnswer(pages.signedIn(session));
-      return pageAnswer(pages.signIn({ next: ownPath(request.query.get("next"), parts.home), problem: null }));
+      const provider = openId?.provider ?? null;
+      if (session === null) {
+        const next = ownPath(request.query.get("next"), parts.home);
+        return pageAnswer(pages.signIn({ next, problem: null, provider }));
+      }
+      const { csrf, accountId } = session;
+      const linked = (await openId?.identities.list(accountId)) ?? [];
+      return pageAnswer(pages.signedIn({ csrf, accountId, provider: provider && { host: provider.host, linked } }));
     }),
     browserEndpoint("POST", "/sign-in", (request) => signIn(parts, request)),
     browserEndpoint(

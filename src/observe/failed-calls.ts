@@ -14,6 +14,7 @@ const WAITING_CHARACTERS_MAX = 4 * MIB;
 const OF_KEY_MAX = 60;
 const MINUTE_MS = 60_000;
 const NAME_LENGTH_MAX = 200;
+const MESSAGE_LENGTH_MAX = 400;
 const CHUNK_BYTES = 64 * 1024;
 const LINE_BREAK = 10;
 
@@ -40,7 +41,7 @@ function statusOf({ outcome }: RequestRecord): FailedCall["status"] | null {
 }
 
 function callOf(record: RequestRecord, status: FailedCall["status"], createdAtMs: number): FailedCall | null {
-  const { requestId, accountId, keyId, endpoint, asked, code } = record;
+  const { requestId, accountId, keyId, endpoint, asked, code, told } = record;
   if (accountId === null || keyId === null) return null;
   return {
     requestId,
@@ -52,6 +53,7 @@ function callOf(record: RequestRecord, status: FailedCall["status"], createdAtMs
     asked: asked?.slice(0, NAME_LENGTH_MAX) ?? null,
     httpStatus: record.status,
     code,
+    message: told?.slice(0, MESSAGE_LENGTH_MAX) ?? null,
     ms: Math.round(record.durationMs),
     tags: record.tags,
     attempts: record.attempts.map(({ provider, model, status, failure, ms, upstreamNano }) => ({

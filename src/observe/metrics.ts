@@ -158,6 +158,12 @@ export const METRICS = {
     labels: ["provider", "model"],
     unit: NANO_PER_USD,
   },
+  modelUpdates: {
+    type: "counter",
+    name: "tollgate_model_updates_total",
+    help: "Lists of models that were read to be taken, by what became of it: taken, unchanged, refused, or withdrawn by a rollback",
+    labels: ["outcome"],
+  },
   sealsUnopened: {
     type: "counter",
     name: "tollgate_seals_unopened_total",
@@ -182,6 +188,13 @@ export const METRICS = {
     type: "gauge",
     name: "tollgate_disk_needed_bytes",
     help: "With less free on the disk of DATA_DIR no paid call is taken on: DISK_FREE_MIB_MIN",
+    labels: [],
+    merge: "highest",
+  },
+  modelListAge: {
+    type: "gauge",
+    name: "tollgate_model_list_age_seconds",
+    help: "How long ago the list of models in force was last held against its source; 0: none was taken",
     labels: [],
     merge: "highest",
   },

@@ -77,6 +77,8 @@ export interface ScrapeSource {
   /** How late postings are on their way to the archive; null where another process moves them. */
   archiveBehindMs?(): number | null;
   restingRoutes?(): readonly RestingRoute[];
+  /** How old the list of models in force is; null: there is none. */
+  modelListAgeMs?(): number | null;
   answersWaitingBytes?(): number;
   jobs?(): JobsRunning;
   sessions?(): SessionsOpen;
@@ -105,6 +107,8 @@ export interface Observer {
   unpriced(provider: string, counter: string, sandbox: boolean): void;
   /** A provider has said that an answer of a model cost so much more than was charged for it. */
   lost(provider: string, model: string, lostNano: Nano): void;
+  /** A list of models was read to be taken, or was gone back from. */
+  modelsUpdated(outcome: "taken" | "unchanged" | "refused" | "withdrawn"): void;
   /** A caller sent a sealed thought that does not open for where it would go. */
   sealUnopened(): void;
   /** Asked at each scrape. Where it rejects, that is logged and the gauges keep their last values. */
@@ -165,6 +169,7 @@ export function createObserver(options: ObserverOptions): Observer {
       metrics.resting.reset();
       for (const { provider, model } of source.restingRoutes()) metrics.resting.set({ provider, model }, 1);
     }
+    if (source.modelListAgeMs) metrics.modelListAge.set((source.modelListAgeMs() ?? 0) / 1000);
     const spool = source.spool?.();
     if (spool) {
       metrics.spoolDepth.set(spool.depth);
@@ -251,6 +256,9 @@ export function createObserver(options: ObserverOptions): Observer {
     },
     lost(provider, model, lostNano) {
       metrics.lost.cell({ provider, model }).total += lostNano;
+    },
+    modelsUpdated(outcome) {
+      metrics.modelUpdates.cell({ outcome }).total += 1;
     },
     sealUnopened() {
       metrics.sealsUnopened.cell({}).total += 1;

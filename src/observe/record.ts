@@ -26,6 +26,8 @@ export interface RequestRecord extends RecordStart {
   status: number;
   /** The code of the error that the caller was told, also of one told inside a stream. */
   code: ErrorCode | null;
+  /** The error in words, as the caller was told it; for the file of calls that were not charged alone. */
+  told: string | null;
   accountId: string | null;
   keyId: string | null;
   sandbox: boolean;
@@ -71,6 +73,7 @@ export function newRecord(start: RecordStart): RequestRecord {
     watched: false,
     status: 0,
     code: null,
+    told: null,
     accountId: null,
     keyId: null,
     sandbox: false,

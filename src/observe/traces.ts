@@ -26,6 +26,8 @@ export interface TraceSettings {
   readonly serviceName: string;
   /** The part of the traces that begin here which is kept, from 0 to 1. A trace that a caller began is kept where the caller keeps it. */
   readonly ratio: number;
+  /** How long spans wait to be sent together. */
+  readonly delayMs: number;
 }
 
 export interface Traces {
@@ -73,7 +75,9 @@ export function openTraces({ settings, clock, otelName }: TracesParts): Traces {
     resource: resourceFromAttributes({ "service.name": settings.serviceName, "service.version": VERSION }),
     sampler: new AlwaysOnSampler(),
     idGenerator: ids,
-    spanProcessors: [new BatchSpanProcessor({ exporter, maxQueueSize: QUEUE_MAX })],
+    spanProcessors: [
+      new BatchSpanProcessor({ exporter, maxQueueSize: QUEUE_MAX, scheduledDelayMillis: settings.delayMs }),
+    ],
   });
   const spans = new Spans(provider.getTracer("tollgate", VERSION), ids, { clock, otelName, ratio: settings.ratio });
   return {

@@ -1,9 +1,10 @@
 // Everything that can be called as /api/run/{service}/{action}: the catalog's actions and those we serve ourselves, in one list.
-import type { ActionFacts, JsonObject } from "../catalog/action.ts";
+import type { ActionFacts } from "../catalog/action.ts";
 import type { NativeWire } from "../catalog/adapter.ts";
 import type { Adapter, Audience, Catalog, SoldAction } from "../catalog/catalog.ts";
 import type { LocalAction } from "../catalog/local-action.ts";
 import { nativeFacts } from "../catalog/native-actions.ts";
+import type { JsonObject } from "../catalog/said.ts";
 import { GatewayError } from "../errors.ts";
 
 /** A vendor's models as an action: what is asked of them and what they answer is in a wire of models. */
@@ -53,7 +54,7 @@ function fromCatalog(sold: SoldAction, catalog: Catalog): CatalogAction {
 
 /** Whether a function of ours has a provider to do it with. */
 function canBeDone(local: LocalAction, catalog: Catalog, audience: Audience): boolean {
-  const needed = local.needs?.() ?? null;
+  const needed = local.needs?.(audience) ?? null;
   return needed === null || needed.some((id) => catalog.action(id, audience)?.configured === true);
 }
 

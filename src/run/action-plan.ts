@@ -1,8 +1,8 @@
 // Makes a Plan from an action and its params, whichever door it came through: its quote, its candidates, and what must be kept of its answer.
 
-import type { Params } from "../catalog/action.ts";
 import type { ActionOffer } from "../catalog/catalog.ts";
 import { jobIdOf } from "../catalog/local-action.ts";
+import type { Params } from "../catalog/said.ts";
 import { GatewayError } from "../errors.ts";
 import { ladder } from "../kernel/routes/ladder.ts";
 import { retrying } from "../kernel/routes/retrying.ts";
@@ -116,13 +116,16 @@ async function servedByVendors(
   };
 }
 
-function servedHere({ action, params }: CheckedCall, payer: Payer, order: ActionOrder, deps: RunDeps): Serving {
+function servedHere(call: CheckedCall, payer: Payer, order: ActionOrder, deps: RunDeps): Serving {
+  const { action, params } = call;
   const { local } = action;
   if (local === null) throw new Error(`nobody serves ${action.id}`);
   const { msMax = LOCAL_MS_MAX } = order.eventBytes === undefined ? local : { msMax: EVENTS_MS_MAX };
   return {
     offeredBy: () => null,
-    route: retrying(localCandidate(local, params, { ...order, payer, msMax }, deps)),
+    route: retrying(
+      localCandidate(local, params, { ...order, payer, msMax, quoteNano: quoteNanoOf(call, order) }, deps),
+    ),
     wholeMsMax: msMax + WHOLE_MS_MORE,
     // What is free and changes nothing is done for a caller who waits for it.
     whenCallerLeaves: isFree(action.facts.price) && action.facts.effect === "read" ? "abort" : "finish",

@@ -1,6 +1,8 @@
 // What a call of an action may cost before it runs, and what it did cost afterwards.
-import type { ActionSpec, Params, PriceSpec, TableEndpoint } from "../catalog/action.ts";
-import { least, most, type Nano, nanoFromCents, ZERO } from "../money.ts";
+import type { ActionSpec, PriceSpec } from "../catalog/action.ts";
+import type { TableEndpoint } from "../catalog/endpoint-table.ts";
+import type { Params } from "../catalog/said.ts";
+import { add, least, most, type Nano, nanoFromCents, ZERO } from "../money.ts";
 import type { Cost } from "../plan.ts";
 import type { Reading } from "../route.ts";
 import { atPointer } from "../upstream/json-pointer.ts";
@@ -28,7 +30,10 @@ function countIn(answer: unknown, at: string): number {
 
 /** What an answer costs the caller. `quoteNano` bounds it. */
 function chargeNano(price: PriceSpec, quoteNano: Nano, reading: Reading): Nano {
-  if (price.paid !== undefined) return least(quoteNano, reading.upstreamCostNano ?? ZERO);
+  if (price.paid !== undefined) {
+    const feeNano = nanoFromCents(reading.miss === true ? 0 : (price.paid.feeCents ?? 0));
+    return least(quoteNano, add(reading.upstreamCostNano ?? ZERO, feeNano));
+  }
   if (reading.miss === true && price.freeOnMiss === true) return ZERO;
   if (price.counted === undefined) return quoteNano;
   const { at, centsEach, baseCents = 0 } = price.counted;
@@ -60,8 +65,8 @@ export interface CostParts {
 
 function upstreamNano(charged: Nano, price: PriceSpec, served: CostParts["served"], reading: Reading): Nano {
   const { needsMaxCost, paid } = price;
-  if (served === null) return ZERO;
   if (reading.upstreamCostNano !== null) return reading.upstreamCostNano;
+  if (served === null) return ZERO;
   if (paid !== undefined) return ZERO;
   // What such a price is comes with the answer; without one, the vendor may have taken all that it can take.
   if (needsMaxCost === true && reading.answer !== undefined) return charged;

@@ -1,5 +1,5 @@
 // What running actions needs, and the words its files share.
-import type { ToldEvent, WantedChat } from "../catalog/local-action.ts";
+import type { ToldEvent, WantedChat, WantedSpeech } from "../catalog/local-action.ts";
 import type { FramedPlan, PlanCall } from "../endpoint.ts";
 import type { GatewayError } from "../errors.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
@@ -27,6 +27,8 @@ export interface RunDeps {
   modelPlan(action: ModelAction, call: PlanCall): FramedPlan | GatewayError | Promise<FramedPlan | GatewayError>;
   /** The plan of a question that a function of ours asks a model; or why no model can be asked. */
   chatPlan(wanted: WantedChat, order: ChatOrder): Plan | GatewayError;
+  /** The same of a text that is to be spoken. */
+  speechPlan(wanted: WantedSpeech, order: ChatOrder): Plan | GatewayError;
   /** Calls of actions for a function of ours; what they cost is part of its own call. */
   innerCalls(outer: OuterCall): PlannedCalls;
 }

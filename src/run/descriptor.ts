@@ -1,6 +1,8 @@
 // What a caller reads of an action before calling it: what it gives, what it takes, what it costs, and whether it can be had.
 import { isCallable } from "../accounts/allowed.ts";
-import type { Json, JsonObject, Params, PriceSpec, TableEndpoint, TableParam } from "../catalog/action.ts";
+import type { PriceSpec } from "../catalog/action.ts";
+import type { TableEndpoint, TableParam } from "../catalog/endpoint-table.ts";
+import type { Json, JsonObject, Params } from "../catalog/said.ts";
 import type { Allowed } from "../plan.ts";
 import { type CatalogAction, waitsFor } from "./action-catalog.ts";
 import { quoteCents } from "./action-price.ts";

@@ -1,14 +1,18 @@
 // Calls that a function of ours makes: plans like any other, within their parent's funds, and legs of its posting.
-import type { JsonObject } from "../catalog/action.ts";
+
 import type {
   ChatAnswer,
   InnerAnswer,
   InnerCalls,
+  InnerModels,
   OwnDone,
   OwnWork,
+  SpeechAnswer,
   WantedCall,
   WantedChat,
+  WantedSpeech,
 } from "../catalog/local-action.ts";
+import type { JsonObject } from "../catalog/said.ts";
 import type { Frame } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { execute } from "../kernel/execute.ts";
@@ -100,6 +104,19 @@ class Calls implements PlannedCalls {
     return { ok: true, id, model: ended.served?.model ?? wanted.model, json: saidIn(answer), ms };
   }
 
+  async speak(wanted: WantedSpeech): Promise<SpeechAnswer> {
+    const { at, id } = this.#begin(wanted.model);
+    const plan = this.#deps.speechPlan(wanted, { requestId: this.#outer.requestId, audience: this.#audience });
+    if (plan instanceof GatewayError) return this.#refused(at, id, plan);
+    const reader = new WholeAnswer();
+    const { ended, ms } = await this.#execute(plan, at, { id, msMax: wanted.msMax, reader });
+    const { error, final } = ended;
+    if (error !== null || final?.kind !== "stream") {
+      return { ok: false, id, error: error ?? new GatewayError("internal_error"), ms };
+    }
+    return { ok: true, id, bytes: Buffer.concat([reader.streamed(), final.tail]), ms };
+  }
+
   async planned({ name, plan, reader }: PlannedCall): Promise<Ended> {
     const { at, id } = this.#begin(name);
     return (await this.#execute(plan, at, { id, msMax: undefined, reader })).ended;
@@ -128,7 +145,7 @@ class Calls implements PlannedCalls {
     return this.legs();
   }
 
-  paidBy(spend: Spending): InnerCalls {
+  paidBy(spend: Spending): InnerCalls & InnerModels {
     return new Calls({ ...this.#outer, spend }, this.#deps, this.#left);
   }
 

@@ -1,7 +1,8 @@
 // Addresses that a vendor is asked to open: one that can only lead inside a network is refused before anybody is asked, for the
 // vendor may be a server of the operator's own, and what it reached would be the operator's.
 import { isIP } from "node:net";
-import type { Params, TableEndpoint } from "../catalog/action.ts";
+import type { TableEndpoint } from "../catalog/endpoint-table.ts";
+import type { Params } from "../catalog/said.ts";
 import { type FieldIssue, INNER_URL_WORDS } from "../field-issues.ts";
 import { isPublicAddress } from "../upstream/public-address.ts";
 import { isInnerName } from "../upstream/public-url.ts";

@@ -1,10 +1,11 @@
 // The candidate of an action that we serve ourselves: a function in the place of a vendor, which may make calls of its own.
-import type { Params } from "../catalog/action.ts";
-import { JsonInParts, type LocalAction, type LocalCall, type ToldEvents } from "../catalog/local-action.ts";
+
+import { JsonInParts, type LocalAction, type LocalCall, PaidAnswer, type ToldEvents } from "../catalog/local-action.ts";
+import type { Params } from "../catalog/said.ts";
 import { GatewayError } from "../errors.ts";
 import type { CountedCalls } from "../kernel/inner-call.ts";
 import { Spend } from "../kernel/parent-funds.ts";
-import { nanoFromCents } from "../money.ts";
+import { type Nano, nanoFromCents } from "../money.ts";
 import type { Allowed, Payer } from "../plan.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Candidate, FinalPart, Reading } from "../route.ts";
 import { NOTHING_READ } from "../upstream/nothing-read.ts";
@@ -25,6 +26,8 @@ export interface LocalOrder {
   readonly payer: Payer;
   readonly allows: Allowed;
   readonly msMax: number;
+  /** The most that the call costs its payer. */
+  readonly quoteNano: Nano;
   /** What goes out before an answer that is passed on as it comes; null: every answer is wanted whole. */
   readonly preamble: Buffer | null;
   readonly eventBytes?: ActionOrder["eventBytes"];
@@ -60,6 +63,7 @@ class LocalAttempt implements Attempt {
   readonly #preamble: Buffer | null;
   #over = false;
   #answer: unknown;
+  #paid: PaidAnswer | null = null;
   /** The caller takes no more for now; resolved when it does. */
   #full: PromiseWithResolvers<void> | null = null;
 
@@ -74,7 +78,9 @@ class LocalAttempt implements Attempt {
     onBroken: (error: unknown) => void,
   ): Promise<void> {
     try {
-      this.#answer = await serve(this.#calls, this.#stop.signal);
+      const answer = await serve(this.#calls, this.#stop.signal);
+      this.#paid = answer instanceof PaidAnswer ? answer : null;
+      this.#answer = this.#paid === null ? answer : this.#paid.data;
       if (this.#answer instanceof JsonInParts) return await this.#pass(this.#answer.parts, this.#preamble);
       if (this.#answer instanceof EventParts) return await this.#pass(this.#answer.parts, this.#preamble, 0);
       this.#end(this.#answer instanceof GatewayError ? refusal(this.#answer) : null);
@@ -107,7 +113,8 @@ class LocalAttempt implements Attempt {
   }
 
   reading(): Reading {
-    return { ...NOTHING_READ, answer: this.#answer, miss: false };
+    const { paidNano = null, isMiss = false } = this.#paid ?? {};
+    return { ...NOTHING_READ, answer: this.#answer, upstreamCostNano: paidNano, miss: isMiss };
   }
 
   innerLegs() {
@@ -165,7 +172,7 @@ async function tell(
 /** Runs the function once for each attempt. */
 export function localCandidate(local: LocalAction, params: Params, order: LocalOrder, deps: RunDeps): Candidate {
   const name = `${local.service}/${local.action}`;
-  const { id, payer, allows, msMax, sandboxFault } = order;
+  const { id, payer, allows, msMax, sandboxFault, quoteNano } = order;
   const { clock, onBroken } = deps.kernel;
   const { provider = OURSELVES } = local;
   return {
@@ -187,6 +194,7 @@ export function localCandidate(local: LocalAction, params: Params, order: LocalO
           id,
           payer,
           allows,
+          quoteNano,
           signal,
           spend,
           sandboxFault,
@@ -195,6 +203,7 @@ export function localCandidate(local: LocalAction, params: Params, order: LocalO
           race: (wanted) => calls.race(wanted),
           own: (work) => calls.own(work),
           chat: (wanted) => calls.chat(wanted),
+          speak: (wanted) => calls.speak(wanted),
         };
         return order.eventBytes === undefined ? local.run(params, call) : tell(local, params, call, order.eventBytes);
       };

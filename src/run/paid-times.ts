@@ -1,7 +1,8 @@
 // Time that callers pay before it passes: what each call of an action has to do with it, and what it is told of it.
-import type { Params } from "../catalog/action.ts";
+
 import type { ActionOffer } from "../catalog/catalog.ts";
 import type { PrepaidUse } from "../catalog/prepaid.ts";
+import type { Params } from "../catalog/said.ts";
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import { ZERO } from "../money.ts";

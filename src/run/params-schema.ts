@@ -1,7 +1,8 @@
 // An action's params as JSON Schema, from the very zod object that validates them.
 import { z } from "zod";
-import type { EndpointTable, Json, TableEndpoint, TableParam } from "../catalog/action.ts";
+import type { EndpointTable, TableEndpoint, TableParam } from "../catalog/endpoint-table.ts";
 import { publishedRule, type SchemaRule } from "../catalog/params-rules.ts";
+import type { Json } from "../catalog/said.ts";
 import { INNER_URL_WORDS, URL_WORDS } from "../field-issues.ts";
 import type { CatalogAction } from "./action-catalog.ts";
 import { INTEGER, NUMBER, perWords, ROW_URL } from "./table-params.ts";

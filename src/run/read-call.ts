@@ -1,6 +1,7 @@
 // Checks a call of an action before anything is held: which action, whether this key may, its params, its bound on the cost.
 import { serviceRefusal } from "../accounts/allowed.ts";
-import type { Params, TableEndpoint } from "../catalog/action.ts";
+import type { TableEndpoint } from "../catalog/endpoint-table.ts";
+import type { Params } from "../catalog/said.ts";
 import type { PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { type FieldIssue, readFields } from "../field-issues.ts";

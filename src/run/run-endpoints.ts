@@ -1,7 +1,8 @@
-// The one endpoint that runs actions.
+// The endpoint that runs actions, and the path at which one of them is also asked.
 import type { Endpoint } from "../endpoint.ts";
 import { callErrors } from "../wires/envelope/errors.ts";
 import type { RunDeps } from "./deps.ts";
+import { FETCH } from "./fetch-action.ts";
 import { runPlan } from "./run-plan.ts";
 
 const BODY_BYTES_MAX = 4 * 1024 * 1024;
@@ -16,7 +17,15 @@ export function runEndpoints(deps: RunDeps): readonly Endpoint[] {
       errors: callErrors,
       retiresFor: ({ params: { service, action } }) =>
         deps.actionCatalog.find(`${service}/${action}`, { sandbox: false })?.facts.retires,
-      plan: (call) => runPlan(call, deps),
+      plan: (call) => runPlan(`${call.request.params.service}/${call.request.params.action}`, call, deps),
+    },
+    {
+      method: "POST",
+      path: "/api/v1/fetch",
+      auth: "key",
+      bodyBytesMax: BODY_BYTES_MAX,
+      errors: callErrors,
+      plan: (call) => runPlan(FETCH, call, deps),
     },
   ];
 }

@@ -66,11 +66,10 @@ function planOfAction(asked: PlanCall, action: CatalogAction, deps: RunDeps): Fr
 
 /** Checks a call of an action and makes its plan, or says what is wrong with it. */
 export function runPlan(
+  id: string,
   call: PlanCall,
   deps: RunDeps,
 ): FramedOpenPlan | GatewayError | Promise<FramedPlan | GatewayError> {
-  const { params } = call.request;
-  const id = `${params.service}/${params.action}`;
   const action = deps.actionCatalog.find(id, call.audience);
   if (action === null) return noSuchAction(id, deps.actionCatalog, call.audience);
   if (action.native === null) return planOfAction(call, action, deps);

@@ -1,6 +1,8 @@
 // The candidates of a call to a sold action: the offers that can serve these very params, each with its own names for them.
-import type { Params, TableEndpoint } from "../catalog/action.ts";
+
 import type { ActionOffer, SoldAction } from "../catalog/catalog.ts";
+import type { TableEndpoint } from "../catalog/endpoint-table.ts";
+import type { Params } from "../catalog/said.ts";
 import { GatewayError } from "../errors.ts";
 import { type FieldIssue, readFields } from "../field-issues.ts";
 import type { Nano } from "../money.ts";

@@ -1,5 +1,6 @@
 // Actions that sell many endpoints: the row that a call names, its params held against it, and its price.
-import type { EndpointTable, Params, TableEndpoint, TableParam } from "../catalog/action.ts";
+import type { EndpointTable, TableEndpoint, TableParam } from "../catalog/endpoint-table.ts";
+import type { Params } from "../catalog/said.ts";
 import { type FieldIssue, URL_WORDS } from "../field-issues.ts";
 
 export interface NamedRow {

@@ -1,8 +1,9 @@
 // Tenants share our vendor accounts: an id that a vendor issued belongs to the payer who got it, and ids that callers choose
 // go upstream as a hash of payer and id.
 import { hash } from "node:crypto";
-import type { ActionSpec, Params } from "../catalog/action.ts";
+import type { ActionSpec } from "../catalog/action.ts";
 import type { ActionOffer } from "../catalog/catalog.ts";
+import type { Params } from "../catalog/said.ts";
 import { GatewayError } from "../errors.ts";
 import { textsNamed } from "../json.ts";
 import type { Payer } from "../plan.ts";

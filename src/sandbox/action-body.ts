@@ -1,5 +1,7 @@
 // Bodies of answers, taken apart and made: reading and setting a place in one, and telling what an answer is like.
-import type { Json, When } from "../catalog/action.ts";
+
+import type { When } from "../catalog/answer-rule.ts";
+import type { Json } from "../catalog/said.ts";
 
 /** An answer of a vendor, before it is written. */
 export interface VendorWords {

@@ -1,5 +1,6 @@
 // Answers made from an adapter's rules: one that a rule recognizes, or one that says that a job is still running.
-import type { AnswerRule, Json, When } from "../catalog/action.ts";
+import type { AnswerRule, When } from "../catalog/answer-rule.ts";
+import type { Json } from "../catalog/said.ts";
 import { refusalBody, type VendorWords, valueAt, valueFits, withValueAt, wordsFit } from "./action-body.ts";
 import type { ActionPlace } from "./action-vendors.ts";
 

@@ -1,6 +1,6 @@
 // Ids in the sandbox's answers: new ones that look like the example's, put wherever the example's stand.
 import { randomInt, randomUUID } from "node:crypto";
-import type { Json } from "../catalog/action.ts";
+import type { Json } from "../catalog/said.ts";
 import { valueAt, withValueAt } from "./action-body.ts";
 
 /** The example's id as text -> the one that stands in its place. */

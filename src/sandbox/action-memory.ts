@@ -1,5 +1,5 @@
 // What the sandbox remembers of actions: what vendors keep for their callers, and how far each call has come.
-import type { JsonObject } from "../catalog/action.ts";
+import type { JsonObject } from "../catalog/said.ts";
 import type { Swaps } from "./action-ids.ts";
 
 /** One call: an action, and the gateway's id of the request. */

@@ -1,7 +1,8 @@
 // Reads the request of an action as strictly as its vendor would: address, method, key, headers, content type, body.
 import type { IncomingHttpHeaders } from "node:http";
-import type { Json, RequestSpec } from "../catalog/action.ts";
 import type { Auth } from "../catalog/adapter.ts";
+import type { RequestSpec } from "../catalog/request-spec.ts";
+import type { Json } from "../catalog/said.ts";
 import { type Captures, matchTarget } from "./action-path.ts";
 import type { ActionPlace } from "./action-vendors.ts";
 import type { Arrival } from "./scenario.ts";

@@ -1,5 +1,5 @@
 // Reads one request of an action and decides how it will be answered in the vendor's place, before anything is written.
-import type { Json } from "../catalog/action.ts";
+import type { Json } from "../catalog/said.ts";
 import { refusalBody, type VendorWords } from "./action-body.ts";
 import { errorIn200, wordsMeaning, wordsNotReady } from "./action-derive.ts";
 import { ACTION_FAULTS, type ActionConduct, actionConductOf, type ResponseScript, USUAL } from "./action-faults.ts";

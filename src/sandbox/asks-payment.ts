@@ -14,7 +14,7 @@ const inBase64 = (value: unknown, encoding: "base64" | "base64url") =>
   Buffer.from(JSON.stringify(value)).toString(encoding);
 
 /** Whether a payment stands where the merchant looks for it. Any will do: no money is moved. */
-function isPaid({ authorization = "", "payment-signature": signature }: IncomingHttpHeaders): boolean {
+export function isPaid({ authorization = "", "payment-signature": signature }: IncomingHttpHeaders): boolean {
   return signature !== undefined || /^Payment [A-Za-z0-9_-]+$/.test(authorization);
 }
 
@@ -36,6 +36,15 @@ function x402Challenge(amount: string, url: string): string {
   return inBase64({ x402Version: 2, error: "Payment required", resource: { url }, accepts }, "base64");
 }
 
+/** The headers of a 402, for so many cents. */
+export function challenges(cents: number, rails: readonly Rail[], url: URL): Readonly<Record<string, string>> {
+  const amount = unitsOf(nanoFromCents(cents));
+  return {
+    ...(rails.includes("mpp") ? { "www-authenticate": mppChallenge(amount, `sandbox:${url.pathname}`) } : {}),
+    ...(rails.includes("x402") ? { "payment-required": x402Challenge(amount, url.href) } : {}),
+  };
+}
+
 /** The 402 of a request that is not paid yet; null: it is, or need not be. */
 export function askedToPay(
   { price }: ActionSpec,
@@ -43,11 +52,7 @@ export function askedToPay(
   { headers, url }: { readonly headers: IncomingHttpHeaders; readonly url: URL },
 ): VendorWords | null {
   if (price.paid === undefined || rails === undefined || isPaid(headers)) return null;
-  const amount = unitsOf(nanoFromCents(price.paid.exampleCents));
-  const asks = {
-    ...(rails.includes("mpp") ? { "www-authenticate": mppChallenge(amount, `sandbox:${url.pathname}`) } : {}),
-    ...(rails.includes("x402") ? { "payment-required": x402Challenge(amount, url.href) } : {}),
-  };
+  const asks = challenges(price.paid.exampleCents, rails, url);
   const body = {
     type: "https://paymentauth.org/problems/payment-required",
     title: "Payment Required",

@@ -1,13 +1,13 @@
 // All that a vendor's stand-in (`adapters/<id>.sandbox.ts`) may import beside `#adapter`: what it is given of a request, what the vendor
 // keeps, and small functions over answers. A stand-in is plain functions; what has none answers with the adapter's example.
-import type { Json, JsonObject } from "../catalog/action.ts";
+import type { Json, JsonObject } from "../catalog/said.ts";
 import type { BoxCommand, BoxOutput } from "../catalog/session.ts";
 import { refusalBody, valueAt, withValueAt } from "./action-body.ts";
 import { swapsFor, withSwaps } from "./action-ids.ts";
 import type { VendorPage } from "./pages.ts";
 
 export { randomUUID } from "node:crypto";
-export type { Json, JsonObject } from "../catalog/action.ts";
+export type { Json, JsonObject } from "../catalog/said.ts";
 export { valueAt } from "./action-body.ts";
 export type { VendorPage } from "./pages.ts";
 

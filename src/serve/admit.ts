@@ -5,6 +5,7 @@ import { GatewayError } from "../errors.ts";
 import { addressWindowKey } from "../limits/address-window-key.ts";
 import type { WindowState } from "../limits/request-windows.ts";
 import type { Caller } from "../plan.ts";
+import type { Answering } from "./answering.ts";
 import type { ServeDeps } from "./deps.ts";
 import { ToldWindow } from "./told-window.ts";
 
@@ -66,7 +67,7 @@ export function wrongAdminToken(): GatewayError {
 export function admit(
   request: GatewayRequest,
   endpoint: EndpointShape,
-  told: ToldWindow,
+  { window: told, record }: Pick<Answering, "window" | "record">,
   deps: ServeDeps,
 ): Caller | null | GatewayError | Promise<Caller | null | GatewayError> {
   const authorization = request.headers.get("authorization");
@@ -91,10 +92,21 @@ export function admit(
       return caller;
     }
     if (caller instanceof GatewayError) return takeAddress(request, told, deps) ?? caller;
+    record.accountId = caller.payer.accountId;
+    record.keyId = caller.payer.keyId;
+    record.sandbox = caller.sandbox;
+    const elsewhere = fromElsewhere(caller, request);
+    if (elsewhere !== null) return takeAddress(request, told, deps) ?? elsewhere;
     return takeAccount(caller, told, deps);
   };
   const known = callerOf(request, endpoint, deps);
   return known instanceof Promise ? known.then(count) : count(known);
+}
+
+/** A key that is used from where its owner does not want it to be used is as good as none, and counts so. Null: it may be used from there. */
+function fromElsewhere({ isFrom }: Caller, request: GatewayRequest): GatewayError | null {
+  if (isFrom === undefined || isFrom(request.address)) return null;
+  return new GatewayError("address_not_allowed", { detail: { address: request.address } });
 }
 
 /** Counts a request with a good key against its account. */

@@ -10,6 +10,8 @@ import type { WindowState } from "../limits/request-windows.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { Caller, OpenPlan, Plan } from "../plan.ts";
 
+import type { AnswerCache } from "./answer-cache.ts";
+
 /** How a caller without a key pays: asked once the plan has its price. */
 export interface StrangerDoor {
   /** What a caller who comes so may pay with; null: nothing, so that a key is needed. */
@@ -36,6 +38,8 @@ export interface ServeDeps extends KernelDeps, LedgerFundsDeps {
   /** The same without counting it. */
   peekWindow(kind: "account" | "address", key: string, limit: number): WindowState;
   readonly addressRequestsPerMinute: number;
+  /** Answers that are told again; left out: none are kept. */
+  readonly cache?: AnswerCache;
   /** What answers take of memory that wait for their clients. */
   readonly answers: AnswerBytes;
   /** Null: every caller needs a key. */

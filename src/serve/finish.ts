@@ -24,6 +24,7 @@ export function finish(
     if (!reader.begun) return ended.error;
     record.status = 200;
     record.code = ended.error.code;
+    record.told = ended.error.message;
     const told = frame.broken(ended.error, ended.legs);
     if (told === null) {
       reply.cut();

@@ -5,13 +5,16 @@ import { GatewayError } from "../errors.ts";
 import { addressWindowKey } from "../limits/address-window-key.ts";
 import type { Audience, Caller } from "../plan.ts";
 import { admit } from "./admit.ts";
+import { cacheOrder } from "./answer-cache.ts";
 import { type Answering, addHeaders } from "./answering.ts";
+import { askedOf } from "./asked-of.ts";
 import { balanceLeft } from "./balance-left.ts";
 import type { ServeDeps } from "./deps.ts";
 import { pay } from "./pay.ts";
 import { sendError, tellChallenge, tellRequestId } from "./render-error.ts";
 import { isLong, screenLate, withoutCredit } from "./screen.ts";
 import { sendAnswer } from "./send-answer.ts";
+import { throughCache } from "./through-cache.ts";
 import { ToldWindow } from "./told-window.ts";
 import { continueTrace } from "./trace.ts";
 
@@ -39,12 +42,12 @@ export async function serve(request: GatewayRequest, endpoint: Endpoint, reply: 
   const answering = { reply, window: new ToldWindow(reply), record };
   try {
     const refused = await answer(request, endpoint, answering, deps);
-    if (refused !== null) await refuse(refused, endpoint, answering, deps);
+    if (refused !== null) await refuse(refused, request, { endpoint, answering }, deps);
   } catch (error) {
     // A store that is away rejects with what the caller is to be told; everything else is our own fault.
     const told = error instanceof GatewayError ? error : new GatewayError("internal_error", { cause: error });
     deps.onBroken(error, request.id);
-    await refuse(told, endpoint, answering, deps);
+    await refuse(told, request, { endpoint, answering }, deps);
   } finally {
     if (request.incoming !== undefined) record.bytesIn = request.incoming.bytes;
     deps.observer.end(record);
@@ -57,16 +60,13 @@ async function answer(
   answering: Answering,
   deps: ServeDeps,
 ): Promise<GatewayError | null> {
-  const { reply, window, record } = answering;
+  const { reply } = answering;
   const retires = announce(request, endpoint, reply, deps);
-  const admitted = admit(request, endpoint, window, deps);
+  const admitted = admit(request, endpoint, answering, deps);
   const caller = admitted instanceof Promise ? await admitted : admitted;
   if (caller instanceof GatewayError) return caller;
   if (retires !== undefined && isGone(retires, deps.clock.epochMs())) return goneError(retires);
   if (caller !== null) {
-    record.accountId = caller.payer.accountId;
-    record.keyId = caller.payer.keyId;
-    record.sandbox = caller.sandbox;
     if (caller.sandbox) reply.header("x-tollgate-sandbox", "1");
     if (isLong(request)) {
       const unpaid = await screenLate(endpoint, caller.payer.accountId, deps);
@@ -76,23 +76,14 @@ async function answer(
   const noRoom = answerFor(caller, request, endpoint, answering, deps);
   if (noRoom !== null) return noRoom;
   if ("plan" in endpoint) {
-    const unfit = endpoint.upload === true ? await unfitToUpload(caller, deps) : null;
-    if (unfit !== null) return unfit;
-    const plays = caller === null && deps.stranger?.takes(request.headers) === "play_money";
-    if (plays) {
-      record.sandbox = true;
-      reply.header("x-tollgate-sandbox", "1");
-    }
-    const audience = caller ?? (plays ? PLAYING : STRANGER);
-    const planned = endpoint.plan({ request, audience });
-    const framed = planned instanceof Promise ? await planned : planned;
-    if (framed instanceof GatewayError) return framed;
-    request.body = NO_BODY;
-    try {
-      return await pay(framed, request, caller, answering, deps);
-    } finally {
-      framed.ended?.();
-    }
+    const { cache } = deps;
+    const order =
+      caller === null || cache === undefined || endpoint.cached !== true ? null : cacheOrder(request, caller);
+    if (order instanceof GatewayError) return order;
+    const make = (to: Answering) => answerByPlan(request, endpoint, { caller, answering: to }, deps);
+    return order === null || cache === undefined
+      ? make(answering)
+      : throughCache(order, answering, { ...deps, cache }, make);
   }
   const call = { request, caller };
   const answered = await ("stream" in endpoint
@@ -100,6 +91,32 @@ async function answer(
     : endpoint.answer(call));
   if (answered instanceof GatewayError) return answered;
   return sendAnswer(answered, answering);
+}
+
+async function answerByPlan(
+  request: GatewayRequest,
+  endpoint: Extract<Endpoint, { readonly plan: unknown }>,
+  { caller, answering }: { readonly caller: Caller | null; readonly answering: Answering },
+  deps: ServeDeps,
+): Promise<GatewayError | null> {
+  const { reply, record } = answering;
+  const unfit = endpoint.upload === true ? await unfitToUpload(caller, deps) : null;
+  if (unfit !== null) return unfit;
+  const plays = caller === null && deps.stranger?.takes(request.headers) === "play_money";
+  if (plays) {
+    record.sandbox = true;
+    reply.header("x-tollgate-sandbox", "1");
+  }
+  const audience = caller ?? (plays ? PLAYING : STRANGER);
+  const planned = endpoint.plan({ request, audience });
+  const framed = planned instanceof Promise ? await planned : planned;
+  if (framed instanceof GatewayError) return framed;
+  request.body = NO_BODY;
+  try {
+    return await pay(framed, request, caller, answering, deps);
+  } finally {
+    framed.ended?.();
+  }
 }
 
 function goneSignal(reply: Reply): AbortSignal {
@@ -139,12 +156,15 @@ function announce(request: GatewayRequest, endpoint: Endpoint, reply: Reply, dep
 
 async function refuse(
   error: GatewayError,
-  endpoint: Endpoint,
-  { reply, window, record }: Answering,
+  request: GatewayRequest,
+  { endpoint, answering }: { readonly endpoint: Endpoint; readonly answering: Answering },
   deps: ServeDeps,
 ): Promise<void> {
+  const { reply, window, record } = answering;
   record.status = error.status;
   record.code = error.code;
+  record.told = error.message;
+  if (record.keyId !== null && "plan" in endpoint) record.asked ??= askedOf(request);
   record.outcome ??= "refused";
   if (reply.closed) return;
   if (error.options.window !== undefined) window.learn({ allowed: false, remaining: 0, ...error.options.window });

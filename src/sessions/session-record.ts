@@ -1,5 +1,5 @@
 // What is kept of a session beside its job: which vendor's box it is, and how to speak to it. It is ours alone to read.
-import type { JsonObject } from "../catalog/action.ts";
+import type { JsonObject } from "../catalog/said.ts";
 import type { Records } from "../records/records.ts";
 
 const KIND = "session";

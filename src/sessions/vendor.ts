@@ -1,7 +1,8 @@
 // The vendor of a session: its adapter's scripts, each in its own time.
-import type { JsonObject } from "../catalog/action.ts";
+
 import type { BoxCommand, BoxOutput, SessionContext, SessionSpec } from "../catalog/adapter.ts";
 import type { Adapter } from "../catalog/catalog.ts";
+import type { JsonObject } from "../catalog/said.ts";
 import { BoxGone, type NewBox } from "../catalog/session.ts";
 import { failureOfKind, VendorFailure } from "../upstream/vendor-failure.ts";
 import type { SessionsDeps } from "./deps.ts";

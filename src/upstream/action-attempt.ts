@@ -1,7 +1,8 @@
 // One attempt at an action of one vendor: its requests as steps or by a script, each answer held against the rules.
 import type { Dispatcher } from "undici";
-import type { Params, RequestSpec, StepSpec } from "../catalog/action.ts";
 import type { ActionOffer } from "../catalog/catalog.ts";
+import type { RequestSpec, StepSpec } from "../catalog/request-spec.ts";
+import type { Params } from "../catalog/said.ts";
 import type { Clock } from "../clock.ts";
 import { isRecord } from "../json.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Reading } from "../route.ts";

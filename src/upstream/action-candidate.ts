@@ -1,7 +1,8 @@
 // One vendor's way to serve an action: everything that its attempts need, put together.
 import type { Dispatcher } from "undici";
-import type { Params, TableEndpoint } from "../catalog/action.ts";
 import type { ActionOffer, Adapter } from "../catalog/catalog.ts";
+import type { TableEndpoint } from "../catalog/endpoint-table.ts";
+import type { Params } from "../catalog/said.ts";
 import type { Clock } from "../clock.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../route.ts";
 import { type Around, openActionAttempt } from "./action-attempt.ts";

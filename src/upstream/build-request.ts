@@ -1,6 +1,9 @@
 // From an action's params to the bytes of its request, as the adapter's data says. Pure: it opens nothing.
-import type { Json, JsonObject, Params, RequestSpec, TableEndpoint } from "../catalog/action.ts";
+
 import type { Adapter } from "../catalog/catalog.ts";
+import type { TableEndpoint } from "../catalog/endpoint-table.ts";
+import type { RequestSpec } from "../catalog/request-spec.ts";
+import type { Json, JsonObject, Params } from "../catalog/said.ts";
 import { connectFrame } from "./connect-frames.ts";
 import { atPointer } from "./json-pointer.ts";
 

@@ -1,5 +1,6 @@
 // What a good answer must have and has not: the ids that it issues, the content that it sells. Pure.
-import type { ActionSpec, Params } from "../catalog/action.ts";
+import type { ActionSpec } from "../catalog/action.ts";
+import type { Params } from "../catalog/said.ts";
 import { atPointer } from "./json-pointer.ts";
 import type { VendorAnswer } from "./read-answer.ts";
 

@@ -1,16 +1,13 @@
 // Outgoing safety: fetches an address that a caller supplied, and connects to nothing but public addresses, at every hop.
 import type { IncomingHttpHeaders } from "node:http";
 import { isIP, type LookupFunction } from "node:net";
-import { networkInterfaces } from "node:os";
 import type { Readable } from "node:stream";
 import { Client } from "undici";
-import { systemClock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
-import { isPublicAddress } from "./public-address.ts";
+import { createPublicAddresses, type PublicAddressesOptions } from "./public-addresses.ts";
 import { ENCODINGS, encodingOf, readBody } from "./public-body.ts";
-import { createResolveName, type ResolveName } from "./public-names.ts";
 import { badUrl, serverTrouble, tooLarge, troubleOf } from "./public-trouble.ts";
-import { NOT_PUBLIC, type PublicUrl, readLocation, readPublicUrl } from "./public-url.ts";
+import { NOT_PUBLIC, readLocation, readPublicUrl } from "./public-url.ts";
 
 const REDIRECTS_MAX = 5;
 const HEADER_BYTES_MAX = 16_384;
@@ -18,21 +15,14 @@ const CONNECT_MS_MAX = 10_000;
 /** A body that cannot be made smaller grows a little by being encoded. */
 const ENCODING_BYTES_MAX = 65_536;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
-/** Asking for the addresses of this machine takes as long as connecting does. */
-const OWN_ADDRESSES_KEPT_MS = 1_000;
 /** An AbortController without a reason makes an error with a stack each time it ends a call that went well. */
 const ENDED = new Error("the call has ended");
 
-export interface PublicFetchOptions {
+export interface PublicFetchOptions extends PublicAddressesOptions {
   /** How we name ourselves. */
   readonly userAgent?: string;
-  readonly resolve?: ResolveName;
-  /** The addresses of this machine: what listens there may trust it. Default: those of its network interfaces. */
-  readonly ownAddresses?: () => readonly string[];
-  /** `address:port` pairs that count as public, for tests alone: no setting leads here. */
-  readonly allowForTests?: readonly string[];
-  /** Inner names, private addresses and any port as well: where the operator has said that he means them. */
-  readonly mayBeInner?: boolean;
+  /** The most that any fetch takes, in milliseconds, for tests alone. */
+  readonly msMaxForTests?: number;
 }
 
 export interface OpenOptions {
@@ -42,11 +32,23 @@ export interface OpenOptions {
   readonly msMax: number;
   /** Default 5. */
   readonly redirectsMax?: number;
+  /** A redirect beyond those is an answer like any other. Default: it is the server's fault. */
+  readonly answersRedirects?: true;
   /** Asked before the first address and that of each redirect are connected to, once they are known to be fit; an error ends it there. */
   readonly onHop?: (url: URL) => Promise<GatewayError | null>;
   readonly signal?: AbortSignal;
-  /** Sent by POST; left out: GET. */
-  readonly send?: { readonly headers: Readonly<Record<string, string>>; readonly body: string };
+  /** Left out: GET. */
+  readonly send?: Sent;
+}
+
+/** What is sent beside the address. */
+export interface Sent {
+  /** Default POST. */
+  readonly method?: string;
+  /** By lower-case name. They are meant for the server that was named: a redirect to another origin goes without them. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Null: none, and no redirect makes one. */
+  readonly body: string | null;
 }
 
 export interface PublicAnswer {
@@ -60,7 +62,7 @@ export interface PublicAnswer {
 }
 
 export interface PublicFetch {
-  /** GET. Refusals are `bad_url`; what the server does wrong is `upstream_error`. */
+  /** Refusals are `bad_url`; what the server does wrong is `upstream_error`. */
   open(url: string, options: OpenOptions): Promise<PublicAnswer | GatewayError>;
   /** Ends what is running; nothing can be opened afterwards. */
   close(): void;
@@ -74,46 +76,26 @@ interface Reply {
   drop(): void;
 }
 
-function interfaceAddresses(): () => readonly string[] {
-  let addresses: readonly string[] = [];
-  let untilMs = Number.NEGATIVE_INFINITY;
-  return () => {
-    const nowMs = systemClock.elapsedMs();
-    if (nowMs >= untilMs) {
-      untilMs = nowMs + OWN_ADDRESSES_KEPT_MS;
-      addresses = Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address));
-    }
-    return addresses;
-  };
-}
-
 /**
  * Opens no connection before the first call, and keeps none for the next: which addresses were checked is then certain.
  * The proxy settings of the environment are not looked at.
  */
 export function createPublicFetch(options: PublicFetchOptions = {}): PublicFetch {
-  const { resolve = createResolveName(), ownAddresses = interfaceAddresses(), allowForTests = [] } = options;
-  const { userAgent = "Tollgate", mayBeInner = false } = options;
+  const { allowForTests = [], userAgent = "Tollgate", mayBeInner = false } = options;
+  const { msMaxForTests = Number.POSITIVE_INFINITY } = options;
+  const publicAddresses = createPublicAddresses(options);
   const running = new Set<AbortController>();
   let closed = false;
 
   const mayUsePort = (port: number) => mayBeInner || allowForTests.some((pair) => pair.endsWith(`:${port}`));
-
-  /** The addresses to connect to: all that the name has, or none where a single one is not public. */
-  async function publicAddresses({ host, port }: PublicUrl, signal: AbortSignal): Promise<readonly string[]> {
-    const found = isIP(host) === 0 ? await resolve(host, signal) : [host];
-    const own = new Set(ownAddresses());
-    const fit = (address: string) =>
-      mayBeInner || allowForTests.includes(`${address}:${port}`) || (isPublicAddress(address) && !own.has(address));
-    return found.every(fit) ? found : [];
-  }
 
   async function follow(
     text: string,
     limits: OpenOptions,
     call: AbortController,
   ): Promise<PublicAnswer | GatewayError> {
-    const { bytesMax, redirectsMax = REDIRECTS_MAX, onHop } = limits;
+    const { redirectsMax = REDIRECTS_MAX, answersRedirects = false, onHop } = limits;
+    let send = limits.send;
     let target = readPublicUrl(text, mayUsePort, mayBeInner);
     for (let hops = 0; ; hops++) {
       const subject = hops === 0 ? "" : "redirects to one that ";
@@ -122,22 +104,33 @@ export function createPublicFetch(options: PublicFetchOptions = {}): PublicFetch
       if (stopped !== null) return stopped;
       const addresses = await publicAddresses(target, call.signal);
       if (addresses.length === 0) return badUrl(subject + NOT_PUBLIC);
-      const reply = await ask({ url: target.url, addresses, userAgent }, limits, call.signal);
+      const asked: URL = target.url;
+      const reply = await ask(
+        { url: asked, addresses, userAgent },
+        send === undefined ? limits : { ...limits, send },
+        call.signal,
+      );
       const { location } = reply.headers;
-      if (!REDIRECTS.has(reply.status) || location === undefined) return answerOf(reply, target.url, bytesMax, call);
+      const isRedirect = REDIRECTS.has(reply.status) && location !== undefined;
+      if (!isRedirect || (answersRedirects && hops === redirectsMax)) return answerOf(reply, asked, limits, call);
       reply.drop();
       if (Array.isArray(location)) return serverTrouble("redirects to two places at once");
       if (hops === redirectsMax) return serverTrouble(`redirects more than ${redirectsMax} times`);
-      target = readLocation(location, target.url, mayUsePort);
+      target = readLocation(location, asked, mayUsePort);
+      if (typeof target !== "string" && target.url.origin !== asked.origin && send !== undefined)
+        send = { ...send, headers: {} };
     }
   }
 
-  function answerOf(reply: Reply, url: URL, bytesMax: number, call: AbortController): PublicAnswer | GatewayError {
+  function answerOf(reply: Reply, url: URL, limits: OpenOptions, call: AbortController): PublicAnswer | GatewayError {
+    const { bytesMax, send } = limits;
     const { "content-encoding": coding, ...headers } = flat(reply.headers);
     const encoding = encodingOf(coding);
     if (encoding === null) return serverTrouble("sends a body in an encoding that is not understood here");
     if (encoding !== "identity") delete headers["content-length"];
-    if (Number(headers["content-length"] ?? 0) > bytesMax) return tooLarge(bytesMax);
+    // To HEAD the length is told of a body that does not come.
+    const comes = send?.method === "HEAD" ? 0 : Number(headers["content-length"] ?? 0);
+    if (comes > bytesMax) return tooLarge(bytesMax);
     const body = readBody(reply.body, { encoding, bytesMax, ended: () => call.abort(ENDED) });
     return { status: reply.status, headers, finalUrl: url.href, body };
   }
@@ -146,7 +139,7 @@ export function createPublicFetch(options: PublicFetchOptions = {}): PublicFetch
     async open(url, limits) {
       if (closed) return new GatewayError("draining");
       if (limits.signal?.aborted) return leftEarly();
-      const call = startCall(limits);
+      const call = startCall({ ...limits, msMax: Math.min(limits.msMax, msMaxForTests) });
       running.add(call);
       call.signal.addEventListener("abort", () => running.delete(call));
       try {
@@ -209,7 +202,7 @@ async function ask(
   const { statusCode, headers, body } = await client.request(
     send === undefined
       ? { method: "GET", path, headers: said }
-      : { method: "POST", path, headers: { ...said, ...send.headers }, body: send.body },
+      : { method: send.method ?? "POST", path, headers: { ...said, ...send.headers }, body: send.body },
   );
   // Its reader hears of its end; one that is not read must not end the process.
   body.on("error", () => {});

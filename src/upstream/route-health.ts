@@ -44,7 +44,7 @@ export interface RouteNews {
 
 /** A candidate whose rest has ended is probed by one call; others keep away from it until that has answered. */
 export interface RouteHealth extends Health {
-  /** The routes that rest now, for the metrics. */
+  /** The routes that rest now, for the metrics; those by keys of callers' own are no matter of the operator's. */
   resting(): readonly { readonly provider: string; readonly model: string }[];
   /** Whether it goes behind the others for now. */
   rests(route: Candidate): boolean;
@@ -189,7 +189,9 @@ export function createRouteHealth(clock: Clock): RouteHealth {
     },
     speedOf: (healthKey) => figures.of(healthKey),
     resting() {
-      return [...states.values()].filter(rests).map(({ provider, model }) => ({ provider, model }));
+      return [...states]
+        .filter(([healthKey, state]) => !healthKey.startsWith("own ") && rests(state))
+        .map(([, { provider, model }]) => ({ provider, model }));
     },
   };
 }

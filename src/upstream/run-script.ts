@@ -1,7 +1,9 @@
 // An action whose requests are a function of its adapter's: what that is given, and what its end means.
 import { hash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
-import type { AskSpec, JsonObject, Messages, Params, RequestSpec, Script, ScriptContext } from "../catalog/action.ts";
+import type { RequestSpec } from "../catalog/request-spec.ts";
+import type { JsonObject, Params } from "../catalog/said.ts";
+import type { AskSpec, Messages, Script, ScriptContext } from "../catalog/script.ts";
 import type { FailureKind } from "../failures.ts";
 import type { AttemptFailure } from "../route.ts";
 import { failureOf, type Judgement, type VendorAnswer } from "./read-answer.ts";

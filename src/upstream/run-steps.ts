@@ -1,5 +1,7 @@
 // An action whose requests are data: its own, and then each step that applies, polled until it is ready.
-import type { ActionSpec, Json, RequestSpec, StepSpec } from "../catalog/action.ts";
+import type { ActionSpec } from "../catalog/action.ts";
+import type { RequestSpec, StepSpec } from "../catalog/request-spec.ts";
+import type { Json } from "../catalog/said.ts";
 import { FAILURES } from "../failures.ts";
 import { isRecord } from "./json-pointer.ts";
 import { holds, type Judgement, type VendorAnswer } from "./read-answer.ts";

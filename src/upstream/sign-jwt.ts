@@ -1,7 +1,8 @@
 // Tokens that we sign ourselves (RFC 7519), for vendors that hold our public key: a key that cannot sign is a failure of the vendor's.
-import type { JsonObject } from "../catalog/action.ts";
+
 import type { TokenClaims } from "../catalog/auth.ts";
 import type { Adapter } from "../catalog/catalog.ts";
+import type { JsonObject } from "../catalog/said.ts";
 import { failureOfKind, VendorFailure } from "./vendor-failure.ts";
 
 /** A token of the adapter's claims and these. Throws VendorFailure where our key cannot sign. */

@@ -190,7 +190,7 @@ export function createUpstream(
     if (!auth && failure.kind !== "provider_rate_limited") return failure;
     const { ring } = vendorOf(adapter);
     if (auth) tokens.forget(adapter, key);
-    if (auth && !ring.rests(key)) onRefusedKey({ adapter, key, failure });
+    if (auth && adapter.ownKey !== true && !ring.rests(key)) onRefusedKey({ adapter, key, failure });
     const restMs = auth ? KEY_REST_MS : (failure.retryAfterMs ?? KEY_REST_RATE_LIMITED_MS);
     return { ...failure, spareKey: ring.rest(key, restMs) };
   }

@@ -1,8 +1,8 @@
 // Asks a vendor on behalf of one call: each exchange waits for a permit and comes back as a whole answer, all by one deadline.
 import type { Dispatcher } from "undici";
-import type { Messages } from "../catalog/action.ts";
 import type { Payment } from "../catalog/auth.ts";
 import type { Adapter } from "../catalog/catalog.ts";
+import type { Messages } from "../catalog/script.ts";
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import { add, type Nano, ZERO } from "../money.ts";

@@ -1,8 +1,8 @@
 // One request to a vendor and what comes of it: redirects followed, a long answer passed on, messages told, any other read whole.
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
-import type { Messages } from "../catalog/action.ts";
 import type { Adapter } from "../catalog/catalog.ts";
+import type { Messages } from "../catalog/script.ts";
 import type { Clock } from "../clock.ts";
 import type { AttemptFailure } from "../route.ts";
 import { AnswerBody } from "./answer-body.ts";

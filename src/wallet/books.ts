@@ -58,11 +58,14 @@ export interface WalletBooks {
   readonly maxNano: Nano;
 }
 
+/** The booking of what was paid for a call. */
+export const bookingId = (callId: string): string => `${callId}_wallet`;
+
 export function walletBooks(
   ledger: Money & Pick<Audit, "spentToday">,
   { maxNano, owner, clock }: { readonly maxNano: Nano; readonly owner: string; readonly clock: Clock },
 ): WalletBooks {
-  const id = (callId: string) => `${callId}_wallet`;
+  const id = bookingId;
   return {
     maxNano,
     async book(callId, amountNano, merchant) {

@@ -1,7 +1,7 @@
 // Whether a payment of ours was made, as the chain says: a node is asked for the event that it makes, and for its clock.
 import { z } from "zod";
 import type { PaidRecord } from "./paid-records.ts";
-import { blockAt, pastLogs } from "./past-log.ts";
+import { type AskNode, blockAt, pastLogs } from "./past-log.ts";
 
 const ASK_MS_MAX = 10_000;
 /** Seconds by which our clock and the chain's may differ. */
@@ -15,9 +15,9 @@ const logs = z.array(z.object({ transactionHash: z.string().regex(/^0x[0-9a-fA-F
 /** `open`: not yet, and it still can be. `lapsed`: it was not made, and can be made no more. `unknown`: the node could not be asked. */
 export type OnChain = { readonly transaction: string } | "open" | "lapsed" | "unknown";
 
-/** Asks the node at `url`. Never rejects. */
-export async function onChain(url: string, paid: PaidRecord): Promise<OnChain> {
-  async function call(method: string, params: readonly unknown[]): Promise<unknown> {
+/** The node at `url`. */
+export function nodeAt(url: string): AskNode {
+  return async (method, params) => {
     const response = await fetch(url, {
       method: "POST",
       headers: { "content-type": "application/json" },
@@ -26,7 +26,12 @@ export async function onChain(url: string, paid: PaidRecord): Promise<OnChain> {
       signal: AbortSignal.timeout(ASK_MS_MAX),
     });
     return reply.parse(await response.json()).result;
-  }
+  };
+}
+
+/** Asks the node at `url`. Never rejects. */
+export async function onChain(url: string, paid: PaidRecord): Promise<OnChain> {
+  const call = nodeAt(url);
   try {
     // The clock is read first: what is made after that is seen by the next look.
     const { number, timestamp } = await blockAt(call, "latest");

@@ -14,7 +14,7 @@ const PAGE = 200;
 export interface PaidRecord {
   /** The transaction of the call that it was made for. */
   readonly callId: string;
-  /** The adapter's id. */
+  /** The adapter's id, or the host that a caller has named. */
   readonly merchant: string;
   /** What was asked, without its query: that may hold what a caller wrote. */
   readonly url: string;
@@ -34,6 +34,8 @@ export interface PaidRecord {
   /** On chain; null: not known. */
   readonly transaction: string | null;
   readonly sinceMs: number;
+  /** Its caller was charged it, though no good answer came: it gets that back where the payment was not made. */
+  readonly chargedAnyway?: true;
 }
 
 /** Keeps it; `isNew`: false where there is one for this call. */

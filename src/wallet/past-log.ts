@@ -6,6 +6,12 @@ const BLOCKS_MAX = 9_000;
 /** Questions of one search. A few minutes of any chain are one range or two, so a search that needs more has gone wrong. */
 const RANGES_MAX = 40;
 
+const mined = z
+  .object({
+    status: z.string(),
+    logs: z.array(z.object({ address: z.string(), topics: z.array(z.string()), data: z.string().default("0x") })),
+  })
+  .nullable();
 const block = z.object({ number: z.string(), timestamp: z.string() });
 
 /** Asks a node; rejects where it does not answer, or says no. */
@@ -32,6 +38,27 @@ const hexOfNumber = (number: number): string => `0x${number.toString(16)}`;
 export async function blockAt(ask: AskNode, at: number | "latest"): Promise<Block> {
   const told = block.parse(await ask("eth_getBlockByNumber", [at === "latest" ? at : hexOfNumber(at), false]));
   return { number: Number(told.number), timestamp: Number(told.timestamp) };
+}
+
+export interface Log {
+  readonly address: string;
+  readonly topics: readonly string[];
+  readonly data: string;
+}
+
+/** What a transaction has logged; empty: it failed, or is in no block that the node knows. Rejects where the node does not tell. */
+export async function logsOf(ask: AskNode, transaction: string): Promise<readonly Log[]> {
+  const told = mined.parse((await ask("eth_getTransactionReceipt", [transaction])) ?? null);
+  return told !== null && BigInt(told.status) === 1n ? told.logs : [];
+}
+
+/** The first of these that is of this contract and has these topics; null: none. */
+export function logIn(logs: readonly Log[], address: string, topics: readonly string[]): Log | null {
+  const same = (one: string, other: string | undefined) => one.toLowerCase() === other?.toLowerCase();
+  const found = logs.find(
+    (log) => same(address, log.address) && topics.every((topic, at) => same(topic, log.topics[at])),
+  );
+  return found ?? null;
 }
 
 /** A block from before the time, and not long before it: steps back that double, then halves between the last two. */

@@ -14,7 +14,7 @@ import { type Network, nanoOfUnits, type TempoNetwork } from "../catalog/network
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import type { FailureKind } from "../failures.ts";
-import { centsUp, type Nano, usdText } from "../money.ts";
+import { add, centsUp, type Nano, usdText, ZERO } from "../money.ts";
 import type { Records } from "../records/records.ts";
 import type { Bill, Bills, ReadyPayment } from "./bill.ts";
 import { jsonIn } from "./bill.ts";
@@ -62,7 +62,8 @@ function refusal(kind: FailureKind, detail: string, more: { retryAfterSeconds?: 
   return { unpaid: { kind, status: 402, message: detail, retryAfterMs: null, told, mayHaveRun: false } };
 }
 
-function tooDear(neededNano: Nano, call: PaidCall): Unpaid {
+function tooDear(askedNano: Nano, call: PaidCall): Unpaid {
+  const neededNano = add(askedNano, call.feeNano ?? ZERO);
   const needed_usd = usdText(neededNano);
   if (!call.isCallers)
     return refusal("provider_malformed", `it asks for ${needed_usd} USD, and ${usdText(call.mostNano)} USD is listed`);
@@ -134,6 +135,7 @@ function recordOf(
     status: 0,
     transaction: null,
     sinceMs: Math.floor(nowMs),
+    ...(call.chargedAnyway === undefined ? {} : { chargedAnyway: true }),
   };
 }
 

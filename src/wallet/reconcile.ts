@@ -15,6 +15,8 @@ const UNTOLD_MS = 24 * 3_600_000;
 export interface ReconcileParts {
   readonly records: Records;
   readonly books: Pick<WalletBooks, "unbook">;
+  /** Gives its caller back what a call was charged, once, however often it is asked. */
+  readonly giveBack: (callId: string) => Promise<void>;
   readonly clock: Clock;
   /** A node of each rail's network; null: none can be asked. */
   readonly nodes: Readonly<Record<Rail, string | null>>;
@@ -31,7 +33,7 @@ export interface WalletReconciler {
 }
 
 export function walletReconciler(parts: ReconcileParts): WalletReconciler {
-  const { records, books, clock, nodes, onBroken } = parts;
+  const { records, books, giveBack, clock, nodes, onBroken } = parts;
   let timer: NodeJS.Timeout | undefined;
   let looking: Promise<readonly PaidRecord["state"][]> | null = null;
   let open: { readonly count: number; readonly oldestAtMs: number | null } = { count: 0, oldestAtMs: null };
@@ -47,6 +49,7 @@ export function walletReconciler(parts: ReconcileParts): WalletReconciler {
     if (found === "lapsed") {
       // Given back first: a second look gives nothing back twice.
       await books.unbook(paid.callId);
+      if (paid.chargedAnyway === true) await giveBack(paid.callId);
       await putPaid(records, { ...paid, state: "unmade" });
       return "unmade";
     }

@@ -4,28 +4,33 @@ import { bytesOf, type Hex, hexOf } from "./hex.ts";
 import { signatureOf } from "./keys.ts";
 import { NOTHING, number, rlp } from "./rlp.ts";
 
+/** A call of a contract, which moves nothing of the chain's own coin. Large numbers are text, because it goes to the wallet's process as JSON. */
 export interface Transaction {
   readonly chainId: number;
   /** How many its sender has sent before. */
   readonly nonce: number;
   /** In wei for each unit of gas: what the block's maker gets, and the most in all. */
-  readonly tipWei: bigint;
-  readonly feeWeiMax: bigint;
-  readonly gasMax: bigint;
+  readonly tipWei: string;
+  readonly feeWeiMax: string;
+  readonly gasMax: number;
   readonly to: string;
-  readonly data: Uint8Array;
+  readonly data: Hex;
 }
 
 const KIND = Uint8Array.of(2);
 
-/** The signed bytes, and the hash that the chain knows the transaction by. */
-export function signTransaction(transaction: Transaction, key: Hex): { readonly raw: Hex; readonly hash: Hex } {
+/** The signed bytes. */
+export function signedTransaction(transaction: Transaction, key: Hex): Hex {
   const { chainId, nonce, tipWei, feeWeiMax, gasMax, to, data } = transaction;
-  const numbers = [BigInt(chainId), BigInt(nonce), tipWei, feeWeiMax, gasMax].map(number);
-  const fields = [...numbers, bytesOf(to), NOTHING, data, []];
+  const numbers = [chainId, nonce, tipWei, feeWeiMax, gasMax].map((value) => number(BigInt(value)));
+  const fields = [...numbers, bytesOf(to), NOTHING, bytesOf(data), []];
   const signature = signatureOf(keccak_256(Buffer.concat([KIND, rlp(fields)])), key);
   const [r, s, v] = [signature.slice(2, 66), signature.slice(66, 130), Number(`0x${signature.slice(130)}`)];
   const signed = [BigInt(v - 27), BigInt(`0x${r}`), BigInt(`0x${s}`)].map(number);
-  const bytes = Buffer.concat([KIND, rlp([...fields, ...signed])]);
-  return { raw: hexOf(bytes), hash: hexOf(keccak_256(bytes)) };
+  return hexOf(Buffer.concat([KIND, rlp([...fields, ...signed])]));
+}
+
+/** The hash that the chain knows a signed transaction by. */
+export function transactionHash(signed: Hex): Hex {
+  return hexOf(keccak_256(bytesOf(signed)));
 }

@@ -1,21 +1,22 @@
 // The program of the wallet's own process: it is told the keys once, signs transfers when it is asked to, and knows nothing else.
-import type { Rail } from "../catalog/auth.ts";
 import type { Hex } from "./hex.ts";
 import { addressOfKey } from "./keys.ts";
-import { type Signing, signWith } from "./signer.ts";
+import { type KeyUse, type Signing, signWith } from "./signer.ts";
+
+export type Keys = Readonly<Record<KeyUse, Hex | null>>;
 
 /** What the gateway says: first the keys, then what is to be signed. */
 export type ToWallet =
-  | { readonly keys: Readonly<Record<Rail, Hex | null>> }
-  | { readonly id: number; readonly rail: Rail; readonly signing: Signing };
+  | { readonly keys: Keys }
+  | { readonly id: number; readonly use: KeyUse; readonly signing: Signing };
 
 /** What it hears. `failed`: it could not be signed; why is not told, since it might tell the key. */
 export type FromWallet =
-  | { readonly addresses: Readonly<Record<Rail, Hex | null>> }
+  | { readonly addresses: Keys }
   | { readonly id: number; readonly signed: Hex }
   | { readonly id: number; readonly failed: true };
 
-let keys: Readonly<Record<Rail, Hex | null>> = { mpp: null, x402: null };
+let keys: Keys = { mpp: null, x402: null, gas: null };
 
 function say(message: FromWallet): void {
   process.send?.(message);
@@ -24,13 +25,20 @@ function say(message: FromWallet): void {
 function hear(message: ToWallet): void {
   if ("keys" in message) {
     keys = message.keys;
-    const { mpp, x402 } = keys;
-    return say({ addresses: { mpp: mpp && addressOfKey(mpp), x402: x402 && addressOfKey(x402) } });
+    const { mpp, x402, gas } = keys;
+    const addresses = {
+      mpp: mpp && addressOfKey(mpp),
+      x402: x402 && addressOfKey(x402),
+      gas: gas && addressOfKey(gas),
+    };
+    return say({ addresses });
   }
-  const { id, rail, signing } = message;
+  const { id, use, signing } = message;
   try {
-    const key = keys[rail];
-    say(key === null ? { id, failed: true } : { id, signed: signWith(key, signing) });
+    const key = keys[use];
+    // The key of a rail sends no transaction of any kind, and that of gas authorizes no transfer.
+    const isFor = (signing.kind === "transaction") === (use === "gas");
+    say(key === null || !isFor ? { id, failed: true } : { id, signed: signWith(key, signing) });
   } catch {
     say({ id, failed: true });
   }

@@ -1,10 +1,10 @@
 // The wallet as the gateway has it: a process of its own with the keys, asked over its channel. This process keeps no key.
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import type { Rail } from "../catalog/auth.ts";
 import type { Hex } from "./hex.ts";
-import type { Signer, Signers, Signing } from "./signer.ts";
-import type { FromWallet, ToWallet } from "./wallet-process.ts";
+import { isPrivateKey } from "./keys.ts";
+import type { KeyUse, Signer, Signers, Signing } from "./signer.ts";
+import type { FromWallet, Keys, ToWallet } from "./wallet-process.ts";
 
 const PROGRAM = fileURLToPath(new URL("./wallet-process.ts", import.meta.url));
 const GONE = "the wallet's process has ended: payments go on after a restart of the gateway";
@@ -13,12 +13,14 @@ const SIGN_MS_MAX = 10_000;
 
 export interface Wallet {
   readonly signers: Signers;
+  /** Of the transactions that make what callers have paid; null: there is no key for it. */
+  readonly gas: Signer | null;
   /** Called once if its process ends unasked: without the keys it cannot be started again. */
   onLost(listener: (error: Error) => void): void;
   close(): void;
 }
 
-export const NO_WALLET: Wallet = { signers: { mpp: null, x402: null }, onLost() {}, close() {} };
+export const NO_WALLET: Wallet = { signers: { mpp: null, x402: null }, gas: null, onLost() {}, close() {} };
 
 interface Waiting {
   resolve(signed: Hex): void;
@@ -28,7 +30,7 @@ interface Waiting {
 class WalletProcess {
   readonly #process: ChildProcess;
   readonly #waiting = new Map<number, Waiting>();
-  readonly #ready = Promise.withResolvers<Readonly<Record<Rail, Hex | null>>>();
+  readonly #ready = Promise.withResolvers<Keys>();
   #lastId = 0;
   #lost: Error | null = null;
   #closed = false;
@@ -48,13 +50,13 @@ class WalletProcess {
   }
 
   /** The addresses of the keys that it was told. */
-  open(keys: Readonly<Record<Rail, Hex | null>>): Promise<Readonly<Record<Rail, Hex | null>>> {
+  open(keys: Keys): Promise<Keys> {
     this.#process.channel?.ref();
     this.#say({ keys });
     return this.#ready.promise.finally(() => this.#process.channel?.unref());
   }
 
-  signer(rail: Rail, address: Hex): Signer {
+  signer(use: KeyUse, address: Hex): Signer {
     return {
       address,
       sign: async (signing: Signing) => {
@@ -64,7 +66,7 @@ class WalletProcess {
         this.#waiting.set(id, signed);
         // A channel that is closed says nothing, and a process that hangs neither.
         const timer = setTimeout(() => signed.reject(new Error("the wallet does not answer")), SIGN_MS_MAX);
-        this.#say({ id, rail, signing });
+        this.#say({ id, use, signing });
         return signed.promise.finally(() => {
           clearTimeout(timer);
           this.#waiting.delete(id);
@@ -101,13 +103,17 @@ class WalletProcess {
   }
 }
 
-/** Starts the wallet's process with its keys; without one there is no process. Rejects where it does not start. */
-export async function openWallet(keys: Readonly<Record<Rail, Hex | null>>): Promise<Wallet> {
-  if (keys.mpp === null && keys.x402 === null) return NO_WALLET;
+/** Starts the wallet's process with its keys; without one there is no process. Rejects where it does not start, or a key is none. */
+export async function openWallet(keys: Keys): Promise<Wallet> {
+  const set = Object.entries(keys).filter(([, key]) => key !== null);
+  if (set.length === 0) return NO_WALLET;
+  for (const [use, key] of set)
+    if (!isPrivateKey(String(key))) throw new Error(`the wallet's private key for ${use} is none of its curve`);
   const wallet = new WalletProcess();
-  const { mpp, x402 } = await wallet.open(keys);
+  const { mpp, x402, gas } = await wallet.open(keys);
   return {
     signers: { mpp: mpp && wallet.signer("mpp", mpp), x402: x402 && wallet.signer("x402", x402) },
+    gas: gas && wallet.signer("gas", gas),
     onLost(listener) {
       wallet.onLost = listener;
     },

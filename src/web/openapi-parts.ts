@@ -234,6 +234,21 @@ export const OTHER_PATHS = paths({
       paid: true,
     },
   },
+  "/api/v1/fetch": {
+    post: {
+      id: "fetch_address",
+      summary: "Sends a request to a public address, and pays its 402: the action core/fetch",
+      tag: "catalog",
+      body: {
+        url: TEXT,
+        method: { type: "string" },
+        headers: { type: "object" },
+        body: {},
+        max_cost_cents: { type: "integer" },
+      },
+      paid: true,
+    },
+  },
   "/api/catalog": { get: { id: "get_catalog", summary: "Services, models and tiers", tag: "catalog", open: true } },
   "/api/llm/v1/chat/completions": {
     post: {
@@ -280,6 +295,18 @@ export const OTHER_PATHS = paths({
   },
   "/api/v1/transactions/{id}": { get: { id: "get_transaction", summary: "One receipt", tag: "account" } },
   "/api/v1/usage": { get: { id: "get_usage", summary: "Who spent what, from daily sums", tag: "account" } },
+  "/api/v1/provider-keys": {
+    get: { id: "list_provider_keys", summary: "The account's own keys at providers, and the fee", tag: "account" },
+  },
+  "/api/v1/provider-keys/{provider}": {
+    put: {
+      id: "put_provider_key",
+      summary: "Calls of the account use its own key of this provider first",
+      tag: "account",
+      body: { key: { type: "string" }, fallback: { type: "boolean" } },
+    },
+    delete: { id: "delete_provider_key", summary: "The account's own key is used no more", tag: "account" },
+  },
   "/api/v1/agents": {
     get: { id: "list_keys", summary: "Keys with their ceilings and what they spent", tag: "account" },
     post: {
@@ -298,5 +325,15 @@ export const OTHER_PATHS = paths({
     },
     delete: { id: "revoke_key", summary: "Revokes a key", tag: "account" },
   },
-  "/api/v1/agents/{id}/rotate": { post: { id: "rotate_key", summary: "A new secret in place", tag: "account" } },
+  "/api/v1/agents/{id}/rotate": {
+    post: {
+      id: "rotate_key",
+      summary: "A new secret in place; the old one stays good for an overlap",
+      tag: "account",
+      body: { overlap_seconds: { type: "integer", minimum: 0 } },
+    },
+  },
+  "/api/v1/agents/{id}/why": {
+    get: { id: "explain_key", summary: "Why calls of a key are refused, or would be", tag: "account" },
+  },
 });

@@ -46,14 +46,24 @@ ${code}
   return pageOf(`${client.name} asks to spend your money`, body, leadsTo);
 }
 
+/** Who of the operator's provider signs in to the account, and how another does. */
+function links({ host, linked }: NonNullable<Parameters<Pages["signedIn"]>[0]["provider"]>, csrf: string): Html {
+  const rows = linked.map(
+    ({ id, words }) =>
+      html`<form method="post" action="/sign-in/oidc/unlink"><input type="hidden" name="csrf" value="${csrf}"><input type="hidden" name="id" value="${id}"><p><code>${words}</code> signs in to it by ${host}. <button class="plain">Remove</button></p></form>`,
+  );
+  return html`${rows}
+<form method="post" action="/sign-in/oidc/link"><input type="hidden" name="csrf" value="${csrf}"><div class="buttons"><button class="plain">Link your sign-in at ${host}</button></div></form>`;
+}
+
 /** How the pages look. */
 export function personPages(): Pages {
   return {
     consent,
-    signIn: ({ next, problem }) =>
+    signIn: ({ next, problem, provider }) =>
       pageOf(
         "Sign in",
-        html`${told(problem)}
+        html`${told(problem)}${provider === null ? "" : html`<p><a class="button" href="/sign-in/oidc?next=${encodeURIComponent(next)}">Sign in by ${provider.host}</a></p>`}
 <form method="post" action="/sign-in">
 <input type="hidden" name="next" value="${next}">
 <label for="key">Primary key of your account</label>
@@ -73,10 +83,15 @@ export function personPages(): Pages {
 </form>`,
       ),
     message: ({ title, words }) => pageOf(title, html`<p>${words}</p>`),
-    signedIn: ({ csrf, accountId }) =>
+    goOn: ({ to, host }) =>
+      pageOf(
+        "One step more",
+        html`<p><a class="button" href="${to}">Go on to ${host}</a>, which says who you are.</p>`,
+      ),
+    signedIn: ({ csrf, accountId, provider }) =>
       pageOf(
         "You are signed in",
-        html`<p>To the account <code>${accountId}</code>.</p><p><a href="/account">Its page</a></p>
+        html`<p>To the account <code>${accountId}</code>.</p><p><a href="/account">Its page</a></p>${provider === null ? "" : links(provider, csrf)}
 <form method="post" action="/sign-out"><input type="hidden" name="csrf" value="${csrf}"><div class="buttons"><button class="plain">Sign out</button></div></form>`,
       ),
   };

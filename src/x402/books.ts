@@ -72,6 +72,14 @@ function withSettlement(post: PostRequest, { settlementNano }: Paid): PostReques
   };
 }
 
+/** The id of what has come in for a call, or to fill an account. */
+export const incomeId = (id: string): string => `${id}_in`;
+const referenceTo = (transaction: string): string => `x402 ${transaction}`;
+/** The transaction on chain that a credit names; null: none. */
+export function transactionIn(reference: string | null): string | null {
+  return reference === null ? null : (/^x402 (0x[0-9a-fA-F]{64})$/.exec(reference)?.[1] ?? null);
+}
+
 /** Books what has come in, once, however often it is told: for the house, or for the account that it fills. */
 export async function takeIn(
   ledger: Money,
@@ -79,7 +87,7 @@ export async function takeIn(
   account: string = paid.house,
 ): Promise<void> {
   const { id, amountNano, transaction } = paid;
-  const { outcome } = await ledger.topUp(account, `${id}_in`, amountNano, `x402 ${transaction}`);
+  const { outcome } = await ledger.topUp(account, incomeId(id), amountNano, referenceTo(transaction));
   if (outcome !== "credited" && outcome !== "exists")
     throw new Error(`what ${transaction} paid was not booked: ${outcome}`);
 }
@@ -99,6 +107,16 @@ export const lateId = (id: string): string => `${id}_paid`;
 /** Charges a call that ended before it was known that it is paid: by a posting of its own, once. */
 export async function chargeLate(ledger: Money, paid: Paid, request: ReserveRequest): Promise<void> {
   await takeIn(ledger, paid);
+  await postApart(ledger, paid, request);
+}
+
+/** Books what fills an account, once, and what making its payment has cost us: that is a posting of nothing, of the house. */
+export async function fill(ledger: Money, paid: Paid, account: string, request: ReserveRequest): Promise<void> {
+  await takeIn(ledger, paid, account);
+  if (paid.settlementNano !== ZERO) await postApart(ledger, { ...paid, amountNano: ZERO }, request);
+}
+
+async function postApart(ledger: Money, paid: Paid, request: ReserveRequest): Promise<void> {
   const hold = { accountId: paid.house, holdId: lateId(paid.id) };
   const reserved = await ledger.reserve({
     ...request,

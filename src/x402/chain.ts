@@ -4,9 +4,10 @@ import { pastLogs } from "../wallet/past-log.ts";
 import type { NodeRpc } from "./node-rpc.ts";
 import type { Payment } from "./read-payment.ts";
 
-/** `authorizationState(address,bytes32)`, and the two events of EIP-3009 that end an authorization. */
+/** `authorizationState(address,bytes32)`. */
 const STATE = "0xe94a0102";
-const USED = "0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5";
+/** The two events of EIP-3009 that end an authorization. */
+export const USED = "0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5";
 const CANCELED = "0x1cdd46ff242716cdaa72d159d339a485b3438398348d68f09d7c8c0a59353d81";
 /** Seconds before we first tried it: its sender may have had it made while its work was done. */
 const BEFORE_S = 3_600;

@@ -1,11 +1,13 @@
 // Who looks at payments and makes them on chain: a server with the facilitator's interface of x402, asked over HTTP.
 import { z } from "zod";
 import { atOnce } from "./at-once.ts";
+import { isBroken } from "./broken-connection.ts";
 import type { Payment } from "./read-payment.ts";
 
 const VERIFY_MS_MAX = 10_000;
 /** For its turn: behind a facilitator that does not answer, a caller is told so by then. */
-const VERIFY_WAIT_MS_MAX = 15_000;
+const VERIFY_TURN_MS_MAX = 15_000;
+const SETTLE_TURN_MS_MAX = 30_000;
 const SETTLE_MS_MAX = 30_000;
 /** Of looking, and of making, which waits for a block. */
 const VERIFIES_AT_ONCE_MAX = 32;
@@ -19,7 +21,8 @@ export type Verdict = { readonly valid: true } | { readonly valid: false; readon
 
 /** `unknown`: it may have been made, and may be made yet. */
 export type Settlement =
-  | { readonly settled: true; readonly transaction: string }
+  /** `inBlock`: a node of the chain has shown it, and need not be asked again. */
+  | { readonly settled: true; readonly transaction: string; readonly inBlock?: true }
   /** `mayBe`: it names a transaction all the same. */
   | { readonly settled: false; readonly reason: string; readonly mayBe: boolean }
   | "unknown";
@@ -28,6 +31,9 @@ export interface Facilitator {
   verify(payment: Payment, asked: unknown): Promise<Verdict>;
   settle(payment: Payment, asked: unknown): Promise<Settlement>;
 }
+
+/** Where this process can make no payment. */
+export const NO_FACILITATOR: Facilitator = { verify: async () => "away", settle: async () => "unknown" };
 
 const verified = z.object({ isValid: z.boolean(), invalidReason: z.string().nullish(), payer: z.string().nullish() });
 const settled = z.object({
@@ -42,10 +48,10 @@ function reasonOf(reason: string | null | undefined): string {
 
 export function httpFacilitator(url: string): Facilitator {
   const base = url.endsWith("/") ? url.slice(0, -1) : url;
-  const verifyInTurn = atOnce(VERIFIES_AT_ONCE_MAX, VERIFY_WAIT_MS_MAX);
-  const settleInTurn = atOnce(SETTLES_AT_ONCE_MAX);
+  const verifyInTurn = atOnce(VERIFIES_AT_ONCE_MAX, VERIFY_TURN_MS_MAX);
+  const settleInTurn = atOnce(SETTLES_AT_ONCE_MAX, SETTLE_TURN_MS_MAX);
 
-  /** Null: it did not answer, or not with what it should. */
+  /** Null: it did not answer, or not with what it should; `broken`: the connection ended before it had. */
   async function ask<T>(path: string, payment: Payment, asked: unknown, schema: z.ZodType<T>, msMax: number) {
     try {
       const response = await fetch(`${base}${path}`, {
@@ -61,17 +67,20 @@ export function httpFacilitator(url: string): Facilitator {
       });
       const text = await textOf(response);
       return response.ok && text !== null ? (schema.safeParse(JSON.parse(text)).data ?? null) : null;
-    } catch {
-      return null;
+    } catch (error) {
+      return isBroken(error) ? "broken" : null;
     }
   }
+  const look = (payment: Payment, asked: unknown) => ask("/verify", payment, asked, verified, VERIFY_MS_MAX);
+  const make = (payment: Payment, asked: unknown) => ask("/settle", payment, asked, settled, SETTLE_MS_MAX);
 
   return {
     async verify(payment, asked) {
-      const answer = await verifyInTurn(() => ask("/verify", payment, asked, verified, VERIFY_MS_MAX)).catch(
-        () => null,
-      );
-      if (answer === null) return "away";
+      const answer = await verifyInTurn(async () => {
+        const first = await look(payment, asked);
+        return first === "broken" ? look(payment, asked) : first;
+      }).catch(() => null);
+      if (answer === null || answer === "broken") return "away";
       // Whom it names must be whom the authorization names.
       const isOther =
         answer.payer !== null && answer.payer !== undefined && answer.payer.toLowerCase() !== payment.from;
@@ -79,9 +88,18 @@ export function httpFacilitator(url: string): Facilitator {
       return { valid: false, reason: isOther ? "payer_mismatch" : reasonOf(answer.invalidReason) };
     },
     async settle(payment, asked) {
-      const answer = await settleInTurn(() => ask("/settle", payment, asked, settled, SETTLE_MS_MAX));
-      if (answer === null || (!answer.success && answer.errorReason === "settlement_pending")) return "unknown";
+      let isAgain = false;
+      const answer = await settleInTurn(async () => {
+        const first = await make(payment, asked);
+        if (first !== "broken") return first;
+        isAgain = true;
+        return make(payment, asked);
+      }).catch(() => null);
+      if (answer === null || answer === "broken" || (!answer.success && answer.errorReason === "settlement_pending"))
+        return "unknown";
       const { transaction } = answer;
+      // What is refused the second time may have been made the first.
+      if (!answer.success && isAgain) return "unknown";
       if (!answer.success) return { settled: false, reason: reasonOf(answer.errorReason), mayBe: Boolean(transaction) };
       // A success without a transfer is none.
       return transaction && /^0x[0-9a-fA-F]{64}$/.test(transaction) ? { settled: true, transaction } : "unknown";

@@ -2,9 +2,9 @@
 // them, and sends again what does not get into a block.
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
-import { bytesOf, type Hex } from "../wallet/hex.ts";
-import { addressOfKey } from "../wallet/keys.ts";
-import { signTransaction } from "../wallet/transaction.ts";
+import type { Hex } from "../wallet/hex.ts";
+import type { Signer, Signing } from "../wallet/signer.ts";
+import { transactionHash } from "../wallet/transaction.ts";
 import { NodeRefusal, type NodeRpc } from "./node-rpc.ts";
 import { type Keep, type Sent, type SharingParts, withWallet } from "./shared-wallet.ts";
 
@@ -19,6 +19,8 @@ const LOOK_MS_MIN = 50;
 const LOOK_MS_MAX = 1_000;
 const MINED_MS_MAX = 25_000;
 const READY_MS = 5_000;
+/** For its turn to be sent, behind what other payments and other processes send. */
+const TURN_MS_MAX = 20_000;
 /** What twenty transfers may take: a wallet with less is told to be empty while those that are being served can still be settled. */
 const READY_GAS = 20n * 150_000n;
 
@@ -32,7 +34,8 @@ export interface GasCall {
 export type Mined = { readonly transaction: string; readonly isDone: boolean } | "unknown";
 
 export interface GasWalletParts extends SharingParts {
-  readonly key: Hex;
+  /** With its key, which is in a process of its own. */
+  readonly signer: Signer;
   readonly chainId: number;
   readonly node: NodeRpc;
   /** The most that a unit of gas may cost, in wei. */
@@ -52,15 +55,18 @@ export class GasWallet {
   readonly #parts: GasWalletParts;
   readonly #queue: Waiting[] = [];
   #isSending = false;
+  /** Its signer has not signed: no call is served for a payment that it would have to make. */
+  #isMute = false;
   #ready: { readonly atMs: number; readonly is: Promise<boolean> } | null = null;
 
   constructor(parts: GasWalletParts) {
     this.#parts = parts;
-    this.address = addressOfKey(parts.key);
+    this.address = parts.signer.address;
   }
 
   /** Whether gas of a number of transfers can be paid for at what they would be sent for now. Rejects where the node cannot be asked. */
   isReady(): Promise<boolean> {
+    if (this.#isMute) return Promise.resolve(false);
     const nowMs = this.#parts.clock.elapsedMs();
     if (this.#ready === null || nowMs - this.#ready.atMs > READY_MS) {
       const is = this.#askReady();
@@ -75,11 +81,21 @@ export class GasWallet {
 
   /** Sends a transaction and waits until it is in a block. */
   async send(call: GasCall): Promise<Mined> {
-    const hash = await new Promise<string | null>((done) => {
-      this.#queue.push({ call, done, tries: 0 });
-      if (!this.#isSending) void this.#sendAll();
-    });
+    const { promise, resolve: done } = Promise.withResolvers<string | null>();
+    const waiting: Waiting = { call, done, tries: 0 };
+    this.#queue.push(waiting);
+    const timer = setTimeout(() => this.#leave(waiting), TURN_MS_MAX);
+    if (!this.#isSending) void this.#sendAll();
+    const hash = await promise.finally(() => clearTimeout(timer));
     return hash === null ? "unknown" : this.#mined(hash);
+  }
+
+  /** Its turn has not come; what is just being sent is waited for. */
+  #leave(waiting: Waiting): void {
+    const at = this.#queue.indexOf(waiting);
+    if (at < 0) return;
+    this.#queue.splice(at, 1);
+    waiting.done(null);
   }
 
   async #askReady(): Promise<boolean> {
@@ -162,16 +178,27 @@ export class GasWallet {
 
   /** Its hash; null: the node does not take it. */
   async #sendOne({ nonce, to, data, gasMax, feeWei }: Sent): Promise<string | null> {
-    const { chainId, key, node } = this.#parts;
-    const fee = BigInt(feeWei);
-    const prices = { gasMax: BigInt(gasMax), feeWeiMax: fee, tipWei: fee / 2n };
-    const { raw, hash } = signTransaction({ chainId, nonce, to, data: bytesOf(data), ...prices }, key);
+    const { chainId, node } = this.#parts;
+    const prices = { gasMax, feeWeiMax: feeWei, tipWei: String(BigInt(feeWei) / 2n) };
+    const signed = await this.#signed({ kind: "transaction", transaction: { chainId, nonce, to, data, ...prices } });
+    const hash = transactionHash(signed);
     try {
-      await node.call("eth_sendRawTransaction", [raw]);
+      await node.call("eth_sendRawTransaction", [signed]);
       return hash;
     } catch (error) {
       if (!(error instanceof NodeRefusal)) throw error;
       return /known transaction|already known/i.test(error.message) ? hash : null;
+    }
+  }
+
+  async #signed(signing: Signing): Promise<Hex> {
+    try {
+      const signed = await this.#parts.signer.sign(signing);
+      this.#isMute = false;
+      return signed;
+    } catch (error) {
+      this.#isMute = true;
+      throw error;
     }
   }
 

@@ -1,9 +1,12 @@
 // A node of a chain, asked by JSON-RPC over HTTP.
 import { z } from "zod";
 import { atOnce } from "./at-once.ts";
+import { isBroken } from "./broken-connection.ts";
 
 const ASK_MS_MAX = 10_000;
 const AT_ONCE_MAX = 16;
+/** For its turn: behind a node that does not answer, a caller is told so by then. */
+const TURN_MS_MAX = 15_000;
 const reply = z.object({
   result: z.unknown().optional(),
   error: z.object({ code: z.number(), message: z.string() }).optional(),
@@ -18,8 +21,14 @@ export interface NodeRpc {
 }
 
 export function nodeRpc(url: string): NodeRpc {
-  const inTurn = atOnce(AT_ONCE_MAX);
-  return { call: (method, params) => inTurn(() => ask(url, method, params)) };
+  const inTurn = atOnce(AT_ONCE_MAX, TURN_MS_MAX);
+  // Whatever a node is asked twice does what once does: a transaction has its number.
+  const twice = (method: string, params: readonly unknown[]) =>
+    ask(url, method, params).catch((error: unknown) => {
+      if (!isBroken(error)) throw error;
+      return ask(url, method, params);
+    });
+  return { call: (method, params) => inTurn(() => twice(method, params)) };
 }
 
 async function ask(url: string, method: string, params: readonly unknown[]): Promise<unknown> {

@@ -106,7 +106,7 @@ export function ownFacilitator({ network, node, wallet, clock }: OwnFacilitatorP
       if (refused !== null) return refused;
       const mined = await wallet.send(call);
       if (mined === "unknown") return mined;
-      if (mined.isDone) return { settled: true, transaction: mined.transaction };
+      if (mined.isDone) return { settled: true, transaction: mined.transaction, inBlock: true };
       return { settled: false, reason: "invalid_exact_evm_transaction_failed", mayBe: false };
     },
   };

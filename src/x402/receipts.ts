@@ -8,6 +8,8 @@ import { nameOf, type Payment } from "./read-payment.ts";
 const KIND = "x402-payment";
 /** Where those stand of which it is not known yet whether they were made. */
 const openIn = (house: House) => `${house}-open`;
+/** Where those stand that were made. */
+const settledIn = (house: House) => `${house}-settled`;
 const SETTLED_KEPT_MS = 7 * 24 * 3_600_000;
 const PAGE = 200;
 
@@ -53,10 +55,11 @@ export async function receiptOf(records: Records, payment: Payment): Promise<Sto
 /** Keeps it where its version is still this (null: whatever it is), and answers its new one; null where it is not. */
 export async function putReceipt(records: Records, receipt: Receipt, ifVersion: number | null): Promise<number | null> {
   const isOpen = receipt.state === "open";
+  const { state, house } = receipt;
   return records.put({
     kind: KIND,
     id: idOf(receipt.payment),
-    payer: isOpen ? openIn(receipt.house) : null,
+    payer: isOpen ? openIn(house) : state === "settled" ? settledIn(house) : null,
     value: JSON.stringify(receipt),
     ttlMs: isOpen ? null : SETTLED_KEPT_MS,
     ifVersion,
@@ -64,13 +67,22 @@ export async function putReceipt(records: Records, receipt: Receipt, ifVersion: 
 }
 
 /** Those that are open, newest first. */
-export async function openReceipts(records: Records, house: House): Promise<readonly StoredReceipt[]> {
+export function openReceipts(records: Records, house: House): Promise<readonly StoredReceipt[]> {
+  return listed(records, openIn(house), Number.POSITIVE_INFINITY);
+}
+
+/** The newest that were made, as long as they are kept; some more than `most` where a page has more. */
+export async function settledReceipts(records: Records, house: House, most: number): Promise<readonly Receipt[]> {
+  return (await listed(records, settledIn(house), most)).map(({ receipt }) => receipt);
+}
+
+async function listed(records: Records, payer: string, most: number): Promise<readonly StoredReceipt[]> {
   const found: StoredReceipt[] = [];
   let cursor: string | null = null;
   do {
-    const page = await records.list(KIND, openIn(house), PAGE, cursor);
+    const page = await records.list(KIND, payer, PAGE, cursor);
     found.push(...page.rows.map(({ value, version }) => ({ receipt: receiptIn(value), version })));
     cursor = page.next;
-  } while (cursor !== null);
+  } while (cursor !== null && found.length < most);
   return found;
 }

@@ -4,7 +4,7 @@ import type { Audit, Money, ReserveRequest } from "../ledger/model/ledger.ts";
 import { type Nano, ZERO } from "../money.ts";
 import type { Observer, PaymentsOpen } from "../observe/observer.ts";
 import type { Records } from "../records/records.ts";
-import { chargeLate, type House, lateId, takeIn } from "./books.ts";
+import { chargeLate, fill, type House, lateId } from "./books.ts";
 import type { Chain } from "./chain.ts";
 import type { Facilitator } from "./facilitator.ts";
 import { openReceipts, putReceipt, type Receipt, type StoredReceipt } from "./receipts.ts";
@@ -45,6 +45,7 @@ async function tryPayment(
   { facilitator, chain }: Pick<SettleDeps, "facilitator" | "chain">,
 ): Promise<Made> {
   const made = await facilitator.settle(payment, asked);
+  if (made !== "unknown" && made.settled && made.inBlock) return { transaction: made.transaction };
   if (chain === null) {
     if (made === "unknown") return made;
     if (made.settled) return { transaction: made.transaction };
@@ -86,10 +87,21 @@ export async function settleReceipt(stored: StoredReceipt, deps: SettleDeps): Pr
     return "refused";
   }
   const { transaction } = made;
-  if (receipt.account !== undefined) await takeIn(deps.ledger, { ...receipt, transaction }, receipt.account);
+  if (receipt.account !== undefined) await fillAccount(receipt, receipt.account, transaction, deps);
   else await chargeCall({ ...receipt, transaction }, deps);
   await putReceipt(deps.records, { ...receipt, state: "settled", transaction }, null);
   return "settled";
+}
+
+/** Books a payment that fills an account, once, however often it is told. */
+export async function fillAccount(
+  receipt: Receipt,
+  account: string,
+  transaction: string,
+  deps: Pick<SettleDeps, "ledger" | "settlementNano" | "owner" | "leaseMs" | "clock">,
+): Promise<void> {
+  const { settlementNano } = deps;
+  await fill(deps.ledger, { ...receipt, transaction, settlementNano }, account, lateRequest(receipt, deps));
 }
 
 async function chargeCall(receipt: Receipt & { readonly transaction: string }, deps: SettleDeps): Promise<void> {
@@ -99,7 +111,10 @@ async function chargeCall(receipt: Receipt & { readonly transaction: string }, d
     await chargeLate(deps.ledger, { ...receipt, settlementNano: deps.settlementNano }, lateRequest(receipt, deps));
 }
 
-function lateRequest({ id, house, amountNano }: Receipt, { owner, leaseMs, clock }: SettleDeps): ReserveRequest {
+function lateRequest(
+  { id, house, amountNano }: Receipt,
+  { owner, leaseMs, clock }: Pick<SettleDeps, "owner" | "leaseMs" | "clock">,
+): ReserveRequest {
   return {
     accountId: house,
     holdId: lateId(id),

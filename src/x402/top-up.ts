@@ -5,14 +5,13 @@ import type { Answer, Call, EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { centsDown, minus, nanoFromCents, ZERO } from "../money.ts";
 import type { Caller } from "../plan.ts";
-import { takeIn } from "./books.ts";
 import { paymentRequired, type Resource, requirementsOf, requirementsV1 } from "./challenge.ts";
 import { claim, PENDING } from "./claim.ts";
 import type { DoorParts } from "./door.ts";
 import { receiptHeaders } from "./payment-funds.ts";
 import { misfit, type Payment, readPayment } from "./read-payment.ts";
 import { putReceipt, type Receipt, receiptOf } from "./receipts.ts";
-import { makePayment } from "./settle-receipt.ts";
+import { fillAccount, makePayment } from "./settle-receipt.ts";
 
 const PATH = "/api/v1/topup";
 const BODY_BYTES_MAX = 1_024;
@@ -99,7 +98,7 @@ async function credit(id: string, filling: Filling, parts: DoorParts): Promise<A
       return refused(made.refused);
     }
     const { transaction } = made;
-    await takeIn(ledger, { ...receipt, transaction }, account);
+    await fillAccount(receipt, account, transaction, parts);
     await putReceipt(records, { ...receipt, state: "settled", transaction }, null);
     return await credited(filling, parts);
   } finally {

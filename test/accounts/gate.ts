@@ -92,12 +92,13 @@ export async function openGate(options: { sandbox?: boolean } = {}): Promise<Gat
   const failedCalls = { find: async () => ({ rows: [], next: null }) };
   const gate = { readiness: { ready: true } as Readiness };
   const specs = [
-    ...accountEndpoints({ books, rules, clock, unsold, failedCalls, forget }),
+    ...accountEndpoints({ books, rules, clock, unsold, failedCalls, forget, inferenceScope: "inference" }),
     ...adminEndpoints({
       books,
       rules,
       clock,
       unsold,
+      inferenceScope: "inference",
       forget,
       limits,
       sandbox,
@@ -107,6 +108,7 @@ export async function openGate(options: { sandbox?: boolean } = {}): Promise<Gat
       failedCalls,
       metricsContentType: "text/plain; version=0.0.4",
       metricsOpen: true,
+      proofs: [],
     }),
   ];
   const match = matchEndpoint(specs.map((spec) => ({ ...spec, errors: envelopeErrors })));

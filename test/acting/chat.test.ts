@@ -221,6 +221,29 @@ it("a model that calls without end has eight rounds, and then has to answer", as
   expect(json.choices[0]).toMatchObject({ finish_reason: "length", native_finish_reason: "max_tool_calls" });
 });
 
+it.each([
+  ["that are no JSON", call("c1", {}, "brave__search"), '{"q": "tide', "JSON"],
+  ["of two megabytes", call("c1", "x".repeat(2_000_000)), null, "bytes"],
+  ["that its schema does not take", call("c1", { q: 7 }), null, "q"],
+  ["that it has not", call("c1", { q: "tide", sudo: true }), null, "sudo"],
+  ["at a schema's edge", call("c1", { q: "tide", count: 21 }), null, "count"],
+  [
+    "that are this gateway's own address",
+    call("c1", { urls: ["http://127.0.0.1/admin"] }, "core__onescrape"),
+    null,
+    "urls",
+  ],
+])("params %s are told to the model, and nothing is called or charged", async (_, made, args, words) => {
+  stage.says({ calls: [args === null ? made : { ...made, args }] }, { text: "I cannot." });
+  const { status, json } = await ask({ tools: [SEARCH, { type: "action", action: "core/onescrape" }] });
+  expect(status).toBe(200);
+  expect(json.choices[0]?.message.content).toBe("I cannot.");
+  expect(lastResult()[0]).toContain(words);
+  expect(lastResult()[0]?.length).toBeLessThan(3_000);
+  expect(stage.searches()).toEqual([]);
+  expect(json.usage.cost).toBe(0.00045);
+});
+
 it("max_tool_calls bounds all calls, max_calls those of one tool", async () => {
   stage.says({ calls: [call("c1", "a"), call("c2", "b"), call("c3", "c")] }, { text: "Two." });
   expect((await ask({ max_tool_calls: 2 })).json.usage.actions).toHaveLength(2);

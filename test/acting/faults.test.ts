@@ -139,3 +139,68 @@ it("a result that carries instructions is data: what changes something was not o
   expect(text).toContain("agentmail__send_message");
   expect(stage.searches()).toHaveLength(1);
 });
+
+it("who leaves in the first round pays what came of it", async () => {
+  const left = Promise.withResolvers<void>();
+  stage.says({ text: "At noon and then again at midnight.", endsWith: left.promise });
+  await leaveAt("midnight");
+  left.resolve();
+  const posting = await charged();
+  expect(posting.legs.map(({ vendor }) => vendor)).toEqual(["openai"]);
+  expect(posting.charged_nano_usd).toBeGreaterThan(0);
+  await released();
+});
+
+it("an action that answers ten megabytes: the model has its beginning, and is told that it was cut", async () => {
+  stage.says(LOOK, { text: "At noon." });
+  stage.finds((response) => {
+    const results = [{ title: "Tides", url: "https://example.com/", description: "word ".repeat(2_000_000) }];
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ web: { results } }));
+  });
+  expect(await (await ask()).text()).toContain("noon.");
+  const { messages } = stage.rounds().at(-1) as { messages: { role: string; content: string }[] };
+  const told = messages.find(({ role }) => role === "tool")?.content ?? "";
+  expect(told.length).toBeLessThan(21_000);
+  expect(told).toContain("cut");
+  expect((await charged()).charged_nano_usd).toBe(10_000_000 + 2 * 225_000);
+});
+
+/** What calls have cost us that nobody was charged for, in dollars. */
+async function unpaidUsd(): Promise<number> {
+  const metrics = await (await fetch(`${stage.gateway.adminUrl}/metrics`)).text();
+  return Number(/^tollgate_unpaid_cost_usd_total\{charged="0"\} (.+)$/m.exec(metrics)?.[1] ?? 0);
+}
+
+it.each([[503], [400]])(
+  "an action is paid and then the model's every route answers %d: nothing is charged or held, and what was spent is our own",
+  async (status) => {
+    const before = await unpaidUsd();
+    stage.says(LOOK, { status });
+    expect(await (await ask()).text()).toContain('"finish_reason":"error"');
+    expect(await released()).toEqual({ balance_cents: 100, held_cents: 0 });
+    expect(await stage.charges(account)).toEqual([]);
+    expect(stage.searches()).toHaveLength(1);
+    // The first round, 100 tokens in and 10 out, and the search.
+    expect((await unpaidUsd()) - before).toBeGreaterThan(0.005);
+  },
+);
+
+it("an action that hangs until the call's time is over: an error, nothing charged, nothing held", async () => {
+  const short = await startStage({ WHOLE_SECONDS: "2" });
+  const poor = await short.account(100);
+  short.says(LOOK, { text: "Never." });
+  short.finds(() => {});
+  const response = await fetch(`${short.gateway.url}/api/llm/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${poor.key}`, "content-type": "application/json" },
+    body: JSON.stringify({
+      model: MODEL,
+      messages: [{ role: "user", content: "When is the tide?" }],
+      tools: [{ type: "action", action: "brave/search" }],
+    }),
+  });
+  expect(response.status).toBe(504);
+  expect(await short.money(poor)).toEqual({ balance_cents: 100, held_cents: 0 });
+  expect(await short.gateway.doctor()).toEqual([]);
+  await short.stop();
+});

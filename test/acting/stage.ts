@@ -32,6 +32,8 @@ export interface Stage {
   account(creditCents?: number): Promise<TestAccount>;
   /** What the model says, round by round; the last for ever. */
   says(...rounds: readonly Said[]): void;
+  /** The same, by what it is asked. */
+  thinks(says: (body: Record<string, unknown>) => Said): void;
   /** How a search is answered from now on. */
   finds(answer: (response: ServerResponse, request: VendorRequest) => void): void;
   /** The bodies of the rounds that the model was asked. */
@@ -114,14 +116,12 @@ export async function startStage(environment: Record<string, string> = {}): Prom
     BRAVE_BASE_URL: `${vendor.url}/brave`,
     ...environment,
   });
-  let said: readonly Said[] = [{ text: "Hello." }];
-  let at = 0;
+  let says: (body: Record<string, unknown>) => Said = () => ({ text: "Hello." });
   const find = (response: ServerResponse) => json(response, 200, FOUND);
   let finds: (response: ServerResponse, request: VendorRequest) => void = find;
   vendor.answers((response, request) => {
     if (!request.url.startsWith("/v1/")) return finds(response, request);
-    const one = said[Math.min(at, said.length - 1)] ?? {};
-    at += 1;
+    const one = says(request.body as Record<string, unknown>);
     if (one.status !== undefined) {
       const error = { message: "no", ...(one.code === undefined ? {} : { code: one.code }) };
       return json(response, one.status, { error });
@@ -130,6 +130,11 @@ export async function startStage(environment: Record<string, string> = {}): Prom
     return whole(response, one);
   });
   const asked = (isModel: boolean) => vendor.asked.filter(({ url }) => url.startsWith("/v1/") === isModel);
+  const thinks = (decide: typeof says) => {
+    says = decide;
+    finds = find;
+    vendor.asked.length = 0;
+  };
   const get = async (path: string, { key }: TestAccount) => {
     const response = await fetch(`${gateway.url}/api/v1${path}`, { headers: { authorization: `Bearer ${key}` } });
     return (await response.json()) as Record<string, unknown>;
@@ -152,11 +157,10 @@ export async function startStage(environment: Record<string, string> = {}): Prom
     },
     account: (creditCents = 10_000) => gateway.account({ kind: "personal", creditCents }),
     says(...rounds) {
-      said = rounds;
-      at = 0;
-      finds = find;
-      vendor.asked.length = 0;
+      let at = 0;
+      thinks(() => rounds[Math.min(at++, rounds.length - 1)] ?? {});
     },
+    thinks,
     finds(answer) {
       finds = answer;
     },

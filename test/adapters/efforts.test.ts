@@ -44,6 +44,7 @@ describe("no thinking", () => {
     ["xai", "x-ai/grok-4.3", "none"],
     ["mistral", "mistralai/mistral-large-4", "low"],
     ["mistral", "mistralai/mistral-medium-3.5", "none"],
+    ["mistral", "mistralai/mistral-small-2603", "none"],
     ["moonshot", "moonshotai/kimi-k3.1-pro", "low"],
     ["groq", "qwen/qwen3.8-27b", "none"],
     ["groq", "openai/gpt-oss-120b", "low"],
@@ -59,6 +60,13 @@ describe("no thinking", () => {
   ])("at %s of %s is the least effort, in thoughts that come anyway", (adapterId, slug) => {
     const sent = sentFor(adapterId, slug, { reasoning_effort: "none" });
     expect([sent.thinking, sent.output_config]).toEqual([undefined, { effort: "low" }]);
+  });
+
+  it("of DeepSeek is said in its own word, and little thinking stays little", () => {
+    const sent = (more: object) => sentFor("deepseek", "deepseek/deepseek-v4-pro", more as never);
+    expect(sent({ reasoning_effort: "none" }).thinking).toEqual({ type: "disabled" });
+    expect(sent({ reasoning: { enabled: false } }).thinking).toEqual({ type: "disabled" });
+    expect(sent({ reasoning_effort: "low" })).toMatchObject({ reasoning_effort: "low" });
   });
 
   it("of a model that can do without is said as it is", () => {

@@ -1,7 +1,7 @@
 // fal as it is called: launched, waited for and fetched inside one call, at a price for each model.
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import type { EndpointTable } from "../../src/catalog/action.ts";
+import type { EndpointTable } from "../../src/catalog/endpoint-table.ts";
 import { openActionCatalog } from "../../src/run/action-catalog.ts";
 import { tableOf } from "../../src/run/params-schema.ts";
 import { wire } from "../support/adapter-wire.ts";

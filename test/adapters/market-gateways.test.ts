@@ -1,7 +1,7 @@
 // The gateways to markets and registers by tables of endpoints: CoinGecko, Nansen, Allium, Strale.
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import type { EndpointTable } from "../../src/catalog/action.ts";
+import type { EndpointTable } from "../../src/catalog/endpoint-table.ts";
 import { wire } from "../support/adapter-wire.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 

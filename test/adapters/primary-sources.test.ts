@@ -1,7 +1,7 @@
 // Primary sources as they are called: rows of one table, each at a host of its own, and the ways in which each says no.
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import type { EndpointTable } from "../../src/catalog/action.ts";
+import type { EndpointTable } from "../../src/catalog/endpoint-table.ts";
 import { wire } from "../support/adapter-wire.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 

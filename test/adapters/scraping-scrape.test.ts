@@ -1,6 +1,6 @@
 // The page reader that callers use without choosing a vendor: who serves which params, and what a pin means.
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../src/catalog/action.ts";
+import type { JsonObject } from "../../src/catalog/said.ts";
 import { GatewayError } from "../../src/errors.ts";
 import type { Payer } from "../../src/plan.ts";
 import { offeredCalls } from "../../src/run/sold-candidates.ts";

@@ -1,7 +1,7 @@
 // TikHub as it is called: endpoints of a table, by GET or by POST, and bad codes inside of good answers.
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import type { EndpointTable } from "../../src/catalog/action.ts";
+import type { EndpointTable } from "../../src/catalog/endpoint-table.ts";
 import { wire } from "../support/adapter-wire.ts";
 
 const tikhub = await wire("tikhub");

@@ -1,8 +1,9 @@
 // Small adapters for tests that look at one rule at a time, and the catalog made of them.
-import type { EndpointTable } from "../../src/catalog/action.ts";
+
 import { type AdapterSpec, bearer, type ModelSpec, type TokenPriceSpec } from "../../src/catalog/adapter.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { type CatalogOptions, compileCatalog } from "../../src/catalog/compile.ts";
+import type { EndpointTable } from "../../src/catalog/endpoint-table.ts";
 import type { ActionTierSpec, CompositeTierSpec, TierSpec } from "../../src/catalog/tier.ts";
 import { manualClock } from "../../src/clock.ts";
 

@@ -1,17 +1,19 @@
 // A model ends on a day: it leaves the lists a month before, says so while it is served, and is refused after, with its successor.
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { ModelEnd, ModelSpec } from "../../src/catalog/adapter.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { findEither, findModel } from "../../src/catalog/find-model.ts";
 import { findUnitModel } from "../../src/catalog/find-unit-model.ts";
-import { loadCatalog } from "../../src/catalog/load.ts";
 import { modelAnswer, modelsAnswer, pricingAnswer } from "../../src/catalog/price-answers.ts";
 import { manualClock } from "../../src/clock.ts";
 import { GatewayError } from "../../src/errors.ts";
+import { usdPerMillionText } from "../../src/money.ts";
+import { shippedCatalog } from "../support/shipped-catalog.ts";
 import { catalogOf, LIVE, PLAY, priced, tier, vendor } from "./catalog-of.ts";
 
 /** The day on which the shipped tiers were last looked at, and for how long after it all of their models must live. */
-const LOOKED_AT = "2026-11-23";
+const LOOKED_AT = "2026-11-26";
 const DAYS_MIN = 90;
 
 const ending = (on: string, more: Partial<ModelSpec> = {}): ModelSpec => ({
@@ -153,8 +155,7 @@ describe("a model that is sold by units", () => {
 describe("the shipped tiers", () => {
   it("hold only what lives for ninety days from the day they were looked at, and no preview", async () => {
     const clock = manualClock(Date.parse(`${LOOKED_AT}T12:00:00Z`));
-    const options = { env: {}, clock, sandboxOrigin: "http://sandbox.test", contact: null, overlayDir: null };
-    const catalog = await loadCatalog({ ...options, markupPercent: 0, allowLoss: false });
+    const catalog = await shippedCatalog({ clock });
     const day = new Date(Date.parse(LOOKED_AT) + DAYS_MIN * 86_400_000).toISOString().slice(0, 10);
     const short = [...catalog.tiers.values()].flatMap(({ id, models }) =>
       models
@@ -168,4 +169,18 @@ describe("the shipped tiers", () => {
     );
     expect(short).toEqual([]);
   });
+
+  // What is best at its price no program can say. That a person has looked stands above the candidates, with the price that it was looked at for.
+  it.each(["best", "mid", "cheap"])(
+    "say above %s's candidates why the first is first, at its price of that day",
+    async (id) => {
+      const text = readFileSync(new URL(`../../tiers/${id}.ts`, import.meta.url), "utf8");
+      const [, why, first = ""] = /\n {2}\/\/ (.+)\n {2}candidates: \[\n {4}\{ model: "([^"]+)" \}/.exec(text) ?? [];
+      const clock = manualClock(Date.parse(`${LOOKED_AT}T12:00:00Z`));
+      const sale = (await shippedCatalog({ clock })).model(first, PLAY)?.sale;
+      const [input, output] = [sale?.input, sale?.output].map((rate) => rate !== undefined && usdPerMillionText(rate));
+      expect(why).toMatch(/ comes first: /);
+      expect(why).toContain(`${input} and ${output} USD per million tokens`);
+    },
+  );
 });

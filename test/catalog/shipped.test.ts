@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { Params } from "../../src/catalog/action.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { type LoadOptions, loadCatalog } from "../../src/catalog/load.ts";
+import type { Params } from "../../src/catalog/said.ts";
 import { manualClock } from "../../src/clock.ts";
 import { usdPerMillionText } from "../../src/money.ts";
 import { quoteCents } from "../../src/run/action-price.ts";

@@ -1,9 +1,14 @@
 // Searches of the web by models whose vendor has none, as real clients ask for them: what they show are the sources, unchanged but for the base URL.
+import { spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createAnthropic } from "@ai-sdk/anthropic";
+import { createOpenAI } from "@ai-sdk/openai";
 import Anthropic from "@anthropic-ai/sdk";
 import { generateText, streamText } from "ai";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { MODEL, type Stage, startStage } from "../acting/stage.ts";
+import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
+import { MODEL, type Said, type Stage, startStage } from "../acting/stage.ts";
 import type { TestAccount } from "../support/gateway.ts";
 
 let stage: Stage;
@@ -60,4 +65,131 @@ it("the AI SDK in the messages wire", async () => {
   const streamed = streamText(asked);
   expect(await streamed.text).toContain(ANSWER);
   expect((await streamed.sources).map((source) => ("url" in source ? source.url : ""))).toContain(URL_FOUND);
+});
+
+it("the AI SDK in the responses wire", async () => {
+  const openai = createOpenAI({ apiKey: account.key, baseURL: `${stage.gateway.url}/api/llm/v1` });
+  const asked = {
+    model: openai.responses(MODEL),
+    prompt: "When?",
+    tools: { web_search: openai.tools.webSearch({}) },
+    maxRetries: 0,
+  };
+  asks();
+  const whole = await generateText(asked);
+  expect(whole.text).toContain(ANSWER);
+  expect(whole.sources).toMatchObject([{ sourceType: "url", url: URL_FOUND }]);
+  asks();
+  const streamed = streamText(asked);
+  expect(await streamed.text).toContain(ANSWER);
+  expect((await streamed.sources).map((source) => ("url" in source ? source.url : ""))).toContain(URL_FOUND);
+});
+
+const AGENTS = new URL("node_modules/.bin/", import.meta.url).pathname;
+
+/** Runs an agent in a folder of its own; nothing of the machine's own settings is seen. */
+async function runAgent(
+  name: string,
+  flags: readonly string[],
+  { files, env }: { files: Readonly<Record<string, string>>; env: Readonly<Record<string, string>> },
+): Promise<string> {
+  const home = mkdtempSync(join(tmpdir(), `tollgate-${name}-`));
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+  const work = join(home, "work");
+  mkdirSync(work);
+  for (const [file, text] of Object.entries(files)) writeFileSync(join(home, file), text);
+  const own = { PATH: process.env.PATH, HOME: home, CODEX_HOME: home, CLAUDE_CONFIG_DIR: join(home, "config") };
+  const child = spawn(join(AGENTS, name), flags, {
+    cwd: work,
+    env: Object.assign({}, own, env),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let said = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (said += String(chunk)));
+  const code = await new Promise<number | null>((resolve) => child.on("close", resolve));
+  expect(code, said).toBe(0);
+  return said;
+}
+
+const messagesOf = ({ messages }: Record<string, unknown>) => messages as { role: string; content: unknown }[];
+const offers = ({ tools = [] }: Record<string, unknown>, name: string) =>
+  (tools as { function?: { name?: string } }[]).some((tool) => tool.function?.name === name);
+/** The model calls the tool of this name where it is offered and has not been answered, and else says what it was told. */
+const searching =
+  (...names: readonly string[]) =>
+  (body: Record<string, unknown>): Said => {
+    const isAnswered = messagesOf(body).some(({ role }) => role === "tool");
+    const name = names.find((one) => offers(body, one));
+    return isAnswered || name === undefined
+      ? { text: ANSWER }
+      : { calls: [{ id: "c1", name, args: { query: "tide" } }] };
+  };
+
+it("Claude Code: its search shows the sources to the model that asked for it", async () => {
+  // Its search is a call of its own, in which the model is offered the wire's tool.
+  stage.thinks(searching("web_search", "WebSearch"));
+  const said = await runAgent(
+    "claude",
+    ["-p", "When is high tide?", "--allowedTools", "WebSearch", "--output-format", "json"],
+    {
+      files: {},
+      env: {
+        ANTHROPIC_BASE_URL: `${stage.gateway.url}/api/llm`,
+        ANTHROPIC_AUTH_TOKEN: account.key,
+        ANTHROPIC_MODEL: MODEL,
+        ANTHROPIC_DEFAULT_HAIKU_MODEL: MODEL,
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+        DISABLE_TELEMETRY: "1",
+        DISABLE_AUTOUPDATER: "1",
+        CLAUDE_CODE_MAX_RETRIES: "1",
+        ENABLE_TOOL_SEARCH: "false",
+      },
+    },
+  );
+  const [result = ""] = /^\{.*\}$/m.exec(said) ?? [];
+  expect(JSON.parse(result)).toMatchObject({ is_error: false, result: ANSWER });
+  expect(stage.searches().length).toBe(1);
+  const told = stage
+    .rounds()
+    .flatMap(messagesOf)
+    .filter(({ role }) => role === "tool");
+  const links = `Links: ${JSON.stringify([{ title: "Tides", url: URL_FOUND }])}`;
+  expect(told.map(({ content }) => String(content)).findLast((text) => text.includes("Links:"))).toContain(links);
+});
+
+it("Codex: its search runs and its answer has the source", async () => {
+  stage.thinks(searching("web_search"));
+  const config = `model_provider = "tollgate"
+model = "${MODEL}"
+web_search = "live"
+check_for_update_on_startup = false
+
+[model_providers.tollgate]
+name = "Tollgate"
+base_url = "${stage.gateway.url}/api/llm/v1"
+env_key = "TOLLGATE_API_KEY"
+wire_api = "responses"
+
+[analytics]
+enabled = false
+`;
+  const flags = [
+    "exec",
+    "--json",
+    "--skip-git-repo-check",
+    "--dangerously-bypass-approvals-and-sandbox",
+    "When is high tide?",
+  ];
+  const said = await runAgent("codex", flags, {
+    files: { "config.toml": config },
+    env: { TOLLGATE_API_KEY: account.key },
+  });
+  const items = said
+    .split("\n")
+    .filter((line) => line.startsWith("{"))
+    .map((line) => JSON.parse(line) as { item?: { type?: string; query?: string; text?: string } })
+    .flatMap(({ item }) => item ?? []);
+  expect(items.find(({ type }) => type === "web_search")).toMatchObject({ query: "tide" });
+  expect(items.findLast(({ type }) => type === "agent_message")?.text).toContain(URL_FOUND);
+  expect(stage.searches()).toHaveLength(1);
 });

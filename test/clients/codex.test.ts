@@ -35,7 +35,7 @@ afterAll(async () => {
   expect(findings).toEqual([]);
 });
 
-function configOf(model: string): string {
+function configOf(model: string, more: string): string {
   return `model_provider = "tollgate"
 model = "${model}"
 check_for_update_on_startup = false
@@ -45,6 +45,7 @@ name = "Tollgate"
 base_url = "${gateway.url}/api/llm/v1"
 env_key = "TOLLGATE_API_KEY"
 wire_api = "responses"
+${more}
 
 [mcp_servers.tollgate]
 url = "${gateway.url}/mcp"
@@ -56,11 +57,15 @@ enabled = false
 }
 
 /** One task in a folder of its own; nothing of whoever runs the test is seen. */
-async function runCodex(model: string, task: string): Promise<{ code: number | null; said: string; work: string }> {
+async function runCodex(
+  model: string,
+  task: string,
+  more = "",
+): Promise<{ code: number | null; said: string; work: string }> {
   const home = mkdtempSync(join(folder, "home-"));
   const work = join(home, "work");
   mkdirSync(work);
-  writeFileSync(join(home, "config.toml"), configOf(model));
+  writeFileSync(join(home, "config.toml"), configOf(model, more));
   const flags = ["exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", task];
   const child = spawn(CODEX, flags, {
     cwd: work,
@@ -102,4 +107,18 @@ test("a tool of the gateway's own MCP server", async () => {
   expect(code, said).toBe(0);
   const found = gateway.records().filter(({ asked }) => asked === "core/discover");
   expect(found.map(({ status }) => status)).toEqual([200]);
+});
+
+test("over a socket, where its provider is said to have them: both turns come over one", async () => {
+  const before = gateway.records().length;
+  vendor.asksFor(SHELL);
+  const { code, said, work } = await runCodex("openai/gpt-5.4-nano", "Make the file", "supports_websockets = true");
+  expect(said).toContain(LAST_WORDS);
+  expect(code, said).toBe(0);
+  expect(readFileSync(join(work, "made.txt"), "utf8")).toBe("made by an agent\n");
+  const calls = gateway.records().slice(before);
+  const ofWire = calls.filter(({ endpoint }) => String(endpoint).endsWith("/responses"));
+  // It opens one socket, has its instructions remembered before it asks anything, and then asks twice.
+  expect(ofWire.map(({ status }) => status)).toEqual([101, 200, 200, 200]);
+  expect(vendor.asked.map(({ url }) => url)).toEqual(["/v1/responses", "/v1/responses"]);
 });

@@ -1,8 +1,8 @@
 // Deep jobs without HTTP: their kinds over real stores, a vendor that answers in memory at the listed price, and work whose budget is its very price.
 import type { JobKind } from "../../src/catalog/job-kind.ts";
 import type { InnerCalls, WantedCall } from "../../src/catalog/local-action.ts";
+import type { PageLadderSpec } from "../../src/catalog/page-ladder.ts";
 import type { PeopleFinderSpec } from "../../src/catalog/people-finder.ts";
-import type { PageLadderSpec } from "../../src/catalog/tier.ts";
 import { systemClock } from "../../src/clock.ts";
 import { onefindDeepJob } from "../../src/composites/onefind-deep.ts";
 import { onescrapeDeepJob } from "../../src/composites/onescrape-deep.ts";

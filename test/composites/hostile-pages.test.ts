@@ -11,6 +11,8 @@ const SLOW_PAGE = "<div><p>some, words of it</p></div>".repeat(7_000);
 const LONG_PAGE = "<div><p>some, words of it</p></div>".repeat(24_000);
 const QUICK_PAGE = "<p>Open at nine.</p>";
 const REPEATS = 7;
+/** The aim is 2 ms on a machine of our own; a slow or busy one needs up to twice that, where what grows with the square needs seconds. */
+const TURN_MS_MAX = 5;
 
 /** The least processor time of several runs: what others do to the machine is not in it. */
 function leastMs(work: () => unknown): number {
@@ -36,9 +38,9 @@ async function leastLoopMs(work: () => Promise<unknown>): Promise<number> {
 }
 
 describe("on the event loop", () => {
-  it("a text of five megabytes is judged in less than 2 ms", () => {
+  it("a text of five megabytes is judged within a turn of the event loop", () => {
     const content = " #".repeat(2_500_000);
-    expect(leastMs(() => yieldOf({ content, title: null, facts: null, status: 200 }))).toBeLessThan(2);
+    expect(leastMs(() => yieldOf({ content, title: null, facts: null, status: 200 }))).toBeLessThan(TURN_MS_MAX);
   });
 
   it.each([
@@ -46,10 +48,13 @@ describe("on the event loop", () => {
     ["long", `/${"a".repeat(240)}b`, 2_000, 4_000],
     ["long, with a star", `/*${"a".repeat(1_000)}b`, 400, 700],
     ["nothing but stars", "*a".repeat(500), 400, 700],
-  ])("an address is held against the most rules that there may be in less than 2 ms: %s", (_, rule, rules, chars) => {
-    const asks = robotsAsker(readRobots(`User-agent: *\n${`Disallow: ${rule}\n`.repeat(rules)}`, "Tollgate"));
-    expect(leastMs(() => asks(`https://a.example/${"a".repeat(chars)}`))).toBeLessThan(2);
-  });
+  ])(
+    "an address is held against the most rules that there may be within a turn of the event loop: %s",
+    (_, rule, rules, chars) => {
+      const asks = robotsAsker(readRobots(`User-agent: *\n${`Disallow: ${rule}\n`.repeat(rules)}`, "Tollgate"));
+      expect(leastMs(() => asks(`https://a.example/${"a".repeat(chars)}`))).toBeLessThan(TURN_MS_MAX);
+    },
+  );
 
   const bytes = (text: string) => new Uint8Array(Buffer.from(text));
   const five = (text: string) => bytes(text.repeat(5_000_000 / text.length));
@@ -83,12 +88,12 @@ describe("on the event loop", () => {
       bytes(`User-agent: *\n${`Disallow: /${"a".repeat(240)}\n`.repeat(2_000)}`),
       (page, reading) => reading.robots(page, "Tollgate", never),
     ],
-  ])("%s takes less than 2 ms", async (_, page, ask) => {
+  ])("%s takes no more than a turn", async (_, page, ask) => {
     const extractor = createExtractor({ threads: 1, msMax: 60_000 });
     const reading = extractor.of("eve");
     await reading.page(QUICK_PAGE, ORDER, never);
     const copies = Array.from({ length: REPEATS }, () => page.slice());
-    expect(await leastLoopMs(() => ask(copies.pop() ?? page, reading))).toBeLessThan(2);
+    expect(await leastLoopMs(() => ask(copies.pop() ?? page, reading))).toBeLessThan(TURN_MS_MAX);
     await extractor.close();
   });
 });

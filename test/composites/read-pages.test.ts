@@ -1,7 +1,7 @@
 // How pages are read side by side: each rung by rung, together where a rung takes several, and never held up for long by one another.
 import { describe, expect, it } from "vitest";
 import type { InnerAnswer, WantedCall } from "../../src/catalog/local-action.ts";
-import type { PageLadderSpec, RungCall, RungSpec } from "../../src/catalog/tier.ts";
+import type { PageLadderSpec, RungCall, RungSpec } from "../../src/catalog/page-ladder.ts";
 import { type Clock, manualClock, systemClock } from "../../src/clock.ts";
 import { GrowingRow } from "../../src/composites/pages/page-row.ts";
 import { askRung, noteAsked, PageReader } from "../../src/composites/pages/read-pages.ts";

@@ -15,6 +15,7 @@ function callsWith(answer: (msMax: number | undefined) => InnerAnswer, msMax = 6
     payer: { id: "acct:ada", sandbox: false },
     signal: new AbortController().signal,
     spend: { limitNano: ZERO, spentNano: ZERO, freeNano: ZERO },
+    quoteNano: ZERO,
     allows: { services: null, models: null },
     sandboxFault: null,
     call: refused,
@@ -22,6 +23,7 @@ function callsWith(answer: (msMax: number | undefined) => InnerAnswer, msMax = 6
     race: refused,
     own: refused,
     chat: refused,
+    speak: refused,
   };
   const isConfigured = (action: string) => action !== "acme/absent";
   return { clock, calls: new SourceCalls(call, { clock, isConfigured }, msMax) };

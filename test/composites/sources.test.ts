@@ -1,9 +1,10 @@
 // What our composites ask of vendors' actions, from tiers/: params that each action takes, requests that its vendor's own specification
 // takes, and answers of which they read what they are there for.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { JsonObject } from "../../src/catalog/action.ts";
+import type { FacetsSpec, SearchWanted, SourceSpec } from "../../src/catalog/facets.ts";
+import type { PagesWanted } from "../../src/catalog/page-ladder.ts";
 import type { EnrichSpec } from "../../src/catalog/people-finder.ts";
-import type { FacetsSpec, PagesWanted, SearchWanted, SourceSpec } from "../../src/catalog/tier.ts";
+import type { JsonObject } from "../../src/catalog/said.ts";
 import { evidenceIn } from "../../src/composites/evidence.ts";
 import { readPerson } from "../../src/composites/people/person-row.ts";
 import { atPointer } from "../../src/upstream/json-pointer.ts";

@@ -1,7 +1,7 @@
 // The one number of docs/operations.md: the most that a fresh account can cost beyond what it pays, on a day, by the prices and bounds in force.
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import type { Params } from "../../src/catalog/action.ts";
+import type { Params } from "../../src/catalog/said.ts";
 import { readConfig } from "../../src/config.ts";
 import { type OpenCompositesParts, openComposites } from "../../src/gateway/open-composites.ts";
 

@@ -1,5 +1,6 @@
 // Every kind of page is read well: what its readers came for is there, what stands around it is not, and walls and shells are told from pages.
 import { describe, expect, it } from "vitest";
+import { BY_HAND } from "./by-hand.ts";
 import { corpus } from "./corpus.ts";
 import { isFlagged, readByUs } from "./our-reading.ts";
 import { scoresOf, scoreTable } from "./score.ts";
@@ -49,4 +50,21 @@ describe.each(SETS)("the corpus, set %i", (salt) => {
       expect(exact, faults.join("\n")).toBeGreaterThanOrEqual(0.98);
     },
   );
+});
+
+describe("the pages that were written by hand", () => {
+  const [score] = scoresOf(BY_HAND, readByUs);
+  console.log(scoreTable(score === undefined ? [] : [score]));
+
+  it("are each taken for what they are", () => {
+    expect(BY_HAND.length).toBeGreaterThanOrEqual(38);
+    expect(score?.misjudged, score?.faults.join("\n")).toBe(0);
+  });
+
+  it("have what readers came for, as it stood, and little of what stands around", () => {
+    const { recall, kept, exact, faults } = score ?? { faults: [] };
+    expect(recall, faults.join("\n")).toBeGreaterThanOrEqual(0.98);
+    expect(kept, faults.join("\n")).toBeLessThanOrEqual(0.05);
+    expect(exact, faults.join("\n")).toBeGreaterThanOrEqual(0.98);
+  });
 });

@@ -47,7 +47,17 @@ function tellerOver(of: Records, { shared = true, send = async () => null as str
     return url.includes("hangs") ? send() : Promise.resolve(null);
   };
   const onBroken = (error: unknown) => broken.push(String(error));
-  const teller = new Teller({ shared, ledger, log, webhooks, records: of, clock, send: noted, onBroken });
+  const teller = new Teller({
+    shared,
+    ledger,
+    log,
+    webhooks,
+    records: of,
+    clock,
+    send: noted,
+    notice: async () => {},
+    onBroken,
+  });
   return { teller, log, webhooks, sent, broken };
 }
 

@@ -91,6 +91,109 @@ describe("what happens to an account's money", () => {
   });
 });
 
+/** What an event stream says until `enough` of its events are there; then the client leaves. */
+async function streamed(url: string, headers: Record<string, string>, enough: number, cause: () => Promise<unknown>) {
+  const left = new AbortController();
+  const response = await fetch(url, { headers: { accept: "text/event-stream", ...headers }, signal: left.signal });
+  const events: { id: string; kind: string; data: Json }[] = [];
+  let text = "";
+  let caused: Promise<unknown> | null = null;
+  for await (const chunk of response.body ?? []) {
+    text += Buffer.from(chunk).toString();
+    caused ??= cause();
+    for (let end = text.indexOf("\n\n"); end >= 0; end = text.indexOf("\n\n")) {
+      const [, id = "", kind = "", data = ""] = /^id: (.*)\nevent: (.*)\ndata: (.*)$/.exec(text.slice(0, end)) ?? [];
+      text = text.slice(end + 2);
+      if (id !== "") events.push({ id, kind, data: JSON.parse(data) as Json });
+    }
+    if (events.length >= enough) break;
+  }
+  await caused;
+  left.abort();
+  return { type: response.headers.get("content-type"), events };
+}
+
+describe("events as they happen", () => {
+  test("reach a client that stays, and one that comes again is told what it has missed and nothing twice", async () => {
+    const { key } = await gateway.account();
+    const headers = { authorization: `Bearer ${key}` };
+    const url = `${gateway.url}/api/v1/events`;
+    const make = async () => String((await own(key, "POST", "/api/v1/agents", {})).json.api_key);
+    const [one, two, three] = [await make(), await make(), await make()];
+    const first = await streamed(url, headers, 1, () => chat(one));
+    expect(first).toMatchObject({ type: "text/event-stream", events: [{ kind: "key.first_use" }] });
+    expect(first.events[0]?.data).toMatchObject({ id: first.events[0]?.id, data: { key_id: expect.any(String) } });
+    await chat(two);
+    await eventually(async () => ((await eventsOf(key)).length === 2 ? true : undefined), "the second event");
+    const again = await streamed(url, { ...headers, "last-event-id": first.events[0]?.id ?? "" }, 2, () => chat(three));
+    expect(again.events.map(({ id }) => id)).toEqual(
+      (await eventsOf(key))
+        .map(({ id }) => id)
+        .slice(0, 2)
+        .reverse(),
+    );
+  });
+
+  test("are the operator's of all accounts, the primary key's of its own, and no agent key's", async () => {
+    const { key, accountId } = await gateway.account();
+    const agent = String((await own(key, "POST", "/api/v1/agents", {})).json.api_key);
+    const admin = { authorization: `Bearer ${gateway.adminToken}` };
+    const { events } = await streamed(`${gateway.adminUrl}/admin/v1/events`, admin, 1, () => chat(agent));
+    expect(events[0]?.data).toMatchObject({ kind: "key.first_use", account_id: accountId });
+    const refused = await fetch(`${gateway.url}/api/v1/events`, {
+      headers: { authorization: `Bearer ${agent}`, accept: "text/event-stream" },
+    });
+    expect(refused.status).toBe(403);
+  });
+
+  test("no refusal is told of a call that a smaller bound then lets through", async () => {
+    const { key } = await gateway.account();
+    const agent = await own(key, "POST", "/api/v1/agents", { ceiling_cents: 8 });
+    const ask = (words: number) =>
+      own(String(agent.json.api_key), "POST", "/api/llm/v1/chat/completions", {
+        ...{ model: "core/best", max_tokens: 20 },
+        messages: [{ role: "user", content: "tide ".repeat(words) }],
+      });
+    // By its bytes it could cost more than the ceiling, by its tokens it does not.
+    expect((await ask(9_000)).status).toBe(200);
+    await eventually(async () => ((await eventsOf(key)).length > 0 ? true : undefined), "the first use");
+    expect((await eventsOf(key)).map(({ kind }) => kind)).not.toContain("budget.refused");
+    await own(key, "PATCH", `/api/v1/agents/${agent.json.id}`, { ceiling_cents: 0 });
+    expect((await ask(9_000)).status).toBe(402);
+    const refused = await eventually(
+      async () => (await eventsOf(key)).find(({ kind }) => kind === "budget.refused"),
+      "the refusal",
+    );
+    expect(refused.data).toMatchObject({ scope: `key:${agent.json.id}`, key_id: agent.json.id });
+  });
+
+  test("a route that rests is told once, and when it is back", async () => {
+    const { RouteWatch } = await import("../../src/events/route-watch.ts");
+    const watch = new RouteWatch();
+    const route = { provider: "vendor", model: "maker/model" };
+    const kinds = (resting: readonly (typeof route)[], atMs: number) =>
+      watch.look(resting, atMs).map(({ kind }) => kind);
+    expect(kinds([route], 0)).toEqual(["route.rests"]);
+    expect([...kinds([], 5_000), ...kinds([route], 10_000), ...kinds([], 39_999)]).toEqual([]);
+    expect([...kinds([], 40_000), ...kinds([], 41_000)]).toEqual(["route.returns"]);
+    expect(kinds([route], 50_000)).toEqual(["route.rests"]);
+  });
+
+  test("the operator is told of routes that rest and of models that end", async () => {
+    const { key } = await gateway.account({ kind: "sandbox" });
+    for (let at = 0; at < 3; at++)
+      await own(key, "POST", "/api/llm/v1/chat/completions", {
+        ...{ model: "sandbox/503", max_tokens: 5 },
+        messages: [{ role: "user", content: "Hello" }],
+      });
+    const rests = await eventually(async () => {
+      const { json } = await gateway.admin("GET", "/admin/v1/events?limit=1000");
+      return (json.events as Json[]).find(({ kind }) => kind === "route.rests");
+    }, "a route that rests");
+    expect(rests).toMatchObject({ account_id: null, data: { vendor: expect.any(String), model: expect.any(String) } });
+  });
+});
+
 describe("a webhook", () => {
   test("gets signed messages with the event's id, by its secret and by the one before it", async () => {
     const { key } = await gateway.account();

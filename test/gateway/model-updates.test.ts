@@ -204,6 +204,9 @@ it("asks a source once a day by itself, keeps what it told through a restart, an
   const { status, json: refused } = await second.admin("POST", "/admin/v1/models/update", {});
   expect([status, refused.message]).toEqual([409, expect.stringContaining("it answered 500; nothing was changed")]);
   expect(await outputPrice(second)).toBe(9);
+  const metrics = await second.metricsText();
+  expect(metrics).toMatch(/^tollgate_model_updates_total\{outcome="refused"\} 1$/m);
+  expect(Number(/^tollgate_model_list_age_seconds (\S+)$/m.exec(metrics)?.[1])).toBeGreaterThan(0);
   // The day has not passed: it has asked no more than the operator.
   expect(source.asked()).toBe(2);
   await second.drain();
@@ -224,7 +227,12 @@ it("processes over one Redis sell at one price as soon as one of them has taken 
   const [one, two] = [await startTestGateway(environment), await startTestGateway(environment)];
   expect(await outputPrice(two)).toBe(4.5);
   expect((await tollgate(one, "models", "update", "--from", listFile(listOf(1.5, 9)))).code).toBe(0);
+  const fromMs = performance.now();
   await eventually(async () => ((await outputPrice(two)) === 9 ? true : undefined), "the price at the other process");
+  const tookMs = performance.now() - fromMs;
+  console.log(`the other process sold at the price of a list ${tookMs.toFixed(0)} ms after it was taken`);
+  // It has heard of it: it would have looked by itself a minute later.
+  expect(tookMs).toBeLessThan(15_000);
   const late = await startTestGateway(environment);
   expect(await outputPrice(late)).toBe(9);
   expect((await tollgate(two, "models", "rollback")).code).toBe(0);

@@ -272,6 +272,25 @@ describe("a socket", () => {
     expect(await again.next()).toBe("there");
   });
 
+  test("counts as the longest message that may come over it: there are no more than memory can bear", async () => {
+    const openSocket = ({ id }: GatewayRequest) => ({ accountId: id, socketsMax: 64 });
+    const server = await start({ openSocket, socketBytesMax: 3 * 4 * 1_048_576 - 1 });
+    const first = await connect(server);
+    await connect(server);
+    await expect(connect(server)).rejects.toThrow("refused");
+    first.socket.close();
+    await first.closed;
+    const again = await connect(server);
+    again.socket.send("there");
+    expect(await again.next()).toBe("there");
+  });
+
+  test("is one of sixteen at the most, however many calls its account may have", async () => {
+    const server = await start({ openSocket: () => ({ accountId: "one", socketsMax: 64 }) });
+    await Promise.all(Array.from({ length: 16 }, () => connect(server)));
+    await expect(connect(server)).rejects.toThrow("refused");
+  });
+
   test("goes with its listener", async () => {
     const server = await start();
     const client = await connect(server);

@@ -49,11 +49,14 @@ export function callsOf(
   const chat: CountedCalls["chat"] = async () => {
     throw new Error("no job of a test asks a model");
   };
+  const speak: CountedCalls["speak"] = async () => {
+    throw new Error("no job of a test speaks");
+  };
   const paidBy = (spend: Spending) => {
     const call = callBy(spend);
-    return { call, ladder: () => call(WANTED), race: () => call(WANTED), own: ownWork };
+    return { call, ladder: () => call(WANTED), race: () => call(WANTED), own: ownWork, chat, speak };
   };
-  return { ...paidBy(outer.spend), chat, legs: () => legs, ended: async () => legs, paidBy };
+  return { ...paidBy(outer.spend), legs: () => legs, ended: async () => legs, paidBy };
 }
 
 /** Work of a job's own, which leaves no leg here. */

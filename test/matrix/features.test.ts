@@ -10,6 +10,7 @@ import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 import { DEPLOYMENTS } from "../support/strict-clouds.ts";
 import { type StrictVendors, startStrictVendors } from "../support/strict-vendors.ts";
+import { startVendor, type VendorServer } from "../support/vendor-server.ts";
 
 /** One model of each vendor, one that sees where there is one; OpenAI's in both of its wires. */
 const MODELS = {
@@ -266,6 +267,8 @@ function refusalOf(feature: string, row: Row): RegExp | null {
 
 let sandbox: Sandbox;
 let vendors: StrictVendors;
+/** What models that act search with. */
+let searches: VendorServer;
 let gateway: TestGateway;
 let client: OpenAI;
 let folder: string;
@@ -290,8 +293,13 @@ beforeAll(async () => {
   const pem = privateKey.export({ type: "pkcs8", format: "pem" });
   const who = { client_email: "svc@project.example", private_key_id: "k1", token_uri: `${vendors.url}/token` };
   writeFileSync(keyFile, JSON.stringify({ ...who, private_key: pem }));
+  searches = await startVendor();
+  const results = [{ title: "Tides", url: "https://example.com/tides", description: "Twice a day." }];
+  searches.answers({ body: { web: { results } } });
   gateway = await startTestGateway({
     ...Object.fromEntries(settings),
+    BRAVE_API_KEY: "sk-test",
+    BRAVE_BASE_URL: searches.url,
     GOOGLE_APPLICATION_CREDENTIALS: keyFile,
     VERTEX_PROJECT: "project-1",
     BEDROCK_REGION: "us-east-1",
@@ -312,6 +320,7 @@ afterAll(async () => {
   expect(await gateway.doctor()).toEqual([]);
   await gateway.stop();
   await vendors.close();
+  await searches.close();
   await sandbox.close();
   rmSync(folder, { recursive: true });
 });
@@ -365,6 +374,24 @@ describe.each(ROWS)("%s", (row) => {
       else expect(outcome).toMatch(reason);
     }
     expect(vendors.refusals).toEqual([]);
+  });
+});
+
+const ACTS = {
+  tools: [{ type: "action", action: "brave/search" }, tool("weather")],
+  messages: [{ role: "user", content: 'When is high tide? [[call: brave__search {"q": "tide"}]]' }],
+};
+
+describe.each(ROWS)("the rounds of a model that acts, over %s", (row) => {
+  it.each([false, true])("streamed: %s", async (stream) => {
+    searches.asked.length = 0;
+    const reason = refusalOf("tools", row);
+    const outcome = await ask(row, ACTS, stream);
+    expect(vendors.refusals).toEqual([]);
+    if (reason !== null) return expect(outcome).toMatch(reason);
+    expect(outcome).toBe("served");
+    expect(searches.asked).toHaveLength(1);
+    expect(vendors.taken.map((taken) => JSON.stringify(taken).includes("example.com/tides"))).toEqual([false, true]);
   });
 });
 

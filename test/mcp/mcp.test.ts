@@ -53,15 +53,19 @@ const MODES: readonly [string, Mode][] = [
 
 interface Connecting {
   readonly mode?: Mode;
+  /** What the person says who is asked; null: it is not the client's to ask. */
+  readonly asks?: ((message: string) => { action: "accept" | "decline" | "cancel"; content?: { buy: boolean } }) | null;
   readonly key?: string | null;
   readonly query?: string;
 }
 
 async function connected<T>(
-  { mode = "auto", key = account.key, query = "" }: Connecting,
+  { mode = "auto", key = account.key, query = "", asks = null }: Connecting,
   use: (client: Client) => Promise<T>,
 ) {
-  const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode } });
+  const capabilities = asks === null ? {} : { elicitation: { form: {} } };
+  const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode }, capabilities });
+  if (asks !== null) client.setRequestHandler("elicitation/create", ({ params }) => asks(params.message));
   const headers: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key}` };
   const url = new URL(`${gateway.url}/mcp${query}`);
   await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }));
@@ -451,5 +455,103 @@ describe("the bridge for clients without HTTP", () => {
     });
     await client.close();
     expect(answer.content).toEqual([{ type: "text", text: "hi" }]);
+  });
+});
+
+describe("a purchase", () => {
+  const fax = { to: "+14155550123", file_url: "https://example.com/two-pages.pdf", pages: 2 };
+  const byName = { name: "run_action", arguments: { action: "agentfax/send", params: fax } };
+  const balance = async () => {
+    const response = await fetch(`${gateway.url}/api/v1/account`, {
+      headers: { authorization: `Bearer ${account.key}` },
+    });
+    return Number(((await response.json()) as Json).balance_cents);
+  };
+
+  it.each([
+    ["is not made where the person declines", { action: "decline" }],
+    ["is not made where the person goes away", { action: "cancel" }],
+    [
+      "is not made where the person accepts the form and not the purchase",
+      { action: "accept", content: { buy: false } },
+    ],
+  ] as const)("%s", async (_, says) => {
+    const before = await balance();
+    await connected({ asks: () => says }, async (client) => {
+      const result = await client.callTool(byName);
+      expect([result.isError, envelopeOf(result).error]).toEqual([true, "purchase_declined"]);
+    });
+    expect(await balance()).toBe(before);
+  });
+
+  it("is made where the person agrees, who is told what it is and what it costs at most", async () => {
+    const messages: string[] = [];
+    const asks = (message: string) => {
+      messages.push(message);
+      return { action: "accept", content: { buy: true } } as const;
+    };
+    const query = "?tools=agentfax/send";
+    await connected({ asks, query }, async (client) => {
+      const first = await client.callTool(byName);
+      expect(envelopeOf(first)).toMatchObject({ ok: true, charged_cents: 40 });
+      const pinned = await client.callTool({ name: "agentfax_send", arguments: { ...fax, max_cost_cents: 100 } });
+      expect(envelopeOf(pinned)).toMatchObject({ ok: true, charged_cents: 40 });
+    });
+    expect(messages).toEqual([
+      expect.stringMatching(/^Buy by agentfax\/send, for 200 cents at most\? .*14155550123/),
+      expect.stringMatching(/^Buy by agentfax\/send, for 100 cents at most\?/),
+    ]);
+  });
+
+  it("asks nothing of a client that cannot ask, in no revision, and nothing before what buys nothing", async () => {
+    for (const [, mode] of MODES)
+      await connected({ mode }, async (client) => {
+        expect(envelopeOf(await client.callTool(byName))).toMatchObject({ ok: true, charged_cents: 40 });
+      });
+    const asks = () => {
+      throw new Error("nobody is to be asked");
+    };
+    await connected({ asks }, async (client) => {
+      const search = { action: "brave/search", params: { q: "tolls" }, max_cost_cents: 5 };
+      const result = await client.callTool({ name: "run_action", arguments: search });
+      expect(envelopeOf(result)).toMatchObject({ ok: true });
+    });
+    // A client of the revisions before says what it can when it connects, of which nothing is kept.
+    await connected({ asks, mode: "legacy" }, async (client) => {
+      expect(envelopeOf(await client.callTool(byName))).toMatchObject({ ok: true, charged_cents: 40 });
+    });
+  });
+
+  it("that was agreed to is no leave for another", async () => {
+    const ask = async (args: Json, more: Json) => {
+      const meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": { elicitation: {} },
+        "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
+      };
+      const params = { name: "run_action", arguments: args, _meta: meta, ...more };
+      const response = await fetch(`${gateway.url}/mcp`, {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${account.key}`,
+          "content-type": "application/json",
+          accept: "application/json, text/event-stream",
+          "mcp-protocol-version": "2026-07-28",
+          "mcp-method": "tools/call",
+          "mcp-name": "run_action",
+        },
+        body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }),
+      });
+      const text = await response.text();
+      return (JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? text) as { result: Json }).result;
+    };
+    const first = await ask(byName.arguments, {});
+    expect(first).toMatchObject({ resultType: "input_required", requestState: expect.any(String) });
+    const yes = { purchase: { action: "accept", content: { buy: true } } };
+    const more = { inputResponses: yes, requestState: first.requestState };
+    const other = { action: "agentfax/send", params: { ...fax, pages: 10 } };
+    expect(await ask(other, more)).toMatchObject({ resultType: "input_required" });
+    expect(await ask(byName.arguments, { inputResponses: yes })).toMatchObject({ resultType: "input_required" });
+    expect(await ask(byName.arguments, more)).toMatchObject({ resultType: "complete" });
   });
 });

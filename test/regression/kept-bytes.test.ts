@@ -131,6 +131,8 @@ describe.each([
   it("by nothing for a vendor's own trouble, however often", async () => {
     const account = await first.live({ creditCents: 100 });
     first.vendor.answers({ status: 503, body: { message: "y".repeat(2_000) } });
+    // A key's first use is told of as an event, once.
+    await call(account, "acme/search", { q: "tea" }, "trouble-first");
     const before = await stage.keptBytes();
     for (let at = 0; at < 20; at++) {
       expect((await call(account, "acme/search", { q: "tea" }, `trouble-${at}`)).status).toBe(500);

@@ -2,7 +2,7 @@
 import { Agent, request as send } from "node:http";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { JsonObject } from "../../src/catalog/action.ts";
+import type { JsonObject } from "../../src/catalog/said.ts";
 import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 

@@ -1,6 +1,8 @@
 // A catalog of a few actions of every kind, for tests of what is said about them.
-import type { EndpointTable, JsonObject } from "../../src/catalog/action.ts";
+
 import { type AdapterSpec, action, bearer, z } from "../../src/catalog/adapter.ts";
+import type { EndpointTable } from "../../src/catalog/endpoint-table.ts";
+import type { JsonObject } from "../../src/catalog/said.ts";
 import { type ActionCatalog, type CatalogAction, openActionCatalog } from "../../src/run/action-catalog.ts";
 import { catalogOf, LIVE } from "../catalog/catalog-of.ts";
 

@@ -1,6 +1,6 @@
 // Small vendors whose actions the sandbox stands in for: every way to show a key, to send params and to come back for more.
 
-import type { ActionSpec, RequestSpec } from "../../src/catalog/action.ts";
+import type { ActionSpec } from "../../src/catalog/action.ts";
 import {
   type AdapterSpec,
   action,
@@ -13,6 +13,7 @@ import {
   noAuth,
   z,
 } from "../../src/catalog/adapter.ts";
+import type { RequestSpec } from "../../src/catalog/request-spec.ts";
 import type { Vendors } from "../../src/sandbox/action-vendors.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import { defineStandIn, put, refuse, textAt } from "../../src/sandbox/stand-in.ts";

@@ -1,7 +1,8 @@
 // Every action of the shipped catalog, called with a sandbox account: it answers, costs what is listed, and its rules are met.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { AnswerRule, Json, JsonObject } from "../../src/catalog/action.ts";
+import type { AnswerRule } from "../../src/catalog/answer-rule.ts";
 import type { SoldAction } from "../../src/catalog/catalog.ts";
+import type { Json, JsonObject } from "../../src/catalog/said.ts";
 import type { ErrorCode } from "../../src/errors.ts";
 import { FAILURES, type FailureKind } from "../../src/failures.ts";
 import { rowCents } from "../../src/run/table-params.ts";

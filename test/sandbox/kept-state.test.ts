@@ -1,6 +1,6 @@
 // What sandbox accounts make at vendors is there in later calls, as it would be at the vendors themselves, and for nobody else.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Json, JsonObject } from "../../src/catalog/action.ts";
+import type { Json, JsonObject } from "../../src/catalog/said.ts";
 import { valueAt } from "../../src/sandbox/action-body.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";

@@ -2,10 +2,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { JsonObject } from "../../src/catalog/action.ts";
 import type { BoxCommand, BoxOutput, SessionContext, SessionSpec } from "../../src/catalog/adapter.ts";
 import type { Adapter } from "../../src/catalog/catalog.ts";
 import { jobIdOf, type LocalAction, type LocalCall } from "../../src/catalog/local-action.ts";
+import type { JsonObject } from "../../src/catalog/said.ts";
 import { manualClock } from "../../src/clock.ts";
 import { GatewayError } from "../../src/errors.ts";
 import type { JobRecord } from "../../src/jobs/job-record.ts";

@@ -86,12 +86,13 @@ export class JobVendor {
       return { ok: true, id, action: STEP.action, provider: vendor, data: null, isMiss: false, ms: plan.stepMs };
     };
     const chat: CountedCalls["chat"] = () => Promise.reject(new Error("no job here asks a model"));
+    const speak: CountedCalls["speak"] = () => Promise.reject(new Error("no job here speaks"));
     const own: CountedCalls["own"] = async ({ run }) => ({ id: null, done: await run() });
     const paidBy = (spend: Spending) => {
       const call = callBy(spend);
-      return { call, ladder: call, race: call, own };
+      return { call, ladder: call, race: call, own, chat, speak };
     };
-    return { ...paidBy(outer.spend), chat, legs: () => legs, ended: async () => legs, paidBy };
+    return { ...paidBy(outer.spend), legs: () => legs, ended: async () => legs, paidBy };
   }
 }
 

@@ -7,8 +7,14 @@ const SANDBOX_SIDE = "the sandbox reads what the gateway sends it, one message a
 const ADAPTERS = "reads the text of an adapter, when it is loaded";
 
 export const NOT_STRANGERS: Readonly<Record<string, string>> = {
+  "src/accounts/former-secrets.ts": OWN,
+  "src/gateway/shared-losses.ts": OWN,
+  "src/oauth/identities.ts": OWN,
+  "src/oauth/openid-endpoints.ts": OWN,
   "src/demo.ts": "reads what a gateway of its own answers",
   "src/accounts/rules.ts": OWN,
+  "src/serve/answer-cache.ts":
+    "reads the lines of an answer that this gateway has written, at most a mebibyte, each once by JSON.parse alone",
   "src/acting/kept-turns.ts": OWN,
   "src/acting/result-text.ts": "writes the answer of an action as text, once, and cuts it at 20,000 characters",
   "src/events/event-log.ts": OWN,
@@ -52,6 +58,9 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/gateway/certify.ts": ONE_MESSAGE,
   "src/cli/mcp-command.ts": "runs in a process of its caller's own",
   "src/composites/consult.ts": ONE_MESSAGE,
+  "src/composites/demos/chromium.ts":
+    "cuts what the operator's own browser writes at its zero bytes, each byte looked at once, 32 MiB a message at most",
+  "src/composites/demos/devtools.ts": ONE_MESSAGE,
   "src/composites/conversation.ts": OWN,
   "src/mcp/answer-call.ts": OWN,
   "src/mcp/pinned-tools.ts": OWN,

@@ -1,8 +1,10 @@
 // An adapter seen from the vendor's side: what a call sends, and what an answer means. Nothing is opened.
 import type { z } from "zod";
-import type { ActionSpec, JsonObject, Verdict } from "../../src/catalog/action.ts";
+import type { ActionSpec } from "../../src/catalog/action.ts";
+import type { Verdict } from "../../src/catalog/answer-rule.ts";
 import type { ActionOffer } from "../../src/catalog/catalog.ts";
 import { envName } from "../../src/catalog/configure.ts";
+import type { JsonObject } from "../../src/catalog/said.ts";
 import { systemClock } from "../../src/clock.ts";
 import { upstreamCentsOf } from "../../src/run/action-price.ts";
 import { namedRow, rowCents } from "../../src/run/table-params.ts";

@@ -1,8 +1,8 @@
 // One vendor of machines as the gateway speaks to it, over real sockets, without the records and the money of a session.
 import { Agent } from "undici";
-import type { JsonObject } from "../../src/catalog/action.ts";
 import type { AdapterSpec } from "../../src/catalog/adapter.ts";
 import type { Adapter } from "../../src/catalog/catalog.ts";
+import type { JsonObject } from "../../src/catalog/said.ts";
 import type { BoxCommand, BoxOutput, SessionContext, SessionSpec } from "../../src/catalog/session.ts";
 import { systemClock } from "../../src/clock.ts";
 import type { StandIn } from "../../src/sandbox/stand-in.ts";

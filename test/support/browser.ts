@@ -14,11 +14,14 @@ export const BROWSER_MS_MAX = INSTALLED_MS_MAX;
 
 const findBrowser = () => PLACES.find((place) => existsSync(place));
 
+/** The program, installed where it is missing. */
+export const browserPath = () => installed(findBrowser, "browser", "chromium");
+
 /** Starts a browser of its own, with an empty profile. */
-export async function openBrowser(): Promise<Browser> {
+export async function openBrowser(...more: readonly string[]): Promise<Browser> {
   return puppeteer.launch({
-    executablePath: await installed(findBrowser, "browser", "chromium"),
+    executablePath: await browserPath(),
     // Chromium's own sandbox does not run for root, which tests in a container are.
-    args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
+    args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", ...more],
   });
 }

@@ -1,8 +1,8 @@
 // What the routes of an action share: the pace and the health of their vendor, of one action, of one row of a table.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Json, Params } from "../../src/catalog/action.ts";
 import { type AdapterSpec, action, noAuth, z } from "../../src/catalog/adapter.ts";
+import type { Json, Params } from "../../src/catalog/said.ts";
 import { systemClock } from "../../src/clock.ts";
 import { retrying } from "../../src/kernel/routes/retrying.ts";
 import type { AttemptFailure } from "../../src/route.ts";

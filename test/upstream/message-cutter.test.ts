@@ -1,7 +1,7 @@
 // Streams of messages come in whatever pieces the network makes of them, and what is no message ends them.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Messages } from "../../src/catalog/action.ts";
+import type { Messages } from "../../src/catalog/script.ts";
 import { connectFrame } from "../../src/upstream/connect-frames.ts";
 import type { CutOutcome } from "../../src/upstream/message-bytes.ts";
 import { messageCutter } from "../../src/upstream/message-cutter.ts";

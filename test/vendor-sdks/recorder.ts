@@ -19,10 +19,14 @@ export interface Recorded {
 
 export interface Recorder {
   readonly url: string;
-  /** What `ask` sends first, but for what an SDK asks by itself (`ofItsOwn`, by its path). What the SDK makes of the answer does not matter. */
-  first(ask: () => unknown, ofItsOwn?: RegExp): Promise<Recorded>;
-  /** What came last by another way, such as a gateway whose vendor has this address. */
-  last(): Recorded | undefined;
+  /**
+   * What `ask` sends first, but for what an SDK asks by itself (`ofItsOwn`, by its path). What is made of the answer does not matter, nor what is
+   * asked upon it, which is waited for (`toItsEnd`) where it would be taken for the next one's first.
+   */
+  first(
+    ask: () => unknown,
+    how?: { readonly ofItsOwn?: RegExp | undefined; readonly toItsEnd?: boolean },
+  ): Promise<Recorded>;
   close(): Promise<void>;
 }
 
@@ -84,7 +88,6 @@ function redirectNode(port: number): () => void {
 }
 
 export async function startRecorder(): Promise<Recorder> {
-  const arrived: Recorded[] = [];
   let waiting: ((one: Recorded) => void) | null = null;
   const server = createServer(async (request, reply) => {
     const chunks: Buffer[] = [];
@@ -98,9 +101,9 @@ export async function startRecorder(): Promise<Recorder> {
       headers: request.headers,
       body: jsonOf(Buffer.concat(chunks)),
     };
-    arrived.push(one);
     waiting?.(one);
-    reply.writeHead(200, { "content-type": "application/json" }).end(ANSWER);
+    // An SDK that asks again meets no connection that has just been closed.
+    reply.writeHead(200, { "content-type": "application/json", connection: "close" }).end(ANSWER);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -123,23 +126,23 @@ export async function startRecorder(): Promise<Recorder> {
   const restoreNode = redirectNode(port);
   return {
     url: `http://127.0.0.1:${port}`,
-    async first(ask, ofItsOwn) {
+    async first(ask, { ofItsOwn, toItsEnd = false } = {}) {
       const came = new Promise<Recorded>((resolve) => {
         waiting = (one) => {
           if (ofItsOwn?.test(one.path) !== true) resolve(one);
         };
       });
-      const failed = Promise.resolve()
-        .then(ask)
-        .then(
-          () => new Promise<never>(() => {}),
-          (error: unknown) => new Promise<never>((_, reject) => setImmediate(reject, error)),
-        );
-      return await Promise.race([came, failed]).finally(() => {
+      const asking = Promise.resolve().then(ask);
+      const failed = asking.then(
+        () => new Promise<never>(() => {}),
+        (error: unknown) => new Promise<never>((_, reject) => setImmediate(reject, error)),
+      );
+      const first = await Promise.race([came, failed]).finally(() => {
         waiting = null;
       });
+      if (toItsEnd) await asking.catch(() => {});
+      return first;
     },
-    last: () => arrived.at(-1),
     async close() {
       globalThis.fetch = ownFetch;
       restoreNode();

@@ -76,7 +76,7 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
     const nodes = { mpp: null, x402: `${merchant.url}/rpc` };
     return {
       wallets: new Wallets(parts),
-      reconciler: walletReconciler({ records, books, clock, nodes, onBroken }),
+      reconciler: walletReconciler({ records, books, giveBack: async () => {}, clock, nodes, onBroken }),
       books,
     };
   }

@@ -29,6 +29,7 @@ export type Mood =
   | "writes nonsense"
   | "takes and asks again"
   | "asks again"
+  | "finds the wallet empty"
   | "takes and fails"
   | "takes and hangs"
   | "takes and closes"
@@ -61,12 +62,15 @@ export class Merchant {
   /** Which requests are free. */
   isFree: (seen: Seen) => boolean = () => false;
   readonly seen: Seen[] = [];
+  /** What it does not answer. */
+  readonly hanging: ServerResponse[] = [];
   /** Whoever has paid, what, by the payment's own name on chain. */
   readonly taken: Log[] = [];
   /** The chain's clock, in seconds. */
   nowS = () => Math.floor(Date.now() / 1_000);
   isNodeAway = false;
   onTaken: () => void = () => {};
+  onAsk: () => void = () => {};
   #count = 0;
   readonly #server = http.createServer((request, response) => void this.#serve(request, response));
 
@@ -94,13 +98,14 @@ export class Merchant {
     this.seen.push(seen);
     if (this.isFree(seen)) return this.#good(seen, response);
     const paid = this.rail === "mpp" ? this.#paidByMpp(seen) : this.#paidByX402(seen);
-    if (paid === null || this.mood === "asks again") return this.#ask(seen, response);
+    const isRefused = this.mood === "asks again" || this.mood === "finds the wallet empty";
+    if (paid === null || isRefused) return this.#ask(seen, response);
     this.#take(paid);
     if (this.mood === "takes and asks again") return this.#ask(seen, response);
     if (this.mood === "takes and fails") return this.#send(response, 500, { error: `broken by ${paid.shown}` });
     if (this.mood === "takes and does not find") return this.#send(response, 404, { error: "not found" });
     if (this.mood === "takes and closes") return void response.destroy();
-    if (this.mood === "takes and hangs") return;
+    if (this.mood === "takes and hangs") return void this.hanging.push(response);
     const transaction = this.taken.at(-1)?.transactionHash;
     const receipt =
       this.rail === "mpp"
@@ -164,10 +169,13 @@ export class Merchant {
   }
 
   #ask(seen: Seen, response: ServerResponse): void {
+    this.onAsk();
     if (this.mood === "says nothing of how") return this.#send(response, 402, {});
     const nonsense = this.mood === "writes nonsense";
     if (this.rail === "x402") {
-      const asked = { x402Version: 2, resource: { url: seen.url }, accepts: [this.#x402Challenge()] };
+      const isEmpty = this.mood === "finds the wallet empty" && seen.headers["payment-signature"] !== undefined;
+      const error = isEmpty ? { error: "insufficient_funds" } : {};
+      const asked = { x402Version: 2, ...error, resource: { url: seen.url }, accepts: [this.#x402Challenge()] };
       const header = nonsense ? "ey!" : Buffer.from(JSON.stringify(asked)).toString("base64");
       return this.#send(response, 402, { error: "payment required" }, { "payment-required": header });
     }
@@ -219,6 +227,10 @@ export class Merchant {
 
   #node({ method, params }: { readonly method: string; readonly params: unknown[] }, response: ServerResponse): void {
     if (this.isNodeAway) return this.#send(response, 500, {});
+    if (method === "eth_getTransactionReceipt") {
+      const logs = this.taken.filter(({ transactionHash }) => transactionHash === params[0]);
+      return this.#send(response, 200, { result: logs.length === 0 ? null : { status: "0x1", logs } });
+    }
     const [filter] = params;
     const logs = this.taken.filter(
       ({ address, topics }) =>

@@ -1,8 +1,8 @@
 // Every merchant's flow, over a stand-in that speaks MPP and one that speaks x402: it is asked, paid what it asks, and gives what it sells.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { JsonObject } from "../../src/catalog/action.ts";
 import type { Rail } from "../../src/catalog/auth.ts";
 import { envName } from "../../src/catalog/configure.ts";
+import type { JsonObject } from "../../src/catalog/said.ts";
 import { openWallet, type Wallet } from "../../src/wallet/wallet.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
@@ -13,7 +13,7 @@ const UNITS_PER_CENT = 10_000;
 
 const catalog = await shippedCatalog({ rails: ["mpp", "x402"] });
 const merchants = [...catalog.adapters({ sandbox: false }).values()].filter(
-  ({ spec, configured }) => spec.auth.rails !== undefined && configured,
+  ({ spec, configured }) => spec.auth.rails !== undefined && spec.keylessDoor === undefined && configured,
 );
 
 describe.each(["mpp", "x402"] as const)("over %s", (rail: Rail) => {
@@ -24,7 +24,7 @@ describe.each(["mpp", "x402"] as const)("over %s", (rail: Rail) => {
   const taking = merchants.filter(({ spec }) => spec.auth.rails?.includes(rail));
 
   beforeAll(async () => {
-    wallet = await openWallet({ mpp: KEY, x402: KEY });
+    wallet = await openWallet({ mpp: KEY, x402: KEY, gas: null });
     await merchant.listen();
     const bases = taking.map(({ id }) => [envName(id, "BASE_URL"), merchant.url]);
     const keys = { MPP_WALLET_PRIVATE_KEY: KEY, X402_WALLET_PRIVATE_KEY: KEY };
@@ -100,7 +100,7 @@ describe("a winery that wants to know who buys", () => {
   it("says where that is shown, and is asked again with the order_id", async () => {
     const merchant = new Merchant("mpp");
     await merchant.listen();
-    const wallet = await openWallet({ mpp: KEY, x402: null });
+    const wallet = await openWallet({ mpp: KEY, x402: null, gas: null });
     const gateway = await startTestGateway(
       { MPP_WALLET_PRIVATE_KEY: KEY, WALLET_CENTS_PER_DAY: "100000", MARTIN_ESTATE_BASE_URL: merchant.url },
       { wallet },
@@ -131,5 +131,52 @@ describe("a winery that wants to know who buys", () => {
     await gateway.stop();
     wallet.close();
     await merchant.close();
+  });
+});
+
+describe.each(["mpp", "x402"] as const)("a vendor that is asked by key or by the call, over %s", (rail) => {
+  const merchant = new Merchant(rail);
+  let wallet: Wallet;
+  beforeAll(async () => {
+    await merchant.listen();
+    wallet = await openWallet({ mpp: rail === "mpp" ? KEY : null, x402: rail === "x402" ? KEY : null, gas: null });
+  });
+  afterAll(async () => {
+    wallet.close();
+    await merchant.close();
+  });
+
+  it("is paid where there is no key, at most what is listed, and not where there is one", async () => {
+    const { create_inbox: action } = catalog.adapters({ sandbox: false }).get("agentmail")?.spec.actions ?? {};
+    const variable = rail === "mpp" ? "MPP_WALLET_PRIVATE_KEY" : "X402_WALLET_PRIVATE_KEY";
+    const settings = { [variable]: KEY, AGENTMAIL_BASE_URL: merchant.url };
+    const told: unknown[] = [];
+    for (const [units, more] of [
+      [2_000_000n, {}],
+      [2_000_001n, {}],
+      [2_000_000n, { AGENTMAIL_API_KEY: "am_key" }],
+    ] as const) {
+      merchant.units = units;
+      merchant.answer = () => ({ body: action?.example.answers[0] });
+      merchant.isFree = ({ headers }) => headers.authorization === "Bearer am_key";
+      merchant.taken.length = 0;
+      const gateway = await startTestGateway({ ...settings, ...more }, { wallet });
+      const { key } = await gateway.account({ kind: "personal", creditCents: 1_000 });
+      const response = await fetch(`${gateway.url}/api/run/agentmail/create_inbox`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+        body: JSON.stringify(action?.example.params),
+      });
+      const { ok, charged_cents, error } = (await response.json()) as Record<string, unknown>;
+      told.push([ok, charged_cents, error, merchant.taken.length]);
+      const findings = await gateway.doctor();
+      await gateway.stop();
+      expect(findings).toEqual([]);
+    }
+    expect(told).toEqual([
+      [true, 200, undefined, 1],
+      [false, 0, "merchant_unpaid", 0],
+      [true, 200, undefined, 0],
+    ]);
   });
 });

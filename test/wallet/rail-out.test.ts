@@ -7,6 +7,8 @@ import { Merchant, type Mood, PAY_TO } from "./merchant.ts";
 
 const KEY = `0x${"11".repeat(32)}` as const;
 
+type Proven = { of: string; proved: number; unknown: number };
+
 interface Told {
   readonly status: number;
   readonly json: Record<string, unknown>;
@@ -66,7 +68,7 @@ describe.each(["mpp", "x402"] as const)("over %s", (rail) => {
   }
 
   beforeAll(async () => {
-    wallet = await openWallet({ mpp: KEY, x402: KEY });
+    wallet = await openWallet({ mpp: KEY, x402: KEY, gas: null });
     await merchant.listen();
   });
   afterAll(async () => {
@@ -127,6 +129,17 @@ describe.each(["mpp", "x402"] as const)("over %s", (rail) => {
       });
     });
 
+    it("is on chain as the books have it, which doctor says", async () => {
+      await call();
+      const last = ((await walletOf()).last as unknown[]).length;
+      const told = await gateway.admin("GET", "/admin/v1/doctor");
+      expect(told.json.findings).toEqual([]);
+      // Those of tests before this one may be on no chain any more.
+      const [{ of, proved, unknown } = { of: "", proved: 0, unknown: 0 }] = told.json.payments as Proven[];
+      expect([of, Number(proved) + Number(unknown)]).toEqual(["payments to merchants", last]);
+      expect(proved).toBeGreaterThan(0);
+    });
+
     it("is not paid where the caller may not spend it", async () => {
       const { key } = await gateway.account({ kind: "personal", creditCents: 1 });
       const { status } = await call({ authorization: `Bearer ${key}` });
@@ -179,7 +192,7 @@ describe.each(["mpp", "x402"] as const)("over %s", (rail) => {
     beforeEach(() => start());
     afterEach(stop);
 
-    it.each(["takes and asks again", "asks again"] as const)(
+    it.each(["takes and asks again", "asks again", "finds the wallet empty"] as const)(
       "and %s: it is not paid twice, nor by the next call",
       async (mood) => {
         merchant.mood = mood;
@@ -193,6 +206,20 @@ describe.each(["mpp", "x402"] as const)("over %s", (rail) => {
         expect((await walletOf()).in_doubt).toHaveLength(1);
       },
     );
+
+    it("and hangs: the payment is in doubt meanwhile, and not made again when the merchant closes at last", async () => {
+      merchant.mood = "takes and hangs";
+      const taken = new Promise<void>((resolve) => {
+        merchant.onTaken = resolve;
+      });
+      const calling = call();
+      await taken;
+      expect((await walletOf()).in_doubt).toMatchObject([{ answered_status: null, amount_usd: "0.03" }]);
+      for (const response of merchant.hanging.splice(0)) response.destroy();
+      expect((await calling).json).toMatchObject({ ok: false, charged_cents: 0 });
+      expect(merchant.seen).toHaveLength(2);
+      expect(merchant.taken).toHaveLength(1);
+    });
 
     it.each(["takes and fails", "takes and closes"] as const)(
       "and %s: it is not asked again, and the cost is known",

@@ -9,6 +9,8 @@ import { NETWORKS } from "../../src/catalog/networks.ts";
 
 export const PAY_TO = "0x00000000000000000000000000000000000000aa";
 const { asset: ASSET, caip2, name: NETWORK } = NETWORKS.base;
+const TRANSFERRED = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
+const topic = (address: string) => `0x${address.slice(2).padStart(64, "0")}`;
 const USED = "0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5";
 
 export interface Authorization {
@@ -58,9 +60,15 @@ const inHeader = (value: unknown) => Buffer.from(JSON.stringify(value)).toString
 export class TestChain {
   readonly balances = new Map<string, bigint>();
   readonly used = new Map<string, string>();
+  /** What each transaction has moved. */
+  readonly moved = new Map<string, Authorization>();
   mood: Mood = "well";
   /** Its node answers nobody. */
   isNodeAway = false;
+  /** Called at each step of the way of a payment, before it is answered. */
+  onStep: (step: "verify" | "settle" | "moved" | "node") => void = () => {};
+  /** Milliseconds that it and its node have taken to answer. */
+  answeringMs = 0;
   verifies = 0;
   settles = 0;
   readonly #server: http.Server;
@@ -109,8 +117,15 @@ export class TestChain {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const beganMs = performance.now();
+    await this.#answered(request, response);
+    this.answeringMs += performance.now() - beganMs;
+  }
+
+  async #answered(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = (await jsonOf(request)) as Record<string, unknown>;
     const send = (value: unknown) => response.setHeader("content-type", "application/json").end(JSON.stringify(value));
+    if (request.url === "/rpc") this.onStep("node");
     if (request.url === "/rpc" && this.isNodeAway) return void response.destroy();
     if (request.url === "/rpc") return void send({ jsonrpc: "2.0", id: body.id, result: this.#node(body) });
     if (this.mood === "away") return void response.destroy();
@@ -118,6 +133,7 @@ export class TestChain {
     const isSettle = request.url === "/settle";
     if (isSettle) this.settles += 1;
     else this.verifies += 1;
+    this.onStep(isSettle ? "settle" : "verify");
     const reason = this.#reason(body);
     const { authorization } = (body.paymentPayload as { payload: { authorization: Authorization } }).payload;
     if (!isSettle)
@@ -135,6 +151,7 @@ export class TestChain {
         network: caip2,
       });
     if (this.mood !== "says so and moves nothing") this.#move(authorization, transaction);
+    this.onStep("moved");
     if (this.mood === "moves and is not heard") return void response.destroy();
     if (this.mood === "moves and says that it failed")
       return void send({
@@ -146,8 +163,10 @@ export class TestChain {
     send({ success: true, transaction, network: caip2, payer: authorization.from });
   }
 
-  #move({ from, to, value, nonce }: Authorization, transaction: string): void {
+  #move(authorization: Authorization, transaction: string): void {
+    const { from, to, value, nonce } = authorization;
     this.used.set(`${from} ${nonce}`, transaction);
+    this.moved.set(transaction, authorization);
     this.balances.set(from, (this.balances.get(from) ?? 0n) - BigInt(value));
     this.balances.set(to, (this.balances.get(to) ?? 0n) + BigInt(value));
   }
@@ -174,8 +193,21 @@ export class TestChain {
     return null;
   }
 
+  #receipt(transaction: string) {
+    const authorization = this.moved.get(transaction);
+    if (authorization === undefined) return null;
+    const { from, to, nonce, value } = authorization;
+    const data = `0x${BigInt(value).toString(16).padStart(64, "0")}`;
+    const logs = [
+      { address: ASSET, topics: [USED, topic(from), nonce], data: "0x" },
+      { address: ASSET, topics: [TRANSFERRED, topic(from), topic(to)], data },
+    ];
+    return { status: "0x1", logs };
+  }
+
   #node({ method, params }: Record<string, unknown>): unknown {
     if (method === "eth_blockNumber") return "0x10";
+    if (method === "eth_getTransactionReceipt") return this.#receipt(String((params as unknown[])[0]));
     const [first] = params as [{ data?: string; topics?: [string[], string, string] }];
     if (method === "eth_call") {
       const data = String(first.data);

@@ -22,6 +22,11 @@ afterAll(async () => {
   expect(findings).toEqual([]);
 });
 
+const proven = async () => {
+  const { json } = await gateway.admin("GET", "/admin/v1/doctor");
+  return { payments: json.payments, findings: json.findings as Record<string, unknown>[] };
+};
+
 async function call(headers: Record<string, string> = {}): Promise<Response> {
   return fetch(`${gateway.url}/api/run/acme/search`, {
     method: "POST",
@@ -56,5 +61,31 @@ describe("a payment in doubt", () => {
     expect(metrics).toMatch(/^tollgate_x402_payments_open 0$/m);
     const { json: house } = await gateway.admin("GET", "/admin/v1/accounts/x402");
     expect(house.balance_cents).toBe(0);
+  });
+});
+
+describe("doctor", () => {
+  it("holds what was paid against the chain, and names what is not there", async () => {
+    const challenge = String((await call()).headers.get("payment-required"));
+    const [asked] = JSON.parse(Buffer.from(challenge, "base64").toString("utf8")).accepts as [Asked];
+    expect((await call({ "payment-signature": chain.wallet(1_000_000).pay(asked) })).status).toBe(200);
+    const before = await proven();
+    expect(before).toEqual({ payments: [{ of: "payments of callers", proved: 2, unknown: 0 }], findings: [] });
+    const [last] = [...chain.moved].slice(-1);
+    if (last === undefined) throw new Error("nothing has moved");
+    const [transaction, authorization] = last;
+    chain.moved.set(transaction, { ...authorization, value: "9999" });
+    const short = await proven();
+    chain.moved.delete(transaction);
+    const missing = await proven();
+    chain.moved.set(transaction, authorization);
+    for (const { payments, findings } of [short, missing]) {
+      expect(payments).toEqual([{ of: "payments of callers", proved: 1, unknown: 0 }]);
+      expect(findings).toMatchObject([{ invariant: "x402", accountId: "x402" }]);
+      expect(findings[0]?.detail).toContain(transaction);
+    }
+    chain.isNodeAway = true;
+    expect(await proven()).toEqual({ payments: [{ of: "payments of callers", proved: 0, unknown: 2 }], findings: [] });
+    chain.isNodeAway = false;
   });
 });

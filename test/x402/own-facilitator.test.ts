@@ -12,6 +12,7 @@ import { systemClock } from "../../src/clock.ts";
 import { readConfig } from "../../src/config.ts";
 import { nano } from "../../src/money.ts";
 import { openStores, type Stores } from "../../src/stores.ts";
+import { keySigner } from "../../src/wallet/signer.ts";
 import { requirementsOf } from "../../src/x402/challenge.ts";
 import type { Facilitator } from "../../src/x402/facilitator.ts";
 import { GasWallet } from "../../src/x402/gas-wallet.ts";
@@ -70,8 +71,8 @@ beforeEach(() => {
 function facilitator(): Facilitator {
   const rpc = nodeRpc(`http://127.0.0.1:${(node.address() as AddressInfo).port}`);
   const shared = { records: stores.records, clock: systemClock, owner: "one" };
-  const key = `0x${"11".repeat(32)}` as const;
-  const wallet = new GasWallet({ ...shared, key, chainId: 8453, node: rpc, feeWeiMax: FEE_WEI_MAX });
+  const signer = keySigner(`0x${"11".repeat(32)}`);
+  const wallet = new GasWallet({ ...shared, signer, chainId: 8453, node: rpc, feeWeiMax: FEE_WEI_MAX });
   return ownFacilitator({ network: NETWORKS.base, node: rpc, wallet, clock: systemClock });
 }
 

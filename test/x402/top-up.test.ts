@@ -15,6 +15,7 @@ beforeAll(async () => {
     X402_FACILITATOR_URL: chain.url,
     X402_RPC_URL: `${chain.url}/rpc`,
     ADDRESS_REQUESTS_PER_MINUTE: "100000",
+    X402_SETTLEMENT_CENTS: "0.2",
   });
 });
 afterAll(async () => {
@@ -57,6 +58,10 @@ describe("an account", () => {
     expect(decoded(headers.get("payment-response"))).toMatchObject({ success: true, payer: wallet.address });
     expect(chain.balance(wallet.address)).toBe(DOLLAR / 2);
     expect(await gateway.balanceCents(ada)).toBe(50);
+    // What making the payment has cost us is a posting of the house.
+    const id = String(json.transaction_id).replace(/_in$/, "_paid");
+    const { json: cost } = await gateway.admin("GET", `/admin/v1/transactions/${id}`);
+    expect(cost).toMatchObject({ account_id: "x402", charged_nano_usd: 0, upstream_nano_usd: 2_000_000 });
   });
 
   it("is credited once, however often and however fast the same payment comes", async () => {

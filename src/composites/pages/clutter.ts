@@ -1,20 +1,31 @@
-// Takes out what stands around a page's text: bars, menus, boxes that sell or plead, whatever framework has written them.
-import { measured, type PageElement, textOf } from "./page-dom.ts";
+// Takes out what stands around a page's text: bars, menus, forms, boxes that sell or plead, whatever framework has written them.
+import { isLineOfClutter, leadsAway } from "./clutter-words.ts";
+import { measured, type PageElement, standsIn, textOf, walkElements } from "./page-dom.ts";
 
-export const AROUND = "nav,header,footer,aside,[role=navigation],[role=banner],[role=contentinfo],dialog";
+export const AROUND =
+  "nav,header,footer,aside,[role=navigation],[role=banner],[role=contentinfo],[role=complementary],dialog";
+const AROUND_NAMES = new Set(["nav", "header", "footer", "aside", "dialog"]);
+const AROUND_ROLES = /^(?:navigation|banner|contentinfo|complementary)$/;
+
 /** Never a part of a text, whatever it holds. */
-const CONTROLS =
-  "button,select,textarea,input,a.headerlink,a.anchor,a.anchorjs-link,.skip-link,.sr-only-focusable,[role=tablist],[role=search],.linenos,.lineno,.line-numbers-rows,.gutter,.copy-button,.mw-editsection";
+const CONTROLS = new Set(["select", "textarea", "input", "amp-ad", "amp-sidebar", "amp-consent", "clipboard-copy"]);
+const CONTROL_ROLES = /^(?:tablist|search)$/;
+const CONTROL_CLASS =
+  /(?:^|\s)(?:skip-link|sr-only-focusable|linenos|lineno|line-numbers-rows|gutter|copy-button|mw-editsection|noprint|no-print|d-print-none|print:d-none|hidden-print|language-name|viewcode-link|ltx_ERROR|ltx_note_mark|ltx_tag_note)(?:$|\s)/;
+const ANCHOR_CLASS = /(?:^|\s)(?:headerlink|header-anchor|hash-link|doc-anchor|anchor|anchorjs-link)(?:$|\s)/;
+/** A button here is a heading that opens its text, or a head that sorts its column. */
+const NAMED_BY_BUTTONS = new Set(["h1", "h2", "h3", "h4", "h5", "h6", "dt", "summary", "th"]);
+const CELLS = new Set(["td", "dd"]);
 
-/** As words of a class, an id or a label: what sites call such boxes. */
+/** As words of a class, an id, a label or a name for tests: what sites call such boxes. */
 const NAMED =
   /(?:^|[\s_-])(?:cookies?|cookiebot\w{0,20}|cookieconsent|consent|gdpr|ccpa|onetrust|newsletters?|mailing-?list|mailinglist|subscribe-(?:box|form)|signup-(?:box|form)|related|relatedposts|yarpp|recommend(?:ed|ations?)|recirc|recirculation|also-(?:like|bought|viewed)|upsells?|cross-?sells?|outbrain|taboola|share|sharing|sharedaddy|addtoany|social|social-?links?|ads?|adsbygoogle|advert\w{0,10}|google_ads\w{0,20}|sponsored|sponsor|promo|breadcrumbs?|sidebar|widget-area|navbar|navigation|site-header|site-footer|footer|masthead|menu|popup|modal|toast|pagination|pager|post-controls|votecell|vote|toc|skip-to-content|dialog)(?:$|[\s_-])/i;
+const NAMED_BY_FRAMES =
+  /(?:^|[\s_-])(?:subscription-widget|navbox|catlinks|announcement-?bar|top-?bar|bottom-?bar|dropdown|portlet|cart-drawer|mini-cart|prev-next|skip-links?|jump-?link|back-to-top|comment-respond|signed-out-comment|page-feedback|links-block)(?:$|[\s_-])/i;
 /** Words that a box of the text itself may have in its name too. */
 const ITS_OWN = /(?:^|[\s_-])(?:entry|article|post|story|main)-(?:content|body|text|header)(?:$|[\s_-])/i;
+const NAME_ATTRIBUTES = ["class", "id", "aria-label", "data-testid", "data-component"];
 
-/** How boxes begin that lead away from the page, or plead. */
-const HEADED =
-  /^(?:related\b|you (?:may|might) also|customers also|people also|more from|more in\b|more on\b|recommended|read next|up next|trending|popular\b|most (?:read|popular)|recent posts|latest (?:posts|news)|share this|follow us|subscribe to (?:our|the)|sign up for|get our|join our|this (?:web)?site uses cookies|we (?:value|use)|das könnte|mehr zum|ähnliche|à lire aussi|articles similaires|artículos relacionados|también te|leia também|potrebbe|lees ook|läs också|czytaj też|читайте также|関連記事|相关(?:文章|阅读)|관련 기사)/i;
 const CONSENTING =
   /\b(?:accept|agree|allow|reject|ok|got it|akzeptieren|accepter|aceptar|aceitar|accetta|accepteren)\b/i;
 const NOTE = /note|tip|warning|callout|admonition|hint|important|pull/i;
@@ -26,66 +37,180 @@ const PLEA_CHARS_MAX = 900;
 /** What is to be pressed is no plea alone. */
 const PLEA_CHARS_MIN = 40;
 const HEADING_CHARS_MAX = 80;
+const LINE_CHARS_MAX = 200;
 const LEVELS_MAX = 6;
+/** Of a bar of links above the heading: each link, and all of them as a part of the page. */
+const BAR_LINK_CHARS_MAX = 60;
+const BAR_SHARE_MAX = 0.15;
 /** What pages are built of: no box. */
-const FRAME = "html,body,main,article,[role=main],td,h1";
+const FRAME = new Set(["html", "body", "main", "article", "td", "h1"]);
+const HEADING = /^h[1-6]$/;
+const PARTS = new Set(["article", "main", "section", "li"]);
+const LINES = new Set(["a", "div", "span", "p", "li", "small", "summary"]);
+const TEXTS = new Set(["p", "td", "dd", "figure", "blockquote", "pre", "code"]);
 
-/** What its author calls an element, for styles or for readers who listen. */
-const nameOf = (element: PageElement) =>
-  ["class", "id", "aria-label"].map((name) => (element.getAttribute(name) ?? "").slice(0, 300)).join(" ");
+const isFrame = (element: PageElement) => FRAME.has(element.localName) || element.getAttribute("role") === "main";
+
+/** What its author calls an element, for styles, for tests or for readers who listen. */
+function nameOf(element: PageElement): string {
+  const { localName } = element;
+  const said = NAME_ATTRIBUTES.map((name) => element.getAttribute(name)?.slice(0, 300) ?? "").join(" ");
+  return localName.includes("-") ? `${localName} ${said}` : said;
+}
+
+/** Whether a word of a name says what an element has beside it, and not what it is. */
+function isBeside(word: string): boolean {
+  return /^(?:has|with|no|without|content-sidebar)-|-not-|^has[A-Z]|(?:With|Has)[A-Z]/.test(word);
+}
+
+function isNamedSo(element: PageElement): boolean {
+  if (HEADING.test(element.localName)) return false;
+  const name = nameOf(element);
+  if (name.length <= NAME_ATTRIBUTES.length) return false;
+  const words = name.split(/\s+/).filter((word) => !isBeside(word));
+  const said = camelApart(words.join(" "));
+  return (NAMED.test(said) || NAMED_BY_FRAMES.test(said)) && !ITS_OWN.test(name);
+}
+
+/** `relatedPosts` as `related-Posts`. */
+const camelApart = (name: string) => name.replace(/([a-z])([A-Z])/g, "$1-$2");
+
+type Chars = (element: PageElement) => number;
 
 /** Takes out of `body` all that is no part of its text. */
 export function removeClutter(body: PageElement): void {
   const chars = measured(body);
-  const charsOf = (element: PageElement) => chars.get(element) ?? 0;
-  const all = charsOf(body);
+  const charsIn: Chars = (element) => chars.get(element) ?? 0;
+  const all = charsIn(body);
   const isBox = (element: PageElement) => {
-    if (element === body || element.matches(FRAME)) return false;
-    const own = charsOf(element);
+    if (element === body || isFrame(element)) return false;
+    const own = charsIn(element);
     if (own > BOX_CHARS_MAX) return false;
     return own <= all * BOX_SHARE_MAX || element.querySelector("main,article,h1") === null;
   };
-  for (const plea of pleasIn(body, charsOf)) if (isBox(plea)) plea.remove();
-  for (const element of body.querySelectorAll(CONTROLS)) element.remove();
-  for (const element of body.querySelectorAll(AROUND)) if (isAround(element)) element.remove();
-  for (const element of body.querySelectorAll("[class],[id],[aria-label]")) {
-    const name = nameOf(element);
-    if (NAMED.test(name) && !ITS_OWN.test(name) && isBox(element) && element.closest("pre,code") === null)
-      element.remove();
-  }
-  for (const heading of body.querySelectorAll("h2,h3,h4,h5,h6")) {
-    const box = charsOf(heading) < HEADING_CHARS_MAX && HEADED.test(textOf(heading)) ? boxOf(heading) : null;
-    if (box !== null && isBox(box)) box.remove();
-  }
+  for (const plea of pleasIn(body, charsIn)) if (isBox(plea)) plea.remove();
+  walkElements(body, (element) => {
+    const box = clutterAt(element, charsIn, isBox);
+    box?.remove();
+    return box === null;
+  });
+  removeBar(body, charsIn);
 }
 
-/** The title of a text, and a remark within it, stand in such elements too. */
+/** What goes of an element, which may be the box that it is the head of; null: it stays. */
+function clutterAt(element: PageElement, charsIn: Chars, isBox: (element: PageElement) => boolean): PageElement | null {
+  if (isControl(element, charsIn) || isAround(element)) return element;
+  if (element.localName === "form" && isToFillIn(element) && isBox(element)) return element;
+  if (isNamedSo(element) && isBox(element)) {
+    return element.closest("pre,code") === null ? element : null;
+  }
+  const own = charsIn(element);
+  if (own === 0 || own > LINE_CHARS_MAX) return null;
+  const box =
+    own < HEADING_CHARS_MAX && isHeading(element, charsIn) && leadsAway(textOf(element)) ? boxOf(element) : null;
+  if (box !== null && isBox(box)) return box;
+  return isLine(element, charsIn) && isLineOfClutter(textOf(element)) ? element : null;
+}
+
+/** A line of its own: a word within a sentence or a cell may be any. */
+function isLine(element: PageElement, charsIn: Chars): boolean {
+  if (!LINES.has(element.localName) || element.children.length > 3 || standsIn(element, TEXTS)) return false;
+  const parent = element.parentElement;
+  return (
+    element.localName === "p" || parent === null || parent.localName !== "li" || charsIn(parent) === charsIn(element)
+  );
+}
+
+function isControl(element: PageElement, charsIn: Chars): boolean {
+  const { localName } = element;
+  if (localName === "button") return !saysSomething(element, charsIn);
+  if (CONTROLS.has(localName)) return true;
+  const role = element.getAttribute("role");
+  if (role !== null && CONTROL_ROLES.test(role)) return true;
+  const classes = element.getAttribute("class");
+  if (classes === null) return false;
+  if (classes === "lang") return /(?:^|\s)language-/.test(element.parentElement?.getAttribute("class") ?? "");
+  return CONTROL_CLASS.test(classes) || (localName === "a" && ANCHOR_CLASS.test(classes));
+}
+
+/** A button that is all of a heading, or the text of a cell. */
+function saysSomething(button: PageElement, charsIn: Chars): boolean {
+  let at = button.parentElement;
+  for (let level = 0; at !== null && level < 3; level++, at = at.parentElement) {
+    if (NAMED_BY_BUTTONS.has(at.localName)) return charsIn(at) <= charsIn(button) + 5;
+    if (CELLS.has(at.localName)) return button.querySelector("div,p,abbr") !== null;
+  }
+  return false;
+}
+
+/** The title of a text, who wrote a part of it, and a remark within it, stand in such elements too. */
 function isAround(element: PageElement): boolean {
-  const name = element.nodeName.toLowerCase();
-  if (name === "header")
-    return element.closest("article,main,[role=main]") === null || element.querySelector("h1") === null;
-  if (name === "aside") return !NOTE.test(nameOf(element));
+  const name = element.localName;
+  const role = element.getAttribute("role") ?? "";
+  if (!AROUND_NAMES.has(name) && !AROUND_ROLES.test(role)) return false;
+  if (name === "header") return !standsIn(element, PARTS, LEVELS_MAX) || element.querySelector("nav") !== null;
+  if (name === "aside" || role === "complementary") return !NOTE.test(nameOf(element));
   if (name === "footer") return element.closest("blockquote") === null;
   return element.querySelector("main,article > p") === null;
+}
+
+/** Whether a form asks for what a person writes, and is no frame around a text. */
+function isToFillIn(form: PageElement): boolean {
+  const fields = [...form.querySelectorAll("input,textarea,select")].map((field) =>
+    field.localName === "input" ? (field.getAttribute("type") ?? "text") : field.localName,
+  );
+  if (fields.some((type) => /^(?:textarea|email|tel|file)$/i.test(type))) return true;
+  return (
+    fields.some((type) => /^text$/i.test(type)) &&
+    fields.filter((type) => /^(?:text|url|select)$/i.test(type)).length > 1
+  );
+}
+
+/** A heading, or a line that is set as one. */
+function isHeading(element: PageElement, charsIn: Chars): boolean {
+  if (HEADING.test(element.localName)) return true;
+  const [only, another] = element.children;
+  return (
+    element.localName === "p" &&
+    another === undefined &&
+    only !== undefined &&
+    charsIn(only) === charsIn(element) &&
+    /^(?:b|strong)$/.test(only.localName)
+  );
 }
 
 /** The box that a heading is the head of; null: it stands among the text. */
 function boxOf(heading: PageElement): PageElement | null {
   const box = heading.parentElement;
-  if (box === null || box.matches("body,main,article,td")) return null;
+  if (box === null || isFrame(box)) return null;
   return box.firstElementChild === heading ? box : null;
 }
 
+/** Links above the heading, as those pages have them that are made of boxes alone. */
+function removeBar(body: PageElement, charsIn: Chars): void {
+  const bar: PageElement[] = [];
+  let chars = 0;
+  for (const element of body.querySelectorAll("h1,a")) {
+    if (element.localName === "h1") break;
+    const own = charsIn(element);
+    if (own === 0 || own > BAR_LINK_CHARS_MAX || standsIn(element, TEXTS)) continue;
+    chars += own;
+    bar.push(element);
+  }
+  const hasHeading = bar.length > 0 && body.querySelector("h1") !== null;
+  if (hasHeading && chars <= charsIn(body) * BAR_SHARE_MAX) for (const link of bar) link.remove();
+}
+
 /** Short boxes that ask for consent to cookies, or for an address to write to: found from what is to be pressed or filled in. */
-function pleasIn(body: PageElement, charsOf: (element: PageElement) => number): readonly PageElement[] {
+function pleasIn(body: PageElement, charsIn: Chars): readonly PageElement[] {
   const pleas: PageElement[] = [];
   for (const control of body.querySelectorAll("button,input[type=email],[role=button]")) {
     const asksAddress =
       control.getAttribute("type") === "email" && control.closest("form")?.querySelector("[type=password]") == null;
     let box = control.parentElement;
     for (let level = 0; box !== null && level < LEVELS_MAX; level++, box = box.parentElement) {
-      const chars = charsOf(box);
-      if (chars > PLEA_CHARS_MAX || box.matches(FRAME)) break;
+      const chars = charsIn(box);
+      if (chars > PLEA_CHARS_MAX || isFrame(box)) break;
       if (chars < PLEA_CHARS_MIN) continue;
       const text = textOf(box);
       if (asksAddress || (/cookie/i.test(text) && CONSENTING.test(text))) pleas.push(box);

@@ -3,11 +3,13 @@ import { AROUND, removeClutter } from "./clutter.ts";
 import { mainPart } from "./main-part.ts";
 import { markdownOf } from "./markdown.ts";
 import { cutTables } from "./markdown-tables.ts";
+import { openParts } from "./opened-parts.ts";
 import { makeAddressesAbsolute } from "./page-addresses.ts";
 import { detailsOf, type PageDetails } from "./page-details.ts";
 import { bodyOf, charsOf, documentOf, type PageDocument, type PageElement, tagsOf, textOf } from "./page-dom.ts";
 import { PageStyles } from "./page-styles.ts";
 import { isTeaser } from "./paywall-marks.ts";
+import { setApart } from "./set-apart.ts";
 import { removeUnseen } from "./unseen-text.ts";
 import { hasMount, hasSkeleton, hasWallMark, isWaiting } from "./wall-words.ts";
 import type { PageFacts } from "./yield.ts";
@@ -29,34 +31,16 @@ export interface Extracted {
 
 const HEADINGS = "h1,h2,h3,h4,h5,h6";
 const TITLE_CHARS_MAX = 500;
+const HEADINGS_MAX = 10;
 const SCRIPT_CHARS_MIN = 200;
 
 function titleOf(document: PageDocument): string | null {
   const said = [
-    textOf(document.querySelector("head title")),
+    textOf(document.querySelector("head title,html > title,body > title")),
     (document.querySelector('meta[property="og:title"]')?.getAttribute("content") ?? "").replace(/\s+/g, " ").trim(),
     textOf(document.querySelector("h1")),
   ];
   return said.find((one) => one !== "")?.slice(0, TITLE_CHARS_MAX) ?? null;
-}
-
-/** What a template declares to be within an element is a part of the page that its readers see. */
-function openShadows(document: PageDocument): void {
-  for (const template of document.querySelectorAll("template[shadowrootmode],template[shadowroot]")) {
-    const shown = document.createElement("div");
-    shown.innerHTML = template.innerHTML;
-    template.replaceWith(shown);
-  }
-}
-
-/** Formulas that a script was to draw, as their author wrote them. */
-function openFormulas(document: PageDocument): void {
-  for (const script of document.querySelectorAll('script[type^="math/tex"]')) {
-    const mark = /display/.test(script.getAttribute("type") ?? "") ? "$$" : "$";
-    const formula = document.createElement("code");
-    formula.textContent = `${mark}${script.textContent ?? ""}${mark}`;
-    script.replaceWith(formula);
-  }
 }
 
 /** Whether there is nothing to read but what stands around, and lines that wait for more. */
@@ -99,13 +83,20 @@ interface ShownPage {
 
 function shownPage(html: string, tags: readonly string[], url: string): ShownPage {
   const document = documentOf(html, tags);
+  const code = codeOf(document, tags);
+  openParts(document);
   makeAddressesAbsolute(document, url);
-  const [title, { details, paid }, code] = [titleOf(document), detailsOf(document), codeOf(document, tags)];
+  const [title, { details, paid }] = [titleOf(document), detailsOf(document)];
   const styles = new PageStyles(document);
-  openShadows(document);
-  openFormulas(document);
   const hiddenText = removeUnseen(bodyOf(document), styles);
   return { document, title, details, code, hiddenText, teaser: isTeaser({ body: bodyOf(document) }, paid) };
+}
+
+/** The heading of a page, which may stand outside its main part; the name of a site, which titles end with, is none. */
+function headingOf(document: PageDocument, title: string | null): string {
+  const headings = [...document.querySelectorAll("h1")].slice(0, HEADINGS_MAX).map(textOf);
+  const isSite = (text: string) => title !== null && text.length < title.length / 2 && title.endsWith(text);
+  return headings.find((text) => text !== "" && !isSite(text)) ?? "";
 }
 
 /** Its heading as the first line, where the main part begins below it. */
@@ -124,13 +115,14 @@ export function extractPage({ html, url, format, mainContent }: ExtractOrder): E
   const { document, title, details, code, hiddenText, teaser } = shownPage(html, tags, url);
   if (format === "markdown") cutTables(bodyOf(document));
   const scripted = isScripted(code, bodyOf(document));
-  const heading = textOf(document.querySelector("h1"));
+  const heading = headingOf(document, title);
   if (mainContent) removeClutter(bodyOf(document));
   // A page may have all it says in what stands around others.
   const isEmptied = mainContent && charsOf(bodyOf(document)) === 0;
   const text = isEmptied ? shownPage(html, tags, url).document : document;
   const facts = { visibleChars: charsOf(bodyOf(text)), scripted, walled, hiddenText, teaser };
   const part = mainContent ? withHeading(mainPart(text), heading) : bodyOf(text);
+  if (format !== "html") setApart(part);
   return { content: written(part, format), title, facts, details };
 }
 

@@ -23,7 +23,8 @@ const cellsOf = (row: PageElement) => [...row.children].filter((one) => /^T[DH]$
 /** Whether a table is one of figures or facts, and not the layout of a page. */
 export function isData(table: PageElement): boolean {
   // A table within one would be written twice, and one within that four times.
-  if (/^(presentation|none)$/.test(table.getAttribute("role") ?? "") || table.querySelector("table") !== null)
+  if (table.querySelector("table") !== null) return false;
+  if (/^(presentation|none)$/.test(table.getAttribute("role") ?? "") && table.querySelector("th") === null)
     return false;
   const rows = rowsOf(table);
   const widest = Math.max(0, ...rows.slice(0, 50).map((row) => cellsOf(row).length));
@@ -38,9 +39,17 @@ export function isData(table: PageElement): boolean {
 const spanOf = (cell: PageElement, name: string) =>
   Math.min(COLUMNS_MAX, Math.max(1, Number.parseInt(cell.getAttribute(name) ?? "1", 10) || 1));
 
+interface Cell {
+  readonly text: string;
+  /** The cell begins here; else it is one that reaches here from the left or from above. */
+  readonly isOwn: boolean;
+}
+
+const EMPTY: Cell = { text: "", isOwn: false };
+
 /** What stands in each column of each row: a cell over several stands in each of them. */
-function gridOf(rows: readonly PageElement[], written: (cell: PageElement) => string): string[][] {
-  const grid: string[][] = rows.map(() => []);
+function gridOf(rows: readonly PageElement[], written: (cell: PageElement) => string): Cell[][] {
+  const grid: Cell[][] = rows.map(() => []);
   let filled = 0;
   for (const [at, row] of rows.entries()) {
     let column = 0;
@@ -52,7 +61,7 @@ function gridOf(rows: readonly PageElement[], written: (cell: PageElement) => st
         for (let right = 0; right < width && column + right < COLUMNS_MAX && filled < CELLS_MAX; right++) {
           const line = grid[at + down];
           if (line === undefined) break;
-          line[column + right] ??= text;
+          line[column + right] ??= { text, isOwn: down === 0 && right === 0 };
           filled += 1;
         }
       }
@@ -60,6 +69,44 @@ function gridOf(rows: readonly PageElement[], written: (cell: PageElement) => st
     }
   }
   return grid;
+}
+
+type Row = readonly string[];
+/** Statements set the sign of a figure, and the bracket that closes it, into columns of their own. */
+const BEFORE_FIGURE = /^\(?[$€£¥₹₩]?\(?$/;
+const BEHIND_FIGURE = /^(?:\)|%|\)%|%\))$/;
+
+/** Columns that are there for the look of it are none: those in which nothing begins, and those that hold a sign of the next. */
+function columnsOf(grid: readonly (readonly Cell[])[]): Row[] {
+  const width = Math.max(1, ...grid.map((row) => row.length));
+  const all = Array.from({ length: width }, (_, at) => grid.map((row) => row[at] ?? EMPTY));
+  const columns: string[][] = [];
+  for (const column of all.filter((cells) => cells.some(({ text, isOwn }) => isOwn && text !== ""))) {
+    const texts = column.map(({ text }) => text);
+    const before = columns.at(-1);
+    if (before !== undefined && isOneColumn(before, texts))
+      columns[columns.length - 1] = before.map((text, at) => (text === texts[at] ? text : `${text}${texts[at] ?? ""}`));
+    else columns.push(texts);
+  }
+  return grid.map((cells, at) => {
+    const row = columns.map((column) => column[at] ?? "");
+    return cells.filter(({ isOwn }) => isOwn).length === 1 ? once(row) : row;
+  });
+}
+
+function isOneColumn(left: Row, right: Row): boolean {
+  const pairs = left.map((text, at) => [text, right[at] ?? ""] as const);
+  const isSign = (sign: RegExp, text: string) => text !== "" && sign.test(text);
+  const leads = pairs.every(([a, b]) => a === b || a === "" || isSign(BEFORE_FIGURE, a));
+  if (leads && pairs.some(([a, b]) => a !== b && isSign(BEFORE_FIGURE, a))) return true;
+  const ends = pairs.every(([a, b]) => a === b || b === "" || isSign(BEHIND_FIGURE, b));
+  return ends && pairs.some(([a, b]) => a !== b && isSign(BEHIND_FIGURE, b));
+}
+
+/** A cell over the whole table stands once. */
+function once(row: Row): Row {
+  const [first = "", ...others] = row;
+  return others.every((text) => text === first) ? [first, ...others.map(() => "")] : row;
 }
 
 const isHead = (row: PageElement) => {
@@ -88,16 +135,31 @@ export function cutTables(body: PageElement): void {
 export function tableText(table: PageElement, written: (cell: PageElement) => string): string {
   const kept = rowsOf(table).filter((row) => cellsOf(row).length > 0);
   const all = table.getAttribute(ROWS_IN_ALL);
-  const grid = gridOf(kept, written);
-  const width = Math.max(1, ...grid.map((row) => row.length));
-  const heads = kept.findIndex((row) => !isHead(row));
-  const header = headerOf(grid.slice(0, heads < 0 ? 1 : heads), width);
-  const line = (row: readonly string[]) => `| ${Array.from({ length: width }, (_, at) => row[at] ?? "").join(" | ")} |`;
-  const body = grid.slice(heads < 0 ? 1 : heads);
+  const rows = columnsOf(gridOf(kept, written));
+  const width = rows[0]?.length ?? 0;
+  // One column is no table, but the layout of a text.
+  if (width < 2)
+    return rows
+      .flat()
+      .filter((text) => text !== "")
+      .join("\n\n");
+  const heads = headsOf(kept, rows);
+  const line = (row: Row) => `| ${row.join(" | ")} |`;
+  const body = rows.slice(heads).filter((row) => row.some((text) => text !== ""));
   const caption = table.querySelector("caption");
   const before = caption === null ? [] : [written(caption), ""];
   const after = all === null ? [] : ["", `(Table cut after ${kept.length} of ${all} rows.)`];
+  const header = headerOf(rows.slice(0, heads), width);
   return [...before, line(header), `|${" --- |".repeat(width)}`, ...body.map(line), ...after].join("\n");
+}
+
+/** How many rows are the head: those that the table names so, else the first that have nothing but heads of the other columns. */
+function headsOf(kept: readonly PageElement[], rows: readonly Row[]): number {
+  const named = kept.findIndex((row) => !isHead(row));
+  if (named !== 0) return named < 0 ? 1 : named;
+  const first = rows.findIndex((row) => row[0] !== "");
+  const above = rows.slice(0, Math.max(0, first));
+  return above.every((row) => row.every((text, at) => text === "" || at > 0)) ? above.length : 0;
 }
 
 /** Several rows of a head become one: "Year 2021". A table without a head has an empty one. */

@@ -1,7 +1,7 @@
 // Writes a part of a page as Markdown: what the library does, and rules of our own for code, tables, lists, formulas and ruby.
 import TurndownService from "turndown";
 import { isData, tableText } from "./markdown-tables.ts";
-import type { PageElement } from "./page-dom.ts";
+import { type PageElement, standsIn } from "./page-dom.ts";
 
 const elementOf = (node: TurndownService.Node) => node as unknown as PageElement;
 const isNamed = (node: TurndownService.Node, name: RegExp) => name.test(node.nodeName);
@@ -50,14 +50,18 @@ function fenced(pre: PageElement): string {
   return `\n\n${fence}${language}\n${code}\n${fence}\n\n`;
 }
 
+/** On an item that can be done: whether it is, as `x` or a blank. */
+export const TASK = "data-tollgate-task";
+
 function listItem(content: string, item: PageElement): string {
   const list = item.parentElement;
   const isOrdered = list !== null && /^OL$/i.test(list.nodeName);
   const start = Number.parseInt(list?.getAttribute("start") ?? "1", 10) || 1;
   const at = isOrdered ? numberOf(item) : 0;
-  const mark = isOrdered ? `${start + at}. ` : "- ";
+  const task = item.getAttribute(TASK);
+  const mark = `${isOrdered ? `${start + at}.` : "-"} ${task === null ? "" : `[${task}] `}`;
   const [first = "", ...others] = content.trim().split("\n");
-  const indent = " ".repeat(mark.length);
+  const indent = " ".repeat(mark.indexOf(" ") + 1);
   const lines = [first, ...others.map((line) => (line.trim() === "" ? "" : `${indent}${line}`))];
   return first === "" ? "" : `${mark}${lines.join("\n")}\n`;
 }
@@ -103,22 +107,34 @@ turndown.addRule("heading", {
     oneLine(content) === "" ? "" : `\n\n${"#".repeat(Number(node.nodeName[1]))} ${oneLine(content)}\n\n`,
 });
 turndown.addRule("ruby", { filter: ["rt"], replacement: (content) => `(${content.trim()})` });
+// A note that is shown beside the text stands in it.
+turndown.addRule("note", {
+  filter: (node) => isNamed(node, /^SPAN$/i) && elementOf(node).getAttribute("class") === "ltx_note_content",
+  replacement: (content) => ` (${content.trim()})`,
+});
 turndown.addRule("brackets", { filter: ["rp"], replacement: () => "" });
 /** Documentation makes its headings links to themselves. */
 function isOwnAnchor(link: PageElement): boolean {
   const heading = link.parentElement;
-  if (heading === null || !/^H[1-6]$/i.test(heading.nodeName)) return false;
+  if (heading === null || !/^(?:H[1-6]|DT|CAPTION)$/i.test(heading.nodeName)) return false;
   return (link.getAttribute("href") ?? "").includes("#") && link.textContent?.trim() === heading.textContent?.trim();
 }
 
-function saysNothing(link: PageElement): boolean {
-  if (link.getAttribute("href") === null) return true;
-  return link.textContent?.trim() === "" && link.querySelector("img[src]") === null;
-}
+/** Signs by which a heading shows that it can be linked to, and blanks without width. */
+const SIGNS = /[\s\u200b-\u200d\u2060\ufeff#¶§🔗]+/gu;
 
-// A link that leads nowhere, or where one is, or has nothing to be seen, is its text.
+/** There is nothing of it to be read. */
+function isBare(link: PageElement): boolean {
+  const text = (link.textContent ?? "").slice(0, SIGNS_CHARS_MAX);
+  if (text.replace(SIGNS, "") !== "" || link.querySelector("img[src]") !== null) return false;
+  return text.trim() === "" || (link.getAttribute("href") ?? "#").includes("#");
+}
+const SIGNS_CHARS_MAX = 200;
+
+// A link that leads nowhere, or where one is, is its text.
 turndown.addRule("mere text", {
-  filter: (node) => isNamed(node, /^A$/i) && (saysNothing(elementOf(node)) || isOwnAnchor(elementOf(node))),
+  filter: (node) =>
+    isNamed(node, /^A$/i) && (elementOf(node).getAttribute("href") === null || isOwnAnchor(elementOf(node))),
   replacement: (content) => content,
 });
 // A link around blocks would be broken over lines.
@@ -134,10 +150,51 @@ turndown.addRule("block link", {
       : `[${text.replace(/^#+ /, "")}](${elementOf(node).getAttribute("href")})`;
   },
 });
+turndown.addRule("bare link", {
+  filter: (node) => isNamed(node, /^A$/i) && isBare(elementOf(node)),
+  replacement: () => "",
+});
 turndown.addRule("image", {
   filter: (node) => isNamed(node, /^IMG$/i) && !/^https?:/.test(elementOf(node).getAttribute("src") ?? ""),
   replacement: (_, node) => elementOf(node).getAttribute("alt") ?? "",
 });
+/** What keeps a place free, or counts readers, and shows nothing. */
+function isDot(image: PageElement): boolean {
+  if ((image.getAttribute("alt") ?? "") !== "") return false;
+  if (["width", "height"].some((name) => /^[012]$/.test(image.getAttribute(name) ?? ""))) return true;
+  return /(?:^|[/_-])(?:placeholder|spacer|blank|pixel|transparent|1x1)\.(?:gif|png|svg)$/i.test(
+    image.getAttribute("src") ?? "",
+  );
+}
+turndown.addRule("dot", {
+  filter: (node) => isNamed(node, /^IMG$/i) && isDot(elementOf(node)),
+  replacement: () => "",
+});
+const PRE = new Set(["pre"]);
+turndown.addRule("code in a line", {
+  filter: (node) => isNamed(node, /^CODE$/i) && !standsIn(elementOf(node), PRE),
+  replacement: (_, node) => codeInLine(elementOf(node).textContent ?? ""),
+});
+// 10 to the sixth is not 106.
+turndown.addRule("power", {
+  filter: (node) =>
+    isNamed(node, /^SUP$/i) &&
+    elementOf(node).querySelector("a") === null &&
+    /^(?:[-+−–]?\d{1,4}|[nijkxm])$/.test((elementOf(node).textContent ?? "").trim()) &&
+    /[\p{L}\p{N})]$/u.test(textBefore(elementOf(node))),
+  replacement: (_, node) => `^${(elementOf(node).textContent ?? "").trim()}`,
+});
+
+const textBefore = (element: PageElement) => element.previousSibling?.textContent ?? "";
+
+/** Code within a line has no links, and a fence that is longer than any in it. */
+function codeInLine(said: string): string {
+  const code = said.replace(/[\r\n]+/g, " ");
+  if (code.trim() === "") return "";
+  const longest = Math.max(0, ...(code.match(/`+/g) ?? []).map((run) => run.length));
+  const [fence, blank] = ["`".repeat(longest + 1), longest > 0 ? " " : ""];
+  return `${fence}${blank}${code}${blank}${fence}`;
+}
 turndown.addRule("formula", {
   filter: (node) => isNamed(node, /^MATH$/i),
   replacement: (_, node) => {
@@ -171,10 +228,18 @@ function cellText(cell: PageElement): string {
 /** What means something at the head of a line alone means nothing in a cell: figures are left as they are. */
 const barred = (text: string) =>
   text
+    .replaceAll(AT_BEGINNING, "")
     .replace(/^\\([-+#>])/, "$1")
     .replace(/^(\d{1,9})\\\./, "$1.")
     .replace(/\|/g, "\\|");
 
+/** Stands before what is to be escaped at the beginning of a line alone; no character of any text. */
+const AT_BEGINNING = "\ufdd0";
+const escaped = turndown.escape.bind(turndown);
+turndown.escape = (text) => escaped(text).replace(/^\\(?=[-+=>#~])/, AT_BEGINNING);
+const BEGINNING = /^([ >]*(?:[-*] |\d{1,9}\. )?)\ufdd0/gm;
+
 export function markdownOf(part: PageElement): string {
-  return turndown.turndown(part as unknown as TurndownService.Node).trim();
+  const text = turndown.turndown(part as unknown as TurndownService.Node).trim();
+  return text.replace(BEGINNING, "$1\\").replaceAll(AT_BEGINNING, "");
 }

@@ -1,6 +1,6 @@
 // Rows that wait for a rung which reads several pages in one call: they go together once no other can still come.
 import type { Stopped } from "../../catalog/job-kind.ts";
-import type { RungSpec } from "../../catalog/tier.ts";
+import type { RungSpec } from "../../catalog/page-ladder.ts";
 import type { GrowingRow } from "./page-row.ts";
 
 /** Whether there was money for it, the payer's and ours, and a payer who may spend it. */

@@ -8,10 +8,13 @@ export interface PageNode {
   textContent: string | null;
   readonly childNodes: ArrayLike<PageNode> & Iterable<PageNode>;
   readonly parentElement: PageElement | null;
+  readonly previousSibling: PageNode | null;
 }
 
 export interface PageElement extends PageNode {
   innerHTML: string;
+  /** Its name in small letters. */
+  readonly localName: string;
   readonly children: ArrayLike<PageElement> & Iterable<PageElement>;
   readonly firstElementChild: PageElement | null;
   readonly ownerDocument: PageDocument;
@@ -24,6 +27,7 @@ export interface PageElement extends PageNode {
   replaceWith(...nodes: (PageNode | string)[]): void;
   prepend(...nodes: (PageNode | string)[]): void;
   append(...nodes: (PageNode | string)[]): void;
+  insertBefore(node: PageNode, before: PageNode): void;
   contains(node: PageNode): boolean;
   closest(selector: string): PageElement | null;
   matches(selector: string): boolean;
@@ -36,6 +40,7 @@ export interface PageDocument extends PageElement {
   readonly body: PageElement;
   readonly documentElement: PageElement;
   createElement(name: string): PageElement;
+  createTextNode(text: string): PageNode;
 }
 
 /** Longer pages are not taken apart. */
@@ -91,12 +96,50 @@ function isTakable(tags: readonly string[]): boolean {
 export function documentOf(html: string, tags: readonly string[]): PageDocument {
   if (html.length > PAGE_CHARS_MAX || !isTakable(tags))
     throw new RangeError("the page has too many elements, or nests them too deep");
-  const whole = /<html[\s>]/i.test(html) ? html : `<html><body>${html}</body></html>`;
-  return parseHTML(whole).document as unknown as PageDocument;
+  const document = parseHTML(wholePage(html)).document as unknown as PageDocument;
+  if (tags.some((tag) => LARGE_NAMES.test(tag))) writeNamesSmall(document);
+  return document;
+}
+
+/** Old pages begin where they like. */
+function wholePage(html: string): string {
+  if (/<html[\s>]/i.test(html)) return html;
+  return /<body[\s>]/i.test(html) ? `<html>${html}</html>` : `<html><body>${html}</body></html>`;
+}
+
+/** `HREF` of old pages and `colSpan` of new ones; of SVG such names are not read. */
+const LARGE_NAMES = /\s(?:[A-Z][A-Z-]+|colSpan|rowSpan|srcSet|dateTime)\s*=/;
+
+/** The library knows attributes by small letters alone. */
+function writeNamesSmall(document: PageDocument): void {
+  for (const element of document.querySelectorAll("*")) {
+    for (const name of element.getAttributeNames()) {
+      const small = name.toLowerCase();
+      if (small !== name && !element.hasAttribute(small)) element.setAttribute(small, element.getAttribute(name) ?? "");
+    }
+  }
 }
 
 export function bodyOf(document: PageDocument): PageElement {
   return document.querySelector("body") ?? document.documentElement;
+}
+
+/** Each element below `root`, as readers meet them; below those for which `enter` answers false nothing is looked at. */
+export function walkElements(root: PageElement, enter: (element: PageElement) => boolean): void {
+  const open = [...root.children].reverse();
+  for (let element = open.pop(); element !== undefined; element = open.pop()) {
+    if (!enter(element)) continue;
+    for (const child of [...element.children].reverse()) open.push(child);
+  }
+}
+
+/** Whether an element stands within one of these names, a few levels up. */
+export function standsIn(element: PageElement, names: ReadonlySet<string>, levels = 5): boolean {
+  let at = element.parentElement;
+  for (let level = 0; at !== null && level < levels; level++, at = at.parentElement) {
+    if (names.has(at.localName)) return true;
+  }
+  return false;
 }
 
 /** How many characters of text each element has, counted in one walk: asking each for its text takes the square of their depth. */

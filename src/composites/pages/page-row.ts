@@ -1,6 +1,6 @@
 // The row of one page (contract 2.3), as it grows with each rung that is asked.
 import type { Stopped } from "../../catalog/job-kind.ts";
-import type { PagesWanted, RungSpec } from "../../catalog/tier.ts";
+import type { PagesWanted, RungSpec } from "../../catalog/page-ladder.ts";
 import type { PageDetails } from "./page-details.ts";
 import type { RungOutcome, RungPage, SkipReason } from "./read-rung.ts";
 import { CONTENT_CHARS_MAX, ENOUGH, type Instead, type QualityFlag, type Yield } from "./yield.ts";

@@ -1,6 +1,6 @@
 // The addresses of a call that reads pages: bare hosts completed, and what is no page told from what is one.
 import { isIP } from "node:net";
-import type { PageLadderSpec } from "../../catalog/tier.ts";
+import type { PageLadderSpec } from "../../catalog/page-ladder.ts";
 import type { ErrorCode } from "../../errors.ts";
 import { isPublicAddress } from "../../upstream/public-address.ts";
 import { NOT_PUBLIC, type PortRule, readPublicUrl } from "../../upstream/public-url.ts";

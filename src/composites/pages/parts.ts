@@ -1,6 +1,6 @@
 // What the actions over pages need of the rest of the gateway.
 import type { InnerCalls } from "../../catalog/local-action.ts";
-import type { PageLadderSpec } from "../../catalog/tier.ts";
+import type { PageLadderSpec } from "../../catalog/page-ladder.ts";
 import type { Clock } from "../../clock.ts";
 import type { Payer } from "../../plan.ts";
 import type { PortRule } from "../../upstream/public-url.ts";

@@ -1,5 +1,5 @@
 // How all composites read pages: each page rung by rung until one has read it, those that can go in one call together.
-import type { PagesWanted, RungSpec } from "../../catalog/tier.ts";
+import type { PagesWanted, RungSpec } from "../../catalog/page-ladder.ts";
 import type { Clock } from "../../clock.ts";
 import { bounded } from "../bounded.ts";
 import { type AskEnd, type AskRung, PageBatch } from "./page-batch.ts";

@@ -1,6 +1,6 @@
 // One rung of the ladder, asked once: what it has read of one page or of several.
 import type { InnerCalls } from "../../catalog/local-action.ts";
-import type { PageLadderSpec, PagesWanted, RungAnswer, RungCall, RungSpec } from "../../catalog/tier.ts";
+import type { PageLadderSpec, PagesWanted, RungAnswer, RungCall, RungSpec } from "../../catalog/page-ladder.ts";
 import { atPointer } from "../../upstream/json-pointer.ts";
 import { type DirectLeg, OWN_FETCH } from "./direct.ts";
 import type { PageReading } from "./extractor.ts";

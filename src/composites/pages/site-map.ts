@@ -1,6 +1,6 @@
 // The pages of a site: by the action that lists them, or by our own reading of its sitemap.xml and of the links of the first page.
 import { setImmediate } from "node:timers/promises";
-import type { PageLadderSpec } from "../../catalog/tier.ts";
+import type { PageLadderSpec } from "../../catalog/page-ladder.ts";
 import { atPointer } from "../../upstream/json-pointer.ts";
 import { notAPage, readPageUrl } from "./page-url.ts";
 import type { RungParts } from "./read-rung.ts";

@@ -9,6 +9,8 @@ const WALL_CHARS_MAX = 1_200;
 /** So much of a wall's text is what walls say; where it says so in several ways, or in its title too, so much less. */
 const WALL_SHARE = 0.12;
 const WALL_SHARE_WITH_MORE = 0.04;
+/** Where it says nothing that walls alone say, so much more: a page on rate limits has as many of their words. */
+const WALL_SHARE_OF_WORDS = 0.2;
 /** What a page may say that is about something else weighs so much less than what walls alone say. */
 const WORD_WEIGHT = 0.5;
 const TITLE_SHARE = 0.5;
@@ -134,7 +136,7 @@ function soundsWalled(text: string, title: string): boolean {
   const phrases = said(text, WALL_PHRASES);
   const words = said(text, WALL_WORDS);
   const share = (phrases.chars + words.chars * WORD_WEIGHT) / text.length;
-  if (share >= WALL_SHARE) return true;
+  if (share >= (phrases.ways > 0 ? WALL_SHARE : WALL_SHARE_OF_WORDS)) return true;
   const isTitled = title !== "" && said(title, WALL_PHRASES).chars >= title.length * TITLE_SHARE;
   const hasMore = isTitled || (phrases.ways > 0 && phrases.ways + words.ways > 1);
   return hasMore && share >= WALL_SHARE_WITH_MORE;

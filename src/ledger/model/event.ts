@@ -1,7 +1,7 @@
 // What the ledger tells of money: written in the transaction that causes it, and kept until a process has taken it further.
 import { hash } from "node:crypto";
 
-export type LedgerEventKind = "budget.mark" | "budget.refused" | "balance.low" | "key.first_use";
+export type LedgerEventKind = "budget.mark" | "balance.low" | "key.first_use";
 
 export interface LedgerEvent {
   /** The same for the same cause, however often it is told. */

@@ -25,8 +25,6 @@ export interface ScopeState {
   loadedFrom: number;
   /** The number of the scope's last posting, on whatever day; undefined where it has not been looked up. */
   lastPosting: number | null | undefined;
-  /** The end of the period in which it was told last that its bound has refused a call, and that bound. */
-  refusalTold?: string;
 }
 
 export interface KeyState {

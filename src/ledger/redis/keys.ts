@@ -167,7 +167,8 @@ export function redisKeys(link: LedgerLink, run: RunTransition, time: () => Tran
       const after = await change(accountId, keyId, { secretHash, hint });
       await link.call("DEL", secretKey(before.profile.secretHash));
       await copies.taken(...places);
-      return shown(after);
+      const row = await shown(after);
+      return row === null ? null : { ...row, formerHash: before.profile.secretHash };
     },
     async deleteKey(accountId, keyId) {
       const before = await key(accountId, keyId);

@@ -16,7 +16,7 @@ import { withArchive } from "./archived.ts";
 import { argumentsOf } from "./arguments.ts";
 import { creditDetail, listPostings, readPosting } from "./calls.ts";
 import { examineRedis } from "./doctor.ts";
-import { redisEvents } from "./events.ts";
+import { type Hear, redisEvents } from "./events.ts";
 import { newKeyArguments, pointTo, redisKeys, waitForCopies } from "./keys.ts";
 import { NO_ORIGIN, orphanTransitions, postArguments } from "./orphans.ts";
 import { extendOutcome, postOutcome, reserveOutcome } from "./replies.ts";
@@ -34,6 +34,8 @@ export interface RedisLedgerOptions {
   readonly leaseMs: number;
   /** Where postings go; without one they stay in Redis. */
   readonly archive?: Archive;
+  /** Listens to a channel of the server's; without it all accounts are looked at for events. */
+  readonly hear?: Hear;
 }
 
 const TOTALS_KEPT_MS = 10_000;
@@ -43,7 +45,7 @@ const NO_DETAIL = JSON.stringify({
 
 /** Opens the ledger over a connection. Nothing is kept in this process. */
 export function redisLedger(options: RedisLedgerOptions): SharedLedger {
-  const { link, clock, clockIsServers = false, leaseMs, archive = NO_ARCHIVE } = options;
+  const { link, clock, clockIsServers = false, leaseMs, archive = NO_ARCHIVE, hear } = options;
   const run = ledgerScripts(link);
   const time = transitionClock(clock, clockIsServers);
   const index = accountIndex(link, run, time, clock);
@@ -183,7 +185,7 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
     },
 
     ...redisKeys(link, run, time),
-    ...redisEvents(run, index),
+    ...redisEvents(run, index, { hear, clock }),
 
     reserve(request) {
       nano(request.amountNano);

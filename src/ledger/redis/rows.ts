@@ -30,6 +30,8 @@ export function secretKey(secretHash: string): string {
 
 /** Where the scripts name accounts that have changed, or whose keys have. */
 export const CHANGED_CHANNEL = "tollgate:keys";
+/** Where the scripts name accounts of which something has been told. */
+export const TOLD_CHANNEL = "tollgate:told";
 
 type Fields = ReadonlyMap<string, string>;
 

@@ -15,6 +15,7 @@ import {
   type PeriodSums,
   type PostingRow,
   type RefundOutcome,
+  type RotatedKey,
   type ScopeOfPeriod,
   type TopUpOutcome,
 } from "../../account-rows.ts";
@@ -99,11 +100,13 @@ export function patchKey(
 export function rotateKey(
   state: LedgerState,
   request: { accountId: string; keyId: string; secretHash: string; hint: string },
-): KeyRow | null {
+): RotatedKey | null {
   const key = findKey(state, request.accountId, request.keyId);
   if (key === null) return null;
+  const formerHash = key.secretHash;
   state.accounts.rotateKey(key, request.secretHash, request.hint);
-  return keyRow(state, key);
+  const row = keyRow(state, key);
+  return row === null ? null : { ...row, formerHash };
 }
 
 export function deleteKey(state: LedgerState, { accountId, keyId }: { accountId: string; keyId: string }): boolean {

@@ -3,7 +3,7 @@ import { minus, type Nano } from "../../money.ts";
 import { moneyRefusal, slotRefusal } from "../model/admission.ts";
 import { eventId } from "../model/event.ts";
 import type { ExtendOutcome, HoldRef, ReserveOutcome, ReserveRequest, Standing } from "../model/ledger.ts";
-import { type AccountState, INFERENCE_SCOPE, type KeyState, keyScope, type LiveHold } from "../model/state.ts";
+import type { AccountState, KeyState, LiveHold } from "../model/state.ts";
 import { type WindowList, windowList } from "../model/window-list.ts";
 import { dayOf } from "../model/windows.ts";
 import type { LedgerState } from "./state.ts";
@@ -48,38 +48,10 @@ export function reserve(state: LedgerState, request: BroughtRequest): ReserveOut
       grows: false,
       scope: (name) => state.accounts.scope(account, name, day),
     });
-  if (refused !== null) {
-    tellRefusal(state, request, refused, atMs);
-    return refused;
-  }
+  if (refused !== null) return refused;
 
   place(state, request, { account, key, atMs, day, windows });
   return { outcome: "held" };
-}
-
-/** Tells that a ceiling has refused a call, once for each period of it and each height: what refuses thousands a second writes one row. */
-function tellRefusal(state: LedgerState, request: BroughtRequest, refused: ReserveOutcome, atMs: number): void {
-  const { accountId, keyId } = request;
-  const bound = boundOf(refused, keyId);
-  const account = state.accounts.account(accountId);
-  if (bound === null || account === null) return;
-  const { scope, ceiling_nano_usd, resets_at_ms } = bound;
-  const known = state.accounts.scope(account, scope, dayOf(atMs));
-  const told = `${resets_at_ms} ${ceiling_nano_usd}`;
-  if (known.refusalTold === told) return;
-  known.refusalTold = told;
-  const data = { scope, ceiling_nano_usd, resets_at_ms, key_id: keyId };
-  const id = eventId(accountId, scope, "refused", told);
-  state.entries.events.tell({ id, kind: "budget.refused", accountId, atMs, data });
-}
-
-function boundOf(refused: ReserveOutcome, keyId: string) {
-  if (refused.outcome === "ceiling")
-    return { scope: keyScope(keyId), ceiling_nano_usd: refused.ceilingNano, resets_at_ms: refused.resetsAtMs };
-  if (refused.outcome === "inference_cap")
-    return { scope: INFERENCE_SCOPE, ceiling_nano_usd: refused.capNano, resets_at_ms: refused.resetsAtMs };
-  if (refused.outcome !== "window_full" || refused.counts !== "charge") return null;
-  return { scope: refused.scope, ceiling_nano_usd: refused.maxNano, resets_at_ms: refused.resetsAtMs };
 }
 
 interface Placing {

@@ -13,6 +13,7 @@ const COLUMN: Readonly<Record<UsageField, string>> = {
   provider: "provider",
   day: "day",
   tag: "tag",
+  group: "group_id",
 };
 const FINE = ["key", "model", "provider"] as const;
 
@@ -42,7 +43,8 @@ function notInSums(query: UsageQuery): string | null {
   };
   const fine = FINE.find((field) => query.by.includes(field) || filtered[field] !== null);
   const byTag = query.tag !== null || query.by.includes("tag");
-  return byTag && fine !== undefined ? fine : null;
+  const told = fine ?? (query.by.includes("group") ? "group" : undefined);
+  return byTag && told !== undefined ? told : null;
 }
 
 /** A report as it is being written. */
@@ -76,6 +78,12 @@ function within({ from, to }: Days, write: StatementWriter, ofAccounts: boolean)
     SELECT day FROM days)`;
 }
 
+/** The group of a row's key; the empty text: it is in none. */
+function groupOf({ query, write, books }: Asking, keyId: string): string {
+  const groups = write.value(JSON.stringify(query.groups ?? {}));
+  return `COALESCE(${groups}${books.dialect === "postgres" ? "::json" : ""} ->> ${keyId}, '')`;
+}
+
 /** Rows to be added up: what they are told by, and the sums. */
 function rowsOfSums(asking: Asking, days: Days): string {
   const { query, write, books } = asking;
@@ -85,7 +93,10 @@ function rowsOfSums(asking: Asking, days: Days): string {
     conditions: string[],
     more?: Partial<Record<string, string>>,
   ) => {
-    const names = [...columns, ...SUMS].map((name) => (more?.[name] === undefined ? name : `${more[name]} AS ${name}`));
+    const as: Partial<Record<string, string>> = columns.includes(COLUMN.group)
+      ? { ...more, [COLUMN.group]: groupOf(asking, "key_id") }
+      : { ...more };
+    const names = [...columns, ...SUMS].map((name) => (as[name] === undefined ? name : `${as[name]} AS ${name}`));
     return `SELECT ${["0 AS z", ...names].join(", ")} FROM ${sumTable(books.tables, table)} ${where(conditions)}`;
   };
   const inDays = () => [
@@ -122,7 +133,9 @@ function rowsOfSums(asking: Asking, days: Days): string {
 function rowsOfPostings(asking: Asking, source: Source): string {
   const { query, write } = asking;
   const { dialect } = asking.books;
-  const by: Record<string, string> = postingExpressions("p.");
+  const own = postingExpressions("p.");
+  const byGroup = query.by.includes("group") ? { [COLUMN.group]: groupOf(asking, own.key_id) } : {};
+  const by: Record<string, string> = { ...own, ...byGroup };
   const sums = sumExpressions("p.", dialect);
   const columns = query.by.map((field) =>
     field === "tag" ? "COALESCE(t.value, '') AS tag" : `${by[COLUMN[field]]} AS ${COLUMN[field]}`,

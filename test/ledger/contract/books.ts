@@ -92,7 +92,8 @@ export function booksContract(stage: Stage): void {
     await ledger.patchKey(accountId, wish.keyId, { paused: false });
     await ledger.reserve(holdRequest(to.hold("b", 1), { keyId: wish.keyId }));
     expect((await ledger.keyByHash(wish.secretHash))?.lastUsedAtMs).toBe(stage.store.clock.epochMs());
-    await ledger.rotateKey(accountId, wish.keyId, "new secret", "tg_sk_ne...ew");
+    const turned = await ledger.rotateKey(accountId, wish.keyId, "new secret", "tg_sk_ne...ew");
+    expect(turned?.formerHash).toBe(wish.secretHash);
     expect(await ledger.keyByHash(wish.secretHash)).toBeNull();
     expect(await ledger.keyByHash("new secret")).toMatchObject({ keyId: wish.keyId, hint: "tg_sk_ne...ew" });
     expect(await ledger.deleteKey(accountId, to.keyId)).toBe(false);

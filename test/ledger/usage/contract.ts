@@ -11,6 +11,8 @@ import { dayStart, searchOf, usageOf } from "./model.ts";
 const HOUR_MS = 3_600_000;
 const POSTINGS = 400;
 const ACCOUNTS = ["alpha", "beta", "gamma"];
+/** Of the third key nothing is said. */
+const GROUPS = { "alpha.one": "grp_1", "alpha.two": "grp_2" };
 const FIELDS: readonly UsageField[] = ["account", "key", "model", "provider", "day", "tag"];
 const OPEN_MS_MAX = 300_000;
 
@@ -76,7 +78,7 @@ export function randomPostings(seed: number): NumberedPosting[] {
 
 function sorted(rows: readonly Pick<UsageRow, "group">[]) {
   return rows
-    .map((row) => [JSON.stringify(FIELDS.map((field) => row.group[field] ?? "")), row] as const)
+    .map((row) => [JSON.stringify([...FIELDS, "group" as const].map((field) => row.group[field] ?? "")), row] as const)
     .sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
@@ -122,6 +124,8 @@ export function usageContract(name: string, open: (postings: readonly NumberedPo
       ...FIELDS.map((field) => ({ by: [field] })),
       { by: ["day", "model"] },
       { by: ["account", "key", "model", "provider", "day"] },
+      { by: ["group", "day"], accountId: "alpha", groups: GROUPS },
+      { by: ["group", "model"], accountId: "alpha", groups: GROUPS, ...oneDay, toMs: oneDay.toMs - 1 },
       { by: ["account", "day", "tag"] },
       { by: ["tag"], accountId: "alpha" },
       { by: ["key"], accountId: "beta", model: "maker/model" },

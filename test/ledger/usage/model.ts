@@ -23,7 +23,7 @@ function isAsked(posting: NumberedPosting, query: PostingFilters): boolean {
 }
 
 /** Under which groups a posting counts: one, or where it is told by tags, one for each of its own. */
-function groups(posting: NumberedPosting, by: readonly UsageField[], listed: (tag: string) => string) {
+function groups(posting: NumberedPosting, { by, groups: asked = {} }: UsageQuery, listed: (tag: string) => string) {
   const tags = posting.tags.length === 0 ? [""] : [...new Set(posting.tags.map(listed))];
   return (by.includes("tag") ? tags : [""]).map((tag) => {
     const values: Record<UsageField, string> = {
@@ -33,6 +33,7 @@ function groups(posting: NumberedPosting, by: readonly UsageField[], listed: (ta
       provider: posting.provider ?? "",
       day: day(posting.createdAtMs),
       tag,
+      group: (posting.keyId === null ? undefined : asked[posting.keyId]) ?? "",
     };
     return Object.fromEntries(by.map((field) => [field, values[field]]));
   });
@@ -45,7 +46,7 @@ export function usageOf(postings: readonly NumberedPosting[], query: UsageQuery,
     if (!isAsked(posting, query) || (posting.kind === "charge") !== (query.kind === "charged")) continue;
     const { inputTokens = 0, cacheReadTokens = 0, cacheWriteTokens = 0, outputTokens = 0 } = posting.usage ?? {};
     const added = [1, posting.amountNano, posting.upstreamNano, posting.absorbedNano];
-    for (const group of groups(posting, query.by, listed)) {
+    for (const group of groups(posting, query, listed)) {
       const row = rows.get(JSON.stringify(group)) ?? { group, sums: [0n, 0n, 0n, 0n, 0n, 0n] };
       const all = [...added, inputTokens + cacheReadTokens + cacheWriteTokens, outputTokens];
       row.sums = row.sums.map((sum, at) => sum + BigInt(all[at] ?? 0));

@@ -95,20 +95,6 @@ local function place(name, A)
   return outcome
 end
 
--- Tells that a ceiling has refused a call, once for each period of it and each height.
-local function tell_refusal(name, key_id, refused, at)
-  local kind, scope, most, ends = refused[1], nil, nil, nil
-  if kind == 'ceiling' then scope, most, ends = 'key:' .. key_id, refused[3], refused[7] end
-  if kind == 'inference_cap' then scope, most, ends = 'inference', refused[2], refused[6] end
-  if kind == 'window_full' and refused[3] ~= 'unpaid_costs' then scope, most, ends = refused[2], refused[4], refused[8] end
-  if not scope then return end
-  local told = ends .. ' ' .. most
-  if redis.call('HGET', name, 'told:' .. scope) == told then return end
-  redis.call('HSET', name, 'told:' .. scope, told)
-  tell_event(name, 'budget.refused', scope .. ' ' .. told, at,
-    '{"scope":"' .. scope .. '","ceiling_nano_usd":' .. most .. ',"resets_at_ms":' .. ends .. ',"key_id":"' .. key_id .. '"}')
-end
-
 -- What is kept of an account, the oldest first; then how many of them have been taken.
 function ops.told(KEYS_)
   return redis.call('LRANGE', base_of(KEYS_[1]) .. ':e', 0, 99)
@@ -128,7 +114,6 @@ function ops.reserve(KEYS_, A)
   if outcome[1] == 'held' or outcome[1] == 'unknown_account' then return outcome end
   local known = state_in(redis.call('GET', call_key(KEYS_[1], A[RESERVE.hold_id])))
   if known then return { 'exists', known } end
-  tell_refusal(KEYS_[1], A[RESERVE.key_id], outcome, (money_time(A)))
   return outcome
 end
 

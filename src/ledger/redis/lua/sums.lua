@@ -113,6 +113,7 @@ local function tell_event(name, kind, words, at, data)
   local list = base_of(name) .. ':e'
   redis.call('RPUSH', list, '{"id":"' .. id .. '","kind":"' .. kind .. '","atMs":' .. int(at) .. ',"data":' .. data .. '}')
   redis.call('LTRIM', list, -EVENTS_KEPT_MAX, -1)
+  redis.call('PUBLISH', 'tollgate:told', string.sub(name, 4, -4))
 end
 
 -- Soft marks of a bound, in percent of it.

@@ -1,0 +1,53 @@
+// What a round of a model that acts adds, one call at a time: over what its model and its action take by themselves.
+import { atMost, type Bench, expectWhole, type Row, startClient, startSubjects, stopSubjects } from "../bench.ts";
+import { median } from "../measure.ts";
+import type { Subject } from "../subjects.ts";
+import { postText, searchText } from "../workload.ts";
+
+const NAME = "acting";
+const MANY = 10;
+/** One that is asked in the chat wire with tools as well. */
+const MODEL = "openai/gpt-5.1";
+
+function chatText(subject: Subject, content: string, more: object = {}): string {
+  const asked = { model: MODEL, max_tokens: 256, messages: [{ role: "user", content }] };
+  return postText(subject, subject.path, Object.assign(asked, more));
+}
+
+/** A call whose model calls the bench's action so often in its first round, and answers in its second. */
+function actingText(subject: Subject, calls: number): string {
+  const tools = [{ type: "action", action: "bench/search" }];
+  return chatText(subject, `Which lighthouse? (bench-calls:${calls})`, { tools });
+}
+
+export async function acting(bench: Bench): Promise<Row[]> {
+  const client = await startClient(bench);
+  const subjects = await startSubjects(bench, ["direct", "tollgate"]);
+  const [direct, ours] = [subjects.get("direct"), subjects.get("tollgate")];
+  if (direct === undefined || ours === undefined) return [];
+  const asked: Readonly<Record<string, readonly [Subject, string]>> = {
+    "the model itself": [direct, chatText(direct, "Which lighthouse?")],
+    "the action itself": [direct, searchText(direct)],
+    "a call without action tools": [ours, chatText(ours, "Which lighthouse?")],
+    "two rounds and an action": [ours, actingText(ours, 1)],
+    [`two rounds and ${MANY} actions`]: [ours, actingText(ours, MANY)],
+  };
+  const p50s: Record<string, number[]> = {};
+  for (let round = 0; round <= bench.rounds; round++) {
+    for (const [what, [subject, request]] of Object.entries(asked)) {
+      const ms = bench.quick ? 500 : 2_000;
+      const result = await client.run({ kind: "closed", port: subject.port, request, connections: 1, ms });
+      expectWhole(subject, result);
+      const p50 = result.wholeCall?.p50 ?? Number.NaN;
+      bench.say(`  ${NAME}, round ${round}: ${what} p50 ${p50.toFixed(3)} ms`);
+      if (round > 0) p50s[what] = [...(p50s[what] ?? []), p50];
+    }
+  }
+  await stopSubjects(bench, subjects);
+  const [model = Number.NaN, action = Number.NaN, plain = Number.NaN, one = Number.NaN, many = Number.NaN] =
+    Object.keys(asked).map((what) => median(p50s[what] ?? []));
+  return [
+    atMost(NAME, "p50 that a round and its action add over both's own time", one - plain - model - action, 1, " ms"),
+    atMost(NAME, `p50 that ${MANY} actions side by side add over one`, many - one, 5, " ms"),
+  ];
+}

@@ -1,0 +1,114 @@
+// Makes clips of pictures and sound, and one video of clips, with the operator's ffmpeg: a process of its own that reads our files and nothing else.
+import { execFile } from "node:child_process";
+import { readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { RecordingFault } from "./devtools.ts";
+import type { Picture } from "./screencast.ts";
+
+export interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+export const ASPECTS = ["16:9", "9:16", "1:1"] as const;
+export type Aspect = (typeof ASPECTS)[number];
+export const SIZES: Readonly<Record<Aspect, Size>> = {
+  "16:9": { width: 1_280, height: 720 },
+  "9:16": { width: 720, height: 1_280 },
+  "1:1": { width: 960, height: 960 },
+};
+
+/** A clip, or the whole, as bytes of an MP4. */
+export interface Clip {
+  readonly bytes: Buffer;
+  readonly seconds: number;
+}
+
+const FRAMES_A_SECOND = 25;
+const SAMPLES_A_SECOND = 48_000;
+const SAMPLE_BYTES = 2;
+const MS_MAX = 120_000;
+/** Longer than a narration of its most characters takes. */
+const NARRATION_SECONDS_MAX = 90;
+const SECONDS_AFTER_NARRATION = 0.4;
+const run = promisify(execFile);
+
+export interface Ffmpeg {
+  readonly path: string;
+  /** Everything that it reads and writes lies there. */
+  readonly folder: string;
+  readonly signal: AbortSignal;
+}
+
+/** Rejects with a RecordingFault where it fails, or the job ends. */
+async function ffmpeg({ path, folder, signal }: Ffmpeg, args: readonly string[]): Promise<void> {
+  const given = ["-nostdin", "-hide_banner", "-v", "error", "-y", ...args];
+  const env = { PATH: "/usr/local/bin:/usr/bin:/bin", HOME: folder, LANG: "C.UTF-8" };
+  const how = { env, cwd: folder, timeout: MS_MAX, signal, killSignal: "SIGKILL", maxBuffer: 1_048_576 } as const;
+  await run(path, given, how).catch((cause: unknown) => {
+    throw new RecordingFault("the pictures could not be made a video", { cause });
+  });
+}
+
+/** The sound as plain samples, whose number says how long it is. */
+async function samplesOf(
+  narration: Buffer,
+  made: Ffmpeg,
+): Promise<{ readonly file: string; readonly seconds: number }> {
+  const [said, file] = [join(made.folder, "said"), join(made.folder, "said.pcm")];
+  await writeFile(said, narration);
+  const plain = ["-ar", String(SAMPLES_A_SECOND), "-ac", "1", "-f", "s16le", "-t", String(NARRATION_SECONDS_MAX)];
+  await ffmpeg(made, ["-protocol_whitelist", "file,pipe", "-i", said, ...plain, file]);
+  return { file, seconds: (await stat(file)).size / (SAMPLES_A_SECOND * SAMPLE_BYTES) };
+}
+
+export interface ClipParts {
+  readonly pictures: readonly Picture[];
+  /** How long it is at the least: what was recorded, and what was asked for. */
+  readonly seconds: number;
+  /** Null: it is silent. */
+  readonly narration: Buffer | null;
+  readonly size: Size;
+}
+
+/** One clip. All clips of a size are of one make, so that they can be put behind each other as they are. */
+export async function makeClip({ pictures, seconds: least, narration, size }: ClipParts, made: Ffmpeg): Promise<Clip> {
+  const sound = narration === null ? null : await samplesOf(narration, made);
+  const seconds = Math.max(least, sound === null ? 0 : sound.seconds + SECONDS_AFTER_NARRATION);
+  const lines = pictures.flatMap(({ file, atMs }, at) => {
+    const from = at === 0 ? 0 : atMs / 1_000;
+    const next = pictures[at + 1];
+    const until = next === undefined ? Math.max(seconds, from + 1) : next.atMs / 1_000;
+    return [`file '${file}'`, `duration ${Math.max(0.001, until - from).toFixed(3)}`];
+  });
+  // The last duration counts only where another picture follows.
+  const last = pictures.at(-1);
+  const list = join(made.folder, "pictures.txt");
+  await writeFile(list, `ffconcat version 1.0\n${lines.join("\n")}\nfile '${last?.file ?? ""}'\n`);
+  const file = join(made.folder, "clip.mp4");
+  const { width, height } = size;
+  const fit = `scale=${width}:${height}:force_original_aspect_ratio=decrease,pad=${width}:${height}:-1:-1,setsar=1`;
+  const plain = ["-f", "s16le", "-ar", String(SAMPLES_A_SECOND), "-ac", "1"];
+  const silence = ["-f", "lavfi", "-i", `anullsrc=r=${SAMPLES_A_SECOND}:cl=mono`];
+  await ffmpeg(made, [
+    ...["-f", "concat", "-safe", "0", "-protocol_whitelist", "file,pipe", "-i", list],
+    ...(sound === null ? silence : [...plain, "-i", sound.file]),
+    ...["-filter:v", `fps=${FRAMES_A_SECOND},${fit},format=yuv420p`, "-filter:a", "apad", "-t", seconds.toFixed(3)],
+    ...["-c:v", "libx264", "-preset", "veryfast", "-crf", "23", "-threads", "2", "-video_track_timescale", "12800"],
+    ...["-c:a", "aac", "-b:a", "96k", "-movflags", "+faststart", file],
+  ]);
+  return { bytes: await readFile(file), seconds };
+}
+
+/** Puts clips of one make behind each other. */
+export async function joinClips(clips: readonly Clip[], made: Ffmpeg): Promise<Clip> {
+  const files = clips.map((_, at) => join(made.folder, `${at}.mp4`));
+  for (const [at, { bytes }] of clips.entries()) await writeFile(files[at] ?? "", bytes);
+  const list = join(made.folder, "clips.txt");
+  await writeFile(list, `ffconcat version 1.0\n${files.map((file) => `file '${file}'`).join("\n")}\n`);
+  const whole = join(made.folder, "whole.mp4");
+  const from = ["-f", "concat", "-safe", "0", "-protocol_whitelist", "file,pipe", "-i", list];
+  await ffmpeg(made, [...from, "-c", "copy", "-movflags", "+faststart", whole]);
+  return { bytes: await readFile(whole), seconds: clips.reduce((sum, { seconds }) => sum + seconds, 0) };
+}

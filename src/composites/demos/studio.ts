@@ -1,0 +1,184 @@
+// Where scenes are recorded: with a browser and ffmpeg for live accounts; in the sandbox played, with a small video that is real.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { DemoMakerSpec } from "../../catalog/demo-maker.ts";
+import type { JobPart } from "../../catalog/job-kind.ts";
+import type { Clock } from "../../clock.ts";
+import { atPointer } from "../../upstream/json-pointer.ts";
+import type { PublicAddressesOptions } from "../../upstream/public-addresses.ts";
+import { openChromium } from "./chromium.ts";
+import { type Clip, joinClips, makeClip, type Size } from "./clip.ts";
+import { Devtools, lineTo, RecordingFault } from "./devtools.ts";
+import { doStep, openPage, PageLoad, pause, preparePage, type ShownPage } from "./page-steps.ts";
+import { Screencast } from "./screencast.ts";
+import type { Scene } from "./storyboard.ts";
+
+/** What legs call the operator's browser. */
+const OWN_BROWSER = "direct/browser";
+/** All that one browser may send and be sent. */
+const BROWSER_BYTES_MAX = 200 * 1_048_576;
+/** Of one scene, with everything that its steps wait for. */
+const SCENE_MS_MAX = 120_000;
+/** How long the end is to be seen. */
+const END_MS_MIN = 800;
+/** Within the time that a job has to end in when it is told to. */
+const JOIN_MS_MAX = 20_000;
+
+export interface StudioParts {
+  readonly clock: Clock;
+  readonly maker: () => DemoMakerSpec;
+  /** Null: a vendor's browser is asked for. */
+  readonly chromiumPath: string | null;
+  /** Null: nothing is recorded but in the sandbox. */
+  readonly ffmpegPath: string | null;
+  /** How the internet is reached in tests. */
+  readonly internet: PublicAddressesOptions;
+  /** A small video, one still picture for each so many seconds. */
+  readonly play: (seconds: readonly number[], size: Size) => Buffer;
+}
+
+export interface SceneWanted {
+  readonly scene: Scene;
+  readonly size: Size;
+  /** Null: it is silent. */
+  readonly narration: Buffer | null;
+}
+
+export interface Studio {
+  /** Rejects with a RecordingFault where the scene cannot be recorded. */
+  record(wanted: SceneWanted, calls: JobPart, signal: AbortSignal): Promise<Clip>;
+  join(clips: readonly Clip[], size: Size): Promise<Clip>;
+}
+
+/** Work with a folder of its own, which goes with it; its signal is aborted when its time is over, or that of the job is. */
+async function inFolder<T>(
+  msMax: number,
+  ended: AbortSignal | null,
+  work: (folder: string, signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), "tollgate-demo-"));
+  const stop = new AbortController();
+  const end = () => stop.abort();
+  const late = setTimeout(end, msMax);
+  ended?.addEventListener("abort", end, { once: true });
+  if (ended?.aborted === true) end();
+  try {
+    return await work(folder, stop.signal);
+  } finally {
+    clearTimeout(late);
+    ended?.removeEventListener("abort", end);
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** A page of a browser that is there, shown and recorded from its beginning to the end of its steps. */
+async function shown({ scene, size }: SceneWanted, devtools: Devtools, folder: string, how: Shown) {
+  const made = await devtools.ask("Target.createTarget", { url: "about:blank" });
+  const { sessionId } = await devtools.ask("Target.attachToTarget", { targetId: made.targetId, flatten: true });
+  const page: ShownPage = {
+    devtools,
+    session: String(sessionId),
+    signal: how.signal,
+    caption: scene.caption,
+    load: new PageLoad(devtools),
+  };
+  const { width, height } = size;
+  const metrics = { width, height, deviceScaleFactor: 1, mobile: false };
+  await devtools.ask("Browser.setDownloadBehavior", { behavior: "deny" });
+  await devtools.ask("Emulation.setDeviceMetricsOverride", metrics, page.session);
+  await preparePage(page);
+  await openPage(page, scene.url);
+  const cast = new Screencast(page, folder, how.clock);
+  const beganMs = how.clock.elapsedMs();
+  await cast.begin(size);
+  for (const step of scene.steps) await doStep(page, step);
+  const leftMs = scene.seconds * 1_000 - (how.clock.elapsedMs() - beganMs);
+  await pause(Math.max(END_MS_MIN, leftMs), how.signal);
+  return cast.end();
+}
+
+interface Shown {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** Has a vendor's browser for as long as the work takes. */
+async function withVendorBrowser<T>(
+  { browser: { begin, end } }: DemoMakerSpec,
+  calls: JobPart,
+  work: (address: string) => Promise<T>,
+): Promise<T> {
+  const made = await calls.call({ action: begin.action, params: begin.params });
+  if (!made.ok) throw new RecordingFault(`no browser could be had: ${made.error.message}`);
+  try {
+    return await work(String(atPointer(made.data, begin.connectAt) ?? ""));
+  } finally {
+    await calls.call({ action: end.action, params: { [end.param]: String(atPointer(made.data, end.idAt) ?? "") } });
+  }
+}
+
+class LiveStudio implements Studio {
+  readonly #parts: StudioParts;
+  readonly #ffmpeg: string;
+
+  constructor(parts: StudioParts, ffmpeg: string) {
+    this.#parts = parts;
+    this.#ffmpeg = ffmpeg;
+  }
+
+  async record(wanted: SceneWanted, calls: JobPart, ended: AbortSignal): Promise<Clip> {
+    const { clock } = this.#parts;
+    return inFolder(SCENE_MS_MAX, ended, async (folder, signal) => {
+      const record = (devtools: Devtools) => shown(wanted, devtools, folder, { clock, signal });
+      const { pictures, ms } = await this.#withBrowser(calls, record);
+      const { narration, size, scene } = wanted;
+      const seconds = Math.max(scene.seconds, ms / 1_000);
+      return makeClip({ pictures, seconds, narration, size }, { path: this.#ffmpeg, folder, signal });
+    });
+  }
+
+  async #withBrowser<T>(calls: JobPart, work: (devtools: Devtools) => Promise<T>): Promise<T> {
+    const { chromiumPath, internet, maker } = this.#parts;
+    if (chromiumPath === null) {
+      return withVendorBrowser(maker(), calls, async (address) => {
+        const devtools = new Devtools(await lineTo(address));
+        return work(devtools).finally(() => devtools.close());
+      });
+    }
+    const { done } = await calls.own({
+      name: OWN_BROWSER,
+      async run() {
+        const browser = await openChromium(chromiumPath, { ...internet, bytesMax: BROWSER_BYTES_MAX });
+        return work(browser.devtools).finally(() => browser.close());
+      },
+      outcome: () => "answered",
+    });
+    return done;
+  }
+
+  /** Even a job whose time is over is put together of what it has. */
+  join(clips: readonly Clip[]): Promise<Clip> {
+    return inFolder(JOIN_MS_MAX, null, (folder, signal) => joinClips(clips, { path: this.#ffmpeg, folder, signal }));
+  }
+}
+
+/** A vendor's browser is paid as in earnest, and nothing is shown in it. */
+function playedStudio({ maker, play }: StudioParts): Studio {
+  return {
+    async record({ scene, size }, calls) {
+      await withVendorBrowser(maker(), calls, async () => {});
+      return { bytes: play([scene.seconds], size), seconds: scene.seconds };
+    },
+    async join(clips, size) {
+      const each = clips.map(({ seconds }) => seconds);
+      return { bytes: play(each, size), seconds: each.reduce((sum, one) => sum + one, 0) };
+    },
+  };
+}
+
+/** Null: this gateway makes no demos in earnest. */
+export function openStudio(parts: StudioParts, { sandbox }: { readonly sandbox: boolean }): Studio | null {
+  if (sandbox) return playedStudio(parts);
+  return parts.ffmpegPath === null ? null : new LiveStudio(parts, parts.ffmpegPath);
+}

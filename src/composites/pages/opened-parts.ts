@@ -1,0 +1,128 @@
+// Puts into a page what its own frame would put there before a reader sees it: shadow roots, parts that were streamed behind it, formulas, images of other names.
+import { TASK } from "./markdown.ts";
+import type { PageDocument, PageElement, PageNode } from "./page-dom.ts";
+
+/** Roots within roots; deeper ones are left. */
+const ROUNDS_MAX = 5;
+/** What is put somewhere is looked for among its neighbours: a page has a few dozens of such parts. */
+const PARTS_MAX = 300;
+
+/** What is declared to be within an element: its own children stand in the slots that name them. */
+function openShadows(document: PageDocument): void {
+  for (let round = 0; round < ROUNDS_MAX; round++) {
+    const all = [...document.querySelectorAll("template[shadowrootmode],template[shadowroot]")];
+    const templates = all.slice(0, PARTS_MAX);
+    if (templates.length === 0) return;
+    for (const template of templates) openShadow(template, document);
+  }
+}
+
+function openShadow(template: PageElement, document: PageDocument): void {
+  const shown = document.createElement("div");
+  shown.innerHTML = template.innerHTML;
+  const host = template.parentElement;
+  const slots = [...shown.querySelectorAll("slot")];
+  template.replaceWith(shown);
+  if (host === null || slots.length === 0) return;
+  const bySlot = Map.groupBy(
+    [...host.childNodes].filter((node) => node !== shown),
+    (node) => slotOf(node) ?? "",
+  );
+  for (const slot of slots) {
+    const name = slot.getAttribute("name") ?? "";
+    const own = bySlot.get(name);
+    if (own === undefined) continue;
+    bySlot.delete(name);
+    for (const node of own) slot.append(node);
+  }
+}
+
+const slotOf = (node: PageNode) => (node.nodeType === ELEMENT ? (node as PageElement).getAttribute("slot") : null);
+const ELEMENT = 1;
+
+/**
+ * Frames that stream a page send its parts hidden at its end, and put each in the place that waits for it: `B:0` is filled by `S:0`
+ * (React), and what stood there until then goes.
+ */
+function openStreamed(document: PageDocument): void {
+  const parts = [...document.querySelectorAll("div[hidden][id^='S:']")].slice(0, PARTS_MAX);
+  if (parts.length === 0) return;
+  const places = new Map(
+    [...document.querySelectorAll("template[id^='B:']")].map((one) => [one.getAttribute("id"), one]),
+  );
+  for (const part of parts) {
+    part.removeAttribute("hidden");
+    const id = `B:${(part.getAttribute("id") ?? "").slice(2)}`;
+    const place = places.get(id);
+    if (place === undefined || part.contains(place)) continue;
+    places.delete(id);
+    for (const waiting of waitingAfter(place)) waiting.remove();
+    place.replaceWith(part);
+  }
+}
+
+/** What stands in a place until its part has come: all up to the remark that ends it. */
+function waitingAfter(place: PageElement): readonly PageElement[] {
+  const siblings = [...(place.parentElement?.childNodes ?? [])];
+  const waiting: PageElement[] = [];
+  let open = 0;
+  for (const node of siblings.slice(siblings.indexOf(place) + 1)) {
+    if (node.nodeType === COMMENT && /^\$[?!~]?$/.test(node.textContent ?? "")) open += 1;
+    if (node.nodeType === COMMENT && node.textContent === "/$" && --open < 0) return waiting;
+    waiting.push(node as PageElement);
+  }
+  return [];
+}
+const COMMENT = 8;
+
+/** Formulas that a script was to draw, and those that are hidden behind a picture of them, as their author wrote them. */
+function openFormulas(document: PageDocument): void {
+  for (const script of document.querySelectorAll('script[type^="math/tex"]')) {
+    const mark = /display/.test(script.getAttribute("type") ?? "") ? "$$" : "$";
+    const formula = document.createElement("code");
+    formula.textContent = `${mark}${script.textContent ?? ""}${mark}`;
+    script.replaceWith(formula);
+  }
+  for (const math of document.querySelectorAll("[style] > math")) {
+    const hidden = math.parentElement;
+    if (hidden !== null && hidden.children.length === 1 && /display:\s*none/.test(hidden.getAttribute("style") ?? ""))
+      hidden.replaceWith(math);
+  }
+}
+
+/** Images that a script was to make, and those that are written out for readers without scripts alone. */
+function openImages(document: PageDocument): void {
+  for (const image of document.querySelectorAll("amp-img,amp-anim")) {
+    const shown = document.createElement("img");
+    for (const name of ["src", "srcset", "alt"]) {
+      const said = image.getAttribute(name);
+      if (said !== null) shown.setAttribute(name, said);
+    }
+    image.replaceWith(shown);
+  }
+  for (const figure of document.querySelectorAll("figure")) {
+    const written = figure.querySelector("noscript");
+    if (written === null || figure.querySelector("img") !== null) continue;
+    const shown = document.createElement("div");
+    shown.innerHTML = written.textContent?.includes("<img") ? written.textContent : written.innerHTML;
+    const image = shown.querySelector("img");
+    if (image !== null) written.replaceWith(image);
+  }
+}
+
+/** The boxes of a list of tasks are said by its items. */
+function openTasks(document: PageDocument): void {
+  for (const box of document.querySelectorAll(
+    "li > input[type=checkbox][disabled],li > p > input[type=checkbox][disabled]",
+  ))
+    box.closest("li")?.setAttribute(TASK, box.hasAttribute("checked") ? "x" : " ");
+}
+
+/** Before addresses are made absolute, and before what is hidden is taken out. */
+export function openParts(document: PageDocument): void {
+  openShadows(document);
+  openStreamed(document);
+  openFormulas(document);
+  openImages(document);
+  openTasks(document);
+}

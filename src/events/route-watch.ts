@@ -1,0 +1,41 @@
+// Which routes rest and which are back, as it is told: a route that rests and returns every few seconds is one event, not hundreds.
+export interface RestingRoute {
+  readonly provider: string;
+  readonly model: string;
+}
+
+export interface RouteNotice {
+  readonly kind: "route.rests" | "route.returns";
+  readonly route: RestingRoute;
+  /** Since when, on the clock of the looks. */
+  readonly sinceMs: number;
+}
+
+/** A route that has not rested for so long is back. */
+const BACK_MS = 30_000;
+
+interface Rest {
+  readonly route: RestingRoute;
+  seenMs: number;
+}
+
+/** Looks at what rests, again and again; answers what is new about it. */
+export class RouteWatch {
+  readonly #resting = new Map<string, Rest>();
+
+  look(resting: readonly RestingRoute[], nowMs: number): readonly RouteNotice[] {
+    const notices: RouteNotice[] = [];
+    for (const route of resting) {
+      const name = `${route.provider}\n${route.model}`;
+      const known = this.#resting.get(name);
+      if (known === undefined) notices.push({ kind: "route.rests", route, sinceMs: nowMs });
+      this.#resting.set(name, { route, seenMs: nowMs });
+    }
+    for (const [name, { route, seenMs }] of this.#resting) {
+      if (nowMs - seenMs < BACK_MS) continue;
+      this.#resting.delete(name);
+      notices.push({ kind: "route.returns", route, sinceMs: nowMs });
+    }
+    return notices;
+  }
+}

@@ -1,0 +1,68 @@
+// The operator's own OpenID provider, where the settings name one: how it is asked, and how an account is opened for who comes from it.
+import { keyHash } from "../accounts/secrets.ts";
+import { signUp } from "../accounts/signup.ts";
+import { systemClock } from "../clock.ts";
+import type { Config } from "../config.ts";
+import { GatewayError } from "../errors.ts";
+import { createIdentities } from "../oauth/identities.ts";
+import type { OpenIdDoor } from "../oauth/openid-endpoints.ts";
+import { type AskProvider, createOpenIdProvider, ProviderAway } from "../oauth/openid-provider.ts";
+import type { Log } from "../observe/log.ts";
+import type { Stores } from "../stores.ts";
+import { createPublicFetch } from "../upstream/public-fetch.ts";
+import { signupParts } from "./public-endpoints.ts";
+
+const BYTES_MAX = 1_048_576;
+const MS_MAX = 5_000;
+const NAME_CHARS_MAX = 200;
+/** Answers that have no body (Fetch, 4.1). */
+const EMPTY = [204, 205, 304];
+
+export interface OpenOpenId {
+  readonly door: OpenIdDoor;
+  close(): void;
+}
+
+export function openOpenId(
+  config: Config,
+  { stores, log }: { readonly stores: Stores; readonly log: Log },
+): OpenOpenId | null {
+  const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret } = config;
+  if (issuer === null || clientId === null) return null;
+  // The operator has named it, so it may stand inside.
+  const fetched = createPublicFetch({ mayBeInner: true });
+  const ask: AskProvider = async (url, send) => {
+    const limits = { bytesMax: BYTES_MAX, msMax: MS_MAX, redirectsMax: 0, answersRedirects: true } as const;
+    const answer = await fetched.open(url, { ...limits, send });
+    if (answer instanceof GatewayError) throw new ProviderAway(answer.message);
+    const parts: Uint8Array[] = [];
+    for await (const part of answer.body) parts.push(part);
+    const { status, headers } = answer;
+    if (status >= 500) throw new ProviderAway(`it answers ${status}`);
+    return new Response(EMPTY.includes(status) ? null : Buffer.concat(parts), { status, headers });
+  };
+  const opening = signupParts(config, stores);
+  return {
+    door: {
+      provider: createOpenIdProvider({
+        settings: { issuer, clientId, clientSecret },
+        ask,
+        clock: systemClock,
+        onRefused: (err) => log.logger.warn({ err }, "a sign-in by the OpenID provider came to nothing"),
+      }),
+      identities: createIdentities(stores.records),
+      openAccount:
+        config.oidcAccounts === "link"
+          ? null
+          : async ({ email, subject }, address) => {
+              const name = (email ?? subject).slice(0, NAME_CHARS_MAX);
+              const opened = await signUp(opening, address, { name, kind: "personal" });
+              if (opened instanceof GatewayError) return opened;
+              const key = await stores.ledger.keyByHash(keyHash(opened.body.api_key));
+              if (key === null) throw new Error("the account that was just opened has no key");
+              return { accountId: key.accountId, keyId: key.keyId };
+            },
+    },
+    close: () => fetched.close(),
+  };
+}

@@ -1,0 +1,79 @@
+// The losses of all processes together: one record a day has their sums, so none is forgotten at a restart, and any process can tell them.
+import { z } from "zod";
+import type { Clock } from "../clock.ts";
+import { nano } from "../money.ts";
+import type { Records } from "../records/records.ts";
+import { bothDays, type Losses, type LossesOfDay } from "./losses.ts";
+
+const KIND = "losses";
+const DAY_MS = 86_400_000;
+/** What a process that is killed has counted and not told is lost with it. */
+const BEAT_MS = 10_000;
+/** Longer than the day that is counted, should the clock be set back. */
+const KEEP_MS = 2 * DAY_MS;
+/** Another process that writes at the same time is followed. */
+const TRIES = 20;
+
+const amount = z.number().int().nonnegative().transform(nano);
+const keptSchema = z.object({
+  routes: z.array(z.object({ provider: z.string(), model: z.string(), chargedNano: amount, upstreamNano: amount })),
+  unpriced: z.array(z.object({ provider: z.string(), counter: z.string(), answers: z.number().int() })),
+});
+
+export interface SharedLosses {
+  /** Tells what was counted here, and hears what all have. Where the store is away it is told the next time. */
+  exchange(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface SharedLossesParts {
+  readonly losses: Losses;
+  readonly records: Records;
+  readonly clock: Clock;
+  /** Whether other processes tell theirs too: what they have told is heard at each beat. */
+  readonly shared: boolean;
+  readonly onBroken: (error: unknown) => void;
+}
+
+/** Begins with what the record of today has. */
+export function shareLosses({ losses, records, clock, shared, onBroken }: SharedLossesParts): SharedLosses {
+  let last: Promise<void> = Promise.resolve();
+  let heard = false;
+
+  async function kept(day: number): Promise<{ readonly all: LossesOfDay; readonly version: number }> {
+    const record = await records.get(KIND, String(day));
+    if (record === null) return { all: { day, routes: [], unpriced: [] }, version: 0 };
+    return { all: { day, ...keptSchema.parse(JSON.parse(record.value)) }, version: record.version };
+  }
+
+  async function once(): Promise<void> {
+    for (let tries = 0; tries < TRIES; tries++) {
+      const told = losses.untold();
+      const day = Math.floor(clock.epochMs() / DAY_MS);
+      const isNothing = told.routes.length === 0 && told.unpriced.length === 0;
+      if (isNothing && heard && !shared) return;
+      const { all, version } = await kept(day);
+      heard = true;
+      if (isNothing || told.day !== day) return losses.hear(all, null);
+      const { routes, unpriced } = bothDays(all, told);
+      const value = JSON.stringify({ routes, unpriced });
+      const put = { kind: KIND, id: String(day), payer: null, value, ttlMs: KEEP_MS, ifVersion: version };
+      if ((await records.put(put)) !== null) return losses.hear({ day, routes, unpriced }, told);
+    }
+  }
+
+  const exchange = () => {
+    last = last.then(once).catch(onBroken);
+    return last;
+  };
+  losses.onRest(exchange);
+  void exchange();
+  const timer = setInterval(exchange, BEAT_MS).unref();
+  return {
+    exchange,
+    stop() {
+      clearInterval(timer);
+      return exchange();
+    },
+  };
+}

@@ -1,0 +1,79 @@
+// A reply that keeps a copy of what it passes on, as far as there is room for it: what is kept of an answer is what its client got.
+import type { Reply } from "../endpoint.ts";
+
+export interface Copied {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly bytes: Buffer;
+}
+
+export class TeeReply implements Reply {
+  readonly #reply: Reply;
+  readonly #bytesMax: number;
+  readonly #headers: Record<string, string> = {};
+  #parts: Buffer[] = [];
+  #bytes = 0;
+  #ended = false;
+
+  constructor(reply: Reply, bytesMax: number) {
+    this.#reply = reply;
+    this.#bytesMax = bytesMax;
+  }
+
+  /** All of an answer that came to its end; null: it did not, or is too long. */
+  get copied(): Copied | null {
+    if (!this.#ended || this.#bytes > this.#bytesMax) return null;
+    return { headers: this.#headers, bytes: Buffer.concat(this.#parts) };
+  }
+
+  get closed(): boolean {
+    return this.#reply.closed;
+  }
+
+  onGone(listener: () => void): void {
+    this.#reply.onGone(listener);
+  }
+
+  belongTo(owner: string): void {
+    this.#reply.belongTo(owner);
+  }
+
+  header(name: string, value: string): void {
+    this.#headers[name] = value;
+    this.#reply.header(name, value);
+  }
+
+  begin(status: number, bytesTotal?: number): void {
+    this.#reply.begin(status, bytesTotal);
+  }
+
+  write(bytes: Uint8Array | string): boolean {
+    this.#copy(bytes);
+    return this.#reply.write(bytes);
+  }
+
+  onRoom(listener: () => void): void {
+    this.#reply.onRoom(listener);
+  }
+
+  end(bytes?: Uint8Array | string): void {
+    if (bytes !== undefined) this.#copy(bytes);
+    this.#ended = true;
+    this.#reply.end(bytes);
+  }
+
+  send(status: number, body: Uint8Array | string): void {
+    this.#copy(body);
+    this.#ended = true;
+    this.#reply.send(status, body);
+  }
+
+  cut(): void {
+    this.#reply.cut();
+  }
+
+  #copy(bytes: Uint8Array | string): void {
+    this.#bytes += Buffer.byteLength(bytes);
+    if (this.#bytes > this.#bytesMax) this.#parts = [];
+    else this.#parts.push(Buffer.from(bytes as Uint8Array));
+  }
+}

@@ -1,0 +1,51 @@
+// A call whose caller lets the answer be one that was given before: a hit is told again, a miss is made, and kept if it is whole and good.
+import type { GatewayError } from "../errors.ts";
+import { ANSWER_BYTES_MAX, type CachedAnswer, type CacheOrder } from "./answer-cache.ts";
+import { type Answering, addHeaders } from "./answering.ts";
+import type { ServeDeps } from "./deps.ts";
+import { TeeReply } from "./tee-reply.ts";
+
+const HEADER = "x-tollgate-cache";
+
+/** `make` makes the answer as always, into the reply that it is given. */
+export async function throughCache(
+  order: CacheOrder,
+  answering: Answering,
+  { cache, onBroken }: ServeDeps & { readonly cache: NonNullable<ServeDeps["cache"]> },
+  make: (answering: Answering) => Promise<GatewayError | null>,
+): Promise<GatewayError | null> {
+  const { reply, record } = answering;
+  const flight = cache.flight(order);
+  // Without one nothing is waited for, so that no other comes in between.
+  if (flight !== undefined) await flight;
+  // Before anything is waited for again: of those who ask at once, one looks and asks, and the others have what it brings.
+  const done = cache.begin(order);
+  try {
+    // A store that is away keeps no caller from being answered.
+    const found = await cache.find(order).catch(() => null);
+    if (found !== null) return tellAgain(found, answering, cache.ageSeconds(found));
+    reply.header(HEADER, "miss");
+    const tee = new TeeReply(reply, ANSWER_BYTES_MAX);
+    const refused = await make({ ...answering, reply: tee });
+    const { copied } = tee;
+    if (refused === null && copied !== null && record.outcome === "success" && record.status === 200)
+      await cache.keep(order, copied).catch((error: unknown) => onBroken(error, record.requestId));
+    return refused;
+  } finally {
+    done();
+  }
+}
+
+function tellAgain({ headers, text }: CachedAnswer, { reply, window, record }: Answering, age: number): null {
+  window.tell();
+  addHeaders(reply, headers);
+  addHeaders(reply, { [HEADER]: "hit", age: String(age), "x-tollgate-cost-usd": "0" });
+  record.outcome = "replayed";
+  record.status = 200;
+  record.bytesOut = Buffer.byteLength(text);
+  if (headers["content-type"]?.startsWith("text/event-stream")) {
+    reply.begin(200);
+    reply.end(text);
+  } else reply.send(200, text);
+  return null;
+}

@@ -1,0 +1,146 @@
+// Outgoing safety for a browser of ours: the proxy that is its only way out, and connects to nothing but public addresses.
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
+import { connect, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { createPublicAddresses, type PublicAddressesOptions } from "./public-addresses.ts";
+import { readPublicUrl } from "./public-url.ts";
+
+const CONNECT_MS_MAX = 10_000;
+const SOCKETS_MAX = 256;
+/** Its own matter with the proxy, and no server's. */
+const HOP_HEADERS = ["proxy-connection", "proxy-authorization", "connection", "keep-alive", "upgrade", "te", "trailer"];
+
+export interface PublicProxyOptions extends PublicAddressesOptions {
+  /** What may come in and go out through it altogether; beyond it every connection is ended. */
+  readonly bytesMax: number;
+}
+
+export interface PublicProxy {
+  /** Where it listens, on loopback. */
+  readonly url: string;
+  /** Ends every connection. */
+  close(): Promise<void>;
+}
+
+interface Way {
+  readonly address: string;
+  readonly port: number;
+}
+
+class WayOut {
+  readonly #options: PublicProxyOptions;
+  readonly #addresses: ReturnType<typeof createPublicAddresses>;
+  readonly #server: Server;
+  readonly #sockets = new Set<Duplex>();
+  readonly #stop = new AbortController();
+  #bytes = 0;
+
+  constructor(options: PublicProxyOptions) {
+    this.#options = options;
+    this.#addresses = createPublicAddresses(options);
+    this.#server = createServer((asked, answer) => void this.#pass(asked, answer).catch(() => answer.destroy()));
+    this.#server.maxConnections = SOCKETS_MAX;
+    this.#server.on("connection", (socket) => this.#keep(socket));
+    this.#server.on("clientError", (_, socket) => socket.destroy());
+    this.#server.on("connect", (asked, socket, head) => {
+      void this.#tunnel(asked, socket, head).catch(() => socket.destroy());
+    });
+  }
+
+  async open(): Promise<PublicProxy> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once("error", reject);
+      this.#server.listen(0, "127.0.0.1", resolve);
+    });
+    const at = this.#server.address();
+    if (at === null || typeof at === "string") throw new Error("the proxy has no port");
+    return { url: `http://127.0.0.1:${at.port}`, close: () => this.#close() };
+  }
+
+  async #close(): Promise<void> {
+    this.#stop.abort();
+    for (const socket of this.#sockets) socket.destroy();
+    await new Promise<void>((resolve) => this.#server.close(() => resolve()));
+  }
+
+  /** Known, so that it can be ended, and counted. */
+  #keep<Kind extends Duplex>(socket: Kind): Kind {
+    this.#sockets.add(socket);
+    socket.on("error", () => socket.destroy());
+    socket.on("close", () => this.#sockets.delete(socket));
+    socket.on("data", (bytes: Buffer) => this.#count(bytes.length));
+    return socket;
+  }
+
+  #count(bytes: number): void {
+    this.#bytes += bytes;
+    if (this.#bytes > this.#options.bytesMax) for (const socket of this.#sockets) socket.destroy();
+  }
+
+  /** Where an address leads; null: to nothing that may be connected to. */
+  async #wayTo(text: string): Promise<Way | null> {
+    const { allowForTests = [], mayBeInner } = this.#options;
+    if (this.#bytes > this.#options.bytesMax) return null;
+    const mayUsePort = (port: number) => allowForTests.some((pair) => pair.endsWith(`:${port}`));
+    const read = readPublicUrl(text, mayUsePort, mayBeInner);
+    if (typeof read === "string") return null;
+    const [address] = await this.#addresses(read, this.#stop.signal).catch(() => []);
+    return address === undefined ? null : { address, port: read.port };
+  }
+
+  async #tunnel({ url = "" }: IncomingMessage, client: Duplex, head: Buffer): Promise<void> {
+    const way = await this.#wayTo(`https://${url}`);
+    if (way === null) {
+      client.end("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n");
+      return;
+    }
+    const server = this.#keep(connectTo(way));
+    server.on("close", () => client.destroy());
+    client.on("close", () => server.destroy());
+    server.once("connect", () => {
+      client.write("HTTP/1.1 200 Connection established\r\n\r\n");
+      server.write(head);
+      server.pipe(client);
+      client.pipe(server);
+    });
+  }
+
+  async #pass(asked: IncomingMessage, answer: ServerResponse): Promise<void> {
+    const url = asked.url ?? "";
+    const way = await this.#wayTo(url);
+    if (way === null) {
+      answer.writeHead(403, { "content-length": "0" }).end();
+      return;
+    }
+    const { pathname, search, host } = new URL(url);
+    const headers = Object.fromEntries(Object.entries(asked.headers).filter(([name]) => !HOP_HEADERS.includes(name)));
+    const sent = request({
+      createConnection: () => this.#keep(connectTo(way)),
+      method: asked.method,
+      path: pathname + search,
+      headers: Object.assign(headers, { host }),
+      setHost: false,
+    });
+    sent.on("error", () => answer.destroy());
+    answer.on("close", () => sent.destroy());
+    sent.on("response", (came) => {
+      answer.writeHead(came.statusCode ?? 502, came.headers);
+      came.on("error", () => answer.destroy());
+      came.pipe(answer);
+    });
+    asked.pipe(sent);
+  }
+}
+
+function connectTo({ address, port }: Way): Socket {
+  const socket = connect({ host: address, port });
+  socket.setTimeout(CONNECT_MS_MAX, () => {
+    if (socket.connecting) socket.destroy();
+  });
+  return socket;
+}
+
+/** Listens on a free port of loopback. To be closed. */
+export function openPublicProxy(options: PublicProxyOptions): Promise<PublicProxy> {
+  return new WayOut(options).open();
+}

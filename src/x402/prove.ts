@@ -1,0 +1,89 @@
+// Holds what callers have paid on chain, as the books have it, against the chain: every payment that was made is booked, and every booking was made.
+import type { Audit } from "../ledger/model/ledger.ts";
+import { inChunks, type ProofFinding, type Proved } from "../ledger/proof.ts";
+import type { Records } from "../records/records.ts";
+import { topicOf } from "../wallet/bill.ts";
+import { type Hex, word } from "../wallet/hex.ts";
+import { type Log, logIn, logsOf } from "../wallet/past-log.ts";
+import { HOUSE, incomeId, transactionIn } from "./books.ts";
+import { USED } from "./chain.ts";
+import type { NodeRpc } from "./node-rpc.ts";
+import { type Receipt, settledReceipts } from "./receipts.ts";
+
+/** The newest of each: a few minutes of a node's time. */
+const PROVED_MAX = 1_000;
+const PAGE = 200;
+/** `Transfer(address,address,uint256)`. */
+const TRANSFERRED = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
+const NANO_PER_UNIT = 1_000;
+
+export interface IncomeProofParts {
+  readonly records: Records;
+  readonly ledger: Pick<Audit, "transaction" | "transactions">;
+  readonly node: NodeRpc;
+  /** The coin's contract. */
+  readonly asset: string;
+}
+
+export async function proveIncome({ records, ledger, node, asset }: IncomeProofParts): Promise<Proved> {
+  const findings: ProofFinding[] = [];
+  let [proved, seen] = [0, 0];
+  const found = (accountId: string, detail: string) => findings.push({ invariant: "x402", accountId, detail });
+  /** Null: the node does not tell. */
+  const logs = (transaction: string) => logsOf(node.call, transaction).catch(() => null);
+
+  const receipts = await settledReceipts(records, HOUSE, PROVED_MAX);
+  await inChunks(receipts, async (receipt) => {
+    seen += 1;
+    const account = receipt.account ?? HOUSE;
+    const id = incomeId(receipt.id);
+    const booked = await ledger.transaction(account, id);
+    if (booked?.amountNano !== receipt.amountNano) return void found(account, `${id}: what was paid is not booked`);
+    const told = await logs(String(receipt.transaction));
+    if (told === null) return;
+    if (isPaidIn(told, receipt, asset)) proved += 1;
+    else found(account, `${id}: its payment is not in ${receipt.transaction} on chain`);
+  });
+
+  // What has no receipt any more, or never had: the transaction that it names must have moved as much of the coin.
+  const known = new Set(receipts.map(({ id }) => incomeId(id)));
+  const credits = (await newestCredits(ledger)).filter(({ transactionId }) => !known.has(transactionId));
+  await inChunks(credits, async ({ transactionId, reference, amountNano }) => {
+    seen += 1;
+    const transaction = transactionIn(reference);
+    if (transaction === null) return void found(HOUSE, `${transactionId}: it names no transaction on chain`);
+    const told = await logs(transaction);
+    if (told === null) return;
+    const units = BigInt(Math.ceil(amountNano / NANO_PER_UNIT));
+    if (told.some((log) => log.topics[0] === TRANSFERRED && isOf(log, asset) && BigInt(log.data) === units))
+      proved += 1;
+    else found(HOUSE, `${transactionId}: ${transaction} has not moved as much on chain`);
+  });
+  return { of: "payments of callers", proved, unknown: seen - proved - findings.length, findings };
+}
+
+const isOf = ({ address }: Log, asset: string): boolean => address.toLowerCase() === asset.toLowerCase();
+
+/** Whether this very authorization was used, and moved what it says. */
+function isPaidIn(logs: readonly Log[], { payment }: Receipt, asset: string): boolean {
+  const { from, to, nonce, value } = payment;
+  const moved = logs.some(
+    (log) =>
+      logIn([log], asset, [TRANSFERRED, topicOf(from as Hex), topicOf(to as Hex)]) !== null &&
+      Buffer.from(log.data.slice(2), "hex").equals(word(BigInt(value))),
+  );
+  return moved && logIn(logs, asset, [USED, topicOf(from as Hex), nonce]) !== null;
+}
+
+async function newestCredits(ledger: IncomeProofParts["ledger"]) {
+  const found = [];
+  let cursor: string | null = null;
+  // Every call that is paid has a charge beside its credit.
+  for (let looked = 0; looked < 2 * PROVED_MAX; looked += PAGE) {
+    const page = await ledger.transactions({ accountId: HOUSE, keyId: null, limit: PAGE, cursor });
+    found.push(...page.rows.filter(({ kind }) => kind === "topup"));
+    cursor = page.next;
+    if (cursor === null) break;
+  }
+  return found;
+}

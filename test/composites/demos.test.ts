@@ -1,0 +1,310 @@
+// core/produce_demo and core/produce_autodemo: a real browser records a local page, a real ffmpeg makes the video, and the ledger shows what each part cost.
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { type AcmeGateway, startAcmeGateway } from "../run/acme-gateway.ts";
+import { INSTALLED_MS_MAX } from "../support/apt-install.ts";
+import { openBrowser } from "../support/browser.ts";
+import { beep, colourAt, type DemoPrograms, demoPrograms, probed } from "../support/demo-programs.ts";
+import { eventually, type TestAccount } from "../support/gateway.ts";
+import { startVendor, type VendorServer } from "../support/vendor-server.ts";
+
+const SHOP = `<!doctype html><html><head><title>The gate</title><style>
+  body { margin: 0; font: 20px sans-serif; background: rgb(0, 90, 200); color: white } main { height: 2000px; padding: 40px }
+  main.green { background: rgb(0, 160, 60) }</style></head><body><main><h1>The gate</h1>
+  <p>${"All that is paid at the gate is written down, and who asks is told what is left of it. ".repeat(8)}</p>
+  <button onclick="document.querySelector('main').className = 'green'">Show prices</button>
+  <a href="/second" target="_blank">Second page</a> <label>Your name <input></label></main></body></html>`;
+const SECOND = SHOP.replace("background: rgb(0, 90, 200)", "background: rgb(200, 20, 20)");
+
+const STORYBOARD = {
+  title: "The gate",
+  scenes: [
+    {
+      steps: [
+        { do: "click", on: "Show prices" },
+        { do: "wait", seconds: 0.5 },
+      ],
+      caption: "Prices",
+      narration: "Look.",
+      seconds: 2,
+    },
+    { steps: [{ do: "click", on: "There is no such button" }], caption: "", narration: "", seconds: 2 },
+    {
+      steps: [
+        { do: "type", into: "Your name", text: "Ada" },
+        { do: "click", on: "Second page" },
+      ],
+      caption: "",
+      narration: "",
+      seconds: 2,
+    },
+  ],
+};
+
+let programs: DemoPrograms;
+let site: Server;
+let url: string;
+let inner: Server;
+const reachedInside: string[] = [];
+const asked: string[] = [];
+let models: VendorServer;
+let gateway: AcmeGateway;
+let folder: string;
+
+async function listening(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return (server.address() as AddressInfo).port;
+}
+
+beforeAll(async () => {
+  programs = await demoPrograms();
+  folder = mkdtempSync(join(tmpdir(), "tollgate-demo-test-"));
+  inner = createServer((request, response) => {
+    reachedInside.push(String(request.url));
+    response.end("secret");
+  });
+  const innerPort = await listening(inner);
+  site = createServer((request, response) => {
+    asked.push(String(request.url));
+    const type = { "content-type": "text/html; charset=utf-8" };
+    if (request.url === "/inside") response.writeHead(302, { location: `http://127.0.0.1:${innerPort}/moved` }).end();
+    else if (request.url === "/frames") {
+      const places = [
+        `http://127.0.0.1:${innerPort}/frame`,
+        `http://localhost:${innerPort}/name`,
+        "file:///etc/passwd",
+      ];
+      response.writeHead(200, type).end(places.map((place) => `<iframe src="${place}"></iframe>`).join(""));
+    } else response.writeHead(200, type).end(request.url === "/second" ? SECOND : SHOP);
+  });
+  const port = await listening(site);
+  url = `http://gate.example:${port}/`;
+  models = await startVendor();
+  const said = (await beep(programs.ffmpeg, 3)).toString("base64");
+  models.answers((response, { url: path, body }) => {
+    if (path.endsWith("/audio/speech")) {
+      const events = [
+        { type: "speech.audio.delta", audio: said },
+        { type: "speech.audio.done", usage: { input_tokens: 10, output_tokens: 100 } },
+      ];
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.end(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(""));
+      return;
+    }
+    const scenes = STORYBOARD.scenes.map((scene) => ({ url, ...scene }));
+    response.writeHead(200, { "content-type": "application/json" });
+    response.end(
+      JSON.stringify({
+        id: "c",
+        object: "chat.completion",
+        created: 1,
+        model: (body as { model: string }).model,
+        choices: [
+          {
+            index: 0,
+            finish_reason: "stop",
+            message: { role: "assistant", content: JSON.stringify({ ...STORYBOARD, scenes }) },
+          },
+        ],
+        usage: { prompt_tokens: 100, completion_tokens: 100, total_tokens: 200 },
+      }),
+    );
+  });
+  gateway = await startAcmeGateway(
+    {
+      FFMPEG_PATH: programs.ffmpeg,
+      CHROMIUM_PATH: programs.chromium,
+      OPENAI_API_KEY: "key",
+      OPENAI_BASE_URL: models.url,
+    },
+    {
+      internet: {
+        allowForTests: [`127.0.0.1:${port}`],
+        resolve: async (name) => (name === "gate.example" ? ["127.0.0.1"] : []),
+      },
+    },
+  );
+}, INSTALLED_MS_MAX);
+afterAll(async () => {
+  const findings = await gateway.doctor();
+  await gateway.stop();
+  await models.close();
+  for (const server of [site, inner]) {
+    server.closeAllConnections();
+    server.close();
+  }
+  rmSync(folder, { recursive: true, force: true });
+  expect(findings).toEqual([]);
+});
+
+interface Job {
+  readonly status: string;
+  readonly charged_cents: number;
+  readonly progress?: { readonly done: number; readonly total: number };
+  readonly result: Record<string, unknown> & {
+    readonly rows: readonly Record<string, unknown>[];
+    readonly clip: FileSaid;
+    readonly video: FileSaid & { readonly seconds: number };
+    readonly storyboard: FileSaid;
+  };
+}
+interface FileSaid {
+  readonly file_id: string;
+}
+
+async function made(account: TestAccount, action: string, params: object, at = gateway): Promise<Job> {
+  const launch = await at.run(account, `core/${action}`, params);
+  expect(launch.json).toMatchObject({ ok: true, data: { status: "queued" } });
+  const { job_id } = launch.json.data as { job_id: string };
+  const isOver = async () => {
+    const { json } = await at.run(account, "core/result", { job_id });
+    const job = json.data as Job;
+    return ["succeeded", "failed"].includes(job.status) ? job : undefined;
+  };
+  const job = await eventually(isOver, "the demo's end", 120_000);
+  return job;
+}
+
+async function fetched(account: TestAccount, { file_id }: FileSaid): Promise<{ file: string; bytes: Buffer }> {
+  const { json } = await gateway.run(account, "files/get", { file_id });
+  const response = await fetch((json.data as { get_url: string }).get_url);
+  const bytes = Buffer.from(await response.arrayBuffer());
+  const file = join(folder, `${file_id}.mp4`);
+  writeFileSync(file, bytes);
+  return { file, bytes };
+}
+
+async function fileNames(account: TestAccount): Promise<string[]> {
+  const { json } = await gateway.run(account, "files/list", {});
+  return (json.data as { files: { filename: string }[] }).files.map(({ filename }) => filename).sort();
+}
+
+describe("in the sandbox", () => {
+  it("a demo ends in a small real video and its storyboard, its parts paid with play money", async () => {
+    const account = await gateway.account({ kind: "sandbox", creditCents: 1_000 });
+    const job = await made(account, "produce_autodemo", { url: "https://example.com", brief: "The gate", seconds: 20 });
+    expect(job).toMatchObject({ status: "succeeded", progress: { done: 3, total: 3 }, result: { scene_count: 3 } });
+    const { file } = await fetched(account, job.result.video);
+    const { streams, seconds } = await probed(programs.ffmpeg, file);
+    expect(streams).toMatchObject([{ codec_name: "h264", width: 256, height: 144 }]);
+    expect(seconds).toBeCloseTo(20, 1);
+    expect(JSON.parse((await fetched(account, job.result.storyboard)).bytes.toString()).scenes).toHaveLength(3);
+    expect(await fileNames(account)).toEqual(["demo.mp4", "storyboard.json"]);
+    expect(await gateway.heldCents(account)).toBe(0);
+    const [posting] = await gateway.transactions(account);
+    expect(posting).toMatchObject({ charged_cents: job.charged_cents });
+    expect(job.charged_cents).toBeGreaterThanOrEqual(6);
+  });
+
+  it("one scene ends in a clip", async () => {
+    const account = await gateway.account({ kind: "sandbox", creditCents: 1_000 });
+    const params = { url: "https://example.com", narration: "Hello.", aspect: "9:16" };
+    const job = await made(account, "produce_demo", params);
+    expect(job).toMatchObject({ status: "succeeded", result: { scene_count: 1, rows: [{ scene: 1, ok: true }] } });
+    const { streams } = await probed(programs.ffmpeg, (await fetched(account, job.result.clip)).file);
+    expect(streams).toMatchObject([{ width: 144, height: 256 }]);
+  });
+});
+
+describe("with a browser and ffmpeg of the operator's", () => {
+  it("a site becomes a video of the scenes that went, each part at its price", { timeout: 180_000 }, async () => {
+    const account = await gateway.live({ creditCents: 1_000 });
+    const job = await made(account, "produce_autodemo", { url, brief: "Show the prices", seconds: 10 });
+    expect(job).toMatchObject({ status: "succeeded", charged_cents: 4, progress: { done: 3, total: 3 } });
+    const missing = expect.stringContaining("There is no such button");
+    expect(job.result).toMatchObject({
+      scene_count: 2,
+      left_out_count: 1,
+      rows: [
+        { scene: 1, ok: true, charged_cents: 1, caption: "Prices" },
+        { scene: 2, ok: false, charged_cents: 0, error: "scene_failed", message: missing },
+        { scene: 3, ok: true, charged_cents: 0 },
+      ],
+    });
+    expect(await fileNames(account)).toEqual(["demo.mp4", "storyboard.json"]);
+    expect(await gateway.heldCents(account)).toBe(0);
+    const [posting] = await gateway.transactions(account);
+    expect(posting).toMatchObject({ charged_cents: 4 });
+    const { file } = await fetched(account, job.result.video);
+    const { streams, seconds } = await probed(programs.ffmpeg, file);
+    expect(streams).toMatchObject([{ codec_name: "h264", width: 1280, height: 720 }, { codec_name: "aac" }]);
+    // The first is as long as what is said in it.
+    expect(seconds).toBeGreaterThan(5);
+    // Blue before the click and green after it; the second page is red. Its caption is dark over all of it.
+    const colour = (at: number, y: number) => colourAt(programs.ffmpeg, file, { seconds: at, x: 1_200, y });
+    const [[, , blue = 0], [, green = 0], [red = 0], [dark = 255]] = await Promise.all([
+      colour(0.1, 500),
+      colour(3.3, 500),
+      colour(seconds - 0.2, 500),
+      colour(3.3, 710),
+    ]);
+    expect([blue > 150, green > 120, red > 150, dark < 60]).toEqual([true, true, true, true]);
+  });
+
+  it("nothing inside is reached: by a redirect, a frame, a name or a file", { timeout: 120_000 }, async () => {
+    const account = await gateway.live({ creditCents: 1_000 });
+    const at = (path: string) => ({ url, steps: [{ do: "goto", url: `${url}${path}` }], seconds: 2, aspect: "1:1" });
+    const [job, moved] = await Promise.all([
+      made(account, "produce_demo", at("frames")),
+      made(account, "produce_demo", at("inside")),
+    ]);
+    expect(job).toMatchObject({ status: "succeeded", charged_cents: 2, result: { rows: [{ ok: true }] } });
+    expect(moved).toMatchObject({ status: "failed", charged_cents: 0, result: { rows: [{ error: "scene_failed" }] } });
+    expect(asked).toEqual(expect.arrayContaining(["/frames", "/inside"]));
+    expect(reachedInside).toEqual([]);
+    const { streams } = await probed(programs.ffmpeg, (await fetched(account, job.result.clip)).file);
+    expect(streams).toMatchObject([{ width: 960, height: 960 }, { codec_name: "aac" }]);
+  });
+});
+
+it("without a browser of the operator's a vendor's is paid, shown and ended", { timeout: 120_000 }, async () => {
+  const remote = await openBrowser("--host-resolver-rules=MAP gate.example 127.0.0.1");
+  onTestFinished(() => remote.close());
+  const vendor = await startVendor();
+  onTestFinished(() => vendor.close());
+  const session = { id: "s1", status: "RUNNING", connectUrl: remote.wsEndpoint() };
+  vendor.answers({ body: session });
+  const other = await startAcmeGateway(
+    { FFMPEG_PATH: programs.ffmpeg, BROWSERBASE_API_KEY: "key", BROWSERBASE_BASE_URL: vendor.url },
+    { internet: { allowForTests: [`127.0.0.1:${new URL(url).port}`], resolve: async () => ["127.0.0.1"] } },
+  );
+  onTestFinished(() => other.stop());
+  const account = await other.live({ creditCents: 100 });
+  const job = await made(account, "produce_demo", { url, caption: "From afar", seconds: 2 }, other);
+  expect(job).toMatchObject({
+    status: "succeeded",
+    charged_cents: 2,
+    result: { rows: [{ ok: true, charged_cents: 1 }] },
+  });
+  // It is looked at before it is released.
+  expect(vendor.asked.map(({ method, url: path }) => `${method} ${path}`)).toEqual([
+    "POST /v1/sessions",
+    "GET /v1/sessions/s1",
+    "POST /v1/sessions/s1",
+  ]);
+  expect(await other.heldCents(account)).toBe(0);
+});
+
+describe("what is no demo", () => {
+  it.each([
+    ["produce_demo", { steps: [{ do: "goto", url: "https://elsewhere.example/" }] }, "steps.0.url", "same site"],
+    ["produce_demo", { steps: [{ do: "run", script: "alert(1)" }] }, "steps.0.do", ""],
+    ["produce_demo", { steps: [{ do: "click", on: "Buy", script: "alert(1)" }] }, "steps.0", "script"],
+    ["produce_demo", { url: "http://127.0.0.1/" }, "url", "public"],
+    ["produce_autodemo", { brief: "All", seconds: 9 }, "seconds", "10"],
+    ["produce_autodemo", { brief: "All", aspect: "4:3" }, "aspect", ""],
+    ["produce_autodemo", { brief: "All", budgetCents: 19 }, "budgetCents", "20"],
+    ["produce_autodemo", { brief: " " }, "brief", "blank"],
+  ])("%s %j is refused by the field's name", async (action, params, field, words) => {
+    const account = await gateway.account({ kind: "sandbox", creditCents: 1_000 });
+    const { status, json } = await gateway.run(account, `core/${action}`, { url: "https://example.com", ...params });
+    expect(status).toBe(400);
+    expect(json.message).toContain(field);
+    expect(json.message).toContain(words);
+    expect(await gateway.heldCents(account)).toBe(0);
+  });
+});

@@ -1,0 +1,54 @@
+// The real programs that make demo videos, for tests: Debian's ffmpeg and chromium, installed where they are missing and that is possible.
+import { execFile } from "node:child_process";
+import { chmodSync, existsSync, mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { installed } from "./apt-install.ts";
+import { browserPath } from "./browser.ts";
+
+const PLACES = ["/usr/bin/ffmpeg", "/usr/local/bin/ffmpeg"];
+const run = promisify(execFile);
+
+export interface DemoPrograms {
+  readonly ffmpeg: string;
+  /** As an operator writes one: Chromium's own sandbox does not run for root, which tests in a container are. */
+  readonly chromium: string;
+}
+
+export async function demoPrograms(): Promise<DemoPrograms> {
+  const ffmpeg = await installed(() => PLACES.find((place) => existsSync(place)), "ffmpeg", "ffmpeg");
+  const browser = await browserPath();
+  const chromium = join(mkdtempSync(join(tmpdir(), "tollgate-chromium-")), "chromium");
+  writeFileSync(chromium, `#!/bin/sh\nexec ${browser} --no-sandbox "$@"\n`);
+  chmodSync(chromium, 0o755);
+  return { ffmpeg, chromium };
+}
+
+/** A sound of so many seconds, as an MP3. */
+export async function beep(ffmpeg: string, seconds: number): Promise<Buffer> {
+  const made = ["-f", "lavfi", "-i", `sine=frequency=440:duration=${seconds}`, "-f", "mp3", "-"];
+  const { stdout } = await run(ffmpeg, ["-v", "error", ...made], { encoding: "buffer" });
+  return stdout;
+}
+
+/** What a video is, as ffmpeg's own reader says. */
+export async function probed(ffmpeg: string, file: string) {
+  const args = ["-v", "error", "-show_format", "-show_streams", "-of", "json", file];
+  const { stdout } = await run(ffmpeg.replace(/ffmpeg$/, "ffprobe"), args);
+  const { streams, format } = JSON.parse(stdout) as {
+    streams: { codec_name: string; width?: number; height?: number }[];
+    format: { duration: string };
+  };
+  return { streams, seconds: Number(format.duration) };
+}
+
+/** The colour in the middle of a place of the picture at a second, as [red, green, blue]. */
+export async function colourAt(ffmpeg: string, file: string, at: { seconds: number; x: number; y: number }) {
+  const { seconds, x, y } = at;
+  const one = ["-frames:v", "1", "-vf", `crop=2:2:${x}:${y},scale=1:1`, "-f", "rawvideo", "-pix_fmt", "rgb24", "-"];
+  const { stdout } = await run(ffmpeg, ["-v", "error", "-ss", String(seconds), "-i", file, ...one], {
+    encoding: "buffer",
+  });
+  return [...stdout];
+}
