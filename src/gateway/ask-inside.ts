@@ -51,14 +51,15 @@ export function askInside(endpoints: readonly Endpoint[], deps: ServeDeps): (ask
       if ("error" in found) return refused(found.error);
       const { endpoint, params } = found;
       if ("plan" in endpoint) return (await planned(path, body, asking)) as Body | Refused;
-      if (!("answer" in endpoint)) throw new Error(`${path} is streamed, and cannot be asked by a page`);
       const { from, headers = {}, caller } = asking;
       const inside = { id: nextId(), method, path, params, query: new URLSearchParams(query), address: from.address };
       const request = requestInside(
         { ...inside, headers: new Map(Object.entries(headers)), startedMs: systemClock.elapsedMs() },
         body,
       );
-      const answer = await endpoint.answer({ request, caller });
+      const call = { request, caller, gone: new AbortController().signal };
+      const answer = await ("stream" in endpoint ? endpoint.stream(call) : endpoint.answer(call));
+      if ("bytes" in answer) throw new Error(`${path} is streamed, and cannot be asked by a page`);
       if (answer instanceof GatewayError) return refused(answer);
       const type = answer.headers?.["content-type"] ?? "application/json";
       // Long answers are kept as the bytes that they are sent as.
