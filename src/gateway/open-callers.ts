@@ -14,6 +14,7 @@ import { type BodyBytes, createBodyBytes } from "../limits/body-bytes.ts";
 import { createRequestWindows } from "../limits/request-windows.ts";
 import { createAccessTokens } from "../oauth/access-tokens.ts";
 import { type SigningKeys, signingKeys } from "../oauth/signing-keys.ts";
+import type { Records } from "../records/records.ts";
 import { AnswerCache } from "../serve/answer-cache.ts";
 import type { ServeDeps } from "../serve/deps.ts";
 import { inDataDir } from "../storage/in-data-dir.ts";
@@ -53,6 +54,11 @@ function guardOf(
   const internet = createPublicFetch({ userAgent: "Tollgate-Guard", mayBeInner: true });
   const onAway = (error: unknown) => broken(error, "the guard did not answer");
   return { guard: createGuard({ url, msMax, open, internet, onAway }) };
+}
+
+/** Where nothing may be kept there is no cache, and no call is looked for. */
+function cacheOf(bytesMax: number, records: Records): Pick<ServeDeps, "cache"> {
+  return bytesMax === 0 ? {} : { cache: new AnswerCache({ records, bytesMax, epochMs: () => systemClock.epochMs() }) };
 }
 
 /** Hears from here on of the changes that other processes make. */
@@ -98,7 +104,7 @@ export async function openCallers(
       authenticate: (authorization, sender) => authenticator.authenticate(authorization, sender),
       bodies: createBodyBytes({ bytesMax: config.bodiesBytesMax, accountBytesMax: config.accountBodiesBytesMax }),
       answers: createAnswerBytes({ bytesMax: config.answersBytesMax, ownerBytesMax: config.accountAnswersBytesMax }),
-      cache: new AnswerCache(stores.records, () => clock.epochMs()),
+      ...cacheOf(config.answerCacheBytesMax, stores.records),
       ...guardOf(config, broken),
       isAdmin: adminCheck(adminToken),
       takeWindow: (kind, key, limit) => windows.take(`${kind} ${key}`, limit),
