@@ -201,11 +201,12 @@ export const SETTINGS = {
     whole(1, 1_000_000),
     "Signups from one address in an hour",
   ),
-  oauth: setting(
-    "OAUTH",
-    "0",
+  oauth: setting("OAUTH", "0", flag, "1: clients can ask people for a grant by OAuth, who sign in at /sign-in"),
+  pages: setting(
+    "PAGES",
+    "1",
     flag,
-    "1: people can sign in at /sign-in, and clients can ask them for a grant by OAuth",
+    "1: people can sign in at /sign-in with their account's primary key and have its pages at /account and /try, and the operator at /console of the admin listener",
   ),
   oidcIssuer: optional(
     "OIDC_ISSUER",

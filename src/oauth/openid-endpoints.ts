@@ -143,7 +143,7 @@ export function openIdEndpoints(parts: OAuthParts, door: OpenIdDoor): readonly E
   const { identities } = door;
   return [
     browserEndpoint("GET", "/sign-in/oidc", async (request) => {
-      const begun = await signIn.begin(request, ownPath(request.query.get("next")), null);
+      const begun = await signIn.begin(request, ownPath(request.query.get("next"), parts.home), null);
       return "url" in begun ? seeOther(begun.url, [begun.cookie]) : begun;
     }),
     browserEndpoint("GET", CALLBACK, (request) => signIn.end(request)),
