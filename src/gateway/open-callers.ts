@@ -18,7 +18,7 @@ import type { Records } from "../records/records.ts";
 import { AnswerCache } from "../serve/answer-cache.ts";
 import type { ServeDeps } from "../serve/deps.ts";
 import { inDataDir } from "../storage/in-data-dir.ts";
-import { createGuard } from "../upstream/guard.ts";
+import { createGuard, type Guard } from "../upstream/guard.ts";
 import { createPublicFetch } from "../upstream/public-fetch.ts";
 import type { Foundation } from "./open-foundation.ts";
 
@@ -43,17 +43,18 @@ export interface OpenCallers {
   ofWorkGoingOn: Authenticator["ofWorkGoingOn"];
   /** By which access tokens are signed and read; null: there are none. */
   readonly signingKeys: (() => SigningKeys) | null;
+  close(): void;
 }
 
 /** The operator's guard, where there is one. It is a server of the operator's, so it may be an inner one. */
 function guardOf(
   { guardUrl: url, guardMsMax: msMax, guardOpen: open }: Pick<Config, "guardUrl" | "guardMsMax" | "guardOpen">,
   broken: Foundation["broken"],
-): Pick<ServeDeps, "guard"> {
-  if (url === null) return {};
+): { readonly guard?: Guard; close(): void } {
+  if (url === null) return { close() {} };
   const internet = createPublicFetch({ userAgent: "Tollgate-Guard", mayBeInner: true });
   const onAway = (error: unknown) => broken(error, "the guard did not answer");
-  return { guard: createGuard({ url, msMax, open, internet, onAway }) };
+  return { guard: createGuard({ url, msMax, open, internet, onAway }), close: () => internet.close() };
 }
 
 /** Where nothing may be kept there is no cache, and no call is looked for. */
@@ -95,6 +96,7 @@ export async function openCallers(
     formerKey: (secretHash) => keyOfFormer({ books: stores.ledger, rules: stores.records, clock }, secretHash),
     readToken: (token) => tokens?.read(token) ?? null,
   });
+  const { guard, close } = guardOf(config, broken);
   const forget = (accountId: string | null) => authenticator.forget(accountId);
   await stores.onKeysChanged(forget);
   const adminToken = config.adminToken ?? (await inDataDir(config.dataDir, () => ensureAdminToken(config.dataDir)));
@@ -105,7 +107,7 @@ export async function openCallers(
       bodies: createBodyBytes({ bytesMax: config.bodiesBytesMax, accountBytesMax: config.accountBodiesBytesMax }),
       answers: createAnswerBytes({ bytesMax: config.answersBytesMax, ownerBytesMax: config.accountAnswersBytesMax }),
       ...cacheOf(config.answerCacheBytesMax, stores.records),
-      ...guardOf(config, broken),
+      ...(guard === undefined ? {} : { guard }),
       isAdmin: adminCheck(adminToken),
       takeWindow: (kind, key, limit) => windows.take(`${kind} ${key}`, limit),
       peekWindow: (kind, key, limit) => windows.peek(`${kind} ${key}`, limit),
@@ -116,5 +118,6 @@ export async function openCallers(
     callerOfKey: (accountId, keyId) => authenticator.callerOfKey(accountId, keyId),
     ofWorkGoingOn: (accountId, keyId) => authenticator.ofWorkGoingOn(accountId, keyId),
     signingKeys: keys,
+    close,
   };
 }

@@ -35,8 +35,15 @@ export interface CachedAnswer {
   readonly keptAtMs: number;
 }
 
-/** Null: the call is not to be looked for. A key that may not pay is told so as always. */
-export function cacheOrder(request: GatewayRequest, caller: Caller): CacheOrder | null | GatewayError {
+/**
+ * Null: the call is not to be looked for. A key that may not pay is told so as always. Where there is a guard it is asked before an answer
+ * is made, and what it lets one key have is no other key's.
+ */
+export function cacheOrder(
+  request: GatewayRequest,
+  caller: Caller,
+  isGuarded: boolean,
+): CacheOrder | null | GatewayError {
   const said = request.headers.get(HEADER);
   const seconds = said === undefined ? (caller.cacheSeconds ?? 0) : Number(/^\d{1,6}$/.exec(said)?.[0] ?? Number.NaN);
   if (!(seconds <= SECONDS_MAX)) {
@@ -53,6 +60,7 @@ export function cacheOrder(request: GatewayRequest, caller: Caller): CacheOrder 
   const asked = {
     body: read.json,
     allows: caller.allows,
+    key: isGuarded ? caller.payer.keyId : null,
     query: String(query),
     beta: headers.get("anthropic-beta") ?? null,
     trace: headers.get("x-tollgate-trace") ?? null,
