@@ -259,6 +259,12 @@ export const SETTINGS = {
     whole(0, 65_536).transform((mebibytes) => mebibytes * 1024 * 1024),
     "Most that an account's answers under Idempotency-Keys keep, in MiB; beyond it the oldest are not given again, and not run again",
   ),
+  answerCacheBytesMax: setting(
+    "ANSWER_CACHE_MIB",
+    "128",
+    whole(0, 65_536).transform((mebibytes) => mebibytes * 1024 * 1024),
+    "Most that answers under x-tollgate-cache keep of all accounts, in MiB, in REDIS_URL where that is set; an account has a sixteenth of it; 0 keeps none",
+  ),
   contact: optional("CONTACT", text, "Name and mail in the User-Agent of public APIs that ask for it"),
   overlayDir: optional(
     "OVERLAY_DIR",

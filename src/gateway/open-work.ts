@@ -125,6 +125,7 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
       await strangers?.stop();
       await foundation.wallets.reconciler?.stop();
       oauth?.close();
+      callers.close();
       await composites.close();
       actionCatalog.close();
       await leases.stop();
