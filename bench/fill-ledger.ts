@@ -11,7 +11,7 @@ const BURST = 3;
 /** Accounts whose bursts go on at the same time, at most. */
 const WINDOW_MAX = 1_000;
 const BATCH = 300_000;
-const CREDIT_NANO = 1_000_000_000_000;
+const CREDIT_NANO = 10_000_000_000_000;
 const CALLS_MAX = 10_000_000;
 /** What each charge used. */
 export const USAGE = `{"inputTokens":1000,"cacheReadTokens":0,"cacheWriteTokens":0,"outputTokens":200,"reasoningTokens":0}`;

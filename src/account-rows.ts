@@ -140,6 +140,8 @@ export interface Accounts {
   /** Oldest first; all of them where no page is asked for. */
   keys(accountId: string, page?: KeyPage): Promise<readonly KeyRow[]>;
   patchKey(accountId: string, keyId: string, patch: KeyPatch): Promise<KeyRow | null>;
+  /** The hash of the secret that a key has now; null: there is no such key. */
+  secretHash(accountId: string, keyId: string): Promise<string | null>;
   /** Swaps the secret in place; the old one stops working. */
   rotateKey(accountId: string, keyId: string, secretHash: string, hint: string): Promise<RotatedKey | null>;
   /** Revokes a key. The primary key is never revoked: false. */

@@ -201,11 +201,12 @@ export const SETTINGS = {
     whole(1, 1_000_000),
     "Signups from one address in an hour",
   ),
-  oauth: setting(
-    "OAUTH",
-    "0",
+  oauth: setting("OAUTH", "0", flag, "1: clients can ask people for a grant by OAuth, who sign in at /sign-in"),
+  pages: setting(
+    "PAGES",
+    "1",
     flag,
-    "1: people can sign in at /sign-in, and clients can ask them for a grant by OAuth",
+    "1: people can sign in at /sign-in with their account's primary key and have its pages at /account and /try, and the operator at /console of the admin listener",
   ),
   oidcIssuer: optional(
     "OIDC_ISSUER",
@@ -257,6 +258,12 @@ export const SETTINGS = {
     "16",
     whole(0, 65_536).transform((mebibytes) => mebibytes * 1024 * 1024),
     "Most that an account's answers under Idempotency-Keys keep, in MiB; beyond it the oldest are not given again, and not run again",
+  ),
+  answerCacheBytesMax: setting(
+    "ANSWER_CACHE_MIB",
+    "128",
+    whole(0, 65_536).transform((mebibytes) => mebibytes * 1024 * 1024),
+    "Most that answers under x-tollgate-cache keep of all accounts, in MiB, in REDIS_URL where that is set; an account has a sixteenth of it; 0 keeps none",
   ),
   contact: optional("CONTACT", text, "Name and mail in the User-Agent of public APIs that ask for it"),
   overlayDir: optional(

@@ -6,6 +6,7 @@ import { systemClock } from "./clock.ts";
 import { adminEventEndpoints } from "./events/event-endpoints.ts";
 import { createDrain, type Phase } from "./gateway/drain.ts";
 import { listenAdmin, listenPublic } from "./gateway/listeners.ts";
+import { openAccountPages } from "./gateway/open-account-pages.ts";
 import { type Foundation, openFoundation } from "./gateway/open-foundation.ts";
 import { jobsEndpoint } from "./gateway/open-jobs.ts";
 import { openMcp } from "./gateway/open-mcp.ts";
@@ -104,7 +105,8 @@ async function openDoors(foundation: Foundation, work: Work, { options, phase, s
   const endpoints = publicEndpoints({ ...foundation, ...work, unsold, wires: options.wires ?? [], publicUrl: url.get });
   const sharesPort = role !== undefined;
   const mcp = openMcp(endpoints, { config, records: foundation.stores.records, deps });
-  const served = { endpoints: [...endpoints, ...mcp], sharesPort };
+  const pages = config.pages ? openAccountPages(endpoints, work) : [];
+  const served = { endpoints: [...endpoints, ...mcp, ...pages], sharesPort };
   const publicServer = role?.kind === "parent" ? null : await listenPublic(config, deps, served);
   if (publicServer !== null) url.listensOn(publicServer.port);
   if (role?.kind === "child") return { publicServer, adminServer: null };
@@ -121,6 +123,7 @@ async function openDoors(foundation: Foundation, work: Work, { options, phase, s
   });
   const adminServer = await listenAdmin(config, deps, {
     stores: foundation.stores,
+    adminToken: work.callers.adminToken,
     readiness: () => readyWithStores(readiness(), foundation),
     metricsText,
     failedCalls,

@@ -175,6 +175,12 @@ export function membersOf(bytes: Buffer): readonly Member[] {
   return members;
 }
 
+/** Where the value of a member lies. */
+export function memberValue(bytes: Buffer, { start, end }: Member): { readonly start: number; readonly end: number } {
+  const colon = behindSpace(bytes, behindString(bytes, start));
+  return { start: behindSpace(bytes, colon + 1), end };
+}
+
 /**
  * A valid JSON object with other values for some of its members, and without those whose value is undefined; every other
  * member as it came, to the byte, and in its place. New members stand behind the others.

@@ -148,10 +148,8 @@ describe("what is not there yet", () => {
 
   /** What an endpoint or a setting would be named if a line were untrue, by words of that line. */
   const WOULD_BE: Readonly<Record<string, RegExp>> = {
-    "page of an account": /`\/account`/,
     webhook: /webhook/i,
     "groups of keys": /\/groups|GROUP/,
-    "cache of answers": /\/cache|CACHE/,
     TLS: /\bTLS_|_TLS\b|CERT/,
   };
   const lines = missing.split("\n- ").slice(1);
@@ -166,7 +164,6 @@ describe("what is not there yet", () => {
 
   test("names paths that nobody serves", async () => {
     const paths = [...missing.matchAll(/`(\/[a-z/]+)`/g)].map(([, path]) => path);
-    expect(paths.length).toBeGreaterThan(0);
     for (const path of paths) {
       const { status } = await fetch(`${gateway.url}${path}`, { method: "POST", body: "{}" });
       expect([path, status]).toEqual([path, 404]);

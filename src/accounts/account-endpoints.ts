@@ -4,13 +4,13 @@ import { GatewayError } from "../errors.ts";
 import { changed } from "./changed.ts";
 import { findTransaction } from "./find-transaction.ts";
 import { changeKey, createKey, keyChangeSchema, newKeySchema, revokeKey, rotateKey, rotationSchema } from "./keys.ts";
-import { keyPageSchema, listKeys, pageSchema } from "./list-pages.ts";
+import { keyPageSchema, listKeys } from "./list-pages.ts";
 import { type AccountParts, type Answering, endpoint, writing } from "./own-endpoint.ts";
 import { readBody, readQuery } from "./read-body.ts";
-import { keyRow, ownAccountRow, transactionRow, wholeTransactionRow } from "./rows.ts";
+import { keyRow, ownAccountRow, wholeTransactionRow } from "./rows.ts";
 import { ownRuleEndpoints } from "./rule-endpoints.ts";
 import { rulesOf } from "./rules.ts";
-import { ownReports } from "./usage-endpoints.ts";
+import { ownReports, ownTransactions } from "./usage-endpoints.ts";
 import { whyAnswer, whySchema } from "./why.ts";
 
 function idOf(call: Call): string {
@@ -18,7 +18,7 @@ function idOf(call: Call): string {
 }
 
 function readingEndpoints(parts: AccountParts): EndpointSpec[] {
-  const { books, rules } = parts;
+  const { books, rules, failedCalls } = parts;
   const usage = ownReports(parts);
   return [
     endpoint("GET", "/api/v1/account", async ({ caller: { payer } }) => {
@@ -29,17 +29,9 @@ function readingEndpoints(parts: AccountParts): EndpointSpec[] {
       if (account === null) return new GatewayError("invalid_token", { detail: { detail: "The account is gone." } });
       return { status: 200, body: ownAccountRow(account, key) };
     }),
-    endpoint("GET", "/api/v1/transactions", async ({ request, caller }) => {
-      const page = readQuery(pageSchema, request.query);
-      if (page instanceof GatewayError) return page;
-      const { rows, next } = await books.transactions({
-        accountId: caller.payer.accountId,
-        keyId: caller.primary ? null : caller.payer.keyId,
-        limit: page.limit,
-        cursor: page.cursor ?? null,
-      });
-      return { status: 200, body: { transactions: rows.map(transactionRow), next_cursor: next } };
-    }),
+    endpoint("GET", "/api/v1/transactions", ({ request, caller }) =>
+      ownTransactions(books, failedCalls, caller, request.query),
+    ),
     endpoint("GET", "/api/v1/usage", ({ request, caller }) => usage(caller, request.query)),
     endpoint("GET", "/api/v1/transactions/{id}", async (call) => {
       const { payer, primary } = call.caller;

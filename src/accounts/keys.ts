@@ -247,27 +247,52 @@ export async function changeKey(
   return after === null ? noSuchKey(key.keyId) : { status: 200, body: keyRow(after, rules) };
 }
 
+type OfAccount = Pick<KeyRow, "accountId" | "keyId">;
+
+/** Rules which secret is good beside the key's own, and until when; null: none is. What was good before beside it no longer is. */
+async function ruleFormer(
+  { rules }: Pick<KeyParts, "rules">,
+  key: OfAccount,
+  former: { readonly hash: string; readonly untilMs: number; readonly overlapMs: number } | null,
+): Promise<AccountRules | GatewayError> {
+  if (former !== null) await keepFormer(rules, key, former);
+  const kept = former === null ? null : { hash: former.hash, untilMs: former.untilMs };
+  return changeRules(rules, key.accountId, (before) =>
+    kept === null && keyRule(before, key.keyId).former === null
+      ? before
+      : withKeyRule(before, key.keyId, { former: kept }),
+  );
+}
+
 /** Swaps a key's secret in place: same id, ceiling and history. The old secret stops at once, or after the overlap; an older one at once. */
 export async function rotateKey(
-  { books, rules, clock }: KeyParts,
+  parts: KeyParts,
   key: { readonly accountId: string; readonly keyId: string; readonly sandbox: boolean },
   { overlap_seconds: overlapSeconds }: z.output<typeof rotationSchema>,
 ): Promise<Answer | GatewayError> {
-  if ((await books.key(key.accountId, key.keyId))?.hint === GRANT_HINT) {
+  const { books, rules, clock } = parts;
+  const before = await books.key(key.accountId, key.keyId);
+  const present = await books.secretHash(key.accountId, key.keyId);
+  if (before === null || present === null) return noSuchKey(key.keyId);
+  if (before.hint === GRANT_HINT) {
     const detail = "A grant has no secret to rotate; revoke it, and let its client ask again.";
     return new GatewayError("conflict", { detail: { detail } });
   }
+  const overlapMs = overlapSeconds * 1_000;
+  const untilMs = Math.floor(clock.epochMs()) + overlapMs;
+  const formerOf = (hash: string) => (overlapMs === 0 ? null : { hash, untilMs, overlapMs });
+  // Before the swap, of which all processes are told in its step: each looks the old secret up at once and must find that it is still good.
+  const ruled = await ruleFormer(parts, key, formerOf(present));
+  if (ruled instanceof GatewayError) return ruled;
   const { secret, secretHash, hint } = mintKey(key.sandbox);
   const after = await books.rotateKey(key.accountId, key.keyId, secretHash, hint);
-  if (after === null) return noSuchKey(key.keyId);
-  const overlapMs = overlapSeconds * 1_000;
-  if (overlapMs > 0) await keepFormer(rules, key, { hash: after.formerHash, overlapMs });
-  const untilMs = Math.floor(clock.epochMs()) + overlapMs;
-  const former = overlapMs === 0 ? null : { hash: after.formerHash, untilMs };
-  const ruled = await changeRules(rules, key.accountId, (before) =>
-    former === null && keyRule(before, key.keyId).former === null ? before : withKeyRule(before, key.keyId, { former }),
-  );
-  return ruled instanceof GatewayError ? ruled : { status: 200, body: { ...keyRow(after, ruled), api_key: secret } };
+  if (after === null) {
+    await changeRules(rules, key.accountId, (known) => withoutKey(known, key.keyId));
+    return noSuchKey(key.keyId);
+  }
+  // Another rotation came between: its secret is the one that this one has replaced.
+  const told = after.formerHash === present ? ruled : await ruleFormer(parts, key, formerOf(after.formerHash));
+  return told instanceof GatewayError ? told : { status: 200, body: { ...keyRow(after, told), api_key: secret } };
 }
 
 /** Revokes a key for good. */

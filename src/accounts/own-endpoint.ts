@@ -3,6 +3,7 @@ import type { Clock } from "../clock.ts";
 import type { Answer, Call, EndpointShape, EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import type { Caller } from "../plan.ts";
+import type { FailedCalls } from "../usage-rows.ts";
 import type { Unsold } from "./allowed.ts";
 import type { Books } from "./books.ts";
 import type { RuleRecords } from "./rules.ts";
@@ -14,6 +15,8 @@ export interface AccountParts {
   readonly rules: RuleRecords;
   readonly clock: Clock;
   readonly unsold: Unsold;
+  /** Calls that were not charged. */
+  readonly failedCalls: FailedCalls;
   /** Where the ledger counts what models cost on a day. */
   readonly inferenceScope: string;
   /** What is remembered of an account's keys must be read again. */

@@ -71,9 +71,15 @@ export const searchSchema = filterSchema.extend({
     .optional(),
 });
 
+/** Of an account's own. */
+export const ownSearchSchema = searchSchema.omit({ account: true, format: true });
+
 type Filters = z.output<typeof filterSchema>;
 
-function filtersOf({ limit, cursor, from, to, key, model, provider, tag }: Filters, account: string | undefined) {
+function filtersOf(
+  { limit, cursor, from, to, key, model, provider, tag }: Omit<Filters, "format">,
+  account: string | undefined,
+) {
   return {
     accountId: account ?? null,
     keyId: key ?? null,
@@ -99,7 +105,7 @@ export function usageQuery(
 
 /** Postings, or calls that left none. */
 export function searchOf(
-  asked: z.output<typeof searchSchema>,
+  asked: Omit<z.output<typeof searchSchema>, "format">,
 ): { readonly postings: PostingSearch } | { readonly failed: FailedCallSearch } {
   const filters = filtersOf(asked, asked.account);
   const { status = null } = asked;

@@ -5,11 +5,20 @@ import { GatewayError } from "../errors.ts";
 import { usdTextOfSum } from "../money.ts";
 import type { Caller } from "../plan.ts";
 import type { FailedCall, FailedCalls, Reports, UsageField, UsageQuery, UsageRow } from "../usage-rows.ts";
+import type { Books } from "./books.ts";
 import { type CsvRow, csvText } from "./csv.ts";
 import { type Naming, namesOf } from "./names.ts";
 import { readQuery } from "./read-body.ts";
-import { ownUsageSchema, searchOf, searchSchema, tooWideError, usageQuery, usageSchema } from "./report-query.ts";
-import { foundTransactionRow, isoTime } from "./rows.ts";
+import {
+  ownSearchSchema,
+  ownUsageSchema,
+  searchOf,
+  searchSchema,
+  tooWideError,
+  usageQuery,
+  usageSchema,
+} from "./report-query.ts";
+import { foundTransactionRow, isoTime, transactionRow } from "./rows.ts";
 import { groupsByKey, type RuleRecords, rulesOf } from "./rules.ts";
 
 type NamedBooks = Reports & Pick<Accounts, "account" | "key">;
@@ -195,6 +204,42 @@ function failedRow(call: FailedCall): CsvRow {
     ...(call.tags.length > 0 ? { tags: call.tags } : {}),
     attempts: call.attempts.map(({ upstreamNano, ...attempt }) => ({ ...attempt, upstream_nano_usd: upstreamNano })),
   };
+}
+
+/** What its payer is told of a call that was not charged: not what it cost us. */
+function ownFailedRow(call: FailedCall) {
+  const attempts = call.attempts.map(({ upstreamNano: _, ...attempt }) => attempt);
+  return { ...failedRow(call), attempts };
+}
+
+type OwnBooks = NamedBooks & Pick<Books, "transactions">;
+
+/** The account's own, newest first; of an agent key, that key's alone. */
+export async function ownTransactions(
+  books: OwnBooks,
+  failedCalls: FailedCalls,
+  { payer, primary }: Caller,
+  asked: URLSearchParams,
+): Promise<Answer | GatewayError> {
+  const read = readQuery(ownSearchSchema, asked);
+  if (read instanceof GatewayError) return read;
+  const { limit, cursor = null, ...filters } = read;
+  const { accountId } = payer;
+  const keyId = primary ? (read.key ?? null) : payer.keyId;
+  if (!primary && read.key !== undefined && read.key !== payer.keyId)
+    return { status: 200, body: { transactions: [], next_cursor: null } };
+  if (Object.values(filters).every((filter) => filter === undefined)) {
+    const page = await books.transactions({ accountId, keyId, limit, cursor });
+    return { status: 200, body: { transactions: page.rows.map(transactionRow), next_cursor: page.next } };
+  }
+  const search = searchOf({ ...read, account: accountId, key: keyId ?? undefined });
+  if ("failed" in search) {
+    const { rows, next } = await failedCalls.find(search.failed);
+    return { status: 200, body: { transactions: rows.map(ownFailedRow), next_cursor: next } };
+  }
+  const page = await books.search(search.postings);
+  if ("tooWide" in page) return tooWideError(page);
+  return { status: 200, body: { transactions: page.rows.map(transactionRow), next_cursor: page.next } };
 }
 
 export async function anyTransactions(

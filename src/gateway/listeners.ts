@@ -16,6 +16,8 @@ import { screen } from "../serve/screen.ts";
 import { serve } from "../serve/serve.ts";
 import type { Stores } from "../stores.ts";
 import type { FailedCalls } from "../usage-rows.ts";
+import { openOperatorPages } from "./open-operator-pages.ts";
+import { withLog } from "./operator-log.ts";
 import { inEnvelope, openingParts } from "./public-endpoints.ts";
 
 const ANY_ADDRESS = ["0.0.0.0", "::"];
@@ -69,6 +71,7 @@ export interface AdminDoor {
   /** What the operator can ask beside accounts and books. */
   readonly operator: readonly EndpointSpec[];
   readonly unsold: Unsold;
+  readonly adminToken: string;
   /** What `doctor` holds against chains. */
   readonly proofs: readonly Proof[];
 }
@@ -91,11 +94,13 @@ export function listenAdmin(config: Config, deps: DoorDeps, door: AdminDoor): Pr
     metricsContentType: deps.observer.contentType,
     metricsOpen: LOOPBACK.includes(config.adminHost),
   });
+  const all = inEnvelope(withLog([...endpoints, ...operator], stores.records, systemClock));
+  const pages = config.pages ? openOperatorPages(all, { stores, adminToken: door.adminToken, deps }) : [];
   return listen({
     ...edge(config, deps),
     host: config.adminHost,
     port: config.adminPort,
-    endpoints: inEnvelope([...endpoints, ...operator]),
+    endpoints: [...all, ...pages],
     cors: null,
     unknownPath: "admin_path",
     // Bound to every address, it cannot know the names it goes by.

@@ -14,10 +14,11 @@ import { type BodyBytes, createBodyBytes } from "../limits/body-bytes.ts";
 import { createRequestWindows } from "../limits/request-windows.ts";
 import { createAccessTokens } from "../oauth/access-tokens.ts";
 import { type SigningKeys, signingKeys } from "../oauth/signing-keys.ts";
+import type { Records } from "../records/records.ts";
 import { AnswerCache } from "../serve/answer-cache.ts";
 import type { ServeDeps } from "../serve/deps.ts";
 import { inDataDir } from "../storage/in-data-dir.ts";
-import { createGuard } from "../upstream/guard.ts";
+import { createGuard, type Guard } from "../upstream/guard.ts";
 import { createPublicFetch } from "../upstream/public-fetch.ts";
 import type { Foundation } from "./open-foundation.ts";
 
@@ -42,17 +43,23 @@ export interface OpenCallers {
   ofWorkGoingOn: Authenticator["ofWorkGoingOn"];
   /** By which access tokens are signed and read; null: there are none. */
   readonly signingKeys: (() => SigningKeys) | null;
+  close(): void;
 }
 
 /** The operator's guard, where there is one. It is a server of the operator's, so it may be an inner one. */
 function guardOf(
   { guardUrl: url, guardMsMax: msMax, guardOpen: open }: Pick<Config, "guardUrl" | "guardMsMax" | "guardOpen">,
   broken: Foundation["broken"],
-): Pick<ServeDeps, "guard"> {
-  if (url === null) return {};
+): { readonly guard?: Guard; close(): void } {
+  if (url === null) return { close() {} };
   const internet = createPublicFetch({ userAgent: "Tollgate-Guard", mayBeInner: true });
   const onAway = (error: unknown) => broken(error, "the guard did not answer");
-  return { guard: createGuard({ url, msMax, open, internet, onAway }) };
+  return { guard: createGuard({ url, msMax, open, internet, onAway }), close: () => internet.close() };
+}
+
+/** Where nothing may be kept there is no cache, and no call is looked for. */
+function cacheOf(bytesMax: number, records: Records): Pick<ServeDeps, "cache"> {
+  return bytesMax === 0 ? {} : { cache: new AnswerCache({ records, bytesMax, epochMs: () => systemClock.epochMs() }) };
 }
 
 /** Hears from here on of the changes that other processes make. */
@@ -89,6 +96,7 @@ export async function openCallers(
     formerKey: (secretHash) => keyOfFormer({ books: stores.ledger, rules: stores.records, clock }, secretHash),
     readToken: (token) => tokens?.read(token) ?? null,
   });
+  const { guard, close } = guardOf(config, broken);
   const forget = (accountId: string | null) => authenticator.forget(accountId);
   await stores.onKeysChanged(forget);
   const adminToken = config.adminToken ?? (await inDataDir(config.dataDir, () => ensureAdminToken(config.dataDir)));
@@ -98,8 +106,8 @@ export async function openCallers(
       authenticate: (authorization, sender) => authenticator.authenticate(authorization, sender),
       bodies: createBodyBytes({ bytesMax: config.bodiesBytesMax, accountBytesMax: config.accountBodiesBytesMax }),
       answers: createAnswerBytes({ bytesMax: config.answersBytesMax, ownerBytesMax: config.accountAnswersBytesMax }),
-      cache: new AnswerCache(stores.records, () => clock.epochMs()),
-      ...guardOf(config, broken),
+      ...cacheOf(config.answerCacheBytesMax, stores.records),
+      ...(guard === undefined ? {} : { guard }),
       isAdmin: adminCheck(adminToken),
       takeWindow: (kind, key, limit) => windows.take(`${kind} ${key}`, limit),
       peekWindow: (kind, key, limit) => windows.peek(`${kind} ${key}`, limit),
@@ -110,5 +118,6 @@ export async function openCallers(
     callerOfKey: (accountId, keyId) => authenticator.callerOfKey(accountId, keyId),
     ofWorkGoingOn: (accountId, keyId) => authenticator.ofWorkGoingOn(accountId, keyId),
     signingKeys: keys,
+    close,
   };
 }

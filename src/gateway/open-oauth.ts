@@ -8,10 +8,10 @@ import { addressWindowKey } from "../limits/address-window-key.ts";
 import { createRequestWindows } from "../limits/request-windows.ts";
 import { createGrants } from "../oauth/grants.ts";
 import { challengeAt } from "../oauth/metadata.ts";
-import { type OAuthParts, oauthEndpoints, signedIn } from "../oauth/oauth.ts";
+import { type OAuthParts, oauthEndpoints, type PeopleParts, peopleEndpoints, signedIn } from "../oauth/oauth.ts";
 import type { Choice } from "../oauth/pages.ts";
 import type { ReadDocument } from "../oauth/server.ts";
-import { createSessions } from "../oauth/sessions.ts";
+import { createSessions, type Sessions } from "../oauth/sessions.ts";
 import type { Log } from "../observe/log.ts";
 import { sharedWindow } from "../records/shared-window.ts";
 import type { ServeDeps } from "../serve/deps.ts";
@@ -21,6 +21,7 @@ import { personPages } from "../web/person-pages.ts";
 import type { OpenActions } from "./open-actions.ts";
 import type { OpenCallers } from "./open-callers.ts";
 import { openOpenId } from "./open-openid.ts";
+import { createPlayAccounts } from "./open-playground.ts";
 
 /** As many entries as a key's list may have. */
 const SERVICES_MAX = 200;
@@ -38,6 +39,7 @@ export interface OpenOAuthParts {
 
 export interface OpenOAuth {
   readonly endpoints: readonly Endpoint[];
+  readonly sessions: Sessions;
   readonly doors: Pick<ServeDeps, "signedIn" | "challenge">;
   close(): void;
 }
@@ -55,14 +57,38 @@ function choicesOf({ actionCatalog }: OpenActions): readonly Choice[] {
   ];
 }
 
-/** Null: the setting says no. */
-export function openOAuth(parts: OpenOAuthParts): OpenOAuth | null {
-  const { config, stores, callers, actionCatalog, publicUrl, internet = {} } = parts;
-  if (callers.signingKeys === null || !config.oauth) return null;
+/** What people need to sign in, whether or not clients may ask them for grants. */
+function openPeople({ config, stores, callers, publicUrl }: OpenOAuthParts): PeopleParts {
   const { ledger: books, records } = stores;
   const clock = systemClock;
   const windows = createRequestWindows({ clock });
   const shared = sharedWindow(records, clock);
+  return {
+    sessions: createSessions({ records, books, base: publicUrl }),
+    pages: personPages(),
+    openId: null,
+    base: publicUrl,
+    home: config.pages ? "/account" : "/sign-in",
+    authenticate: callers.doors.authenticate,
+    callerOfKey: callers.callerOfKey,
+    playKey: createPlayAccounts(config, stores),
+    addressKey: addressWindowKey,
+    // This process's own count keeps floods away from the store.
+    take: async (what, limit) => windows.take(what, limit).allowed && shared(what, limit),
+  };
+}
+
+/** Null: the settings say that no person signs in. */
+export function openOAuth(parts: OpenOAuthParts): OpenOAuth | null {
+  const { config, stores, callers, actionCatalog, publicUrl, internet = {} } = parts;
+  if (!config.oauth && !config.pages) return null;
+  const people = openPeople(parts);
+  if (callers.signingKeys === null || !config.oauth) {
+    const doors = { signedIn: signedIn(people) };
+    return { endpoints: peopleEndpoints(people), sessions: people.sessions, doors, close: () => {} };
+  }
+  const { ledger: books, records } = stores;
+  const clock = systemClock;
   const publicFetch = createPublicFetch(internet);
   const readDocument: ReadDocument = async (url, bounds) => {
     const answer = await publicFetch.open(url, { redirectsMax: 0, msMax: bounds.msMax, bytesMax: bounds.bytesMax });
@@ -72,26 +98,18 @@ export function openOAuth(parts: OpenOAuthParts): OpenOAuth | null {
     return new Response(Buffer.concat(chunks), { status: answer.status, headers: answer.headers });
   };
   const openId = openOpenId(config, parts);
-  const sessions = createSessions({ records, books, base: publicUrl });
-  const own: OAuthParts = {
+  const own: OAuthParts = Object.assign({}, people, {
     records,
     grants: createGrants({ books, clock, forget: callers.forget }),
-    sessions,
-    pages: personPages(),
     openId: openId?.door ?? null,
     clock,
     keys: callers.signingKeys,
-    base: publicUrl,
     choices: () => choicesOf(actionCatalog),
     readDocument,
-    authenticate: callers.doors.authenticate,
-    callerOfKey: callers.callerOfKey,
-    addressKey: addressWindowKey,
-    // This process's own count keeps floods away from the store.
-    take: async (what, limit) => windows.take(what, limit).allowed && shared(what, limit),
-  };
+  });
   return {
     endpoints: oauthEndpoints(own),
+    sessions: own.sessions,
     doors: {
       signedIn: signedIn(own),
       challenge: (path, error) =>

@@ -7,6 +7,7 @@ import type { JobRecord } from "../jobs/job-record.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
 import { type CallWindows, createWindows } from "../kernel/windows.ts";
+import type { Sessions } from "../oauth/sessions.ts";
 import { logInternalErrors } from "../observe/internal-error.ts";
 import type { EndedJob, Observer } from "../observe/observer.ts";
 import { Endings } from "../records/endings.ts";
@@ -47,6 +48,8 @@ export interface Work {
   readonly events: OpenEvents;
   /** Where people sign in and clients ask for grants; empty: they cannot. */
   readonly oauth: readonly Endpoint[];
+  /** Who has signed in; null: no person can. */
+  readonly sessions: Sessions | null;
   /** What both doors ask of it. */
   readonly deps: DoorDeps;
   /** Begins with work of its own: jobs that others have left, and machines whose time is over. */
@@ -105,6 +108,7 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
     proofs: [strangers?.prove ?? null, foundation.wallets.prove].filter((prove) => prove !== null),
     payments: [...(strangers?.admin ?? []), ...foundation.wallets.admin],
     oauth: oauth?.endpoints ?? [],
+    sessions: oauth?.sessions ?? null,
     events,
     deps: { ...kernel, ...doors, ...paying, observer, draining: () => phase.draining },
     async start() {
@@ -121,6 +125,7 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
       await strangers?.stop();
       await foundation.wallets.reconciler?.stop();
       oauth?.close();
+      callers.close();
       await composites.close();
       actionCatalog.close();
       await leases.stop();

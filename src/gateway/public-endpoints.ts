@@ -21,6 +21,7 @@ import type { Config } from "../config.ts";
 import type { Endpoint, EndpointSpec } from "../endpoint.ts";
 import { type EventParts, ownEventEndpoints } from "../events/event-endpoints.ts";
 import { signingSecrets } from "../files/signed-links.ts";
+import { ownJobsEndpoint } from "../jobs/own-jobs.ts";
 import { INFERENCE_SCOPE } from "../ledger/model/state.ts";
 import { addressWindowKey } from "../limits/address-window-key.ts";
 import type { Observer } from "../observe/observer.ts";
@@ -29,6 +30,7 @@ import { findEndpoints } from "../run/find-endpoints.ts";
 import { runEndpoints } from "../run/run-endpoints.ts";
 import type { Stores } from "../stores.ts";
 import type { Upstream } from "../upstream/upstream.ts";
+import type { FailedCalls } from "../usage-rows.ts";
 import { webEndpoints } from "../web/web-endpoints.ts";
 import { envelopeErrors } from "../wires/envelope/errors.ts";
 import { MODEL_WIRES } from "../wires/model-wires.ts";
@@ -55,6 +57,7 @@ export interface PublicEndpointsParts {
   /** Wires beside those of the list. */
   readonly wires: readonly ModelWire[];
   readonly topUp: EndpointSpec | null;
+  readonly failedCalls: FailedCalls;
   readonly oauth: readonly Endpoint[];
   readonly events: EventParts;
   readonly publicUrl: () => string;
@@ -140,18 +143,19 @@ function modelEndpoints(parts: PublicEndpointsParts, deps: ChatDeps) {
 }
 
 function ownAccountEndpoints(parts: PublicEndpointsParts): readonly EndpointSpec[] {
-  const { config, stores, callers, unsold, topUp } = parts;
+  const { config, stores, callers, unsold, topUp, failedCalls } = parts;
   const { ledger, records } = stores;
   const keys = accountEndpoints({
     books: ledger,
     rules: records,
     clock: systemClock,
     unsold,
+    failedCalls,
     inferenceScope: INFERENCE_SCOPE,
     forget: callers.forget,
   });
   const providers = ownProviderKeyEndpoints(providerKeyParts(parts, callers));
-  const own = [...keys, ...providers, ...(topUp === null ? [] : [topUp])];
+  const own = [...keys, ownJobsEndpoint(records), ...providers, ...(topUp === null ? [] : [topUp])];
   if (config.signup !== "open") return own;
   return [...own, signupEndpoint(signupParts(config, stores))];
 }

@@ -2,7 +2,7 @@
 import type { Answer, EndpointShape, EndpointSpec, GatewayRequest } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { fieldsOf } from "./choices-form.ts";
-import type { OAuthParts } from "./oauth.ts";
+import type { PeopleParts } from "./oauth.ts";
 import type { Page } from "./pages.ts";
 import { isCsrf, type Session } from "./sessions.ts";
 
@@ -37,8 +37,8 @@ export function seeOther(location: string, cookies: readonly string[] = []): Ans
 }
 
 /** A path of ours to go on to, never another's address. */
-export function ownPath(next: string | null | undefined): string {
-  return next != null && /^\/(?![/\\])[\w\-./?=&%]{0,300}$/.test(next) ? next : "/sign-in";
+export function ownPath(next: string | null | undefined, home: string): string {
+  return next != null && /^\/(?![/\\])[\w\-./?=&%]{0,300}$/.test(next) ? next : home;
 }
 
 export function tooOften(limit: number): GatewayError {
@@ -56,14 +56,14 @@ export function isForeign(request: GatewayRequest, base: string): boolean {
   return request.headers.get("origin") !== new URL(base).origin;
 }
 
-export function foreign({ pages, base }: Pick<OAuthParts, "pages" | "base">): Answer {
+export function foreign({ pages, base }: Pick<PeopleParts, "pages" | "base">): Answer {
   const words = `Nothing was done. Open the page anew, at ${base()}.`;
   return pageAnswer(pages.message({ title: "This form came from elsewhere", words }), 403);
 }
 
 /** A form of a person who has signed in, with the token that only a page of ours has. */
 export function signedForm(
-  parts: OAuthParts,
+  parts: Pick<PeopleParts, "sessions" | "base" | "pages">,
   change: (request: GatewayRequest, session: Session) => Promise<Answer | GatewayError>,
 ): Answering {
   return async (request) => {

@@ -21,27 +21,36 @@ const REGISTRATIONS = 120;
 /** Metadata documents of clients that are fetched in a minute; those that were fetched are kept for a while. */
 const DOCUMENTS = 60;
 
-export interface OAuthParts {
-  readonly records: Records;
-  readonly grants: Grants;
+/** What people need to sign in, whatever they do then. */
+export interface PeopleParts {
   readonly sessions: Sessions;
   readonly pages: Pages;
   /** Null: people sign in with keys alone. */
   readonly openId: OpenIdDoor | null;
-  readonly clock: Clock;
-  readonly keys: () => SigningKeys;
-  /** Our own address, without a slash at the end. It is the issuer. */
+  /** Our own address, without a slash at the end. */
   readonly base: () => string;
-  readonly choices: () => readonly Choice[];
-  readonly readDocument: ReadDocument;
+  /** Where a person is led who came to nothing else. */
+  readonly home: string;
   readonly authenticate: (
     authorization: string,
     sender: Pick<GatewayRequest, "address">,
   ) => Caller | GatewayError | Promise<Caller | GatewayError>;
   readonly callerOfKey: (accountId: string, keyId: string) => Promise<Caller | GatewayError>;
+  /** The play account of an account, and its key; null: there is no sandbox. */
+  readonly playKey: (accountId: string) => Promise<{ readonly accountId: string; readonly keyId: string } | null>;
   readonly addressKey: (address: string) => string;
   /** Counts something in this minute's window, which all processes share; false: there were so many already. */
   readonly take: (what: string, limit: number) => Promise<boolean>;
+}
+
+/** `base` is the issuer. */
+export interface OAuthParts extends PeopleParts {
+  readonly records: Records;
+  readonly grants: Grants;
+  readonly clock: Clock;
+  readonly keys: () => SigningKeys;
+  readonly choices: () => readonly Choice[];
+  readonly readDocument: ReadDocument;
 }
 
 /** How OAuth's own endpoints tell errors (RFC 6749, 5.2). */
@@ -50,8 +59,15 @@ const OAUTH_ERRORS: ErrorCodec = {
   body: (error) => ({ error: error.code, error_description: `${error.message} ${error.hint}` }),
 };
 
+/** Where a person who has signed in tries things, with play money where the request says so. */
+const PLAYGROUND = "/try/";
+
 /** Who has signed in, as a caller. A change needs the token of its session in `x-csrf-token`. */
-export function signedIn({ sessions, callerOfKey }: Pick<OAuthParts, "sessions" | "callerOfKey">) {
+export function signedIn({
+  sessions,
+  callerOfKey,
+  playKey,
+}: Pick<PeopleParts, "sessions" | "callerOfKey" | "playKey">) {
   return async (request: GatewayRequest): Promise<Caller | GatewayError> => {
     const session = await sessions.of(request);
     if (session === null) {
@@ -62,8 +78,18 @@ export function signedIn({ sessions, callerOfKey }: Pick<OAuthParts, "sessions" 
       const detail = "The x-csrf-token header is not that of the session: a page of another site may have sent this.";
       return new GatewayError("invalid_token", { detail: { detail } });
     }
-    return callerOfKey(session.accountId, session.keyId);
+    const caller = await callerOfKey(session.accountId, session.keyId);
+    const plays = request.path.startsWith(PLAYGROUND) && request.headers.get("x-tollgate-sandbox") === "1";
+    if (!plays || caller instanceof GatewayError || caller.sandbox) return caller;
+    const play = await playKey(session.accountId);
+    if (play !== null) return callerOfKey(play.accountId, play.keyId);
+    return new GatewayError("invalid_token", { detail: { detail: "This gateway has no sandbox (SANDBOX=0)." } });
   };
+}
+
+/** The sign-in alone, where no client may ask for a grant. */
+export function peopleEndpoints(parts: PeopleParts): readonly Endpoint[] {
+  return signInEndpoints(parts).map((spec) => Object.assign({ errors: OAUTH_ERRORS }, spec));
 }
 
 /** All of it: metadata, the protocol, and the pages for people. */

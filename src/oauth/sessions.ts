@@ -35,7 +35,7 @@ export function cookieOf(request: Pick<GatewayRequest, "headers">, name: string)
 }
 
 /** Whether a token that was sent is the session's. */
-export function isCsrf({ csrf }: Session, sent: string | null | undefined): boolean {
+export function isCsrf({ csrf }: Pick<Session, "csrf">, sent: string | null | undefined): boolean {
   const [wanted, given] = [Buffer.from(csrf), Buffer.from(sent ?? "")];
   return wanted.length === given.length && timingSafeEqual(wanted, given);
 }

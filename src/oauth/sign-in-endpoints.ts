@@ -3,17 +3,17 @@ import type { Answer, EndpointSpec, GatewayRequest } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { fieldsOf } from "./choices-form.ts";
 import { browserEndpoint, foreign, isForeign, ownPath, pageAnswer, seeOther, signedForm, tooOften } from "./forms.ts";
-import type { OAuthParts } from "./oauth.ts";
+import type { PeopleParts } from "./oauth.ts";
 
 /** Keys that are tried from one address in a minute; a person has one. */
 const SIGN_INS_PER_MINUTE = 10;
 
-async function signIn(parts: OAuthParts, request: GatewayRequest): Promise<Answer | GatewayError> {
+async function signIn(parts: PeopleParts, request: GatewayRequest): Promise<Answer | GatewayError> {
   if (isForeign(request, parts.base())) return foreign(parts);
   const counted = `sign-in ${parts.addressKey(request.address)}`;
   if (!(await parts.take(counted, SIGN_INS_PER_MINUTE))) return tooOften(SIGN_INS_PER_MINUTE);
   const fields = fieldsOf(request.body);
-  const next = ownPath(fields.next);
+  const next = ownPath(fields.next, parts.home);
   const caller = await parts.authenticate(`Bearer ${fields.key?.trim() ?? ""}`, request);
   if (caller instanceof GatewayError && caller.code !== "invalid_token") return caller;
   // A session may do what the primary key may, so nothing less opens one.
@@ -26,14 +26,14 @@ async function signIn(parts: OAuthParts, request: GatewayRequest): Promise<Answe
 }
 
 /** `GET` and `POST /sign-in`, `POST /sign-out`. */
-export function signInEndpoints(parts: OAuthParts): readonly EndpointSpec[] {
+export function signInEndpoints(parts: PeopleParts): readonly EndpointSpec[] {
   const { sessions, pages, openId } = parts;
   return [
     browserEndpoint("GET", "/sign-in", async (request) => {
       const session = await sessions.of(request);
       const provider = openId?.provider ?? null;
       if (session === null) {
-        const next = ownPath(request.query.get("next"));
+        const next = ownPath(request.query.get("next"), parts.home);
         return pageAnswer(pages.signIn({ next, problem: null, provider }));
       }
       const { csrf, accountId } = session;

@@ -104,7 +104,7 @@ export function admit(
 }
 
 /** A key that is used from where its owner does not want it to be used is as good as none, and counts so. Null: it may be used from there. */
-function fromElsewhere({ isFrom }: Caller, request: GatewayRequest): GatewayError | null {
+export function fromElsewhere({ isFrom }: Caller, request: GatewayRequest): GatewayError | null {
   if (isFrom === undefined || isFrom(request.address)) return null;
   return new GatewayError("address_not_allowed", { detail: { address: request.address } });
 }
@@ -126,7 +126,9 @@ export function takeKnown(
 ): Caller | GatewayError | null | Promise<Caller | GatewayError | null> {
   const authorization = request.headers.get("authorization");
   const count = (known: Caller | GatewayError): Caller | GatewayError | null =>
-    known instanceof GatewayError ? takeAddress(request, told, deps) : takeAccount(known, told, deps);
+    known instanceof GatewayError || fromElsewhere(known, request) !== null
+      ? takeAddress(request, told, deps)
+      : takeAccount(known, told, deps);
   if (authorization === undefined) return takeAddress(request, told, deps);
   const known = deps.authenticate(authorization, request);
   return known instanceof Promise ? known.then(count) : count(known);

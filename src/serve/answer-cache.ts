@@ -1,12 +1,13 @@
 // Whole answers that are kept for who asks the very same again: of one account, for as long as it says, at no charge. What is kept stands
-// in the records, so that all processes share it, and each account's has a bound in bytes.
-
+// in the records, so that all processes share it, within a bound of bytes for all accounts, of which each has a part.
+import { hash } from "node:crypto";
 import type { GatewayRequest } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
-import { isRecord, type Json } from "../json.ts";
-import { readJson } from "../json-bytes.ts";
+import { isRecord } from "../json.ts";
+import { membersOf, memberValue, readJson } from "../json-bytes.ts";
 import type { Caller } from "../plan.ts";
 import type { Records } from "../records/records.ts";
+import { hasActions } from "../wires/action-tools.ts";
 import { fingerprint } from "../wires/fingerprint.ts";
 import type { Copied } from "./tee-reply.ts";
 
@@ -16,7 +17,8 @@ const SECONDS_MAX = 86_400;
 /** A longer request is not looked for: reading it once more costs more than most of its answers. */
 const REQUEST_BYTES_MAX = 1024 * 1024;
 export const ANSWER_BYTES_MAX = 1024 * 1024;
-const SHARE = { bytesMax: 64 * 1024 * 1024, full: "oldest_leave" } as const;
+/** Each account has one of so many equal parts of what all have, together with those that its name leads to the same one. */
+const PARTS = 16;
 /** What of an answer's head is told again. */
 const KEPT_HEADERS = ["content-type", "x-tollgate-model", "x-tollgate-dropped", "x-tollgate-lowered", "cache-control"];
 
@@ -33,23 +35,32 @@ export interface CachedAnswer {
   readonly keptAtMs: number;
 }
 
-/** Null: the call is not to be looked for. A key that may not pay is told so as always. */
-export function cacheOrder(request: GatewayRequest, caller: Caller): CacheOrder | null | GatewayError {
+/**
+ * Null: the call is not to be looked for. A key that may not pay is told so as always. Where there is a guard it is asked before an answer
+ * is made, and what it lets one key have is no other key's.
+ */
+export function cacheOrder(
+  request: GatewayRequest,
+  caller: Caller,
+  isGuarded: boolean,
+): CacheOrder | null | GatewayError {
   const said = request.headers.get(HEADER);
   const seconds = said === undefined ? (caller.cacheSeconds ?? 0) : Number(/^\d{1,6}$/.exec(said)?.[0] ?? Number.NaN);
   if (!(seconds <= SECONDS_MAX)) {
     const detail = { detail: `${HEADER}: must be a number of seconds from 0 to ${SECONDS_MAX}` };
     return new GatewayError("bad_request", { detail, param: HEADER });
   }
+  // Nothing is done again where an answer is told again: what acts is looked for only where the call itself says so, not its key.
   if (seconds === 0 || caller.frozen || caller.paused) return null;
   if (request.headers.has("idempotency-key") || request.body.length > REQUEST_BYTES_MAX) return null;
   const read = readJson(request.body);
-  if ("wrong" in read) return null;
+  if ("wrong" in read || (said === undefined && isRecord(read.json) && hasActions(read.json.tools))) return null;
   const { headers, path, query } = request;
   // What a key may call is part of the question: one that may not ask for a model gets no answer of it.
   const asked = {
     body: read.json,
     allows: caller.allows,
+    key: isGuarded ? caller.payer.keyId : null,
     query: String(query),
     beta: headers.get("anthropic-beta") ?? null,
     trace: headers.get("x-tollgate-trace") ?? null,
@@ -58,23 +69,34 @@ export function cacheOrder(request: GatewayRequest, caller: Caller): CacheOrder 
   return { id: `${payer} ${fingerprint(path, asked)}`, payer, seconds };
 }
 
-function withoutCost(told: unknown): void {
-  if (!isRecord(told)) return;
-  for (const place of [told.usage, told.usageMetadata]) if (isRecord(place) && "cost" in place) place.cost = 0;
+/** Names of members, one within the other, down to what is told as 0. */
+interface Places {
+  readonly [name: string]: Places | null;
+}
+
+const COST: Places = { cost: null };
+const USAGE: Places = { usage: COST, usageMetadata: COST };
+const COSTS: Places = { ...USAGE, response: USAGE, message: USAGE };
+const [NOTHING, OPEN_OBJECT] = [Buffer.from("0"), 0x7b];
+
+/** A JSON text with 0 at the places; all else to the byte as it was, because reading and writing it would change large numbers. */
+function withoutCost(json: Buffer, places: Places): Buffer {
+  if (json[0] !== OPEN_OBJECT) return json;
+  const parts: Buffer[] = [];
+  let behind = 0;
+  for (const member of membersOf(json)) {
+    const inner = Object.hasOwn(places, member.name) ? places[member.name] : undefined;
+    if (inner === undefined) continue;
+    const { start, end } = memberValue(json, member);
+    parts.push(json.subarray(behind, start), inner === null ? NOTHING : withoutCost(json.subarray(start, end), inner));
+    behind = end;
+  }
+  return Buffer.concat([...parts, json.subarray(behind)]);
 }
 
 /** A message of an answer as it is told again: it costs nothing. */
 function free(json: string): string {
-  if (!json.includes('"cost"')) return json;
-  let told: unknown;
-  try {
-    told = JSON.parse(json);
-  } catch {
-    return json;
-  }
-  withoutCost(told);
-  if (isRecord(told)) for (const inner of [told.response, told.message]) withoutCost(inner);
-  return JSON.stringify(told);
+  return json.includes('"cost"') ? withoutCost(Buffer.from(json), COSTS).toString("utf8") : json;
 }
 
 /** An answer's text without what it did cost when it was made. */
@@ -86,49 +108,70 @@ export function freeAnswer(type: string, text: string): string {
     .join("\n");
 }
 
+/** Which part of the whole an account's answers are in. */
+function partOf(payer: string): string {
+  return `cache:${Number.parseInt(hash("sha256", payer).slice(0, 8), 16) % PARTS}`;
+}
+
+/** What those who ask the same are given while one of them has it answered; null: nothing came of it. */
+type Flight = Promise<CachedAnswer | null>;
+
+export interface AnswerCacheOptions {
+  readonly records: Records;
+  /** What is kept of all accounts together. */
+  readonly bytesMax: number;
+  readonly epochMs: () => number;
+}
+
 export class AnswerCache {
-  readonly #records: Records;
-  readonly #epochMs: () => number;
+  readonly #options: AnswerCacheOptions;
   /** Questions that are being answered in this process. */
-  readonly #flights = new Map<string, Promise<void>>();
+  readonly #flights = new Map<string, Flight>();
 
-  constructor(records: Records, epochMs: () => number) {
-    this.#records = records;
-    this.#epochMs = epochMs;
+  constructor(options: AnswerCacheOptions) {
+    this.#options = options;
   }
 
-  /** The same question that is being answered now; undefined: there is none. */
-  flight({ id }: CacheOrder): Promise<void> | undefined {
-    return this.#flights.get(id);
-  }
-
-  /** From here on until what it answers is called, others who ask the same wait. */
-  begin({ id }: CacheOrder): () => void {
-    if (this.#flights.has(id)) return () => {};
-    const { promise, resolve } = Promise.withResolvers<void>();
+  /**
+   * Of those who ask the same at once one has the question answered, and says by the function that it gets what came of it; the others are
+   * given that. Where it was nothing the next one has its turn, so that what fails is not asked by all of them together.
+   */
+  async enter({ id }: CacheOrder): Promise<CachedAnswer | ((answer: CachedAnswer | null) => void)> {
+    for (let flight = this.#flights.get(id); flight !== undefined; flight = this.#flights.get(id)) {
+      const answer = await flight;
+      if (answer !== null) return answer;
+    }
+    const { promise, resolve } = Promise.withResolvers<CachedAnswer | null>();
     this.#flights.set(id, promise);
-    return () => {
+    return (answer) => {
       this.#flights.delete(id);
-      resolve();
+      resolve(answer);
     };
   }
 
-  async find({ id, payer }: CacheOrder): Promise<CachedAnswer | null> {
-    const found = await this.#records.get(KIND, id);
-    if (found === null || found.payer !== payer) return null;
+  async find({ id }: CacheOrder): Promise<CachedAnswer | null> {
+    const found = await this.#options.records.get(KIND, id);
+    if (found === null) return null;
     const { headers, text } = JSON.parse(found.value) as Pick<CachedAnswer, "headers" | "text">;
     return { headers, text, keptAtMs: found.createdAtMs };
   }
 
   ageSeconds({ keptAtMs }: CachedAnswer): number {
-    return Math.max(0, Math.floor((this.#epochMs() - keptAtMs) / 1_000));
+    return Math.max(0, Math.floor((this.#options.epochMs() - keptAtMs) / 1_000));
   }
 
-  async keep({ id, payer, seconds }: CacheOrder, { headers, bytes }: Copied): Promise<void> {
-    const kept: Json = {};
+  /** An answer as it is told again. */
+  answerOf({ headers, bytes }: Copied): CachedAnswer {
+    const kept: Record<string, string> = {};
     for (const name of KEPT_HEADERS) if (headers[name] !== undefined) kept[name] = headers[name];
     const text = freeAnswer(headers["content-type"] ?? "", bytes.toString("utf8"));
-    const value = JSON.stringify({ headers: kept, text });
-    await this.#records.put({ kind: KIND, id, payer, value, ttlMs: seconds * 1_000, ifVersion: 0, share: SHARE });
+    return { headers: kept, text, keptAtMs: this.#options.epochMs() };
+  }
+
+  async keep({ id, payer, seconds }: CacheOrder, { headers, text }: CachedAnswer): Promise<void> {
+    const { records, bytesMax } = this.#options;
+    const share = { bytesMax: Math.floor(bytesMax / PARTS), full: "oldest_leave" } as const;
+    const value = JSON.stringify({ headers, text });
+    await records.put({ kind: KIND, id, payer: partOf(payer), value, ttlMs: seconds * 1_000, ifVersion: 0, share });
   }
 }

@@ -2,7 +2,7 @@
 import type { Endpoint, GatewayRequest } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import type { Caller } from "../plan.ts";
-import { callerOf, tooMany } from "./admit.ts";
+import { callerOf, fromElsewhere, tooMany } from "./admit.ts";
 import type { ServeDeps } from "./deps.ts";
 
 /** What the log has as the status of a request that became a socket (RFC 9110, 15.2.2). */
@@ -30,6 +30,8 @@ export function openSocket(
 }
 
 function counted(request: GatewayRequest, endpoint: Endpoint, caller: Caller, deps: ServeDeps): Opened | GatewayError {
+  const elsewhere = fromElsewhere(caller, request);
+  if (elsewhere !== null) return elsewhere;
   const { payer, sandbox, requestsPerMinute, inFlightMax } = caller;
   const { accountId, keyId } = payer;
   const state = deps.takeWindow("account", accountId, requestsPerMinute);

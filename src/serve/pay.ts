@@ -3,6 +3,7 @@ import type { FramedOpenPlan, GatewayRequest } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { execute } from "../kernel/execute.ts";
 import { keyPays, type Paying } from "../kernel/key-pays.ts";
+import type { WindowState } from "../limits/request-windows.ts";
 import type { Caller, OpenPlan, Plan } from "../plan.ts";
 import { type Answering, addHeaders } from "./answering.ts";
 import type { ServeDeps } from "./deps.ts";
@@ -21,10 +22,8 @@ export async function pay(
   const { plan } = framed;
   const { reply, window, record } = answering;
   addHeaders(reply, framed.headers);
-  const paying =
-    caller === null
-      ? await strangerPays(plan, request, deps)
-      : keyPays(plan, caller, { requestId: request.id, onWindow: (state) => void window.learn(state) }, deps);
+  const onWindow = (state: WindowState) => void window.learn(state);
+  const paying = await payingFor(plan, { request, caller, onWindow }, deps);
   if (paying instanceof GatewayError) return paying;
   record.operation = plan.operation;
   record.asked = plan.asked;
@@ -61,11 +60,21 @@ export async function pay(
   }
 }
 
-async function strangerPays(
+/** What a plan is paid with; or why its caller may not pay, which for one without a key may be the challenge that says how. */
+export function payingFor(
   plan: Plan | OpenPlan,
-  request: GatewayRequest,
+  {
+    request,
+    caller,
+    onWindow,
+  }: {
+    readonly request: GatewayRequest;
+    readonly caller: Caller | null;
+    readonly onWindow: (state: WindowState) => void;
+  },
   deps: ServeDeps,
-): Promise<Paying | GatewayError> {
+): Paying | GatewayError | Promise<Paying | GatewayError> {
+  if (caller !== null) return keyPays(plan, caller, { requestId: request.id, onWindow }, deps);
   if (deps.stranger !== null) return deps.stranger.pay(plan, request);
   return new GatewayError("invalid_token", { detail: { detail: "This call needs a key." } });
 }

@@ -3,7 +3,7 @@ import type { EndpointShape, GatewayRequest } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import type { BodyShare } from "../limits/body-bytes.ts";
 import { minus, usdText, ZERO } from "../money.ts";
-import { callerOf, isStranger, wrongAdminToken } from "./admit.ts";
+import { callerOf, fromElsewhere, isStranger, wrongAdminToken } from "./admit.ts";
 import type { ServeDeps } from "./deps.ts";
 
 /** A body up to this size is taken of an account without credit too: some actions are free. */
@@ -46,6 +46,8 @@ export async function screen(
   if (endpoint.auth === "admin") return deps.isAdmin(authorization) ? room() : wrongAdminToken();
   const caller = await callerOf(request, endpoint, deps);
   if (caller instanceof GatewayError) return caller;
+  const elsewhere = fromElsewhere(caller, request);
+  if (elsewhere !== null) return elsewhere;
   const { accountId } = caller.payer;
   const isLong = announced === null || announced > FREE_BYTES_MAX;
   const unpaid = isLong && wantsCredit(endpoint) ? await withoutCredit(accountId, deps) : null;

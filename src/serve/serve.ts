@@ -77,12 +77,11 @@ async function answer(
   const noRoom = answerFor(caller, request, endpoint, answering, deps);
   if (noRoom !== null) return noRoom;
   if ("plan" in endpoint) {
-    const { cache, guard } = deps;
-    // An upload is handed on as it comes: there is nothing to look at yet.
-    const refused = guard === undefined || endpoint.upload === true ? null : await guarded(request, caller, guard);
-    if (refused !== null) return refused;
+    const { cache } = deps;
     const order =
-      caller === null || cache === undefined || endpoint.cached !== true ? null : cacheOrder(request, caller);
+      caller === null || cache === undefined || endpoint.cached !== true
+        ? null
+        : cacheOrder(request, caller, deps.guard !== undefined);
     if (order instanceof GatewayError) return order;
     const make = (to: Answering) => answerByPlan(request, endpoint, { caller, answering: to }, deps);
     return order === null || cache === undefined
@@ -112,8 +111,13 @@ async function answerByPlan(
     reply.header("x-tollgate-sandbox", "1");
   }
   const audience = caller ?? (plays ? PLAYING : STRANGER);
-  const planned = endpoint.plan({ request, audience });
-  const framed = planned instanceof Promise ? await planned : planned;
+  const plan = () => endpoint.plan({ request, audience });
+  const planned = plan();
+  let framed = planned instanceof Promise ? await planned : planned;
+  if (framed instanceof GatewayError) return framed;
+  // An upload is handed on as it comes: there is nothing to look at yet.
+  if (deps.guard !== undefined && endpoint.upload !== true)
+    framed = await guarded({ request, caller, framed }, deps.guard, plan, deps);
   if (framed instanceof GatewayError) return framed;
   request.body = NO_BODY;
   try {

@@ -15,24 +15,24 @@ export async function throughCache(
   make: (answering: Answering) => Promise<GatewayError | null>,
 ): Promise<GatewayError | null> {
   const { reply, record } = answering;
-  const flight = cache.flight(order);
-  // Without one nothing is waited for, so that no other comes in between.
-  if (flight !== undefined) await flight;
-  // Before anything is waited for again: of those who ask at once, one looks and asks, and the others have what it brings.
-  const done = cache.begin(order);
+  const entered = await cache.enter(order);
+  if (typeof entered !== "function") return tellAgain(entered, answering, cache.ageSeconds(entered));
+  let answer: CachedAnswer | null = null;
   try {
     // A store that is away keeps no caller from being answered.
-    const found = await cache.find(order).catch(() => null);
-    if (found !== null) return tellAgain(found, answering, cache.ageSeconds(found));
+    answer = await cache.find(order).catch(() => null);
+    if (answer !== null) return tellAgain(answer, answering, cache.ageSeconds(answer));
     reply.header(HEADER, "miss");
     const tee = new TeeReply(reply, ANSWER_BYTES_MAX);
     const refused = await make({ ...answering, reply: tee });
     const { copied } = tee;
-    if (refused === null && copied !== null && record.outcome === "success" && record.status === 200)
-      await cache.keep(order, copied).catch((error: unknown) => onBroken(error, record.requestId));
+    if (refused === null && copied !== null && record.outcome === "success" && record.status === 200) {
+      answer = cache.answerOf(copied);
+      await cache.keep(order, answer).catch((error: unknown) => onBroken(error, record.requestId));
+    }
     return refused;
   } finally {
-    done();
+    entered(answer);
   }
 }
 

@@ -6,6 +6,8 @@ import type { PublicFetch } from "./public-fetch.ts";
 /** The longest body that it may give back. */
 const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
 const REASON_LENGTH_MAX = 400;
+/** Requests that it is asked of at once: each has its body once more. */
+const ASKED_AT_ONCE_MAX = 1_024;
 
 /** What it is told of a request. */
 export interface Guarded {
@@ -36,7 +38,10 @@ const answerSchema = z.discriminatedUnion("action", [
   z.object({ action: z.literal("edit"), body: z.record(z.string(), z.unknown()) }),
 ]);
 
-/** Asks it of one request. Never rejects. */
+/**
+ * Asks it of one request, of an account at most as many at once as it may have under way; null: of callers without a key, who may have all
+ * there is. What is beyond that does not pass, also where the guard is open. Never rejects.
+ */
 export function createGuard({ url, msMax, open, internet, onAway }: GuardOptions) {
   async function ask(asked: Guarded): Promise<z.output<typeof answerSchema>> {
     const { requestId, path, accountId, keyId, body } = asked;
@@ -51,7 +56,7 @@ export function createGuard({ url, msMax, open, internet, onAway }: GuardOptions
     return answerSchema.parse(JSON.parse(Buffer.concat(parts).toString("utf8")));
   }
 
-  return async (asked: Guarded): Promise<Verdict> => {
+  async function judge(asked: Guarded): Promise<Verdict> {
     try {
       const told = await ask(asked);
       if (told.action === "edit") return { body: told.body };
@@ -60,6 +65,26 @@ export function createGuard({ url, msMax, open, internet, onAway }: GuardOptions
     } catch (error) {
       onAway(error);
       return open ? {} : new GatewayError("guard_unavailable", { retryAfterSeconds: 1 });
+    }
+  }
+
+  let all = 0;
+  const each = new Map<string | null, number>();
+  return async (asked: Guarded, inFlightMax: number | null): Promise<Verdict> => {
+    const { accountId } = asked;
+    const own = each.get(accountId) ?? 0;
+    if (inFlightMax !== null && own >= inFlightMax)
+      return new GatewayError("concurrency_limit", { detail: { limit: inFlightMax }, retryAfterSeconds: 1 });
+    if (all >= ASKED_AT_ONCE_MAX) return new GatewayError("guard_unavailable", { retryAfterSeconds: 1 });
+    all += 1;
+    each.set(accountId, own + 1);
+    try {
+      return await judge(asked);
+    } finally {
+      all -= 1;
+      const left = (each.get(accountId) ?? 1) - 1;
+      if (left === 0) each.delete(accountId);
+      else each.set(accountId, left);
     }
   };
 }

@@ -119,6 +119,11 @@ function modelCall(model: string, kind: "chat" | "embeddings", { publicUrl }: Si
   return callBox(curl(`${publicUrl}/api/llm/v1/${path}`, body));
 }
 
+/** Those who serve a model here, in the order in which they are tried. */
+function servedBy(offers: SoldModel["offers"] | SoldEmbedding["offers"]): string {
+  return [...new Set(offers.map(({ adapter }) => adapter.spec.name))].join(", then ");
+}
+
 export function modelDetails(model: SoldModel | SoldEmbedding, tiers: readonly TierShown[], site: Site): Html {
   const { slug, kind, sale, contextTokens, outputTokensMax, offers } = model;
   const within = tiers.filter(({ models }) => models.some((one) => one.slug === slug));
@@ -129,6 +134,7 @@ export function modelDetails(model: SoldModel | SoldEmbedding, tiers: readonly T
       ? null
       : ["Answer", `up to ${outputTokensMax.toLocaleString("en-US")} tokens`],
     ["Prices since", sale.since],
+    offers.length === 0 ? null : ["Served by", servedBy(offers)],
     within.length === 0 ? null : ["Tiers", within.map(({ tier }) => `core/${tier.id}`).join(", ")],
     offFact(offers.length > 0, site),
   ])}${ratesTable(sale, kind)}${modelCall(slug, kind, site)}`;
@@ -137,7 +143,7 @@ export function modelDetails(model: SoldModel | SoldEmbedding, tiers: readonly T
 export function tierDetails({ tier, models, configured }: TierShown, site: Site): Html {
   const rows = models.map(
     ({ slug, sale, contextTokens, offers }) =>
-      html`<tr><td><a href="/catalog/models/${slug}"><code>${slug}</code></a></td><td class="money">${moneyHtml(usdMoney(sale.input))}</td><td class="money">${moneyHtml(usdMoney(sale.output))}</td><td class="money">${tokensShown(contextTokens)}</td><td>${offers.length > 0 ? "configured" : "not configured"}</td></tr>`,
+      html`<tr><td><a href="/catalog/models/${slug}"><code>${slug}</code></a></td><td class="money">${moneyHtml(usdMoney(sale.input))}</td><td class="money">${moneyHtml(usdMoney(sale.output))}</td><td class="money">${tokensShown(contextTokens)}</td><td>${offers.length > 0 ? servedBy(offers) : "not configured"}</td></tr>`,
   );
   const all = models.flatMap(({ sale }) => [usdMoney(sale.input), usdMoney(sale.output)]);
   return html`${facts([

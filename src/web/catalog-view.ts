@@ -46,8 +46,8 @@ interface Section {
   readonly columns?: Html;
 }
 
-/** Behind the categories of actions, one of which is called models. */
-const MODEL_SECTIONS = ["tiers", "language-models"] as const;
+/** What most people come for stands before the categories of vendors' actions, one of which is called models. */
+const FIRST_SECTIONS: readonly string[] = ["core", "tiers", "language-models"];
 
 const MODEL_COLUMNS = html`<p class="columns"><span>USD per million tokens</span><span>Input</span><span>Output</span><span>Context</span></p>`;
 
@@ -57,7 +57,9 @@ export function titleOf(id: string): string {
 
 /** The ids of all sections, in the order of the page. */
 export function sectionIds(actions: readonly CatalogAction[]): readonly string[] {
-  return [...CATEGORIES.filter((id) => actions.some(({ facts }) => facts.category === id)), ...MODEL_SECTIONS];
+  const served = CATEGORIES.filter((id) => actions.some(({ facts }) => facts.category === id));
+  const first = FIRST_SECTIONS.filter((id) => id !== "core" || served.some((one) => one === id));
+  return [...first, ...served.filter((id) => !first.includes(id))];
 }
 
 /** How many entries each of several sections may show: small ones are whole, what they leave goes to the larger ones. */
@@ -107,6 +109,11 @@ function modelSections({ catalog }: ViewParts, { words, configuredOnly }: Asked)
   ];
 }
 
+function inOrder(sections: readonly Section[]): readonly Section[] {
+  const place = ({ id }: Section) => (FIRST_SECTIONS.includes(id) ? FIRST_SECTIONS.indexOf(id) : FIRST_SECTIONS.length);
+  return sections.toSorted((a, b) => place(a) - place(b));
+}
+
 function actionSections({ actions }: ViewParts, { configuredOnly }: Asked): readonly Section[] {
   return CATEGORIES.map((id) => {
     const own = actions.filter(({ facts }) => facts.category === id);
@@ -152,7 +159,7 @@ export function catalogView(parts: ViewParts, asked: Asked): View {
   const isSearch = words !== "";
   const sections = isSearch
     ? foundSections(parts, asked)
-    : [...actionSections(parts, asked), ...modelSections(parts, asked)];
+    : inOrder([...actionSections(parts, asked), ...modelSections(parts, asked)]);
   const isWanted = ({ id }: Section) => category === "" || id === category || (isSearch && id === "actions");
   const wanted = sections.filter(({ entries }) => entries.length > 0).filter(isWanted);
   const sizes = wanted.map(({ entries }) => entries.length);

@@ -1,44 +1,20 @@
-// The pages on which a person signs in and says what a client may spend. No script: forms and one stylesheet.
-import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
+// The pages on which a person signs in and says what a client may spend: forms in the frame of all pages.
 import type { ConsentPage, Page, Pages } from "../oauth/pages.ts";
-import { Html, html } from "./html.ts";
-
-const STYLE = readFileSync(new URL("person.css", import.meta.url), "utf8");
-const STYLE_HASH = `'sha256-${createHash("sha256").update(STYLE).digest("base64")}'`;
+import { type Html, html } from "./html.ts";
+import { contentSecurityPolicy, pageText } from "./kit/page.ts";
 
 /** Browsers hold where a form's answer leads against its policy as well, so a client's own address must be in it. */
-function policy(leadsTo: string | null): string {
+function placeOf(leadsTo: string | null): string {
   const url = leadsTo === null ? null : URL.parse(leadsTo);
-  const place = url === null ? "" : url.protocol.startsWith("http") ? ` ${url.origin}` : ` ${url.protocol}`;
-  return [
-    "default-src 'none'",
-    `style-src ${STYLE_HASH}`,
-    `form-action 'self'${place}`,
-    "base-uri 'none'",
-    "frame-ancestors 'none'",
-  ].join("; ");
+  if (url === null) return "";
+  return url.protocol.startsWith("http") ? ` ${url.origin}` : ` ${url.protocol}`;
 }
 
 function pageOf(title: string, body: Html, leadsTo: string | null = null): Page {
-  const text = html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title} · Tollgate</title>
-<style>${new Html(STYLE)}</style>
-</head>
-<body>
-<main>
-<p class="brand">Tollgate</p>
-<h1>${title}</h1>
-${body}
-</main>
-</body>
-</html>
-`.text;
-  return { text, contentSecurityPolicy: policy(leadsTo) };
+  return {
+    text: pageText({ title, isNarrow: true }, html`<div class="card">${body}</div>`),
+    contentSecurityPolicy: contentSecurityPolicy(placeOf(leadsTo)),
+  };
 }
 
 function told(problem: string | null): Html | string {
@@ -64,7 +40,7 @@ ${code}
 <select id="days" name="days"><option value="1">tomorrow</option><option value="30" selected>30 days from now</option><option value="90">90 days from now</option><option value="365">a year from now</option></select>
 <label for="label">You will know it as</label>
 <input id="label" name="label" value="${client.name}" maxlength="100" required>
-<div class="acts"><button name="decision" value="allow">Allow</button><button class="plain" name="decision" value="deny" formnovalidate>Refuse</button></div>
+<div class="buttons"><button name="decision" value="allow">Allow</button><button class="plain" name="decision" value="deny" formnovalidate>Refuse</button></div>
 </form>
 <p class="soft">You can pause it, change it or end it at any time: it is one of the account's keys.</p>`;
   return pageOf(`${client.name} asks to spend your money`, body, leadsTo);
@@ -77,7 +53,7 @@ function links({ host, linked }: NonNullable<Parameters<Pages["signedIn"]>[0]["p
       html`<form method="post" action="/sign-in/oidc/unlink"><input type="hidden" name="csrf" value="${csrf}"><input type="hidden" name="id" value="${id}"><p><code>${words}</code> signs in to it by ${host}. <button class="plain">Remove</button></p></form>`,
   );
   return html`${rows}
-<form method="post" action="/sign-in/oidc/link"><input type="hidden" name="csrf" value="${csrf}"><div class="acts"><button class="plain">Link your sign-in at ${host}</button></div></form>`;
+<form method="post" action="/sign-in/oidc/link"><input type="hidden" name="csrf" value="${csrf}"><div class="buttons"><button class="plain">Link your sign-in at ${host}</button></div></form>`;
 }
 
 /** How the pages look. */
@@ -87,12 +63,12 @@ export function personPages(): Pages {
     signIn: ({ next, problem, provider }) =>
       pageOf(
         "Sign in",
-        html`${told(problem)}${provider === null ? "" : html`<p><a class="go" href="/sign-in/oidc?next=${encodeURIComponent(next)}">Sign in by ${provider.host}</a></p>`}
+        html`${told(problem)}${provider === null ? "" : html`<p><a class="button" href="/sign-in/oidc?next=${encodeURIComponent(next)}">Sign in by ${provider.host}</a></p>`}
 <form method="post" action="/sign-in">
 <input type="hidden" name="next" value="${next}">
 <label for="key">Primary key of your account</label>
 <input id="key" name="key" type="password" autocomplete="current-password" placeholder="tg_sk_..." required autofocus spellcheck="false">
-<div class="acts"><button>Sign in</button></div>
+<div class="buttons"><button>Sign in</button></div>
 </form>
 <p class="soft">You stay signed in for twelve hours, in this browser.</p>`,
       ),
@@ -103,17 +79,20 @@ export function personPages(): Pages {
 <form method="get" action="/oauth/device">
 <label for="user_code">The code that it shows</label>
 <input id="user_code" name="user_code" autocomplete="off" autocapitalize="characters" placeholder="XXXX-XXXX" required autofocus spellcheck="false">
-<div class="acts"><button>Go on</button></div>
+<div class="buttons"><button>Go on</button></div>
 </form>`,
       ),
     message: ({ title, words }) => pageOf(title, html`<p>${words}</p>`),
     goOn: ({ to, host }) =>
-      pageOf("One step more", html`<p><a class="go" href="${to}">Go on to ${host}</a>, which says who you are.</p>`),
+      pageOf(
+        "One step more",
+        html`<p><a class="button" href="${to}">Go on to ${host}</a>, which says who you are.</p>`,
+      ),
     signedIn: ({ csrf, accountId, provider }) =>
       pageOf(
         "You are signed in",
-        html`<p>To the account <code>${accountId}</code>.</p>${provider === null ? "" : links(provider, csrf)}
-<form method="post" action="/sign-out"><input type="hidden" name="csrf" value="${csrf}"><div class="acts"><button class="plain">Sign out</button></div></form>`,
+        html`<p>To the account <code>${accountId}</code>.</p><p><a href="/account">Its page</a></p>${provider === null ? "" : links(provider, csrf)}
+<form method="post" action="/sign-out"><input type="hidden" name="csrf" value="${csrf}"><div class="buttons"><button class="plain">Sign out</button></div></form>`,
       ),
   };
 }

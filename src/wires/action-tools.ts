@@ -126,7 +126,7 @@ function isActionTool(tool: unknown): tool is Json {
 }
 
 /** Whether any of the tools is an action: what is asked of every request, so it looks at nothing else. */
-function hasActions(tools: unknown): tools is unknown[] {
+export function hasActions(tools: unknown): tools is unknown[] {
   return Array.isArray(tools) && tools.some(isActionTool);
 }
 

@@ -89,9 +89,10 @@ export async function openGate(options: { sandbox?: boolean } = {}): Promise<Gat
   const limits = { inferenceCapNano: nano(10_000_000_000), requestsPerMinute: 600, inFlightMax: 64 };
   // There is no catalog here: every name counts as sold.
   const unsold = () => null;
+  const failedCalls = { find: async () => ({ rows: [], next: null }) };
   const gate = { readiness: { ready: true } as Readiness };
   const specs = [
-    ...accountEndpoints({ books, rules, clock, unsold, forget, inferenceScope: "inference" }),
+    ...accountEndpoints({ books, rules, clock, unsold, failedCalls, forget, inferenceScope: "inference" }),
     ...adminEndpoints({
       books,
       rules,
@@ -104,7 +105,7 @@ export async function openGate(options: { sandbox?: boolean } = {}): Promise<Gat
       unpaid: { scope: "unpaid", marginScope: "margin", maxNano: nano(2_000_000_000) },
       readiness: () => gate.readiness,
       metricsText: async () => "up 1\n",
-      failedCalls: { find: async () => ({ rows: [], next: null }) },
+      failedCalls,
       metricsContentType: "text/plain; version=0.0.4",
       metricsOpen: true,
       proofs: [],

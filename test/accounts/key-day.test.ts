@@ -87,6 +87,31 @@ test("a key is used from the addresses on its list alone, in both families, and 
   expect(await from("203.0.114.1")).toBeUndefined();
 });
 
+test("a key from elsewhere is as good as none where none is needed, too: it opens no socket and takes nothing of its account's window", async () => {
+  const limited = await gateway.account({ requestsPerMinute: 77 });
+  const made = await call(limited.key, "POST", "/api/v1/agents", { body: { addresses: ["203.0.113.0/24"] } });
+  const headersFrom = (address: string) => ({
+    ...{ authorization: `Bearer ${made.json.api_key}`, "x-forwarded-for": address },
+  });
+  const limitSeen = async (address: string) => {
+    const response = await fetch(`${gateway.url}/api/llm/v1/models`, { headers: headersFrom(address) });
+    return [response.status, response.headers.get("ratelimit-limit")];
+  };
+  expect(await limitSeen("203.0.113.9")).toEqual([200, "77"]);
+  expect(await limitSeen("203.0.114.9")).toEqual([200, expect.not.stringMatching(/^77$/)]);
+  const opens = async (address: string) => {
+    const url = `${gateway.url.replace("http", "ws")}/api/llm/v1/responses`;
+    const socket = new WebSocket(url, { headers: headersFrom(address) });
+    const opened = await new Promise<boolean>((resolve) => {
+      socket.addEventListener("open", () => resolve(true));
+      socket.addEventListener("error", () => resolve(false));
+    });
+    socket.close();
+    return opened;
+  };
+  expect([await opens("203.0.113.9"), await opens("203.0.114.9")]).toEqual([true, false]);
+});
+
 test.each([[["203.0.113.0/33"]], [["203.0.113.0/"]], [["fe80::1%eth0"]], [["localhost"]], [[]], ["203.0.113.1"]])(
   "%j is no list of addresses",
   async (addresses) => {

@@ -107,3 +107,30 @@ test("a key that is refused all the time pushes nobody else out, and a torn line
   expect((await calls.find({ ...EVERYTHING, limit: 1 })).rows[0]?.requestId).toBe("req_1001");
   await calls.close();
 });
+
+test("an account that looks for what is not there looks through a part of the file at a time, and finds each of its own once", async () => {
+  const calls = open();
+  const long = ["x".repeat(20_000)];
+  for (let id = 0; id < 800; id++) {
+    const isOwn = id % 100 === 7;
+    calls.note(record(id, { accountId: isOwn ? "acct_own" : "acct_1", tags: isOwn ? ["mine"] : long }));
+    if (id % 100 === 0) await calls.flush();
+  }
+  await calls.flush();
+  const looks = async (tag: string | null) => {
+    const found: string[] = [];
+    let pages = 0;
+    for (let cursor: string | null = null; ; pages++) {
+      const page: Awaited<ReturnType<typeof calls.find>> = await calls.find({
+        ...EVERYTHING,
+        ...{ accountId: "acct_own", tag, cursor },
+      });
+      found.push(...page.rows.map(({ requestId }) => requestId));
+      if (page.next === null) return { found, pages };
+      cursor = page.next;
+    }
+  };
+  expect(await looks("none")).toEqual({ found: [], pages: 3 });
+  expect((await looks(null)).found).toEqual([707, 607, 507, 407, 307, 207, 107, 7].map((id) => `req_${id}`));
+  await calls.close();
+});

@@ -3,9 +3,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
+import { keyOfFormer } from "../../src/accounts/former-secrets.ts";
+import { rotateKey } from "../../src/accounts/keys.ts";
 import { mintKey } from "../../src/accounts/secrets.ts";
 import { systemClock } from "../../src/clock.ts";
 import { redisLedger } from "../../src/ledger/redis/ledger.ts";
+import { redisRecords } from "../../src/records/redis-records.ts";
 import { newKey } from "../ledger/requests.ts";
 import { callChat } from "../support/chat-call.ts";
 import { eventually, startTestGateway, type TestGateway } from "../support/gateway.ts";
@@ -159,6 +162,35 @@ it("whoever changes a key or an account has told all of them in the same step, t
     await becomes("the account's new limit", ({ headers }) => headers.get("ratelimit-limit") === "77");
     await ledger.rotateKey(account.accountId, "key_made", mintKey(false).secretHash, hint);
     await becomes("the old secret to be refused", ({ status }) => status === 401);
+  } finally {
+    await link.close();
+  }
+});
+
+it("a secret that a rotation leaves good for a while is good all along, also at the moment in which it is swapped", async () => {
+  const account = await first().account();
+  const made = mintKey(false);
+  const link = await openLink(redis.url);
+  const ledger = redisLedger({ link, clock: systemClock, leaseMs: 60_000 });
+  const at = { accountId: account.accountId, keyId: "key_turned", sandbox: false };
+  const whoHas = (hash: string) => keyOfFormer({ books: ledger, rules, clock: systemClock }, hash);
+  const rules = redisRecords(link);
+  let seen: unknown = "not asked";
+  // What another process finds that has just heard of the swap, while this one still waits for replicas.
+  const books = Object.assign(Object.create(ledger), {
+    async rotateKey(...args: Parameters<typeof ledger.rotateKey>) {
+      const turned = await ledger.rotateKey(...args);
+      seen = [await ledger.keyByHash(made.secretHash), (await whoHas(made.secretHash))?.key.keyId];
+      return turned;
+    },
+  });
+  try {
+    await ledger.createKey(account.accountId, newKey("key_turned", { secretHash: made.secretHash, hint: made.hint }));
+    const turned = await rotateKey({ books, rules, clock: systemClock, unsold: () => null }, at, {
+      overlap_seconds: 60,
+    });
+    expect(turned).toMatchObject({ status: 200 });
+    expect(seen).toEqual([null, "key_turned"]);
   } finally {
     await link.close();
   }

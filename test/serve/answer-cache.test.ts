@@ -1,15 +1,34 @@
 // Answers that are told again: what a caller sees of a hit, what it costs, and what is never kept or told to another.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { systemClock } from "../../src/clock.ts";
+import type { Records } from "../../src/records/records.ts";
+import { RECORDS_UNIT, sqliteRecords } from "../../src/records/sqlite-records.ts";
+import { AnswerCache, freeAnswer } from "../../src/serve/answer-cache.ts";
+import { openSqliteThread, type SqliteThread } from "../../src/storage/sqlite-thread.ts";
 import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 
 type Json = Record<string, unknown>;
 
+const MIB = 1024 * 1024;
+
 let gateway: TestGateway;
+let thread: SqliteThread;
+let records: Records;
+const folder = mkdtempSync(join(tmpdir(), "tollgate-answers-"));
 let account: TestAccount;
 let question = 0;
 beforeAll(async () => {
   gateway = await startTestGateway();
   account = await gateway.account();
+  const onFatal = (error: unknown) => console.error(error);
+  const file = join(folder, "records.db");
+  const units = { records: RECORDS_UNIT };
+  thread = await openSqliteThread({ file, units, clock: systemClock, sharing: "readers", onFatal });
+  records = sqliteRecords(thread);
 });
 beforeEach(() => {
   question += 1;
@@ -17,17 +36,26 @@ beforeEach(() => {
 afterAll(async () => {
   expect(await gateway.doctor()).toEqual([]);
   await gateway.stop();
+  await thread.close();
+  rmSync(folder, { recursive: true });
 });
 
 interface Asking {
   readonly key?: string;
   readonly path?: string;
   readonly cache?: string;
+  readonly at?: TestGateway;
   readonly body?: Json;
 }
 
-async function ask({ key = account.key, path = "chat/completions", cache = "60", body = {} }: Asking = {}) {
-  const response = await fetch(`${gateway.url}/api/llm/v1/${path}`, {
+async function ask({
+  key = account.key,
+  path = "chat/completions",
+  cache = "60",
+  body = {},
+  at = gateway,
+}: Asking = {}) {
+  const response = await fetch(`${at.url}/api/llm/v1/${path}`, {
     method: "POST",
     headers: {
       ...{ authorization: `Bearer ${key}`, "content-type": "application/json" },
@@ -133,4 +161,67 @@ it("a key can have it for all its calls, and a request that says otherwise has i
 it.each(["soon", "-1", "86401", "1.5"])("%s is no number of seconds", async (cache) => {
   const { status, text } = await ask({ cache });
   expect([status, text]).toEqual([400, expect.stringContaining("x-tollgate-cache")]);
+});
+
+it("what it cost is told as nothing, and every other number as it was", () => {
+  const answer = (usage: string) => `{"id": "x", "n":12345678901234567890, "usage" : {"a":1.10,"cost": ${usage}}}`;
+  expect(freeAnswer("application/json", answer("0.25"))).toBe(answer("0"));
+  const echoed =
+    '{"response":{"tools":[{"cost":5,"usage":{"cost":6}}],"text":"\\"cost\\":7","usage":{"cost":1e-7},"big":1E400}}';
+  expect(freeAnswer("text/event-stream", `data: ${echoed}\n\ndata: [DONE]\n`)).toBe(
+    `data: ${echoed.replace("1e-7", "0")}\n\ndata: [DONE]\n`,
+  );
+});
+
+it("of those who wait for an answer that fails, one asks at a time, and all have the one that is good", async () => {
+  const order = { id: "one", payer: "acct:one", seconds: 60 };
+  const cache = new AnswerCache({ records, bytesMax: 16 * MIB, epochMs: Date.now });
+  const answer = { headers: {}, text: "{}", keptAtMs: 0 };
+  const asked: unknown[] = [];
+  const waiting = Array.from({ length: 5 }, async () => {
+    const entered = await cache.enter(order);
+    if (typeof entered !== "function") return entered;
+    asked.push("asks");
+    await setImmediate();
+    asked.push("failed");
+    entered(asked.length < 4 ? null : answer);
+    return "asked";
+  });
+  expect(await Promise.all(waiting)).toEqual(["asked", "asked", answer, answer, answer]);
+  expect(asked).toEqual(["asks", "failed", "asks", "failed"]);
+});
+
+it("all accounts have so much together, and each a sixteenth of it, of which the oldest leave", async () => {
+  const cache = new AnswerCache({ records, bytesMax: MIB, epochMs: Date.now });
+  const text = "x".repeat(MIB / 64 - 1_024);
+  const order = (account: number, at: number) => ({
+    id: `${account} ${at}`,
+    payer: `acct:${account}`,
+    seconds: 60 + at,
+  });
+  const keep = (account: number, at: number) => cache.keep(order(account, at), { headers: {}, text, keptAtMs: 0 });
+  const kept = async (orders: ReturnType<typeof order>[]) =>
+    (await Promise.all(orders.map((one) => cache.find(one)))).map((one) => one !== null);
+  for (let at = 0; at < 5; at++) await keep(0, at);
+  expect(await kept([0, 1, 2, 3, 4].map((at) => order(0, at)))).toEqual([false, true, true, true, true]);
+  const all = Array.from({ length: 100 }, (_, account) => order(account + 1, 0));
+  for (const { payer } of all) await keep(Number(payer.slice("acct:".length)), 0);
+  expect((await kept(all)).filter((is) => is).length).toBeLessThanOrEqual(64);
+});
+
+it("a call whose model acts is answered by an earlier one only where the call itself says so", async () => {
+  const made = await gateway.admin("POST", `/admin/v1/accounts/${account.accountId}/keys`, { cache_seconds: 60 });
+  const key = String(made.json.api_key);
+  const body = { tools: [{ type: "action", action: "brave/search" }] };
+  await ask({ key, body });
+  expect((await ask({ key, body, cache: "" })).told).toBeNull();
+  expect((await ask({ key, body })).told).toBe("hit");
+});
+
+it("where the operator has none kept, every call is made", async () => {
+  const none = await startTestGateway({ ANSWER_CACHE_MIB: "0" });
+  const { key } = await none.account();
+  const asked = () => ask({ key, at: none });
+  expect([(await asked()).told, (await asked()).told]).toEqual([null, null]);
+  await none.stop();
 });

@@ -16,12 +16,13 @@ async function ask(
   { key }: TestAccount,
   verdict: VendorAnswer,
   path = "/api/llm/v1/chat/completions",
+  body: Json = { model: "core/cheap", max_tokens: 20, messages: [{ role: "user", content: "Hello" }] },
 ) {
   guard.answers(verdict);
   const response = await fetch(`${url}${path}`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify({ model: "core/cheap", max_tokens: 20, messages: [{ role: "user", content: "Hello" }] }),
+    body: JSON.stringify(body),
   });
   return { status: response.status, json: (await response.json()) as Json, headers: response.headers };
 }
@@ -68,7 +69,7 @@ describe("a guard", () => {
     const refused = await ask(gateway, account, no);
     expect([refused.status, code(refused)]).toEqual([403, "guard_refused"]);
     expect(JSON.stringify(refused.json)).toContain("It names a person.");
-    expect((await ask(gateway, account, no, "/api/run/brave/news")).json.error).toBe("guard_refused");
+    expect((await ask(gateway, account, no, "/api/run/brave/news", { q: "tea" })).json.error).toBe("guard_refused");
     expect(await charges()).toBe(before);
   });
 
@@ -79,6 +80,17 @@ describe("a guard", () => {
     expect(await gateway.record(seen.headers.get("x-request-id"))).toMatchObject({ asked: "core/mid" });
     const broken = await ask(gateway, account, { body: { action: "edit", body: { ...edited, messages: 1 } } });
     expect(broken.status).toBe(400);
+  });
+
+  it("is not asked of what is refused or free in any case, and of an account at most as often at once as it may call", async () => {
+    const poor = await gateway.account({ creditCents: 0 });
+    expect([(await ask(gateway, poor, pass)).status, guard.asked]).toEqual([402, []]);
+    expect([(await ask(gateway, account, pass, "/api/run/brave/news")).status, guard.asked]).toEqual([400, []]);
+    const narrow = await gateway.account({ inFlight: 2 });
+    const all = await Promise.all(Array.from({ length: 5 }, () => ask(gateway, narrow, () => {})));
+    const codes = all.map(code).sort();
+    expect(codes.slice(-2)).toEqual(["guard_unavailable", "guard_unavailable"]);
+    expect([guard.asked.length, codes.slice(0, 3)]).toEqual([2, Array(3).fill("concurrency_limit")]);
   });
 
   it.each<readonly [string, VendorAnswer]>([

@@ -323,6 +323,10 @@ describe("the catalog's page", () => {
     const configured = await startTestGateway({ OPENAI_API_KEY: "k" });
     try {
       await page.goto(`${configured.url}/catalog`);
+      expect((await seen("main > section")).slice(0, 3)).toEqual(["core", "tiers", "language-models"]);
+      expect(await (await fetch(`${configured.url}/catalog/models/openai/gpt-5.4-mini`)).text()).toMatch(
+        /Served by<\/dt><dd>OpenAI/,
+      );
       expect(await seen("#tiers .list > details")).toEqual(["core/best", "core/mid", "core/cheap"]);
       const { models, tiers } = (await (await fetch(`${configured.url}/api/llm/v1/pricing`)).json()) as Awaited<
         ReturnType<typeof pricing>

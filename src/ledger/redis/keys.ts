@@ -30,7 +30,10 @@ import type { LedgerLink, RunTransition, TransitionTime } from "./script.ts";
 const KEY_WRITES_MAX = 100;
 const RETRY_AFTER_SECONDS = 1;
 
-type Keys = Pick<Accounts, "createKey" | "key" | "keyByHash" | "keys" | "patchKey" | "rotateKey" | "deleteKey">;
+type Keys = Pick<
+  Accounts,
+  "createKey" | "key" | "keyByHash" | "keys" | "patchKey" | "secretHash" | "rotateKey" | "deleteKey"
+>;
 
 /** Waits for replicas. Both reject where none has, within their time, all that was written on the servers of these keys. */
 export interface Copies {
@@ -157,6 +160,7 @@ export function redisKeys(link: LedgerLink, run: RunTransition, time: () => Tran
       if (after !== null) await copies.taken(accountKey(accountId));
       return shown(after);
     },
+    secretHash: async (accountId, keyId) => (await key(accountId, keyId))?.profile.secretHash ?? null,
     async rotateKey(accountId, keyId, secretHash, hint) {
       const before = await key(accountId, keyId);
       if (before === null) return null;

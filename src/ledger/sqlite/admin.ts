@@ -97,6 +97,13 @@ export function patchKey(
   return keyRow(state, key);
 }
 
+export function secretHash(
+  state: LedgerState,
+  { accountId, keyId }: { accountId: string; keyId: string },
+): string | null {
+  return findKey(state, accountId, keyId)?.secretHash ?? null;
+}
+
 export function rotateKey(
   state: LedgerState,
   request: { accountId: string; keyId: string; secretHash: string; hint: string },

@@ -51,6 +51,7 @@ export function sqliteLedger(thread: SqliteThread): Ledger {
     key: (accountId, keyId) => call("key", { accountId, keyId }),
     keys: (accountId, page) => call("keys", { accountId, page: page ?? null }),
     patchKey: (accountId, keyId, patch) => call("patchKey", { accountId, keyId, patch }),
+    secretHash: (accountId, keyId) => call("secretHash", { accountId, keyId }),
     rotateKey: (accountId, keyId, secretHash, hint) => call("rotateKey", { accountId, keyId, secretHash, hint }),
     deleteKey: (accountId, keyId) => call("deleteKey", { accountId, keyId }),
     reserve(request) {

@@ -57,6 +57,7 @@ function operationsOn(state: LedgerState) {
     key: bind(admin.oneKey),
     keys: bind(admin.keyRows),
     patchKey: bind(admin.patchKey),
+    secretHash: bind(admin.secretHash),
     rotateKey: bind(admin.rotateKey),
     deleteKey: bind(admin.deleteKey),
     reserve: (list: ReserveList) => reserve(state, reserveOf(list)),

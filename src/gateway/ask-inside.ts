@@ -1,0 +1,69 @@
+// How pages ask the gateway that they are served by: its own endpoints answer, inside of the process, in the name of who has signed in.
+import { systemClock } from "../clock.ts";
+import type { Endpoint, GatewayRequest } from "../endpoint.ts";
+import { GatewayError } from "../errors.ts";
+import { matchEndpoint } from "../http/match-endpoint.ts";
+import { requestIds } from "../http/request-id.ts";
+import { isRecord, stringOf } from "../json.ts";
+import type { Caller } from "../plan.ts";
+import { requestInside } from "../run/request-inside.ts";
+import type { ServeDeps } from "../serve/deps.ts";
+import { type Ask, Refused } from "../web/kit/ask.ts";
+import { callInside } from "./call-inside.ts";
+
+/** Who asks: a caller of the public endpoints; null: the operator, at the endpoints of the admin listener. */
+export interface Asking {
+  readonly caller: Caller | null;
+  /** The page's own request. */
+  readonly from: GatewayRequest;
+  /** Headers of what is asked, such as the session's token. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+function refused(error: GatewayError): Refused {
+  return new Refused(error.status, `${error.message} ${error.hint}`.trim());
+}
+
+/** Endpoints that cost nothing answer at once. What has a plan is called as over HTTP, admitted, held and charged. */
+export function askInside(endpoints: readonly Endpoint[], deps: ServeDeps): (asking: Asking) => Ask {
+  const match = matchEndpoint(endpoints);
+  const nextId = requestIds(systemClock);
+  const call = callInside(
+    endpoints.map((endpoint) => Object.assign({}, endpoint, { cookies: true as const })),
+    deps,
+  );
+
+  async function planned(path: string, body: unknown, { from, headers = {} }: Asking): Promise<unknown> {
+    const cookie = from.headers.get("cookie") ?? "";
+    const signal = new AbortController().signal;
+    const caller = { authorization: undefined, address: from.address, signal };
+    const { status, bytes } = await call({ method: "POST", path, body, headers: { cookie, ...headers } }, caller);
+    const json: unknown = bytes.length === 0 ? {} : JSON.parse(bytes.toString("utf8"));
+    if (status >= 200 && status < 300) return json;
+    const told = isRecord(json) ? json : {};
+    return new Refused(status, `${stringOf(told.message) ?? "It broke off."} ${stringOf(told.hint) ?? ""}`.trim());
+  }
+
+  return (asking) =>
+    async <Body>(method: Endpoint["method"], asked: string, body?: unknown) => {
+      const [path = "", query = ""] = asked.split("?", 2);
+      const found = match(method, path);
+      if ("error" in found) return refused(found.error);
+      const { endpoint, params } = found;
+      if ("plan" in endpoint) return (await planned(path, body, asking)) as Body | Refused;
+      const { from, headers = {}, caller } = asking;
+      const inside = { id: nextId(), method, path, params, query: new URLSearchParams(query), address: from.address };
+      const request = requestInside(
+        { ...inside, headers: new Map(Object.entries(headers)), startedMs: systemClock.elapsedMs() },
+        body,
+      );
+      const call = { request, caller, gone: new AbortController().signal };
+      const answer = await ("stream" in endpoint ? endpoint.stream(call) : endpoint.answer(call));
+      if ("bytes" in answer) throw new Error(`${path} is streamed, and cannot be asked by a page`);
+      if (answer instanceof GatewayError) return refused(answer);
+      const type = answer.headers?.["content-type"] ?? "application/json";
+      // Long answers are kept as the bytes that they are sent as.
+      const isKept = (typeof answer.body === "string" || answer.body instanceof Uint8Array) && type.includes("json");
+      return (isKept ? JSON.parse(Buffer.from(answer.body as string).toString("utf8")) : answer.body) as Body;
+    };
+}

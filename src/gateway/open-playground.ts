@@ -1,0 +1,78 @@
+// The playground's calls: the endpoints of chats and actions once more, for who has signed in; and the play account that an account tries things with.
+import { openAccount, WELCOME_CENTS } from "../accounts/open-account.ts";
+import { mintId } from "../accounts/secrets.ts";
+import { systemClock } from "../clock.ts";
+import type { Config } from "../config.ts";
+import type { Endpoint } from "../endpoint.ts";
+import { isRecord, stringOf } from "../json.ts";
+import { minus, nanoFromCents } from "../money.ts";
+import type { Stores } from "../stores.ts";
+import { openingParts } from "./public-endpoints.ts";
+
+const KIND = "play-account";
+/** Below it the day's play money is given once more. */
+const LOW_NANO = nanoFromCents(100);
+const DAY_MS = 86_400_000;
+/** The paths of the playground, and those that answer at them. */
+const PATHS: Readonly<Record<string, string>> = {
+  "/api/llm/v1/chat/completions": "/try/chat",
+  "/api/run/{service}/{action}": "/try/run/{service}/{action}",
+};
+
+export interface PlayKey {
+  readonly accountId: string;
+  readonly keyId: string;
+}
+
+/** Which play account an account has: opened when it first tries something. */
+export function createPlayAccounts(config: Config, stores: Stores): (accountId: string) => Promise<PlayKey | null> {
+  const { records, ledger: books } = stores;
+
+  async function kept(accountId: string): Promise<PlayKey | null> {
+    const found = await records.get(KIND, accountId);
+    const value: unknown = found === null ? null : JSON.parse(found.value);
+    if (!isRecord(value)) return null;
+    return { accountId: stringOf(value.accountId) ?? "", keyId: stringOf(value.keyId) ?? "" };
+  }
+
+  async function open(accountId: string): Promise<PlayKey | null> {
+    const owner = await books.account(accountId);
+    if (owner === null) return null;
+    const name = `playground of ${owner.name}`.slice(0, 200);
+    const creditNano = nanoFromCents(WELCOME_CENTS.sandbox);
+    const { body } = await openAccount(openingParts(config, stores), { name, kind: "sandbox", creditNano });
+    const [key] = await books.keys(body.account_id);
+    if (key === undefined) return null;
+    const value = JSON.stringify({ accountId: body.account_id, keyId: key.keyId });
+    // Of two that are opened at once one counts; the other has play money that is never spent.
+    await records.put({ kind: KIND, id: accountId, payer: null, value, ttlMs: null, ifVersion: 0 });
+    return kept(accountId);
+  }
+
+  return async (accountId) => {
+    if (!config.sandbox) return null;
+    const play = (await kept(accountId)) ?? (await open(accountId));
+    const account = play === null ? null : await books.account(play.accountId);
+    if (play === null || account === null) return null;
+    if (minus(account.grantedNano, account.spentNano) < LOW_NANO) {
+      const day = Math.floor(systemClock.epochMs() / DAY_MS);
+      await books.topUp(
+        play.accountId,
+        mintId("tx_"),
+        nanoFromCents(WELCOME_CENTS.sandbox),
+        `play money of day ${day}`,
+      );
+    }
+    return play;
+  };
+}
+
+/** The same endpoints at the playground's paths, at which a session counts. */
+export function playgroundEndpoints(endpoints: readonly Endpoint[]): readonly Endpoint[] {
+  return endpoints.flatMap((endpoint) => {
+    const path = endpoint.method === "POST" ? PATHS[endpoint.path] : undefined;
+    if (path === undefined) return [];
+    const { alias: _alias, overSocket: _socket, ...own } = endpoint;
+    return [{ ...own, path, cookies: true as const }];
+  });
+}

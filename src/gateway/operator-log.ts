@@ -1,0 +1,78 @@
+// The log of what operators do: every change by the admin listener is written before it is made, with what came of it after. Nothing ever changes a line of it.
+import { randomUUID } from "node:crypto";
+import { adminEndpoint } from "../accounts/admin-accounts.ts";
+import { pageSchema } from "../accounts/list-pages.ts";
+import { readQuery } from "../accounts/read-body.ts";
+import type { Clock } from "../clock.ts";
+import type { Call, EndpointSpec } from "../endpoint.ts";
+import { GatewayError } from "../errors.ts";
+import type { Records } from "../records/records.ts";
+
+const KIND = "operator-act";
+const PAYER = "operator";
+/** Longer than books must be looked back at. */
+const KEPT_MS = 400 * 86_400_000;
+const BODY_CHARS_MAX = 1_000;
+/** Who has signed in on the console; kept of no request that comes from outside. */
+export const OPERATOR_HEADER = "x-tollgate-operator";
+const BY_TOKEN = "by the token";
+
+interface Act {
+  readonly at: string;
+  readonly by: string;
+  readonly method: string;
+  readonly path: string;
+  readonly body: string;
+  /** Null: not known, because the process died on the way. */
+  readonly status: number | null;
+}
+
+function actOf({ request }: Call, epochMs: number): Act {
+  const { method, path, headers, body } = request;
+  return {
+    at: new Date(epochMs).toISOString(),
+    by: headers.get(OPERATOR_HEADER) ?? BY_TOKEN,
+    method,
+    path,
+    body: body.toString("utf8", 0, BODY_CHARS_MAX * 4).slice(0, BODY_CHARS_MAX),
+    status: null,
+  };
+}
+
+function logged(spec: EndpointSpec, records: Records, clock: Clock): EndpointSpec {
+  if (!("answer" in spec) || spec.auth !== "admin" || spec.method === "GET") return spec;
+  const { answer } = spec;
+  return {
+    ...spec,
+    async answer(call) {
+      const id = randomUUID();
+      const act = actOf(call, clock.epochMs());
+      const keep = (status: number | null, ifVersion: number) => {
+        const record = { kind: KIND, id, payer: PAYER, value: JSON.stringify({ ...act, status }), ttlMs: KEPT_MS };
+        return records.put({ ...record, ifVersion });
+      };
+      // What cannot be written down is not done.
+      await keep(null, 0);
+      try {
+        const done = await answer(call);
+        // The change is made: its answer may hold a secret that is shown once, and is told whatever became of the record.
+        await keep(done.status, 1).catch(() => {});
+        return done;
+      } catch (error) {
+        if (error instanceof GatewayError) await keep(error.status, 1).catch(() => {});
+        throw error;
+      }
+    },
+  };
+}
+
+/** The same endpoints, of which those that change something are logged; and `GET /admin/v1/log`. */
+export function withLog(specs: readonly EndpointSpec[], records: Records, clock: Clock): readonly EndpointSpec[] {
+  const log = adminEndpoint("GET", "/admin/v1/log", async ({ request }) => {
+    const page = readQuery(pageSchema, request.query);
+    if (page instanceof GatewayError) return page;
+    const { rows, next } = await records.list(KIND, PAYER, page.limit, page.cursor ?? null);
+    return { status: 200, body: { log: rows.map(({ value }) => JSON.parse(value) as Act), next_cursor: next } };
+  });
+  return [...specs.map((spec) => logged(spec, records, clock)), log];
+}

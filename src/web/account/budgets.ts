@@ -1,0 +1,169 @@
+// Budgets: every ceiling with what it has come to and the marks that it has passed; groups of keys; tags; when a low balance is told.
+import { type Html, html } from "../html.ts";
+import { bodyOr, Refused } from "../kit/ask.ts";
+import { meter } from "../kit/charts.ts";
+import { buttonForm, centsIn, field, type PostForm, postForm } from "../kit/forms.ts";
+import type { Section, Visit } from "../kit/sections.ts";
+import { card, moneyOfCents, pill, table, time } from "../kit/shown.ts";
+import type { BudgetShown, GroupShown } from "./answers.ts";
+
+interface Budgets {
+  readonly budgets: readonly BudgetShown[];
+  readonly low_balance_cents: number | null;
+}
+
+const PERIODS = [
+  ["day", "a day"],
+  ["week", "a week"],
+  ["month", "a month"],
+] as const;
+const LOWERS = [
+  ["", "never"],
+  ["50", "50 %"],
+  ["80", "80 %"],
+] as const;
+
+function marksOf({ marks_passed, lowered }: BudgetShown): Html {
+  const marks = marks_passed.map((mark) => pill(`${mark} %`, mark === 100 ? "bad" : "warn"));
+  return html`${marks} ${lowered ? pill("lowered", "warn") : ""}`;
+}
+
+/** All ceilings of an account. */
+export function budgetsTable(budgets: readonly BudgetShown[]): Html {
+  const columns = [
+    { name: "Of" },
+    { name: "Taken" },
+    { name: "Marks", kind: "desk" },
+    { name: "Begins anew (UTC)", kind: "desk" },
+  ];
+  return table("Budgets", columns, {
+    none: "Nothing is bounded beside the balance. Keys, groups and tags can have ceilings.",
+    rows: budgets.map((one) => {
+      const taken = one.spent_cents + one.held_cents + one.absorbed_cents;
+      return [
+        html`<strong class="name">${one.name}</strong><br><span class="soft">${one.of}</span>`,
+        html`${moneyOfCents(taken)} <span class="soft">of ${moneyOfCents(one.ceiling_cents)} a ${one.ceiling_period}</span>${meter(one.ceiling_cents === 0 ? 1 : taken / one.ceiling_cents)}`,
+        marksOf(one),
+        time(one.resets_at),
+      ];
+    }),
+  });
+}
+
+function ceilingFields(within: string, first: Html): Html {
+  return html`<div class="fields">${first}
+${field({ name: "ceiling", label: "May spend", note: "dollars", type: "number", required: true }, within)}
+${field({ name: "period", label: "in", value: "month", options: PERIODS }, within)}
+${field({ name: "lower", label: "Cheaper tier from", options: LOWERS }, within)}</div>`;
+}
+
+function ceilingIn(fields: Visit["fields"]) {
+  return {
+    ceiling_cents: centsIn(fields.ceiling) ?? null,
+    ceiling_period: fields.period,
+    ...(fields.lower ? { lower_at: Number(fields.lower) } : {}),
+  };
+}
+
+async function tagBudgets({ ask }: Visit) {
+  const now = await ask<Budgets>("GET", "/api/v1/budgets");
+  if (now instanceof Refused) return now;
+  return now.budgets
+    .filter((one) => one.of === "tag")
+    .map(({ id, ceiling_cents, ceiling_period, lower_at }) => ({ tag: id, ceiling_cents, ceiling_period, lower_at }));
+}
+
+async function setTags(visit: Visit, tags: readonly unknown[]): Promise<Refused | null> {
+  const done = await visit.ask("PATCH", "/api/v1/budgets", { tags });
+  return done instanceof Refused ? done : null;
+}
+
+function groupsTable(form: Omit<PostForm, "act">, groups: readonly GroupShown[]): Html {
+  const columns = [{ name: "Group" }, { name: "Ceiling" }, { name: "Keys", kind: "num" }, { name: "Do" }];
+  return table("Groups", columns, {
+    none: "There is no group. A group bounds several keys together, such as those of a team.",
+    rows: groups.map(({ id, name, ceiling_cents, ceiling_period, keys }) => [
+      html`<strong class="name">${name}</strong>`,
+      ceiling_cents === null ? "none" : html`${moneyOfCents(ceiling_cents)} a ${ceiling_period ?? "day"}`,
+      String(keys.length),
+      buttonForm({ ...form, act: "ungroup", hidden: { id } }, "Delete", {
+        label: name,
+        kind: "danger small",
+      }),
+    ]),
+  });
+}
+
+export const budgetsSection: Section = {
+  path: "/account/budgets",
+  place: "/account/budgets",
+  acts: {
+    group: {
+      told: "A group was made: put keys in it on their page",
+      async run(visit) {
+        const bounds = visit.fields.ceiling === "" ? {} : ceilingIn(visit.fields);
+        const done = await visit.ask("POST", "/api/v1/groups", { name: visit.fields.name, ...bounds });
+        return done instanceof Refused ? done : null;
+      },
+    },
+    ungroup: {
+      told: "The group was deleted: its keys are in none",
+      async run(visit) {
+        const done = await visit.ask("DELETE", `/api/v1/groups/${encodeURIComponent(visit.fields.id ?? "")}`);
+        return done instanceof Refused ? done : null;
+      },
+    },
+    tag: {
+      told: "The tag has a ceiling",
+      async run(visit) {
+        const before = await tagBudgets(visit);
+        if (before instanceof Refused) return before;
+        const tag = visit.fields.tag ?? "";
+        return setTags(visit, [...before.filter((one) => one.tag !== tag), { tag, ...ceilingIn(visit.fields) }]);
+      },
+    },
+    untag: {
+      told: "The tag has no ceiling any more",
+      async run(visit) {
+        const before = await tagBudgets(visit);
+        return before instanceof Refused
+          ? before
+          : setTags(
+              visit,
+              before.filter((one) => one.tag !== visit.fields.tag),
+            );
+      },
+    },
+    low: {
+      told: "It was noted when a low balance is told",
+      async run(visit) {
+        const done = await visit.ask("PATCH", "/api/v1/budgets", {
+          low_balance_cents: centsIn(visit.fields.low) ?? null,
+        });
+        return done instanceof Refused ? done : null;
+      },
+    },
+  },
+  async show({ ask, csrf, request }) {
+    const now = await ask<Budgets>("GET", "/api/v1/budgets");
+    if (now instanceof Refused) return now;
+    const { groups } = bodyOr(await ask<{ groups: readonly GroupShown[] }>("GET", "/api/v1/groups"), { groups: [] });
+    const form = { action: request.path, csrf };
+    const untag = now.budgets.flatMap(({ of, id }) =>
+      of === "tag"
+        ? [buttonForm({ ...form, act: "untag", hidden: { tag: id } }, `No ceiling for ${id}`, { kind: "danger small" })]
+        : [],
+    );
+    const low = now.low_balance_cents === null ? "" : String(now.low_balance_cents / 100);
+    const name = field({ name: "name", label: "Name of a new group", required: true }, "group");
+    const tag = field({ name: "tag", label: "Tag", required: true, placeholder: "team=red" }, "tag");
+    return {
+      title: "Budgets",
+      body: html`<p class="lead">A ceiling refuses what would go beyond it. It tells at 50, 80 and 100 % as an event, and can have tiers served by a cheaper one before it refuses.</p>
+${card("Ceilings", html`${budgetsTable(now.budgets)}${untag}`)}
+${card("Groups", html`${groupsTable(form, groups)}${postForm({ ...form, act: "group" }, html`${ceilingFields("group", name)}<div class="buttons"><button>Make a group</button></div>`)}`)}
+<div class="grid">${card("A ceiling for a tag", postForm({ ...form, act: "tag" }, html`${ceilingFields("tag", tag)}<div class="buttons"><button>Set</button></div>`))}
+${card("Low balance", postForm({ ...form, act: "low" }, html`${field({ name: "low", label: "Tell me below", note: "dollars, empty: never", type: "number", value: low }, "low")}<div class="buttons"><button>Save</button></div>`))}</div>`,
+    };
+  },
+};

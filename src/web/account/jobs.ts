@@ -1,0 +1,93 @@
+// Jobs with their progress while they run, and a button that ends one early.
+import { type Html, html } from "../html.ts";
+import { type Ask, Refused, withQuery } from "../kit/ask.ts";
+import { meter } from "../kit/charts.ts";
+import { buttonForm } from "../kit/forms.ts";
+import type { Section, Visit } from "../kit/sections.ts";
+import { moneyOfCents, nextPage, pill, problem, table, time } from "../kit/shown.ts";
+
+interface JobShown {
+  readonly job_id: string;
+  readonly job: string;
+  readonly status: string;
+  readonly created_at: string;
+  readonly charged_cents: number;
+  readonly progress?: { readonly done: number; readonly total: number };
+  readonly cancelled?: true;
+  readonly stopped?: string;
+}
+interface JobsShown {
+  readonly jobs: readonly JobShown[];
+  readonly next_cursor: string | null;
+}
+
+const PATH = "/account/jobs";
+export const JOBS_LIVE = "/account/jobs/live";
+const PAGE = "50";
+const MOODS = { succeeded: "good", failed: "bad" } as const;
+
+function stateOf({ status, progress, cancelled, stopped }: JobShown): Html {
+  const mood = status === "succeeded" || status === "failed" ? MOODS[status] : "plain";
+  const words = cancelled === true ? " cancelled" : stopped === undefined ? "" : ` stopped: ${stopped}`;
+  const made =
+    progress === undefined || progress.total === 0
+      ? ""
+      : html`<br><span class="soft">${progress.done} of ${progress.total}</span>${meter(progress.done / progress.total)}`;
+  return html`${pill(status, mood)}${words}${made}`;
+}
+
+function isOver({ status }: JobShown): boolean {
+  return status === "succeeded" || status === "failed";
+}
+
+async function jobsOf(ask: Ask, csrf: string, cursor: string): Promise<Html> {
+  const found = await ask<JobsShown>("GET", withQuery("/api/v1/jobs", { limit: PAGE, cursor }));
+  if (found instanceof Refused) return html`${problem(found.words)}`;
+  const columns = [
+    { name: "Began (UTC)" },
+    { name: "Job" },
+    { name: "State" },
+    { name: "Cost", kind: "num" },
+    { name: "Do", kind: "acts" },
+  ];
+  const rows = found.jobs.map((job) => [
+    time(job.created_at),
+    html`<span class="name">${job.job}</span><br><span class="soft"><code>${job.job_id}</code></span>`,
+    stateOf(job),
+    moneyOfCents(job.charged_cents),
+    isOver(job)
+      ? ""
+      : buttonForm({ action: PATH, csrf, act: "cancel", hidden: { id: job.job_id } }, "Cancel", {
+          label: job.job_id,
+        }),
+  ]);
+  const none =
+    "No job has run in the last seven days. core/onescrape and core/onefind run as jobs where they read much.";
+  return html`${table("Jobs", columns, { rows, none })}${nextPage(PATH, {}, found.next_cursor)}`;
+}
+
+/** The newest, for a page that is open. */
+export function liveJobs({ ask, csrf }: Visit): Promise<Html> {
+  return jobsOf(ask, csrf, "");
+}
+
+export const jobsSection: Section = {
+  path: PATH,
+  place: PATH,
+  acts: {
+    cancel: {
+      told: "The job ends with what it has, and is charged for that alone",
+      async run({ ask, fields }) {
+        const done = await ask("POST", "/api/run/core/cancel", { job_id: fields.id });
+        return done instanceof Refused ? done : null;
+      },
+    },
+  },
+  async show({ ask, csrf, request }) {
+    const cursor = request.query.get("cursor") ?? "";
+    const rows = await jobsOf(ask, csrf, cursor);
+    // Older pages do not change.
+    const live = cursor === "" ? html` data-live="${JOBS_LIVE}"` : "";
+    return { title: "Jobs", body: html`<section class="card" aria-label="Jobs"${live}>${rows}</section>` };
+  },
+};

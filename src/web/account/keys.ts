@@ -1,0 +1,221 @@
+// Keys and grants: what each may spend and has spent, and everything that can be done to one. The account's page and the operator's share it.
+import { type Html, html } from "../html.ts";
+import { bodyOr, Refused } from "../kit/ask.ts";
+import { meter } from "../kit/charts.ts";
+import { buttonForm, centsIn, field, listIn, numberIn, type PostForm, postForm } from "../kit/forms.ts";
+import type { Act, Section, Visit } from "../kit/sections.ts";
+import { callBox, card, moneyOfCents, pill, table, time } from "../kit/shown.ts";
+import type { GroupShown, KeyMade, KeyShown, KeysShown } from "./answers.ts";
+
+const PERIODS = [
+  ["day", "a day"],
+  ["week", "a week"],
+  ["month", "a month"],
+] as const;
+
+/** Where the keys of an account are asked for, and where their page is. */
+export interface KeysPlace {
+  /** The endpoint of its keys, such as `/api/v1/agents`. */
+  readonly api: (visit: Visit) => string;
+  /** The page of calls that were refused, of one key. */
+  readonly refused: (keyId: string) => string;
+}
+
+function stateOf({ paused, primary, kind, expires_at }: KeyShown): Html {
+  const states = [
+    primary ? pill("primary") : "",
+    kind === "grant" ? pill("grant") : "",
+    paused ? pill("paused", "warn") : "",
+  ];
+  const ends = expires_at === null ? "" : html`<br><span class="soft">until ${time(expires_at)}</span>`;
+  return html`${states}${ends}`;
+}
+
+function spentOf({ spent_cents, ceiling_cents, ceiling_period }: KeyShown): Html {
+  if (ceiling_cents === null) return html`${moneyOfCents(spent_cents)} <span class="soft">today, no ceiling</span>`;
+  const used = ceiling_cents === 0 ? 1 : spent_cents / ceiling_cents;
+  return html`${moneyOfCents(spent_cents)} <span class="soft">of ${moneyOfCents(ceiling_cents)} a ${ceiling_period ?? "day"}</span>${meter(used)}`;
+}
+
+/** What is typed of a key's bounds, as its endpoint takes it. An empty field takes a bound off. */
+function boundsIn(fields: Readonly<Record<string, string>>) {
+  const ceiling = centsIn(fields.ceiling) ?? null;
+  return {
+    label: fields.label,
+    ceiling_cents: ceiling,
+    ...(ceiling === null ? {} : { ceiling_period: fields.period }),
+    group: fields.group === "" ? null : fields.group,
+    services: listIn(fields.services),
+    models: listIn(fields.models),
+    requests_per_minute: numberIn(fields.rate) ?? null,
+    ...(fields.expires === undefined
+      ? {}
+      : { expires_at: fields.expires === "" ? null : `${fields.expires}T00:00:00Z` }),
+  };
+}
+
+function boundFields(key: KeyShown | null, groups: readonly GroupShown[]): Html {
+  const within = key?.id ?? "new";
+  const group = [["", "none"], ...groups.map(({ id, name }) => [id, name])] as [string, string][];
+  const ceiling = key?.ceiling_cents == null ? "" : String(key.ceiling_cents / 100);
+  const own = [
+    { name: "label", label: "Name", value: key?.label ?? "", required: true, placeholder: "what it is for" },
+    {
+      name: "ceiling",
+      label: "May spend",
+      note: "dollars, empty: no ceiling",
+      value: ceiling,
+      type: "number" as const,
+    },
+    { name: "period", label: "in", value: key?.ceiling_period ?? "day", options: PERIODS },
+  ];
+  const more = [
+    { name: "group", label: "Group", value: key?.group ?? "", options: group },
+    {
+      name: "rate",
+      label: "Requests a minute",
+      note: "empty: the account's",
+      value: String(key?.requests_per_minute ?? ""),
+      type: "number" as const,
+    },
+    {
+      name: "expires",
+      label: "Ends on",
+      note: "UTC",
+      value: key?.expires_at?.slice(0, 10) ?? "",
+      type: "date" as const,
+    },
+    {
+      name: "models",
+      label: "Models",
+      note: "empty: all",
+      value: key?.models?.join(" ") ?? "",
+      placeholder: "core/cheap core/mid",
+    },
+    {
+      name: "services",
+      label: "Actions",
+      note: "empty: all",
+      value: key?.services?.join(" ") ?? "",
+      placeholder: "files brave/search",
+    },
+  ];
+  const fields = (all: readonly Parameters<typeof field>[0][]) =>
+    html`<div class="fields">${all.map((one) => field(one, within))}</div>`;
+  const isPrimary = key?.primary === true;
+  return html`${fields(own)}${isPrimary ? "" : fields(more)}`;
+}
+
+function keyActions(form: Omit<PostForm, "act">, key: KeyShown, place: KeysPlace, groups: readonly GroupShown[]): Html {
+  const own = { ...form, hidden: { id: key.id } };
+  const button = (act: string, words: string, kind = "plain small") =>
+    buttonForm({ ...own, act }, words, { label: key.label, kind });
+  const pause = key.primary ? "" : key.paused ? button("resume", "Resume") : button("pause", "Pause");
+  const revoke = key.primary ? "" : button("revoke", "Revoke", "danger small");
+  const rotate = key.kind === "grant" ? "" : button("rotate", "New secret");
+  const change = postForm(
+    { ...own, act: "change" },
+    html`${boundFields(key, groups)}<div class="buttons"><button class="small">Save</button></div>`,
+  );
+  return html`${pause} ${revoke}<details><summary aria-label="More about ${key.label}">More</summary>
+<p><a href="${place.refused(key.id)}">Why were calls refused?</a></p>${rotate}${change}<p class="soft">Made ${time(key.created_at)} · <code>${key.id}</code></p></details>`;
+}
+
+/** All keys of an account with what can be done to each. */
+export function keysTable(
+  form: Omit<PostForm, "act">,
+  { agents, groups }: { readonly agents: readonly KeyShown[]; readonly groups: readonly GroupShown[] },
+  place: KeysPlace,
+): Html {
+  const columns = [{ name: "Key" }, { name: "Spent" }, { name: "Last used", kind: "desk" }, { name: "Do" }];
+  const nameOf = new Map(groups.map(({ id, name }) => [id, name]));
+  const rows = agents.map((key) => [
+    html`<strong class="name">${key.label}</strong> ${stateOf(key)}<br><span class="soft"><code class="desk">${key.hint}</code>${key.group === null ? "" : html` ${pill(nameOf.get(key.group) ?? key.group)}`}</span>`,
+    spentOf(key),
+    time(key.last_used_at),
+    keyActions(form, key, place, groups),
+  ]);
+  return table("Keys", columns, { rows, none: "There is no key." });
+}
+
+export function newKeyForm(form: Omit<PostForm, "act">, groups: readonly GroupShown[]): Html {
+  return postForm(
+    { ...form, act: "make" },
+    html`${boundFields(null, groups)}<div class="buttons"><button>Make a key</button></div>`,
+  );
+}
+
+function secretShown(made: KeyMade | Refused, back: string): Html | Refused {
+  if (made instanceof Refused) return made;
+  return html`<p>This is the secret of <strong>${made.label}</strong>. It is shown once and cannot be read again: copy it now.</p>${callBox(made.api_key)}<p><a class="button" href="${back}">Done</a></p>`;
+}
+
+async function nothingElse(answer: Promise<unknown>): Promise<Refused | null> {
+  const done = await answer;
+  return done instanceof Refused ? done : null;
+}
+
+/** What the account itself and the operator can do to its keys. */
+export function keyActs({ api }: Pick<KeysPlace, "api">): Readonly<Record<string, Act>> {
+  const one = (visit: Visit) => `${api(visit)}/${encodeURIComponent(visit.fields.id ?? "")}`;
+  const patch = (told: string, body: unknown): Act => ({
+    told,
+    run: (visit) => nothingElse(visit.ask("PATCH", one(visit), body)),
+  });
+  return {
+    make: {
+      told: "A key was made",
+      run: async (visit) =>
+        secretShown(await visit.ask<KeyMade>("POST", api(visit), boundsIn(visit.fields)), visit.request.path),
+    },
+    change: {
+      told: "The key was changed",
+      async run(visit) {
+        const bounds = boundsIn(visit.fields);
+        // Of the primary key the form has no more.
+        const { label, ceiling_cents, ceiling_period } = bounds;
+        const sent = visit.fields.models === undefined ? { label, ceiling_cents, ceiling_period } : bounds;
+        return nothingElse(visit.ask("PATCH", one(visit), sent));
+      },
+    },
+    pause: patch("The key is paused: every paid call of it is refused", { paused: true }),
+    resume: patch("The key works again", { paused: false }),
+    rotate: {
+      told: "A new secret was made",
+      sure: () =>
+        "The old secret stops working at once, in every program that has it. Of the primary key it also ends this sign-in.",
+      run: async (visit) => secretShown(await visit.ask<KeyMade>("POST", `${one(visit)}/rotate`), visit.request.path),
+    },
+    revoke: {
+      told: "The key was revoked",
+      run: (visit) => nothingElse(visit.ask("DELETE", one(visit))),
+    },
+  };
+}
+
+const OWN: KeysPlace = {
+  api: () => "/api/v1/agents",
+  refused: (keyId) => `/account/transactions?status=refused&key=${encodeURIComponent(keyId)}`,
+};
+
+export const keysSection: Section = {
+  path: "/account/keys",
+  place: "/account/keys",
+  acts: keyActs(OWN),
+  async show({ ask, csrf, request }) {
+    const keys = await ask<KeysShown>("GET", "/api/v1/agents");
+    if (keys instanceof Refused) return keys;
+    const { groups } = bodyOr(await ask<{ groups: readonly GroupShown[] }>("GET", "/api/v1/groups"), { groups: [] });
+    const form = { action: request.path, csrf };
+    const isGrant = ({ kind }: KeyShown) => kind === "grant";
+    const own = keys.agents.filter((key) => !isGrant(key));
+    const grants = keys.agents.filter(isGrant);
+    const noGrant = html`<p class="none">No client has a grant. A client that speaks OAuth asks for one, and you say how much it may spend.</p>`;
+    return {
+      title: "Keys",
+      body: html`${card("Keys", keysTable(form, { agents: own, groups }, OWN))}
+${card("Grants of clients", grants.length === 0 ? noGrant : keysTable(form, { agents: grants, groups }, OWN))}
+${card("Make a key", newKeyForm(form, groups))}`,
+    };
+  },
+};

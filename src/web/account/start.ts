@@ -1,0 +1,30 @@
+// A first call for each client, to copy: the same that docs/clients.md says, with this gateway's address.
+import { readFileSync } from "node:fs";
+import { html } from "../html.ts";
+import type { Section } from "../kit/sections.ts";
+import { callBox, card } from "../kit/shown.ts";
+
+const KEY = "export TOLLGATE_API_KEY=tg_sk_...";
+
+interface FirstCall {
+  readonly client: string;
+  /** With `{url}` where our address belongs. */
+  readonly text: string;
+}
+
+const CALLS = JSON.parse(readFileSync(new URL("first-calls.json", import.meta.url), "utf8")) as readonly FirstCall[];
+
+/** `url` is our own address, without a slash at the end. */
+export function startSection(url: () => string): Section {
+  return {
+    path: "/account/start",
+    place: "/account/start",
+    async show() {
+      const calls = CALLS.map(({ client, text }) => card(client, callBox(text.replaceAll("{url}", url()))));
+      return {
+        title: "First calls",
+        body: html`<p class="lead">Every call needs a key: make one on the page of <a href="/account/keys">keys</a> with a ceiling of its own, and put it where your client finds it.</p>${card("The key", callBox(KEY))}<div class="grid">${calls}</div>`,
+      };
+    },
+  };
+}

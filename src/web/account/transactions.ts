@@ -1,0 +1,176 @@
+// Transactions, searchable, and what is inside one: which routes were tried, how long each took, what it cost; and calls that failed, with the reason.
+import { type Html, html } from "../html.ts";
+import { Refused, withQuery } from "../kit/ask.ts";
+import { field } from "../kit/forms.ts";
+import type { Section, Visit } from "../kit/sections.ts";
+import { card, count, facts, money, nextPage, pill, problem, table, time } from "../kit/shown.ts";
+import {
+  calledName,
+  type FailedShown,
+  type TransactionShown,
+  type TransactionsShown,
+  type WholeTransaction,
+} from "./answers.ts";
+
+/** What a search can name; the same as of the endpoint. */
+export const SEARCH_FIELDS = ["status", "from", "to", "key", "model", "provider", "tag"] as const;
+const STATUSES = [
+  ["", "charged and credited"],
+  ["charged", "charged"],
+  ["credited", "credit and refunds"],
+  ["failed", "failed"],
+  ["refused", "refused"],
+] as const;
+const PAGE = "50";
+
+export function searchIn({ query }: Visit["request"], names: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(names.map((name) => [name, (query.get(name) ?? "").trim().slice(0, 300)]));
+}
+
+/** The form of a search, which a link can fill in as well. */
+export function searchForm(path: string, asked: Readonly<Record<string, string>>, more: Html | string = ""): Html {
+  return html`<form method="get" action="${path}"><div class="fields">
+${field({ name: "status", label: "Which", value: asked.status ?? "", options: STATUSES })}
+${field({ name: "from", label: "From", note: "UTC", type: "date", value: (asked.from ?? "").slice(0, 10) })}
+${field({ name: "to", label: "To", note: "UTC", type: "date", value: (asked.to ?? "").slice(0, 10) })}
+${field({ name: "key", label: "Key", value: asked.key ?? "", placeholder: "key_..." })}
+${field({ name: "model", label: "Model or action", value: asked.model ?? "", placeholder: "core/onesearch" })}
+${field({ name: "tag", label: "Tag", value: asked.tag ?? "", placeholder: "team=red" })}
+${more}</div><div class="buttons"><button>Search</button><a class="button plain" href="${path}">All</a></div></form>`;
+}
+
+function shareOf({ charged_nano_usd, kind, ...rest }: TransactionShown): Html {
+  if (kind === "charge") return money(charged_nano_usd);
+  const credited = "credited_nano_usd" in rest && rest.credited_nano_usd !== undefined ? rest.credited_nano_usd : 0;
+  return html`+${money(credited)}`;
+}
+
+/** Rows of charges and credits; `path` is where one of them is looked at. */
+export function chargeRows(rows: readonly TransactionShown[], path: string): Html {
+  const columns = [
+    { name: "When (UTC)" },
+    { name: "What" },
+    { name: "Tags", kind: "desk" },
+    { name: "Cost", kind: "num" },
+  ];
+  return table("Transactions", columns, {
+    none: "There is nothing of the kind.",
+    rows: rows.map((row) => [
+      html`<a href="${path}/${encodeURIComponent(row.transaction_id)}">${time(row.created_at)}</a>`,
+      html`<span class="name">${calledName(row) || row.kind}</span> ${row.kind === "charge" ? "" : pill(row.kind, "good")}`,
+      (row.tags ?? []).join(" "),
+      shareOf(row),
+    ]),
+  });
+}
+
+const ATTEMPT = [{ name: "Route" }, { name: "Answer" }, { name: "Why" }, { name: "Took", kind: "num" }];
+
+/** Calls that were not charged, each with why. */
+export function failedRows(rows: readonly FailedShown[], whose?: (row: FailedShown) => Html): Html {
+  const columns = [{ name: "When (UTC)" }, { name: "What" }, { name: "Why" }];
+  return table("Calls that were not charged", columns, {
+    none: "No call of the kind is known. Those of the last days are kept.",
+    rows: rows.map((row) => [
+      time(row.created_at),
+      html`<span class="name">${row.asked ?? row.endpoint}</span>${whose === undefined ? "" : html`<br>${whose(row)}`}<br><span class="soft"><code>${row.request_id}</code></span>`,
+      html`${pill(row.code ?? String(row.status), "bad")} <span class="soft">${row.status}, after ${count(row.ms)} ms</span>${
+        row.attempts.length === 0
+          ? html`<br><span class="soft">No provider was asked.</span>`
+          : table(`Attempts of ${row.request_id}`, ATTEMPT, {
+              none: "",
+              rows: row.attempts.map((one) => [
+                html`${one.vendor} <span class="soft">${one.model}</span>`,
+                one.status === 0 ? "none" : String(one.status),
+                one.reason ?? "answered",
+                `${count(one.ms)} ms`,
+              ]),
+            })
+      }`,
+    ]),
+  });
+}
+
+/** An error code in words that stand in the table of errors. */
+export const isFailure = (status: string | undefined) => status === "failed" || status === "refused";
+
+export const transactionsSection: Section = {
+  path: "/account/transactions",
+  place: "/account/transactions",
+  async show({ ask, request }) {
+    const asked = searchIn(request, [...SEARCH_FIELDS, "cursor"]);
+    const found = await ask<TransactionsShown & { readonly transactions: readonly unknown[] }>(
+      "GET",
+      withQuery("/api/v1/transactions", { ...asked, limit: PAGE }),
+    );
+    const search = card("Search", searchForm(request.path, asked));
+    if (found instanceof Refused) {
+      return { title: "Transactions", body: html`${problem(found.words)}${search}`, status: found.status };
+    }
+    const rows = isFailure(asked.status)
+      ? failedRows(found.transactions as readonly unknown[] as readonly FailedShown[])
+      : chargeRows(found.transactions, request.path);
+    return {
+      title: "Transactions",
+      body: html`${search}<section class="card" aria-label="Found">${rows}${nextPage(request.path, asked, found.next_cursor)}</section>`,
+    };
+  },
+};
+
+/** Its legs: whose work it was. `more` are further columns, such as what each cost us. */
+export function legsTable(whole: WholeTransaction): Html {
+  const columns = [
+    { name: "Route" },
+    { name: "Called" },
+    { name: "Outcome" },
+    { name: "Took", kind: "num" },
+    { name: "Our cost", kind: "num" },
+  ];
+  const hasCost = whole.legs.some((leg) => "upstream_nano_usd" in leg);
+  return table("Legs", hasCost ? columns : columns.slice(0, -1), {
+    none: "No provider had a part in it.",
+    rows: whole.legs.map((leg) => [
+      leg.vendor,
+      calledName(leg),
+      leg.ok ? pill("answered", "good") : pill(leg.reason ?? "failed", "bad"),
+      `${count(leg.ms)} ms`,
+      ...("upstream_nano_usd" in leg ? [money(Number(leg.upstream_nano_usd))] : []),
+    ]),
+  });
+}
+
+/** What one transaction was. */
+export function transactionFacts(whole: WholeTransaction): Html {
+  const { usage } = whole;
+  const tokens =
+    usage === null || usage === undefined
+      ? ""
+      : `${count(usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens)} in, ${count(usage.output_tokens)} out`;
+  return facts([
+    ["Kind", whole.kind],
+    ["What", calledName(whole) || "-"],
+    ["When", html`${time(whole.created_at)} UTC`],
+    ["Cost", shareOf(whole)],
+    ["Tokens", tokens || "-"],
+    ["Key", html`<code>${whole.key_id ?? "-"}</code>`],
+    ["Tags", (whole.tags ?? []).join(" ") || "-"],
+    ["Request", html`<code>${whole.request_id ?? "-"}</code>`],
+    ["Transaction", html`<code>${whole.transaction_id}</code>`],
+  ]);
+}
+
+export const transactionSection: Section = {
+  path: "/account/transactions/{id}",
+  place: "/account/transactions",
+  async show({ ask, request }) {
+    const whole = await ask<WholeTransaction>(
+      "GET",
+      `/api/v1/transactions/${encodeURIComponent(request.params.id ?? "")}`,
+    );
+    if (whole instanceof Refused) return whole;
+    return {
+      title: "Transaction",
+      body: html`${card("What it was", transactionFacts(whole))}${card("Which routes were tried", legsTable(whole))}`,
+    };
+  },
+};

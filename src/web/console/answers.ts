@@ -1,0 +1,70 @@
+// What the operator's endpoints answer, as far as the console shows it. Types and nothing else.
+import type { accountRow } from "../../accounts/rows.ts";
+import type { WholeTransaction } from "../account/answers.ts";
+import type { NanoSum } from "../kit/shown.ts";
+
+export type AccountShown = ReturnType<typeof accountRow>;
+
+export interface UsageLine {
+  readonly account_id?: string | null;
+  readonly account_name?: string | null;
+  readonly model?: string | null;
+  readonly provider?: string | null;
+  readonly day?: string;
+  readonly key_id?: string | null;
+  readonly key_label?: string | null;
+  readonly calls: number;
+  readonly charged_nano_usd: NanoSum;
+  readonly upstream_nano_usd: NanoSum;
+  readonly absorbed_nano_usd: NanoSum;
+}
+export interface Usage {
+  readonly usage: readonly UsageLine[];
+}
+
+/** With what is kept for the operator alone. */
+export type AnyTransaction = WholeTransaction & {
+  readonly account_id: string;
+  readonly account_name?: string | null;
+  readonly asked: string | null;
+  readonly vendor: string | null;
+  readonly upstream_nano_usd: NanoSum;
+  readonly absorbed_nano_usd: NanoSum;
+  readonly absorb_reason: string | null;
+  readonly price_version: string | null;
+};
+
+export interface ProviderShown {
+  readonly id: string;
+  readonly name: string;
+  readonly on: boolean;
+  readonly variables: readonly string[];
+  readonly waits_for: string | null;
+  readonly sells_models: boolean;
+  readonly actions: number;
+}
+
+export interface JobRunning {
+  readonly job_id: string;
+  readonly kind: string;
+  readonly status: string;
+  readonly account_id: string;
+  readonly age_seconds: number;
+  readonly still_seconds: number;
+  readonly done: number | null;
+  readonly total: number | null;
+  readonly held_usd: string;
+  readonly spent_usd: string;
+  readonly sandbox: boolean;
+}
+
+/** What an operator has done. */
+export interface DoneShown {
+  readonly at: string;
+  readonly by: string;
+  readonly method: string;
+  readonly path: string;
+  readonly body: string;
+  /** Null: it was asked for, and how it ended is not known. */
+  readonly status: number | null;
+}

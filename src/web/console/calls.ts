@@ -1,0 +1,104 @@
+// Transactions of all accounts, searchable, with what each cost us; calls that failed, with why; and giving one charge back.
+
+import type { FailedShown, TransactionsShown } from "../account/answers.ts";
+import {
+  chargeRows,
+  failedRows,
+  isFailure,
+  legsTable,
+  SEARCH_FIELDS,
+  searchForm,
+  searchIn,
+  transactionFacts,
+} from "../account/transactions.ts";
+import { html } from "../html.ts";
+import { Refused, withQuery } from "../kit/ask.ts";
+import { field, postForm } from "../kit/forms.ts";
+import type { Section, Visit } from "../kit/sections.ts";
+import { card, facts, money, nextPage, problem } from "../kit/shown.ts";
+import type { AnyTransaction } from "./answers.ts";
+
+const PATH = "/console/calls";
+const PAGE = "50";
+
+function whose({ account_id, account_name, key_label }: FailedShown) {
+  return html`<a href="/console/accounts/${encodeURIComponent(account_id ?? "")}">${account_name ?? account_id ?? ""}</a> <span class="soft">${key_label ?? ""}</span>`;
+}
+
+export const callsSection: Section = {
+  path: PATH,
+  place: PATH,
+  async show({ ask, request }) {
+    const asked = searchIn(request, [...SEARCH_FIELDS, "account", "cursor"]);
+    const more = field({ name: "account", label: "Account", value: asked.account ?? "", placeholder: "acct_..." });
+    const search = card("Search", searchForm(PATH, asked, more));
+    const found = await ask<TransactionsShown>("GET", withQuery("/admin/v1/transactions", { ...asked, limit: PAGE }));
+    if (found instanceof Refused)
+      return { title: "Calls", body: html`${problem(found.words)}${search}`, status: found.status };
+    const rows = isFailure(asked.status)
+      ? failedRows(found.transactions as readonly unknown[] as readonly FailedShown[], whose)
+      : chargeRows(found.transactions, PATH);
+    return {
+      title: "Calls",
+      body: html`${search}<section class="card" aria-label="Found">${rows}${nextPage(PATH, asked, found.next_cursor)}</section>`,
+    };
+  },
+};
+
+const apiOf = ({ request }: Visit) => `/admin/v1/transactions/${encodeURIComponent(request.params.id ?? "")}`;
+
+export const callSection: Section = {
+  path: `${PATH}/{id}`,
+  place: PATH,
+  acts: {
+    refund: {
+      told: "The charge was given back",
+      sure: ({ request }) =>
+        `Give the whole charge of ${request.params.id ?? ""} back to its account? This can be done once, and not undone.`,
+      async run(visit) {
+        const done = await visit.ask("POST", `${apiOf(visit)}/refund`, { reason: visit.fields.reason });
+        return done instanceof Refused ? done : null;
+      },
+    },
+  },
+  async show(visit) {
+    const whole = await visit.ask<AnyTransaction>("GET", apiOf(visit));
+    if (whole instanceof Refused) return whole;
+    const refund = postForm(
+      { action: visit.request.path, csrf: visit.csrf, act: "refund" },
+      html`${field({ name: "reason", label: "Why", required: true })}<div class="buttons"><button class="danger">Give it back</button></div>`,
+    );
+    const own = facts([
+      [
+        "Account",
+        html`<a href="/console/accounts/${encodeURIComponent(whole.account_id)}"><code>${whole.account_id}</code></a>`,
+      ],
+      ["Asked for", whole.asked ?? "-"],
+      ["Our cost", money(whole.upstream_nano_usd)],
+      ["Lost", html`${money(whole.absorbed_nano_usd)} ${whole.absorb_reason ?? ""}`],
+      ["Price", whole.price_version ?? "-"],
+    ]);
+    return {
+      title: "Transaction",
+      body: html`<div class="grid">${card("What it was", transactionFacts(whole))}${card("For the operator", own)}</div>${card("Which routes were tried", legsTable(whole))}${whole.kind === "charge" ? card("Give it back", refund) : ""}`,
+    };
+  },
+};
+
+/** Leads to what has an id, whatever it is. */
+export const findSection: Section = {
+  path: "/console/find",
+  place: "/console/accounts",
+  async show({ request }) {
+    const id = (request.query.get("id") ?? "").trim().slice(0, 100);
+    const call = id.replace(/^(?:req_|[a-z]+-)/, "tx_");
+    const ofKey = `${PATH}?key=${encodeURIComponent(id)}`;
+    const ofAccount = `/console/accounts/${encodeURIComponent(id)}`;
+    const goTo = id.startsWith("acct_")
+      ? ofAccount
+      : id.startsWith("key_")
+        ? ofKey
+        : `${PATH}/${encodeURIComponent(call)}`;
+    return { title: "Found by its id", body: html``, goTo };
+  },
+};

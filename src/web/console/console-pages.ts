@@ -1,0 +1,78 @@
+// The operator's pages on the admin listener, signed in with the admin token: each shows what the operator's endpoints answer, and changes what they change.
+import type { EndpointSpec, GatewayRequest } from "../../endpoint.ts";
+import { isCsrf } from "../../oauth/sessions.ts";
+import { eventsSection } from "../account/events.ts";
+import type { Ask } from "../kit/ask.ts";
+import { liveEndpoint } from "../kit/live.ts";
+import type { Place } from "../kit/page.ts";
+import { type Door, sectionEndpoints } from "../kit/sections.ts";
+import { accountSection, accountsSection } from "./accounts.ts";
+import { callSection, callsSection, findSection } from "./calls.ts";
+import { pricesSection } from "./prices.ts";
+import { routesSection } from "./routes.ts";
+import { RUNNING_LIVE, runningNow, runningSection } from "./running.ts";
+import { isOwnOrigin, operatorSignIn, type SignInParts, toSignIn } from "./sign-in.ts";
+import { createGlance, TODAY_LIVE, todaySection } from "./today.ts";
+import { doctorSection, logSection } from "./upkeep.ts";
+
+const PLACES: readonly Place[] = [
+  { href: "/console", name: "Today" },
+  { href: "/console/accounts", name: "Accounts" },
+  { href: "/console/calls", name: "Calls" },
+  { href: "/console/routes", name: "Routes" },
+  { href: "/console/running", name: "Running" },
+  { href: "/console/prices", name: "Prices" },
+  { href: "/console/events", name: "Events" },
+  { href: "/console/doctor", name: "Doctor" },
+  { href: "/console/log", name: "Log" },
+];
+
+/** What many may look at at once is looked up this seldom. */
+const EVERY_MS = 5_000;
+
+export interface ConsoleParts extends SignInParts {
+  readonly epochMs: () => number;
+  readonly draining: () => boolean;
+  /** A text that no other has. */
+  readonly reference: () => string;
+  /** Asks the operator's endpoints; `name` stands in the log of changes. */
+  readonly askAs: (request: GatewayRequest, name: string) => Ask;
+}
+
+/** `/console` and what is below it. */
+export function consolePages(parts: ConsoleParts): readonly EndpointSpec[] {
+  const { sessions, epochMs, draining, askAs } = parts;
+  const door: Door = {
+    places: PLACES,
+    signOut: "/console/sign-out",
+    toSignIn,
+    async enter(request) {
+      const session = await sessions.of(request);
+      return session === null ? null : { ask: askAs(request, session.name), csrf: session.csrf };
+    },
+    isOurs: (request, csrf, sent) => isOwnOrigin(request) && isCsrf({ csrf }, sent),
+  };
+  const glance = createGlance(epochMs);
+  const lead = "What has happened in all accounts in 30 days, and where everybody's events are sent.";
+  const sections = [
+    todaySection(glance, epochMs),
+    accountsSection,
+    accountSection(parts.reference),
+    callsSection,
+    callSection,
+    findSection,
+    routesSection,
+    runningSection,
+    pricesSection(epochMs),
+    eventsSection({ path: "/console/events", api: "/admin/v1", lead }),
+    doctorSection,
+    logSection,
+  ];
+  const live = { door, draining, everyMs: EVERY_MS };
+  return [
+    ...operatorSignIn(parts, door),
+    ...sections.flatMap((section) => sectionEndpoints(section, door)),
+    liveEndpoint({ ...live, path: TODAY_LIVE, part: glance }),
+    liveEndpoint({ ...live, path: RUNNING_LIVE, part: runningNow }),
+  ];
+}

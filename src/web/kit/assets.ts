@@ -1,0 +1,36 @@
+// What pages load beside themselves: one stylesheet and a few small scripts, each under an address that changes with its content.
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import type { Call, EndpointSpec } from "../../endpoint.ts";
+import { answerWith, readyAnswer } from "../../run/ready-answer.ts";
+
+const TYPES = { css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8" } as const;
+
+/** It never changes under its address, so browsers need not ask again. */
+const KEPT = { "cache-control": "public, max-age=31536000, immutable", "x-content-type-options": "nosniff" };
+
+export interface Asset {
+  /** Where pages find it, on either listener. */
+  readonly href: string;
+  readonly endpoint: EndpointSpec;
+}
+
+/** Reads a file beside this code once, when the program starts. */
+function assetOf(file: string, type: keyof typeof TYPES): Asset {
+  const text = readFileSync(new URL(file, import.meta.url), "utf8");
+  const hash = createHash("sha256").update(text).digest("hex").slice(0, 12);
+  const name = (file.split("/").at(-1) ?? file).replace(/\.\w+$/, "");
+  const href = `/assets/${name}.${hash}.${type}`;
+  const ready = readyAnswer(text, TYPES[type], KEPT);
+  const shape = { method: "GET", path: href, auth: "none", bodyBytesMax: 0 } as const;
+  return { href, endpoint: Object.assign({ answer: ({ request }: Call) => answerWith(ready, request) }, shape) };
+}
+
+export const STYLE = assetOf("pages.css", "css");
+export const SCRIPT = assetOf("live.js", "js");
+export const TRY_SCRIPT = assetOf("../try/try.js", "js");
+
+/** Both listeners serve them. */
+export function assetEndpoints(): readonly EndpointSpec[] {
+  return [STYLE, SCRIPT, TRY_SCRIPT].map(({ endpoint }) => endpoint);
+}

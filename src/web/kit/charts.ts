@@ -1,0 +1,71 @@
+// Charts as SVG made here: bars by day, shares of a sum, how full a budget is. No script; every bar tells its figure.
+
+import { usdTextOfSum } from "../../money.ts";
+import { type Html, html } from "../html.ts";
+import { money, type NanoSum } from "./shown.ts";
+
+const WIDTH = 720;
+const BASE = 100;
+const DAY_MS = 86_400_000;
+
+export interface DaySum {
+  /** `YYYY-MM-DD` */
+  readonly day: string;
+  readonly nano: NanoSum;
+}
+
+/** Every day from the first to the last, those without a sum too. */
+export function everyDay(sums: readonly DaySum[], fromMs: number, toMs: number): readonly DaySum[] {
+  const known = new Map(sums.map(({ day, nano }) => [day, nano]));
+  const days: DaySum[] = [];
+  for (let at = fromMs; at <= toMs; at += DAY_MS) {
+    const day = new Date(at).toISOString().slice(0, 10);
+    days.push({ day, nano: known.get(day) ?? 0 });
+  }
+  return days;
+}
+
+/** One bar a day. */
+export function dayChart(label: string, days: readonly DaySum[]): Html {
+  const most = Math.max(1, ...days.map(({ nano }) => Number(nano)));
+  const step = WIDTH / Math.max(1, days.length);
+  const bars = days.map(({ day, nano }, at) => {
+    const height = Math.round((Number(nano) / most) * 92);
+    const x = (at * step + step * 0.12).toFixed(1);
+    return html`<rect class="bar" x="${x}" y="${BASE - height}" width="${(step * 0.76).toFixed(1)}" height="${height}" rx="2"><title>${day}: ${usdTextOfSum(String(nano))} USD</title></rect>`;
+  });
+  const first = days[0]?.day ?? "";
+  const last = days.at(-1)?.day ?? "";
+  const sum = days.reduce((all, { nano }) => all + Number(nano), 0);
+  const words = `${label}, ${first} to ${last}: ${(sum / 1e9).toFixed(4)} USD in all, at most ${(most / 1e9).toFixed(4)} USD a day`;
+  const scale = `${(most / 1e9).toFixed(most >= 1e9 ? 2 : 4)} USD`;
+  return html`<p class="scale" aria-hidden="true"><span>${sum === 0 ? "" : scale}</span></p><svg class="chart" viewBox="0 0 ${WIDTH} ${BASE}" role="img" aria-label="${words}"><line class="axis" x1="0" x2="${WIDTH}" y1="${BASE}" y2="${BASE}"/>${bars}</svg><p class="scale" aria-hidden="true"><span>${first}</span><span>${last}</span></p>`;
+}
+
+export interface Share {
+  readonly name: string;
+  readonly nano: NanoSum;
+  readonly href?: string;
+  readonly more?: string;
+}
+
+/** The largest first, each with how much of the largest it is. */
+export function shares(all: readonly Share[], none: string, max = 8): Html {
+  if (all.length === 0) return html`<p class="none">${none}</p>`;
+  const sorted = all.toSorted((a, b) => Number(b.nano) - Number(a.nano));
+  const most = Math.max(1, Number(sorted[0]?.nano ?? 0));
+  const rows = sorted.slice(0, max).map(({ name, nano, href, more }) => {
+    const width = Math.max(0.5, (Number(nano) / most) * 100).toFixed(1);
+    const title = href === undefined ? html`${name}` : html`<a href="${href}">${name}</a>`;
+    const small = more === undefined ? "" : html` <span class="soft">${more}</span>`;
+    return html`<li><span class="name" title="${name}">${title}${small}</span>${money(nano)}<svg aria-hidden="true"><rect class="room" width="100%" height="6" rx="3"/><rect class="bar" width="${width}%" height="6" rx="3"/></svg></li>`;
+  });
+  const left = sorted.length - max;
+  return html`<ol class="shares">${rows}</ol>${left > 0 ? html`<p class="soft">and ${left} more</p>` : ""}`;
+}
+
+/** How much of a bound is used, from 0 to 1 and beyond. */
+export function meter(used: number): Html {
+  const width = Math.min(100, Math.max(0, used * 100)).toFixed(1);
+  return html`<svg class="meter" aria-hidden="true"><rect class="room" width="100%" height="6" rx="3"/><rect class="bar${used >= 0.8 ? " high" : ""}" width="${width}%" height="6" rx="3"/></svg>`;
+}

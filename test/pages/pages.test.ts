@@ -1,0 +1,352 @@
+// The pages in a real Chromium: six tasks in at most four clicks, what strangers write shown as text, and no violation that axe knows. What a
+// person may do by a form, and what a page of another site may not, is beside it in forms.test.ts.
+import { readFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Browser, Page } from "puppeteer-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { BROWSER_MS_MAX, openBrowser } from "../support/browser.ts";
+import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+
+const AXE = readFileSync(new URL("../../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+const PAGE_BYTES_MAX = 120_000;
+const CLICKS_MAX = 4;
+/** What strangers put where a page shows it. Run, it would say so. */
+const XSS = [
+  `<script>alert(1)</script>`,
+  `"><img src=x onerror=alert(1)>`,
+  `' autofocus onfocus=alert(1) x='`,
+  `</textarea><svg onload=alert(1)>`,
+  `javascript:alert(1)`,
+];
+
+/** What the functions that run inside of a page use of a browser. */
+declare const document: {
+  readonly documentElement: { readonly scrollWidth: number };
+  querySelector(selector: string): { readonly textContent: string | null } | null;
+};
+declare const innerWidth: number;
+declare const axe: { run(options: object): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
+
+let gateway: TestGateway;
+let account: TestAccount;
+let browser: Browser;
+let page: Page;
+let receiver: Server;
+let clicks = 0;
+let complaints: string[];
+const heard: string[] = [];
+const shots = process.env.TOLLGATE_SCREENSHOTS;
+
+async function post(path: string, body: unknown, headers: Record<string, string> = {}, key = account.key) {
+  const response = await fetch(`${gateway.url}${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
+    body: JSON.stringify(body),
+  });
+  return (await response.json()) as Record<string, unknown>;
+}
+
+const chat = (model: string, tag: string, key = account.key) =>
+  post(
+    "/v1/chat/completions",
+    { model, messages: [{ role: "user", content: XSS[0] }] },
+    { "x-tollgate-tags": tag },
+    key,
+  );
+
+beforeAll(async () => {
+  gateway = await startTestGateway({ ADDRESS_REQUESTS_PER_MINUTE: "100000", WEBHOOKS_PRIVATE: "1" });
+  receiver = createServer((request, response) => {
+    heard.push(String(request.headers["webhook-id"]));
+    response.end(XSS[0]);
+  });
+  await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/${encodeURIComponent(XSS[1] ?? "")}`;
+  await gateway.admin("POST", "/admin/v1/webhooks", { url });
+  const opened = await gateway.admin("POST", "/admin/v1/accounts", {
+    name: XSS[1],
+    kind: "sandbox",
+    credit_cents: 1_000,
+  });
+  account = {
+    ...(await gateway.account()),
+    accountId: String(opened.json.account_id),
+    key: String(opened.json.api_key),
+  };
+  await post("/api/v1/webhooks", { url });
+  for (const name of XSS) await post("/api/v1/groups", { name, ceiling_cents: 100 });
+  const keys = await Promise.all(XSS.map((label) => post("/api/v1/agents", { label, ceiling_cents: 100 })));
+  for (const [at, key] of keys.entries())
+    await chat("core/cheap", `team=${XSS[at]?.replace(/[,=]/g, "")}`, String(key.api_key));
+  await chat("sandbox/503", "team=red");
+  await chat(XSS[1] ?? "", "team=red");
+  await post("/api/run/files/upload_from_url", {
+    url: "https://example.com/",
+    filename: "<img src=x onerror=alert(1)>.html",
+    note: XSS[0],
+  });
+  browser = await openBrowser();
+}, BROWSER_MS_MAX);
+
+afterAll(async () => {
+  await browser?.close();
+  receiver?.close();
+  await gateway?.stop();
+});
+
+beforeEach(async () => {
+  complaints = [];
+  clicks = 0;
+  const context = await browser.createBrowserContext();
+  page = await context.newPage();
+  page.on("dialog", (dialog) => {
+    complaints.push(`a script of a stranger ran: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  page.on("console", (line) => {
+    if (["error", "warn"].includes(line.type())) complaints.push(line.text());
+  });
+});
+
+afterEach(async () => {
+  await page.browserContext().close();
+  expect(complaints).toEqual([]);
+});
+
+async function signIn(key = account.key): Promise<void> {
+  await page.goto(`${gateway.url}/account`);
+  await page.type("#key", key);
+  await Promise.all([page.waitForNavigation(), page.click("main button")]);
+}
+
+async function signInAsOperator(): Promise<void> {
+  await page.goto(`${gateway.adminUrl}/console`);
+  await page.type("#token", gateway.adminToken);
+  await page.type("#name", XSS[1] ?? "");
+  await Promise.all([page.waitForNavigation(), page.click("main button")]);
+}
+
+/** One click of a task that leads to another page. */
+async function click(selector: string): Promise<void> {
+  clicks += 1;
+  await Promise.all([page.waitForNavigation(), page.click(selector)]);
+}
+
+const text = (selector = "main") => page.$eval(selector, (one) => one.textContent ?? "");
+
+/** What axe complains of; of one rule alone where it is named. */
+async function violations(rule?: string): Promise<string[]> {
+  const found = await page.evaluate((only) => axe.run(only === undefined ? {} : { runOnly: [only] }), rule);
+  return found.violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 120)}`));
+}
+
+/** By the protocol, not by a tag: the page's own policy lets no such script in. */
+const bringAxe = () => page.evaluate(AXE);
+
+const OF_ACCOUNT = [
+  "",
+  "/transactions",
+  "/transactions?status=failed",
+  "/transactions?status=refused",
+  "/keys",
+  "/budgets",
+  "/events",
+  "/jobs",
+  "/files",
+  "/start",
+].map((path) => `/account${path}`);
+const OF_OPERATOR = [
+  "",
+  "/accounts",
+  "/calls",
+  "/calls?status=failed",
+  "/routes",
+  "/running",
+  "/prices",
+  "/events",
+  "/doctor",
+  "/log",
+].map((path) => `/console${path}`);
+const IN_THE_DARK = ["/account/keys", "/account/transactions?status=failed", "/try", "/console/routes", "/console/log"];
+
+async function look(base: string, path: string): Promise<void> {
+  const response = await page.goto(`${base}${path}`);
+  expect(response?.status(), path).toBe(200);
+  expect((await response?.buffer())?.length, path).toBeLessThan(PAGE_BYTES_MAX);
+  await bringAxe();
+  for (const [width, look] of [
+    [1_440, "light"],
+    [390, "dark"],
+  ] as const) {
+    await page.setViewport({ width, height: 900 });
+    await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: look }]);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), path).toBeLessThanOrEqual(0);
+    if (look === "light") expect(await violations(), path).toEqual([]);
+    // What differs in the dark is how well it can be read; these have every mood of it.
+    else if (IN_THE_DARK.includes(path)) expect(await violations("color-contrast"), `${path} in the dark`).toEqual([]);
+    if (shots !== undefined) {
+      const name = path
+        .replace(/acct_\w+/, "one")
+        .replace(/\W+/g, "-")
+        .slice(1);
+      await page.screenshot({ path: `${shots}/all-${name}-${look}-${width}.png`, fullPage: true });
+    }
+  }
+}
+
+describe("every page", () => {
+  it(
+    "of an account shows what strangers wrote as text, fits a phone, and has no violation that axe knows",
+    async () => {
+      await page.goto(`${gateway.url}/sign-in`);
+      await bringAxe();
+      expect(await violations()).toEqual([]);
+      await signIn();
+      for (const path of [...OF_ACCOUNT, "/try", "/try?action=brave/search"]) await look(gateway.url, path);
+      expect(await text()).not.toBe("");
+      await page.goto(`${gateway.url}/account/keys`);
+      for (const label of XSS) expect(await text()).toContain(label);
+    },
+    BROWSER_MS_MAX,
+  );
+
+  it(
+    "of the operator too",
+    async () => {
+      await page.goto(`${gateway.adminUrl}/console/sign-in`);
+      await bringAxe();
+      expect(await violations()).toEqual([]);
+      await signInAsOperator();
+      for (const path of [...OF_OPERATOR, `/console/accounts/${account.accountId}`]) await look(gateway.adminUrl, path);
+      expect(await text("h1")).toBe(XSS[1]);
+    },
+    BROWSER_MS_MAX,
+  );
+});
+
+describe("in at most four clicks after the sign-in", () => {
+  afterEach(() => expect(clicks).toBeLessThanOrEqual(CLICKS_MAX));
+
+  it("an operator sees who spent most yesterday", async () => {
+    await signInAsOperator();
+    await click(".switch a:nth-child(2)");
+    const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
+    expect(await text()).toContain(`Who spent what on ${yesterday}`);
+    expect(await text()).toContain(`Nothing was spent on ${yesterday}`);
+    await click(".switch a:nth-child(1)");
+    expect(await text(".grid > .card:last-child .shares li:first-child")).toContain(XSS[1]);
+  });
+
+  it("an account's person stops a key", async () => {
+    await signIn();
+    await click(`.top a[href="/account/keys"]`);
+    await click(`button[aria-label="Pause: ${XSS[4]}"]`);
+    expect(await text(".told")).toContain("paused");
+    const { agents } = (await (
+      await fetch(`${gateway.url}/api/v1/agents`, { headers: { authorization: `Bearer ${account.key}` } })
+    ).json()) as { agents: { label: string; paused: boolean }[] };
+    expect(agents.filter(({ paused }) => paused).map(({ label }) => label)).toEqual([XSS[4]]);
+  });
+
+  it("an account's person sees why a call failed", async () => {
+    await signIn();
+    await click(`.top a[href="/account/transactions"]`);
+    await page.select("#status", "failed");
+    await click("main form button");
+    expect(await text("tbody")).toContain("sandbox/503");
+    expect(await text("tbody")).toContain("provider_overloaded");
+  });
+
+  it("two models are tried side by side, each with its first token, cost and routes", async () => {
+    await signIn();
+    await click(`.top a[href="/try"]`);
+    expect(await text("#price")).toMatch(/^About \$0\.\d+ at most\.$/);
+    clicks += 1;
+    await page.click("main form button");
+    await page.waitForFunction(() => document.querySelector("#answers .card:nth-child(2)[data-done]") !== null);
+    await page.waitForFunction(() => document.querySelector("#answers .card:nth-child(1)[data-done]") !== null);
+    for (const at of [1, 2]) {
+      const told = await text(`#answers .card:nth-child(${at})`);
+      expect(told).toMatch(/first token after \d+ ms, all after \d+ ms; \d+ tokens in, \d+ out; \$0\.\d+/);
+      expect(told).toMatch(/answered, \d+ ms/);
+    }
+    expect(await text("#as-python")).toContain("/api/llm/v1/chat/completions");
+  });
+
+  it("an operator gives back two dollars, asked twice, and the log says who", async () => {
+    await signInAsOperator();
+    await click(`.top a[href="/console/accounts"]`);
+    await click(`main a[href="/console/accounts/${account.accountId}"]`);
+    const before = await gateway.admin("GET", `/admin/v1/accounts/${account.accountId}`);
+    await click("main .grid .card:first-child button");
+    expect(await text(".told")).toContain("Give $2 to the account");
+    expect((await gateway.admin("GET", `/admin/v1/accounts/${account.accountId}`)).json.granted_cents).toBe(
+      before.json.granted_cents,
+    );
+    await click("main form button");
+    const after = await gateway.admin("GET", `/admin/v1/accounts/${account.accountId}`);
+    expect(Number(after.json.granted_cents) - Number(before.json.granted_cents)).toBe(200);
+    const { json } = await gateway.admin("GET", "/admin/v1/log?limit=1");
+    expect(json.log).toMatchObject([
+      { by: XSS[1], method: "POST", path: `/admin/v1/accounts/${account.accountId}/credits`, status: 200 },
+    ]);
+  });
+
+  it("an operator sends a webhook again", async () => {
+    await eventually(() => (heard.length > 0 ? heard : undefined), "an event");
+    await signInAsOperator();
+    await click(`.top a[href="/console/events"]`);
+    const label = await page.$eval(
+      "button[aria-label^='Send again: event']",
+      (one) => one.getAttribute("aria-label") ?? "",
+    );
+    const [, id = ""] = /event (\S+) to/.exec(label) ?? [];
+    const before = heard.filter((one) => one === id).length;
+    await click("button[aria-label^='Send again: event']");
+    await eventually(() => (heard.filter((one) => one === id).length > before ? true : undefined), "the event again");
+    expect(await text(".told")).toContain("sent again");
+  });
+});
+
+it("what is live is told anew while the page is open", async () => {
+  await signInAsOperator();
+  await page.goto(`${gateway.adminUrl}/console/running`);
+  await page.waitForSelector("[data-live][data-told]");
+  expect(await text("[data-live]")).toContain("Calls");
+});
+
+/** The pictures of docs/pages.md, where a folder for them is named: `TOLLGATE_SCREENSHOTS=docs/pages`. */
+it.runIf(shots !== undefined)(
+  "has its picture taken with an account that has called",
+  async () => {
+    const shown = await gateway.account({ creditCents: 5_000 });
+    const makeKey = async (label: string) =>
+      String((await post("/api/v1/agents", { label, ceiling_cents: 50 }, {}, shown.key)).api_key);
+    const [assistant, nightly] = [await makeKey("assistant"), await makeKey("nightly report")];
+    const asked = [
+      ["core/best", "team=research", assistant],
+      ["core/best", "team=research", assistant],
+      ["core/mid", "team=support", nightly],
+      ["core/cheap", "team=support", shown.key],
+    ] as const;
+    for (const [model, tag, key] of asked) await chat(model, tag, key);
+    await post("/api/run/core/onescrape", { urls: ["https://example.com/"] }, {}, nightly);
+    await page.setViewport({ width: 1_120, height: 800 });
+    await signIn(shown.key);
+    await page.screenshot({ path: `${shots}/account.png` });
+    await page.goto(`${gateway.url}/try`);
+    await page.click("main form button");
+    await page.waitForFunction(() => document.querySelector("#answers .card:nth-child(2)[data-done]") !== null);
+    await page.screenshot({ path: `${shots}/try.png` });
+    await signInAsOperator();
+    await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "dark" }]);
+    await page.goto(`${gateway.adminUrl}/console/accounts/${shown.accountId}`);
+    await page.screenshot({ path: `${shots}/console.png` });
+    await page.setViewport({ width: 390, height: 844 });
+    await page.goto(`${gateway.url}/account`);
+    await page.screenshot({ path: `${shots}/phone.png` });
+  },
+  BROWSER_MS_MAX,
+);
