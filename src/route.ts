@@ -85,6 +85,8 @@ export interface Leg {
   upstreamNano: Nano;
   /** Work of our own that asks others for something: no vendor takes anything for it. */
   readonly own?: true;
+  /** What such work counts as its cost; absent: what a fetch counts. */
+  readonly ownNano?: Nano;
 }
 
 /** What an attempt tells the relay. `done` or `failed` is said exactly once and is the last word. */

@@ -31,20 +31,30 @@ export interface Opened {
   readonly body: { readonly account_id: string; readonly api_key: string; readonly balance_cents: number };
 }
 
-/** Opens the account; its key's secret is in the answer and nowhere else. */
+/** The ids of an account and of its primary key. */
+export interface OpeningIds {
+  readonly accountId: string;
+  readonly keyId: string;
+}
+
+export function mintOpening(): OpeningIds {
+  return { accountId: mintId("acct_"), keyId: mintId("key_") };
+}
+
+/** Opens the account; its key's secret is in the answer and nowhere else, and opens nothing where there is an account of these ids. */
 export async function openAccount(
   { books, limits }: OpeningParts,
   { name, kind, creditNano }: Pick<NewAccount, "name" | "kind" | "creditNano">,
+  { accountId, keyId } = mintOpening(),
 ): Promise<Opened> {
   const { secret, secretHash, hint } = mintKey(kind === "sandbox");
-  const accountId = mintId("acct_");
   await books.openAccount({
     accountId,
     name,
     kind,
     creditNano,
     ...limits,
-    primaryKey: { keyId: mintId("key_"), secretHash, hint, label: "primary", externalId: null, ...UNLIMITED },
+    primaryKey: { keyId, secretHash, hint, label: "primary", externalId: null, ...UNLIMITED },
   });
   return { status: 201, body: { account_id: accountId, api_key: secret, balance_cents: centsDown(creditNano) } };
 }

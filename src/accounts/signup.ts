@@ -4,7 +4,7 @@ import type { Clock } from "../clock.ts";
 import type { EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { least, minus, type Nano, nano, nanoFromCents, ZERO } from "../money.ts";
-import { nameSchema, type OpeningParts, openAccount, WELCOME_CENTS } from "./open-account.ts";
+import { nameSchema, type OpeningIds, type OpeningParts, openAccount, WELCOME_CENTS } from "./open-account.ts";
 import { readBody } from "./read-body.ts";
 
 const BODY_BYTES_MAX = 4 * 1024;
@@ -101,12 +101,13 @@ export async function signUp(
   parts: SignupParts,
   address: string,
   named: { readonly name: string; readonly kind: "personal" },
+  ids?: OpeningIds,
 ) {
   const refused = await takeAddress(parts, address);
   if (refused !== null) return refused;
   const creditNano = await takeCredit(parts);
   const note = creditNote(creditNano, parts);
-  const opened = await openAccount(parts, { ...named, creditNano });
+  const opened = await openAccount(parts, { ...named, creditNano }, ids);
   return note === null ? opened : { ...opened, body: { ...opened.body, note } };
 }
 

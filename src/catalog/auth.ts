@@ -85,8 +85,11 @@ export interface PaidCall {
   readonly isCallers: boolean;
   /** What the call costs beside. Default: nothing. */
   readonly feeNano?: Nano;
-  /** The caller has named the merchant, and is charged what was paid whatever it answers, until the chain says that it was not taken. */
-  readonly chargedAnyway?: true;
+  /**
+   * The payer who has named the merchant, which may be its own. It is charged what was paid whatever comes back, until the chain says that
+   * it was not taken. Absent: the merchant is one of the catalog.
+   */
+  readonly namedBy?: string;
   readonly sandbox: boolean;
 }
 

@@ -99,6 +99,14 @@ export interface RunningJob extends InnerCalls, InnerModels {
   succeed(chargeNano: Nano, nextNano: Nano, served: Served): Promise<NotHeld | null>;
 }
 
+/** A job whose end is decided. */
+export interface EndedJob {
+  readonly payer: Payer;
+  /** What was saved last. */
+  readonly progress: unknown;
+  readonly end: JobEnd;
+}
+
 export interface JobKind {
   readonly name: string;
   /** After so many milliseconds its signal is aborted, and it ends with what it has. */
@@ -121,6 +129,11 @@ export interface JobKind {
    * that cannot even be noted; it is asked again then. Absent: there is nothing.
    */
   abandon?(jobId: string): Promise<void>;
+  /**
+   * Its end is decided, and paid or not: what it has made and does not give with that end is to go. Asked again where a process died
+   * before the job was written as over; nothing is saved of the job any more by then. Absent: there is nothing.
+   */
+  clear?(job: EndedJob): Promise<void>;
 }
 
 /** Another process runs the job by now: this one stops without charging. */

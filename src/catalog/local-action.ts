@@ -73,6 +73,8 @@ export type InnerAnswer =
 export interface OwnWork<T> {
   /** Its name among the legs, as actions are named. */
   readonly name: string;
+  /** What it counts as its cost, whatever comes of it; absent: what a fetch counts. */
+  readonly countsNano?: Nano;
   run(): Promise<T>;
   /** What the leg says: that it answered, or why not; `not_made` leaves none. */
   outcome(done: T): "answered" | "not_made" | FailureKind;

@@ -84,7 +84,7 @@ export class RowsJob<Done extends RowDone, Before extends object> {
     return this.save(null, { rows, done: Object.keys(rows).length });
   }
 
-  async save(before: Before | null, rows: Partial<Progress<Done>> = {}): Promise<void> {
+  async save(before: Partial<Before> | null, rows: Partial<Progress<Done>> = {}): Promise<void> {
     this.#progress = { ...this.#progress, ...before, ...rows };
     await this.#job.save({ ...this.#progress, spentCents: this.spentCents });
   }

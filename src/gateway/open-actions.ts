@@ -12,7 +12,7 @@ import type { Log } from "../observe/log.ts";
 import type { Records } from "../records/records.ts";
 import { type ActionCatalog, openActionCatalog } from "../run/action-catalog.ts";
 import { discoverAction, discovered } from "../run/discover.ts";
-import { fetchAction } from "../run/fetch-action.ts";
+import { FETCH, fetchAction } from "../run/fetch-action.ts";
 import { OWN_ENDPOINTS, type OwnEndpoint } from "../run/own-endpoints.ts";
 import { type Search, searchIn } from "../run/search-index.ts";
 import { createPublicFetch, type PublicFetchOptions } from "../upstream/public-fetch.ts";
@@ -78,6 +78,7 @@ export async function openActions(parts: OpenActionsParts): Promise<OpenActions>
     openFor: ({ sandbox }) => (sandbox ? askSandboxPage : web.open),
     purseFor: (call) => (call.sandbox || config.paidFetch ? purseFor(call) : null),
     keepBytes: files.keepBytes,
+    onBroken: (err) => log.logger.error({ err }, FETCH),
   });
   const localActions = [discover, ...actions, fetching, ...moreActions];
   const actionCatalog = openActionCatalog(catalog.current, localActions, ofVendor);

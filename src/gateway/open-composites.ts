@@ -28,6 +28,8 @@ import { openPages } from "./open-pages.ts";
 const ROWS_AT_ONCE = 256;
 /** Scenes that one process records at once: each is a browser. */
 const SCENES_AT_ONCE = 2;
+/** Videos that one process puts together of their scenes at once: each is copied on the disk. */
+const JOINS_AT_ONCE = 2;
 /** What the rows of an account's results share: on a disk, and in the memory of a Redis. */
 const ROWS_BYTES_MAX = { disk: 256 * 1_048_576, memory: 16 * 1_048_576 };
 
@@ -86,6 +88,7 @@ export function openComposites(parts: OpenCompositesParts): OpenComposites {
   const demo = demoJob({
     rows,
     places: new RowPlaces(SCENES_AT_ONCE),
+    joinPlaces: new RowPlaces(JOINS_AT_ONCE),
     sandboxPlaces: places,
     maker: demos.maker,
     studio: { ...demos, clock: systemClock, internet, play: smallVideo },

@@ -1,5 +1,5 @@
 // The operator's own OpenID provider, where the settings name one: how it is asked, and how an account is opened for who comes from it.
-import { keyHash } from "../accounts/secrets.ts";
+import { mintOpening } from "../accounts/open-account.ts";
 import { signUp } from "../accounts/signup.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
@@ -36,7 +36,11 @@ export function openOpenId(
     const answer = await fetched.open(url, { ...limits, send });
     if (answer instanceof GatewayError) throw new ProviderAway(answer.message);
     const parts: Uint8Array[] = [];
-    for await (const part of answer.body) parts.push(part);
+    try {
+      for await (const part of answer.body) parts.push(part);
+    } catch (error) {
+      throw error instanceof GatewayError ? new ProviderAway(error.message) : error;
+    }
     const { status, headers } = answer;
     if (status >= 500) throw new ProviderAway(`it answers ${status}`);
     return new Response(EMPTY.includes(status) ? null : Buffer.concat(parts), { status, headers });
@@ -50,17 +54,14 @@ export function openOpenId(
         clock: systemClock,
         onRefused: (err) => log.logger.warn({ err }, "a sign-in by the OpenID provider came to nothing"),
       }),
-      identities: createIdentities(stores.records),
+      identities: createIdentities(stores.records, mintOpening),
       openAccount:
         config.oidcAccounts === "link"
           ? null
-          : async ({ email, subject }, address) => {
+          : async ({ email, subject }, address, ids) => {
               const name = (email ?? subject).slice(0, NAME_CHARS_MAX);
-              const opened = await signUp(opening, address, { name, kind: "personal" });
-              if (opened instanceof GatewayError) return opened;
-              const key = await stores.ledger.keyByHash(keyHash(opened.body.api_key));
-              if (key === null) throw new Error("the account that was just opened has no key");
-              return { accountId: key.accountId, keyId: key.keyId };
+              const opened = await signUp(opening, address, { name, kind: "personal" }, ids);
+              return opened instanceof GatewayError ? opened : ids;
             },
     },
     close: () => fetched.close(),

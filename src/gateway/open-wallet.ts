@@ -71,7 +71,8 @@ export async function openWallets(parts: WalletParts): Promise<OpenWallet> {
   const wallets = new Wallets(paying);
   const nodes = { mpp: config.mppRpcUrl, x402: config.x402RpcUrl };
   const giveBack = async (callId: string) => {
-    await ledger.refund(callId, `${callId}_back`, "the payment that it was charged for was not made");
+    const given = await ledger.refund(callId, `${callId}_back`, "the payment that it was charged for was not made");
+    return given.outcome !== "unknown_transaction";
   };
   const reconciler = walletReconciler({ records, books, giveBack, clock: systemClock, nodes, onBroken });
   observer.onScrape({ walletPayments: () => reconciler.seen() });

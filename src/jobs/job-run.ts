@@ -31,7 +31,7 @@ import { least, type Nano, ZERO } from "../money.ts";
 import type { Payer } from "../plan.ts";
 import { cancelledAt } from "./cancelled.ts";
 import type { JobsDeps } from "./deps.ts";
-import type { JobRecord, StoredJob } from "./job-record.ts";
+import { isOver, type JobRecord, type StoredJob } from "./job-record.ts";
 import { payJob } from "./pay-job.ts";
 import { ProvenJob } from "./proven-job.ts";
 import { notHeld, STOPPED, succeedHold } from "./succeed-hold.ts";
@@ -223,6 +223,8 @@ export class JobRun implements RunningJob {
   }
 
   async save(progress: unknown): Promise<void> {
+    // A kind that has not ended in its time may still be at work: what it makes from now on is given to no one.
+    if (this.job.state === "ending" || isOver(this.job)) throw new LeaseLost();
     this.#moved();
     this.#proven.note({ progress, spentNano: this.spend.finishedNano });
     await this.#proven.prove();
@@ -302,10 +304,16 @@ export class JobRun implements RunningJob {
   async #close(): Promise<void> {
     const { accountId, holdId } = this.job.hold;
     await this.#kind.abandon?.(this.id);
+    await this.#clear(FAILED);
     const posting = await this.#deps.ledger.transaction(accountId, holdId);
     const chargedCents = this.job.chargedCents + (posting?.chargedCents ?? 0);
     this.#proven.note({ state: "failed", end: FAILED, chargedCents });
     await this.#proven.prove();
+  }
+
+  async #clear(end: JobEnd): Promise<void> {
+    const { payer, progress } = this.job;
+    await this.#kind.clear?.({ payer, progress, end }).catch(this.#proven.away);
   }
 
   #leftMs(): number {
@@ -362,6 +370,7 @@ export class JobRun implements RunningJob {
     const { chargedCents: before } = this.job;
     const cents = await payJob(this.job, this.#deps);
     // What is not paid for is not given.
+    await this.#clear(cents === null ? FAILED : (this.job.end ?? FAILED));
     if (cents === null) this.#proven.note({ state: "failed", end: FAILED });
     else this.#proven.note({ state: this.job.end?.status ?? "failed", chargedCents: before + cents });
     await this.#proven.prove();

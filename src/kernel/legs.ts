@@ -12,7 +12,7 @@ const OWN_NANO = nanoFromCents(0.01);
 
 /** What our own work in a call counts: no vendor takes it from us, so it stands in no posting. */
 function ownOf(legs: readonly Leg[]): Nano {
-  return legs.reduce((sum, { own }) => (own === true ? add(sum, OWN_NANO) : sum), ZERO);
+  return legs.reduce((sum, { own, ownNano }) => (own === true ? add(sum, ownNano ?? OWN_NANO) : sum), ZERO);
 }
 
 /** What a call costs us, as its account's unpaid cost counts it. */

@@ -7,6 +7,9 @@ import type { Identity } from "./openid-provider.ts";
 const KIND = "oidc-identity";
 /** What an account is opened in; another sign-in of the same person waits for it. */
 const CLAIM_MS = 60_000;
+/** Which account is opened for a person, from before that: a process that dies behind it leaves it to the person's next sign-in. */
+const OPENING = "oidc-opening";
+const OPENING_MS = 7 * 24 * 3_600_000;
 /** An account has as many. */
 const LINKED_MAX = 50;
 
@@ -29,7 +32,7 @@ export interface Identities {
   /** False: it is linked already, to this account or another, or the account has as many as it may. */
   link(identity: Identity, place: Place): Promise<boolean>;
   /** Claims it, opens its account and links it. Null: another sign-in of the same person has just begun that. */
-  opened<Refusal>(identity: Identity, open: () => Promise<Place | Refusal>): Promise<Place | Refusal | null>;
+  opened<Refusal>(identity: Identity, open: (ids: Place) => Promise<Place | Refusal>): Promise<Place | Refusal | null>;
   list(accountId: string): Promise<readonly Linked[]>;
   /** Only of this account. */
   unlink(accountId: string, id: string): Promise<void>;
@@ -45,7 +48,7 @@ function isPlace(value: unknown): value is Place {
   return isRecord(value) && "accountId" in value && "keyId" in value;
 }
 
-export function createIdentities(records: Records): Identities {
+export function createIdentities(records: Records, mintIds: () => Place): Identities {
   const idOf = ({ issuer, subject }: Identity) => hash("sha256", JSON.stringify([issuer, subject]), "hex");
   const payerOf = (accountId: string) => `acct:${accountId}`;
 
@@ -54,6 +57,17 @@ export function createIdentities(records: Records): Identities {
     const value = JSON.stringify({ ...place, words });
     const row = { kind: KIND, id: idOf(identity), payer: payerOf(place.accountId), value, ttlMs: null, ifVersion };
     return (await records.put(row)) !== null;
+  }
+
+  /** What is to be opened for this one: the same as the last time, where that was broken off. */
+  async function openingOf(id: string): Promise<Place> {
+    const before = await records.get(OPENING, id);
+    const begun = before === null ? null : placeIn(before);
+    if (begun !== null) return begun;
+    const ids = mintIds();
+    const row = { kind: OPENING, id, payer: null, value: JSON.stringify(ids), ttlMs: OPENING_MS, ifVersion: null };
+    await records.put(row);
+    return ids;
   }
 
   return {
@@ -69,10 +83,16 @@ export function createIdentities(records: Records): Identities {
       const id = idOf(identity);
       const claim = { kind: KIND, id, payer: null, value: "{}", ttlMs: CLAIM_MS, ifVersion: 0 };
       if ((await records.put(claim)) === null) return null;
-      const opened = await open();
-      if (isPlace(opened)) await put(identity, opened, null);
-      else await records.delete(KIND, id);
-      return opened;
+      let opened: Awaited<ReturnType<typeof open>> | null = null;
+      try {
+        opened = await open(await openingOf(id));
+        return opened;
+      } finally {
+        if (isPlace(opened)) {
+          await put(identity, opened, null);
+          await records.delete(OPENING, id);
+        } else await records.delete(KIND, id);
+      }
     },
     async list(accountId) {
       const { rows } = await records.list(KIND, payerOf(accountId), LINKED_MAX, null);
@@ -80,7 +100,10 @@ export function createIdentities(records: Records): Identities {
     },
     async unlink(accountId, id) {
       const kept = await records.get(KIND, id);
-      if (kept?.payer === payerOf(accountId)) await records.delete(KIND, id);
+      if (kept?.payer !== payerOf(accountId)) return;
+      // The next sign-in comes to no account that was taken from it.
+      await records.delete(OPENING, id);
+      await records.delete(KIND, id);
     },
   };
 }

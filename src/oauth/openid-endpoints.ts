@@ -22,7 +22,7 @@ export interface OpenIdDoor {
   readonly provider: OpenIdProvider;
   readonly identities: Identities;
   /** Opens an account for a person of whom none is known; null: accounts are not opened so. */
-  readonly openAccount: ((identity: Identity, address: string) => Promise<Place | GatewayError>) | null;
+  readonly openAccount: ((identity: Identity, address: string, ids: Place) => Promise<Place | GatewayError>) | null;
 }
 
 /** A sign-in between its beginning and its end. */
@@ -108,7 +108,7 @@ class OpenIdSignIn {
     }
     if (identity.email === null)
       return this.#told(403, "has not verified an e-mail address of yours, which an account here needs.");
-    const place = await identities.opened(identity, () => openAccount(identity, request.address));
+    const place = await identities.opened(identity, (ids) => openAccount(identity, request.address, ids));
     if (place === null)
       return this.#told(409, `knows ${who}, whose account is just being opened. Begin the sign-in anew.`);
     return place instanceof GatewayError ? place : this.#signedIn(request, next, place);

@@ -20,7 +20,9 @@ const HEADERS_MAX = 50;
 const ASK_MS_MAX = 30_000;
 /** A merchant has its payment made on chain before it answers. */
 const PAID_MS_MAX = 60_000;
-/** Longer than both requests together: the time of the call never ends one that was paid. */
+/** For a long answer to become a file; what is not one by then is answered as base64. */
+const KEEP_MS_MAX = 10_000;
+/** Longer than both requests and the file together: the time of the call never ends one that was paid. */
 const WHOLE_MS_MAX = 120_000;
 /** They say how the bytes of a message lie on this connection, which is ours, or who sends it. */
 const OURS =
@@ -46,7 +48,11 @@ export interface FetchParts {
   /** Null: a 402 is an answer like any other. */
   readonly purseFor: PurseFor;
   readonly keepBytes: KeepBytes;
+  readonly onBroken: (error: unknown) => void;
 }
+
+/** A leg of each request, whatever came of it: a hundredth of a cent of the account's unpaid cost. */
+const LEG = "direct/request";
 
 function wrong(param: string, detail: string): GatewayError {
   return new GatewayError("bad_request", { param, detail: { detail: `${param}: ${detail}` } });
@@ -125,9 +131,14 @@ class Fetching {
     url: string,
     limits: Pick<OpenOptions, "msMax" | "redirectsMax"> & { readonly send: Sent },
   ): Promise<Came> {
-    const { openFor } = this.#parts;
     const { payer, signal } = this.#call;
-    return read(await openFor(payer)(url, { bytesMax: BYTES_MAX, answersRedirects: true, signal, ...limits }));
+    const open = this.#parts.openFor(payer);
+    const { done } = await this.#call.own({
+      name: LEG,
+      run: async () => read(await open(url, { bytesMax: BYTES_MAX, answersRedirects: true, signal, ...limits })),
+      outcome: ({ problem }) => (problem === null ? "answered" : "caller_invalid"),
+    });
+    return done;
   }
 
   /** Null: nothing here pays, and the 402 is the answer. */
@@ -140,7 +151,7 @@ class Fetching {
       mostNano: minus(quoteNano, nanoFromCents(FEE_CENTS)),
       isCallers: true,
       feeNano: nanoFromCents(FEE_CENTS),
-      chargedAnyway: true,
+      namedBy: payer.id,
       sandbox: payer.sandbox,
     };
     const purse = this.#parts.purseFor(paying);
@@ -153,13 +164,32 @@ class Fetching {
 
   async #paid(url: string, payment: Payment, headers: Sent["headers"]): Promise<PaidAnswer> {
     const send = { ...this.#sent, headers };
-    let came: Came = { answer: null, bytes: Buffer.alloc(0), problem: new GatewayError("upstream_error") };
     try {
-      came = await this.#ask(url, { msMax: PAID_MS_MAX, redirectsMax: 0, send });
-    } finally {
+      const came = await this.#ask(url, { msMax: PAID_MS_MAX, redirectsMax: 0, send }).catch((error) =>
+        this.#broke(error),
+      );
       await payment.answered?.(came.answer);
+      return await this.#answer(came, payment.costNano);
+    } catch (error) {
+      return this.#answer(this.#broke(error), payment.costNano);
     }
-    return this.#answer(came, payment.costNano);
+  }
+
+  /** What a failure of our own leaves of an answer. */
+  #broke(error: unknown): Came {
+    this.#parts.onBroken(error);
+    return { answer: null, bytes: Buffer.alloc(0), problem: new GatewayError("internal_error") };
+  }
+
+  /** Never rejects: what cannot be kept as a file just now is answered as base64. */
+  async #keep(payer: Payer, file: Parameters<KeepBytes>[1]): ReturnType<KeepBytes> {
+    const late = Promise.withResolvers<GatewayError>();
+    const timer = setTimeout(() => late.resolve(new GatewayError("storage_unavailable")), KEEP_MS_MAX);
+    const kept = this.#parts.keepBytes(payer, file).catch((error: unknown) => {
+      this.#parts.onBroken(error);
+      return new GatewayError("storage_unavailable");
+    });
+    return Promise.race([kept, late.promise]).finally(() => clearTimeout(timer));
   }
 
   /** The server has what was paid, or may take it: the caller, who has named it, pays for that, and no fee for an answer that is none. */
@@ -167,7 +197,7 @@ class Fetching {
     const { payer } = this.#call;
     const status = answer?.status ?? null;
     const contentType = answer?.headers["content-type"] ?? "application/octet-stream";
-    const { keepBytes } = this.#parts;
+    const keepBytes: KeepBytes = (of, file) => this.#keep(of, file);
     const content = await binaryAnswer({ contentType, bytes }, { payer, source: FETCH, keepBytes });
     const isMiss = problem !== null || status === null || status >= 400;
     const data = {

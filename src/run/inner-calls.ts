@@ -122,7 +122,7 @@ class Calls implements PlannedCalls {
     return (await this.#execute(plan, at, { id, msMax: undefined, reader })).ended;
   }
 
-  async own<T>({ name, run, outcome }: OwnWork<T>): Promise<OwnDone<T>> {
+  async own<T>({ name, countsNano, run, outcome }: OwnWork<T>): Promise<OwnDone<T>> {
     const { clock } = this.#deps.kernel;
     const fromMs = clock.elapsedMs();
     const startedAtMs = clock.epochMs();
@@ -132,7 +132,9 @@ class Calls implements PlannedCalls {
     const { at, id } = this.#begin(name, startedAtMs);
     const leg = this.#left.legs[at];
     const ms = clock.elapsedMs() - fromMs;
-    if (leg !== undefined) this.#left.legs[at] = { ...leg, failure: came === "answered" ? null : came, ms, own: true };
+    const counts = countsNano === undefined ? {} : { ownNano: countsNano };
+    const failure = came === "answered" ? null : came;
+    if (leg !== undefined) this.#left.legs[at] = { ...leg, failure, ms, own: true, ...counts };
     return { id, done };
   }
 

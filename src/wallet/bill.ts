@@ -14,6 +14,8 @@ export interface Bill {
   readonly units: bigint;
   /** Null: it does not say when it lapses. */
   readonly expiresMs: number | null;
+  /** The merchant bears what the network takes. */
+  readonly isSponsored: boolean;
   /** The payment for it, made ready to be signed. */
   ready(from: Hex, nowMs: number): ReadyPayment;
 }

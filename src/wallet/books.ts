@@ -1,13 +1,20 @@
 // What the wallet has paid, in the ledger: an account of the house, whose window is the wallet's limit of a day for all processes.
 import { createHash } from "node:crypto";
 import type { Accounts } from "../account-rows.ts";
+import type { PaidCall } from "../catalog/auth.ts";
 import type { Clock } from "../clock.ts";
 import type { Audit, Money } from "../ledger/model/ledger.ts";
+import type { Window } from "../ledger/model/window-list.ts";
 import { type Nano, nano, ZERO } from "../money.ts";
 
 export const HOUSE = "wallet";
 /** The window's scope. */
 const SCOPE = "wallet";
+/** What merchants that callers name are paid together: a part of the day, so that the rest is left to those of the catalog. */
+const NAMED = "wallet:named";
+const NAMED_PART = 2;
+/** And of one account: a payment that a merchant never takes costs its caller nothing, and keeps its room until the day ends. */
+const ACCOUNT_PART = 4;
 /** Four million dollars, with room for what is given back. */
 const UNBOUNDED = nano(4_000_000_000_000_000);
 /** From the booking's hold to its posting nothing is waited for. */
@@ -45,13 +52,13 @@ export async function openHouse(accounts: Pick<Accounts, "openAccount">): Promis
 export interface WalletBooks {
   /**
    * Books a payment before it leaves: from then on it counts in the day, whatever becomes of it. `again`: the call has paid before.
-   * `full`: the day has no room for it until then.
+   * Else the day has no room for it until then: the whole of it, or the part of merchants that callers name, or of this account among them.
    */
   book(
     callId: string,
     amountNano: Nano,
-    merchant: string,
-  ): Promise<"booked" | "again" | { readonly fullUntilMs: number }>;
+    by: Pick<PaidCall, "merchant" | "namedBy">,
+  ): Promise<"booked" | "again" | { readonly fullUntilMs: number; readonly isWhole: boolean }>;
   /** Gives back what was not paid. The day's room stays taken. */
   unbook(callId: string): Promise<void>;
   spentToday(): Promise<Nano>;
@@ -66,9 +73,14 @@ export function walletBooks(
   { maxNano, owner, clock }: { readonly maxNano: Nano; readonly owner: string; readonly clock: Clock },
 ): WalletBooks {
   const id = bookingId;
+  const window = (scope: string, part: number): Window => {
+    return { scope, period: "day", max: nano(Math.floor(maxNano / part)), code: "merchant_unpaid", counts: "charge" };
+  };
   return {
     maxNano,
-    async book(callId, amountNano, merchant) {
+    async book(callId, amountNano, { merchant, namedBy }) {
+      const named =
+        namedBy === undefined ? [] : [window(NAMED, NAMED_PART), window(`${NAMED}:${namedBy}`, ACCOUNT_PART)];
       const hold = { accountId: HOUSE, holdId: id(callId) };
       const reserved = await ledger.reserve({
         ...hold,
@@ -77,7 +89,7 @@ export function walletBooks(
         amountNano,
         slots: [],
         inference: false,
-        windows: [{ scope: SCOPE, period: "day", max: maxNano, code: "merchant_unpaid", counts: "charge" }],
+        windows: [window(SCOPE, 1), ...named],
         owner,
         leaseMs: LEASE_MS,
         onExpire: "void",
@@ -89,7 +101,8 @@ export function walletBooks(
         nowMs: clock.epochMs(),
       });
       if (reserved.outcome === "exists") return "again";
-      if (reserved.outcome === "window_full") return { fullUntilMs: reserved.resetsAtMs };
+      if (reserved.outcome === "window_full")
+        return { fullUntilMs: reserved.resetsAtMs, isWhole: reserved.scope === SCOPE };
       if (reserved.outcome !== "held") throw new Error(`the wallet's booking was refused: ${reserved.outcome}`);
       const posted = await ledger.post({
         ...hold,

@@ -87,6 +87,7 @@ function billOf(challenge: Challenge, network: TempoNetwork, wanted: PaymentWant
     payTo: recipient,
     units: BigInt(amount),
     expiresMs,
+    isSponsored: feePayer,
     ready(from, nowMs) {
       const nowS = Math.floor(nowMs / 1_000);
       const validBefore = Math.min(nowS + GOOD_SECONDS, Math.floor((expiresMs ?? Number.POSITIVE_INFINITY) / 1_000));

@@ -46,10 +46,14 @@ export interface Log {
   readonly data: string;
 }
 
-/** What a transaction has logged; empty: it failed, or is in no block that the node knows. Rejects where the node does not tell. */
-export async function logsOf(ask: AskNode, transaction: string): Promise<readonly Log[]> {
+/**
+ * What a transaction has logged; empty: it failed. Null: the node does not know it, which says nothing, as nodes prune what is old and fall
+ * behind what is new. Rejects where the node does not tell.
+ */
+export async function logsOf(ask: AskNode, transaction: string): Promise<readonly Log[] | null> {
   const told = mined.parse((await ask("eth_getTransactionReceipt", [transaction])) ?? null);
-  return told !== null && BigInt(told.status) === 1n ? told.logs : [];
+  if (told === null) return null;
+  return BigInt(told.status) === 1n ? told.logs : [];
 }
 
 /** The first of these that is of this contract and has these topics; null: none. */

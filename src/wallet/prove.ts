@@ -39,7 +39,7 @@ export async function provePaid({ records, ledger, nodes }: PaidProofParts): Pro
 async function onItsChain(paid: PaidRecord, url: string | null): Promise<boolean | null> {
   if (url === null) return null;
   const { transaction, asset, topics } = paid;
-  const logs = transaction === null ? [] : await logsOf(nodeAt(url), transaction).catch(() => null);
+  const logs = transaction === null ? null : await logsOf(nodeAt(url), transaction).catch(() => null);
   if (logs !== null && logIn(logs, asset, topics) !== null) return true;
   const seen = await onChain(url, paid);
   if (typeof seen === "object") return true;

@@ -82,12 +82,20 @@ function billsOf(wanted: PaymentWanted, rails: readonly Rail[], { tempo, x402 }:
 }
 
 /** Why a bill is not paid, beside its amount; null: it may be. */
-function misfit(bill: Bill, { address }: Signer, payTo: string | null, nowMs: number): string | null {
+function misfit(
+  bill: Bill,
+  { address }: Signer,
+  payTo: string | null,
+  by: { nowMs: number; call: PaidCall },
+): string | null {
+  // What the network takes is charged to no caller, so a merchant of its own could burn it for nothing.
+  if (by.call.namedBy !== undefined && !bill.isSponsored)
+    return "it leaves to us what the network takes of the payment";
   const to = bill.payTo.toLowerCase();
   if (to === NOWHERE || to === address) return "it names nobody to pay";
   if (payTo?.startsWith("0x") && to !== payTo.toLowerCase())
     return "it wants another to be paid than the operator knows";
-  if (bill.expiresMs !== null && bill.expiresMs - nowMs < LIFE_MS_MIN) return "what it asks has lapsed";
+  if (bill.expiresMs !== null && bill.expiresMs - by.nowMs < LIFE_MS_MIN) return "what it asks has lapsed";
   return bill.units === 0n ? "it asks for nothing" : null;
 }
 
@@ -101,7 +109,7 @@ function choose(wanted: PaymentWanted, { rails, payTo }: PayingBy, call: PaidCal
     const amountNano = nanoOfUnits(bill.units);
     if (signer === null) problems.push("there is no wallet for the way in which it wants to be paid");
     else {
-      const problem = misfit(bill, signer, payTo, payable.clock.epochMs());
+      const problem = misfit(bill, signer, payTo, { nowMs: payable.clock.epochMs(), call });
       if (problem !== null || amountNano === null) problems.push(problem ?? "it asks for more than there is");
       else fit.push({ bill, signer, amountNano });
     }
@@ -135,7 +143,7 @@ function recordOf(
     status: 0,
     transaction: null,
     sinceMs: Math.floor(nowMs),
-    ...(call.chargedAnyway === undefined ? {} : { chargedAnyway: true }),
+    ...(call.namedBy === undefined ? {} : { chargedAnyway: true }),
   };
 }
 
@@ -202,12 +210,13 @@ export class Wallets {
   async #book(request: UnsignedRequest, chosen: Chosen, call: PaidCall): Promise<Payment | Unpaid> {
     const { books, clock, told } = this.#parts;
     const { bill, signer, amountNano } = chosen;
-    const booked = await books.book(call.callId, amountNano, call.merchant);
+    const booked = await books.book(call.callId, amountNano, call);
     if (booked === "again") return refusal("gateway_stopped", "this call has paid it once");
     if (booked !== "booked") {
       told(bill.rail, "unpaid");
       const retryAfterSeconds = Math.max(1, Math.ceil((booked.fullUntilMs - clock.epochMs()) / 1_000));
-      return refusal("gateway_stopped", "the wallet has paid its most of the day", { retryAfterSeconds });
+      const whose = booked.isWhole ? "" : " for addresses that callers name, or that this account names";
+      return refusal("gateway_stopped", `the wallet has paid its most of the day${whose}`, { retryAfterSeconds });
     }
     const nowMs = clock.epochMs();
     const ready = bill.ready(signer.address, nowMs);

@@ -9,14 +9,14 @@ import { openPaid, type PaidRecord, putPaid } from "./paid-records.ts";
 const LOOK_MS = 30_000;
 /** What has just left is the call's own. */
 const OWN_MS = 90_000;
-/** Where there is no node to ask, what has lapsed for so long counts as made. */
+/** Where there is no node to ask, what has lapsed for so long counts as made. And a charge that is not booked by then will never be. */
 const UNTOLD_MS = 24 * 3_600_000;
 
 export interface ReconcileParts {
   readonly records: Records;
   readonly books: Pick<WalletBooks, "unbook">;
-  /** Gives its caller back what a call was charged, once, however often it is asked. */
-  readonly giveBack: (callId: string) => Promise<void>;
+  /** Gives its caller back what a call was charged, once, however often it is asked. False: no charge of it is booked, or not yet. */
+  readonly giveBack: (callId: string) => Promise<boolean>;
   readonly clock: Clock;
   /** A node of each rail's network; null: none can be asked. */
   readonly nodes: Readonly<Record<Rail, string | null>>;
@@ -41,7 +41,8 @@ export function walletReconciler(parts: ReconcileParts): WalletReconciler {
   async function stateOf(paid: PaidRecord): Promise<PaidRecord["state"]> {
     const node = nodes[paid.rail];
     const found = node === null ? "unknown" : await onChain(node, paid);
-    if (node === null && paid.validBefore * 1_000 + UNTOLD_MS <= clock.epochMs()) {
+    const isOld = paid.validBefore * 1_000 + UNTOLD_MS <= clock.epochMs();
+    if (node === null && isOld) {
       await putPaid(records, { ...paid, state: "made" });
       return "made";
     }
@@ -49,7 +50,7 @@ export function walletReconciler(parts: ReconcileParts): WalletReconciler {
     if (found === "lapsed") {
       // Given back first: a second look gives nothing back twice.
       await books.unbook(paid.callId);
-      if (paid.chargedAnyway === true) await giveBack(paid.callId);
+      if (paid.chargedAnyway === true && !(await giveBack(paid.callId)) && !isOld) return "open";
       await putPaid(records, { ...paid, state: "unmade" });
       return "unmade";
     }

@@ -44,6 +44,7 @@ function billOf(asked: Accepted, network: Network, told: z.infer<typeof required
     payTo: asked.payTo,
     units: BigInt(asked.amount),
     expiresMs: null,
+    isSponsored: true,
     ready(from, nowMs) {
       const validBefore = Math.floor(nowMs / 1_000) + Math.min(asked.maxTimeoutSeconds, GOOD_SECONDS_MAX);
       const nonce = hexOf(randomBytes(32));

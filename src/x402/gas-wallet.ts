@@ -19,6 +19,8 @@ const LOOK_MS_MIN = 50;
 const LOOK_MS_MAX = 1_000;
 const MINED_MS_MAX = 25_000;
 const READY_MS = 5_000;
+/** After a signature that did not come calls are served again by then, the first of which brings the next. */
+const MUTE_MS = 30_000;
 /** For its turn to be sent, behind what other payments and other processes send. */
 const TURN_MS_MAX = 20_000;
 /** What twenty transfers may take: a wallet with less is told to be empty while those that are being served can still be settled. */
@@ -55,8 +57,8 @@ export class GasWallet {
   readonly #parts: GasWalletParts;
   readonly #queue: Waiting[] = [];
   #isSending = false;
-  /** Its signer has not signed: no call is served for a payment that it would have to make. */
-  #isMute = false;
+  /** Its signer has not signed: until then no call is served for a payment that it would have to make. */
+  #muteUntilMs = 0;
   #ready: { readonly atMs: number; readonly is: Promise<boolean> } | null = null;
 
   constructor(parts: GasWalletParts) {
@@ -66,8 +68,8 @@ export class GasWallet {
 
   /** Whether gas of a number of transfers can be paid for at what they would be sent for now. Rejects where the node cannot be asked. */
   isReady(): Promise<boolean> {
-    if (this.#isMute) return Promise.resolve(false);
     const nowMs = this.#parts.clock.elapsedMs();
+    if (nowMs < this.#muteUntilMs) return Promise.resolve(false);
     if (this.#ready === null || nowMs - this.#ready.atMs > READY_MS) {
       const is = this.#askReady();
       this.#ready = { atMs: nowMs, is };
@@ -194,10 +196,10 @@ export class GasWallet {
   async #signed(signing: Signing): Promise<Hex> {
     try {
       const signed = await this.#parts.signer.sign(signing);
-      this.#isMute = false;
+      this.#muteUntilMs = 0;
       return signed;
     } catch (error) {
-      this.#isMute = true;
+      this.#muteUntilMs = this.#parts.clock.elapsedMs() + MUTE_MS;
       throw error;
     }
   }

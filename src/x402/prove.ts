@@ -4,15 +4,17 @@ import { inChunks, type ProofFinding, type Proved } from "../ledger/proof.ts";
 import type { Records } from "../records/records.ts";
 import { topicOf } from "../wallet/bill.ts";
 import { type Hex, word } from "../wallet/hex.ts";
-import { type Log, logIn, logsOf } from "../wallet/past-log.ts";
+import { blockAt, type Log, logIn, logsOf } from "../wallet/past-log.ts";
 import { HOUSE, incomeId, transactionIn } from "./books.ts";
-import { USED } from "./chain.ts";
+import { rpcChain, USED } from "./chain.ts";
 import type { NodeRpc } from "./node-rpc.ts";
 import { type Receipt, settledReceipts } from "./receipts.ts";
 
 /** The newest of each: a few minutes of a node's time. */
 const PROVED_MAX = 1_000;
 const PAGE = 200;
+/** Longer than from the first try of a payment to its block: a node whose newest block is older may not have it yet. */
+const SETTLED_MS = 3_600_000;
 /** `Transfer(address,address,uint256)`. */
 const TRANSFERRED = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 const NANO_PER_UNIT = 1_000;
@@ -29,7 +31,7 @@ export async function proveIncome({ records, ledger, node, asset }: IncomeProofP
   const findings: ProofFinding[] = [];
   let [proved, seen] = [0, 0];
   const found = (accountId: string, detail: string) => findings.push({ invariant: "x402", accountId, detail });
-  /** Null: the node does not tell. */
+  /** Null: the node does not tell, or does not know it. */
   const logs = (transaction: string) => logsOf(node.call, transaction).catch(() => null);
 
   const receipts = await settledReceipts(records, HOUSE, PROVED_MAX);
@@ -39,7 +41,7 @@ export async function proveIncome({ records, ledger, node, asset }: IncomeProofP
     const id = incomeId(receipt.id);
     const booked = await ledger.transaction(account, id);
     if (booked?.amountNano !== receipt.amountNano) return void found(account, `${id}: what was paid is not booked`);
-    const told = await logs(String(receipt.transaction));
+    const told = (await logs(String(receipt.transaction))) ?? ((await isUnused(node, receipt)) ? [] : null);
     if (told === null) return;
     if (isPaidIn(told, receipt, asset)) proved += 1;
     else found(account, `${id}: its payment is not in ${receipt.transaction} on chain`);
@@ -60,6 +62,14 @@ export async function proveIncome({ records, ledger, node, asset }: IncomeProofP
     else found(HOUSE, `${transactionId}: ${transaction} has not moved as much on chain`);
   });
   return { of: "payments of callers", proved, unknown: seen - proved - findings.length, findings };
+}
+
+/** Whether the chain says, of a time when it was settled already, that its authorization was never used. A node may have dropped the transaction. */
+async function isUnused(node: NodeRpc, { payment, sinceMs }: Receipt): Promise<boolean> {
+  const { state } = await rpcChain(node).ended(payment, sinceMs);
+  if (state !== "open") return false;
+  const newest = await blockAt(node.call, "latest").catch(() => null);
+  return newest !== null && newest.timestamp * 1_000 > sinceMs + SETTLED_MS;
 }
 
 const isOf = ({ address }: Log, asset: string): boolean => address.toLowerCase() === asset.toLowerCase();

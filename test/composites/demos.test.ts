@@ -1,10 +1,15 @@
 // core/produce_demo and core/produce_autodemo: a real browser records a local page, a real ffmpeg makes the video, and the ledger shows what each part cost.
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { makeClip, SIZES } from "../../src/composites/demos/clip.ts";
+import { temporaryFolder } from "../../src/composites/demos/temporary-folder.ts";
+import { FILE_BYTES_MAX, QUOTA_BYTES_MAX } from "../../src/files/lifecycle.ts";
+import { smallVideo } from "../../src/sandbox/small-video.ts";
 import { type AcmeGateway, startAcmeGateway } from "../run/acme-gateway.ts";
 import { INSTALLED_MS_MAX } from "../support/apt-install.ts";
 import { openBrowser } from "../support/browser.ts";
@@ -154,6 +159,7 @@ interface Job {
 }
 interface FileSaid {
   readonly file_id: string;
+  readonly size_bytes: number;
 }
 
 async function made(account: TestAccount, action: string, params: object, at = gateway): Promise<Job> {
@@ -198,6 +204,24 @@ describe("in the sandbox", () => {
     const [posting] = await gateway.transactions(account);
     expect(posting).toMatchObject({ charged_cents: job.charged_cents });
     expect(job.charged_cents).toBeGreaterThanOrEqual(6);
+  });
+
+  it("one whose last file does not fit leaves nothing to its caller, since nothing is charged", async () => {
+    const account = await gateway.account({ kind: "sandbox", creditCents: 1_000 });
+    const wanted = { url: "https://example.com", brief: "The gate", seconds: 20 };
+    const first = await made(account, "produce_autodemo", wanted);
+    const board = (await fetched(account, first.result.storyboard)).bytes;
+    const { scenes } = JSON.parse(board.toString()) as { scenes: { seconds: number }[] };
+    const clips = scenes.map(({ seconds }) => smallVideo([seconds], SIZES["16:9"]).length);
+    const given = board.length + first.result.video.size_bytes;
+    const roomBytes = given + clips.reduce((sum, one) => sum + one, given) - 1;
+    for (let left = QUOTA_BYTES_MAX - roomBytes; left > 0; left -= FILE_BYTES_MAX) {
+      const size_bytes = Math.min(left, FILE_BYTES_MAX);
+      expect((await gateway.run(account, "files/upload", { filename: "full", size_bytes })).status).toBe(200);
+    }
+    const job = await made(account, "produce_autodemo", wanted);
+    expect(job).toMatchObject({ status: "failed", charged_cents: 0, result: { error: "storage_quota_exceeded" } });
+    expect(await fileNames(account)).toEqual(["demo.mp4", "storyboard.json"]);
   });
 
   it("one scene ends in a clip", async () => {
@@ -260,6 +284,9 @@ describe("with a browser and ffmpeg of the operator's", () => {
     expect(moved).toMatchObject({ status: "failed", charged_cents: 0, result: { rows: [{ error: "scene_failed" }] } });
     expect(asked).toEqual(expect.arrayContaining(["/frames", "/inside"]));
     expect(reachedInside).toEqual([]);
+    // Of the two the one that was shown has paid for itself; the other has had our browser, and cost its account's room for that.
+    const { json: row } = await gateway.admin("GET", `/admin/v1/accounts/${account.accountId}`);
+    expect(row.unpaid).toMatchObject({ today_nano_usd: 5_000_000 });
     const { streams } = await probed(programs.ffmpeg, (await fetched(account, job.result.clip)).file);
     expect(streams).toMatchObject([{ width: 960, height: 960 }, { codec_name: "aac" }]);
   });
@@ -291,6 +318,30 @@ it("without a browser of the operator's a vendor's is paid, shown and ended", { 
     "POST /v1/sessions/s1",
   ]);
   expect(await other.heldCents(account)).toBe(0);
+});
+
+it("a page of noise makes no clip that would not fit beside nine more", { timeout: 60_000 }, async () => {
+  const noise = ["-f", "lavfi", "-i", "color=gray:s=320x320:r=25:d=4,noise=alls=100:allf=t"];
+  execFileSync(programs.ffmpeg, ["-v", "error", ...noise, join(folder, "%d.jpg")]);
+  const pictures = Array.from({ length: 100 }, (_, at) => ({ file: join(folder, `${at + 1}.jpg`), atMs: at * 40 }));
+  const made = { path: programs.ffmpeg, folder, signal: new AbortController().signal };
+  const size = { width: 320, height: 320 };
+  const clip = await makeClip({ pictures, seconds: 4, narration: null, size }, made);
+  // Two and a half million bits a second, and as much once more for a player to begin with.
+  expect(clip.sizeBytes * 8).toBeLessThan((4 + 1.5) * 2_500_000);
+  expect(clip.sizeBytes).toBeGreaterThan(100_000);
+});
+
+it("what a process that died has left of a recording goes when the next one begins", async () => {
+  const [left, fresh] = [await temporaryFolder(), await temporaryFolder()];
+  mkdirSync(join(left, "profile"));
+  const longAgo = new Date(Date.now() - 2 * 3_600_000);
+  utimesSync(left, longAgo, longAgo);
+  const next = await temporaryFolder();
+  onTestFinished(() => {
+    for (const one of [fresh, next]) rmSync(one, { recursive: true });
+  });
+  expect([left, fresh, next].map((one) => existsSync(one))).toEqual([false, true, true]);
 });
 
 describe("what is no demo", () => {

@@ -1,10 +1,16 @@
 // Signing in by an operator's own OpenID provider: a real one on loopback, which a test can have lie.
 import { createPrivateKey, generateKeyPairSync, sign } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
 import http, { type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import Provider from "oidc-provider";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { mintOpening } from "../../src/accounts/open-account.ts";
 import { readConfig } from "../../src/config.ts";
+import { createIdentities, type Place } from "../../src/oauth/identities.ts";
+import { openStores } from "../../src/stores.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 import { Person } from "./person.ts";
 
@@ -18,6 +24,8 @@ class Operators {
   who = "ada";
   isVerified = true;
   isAway = false;
+  /** Its token endpoint breaks off in the middle of its answer. */
+  breaksOff = false;
   /** What it answers at its token endpoint in the place of the truth: the ID token. */
   lie: ((nonce: string) => string) | null = null;
   lastNonce = "";
@@ -69,6 +77,10 @@ class Operators {
     if (pathname === "/auth") this.lastNonce = searchParams.get("nonce") ?? "";
     if (pathname.startsWith("/interaction/"))
       return this.#provider.interactionFinished(request, response, { login: { accountId: this.who } });
+    if (pathname === "/token" && this.breaksOff) {
+      response.writeHead(200, { "content-type": "application/json", "content-length": 100 });
+      return void response.write("{", () => request.socket.destroy());
+    }
     if (pathname === "/token" && this.lie !== null) {
       const body = { access_token: "x", token_type: "Bearer", id_token: this.lie(this.lastNonce) };
       response.writeHead(200, { "content-type": "application/json" });
@@ -157,6 +169,10 @@ describe("a provider that cannot be reached", () => {
     operators.isAway = true;
     expect((await person.open(back)).status).toBe(503);
     operators.isAway = false;
+    const again = await throughProvider(await begin(person));
+    operators.breaksOff = true;
+    expect((await person.open(again)).status).toBe(503);
+    operators.breaksOff = false;
     expect(await ownAccount(person)).toBeNull();
   });
 });
@@ -324,6 +340,31 @@ describe("where OIDC_ACCOUNTS is open", () => {
     const grace = at(opening);
     await signIn(grace);
     expect(await ownAccount(grace)).not.toBe(own);
+  });
+
+  it("an opening that was broken off is gone on with by the next sign-in, and not begun anew", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "tollgate-openid-"));
+    const parts = { onFatal() {}, onBroken() {}, archiveDir: folder };
+    const stores = await openStores(readConfig({ DATA_DIR: folder }), parts);
+    const identities = createIdentities(stores.records, mintOpening);
+    const ada = { issuer: "https://id.example", subject: "ada", email: null };
+    const begun: Place[] = [];
+    const died = identities.opened(ada, async (ids) => {
+      begun.push(ids);
+      throw new Error("the process dies");
+    });
+    await expect(died).rejects.toThrow("dies");
+    // One that may not be opened just now is not forgotten either.
+    expect(await identities.opened(ada, async () => "refused")).toBe("refused");
+    const place = await identities.opened(ada, async (ids) => ids);
+    expect(begun).toEqual([place]);
+    expect(await identities.of(ada)).toEqual(place);
+    const { accountId } = place as Place;
+    const [linked] = await identities.list(accountId);
+    await identities.unlink(accountId, linked?.id ?? "");
+    expect(await identities.opened(ada, async (ids) => ids)).not.toEqual(place);
+    await stores.close();
+    rmSync(folder, { recursive: true });
   });
 
   it("none is opened for an address that is not verified", async () => {

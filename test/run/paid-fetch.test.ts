@@ -1,4 +1,6 @@
 // POST /api/v1/fetch: requests to public addresses, and merchants among them that are paid, or that take the money and give nothing.
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { openWallet, type Wallet } from "../../src/wallet/wallet.ts";
 import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
@@ -9,21 +11,23 @@ const KEY = `0x${"11".repeat(32)}` as const;
 const CREDIT_CENTS = 5_000;
 
 const merchant = new Merchant("x402");
+const overMpp = new Merchant("mpp");
 let outside: Outside;
 let wallet: Wallet;
 let gateway: TestGateway;
 let account: TestAccount;
 
 beforeAll(async () => {
-  await merchant.listen();
+  await Promise.all([merchant.listen(), overMpp.listen()]);
   outside = await startOutside();
   outside.names["shop.example"] = ["127.0.0.1"];
   outside.names["other.example"] = ["127.0.0.2"];
   outside.names["inner.example"] = ["127.0.0.1"];
-  wallet = await openWallet({ mpp: null, x402: KEY, gas: null });
+  wallet = await openWallet({ mpp: KEY, x402: KEY, gas: null });
   gateway = await startTestGateway(
     {
       X402_WALLET_PRIVATE_KEY: KEY,
+      MPP_WALLET_PRIVATE_KEY: KEY,
       WALLET_CENTS_PER_DAY: "100000",
       PAID_FETCH: "1",
       X402_RPC_URL: `${merchant.url}/rpc`,
@@ -31,7 +35,10 @@ beforeAll(async () => {
     {
       wallet,
       internet: {
-        allowForTests: [`127.0.0.2:${outside.port}`, `127.0.0.1:${new URL(merchant.url).port}`],
+        allowForTests: [
+          `127.0.0.2:${outside.port}`,
+          ...[merchant, overMpp].map(({ url }) => `127.0.0.1:${new URL(url).port}`),
+        ],
         resolve: async (name) => [outside.names[name] ?? []].flat() as string[],
         msMaxForTests: 1_500,
       },
@@ -42,7 +49,7 @@ afterAll(async () => {
   const findings = await gateway.doctor();
   await gateway.stop();
   wallet.close();
-  await Promise.all([merchant.close(), outside.close()]);
+  await Promise.all([merchant.close(), overMpp.close(), outside.close()]);
   expect(findings).toEqual([]);
 });
 beforeEach(async () => {
@@ -174,6 +181,15 @@ describe("what comes to nothing is not charged", () => {
     expect(await leftCents()).toBe(CREDIT_CENTS);
   });
 
+  it("is counted as a hundredth of a cent of unpaid cost, whatever came of it", async () => {
+    outside.play = (socket) => socket.end(`${head(404, { "content-type": "text/plain" })}none`);
+    await ask({ url: outside.url("/") });
+    outside.play = (socket) => void socket.destroy();
+    await ask({ url: outside.url("/") });
+    const { json } = await gateway.admin("GET", `/admin/v1/accounts/${account.accountId}`);
+    expect(json.unpaid).toMatchObject({ today_nano_usd: 200_000 });
+  });
+
   it("a write of which nobody knows whether it happened is not sent again under its key", async () => {
     outside.play = (socket) => void socket.destroy();
     const params = { url: outside.url("/"), method: "POST", body: "x" };
@@ -256,6 +272,36 @@ describe("a merchant", () => {
       return looked.unmade === 1 ? true : undefined;
     }, "the chain's word");
     expect(await leftCents()).toBe(CREDIT_CENTS);
+  });
+
+  it("is paid over MPP only where it bears what the network takes, which no caller is charged", async () => {
+    const url = `http://shop.example:${new URL(overMpp.url).port}/thing`;
+    const { json } = await ask({ url });
+    expect(json).toMatchObject({ ok: false, error: "merchant_unpaid" });
+    expect(json.message).toContain("what the network takes");
+    expect(overMpp.taken).toEqual([]);
+    expect(await leftCents()).toBe(CREDIT_CENTS);
+    overMpp.sponsors = true;
+    expect((await ask({ url })).json).toMatchObject({ ok: true, charged_cents: 4, data: { paid_usd: "0.03" } });
+    expect(overMpp.taken).toHaveLength(1);
+  });
+
+  it("is paid for by its caller where the long answer cannot be kept as a file", async () => {
+    merchant.answer = () => ({ body: "x".repeat(2 * 1_048_576), type: "application/octet-stream" });
+    const folder = join(gateway.dataDir, "files");
+    rmSync(folder, { recursive: true });
+    writeFileSync(folder, "in the way");
+    try {
+      const { json } = await ask({ url: paidUrl() });
+      expect(json).toMatchObject({ ok: true, charged_cents: 4, data: { status: 200, paid_usd: "0.03" } });
+      expect(String(json.data?.base64)).toHaveLength(4 * Math.ceil((2 * 1_048_576 + 2) / 3));
+    } finally {
+      rmSync(folder);
+      mkdirSync(folder);
+      merchant.answer = () => ({ body: { ok: 1 } });
+    }
+    expect(merchant.taken).toHaveLength(1);
+    expect(await leftCents()).toBe(CREDIT_CENTS - 4);
   });
 
   it("is paid for a sandbox account in play money, and no server is asked", async () => {

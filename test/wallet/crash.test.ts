@@ -7,7 +7,7 @@ import type { PaidAnswer, PaidCall, Payment, PaymentWanted } from "../../src/cat
 import { NETWORKS, TEMPO_NETWORKS } from "../../src/catalog/networks.ts";
 import { manualClock } from "../../src/clock.ts";
 import { readConfig } from "../../src/config.ts";
-import { nano } from "../../src/money.ts";
+import { type Nano, nano } from "../../src/money.ts";
 import { openStores, type Stores } from "../../src/stores.ts";
 import { openHouse, walletBooks } from "../../src/wallet/books.ts";
 import { openPaid, paidFor } from "../../src/wallet/paid-records.ts";
@@ -27,6 +27,8 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
   let close: () => Promise<void>;
   let clock: ReturnType<typeof manualClock>;
   let calls = 0;
+  /** The charge of a call for a merchant that its caller has named is booked. */
+  let isCharged = true;
   let call: PaidCall;
 
   beforeAll(async () => {
@@ -76,7 +78,7 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
     const nodes = { mpp: null, x402: `${merchant.url}/rpc` };
     return {
       wallets: new Wallets(parts),
-      reconciler: walletReconciler({ records, books, giveBack: async () => {}, clock, nodes, onBroken }),
+      reconciler: walletReconciler({ records, books, giveBack: async () => isCharged, clock, nodes, onBroken }),
       books,
     };
   }
@@ -99,9 +101,41 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
       .pay(await wanted(), BY);
 
   it("after it was booked and before it was signed: it is not paid again", async () => {
-    await processWith().books.book(call.callId, CENT, call.merchant);
+    await processWith().books.book(call.callId, CENT, call);
     expect(await again()).toMatchObject({ unpaid: { message: "this call has paid it once" } });
     expect(await openPaid(stores.records)).toEqual([]);
+  });
+
+  it("before its charge was booked: it is looked at again until there is one to give back, for a day", async () => {
+    const mayPay = { ...call, namedBy: "acct:1" };
+    const ids = ["late", "never"].map((at) => `${call.callId}_${at}`);
+    for (const callId of ids)
+      expect(
+        await processWith()
+          .wallets.purse({ ...mayPay, callId })
+          .pay(await wanted(), BY),
+      ).toHaveProperty("headers");
+    const { reconciler } = processWith();
+    clock.advance(400_000);
+    isCharged = false;
+    expect(await reconciler.look(0)).toEqual(["open", "open"]);
+    isCharged = true;
+    expect(await reconciler.look(0)).toEqual(["unmade", "unmade"]);
+  });
+
+  it("merchants that callers name are paid half of a day together, and a quarter for one account", async () => {
+    const { books } = processWith();
+    const quarter = nano(2_500_000_000);
+    const one = (namedBy: string | undefined, amountNano: Nano, at: string) =>
+      books.book(`${call.callId}_${at}`, amountNano, { merchant: "m", ...(namedBy === undefined ? {} : { namedBy }) });
+    const full = { fullUntilMs: expect.any(Number), isWhole: false };
+    expect(await one("acct:a", quarter, "1")).toBe("booked");
+    await books.unbook(`${call.callId}_1`);
+    // What was given back keeps its room.
+    expect(await one("acct:a", CENT, "2")).toEqual(full);
+    expect(await one("acct:b", nano(quarter - 10 * CENT), "3")).toBe("booked");
+    expect(await one("acct:c", nano(20 * CENT), "4")).toEqual(full);
+    expect(await one(undefined, CENT, "5")).toBe("booked");
   });
 
   it("after it was signed and before it left: it is found, and given back once it has lapsed", async () => {

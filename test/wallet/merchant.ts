@@ -57,8 +57,12 @@ export class Merchant {
   mood: Mood = "honest";
   /** What the next thing costs, in millionths of a dollar. */
   units = 30_000n;
+  /** Over MPP: it bears what the network takes. */
+  sponsors = false;
   /** Answers what was paid for. */
-  answer: (seen: Seen) => { readonly status?: number; readonly body: unknown } | null = () => ({ body: { ok: 1 } });
+  answer: (seen: Seen) => { readonly status?: number; readonly body: unknown; readonly type?: string } | null = () => ({
+    body: { ok: 1 },
+  });
   /** Which requests are free. */
   isFree: (seen: Seen) => boolean = () => false;
   readonly seen: Seen[] = [];
@@ -115,8 +119,8 @@ export class Merchant {
   }
 
   #good(seen: Seen, response: ServerResponse, headers: Record<string, string> = {}): void {
-    const { status = 200, body = null } = this.answer(seen) ?? {};
-    this.#send(response, status, body, headers);
+    const { status = 200, body = null, type = "application/json" } = this.answer(seen) ?? {};
+    this.#send(response, status, body, { "content-type": type, ...headers });
   }
 
   #send(response: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}): void {
@@ -147,7 +151,10 @@ export class Merchant {
       amount: this.#amount,
       currency: this.mood === "asks for another coin" ? OTHER : coins[0],
       recipient: this.#payTo,
-      methodDetails: { chainId: this.mood === "asks on another network" ? 1 : chainId },
+      methodDetails: {
+        chainId: this.mood === "asks on another network" ? 1 : chainId,
+        ...(this.sponsors ? { feePayer: true } : {}),
+      },
     });
     const lifeMs = this.mood === "asks for what has lapsed" ? -1_000 : 60_000;
     const id = Buffer.from(`${url} ${body} ${this.seen.length}`).toString("base64url").slice(0, 200);

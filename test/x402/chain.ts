@@ -65,6 +65,8 @@ export class TestChain {
   mood: Mood = "well";
   /** Its node answers nobody. */
   isNodeAway = false;
+  /** The newest block's time, in seconds. */
+  nowS = () => Math.floor(Date.now() / 1_000);
   /** Called at each step of the way of a payment, before it is answered. */
   onStep: (step: "verify" | "settle" | "moved" | "node") => void = () => {};
   /** What is not answered the next time, because its connection breaks. */
@@ -210,6 +212,7 @@ export class TestChain {
 
   #node({ method, params }: Record<string, unknown>): unknown {
     if (method === "eth_blockNumber") return "0x10";
+    if (method === "eth_getBlockByNumber") return { number: "0x10", timestamp: `0x${this.nowS().toString(16)}` };
     if (method === "eth_getTransactionReceipt") return this.#receipt(String((params as unknown[])[0]));
     const [first] = params as [{ data?: string; topics?: [string[], string, string] }];
     if (method === "eth_call") {

@@ -77,8 +77,17 @@ describe("doctor", () => {
     chain.moved.set(transaction, { ...authorization, value: "9999" });
     const short = await proven();
     chain.moved.delete(transaction);
+    // A node that has dropped it, or is behind, does not say that it was not paid.
+    const dropped = await proven();
+    expect(dropped).toEqual({ payments: [{ of: "payments of callers", proved: 1, unknown: 1 }], findings: [] });
+    const use = `${authorization.from} ${authorization.nonce}`;
+    chain.used.delete(use);
+    chain.nowS = () => Math.floor(Date.now() / 1_000) - 60;
+    expect(await proven()).toEqual(dropped);
+    chain.nowS = () => Math.floor(Date.now() / 1_000) + 7_200;
     const missing = await proven();
     chain.moved.set(transaction, authorization);
+    chain.used.set(use, transaction);
     for (const { payments, findings } of [short, missing]) {
       expect(payments).toEqual([{ of: "payments of callers", proved: 1, unknown: 0 }]);
       expect(findings).toMatchObject([{ invariant: "x402", accountId: "x402" }]);

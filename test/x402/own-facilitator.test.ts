@@ -8,11 +8,11 @@ import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { NETWORKS } from "../../src/catalog/networks.ts";
-import { systemClock } from "../../src/clock.ts";
+import { type Clock, manualClock, systemClock } from "../../src/clock.ts";
 import { readConfig } from "../../src/config.ts";
 import { nano } from "../../src/money.ts";
 import { openStores, type Stores } from "../../src/stores.ts";
-import { keySigner } from "../../src/wallet/signer.ts";
+import { keySigner, type Signer } from "../../src/wallet/signer.ts";
 import { requirementsOf } from "../../src/x402/challenge.ts";
 import type { Facilitator } from "../../src/x402/facilitator.ts";
 import { GasWallet } from "../../src/x402/gas-wallet.ts";
@@ -67,13 +67,17 @@ beforeEach(() => {
   sent.length = 0;
 });
 
+const rpc = () => nodeRpc(`http://127.0.0.1:${(node.address() as AddressInfo).port}`);
+
+function walletOf({ signer, clock }: { readonly signer: Signer; readonly clock: Clock }): GasWallet {
+  const shared = { records: stores.records, clock, owner: "one" };
+  return new GasWallet({ ...shared, signer, chainId: 8453, node: rpc(), feeWeiMax: FEE_WEI_MAX });
+}
+
 /** One of its own for each test: it remembers whether it has gas. */
 function facilitator(): Facilitator {
-  const rpc = nodeRpc(`http://127.0.0.1:${(node.address() as AddressInfo).port}`);
-  const shared = { records: stores.records, clock: systemClock, owner: "one" };
-  const signer = keySigner(`0x${"11".repeat(32)}`);
-  const wallet = new GasWallet({ ...shared, signer, chainId: 8453, node: rpc, feeWeiMax: FEE_WEI_MAX });
-  return ownFacilitator({ network: NETWORKS.base, node: rpc, wallet, clock: systemClock });
+  const wallet = walletOf({ signer: keySigner(`0x${"11".repeat(32)}`), clock: systemClock });
+  return ownFacilitator({ network: NETWORKS.base, node: rpc(), wallet, clock: systemClock });
 }
 
 function paymentOf(): Payment {
@@ -96,6 +100,17 @@ it("one that was used may have been made by us, and is not called unpaid", async
   const made = await facilitator().settle(paymentOf(), PRICE);
   expect(made).toMatchObject({ settled: false, mayBe: true });
   expect(sent).toEqual([]);
+});
+
+it("a signer that was mute once is asked again by the calls of half a minute later, though no signature has come", async () => {
+  const clock = manualClock(Date.now());
+  const signer: Signer = { ...keySigner(`0x${"11".repeat(32)}`), sign: () => Promise.reject(new Error("mute")) };
+  const wallet = walletOf({ signer, clock });
+  expect(await wallet.isReady()).toBe(true);
+  expect(await wallet.send({ to: PAY_TO, data: "0x", gasMax: 1 })).toBe("unknown");
+  expect(await wallet.isReady()).toBe(false);
+  clock.advance(30_000);
+  expect(await wallet.isReady()).toBe(true);
 });
 
 it("a wallet with gas for fewer than twenty transfers is empty", async () => {

@@ -1,15 +1,16 @@
 // A Chromium of the operator's for one recording: an empty profile, nothing of our environment, and no way out but the proxy.
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
 import { Readable, Writable } from "node:stream";
 import { openPublicProxy, type PublicProxyOptions } from "../../upstream/public-proxy.ts";
 import { Devtools, type Line, RecordingFault } from "./devtools.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 /** One message; a frame of a recording is a fraction of it. */
 const MESSAGE_BYTES_MAX = 32 * 1_048_576;
 const END_MS_MAX = 5_000;
+/** On a machine with much to do it takes far longer than any answer after it. */
+const START_MS_MAX = 60_000;
 
 /** What a stranger's page could reach past the proxy is turned off: names are asked for there, and there is no way by UDP. */
 const FLAGS = [
@@ -27,6 +28,9 @@ const FLAGS = [
   "--disable-dev-shm-usage",
   "--hide-scrollbars",
   "--mute-audio",
+  // What a page's scripts may hold, and what is kept of what it loads; all of a browser is bounded by the operator's machine (docs/composites.md).
+  "--js-flags=--max-old-space-size=512",
+  "--disk-cache-size=67108864",
   "--proxy-bypass-list=<-loopback>",
   "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
   "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
@@ -71,7 +75,7 @@ function pipeLine(child: ChildProcess): Line {
 
 /** Rejects with a RecordingFault where it does not start. To be closed. */
 export async function openChromium(path: string, options: PublicProxyOptions): Promise<OpenBrowser> {
-  const profile = await mkdtemp(join(tmpdir(), "tollgate-browser-"));
+  const profile = await temporaryFolder();
   const proxy = await openPublicProxy(options);
   const env = { PATH: "/usr/local/bin:/usr/bin:/bin", HOME: profile, LANG: "C.UTF-8" };
   const flags = [...FLAGS, `--proxy-server=${proxy.url}`, `--user-data-dir=${profile}`, "about:blank"];
@@ -91,7 +95,7 @@ export async function openChromium(path: string, options: PublicProxyOptions): P
     await rm(profile, { recursive: true, force: true, maxRetries: 5 });
   };
   try {
-    await devtools.ask("Browser.getVersion");
+    await devtools.ask("Browser.getVersion", {}, null, START_MS_MAX);
   } catch (error) {
     await close();
     throw error;

@@ -1,7 +1,10 @@
 // Makes clips of pictures and sound, and one video of clips, with the operator's ffmpeg: a process of its own that reads our files and nothing else.
 import { execFile } from "node:child_process";
-import { readFile, stat, writeFile } from "node:fs/promises";
+import { createReadStream, createWriteStream } from "node:fs";
+import { stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
 import { RecordingFault } from "./devtools.ts";
 import type { Picture } from "./screencast.ts";
@@ -19,15 +22,28 @@ export const SIZES: Readonly<Record<Aspect, Size>> = {
   "1:1": { width: 960, height: 960 },
 };
 
-/** A clip, or the whole, as bytes of an MP4. */
-export interface Clip {
-  readonly bytes: Buffer;
+/** A clip, or the whole: an MP4 that is read part by part, while the folder it was made in is there. */
+export interface Video {
+  readonly sizeBytes: number;
   readonly seconds: number;
+  bytes(): AsyncIterable<Uint8Array>;
+}
+
+/** A clip that has been kept elsewhere. */
+export interface KeptClip {
+  readonly seconds: number;
+  /** Null: it is there no more. */
+  bytes(): Promise<AsyncIterable<Uint8Array> | null>;
 }
 
 const FRAMES_A_SECOND = 25;
 const SAMPLES_A_SECOND = 48_000;
 const SAMPLE_BYTES = 2;
+/** Of one clip, so that as many as a storyboard has fit into one file, whatever a page shows. */
+const CLIP_BYTES_MAX = 9 * 1_048_576;
+/** Of the picture: what text and a moving page need at the sizes above. A long clip has less, within its bytes. */
+const BITS_A_SECOND_MAX = 2_500_000;
+const SOUND_BITS_A_SECOND = 96_000;
 const MS_MAX = 120_000;
 /** Longer than a narration of its most characters takes. */
 const NARRATION_SECONDS_MAX = 90;
@@ -72,8 +88,21 @@ export interface ClipParts {
   readonly size: Size;
 }
 
+async function videoOf(file: string, seconds: number): Promise<Video> {
+  const { size } = await stat(file);
+  return { sizeBytes: size, seconds, bytes: () => createReadStream(file) };
+}
+
+/** How the picture is written: as good as it should be, within what a clip may come to. */
+function pictureArgs(seconds: number): string[] {
+  const fits = (CLIP_BYTES_MAX * 8 * 0.9) / seconds - SOUND_BITS_A_SECOND;
+  const most = Math.floor(Math.min(BITS_A_SECOND_MAX, fits));
+  const bound = ["-maxrate", String(most), "-bufsize", String(most)];
+  return ["-c:v", "libx264", "-preset", "veryfast", "-crf", "23", ...bound, "-threads", "2"];
+}
+
 /** One clip. All clips of a size are of one make, so that they can be put behind each other as they are. */
-export async function makeClip({ pictures, seconds: least, narration, size }: ClipParts, made: Ffmpeg): Promise<Clip> {
+export async function makeClip({ pictures, seconds: least, narration, size }: ClipParts, made: Ffmpeg): Promise<Video> {
   const sound = narration === null ? null : await samplesOf(narration, made);
   const seconds = Math.max(least, sound === null ? 0 : sound.seconds + SECONDS_AFTER_NARRATION);
   const lines = pictures.flatMap(({ file, atMs }, at) => {
@@ -95,20 +124,33 @@ export async function makeClip({ pictures, seconds: least, narration, size }: Cl
     ...["-f", "concat", "-safe", "0", "-protocol_whitelist", "file,pipe", "-i", list],
     ...(sound === null ? silence : [...plain, "-i", sound.file]),
     ...["-filter:v", `fps=${FRAMES_A_SECOND},${fit},format=yuv420p`, "-filter:a", "apad", "-t", seconds.toFixed(3)],
-    ...["-c:v", "libx264", "-preset", "veryfast", "-crf", "23", "-threads", "2", "-video_track_timescale", "12800"],
-    ...["-c:a", "aac", "-b:a", "96k", "-movflags", "+faststart", file],
+    ...[...pictureArgs(seconds), "-video_track_timescale", "12800"],
+    ...["-c:a", "aac", "-b:a", String(SOUND_BITS_A_SECOND), "-fs", String(CLIP_BYTES_MAX), "-movflags", "+faststart"],
+    file,
   ]);
-  return { bytes: await readFile(file), seconds };
+  return videoOf(file, seconds);
 }
 
-/** Puts clips of one make behind each other. */
-export async function joinClips(clips: readonly Clip[], made: Ffmpeg): Promise<Clip> {
-  const files = clips.map((_, at) => join(made.folder, `${at}.mp4`));
-  for (const [at, { bytes }] of clips.entries()) await writeFile(files[at] ?? "", bytes);
+/** Puts clips of one make behind each other, each brought into the folder part by part; those that are there no more are left out. */
+export async function joinClips(clips: readonly KeptClip[], made: Ffmpeg): Promise<Video> {
+  const files: string[] = [];
+  let seconds = 0;
+  for (const clip of clips) {
+    const bytes = await clip.bytes();
+    if (bytes === null) continue;
+    const file = join(made.folder, `${files.length}.mp4`);
+    await pipeline(Readable.from(bytes), createWriteStream(file), { signal: made.signal }).catch((cause: unknown) => {
+      if (!made.signal.aborted) throw cause;
+      throw new RecordingFault("its scenes could not be brought together in time", { cause });
+    });
+    files.push(file);
+    seconds += clip.seconds;
+  }
+  if (files.length === 0) throw new RecordingFault("the files of its scenes are no more");
   const list = join(made.folder, "clips.txt");
   await writeFile(list, `ffconcat version 1.0\n${files.map((file) => `file '${file}'`).join("\n")}\n`);
   const whole = join(made.folder, "whole.mp4");
   const from = ["-f", "concat", "-safe", "0", "-protocol_whitelist", "file,pipe", "-i", list];
   await ffmpeg(made, [...from, "-c", "copy", "-movflags", "+faststart", whole]);
-  return { bytes: await readFile(whole), seconds: clips.reduce((sum, { seconds }) => sum + seconds, 0) };
+  return videoOf(whole, seconds);
 }

@@ -1,13 +1,13 @@
 // The job behind core/produce_demo and core/produce_autodemo: a storyboard, its scenes one by one, and what they come to.
 
 import type { DemoMakerSpec } from "../../catalog/demo-maker.ts";
-import { type JobEnd, type JobKind, NoLongerPaid, type RunningJob } from "../../catalog/job-kind.ts";
+import { type EndedJob, type JobEnd, type JobKind, NoLongerPaid, type RunningJob } from "../../catalog/job-kind.ts";
 import { GatewayError } from "../../errors.ts";
 import type { Files, FileView } from "../../files/files.ts";
 import { add, centsDown, centsUp, most, type Nano, nanoFromCents, ZERO } from "../../money.ts";
 import { endedBy } from "../ended-by.ts";
 import { type RowDone, type RowsDeps, RowsJob } from "../rows-job.ts";
-import { type Aspect, type Clip, SIZES, type Size } from "./clip.ts";
+import { type Aspect, type KeptClip, SIZES, type Size, type Video } from "./clip.ts";
 import { RecordingFault } from "./devtools.ts";
 import type { Scene, Storyboard } from "./storyboard.ts";
 import { openStudio, type Studio, type StudioParts } from "./studio.ts";
@@ -43,18 +43,22 @@ interface Done extends RowDone {
 type FileSaid = Pick<FileView, "file_id" | "filename" | "size_bytes" | "mime">;
 
 interface Before {
+  /** Every file that was made for it, noted before its bytes come: what the result does not give of them goes with the job's end. */
+  readonly files: readonly string[];
   readonly board: { readonly storyboard: Storyboard; readonly nano: Nano } | null;
   /** The end of its work, once it is kept. */
   readonly video: { readonly video: FileSaid & { readonly seconds: number }; readonly storyboard: FileSaid } | null;
 }
 
 export interface DemoDeps extends RowsDeps {
+  /** Of scenes that are put together, which must not wait behind those that are recorded: a job has little time for its end. */
+  readonly joinPlaces: RowsDeps["places"];
   /** Of sandbox accounts, whose scenes may be slow for nothing and keep no browser waiting. */
   readonly sandboxPlaces: RowsDeps["places"];
   readonly studio: StudioParts;
   readonly maker: () => DemoMakerSpec;
   /** Asked at each call: they are opened with the actions. */
-  readonly files: () => Pick<Files, "keep" | "read" | "delete">;
+  readonly files: () => Pick<Files, "announce" | "receive" | "read" | "delete">;
   /** Why a recording has failed, for the operator. */
   readonly onFault: (fault: RecordingFault, jobId: string) => void;
 }
@@ -63,6 +67,9 @@ interface Failure {
   readonly error: string;
   readonly message: string;
 }
+
+/** What is to be a file. */
+type Made = Pick<Video, "sizeBytes" | "bytes">;
 
 interface MadeScene {
   readonly clip: FileSaid;
@@ -83,7 +90,7 @@ class DemoJob {
     this.#deps = deps;
     this.#start = job.start as DemoStart;
     this.#size = SIZES[this.#start.aspect];
-    this.#rows = new RowsJob<Done, Before>(job, deps, { board: null, video: null }, ({ board }) =>
+    this.#rows = new RowsJob<Done, Before>(job, deps, { files: [], board: null, video: null }, ({ board }) =>
       centsDown(board?.nano ?? ZERO),
     );
   }
@@ -99,7 +106,6 @@ class DemoJob {
       return await this.#end(board, studio);
     } catch (error) {
       if (!(error instanceof NoLongerPaid)) throw error;
-      await this.#dropClips();
       const end = this.#rows.end("failed", 0, { error: "stopped", message: "Its key or its account may pay no more." });
       return { ...end, chargeNano: this.#partsNano, stopped: error.why };
     }
@@ -116,7 +122,7 @@ class DemoJob {
     if ("error" in written) return written;
     const nano = calls.spentNano;
     calls.end();
-    await this.#rows.save({ board: { storyboard: written, nano }, video: null }, { total: written.scenes.length });
+    await this.#rows.save({ board: { storyboard: written, nano } }, { total: written.scenes.length });
     return written;
   }
 
@@ -152,12 +158,14 @@ class DemoJob {
         : await calls.speak({ model: speaker.model, text: scene.narration, voice, msMax: SPEECH_MS_MAX });
     const narration = spoken?.ok === true ? spoken.bytes : null;
     try {
-      const clip = await studio.record({ scene, size: this.#size, narration }, calls, this.#job.signal);
-      const file = await this.#keep(clip.bytes, `scene-${at + 1}.mp4`, "video/mp4");
-      if (file instanceof GatewayError) return { error: file.code, message: file.message };
-      // A scene is shown without its voice rather than left out, and says so.
-      const silent = spoken?.ok === false ? { narration_error: spoken.error.code } : {};
-      return { clip: file, seconds: rounded(clip.seconds), silent };
+      const wanted = { scene, size: this.#size, narration };
+      return await studio.record(wanted, { calls, signal: this.#job.signal }, async (video) => {
+        const clip = await this.#keep(video, `scene-${at + 1}.mp4`, "video/mp4");
+        if (clip instanceof GatewayError) return { error: clip.code, message: clip.message };
+        // A scene is shown without its voice rather than left out, and says so.
+        const silent = spoken?.ok === false ? { narration_error: spoken.error.code } : {};
+        return { clip, seconds: rounded(video.seconds), silent };
+      });
     } catch (error) {
       if (!(error instanceof RecordingFault)) throw error;
       this.#deps.onFault(error, this.#job.id);
@@ -165,29 +173,25 @@ class DemoJob {
     }
   }
 
-  async #keep(bytes: Buffer, filename: string, mime: string): Promise<FileSaid | GatewayError> {
-    const source = `core/${this.#start.action}`;
-    const file = { filename, mime, source, tags: [], note: this.#job.id, sizeBytes: bytes.length };
-    const kept = await this.#job.stored(() => this.#deps.files().keep(this.#job.payer.id, file, once(bytes)));
-    if (kept instanceof GatewayError) return kept;
-    const { file_id, size_bytes } = kept;
-    return { file_id, filename, size_bytes, mime };
-  }
-
-  async #clipOf({ clip, seconds }: Done): Promise<readonly Clip[]> {
-    const bytes = clip === null ? null : await this.#job.stored(() => this.#deps.files().read(clip.file_id, null));
-    if (bytes === null) return [];
-    const parts: Uint8Array[] = [];
-    for await (const part of bytes) parts.push(part);
-    return [{ bytes: Buffer.concat(parts), seconds }];
-  }
-
-  /** Clips that are in the video, or in none, are no files of the payer's any more. */
-  async #dropClips(): Promise<void> {
+  /** A file of the payer's, which is known to the job before it is there. */
+  async #keep(made: Made, filename: string, mime: string): Promise<FileSaid | GatewayError> {
+    const { id: job, payer } = this.#job;
     const files = this.#deps.files();
-    for (const { clip } of this.#rows.done) {
-      if (clip !== null) await this.#job.stored(() => files.delete(this.#job.payer.id, clip.file_id));
-    }
+    const source = `core/${this.#start.action}`;
+    const file = { filename, mime, source, tags: [], note: job, sizeBytes: made.sizeBytes };
+    const announced = await this.#job.stored(() => files.announce(payer.id, file));
+    if (announced instanceof GatewayError) return announced;
+    const { file_id } = announced;
+    await this.#rows.save({ files: [...this.#rows.before.files, file_id] });
+    const kept = await this.#job.stored(() => files.receive(file_id, made.bytes(), made.sizeBytes));
+    return kept instanceof GatewayError ? kept : { file_id, filename, size_bytes: made.sizeBytes, mime };
+  }
+
+  #clips(): KeptClip[] {
+    const { read } = this.#deps.files();
+    return this.#rows.done.flatMap(({ clip, seconds }) =>
+      clip === null ? [] : [{ seconds, bytes: () => this.#job.stored(() => read(clip.file_id, null)) }],
+    );
   }
 
   get #partsNano(): Nano {
@@ -214,39 +218,43 @@ class DemoJob {
     return { ...end, chargeNano };
   }
 
-  /** The video of all clips and the storyboard, kept once; then the clips go. */
+  /** The video of all clips and the storyboard, made once. */
   async #video(board: Storyboard, studio: Studio): Promise<NonNullable<Before["video"]> | Failure> {
     const before = this.#rows.before.video;
     if (before !== null) return before;
-    const clips: Clip[] = [];
-    for (const done of this.#rows.done) clips.push(...(await this.#clipOf(done)));
-    const whole = await this.#joined(clips, studio);
-    if ("error" in whole) return whole;
-    const [video, storyboard] = [
-      await this.#keep(whole.bytes, "demo.mp4", "video/mp4"),
-      await this.#keep(Buffer.from(JSON.stringify(board, null, 2)), "storyboard.json", "application/json"),
-    ];
-    const refused = [video, storyboard].find((one) => one instanceof GatewayError);
-    if (refused !== undefined) return { error: refused.code, message: refused.message };
-    const kept = {
-      video: { ...(video as FileSaid), seconds: rounded(whole.seconds) },
-      storyboard: storyboard as FileSaid,
-    };
-    await this.#rows.save({ board: this.#rows.before.board, video: kept });
-    await this.#dropClips();
+    const text = Buffer.from(JSON.stringify(board, null, 2));
+    const written = { sizeBytes: text.length, bytes: () => once(text) };
+    const storyboard = await this.#keep(written, "storyboard.json", "application/json");
+    if (storyboard instanceof GatewayError) return { error: storyboard.code, message: storyboard.message };
+    const video = await this.#deps.joinPlaces.run(this.#job.payer.id, () => this.#joined(studio));
+    if ("error" in video) return video;
+    const kept = { video, storyboard };
+    await this.#rows.save({ video: kept });
     return kept;
   }
 
-  async #joined(clips: readonly Clip[], studio: Studio): Promise<Clip | Failure> {
-    if (clips.length === 0) return { error: "no_scene", message: "The files of its scenes are no more." };
+  async #joined(studio: Studio): Promise<NonNullable<Before["video"]>["video"] | Failure> {
     try {
-      return await studio.join(clips, this.#size);
+      return await studio.join(this.#clips(), this.#size, async (whole) => {
+        const file = await this.#keep(whole, "demo.mp4", "video/mp4");
+        if (file instanceof GatewayError) return { error: file.code, message: file.message };
+        return { ...file, seconds: rounded(whole.seconds) };
+      });
     } catch (error) {
       if (!(error instanceof RecordingFault)) throw error;
       this.#deps.onFault(error, this.#job.id);
       return { error: "scene_failed", message: error.message };
     }
   }
+}
+
+/** Takes away every file of the job but those that its end gives. */
+async function clear({ payer, progress, end }: EndedJob, files: Pick<Files, "delete">): Promise<void> {
+  const made = (progress as Before | null)?.files ?? [];
+  const { clip, video, storyboard } = (end.result ?? {}) as Readonly<Record<string, FileSaid | undefined>>;
+  const given = new Set(end.status === "succeeded" ? [clip, video, storyboard].map((file) => file?.file_id) : []);
+  // One that its payer has deleted is not there any more.
+  for (const file of made) if (!given.has(file)) await files.delete(payer.id, file);
 }
 
 async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
@@ -262,8 +270,9 @@ function failed(failure: Failure): JobEnd {
 
 export function demoJob(deps: DemoDeps): JobKind {
   const run: JobKind["run"] = (job) => {
-    const places = job.payer.sandbox ? deps.sandboxPlaces : deps.places;
-    return new DemoJob(job, { ...deps, places }).run();
+    const played = { places: deps.sandboxPlaces, joinPlaces: deps.sandboxPlaces };
+    return new DemoJob(job, { ...deps, ...(job.payer.sandbox ? played : {}) }).run();
   };
-  return { name: DEMO_JOB, msMax: MS_MAX, counted: "price", run };
+  const clearIt = (job: EndedJob) => clear(job, deps.files());
+  return { name: DEMO_JOB, msMax: MS_MAX, counted: "price", run, clear: clearIt };
 }

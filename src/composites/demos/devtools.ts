@@ -14,7 +14,7 @@ type Fields = Readonly<Record<string, unknown>>;
 /** A recording cannot be made, for a reason that its payer is told. */
 export class RecordingFault extends Error {}
 
-const ANSWER_MS_MAX = 15_000;
+const ANSWER_MS_MAX = 30_000;
 
 interface Waiting {
   resolve(result: Fields): void;
@@ -38,13 +38,18 @@ export class Devtools {
   }
 
   /** Rejects with a RecordingFault. `session`: of the page that is meant; null: the browser itself. */
-  async ask(method: string, params: Fields = {}, session: string | null = null): Promise<Fields> {
+  async ask(
+    method: string,
+    params: Fields = {},
+    session: string | null = null,
+    msMax = ANSWER_MS_MAX,
+  ): Promise<Fields> {
     if (this.#isClosed) throw new RecordingFault("the browser has gone");
     this.#lastId += 1;
     const id = this.#lastId;
     const { promise, resolve, reject } = Promise.withResolvers<Fields>();
     this.#waiting.set(id, { resolve, reject });
-    const late = setTimeout(() => reject(new RecordingFault(`${method} was not answered`)), ANSWER_MS_MAX);
+    const late = setTimeout(() => reject(new RecordingFault(`${method} was not answered`)), msMax);
     this.#line.send(JSON.stringify({ id, method, params, ...(session === null ? {} : { sessionId: session }) }));
     try {
       return await promise;

@@ -1,21 +1,23 @@
 // Where scenes are recorded: with a browser and ffmpeg for live accounts; in the sandbox played, with a small video that is real.
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
 import type { DemoMakerSpec } from "../../catalog/demo-maker.ts";
 import type { JobPart } from "../../catalog/job-kind.ts";
 import type { Clock } from "../../clock.ts";
+import { nanoFromCents } from "../../money.ts";
 import { atPointer } from "../../upstream/json-pointer.ts";
 import type { PublicAddressesOptions } from "../../upstream/public-addresses.ts";
 import { openChromium } from "./chromium.ts";
-import { type Clip, joinClips, makeClip, type Size } from "./clip.ts";
+import { joinClips, type KeptClip, makeClip, type Size, type Video } from "./clip.ts";
 import { Devtools, lineTo, RecordingFault } from "./devtools.ts";
 import { doStep, openPage, PageLoad, pause, preparePage, type ShownPage } from "./page-steps.ts";
 import { Screencast } from "./screencast.ts";
 import type { Scene } from "./storyboard.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 /** What legs call the operator's browser. */
 const OWN_BROWSER = "direct/browser";
+/** What a scene by it counts as its cost, whatever came of it: minutes of a machine, and traffic of up to the bytes below. */
+const OWN_BROWSER_NANO = nanoFromCents(0.5);
 /** All that one browser may send and be sent. */
 const BROWSER_BYTES_MAX = 200 * 1_048_576;
 /** Of one scene, with everything that its steps wait for. */
@@ -45,10 +47,19 @@ export interface SceneWanted {
   readonly narration: Buffer | null;
 }
 
+/** What pays for a scene, and when it is to stop. */
+export interface Recording {
+  readonly calls: JobPart;
+  readonly signal: AbortSignal;
+}
+
+type Keep<T> = (video: Video) => Promise<T>;
+
 export interface Studio {
-  /** Rejects with a RecordingFault where the scene cannot be recorded. */
-  record(wanted: SceneWanted, calls: JobPart, signal: AbortSignal): Promise<Clip>;
-  join(clips: readonly Clip[], size: Size): Promise<Clip>;
+  /** Has the clip kept, which is there for as long as that takes. Rejects with a RecordingFault where the scene cannot be recorded. */
+  record<T>(wanted: SceneWanted, by: Recording, keep: Keep<T>): Promise<T>;
+  /** Has the whole kept. Rejects with a RecordingFault where the clips cannot be put together. */
+  join<T>(clips: readonly KeptClip[], size: Size, keep: Keep<T>): Promise<T>;
 }
 
 /** Work with a folder of its own, which goes with it; its signal is aborted when its time is over, or that of the job is. */
@@ -57,7 +68,7 @@ async function inFolder<T>(
   ended: AbortSignal | null,
   work: (folder: string, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), "tollgate-demo-"));
+  const folder = await temporaryFolder();
   const stop = new AbortController();
   const end = () => stop.abort();
   const late = setTimeout(end, msMax);
@@ -118,6 +129,8 @@ async function withVendorBrowser<T>(
   }
 }
 
+type Tried<T> = { readonly made: T } | { readonly fault: unknown };
+
 class LiveStudio implements Studio {
   readonly #parts: StudioParts;
   readonly #ffmpeg: string;
@@ -127,14 +140,14 @@ class LiveStudio implements Studio {
     this.#ffmpeg = ffmpeg;
   }
 
-  async record(wanted: SceneWanted, calls: JobPart, ended: AbortSignal): Promise<Clip> {
+  async record<T>(wanted: SceneWanted, { calls, signal: ended }: Recording, keep: Keep<T>): Promise<T> {
     const { clock } = this.#parts;
     return inFolder(SCENE_MS_MAX, ended, async (folder, signal) => {
       const record = (devtools: Devtools) => shown(wanted, devtools, folder, { clock, signal });
       const { pictures, ms } = await this.#withBrowser(calls, record);
       const { narration, size, scene } = wanted;
       const seconds = Math.max(scene.seconds, (ms + END_MS_MIN) / 1_000);
-      return makeClip({ pictures, seconds, narration, size }, { path: this.#ffmpeg, folder, signal });
+      return keep(await makeClip({ pictures, seconds, narration, size }, { path: this.#ffmpeg, folder, signal }));
     });
   }
 
@@ -146,33 +159,56 @@ class LiveStudio implements Studio {
         return work(devtools).finally(() => devtools.close());
       });
     }
+    const openAnd = async () => {
+      const browser = await openChromium(chromiumPath, { ...internet, bytesMax: BROWSER_BYTES_MAX });
+      return work(browser.devtools).finally(() => browser.close());
+    };
     const { done } = await calls.own({
       name: OWN_BROWSER,
-      async run() {
-        const browser = await openChromium(chromiumPath, { ...internet, bytesMax: BROWSER_BYTES_MAX });
-        return work(browser.devtools).finally(() => browser.close());
-      },
-      outcome: () => "answered",
+      countsNano: OWN_BROWSER_NANO,
+      // A scene that fails has been worked on as well: its fault is a value here, so that it leaves a leg.
+      run: (): Promise<Tried<T>> =>
+        openAnd().then(
+          (made) => ({ made }),
+          (fault: unknown) => ({ fault }),
+        ),
+      outcome: (done) => ("fault" in done ? "provider_malformed" : "answered"),
     });
-    return done;
+    if ("fault" in done) throw done.fault;
+    return done.made;
   }
 
   /** Even a job whose time is over is put together of what it has. */
-  join(clips: readonly Clip[]): Promise<Clip> {
-    return inFolder(JOIN_MS_MAX, null, (folder, signal) => joinClips(clips, { path: this.#ffmpeg, folder, signal }));
+  join<T>(clips: readonly KeptClip[], _size: Size, keep: Keep<T>): Promise<T> {
+    return inFolder(JOIN_MS_MAX, null, async (folder, signal) =>
+      keep(await joinClips(clips, { path: this.#ffmpeg, folder, signal })),
+    );
   }
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
 }
 
 /** A vendor's browser is paid as in earnest, and nothing is shown in it. */
 function playedStudio({ maker, play }: StudioParts): Studio {
+  const played = (each: readonly number[], size: Size): Video => {
+    const whole = play(each, size);
+    const seconds = each.reduce((sum, one) => sum + one, 0);
+    return { sizeBytes: whole.length, seconds, bytes: () => once(whole) };
+  };
   return {
-    async record({ scene, size }, calls) {
+    async record({ scene, size }, { calls }, keep) {
       await withVendorBrowser(maker(), calls, async () => {});
-      return { bytes: play([scene.seconds], size), seconds: scene.seconds };
+      return keep(played([scene.seconds], size));
     },
-    async join(clips, size) {
-      const each = clips.map(({ seconds }) => seconds);
-      return { bytes: play(each, size), seconds: each.reduce((sum, one) => sum + one, 0) };
+    async join(clips, size, keep) {
+      return keep(
+        played(
+          clips.map(({ seconds }) => seconds),
+          size,
+        ),
+      );
     },
   };
 }
