@@ -415,6 +415,12 @@ export const ERRORS = {
     message: "The gateway failed to handle this request.",
     hint: "Nothing was charged. Report the x-request-id.",
   },
+  provider_key_refused: {
+    status: 403,
+    retry: false,
+    message: "{provider} refused this account's own key, and the key has no fallback.",
+    hint: "Put a key that the provider takes, or one with `fallback: true`, by PUT /api/v1/provider-keys/<provider>. Nothing was charged.",
+  },
   upstream_not_configured: {
     status: 503,
     retry: false,

@@ -17,7 +17,7 @@ const NAME_LENGTH_MAX = 200;
 const MESSAGE_LENGTH_MAX = 400;
 const CHUNK_BYTES = 64 * 1024;
 const LINE_BREAK = 10;
-/** A page of one account's looks through no more: whoever asks for what is not there would have the whole file read each time. */
+/** A page of one account's looks through no more: an account that asks for what is not there would have the whole file read each time. */
 const OF_ACCOUNT_BYTES_MAX = 4 * MIB;
 
 const FAILED = new Set<string | null>(["failed", "broken", "left_before_content"]);

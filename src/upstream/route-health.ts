@@ -10,8 +10,11 @@ const SAMPLE_MIN = 10;
 const REST_MS = 5_000;
 const REST_MS_MAX = 20_000;
 const RETRY_AFTER_MS_MAX = 60_000;
-/** Servers that serve any model have any number of routes; past this the ones that do not rest are forgotten. */
+/** Servers that serve any model have any number of routes; past this the ones that do not rest are forgotten, and then the oldest. */
 const STATES_MAX = 2_000;
+/** By keys of callers' own: each account can only have its own forgotten, the oldest first, and so can those of many accounts. */
+const OWN_STATES_MAX = 100;
+const OWN_ACCOUNTS_MAX = 1_000;
 
 /** Faults that no second try mends: the route rests at once, and longer. */
 const AT_ONCE_MS: Partial<Record<FailureKind, number>> = {
@@ -74,15 +77,73 @@ function restFor(state: State, failure: AttemptFailure): number {
   return failsTooOften(state) ? Math.min(REST_MS * 2 ** state.rests, REST_MS_MAX) : 0;
 }
 
+/** Whose own key a route goes by; undefined: by one of the gateway's. */
+function ownerOf(healthKey: string): string | undefined {
+  return healthKey.startsWith("own ") ? healthKey.split(" ", 2)[1] : undefined;
+}
+
+/** What is known of routes by callers' own keys: apart from the operator's, of which it drives out nothing, and told to no other process. */
+class OwnStates {
+  readonly #accounts = new Map<string, Map<string, State>>();
+
+  get(owner: string, healthKey: string): State | undefined {
+    return this.#accounts.get(owner)?.get(healthKey);
+  }
+
+  add(owner: string, healthKey: string, state: State): void {
+    const known = this.#accounts.get(owner);
+    const states = known ?? new Map<string, State>();
+    if (known === undefined) {
+      dropOldest(this.#accounts, OWN_ACCOUNTS_MAX);
+      this.#accounts.set(owner, states);
+    }
+    dropOldest(states, OWN_STATES_MAX);
+    states.set(healthKey, state);
+  }
+}
+
+function dropOldest(map: Map<string, unknown>, countMax: number): void {
+  const [oldest] = map.size >= countMax ? map.keys() : [];
+  if (oldest !== undefined) map.delete(oldest);
+}
+
 /** Keeps the health of all routes of this process, by health key. */
 export function createRouteHealth(clock: Clock): RouteHealth {
   const states = new Map<string, State>();
-  const figures = createRouteFigures();
+  const own = new OwnStates();
+  const [figures, ownFigures] = [createRouteFigures(), createRouteFigures()];
+  const figuresOf = (healthKey: string) => (ownerOf(healthKey) === undefined ? figures : ownFigures);
   /** Routes whose rest has begun or ended here; at most as many as there are states. */
   const changed = new Set<string>();
 
+  function knownState(healthKey: string): State | undefined {
+    const owner = ownerOf(healthKey);
+    return owner === undefined ? states.get(healthKey) : own.get(owner, healthKey);
+  }
+
+  function addState(healthKey: string, state: State): void {
+    const owner = ownerOf(healthKey);
+    if (owner !== undefined) return own.add(owner, healthKey, state);
+    if (states.size >= STATES_MAX) {
+      for (const [key, one] of states) if (!rests(one)) drop(key);
+      const [oldest] = states.size >= STATES_MAX ? states.keys() : [];
+      if (oldest !== undefined) drop(oldest);
+    }
+    states.set(healthKey, state);
+  }
+
+  function drop(healthKey: string): void {
+    states.delete(healthKey);
+    changed.delete(healthKey);
+  }
+
+  /** Others are told of it, unless it is a matter of one caller's key. */
+  function hasChanged(healthKey: string): void {
+    if (ownerOf(healthKey) === undefined) changed.add(healthKey);
+  }
+
   function stateOf(route: Pick<Candidate, "healthKey" | "provider" | "model">): State {
-    const known = states.get(route.healthKey);
+    const known = knownState(route.healthKey);
     if (known !== undefined) return known;
     const { provider, model } = route;
     const fresh = {
@@ -95,14 +156,7 @@ export function createRouteHealth(clock: Clock): RouteHealth {
       rests: 0,
       probing: false,
     };
-    if (states.size >= STATES_MAX) {
-      for (const [key, state] of states) {
-        if (rests(state)) continue;
-        states.delete(key);
-        changed.delete(key);
-      }
-    }
-    states.set(route.healthKey, fresh);
+    addState(route.healthKey, fresh);
     return fresh;
   }
 
@@ -132,27 +186,27 @@ export function createRouteHealth(clock: Clock): RouteHealth {
   return {
     order(routes) {
       const isResting = ({ candidate }: { readonly candidate: Candidate | null }) => {
-        const state = candidate === null ? undefined : states.get(candidate.healthKey);
+        const state = candidate === null ? undefined : knownState(candidate.healthKey);
         return state !== undefined && rests(state);
       };
       const resting = routes.filter(isResting);
       return resting.length === 0 ? routes : [...routes.filter((route) => !resting.includes(route)), ...resting];
     },
     trying(route) {
-      const state = states.get(route.healthKey);
+      const state = knownState(route.healthKey);
       if (state !== undefined && state.restUntilMs > 0) state.probing = true;
     },
     rests(route) {
-      const state = states.get(route.healthKey);
+      const state = knownState(route.healthKey);
       return state !== undefined && rests(state);
     },
     good(route, told) {
-      if (told !== undefined) figures.add(route, told);
-      const state = states.get(route.healthKey);
+      if (told !== undefined) figuresOf(route.healthKey).add(route, told);
+      const state = knownState(route.healthKey);
       if (state === undefined) return;
       if (state.restUntilMs > 0) {
         state.results = [];
-        changed.add(route.healthKey);
+        hasChanged(route.healthKey);
       }
       add(state, true);
       awake(state);
@@ -167,10 +221,10 @@ export function createRouteHealth(clock: Clock): RouteHealth {
       if (restMs === 0) return;
       state.restUntilMs = clock.elapsedMs() + restMs;
       state.rests++;
-      changed.add(route.healthKey);
+      hasChanged(route.healthKey);
     },
     unknown(route) {
-      const state = states.get(route.healthKey);
+      const state = knownState(route.healthKey);
       if (state !== undefined) state.probing = false;
     },
     news() {
@@ -187,11 +241,9 @@ export function createRouteHealth(clock: Clock): RouteHealth {
     putBehind(news) {
       stateOf(news).behindUntilMs = clock.elapsedMs() + news.restMs;
     },
-    speedOf: (healthKey) => figures.of(healthKey),
+    speedOf: (healthKey) => figuresOf(healthKey).of(healthKey),
     resting() {
-      return [...states]
-        .filter(([healthKey, state]) => !healthKey.startsWith("own ") && rests(state))
-        .map(([, { provider, model }]) => ({ provider, model }));
+      return [...states.values()].filter(rests).map(({ provider, model }) => ({ provider, model }));
     },
   };
 }

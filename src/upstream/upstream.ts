@@ -6,6 +6,7 @@ import type { PurseFor } from "../catalog/auth.ts";
 import type { ActionOffer, Adapter, EmbeddingOffer, Offer, UnitOffer } from "../catalog/catalog.ts";
 import type { ChatWire, DialectName, ModelPaths } from "../catalog/chat-wire.ts";
 import type { Clock } from "../clock.ts";
+import { GatewayError } from "../errors.ts";
 import type { Json } from "../json.ts";
 import { withMembers } from "../json-bytes.ts";
 import type { CallerRequest, ThoughtSeal } from "../neutral.ts";
@@ -192,7 +193,10 @@ export function createUpstream(
     if (auth) tokens.forget(adapter, key);
     if (auth && adapter.ownKey !== true && !ring.rests(key)) onRefusedKey({ adapter, key, failure });
     const restMs = auth ? KEY_REST_MS : (failure.retryAfterMs ?? KEY_REST_RATE_LIMITED_MS);
-    return { ...failure, spareKey: ring.rest(key, restMs) };
+    const rested = { ...failure, spareKey: ring.rest(key, restMs) };
+    // Told where no other way is left: it is the caller's own key, so the caller can mend it.
+    if (!auth || adapter.ownKey !== true) return rested;
+    return { ...rested, told: new GatewayError("provider_key_refused", { detail: { provider: adapter.id } }) };
   }
 
   function candidateOf<AnOffer extends Pick<Offer, "adapter" | "healthKey" | "upstreamModel">>(

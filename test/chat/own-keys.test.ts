@@ -92,7 +92,7 @@ it("gives way to ours at the full price where the vendor refuses it, and that re
 
 it("is the only way where its owner wants no other: a call that it does not serve fails and costs nothing", async () => {
   await put({ key: OWN, fallback: false });
-  expect(await chat([OWN])).toMatchObject({ status: 503, keys: [OWN] });
+  expect(await chat([OWN])).toMatchObject({ status: 403, code: "provider_key_refused", keys: [OWN] });
   const { json } = await call(account.key, "GET", "/api/v1/account");
   expect([json.balance_cents, json.held_cents]).toEqual([10_000, 0]);
 });

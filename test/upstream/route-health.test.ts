@@ -49,6 +49,27 @@ describe("route health", () => {
     expect(order()).toEqual(["a", "b"]);
   });
 
+  it("keeps what callers' own keys do apart: it drives out nothing of the operator's, is bounded, and is told to no other process", () => {
+    const { health } = setUp();
+    for (let n = 0; n < 2; n++) health.bad(a, failure("provider_server_error"));
+    const own = (account: number, n: number) => candidate(`own acct_${account} route ${n}`);
+    for (let n = 0; n < 2_100; n++) health.bad(own(n % 3, n), failure("provider_auth_failed"));
+    expect([health.news(), health.known(), health.resting()]).toEqual([[], [], []]);
+    // Of each account the newest hundred.
+    expect([health.rests(own(0, 2_097)), health.rests(own(0, 0))]).toEqual([true, false]);
+    health.bad(own(1, 1), failure("provider_auth_failed"));
+    expect(health.rests(own(0, 2_097))).toBe(true);
+    health.bad(a, failure("provider_server_error"));
+    expect(health.rests(a)).toBe(true);
+  });
+
+  it("forgets the oldest routes where too many rest", () => {
+    const { health } = setUp();
+    for (let n = 0; n < 2_100; n++) health.bad(candidate(`route ${n}`), failure("provider_auth_failed"));
+    expect(health.known()).toHaveLength(2_000);
+    expect(health.rests(candidate("route 2099"))).toBe(true);
+  });
+
   it("lets one probe through, and brings the route back when it answers", () => {
     const { clock, health, order } = setUp();
     for (let n = 0; n < 3; n++) health.bad(a, failure("provider_overloaded"));
