@@ -29,6 +29,7 @@ export const ERROR_TYPES: Readonly<Record<ErrorCode, string>> = {
   max_cost_required: "insufficient_quota",
   key_paused: "permission_denied",
   guard_refused: "permission_denied",
+  provider_key_refused: "permission_denied",
   address_not_allowed: "permission_denied",
   account_frozen: "permission_denied",
   key_not_allowed: "permission_denied",

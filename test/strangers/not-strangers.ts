@@ -16,7 +16,7 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/accounts/rules.ts": OWN,
   "src/upstream/guard.ts": ONE_MESSAGE,
   "src/serve/answer-cache.ts":
-    "reads the lines of an answer that this gateway has written, at most a mebibyte, each once by JSON.parse alone",
+    "reads the lines of an answer that this gateway has written, at most a mebibyte, each once by the members of json-bytes",
   "src/acting/kept-turns.ts": OWN,
   "src/acting/result-text.ts": "writes the answer of an action as text, once, and cuts it at 20,000 characters",
   "src/events/event-log.ts": OWN,
