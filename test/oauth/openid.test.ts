@@ -147,7 +147,7 @@ async function signIn(person: Person): Promise<Response> {
 async function link(person: Person, key = account.key): Promise<Response> {
   await person.signIn(key);
   const page = await person.submit("/sign-in/oidc/link", { csrf: await person.csrf() });
-  const to = /href="([^"]+)"/.exec(await page.text())?.[1]?.replaceAll("&amp;", "&") ?? "";
+  const to = /class="button" href="([^"]+)"/.exec(await page.text())?.[1]?.replaceAll("&amp;", "&") ?? "";
   return person.open(await throughProvider(to));
 }
 
@@ -214,7 +214,7 @@ describe("a person of the provider", () => {
     const person = at(gateway);
     await person.signIn(account.key);
     const page = await person.submit("/sign-in/oidc/link", { csrf: await person.csrf() });
-    const to = /href="([^"]+)"/.exec(await page.text())?.[1]?.replaceAll("&amp;", "&") ?? "";
+    const to = /class="button" href="([^"]+)"/.exec(await page.text())?.[1]?.replaceAll("&amp;", "&") ?? "";
     const back = await throughProvider(to);
     await person.signIn(second.key);
     expect((await person.open(back)).status).toBe(403);

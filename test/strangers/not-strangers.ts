@@ -9,6 +9,13 @@ const ADAPTERS = "reads the text of an adapter, when it is loaded";
 export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/upstream/access-tokens.ts": "parses one answer of a token server, of at most 64 KiB, once",
   "src/accounts/former-secrets.ts": OWN,
+  "src/gateway/ask-inside.ts": "reads what this gateway's own endpoints answer to its pages",
+  "src/gateway/open-playground.ts": OWN,
+  "src/gateway/operator-log.ts": OWN,
+  "src/jobs/own-jobs.ts": OWN,
+  "src/web/account/start.ts": OWN,
+  "src/web/console/metrics-read.ts": "reads our own metrics as we print them",
+  "src/web/console/operator-sessions.ts": OWN,
   "src/gateway/shared-losses.ts": OWN,
   "src/oauth/identities.ts": OWN,
   "src/oauth/openid-endpoints.ts": OWN,
