@@ -249,7 +249,7 @@ describe("a person of the provider", () => {
     await link(at(gateway));
     const person = at(gateway);
     const back = await throughProvider(await begin(person, encodeURIComponent("//evil.example/")));
-    expect((await person.open(back)).headers.get("location")).toBe("/sign-in");
+    expect((await person.open(back)).headers.get("location")).toBe("/account");
   });
 });
 
