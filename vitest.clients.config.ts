@@ -7,7 +7,7 @@ export default defineConfig({
     pool: "forks",
     globalSetup: ["test/support/run-folder.ts"],
     execArgv: ["--disable-warning=ExperimentalWarning"],
-    maxWorkers: 2,
+    maxWorkers: 3,
     // Bounds for what hangs: an agent starts in seconds on a quiet machine.
     testTimeout: 180_000,
     hookTimeout: 180_000,
