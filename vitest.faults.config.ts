@@ -1,10 +1,8 @@
-// The long fault tests: kill loops and mixed loads. Two files at a time, since much of each is waiting for clocks; those that measure run alone.
+// The long fault tests: kill loops and mixed loads. Three files at a time, since most of each is waiting for clocks; those that measure run alone.
 import { defineConfig } from "vitest/config";
 
 /** Their bounds are times of a machine that has nothing else to do. */
-const ALONE = ["jobs-restart", "neighbours", "processes", "redis", "slow-sync", "soak"].map(
-  (name) => `test/faults/${name}.test.ts`,
-);
+const ALONE = ["jobs-restart", "neighbours", "slow-sync"].map((name) => `test/faults/${name}.test.ts`);
 
 const COMMON = {
   pool: "forks" as const,
@@ -23,10 +21,10 @@ export default defineConfig({
       {
         test: {
           ...COMMON,
-          name: "two at a time",
+          name: "three at a time",
           include: ["test/faults/**/*.test.ts"],
           exclude: ALONE,
-          maxWorkers: 2,
+          maxWorkers: 3,
           sequence: { groupOrder: 0 },
         },
       },
