@@ -157,16 +157,16 @@ export function jobsContract(name: string, open: () => Promise<Stores>): void {
       expect(await moneyOf(stores)).toEqual({ spent: before.spent + 3, held: 0 });
     });
 
-    it("that was adopted twenty-one times without coming a step further fails, as what its processes may have died of", async () => {
+    it("that was adopted fifty-one times without coming a step further fails, as what its processes may have died of", async () => {
       const before = await moneyOf(stores);
       const first = await process(stepping(STEPS, () => forever()));
       const id = await first.launch(nameOf());
       await first.jobs.stop();
       const stored = await findJob(stores.records, id);
       if (stored === null) throw new Error("it has no record");
-      await putJob(stores.records, { ...stored.job, adoptions: 20 }, stored.version);
+      await putJob(stores.records, { ...stored.job, adoptions: 50 }, stored.version);
       const second = await process();
-      expect(await ended(second, id)).toMatchObject({ state: "failed", chargedCents: 0, adoptions: 21 });
+      expect(await ended(second, id)).toMatchObject({ state: "failed", chargedCents: 0, adoptions: 51 });
       expect(asked).toEqual([]);
       expect(await moneyOf(stores)).toEqual({ spent: before.spent, held: 0 });
     });
