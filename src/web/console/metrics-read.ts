@@ -7,7 +7,7 @@ export interface Series {
 }
 
 const LINE = /^([a-z_]+)(?:\{(.*)\})? (\S+)$/;
-const LABEL = /([a-z_]+)="((?:[^"\\]|\\.)*)"/g;
+const LABEL = /(?:^|,)([a-z_]+)="((?:[^"\\]|\\.)*)"/g;
 
 /** The series whose names are asked for, of Prometheus' text format. */
 export function seriesIn(text: string, names: readonly string[]): readonly Series[] {
