@@ -11,6 +11,9 @@ export const NANO_PER_USD = 1_000_000_000;
 export const ZERO = 0 as Nano;
 const MINUTES_PER_HOUR = 60;
 
+/** Whole nano-USD as reports tell them: a number, or text where they may be more than a number counts exactly. Below zero: a loss. */
+export type NanoSum = number | string;
+
 /** The most an account may ever be granted: beyond it doubles stop being exact (Redis scripts compute in doubles). */
 export const GRANTED_NANO_MAX = 9_000_000_000_000_000 as Nano;
 
@@ -53,6 +56,31 @@ export function nano(value: number): Nano {
 export function nanoFromCents(cents: number): Nano {
   const exact = cents * NANO_PER_CENT;
   return nano(Number.isSafeInteger(exact) ? exact : Math.ceil(Number(exact.toFixed(3))));
+}
+
+/** An amount in cents, fractions included. */
+export function centsOf(amount: Nano): number {
+  return amount / NANO_PER_CENT;
+}
+
+/** Cents that a report shows as whole nano-USD; they may be below zero. */
+export function sumOfCents(cents: number): NanoSum {
+  return Math.round(cents * NANO_PER_CENT);
+}
+
+/** The exact sum of what reports tell. */
+export function sumOf(all: readonly NanoSum[]): string {
+  return String(all.reduce<bigint>((sum, one) => sum + BigInt(one), 0n));
+}
+
+/** `a - b`, exactly, also below zero. */
+export function lessOf(a: NanoSum, b: NanoSum): string {
+  return String(BigInt(a) - BigInt(b));
+}
+
+/** How many whole days a balance lasts where so many days have taken `spent`; null: they have taken nothing. */
+export function daysLasting(balance: NanoSum, spent: NanoSum, days: number): number | null {
+  return BigInt(spent) <= 0n ? null : Number((BigInt(balance) * BigInt(days)) / BigInt(spent));
 }
 
 export function add(a: Nano, b: Nano): Nano {
@@ -141,8 +169,8 @@ export function usdText(amount: Nano): string {
   return decimalText(amount, 9);
 }
 
-/** The same of a sum over all accounts, in whole nano-USD, which may be more than a number counts exactly. */
-export function usdTextOfSum(nano: string): string {
+/** The same of a sum, such as one over all accounts, or a loss. */
+export function usdTextOfSum(nano: NanoSum): string {
   return decimalText(nano, 9);
 }
 
@@ -167,7 +195,10 @@ export function usdNumber(amount: Nano): number {
 }
 
 function decimalText(value: number | string, digits: number): string {
-  const text = String(value).padStart(digits + 1, "0");
+  const signed = String(value);
+  const sign = signed.startsWith("-") ? "-" : "";
+  const text = signed.slice(sign.length).padStart(digits + 1, "0");
+  const whole = `${sign}${text.slice(0, -digits)}`;
   const fraction = text.slice(-digits).replace(/(?<!0)0+$/, "");
-  return fraction ? `${text.slice(0, -digits)}.${fraction}` : text.slice(0, -digits);
+  return fraction ? `${whole}.${fraction}` : whole;
 }

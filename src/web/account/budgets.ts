@@ -1,6 +1,6 @@
 // Budgets: every ceiling with what it has come to and the marks that it has passed; groups of keys; tags; when a low balance is told.
 import { type Html, html } from "../html.ts";
-import { bodyOr, Refused } from "../kit/ask.ts";
+import { Refused } from "../kit/ask.ts";
 import { meter } from "../kit/charts.ts";
 import { buttonForm, centsIn, field, type PostForm, postForm } from "../kit/forms.ts";
 import type { Section, Visit } from "../kit/sections.ts";
@@ -147,7 +147,9 @@ export const budgetsSection: Section = {
   async show({ ask, csrf, request }) {
     const now = await ask<Budgets>("GET", "/api/v1/budgets");
     if (now instanceof Refused) return now;
-    const { groups } = bodyOr(await ask<{ groups: readonly GroupShown[] }>("GET", "/api/v1/groups"), { groups: [] });
+    const grouped = await ask<{ groups: readonly GroupShown[] }>("GET", "/api/v1/groups");
+    if (grouped instanceof Refused) return grouped;
+    const { groups } = grouped;
     const form = { action: request.path, csrf };
     const untag = now.budgets.flatMap(({ of, id }) =>
       of === "tag"

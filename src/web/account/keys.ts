@@ -1,6 +1,6 @@
 // Keys and grants: what each may spend and has spent, and everything that can be done to one. The account's page and the operator's share it.
 import { type Html, html } from "../html.ts";
-import { bodyOr, Refused } from "../kit/ask.ts";
+import { Refused } from "../kit/ask.ts";
 import { meter } from "../kit/charts.ts";
 import { buttonForm, centsIn, field, listIn, numberIn, type PostForm, postForm } from "../kit/forms.ts";
 import type { Act, Section, Visit } from "../kit/sections.ts";
@@ -205,7 +205,9 @@ export const keysSection: Section = {
   async show({ ask, csrf, request }) {
     const keys = await ask<KeysShown>("GET", "/api/v1/agents");
     if (keys instanceof Refused) return keys;
-    const { groups } = bodyOr(await ask<{ groups: readonly GroupShown[] }>("GET", "/api/v1/groups"), { groups: [] });
+    const grouped = await ask<{ groups: readonly GroupShown[] }>("GET", "/api/v1/groups");
+    if (grouped instanceof Refused) return grouped;
+    const { groups } = grouped;
     const form = { action: request.path, csrf };
     const isGrant = ({ kind }: KeyShown) => kind === "grant";
     const own = keys.agents.filter((key) => !isGrant(key));

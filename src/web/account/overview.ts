@@ -1,12 +1,13 @@
 // The account at a glance: what is left, how long it lasts at this pace, and who spent it on what.
+import { daysLasting, type NanoSum, sumOf, sumOfCents } from "../../money.ts";
 import { type Html, html } from "../html.ts";
-import { type Ask, bodyOr, Refused, withQuery } from "../kit/ask.ts";
+import { type Ask, Refused, withQuery } from "../kit/ask.ts";
 import { type DaySum, dayChart, everyDay, type Share, shares } from "../kit/charts.ts";
+import { DAY_MS, dayOf } from "../kit/days.ts";
 import type { Section, Shown, Visit } from "../kit/sections.ts";
-import { card, count, money, moneyOfCents, type NanoSum, pill, switchOf, tiles } from "../kit/shown.ts";
-import type { GroupShown, KeysShown, OwnAccount } from "./answers.ts";
+import { card, count, money, moneyOfCents, pill, switchOf, tiles } from "../kit/shown.ts";
+import type { OwnAccount } from "./answers.ts";
 
-const DAY_MS = 86_400_000;
 const SPANS = [7, 30, 90] as const;
 
 interface UsageLine {
@@ -14,8 +15,9 @@ interface UsageLine {
   readonly model?: string | null;
   readonly key_id?: string | null;
   readonly key_label?: string | null;
+  readonly group_id?: string | null;
+  readonly group_name?: string | null;
   readonly tag?: string | null;
-  readonly provider?: string | null;
   readonly calls: number;
   readonly charged_nano_usd: NanoSum;
 }
@@ -23,30 +25,26 @@ interface Usage {
   readonly usage: readonly UsageLine[];
 }
 
-const NO_USAGE: Usage = { usage: [] };
-
-function dayOf(epochMs: number): string {
-  return new Date(epochMs).toISOString().slice(0, 10);
-}
-
-/** How long the balance lasts, in words; `spentNano` is what whole days have taken. */
-export function runwayWords(balanceCents: number, spentNano: number, days: number): string {
-  if (spentNano <= 0) return "nothing was spent lately";
-  const left = (balanceCents * 1e7) / (spentNano / days);
+/** How long the balance lasts, in words; `spent` is what so many whole days have taken. */
+function runwayWords(balanceCents: number, spent: NanoSum, days: number): string {
+  const left = daysLasting(sumOfCents(balanceCents), spent, days);
+  if (left === null) return "nothing was spent lately";
   if (left < 1) return "less than a day at this pace";
   if (left > 3_650) return "more than ten years at this pace";
-  return `about ${count(Math.floor(left))} ${Math.floor(left) < 2 ? "day" : "days"} at this pace`;
+  return `about ${count(left)} ${left < 2 ? "day" : "days"} at this pace`;
 }
 
+type Reports = Record<"day" | "model" | "key" | "group" | "tag", readonly UsageLine[]>;
+
 /** One after the other: an account has one report made at a time. */
-async function reports(ask: Ask, from: string) {
-  const by = async (field: string) =>
-    bodyOr(await ask<Usage>("GET", withQuery("/api/v1/usage", { by: field, from, limit: "1000" })), NO_USAGE).usage;
-  const day = await by("day");
-  const model = await by("model");
-  const key = await by("key");
-  const tag = await by("tag");
-  return { day, model, key, tag };
+async function reports(ask: Ask, from: string): Promise<Reports | Refused> {
+  const made: Reports = { day: [], model: [], key: [], group: [], tag: [] };
+  for (const by of Object.keys(made) as (keyof Reports)[]) {
+    const told = await ask<Usage>("GET", withQuery("/api/v1/usage", { by, from, limit: "1000" }));
+    if (told instanceof Refused) return told;
+    made[by] = told.usage;
+  }
+  return made;
 }
 
 function sharesOf(
@@ -62,21 +60,6 @@ function sharesOf(
   }));
 }
 
-/** Of the keys that are in each group now. */
-function groupShares(lines: readonly UsageLine[], keys: KeysShown["agents"], groups: readonly GroupShown[]): Share[] {
-  const groupOfKey = new Map(keys.map(({ id, group }) => [id, group]));
-  const sums = new Map<string, number>();
-  for (const { key_id, charged_nano_usd } of lines) {
-    const id = groupOfKey.get(key_id ?? "") ?? null;
-    if (id !== null) sums.set(id, (sums.get(id) ?? 0) + Number(charged_nano_usd));
-  }
-  return groups.flatMap(({ id, name }) => (sums.has(id) ? [{ name, nano: sums.get(id) ?? 0 }] : []));
-}
-
-function sumOf(lines: readonly Pick<UsageLine, "charged_nano_usd">[]): number {
-  return lines.reduce((sum, { charged_nano_usd }) => sum + Number(charged_nano_usd), 0);
-}
-
 function summary(account: OwnAccount, days: readonly DaySum[], now: string): Html {
   const yesterday = dayOf(Date.parse(now) - DAY_MS);
   const of = (day: string) => days.find((one) => one.day === day)?.nano ?? 0;
@@ -84,7 +67,7 @@ function summary(account: OwnAccount, days: readonly DaySum[], now: string): Htm
   // Today is not over, but on the first day it is all that there is.
   const past = lately.filter(({ day, nano }) => day < now && Number(nano) > 0).length > 0;
   const whole = past ? lately.filter(({ day }) => day < now) : lately.slice(-1);
-  const pace = whole.reduce((sum, { nano }) => sum + Number(nano), 0);
+  const pace = sumOf(whole.map(({ nano }) => nano));
   const kind = account.kind === "sandbox" ? html` ${pill("sandbox: play money", "warn")}` : "";
   return html`${tiles([
     {
@@ -104,9 +87,9 @@ async function show({ request, ask }: Visit, nowMs: number): Promise<Shown | Ref
   const span = SPANS.find((days) => String(days) === request.query.get("days")) ?? 30;
   const today = Math.floor(nowMs / DAY_MS) * DAY_MS;
   const fromMs = today - (span - 1) * DAY_MS;
-  const { day, model, key, tag } = await reports(ask, dayOf(fromMs));
-  const { agents } = bodyOr(await ask<KeysShown>("GET", "/api/v1/agents"), { agents: [], next_cursor: null });
-  const { groups } = bodyOr(await ask<{ groups: readonly GroupShown[] }>("GET", "/api/v1/groups"), { groups: [] });
+  const made = await reports(ask, dayOf(fromMs));
+  if (made instanceof Refused) return made;
+  const { day, model, key, group, tag } = made;
   const days = everyDay(
     day.map((line) => ({ day: line.day ?? "", nano: line.charged_nano_usd })),
     fromMs,
@@ -120,7 +103,7 @@ async function show({ request, ask }: Visit, nowMs: number): Promise<Shown | Ref
   const chart =
     calls === 0
       ? html`<p class="none">${nothing} <a href="/account/start">Make a first call</a> or <a href="/try">try a model</a>.</p>`
-      : html`<p>${money(sumOf(day))} for ${count(calls)} calls</p>${dayChart("Spent by day", days)}`;
+      : html`<p>${money(sumOf(day.map((line) => line.charged_nano_usd)))} for ${count(calls)} calls</p>${dayChart("Spent by day", days)}`;
   return {
     title: "Your account",
     body: html`${summary(account, days, dayOf(today))}${switchOf("Time", spans)}${card("Spent by day", chart)}<div class="grid">
@@ -146,7 +129,16 @@ ${card(
     nothing,
   ),
 )}
-${card("By group", shares(groupShares(key, agents, groups), "No group has spent anything. Groups bound keys together; they are made on the page of budgets."))}
+${card(
+  "By group",
+  shares(
+    sharesOf(
+      group.filter(({ group_id }) => group_id !== null),
+      (line) => line.group_name ?? line.group_id ?? "",
+    ),
+    "No group has spent anything. Groups bound keys together; they are made on the page of budgets.",
+  ),
+)}
 ${card(
   "By tag",
   shares(

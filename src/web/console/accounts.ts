@@ -4,7 +4,7 @@ import type { BudgetShown, GroupShown, KeyShown } from "../account/answers.ts";
 import { budgetsTable } from "../account/budgets.ts";
 import { type KeysPlace, keyActs, keysTable } from "../account/keys.ts";
 import { type Html, html } from "../html.ts";
-import { bodyOr, Refused, withQuery } from "../kit/ask.ts";
+import { Refused, withQuery } from "../kit/ask.ts";
 import { buttonForm, centsIn, field, postForm } from "../kit/forms.ts";
 import type { Act, Section, Visit } from "../kit/sections.ts";
 import { callBox, card, moneyOfCents, nextPage, pill, table, tiles, time } from "../kit/shown.ts";
@@ -141,12 +141,10 @@ export function accountSection(reference: () => string): Section {
       const { ask, csrf, request } = visit;
       const account = await ask<Whole>("GET", apiOf(visit));
       if (account instanceof Refused) return account;
-      const { groups } = bodyOr(await ask<{ groups: readonly GroupShown[] }>("GET", `${apiOf(visit)}/groups`), {
-        groups: [],
-      });
-      const { budgets } = bodyOr(await ask<{ budgets: readonly BudgetShown[] }>("GET", `${apiOf(visit)}/budgets`), {
-        budgets: [],
-      });
+      const grouped = await ask<{ groups: readonly GroupShown[] }>("GET", `${apiOf(visit)}/groups`);
+      if (grouped instanceof Refused) return grouped;
+      const bounded = await ask<{ budgets: readonly BudgetShown[] }>("GET", `${apiOf(visit)}/budgets`);
+      if (bounded instanceof Refused) return bounded;
       const form = { action: request.path, csrf };
       const credit = postForm(
         { ...form, act: "credit" },
@@ -161,7 +159,7 @@ export function accountSection(reference: () => string): Section {
         title: account.name,
         body: html`<p class="lead"><code>${account.account_id}</code>, opened ${time(account.created_at)}</p>${summary(account)}${links}
 <div class="grid">${card("Give credit", credit)}${card("Standing", stand)}</div>
-${card("Keys", keysTable(form, { agents: account.keys, groups }, KEYS))}${card("Ceilings", budgetsTable(budgets))}`,
+${card("Keys", keysTable(form, { agents: account.keys, groups: grouped.groups }, KEYS))}${card("Ceilings", budgetsTable(bounded.budgets))}`,
       };
     },
   };

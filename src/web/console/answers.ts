@@ -1,7 +1,7 @@
 // What the operator's endpoints answer, as far as the console shows it. Types and nothing else.
 import type { accountRow } from "../../accounts/rows.ts";
+import type { NanoSum } from "../../money.ts";
 import type { WholeTransaction } from "../account/answers.ts";
-import type { NanoSum } from "../kit/shown.ts";
 
 export type AccountShown = ReturnType<typeof accountRow>;
 

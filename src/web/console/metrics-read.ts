@@ -20,7 +20,7 @@ export function seriesIn(text: string, names: readonly string[]): readonly Serie
   });
 }
 
-export function sumOf(all: readonly Series[], name: string, where: Readonly<Record<string, string>> = {}): number {
+export function seriesSum(all: readonly Series[], name: string, where: Readonly<Record<string, string>> = {}): number {
   const isMeant = (one: Series) =>
     one.name === name && Object.entries(where).every(([label, value]) => one.labels[label] === value);
   return all.filter(isMeant).reduce((sum, { value }) => sum + value, 0);

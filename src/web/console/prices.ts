@@ -1,12 +1,13 @@
 // Prices against cost, losers first; what providers counted that has no price; models that retire.
+import { lessOf } from "../../money.ts";
 import { html } from "../html.ts";
-import { bodyOr, Refused, withQuery } from "../kit/ask.ts";
+import { Refused, withQuery } from "../kit/ask.ts";
+import { DAY_MS, dayOf } from "../kit/days.ts";
 import type { Section } from "../kit/sections.ts";
 import { card, count, money, pill, table } from "../kit/shown.ts";
 import type { Usage } from "./answers.ts";
 
 const PATH = "/console/prices";
-const DAY_MS = 86_400_000;
 const DAYS = 7;
 
 interface Prices {
@@ -35,14 +36,15 @@ export function pricesSection(epochMs: () => number): Section {
     async show({ ask }) {
       const prices = await ask<Prices>("GET", "/admin/v1/prices");
       if (prices instanceof Refused) return prices;
-      const from = new Date(epochMs() - DAYS * DAY_MS).toISOString().slice(0, 10);
-      const { usage } = bodyOr(
-        await ask<Usage>("GET", withQuery("/admin/v1/usage", { by: "model,provider", from, limit: "1000" })),
-        { usage: [] },
-      );
-      const { models } = bodyOr(await ask<Models>("GET", "/admin/v1/models"), { models: [] });
-      const marginOf = (line: Usage["usage"][number]) => Number(line.charged_nano_usd) - Number(line.upstream_nano_usd);
-      const lines = usage.toSorted((a, b) => marginOf(a) - marginOf(b)).slice(0, 100);
+      const from = dayOf(epochMs() - DAYS * DAY_MS);
+      const sold = await ask<Usage>("GET", withQuery("/admin/v1/usage", { by: "model,provider", from, limit: "1000" }));
+      if (sold instanceof Refused) return sold;
+      const listed = await ask<Models>("GET", "/admin/v1/models");
+      if (listed instanceof Refused) return listed;
+      const lines = sold.usage
+        .map((line) => ({ ...line, margin: lessOf(line.charged_nano_usd, line.upstream_nano_usd) }))
+        .toSorted((a, b) => Number(a.margin) - Number(b.margin))
+        .slice(0, 100);
       const columns = [
         { name: "Model or action" },
         { name: "Calls", kind: "num desk" },
@@ -55,7 +57,7 @@ export function pricesSection(epochMs: () => number): Section {
         count(line.calls),
         money(line.charged_nano_usd),
         money(line.upstream_nano_usd),
-        marginOf(line) < 0 ? html`${pill("loses", "bad")} ${money(marginOf(line))}` : money(marginOf(line)),
+        Number(line.margin) < 0 ? html`${pill("loses", "bad")} ${money(line.margin)}` : money(line.margin),
       ]);
       const lost = prices.losses.map(({ provider, model, percent, rests }) => [
         model,
@@ -64,7 +66,7 @@ export function pricesSection(epochMs: () => number): Section {
         rests ? pill("rests until midnight", "warn") : "",
       ]);
       const unpriced = prices.unpriced.map(({ provider, counter, answers }) => [provider, counter, count(answers)]);
-      const ends = models
+      const ends = listed.models
         .filter(({ until }) => until !== null)
         .toSorted((a, b) => ((a.until ?? "") < (b.until ?? "") ? -1 : 1))
         .map(({ model, until, providers }) => [until ?? "", model, providers.join(", ") || "no provider that is on"]);

@@ -1,10 +1,10 @@
 // What runs now: calls, jobs, sessions; and how far the spool and the archive are behind.
 import { type Html, html } from "../html.ts";
-import { bodyOr } from "../kit/ask.ts";
+import { bodyOr, Refused } from "../kit/ask.ts";
 import type { Section, Visit } from "../kit/sections.ts";
-import { card, count, pill, table, tiles } from "../kit/shown.ts";
+import { card, count, pill, problem, table, tiles } from "../kit/shown.ts";
 import type { JobRunning } from "./answers.ts";
-import { seriesIn, sumOf } from "./metrics-read.ts";
+import { seriesIn, seriesSum } from "./metrics-read.ts";
 
 const PATH = "/console/running";
 export const RUNNING_LIVE = "/console/running/live";
@@ -23,7 +23,8 @@ const TOLD = {
 export async function runningNow({ ask }: Visit): Promise<Html> {
   const series = seriesIn(bodyOr(await ask<string>("GET", "/metrics"), ""), Object.keys(TOLD));
   const shown = Object.entries(TOLD).filter(([name]) => series.some((one) => one.name === name));
-  const { jobs } = bodyOr(await ask<{ jobs: readonly JobRunning[] }>("GET", "/admin/v1/jobs"), { jobs: [] });
+  const found = await ask<{ jobs: readonly JobRunning[] }>("GET", "/admin/v1/jobs");
+  if (found instanceof Refused) return html`${problem(found.words)}`;
   const columns = [
     { name: "Job" },
     { name: "State" },
@@ -31,7 +32,7 @@ export async function runningNow({ ask }: Visit): Promise<Html> {
     { name: "Held", kind: "num" },
     { name: "Spent", kind: "num desk" },
   ];
-  const rows = jobs
+  const rows = found.jobs
     .slice(0, SHOWN_MAX)
     .map((job) => [
       html`${job.kind} ${job.sandbox ? pill("sandbox", "warn") : ""}<br><code>${job.job_id}</code><br><a href="/console/accounts/${encodeURIComponent(job.account_id)}">${job.account_id}</a>`,
@@ -40,7 +41,7 @@ export async function runningNow({ ask }: Visit): Promise<Html> {
       `$${job.held_usd}`,
       `$${job.spent_usd}`,
     ]);
-  return html`${tiles(shown.map(([name, words]) => ({ name: words, value: count(Math.round(sumOf(series, name) * 10_000) / 10_000) })))}${card("Jobs, those that stand still first", table("Jobs", columns, { rows, none: "No job runs." }))}`;
+  return html`${tiles(shown.map(([name, words]) => ({ name: words, value: count(Math.round(seriesSum(series, name) * 10_000) / 10_000) })))}${card("Jobs, those that stand still first", table("Jobs", columns, { rows, none: "No job runs." }))}`;
 }
 
 export const runningSection: Section = {

@@ -1,14 +1,15 @@
 // Today at a glance: spend, margin, losses, errors and how long first tokens take, told anew while the page is open; and who spent most on any day.
+import { lessOf, sumOf } from "../../money.ts";
 import { type Html, html } from "../html.ts";
-import { type Ask, bodyOr, withQuery } from "../kit/ask.ts";
+import { type Ask, bodyOr, Refused, withQuery } from "../kit/ask.ts";
 import { shares } from "../kit/charts.ts";
+import { DAY_MS, dayOf } from "../kit/days.ts";
 import { field } from "../kit/forms.ts";
 import type { Section, Visit } from "../kit/sections.ts";
-import { card, count, money, switchOf, tiles } from "../kit/shown.ts";
+import { card, count, money, problem, switchOf, tiles } from "../kit/shown.ts";
 import type { Usage, UsageLine } from "./answers.ts";
-import { type Buckets, bucketsOf, quantile, seriesIn, since, sumOf } from "./metrics-read.ts";
+import { type Buckets, bucketsOf, quantile, seriesIn, seriesSum, since } from "./metrics-read.ts";
 
-const DAY_MS = 86_400_000;
 /** What is told to all open consoles is looked up once in so long. */
 const KEPT_MS = 4_000;
 /** First tokens are those of the last minutes. */
@@ -18,13 +19,9 @@ const NAMES = ["tollgate_outcomes_total", "tollgate_in_flight", "tollgate_route_
 const GOOD = ["success", "replayed", "left_after_content"];
 export const TODAY_LIVE = "/console/live";
 
-function dayOf(epochMs: number): string {
-  return new Date(epochMs).toISOString().slice(0, 10);
-}
-
-async function usageOf(ask: Ask, by: string, query: Readonly<Record<string, string>>): Promise<readonly UsageLine[]> {
-  const path = withQuery("/admin/v1/usage", { by, limit: "1000", ...query });
-  return bodyOr(await ask<Usage>("GET", path), { usage: [] }).usage;
+async function usageOf(ask: Ask, by: string, query: Readonly<Record<string, string>>) {
+  const told = await ask<Usage>("GET", withQuery("/admin/v1/usage", { by, limit: "1000", ...query }));
+  return told instanceof Refused ? told : told.usage;
 }
 
 function seconds(value: number | null): string {
@@ -35,7 +32,7 @@ function seconds(value: number | null): string {
 }
 
 const sum = (lines: readonly UsageLine[], name: "charged_nano_usd" | "upstream_nano_usd" | "absorbed_nano_usd") =>
-  lines.reduce((all, line) => all + Number(line[name]), 0);
+  sumOf(lines.map((line) => line[name]));
 
 /** Made once for a gateway: looks are shared by all who look, and the earlier ones are what "lately" is told from. */
 export function createGlance(epochMs: () => number): (visit: Visit) => Promise<Html> {
@@ -57,6 +54,7 @@ export function createGlance(epochMs: () => number): (visit: Visit) => Promise<H
     const nowMs = epochMs();
     const day = dayOf(nowMs);
     const lines = await usageOf(ask, "day", { from: day });
+    if (lines instanceof Refused) return html`${problem(lines.words)}`;
     const series = seriesIn(bodyOr(await ask<string>("GET", "/metrics"), ""), NAMES);
     const told = lately(bucketsOf(series, FIRST_TOKEN), nowMs);
     const [charged, upstream, absorbed] = [
@@ -65,7 +63,7 @@ export function createGlance(epochMs: () => number): (visit: Visit) => Promise<H
       sum(lines, "absorbed_nano_usd"),
     ];
     const outcomes = series.filter(({ name }) => name === "tollgate_outcomes_total");
-    const all = sumOf(outcomes, "tollgate_outcomes_total");
+    const all = seriesSum(outcomes, "tollgate_outcomes_total");
     const bad = outcomes.filter(({ labels }) => !GOOD.includes(labels.outcome ?? ""));
     return tiles([
       {
@@ -73,16 +71,16 @@ export function createGlance(epochMs: () => number): (visit: Visit) => Promise<H
         value: money(charged),
         more: `${count(lines.reduce((n, { calls }) => n + calls, 0))} calls, ${day} UTC`,
       },
-      { name: "Margin today", value: money(charged - upstream), more: html`of which ${money(absorbed)} lost` },
+      { name: "Margin today", value: money(lessOf(charged, upstream)), more: html`of which ${money(absorbed)} lost` },
       {
         name: "Not served",
-        value: count(sumOf(bad, "tollgate_outcomes_total")),
+        value: count(seriesSum(bad, "tollgate_outcomes_total")),
         more: `of ${count(all)} since the start`,
       },
       { name: "First token, p50", value: seconds(quantile(told.buckets, 0.5)), more: told.words },
       { name: "First token, p99", value: seconds(quantile(told.buckets, 0.99)), more: told.words },
-      { name: "Running now", value: count(sumOf(series, "tollgate_in_flight")) },
-      { name: "Routes that rest", value: count(sumOf(series, "tollgate_route_resting")) },
+      { name: "Running now", value: count(seriesSum(series, "tollgate_in_flight")) },
+      { name: "Routes that rest", value: count(seriesSum(series, "tollgate_route_resting")) },
     ]);
   }
 
@@ -97,12 +95,16 @@ export function createGlance(epochMs: () => number): (visit: Visit) => Promise<H
   };
 }
 
-async function spendOfDay(ask: Ask, day: string): Promise<Html> {
+async function spendOfDay(ask: Ask, day: string): Promise<Html | Refused> {
   const during = { from: day, to: day };
   const accounts = await usageOf(ask, "account", during);
+  if (accounts instanceof Refused) return accounts;
   const keys = await usageOf(ask, "key", during);
+  if (keys instanceof Refused) return keys;
   const models = await usageOf(ask, "model", during);
+  if (models instanceof Refused) return models;
   const play = await usageOf(ask, "account", { ...during, sandbox: "1" });
+  if (play instanceof Refused) return play;
   const share = (line: UsageLine, name: string, href?: string) => ({
     name,
     nano: line.charged_nano_usd,
@@ -155,9 +157,12 @@ export function todaySection(glance: (visit: Visit) => Promise<Html>, epochMs: (
         { href: `/console?day=${yesterday}`, name: "Yesterday", isOn: day === yesterday },
       ]);
       const other = html`<form method="get" action="/console"><div class="fields">${field({ name: "day", label: "Another day", note: "UTC", type: "date", value: day })}<div><button class="plain">Show</button></div></div></form>`;
+      const made = await glance(visit);
+      const spend = await spendOfDay(visit.ask, day);
+      if (spend instanceof Refused) return spend;
       return {
         title: "Today at a glance",
-        body: html`<div data-live="${TODAY_LIVE}">${await glance(visit)}</div><h2>Who spent what on ${day}</h2>${days}${await spendOfDay(visit.ask, day)}<section class="card">${other}</section>`,
+        body: html`<div data-live="${TODAY_LIVE}">${made}</div><h2>Who spent what on ${day}</h2>${days}${spend}<section class="card">${other}</section>`,
       };
     },
   };

@@ -14,7 +14,7 @@ export class Refused {
 /** Asks one of our own endpoints. The answer's body is what that endpoint is known to answer. Rejects where a store is away. */
 export type Ask = <Body>(method: EndpointShape["method"], path: string, body?: unknown) => Promise<Body | Refused>;
 
-/** The body, or something in its place where it is not to be had. */
+/** The body, or nothing in its place where it is not to be had: only of what a page is good without. */
 export function bodyOr<Body>(answer: Body | Refused, none: Body): Body {
   return answer instanceof Refused ? none : answer;
 }

@@ -1,12 +1,12 @@
 // Charts as SVG made here: bars by day, shares of a sum, how full a budget is. No script; every bar tells its figure.
 
-import { usdTextOfSum } from "../../money.ts";
+import { type NanoSum, sumOf, usdTextOfSum } from "../../money.ts";
 import { type Html, html } from "../html.ts";
-import { money, type NanoSum } from "./shown.ts";
+import { DAY_MS, dayOf } from "./days.ts";
+import { money, rounded } from "./shown.ts";
 
 const WIDTH = 720;
 const BASE = 100;
-const DAY_MS = 86_400_000;
 
 export interface DaySum {
   /** `YYYY-MM-DD` */
@@ -19,7 +19,7 @@ export function everyDay(sums: readonly DaySum[], fromMs: number, toMs: number):
   const known = new Map(sums.map(({ day, nano }) => [day, nano]));
   const days: DaySum[] = [];
   for (let at = fromMs; at <= toMs; at += DAY_MS) {
-    const day = new Date(at).toISOString().slice(0, 10);
+    const day = dayOf(at);
     days.push({ day, nano: known.get(day) ?? 0 });
   }
   return days;
@@ -27,19 +27,18 @@ export function everyDay(sums: readonly DaySum[], fromMs: number, toMs: number):
 
 /** One bar a day. */
 export function dayChart(label: string, days: readonly DaySum[]): Html {
-  const most = Math.max(1, ...days.map(({ nano }) => Number(nano)));
+  const most = days.map(({ nano }) => nano).reduce((a, b) => (Number(b) > Number(a) ? b : a), 0);
   const step = WIDTH / Math.max(1, days.length);
   const bars = days.map(({ day, nano }, at) => {
-    const height = Math.round((Number(nano) / most) * 92);
+    const height = Math.round((Number(nano) / Math.max(1, Number(most))) * 92);
     const x = (at * step + step * 0.12).toFixed(1);
-    return html`<rect class="bar" x="${x}" y="${BASE - height}" width="${(step * 0.76).toFixed(1)}" height="${height}" rx="2"><title>${day}: ${usdTextOfSum(String(nano))} USD</title></rect>`;
+    return html`<rect class="bar" x="${x}" y="${BASE - height}" width="${(step * 0.76).toFixed(1)}" height="${height}" rx="2"><title>${day}: ${usdTextOfSum(nano)} USD</title></rect>`;
   });
   const first = days[0]?.day ?? "";
   const last = days.at(-1)?.day ?? "";
-  const sum = days.reduce((all, { nano }) => all + Number(nano), 0);
-  const words = `${label}, ${first} to ${last}: ${(sum / 1e9).toFixed(4)} USD in all, at most ${(most / 1e9).toFixed(4)} USD a day`;
-  const scale = `${(most / 1e9).toFixed(most >= 1e9 ? 2 : 4)} USD`;
-  return html`<p class="scale" aria-hidden="true"><span>${sum === 0 ? "" : scale}</span></p><svg class="chart" viewBox="0 0 ${WIDTH} ${BASE}" role="img" aria-label="${words}"><line class="axis" x1="0" x2="${WIDTH}" y1="${BASE}" y2="${BASE}"/>${bars}</svg><p class="scale" aria-hidden="true"><span>${first}</span><span>${last}</span></p>`;
+  const sum = usdTextOfSum(sumOf(days.map(({ nano }) => nano)));
+  const words = `${label}, ${first} to ${last}: ${sum} USD in all, at most ${usdTextOfSum(most)} USD a day`;
+  return html`<p class="scale" aria-hidden="true"><span>${Number(most) === 0 ? "" : rounded(most)}</span></p><svg class="chart" viewBox="0 0 ${WIDTH} ${BASE}" role="img" aria-label="${words}"><line class="axis" x1="0" x2="${WIDTH}" y1="${BASE}" y2="${BASE}"/>${bars}</svg><p class="scale" aria-hidden="true"><span>${first}</span><span>${last}</span></p>`;
 }
 
 export interface Share {

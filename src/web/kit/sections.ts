@@ -109,15 +109,19 @@ function foreign(door: Door): Answer {
   return pageAnswer({ title: "Nothing was done", places: door.places }, body, 403);
 }
 
-/** A store that is away is said to be, and the page comes back by itself. */
-async function orAway(door: Door, answer: () => Promise<Answer>): Promise<Answer> {
+/** A store that is away is said to be. A look comes back by itself; of a form it is not known how far it came. */
+async function orAway(door: Door, { method, path }: GatewayRequest, answer: () => Promise<Answer>): Promise<Answer> {
   try {
     return await answer();
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    const body = html`${problem(error.message)}<p class="soft">Nothing was changed. The page asks again by itself every ${AGAIN_SECONDS} seconds.</p>`;
-    const shell = { title: "The books cannot be read just now", places: door.places, againSeconds: AGAIN_SECONDS };
-    return pageAnswer(shell, body, 503);
+    const shell = { title: "The books cannot be read just now", places: door.places };
+    if (method === "POST") {
+      const words = html`<p>It is not known whether it was done: <a href="${path}">look</a> before you send it again.</p>`;
+      return pageAnswer(shell, html`${problem(error.message)}${words}`, 503);
+    }
+    const again = html`<p class="soft">The page asks again by itself every ${AGAIN_SECONDS} seconds.</p>`;
+    return pageAnswer({ ...shell, againSeconds: AGAIN_SECONDS }, html`${problem(error.message)}${again}`, 503);
   }
 }
 
@@ -134,7 +138,7 @@ export function sectionEndpoints(section: Section, door: Door): readonly Endpoin
   const change: EndpointShape = { ...open, method: "POST", form: true, bodyBytesMax: FORM_BYTES_MAX };
   const entering = (next: (entered: Entered) => Promise<Answer>) => {
     return ({ request }: { readonly request: GatewayRequest }) =>
-      orAway(door, async () => {
+      orAway(door, request, async () => {
         const who = await door.enter(request);
         if (who === null) return door.toSignIn(request);
         const fields = fieldsOf(request.body);

@@ -1,11 +1,11 @@
 // How facts look on a page: sums with their exact amount on hover, times, states, tables and forms.
-import { NANO_PER_CENT, usdTextOfSum } from "../../money.ts";
+import { type NanoSum, sumOfCents, usdTextOfSum } from "../../money.ts";
 import { type Html, html, type Put } from "../html.ts";
+import { withQuery } from "./ask.ts";
 
-/** A sum of whole nano-USD as reports tell it: a number, or text where it is too long for one. */
-export type NanoSum = number | string;
-
-function rounded(usd: number): string {
+/** A sum in dollars, short to read. */
+export function rounded(nano: NanoSum): string {
+  const usd = Number(nano) / 1e9;
   const size = Math.abs(usd);
   if (size === 0) return "$0";
   const sign = usd < 0 ? "-" : "";
@@ -16,13 +16,12 @@ function rounded(usd: number): string {
 
 /** A sum in dollars, short to read, exact on hover. */
 export function money(nano: NanoSum): Html {
-  const exact = usdTextOfSum(String(nano));
-  return html`<span class="money" title="${exact} USD exactly">${rounded(Number(nano) / 1e9)}</span>`;
+  return html`<span class="money" title="${usdTextOfSum(nano)} USD exactly">${rounded(nano)}</span>`;
 }
 
 /** The same from cents, of which fractions are real. */
 export function moneyOfCents(cents: number): Html {
-  return money(Math.round(cents * NANO_PER_CENT));
+  return money(sumOfCents(cents));
 }
 
 /** A time in UTC; the page's script tells the reader's own on hover. */
@@ -115,6 +114,5 @@ export function switchOf(
 /** Where a long list goes on. */
 export function nextPage(path: string, query: Readonly<Record<string, string>>, cursor: string | null): Html | string {
   if (cursor === null) return "";
-  const set = Object.entries(query).filter(([name, value]) => value !== "" && name !== "cursor");
-  return html`<p class="pages"><a href="${path}?${new URLSearchParams([...set, ["cursor", cursor]]).toString()}">Next page</a></p>`;
+  return html`<p class="pages"><a href="${withQuery(path, { ...query, cursor })}">Next page</a></p>`;
 }

@@ -1,0 +1,77 @@
+// Pages whose endpoints refuse, or whose stores go away: they say so, and never that nothing was spent or changed.
+import { describe, expect, it } from "vitest";
+import type { Answer, EndpointSpec, GatewayRequest } from "../../src/endpoint.ts";
+import { GatewayError } from "../../src/errors.ts";
+import { overviewSection } from "../../src/web/account/overview.ts";
+import { pricesSection } from "../../src/web/console/prices.ts";
+import { todaySection } from "../../src/web/console/today.ts";
+import { html } from "../../src/web/html.ts";
+import { type Ask, Refused } from "../../src/web/kit/ask.ts";
+import { type Door, type Section, sectionEndpoints } from "../../src/web/kit/sections.ts";
+
+const NOW_MS = Date.parse("2026-11-22T10:00:00Z");
+const BODIES: Readonly<Record<string, unknown>> = {
+  "/api/v1/account": { account_id: "acct_1", kind: "personal", balance_cents: 500, held_cents: 0 },
+  "/admin/v1/prices": { losses: [], unpriced: [] },
+  "/admin/v1/models": { models: [] },
+};
+
+/** Asks where every report is refused, as while another one of the account is made. */
+const ask: Ask = async <Body>(_method: string, path: string) =>
+  (BODIES[path] as Body | undefined) ?? new Refused(429, "Another report is being made.");
+
+const door: Door = {
+  places: [],
+  signOut: "/sign-out",
+  enter: async () => ({ ask, csrf: "token" }),
+  toSignIn: () => ({ status: 303, body: "" }),
+  isOurs: () => true,
+};
+
+async function answered(section: Section, method: "GET" | "POST", fields = ""): Promise<Answer> {
+  const endpoint = sectionEndpoints(section, door).find((one) => one.method === method) as
+    | (EndpointSpec & { answer(call: unknown): Promise<Answer> })
+    | undefined;
+  const query = new URLSearchParams();
+  const request = { method, path: section.path, query, body: Buffer.from(fields) } as unknown as GatewayRequest;
+  return (await endpoint?.answer({ request })) ?? { status: 0, body: "" };
+}
+
+describe("a report that is refused", () => {
+  it.each([
+    overviewSection(() => NOW_MS),
+    todaySection(
+      async () => html``,
+      () => NOW_MS,
+    ),
+    pricesSection(() => NOW_MS),
+  ])("is told as such at $path", async (section) => {
+    const { status, body } = await answered(section, "GET");
+    expect(status).toBe(429);
+    expect(body).toContain("Another report is being made.");
+    expect(body).not.toContain("Nothing was");
+  });
+});
+
+describe("a store that is away", () => {
+  const away = () => Promise.reject(new GatewayError("ledger_unavailable"));
+  const section: Section = {
+    path: "/account/x",
+    place: "/account",
+    show: away,
+    acts: { pay: { told: "", run: away } },
+  };
+
+  it("has a look asked again by itself", async () => {
+    const { status, body } = await answered(section, "GET");
+    expect(status).toBe(503);
+    expect(body).toContain('http-equiv="refresh"');
+  });
+
+  it("leaves it open whether a form was done, and does not lead away from saying so", async () => {
+    const { status, body } = await answered(section, "POST", "act=pay");
+    expect(status).toBe(503);
+    expect(body).toContain("not known whether it was done");
+    expect(body).not.toContain("refresh");
+  });
+});
