@@ -3,7 +3,6 @@ import { systemClock } from "../clock.ts";
 import type { Endpoint } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { accountPages } from "../web/account/account-pages.ts";
-import { assetEndpoints } from "../web/kit/assets.ts";
 import { askInside } from "./ask-inside.ts";
 import { playgroundEndpoints } from "./open-playground.ts";
 import type { Work } from "./open-work.ts";
@@ -28,5 +27,5 @@ export function openAccountPages(
       return null;
     },
   });
-  return [...inEnvelope([...assetEndpoints(), ...pages]), ...playgroundEndpoints(endpoints)];
+  return [...inEnvelope(pages), ...playgroundEndpoints(endpoints)];
 }

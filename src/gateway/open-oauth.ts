@@ -17,11 +17,13 @@ import { sharedWindow } from "../records/shared-window.ts";
 import type { ServeDeps } from "../serve/deps.ts";
 import type { Stores } from "../stores.ts";
 import { createPublicFetch, type PublicFetchOptions } from "../upstream/public-fetch.ts";
+import { assetEndpoints } from "../web/kit/assets.ts";
 import { personPages } from "../web/person-pages.ts";
 import type { OpenActions } from "./open-actions.ts";
 import type { OpenCallers } from "./open-callers.ts";
 import { openOpenId } from "./open-openid.ts";
 import { createPlayAccounts } from "./open-playground.ts";
+import { inEnvelope } from "./public-endpoints.ts";
 
 /** As many entries as a key's list may have. */
 const SERVICES_MAX = 200;
@@ -63,12 +65,13 @@ function openPeople({ config, stores, callers, publicUrl }: OpenOAuthParts): Peo
   const clock = systemClock;
   const windows = createRequestWindows({ clock });
   const shared = sharedWindow(records, clock);
+  const home = config.pages ? "/account" : "/sign-in";
   return {
     sessions: createSessions({ records, books, base: publicUrl }),
-    pages: personPages(),
+    pages: personPages(home),
     openId: null,
     base: publicUrl,
-    home: config.pages ? "/account" : "/sign-in",
+    home,
     authenticate: callers.doors.authenticate,
     callerOfKey: callers.callerOfKey,
     playKey: createPlayAccounts(config, stores),
@@ -83,9 +86,11 @@ export function openOAuth(parts: OpenOAuthParts): OpenOAuth | null {
   const { config, stores, callers, actionCatalog, publicUrl, internet = {} } = parts;
   if (!config.oauth && !config.pages) return null;
   const people = openPeople(parts);
+  // What the sign-in and the pages of an account load, where there is either.
+  const assets = inEnvelope(assetEndpoints());
   if (callers.signingKeys === null || !config.oauth) {
     const doors = { signedIn: signedIn(people) };
-    return { endpoints: peopleEndpoints(people), sessions: people.sessions, doors, close: () => {} };
+    return { endpoints: [...peopleEndpoints(people), ...assets], sessions: people.sessions, doors, close: () => {} };
   }
   const { ledger: books, records } = stores;
   const clock = systemClock;
@@ -108,7 +113,7 @@ export function openOAuth(parts: OpenOAuthParts): OpenOAuth | null {
     readDocument,
   });
   return {
-    endpoints: oauthEndpoints(own),
+    endpoints: [...oauthEndpoints(own), ...assets],
     sessions: own.sessions,
     doors: {
       signedIn: signedIn(own),

@@ -56,8 +56,9 @@ function links({ host, linked }: NonNullable<Parameters<Pages["signedIn"]>[0]["p
 <form method="post" action="/sign-in/oidc/link"><input type="hidden" name="csrf" value="${csrf}"><div class="buttons"><button class="plain">Link your sign-in at ${host}</button></div></form>`;
 }
 
-/** How the pages look. */
-export function personPages(): Pages {
+/** How the pages look; `home` is where a person is led who came to nothing else, be it the sign-in itself. */
+export function personPages(home: string): Pages {
+  const own = home === "/sign-in" ? "" : html`<p><a href="${home}">Its page</a></p>`;
   return {
     consent,
     signIn: ({ next, problem, provider }) =>
@@ -91,7 +92,7 @@ export function personPages(): Pages {
     signedIn: ({ csrf, accountId, provider }) =>
       pageOf(
         "You are signed in",
-        html`<p>To the account <code>${accountId}</code>.</p><p><a href="/account">Its page</a></p>${provider === null ? "" : links(provider, csrf)}
+        html`<p>To the account <code>${accountId}</code>.</p>${own}${provider === null ? "" : links(provider, csrf)}
 <form method="post" action="/sign-out"><input type="hidden" name="csrf" value="${csrf}"><div class="buttons"><button class="plain">Sign out</button></div></form>`,
       ),
   };

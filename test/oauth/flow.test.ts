@@ -1,4 +1,4 @@
-// OAuth at a real gateway: a client registers, a person signs in and agrees, and the token spends what was agreed to.
+// OAuth at a real gateway without pages of accounts: a client registers, a person signs in and agrees, and the token spends what was agreed to.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 import { Client, Person, pkce, REDIRECT, type Tokens } from "./person.ts";
@@ -6,7 +6,7 @@ import { Client, Person, pkce, REDIRECT, type Tokens } from "./person.ts";
 let gateway: TestGateway;
 let account: TestAccount;
 beforeAll(async () => {
-  gateway = await startTestGateway({ OAUTH: "1", TRUST_PROXY: "1" });
+  gateway = await startTestGateway({ OAUTH: "1", PAGES: "0", TRUST_PROXY: "1" });
   account = await gateway.account();
 });
 afterAll(() => gateway.stop());
@@ -61,6 +61,16 @@ describe("the way in", () => {
       authorization_response_iss_parameter_supported: true,
       client_id_metadata_document_supported: true,
     });
+  });
+
+  it("has its stylesheet, and leads to no page of an account, as there is none", async () => {
+    const { person } = await setUp();
+    const page = await (await person.open("/sign-in")).text();
+    const style = await get(/<link rel="stylesheet" href="([^"]+)"/.exec(page)?.[1] ?? "/none");
+    expect(style.status).toBe(200);
+    expect(style.headers.get("content-type")).toContain("text/css");
+    expect(page).toContain("You are signed in");
+    expect(page).not.toContain("/account");
   });
 
   it("leads by registration, sign-in and consent to a token that works wherever a key does", async () => {
