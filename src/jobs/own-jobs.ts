@@ -12,7 +12,7 @@ import { jobView } from "./job-view.ts";
 const ROWS_MAX = 25;
 
 /** A row of it; without the result, which may be long. */
-export function ownJobRow(job: JobRecord) {
+function ownJobRow(job: JobRecord) {
   const { result: _, ...view } = jobView(job);
   return { ...view, job: job.action ?? job.kind, created_at: new Date(job.createdAtMs).toISOString() };
 }

@@ -179,7 +179,7 @@ describe("events as they happen", () => {
     expect(kinds([route], 50_000)).toEqual(["route.rests"]);
   });
 
-  test("the operator is told of routes that rest and of models that end", async () => {
+  test("the operator is told of routes that rest", async () => {
     const { key } = await gateway.account({ kind: "sandbox" });
     for (let at = 0; at < 3; at++)
       await own(key, "POST", "/api/llm/v1/chat/completions", {

@@ -40,7 +40,7 @@ export interface AccountPagesParts {
 }
 
 /** Who has signed in with an account's primary key comes in. */
-export function accountDoor({ sessions, base, askAs }: AccountPagesParts): Door {
+function accountDoor({ sessions, base, askAs }: AccountPagesParts): Door {
   return {
     places: PLACES,
     signOut: "/sign-out",

@@ -1,4 +1,4 @@
-// What the endpoints of an account answer, as far as its pages show it. Types and nothing else, tied to the rows that the endpoints make.
+// What the endpoints of an account answer, as far as its pages show it. Types, tied to the rows that the endpoints make where they can be; and what a call is named.
 import type { keyRow, ownAccountRow, transactionRow, wholeTransactionRow } from "../../accounts/rows.ts";
 
 export type OwnAccount = ReturnType<typeof ownAccountRow>;

@@ -91,7 +91,7 @@ export function failedRows(rows: readonly FailedShown[], whose?: (row: FailedSho
   });
 }
 
-/** An error code in words that stand in the table of errors. */
+/** Whether a search is for calls that were not charged, which are told in rows of their own. */
 export const isFailure = (status: string | undefined) => status === "failed" || status === "refused";
 
 export const transactionsSection: Section = {
