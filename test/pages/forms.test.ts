@@ -81,6 +81,41 @@ describe("a form", () => {
   });
 });
 
+describe("the form of a key that was made", () => {
+  it("leaves its hour of ending alone where the day is left, and sets or ends it where that is typed", async () => {
+    const body = JSON.stringify({ label: "ends", expires_at: "2099-05-06T07:08:09Z" });
+    const headers = { authorization: `Bearer ${account.key}`, "content-type": "application/json" };
+    await fetch(`${gateway.url}/api/v1/agents`, { method: "POST", headers, body });
+    const shown = async () => {
+      const { agents } = (await own("/api/v1/agents")) as { agents: Record<string, string | number | null>[] };
+      return agents.find(({ label }) => label === "ends") ?? {};
+    };
+    const { id, expires_at: before } = await shown();
+    const csrf = await person.csrf("/account/keys");
+    const page = await (await person.open("/account/keys")).text();
+    expect(page).toContain('name="expires_was" value="2099-05-06"');
+    const fields = {
+      act: "change",
+      csrf,
+      id: String(id),
+      label: "ends",
+      group: "",
+      models: "",
+      services: "",
+      rate: "",
+    };
+    const save = (more: Record<string, string>) =>
+      person.submit("/account/keys", { ...fields, expires_was: "2099-05-06", expires: "2099-05-06", ...more });
+    expect((await save({ ceiling: "$0.29", period: "week" })).status).toBe(303);
+    expect(await shown()).toMatchObject({ expires_at: before, ceiling_cents: 29, ceiling_period: "week" });
+    await save({ ceiling: "", expires: "2099-05-07" });
+    expect(await shown()).toMatchObject({ expires_at: "2099-05-07T00:00:00.000Z", ceiling_cents: null });
+    await save({ ceiling: "", expires_was: "2099-05-07", expires: "" });
+    expect((await shown()).expires_at).toBeNull();
+    expect((await save({ ceiling: "0x10" })).status).toBe(400);
+  });
+});
+
 describe("a page", () => {
   it("cannot be framed, is kept by no cache, and takes scripts of its own alone", async () => {
     const { headers } = await person.open("/account");
@@ -200,7 +235,10 @@ describe("the console", () => {
     const before = Number(await balance());
     expect((await send(path, { ...fields, csrf: token, sure: "yes" }, "https://evil.example")).status).toBe(403);
     expect((await send(path, { ...fields, csrf: "guessed", sure: "yes" })).status).toBe(403);
-    expect(await (await send(path, { ...fields, csrf: token })).text()).toContain("Are you sure?");
+    expect(await (await send(path, { ...fields, csrf: token })).text()).toContain("Give $2 to the account");
+    const odd = await send(path, { ...fields, dollars: "0x10", csrf: token });
+    expect(odd.status).toBe(400);
+    expect(await odd.text()).toContain("Dollars: must be an amount");
     expect(await balance()).toBe(before);
     expect((await send(path, { ...fields, csrf: token, sure: "yes" })).status).toBe(303);
     // The same form once more, by the back button.

@@ -1,10 +1,11 @@
 // Budgets: every ceiling with what it has come to and the marks that it has passed; groups of keys; tags; when a low balance is told.
 import { type Html, html } from "../html.ts";
-import { Refused } from "../kit/ask.ts";
+import { nothingElse, Refused } from "../kit/ask.ts";
 import { meter } from "../kit/charts.ts";
-import { buttonForm, centsIn, field, type PostForm, postForm } from "../kit/forms.ts";
+import { buttonForm, centsIn, field, PERIODS, type PostForm, postForm } from "../kit/forms.ts";
 import type { Section, Visit } from "../kit/sections.ts";
 import { card, moneyOfCents, pill, table, time } from "../kit/shown.ts";
+import { dollars } from "../words.ts";
 import type { BudgetShown, GroupShown } from "./answers.ts";
 
 interface Budgets {
@@ -12,11 +13,6 @@ interface Budgets {
   readonly low_balance_cents: number | null;
 }
 
-const PERIODS = [
-  ["day", "a day"],
-  ["week", "a week"],
-  ["month", "a month"],
-] as const;
 const LOWERS = [
   ["", "never"],
   ["50", "50 %"],
@@ -73,9 +69,8 @@ async function tagBudgets({ ask }: Visit) {
     .map(({ id, ceiling_cents, ceiling_period, lower_at }) => ({ tag: id, ceiling_cents, ceiling_period, lower_at }));
 }
 
-async function setTags(visit: Visit, tags: readonly unknown[]): Promise<Refused | null> {
-  const done = await visit.ask("PATCH", "/api/v1/budgets", { tags });
-  return done instanceof Refused ? done : null;
+function setTags(visit: Visit, tags: readonly unknown[]): Promise<Refused | null> {
+  return nothingElse(visit.ask("PATCH", "/api/v1/budgets", { tags }));
 }
 
 function groupsTable(form: Omit<PostForm, "act">, groups: readonly GroupShown[]): Html {
@@ -102,16 +97,12 @@ export const budgetsSection: Section = {
       told: "A group was made: put keys in it on their page",
       async run(visit) {
         const bounds = visit.fields.ceiling === "" ? {} : ceilingIn(visit.fields);
-        const done = await visit.ask("POST", "/api/v1/groups", { name: visit.fields.name, ...bounds });
-        return done instanceof Refused ? done : null;
+        return nothingElse(visit.ask("POST", "/api/v1/groups", { name: visit.fields.name, ...bounds }));
       },
     },
     ungroup: {
       told: "The group was deleted: its keys are in none",
-      async run(visit) {
-        const done = await visit.ask("DELETE", `/api/v1/groups/${encodeURIComponent(visit.fields.id ?? "")}`);
-        return done instanceof Refused ? done : null;
-      },
+      run: (visit) => nothingElse(visit.ask("DELETE", `/api/v1/groups/${encodeURIComponent(visit.fields.id ?? "")}`)),
     },
     tag: {
       told: "The tag has a ceiling",
@@ -136,12 +127,8 @@ export const budgetsSection: Section = {
     },
     low: {
       told: "It was noted when a low balance is told",
-      async run(visit) {
-        const done = await visit.ask("PATCH", "/api/v1/budgets", {
-          low_balance_cents: centsIn(visit.fields.low) ?? null,
-        });
-        return done instanceof Refused ? done : null;
-      },
+      run: (visit) =>
+        nothingElse(visit.ask("PATCH", "/api/v1/budgets", { low_balance_cents: centsIn(visit.fields.low) ?? null })),
     },
   },
   async show({ ask, csrf, request }) {
@@ -156,7 +143,7 @@ export const budgetsSection: Section = {
         ? [buttonForm({ ...form, act: "untag", hidden: { tag: id } }, `No ceiling for ${id}`, { kind: "danger small" })]
         : [],
     );
-    const low = now.low_balance_cents === null ? "" : String(now.low_balance_cents / 100);
+    const low = now.low_balance_cents === null ? "" : dollars(now.low_balance_cents);
     const name = field({ name: "name", label: "Name of a new group", required: true }, "group");
     const tag = field({ name: "tag", label: "Tag", required: true, placeholder: "team=red" }, "tag");
     return {

@@ -1,6 +1,6 @@
 // Events and webhooks: what has happened, where it is sent, and sending one again. The account's page and the operator's share it.
 import { type Html, html } from "../html.ts";
-import { Refused, withQuery } from "../kit/ask.ts";
+import { nothingElse, Refused, withQuery } from "../kit/ask.ts";
 import { buttonForm, field, type PostForm, postForm } from "../kit/forms.ts";
 import type { Act, Section, Visit } from "../kit/sections.ts";
 import { callBox, card, nextPage, pill, table, time } from "../kit/shown.ts";
@@ -79,17 +79,11 @@ function hookActs({ api }: EventsPlace): Readonly<Record<string, Act>> {
     },
     redeliver: {
       told: "The event is sent again",
-      async run(visit) {
-        const done = await visit.ask("POST", `${one(visit)}/redeliver`, { event_id: visit.fields.event });
-        return done instanceof Refused ? done : null;
-      },
+      run: (visit) => nothingElse(visit.ask("POST", `${one(visit)}/redeliver`, { event_id: visit.fields.event })),
     },
     unhook: {
       told: "The address is told no more",
-      async run(visit) {
-        const done = await visit.ask("DELETE", one(visit));
-        return done instanceof Refused ? done : null;
-      },
+      run: (visit) => nothingElse(visit.ask("DELETE", one(visit))),
     },
   };
 }

@@ -1,6 +1,6 @@
 // Stored files: found by name, downloaded by a fresh link, deleted.
 import { html } from "../html.ts";
-import { Refused } from "../kit/ask.ts";
+import { nothingElse, Refused } from "../kit/ask.ts";
 import { buttonForm, field } from "../kit/forms.ts";
 import type { Section } from "../kit/sections.ts";
 import { card, count, nextPage, table, time } from "../kit/shown.ts";
@@ -42,10 +42,7 @@ export const filesSection: Section = {
     },
     delete: {
       told: "The file was deleted",
-      async run({ ask, fields }) {
-        const done = await ask("POST", "/api/run/files/delete", { file_id: fields.id });
-        return done instanceof Refused ? done : null;
-      },
+      run: ({ ask, fields }) => nothingElse(ask("POST", "/api/run/files/delete", { file_id: fields.id })),
     },
   },
   async show({ ask, csrf, request }) {

@@ -1,6 +1,6 @@
 // Jobs with their progress while they run, and a button that ends one early.
 import { type Html, html } from "../html.ts";
-import { type Ask, Refused, withQuery } from "../kit/ask.ts";
+import { type Ask, nothingElse, Refused, withQuery } from "../kit/ask.ts";
 import { meter } from "../kit/charts.ts";
 import { buttonForm } from "../kit/forms.ts";
 import type { Section, Visit } from "../kit/sections.ts";
@@ -23,7 +23,8 @@ interface JobsShown {
 
 const PATH = "/account/jobs";
 export const JOBS_LIVE = "/account/jobs/live";
-const PAGE = "50";
+/** As many as its endpoint tells at once. */
+const PAGE = "25";
 const MOODS = { succeeded: "good", failed: "bad" } as const;
 
 function stateOf({ status, progress, cancelled, stopped }: JobShown): Html {
@@ -77,10 +78,7 @@ export const jobsSection: Section = {
   acts: {
     cancel: {
       told: "The job ends with what it has, and is charged for that alone",
-      async run({ ask, fields }) {
-        const done = await ask("POST", "/api/run/core/cancel", { job_id: fields.id });
-        return done instanceof Refused ? done : null;
-      },
+      run: ({ ask, fields }) => nothingElse(ask("POST", "/api/run/core/cancel", { job_id: fields.id })),
     },
   },
   async show({ ask, csrf, request }) {

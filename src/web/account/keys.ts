@@ -1,17 +1,12 @@
 // Keys and grants: what each may spend and has spent, and everything that can be done to one. The account's page and the operator's share it.
 import { type Html, html } from "../html.ts";
-import { Refused } from "../kit/ask.ts";
+import { nothingElse, Refused } from "../kit/ask.ts";
 import { meter } from "../kit/charts.ts";
-import { buttonForm, centsIn, field, listIn, numberIn, type PostForm, postForm } from "../kit/forms.ts";
+import { buttonForm, centsIn, field, listIn, numberIn, PERIODS, type PostForm, postForm } from "../kit/forms.ts";
 import type { Act, Section, Visit } from "../kit/sections.ts";
 import { callBox, card, moneyOfCents, pill, table, time } from "../kit/shown.ts";
+import { dollars } from "../words.ts";
 import type { GroupShown, KeyMade, KeyShown, KeysShown } from "./answers.ts";
-
-const PERIODS = [
-  ["day", "a day"],
-  ["week", "a week"],
-  ["month", "a month"],
-] as const;
 
 /** Where the keys of an account are asked for, and where their page is. */
 export interface KeysPlace {
@@ -37,6 +32,9 @@ function spentOf({ spent_cents, ceiling_cents, ceiling_period }: KeyShown): Html
   return html`${moneyOfCents(spent_cents)} <span class="soft">of ${moneyOfCents(ceiling_cents)} a ${ceiling_period ?? "day"}</span>${meter(used)}`;
 }
 
+/** The day on which a key ends, in UTC, as its form shows it. */
+const endOf = (key: KeyShown | null) => key?.expires_at?.slice(0, 10) ?? "";
+
 /** What is typed of a key's bounds, as its endpoint takes it. An empty field takes a bound off. */
 function boundsIn(fields: Readonly<Record<string, string>>) {
   const ceiling = centsIn(fields.ceiling) ?? null;
@@ -48,7 +46,8 @@ function boundsIn(fields: Readonly<Record<string, string>>) {
     services: listIn(fields.services),
     models: listIn(fields.models),
     requests_per_minute: numberIn(fields.rate) ?? null,
-    ...(fields.expires === undefined
+    // The form shows the day alone: left as it was, the key's own hour stays.
+    ...(fields.expires === undefined || fields.expires === fields.expires_was
       ? {}
       : { expires_at: fields.expires === "" ? null : `${fields.expires}T00:00:00Z` }),
   };
@@ -57,7 +56,7 @@ function boundsIn(fields: Readonly<Record<string, string>>) {
 function boundFields(key: KeyShown | null, groups: readonly GroupShown[]): Html {
   const within = key?.id ?? "new";
   const group = [["", "none"], ...groups.map(({ id, name }) => [id, name])] as [string, string][];
-  const ceiling = key?.ceiling_cents == null ? "" : String(key.ceiling_cents / 100);
+  const ceiling = key?.ceiling_cents == null ? "" : dollars(key.ceiling_cents);
   const own = [
     { name: "label", label: "Name", value: key?.label ?? "", required: true, placeholder: "what it is for" },
     {
@@ -82,7 +81,7 @@ function boundFields(key: KeyShown | null, groups: readonly GroupShown[]): Html 
       name: "expires",
       label: "Ends on",
       note: "UTC",
-      value: key?.expires_at?.slice(0, 10) ?? "",
+      value: endOf(key),
       type: "date" as const,
     },
     {
@@ -114,7 +113,7 @@ function keyActions(form: Omit<PostForm, "act">, key: KeyShown, place: KeysPlace
   const revoke = key.primary ? "" : button("revoke", "Revoke", "danger small");
   const rotate = key.kind === "grant" ? "" : button("rotate", "New secret");
   const change = postForm(
-    { ...own, act: "change" },
+    { ...form, act: "change", hidden: { id: key.id, expires_was: endOf(key) } },
     html`${boundFields(key, groups)}<div class="buttons"><button class="small">Save</button></div>`,
   );
   return html`${pause} ${revoke}<details><summary aria-label="More about ${key.label}">More</summary>
@@ -138,7 +137,7 @@ export function keysTable(
   return table("Keys", columns, { rows, none: "There is no key." });
 }
 
-export function newKeyForm(form: Omit<PostForm, "act">, groups: readonly GroupShown[]): Html {
+function newKeyForm(form: Omit<PostForm, "act">, groups: readonly GroupShown[]): Html {
   return postForm(
     { ...form, act: "make" },
     html`${boundFields(null, groups)}<div class="buttons"><button>Make a key</button></div>`,
@@ -148,11 +147,6 @@ export function newKeyForm(form: Omit<PostForm, "act">, groups: readonly GroupSh
 function secretShown(made: KeyMade | Refused, back: string): Html | Refused {
   if (made instanceof Refused) return made;
   return html`<p>This is the secret of <strong>${made.label}</strong>. It is shown once and cannot be read again: copy it now.</p>${callBox(made.api_key)}<p><a class="button" href="${back}">Done</a></p>`;
-}
-
-async function nothingElse(answer: Promise<unknown>): Promise<Refused | null> {
-  const done = await answer;
-  return done instanceof Refused ? done : null;
 }
 
 /** What the account itself and the operator can do to its keys. */

@@ -4,10 +4,11 @@ import type { BudgetShown, GroupShown, KeyShown } from "../account/answers.ts";
 import { budgetsTable } from "../account/budgets.ts";
 import { type KeysPlace, keyActs, keysTable } from "../account/keys.ts";
 import { type Html, html } from "../html.ts";
-import { Refused, withQuery } from "../kit/ask.ts";
+import { nothingElse, Refused, withQuery } from "../kit/ask.ts";
 import { buttonForm, centsIn, field, postForm } from "../kit/forms.ts";
 import type { Act, Section, Visit } from "../kit/sections.ts";
 import { callBox, card, moneyOfCents, nextPage, pill, table, tiles, time } from "../kit/shown.ts";
+import { dollars } from "../words.ts";
 import type { AccountShown } from "./answers.ts";
 
 const PATH = "/console/accounts";
@@ -79,21 +80,21 @@ function freeze(frozen: boolean, told: string): Act {
   return {
     told,
     sure: () => words,
-    async run(visit) {
-      const done = await visit.ask("PATCH", apiOf(visit), { frozen });
-      return done instanceof Refused ? done : null;
-    },
+    run: (visit) => nothingElse(visit.ask("PATCH", apiOf(visit), { frozen })),
   };
 }
 
 const creditAct: Act = {
   told: "Credit was given",
-  sure: ({ fields, request }) =>
-    `Give $${(fields.dollars ?? "").slice(0, 20)} to the account ${request.params.id ?? ""}? It is added to its balance, once for the reference “${(fields.reference ?? "").slice(0, 200)}”.`,
+  sure({ fields, request }) {
+    const cents = centsIn(fields.dollars);
+    if (typeof cents !== "number") return new Refused(400, "Dollars: must be an amount such as 2 or 12.50.");
+    return `Give $${dollars(cents)} to the account ${request.params.id ?? ""}? It is added to its balance, once for the reference “${(fields.reference ?? "").slice(0, 200)}”.`;
+  },
   async run(visit) {
-    const { dollars, reference } = visit.fields;
+    const { reference } = visit.fields;
     const done = await visit.ask<{ repeated: boolean }>("POST", `${apiOf(visit)}/credits`, {
-      cents: centsIn(dollars),
+      cents: centsIn(visit.fields.dollars),
       reference,
     });
     if (done instanceof Refused) return done;

@@ -12,7 +12,7 @@ import {
   transactionFacts,
 } from "../account/transactions.ts";
 import { html } from "../html.ts";
-import { Refused, withQuery } from "../kit/ask.ts";
+import { nothingElse, Refused, withQuery } from "../kit/ask.ts";
 import { field, postForm } from "../kit/forms.ts";
 import type { Section, Visit } from "../kit/sections.ts";
 import { card, facts, money, nextPage, problem } from "../kit/shown.ts";
@@ -55,10 +55,7 @@ export const callSection: Section = {
       told: "The charge was given back",
       sure: ({ request }) =>
         `Give the whole charge of ${request.params.id ?? ""} back to its account? This can be done once, and not undone.`,
-      async run(visit) {
-        const done = await visit.ask("POST", `${apiOf(visit)}/refund`, { reason: visit.fields.reason });
-        return done instanceof Refused ? done : null;
-      },
+      run: (visit) => nothingElse(visit.ask("POST", `${apiOf(visit)}/refund`, { reason: visit.fields.reason })),
     },
   },
   async show(visit) {

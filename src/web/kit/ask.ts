@@ -19,6 +19,12 @@ export function bodyOr<Body>(answer: Body | Refused, none: Body): Body {
   return answer instanceof Refused ? none : answer;
 }
 
+/** What a form's act comes to where there is nothing to show of it. */
+export async function nothingElse(answer: Promise<unknown>): Promise<Refused | null> {
+  const done = await answer;
+  return done instanceof Refused ? done : null;
+}
+
 /** A path with what is set of a query. */
 export function withQuery(path: string, query: Readonly<Record<string, string | undefined>>): string {
   const set = Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined && pair[1] !== "");

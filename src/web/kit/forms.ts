@@ -1,5 +1,13 @@
 // Forms of pages: fields with their labels, buttons that carry the session's token, and what was sent, read as text.
+import { centsOf, parseUsd } from "../../money.ts";
 import { type Html, html, type Put } from "../html.ts";
+
+/** How often a ceiling begins anew. */
+export const PERIODS = [
+  ["day", "a day"],
+  ["week", "a week"],
+  ["month", "a month"],
+] as const;
 
 export interface Field {
   readonly name: string;
@@ -68,10 +76,12 @@ export function numberIn(typed: string | undefined): number | string | undefined
   return Number.isFinite(value) ? value : text;
 }
 
-/** Dollars as they were typed, in cents; undefined: nothing was typed. */
+/** Dollars as they were typed, in cents; undefined: nothing was typed. What is no amount stays text, for the endpoint to say so. */
 export function centsIn(typed: string | undefined): number | string | undefined {
-  const value = numberIn(typed?.replace(/^\s*\$/, ""));
-  return typeof value === "number" ? Math.round(value * 1e9) / 1e7 : value;
+  const text = typed?.trim().replace(/^\$\s*/, "") ?? "";
+  if (text === "") return undefined;
+  const amount = parseUsd(text);
+  return amount === null ? text : centsOf(amount);
 }
 
 /** A list that was typed with commas or lines between; null: none was. */

@@ -37,8 +37,8 @@ export interface Shown {
 export interface Act {
   /** What is said when it was done. */
   readonly told: string;
-  /** What is asked before it is done, because it changes money. */
-  readonly sure?: (visit: Visit) => string;
+  /** What is asked before it is done, because it cannot be taken back, or stops calls; refused: what was sent cannot be done. */
+  readonly sure?: (visit: Visit) => string | Refused;
   run(visit: Visit): Promise<Html | Refused | null>;
 }
 
@@ -82,7 +82,7 @@ async function shown(entered: Entered, above: Html | string, statusAtLeast = 200
   return pageAnswer(shellOf(entered, made), html`${above}${made.body}`, Math.max(statusAtLeast, made.status ?? 200));
 }
 
-/** The question before a change of money, with all that was sent, so that yes is one more press. */
+/** The question before it is done, with all that was sent, so that yes is one more press. */
 function question(entered: Entered, words: string): Answer {
   const { csrf: _, act = "", ...rest } = entered.fields;
   const form = { action: entered.request.path, csrf: entered.csrf, act, hidden: { ...rest, sure: "yes" } };
@@ -95,7 +95,9 @@ async function acted(entered: Entered): Promise<Answer> {
   const name = fields.act ?? "";
   const act = Object.hasOwn(section.acts ?? {}, name) ? section.acts?.[name] : undefined;
   if (act === undefined) return shown(entered, problem("This form is of an earlier release: send it again."), 400);
-  if (act.sure !== undefined && fields.sure !== "yes") return question(entered, act.sure(entered));
+  const sure = fields.sure === "yes" ? undefined : act.sure?.(entered);
+  if (sure instanceof Refused) return shown(entered, problem(sure.words), sure.status);
+  if (sure !== undefined) return question(entered, sure);
   const done = await act.run(entered);
   if (done instanceof Refused) return shown(entered, problem(done.words), done.status);
   if (done !== null) return pageAnswer(shellOf(entered, { title: act.told }), done);

@@ -1,5 +1,6 @@
 // The playground: models side by side on one prompt, or an action by a form made of its schema. In the sandbox, until the person switches to live.
 import { isRecord, stringOf } from "../../json.ts";
+import type { PriceShown } from "../../run/descriptor.ts";
 import type { OwnAccount } from "../account/answers.ts";
 import { type Html, html } from "../html.ts";
 import { type Ask, bodyOr, Refused } from "../kit/ask.ts";
@@ -7,6 +8,7 @@ import { TRY_SCRIPT } from "../kit/assets.ts";
 import { field } from "../kit/forms.ts";
 import type { Section, Shown, Visit } from "../kit/sections.ts";
 import { callBox, card, switchOf } from "../kit/shown.ts";
+import { fullPriceWords } from "../words.ts";
 
 const PATH = "/try";
 /** What the four places for models begin with. */
@@ -25,7 +27,7 @@ interface Pricing {
 interface Descriptor {
   readonly description: string;
   readonly params: { readonly properties?: Readonly<Record<string, unknown>>; readonly required?: readonly string[] };
-  readonly price: { readonly cents?: number; readonly min_cents?: number; readonly max_cents?: number };
+  readonly price: PriceShown;
   readonly example: Readonly<Record<string, unknown>>;
 }
 interface FoundActions {
@@ -119,11 +121,6 @@ function paramField(
   return html`<div><label for="p-${name}">${name}${required ? "" : html` <small>may be left out</small>`}</label>${box}<small class="soft">${note}</small></div>`;
 }
 
-function priceWords({ cents, min_cents, max_cents }: Descriptor["price"]): string {
-  if (cents !== undefined) return cents === 0 ? "Free." : `${cents} ¢ a call.`;
-  return `From ${min_cents ?? 0} to ${max_cents ?? "?"} ¢ a call.`;
-}
-
 async function action({ ask, csrf }: Visit, id: string, mode: Mode, url: string): Promise<Html | Refused> {
   const path = id.split("/").map(encodeURIComponent).join("/");
   const told = await ask<{ data?: Descriptor } & Descriptor>("GET", `/api/run/${path}`);
@@ -133,7 +130,7 @@ async function action({ ask, csrf }: Visit, id: string, mode: Mode, url: string)
   const fields = Object.entries(properties).map(([name, schema]) =>
     paramField(name, schema, { required: required.includes(name), example: example[name] }),
   );
-  const form = html`${NEEDS}<p>${description}</p><form><div class="fields">${fields}</div><p id="price" class="soft" role="status">${priceWords(price)}</p><div class="buttons"><button>Call it</button></div></form>`;
+  const form = html`${NEEDS}<p>${description}</p><form><div class="fields">${fields}</div><p id="price" class="soft" role="status">${fullPriceWords(price)}</p><div class="buttons"><button>Call it</button></div></form>`;
   return framed({ kind: "action", csrf, mode, url, action: id, example }, form);
 }
 
