@@ -114,6 +114,25 @@ describe("the form of a key that was made", () => {
     expect((await shown()).expires_at).toBeNull();
     expect((await save({ ceiling: "0x10" })).status).toBe(400);
   });
+
+  it("says what refuses it now, and gives it a new secret beside the old one", async () => {
+    const headers = { authorization: `Bearer ${account.key}`, "content-type": "application/json" };
+    const body = JSON.stringify({ label: "held", ceiling_cents: 0 });
+    const made = await (await fetch(`${gateway.url}/api/v1/agents`, { method: "POST", headers, body })).json();
+    const { id, api_key: old } = made as Record<string, string>;
+    const fields = { csrf: await person.csrf("/account/keys"), id: id ?? "" };
+    const why = await (await person.submit("/account/keys", { ...fields, act: "why" })).text();
+    expect(why).toContain("api_key_limit_exceeded");
+    const rotate = { ...fields, act: "rotate", overlap: "3600" };
+    expect(await (await person.submit("/account/keys", rotate)).text()).toContain("stops working in an hour");
+    const rotated = await (await person.submit("/account/keys", { ...rotate, sure: "yes" })).text();
+    const secret = /tg_sk_\w{40,}/.exec(rotated)?.[0];
+    expect(secret).not.toBe(old);
+    for (const key of [old, secret]) {
+      const answer = await fetch(`${gateway.url}/api/v1/account`, { headers: { authorization: `Bearer ${key}` } });
+      expect(answer.status).toBe(200);
+    }
+  });
 });
 
 describe("a page", () => {

@@ -9,6 +9,18 @@ export interface KeysShown {
 }
 export type KeyMade = KeyShown & { readonly api_key: string };
 
+/** What refuses a key's calls now, and the least that bounds one. */
+export interface WhyShown {
+  readonly label: string;
+  readonly reasons: readonly {
+    readonly code: string;
+    readonly message: string;
+    readonly hint: string;
+    readonly until?: string;
+  }[];
+  readonly bounded_by: string;
+}
+
 /** Fields that depend on what was called. */
 interface Called {
   readonly model?: string | undefined;

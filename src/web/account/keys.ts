@@ -6,7 +6,15 @@ import { buttonForm, centsIn, field, listIn, numberIn, PERIODS, type PostForm, p
 import type { Act, Section, Visit } from "../kit/sections.ts";
 import { callBox, card, moneyOfCents, pill, table, time } from "../kit/shown.ts";
 import { dollars } from "../words.ts";
-import type { GroupShown, KeyMade, KeyShown, KeysShown } from "./answers.ts";
+import type { GroupShown, KeyMade, KeyShown, KeysShown, WhyShown } from "./answers.ts";
+
+/** How long the old secret is good beside a new one, in seconds. */
+const OVERLAPS = [
+  ["0", "at once"],
+  ["3600", "in an hour"],
+  ["86400", "in a day"],
+  ["604800", "in a week"],
+] as const;
 
 /** Where the keys of an account are asked for, and where their page is. */
 export interface KeysPlace {
@@ -111,13 +119,15 @@ function keyActions(form: Omit<PostForm, "act">, key: KeyShown, place: KeysPlace
     buttonForm({ ...own, act }, words, { label: key.label, kind });
   const pause = key.primary ? "" : key.paused ? button("resume", "Resume") : button("pause", "Pause");
   const revoke = key.primary ? "" : button("revoke", "Revoke", "danger small");
-  const rotate = key.kind === "grant" ? "" : button("rotate", "New secret");
+  const overlap = field({ name: "overlap", label: "The old secret stops", options: OVERLAPS }, key.id);
+  const secret = html`${overlap}<div class="buttons"><button class="plain small" aria-label="New secret: ${key.label}">New secret</button></div>`;
+  const rotate = key.kind === "grant" ? "" : postForm({ ...own, act: "rotate" }, secret);
   const change = postForm(
     { ...form, act: "change", hidden: { id: key.id, expires_was: endOf(key) } },
     html`${boundFields(key, groups)}<div class="buttons"><button class="small">Save</button></div>`,
   );
   return html`${pause} ${revoke}<details><summary aria-label="More about ${key.label}">More</summary>
-<p><a href="${place.refused(key.id)}">Why were calls refused?</a></p>${rotate}${change}<p class="soft">Made ${time(key.created_at)} · <code>${key.id}</code></p></details>`;
+<p><a href="${place.refused(key.id)}">Why were calls refused?</a></p>${button("why", "Would it be refused now?")}${change}${rotate}<p class="soft">Made ${time(key.created_at)} · <code>${key.id}</code></p></details>`;
 }
 
 /** All keys of an account with what can be done to each. */
@@ -149,6 +159,18 @@ function secretShown(made: KeyMade | Refused, back: string): Html | Refused {
   return html`<p>This is the secret of <strong>${made.label}</strong>. It is shown once and cannot be read again: copy it now.</p>${callBox(made.api_key)}<p><a class="button" href="${back}">Done</a></p>`;
 }
 
+/** What stands in the way of a key's calls now. */
+function whyShown(why: WhyShown | Refused, back: string): Html | Refused {
+  if (why instanceof Refused) return why;
+  const rows = why.reasons.map(({ code, message, hint, until }) => [
+    pill(code, "bad"),
+    html`${message} <span class="soft">${hint}</span>`,
+    until === undefined ? "until it is changed" : time(until),
+  ]);
+  const none = `Nothing refuses all calls of ${why.label}.`;
+  return html`<section class="card">${table("Reasons", [{ name: "Error" }, { name: "Why" }, { name: "Until (UTC)" }], { rows, none })}<p class="soft">The most that one call may cost now: ${why.bounded_by}.</p></section><p><a class="button" href="${back}">Back</a></p>`;
+}
+
 /** What the account itself and the operator can do to its keys. */
 export function keyActs({ api }: Pick<KeysPlace, "api">): Readonly<Record<string, Act>> {
   const one = (visit: Visit) => `${api(visit)}/${encodeURIComponent(visit.fields.id ?? "")}`;
@@ -176,9 +198,16 @@ export function keyActs({ api }: Pick<KeysPlace, "api">): Readonly<Record<string
     resume: patch("The key works again", { paused: false }),
     rotate: {
       told: "A new secret was made",
-      sure: () =>
-        "The old secret stops working at once, in every program that has it. Of the primary key it also ends this sign-in.",
-      run: async (visit) => secretShown(await visit.ask<KeyMade>("POST", `${one(visit)}/rotate`), visit.request.path),
+      sure: ({ fields }) =>
+        `The old secret stops working ${Object.fromEntries(OVERLAPS)[fields.overlap ?? "0"] ?? "later"}, in every program that has it. Of the primary key it also ends this sign-in.`,
+      async run(visit) {
+        const body = { overlap_seconds: numberIn(visit.fields.overlap) ?? 0 };
+        return secretShown(await visit.ask<KeyMade>("POST", `${one(visit)}/rotate`, body), visit.request.path);
+      },
+    },
+    why: {
+      told: "What refuses the key now",
+      run: async (visit) => whyShown(await visit.ask<WhyShown>("GET", `${one(visit)}/why`), visit.request.path),
     },
     revoke: {
       told: "The key was revoked",
