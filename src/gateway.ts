@@ -1,5 +1,4 @@
 // The composition root: config -> stores -> catalog -> upstream -> servers. The parts in gateway/ are wired here by hand, each from those above it.
-
 import type { Readiness } from "./accounts/admin-endpoints.ts";
 import { adminProviderKeyEndpoints } from "./accounts/provider-key-endpoints.ts";
 import { systemClock } from "./clock.ts";

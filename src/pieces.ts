@@ -32,3 +32,18 @@ export class Pieces<Piece extends Uint8Array = Buffer> {
     return more === null ? first : Buffer.concat([first, ...more], length);
   }
 }
+
+/** A body that is read to its end; null: it is longer than `bytesMax`, and not read further. */
+export async function wholeWithin(body: AsyncIterable<Uint8Array>, bytesMax: number): Promise<Buffer | null> {
+  const pieces = new Pieces<Uint8Array>();
+  for await (const piece of body) {
+    pieces.push(piece);
+    if (pieces.length > bytesMax) return null;
+  }
+  return Buffer.from(pieces.take());
+}
+
+/** A body that is bounded where it comes from. */
+export async function wholeOf(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  return (await wholeWithin(body, Number.POSITIVE_INFINITY)) ?? NOTHING;
+}

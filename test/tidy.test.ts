@@ -53,6 +53,7 @@ const LINES: Record<string, number> = {
   "src/pieces.ts": 0,
   "src/errors.ts": 0,
   "src/failures.ts": 0,
+  "src/event-stream.ts": 0,
   "src/money.ts": 0,
   "src/clock.ts": 0,
   "src/version.ts": 0,

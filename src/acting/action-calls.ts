@@ -1,5 +1,4 @@
 // Runs what a model calls: each call is checked and its price set aside before any runs, then all run side by side, and each is told to the model.
-
 import type { InnerCalls } from "../catalog/local-action.ts";
 import type { JsonObject } from "../catalog/said.ts";
 import { GatewayError } from "../errors.ts";

@@ -1,5 +1,4 @@
 // Which vendors this installation can reach: an adapter's file and the environment's keys and addresses, put together.
-
 import { parseUsdPerMillion } from "../money.ts";
 import type { AdapterSpec, AddressSetting, TokenPriceSpec } from "./adapter.ts";
 import { noAuth, type Rail } from "./auth.ts";

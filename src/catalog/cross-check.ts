@@ -1,5 +1,4 @@
 // Checks what only shows when all files are there: slugs that clash, tiers whose candidates are not sold.
-
 import type { AdapterSpec, UnitKind } from "./adapter.ts";
 import type { StandInFile } from "./catalog.ts";
 import type { EndpointTable } from "./endpoint-table.ts";

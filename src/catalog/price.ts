@@ -197,25 +197,26 @@ function mapRates(rates: TokenRates, change: (price: PicoPerToken) => PicoPerTok
   };
 }
 
-/** A cost price with our markup on every bucket; its version says so. */
-export function sellAt(cost: TokenPrice, percent: number): TokenPrice {
-  if (percent === 0) return cost;
-  const up = (price: PicoPerToken) => markUp(price, percent);
-  const steps = cost.steps.map((step) => ({ ...mapRates(step, up), promptTokens: step.promptTokens }));
-  const hours = cost.hours.map((one) => ({ ...one, price: sellAt(one.price, percent) }));
-  return { ...mapRates(cost, up), steps, hours, since: cost.since, version: `${cost.version}+${percent}%` };
+/** A price with each of its rates changed by so many percent, rounded up; `sign` stands behind its version. */
+function changedBy(price: TokenPrice, percent: number, sign: string): TokenPrice {
+  const change = (rate: PicoPerToken) => markUp(rate, percent);
+  return {
+    ...mapRates(price, change),
+    steps: price.steps.map((step) => ({ ...mapRates(step, change), promptTokens: step.promptTokens })),
+    hours: price.hours.map((one) => ({ ...one, price: changedBy(one.price, percent, sign) })),
+    since: price.since,
+    version: price.version + sign,
+  };
 }
 
-/** So many percent of a price, each rate rounded up: what a call by the caller's own key is charged. */
+/** A cost price with our markup on every bucket; its version says so. */
+export function sellAt(cost: TokenPrice, percent: number): TokenPrice {
+  return percent === 0 ? cost : changedBy(cost, percent, `+${percent}%`);
+}
+
+/** So many percent of a price: what a call by the caller's own key is charged. */
 export function feeOf(price: TokenPrice, percent: number): TokenPrice {
-  const scaled = (rate: PicoPerToken) => markUp(rate, percent - 100);
-  return {
-    ...mapRates(price, scaled),
-    steps: price.steps.map((step) => ({ ...mapRates(step, scaled), promptTokens: step.promptTokens })),
-    hours: price.hours.map((at) => ({ ...at, price: feeOf(at.price, percent) })),
-    since: price.since,
-    version: `${price.version}*${percent}%`,
-  };
+  return changedBy(price, percent - 100, `*${percent}%`);
 }
 
 /** The prompt lengths above which one of the prices changes. */

@@ -1,5 +1,4 @@
 // Makes a Plan from a request to a model, in whatever wire it came: its candidates in order, the most it can cost, its meter and its frame.
-
 import { modelsRefusal } from "../accounts/allowed.ts";
 import type { Catalog, SoldModel } from "../catalog/catalog.ts";
 import { modelEndHeaders } from "../catalog/retirement.ts";

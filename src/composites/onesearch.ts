@@ -1,5 +1,4 @@
 // core/onesearch: one question to many kinds of sources, answered as evidence that cites where each piece is from.
-
 import type { FacetsSpec, SearchWanted } from "../catalog/facets.ts";
 import { type LocalAction, type LocalCall, localAction } from "../catalog/local-action.ts";
 import type { JsonObject } from "../catalog/said.ts";

@@ -1,5 +1,4 @@
 // One facet of a search: its sources in order, the first that finds something; or, where time is short, two of them at once.
-
 import type { FacetSpec, SearchWanted, SourceSpec } from "../catalog/facets.ts";
 import type { InnerAnswer } from "../catalog/local-action.ts";
 import { type Evidence, evidenceIn, within } from "./evidence.ts";

@@ -1,5 +1,4 @@
 // The pages whose text a search is to bring, as evidence cites them: read as core/onescrape reads pages, or from the archive.
-
 import type { FacetsSpec } from "../catalog/facets.ts";
 import type { InnerAnswer, LocalCall } from "../catalog/local-action.ts";
 import type { PageLadderSpec, RungSpec } from "../catalog/page-ladder.ts";

@@ -1,5 +1,4 @@
 // The calls that a composite makes, each within what is left of its time, and what it tells its caller of them.
-
 import type { InnerAnswer, LocalCall, WantedCall } from "../catalog/local-action.ts";
 import type { JsonObject } from "../catalog/said.ts";
 import type { Clock } from "../clock.ts";

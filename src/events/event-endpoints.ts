@@ -6,6 +6,7 @@ import { type Answering, endpoint, writing } from "../accounts/own-endpoint.ts";
 import { readBody, readQuery } from "../accounts/read-body.ts";
 import type { Answer, Call, EndpointSpec, StreamCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
+import { EVENT_STREAM_HEADERS, wantsEvents } from "../event-stream.ts";
 import { EVENT_KINDS, type EventLog, eventRow, OPERATOR } from "./event-log.ts";
 import type { EventStreams } from "./event-streams.ts";
 import type { Teller } from "./teller.ts";
@@ -46,19 +47,6 @@ function none(of: "webhook" | "event"): GatewayError {
   return new GatewayError("not_found", { of, detail: { detail: `There is no such ${of}.` } });
 }
 
-const EVENTS = "text/event-stream";
-const STREAM_HEADERS = {
-  "content-type": EVENTS,
-  "cache-control": "no-store",
-  // Proxies that gather an answer before they pass it on would keep all events to the end.
-  "x-accel-buffering": "no",
-};
-
-/** Whether events are what Accept names first: many clients name them behind JSON without wanting any. */
-function wantsEvents(accept: string | undefined): boolean {
-  return accept?.split(/[,;]/, 1)[0]?.trim().toLowerCase() === EVENTS;
-}
-
 /** The same for an account and for the operator, who differ in whose events they mean. */
 function actions({ log, streams, webhooks, teller, urlFault }: EventParts) {
   return {
@@ -66,7 +54,7 @@ function actions({ log, streams, webhooks, teller, urlFault }: EventParts) {
     async told(payer: string, { request, gone }: StreamCall, page: z.output<typeof pageSchema>) {
       if (!wantsEvents(request.headers.get("accept"))) return this.list(payer, page.limit, page.cursor ?? null);
       const bytes = streams.open(payer, request.headers.get("last-event-id") ?? null, gone);
-      return bytes instanceof GatewayError ? bytes : { status: 200, headers: STREAM_HEADERS, bytes };
+      return bytes instanceof GatewayError ? bytes : { status: 200, headers: EVENT_STREAM_HEADERS, bytes };
     },
     async list(payer: string, limit: number, cursor: string | null): Promise<Answer> {
       const { events, next } = await log.page(payer, limit, cursor);

@@ -1,6 +1,7 @@
 // Events as they happen, for clients that stay: one look a second for all streams of a payer, however many processes tell.
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
+import { EVENTS_PREAMBLE, HEARTBEAT } from "../event-stream.ts";
 import { type Event, type EventLog, eventRow } from "./event-log.ts";
 
 /** Of one payer, in this process. */
@@ -13,9 +14,6 @@ const PAGE = 100;
 /** What happened since a client was here last, or in one second, at most. */
 const MISSED_MAX = 1_000;
 const AGAIN_SECONDS = 5;
-
-const PREAMBLE = Buffer.from("retry: 3000\n\n");
-const HEARTBEAT = Buffer.from(": still there\n\n");
 
 interface Stream {
   readonly waiting: Event[];
@@ -65,7 +63,8 @@ function openWatches({ log, onBroken }: Pick<EventStreamParts, "log" | "onBroken
     }
     const fresh = await since(log, payer, watch.lastId);
     watch.lastId = fresh.at(-1)?.id ?? watch.lastId;
-    for (const { waiting } of watch.streams) waiting.push(...fresh);
+    // Beyond that a stream ends as soon as its client reads on: one that never does takes no more memory.
+    for (const { waiting } of watch.streams) if (waiting.length <= MISSED_MAX) waiting.push(...fresh);
   }
 
   function lookOn(payer: string, watch: Watch): void {
@@ -105,7 +104,7 @@ export function createEventStreams({ log, clock, draining, onBroken }: EventStre
     try {
       // What it has been told that it hears, it misses none of.
       while (watch.lastId === undefined && !gone.aborted) await woken();
-      yield PREAMBLE;
+      yield EVENTS_PREAMBLE;
       const missed = lastId === null ? [] : await since(log, payer, lastId);
       // One that is listed meanwhile may be found both ways.
       const known = new Set(missed.map(({ id }) => id));

@@ -71,12 +71,20 @@ export interface TellerDeps {
   onBroken(error: unknown): void;
 }
 
+/** How many a payer has of something; one that has none is not remembered. */
+function count(of: Map<string, number>, payer: string, more: number): void {
+  const all = (of.get(payer) ?? 0) + more;
+  if (all === 0) of.delete(payer);
+  else of.set(payer, all);
+}
+
 /** One of the tellers of all processes; the one that holds the lease tells. */
 export class Teller {
   readonly #deps: TellerDeps;
   readonly #owner = randomUUID();
   /** By webhook; the one that was sent to last comes last. */
   readonly #waiting = new Map<string, Waiting>();
+  readonly #waitingOf = new Map<string, number>();
   readonly #sending = new Map<string, Set<string>>();
   readonly #sendingOf = new Map<string, number>();
   readonly #running = new Set<Promise<void>>();
@@ -129,7 +137,7 @@ export class Teller {
     if (lead === "new") await this.#takeOver();
     // Not before all of it was read: a store that goes away in the middle is asked for it again.
     this.#leads = lead !== null;
-    if (!this.#leads) return this.#waiting.clear();
+    if (!this.#leads) return this.#forget();
     await this.#deps.notice();
     await this.#takeAll();
     this.#sendDue();
@@ -154,6 +162,7 @@ export class Teller {
     const { hook, payer = hook, dueAtMs } = delivery;
     const own = this.#waiting.get(hook) ?? { payer, all: new Map<string, Delivery>(), dueAtMs };
     this.#waiting.set(hook, own);
+    if (!own.all.has(id)) count(this.#waitingOf, own.payer, 1);
     own.all.set(id, delivery);
     own.dueAtMs = Math.min(own.dueAtMs, dueAtMs);
   }
@@ -163,17 +172,15 @@ export class Teller {
     await this.#deps.records.put({ ...record, ttlMs: DELIVERY_KEPT_MS, ifVersion: null });
   }
 
-  /** A payer has few webhooks, and all of them are looked at. */
-  #waitingOf(payer: string): number {
-    let count = 0;
-    for (const waiting of this.#waiting.values()) if (waiting.payer === payer) count += waiting.all.size;
-    return count;
+  #forget(): void {
+    this.#waiting.clear();
+    this.#waitingOf.clear();
   }
 
   /** What an earlier process has left. */
   async #takeOver(): Promise<void> {
     const { records } = this.#deps;
-    this.#waiting.clear();
+    this.#forget();
     for (let cursor: string | null = null, more = true; more; more = cursor !== null) {
       const page: RecordPage = await records.list(DELIVERY, DELIVERIES, EVENTS_AT_ONCE, cursor);
       for (const { id, value } of page.rows) this.#enqueue(id, JSON.parse(value) as Delivery);
@@ -186,7 +193,10 @@ export class Teller {
     const { log, webhooks, clock } = this.#deps;
     const hearing = (await log.has(event)) ? [] : await webhooks.hearing(event);
     for (const { id: hook, payer } of hearing) {
-      if ((this.#waiting.get(hook)?.all.size ?? 0) >= WAITING_MAX || this.#waitingOf(payer) >= WAITING_PAYER_MAX)
+      if (
+        (this.#waiting.get(hook)?.all.size ?? 0) >= WAITING_MAX ||
+        (this.#waitingOf.get(payer) ?? 0) >= WAITING_PAYER_MAX
+      )
         continue;
       const id = `${hook}.${event.id}`;
       const delivery = { hook, payer, event, failures: 0, dueAtMs: Math.floor(clock.epochMs()) };
@@ -212,7 +222,8 @@ export class Teller {
     const headers = hook === null ? null : signedHeaders(hook, message, clock.epochMs());
     const trouble = hook === null || headers === null ? null : await send(hook.url, headers, message.body);
     const pause = trouble === null ? undefined : RETRY_MS[failures];
-    this.#waiting.get(delivery.hook)?.all.delete(id);
+    const waiting = this.#waiting.get(delivery.hook);
+    if (waiting?.all.delete(id) === true) count(this.#waitingOf, waiting.payer, -1);
     if (pause === undefined) {
       await records.delete(DELIVERY, id);
       return;
@@ -225,7 +236,7 @@ export class Teller {
   #begin(id: string, delivery: Delivery, own: Set<string>): void {
     const { hook, payer = hook } = delivery;
     own.add(id);
-    this.#count(payer, 1);
+    count(this.#sendingOf, payer, 1);
     const done = this.#deliver(id, delivery)
       .then(
         () => true,
@@ -238,17 +249,11 @@ export class Teller {
       )
       .then((isOver) => {
         own.delete(id);
-        this.#count(payer, -1);
+        count(this.#sendingOf, payer, -1);
         this.#running.delete(done);
         if (isOver && this.#leads && !this.#stopped) this.#sendDue();
       });
     this.#running.add(done);
-  }
-
-  #count(payer: string, more: number): void {
-    const count = (this.#sendingOf.get(payer) ?? 0) + more;
-    if (count === 0) this.#sendingOf.delete(payer);
-    else this.#sendingOf.set(payer, count);
   }
 
   #isFull(payer: string, own: ReadonlySet<string>): boolean {

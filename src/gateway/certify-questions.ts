@@ -1,5 +1,4 @@
 // What `tollgate certify` asks one vendor: five questions to the cheapest model of each family, and the example of each action.
-
 import type { ActionOffer, Adapter, Catalog, Offer } from "../catalog/catalog.ts";
 import { boundOf, priceAt } from "../catalog/price.ts";
 import type { Params } from "../catalog/said.ts";

@@ -1,4 +1,5 @@
 // People who sign in and clients that ask for grants, where the setting says that there are any.
+
 import { EVERYBODY } from "../catalog/audience.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
@@ -13,6 +14,7 @@ import type { Choice } from "../oauth/pages.ts";
 import type { ReadDocument } from "../oauth/server.ts";
 import { createSessions, type Sessions } from "../oauth/sessions.ts";
 import type { Log } from "../observe/log.ts";
+import { wholeOf } from "../pieces.ts";
 import { sharedWindow } from "../records/shared-window.ts";
 import type { ServeDeps } from "../serve/deps.ts";
 import type { Stores } from "../stores.ts";
@@ -98,9 +100,7 @@ export function openOAuth(parts: OpenOAuthParts): OpenOAuth | null {
   const readDocument: ReadDocument = async (url, bounds) => {
     const answer = await publicFetch.open(url, { redirectsMax: 0, msMax: bounds.msMax, bytesMax: bounds.bytesMax });
     if (answer instanceof GatewayError) throw answer;
-    const chunks: Uint8Array[] = [];
-    for await (const chunk of answer.body) chunks.push(chunk);
-    return new Response(Buffer.concat(chunks), { status: answer.status, headers: answer.headers });
+    return new Response(new Uint8Array(await wholeOf(answer.body)), { status: answer.status, headers: answer.headers });
   };
   const openId = openOpenId(config, parts);
   const own: OAuthParts = Object.assign({}, people, {

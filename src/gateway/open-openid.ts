@@ -1,4 +1,5 @@
 // The operator's own OpenID provider, where the settings name one: how it is asked, and how an account is opened for who comes from it.
+
 import { mintOpening } from "../accounts/open-account.ts";
 import { signUp } from "../accounts/signup.ts";
 import { systemClock } from "../clock.ts";
@@ -8,6 +9,7 @@ import { createIdentities } from "../oauth/identities.ts";
 import type { OpenIdDoor } from "../oauth/openid-endpoints.ts";
 import { type AskProvider, createOpenIdProvider, ProviderAway } from "../oauth/openid-provider.ts";
 import type { Log } from "../observe/log.ts";
+import { wholeOf } from "../pieces.ts";
 import type { Stores } from "../stores.ts";
 import { createPublicFetch } from "../upstream/public-fetch.ts";
 import { signupParts } from "./public-endpoints.ts";
@@ -35,15 +37,12 @@ export function openOpenId(
     const limits = { bytesMax: BYTES_MAX, msMax: MS_MAX, redirectsMax: 0, answersRedirects: true } as const;
     const answer = await fetched.open(url, { ...limits, send });
     if (answer instanceof GatewayError) throw new ProviderAway(answer.message);
-    const parts: Uint8Array[] = [];
-    try {
-      for await (const part of answer.body) parts.push(part);
-    } catch (error) {
+    const whole = await wholeOf(answer.body).catch((error: unknown) => {
       throw error instanceof GatewayError ? new ProviderAway(error.message) : error;
-    }
+    });
     const { status, headers } = answer;
     if (status >= 500) throw new ProviderAway(`it answers ${status}`);
-    return new Response(EMPTY.includes(status) ? null : Buffer.concat(parts), { status, headers });
+    return new Response(EMPTY.includes(status) ? null : new Uint8Array(whole), { status, headers });
   };
   const opening = signupParts(config, stores);
   return {

@@ -1,10 +1,12 @@
 // Where a list of models is read from: a file, an address, or a vendor that we have a key of. Bounded in bytes and time, and followed nowhere else.
+
 import { readFile, stat } from "node:fs/promises";
 import { isAbsolute } from "node:path";
 import type { SessionContext } from "../catalog/adapter.ts";
 import type { Adapter } from "../catalog/catalog.ts";
 import { BadList } from "../catalog/updates/list.ts";
 import { LIST_BYTES_MAX } from "../catalog/updates/read-list.ts";
+import { wholeWithin } from "../pieces.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import { VendorFailure } from "../upstream/vendor-failure.ts";
 
@@ -29,14 +31,9 @@ async function bytesOfFile(path: string): Promise<Uint8Array> {
 }
 
 async function bounded(body: ReadableStream<Uint8Array>): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of body) {
-    length += chunk.byteLength;
-    if (length > LIST_BYTES_MAX) throw new BadList(`it has more than ${LIST_BYTES_MAX / 1_048_576} MiB`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
+  const whole = await wholeWithin(body, LIST_BYTES_MAX);
+  if (whole === null) throw new BadList(`it has more than ${LIST_BYTES_MAX / 1_048_576} MiB`);
+  return whole;
 }
 
 async function bytesAt(address: string, signal: AbortSignal): Promise<Uint8Array> {

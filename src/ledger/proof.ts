@@ -1,15 +1,13 @@
 // What `doctor` says of payments that chains know as well: how many were found there, and which were not.
 import type { Finding } from "./model/ledger.ts";
 
-export type ProofFinding = Finding;
-
 export interface Proved {
   /** What was looked at, for the operator. */
   readonly of: string;
   readonly proved: number;
   /** Their chain could not be asked, or does not say. */
   readonly unknown: number;
-  readonly findings: readonly ProofFinding[];
+  readonly findings: readonly Finding[];
 }
 
 const AT_ONCE = 16;

@@ -10,14 +10,13 @@ const PARAMS_CHARS_MAX = 500;
 
 /** What is asked of one client in one call. */
 export interface Asked {
-  readonly capabilities: ClientCapabilities | undefined;
   /** What the client has brought along of a question before; undefined: nothing. */
   readonly responses: Readonly<Record<string, unknown>> | undefined;
   readonly state: unknown;
 }
 
 /** Whether the client shows forms: one that names no kind means those (MCP 2025-11-25, elicitation). */
-export function canAsk({ capabilities }: Asked): boolean {
+export function canAsk(capabilities: ClientCapabilities | undefined): boolean {
   const { elicitation } = capabilities ?? {};
   return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
 }
@@ -31,7 +30,7 @@ function mostCents({ buys }: Tool, args: Readonly<Record<string, unknown>>): num
 }
 
 /**
- * What the client gets before the purchase is made: the question, or that its person said no. Null: it is made. An answer counts for
+ * What a client that can ask gets before the purchase is made: the question, or that its person said no. Null: it is made. An answer counts for
  * the call that was asked about, with the same arguments, and for no other.
  */
 export function questionBefore(
@@ -40,7 +39,7 @@ export function questionBefore(
   asked: Asked,
 ): InputRequiredResult | CallToolResult | null {
   const cents = mostCents(tool, args);
-  if (cents === null || !canAsk(asked)) return null;
+  if (cents === null) return null;
   const state = createHash("sha256")
     .update(JSON.stringify([tool.title, args]))
     .digest("base64url");

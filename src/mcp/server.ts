@@ -121,14 +121,10 @@ function answerTools(server: ProtocolServer, caller: McpCaller, deps: ToolDeps):
       // Clients of the revisions before tell what they can once, when they connect, and nothing is kept of that.
       const { inputResponses: responses, envelope } = mcpReq;
       const said = era === "modern" ? (envelope as Record<string, unknown> | undefined)?.[CAPABILITIES] : undefined;
-      const asked = {
-        capabilities: said as ClientCapabilities | undefined,
-        responses,
-        state: mcpReq.requestState(),
-      };
-      if (canAsk(asked)) {
+      if (canAsk(said as ClientCapabilities | undefined)) {
         const bought = tool.name === RUN_ACTION ? await toolList.ofAction(args.action, caller) : tool;
-        const question = bought === null ? null : questionBefore(bought, args, asked);
+        const question =
+          bought === null ? null : questionBefore(bought, args, { responses, state: mcpReq.requestState() });
         if (question !== null) return question;
       }
       const token = mcpReq._meta?.progressToken;

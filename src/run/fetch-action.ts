@@ -4,6 +4,7 @@ import type { PaidCall, Payment, PurseFor } from "../catalog/auth.ts";
 import { type LocalAction, type LocalCall, localAction, PaidAnswer } from "../catalog/local-action.ts";
 import { GatewayError } from "../errors.ts";
 import { minus, type Nano, nanoFromCents, usdText, ZERO } from "../money.ts";
+import { wholeOf } from "../pieces.ts";
 import type { Payer } from "../plan.ts";
 import type { OpenOptions, PublicAnswer, PublicFetch, Sent } from "../upstream/public-fetch.ts";
 import { failureOfKind, VendorFailure } from "../upstream/vendor-failure.ts";
@@ -81,10 +82,8 @@ interface Came {
 async function read(answer: PublicAnswer | GatewayError): Promise<Came> {
   const none = Buffer.alloc(0);
   if (answer instanceof GatewayError) return { answer: null, bytes: none, problem: answer };
-  const parts: Uint8Array[] = [];
   try {
-    for await (const part of answer.body) parts.push(part);
-    return { answer, bytes: Buffer.concat(parts), problem: null };
+    return { answer, bytes: await wholeOf(answer.body), problem: null };
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     return { answer, bytes: none, problem: error };

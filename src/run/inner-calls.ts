@@ -1,5 +1,4 @@
 // Calls that a function of ours makes: plans like any other, within their parent's funds, and legs of its posting.
-
 import type {
   ChatAnswer,
   InnerAnswer,

@@ -1,5 +1,4 @@
 // A vendor that wants a file of the caller's gets a link to it: the caller names the file by its id, and never says an address.
-
 import type { ActionOffer } from "../catalog/catalog.ts";
 import type { Params } from "../catalog/said.ts";
 import { GatewayError } from "../errors.ts";

@@ -1,5 +1,4 @@
 // The candidate of an action that we serve ourselves: a function in the place of a vendor, which may make calls of its own.
-
 import { JsonInParts, type LocalAction, type LocalCall, PaidAnswer, type ToldEvents } from "../catalog/local-action.ts";
 import type { Params } from "../catalog/said.ts";
 import { GatewayError } from "../errors.ts";

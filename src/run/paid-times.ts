@@ -1,5 +1,4 @@
 // Time that callers pay before it passes: what each call of an action has to do with it, and what it is told of it.
-
 import type { ActionOffer } from "../catalog/catalog.ts";
 import type { PrepaidUse } from "../catalog/prepaid.ts";
 import type { Params } from "../catalog/said.ts";

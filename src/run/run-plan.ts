@@ -2,9 +2,10 @@
 
 import type { Frame, FramedOpenPlan, FramedPlan, PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
+import { EVENTS_PREAMBLE, wantsEvents } from "../event-stream.ts";
 import { readTraceparent } from "../observe/trace-context.ts";
 import { callTags } from "../wires/call-tags.ts";
-import { EVENTS_PREAMBLE, eventBytes, eventsFrame, wantsEvents } from "../wires/envelope/events.ts";
+import { eventBytes, eventsFrame } from "../wires/envelope/events.ts";
 import { envelopeFrame, PREAMBLE } from "../wires/envelope/frame.ts";
 import { idempotencyOf } from "../wires/idempotency-key.ts";
 import type { CatalogAction, ModelAction } from "./action-catalog.ts";

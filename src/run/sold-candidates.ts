@@ -1,5 +1,4 @@
 // The candidates of a call to a sold action: the offers that can serve these very params, each with its own names for them.
-
 import type { ActionOffer, SoldAction } from "../catalog/catalog.ts";
 import type { TableEndpoint } from "../catalog/endpoint-table.ts";
 import type { Params } from "../catalog/said.ts";

@@ -1,5 +1,4 @@
 // Bodies of answers, taken apart and made: reading and setting a place in one, and telling what an answer is like.
-
 import type { When } from "../catalog/answer-rule.ts";
 import type { Json } from "../catalog/said.ts";
 

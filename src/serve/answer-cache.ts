@@ -12,7 +12,7 @@ import { fingerprint } from "../wires/fingerprint.ts";
 import type { Copied } from "./tee-reply.ts";
 
 const KIND = "cached-answer";
-const HEADER = "x-tollgate-cache";
+export const CACHE_HEADER = "x-tollgate-cache";
 const SECONDS_MAX = 86_400;
 /** A longer request is not looked for: reading it once more costs more than most of its answers. */
 const REQUEST_BYTES_MAX = 1024 * 1024;
@@ -44,11 +44,11 @@ export function cacheOrder(
   caller: Caller,
   isGuarded: boolean,
 ): CacheOrder | null | GatewayError {
-  const said = request.headers.get(HEADER);
+  const said = request.headers.get(CACHE_HEADER);
   const seconds = said === undefined ? (caller.cacheSeconds ?? 0) : Number(/^\d{1,6}$/.exec(said)?.[0] ?? Number.NaN);
   if (!(seconds <= SECONDS_MAX)) {
-    const detail = { detail: `${HEADER}: must be a number of seconds from 0 to ${SECONDS_MAX}` };
-    return new GatewayError("bad_request", { detail, param: HEADER });
+    const detail = { detail: `${CACHE_HEADER}: must be a number of seconds from 0 to ${SECONDS_MAX}` };
+    return new GatewayError("bad_request", { detail, param: CACHE_HEADER });
   }
   // Nothing is done again where an answer is told again: what acts is looked for only where the call itself says so, not its key.
   if (seconds === 0 || caller.frozen || caller.paused) return null;

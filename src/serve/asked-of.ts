@@ -1,5 +1,6 @@
 // What a refused request asked for, where it was refused before a plan could say it: by its path, or by the model that its body names.
 import type { GatewayRequest } from "../endpoint.ts";
+import { isRecord, stringOf } from "../json.ts";
 import { readJson } from "../json-bytes.ts";
 
 /** A longer body is not read again for it. */
@@ -11,7 +12,5 @@ export function askedOf({ params, body }: Pick<GatewayRequest, "params" | "body"
   if (service !== undefined && action !== undefined) return `${service}/${action}`;
   if (model !== undefined || body.length === 0 || body.length > BODY_BYTES_MAX) return model ?? null;
   const read = readJson(body);
-  const named =
-    "wrong" in read || typeof read.json !== "object" ? undefined : (read.json as { model?: unknown })?.model;
-  return typeof named === "string" ? named : null;
+  return "wrong" in read || !isRecord(read.json) ? null : (stringOf(read.json.model) ?? null);
 }

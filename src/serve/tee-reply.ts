@@ -74,6 +74,6 @@ export class TeeReply implements Reply {
   #copy(bytes: Uint8Array | string): void {
     this.#bytes += Buffer.byteLength(bytes);
     if (this.#bytes > this.#bytesMax) this.#parts = [];
-    else this.#parts.push(Buffer.from(bytes as Uint8Array));
+    else this.#parts.push(typeof bytes === "string" ? Buffer.from(bytes) : Buffer.from(bytes));
   }
 }

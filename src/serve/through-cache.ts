@@ -1,11 +1,9 @@
 // A call whose caller lets the answer be one that was given before: a hit is told again, a miss is made, and kept if it is whole and good.
 import type { GatewayError } from "../errors.ts";
-import { ANSWER_BYTES_MAX, type CachedAnswer, type CacheOrder } from "./answer-cache.ts";
+import { ANSWER_BYTES_MAX, CACHE_HEADER, type CachedAnswer, type CacheOrder } from "./answer-cache.ts";
 import { type Answering, addHeaders } from "./answering.ts";
 import type { ServeDeps } from "./deps.ts";
 import { TeeReply } from "./tee-reply.ts";
-
-const HEADER = "x-tollgate-cache";
 
 /** `make` makes the answer as always, into the reply that it is given. */
 export async function throughCache(
@@ -22,7 +20,7 @@ export async function throughCache(
     // A store that is away keeps no caller from being answered.
     answer = await cache.find(order).catch(() => null);
     if (answer !== null) return tellAgain(answer, answering, cache.ageSeconds(answer));
-    reply.header(HEADER, "miss");
+    reply.header(CACHE_HEADER, "miss");
     const tee = new TeeReply(reply, ANSWER_BYTES_MAX);
     const refused = await make({ ...answering, reply: tee });
     const { copied } = tee;
@@ -39,7 +37,7 @@ export async function throughCache(
 function tellAgain({ headers, text }: CachedAnswer, { reply, window, record }: Answering, age: number): null {
   window.tell();
   addHeaders(reply, headers);
-  addHeaders(reply, { [HEADER]: "hit", age: String(age), "x-tollgate-cost-usd": "0" });
+  addHeaders(reply, { [CACHE_HEADER]: "hit", age: String(age), "x-tollgate-cost-usd": "0" });
   record.outcome = "replayed";
   record.status = 200;
   record.bytesOut = Buffer.byteLength(text);

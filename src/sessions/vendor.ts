@@ -1,5 +1,4 @@
 // The vendor of a session: its adapter's scripts, each in its own time.
-
 import type { BoxCommand, BoxOutput, SessionContext, SessionSpec } from "../catalog/adapter.ts";
 import type { Adapter } from "../catalog/catalog.ts";
 import type { JsonObject } from "../catalog/said.ts";

@@ -1,10 +1,12 @@
 // Bearer tokens that live for a while: fetched for our key where one is needed, kept until they are about to lapse, asked for once at a time.
+
 import type { Dispatcher } from "undici";
 import { request } from "undici";
 import type { TokenRequest } from "../catalog/auth.ts";
 import type { Adapter } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
 import { isRecord } from "../json.ts";
+import { wholeWithin } from "../pieces.ts";
 import { failureOfKind, VendorFailure } from "./vendor-failure.ts";
 
 /** A token that lapses sooner is fetched anew. */
@@ -34,14 +36,8 @@ function refused(message: string): VendorFailure {
 
 /** Null where it is longer than any answer with a token is. Throws where it is no JSON. */
 async function jsonOf(body: AsyncIterable<Uint8Array>): Promise<unknown> {
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const part of body) {
-    bytes += part.length;
-    if (bytes > ANSWER_BYTES_MAX) return null;
-    parts.push(part);
-  }
-  return JSON.parse(Buffer.concat(parts).toString());
+  const whole = await wholeWithin(body, ANSWER_BYTES_MAX);
+  return whole === null ? null : JSON.parse(whole.toString());
 }
 
 export function createAccessTokens(clock: Clock, dispatcher: Dispatcher): AccessTokens {

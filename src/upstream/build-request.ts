@@ -1,5 +1,4 @@
 // From an action's params to the bytes of its request, as the adapter's data says. Pure: it opens nothing.
-
 import type { Adapter } from "../catalog/catalog.ts";
 import type { TableEndpoint } from "../catalog/endpoint-table.ts";
 import type { RequestSpec } from "../catalog/request-spec.ts";

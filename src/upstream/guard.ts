@@ -1,6 +1,8 @@
 // The operator's guard: a server that sees what callers ask before anything is held or sent, and lets it pass, refuses it, or changes it.
+
 import { z } from "zod";
 import { GatewayError } from "../errors.ts";
+import { wholeOf } from "../pieces.ts";
 import type { PublicFetch } from "./public-fetch.ts";
 
 /** The longest body that it may give back. */
@@ -50,10 +52,9 @@ export function createGuard({ url, msMax, open, internet, onAway }: GuardOptions
     const send = { headers, body: sent };
     const answer = await internet.open(url, { bytesMax: ANSWER_BYTES_MAX, msMax, redirectsMax: 0, send });
     if (answer instanceof GatewayError) throw answer;
-    const parts: Uint8Array[] = [];
-    for await (const part of answer.body) parts.push(part);
+    const whole = await wholeOf(answer.body);
     if (answer.status !== 200) throw new Error(`the guard answered ${answer.status}`);
-    return answerSchema.parse(JSON.parse(Buffer.concat(parts).toString("utf8")));
+    return answerSchema.parse(JSON.parse(whole.toString("utf8")));
   }
 
   async function judge(asked: Guarded): Promise<Verdict> {

@@ -1,5 +1,4 @@
 // Tokens that we sign ourselves (RFC 7519), for vendors that hold our public key: a key that cannot sign is a failure of the vendor's.
-
 import type { TokenClaims } from "../catalog/auth.ts";
 import type { Adapter } from "../catalog/catalog.ts";
 import type { JsonObject } from "../catalog/said.ts";

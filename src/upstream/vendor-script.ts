@@ -1,5 +1,4 @@
 // A script of an adapter that belongs to no call: each exchange at the vendor's pace, the whole in its time, and its failures as any attempt's.
-
 import type { SessionContext } from "../catalog/adapter.ts";
 import type { Adapter } from "../catalog/catalog.ts";
 import type { RequestSpec } from "../catalog/request-spec.ts";

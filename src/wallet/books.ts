@@ -5,7 +5,7 @@ import type { PaidCall } from "../catalog/auth.ts";
 import type { Clock } from "../clock.ts";
 import type { Audit, Money } from "../ledger/model/ledger.ts";
 import type { Window } from "../ledger/model/window-list.ts";
-import { type Nano, nano, ZERO } from "../money.ts";
+import { type Nano, nano, part, ZERO } from "../money.ts";
 
 export const HOUSE = "wallet";
 /** The window's scope. */
@@ -73,8 +73,8 @@ export function walletBooks(
   { maxNano, owner, clock }: { readonly maxNano: Nano; readonly owner: string; readonly clock: Clock },
 ): WalletBooks {
   const id = bookingId;
-  const window = (scope: string, part: number): Window => {
-    return { scope, period: "day", max: nano(Math.floor(maxNano / part)), code: "merchant_unpaid", counts: "charge" };
+  const window = (scope: string, parts: number): Window => {
+    return { scope, period: "day", max: part(maxNano, parts), code: "merchant_unpaid", counts: "charge" };
   };
   return {
     maxNano,

@@ -1,8 +1,7 @@
 // Holds what merchants were paid, as the books have it, against the chains: every payment that counts as made has its booking, and is there.
-
 import type { Rail } from "../catalog/auth.ts";
-import type { Audit } from "../ledger/model/ledger.ts";
-import { inChunks, type ProofFinding, type Proved } from "../ledger/proof.ts";
+import type { Audit, Finding } from "../ledger/model/ledger.ts";
+import { inChunks, type Proved } from "../ledger/proof.ts";
 import type { Records } from "../records/records.ts";
 import { bookingId, HOUSE } from "./books.ts";
 import { nodeAt, onChain } from "./chain-log.ts";
@@ -21,7 +20,7 @@ export interface PaidProofParts {
 
 export async function provePaid({ records, ledger, nodes }: PaidProofParts): Promise<Proved> {
   const made = (await endedPaid(records, PROVED_MAX)).filter(({ state }) => state === "made");
-  const findings: ProofFinding[] = [];
+  const findings: Finding[] = [];
   const found = (paid: PaidRecord, words: string) =>
     findings.push({ invariant: "wallet", accountId: HOUSE, detail: `${bookingId(paid.callId)}: ${words}` });
   let proved = 0;

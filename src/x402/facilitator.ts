@@ -1,5 +1,7 @@
 // Who looks at payments and makes them on chain: a server with the facilitator's interface of x402, asked over HTTP.
+
 import { z } from "zod";
+import { wholeWithin } from "../pieces.ts";
 import { atOnce } from "./at-once.ts";
 import { isBroken } from "./broken-connection.ts";
 import type { Payment } from "./read-payment.ts";
@@ -107,13 +109,7 @@ export function httpFacilitator(url: string): Facilitator {
   };
 }
 
-async function textOf(response: Response): Promise<string | null> {
-  const parts: Uint8Array[] = [];
-  let length = 0;
-  for await (const part of response.body ?? []) {
-    length += part.length;
-    if (length > ANSWER_CHARACTERS_MAX) return null;
-    parts.push(part);
-  }
-  return Buffer.concat(parts).toString("utf8");
+async function textOf({ body }: Response): Promise<string | null> {
+  const whole = body === null ? null : await wholeWithin(body, ANSWER_CHARACTERS_MAX);
+  return body === null ? "" : (whole?.toString("utf8") ?? null);
 }

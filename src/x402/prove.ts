@@ -1,6 +1,7 @@
 // Holds what callers have paid on chain, as the books have it, against the chain: every payment that was made is booked, and every booking was made.
-import type { Audit } from "../ledger/model/ledger.ts";
-import { inChunks, type ProofFinding, type Proved } from "../ledger/proof.ts";
+import { unitsOf } from "../catalog/networks.ts";
+import type { Audit, Finding } from "../ledger/model/ledger.ts";
+import { inChunks, type Proved } from "../ledger/proof.ts";
 import type { Records } from "../records/records.ts";
 import { topicOf } from "../wallet/bill.ts";
 import { type Hex, word } from "../wallet/hex.ts";
@@ -17,7 +18,6 @@ const PAGE = 200;
 const SETTLED_MS = 3_600_000;
 /** `Transfer(address,address,uint256)`. */
 const TRANSFERRED = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
-const NANO_PER_UNIT = 1_000;
 
 export interface IncomeProofParts {
   readonly records: Records;
@@ -28,15 +28,14 @@ export interface IncomeProofParts {
 }
 
 export async function proveIncome({ records, ledger, node, asset }: IncomeProofParts): Promise<Proved> {
-  const findings: ProofFinding[] = [];
-  let [proved, seen] = [0, 0];
+  const findings: Finding[] = [];
+  let proved = 0;
   const found = (accountId: string, detail: string) => findings.push({ invariant: "x402", accountId, detail });
   /** Null: the node does not tell, or does not know it. */
   const logs = (transaction: string) => logsOf(node.call, transaction).catch(() => null);
 
   const receipts = await settledReceipts(records, HOUSE, PROVED_MAX);
   await inChunks(receipts, async (receipt) => {
-    seen += 1;
     const account = receipt.account ?? HOUSE;
     const id = incomeId(receipt.id);
     const booked = await ledger.transaction(account, id);
@@ -51,17 +50,21 @@ export async function proveIncome({ records, ledger, node, asset }: IncomeProofP
   const known = new Set(receipts.map(({ id }) => incomeId(id)));
   const credits = (await newestCredits(ledger)).filter(({ transactionId }) => !known.has(transactionId));
   await inChunks(credits, async ({ transactionId, reference, amountNano }) => {
-    seen += 1;
     const transaction = transactionIn(reference);
     if (transaction === null) return void found(HOUSE, `${transactionId}: it names no transaction on chain`);
     const told = await logs(transaction);
     if (told === null) return;
-    const units = BigInt(Math.ceil(amountNano / NANO_PER_UNIT));
+    const units = BigInt(unitsOf(amountNano));
     if (told.some((log) => log.topics[0] === TRANSFERRED && isOf(log, asset) && BigInt(log.data) === units))
       proved += 1;
     else found(HOUSE, `${transactionId}: ${transaction} has not moved as much on chain`);
   });
-  return { of: "payments of callers", proved, unknown: seen - proved - findings.length, findings };
+  return {
+    of: "payments of callers",
+    proved,
+    unknown: receipts.length + credits.length - proved - findings.length,
+    findings,
+  };
 }
 
 /** Whether the chain says, of a time when it was settled already, that its authorization was never used. A node may have dropped the transaction. */

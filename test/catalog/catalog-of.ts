@@ -1,5 +1,4 @@
 // Small adapters for tests that look at one rule at a time, and the catalog made of them.
-
 import { type AdapterSpec, bearer, type ModelSpec, type TokenPriceSpec } from "../../src/catalog/adapter.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { type CatalogOptions, compileCatalog } from "../../src/catalog/compile.ts";

@@ -39,13 +39,13 @@ test("a ledger moves to a cluster and back, and its copy is restored there", { t
   await tollgate(redis, "migrate", "--to", join(folder, "back"));
   await tollgate({ DATA_DIR: join(folder, "back") }, "doctor");
   const back = expect.stringMatching(/^Moved 12 accounts, 24 postings and 12 records/);
-  // Doctor says more lines: of what is not confirmed of vendors.
-  expect(said.slice(0, 5)).toEqual([
+  expect(said).toEqual([
     back,
     `Written to ${join(folder, "copy")}.`,
     "Restored 12 accounts with 24 postings: all in order.",
     back,
-    "12 accounts, 0 open holds, 24 postings: all in order.",
+    // Lines follow on what is not confirmed of vendors.
+    expect.stringMatching(/^12 accounts, 0 open holds, 24 postings: all in order\.$/m),
   ]);
   await cluster.dispose();
   rmSync(folder, { recursive: true });

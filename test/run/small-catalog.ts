@@ -1,5 +1,4 @@
 // A catalog of a few actions of every kind, for tests of what is said about them.
-
 import { type AdapterSpec, action, bearer, z } from "../../src/catalog/adapter.ts";
 import type { EndpointTable } from "../../src/catalog/endpoint-table.ts";
 import type { JsonObject } from "../../src/catalog/said.ts";

@@ -44,7 +44,8 @@ export interface OpenBrowser {
 
 /** Texts over the third and fourth file of a process, a zero byte behind each. */
 function pipeLine(child: ChildProcess): Line {
-  const [, , , to, from] = child.stdio;
+  // Where there are no files left to open, the process has none at all.
+  const [, , , to, from] = child.stdio ?? [];
   if (!(to instanceof Writable) || !(from instanceof Readable)) throw new RecordingFault("the browser has no pipes");
   to.on("error", () => {});
   return {
@@ -77,8 +78,28 @@ function pipeLine(child: ChildProcess): Line {
 export async function openChromium(path: string, options: PublicProxyOptions): Promise<OpenBrowser> {
   const profile = await temporaryFolder();
   const proxy = await openPublicProxy(options);
+  const drop = async () => {
+    await proxy.close();
+    await rm(profile, { recursive: true, force: true, maxRetries: 5 });
+  };
+  try {
+    return await started(path, { profile, proxyUrl: proxy.url, drop });
+  } catch (error) {
+    await drop();
+    throw error;
+  }
+}
+
+/** Where a Chromium lives, and what takes that away. */
+interface Home {
+  readonly profile: string;
+  readonly proxyUrl: string;
+  readonly drop: () => Promise<void>;
+}
+
+async function started(path: string, { profile, proxyUrl, drop }: Home): Promise<OpenBrowser> {
   const env = { PATH: "/usr/local/bin:/usr/bin:/bin", HOME: profile, LANG: "C.UTF-8" };
-  const flags = [...FLAGS, `--proxy-server=${proxy.url}`, `--user-data-dir=${profile}`, "about:blank"];
+  const flags = [...FLAGS, `--proxy-server=${proxyUrl}`, `--user-data-dir=${profile}`, "about:blank"];
   const child = spawn(path, flags, { env, cwd: profile, stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] });
   const ended = new Promise<void>((resolve) => {
     child.once("exit", () => resolve());
@@ -86,19 +107,17 @@ export async function openChromium(path: string, options: PublicProxyOptions): P
   });
   const devtools = new Devtools(pipeLine(child));
   void ended.then(() => devtools.close());
-  const close = async () => {
+  const end = async () => {
     devtools.close();
     const late = setTimeout(() => child.kill("SIGKILL"), END_MS_MAX);
     await ended;
     clearTimeout(late);
-    await proxy.close();
-    await rm(profile, { recursive: true, force: true, maxRetries: 5 });
   };
   try {
     await devtools.ask("Browser.getVersion", {}, null, START_MS_MAX);
   } catch (error) {
-    await close();
+    await end();
     throw error;
   }
-  return { devtools, close };
+  return { devtools, close: () => end().then(drop) };
 }

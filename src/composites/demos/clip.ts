@@ -36,6 +36,11 @@ export interface KeptClip {
   bytes(): Promise<AsyncIterable<Uint8Array> | null>;
 }
 
+/** Bytes that are there already, as a video is read. */
+export async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
+
 const FRAMES_A_SECOND = 25;
 const SAMPLES_A_SECOND = 48_000;
 const SAMPLE_BYTES = 2;

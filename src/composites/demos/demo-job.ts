@@ -1,5 +1,4 @@
 // The job behind core/produce_demo and core/produce_autodemo: a storyboard, its scenes one by one, and what they come to.
-
 import type { DemoMakerSpec } from "../../catalog/demo-maker.ts";
 import { type EndedJob, type JobEnd, type JobKind, NoLongerPaid, type RunningJob } from "../../catalog/job-kind.ts";
 import { GatewayError } from "../../errors.ts";
@@ -7,7 +6,7 @@ import type { Files, FileView } from "../../files/files.ts";
 import { add, centsDown, centsUp, most, type Nano, nanoFromCents, ZERO } from "../../money.ts";
 import { endedBy } from "../ended-by.ts";
 import { type RowDone, type RowsDeps, RowsJob } from "../rows-job.ts";
-import { type Aspect, type KeptClip, SIZES, type Size, type Video } from "./clip.ts";
+import { type Aspect, type KeptClip, once, SIZES, type Size, type Video } from "./clip.ts";
 import { RecordingFault } from "./devtools.ts";
 import type { Scene, Storyboard } from "./storyboard.ts";
 import { openStudio, type Studio, type StudioParts } from "./studio.ts";
@@ -255,10 +254,6 @@ async function clear({ payer, progress, end }: EndedJob, files: Pick<Files, "del
   const given = new Set(end.status === "succeeded" ? [clip, video, storyboard].map((file) => file?.file_id) : []);
   // One that its payer has deleted is not there any more.
   for (const file of made) if (!given.has(file)) await files.delete(payer.id, file);
-}
-
-async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
 }
 
 const rounded = (seconds: number) => Math.round(seconds * 100) / 100;

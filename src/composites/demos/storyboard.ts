@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { JsonObject } from "../../catalog/said.ts";
 
-export const SCENES_MAX = 10;
+const SCENES_MAX = 10;
 const STEPS_MAX = 12;
 export const [SECONDS_MIN, SECONDS_MAX] = [2, 30] as const;
 const WAIT_SECONDS_MAX = 10;
@@ -97,7 +97,7 @@ export const BOARD_SCHEMA: JsonObject = closed({
 });
 
 /** Whether an address is a page of the site: on its very host, or that host with or without `www.`. */
-export function isOfSite(address: string, site: string): boolean {
+function isOfSite(address: string, site: string): boolean {
   const [url, own] = [URL.parse(address), URL.parse(site)];
   if (url === null || own === null || !/^https?:$/.test(url.protocol)) return false;
   if (url.username !== "" || url.password !== "") return false;

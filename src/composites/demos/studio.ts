@@ -7,7 +7,7 @@ import { nanoFromCents } from "../../money.ts";
 import { atPointer } from "../../upstream/json-pointer.ts";
 import type { PublicAddressesOptions } from "../../upstream/public-addresses.ts";
 import { openChromium } from "./chromium.ts";
-import { joinClips, type KeptClip, makeClip, type Size, type Video } from "./clip.ts";
+import { joinClips, type KeptClip, makeClip, once, type Size, type Video } from "./clip.ts";
 import { Devtools, lineTo, RecordingFault } from "./devtools.ts";
 import { doStep, openPage, PageLoad, pause, preparePage, type ShownPage } from "./page-steps.ts";
 import { Screencast } from "./screencast.ts";
@@ -69,16 +69,10 @@ async function inFolder<T>(
   work: (folder: string, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const folder = await temporaryFolder();
-  const stop = new AbortController();
-  const end = () => stop.abort();
-  const late = setTimeout(end, msMax);
-  ended?.addEventListener("abort", end, { once: true });
-  if (ended?.aborted === true) end();
+  const late = AbortSignal.timeout(msMax);
   try {
-    return await work(folder, stop.signal);
+    return await work(folder, ended === null ? late : AbortSignal.any([ended, late]));
   } finally {
-    clearTimeout(late);
-    ended?.removeEventListener("abort", end);
     await rm(folder, { recursive: true, force: true });
   }
 }
@@ -184,10 +178,6 @@ class LiveStudio implements Studio {
       keep(await joinClips(clips, { path: this.#ffmpeg, folder, signal })),
     );
   }
-}
-
-async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
 }
 
 /** A vendor's browser is paid as in earnest, and nothing is shown in it. */

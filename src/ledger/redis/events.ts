@@ -67,7 +67,8 @@ class HeardAccounts {
     return some;
   }
 
-  lookedAtAll(): void {
+  /** All are looked at from now on. What is missed meanwhile, or where that breaks off, is looked for once more. */
+  beginsWhole(): void {
     this.#wholeMs = this.#clock.elapsedMs();
   }
 }
@@ -93,20 +94,26 @@ export function redisEvents(
   }
 
   async function eventsOfAll(countMax: number): Promise<LedgerEvent[]> {
+    heard.beginsWhole();
     const found: LedgerEvent[] = [];
     let some: string[] = [];
     const look = async () => {
       found.push(...(await Promise.all(some.map(eventsOf))).flat());
       some = [];
     };
-    for await (const accountId of index.unarchived()) {
-      some.push(accountId);
-      if (some.length === AT_ONCE) await look();
-      if (found.length >= countMax) return found;
+    let isWhole = false;
+    try {
+      for await (const accountId of index.unarchived()) {
+        some.push(accountId);
+        if (some.length === AT_ONCE) await look();
+        if (found.length >= countMax) return found;
+      }
+      await look();
+      isWhole = true;
+      return found;
+    } finally {
+      if (!isWhole) heard.missed();
     }
-    await look();
-    heard.lookedAtAll();
-    return found;
   }
 
   return {

@@ -1,5 +1,4 @@
 // Accounts for the operator: find one, open one, give credit, freeze it, and do to its keys what their account can.
-
 import type { BudgetShown, GroupShown, KeyShown } from "../account/answers.ts";
 import { budgetsTable } from "../account/budgets.ts";
 import { type KeysPlace, keyActs, keysTable } from "../account/keys.ts";

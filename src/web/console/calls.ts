@@ -1,5 +1,4 @@
 // Transactions of all accounts, searchable, with what each cost us; calls that failed, with why; and giving one charge back.
-
 import type { FailedShown, TransactionsShown } from "../account/answers.ts";
 import {
   chargeRows,

@@ -1,5 +1,4 @@
 // Routes: which providers are on, what rests, what failed last and why, and asking one whether it answers.
-
 import type { FailedShown } from "../account/answers.ts";
 import { html } from "../html.ts";
 import { type Ask, bodyOr, Refused, withQuery } from "../kit/ask.ts";

@@ -1,5 +1,4 @@
 // Charts as SVG made here: bars by day, shares of a sum, how full a budget is. No script; every bar tells its figure.
-
 import { type NanoSum, sumOf, usdTextOfSum } from "../../money.ts";
 import { type Html, html } from "../html.ts";
 import { DAY_MS, dayOf } from "./days.ts";

@@ -1,18 +1,8 @@
-// Events for callers who are no models: how they are asked for, and how they look (text/event-stream of the HTML standard).
+// Events for callers who are no models, as their wire frames them.
 import type { Frame, Reply } from "../../endpoint.ts";
+import { EVENT_STREAM_HEADERS, HEARTBEAT } from "../../event-stream.ts";
 import type { Candidate, Leg } from "../../route.ts";
 import { envelopeErrors } from "./errors.ts";
-
-const EVENTS = "text/event-stream";
-const HEARTBEAT = Buffer.from(": still there\n\n");
-
-/** What goes out before the first event: a client that comes back by itself waits so many milliseconds. */
-export const EVENTS_PREAMBLE = Buffer.from("retry: 3000\n\n");
-
-/** Whether events are what Accept names first: many clients name them behind JSON without wanting any. */
-export function wantsEvents(accept: string | undefined): boolean {
-  return accept?.split(/[,;]/, 1)[0]?.trim().toLowerCase() === EVENTS;
-}
 
 /** One event, whose JSON has no line breaks; null: a comment, which clients pass over. */
 export function eventBytes(told: { readonly event: string; readonly json: string } | null): Uint8Array {
@@ -21,10 +11,7 @@ export function eventBytes(told: { readonly event: string; readonly json: string
 
 export const eventsFrame: Frame = {
   head(reply: Reply, _served: Candidate, attempts: readonly Leg[]): void {
-    reply.header("content-type", EVENTS);
-    reply.header("cache-control", "no-store");
-    // Proxies that gather an answer before they pass it on would keep all events to the end.
-    reply.header("x-accel-buffering", "no");
+    for (const [name, value] of Object.entries(EVENT_STREAM_HEADERS)) reply.header(name, value);
     reply.header("x-tollgate-attempts", String(attempts.length + 1));
   },
   last: () => "",
