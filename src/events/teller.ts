@@ -32,7 +32,7 @@ const AT_ONCE_ALL = 64;
 /** Of one account, or of the operator: those of one account that all hang leave room for others. */
 const AT_ONCE_PAYER = 16;
 /** What waits for all webhooks of one payer together. */
-export const WAITING_PAYER_MAX = 50_000;
+const WAITING_PAYER_MAX = 50_000;
 /** What waits for one webhook; beyond it events are listed and not sent, and can be sent again by hand. */
 export const WAITING_MAX = 20_000;
 
