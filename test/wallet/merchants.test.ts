@@ -249,3 +249,91 @@ describe.each([
     expect(await buy({ AGENTMAIL_API_KEY: "am_key" })).toEqual([true, cents, undefined, 0]);
   });
 });
+
+describe.each(["mpp", "x402"] as const)(
+  "browserbase, whose door for those without a key is another wire, over %s",
+  (rail) => {
+    const merchant = new Merchant(rail);
+    const variable = rail === "mpp" ? "MPP_WALLET_PRIVATE_KEY" : "X402_WALLET_PRIVATE_KEY";
+    let wallet: Wallet;
+    let gateway: TestGateway;
+    let account: TestAccount;
+    const expiresAt = "2026-11-20T10:16:12Z";
+    beforeAll(async () => {
+      await merchant.listen();
+      wallet = await openWallet({ mpp: rail === "mpp" ? KEY : null, x402: rail === "x402" ? KEY : null, gas: null });
+      gateway = await startTestGateway({ [variable]: KEY, BROWSERBASE_BASE_URL: merchant.url }, { wallet });
+      account = await gateway.account({ kind: "personal", creditCents: 100 });
+      merchant.isFree = ({ method }) => method !== "POST";
+      merchant.answer = ({ method, url }) => {
+        if (method === "DELETE") return { body: {} };
+        if (url.endsWith("/status"))
+          return { body: { status: "active", usage: { minutesRemaining: 14.5 }, expiresAt } };
+        return {
+          body: url.endsWith("/extend") ? { expiresAt } : { sessionId: "s1", connectUrl: "wss://b/", paidMinutes: 5 },
+        };
+      };
+    });
+    afterAll(async () => {
+      const findings = await gateway.doctor();
+      await gateway.stop();
+      wallet.close();
+      await merchant.close();
+      expect(findings).toEqual([]);
+    });
+
+    async function run(name: string, params: JsonObject, by = account) {
+      const seen = merchant.seen.length;
+      const response = await fetch(`${gateway.url}/api/run/browserbase/${name}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${by.key}`, "content-type": "application/json" },
+        body: JSON.stringify(params),
+      });
+      const json = (await response.json()) as Record<string, unknown>;
+      const sent = merchant.seen.slice(seen).map(({ method, url, body }) => [method, url, body && JSON.parse(body)]);
+      return { json, sent };
+    }
+
+    it("sells minutes that end by themselves, more of them, how they stand, and their end", async () => {
+      merchant.units = BigInt(UNITS_PER_CENT);
+      const made = await run("create_session", { estimatedMinutes: 5 });
+      expect(made.json).toMatchObject({
+        charged_cents: 1,
+        data: { sessionId: "s1", connectUrl: "wss://b/", paidMinutes: 5 },
+      });
+      const create = ["POST", "/browser/session/create", { estimatedMinutes: 5 }];
+      expect(made.sent).toEqual([create, create]);
+      merchant.units = 2n * BigInt(UNITS_PER_CENT);
+      const longer = await run("extend_session", { session_id: "s1", estimatedMinutes: 10 });
+      expect(longer.json).toMatchObject({ charged_cents: 2, data: { sessionId: "s1", expiresAt } });
+      expect(longer.sent.at(-1)).toEqual(["POST", "/browser/session/s1/extend", { additionalMinutes: 10 }]);
+      const told = await run("session_status", { session_id: "s1" });
+      expect(told.json).toMatchObject({ charged_cents: 0, data: { alive: true, paidMinutes: 14.5, expiresAt } });
+      const ended = await run("release_session", { session_id: "s1" });
+      expect([ended.json.data, ended.sent]).toEqual([
+        { sessionId: "s1", released: true },
+        [["DELETE", "/browser/session/s1", ""]],
+      ]);
+      expect(merchant.taken).toHaveLength(2);
+    });
+
+    it("is not paid more than is listed, and is another account's to none", async () => {
+      merchant.units = BigInt(UNITS_PER_CENT) + 1n;
+      const dear = await run("create_session", { estimatedMinutes: 5 });
+      expect(dear.json).toMatchObject({ error: "merchant_unpaid", charged_cents: 0 });
+      const eve = await gateway.account({ kind: "personal", creditCents: 100 });
+      expect(await run("session_status", { session_id: "s1" }, eve)).toMatchObject({
+        json: { error: "not_found" },
+        sent: [],
+      });
+    });
+
+    it.each([
+      ["a proxy", { proxies: { country: "DE" } }, "proxies"],
+      ["an end with its client", { keepAlive: false }, "keepAlive"],
+    ])("does not sell %s, and says so before it is asked", async (_, params, field) => {
+      const { json, sent } = await run("create_session", params);
+      expect([json.error, json.message, sent]).toEqual(["bad_request", expect.stringContaining(field), []]);
+    });
+  },
+);
