@@ -2,7 +2,9 @@
 import { defineConfig } from "vitest/config";
 
 /** Their bounds are times of a machine that has nothing else to do. */
-const ALONE = ["jobs-restart", "neighbours", "slow-sync"].map((name) => `test/faults/${name}.test.ts`);
+const ALONE = ["failover-scenarios", "jobs-restart", "neighbours", "slow-sync"].map(
+  (name) => `test/faults/${name}.test.ts`,
+);
 
 const COMMON = {
   pool: "forks" as const,
