@@ -9,6 +9,8 @@ const ALONE = ["failover-scenarios", "jobs-restart", "neighbours", "slow-sync"].
 const COMMON = {
   pool: "forks" as const,
   execArgv: ["--disable-warning=ExperimentalWarning"],
+  // Node reads the sources itself: nothing is transformed.
+  experimental: { viteModuleRunner: false, nodeLoader: false },
   // What runs side by side within a file is waiting for clocks, not working.
   maxConcurrency: 100,
   // Bounds for what hangs: on a machine that others load as well, what takes two minutes takes ten.
