@@ -29,6 +29,7 @@ import { type CallerSide, type Lane, laneOf, passingLane } from "./lane.ts";
 import { type Login, loginAt, type Paying } from "./login.ts";
 import type { FetchedMedia } from "./media-links.ts";
 import { createMovedConversations, type MovedConversations } from "./moved-conversations.ts";
+import { createCountPdf } from "./pdf-at-address.ts";
 import { createPublicFetch, type PublicFetch } from "./public-fetch.ts";
 import { createRouteHealth, type RouteHealth } from "./route-health.ts";
 import { createSidecars } from "./sidecar/sidecars.ts";
@@ -278,6 +279,7 @@ export function createUpstream(
     limiter: createVendorRateLimiter(clock),
     sidecarOf: sidecars.of,
     loginOf,
+    countPdf: createCountPdf(mediaFetcher),
   };
 
   return {
