@@ -86,7 +86,19 @@ export default defineAdapter({
       description:
         "Starts a browser in the cloud for so many minutes, paid at once, and returns the connectUrl at which Playwright, Puppeteer or Selenium drive it.",
       category: "browser",
-      keywords: ["headless chrome", "remote browser", "playwright", "puppeteer", "cdp websocket", "browser session"],
+      keywords: [
+        "headless chrome",
+        "remote browser",
+        "playwright",
+        "puppeteer",
+        "cdp websocket",
+        "browser session",
+        "log in to a website",
+        "fill a form",
+        "click a button",
+        "automate a browser",
+        "use a website like a person",
+      ],
       effect: "write",
       params: z.strictObject({
         estimatedMinutes: estimatedMinutes.default(1).describe("How many minutes are paid; it ends when they are over"),
