@@ -16,7 +16,7 @@ export default defineAdapter({
       effect: "write",
       description:
         "Sends a document as a fax to any phone number, at 20 cents a page; one of more than 10 pages is refused.",
-      keywords: ["fax", "send a fax", "fax a PDF"],
+      keywords: ["fax", "send a fax", "fax a PDF", "office that only takes fax", "send papers"],
       params: z.strictObject({
         to: z
           .string()

@@ -77,7 +77,19 @@ const example = {
 
 const create = {
   category: "browser",
-  keywords: ["headless chrome", "remote browser", "playwright", "puppeteer", "cdp websocket", "browser session"],
+  keywords: [
+    "headless chrome",
+    "remote browser",
+    "playwright",
+    "puppeteer",
+    "cdp websocket",
+    "browser session",
+    "log in to a website",
+    "fill a form",
+    "click a button",
+    "automate a browser",
+    "use a website like a person",
+  ],
   effect: "write",
 } as const;
 const extend = {
