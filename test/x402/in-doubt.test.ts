@@ -1,5 +1,6 @@
 // Payments of which nobody says whether they were made, as the operator sees them: listed, counted, and found out on demand.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { run } from "../../src/cli/run.ts";
 import { type AcmeGateway, startAcmeGateway } from "../run/acme-gateway.ts";
 import { eventually } from "../support/gateway.ts";
 import { type Asked, PAY_TO, TestChain } from "./chain.ts";
@@ -35,6 +36,14 @@ async function call(headers: Record<string, string> = {}): Promise<Response> {
   });
 }
 
+/** The operator's command, as `tollgate x402 ... --json`. */
+async function tollgate(word: "pending" | "reconcile") {
+  const environment = { DATA_DIR: gateway.dataDir, ADMIN_PORT: new URL(gateway.adminUrl).port };
+  const out: string[] = [];
+  const code = await run(["x402", word, "--json"], { environment, out: (line) => out.push(line), err() {} });
+  return { code, json: JSON.parse(out.join("\n")) as Record<string, unknown> };
+}
+
 describe("a payment in doubt", () => {
   it("is listed with its payer, told by the metrics, and booked when it is found out", async () => {
     const wallet = chain.wallet(1_000_000);
@@ -45,17 +54,17 @@ describe("a payment in doubt", () => {
     // Some wallets sign for ever, which is no date.
     const payment = wallet.pay(asked, { validBefore: "9".repeat(78) });
     expect((await call({ "payment-signature": payment })).status).toBe(503);
-    const { json } = await gateway.admin("GET", "/admin/v1/payments");
     const known = { payer: wallet.address, amount_usd: "0.01", account_id: null, lapses_at: null };
-    expect(json.payments).toMatchObject([known]);
-    const looked = async () => (await gateway.admin("POST", "/admin/v1/payments/reconcile")).json;
+    const pending = await tollgate("pending");
+    expect([pending.code, pending.json.payments]).toMatchObject([1, [known]]);
     chain.mood = "well";
     chain.isNodeAway = false;
     const found = await eventually(async () => {
-      const said = await looked();
-      return said.settled === 1 ? said : undefined;
+      const said = await tollgate("reconcile");
+      return said.json.settled === 1 ? said : undefined;
     }, "the payment");
-    expect(found).toEqual({ settled: 1, refused: 0, payments: [] });
+    expect(found).toEqual({ code: 0, json: { settled: 1, refused: 0, payments: [] } });
+    expect(await tollgate("pending")).toEqual({ code: 0, json: { payments: [] } });
     const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
     expect(metrics).toMatch(/^tollgate_x402_settlements_total\{outcome="open"\} 1$/m);
     expect(metrics).toMatch(/^tollgate_x402_payments_open 0$/m);
