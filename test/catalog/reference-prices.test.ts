@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { ModelEnd } from "../../src/catalog/adapter.ts";
 import { loadCatalog } from "../../src/catalog/load.ts";
 import { priceOn } from "../../src/catalog/price.ts";
-import { checkPrices, isFault, priceListOf } from "../../src/catalog/price-check.ts";
+import { checkPrices, finder, isFault, priceListOf } from "../../src/catalog/price-check.ts";
 import { manualClock } from "../../src/clock.ts";
 import { ENDS_LIST, PRICE_LIST } from "../support/price-list.ts";
 import { catalogOf, priced, vendor } from "./catalog-of.ts";
@@ -55,6 +55,23 @@ describe("the shipped catalog", () => {
       noted.filter((name) => !differing.has(name)),
       "these equal the list, and need no note",
     ).toEqual([]);
+  });
+
+  it("has no model of images, sound or ranks, and none that completes text, that no list knows", async () => {
+    const { adapters } = await shipped(TODAY);
+    const living = [...adapters].flatMap(([id, { pricedAs, unitModels = {} }]) =>
+      Object.entries(unitModels).flatMap(([name, { retires }]) =>
+        (retires?.on ?? "9999") > TODAY
+          ? [{ id, name, find: finder(priceListOf(PRICE_LIST.providers), pricedAs ?? id) }]
+          : [],
+      ),
+    );
+    const unknown = living.filter(
+      ({ id, name, find }) => ENDS_LIST.units[id]?.includes(name) !== true && find?.(name) === undefined,
+    );
+    expect(living.length).toBeGreaterThan(25);
+    // Its maker's own page of models has it, and nobody else's list.
+    expect(unknown.map(({ id, name }) => `${id}/${name}`)).toEqual(["jina/jina-reranker-v3"]);
   });
 
   it("has no model that another list says has ended, and the ends that it says of those that will within ninety days", async () => {

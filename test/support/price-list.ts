@@ -25,6 +25,8 @@ const ends = z.object({
   regions: z.record(z.string(), byModel(z.number())),
   /** Of models that the first list does not know: USD per million tokens of input and output, and of what is read from a cache. */
   prices: byModel(z.array(z.number())),
+  /** By adapter: the models of sound, images, ranks and moderation that there are. */
+  units: z.record(z.string(), z.array(z.string())),
 });
 
 export const ENDS_LIST = ends.parse(read("ends.json"));
