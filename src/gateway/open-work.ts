@@ -10,6 +10,7 @@ import { type CallWindows, createWindows } from "../kernel/windows.ts";
 import type { Sessions } from "../oauth/sessions.ts";
 import { logInternalErrors } from "../observe/internal-error.ts";
 import type { EndedJob, Observer } from "../observe/observer.ts";
+import type { RequestLog } from "../observe/request-log.ts";
 import { Endings } from "../records/endings.ts";
 import type { RunDeps } from "../run/deps.ts";
 import { SESSION_JOB } from "../sessions/session-kind.ts";
@@ -27,6 +28,7 @@ import { openGuards } from "./open-guards.ts";
 import { jobActions, type OpenJobsParts, openJobs } from "./open-jobs.ts";
 import { openLeases } from "./open-leases.ts";
 import { openOAuth } from "./open-oauth.ts";
+import { openRequestLog } from "./open-request-log.ts";
 import { openGatewaySessions } from "./open-sessions.ts";
 import { openStrangers } from "./open-strangers.ts";
 import type { GatewayOptions } from "./options.ts";
@@ -47,6 +49,7 @@ export interface Work {
   /** What the operator asks of payments on chain. */
   readonly payments: readonly EndpointSpec[];
   readonly events: OpenEvents;
+  readonly requestLog: RequestLog;
   /** Where people sign in and clients ask for grants; empty: they cannot. */
   readonly oauth: readonly Endpoint[];
   /** Who has signed in; null: no person can. */
@@ -97,8 +100,8 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
   const selling = { ...foundation, actionCatalog, publicUrl: url.get, leases, owner, onBroken };
   const strangers = await openStrangers({ ...selling, wallet: options.wallet });
   const stranger = options.stranger ?? strangers?.door ?? null;
-  const guards = openGuards(foundation, kernel);
-  const doors = { ...callers.doors, ...oauth?.doors, ...events.doors, ...guards.doors };
+  const [guards, requestLog] = [openGuards(foundation, kernel), openRequestLog(foundation)];
+  const doors = { ...callers.doors, ...oauth?.doors, ...events.doors, ...guards.doors, requestLog };
   const paying = { ledger, rates, windows, leases, leaseMs: LEASE_MS, owner, forget: callers.forget, stranger };
   return {
     url,
@@ -112,6 +115,7 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
     oauth: oauth?.endpoints ?? [],
     sessions: oauth?.sessions ?? null,
     events,
+    requestLog,
     deps: { ...kernel, ...doors, ...paying, observer, draining: () => phase.draining },
     async start() {
       await jobs.start();
@@ -128,7 +132,7 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
       await foundation.wallets.reconciler?.stop();
       oauth?.close();
       guards.close();
-      await composites.close();
+      await Promise.all([composites.close(), requestLog.close()]);
       actionCatalog.close();
       await leases.stop();
       sharedRoutes.stop();
