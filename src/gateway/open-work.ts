@@ -7,6 +7,7 @@ import type { JobRecord } from "../jobs/job-record.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
 import { type CallWindows, createWindows } from "../kernel/windows.ts";
+import type { OpenIdProvider } from "../oauth/openid-provider.ts";
 import type { Sessions } from "../oauth/sessions.ts";
 import { logInternalErrors } from "../observe/internal-error.ts";
 import type { EndedJob, Observer } from "../observe/observer.ts";
@@ -54,6 +55,8 @@ export interface Work {
   readonly oauth: readonly Endpoint[];
   /** Who has signed in; null: no person can. */
   readonly sessions: Sessions | null;
+  /** By which people sign in beside keys; null: there is none. */
+  readonly openId: OpenIdProvider | null;
   /** What both doors ask of it. */
   readonly deps: DoorDeps;
   /** Begins with work of its own: jobs that others have left, and machines whose time is over. */
@@ -83,8 +86,8 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
   const parts = { jobs: madeJobs.get, phase, publicUrl: url.get, onBroken };
   const { actionCatalog, composites, sessions } = await openCallable(foundation, options, parts);
   const callers = await openCallers(foundation, url.get);
-  // The parent serves no caller, so it knows of no route.
-  const sharedRoutes = await shareRoutes(upstream, role?.kind === "parent" ? null : stores.others);
+  // The parent serves no caller: what it tells the operator of routes, it hears from the others.
+  const sharedRoutes = await shareRoutes(upstream, stores.others, role?.kind !== "parent");
   const { leases, owner } = await openLeases(stores, broken);
   const events = openEvents(foundation, phase);
   const windows = windowsFor(foundation.config, callers);
@@ -114,6 +117,7 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
     payments: [...(strangers?.admin ?? []), ...foundation.wallets.admin],
     oauth: oauth?.endpoints ?? [],
     sessions: oauth?.sessions ?? null,
+    openId: oauth?.openId ?? null,
     events,
     requestLog,
     deps: { ...kernel, ...doors, ...paying, observer, draining: () => phase.draining },

@@ -30,7 +30,9 @@ import { type CallerSide, type Lane, laneOf, passingLane } from "./lane.ts";
 import { type Login, loginAt, type Paying } from "./login.ts";
 import type { FetchedMedia } from "./media-links.ts";
 import { createMovedConversations, type MovedConversations } from "./moved-conversations.ts";
+import { createCountPdf } from "./pdf-at-address.ts";
 import { createPublicFetch, type PublicFetch } from "./public-fetch.ts";
+import { createRouteFailures, type RouteFailures } from "./route-failures.ts";
 import { createRouteHealth, type RouteHealth } from "./route-health.ts";
 import { createSidecars } from "./sidecar/sidecars.ts";
 import { UNIT_DIALECTS, type UnitAsked } from "./unit-dialects.ts";
@@ -89,6 +91,7 @@ export type UnitOrder = Omit<ModelOrder, "contextTokens" | "outputTokensMax" | "
 
 export interface Upstream {
   readonly health: RouteHealth;
+  readonly failures: RouteFailures;
   readonly moved: MovedConversations;
   /** The candidate of one offer, or the reason why the offer cannot serve this request. */
   chatCandidate(offer: Offer, order: ChatOrder): ModelCandidate | string;
@@ -177,7 +180,8 @@ export function createUpstream(
   const sidecars = createSidecars(clock);
   const loginOf = (adapter: Adapter, key: string, paying?: Paying): Login =>
     loginAt(adapter, key, { tokens, clock, purseFor }, paying);
-  const health = createRouteHealth(clock);
+  const failures = createRouteFailures(clock);
+  const health = createRouteHealth(clock, failures);
   const vendors = new WeakMap<Adapter, Vendor>();
 
   function vendorOf(adapter: Adapter): Vendor {
@@ -284,10 +288,12 @@ export function createUpstream(
     limiter: createVendorRateLimiter(clock),
     sidecarOf: sidecars.of,
     loginOf,
+    countPdf: createCountPdf(mediaFetcher),
   };
 
   return {
     health,
+    failures,
     moved: createMovedConversations(clock),
     actionCandidate: (offer, order) => actionCandidate(offer, order, actionParts),
     vendorScript: (script, order) => runVendorScript(script, order, actionParts),

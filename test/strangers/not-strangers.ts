@@ -18,7 +18,7 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/web/console/operator-sessions.ts": OWN,
   "src/gateway/shared-losses.ts": OWN,
   "src/oauth/identities.ts": OWN,
-  "src/oauth/openid-endpoints.ts": OWN,
+  "src/oauth/openid-way.ts": OWN,
   "src/demo.ts": "reads what a gateway of its own answers",
   "src/accounts/rules.ts": OWN,
   "src/upstream/guard-server.ts": ONE_MESSAGE,
