@@ -79,7 +79,6 @@ function showWork(
 /** Rejects where the store of files cannot be opened, or what an earlier process has left cannot be read. */
 export async function openWork(foundation: Foundation, options: GatewayOptions, phase: Phase): Promise<Work> {
   const { broken, observer, upstream, stores } = foundation;
-  const { role } = options;
   const onBroken = logInternalErrors(broken);
   const url = createPublicUrl(foundation.config);
   const madeJobs = later<Jobs>("jobs");
@@ -87,7 +86,7 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
   const { actionCatalog, composites, sessions } = await openCallable(foundation, options, parts);
   const callers = await openCallers(foundation, url.get);
   // The parent serves no caller: what it tells the operator of routes, it hears from the others.
-  const sharedRoutes = await shareRoutes(upstream, stores.others, role?.kind !== "parent");
+  const sharedRoutes = await shareRoutes(upstream, stores.others, options.role?.kind !== "parent");
   const { leases, owner } = await openLeases(stores, broken);
   const events = openEvents(foundation, phase);
   const windows = windowsFor(foundation.config, callers);
@@ -103,8 +102,8 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
   const selling = { ...foundation, actionCatalog, publicUrl: url.get, leases, owner, onBroken };
   const strangers = await openStrangers({ ...selling, wallet: options.wallet });
   const stranger = options.stranger ?? strangers?.door ?? null;
-  const [guards, requestLog] = [openGuards(foundation, kernel), openRequestLog(foundation)];
-  const doors = { ...callers.doors, ...oauth?.doors, ...events.doors, ...guards.doors, requestLog };
+  const watching = openWatching(foundation, kernel);
+  const doors = { ...callers.doors, ...oauth?.doors, ...events.doors, ...watching.doors };
   const paying = { ledger, rates, windows, leases, leaseMs: LEASE_MS, owner, forget: callers.forget, stranger };
   return {
     url,
@@ -119,7 +118,7 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
     sessions: oauth?.sessions ?? null,
     openId: oauth?.openId ?? null,
     events,
-    requestLog,
+    requestLog: watching.doors.requestLog,
     deps: { ...kernel, ...doors, ...paying, observer, draining: () => phase.draining },
     async start() {
       await jobs.start();
@@ -135,11 +134,23 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
       await strangers?.stop();
       await foundation.wallets.reconciler?.stop();
       oauth?.close();
-      guards.close();
-      await Promise.all([composites.close(), requestLog.close()]);
+      await Promise.all([composites.close(), watching.close()]);
       actionCatalog.close();
       await leases.stop();
       sharedRoutes.stop();
+    },
+  };
+}
+
+/** What looks at calls and answers for the operator: the guard, and the log of those that are kept. */
+function openWatching(foundation: Foundation, kernel: KernelDeps) {
+  const guards = openGuards(foundation, kernel);
+  const requestLog = openRequestLog(foundation);
+  return {
+    doors: { ...guards.doors, requestLog },
+    async close() {
+      guards.close();
+      await requestLog.close();
     },
   };
 }
