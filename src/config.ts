@@ -138,6 +138,13 @@ const secretTexts = z
     /^[\x21-\x2b\x2d-\x7e]{16,}(,[\x21-\x2b\x2d-\x7e]{16,}){0,7}$/,
     "must be at least 16 visible characters, or several such with commas between them, the newest first",
   );
+const redactions = z
+  .string()
+  .regex(
+    /^(?:(?:emails|cards|keys|field:[^,]{1,100})(?:,(?=.)|$))*$/,
+    "must be of emails, cards, keys and field:NAME, with commas between them",
+  )
+  .transform((raw) => raw.split(",").filter(Boolean));
 const LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 
 /** Every setting: the parser, `tollgate config --help` and the table of docs/settings.md are made from this. */
@@ -427,6 +434,24 @@ export const SETTINGS = {
     "0",
     flag,
     "1: what the guard is to see passes while it does not answer; else it is refused",
+  ),
+  requestLogDir: optional(
+    "REQUEST_LOG_DIR",
+    text,
+    "Where bodies and answers lie of accounts that have them kept, sealed by SIGNING_SECRET; without it DATA_DIR/request-log",
+  ),
+  requestLogDays: setting("REQUEST_LOG_DAYS", "30", whole(1, 3_650), "For how many days they are kept"),
+  requestLogBytesMax: setting(
+    "REQUEST_LOG_MIB",
+    "1024",
+    whole(1, 1_000_000).transform((mebibytes) => mebibytes * 1024 * 1024),
+    "How much of that disk they take; beyond it further ones are left out",
+  ),
+  requestLogRedact: setting(
+    "REQUEST_LOG_REDACT",
+    "",
+    redactions,
+    "What is taken out of them, with commas: emails, cards, keys, and field:NAME for the value of every member of that name",
   ),
   webhooksPrivate: setting(
     "WEBHOOKS_PRIVATE",
