@@ -1,8 +1,10 @@
 // The pages in a real Chromium: six tasks in at most four clicks, what strangers write shown as text, and no violation that axe knows. What a
 // person may do by a form, and what a page of another site may not, is beside it in forms.test.ts.
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Browser, Page } from "puppeteer-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { BROWSER_MS_MAX, openBrowser } from "../support/browser.ts";
@@ -356,6 +358,24 @@ it("what a model says in the playground is text, whatever it is, and real money 
   await page.click("main form button");
   await page.waitForSelector("#answers .card[data-done]");
   expect(await text("#answers")).toContain(XSS.join(" "));
+});
+
+it("a file is sent from the page of files, whatever it is called", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-pages-"));
+  const path = join(folder, "<img src=x onerror=alert(1)>.txt");
+  writeFileSync(path, "seven b");
+  await signIn();
+  await page.goto(`${gateway.url}/account/files`);
+  await click("main p > a.button");
+  const [chooser] = await Promise.all([page.waitForFileChooser(), page.click("#file")]);
+  await chooser.accept([path]);
+  await page.click("main form button");
+  await page.waitForSelector("#answers .card[data-done]");
+  expect(await text("#answers")).toContain("7 bytes were sent");
+  await page.goto(`${gateway.url}/account/files`);
+  expect(await text("tbody tr:first-child")).toContain("<img src=x onerror=alert(1)>.txt");
+  expect(await text("tbody tr:first-child")).toContain("7 B");
+  rmSync(folder, { recursive: true });
 });
 
 it("a sign-out in one tab ends the others, the way back shows nothing, and times are told in the reader's own as well", async () => {
