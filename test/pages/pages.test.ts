@@ -242,6 +242,8 @@ describe("every page", () => {
       for (const path of [...OF_ACCOUNT, "/try", "/try?action=brave/search"]) await look(gateway.url, path);
       await page.goto(`${gateway.url}/account/keys`);
       for (const label of XSS) expect(await text()).toContain(label);
+      const more = await page.$eval('a[aria-label^="More about"]', (one) => one.getAttribute("href") ?? "");
+      await look(gateway.url, more.replace(/#.*/, ""));
     },
     BROWSER_MS_MAX,
   );

@@ -20,7 +20,7 @@ const OVERLAPS = [
 const PAGE = "50";
 /** As many as an account has; they are looked through for a part of a name. */
 const ALL = "1000";
-const FOUND_MAX = 100;
+const FOUND_MAX = 50;
 
 /** Where the keys of an account are asked for, and where their page is. */
 export interface KeysPlace {
