@@ -405,12 +405,28 @@ export const SETTINGS = {
     webAddress(),
     "A server that sees every paid request before anything is held, and may refuse or change it",
   ),
-  guardMsMax: setting("GUARD_SECONDS", "2", seconds(60), "How long GUARD_URL may take for one request"),
+  guardModel: optional(
+    "GUARD_MODEL",
+    z.string().min(1).max(200),
+    "A model of the catalog for moderations that judges the texts of every paid request, beside GUARD_URL or in its place",
+  ),
+  guardAnswers: setting(
+    "GUARD_ANSWERS",
+    "0",
+    flag,
+    "1: the guard sees whole answers as well, before they are charged; streams are not shown to it",
+  ),
+  guardMsMax: setting(
+    "GUARD_SECONDS",
+    "2",
+    seconds(60),
+    "How long GUARD_URL or GUARD_MODEL may take for one request or answer",
+  ),
   guardOpen: setting(
     "GUARD_OPEN",
     "0",
     flag,
-    "1: requests pass while GUARD_URL does not answer; else they are refused",
+    "1: what the guard is to see passes while it does not answer; else it is refused",
   ),
   webhooksPrivate: setting(
     "WEBHOOKS_PRIVATE",

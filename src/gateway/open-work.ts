@@ -24,6 +24,7 @@ import { type OpenCallers, openCallers } from "./open-callers.ts";
 import { openComposites } from "./open-composites.ts";
 import { type OpenEvents, openEvents } from "./open-events.ts";
 import type { Foundation } from "./open-foundation.ts";
+import { openGuards } from "./open-guards.ts";
 import { jobActions, type OpenJobsParts, openJobs } from "./open-jobs.ts";
 import { openLeases } from "./open-leases.ts";
 import { openOAuth } from "./open-oauth.ts";
@@ -99,7 +100,8 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
   const selling = { ...foundation, actionCatalog, publicUrl: url.get, leases, owner, onBroken };
   const strangers = await openStrangers({ ...selling, wallet: options.wallet });
   const stranger = options.stranger ?? strangers?.door ?? null;
-  const doors = { ...callers.doors, ...oauth?.doors, ...events.doors };
+  const guards = openGuards(foundation, kernel);
+  const doors = { ...callers.doors, ...oauth?.doors, ...events.doors, ...guards.doors };
   const paying = { ledger, rates, windows, leases, leaseMs: LEASE_MS, owner, forget: callers.forget, stranger };
   return {
     url,
@@ -129,7 +131,7 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
       await strangers?.stop();
       await foundation.wallets.reconciler?.stop();
       oauth?.close();
-      callers.close();
+      guards.close();
       await composites.close();
       actionCatalog.close();
       await leases.stop();
@@ -160,9 +162,9 @@ function openGatewayJobs(
   own: Pick<OpenJobsParts, "windows" | "kinds" | "owner" | "actionCatalog" | "onEnded" | "keepEnd" | "onBroken">,
 ) {
   const { stores, observer, upstream, catalog, config } = foundation;
-  const { keptBytesMax } = config;
+  const { keptBytesMax, guardAnswers: readsWhole } = config;
   const chat = chatDeps(foundation);
-  return openJobs({ ...own, stores, observer, upstream, catalog: catalog.current, keptBytesMax, chat });
+  return openJobs({ ...own, stores, observer, upstream, catalog: catalog.current, keptBytesMax, readsWhole, chat });
 }
 
 /** Work that goes on reads the budgets of its key anew. */

@@ -1,5 +1,5 @@
 // Callers who leave and models that break in each round: what they pay, what the legs say, and that nothing stays held.
-import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { eventually, type TestAccount } from "../support/gateway.ts";
 import { FOUND, MODEL, type Stage, startStage } from "./stage.ts";
 
@@ -203,4 +203,108 @@ it("an action that hangs until the call's time is over: an error, nothing charge
   expect(await short.money(poor)).toEqual({ balance_cents: 100, held_cents: 0 });
   expect(await short.gateway.doctor()).toEqual([]);
   await short.stop();
+});
+
+describe("a ceiling that is reached between two rounds", () => {
+  const CENT = 10_000_000;
+  const ROUND = 225_000;
+
+  async function own(method: string, path: string, body: object, key = account.key) {
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+    const response = await fetch(`${stage.gateway.url}/api/v1${path}`, { method, headers, body: JSON.stringify(body) });
+    return (await response.json()) as { readonly id: string; readonly api_key: string };
+  }
+  async function wholeBy(key: string, more: object = {}) {
+    const response = await fetch(`${stage.gateway.url}/api/llm/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify({
+        model: MODEL,
+        messages: [{ role: "user", content: "When is the tide?" }],
+        tools: [{ type: "action", action: "brave/search" }],
+        ...more,
+      }),
+    });
+    return { status: response.status, json: (await response.json()) as Whole };
+  }
+  interface Whole {
+    readonly choices: readonly {
+      readonly message: { readonly content: string | null };
+      readonly finish_reason: string;
+      readonly native_finish_reason: string;
+    }[];
+    readonly usage: { readonly cost: number; readonly actions: readonly { readonly ok: boolean }[] };
+    readonly error?: { readonly code: string };
+  }
+  const told = () => {
+    const { messages } = stage.rounds().at(-1) as { messages: { role: string; content: string }[] };
+    return messages.filter(({ role }) => role === "tool").map(({ content }) => content);
+  };
+
+  it("max_cost_cents: the action that does not fit is told to the model, which answers with what it has", async () => {
+    stage.says({ ...LOOK, outputTokens: 600 }, { text: "I could not look." });
+    const { status, json } = await wholeBy(account.key, { max_cost_cents: 2 });
+    expect(status).toBe(200);
+    expect(told()).toEqual([expect.stringContaining("no money left")]);
+    expect(json.choices[0]).toMatchObject({ message: { content: "I could not look." }, finish_reason: "stop" });
+    expect(stage.searches()).toEqual([]);
+    const posting = await charged();
+    expect(posting.charged_nano_usd).toBe(125_000 + 600 * 10_000 + ROUND);
+    expect(posting.legs.map(({ vendor }) => vendor)).toEqual(["openai", "openai"]);
+    await released();
+  });
+
+  it("max_cost_cents used up: there is no further round, and the answer says why it ends", async () => {
+    stage.says({ text: "I look.", ...LOOK, outputTokens: 1_980 }, { text: "Never." });
+    const { status, json } = await wholeBy(account.key, { max_cost_cents: 2 });
+    expect(status).toBe(200);
+    expect(json.choices[0]).toMatchObject({
+      message: { content: "I look." },
+      finish_reason: "length",
+      native_finish_reason: "max_cost_cents",
+    });
+    expect([stage.rounds().length, stage.searches().length]).toEqual([1, 0]);
+    expect((await charged()).charged_nano_usd).toBe(125_000 + 1_980 * 10_000);
+    await released();
+  });
+
+  it.each(["key", "group"])(
+    "of a %s: what is held counts for others of it, and is spent as it was held",
+    async (of) => {
+      const bounds = { ceiling_cents: 20, ceiling_period: "day" };
+      const group = of === "group" ? await own("POST", "/groups", { name: "rounds", ...bounds }) : null;
+      const { id, api_key: key } = await own("POST", "/agents", group === null ? bounds : { group: group.id });
+      stage.says(LOOK, { text: "At noon." });
+      const between = Promise.withResolvers<unknown>();
+      stage.finds((response) => {
+        // While the action runs nothing is left below the ceiling, which is then set to what is spent already.
+        const use = async () => {
+          const other = await wholeBy(key);
+          const lower = { ceiling_cents: 1 };
+          if (group === null) await own("PATCH", `/agents/${id}`, lower);
+          else await own("PATCH", `/groups/${group.id}`, lower);
+          return other;
+        };
+        between.resolve(
+          use().finally(() => {
+            response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(FOUND));
+          }),
+        );
+      });
+      const { status, json } = await wholeBy(key);
+      expect(await between.promise).toMatchObject({ status: 402, json: { error: { code: "budget_exceeded" } } });
+      expect([status, json.choices[0]?.message.content]).toEqual([200, "At noon."]);
+      expect(json.usage.cost).toBeCloseTo((CENT + 2 * ROUND) / 1e9, 9);
+      const posting = await charged();
+      expect(posting.charged_nano_usd).toBe(CENT + 2 * ROUND);
+      expect(posting.legs.map(({ vendor, ok }) => [vendor, ok])).toEqual([
+        ["openai", true],
+        ["brave", true],
+        ["openai", true],
+      ]);
+      await released();
+      expect(await wholeBy(key)).toMatchObject({ status: 402, json: { error: { code: "budget_exceeded" } } });
+      expect(await stage.charges(account)).toHaveLength(1);
+    },
+  );
 });

@@ -5,6 +5,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { makeClip, SIZES } from "../../src/composites/demos/clip.ts";
 import { temporaryFolder } from "../../src/composites/demos/temporary-folder.ts";
@@ -13,7 +14,7 @@ import { smallVideo } from "../../src/sandbox/small-video.ts";
 import { type AcmeGateway, startAcmeGateway } from "../run/acme-gateway.ts";
 import { INSTALLED_MS_MAX } from "../support/apt-install.ts";
 import { openBrowser } from "../support/browser.ts";
-import { beep, colourAt, type DemoPrograms, demoPrograms, probed } from "../support/demo-programs.ts";
+import { beep, coloursAt, type DemoPrograms, demoPrograms, probed } from "../support/demo-programs.ts";
 import { eventually, type TestAccount } from "../support/gateway.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
 
@@ -49,6 +50,10 @@ const STORYBOARD = {
     },
   ],
 };
+
+const LOOK_MS = 200;
+/** For what hangs: a machine that others load as well may need minutes for a browser and a video. */
+const DEMO_MS_MAX = 600_000;
 
 let programs: DemoPrograms;
 let site: Server;
@@ -167,12 +172,13 @@ async function made(account: TestAccount, action: string, params: object, at = g
   expect(launch.json).toMatchObject({ ok: true, data: { status: "queued" } });
   const { job_id } = launch.json.data as { job_id: string };
   const isOver = async () => {
+    // Browsers and ffmpeg want the processor meanwhile.
+    await sleep(LOOK_MS);
     const { json } = await at.run(account, "core/result", { job_id });
     const job = json.data as Job;
     return ["succeeded", "failed"].includes(job.status) ? job : undefined;
   };
-  const job = await eventually(isOver, "the demo's end", 120_000);
-  return job;
+  return eventually(isOver, "the demo's end", DEMO_MS_MAX);
 }
 
 async function fetched(account: TestAccount, { file_id }: FileSaid): Promise<{ file: string; bytes: Buffer }> {
@@ -184,12 +190,18 @@ async function fetched(account: TestAccount, { file_id }: FileSaid): Promise<{ f
   return { file, bytes };
 }
 
+/** Of the pages above: which of the three is the brightest by far. */
+function nameOf([red = 0, green = 0, blue = 0]: readonly number[]): string {
+  if (blue > 150) return "blue";
+  return red > green ? "red" : "green";
+}
+
 async function fileNames(account: TestAccount): Promise<string[]> {
   const { json } = await gateway.run(account, "files/list", {});
   return (json.data as { files: { filename: string }[] }).files.map(({ filename }) => filename).sort();
 }
 
-describe("in the sandbox", () => {
+describe("in the sandbox", { timeout: DEMO_MS_MAX }, () => {
   it("a demo ends in a small real video and its storyboard, its parts paid with play money", async () => {
     const account = await gateway.account({ kind: "sandbox", creditCents: 1_000 });
     const job = await made(account, "produce_autodemo", { url: "https://example.com", brief: "The gate", seconds: 20 });
@@ -235,7 +247,7 @@ describe("in the sandbox", () => {
 });
 
 describe("with a browser and ffmpeg of the operator's", () => {
-  it("a site becomes a video of the scenes that went, each part at its price", { timeout: 180_000 }, async () => {
+  it("a site becomes a video of the scenes that went, each part at its price", { timeout: DEMO_MS_MAX }, async () => {
     const account = await gateway.live({ creditCents: 1_000 });
     const job = await made(account, "produce_autodemo", { url, brief: "Show the prices", seconds: 10 });
     expect(job, JSON.stringify(job)).toMatchObject({
@@ -262,18 +274,19 @@ describe("with a browser and ffmpeg of the operator's", () => {
     expect(streams).toMatchObject([{ codec_name: "h264", width: 1280, height: 720 }, { codec_name: "aac" }]);
     // The first is as long as what is said in it.
     expect(seconds).toBeGreaterThan(5);
-    // Blue before the click and green after it; the second page is red. Its caption is dark over all of it.
-    const colour = (at: number, y: number) => colourAt(programs.ffmpeg, file, { seconds: at, x: 1_200, y });
-    const [[, , blue = 0], [, green = 0], [red = 0], [dark = 255]] = await Promise.all([
-      colour(0.1, 500),
-      colour(3.3, 500),
-      colour(seconds - 0.2, 500),
-      colour(3.3, 710),
+    // Blue before the click and green after it, whenever that was; then blue again, and the second page is red.
+    const [page, line] = await Promise.all([
+      coloursAt(programs.ffmpeg, file, { x: 1_200, y: 500 }),
+      coloursAt(programs.ffmpeg, file, { x: 1_200, y: 710 }),
     ]);
-    expect([blue > 150, green > 120, red > 150, dark < 60]).toEqual([true, true, true, true]);
+    const names = page.map(nameOf);
+    expect(names.filter((name, at) => name !== names[at - 1])).toEqual(["blue", "green", "blue", "red"]);
+    // The caption of the first is dark over all of it, and there is none in the other.
+    const second = names.lastIndexOf("green") + 1;
+    expect(line.map((one) => Math.max(...one) < 110)).toEqual(line.map((_, at) => at < second));
   });
 
-  it("nothing inside is reached: by a redirect, a frame, a name or a file", { timeout: 120_000 }, async () => {
+  it("nothing inside is reached: by a redirect, a frame, a name or a file", { timeout: DEMO_MS_MAX }, async () => {
     const account = await gateway.live({ creditCents: 1_000 });
     const at = (path: string) => ({ url, steps: [{ do: "goto", url: `${url}${path}` }], seconds: 2, aspect: "1:1" });
     const [job, moved] = await Promise.all([
@@ -292,7 +305,7 @@ describe("with a browser and ffmpeg of the operator's", () => {
   });
 });
 
-it("without a browser of the operator's a vendor's is paid, shown and ended", { timeout: 120_000 }, async () => {
+it("without a browser of the operator's a vendor's is paid, shown and ended", { timeout: DEMO_MS_MAX }, async () => {
   const remote = await openBrowser("--host-resolver-rules=MAP gate.example 127.0.0.1");
   onTestFinished(() => remote.close());
   const vendor = await startVendor();
@@ -320,7 +333,7 @@ it("without a browser of the operator's a vendor's is paid, shown and ended", { 
   expect(await other.heldCents(account)).toBe(0);
 });
 
-it("a page of noise makes no clip that would not fit beside nine more", { timeout: 60_000 }, async () => {
+it("a page of noise makes no clip that would not fit beside nine more", async () => {
   const noise = ["-f", "lavfi", "-i", "color=gray:s=320x320:r=25:d=4,noise=alls=100:allf=t"];
   execFileSync(programs.ffmpeg, ["-v", "error", ...noise, join(folder, "%d.jpg")]);
   const pictures = Array.from({ length: 100 }, (_, at) => ({ file: join(folder, `${at + 1}.jpg`), atMs: at * 40 }));

@@ -27,7 +27,8 @@ export class Devtools {
   readonly #waiting = new Map<number, Waiting>();
   readonly #heard = new Map<string, (params: Fields) => void>();
   #lastId = 0;
-  #isClosed = false;
+  /** Why nothing is asked of it any more; null: it is there. */
+  #gone: RecordingFault | null = null;
 
   constructor(line: Line) {
     this.#line = line;
@@ -44,7 +45,7 @@ export class Devtools {
     session: string | null = null,
     msMax = ANSWER_MS_MAX,
   ): Promise<Fields> {
-    if (this.#isClosed) throw new RecordingFault("the browser has gone");
+    if (this.#gone !== null) throw this.#gone;
     this.#lastId += 1;
     const id = this.#lastId;
     const { promise, resolve, reject } = Promise.withResolvers<Fields>();
@@ -64,9 +65,10 @@ export class Devtools {
     this.#heard.set(event, act);
   }
 
-  close(): void {
+  /** `why`: what all that waits, and all that is asked from now on, rejects with. */
+  close(why?: RecordingFault): void {
     this.#line.close();
-    this.#end();
+    this.#end(why);
   }
 
   #read(text: string): void {
@@ -87,14 +89,14 @@ export class Devtools {
     }
   }
 
-  #end(): void {
-    this.#isClosed = true;
-    for (const { reject } of this.#waiting.values()) reject(new RecordingFault("the browser has gone"));
+  #end(why = new RecordingFault("the browser has gone")): void {
+    this.#gone ??= why;
+    for (const { reject } of this.#waiting.values()) reject(this.#gone);
     this.#waiting.clear();
   }
 }
 
-const CONNECT_MS_MAX = 15_000;
+const CONNECT_MS_MAX = 30_000;
 
 /** A vendor's browser at its address. Rejects with a RecordingFault. */
 export async function lineTo(address: string): Promise<Line> {

@@ -177,6 +177,8 @@ async function click(page: ShownPage, words: string, kind: "field" | "button"): 
   const pressed = { button: "left", clickCount: 1 };
   await mouse("mousePressed", pressed);
   await mouse("mouseReleased", pressed);
+  // What a page answers comes behind what it has told: that it goes to another one is known by now, however busy the machine is.
+  await devtools.ask("Runtime.evaluate", { expression: "0" }, session).catch(() => {});
 }
 
 /** Does one step. Rejects with a RecordingFault where that is not possible. */
