@@ -3,6 +3,7 @@ import type { Readiness } from "./accounts/admin-endpoints.ts";
 import { adminProviderKeyEndpoints } from "./accounts/provider-key-endpoints.ts";
 import { systemClock } from "./clock.ts";
 import { adminEventEndpoints } from "./events/event-endpoints.ts";
+import { certificateEndpoints } from "./gateway/certificates.ts";
 import { createDrain, type Phase } from "./gateway/drain.ts";
 import { listenAdmin, listenPublic } from "./gateway/listeners.ts";
 import { openAccountPages } from "./gateway/open-account-pages.ts";
@@ -132,6 +133,7 @@ async function openDoors(foundation: Foundation, work: Work, { options, phase, s
     openId: work.openId,
     operator: [
       ...operator,
+      ...certificateEndpoints(catalog.current, foundation.stores.records),
       ...lists.endpoints,
       jobsEndpoint(jobs),
       ...work.payments,
