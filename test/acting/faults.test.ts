@@ -243,7 +243,7 @@ describe("a ceiling that is reached between two rounds", () => {
 
   it("max_cost_cents: the action that does not fit is told to the model, which answers with what it has", async () => {
     stage.says({ ...LOOK, outputTokens: 600 }, { text: "I could not look." });
-    const { status, json } = await wholeBy(account.key, { max_cost_cents: 2 });
+    const { status, json } = await wholeBy(account.key, { max_cost_cents: 3 });
     expect(status).toBe(200);
     expect(told()).toEqual([expect.stringContaining("no money left")]);
     expect(json.choices[0]).toMatchObject({ message: { content: "I could not look." }, finish_reason: "stop" });
@@ -268,43 +268,43 @@ describe("a ceiling that is reached between two rounds", () => {
     await released();
   });
 
-  it.each(["key", "group"])(
-    "of a %s: what is held counts for others of it, and is spent as it was held",
-    async (of) => {
-      const bounds = { ceiling_cents: 20, ceiling_period: "day" };
-      const group = of === "group" ? await own("POST", "/groups", { name: "rounds", ...bounds }) : null;
-      const { id, api_key: key } = await own("POST", "/agents", group === null ? bounds : { group: group.id });
-      stage.says(LOOK, { text: "At noon." });
-      const between = Promise.withResolvers<unknown>();
-      stage.finds((response) => {
-        // While the action runs nothing is left below the ceiling, which is then set to what is spent already.
-        const use = async () => {
-          const other = await wholeBy(key);
-          const lower = { ceiling_cents: 1 };
-          if (group === null) await own("PATCH", `/agents/${id}`, lower);
-          else await own("PATCH", `/groups/${group.id}`, lower);
-          return other;
-        };
-        between.resolve(
-          use().finally(() => {
-            response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(FOUND));
-          }),
-        );
-      });
-      const { status, json } = await wholeBy(key);
-      expect(await between.promise).toMatchObject({ status: 402, json: { error: { code: "budget_exceeded" } } });
-      expect([status, json.choices[0]?.message.content]).toEqual([200, "At noon."]);
-      expect(json.usage.cost).toBeCloseTo((CENT + 2 * ROUND) / 1e9, 9);
-      const posting = await charged();
-      expect(posting.charged_nano_usd).toBe(CENT + 2 * ROUND);
-      expect(posting.legs.map(({ vendor, ok }) => [vendor, ok])).toEqual([
-        ["openai", true],
-        ["brave", true],
-        ["openai", true],
-      ]);
-      await released();
-      expect(await wholeBy(key)).toMatchObject({ status: 402, json: { error: { code: "budget_exceeded" } } });
-      expect(await stage.charges(account)).toHaveLength(1);
-    },
-  );
+  it.each([
+    ["key", "api_key_limit_exceeded"],
+    ["group", "budget_exceeded"],
+  ])("of a %s: what is held counts for others of it, and is spent as it was held", async (of, code) => {
+    const bounds = { ceiling_cents: 20, ceiling_period: "day" };
+    const group = of === "group" ? await own("POST", "/groups", { name: "rounds", ...bounds }) : null;
+    const { id, api_key: key } = await own("POST", "/agents", group === null ? bounds : { group: group.id });
+    stage.says(LOOK, { text: "At noon." });
+    const between = Promise.withResolvers<unknown>();
+    stage.finds((response) => {
+      // While the action runs nothing is left below the ceiling, which is then set to what is spent already.
+      const use = async () => {
+        const other = await wholeBy(key);
+        const lower = { ceiling_cents: 1 };
+        if (group === null) await own("PATCH", `/agents/${id}`, lower);
+        else await own("PATCH", `/groups/${group.id}`, lower);
+        return other;
+      };
+      between.resolve(
+        use().finally(() => {
+          response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(FOUND));
+        }),
+      );
+    });
+    const { status, json } = await wholeBy(key);
+    expect(await between.promise).toMatchObject({ status: 402, json: { error: { code } } });
+    expect([status, json.choices[0]?.message.content]).toEqual([200, "At noon."]);
+    expect(json.usage.cost).toBeCloseTo((CENT + 2 * ROUND) / 1e9, 9);
+    const posting = await charged();
+    expect(posting.charged_nano_usd).toBe(CENT + 2 * ROUND);
+    expect(posting.legs.map(({ vendor, ok }) => [vendor, ok])).toEqual([
+      ["openai", true],
+      ["brave", true],
+      ["openai", true],
+    ]);
+    await released();
+    expect(await wholeBy(key)).toMatchObject({ status: 402, json: { error: { code } } });
+    expect(await stage.charges(account)).toHaveLength(1);
+  });
 });
