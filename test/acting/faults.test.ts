@@ -1,5 +1,5 @@
 // Callers who leave and models that break in each round: what they pay, what the legs say, and that nothing stays held.
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { eventually, type TestAccount } from "../support/gateway.ts";
 import { FOUND, MODEL, type Stage, startStage } from "./stage.ts";
 
@@ -19,7 +19,7 @@ afterAll(async () => {
 
 const LOOK = { calls: [{ id: "c1", name: "brave__search", args: { q: "tide" } }] };
 
-async function ask(signal: AbortSignal | null = null): Promise<Response> {
+async function ask(signal: AbortSignal | null = null, more: object = {}): Promise<Response> {
   return fetch(`${stage.gateway.url}/api/llm/v1/chat/completions`, {
     method: "POST",
     headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
@@ -28,6 +28,7 @@ async function ask(signal: AbortSignal | null = null): Promise<Response> {
       stream: true,
       messages: [{ role: "user", content: "When is the tide?" }],
       tools: [{ type: "action", action: "brave/search" }],
+      ...more,
     }),
     ...(signal === null ? {} : { signal }),
   });
@@ -203,6 +204,49 @@ it("an action that hangs until the call's time is over: an error, nothing charge
   expect(await short.money(poor)).toEqual({ balance_cents: 100, held_cents: 0 });
   expect(await short.gateway.doctor()).toEqual([]);
   await short.stop();
+});
+
+it("a round whose route fails before its first word is answered by another, and the next begins with the one that began", async () => {
+  const models: string[] = [];
+  stage.thinks(({ model, messages }) => {
+    const round = JSON.stringify(messages).includes('"role":"tool"') ? 2 : 1;
+    models.push(`${round} ${model}`);
+    const isUp = (round === 1) === (model === "gpt-4.1");
+    if (!isUp) return { status: 503 };
+    return round === 1 ? LOOK : { text: "At noon." };
+  });
+  const text = await (await ask(null, { model: undefined, models: [MODEL, "openai/gpt-4.1"] })).text();
+  expect(text).toContain("noon.");
+  expect(text).not.toContain('"error"');
+  expect([...new Set(models)]).toEqual(["1 gpt-5.1", "1 gpt-4.1", "2 gpt-4.1", "2 gpt-5.1"]);
+  expect((await charged()).legs.filter(({ ok }) => ok).map(({ vendor }) => vendor)).toEqual([
+    "openai",
+    "brave",
+    "openai",
+  ]);
+  await released();
+});
+
+it("while an action runs the stream is kept alive", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  onTestFinished(() => void vi.useRealTimers());
+  stage.says(LOOK, { text: "At noon." });
+  const asked = Promise.withResolvers<void>();
+  const alive = Promise.withResolvers<void>();
+  stage.finds(async (response) => {
+    asked.resolve();
+    await alive.promise;
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(FOUND));
+  });
+  const response = await ask();
+  await asked.promise;
+  vi.advanceTimersByTime(10_000);
+  let text = "";
+  for await (const chunk of response.body ?? []) {
+    text += Buffer.from(chunk).toString("utf8");
+    if (text.slice(text.indexOf("running")).includes(": keep-alive")) alive.resolve();
+  }
+  expect(text).toContain("noon.");
 });
 
 describe("a ceiling that is reached between two rounds", () => {
