@@ -77,6 +77,22 @@ function namedValues(raw: string): Readonly<Record<string, string>> {
   );
 }
 
+/** A claim of a person, and what it must be. */
+export interface ClaimRule {
+  readonly claim: string;
+  readonly value: string;
+}
+
+/** `claim=value` with commas between, in which a value may be percent-encoded; null: it is not that. */
+function claimRules(raw: string): readonly ClaimRule[] | null {
+  const pairs = raw.split(",").map((pair) => pair.trim());
+  const rules = pairs.map((pair) => {
+    const at = pair.indexOf("=");
+    return { claim: pair.slice(0, Math.max(0, at)), value: decoded(pair.slice(at + 1)) };
+  });
+  return rules.every(({ claim, value }) => claim !== "" && value !== "") ? rules : null;
+}
+
 function decoded(value: string): string {
   try {
     return decodeURIComponent(value);
@@ -226,6 +242,21 @@ export const SETTINGS = {
     "link",
     z.enum(["link", "open"], "must be link or open"),
     "Whom a first sign-in there leads to: link, the account that has linked it, and else none; open, a new account where it has no link and its e-mail address is verified, within the bounds of SIGNUP_CREDIT_CENTS_PER_DAY and SIGNUPS_PER_ADDRESS_PER_HOUR",
+  ),
+  oidcOperators: optional(
+    "OIDC_OPERATORS",
+    z.string().transform((text, context) => {
+      const rules = claimRules(text);
+      if (rules === null)
+        context.addIssue("must be claim=value, with commas between, such as email=ada@acme.example,groups=tollgate");
+      return rules ?? [];
+    }),
+    "Who of the OpenID provider is an operator at /console: claim=value of the person's ID token or userinfo, commas between, such as sub=248289,email=ada@acme.example,groups=tollgate (a list that has the value; an address where it is verified). Without it none is. Its callback is ADMIN_URL/console/sign-in/oidc/callback",
+  ),
+  adminUrl: optional(
+    "ADMIN_URL",
+    webAddress(),
+    "Where operators' browsers reach the admin listener, through a proxy that speaks TLS; without it http://ADMIN_HOST:ADMIN_PORT",
   ),
   trustProxy: setting(
     "TRUST_PROXY",
@@ -380,12 +411,28 @@ export const SETTINGS = {
     webAddress(),
     "A server that sees every paid request before anything is held, and may refuse or change it",
   ),
-  guardMsMax: setting("GUARD_SECONDS", "2", seconds(60), "How long GUARD_URL may take for one request"),
+  guardModel: optional(
+    "GUARD_MODEL",
+    z.string().min(1).max(200),
+    "A model of the catalog for moderations that judges the texts of every paid request, beside GUARD_URL or in its place",
+  ),
+  guardAnswers: setting(
+    "GUARD_ANSWERS",
+    "0",
+    flag,
+    "1: the guard sees whole answers as well, before they are charged; streams are not shown to it",
+  ),
+  guardMsMax: setting(
+    "GUARD_SECONDS",
+    "2",
+    seconds(60),
+    "How long GUARD_URL or GUARD_MODEL may take for one request or answer",
+  ),
   guardOpen: setting(
     "GUARD_OPEN",
     "0",
     flag,
-    "1: requests pass while GUARD_URL does not answer; else they are refused",
+    "1: what the guard is to see passes while it does not answer; else it is refused",
   ),
   webhooksPrivate: setting(
     "WEBHOOKS_PRIVATE",
@@ -602,6 +649,9 @@ export function readConfig(env: Environment = process.env): Config {
   if (config.oidcIssuer !== null && config.oidcClientId === null)
     throw new ConfigError("OIDC_CLIENT_ID: is needed with OIDC_ISSUER");
   if (config.oidcIssuer !== null && !config.oauth) throw new ConfigError("OAUTH: 1 is needed with OIDC_ISSUER");
+  if (config.oidcOperators !== null && config.oidcIssuer === null)
+    throw new ConfigError("OIDC_ISSUER: is needed with OIDC_OPERATORS");
+  if (config.oidcOperators !== null && !config.pages) throw new ConfigError("PAGES: 1 is needed with OIDC_OPERATORS");
   if (config.x402PayTo !== null) checkFacilitator(config);
   if (config.x402Sandbox && !config.sandbox) throw new ConfigError("SANDBOX: is needed with X402_SANDBOX");
   if (config.filesS3Endpoint !== null) {

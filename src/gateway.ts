@@ -127,6 +127,8 @@ async function openDoors(foundation: Foundation, work: Work, { options, phase, s
     metricsText,
     failedCalls,
     proofs: work.proofs,
+    log: foundation.log,
+    openId: work.openId,
     operator: [
       ...operator,
       ...lists.endpoints,

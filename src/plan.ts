@@ -256,6 +256,11 @@ export interface Plan {
   /** Hears which candidate has served. Absent: it makes no difference. */
   served?(candidate: Candidate): void;
   /**
+   * Looks at a whole answer before anything is kept of it: gives it as it goes on, or what the caller is told in its place. Then nothing is
+   * charged, and what the vendor takes is ours. Absent: it goes on as it is.
+   */
+  screen?(final: FinalPart): Promise<FinalPart | GatewayError>;
+  /**
    * What must be kept before the charge, such as whose an issued id is; gives the answer as the caller gets it, or what the caller is
    * told instead: the vendor has done its work, so that is charged as well. Null: nothing.
    */

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { type ActionSpec, actions } from "./action.ts";
 import { ruleSchema } from "./answer-rule.ts";
 import { auth } from "./auth.ts";
-import { keylessDoor } from "./keyless-door.ts";
+import { type KeylessDoor, keylessDoor } from "./keyless-door.ts";
 import { chat, embeddings } from "./model-spec.ts";
 import { prepaid } from "./prepaid.ts";
 import { rate } from "./request-spec.ts";
@@ -172,9 +172,10 @@ export type AddressSetting = Said<z.infer<typeof addressSetting>>;
 export type NativeWire = z.infer<typeof nativeWire>;
 type Checked = Said<z.infer<typeof adapter>>;
 /** What a vendor is. Outside of its file the params of its actions are forgotten. */
-export interface AdapterSpec extends Omit<Checked, "actions"> {
+export interface AdapterSpec extends Omit<Checked, "actions" | "keylessDoor"> {
   /** What is sold as `<adapter id>/<action>`. */
   readonly actions?: Readonly<Record<string, ActionSpec>>;
+  readonly keylessDoor?: KeylessDoor;
 }
 
 /** Adapters that differ in little, in one file: the id of each is its name here. */

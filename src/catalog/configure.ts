@@ -152,8 +152,10 @@ function byTheCall(id: string, spec: AdapterSpec, env: AdapterEnv, { rails }: Ow
   const door = doorFor(spec.keylessDoor, rails);
   if (door === null) return spec;
   // A door is spoken to over HTTP, whatever the vendor wants of those who have a key.
-  const { keyParts: _, otherLogins: __, sidecar: ___, ...rest } = spec;
-  return { ...rest, ...door, keyEnv: [] };
+  const { keyParts: _, otherLogins: __, sidecar: ___, prepaid, ...rest } = spec;
+  const { actions } = spec.keylessDoor;
+  const sold = actions === undefined ? (prepaid === undefined ? {} : { prepaid }) : { actions };
+  return { ...rest, ...sold, ...door, keyEnv: [] };
 }
 
 /** Where the key of a rail's wallet stands. */

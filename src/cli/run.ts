@@ -15,6 +15,7 @@ import { LOCAL_COMMANDS, settingsText } from "./local-commands.ts";
 import { MCP_COMMAND } from "./mcp-command.ts";
 import { MODELS_COMMANDS } from "./models-commands.ts";
 import { PAYMENT_COMMANDS } from "./payment-commands.ts";
+import { routesCommand } from "./routes-command.ts";
 import { STORE_COMMANDS } from "./store-commands.ts";
 import { pairs, wrapped } from "./text.ts";
 import { USAGE_COMMANDS } from "./usage-commands.ts";
@@ -31,6 +32,7 @@ export const COMMANDS: readonly Command[] = [
   ...WALLET_COMMANDS,
   ...STORE_COMMANDS,
   check,
+  routesCommand,
   certifyCommand,
   ...LOCAL_COMMANDS,
   ...MODELS_COMMANDS,

@@ -43,6 +43,8 @@ export interface ServeDeps extends KernelDeps, LedgerFundsDeps {
   readonly cache?: AnswerCache;
   /** Sees what is asked before anything is held; left out: there is none. */
   readonly guard?: Guard;
+  /** Sees whole answers before anything is kept of them or charged; left out: none is shown. */
+  readonly answerGuard?: Guard;
   /** What answers take of memory that wait for their clients. */
   readonly answers: AnswerBytes;
   /** Null: every caller needs a key. */

@@ -18,10 +18,11 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/web/console/operator-sessions.ts": OWN,
   "src/gateway/shared-losses.ts": OWN,
   "src/oauth/identities.ts": OWN,
-  "src/oauth/openid-endpoints.ts": OWN,
+  "src/oauth/openid-way.ts": OWN,
   "src/demo.ts": "reads what a gateway of its own answers",
   "src/accounts/rules.ts": OWN,
-  "src/upstream/guard.ts": ONE_MESSAGE,
+  "src/upstream/guard-server.ts": ONE_MESSAGE,
+  "src/serve/guarded.ts": "reads the one answer of a call, at most 32 MiB, that a frame is about to write",
   "src/serve/answer-cache.ts":
     "reads the lines of an answer that this gateway has written, at most a mebibyte, each once by the members of json-bytes",
   "src/acting/kept-turns.ts": OWN,
@@ -144,5 +145,7 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/wires/responses/answers.ts": OWN,
   "src/wires/responses/items.ts": ONE_MESSAGE,
   "src/x402/facilitator.ts": ONE_MESSAGE,
+  "src/upstream/formed-lane.ts":
+    "reads one answer by JSON.parse; what it mends has at most 16,384 characters and no deep nest, which bounds what is quadratic in it",
   "src/x402/receipts.ts": OWN,
 };

@@ -62,6 +62,8 @@ export interface JobRunning {
 export interface DoneShown {
   readonly at: string;
   readonly by: string;
+  /** Absent: an earlier release has written it, which knew typed names alone. */
+  readonly proven?: boolean;
   readonly method: string;
   readonly path: string;
   readonly body: string;

@@ -77,9 +77,9 @@ export const logSection: Section = {
     const columns = [{ name: "When (UTC)" }, { name: "Who" }, { name: "What" }, { name: "Came of it" }];
     const state = (status: number | null) =>
       status === null ? pill("not known", "warn") : pill(String(status), status < 400 ? "good" : "bad");
-    const rows = found.log.map(({ at, by, method, path, body, status }) => [
+    const rows = found.log.map(({ at, by, proven, method, path, body, status }) => [
       time(at),
-      by,
+      html`<span class="name">${by}</span> ${proven === true ? pill("proven", "good") : ""}`,
       html`<code>${method} ${path}</code><br><span class="soft name">${body}</span>`,
       state(status),
     ]);
