@@ -394,6 +394,12 @@ export const SETTINGS = {
     program,
     "A Chromium that records the pages of demo videos; without it a vendor's browser does. It shows strangers' pages: see docs/composites.md",
   ),
+  chromiumMemoryMib: setting(
+    "CHROMIUM_MEMORY_MIB",
+    "1536",
+    whole(128, 1_048_576),
+    "The most memory that a Chromium may take with all its processes, in MiB; beyond it the scene ends, and is left out. Two run at once. On Linux alone",
+  ),
   ffmpegPath: optional("FFMPEG_PATH", program, "The ffmpeg that makes demo videos; without it none are made"),
   apiKey: secret(optional("TOLLGATE_API_KEY", z.string().min(1), "The key that `tollgate mcp` calls the gateway with")),
   mcpOrigins: setting(
