@@ -20,7 +20,7 @@ const OVERLAPS = [
 const PAGE = "50";
 /** As many as an account has; they are looked through for a part of a name. */
 const ALL = "1000";
-const FOUND_MAX = 100;
+const FOUND_MAX = 50;
 
 /** Where the keys of an account are asked for, and where their page is. */
 export interface KeysPlace {
@@ -140,8 +140,8 @@ function keyActions(key: KeyShown, { form, place, groups, listed }: KeysTable): 
   const revoke = key.primary ? "" : button("revoke", "Revoke", "danger small");
   const isOpen = listed.query.more === key.id;
   const more = withQuery(listed.path, { ...listed.query, more: isOpen ? "" : key.id });
-  const link = html`<p><a href="${more}#${key.id}" aria-label="${isOpen ? "Less" : "More"} about ${key.label}">${isOpen ? "Less" : "More"}</a></p>`;
-  return html`<span id="${key.id}">${pause} ${revoke}</span>${link}${isOpen ? moreOf(form, key, place, groups) : ""}`;
+  const link = html`<a class="button plain small" href="${more}#${key.id}" aria-label="${isOpen ? "Less" : "More"} about ${key.label}">${isOpen ? "Less" : "More"}</a>`;
+  return html`<span id="${key.id}">${pause} ${revoke} ${link}</span>${isOpen ? moreOf(form, key, place, groups) : ""}`;
 }
 
 /** Where a list of keys stands: its page, and what was asked of it. */

@@ -101,7 +101,9 @@ export const routesSection: Section = {
       if (known === undefined) return html`<span class="soft">not asked since the start</span>`;
       return html`${pill(`${Math.round((100 * known.good) / Math.max(1, known.all))} % good`, known.good === known.all ? "good" : "warn")} <span class="soft">of ${count(known.all)}</span>`;
     };
-    const on = setup.providers.filter((one) => one.on);
+    // What has failed is what the page is opened for.
+    const isQuiet = (id: string) => (restingOf(id).length === 0 && !failed.has(id) ? 1 : 0);
+    const on = setup.providers.filter((one) => one.on).toSorted((a, b) => isQuiet(a.id) - isQuiet(b.id));
     const off = setup.providers.filter((one) => !one.on);
     const asked = new Set([...failed.keys(), ...tries.keys()].filter((id) => !on.some((one) => one.id === id)));
     const rows = [
