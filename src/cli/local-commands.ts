@@ -85,13 +85,12 @@ function lossLines({ losses, unpriced }: Listed): readonly string[] {
   return [...lost, ...counted];
 }
 
-/** A line for every provider that is on and is not asked, because its models cost more there than they are sold for. */
-function dearLines({ models }: Listed): readonly string[] {
-  const dear = models.flatMap(({ model, tooDear }) => tooDear.map((provider) => ({ provider, model })));
-  return [...Map.groupBy(dear, ({ provider }) => provider)].map(([provider, of]) => {
-    const all = of.map(({ model }) => model).join(", ");
-    return `Not asked: ${provider}, where these cost more than they are sold for: ${all}. A higher LLM_MARKUP_PERCENT sells them for more, ALLOW_LOSS=1 at a loss.`;
-  });
+/** The providers that are on and are not asked for a model, because it costs more there than it is sold for. */
+function dearTable({ models }: Listed, columns: number): readonly string[] {
+  const rows = models.flatMap(({ model, tooDear }) => tooDear.map((provider) => [provider, model]));
+  if (rows.length === 0) return [];
+  const asks = "LLM_MARKUP_PERCENT raises what they are sold for, ALLOW_LOSS=1 asks anyway.";
+  return [`${table(["NOT ASKED", "COSTS MORE THERE THAN IT IS SOLD FOR"], rows, columns)}\n\n${asks}`];
 }
 
 const prices: Command = {
@@ -122,7 +121,7 @@ const prices: Command = {
     const { models, unit_models, losses, unpriced } = asked.answer;
     const byToken = `${PRICE_TITLE}\n\n${table(PRICE_HEADING, models.flatMap(priceLines), columns)}`;
     const byUnit = `${UNIT_PRICE_TITLE}\n\n${table(UNIT_PRICE_HEADING, unit_models.map(unitPriceCells), columns)}`;
-    const told = [...dearLines(asked.answer), ...lossLines(asked.answer)];
+    const told = [...dearTable(asked.answer, columns), ...lossLines(asked.answer)];
     return {
       json: { from: asked.from, models, unit_models, losses, unpriced },
       text: asked.told([`${byToken}\n\n${byUnit}`, ...told].join("\n\n")),

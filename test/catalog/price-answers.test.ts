@@ -120,6 +120,7 @@ describe("the price list", () => {
       steps: [{ promptTokens: 200_000, input: "2.5", output: "15" }],
       since: "2026-01-01",
       providers: ["maker"],
+      tooDear: [],
     });
   });
 });
