@@ -19,6 +19,7 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/gateway/shared-losses.ts": OWN,
   "src/oauth/identities.ts": OWN,
   "src/oauth/openid-endpoints.ts": OWN,
+  "src/composites/pages/page-selectors.ts": "reads the selectors of our own code, each once",
   "src/demo.ts": "reads what a gateway of its own answers",
   "src/accounts/rules.ts": OWN,
   "src/upstream/guard.ts": ONE_MESSAGE,
