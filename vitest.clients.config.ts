@@ -7,6 +7,10 @@ export default defineConfig({
     pool: "forks",
     globalSetup: ["test/support/run-folder.ts"],
     execArgv: ["--disable-warning=ExperimentalWarning"],
+    // Node reads the sources itself: nothing is transformed.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
+    // What is imported is read once for all files of a process.
+    isolate: false,
     maxWorkers: 3,
     // Bounds for what hangs: an agent starts in seconds on a quiet machine.
     testTimeout: 180_000,

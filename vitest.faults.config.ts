@@ -2,11 +2,15 @@
 import { defineConfig } from "vitest/config";
 
 /** Their bounds are times of a machine that has nothing else to do. */
-const ALONE = ["jobs-restart", "neighbours", "slow-sync"].map((name) => `test/faults/${name}.test.ts`);
+const ALONE = ["failover-scenarios", "jobs-restart", "neighbours", "slow-sync"].map(
+  (name) => `test/faults/${name}.test.ts`,
+);
 
 const COMMON = {
   pool: "forks" as const,
   execArgv: ["--disable-warning=ExperimentalWarning"],
+  // Node reads the sources itself: nothing is transformed.
+  experimental: { viteModuleRunner: false, nodeLoader: false },
   // What runs side by side within a file is waiting for clocks, not working.
   maxConcurrency: 100,
   // Bounds for what hangs: on a machine that others load as well, what takes two minutes takes ten.

@@ -7,6 +7,8 @@ export default defineConfig({
     pool: "forks",
     globalSetup: ["test/support/run-folder.ts"],
     execArgv: ["--disable-warning=ExperimentalWarning"],
+    // Node reads the sources itself: nothing is transformed.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
     maxWorkers: 2,
     // Bounds for what hangs.
     testTimeout: 180_000,

@@ -84,7 +84,17 @@ export default defineAdapter({
       description:
         "Gives a captcha to be solved: reCAPTCHA, hCaptcha, Turnstile, GeeTest, FunCaptcha (6 cents) or a picture. Returns taskId.",
       category: "scraping",
-      keywords: ["captcha", "recaptcha", "hcaptcha", "turnstile", "solve", "captcha token"],
+      keywords: [
+        "captcha",
+        "recaptcha",
+        "hcaptcha",
+        "turnstile",
+        "solve",
+        "captcha token",
+        "letters in a picture",
+        "prove I am not a robot",
+        "captcha picture",
+      ],
       effect: "write",
       params: z.strictObject({
         task,

@@ -1,4 +1,4 @@
-// agentfax: a document sent as a fax, paid by the page. A merchant that is paid by the call; it counts the pages and asks for them.
+// agentfax: a document sent as a fax, paid by the page. A merchant that is paid by the call: we count the pages first, and it is paid for no more.
 import { action, defineAdapter, paidBy, z } from "#adapter";
 
 const CENTS_A_PAGE = 20;
@@ -16,22 +16,22 @@ export default defineAdapter({
       effect: "write",
       description:
         "Sends a document as a fax to any phone number, at 20 cents a page; one of more than 10 pages is refused.",
-      keywords: ["fax", "send a fax", "fax a PDF"],
+      keywords: ["fax", "send a fax", "fax a PDF", "office that only takes fax", "send papers"],
       params: z.strictObject({
         to: z
           .string()
           .regex(/^\+[1-9]\d{6,14}$/, "must be a number as +14155550123")
           .describe("The fax number with its country, as +14155550123."),
         file_url: z
-          .url({ protocol: /^https$/ })
+          .url({ protocol: /^https?$/ })
           .max(2_000)
-          .describe("Where the document is: an https address of a PDF."),
+          .describe("Where the document is: a public address of a PDF of at most 8 MiB, which is not encrypted."),
         pages: z
           .int()
           .min(1)
           .max(PAGES_MAX)
           .default(PAGES_MAX)
-          .describe("The most pages that are paid for; a longer document is not sent."),
+          .describe("The most pages that are paid for; a longer document is not sent, and costs nothing."),
       }),
       price: {
         mode: "capped",
@@ -42,7 +42,11 @@ export default defineAdapter({
         quoteCents: ({ pages }) => CENTS_A_PAGE * pages,
       },
       upstreamCents: ({ pages }) => CENTS_A_PAGE * pages,
-      request: { method: "POST", path: "/fax", names: { pages: null } },
+      async run({ ask, params: { to, file_url, pages }, pdfPages }) {
+        const counted = await pdfPages("file_url", pages);
+        const bound = { values: { to, file_url }, paysCentsMax: CENTS_A_PAGE * counted };
+        return (await ask({ method: "POST", path: "/fax" }, bound)).json;
+      },
       timeoutMs: 120_000,
       example: {
         params: { to: "+14155550123", file_url: "https://example.com/two-pages.pdf", pages: 2 },

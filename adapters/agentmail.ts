@@ -57,7 +57,15 @@ export default defineAdapter({
       ...common,
       description:
         "Buys a mailbox with an address of its own, once and for good. Returns inbox_id, which is the address.",
-      keywords: ["email address", "mailbox", "inbox for an agent", "receive email"],
+      keywords: [
+        "email address",
+        "mailbox",
+        "inbox for an agent",
+        "receive email",
+        "email address for a bot",
+        "mailbox for an assistant",
+        "own inbox",
+      ],
       effect: "write",
       params: z.strictObject({
         username: optional(
@@ -91,7 +99,14 @@ export default defineAdapter({
     send: action({
       ...common,
       description: "Sends a mail from a mailbox of yours to up to 50 people.",
-      keywords: ["send email", "write a mail", "outreach"],
+      keywords: [
+        "send email",
+        "write a mail",
+        "outreach",
+        "email a customer",
+        "newsletter",
+        "contact somebody by mail",
+      ],
       effect: "write",
       params: z
         .strictObject({
@@ -112,7 +127,17 @@ export default defineAdapter({
     "list-messages": action({
       ...common,
       description: "Lists the mail of a mailbox of yours, newest first. Free.",
-      keywords: ["read email", "check the inbox", "new mail", "received messages"],
+      keywords: [
+        "read email",
+        "check the inbox",
+        "new mail",
+        "received messages",
+        "any new mail",
+        "check my mail",
+        "unread messages",
+        "what has arrived",
+        "has anybody written to me",
+      ],
       effect: "read",
       params: z.strictObject({
         inbox_id,
@@ -138,7 +163,7 @@ export default defineAdapter({
     reply: action({
       ...common,
       description: "Answers a mail in a mailbox of yours; its message_id is in agentmail/list-messages.",
-      keywords: ["answer an email", "reply to a mail"],
+      keywords: ["answer an email", "reply to a mail", "write back", "respond to a customer", "answer a message"],
       effect: "write",
       params: z
         .strictObject({ inbox_id, message_id: line(998).min(1).describe("Id of the mail to answer"), ...body })

@@ -10,7 +10,16 @@ export default defineAdapter(
     record: { id: "apx-1042", make: "Mazda", model: "MX-5", year: 2024, variant: "2.0 Sport" },
     search: {
       description: "Searches car models and their variants by the filters of a normalized vehicle database.",
-      keywords: ["vehicle", "car specifications", "make and model", "automobile", "engine"],
+      keywords: [
+        "vehicle",
+        "car specifications",
+        "make and model",
+        "automobile",
+        "engine",
+        "car specs",
+        "model year",
+        "fuel consumption",
+      ],
       cents: 10,
       filters: { make: "Mazda", model: "MX-5" },
     },

@@ -1,7 +1,8 @@
 // Browserbase: browsers in the cloud, paid by the minute before they run. A caller drives one at its connectUrl; we carry none of that.
 // The wire is that of its specification of 2026-07-18, which has no call that extends a session: each is created for the longest that
 // there is, and ended by us when what was paid is over. Its price is $0.12 an hour (from the notes of 2026-07 on the vendor); a gigabyte
-// through its proxies is $12, as its pages said of the dearest plan in 2026-07 (not held against a bill).
+// through its proxies is $12, as its pages said of the dearest plan in 2026-07 (not held against a bill). Where there is no key but a wallet,
+// it is asked at a door of another wire (its guide to x402 of 2026-07), whose sessions end by themselves when what was paid is over.
 import { action, defineAdapter, keyHeader, type PrepaidSpec, type ScriptContext, z } from "#adapter";
 
 const MINUTES_MAX = 360;
@@ -74,22 +75,148 @@ const example = {
   region: "us-west-2",
 };
 
+const create = {
+  category: "browser",
+  keywords: [
+    "headless chrome",
+    "remote browser",
+    "playwright",
+    "puppeteer",
+    "cdp websocket",
+    "browser session",
+    "log in to a website",
+    "fill a form",
+    "click a button",
+    "automate a browser",
+    "use a website like a person",
+  ],
+  effect: "write",
+} as const;
+const extend = {
+  category: "browser",
+  keywords: ["more browser time", "prolong a browser session"],
+  // With a key the vendor is only asked whether it still runs; what grows is what we keep of it, once.
+  effect: "write",
+  params: z.strictObject({
+    session_id,
+    estimatedMinutes: estimatedMinutes.default(1).describe("How many minutes more"),
+  }),
+  requires,
+} as const;
+const tell = {
+  ...common,
+  description: "Says whether a browser of yours still runs, and how many of its paid minutes are left. Free.",
+  keywords: ["is the browser alive", "minutes left"],
+  effect: "read",
+  params: z.strictObject({ session_id }),
+  requires,
+} as const;
+const end = {
+  ...common,
+  description: "Ends a browser of yours before its time. Free; minutes that are left are not given back.",
+  keywords: ["close the browser", "end a browser session"],
+  effect: "write",
+  params: z.strictObject({ session_id }),
+  requires,
+} as const;
+const paidMinutes = estimatedMinutes.default(1).describe("How many minutes are paid; it ends when they are over");
+
+/** At the door: what its answers say of one, of which that to an extension is in no document that we have. */
+const atDoor = z.object({
+  status: z.string().optional(),
+  expiresAt: z.string().optional(),
+  usage: z.object({ minutesRemaining: z.number() }).optional(),
+});
+const boughtAtDoor = atDoor.extend({
+  sessionId: z.string().min(1),
+  connectUrl: z.string().startsWith("ws"),
+  paidMinutes: z.number().optional(),
+});
+const oneAtDoor = "/browser/session/{session_id}";
+const doorExample = { sessionId: id, expiresAt: example.expiresAt };
+const door = {
+  create_session: action({
+    ...create,
+    description:
+      "Starts a browser in the cloud for so many minutes, paid at once, and returns the connectUrl at which Playwright, Puppeteer or Selenium drive it.",
+    params: z.strictObject({
+      estimatedMinutes: paidMinutes,
+      keepAlive: z
+        .literal(true)
+        .default(true)
+        .describe("It goes on for as long as is paid, also when its client disconnects"),
+    }),
+    price: { ...price, quoteCents: (params) => centsFor(params), otherPrice: { estimatedMinutes: 60 } },
+    upstreamCents: (params) => centsFor(params),
+    async run({ ask, params }) {
+      const { json } = await ask(
+        { method: "POST", path: "/browser/session/create", names: { keepAlive: null } },
+        { values: params },
+      );
+      return boughtAtDoor.parse(json);
+    },
+    content: ["/connectUrl"],
+    issues: [{ kind: "session", at: "/sessionId", days: 2 }],
+    example: {
+      params: { estimatedMinutes: 5 },
+      answers: [{ ...doorExample, connectUrl: `wss://connect.browserbase.com/?sessionId=${id}`, paidMinutes: 5 }],
+    },
+  }),
+  extend_session: action({
+    ...extend,
+    description: "Pays more minutes for a browser of yours that still runs.",
+    price: {
+      ...price,
+      quoteCents: (params) => centsFor(params),
+      otherPrice: { session_id: id, estimatedMinutes: 60 },
+    },
+    upstreamCents: (params) => centsFor(params),
+    async run({ ask, params: { session_id: sessionId, estimatedMinutes: additionalMinutes } }) {
+      const values = { session_id: sessionId, additionalMinutes };
+      const { json } = await ask({ method: "POST", path: `${oneAtDoor}/extend` }, { values });
+      // It has been paid, whatever is said of it.
+      return { sessionId, expiresAt: atDoor.catch({}).parse(json).expiresAt };
+    },
+    example: { params: { session_id: id, estimatedMinutes: 15 }, answers: [doorExample] },
+  }),
+  session_status: action({
+    ...tell,
+    async run({ ask, params }) {
+      const { json } = await ask({ method: "GET", path: `${oneAtDoor}/status`, send: "none" }, { values: params });
+      const { status = "unknown", usage, expiresAt } = atDoor.parse(json);
+      const left = { paidMinutes: usage?.minutesRemaining, expiresAt };
+      return { sessionId: params.session_id, status, alive: status === "active", ...left };
+    },
+    example: {
+      params: { session_id: id },
+      answers: [{ ...doorExample, status: "active", usage: { minutesPaid: 5, minutesUsed: 1, minutesRemaining: 4 } }],
+    },
+  }),
+  release_session: action({
+    ...end,
+    async run({ ask, params }) {
+      await ask({ method: "DELETE", path: oneAtDoor, send: "none" }, { values: params, accepts: [204] });
+      return { sessionId: params.session_id, released: true };
+    },
+    example: { params: { session_id: id }, answers: [doorExample] },
+  }),
+};
+
 export default defineAdapter({
   name: "Browserbase",
   docs: "https://docs.browserbase.com/reference/api/create-a-session",
   beliefs: { create_session: "what a gigabyte through its proxies costs us, which its pages said and no bill" },
   origin: "https://api.browserbase.com",
   auth: keyHeader("x-bb-api-key"),
+  keylessDoor: { mpp: "https://mpp.browserbase.com", x402: "https://x402.browserbase.com", actions: door },
   prepaid,
   actions: {
     create_session: action({
+      ...create,
       description:
         "Starts a browser in the cloud for so many minutes, paid at once, and returns the connectUrl at which Playwright, Puppeteer or Selenium drive it.",
-      category: "browser",
-      keywords: ["headless chrome", "remote browser", "playwright", "puppeteer", "cdp websocket", "browser session"],
-      effect: "write",
       params: z.strictObject({
-        estimatedMinutes: estimatedMinutes.default(1).describe("How many minutes are paid; it ends when they are over"),
+        estimatedMinutes: paidMinutes,
         keepAlive: z
           .boolean()
           .default(true)
@@ -144,19 +271,12 @@ export default defineAdapter({
       },
     }),
     extend_session: action({
+      ...extend,
       description: "Pays more minutes for a browser of yours that still runs, up to six hours in all.",
-      category: "browser",
-      keywords: ["more browser time", "prolong a browser session"],
-      // The vendor is only asked whether it still runs; what grows is what we keep of it, once.
-      effect: "write",
-      params: z.strictObject({
-        session_id,
-        estimatedMinutes: estimatedMinutes.default(1).describe("How many minutes more"),
-      }),
       price: {
         ...price,
         quoteCents: (params) => centsFor(params),
-        otherPrice: { session_id: "3a7c9e51-0b2d-4f68-9a1c-5e7d3b9f2c40", estimatedMinutes: 60 },
+        otherPrice: { session_id: id, estimatedMinutes: 60 },
       },
       upstreamCents: (params) => centsFor(params),
       prepaid: { does: "extends", id: "session_id", minutes: "estimatedMinutes" },
@@ -169,15 +289,10 @@ export default defineAdapter({
         if (!isAlive(status)) end("caller_invalid", { message: `the session has ended: ${status}` });
         return { sessionId };
       },
-      requires,
       example: { params: { session_id: id, estimatedMinutes: 15 }, answers: [example] },
     }),
     session_status: action({
-      ...common,
-      description: "Says whether a browser of yours still runs, and how many of its paid minutes are left. Free.",
-      keywords: ["is the browser alive", "minutes left"],
-      effect: "read",
-      params: z.strictObject({ session_id }),
+      ...tell,
       prepaid: { does: "tells", id: "session_id" },
       async run({ ask, params }) {
         const { json } = await ask(
@@ -187,21 +302,15 @@ export default defineAdapter({
         const { id: sessionId, status } = session.parse(json);
         return { sessionId, status, alive: isAlive(status) };
       },
-      requires,
       example: { params: { session_id: id }, answers: [example] },
     }),
     release_session: action({
-      ...common,
-      description: "Ends a browser of yours before its time. Free; minutes that are left are not given back.",
-      keywords: ["close the browser", "end a browser session"],
-      effect: "write",
-      params: z.strictObject({ session_id }),
+      ...end,
       prepaid: { does: "ends", id: "session_id" },
       async run(context) {
         const { id: sessionId, status } = await release(context, context.params.session_id);
         return { sessionId, status, released: true };
       },
-      requires,
       example: { params: { session_id: id }, answers: [example, { ...example, status: "COMPLETED" }] },
     }),
   },

@@ -25,7 +25,10 @@ const cloneUrl = ({ token, settings }: Signing, repo: string) => {
 };
 
 const id = "notes-5f2a9c1e7b3d4a60";
-const common = { category: "compute", keywords: ["git repository", "version control", "private repo"] } as const;
+const common = {
+  category: "compute",
+  keywords: ["git repository", "version control", "private repo", "push code", "host source code", "code repository"],
+} as const;
 
 export default defineAdapter({
   name: "code.storage",

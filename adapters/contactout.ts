@@ -137,7 +137,18 @@ export default defineAdapter({
       ...common,
       description:
         "Finds people by title, company, place, skills and more: profiles by their LinkedIn address, and which contacts are known of each.",
-      keywords: ["find people", "prospects", "leads", "candidates", "LinkedIn profiles", "decision makers"],
+      keywords: [
+        "find people",
+        "prospects",
+        "leads",
+        "candidates",
+        "LinkedIn profiles",
+        "decision makers",
+        "find employees",
+        "who works at a company",
+        "marketing managers",
+        "engineers in a city",
+      ],
       params: search,
       price: {
         mode: "ranged",
@@ -245,6 +256,8 @@ export default defineAdapter({
         "owner behind an email address",
         "enrich email",
         "person from email",
+        "whose email",
+        "owner of an email address",
       ],
       params: z.strictObject({ email: email.describe("The address, a private one or one of work") }),
       price: { mode: "fixed", cents: 10, freeOnMiss: true },
@@ -265,7 +278,7 @@ export default defineAdapter({
       ...common,
       description:
         "Says whether an email address works: valid, invalid, accept_all or disposable. One that cannot be told is free.",
-      keywords: ["verify email", "is this email valid", "bounce", "deliverability"],
+      keywords: ["verify email", "is this email valid", "bounce", "deliverability", "does this mailbox exist"],
       params: z.strictObject({ email: email.describe("The address") }),
       price: { mode: "fixed", cents: 2, freeOnMiss: true },
       upstreamCents: CHECK_CENTS,

@@ -81,7 +81,20 @@ export default defineAdapter({
       ...common,
       description:
         "Searches dockets of U.S. federal court cases by words, party, number or court, with their documents.",
-      keywords: ["lawsuit", "sued", "litigation", "PACER", "RECAP", "legal case", "bankruptcy"],
+      keywords: [
+        "lawsuit",
+        "sued",
+        "litigation",
+        "PACER",
+        "RECAP",
+        "legal case",
+        "bankruptcy",
+        "was a company sued",
+        "pending lawsuits",
+        "class action",
+        "legal trouble",
+        "lawsuit against a company",
+      ],
       params: dockets,
       request: {
         method: "GET",
@@ -104,7 +117,17 @@ export default defineAdapter({
     opinions: action({
       ...common,
       description: "Searches opinions of U.S. courts (case law), with citations and snippets of their text.",
-      keywords: ["court decision", "ruling", "precedent", "judgment", "fair use", "supreme court"],
+      keywords: [
+        "court decision",
+        "ruling",
+        "precedent",
+        "judgment",
+        "fair use",
+        "supreme court",
+        "how did the court decide",
+        "case law",
+        "appeal",
+      ],
       params: opinions,
       request: {
         method: "GET",

@@ -205,7 +205,17 @@ export default defineAdapter({
     create_project: action({
       ...common,
       description: "Makes a project, in which a video is put together. Returns its id for cueframe/put_composition.",
-      keywords: ["make a video", "video project", "video editing"],
+      keywords: [
+        "make a video",
+        "video project",
+        "video editing",
+        "cut a film",
+        "join several clips",
+        "video with titles",
+        "join several clips",
+        "cut a film",
+        "add titles and music",
+      ],
       effect: "write",
       params: z.strictObject({
         name: z.string().min(1).max(200).describe("Name of the project"),

@@ -28,7 +28,14 @@ export default defineAdapter({
     search: action({
       ...FREE,
       description: "Searches posts of paid newsletters by words; each has its price and a snippet.",
-      keywords: ["newsletter", "substack", "paid article", "investment research"],
+      keywords: [
+        "newsletter",
+        "substack",
+        "paid article",
+        "investment research",
+        "what newsletters say",
+        "paid blog posts",
+      ],
       params: z.strictObject({
         q: z.string().min(1).max(500).describe("What to look for, in words."),
         limit: z.int().min(1).max(30).default(10).describe("The most posts."),

@@ -123,7 +123,18 @@ export default defineAdapter({
     search: action({
       description: "Searches the web by meaning: pages, news, research papers, code, people and companies.",
       category: "search",
-      keywords: ["semantic", "neural", "LinkedIn profiles", "academic papers", "similar pages", "GitHub repositories"],
+      keywords: [
+        "semantic",
+        "neural",
+        "LinkedIn profiles",
+        "academic papers",
+        "similar pages",
+        "GitHub repositories",
+        "similar companies",
+        "competitors",
+        "find a paper",
+        "find code",
+      ],
       effect: "read",
       params: search,
       price: {

@@ -116,6 +116,7 @@ export default defineAdapter({
     map: action({
       ...reads,
       description: "Lists the addresses of all pages of a site, from its own map or by following links.",
+      keywords: ["sitemap", "every link of a site", "which pages a site has", "all urls"],
       params: z.strictObject({ url: page.describe("The site") }),
       upstreamCents: CREDIT_CENTS,
       request: { method: "POST", path: "/map", fixed: { timeout: 50 } },

@@ -60,7 +60,19 @@ export default defineAdapter({
     search: action({
       ...common,
       description: "Searches U.S. federal rules, proposed rules, notices and presidential documents since 1994.",
-      keywords: ["regulation", "executive orders", "federal rules", "government notice", "rulemaking", "emissions"],
+      keywords: [
+        "regulation",
+        "executive orders",
+        "federal rules",
+        "government notice",
+        "rulemaking",
+        "emissions",
+        "EPA rules",
+        "FDA rules",
+        "new regulation",
+        "government agency",
+        "tariffs",
+      ],
       params: search,
       request: {
         method: "GET",

@@ -126,7 +126,7 @@ export default defineAdapter({
     scrape: action({
       ...reads,
       description: "Reads one page, its scripts run, as markdown, HTML, links or a screenshot. An error page is free.",
-      keywords: ["read a page", "fetch url", "html to markdown"],
+      keywords: ["read a page", "fetch url", "html to markdown", "screenshot of a website"],
       params: single,
       upstreamCents: 10 * CREDIT_CENTS,
       request: { method: "POST", path: "/scrape", params: singleWire, fixed: { ...pdf(10), timeout: 50_000 } },
@@ -180,6 +180,7 @@ export default defineAdapter({
     map: action({
       ...reads,
       description: "Lists the addresses of all pages of a site, as a sitemap does, without reading the pages.",
+      keywords: ["sitemap", "every link of a site", "which pages a site has", "all urls"],
       params: z.strictObject({
         url: page.describe("The site"),
         search: optional(words, "Words that put matching addresses first"),

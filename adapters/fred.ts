@@ -68,7 +68,20 @@ export default defineAdapter({
     search: action({
       ...common,
       description: `Finds series of economic data by words or by id: unemployment, GDP, inflation, interest rates, money. ${NOTICE}`,
-      keywords: ["economic data", "Federal Reserve", "CPI", "macroeconomics", "time series", "statistics"],
+      keywords: [
+        "economic data",
+        "Federal Reserve",
+        "CPI",
+        "macroeconomics",
+        "time series",
+        "statistics",
+        "unemployment rate",
+        "inflation rate",
+        "mortgage rates",
+        "interest rates",
+        "US economy",
+        "money supply",
+      ],
       params: z.strictObject({
         search_text: z
           .string()
@@ -126,6 +139,12 @@ export default defineAdapter({
         "inflation",
         "interest rates",
         "time series",
+        "unemployment rate",
+        "US economy",
+        "mortgage rates",
+        "federal funds rate",
+        "consumer prices",
+        "recession",
       ],
       params: z.strictObject({
         series_id,

@@ -111,7 +111,15 @@ export default defineAdapter({
     timeline: action({
       ...common,
       description: "How much of the world's news is about a query over time, or how positive its tone is.",
-      keywords: ["press coverage over time", "news volume", "sentiment", "trend", "media attention"],
+      keywords: [
+        "press coverage over time",
+        "news volume",
+        "sentiment",
+        "trend",
+        "media attention",
+        "tone of the news",
+        "how much the press writes about something",
+      ],
       params: timed(
         z.strictObject({
           ...asked,

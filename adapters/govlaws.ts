@@ -14,7 +14,16 @@ export default defineAdapter({
       ...common,
       description:
         "Searches U.S. federal regulations and statutes by meaning; each hit has citation, snippet and source.",
-      keywords: ["CFR", "regulation", "law", "compliance rule", "federal code"],
+      keywords: [
+        "CFR",
+        "regulation",
+        "law",
+        "compliance rule",
+        "federal code",
+        "is it legal",
+        "what the law says",
+        "legal requirement",
+      ],
       params: z.strictObject({
         query: z.string().min(1).max(1_000).describe("What to look for, in words."),
         agency: z.string().min(1).max(200).describe("The agency's name, which is added to the words.").optional(),
@@ -47,7 +56,7 @@ export default defineAdapter({
     resolve: action({
       ...common,
       description: "The current text of a regulation by its citation, with source and changes. An unknown one is free.",
-      keywords: ["text of a CFR section", "citation lookup", "regulation text"],
+      keywords: ["text of a CFR section", "citation lookup", "regulation text", "what a section of the law says"],
       params: z.strictObject({
         citation: z
           .string()

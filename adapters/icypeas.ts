@@ -77,7 +77,7 @@ export default defineAdapter({
     "email-verification": action({
       ...launch,
       description: "Starts a check whether an email address works; icypeas/result tells how sure it is.",
-      keywords: ["verify email", "is this email valid", "bounce"],
+      keywords: ["verify email", "is this email valid", "bounce", "does this mailbox exist"],
       params: z.strictObject({ email: z.email().describe("The address") }),
       price: { mode: "fixed", cents: 2 },
       upstreamCents: CHECK_CENTS,

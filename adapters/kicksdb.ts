@@ -51,7 +51,18 @@ export default defineAdapter({
     search: action({
       ...common,
       description: "Finds sneakers and streetwear on stockx or GOAT, with prices and rank.",
-      keywords: ["sneakers", "shoes", "resale price", "stockx", "GOAT", "Jordan", "Yeezy"],
+      keywords: [
+        "sneakers",
+        "shoes",
+        "resale price",
+        "stockx",
+        "GOAT",
+        "Jordan",
+        "Yeezy",
+        "trainers",
+        "streetwear",
+        "limited edition shoes",
+      ],
       params: z.strictObject({
         query: words.describe("What to look for"),
         shop,
@@ -102,7 +113,7 @@ export default defineAdapter({
     prices: action({
       ...common,
       description: "Prices of up to 50 sneakers at once on stockx, by SKU or id.",
-      keywords: ["sneaker prices", "price by size", "bulk price"],
+      keywords: ["sneaker prices", "price by size", "bulk price", "what shoes sell for"],
       params: z
         .strictObject({
           skus: optional(z.array(words).min(1).max(50), "SKUs"),

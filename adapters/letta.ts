@@ -21,7 +21,13 @@ export default defineAdapter({
       ...common,
       description:
         "Makes an agent that remembers, with blocks of memory to begin with. Returns its id for letta/message.",
-      keywords: ["stateful agent", "agent with memory", "create an agent"],
+      keywords: [
+        "stateful agent",
+        "agent with memory",
+        "create an agent",
+        "assistant that remembers",
+        "personal assistant",
+      ],
       params: z.strictObject({
         name: optional(z.string().min(1).max(200), "Name of the agent"),
         // It takes no agent without a model; these are small ones that it offers (from memory).

@@ -98,7 +98,15 @@ export default defineAdapter({
     "deep-search": action({
       description: "Answers a hard question from the web in several steps, reading pages, with its sources.",
       category: "search",
-      keywords: ["agentic search", "deep research", "cited answer", "multi-step", "sources"],
+      keywords: [
+        "agentic search",
+        "deep research",
+        "cited answer",
+        "multi-step",
+        "sources",
+        "hard question",
+        "thorough research",
+      ],
       effect: "read",
       params,
       price: { mode: "fixed", cents: 5 },

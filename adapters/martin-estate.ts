@@ -7,7 +7,7 @@ export default defineAdapter(
     docs: "https://agents.martinestate.com/llms.txt",
     origin: "https://agents.martinestate.com",
     goods: "the wines of Martin Estate",
-    keywords: ["buy wine", "send a bottle", "wine gift", "cabernet"],
+    keywords: ["buy wine", "send a bottle", "wine gift", "cabernet", "present for a host"],
     slug: "cabernet-sauvignon-2021",
     item: {
       params: {

@@ -32,7 +32,16 @@ export default defineAdapter({
       ...common,
       description:
         "Keeps what was said to or by a user. Facts are drawn from it a little later; with infer false it is kept word for word at once.",
-      keywords: ["remember", "long-term memory", "store a memory", "save a fact about a user"],
+      keywords: [
+        "remember",
+        "long-term memory",
+        "store a memory",
+        "save a fact about a user",
+        "preferences of a user",
+        "keep in mind",
+        "note about a customer",
+        "what the user likes",
+      ],
       effect: "write",
       params: z.strictObject({
         messages: z
@@ -61,7 +70,18 @@ export default defineAdapter({
     search: action({
       ...common,
       description: "Finds what is remembered of a user that has to do with a question, best first, with scores.",
-      keywords: ["recall", "what do we know about the user", "search memories", "long-term memory"],
+      keywords: [
+        "recall",
+        "what do we know about the user",
+        "search memories",
+        "long-term memory",
+        "earlier conversations",
+        "past chats",
+        "preferences of a user",
+        "what did the user say",
+        "what the user likes",
+        "what we were told",
+      ],
       effect: "read",
       params: z.strictObject({
         query: z.string().min(1).max(10_000).describe("What is asked for"),

@@ -89,7 +89,19 @@ export default defineAdapter({
       ...common,
       description:
         "Starts a machine from an image for one task, with one core and one GiB of memory, and a GPU if wanted. Paid at once for its timeout: 3 cents up to 300 seconds. Returns sandbox_id.",
-      keywords: ["run code", "code sandbox", "container", "gpu machine", "python environment", "virtual machine"],
+      keywords: [
+        "run code",
+        "code sandbox",
+        "container",
+        "gpu machine",
+        "python environment",
+        "virtual machine",
+        "train a model",
+        "graphics card",
+        "GPU",
+        "batch job",
+        "machine learning",
+      ],
       effect: "write",
       params: z
         .strictObject({
@@ -130,7 +142,7 @@ export default defineAdapter({
     exec: action({
       ...common,
       description: "Runs a command in a machine of yours and returns stdout, stderr and returncode when it has ended.",
-      keywords: ["run a command", "shell", "execute code", "run python"],
+      keywords: ["run a command", "shell", "execute code", "run python", "run a script"],
       effect: "write",
       params: z.strictObject({
         sandbox_id,

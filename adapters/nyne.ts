@@ -47,7 +47,18 @@ export default defineAdapter({
       ...launch("person-enrichment"),
       description:
         "Starts a deep search for all that is public of a person by email, phone, profile, or name and company; nyne/result tells what it found. lite finds five facts.",
-      keywords: ["enrich a person", "profile of a person", "social profiles", "work history", "find out about someone"],
+      keywords: [
+        "enrich a person",
+        "profile of a person",
+        "social profiles",
+        "work history",
+        "find out about someone",
+        "who invested",
+        "backers of a startup",
+        "raise money",
+        "background of a person",
+        "who is this person",
+      ],
       params: z
         .strictObject({
           email: optional(z.email(), "Email address of the person"),

@@ -69,7 +69,7 @@ export default defineAdapter({
       effect: "write",
       description:
         "Sends a postcard with a roast of a profile that was looked at before: $1 as a picture, $3 printed and mailed.",
-      keywords: ["postcard", "roast a friend", "send a card", "greeting card"],
+      keywords: ["postcard", "roast a friend", "send a card", "greeting card", "send a card by post"],
       params: z
         .strictObject({
           username,

@@ -117,7 +117,7 @@ export default defineAdapter({
     task: action({
       description: "Starts research on the web that runs for minutes; returns a run_id for task-status.",
       category: "search",
-      keywords: ["deep research", "async", "report", "enrichment", "background"],
+      keywords: ["deep research", "async", "report", "enrichment", "background", "market research", "write a report"],
       effect: "write",
       params: task,
       price: {

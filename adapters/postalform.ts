@@ -92,7 +92,15 @@ export default defineAdapter({
       effect: "write",
       description:
         "Prints and mails a letter, a document or a postcard. Costs what validate quotes; max_cost_cents says the most. What is printed cannot be recalled.",
-      keywords: ["mail a letter", "send a postcard", "print and mail", "certified mail"],
+      keywords: [
+        "mail a letter",
+        "send a postcard",
+        "print and mail",
+        "certified mail",
+        "send a paper letter",
+        "send a card by post",
+        "real mail",
+      ],
       params: order,
       price: { mode: "capped", cents: CENTS_MAX, needsMaxCost: true, paid: { exampleCents: 340 } },
       upstreamCents: CENTS_MAX,
@@ -107,7 +115,13 @@ export default defineAdapter({
       ...FREE,
       effect: "read",
       description: "What has become of an order of printed mail that was bought here.",
-      keywords: ["order status", "has my letter been mailed", "tracking"],
+      keywords: [
+        "order status",
+        "has my letter been mailed",
+        "tracking",
+        "has my letter arrived",
+        "where is my letter",
+      ],
       params: z.strictObject({
         order_id: z
           .string()

@@ -40,7 +40,17 @@ export default defineAdapter({
     search: action({
       ...common,
       description: "Finds U.S. nonprofit organizations (charities, foundations) by name, state or field of work.",
-      keywords: ["charity", "charities", "foundation", "501c3", "NGO", "tax-exempt"],
+      keywords: [
+        "charity",
+        "charities",
+        "foundation",
+        "501c3",
+        "NGO",
+        "tax-exempt",
+        "donate",
+        "aid organization",
+        "how a charity spends money",
+      ],
       params: search,
       request: {
         method: "GET",

@@ -267,7 +267,7 @@ export default defineAdapter({
     comps: action({
       ...common,
       description: "Recent sales of U.S. properties like the one you name. 5 cents and 15 for each; a miss is free.",
-      keywords: ["comparable sales", "comps", "recently sold nearby", "after repair value"],
+      keywords: ["comparable sales", "comps", "recently sold nearby", "houses sold on my street"],
       params: comps,
       price: {
         ...counted("/comps", BASE_CENTS),

@@ -11,7 +11,17 @@ export default defineAdapter(
     search: {
       description:
         "Searches recalls and safety notices of products (food, drugs, vehicles, goods) in a normalized database.",
-      keywords: ["product recall", "recalled", "safety notice", "CPSC", "FDA recall", "defect"],
+      keywords: [
+        "product recall",
+        "recalled",
+        "safety notice",
+        "CPSC",
+        "FDA recall",
+        "defect",
+        "unsafe product",
+        "dangerous toy",
+        "taken off the market",
+      ],
       cents: 10,
       filters: { product: "space heater" },
     },

@@ -121,7 +121,7 @@ export default defineAdapter({
     "sale-listings": action({
       ...common,
       description: "U.S. homes that are or were listed for sale by address or area, with price, agent and history.",
-      keywords: ["houses for sale", "homes for sale", "MLS listings", "listing price"],
+      keywords: ["houses for sale", "homes for sale", "MLS listings", "listing price", "buy a house", "house hunting"],
       params: z.strictObject(listed).check(isSomewhere),
       price: flat(30),
       request: get("/listings/sale"),
@@ -130,7 +130,7 @@ export default defineAdapter({
     "rental-listings": action({
       ...common,
       description: "U.S. homes that are or were listed for rent by address or area, with rent, agent and history.",
-      keywords: ["apartments for rent", "houses for rent", "rental listings"],
+      keywords: ["apartments for rent", "houses for rent", "rental listings", "flat to rent", "apartment hunting"],
       params: z.strictObject(listed).check(isSomewhere),
       price: flat(30),
       request: get("/listings/rental/long-term"),

@@ -10,7 +10,17 @@ export default defineAdapter(
     record: { id: "rx-0093-7424", name: "Atorvastatin Calcium", form: "tablet", strength: "20 mg" },
     search: {
       description: "Searches U.S. drug products (prescription and over the counter) in a normalized database.",
-      keywords: ["prescription drug", "medicine", "medication", "NDC", "active ingredient", "dosage"],
+      keywords: [
+        "prescription drug",
+        "medicine",
+        "medication",
+        "NDC",
+        "active ingredient",
+        "dosage",
+        "generic name",
+        "brand name of a drug",
+        "pill",
+      ],
       cents: 10,
       filters: { name: "atorvastatin" },
     },

@@ -74,7 +74,14 @@ export default defineAdapter({
     "email-finder": action({
       ...common,
       description: "Finds a person's work email address by name and company or domain, with how sure it is.",
-      keywords: ["find email", "work email", "email address of a person", "contact"],
+      keywords: [
+        "find email",
+        "work email",
+        "email address of a person",
+        "contact",
+        "get hold of someone",
+        "contact a person at a company",
+      ],
       params: z
         .strictObject({
           ...firm,
@@ -106,7 +113,15 @@ export default defineAdapter({
       ...common,
       description:
         "Lists people with their email addresses at a company, by department and country, with facts of the company.",
-      keywords: ["emails at a company", "employees", "who works at", "company contacts"],
+      keywords: [
+        "emails at a company",
+        "employees",
+        "who works at",
+        "company contacts",
+        "everyone who works at a company",
+        "staff of a company",
+        "team of a firm",
+      ],
       params: z
         .strictObject({
           ...firm,
@@ -154,7 +169,15 @@ export default defineAdapter({
       ...common,
       description:
         "Tells who is behind an email address, and of the company: name, position, profiles; its domain, size, place and more.",
-      keywords: ["enrich email", "who is this email", "person from email", "company from email", "company size"],
+      keywords: [
+        "enrich email",
+        "who is this email",
+        "person from email",
+        "company from email",
+        "company size",
+        "whose email",
+        "owner of an email address",
+      ],
       params: z.strictObject({ email: z.email().describe("The address") }),
       price: { mode: "fixed", cents: 4 },
       upstreamCents: SEARCH_CENTS,
@@ -198,7 +221,7 @@ export default defineAdapter({
     "email-verifier": action({
       ...common,
       description: "Says whether an email address works: deliverable, undeliverable or risky, and why.",
-      keywords: ["verify email", "is this email valid", "bounce", "deliverability"],
+      keywords: ["verify email", "is this email valid", "bounce", "deliverability", "does this mailbox exist"],
       params: z.strictObject({ email: z.email().describe("The address") }),
       price: { mode: "fixed", cents: 2 },
       upstreamCents: CHECK_CENTS,

@@ -10,7 +10,16 @@ export default defineAdapter(
     record: { id: "NCT05123456", title: "A Study of Treatment A", phase: "PHASE2", status: "RECRUITING" },
     search: {
       description: "Searches clinical trials by condition, treatment, phase and more in a normalized database.",
-      keywords: ["clinical trials", "medical study", "NCT", "recruiting", "cancer", "disease"],
+      keywords: [
+        "clinical trials",
+        "medical study",
+        "NCT",
+        "recruiting",
+        "cancer",
+        "disease",
+        "drug trials",
+        "experimental treatment",
+      ],
       cents: 10,
       filters: { condition: "breast cancer" },
     },

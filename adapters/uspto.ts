@@ -48,7 +48,16 @@ export default defineAdapter({
     patents: action({
       ...common,
       description: "Searches U.S. patents and applications by words or fields: title, inventors, dates, status.",
-      keywords: ["invention", "patent search", "inventor", "prior art", "intellectual property"],
+      keywords: [
+        "invention",
+        "patent search",
+        "inventor",
+        "prior art",
+        "intellectual property",
+        "who invented",
+        "is this idea patented",
+        "trademark",
+      ],
       params: z
         .strictObject({
           q: z

@@ -111,7 +111,15 @@ export default defineAdapter({
     fetch: action({
       ...common,
       description: "A web page as captured nearest to a moment, in its original bytes. Free if it was never captured.",
-      keywords: ["old version of a web page", "deleted page", "internet archive", "historical website"],
+      keywords: [
+        "old version of a web page",
+        "deleted page",
+        "internet archive",
+        "historical website",
+        "how a page looked before",
+        "what a page used to say",
+        "earlier version",
+      ],
       params: z.strictObject({
         url: page.describe("The address of the page."),
         timestamp: moment.describe("The moment, from YYYY to YYYYMMDDhhmmss."),

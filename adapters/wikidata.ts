@@ -59,7 +59,14 @@ export default defineAdapter({
     entity: action({
       ...common,
       description: "All that Wikidata knows of one entity: labels, claims, links to articles. An unknown id is free.",
-      keywords: ["structured facts", "knowledge graph", "claims", "properties of a thing"],
+      keywords: [
+        "structured facts",
+        "knowledge graph",
+        "claims",
+        "properties of a thing",
+        "date of birth",
+        "capital of a country",
+      ],
       params: z.strictObject({
         id: z
           .string()

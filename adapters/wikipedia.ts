@@ -35,7 +35,15 @@ export default defineAdapter({
     search: action({
       ...common,
       description: "Searches Wikipedia's articles; each hit has title, page id, word count and a snippet.",
-      keywords: ["encyclopedia", "wiki", "article", "topic lookup", "definition of a term"],
+      keywords: [
+        "encyclopedia",
+        "wiki",
+        "article",
+        "topic lookup",
+        "definition of a term",
+        "who was",
+        "history of a place",
+      ],
       params: z.strictObject({
         q: z.string().min(1).max(300).describe("Words to search for."),
         lang,
@@ -67,7 +75,15 @@ export default defineAdapter({
       price: { ...common.price, freeOnMiss: true },
       description:
         "The plain text of a Wikipedia article by its title, with its address. Free if there is no such article.",
-      keywords: ["encyclopedia article", "biography", "wiki page", "summary of a topic"],
+      keywords: [
+        "encyclopedia article",
+        "biography",
+        "wiki page",
+        "summary of a topic",
+        "history of a place",
+        "life of a person",
+        "historical person",
+      ],
       params: z.strictObject({
         title: z
           .string()

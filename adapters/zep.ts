@@ -58,7 +58,7 @@ export default defineAdapter({
       ...common,
       description:
         "Adds what was said to a thread, up to 30 messages; return_context returns what is known of the user at once.",
-      keywords: ["remember a conversation", "add messages to memory"],
+      keywords: ["remember a conversation", "add messages to memory", "keep in mind", "note what was said"],
       effect: "write",
       params: z.strictObject({
         thread_id,

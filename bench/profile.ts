@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { startRedis } from "../test/support/redis.ts";
 import { type Bench, startClient, startSubjects, stopSubjects, withCpu } from "./bench.ts";
 import type { Job } from "./load/jobs.ts";
+import { actingText } from "./scenarios/acting.ts";
 import { runActionText } from "./scenarios/mcp.ts";
 import type { Subject } from "./subjects.ts";
 import { eventsOf, pagesText, requestText, searchText } from "./workload.ts";
@@ -30,6 +31,9 @@ function jobFor(load: string, subject: Subject): Job {
   }
   if (load === "spliced") {
     return { kind: "closed", port: subject.port, request: pagesText(subject, 20), connections: 1, ms: 8_000 };
+  }
+  if (load === "acting") {
+    return { kind: "closed", port: subject.port, request: actingText(subject, 1), connections: 1, ms: 8_000 };
   }
   const texts: Readonly<Record<string, (of: Subject) => string>> = { actions: searchText, mcp: runActionText };
   const request = texts[load]?.(subject) ?? requestText(subject, { stream: false });

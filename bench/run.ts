@@ -63,7 +63,7 @@ const BY_NAME: Readonly<Record<string, Scenario>> = {
 const ALL = { ...SCENARIOS, ...BY_NAME };
 const USAGE = `npm run bench -- [${Object.keys(SCENARIOS).join("] [")}] [--quick] [--rounds=N] [--subjects=a,b] [--base=FOLDER] [--scale=0.1] [--json] [--save]
 npm run bench -- ${Object.keys(BY_NAME).join(" ")}
-npm run bench -- profile unary|streams|actions|mcp|spliced|redis [--subjects=bare]`;
+npm run bench -- profile unary|streams|actions|acting|mcp|spliced|redis [--subjects=bare]`;
 
 const { values: flags, positionals: names } = parseArgs({
   allowPositionals: true,

@@ -1,5 +1,6 @@
-// How long the pages take over many postings, and what open consoles cost: `node bench/shown.ts [postings] [consoles]`.
-// One account has all postings, written by the database itself; the gateway, its ledger and the reader are this process.
+// How long the pages take over many postings, accounts and keys, and what open consoles cost: `node bench/shown.ts [postings] [consoles] [accounts]
+// [keys]`. The accounts share the postings, written by the database itself, and one of them has that many keys; the gateway, its ledger and the
+// reader are this process.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,15 +12,27 @@ import { DAY_MS, FILLED_DAYS, fillLedger } from "./fill-ledger.ts";
 
 const POSTINGS = Number(process.argv[2] ?? 1_000_000);
 const CONSOLES = Number(process.argv[3] ?? 10);
+const ACCOUNTS = Number(process.argv[4] ?? 1);
+const KEYS = Number(process.argv[5] ?? 1);
 const LOOKS = 41;
 const WATCHED_MS = 20_000;
-const PAGES = ["/account", "/account/transactions", "/account/keys", "/account/budgets", "/account/events", "/try"];
-const CONSOLE_PAGES = ["/console", "/console/accounts", "/console/calls", "/console/prices", "/console/routes"];
+const PAGES = [
+  "/account",
+  "/account/transactions",
+  "/account/keys",
+  "/account/keys?q=key",
+  "/account/budgets",
+  "/account/events",
+  "/try",
+];
+const CONSOLE_PAGES = ["", "/accounts", "/calls", "/prices", "/routes", "/doctor", "/log"].map(
+  (path) => `/console${path}`,
+);
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
 const dataDir = mkdtempSync(join(tmpdir(), "tollgate-bench-"));
 const today = Math.floor(systemClock.epochMs() / DAY_MS) * DAY_MS;
-const fill = { accounts: 1, postings: POSTINGS, startMs: today - (FILLED_DAYS - 1) * DAY_MS, known: 1 };
+const fill = { accounts: ACCOUNTS, postings: POSTINGS, startMs: today - (FILLED_DAYS - 1) * DAY_MS, known: 1 };
 const filled = fillLedger(join(dataDir, "tollgate.db"), fill);
 
 const config = readConfig({ DATA_DIR: dataDir, PORT: "0", ADMIN_PORT: "0", ADDRESS_REQUESTS_PER_MINUTE: "1000000" });
@@ -67,10 +80,16 @@ async function processorTime(ms: number): Promise<number> {
 
 const [known] = filled.known;
 const cookie = await signIn(gateway.url, "/sign-in", { key: known?.secret ?? "", next: "/account" });
-say(`${POSTINGS} postings in one account`);
+for (let at = 1; at < KEYS; at++) {
+  const headers = { authorization: `Bearer ${known?.secret}`, "content-type": "application/json" };
+  const body = JSON.stringify({ label: `key ${at}`, ceiling_cents: 100 });
+  const made = await fetch(`${gateway.url}/api/v1/agents`, { method: "POST", headers, body });
+  if (made.status !== 201) throw new Error(await made.text());
+}
+say(`${POSTINGS} postings in ${ACCOUNTS} accounts, ${KEYS} keys of one`);
 await looks(gateway.url, PAGES, cookie);
 const operator = await signIn(gateway.adminUrl, "/console/sign-in", { token: gateway.adminToken, name: "bench" });
-await looks(gateway.adminUrl, CONSOLE_PAGES, operator);
+await looks(gateway.adminUrl, [...CONSOLE_PAGES, `/console/accounts/${known?.accountId}`], operator);
 
 const idle = await processorTime(WATCHED_MS);
 const left = new AbortController();

@@ -77,6 +77,22 @@ function namedValues(raw: string): Readonly<Record<string, string>> {
   );
 }
 
+/** A claim of a person, and what it must be. */
+export interface ClaimRule {
+  readonly claim: string;
+  readonly value: string;
+}
+
+/** `claim=value` with commas between, in which a value may be percent-encoded; null: it is not that. */
+function claimRules(raw: string): readonly ClaimRule[] | null {
+  const pairs = raw.split(",").map((pair) => pair.trim());
+  const rules = pairs.map((pair) => {
+    const at = pair.indexOf("=");
+    return { claim: pair.slice(0, Math.max(0, at)), value: decoded(pair.slice(at + 1)) };
+  });
+  return rules.every(({ claim, value }) => claim !== "" && value !== "") ? rules : null;
+}
+
 function decoded(value: string): string {
   try {
     return decodeURIComponent(value);
@@ -122,6 +138,13 @@ const secretTexts = z
     /^[\x21-\x2b\x2d-\x7e]{16,}(,[\x21-\x2b\x2d-\x7e]{16,}){0,7}$/,
     "must be at least 16 visible characters, or several such with commas between them, the newest first",
   );
+const redactions = z
+  .string()
+  .regex(
+    /^(?:(?:emails|cards|keys|field:[^,]{1,100})(?:,(?=.)|$))*$/,
+    "must be of emails, cards, keys and field:NAME, with commas between them",
+  )
+  .transform((raw) => raw.split(",").filter(Boolean));
 const LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 
 /** Every setting: the parser, `tollgate config --help` and the table of docs/settings.md are made from this. */
@@ -226,6 +249,21 @@ export const SETTINGS = {
     "link",
     z.enum(["link", "open"], "must be link or open"),
     "Whom a first sign-in there leads to: link, the account that has linked it, and else none; open, a new account where it has no link and its e-mail address is verified, within the bounds of SIGNUP_CREDIT_CENTS_PER_DAY and SIGNUPS_PER_ADDRESS_PER_HOUR",
+  ),
+  oidcOperators: optional(
+    "OIDC_OPERATORS",
+    z.string().transform((text, context) => {
+      const rules = claimRules(text);
+      if (rules === null)
+        context.addIssue("must be claim=value, with commas between, such as email=ada@acme.example,groups=tollgate");
+      return rules ?? [];
+    }),
+    "Who of the OpenID provider is an operator at /console: claim=value of the person's ID token or userinfo, commas between, such as sub=248289,email=ada@acme.example,groups=tollgate (a list that has the value; an address where it is verified). Without it none is. Its callback is ADMIN_URL/console/sign-in/oidc/callback",
+  ),
+  adminUrl: optional(
+    "ADMIN_URL",
+    webAddress(),
+    "Where operators' browsers reach the admin listener, through a proxy that speaks TLS; without it http://ADMIN_HOST:ADMIN_PORT",
   ),
   trustProxy: setting(
     "TRUST_PROXY",
@@ -356,6 +394,12 @@ export const SETTINGS = {
     program,
     "A Chromium that records the pages of demo videos; without it a vendor's browser does. It shows strangers' pages: see docs/composites.md",
   ),
+  chromiumMemoryMib: setting(
+    "CHROMIUM_MEMORY_MIB",
+    "1536",
+    whole(128, 1_048_576),
+    "The most memory that a Chromium may take with all its processes, in MiB; beyond it the scene ends, and is left out. Two run at once. On Linux alone",
+  ),
   ffmpegPath: optional("FFMPEG_PATH", program, "The ffmpeg that makes demo videos; without it none are made"),
   apiKey: secret(optional("TOLLGATE_API_KEY", z.string().min(1), "The key that `tollgate mcp` calls the gateway with")),
   mcpOrigins: setting(
@@ -374,12 +418,46 @@ export const SETTINGS = {
     webAddress(),
     "A server that sees every paid request before anything is held, and may refuse or change it",
   ),
-  guardMsMax: setting("GUARD_SECONDS", "2", seconds(60), "How long GUARD_URL may take for one request"),
+  guardModel: optional(
+    "GUARD_MODEL",
+    z.string().min(1).max(200),
+    "A model of the catalog for moderations that judges the texts of every paid request, beside GUARD_URL or in its place",
+  ),
+  guardAnswers: setting(
+    "GUARD_ANSWERS",
+    "0",
+    flag,
+    "1: the guard sees whole answers as well, before they are charged; streams are not shown to it",
+  ),
+  guardMsMax: setting(
+    "GUARD_SECONDS",
+    "2",
+    seconds(60),
+    "How long GUARD_URL or GUARD_MODEL may take for one request or answer",
+  ),
   guardOpen: setting(
     "GUARD_OPEN",
     "0",
     flag,
-    "1: requests pass while GUARD_URL does not answer; else they are refused",
+    "1: what the guard is to see passes while it does not answer; else it is refused",
+  ),
+  requestLogDir: optional(
+    "REQUEST_LOG_DIR",
+    text,
+    "Where bodies and answers lie of accounts that have them kept, sealed by SIGNING_SECRET; without it DATA_DIR/request-log",
+  ),
+  requestLogDays: setting("REQUEST_LOG_DAYS", "30", whole(1, 3_650), "For how many days they are kept"),
+  requestLogBytesMax: setting(
+    "REQUEST_LOG_MIB",
+    "1024",
+    whole(1, 1_000_000).transform((mebibytes) => mebibytes * 1024 * 1024),
+    "How much of that disk they take; beyond it further ones are left out",
+  ),
+  requestLogRedact: setting(
+    "REQUEST_LOG_REDACT",
+    "",
+    redactions,
+    "What is taken out of them, with commas: emails, cards, keys, and field:NAME for the value of every member of that name",
   ),
   webhooksPrivate: setting(
     "WEBHOOKS_PRIVATE",
@@ -537,10 +615,10 @@ export type Config = {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const VENDOR =
-  /^(?!ADMIN_|FILES_|OIDC_|X402_)[A-Z0-9][A-Z0-9_]*_(API_KEY|API_TOKEN|API_SECRET|SECRET_KEY|TOKEN(?:_[A-Z]+)?|KEY|USERNAME|PASSWORD|BASE_URL|MODEL|ACCOUNT_ID|ACCESS_KEY_ID|SECRET_ACCESS_KEY|SESSION_TOKEN|TENANT_ID|CLIENT_ID|CLIENT_SECRET|CREDENTIALS|REGION|LOCATION|PROJECT|PROJECT_ID|TEAM_ID|RESOURCE|STORAGE_NAME|API_VERSION|DEPLOYMENTS|PAY_TO|PROMPT_USD_PER_MILLION|COMPLETION_USD_PER_MILLION)$/;
+  /^(?!ADMIN_|FILES_|OIDC_|X402_)[A-Z0-9][A-Z0-9_]*_(API_KEY|API_TOKEN|API_SECRET|SECRET_KEY|TOKEN(?:_[A-Z]+)?|KEY|USERNAME|PASSWORD|BASE_URL|MODEL|ACCOUNT_ID|ACCESS_KEY_ID|SECRET_ACCESS_KEY|SESSION_TOKEN|TENANT_ID|CLIENT_ID|CLIENT_SECRET|CREDENTIALS|REGION|LOCATION|PROJECT|PROJECT_ID|TEAM_ID|RESOURCE|SCOPE|STORAGE_NAME|API_VERSION|DEPLOYMENTS|PAY_TO|PROMPT_USD_PER_MILLION|COMPLETION_USD_PER_MILLION)$/;
 /** Those of them that are no secret. */
 const PLAIN =
-  /_(USERNAME|BASE_URL|MODEL|ACCOUNT_ID|REGION|LOCATION|PROJECT|PROJECT_ID|TEAM_ID|RESOURCE|STORAGE_NAME|API_VERSION|DEPLOYMENTS|PAY_TO|PROMPT_USD_PER_MILLION|COMPLETION_USD_PER_MILLION)$/;
+  /_(USERNAME|BASE_URL|MODEL|ACCOUNT_ID|REGION|LOCATION|PROJECT|PROJECT_ID|TEAM_ID|RESOURCE|SCOPE|STORAGE_NAME|API_VERSION|DEPLOYMENTS|PAY_TO|PROMPT_USD_PER_MILLION|COMPLETION_USD_PER_MILLION)$/;
 const TIER_CLOCK = /^FIRST_TOKEN_SECONDS_([A-Z0-9_]+)$/;
 
 const HEADER_BYTES_MAX = "16384";
@@ -596,6 +674,9 @@ export function readConfig(env: Environment = process.env): Config {
   if (config.oidcIssuer !== null && config.oidcClientId === null)
     throw new ConfigError("OIDC_CLIENT_ID: is needed with OIDC_ISSUER");
   if (config.oidcIssuer !== null && !config.oauth) throw new ConfigError("OAUTH: 1 is needed with OIDC_ISSUER");
+  if (config.oidcOperators !== null && config.oidcIssuer === null)
+    throw new ConfigError("OIDC_ISSUER: is needed with OIDC_OPERATORS");
+  if (config.oidcOperators !== null && !config.pages) throw new ConfigError("PAGES: 1 is needed with OIDC_OPERATORS");
   if (config.x402PayTo !== null) checkFacilitator(config);
   if (config.x402Sandbox && !config.sandbox) throw new ConfigError("SANDBOX: is needed with X402_SANDBOX");
   if (config.filesS3Endpoint !== null) {

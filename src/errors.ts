@@ -73,8 +73,8 @@ export const ERRORS = {
   guard_refused: {
     status: 403,
     retry: false,
-    message: "The operator's guard refused the request. {detail}",
-    hint: "Change the request. Nothing was held and nothing was charged.",
+    message: "The operator's guard refused the {stage}. {detail}",
+    hint: "Change the request. Nothing was charged.",
   },
   previous_response_not_found: {
     status: 400,
@@ -466,7 +466,7 @@ export const ERRORS = {
   guard_unavailable: {
     status: 503,
     retry: true,
-    message: "The operator's guard, which has to see every request, does not answer.",
+    message: "The operator's guard, which has to see what is asked and answered, does not answer.",
     hint: "Try again in a moment. Nothing was charged.",
   },
   draining: {

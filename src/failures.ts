@@ -82,6 +82,8 @@ export const FAILURES = {
   provider_malformed: { fault: "provider", nextRoute: "once", sameRoute: false, rests: true, code: "upstream_error" },
   /** A whole answer without a word. What was asked may be why, so it says nothing against the route. */
   provider_empty: { fault: "provider", nextRoute: "once", sameRoute: false, rests: false, code: "upstream_error" },
+  /** A whole answer that does not fit the schema which its route was told in words: it may be asked once more. */
+  provider_unfit: { fault: "provider", nextRoute: "once", sameRoute: true, rests: false, code: "upstream_error" },
   gateway_deadline: { fault: "gateway", nextRoute: false, sameRoute: false, rests: false, code: "upstream_error" },
   gateway_stopped: { fault: "gateway", nextRoute: false, sameRoute: false, rests: false, code: "upstream_error" },
   gateway_lost_race: { fault: "gateway", nextRoute: false, sameRoute: false, rests: false, code: "upstream_error" },

@@ -3,6 +3,7 @@ import type { Readiness } from "./accounts/admin-endpoints.ts";
 import { adminProviderKeyEndpoints } from "./accounts/provider-key-endpoints.ts";
 import { systemClock } from "./clock.ts";
 import { adminEventEndpoints } from "./events/event-endpoints.ts";
+import { certificateEndpoints } from "./gateway/certificates.ts";
 import { createDrain, type Phase } from "./gateway/drain.ts";
 import { listenAdmin, listenPublic } from "./gateway/listeners.ts";
 import { openAccountPages } from "./gateway/open-account-pages.ts";
@@ -10,6 +11,7 @@ import { type Foundation, openFoundation } from "./gateway/open-foundation.ts";
 import { jobsEndpoint } from "./gateway/open-jobs.ts";
 import { openMcp } from "./gateway/open-mcp.ts";
 import { type ModelLists, openModelLists } from "./gateway/open-model-lists.ts";
+import { requestLogEndpoints } from "./gateway/open-request-log.ts";
 import { openWork, type Work } from "./gateway/open-work.ts";
 import { operatorEndpoints } from "./gateway/operator-endpoints.ts";
 import type { GatewayOptions } from "./gateway/options.ts";
@@ -127,12 +129,16 @@ async function openDoors(foundation: Foundation, work: Work, { options, phase, s
     metricsText,
     failedCalls,
     proofs: work.proofs,
+    log: foundation.log,
+    openId: work.openId,
     operator: [
       ...operator,
+      ...certificateEndpoints(catalog.current, foundation.stores.records),
       ...lists.endpoints,
       jobsEndpoint(jobs),
       ...work.payments,
       ...adminEventEndpoints(work.events),
+      ...requestLogEndpoints({ stores: foundation.stores, log: work.requestLog, forget: deps.forget }),
       ...adminProviderKeyEndpoints(providerKeyParts(foundation, work.callers)),
     ],
     unsold,

@@ -24,6 +24,8 @@ export interface CallerRequest {
   readonly usesTools: boolean;
   /** How hard the model is to think; null: the request leaves it open. */
   reasoning(): ReasoningAsk | null;
+  /** What the answer's text must be; null: anything. */
+  format(): ResponseFormat | null;
   /** The same in the neutral format, made when it is first asked for. */
   neutral(): NeutralRequest;
 }
@@ -308,12 +310,20 @@ export interface PassedAnswer {
   adopt(object: Record<string, unknown>): Record<string, unknown>;
 }
 
+/** A text of a whole answer, and what puts another in its place. */
+export interface AnswerText {
+  readonly text: string;
+  put(text: string): void;
+}
+
 /** The answer side of a caller's wire, for one call served by one model. */
 export interface AnswerCodec {
   /** A new one for each attempt. */
   encoder(): EventEncoder;
   /** A whole answer as the JSON of the wire, without what its charge adds. */
   whole(answer: NeutralAnswer): Record<string, unknown>;
+  /** The texts of a whole answer of this wire that came to its end, for a format that they must have; absent: none are looked at. */
+  readonly texts?: (body: Record<string, unknown>) => readonly AnswerText[];
   /** A new one for each attempt whose answer passes untranslated, where the wire has something to say to that. */
   readonly passed?: () => PassedAnswer;
 }

@@ -96,6 +96,8 @@ export interface Caller extends Audience {
   readonly rates?: readonly Rate[];
   /** For how long its answers are kept for the same question, where a request does not say it; absent: not at all. */
   readonly cacheSeconds?: number;
+  /** Bodies and answers of its calls are kept; absent: they are not. */
+  readonly logsCalls?: true;
   /** Whether its key may be used from an address; absent: from all. */
   isFrom?(address: string): boolean;
   /** What the account owns is told when it falls below this; absent: it is not. */
@@ -255,6 +257,11 @@ export interface Plan {
   cost(candidate: Candidate, reading: Reading, ended: "whole" | "left"): Cost | Promise<Cost>;
   /** Hears which candidate has served. Absent: it makes no difference. */
   served?(candidate: Candidate): void;
+  /**
+   * Looks at a whole answer before anything is kept of it: gives it as it goes on, or what the caller is told in its place. Then nothing is
+   * charged, and what the vendor takes is ours. Absent: it goes on as it is.
+   */
+  screen?(final: FinalPart): Promise<FinalPart | GatewayError>;
   /**
    * What must be kept before the charge, such as whose an issued id is; gives the answer as the caller gets it, or what the caller is
    * told instead: the vendor has done its work, so that is charged as well. Null: nothing.

@@ -26,6 +26,8 @@ export interface UsageQuery extends PostingFilters {
   readonly groups?: Readonly<Record<string, string>>;
   /** The play money of sandbox accounts: left out, or told alone; null: told among the rest. */
   readonly sandbox: boolean | null;
+  /** Those of the largest sums, and no page after them; else rows come in the order of what they are told by. */
+  readonly largestFirst?: boolean;
   readonly limit: number;
   readonly cursor: string | null;
 }

@@ -6,7 +6,15 @@ export default defineActionTier({
   description:
     "Reads one page as markdown, HTML, links or a screenshot. `provider` in the answer names who has read it.",
   category: "scraping",
-  keywords: ["read a page", "fetch url", "markdown", "anti-bot", "javascript", "screenshot of a website"],
+  keywords: [
+    "read a page",
+    "fetch url",
+    "markdown",
+    "anti-bot",
+    "javascript",
+    "screenshot of a website",
+    "picture of a page",
+  ],
   effect: "read",
   params: z
     .strictObject({

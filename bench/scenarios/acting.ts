@@ -15,7 +15,7 @@ function chatText(subject: Subject, content: string, more: object = {}): string 
 }
 
 /** A call whose model calls the bench's action so often in its first round, and answers in its second. */
-function actingText(subject: Subject, calls: number): string {
+export function actingText(subject: Subject, calls: number): string {
   const tools = [{ type: "action", action: "bench/search" }];
   return chatText(subject, `Which lighthouse? (bench-calls:${calls})`, { tools });
 }

@@ -54,16 +54,21 @@ const sandbox = z
   .transform((text) => text === "1")
   .optional();
 
-export const usageSchema = filterSchema.extend({
-  by: fields(USAGE_FIELDS),
-  account: name,
-  status: usageStatus,
-  sandbox,
-});
-export const ownUsageSchema = filterSchema.extend({
-  by: fields(USAGE_FIELDS.filter((field) => field !== "account")),
-  status: usageStatus,
-});
+/** The largest sums come first where that is asked for: they are one page, which no cursor goes on from. */
+const order = z.literal("amount", "must be amount, or left out").optional();
+const onePage = {
+  path: ["cursor"],
+  message: "goes on in the order of the fields; leave out order",
+};
+const isOnePage = (asked: { readonly order?: unknown; readonly cursor?: unknown }) =>
+  asked.order === undefined || asked.cursor === undefined;
+
+export const usageSchema = filterSchema
+  .extend({ by: fields(USAGE_FIELDS), account: name, status: usageStatus, sandbox, order })
+  .refine(isOnePage, onePage);
+export const ownUsageSchema = filterSchema
+  .extend({ by: fields(USAGE_FIELDS.filter((field) => field !== "account")), status: usageStatus, order })
+  .refine(isOnePage, onePage);
 export const searchSchema = filterSchema.extend({
   account: name,
   status: z
@@ -100,7 +105,8 @@ export function usageQuery(
   // Who names an account or a key knows whose money it is.
   const isNamed = account !== undefined || asked.key !== undefined;
   const sandbox = asked.sandbox ?? (isNamed ? null : false);
-  return { ...filtersOf(asked, account), by: asked.by, kind: asked.status, sandbox };
+  const largestFirst = asked.order === "amount";
+  return { ...filtersOf(asked, account), by: asked.by, kind: asked.status, sandbox, largestFirst };
 }
 
 /** Postings, or calls that left none. */

@@ -51,6 +51,7 @@ export function roundRequest(parts: RoundParts, transcript: Transcript): ModelRe
     mayBeEmpty: base.asked.mayBeEmpty,
     usesTools: true,
     reasoning: () => base.asked.reasoning(),
+    format: () => base.asked.format(),
     neutral: () => neutral,
   };
   const added = turns.length - before.turns.length;

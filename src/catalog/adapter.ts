@@ -3,9 +3,10 @@ import { z } from "zod";
 import { type ActionSpec, actions } from "./action.ts";
 import { ruleSchema } from "./answer-rule.ts";
 import { auth } from "./auth.ts";
-import { keylessDoor } from "./keyless-door.ts";
+import { type KeylessDoor, keylessDoor } from "./keyless-door.ts";
 import { chat, embeddings } from "./model-spec.ts";
 import { prepaid } from "./prepaid.ts";
+import { regionalCost } from "./regional-cost.ts";
 import { rate } from "./request-spec.ts";
 import { envNames, type Said } from "./said.ts";
 import { selfHosted } from "./self-hosted.ts";
@@ -99,6 +100,8 @@ export const adapter = z.strictObject({
   /** Parts of the address, by their names in it. */
   settings: settings.optional(),
   auth,
+  /** Its chat and embedding models cost us more in some places than their prices here. */
+  regionalCost: regionalCost.optional(),
   /** Other ways to show who we are: the first of them whose variables are set comes before `auth`. */
   otherLogins: z.array(z.strictObject({ auth, keyEnv: envNames.optional(), keyParts: envNames.optional() })).optional(),
   /** Its models are reached by names that the operator gave them: `<ID>_DEPLOYMENTS` lists them as `<model>=<name>`, and no other is sold. */
@@ -172,9 +175,10 @@ export type AddressSetting = Said<z.infer<typeof addressSetting>>;
 export type NativeWire = z.infer<typeof nativeWire>;
 type Checked = Said<z.infer<typeof adapter>>;
 /** What a vendor is. Outside of its file the params of its actions are forgotten. */
-export interface AdapterSpec extends Omit<Checked, "actions"> {
+export interface AdapterSpec extends Omit<Checked, "actions" | "keylessDoor"> {
   /** What is sold as `<adapter id>/<action>`. */
   readonly actions?: Readonly<Record<string, ActionSpec>>;
+  readonly keylessDoor?: KeylessDoor;
 }
 
 /** Adapters that differ in little, in one file: the id of each is its name here. */

@@ -5,6 +5,7 @@ import { noAuth, type Rail } from "./auth.ts";
 import type { Adapter } from "./catalog.ts";
 import type { CatalogFiles } from "./cross-check.ts";
 import { doorFor } from "./keyless-door.ts";
+import { placeOf } from "./regional-cost.ts";
 import { SELF_HOSTED_COST, type SelfHostedSpec } from "./self-hosted.ts";
 
 /** `<ID>_API_KEY`, `<ID>_BASE_URL` and the like, by name. */
@@ -117,6 +118,14 @@ function deploymentsOf(id: string, spec: AdapterSpec, env: AdapterEnv): Adapter[
   return Map.groupBy(named, ({ model }) => model);
 }
 
+/** A place that models cannot be priced at. */
+function strangePlaces({ regionalCost, settings = {} }: AdapterSpec, env: AdapterEnv): readonly string[] {
+  const setting = settings[regionalCost?.setting ?? ""];
+  const value = setting === undefined ? null : addressPart(setting, env);
+  if (regionalCost === undefined || value === null || placeOf(regionalCost, value) !== undefined) return [];
+  return [`${setting?.env[0]} is none of ${regionalCost.places.map(({ begins }) => begins).join(", ")}`];
+}
+
 /** Deployments that are none, or of models that the adapter does not know. */
 function strangeDeployments(id: string, spec: AdapterSpec, env: AdapterEnv): readonly string[] {
   if (spec.deployments !== true) return [];
@@ -152,8 +161,10 @@ function byTheCall(id: string, spec: AdapterSpec, env: AdapterEnv, { rails }: Ow
   const door = doorFor(spec.keylessDoor, rails);
   if (door === null) return spec;
   // A door is spoken to over HTTP, whatever the vendor wants of those who have a key.
-  const { keyParts: _, otherLogins: __, sidecar: ___, ...rest } = spec;
-  return { ...rest, ...door, keyEnv: [] };
+  const { keyParts: _, otherLogins: __, sidecar: ___, prepaid, ...rest } = spec;
+  const { actions } = spec.keylessDoor;
+  const sold = actions === undefined ? (prepaid === undefined ? {} : { prepaid }) : { actions };
+  return { ...rest, ...sold, ...door, keyEnv: [] };
 }
 
 /** Where the key of a rail's wallet stands. */
@@ -299,6 +310,7 @@ export function checkEnv(files: CatalogFiles, env: AdapterEnv): readonly string[
       ...unreadableKeys(id, spec, env),
       ...unfitKeys(id, spec, env),
       ...strangeDeployments(id, spec, env),
+      ...strangePlaces(spec, env),
       ...strange.map((setting) => `${setting.env[0]} cannot stand in an address`),
       ...(set.length > 0 && !serves ? [`${set[0]} has no meaning: the prices of ${id} are in its adapter`] : []),
     ];

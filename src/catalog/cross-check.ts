@@ -160,6 +160,17 @@ function actionProblems(files: CatalogFiles): readonly string[] {
   return [...tiers, ...composites, ...tables, ...rows, ...successors, ...polls, ...selfHosted, ...standIns];
 }
 
+/** A vendor sells the same actions at its door for those without a key. */
+function doorProblems(files: CatalogFiles): readonly string[] {
+  return [...files.adapters].flatMap(([id, { actions = {}, keylessDoor: { actions: own = actions } = {} }]) =>
+    [...new Set([...Object.keys(actions), ...Object.keys(own)])].flatMap((name) =>
+      actions[name] === undefined || own[name] === undefined
+        ? [`adapters/${id}.ts: keylessDoor.actions and actions do not both have ${name}`]
+        : [],
+    ),
+  );
+}
+
 /** The problems of files that have each passed their own check, one line each. */
 export function checkTogether(files: CatalogFiles): readonly string[] {
   const of = (kind: Kind) => [...files.adapters].flatMap(([id, spec]) => listingsOf(id, spec, kind));
@@ -170,6 +181,7 @@ export function checkTogether(files: CatalogFiles): readonly string[] {
     ...clashes(files, all),
     ...successorProblems(all),
     ...actionProblems(files),
+    ...doorProblems(files),
     ...unitProblems(files),
     ...tierProblems(files, new Set(chat.map((listing) => listing.slug))),
   ];

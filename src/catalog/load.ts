@@ -8,6 +8,7 @@ import type { AdapterSpec, AdapterTable } from "./adapter.ts";
 import type { Catalog, StandInFile } from "./catalog.ts";
 import { type CatalogOptions, compileCatalog } from "./compile.ts";
 import type { EndpointTable } from "./endpoint-table.ts";
+import { keptVerdict } from "./kept-verdict.ts";
 import type { ActionTierSpec, CompositeTierSpec, TierSpec } from "./tier.ts";
 import { type ModelsUpdate, withUpdate } from "./updates/update.ts";
 import { CatalogError, checkAdapter, checkTable, checkTier, isAdapterTable } from "./validate.ts";
@@ -122,30 +123,40 @@ function parseTable(file: string, text: string): unknown {
 /** What was checked and found good. Checking is half of a catalog's load, and a reload finds nearly all files unchanged. */
 const checkedBefore = new WeakSet<object>();
 
+/** How the files of one folder are read. */
+interface Reading {
+  /** The folder's name before those of its files, in complaints. */
+  readonly shownAs: string;
+  /** An earlier start has found every file good as it is now. */
+  readonly isGood: boolean;
+  /** Where what is wrong with a file is added. */
+  readonly problems: string[];
+}
+
+type Check = (name: string, value: unknown) => readonly string[];
+
 /** The problems that `check` finds in `value`; one that had none has none later. */
-function problemsIn(
-  name: string,
-  value: unknown,
-  check: (name: string, value: unknown) => readonly string[],
-): readonly string[] {
+function problemsIn(name: string, value: unknown, check: Check, { isGood }: Reading): readonly string[] {
   const isObject = typeof value === "object" && value !== null;
   if (isObject && checkedBefore.has(value)) return [];
-  const found = check(name, value);
+  const found = isGood ? [] : check(name, value);
   if (isObject && found.length === 0) checkedBefore.add(value);
   return found;
 }
 
-/** Imports and checks the files of one folder; what is wrong with one is added to `problems`. */
+/** Imports and checks the files of one folder. */
 async function readFiles<Spec>(
   files: readonly CatalogFile[],
-  check: (name: string, value: unknown) => readonly string[],
-  problems: string[],
+  check: Check,
+  reading: Reading,
 ): Promise<ReadonlyMap<string, Spec>> {
+  const { problems } = reading;
   const specs = new Map<string, Spec>();
   for (const file of files) {
     try {
       const value = await importFile(file);
-      const found = value === undefined ? [`${file.name} has no default export`] : problemsIn(file.name, value, check);
+      const found =
+        value === undefined ? [`${file.name} has no default export`] : problemsIn(file.name, value, check, reading);
       problems.push(...found);
       if (found.length === 0) specs.set(file.id, value as Spec);
     } catch (error) {
@@ -174,7 +185,8 @@ function adaptersOf(
 }
 
 /** The tables beside adapters' files: `adapters/<id>.json`. */
-async function readTables(root: string, shownAs: string, ids: Iterable<string>, problems: string[]) {
+async function readTables(root: string, ids: Iterable<string>, reading: Reading) {
+  const { shownAs, problems } = reading;
   const tables = new Map<string, EndpointTable>();
   for (const id of ids) {
     const name = path.join(shownAs, "adapters", `${id}.json`);
@@ -183,7 +195,7 @@ async function readTables(root: string, shownAs: string, ids: Iterable<string>, 
     if (text === null) continue;
     try {
       const table = parseTable(file, text);
-      const found = problemsIn(name, table, checkTable);
+      const found = problemsIn(name, table, checkTable, reading);
       problems.push(...found);
       if (found.length === 0) tables.set(id, table as EndpointTable);
     } catch (error) {
@@ -213,21 +225,33 @@ function tiersWith<Spec extends AnyTierSpec>(specs: ReadonlyMap<string, AnyTierS
   return new Map([...specs].filter((entry): entry is [string, Spec] => field in entry[1]));
 }
 
-async function readRoot(root: string, shownAs: string, problems: string[]) {
+async function readRoot(root: string, reading: Reading) {
+  const { shownAs, problems } = reading;
   const adapters = await listFolder(root, "adapters", shownAs);
   const tiers = await listFolder(root, "tiers", shownAs);
   if (adapters.length + tiers.length === 0) problems.push(`${shownAs} has no file in adapters/ or tiers/`);
-  const adapterFiles = await readFiles<AdapterSpec | AdapterTable>(adapters, checkAdapter, problems);
+  const adapterFiles = await readFiles<AdapterSpec | AdapterTable>(adapters, checkAdapter, reading);
   const adapterSpecs = adaptersOf(adapterFiles, shownAs, problems);
-  const tierSpecs = await readFiles<AnyTierSpec>(tiers, checkTier, problems);
+  const tierSpecs = await readFiles<AnyTierSpec>(tiers, checkTier, reading);
   return {
     adapters: adapterSpecs,
-    tables: await readTables(root, shownAs, adapterSpecs.keys(), problems),
+    tables: await readTables(root, adapterSpecs.keys(), reading),
     standIns: await standInsOf(root, shownAs),
     tiers: tiersWith<TierSpec>(tierSpecs, "firstTokenMsMax"),
     actionTiers: tiersWith<ActionTierSpec>(tierSpecs, "sells"),
     compositeTiers: tiersWith<CompositeTierSpec>(tierSpecs, "kind"),
   };
+}
+
+/** A process begins with what was found good at an earlier start, and checks what has changed since by itself. */
+let hasBegun = false;
+
+async function readShipped(problems: string[]) {
+  const verdict = hasBegun ? null : keptVerdict(SHIPPED);
+  hasBegun = true;
+  const read = await readRoot(SHIPPED, { shownAs: "", isGood: verdict?.isGood ?? false, problems });
+  if (problems.length === 0 && verdict?.isGood === false) verdict.keep();
+  return read;
 }
 
 /**
@@ -237,11 +261,13 @@ async function readRoot(root: string, shownAs: string, problems: string[]) {
 export async function loadCatalog(options: LoadOptions): Promise<Catalog> {
   const problems: string[] = [];
   const { overlayDir } = options;
-  const shipped = await readRoot(SHIPPED, "", problems);
+  const shipped = await readShipped(problems);
   const overlay =
     overlayDir === null
       ? null
-      : await withOurTypes(path.resolve(overlayDir), () => readRoot(path.resolve(overlayDir), overlayDir, problems));
+      : await withOurTypes(path.resolve(overlayDir), () =>
+          readRoot(path.resolve(overlayDir), { shownAs: overlayDir, isGood: false, problems }),
+        );
   if (problems.length > 0) throw new CatalogError(problems);
   // An adapter of the overlay replaces the shipped one whole, and with it what plays its vendor.
   const standIns = [...shipped.standIns].filter(([id]) => overlay?.adapters.has(id) !== true);

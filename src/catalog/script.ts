@@ -15,6 +15,8 @@ export interface AskSpec {
   readonly accepts?: readonly number[];
   /** The most that may pass from the sending until the answer is whole, in milliseconds. Default: what is left of the action's time. */
   readonly msMax?: number;
+  /** The most that is paid for it, in cents, where its vendor is paid by the call. Default: what the call may pay. */
+  readonly paysCentsMax?: number;
   /** A good answer is a stream: its messages are told as they come, and not one of them is kept. */
   readonly messages?: Messages;
 }
@@ -57,6 +59,8 @@ export interface ScriptContext<P = Params> {
   token(claims: JsonObject, lifeS: number): string;
   /** Aborted when the call has ended before the script. */
   readonly signal: AbortSignal;
+  /** How many pages the PDF has whose public address stands in this param. Where it is none, or has more than `most`, the call ends as the caller's fault. */
+  pdfPages(param: string, most: number): Promise<number>;
   /**
    * One exchange with the vendor, at its pace and within the action's `timeoutMs`. Its answer is held against the rules: a failure is
    * thrown and a miss ends the action, so what comes back is good.

@@ -29,7 +29,7 @@ export function droppedHeader(dropped: readonly string[], ownServersOnly: boolea
   return dropped.length === 0 || ownServersOnly ? {} : { [NAME]: listed(dropped) };
 }
 
-/** The same frame, which names the fields too that the vendor which answered was not sent; lists in several headers are one list. */
+/** The same frame, which names the fields too that the vendor which answered was not sent, and says that its answer was mended; lists in several headers are one list. */
 export function tellingUnsent(frame: Frame): Frame {
   return {
     keepAlive: frame.keepAlive,
@@ -39,6 +39,7 @@ export function tellingUnsent(frame: Frame): Frame {
       frame.head(reply, served, legs, charge);
       const unsent = (served as ModelCandidate).unsent();
       if (unsent.length > 0) reply.header(NAME, listed(unsent));
+      if ((served as ModelCandidate).repaired()) reply.header("x-tollgate-repaired", "1");
     },
   };
 }

@@ -97,6 +97,20 @@ async function certifyWith({ config, progress }: Workplace, { named, centsMax, r
   }
 }
 
+/** Tells the gateway that runs, where there is one, so that its console shows it. Answers what the person is told of that. */
+async function keep({ admin }: Workplace, certificate: Certificate, made: { at: string; version: string }) {
+  const { byVendor } = await import("../gateway/certificates.ts");
+  const kept = byVendor(certificate, made);
+  if (kept.size === 0) return "";
+  try {
+    for (const [id, one] of kept) await admin.call("POST", `/admin/v1/certificates/${encodeURIComponent(id)}`, one);
+    return "\nThe console of the gateway shows it, at /console/doctor.";
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+    return `\nNo gateway has kept it: ${error.message}`;
+  }
+}
+
 interface Wanted {
   readonly named: readonly string[];
   readonly centsMax: number;
@@ -125,10 +139,11 @@ export const certifyCommand: Command = {
       standIns: typed.flag("sandbox"),
     });
     const good = certificate.stopped === null && certificate.calls.every(({ verdict }) => verdict !== "differs");
-    const at = new Date(systemClock.epochMs()).toISOString();
+    const made = { version: VERSION, at: new Date(systemClock.epochMs()).toISOString() };
+    const told = await keep(place, certificate, made);
     return {
-      json: Object.assign({ ok: good, version: VERSION, at }, certificate),
-      text: reportText(certificate, place.columns),
+      json: Object.assign({ ok: good }, made, certificate),
+      text: reportText(certificate, place.columns) + told,
       good,
     };
   },

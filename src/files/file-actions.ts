@@ -57,7 +57,16 @@ function uploads({ files, openPublic }: FilesActionsParts): LocalAction[] {
       ...facts(z.strictObject({ filename, size_bytes: size.describe("Exact size of the file"), mime, tags, note }), {
         description:
           "Stores a file of up to 100 MB: returns a put_url, good for an hour, to which the raw bytes are sent with PUT, and the file_id and get_url under which they are found afterwards.",
-        keywords: ["store", "save", "host", "attachment", "put"],
+        keywords: [
+          "store",
+          "save",
+          "host",
+          "attachment",
+          "put",
+          "host an image",
+          "keep a document",
+          "attachment for later",
+        ],
         effect: "write",
         price: ONE_CENT,
       }),
@@ -129,7 +138,7 @@ function lookups(files: Files): LocalAction[] {
         {
           description:
             "Stored files, newest first, with filename, tags, note, size, source and creation date. While next_cursor is not null there are more.",
-          keywords: ["find", "browse", "search files", "which files are stored"],
+          keywords: ["find", "browse", "search files", "which files are stored", "my files", "which files are stored"],
           effect: "read",
           price: FREE,
         },
@@ -145,7 +154,7 @@ function lookups(files: Files): LocalAction[] {
       action: "delete",
       ...facts(z.strictObject({ file_id: fileId }), {
         description: "Deletes a stored file, or an upload that has not come yet, and frees its room.",
-        keywords: ["remove", "free", "quota"],
+        keywords: ["remove", "free", "quota", "delete a file", "delete my upload"],
         effect: "write",
         price: FREE,
       }),

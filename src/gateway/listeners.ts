@@ -8,6 +8,8 @@ import { type HttpOptions, type HttpServer, listen } from "../http/server.ts";
 import { MARGIN_SCOPE, UNPAID_SCOPE } from "../kernel/windows.ts";
 import { INFERENCE_SCOPE } from "../ledger/model/state.ts";
 import type { BodyBytes } from "../limits/body-bytes.ts";
+import type { OpenIdProvider } from "../oauth/openid-provider.ts";
+import type { Log } from "../observe/log.ts";
 import { tellAddress } from "../serve/admit.ts";
 import type { ServeDeps } from "../serve/deps.ts";
 import { openSocket } from "../serve/open-socket.ts";
@@ -19,6 +21,7 @@ import type { FailedCalls } from "../usage-rows.ts";
 import { openOperatorPages } from "./open-operator-pages.ts";
 import { withLog } from "./operator-log.ts";
 import { inEnvelope, openingParts } from "./public-endpoints.ts";
+import { listenerUrl } from "./public-url.ts";
 
 const ANY_ADDRESS = ["0.0.0.0", "::"];
 const LOOPBACK = ["127.0.0.1", "localhost", "::1"];
@@ -72,12 +75,15 @@ export interface AdminDoor {
   readonly operator: readonly EndpointSpec[];
   readonly unsold: Unsold;
   readonly adminToken: string;
+  readonly log: Log;
+  /** The OpenID provider by which operators may sign in; null: there is none. */
+  readonly openId: OpenIdProvider | null;
   /** What `doctor` holds against chains. */
   readonly proofs: readonly Proof[];
 }
 
 /** Rejects where the port cannot be had. */
-export function listenAdmin(config: Config, deps: DoorDeps, door: AdminDoor): Promise<HttpServer> {
+export async function listenAdmin(config: Config, deps: DoorDeps, door: AdminDoor): Promise<HttpServer> {
   const { stores, readiness, metricsText, failedCalls, operator, unsold, proofs } = door;
   const endpoints = adminEndpoints({
     ...openingParts(config, stores),
@@ -95,8 +101,11 @@ export function listenAdmin(config: Config, deps: DoorDeps, door: AdminDoor): Pr
     metricsOpen: LOOPBACK.includes(config.adminHost),
   });
   const all = inEnvelope(withLog([...endpoints, ...operator], stores.records, systemClock));
-  const pages = config.pages ? openOperatorPages(all, { stores, adminToken: door.adminToken, deps }) : [];
-  return listen({
+  let port = config.adminPort;
+  const base = () => config.adminUrl ?? listenerUrl(config.adminHost, port);
+  const pages = config.pages ? openOperatorPages(all, { ...door, config, deps, base }) : [];
+  const ownNames = config.adminUrl === null ? [] : [new URL(config.adminUrl).hostname];
+  const server = await listen({
     ...edge(config, deps),
     host: config.adminHost,
     port: config.adminPort,
@@ -104,6 +113,8 @@ export function listenAdmin(config: Config, deps: DoorDeps, door: AdminDoor): Pr
     cors: null,
     unknownPath: "admin_path",
     // Bound to every address, it cannot know the names it goes by.
-    allowedHosts: ANY_ADDRESS.includes(config.adminHost) ? null : [],
+    allowedHosts: ANY_ADDRESS.includes(config.adminHost) ? null : ownNames,
   });
+  ({ port } = server);
+  return server;
 }

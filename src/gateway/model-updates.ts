@@ -102,6 +102,8 @@ export class ModelUpdates {
       (text) => text.startsWith(NEWS) && this.#heard(),
       () => this.#heard(),
     );
+    // A process that was killed before it could tell what it had taken sells by it from this start on: the others are told now.
+    await this.#tell();
     const asksDaily = asks && config.modelsUpdate === "daily";
     if (!shared && !asksDaily) return;
     let beats = 0;
@@ -132,7 +134,7 @@ export class ModelUpdates {
   /** Has it come into force here and, over Redis, at every process. */
   async #take(update: ModelsUpdate | null, version: number, keep: () => Promise<void>): Promise<void> {
     const { catalog, stores, onTaken } = this.#parts;
-    const { records, shared, others } = stores;
+    const { records, shared } = stores;
     await catalog.take(update, async () => {
       if (shared) {
         const value = update === null ? "" : JSON.stringify(update);
@@ -143,8 +145,13 @@ export class ModelUpdates {
       await keep();
     });
     onTaken();
-    // A process that does not hear it asks within a minute.
-    await others?.tell(`${NEWS}"${update?.takenAt ?? ""}"}`).catch(() => {});
+    await this.#tell();
+  }
+
+  /** Has the other processes look at what all are to sell by. One that does not hear it looks within a minute. */
+  async #tell(): Promise<void> {
+    const { catalog, stores } = this.#parts;
+    await stores.others?.tell(`${NEWS}"${catalog.update()?.takenAt ?? ""}"}`).catch(() => {});
   }
 
   async #update(order: UpdateOrder & { readonly dryRun: boolean }): Promise<Proposal> {

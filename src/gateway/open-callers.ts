@@ -6,7 +6,6 @@ import { ownKeysOf } from "../accounts/provider-keys.ts";
 import { rulesOf } from "../accounts/rules.ts";
 import { underRules } from "../accounts/under-rules.ts";
 import { systemClock } from "../clock.ts";
-import type { Config } from "../config.ts";
 import { signingSecrets } from "../files/signed-links.ts";
 import { addressWindowKey } from "../limits/address-window-key.ts";
 import { createAnswerBytes } from "../limits/answer-bytes.ts";
@@ -18,8 +17,6 @@ import type { Records } from "../records/records.ts";
 import { AnswerCache } from "../serve/answer-cache.ts";
 import type { ServeDeps } from "../serve/deps.ts";
 import { inDataDir } from "../storage/in-data-dir.ts";
-import { createGuard, type Guard } from "../upstream/guard.ts";
-import { createPublicFetch } from "../upstream/public-fetch.ts";
 import type { Foundation } from "./open-foundation.ts";
 
 type Doors =
@@ -30,8 +27,7 @@ type Doors =
   | "addressRequestsPerMinute"
   | "countsPaidCalls"
   | "answers"
-  | "cache"
-  | "guard";
+  | "cache";
 
 export interface OpenCallers {
   readonly adminToken: string;
@@ -43,18 +39,6 @@ export interface OpenCallers {
   ofWorkGoingOn: Authenticator["ofWorkGoingOn"];
   /** By which access tokens are signed and read; null: there are none. */
   readonly signingKeys: (() => SigningKeys) | null;
-  close(): void;
-}
-
-/** The operator's guard, where there is one. It is a server of the operator's, so it may be an inner one. */
-function guardOf(
-  { guardUrl: url, guardMsMax: msMax, guardOpen: open }: Pick<Config, "guardUrl" | "guardMsMax" | "guardOpen">,
-  broken: Foundation["broken"],
-): { readonly guard?: Guard; close(): void } {
-  if (url === null) return { close() {} };
-  const internet = createPublicFetch({ userAgent: "Tollgate-Guard", mayBeInner: true });
-  const onAway = (error: unknown) => broken(error, "the guard did not answer");
-  return { guard: createGuard({ url, msMax, open, internet, onAway }), close: () => internet.close() };
 }
 
 /** Where nothing may be kept there is no cache, and no call is looked for. */
@@ -96,7 +80,6 @@ export async function openCallers(
     formerKey: (secretHash) => keyOfFormer({ books: stores.ledger, rules: stores.records, clock }, secretHash),
     readToken: (token) => tokens?.read(token) ?? null,
   });
-  const { guard, close } = guardOf(config, broken);
   const forget = (accountId: string | null) => authenticator.forget(accountId);
   await stores.onKeysChanged(forget);
   const adminToken = config.adminToken ?? (await inDataDir(config.dataDir, () => ensureAdminToken(config.dataDir)));
@@ -107,7 +90,6 @@ export async function openCallers(
       bodies: createBodyBytes({ bytesMax: config.bodiesBytesMax, accountBytesMax: config.accountBodiesBytesMax }),
       answers: createAnswerBytes({ bytesMax: config.answersBytesMax, ownerBytesMax: config.accountAnswersBytesMax }),
       ...cacheOf(config.answerCacheBytesMax, stores.records),
-      ...(guard === undefined ? {} : { guard }),
       isAdmin: adminCheck(adminToken),
       takeWindow: (kind, key, limit) => windows.take(`${kind} ${key}`, limit),
       peekWindow: (kind, key, limit) => windows.peek(`${kind} ${key}`, limit),
@@ -118,6 +100,5 @@ export async function openCallers(
     callerOfKey: (accountId, keyId) => authenticator.callerOfKey(accountId, keyId),
     ofWorkGoingOn: (accountId, keyId) => authenticator.ofWorkGoingOn(accountId, keyId),
     signingKeys: keys,
-    close,
   };
 }

@@ -51,6 +51,7 @@ export async function openFoundation({
   onFatal,
   role,
   wallet,
+  internet,
 }: GatewayOptions): Promise<Foundation> {
   const clock = systemClock;
   const log = openLog(config, logStream);
@@ -97,7 +98,7 @@ export async function openFoundation({
   const upstream = createUpstream(
     clock,
     logRefusedKeys(log),
-    createPublicFetch(),
+    createPublicFetch(internet),
     windows,
     tellUnpriced(log, observer, losses),
     wallets.purseFor,

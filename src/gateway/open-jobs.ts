@@ -36,6 +36,8 @@ const RUNNER_LEASE_MS = 20_000;
 
 export interface OpenJobsParts {
   readonly keptBytesMax: number;
+  /** No answer of an action is passed on before all of it is there. */
+  readonly readsWhole: boolean;
   readonly stores: Stores;
   readonly windows: CallWindows;
   readonly observer: Pick<Observer, "unpaid">;
@@ -156,6 +158,7 @@ export function openJobs(parts: OpenJobsParts): OpenJobs {
     onEnded,
     keepEnd,
     keptBytesMax,
+    readsWhole,
   } = parts;
   const { ledger, records, shared } = stores;
   const clock = systemClock;
@@ -186,6 +189,7 @@ export function openJobs(parts: OpenJobsParts): OpenJobs {
     records,
     paidTimes: createPaidTimes({ records, clock, ledger, windows }),
     kernel,
+    readsWhole,
     keepBytes: actionCatalog.files.keepBytes,
     linkFile: (payer, id) => actionCatalog.files.link(payer.id, id),
     modelPlan: (action, call) => nativePlan(action, call, models),

@@ -10,6 +10,7 @@ import { createRequestWindows } from "../limits/request-windows.ts";
 import { createGrants } from "../oauth/grants.ts";
 import { challengeAt } from "../oauth/metadata.ts";
 import { type OAuthParts, oauthEndpoints, type PeopleParts, peopleEndpoints, signedIn } from "../oauth/oauth.ts";
+import type { OpenIdProvider } from "../oauth/openid-provider.ts";
 import type { Choice } from "../oauth/pages.ts";
 import type { ReadDocument } from "../oauth/server.ts";
 import { createSessions, type Sessions } from "../oauth/sessions.ts";
@@ -45,6 +46,8 @@ export interface OpenOAuth {
   readonly endpoints: readonly Endpoint[];
   readonly sessions: Sessions;
   readonly doors: Pick<ServeDeps, "signedIn" | "challenge">;
+  /** The OpenID provider; null: people sign in with keys alone. */
+  readonly openId: OpenIdProvider | null;
   close(): void;
 }
 
@@ -92,7 +95,8 @@ export function openOAuth(parts: OpenOAuthParts): OpenOAuth | null {
   const assets = inEnvelope(assetEndpoints());
   if (callers.signingKeys === null || !config.oauth) {
     const doors = { signedIn: signedIn(people) };
-    return { endpoints: [...peopleEndpoints(people), ...assets], sessions: people.sessions, doors, close: () => {} };
+    const endpoints = [...peopleEndpoints(people), ...assets];
+    return { endpoints, sessions: people.sessions, doors, openId: null, close: () => {} };
   }
   const { ledger: books, records } = stores;
   const clock = systemClock;
@@ -115,6 +119,7 @@ export function openOAuth(parts: OpenOAuthParts): OpenOAuth | null {
   return {
     endpoints: [...oauthEndpoints(own), ...assets],
     sessions: own.sessions,
+    openId: openId?.door.provider ?? null,
     doors: {
       signedIn: signedIn(own),
       challenge: (path, error) =>

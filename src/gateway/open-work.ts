@@ -7,9 +7,11 @@ import type { JobRecord } from "../jobs/job-record.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
 import { type CallWindows, createWindows } from "../kernel/windows.ts";
+import type { OpenIdProvider } from "../oauth/openid-provider.ts";
 import type { Sessions } from "../oauth/sessions.ts";
 import { logInternalErrors } from "../observe/internal-error.ts";
 import type { EndedJob, Observer } from "../observe/observer.ts";
+import type { RequestLog } from "../observe/request-log.ts";
 import { Endings } from "../records/endings.ts";
 import type { RunDeps } from "../run/deps.ts";
 import { SESSION_JOB } from "../sessions/session-kind.ts";
@@ -23,9 +25,11 @@ import { type OpenCallers, openCallers } from "./open-callers.ts";
 import { openComposites } from "./open-composites.ts";
 import { type OpenEvents, openEvents } from "./open-events.ts";
 import type { Foundation } from "./open-foundation.ts";
+import { openGuards } from "./open-guards.ts";
 import { jobActions, type OpenJobsParts, openJobs } from "./open-jobs.ts";
 import { openLeases } from "./open-leases.ts";
 import { openOAuth } from "./open-oauth.ts";
+import { openRequestLog } from "./open-request-log.ts";
 import { openGatewaySessions } from "./open-sessions.ts";
 import { openStrangers } from "./open-strangers.ts";
 import type { GatewayOptions } from "./options.ts";
@@ -46,10 +50,13 @@ export interface Work {
   /** What the operator asks of payments on chain. */
   readonly payments: readonly EndpointSpec[];
   readonly events: OpenEvents;
+  readonly requestLog: RequestLog;
   /** Where people sign in and clients ask for grants; empty: they cannot. */
   readonly oauth: readonly Endpoint[];
   /** Who has signed in; null: no person can. */
   readonly sessions: Sessions | null;
+  /** By which people sign in beside keys; null: there is none. */
+  readonly openId: OpenIdProvider | null;
   /** What both doors ask of it. */
   readonly deps: DoorDeps;
   /** Begins with work of its own: jobs that others have left, and machines whose time is over. */
@@ -72,15 +79,14 @@ function showWork(
 /** Rejects where the store of files cannot be opened, or what an earlier process has left cannot be read. */
 export async function openWork(foundation: Foundation, options: GatewayOptions, phase: Phase): Promise<Work> {
   const { broken, observer, upstream, stores } = foundation;
-  const { role } = options;
   const onBroken = logInternalErrors(broken);
   const url = createPublicUrl(foundation.config);
   const madeJobs = later<Jobs>("jobs");
   const parts = { jobs: madeJobs.get, phase, publicUrl: url.get, onBroken };
   const { actionCatalog, composites, sessions } = await openCallable(foundation, options, parts);
   const callers = await openCallers(foundation, url.get);
-  // The parent serves no caller, so it knows of no route.
-  const sharedRoutes = await shareRoutes(upstream, role?.kind === "parent" ? null : stores.others);
+  // The parent serves no caller: what it tells the operator of routes, it hears from the others.
+  const sharedRoutes = await shareRoutes(upstream, stores.others, options.role?.kind !== "parent");
   const { leases, owner } = await openLeases(stores, broken);
   const events = openEvents(foundation, phase);
   const windows = windowsFor(foundation.config, callers);
@@ -96,7 +102,8 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
   const selling = { ...foundation, actionCatalog, publicUrl: url.get, leases, owner, onBroken };
   const strangers = await openStrangers({ ...selling, wallet: options.wallet });
   const stranger = options.stranger ?? strangers?.door ?? null;
-  const doors = { ...callers.doors, ...oauth?.doors, ...events.doors };
+  const watching = openWatching(foundation, kernel);
+  const doors = { ...callers.doors, ...oauth?.doors, ...events.doors, ...watching.doors };
   const paying = { ledger, rates, windows, leases, leaseMs: LEASE_MS, owner, forget: callers.forget, stranger };
   return {
     url,
@@ -109,7 +116,9 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
     payments: [...(strangers?.admin ?? []), ...foundation.wallets.admin],
     oauth: oauth?.endpoints ?? [],
     sessions: oauth?.sessions ?? null,
+    openId: oauth?.openId ?? null,
     events,
+    requestLog: watching.doors.requestLog,
     deps: { ...kernel, ...doors, ...paying, observer, draining: () => phase.draining },
     async start() {
       await jobs.start();
@@ -125,11 +134,23 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
       await strangers?.stop();
       await foundation.wallets.reconciler?.stop();
       oauth?.close();
-      callers.close();
-      await composites.close();
+      await Promise.all([composites.close(), watching.close()]);
       actionCatalog.close();
       await leases.stop();
       sharedRoutes.stop();
+    },
+  };
+}
+
+/** What looks at calls and answers for the operator: the guard, and the log of those that are kept. */
+function openWatching(foundation: Foundation, kernel: KernelDeps) {
+  const guards = openGuards(foundation, kernel);
+  const requestLog = openRequestLog(foundation);
+  return {
+    doors: { ...guards.doors, requestLog },
+    async close() {
+      guards.close();
+      await requestLog.close();
     },
   };
 }
@@ -156,9 +177,9 @@ function openGatewayJobs(
   own: Pick<OpenJobsParts, "windows" | "kinds" | "owner" | "actionCatalog" | "onEnded" | "keepEnd" | "onBroken">,
 ) {
   const { stores, observer, upstream, catalog, config } = foundation;
-  const { keptBytesMax } = config;
+  const { keptBytesMax, guardAnswers: readsWhole } = config;
   const chat = chatDeps(foundation);
-  return openJobs({ ...own, stores, observer, upstream, catalog: catalog.current, keptBytesMax, chat });
+  return openJobs({ ...own, stores, observer, upstream, catalog: catalog.current, keptBytesMax, readsWhole, chat });
 }
 
 /** Work that goes on reads the budgets of its key anew. */

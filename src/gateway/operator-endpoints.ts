@@ -6,6 +6,7 @@ import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { EndpointSpec } from "../endpoint.ts";
 import { notFound } from "../run/nearest.ts";
+import { routeRows } from "../upstream/route-rows.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import { checkProvider } from "./check-provider.ts";
 import type { Losses } from "./losses.ts";
@@ -40,6 +41,7 @@ export function operatorEndpoints({
       const on = setup().providers.flatMap((provider) => (provider.on ? [provider.id] : []));
       return notFound(`No provider that is on is called ${id.slice(0, 80)}`, id, on);
     }),
+    adminEndpoint("GET", "/admin/v1/routes", async () => ({ status: 200, body: { routes: routeRows(upstream) } })),
     adminEndpoint("GET", "/admin/v1/prices", async ({ request }) => {
       const sandbox = request.query.get("sandbox") === "1";
       const unit_models = unitPriceRows(catalog(), { sandbox });

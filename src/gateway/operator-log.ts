@@ -15,11 +15,15 @@ const KEPT_MS = 400 * 86_400_000;
 const BODY_CHARS_MAX = 1_000;
 /** Who has signed in on the console; kept of no request that comes from outside. */
 export const OPERATOR_HEADER = "x-tollgate-operator";
+/** Beside it where the OpenID provider has proven that name. */
+export const PROVEN_HEADER = "x-tollgate-operator-proven";
 const BY_TOKEN = "by the token";
 
 interface Act {
   readonly at: string;
   readonly by: string;
+  /** The OpenID provider has said that it was them; else the name is what was typed by one who had the token. */
+  readonly proven: boolean;
   readonly method: string;
   readonly path: string;
   readonly body: string;
@@ -32,6 +36,7 @@ function actOf({ request }: Call, epochMs: number): Act {
   return {
     at: new Date(epochMs).toISOString(),
     by: headers.get(OPERATOR_HEADER) ?? BY_TOKEN,
+    proven: headers.has(PROVEN_HEADER),
     method,
     path,
     body: body.toString("utf8", 0, BODY_CHARS_MAX * 4).slice(0, BODY_CHARS_MAX),

@@ -1,7 +1,8 @@
-// Processes over one Redis tell each other once a second which routes rest, and where conversations have gone. Nothing of it is read on a
-// call's path, and what is missed is found out again by each of them.
+// Processes over one Redis tell each other once a second which routes rest, what routes failed with, and where conversations have gone. Nothing
+// of it is read on a call's path, and what is missed is found out again by each of them.
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
+import { FAILURES, type FailureKind } from "../failures.ts";
 import type { Others } from "../stores.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 
@@ -9,6 +10,16 @@ const TELL_MS = 1_000;
 /** More than one message can hold; a longer one is none of ours. */
 const NEWS_CHARACTERS_MAX = 1_048_576;
 
+const failureSchema = z.object({
+  provider: z.string(),
+  model: z.string(),
+  reason: z.custom<FailureKind>((value) => typeof value === "string" && Object.hasOwn(FAILURES, value)),
+  status: z.number(),
+  words: z.string(),
+  count: z.number().min(1),
+  firstAtMs: z.number(),
+  lastAtMs: z.number(),
+});
 const newsSchema = z.object({
   from: z.string(),
   /** Its sender knows nothing yet. */
@@ -17,6 +28,8 @@ const newsSchema = z.object({
     z.object({ healthKey: z.string(), provider: z.string(), model: z.string(), restMs: z.number().min(0) }),
   ),
   moved: z.array(z.tuple([z.string(), z.string().nullable()])),
+  /** Processes of an earlier release tell none. */
+  failures: z.array(failureSchema).default([]),
 });
 type News = z.infer<typeof newsSchema>;
 
@@ -33,8 +46,12 @@ export interface SharedRoutes {
   stop(): void;
 }
 
-/** Begins to tell and to hear; one that is away is told nothing. Answers once it listens. */
-export async function shareRoutes({ health, moved }: Upstream, others: Others | null): Promise<SharedRoutes> {
+/** Begins to tell and to hear; one that is away is told nothing. Answers once it listens. `serves`: callers come to this process. */
+export async function shareRoutes(
+  { health, moved, failures }: Upstream,
+  others: Others | null,
+  serves: boolean,
+): Promise<SharedRoutes> {
   if (others === null) return { stop() {} };
   const from = randomUUID();
   /** We know nothing yet, or may have missed something. */
@@ -46,11 +63,13 @@ export async function shareRoutes({ health, moved }: Upstream, others: Others | 
   async function tell(to: Others): Promise<void> {
     const routes = asked ? [...health.news(), ...health.known()] : health.news();
     const conversations = asked ? [...moved.news(), ...moved.known()] : moved.news();
-    if (!asks && routes.length === 0 && conversations.length === 0) {
+    const failed = failures.news();
+    if (!asks && routes.length === 0 && conversations.length === 0 && failed.length === 0) {
       asked = false;
       return;
     }
-    const news: News = { from, asks, routes: [...routes], moved: conversations.map(([one, at]) => [one, at]) };
+    const moves: News["moved"] = conversations.map(([one, at]) => [one, at]);
+    const news: News = { from, asks, routes: [...routes], moved: moves, failures: [...failed] };
     [asks, asked, telling] = [false, false, true];
     // What could not be told is old by the time that it could.
     await to.tell(JSON.stringify(news)).catch(() => {});
@@ -62,7 +81,8 @@ export async function shareRoutes({ health, moved }: Upstream, others: Others | 
     if (news === null || news.from === from) return;
     asked ||= news.asks;
     for (const route of news.routes) health.hear(route);
-    for (const conversation of news.moved) moved.hear(conversation);
+    for (const failure of news.failures) failures.hear(failure);
+    if (serves) for (const conversation of news.moved) moved.hear(conversation);
   }
 
   await others.hear(hear, () => {

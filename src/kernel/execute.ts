@@ -195,7 +195,7 @@ function ended(
 }
 
 function errorOf(plan: Plan, { legs }: Tries, dispatched: Dispatched, settled: Settled): GatewayError {
-  if (settled.kind === "unpaid") return settled.error;
+  if (settled.kind === "withheld") return settled.error;
   if (settled.kind === "captured" && settled.told !== null) return settled.told;
   return "failures" in dispatched ? failureError(plan, dispatched.failures, legs) : UNSETTLED;
 }

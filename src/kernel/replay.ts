@@ -33,6 +33,7 @@ const DETERMINISTIC: readonly ErrorCode[] = [
   "upstream_rejected",
   "context_length_exceeded",
   "content_policy_violation",
+  "guard_refused",
 ];
 /** A vendor that is under load refuses with it, and will not refuse for ever. */
 const CONFLICT = 409;

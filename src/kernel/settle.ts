@@ -20,8 +20,8 @@ export type Settled =
       readonly told: GatewayError | null;
     }
   | { readonly kind: "released" }
-  /** The funds would not pay for it after all: the answer is withheld. */
-  | { readonly kind: "unpaid"; readonly error: GatewayError }
+  /** The funds would not pay for it after all, or it was screened and refused: nothing is charged. */
+  | { readonly kind: "withheld"; readonly error: GatewayError }
   /** The funds did not answer, and nothing may be promised to the caller. */
   | { readonly kind: "unsettled" };
 
@@ -153,13 +153,15 @@ async function countedOf(plan: Plan, { served, reading, ended }: Served, { tries
  * Takes what an answer costs. What it cost us is noted before anything else can go wrong: the hold is ended with it, whether the
  * answer is paid for or not.
  */
-async function capture(held: Held, plan: Plan, served: Served, parts: SettleParts): Promise<Settled> {
+async function capture(held: Held, plan: Plan, answered: Served, parts: SettleParts): Promise<Settled> {
   const { deps, funds, payer, tries, id } = parts;
   const { legs } = tries;
-  const { taken, cost, broken } = await countedOf(plan, served, parts);
+  const { taken, cost, broken } = await countedOf(plan, answered, parts);
   const counted: CountedTaken | null = taken === null ? null : { taken, cost };
   const noting = noteCosts(plan, tries, counted, (error) => deps.onBroken(error, id));
   if (noting !== null) await noting;
+  const served = plan.screen === undefined ? answered : await screened(answered, plan.screen, parts);
+  if (served instanceof GatewayError) return withhold(held, plan, served, parts);
   let ready: Prepared;
   try {
     if (cost === null) throw broken;
@@ -181,8 +183,34 @@ async function capture(held: Held, plan: Plan, served: Served, parts: SettlePart
   if (plan.hold.kind === "kept") return handOver(held, plan, { cost, final }, parts);
   const { tags = [] } = plan;
   const charge = await funds.capture(held, { cost, served: served.served, legs, tags });
-  if (charge instanceof GatewayError) return { kind: "unpaid", error: charge };
+  if (charge instanceof GatewayError) return { kind: "withheld", error: charge };
   return { kind: "captured", cost, charge, final, told };
+}
+
+/** The answer as it goes on. Where looking at it breaks, it does not. */
+async function screened(
+  served: Served,
+  screen: NonNullable<Plan["screen"]>,
+  { id, deps }: SettleParts,
+): Promise<Served | GatewayError> {
+  if (served.final === null) return served;
+  try {
+    const final = await screen(served.final);
+    return final instanceof GatewayError ? final : { ...served, final };
+  } catch (cause) {
+    deps.onBroken(cause, id);
+    return new GatewayError("internal_error", { cause });
+  }
+}
+
+/** A failed call is not charged, whatever its vendor takes from us for it: that counts among what the account's calls have left unpaid. */
+async function withhold(held: Held, plan: Plan, error: GatewayError, parts: SettleParts): Promise<Settled> {
+  const { deps, funds, payer, tries } = parts;
+  const keeps = plan.idempotency !== null && isDeterministic(error);
+  const isKept = keeps && (await keepRefusal(held.id, error, payer, deps));
+  const keyFate = isKept ? "answered" : "free";
+  await funds.release(held, { reason: "its answer was refused", keyFate, legs: tries.legs });
+  return { kind: "withheld", error };
 }
 
 /** The hold of what outlives its request goes to the record that goes on with it; where none can take it, it is released. */

@@ -1,22 +1,14 @@
 // Signing in by the operator's own OpenID provider: to it, back from it, and what an account does to be reached so.
-import { hash, randomBytes } from "node:crypto";
 import type { Answer, EndpointSpec, GatewayRequest } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
-import { isRecord, stringOf } from "../json.ts";
 import { fieldsOf } from "./choices-form.ts";
-import { browserEndpoint, ownPath, pageAnswer, seeOther, signedForm, tooOften } from "./forms.ts";
+import { browserEndpoint, ownPath, pageAnswer, seeOther, signedForm } from "./forms.ts";
 import type { Identities, Place } from "./identities.ts";
 import type { OAuthParts } from "./oauth.ts";
-import type { Begun, Identity, OpenIdProvider } from "./openid-provider.ts";
-import { cookieOf } from "./sessions.ts";
+import type { Identity, OpenIdProvider } from "./openid-provider.ts";
+import { createOpenIdWay, type OpenIdWay } from "./openid-way.ts";
 
 const CALLBACK = "/sign-in/oidc/callback";
-const KIND = "oidc-flow";
-/** A person has so long at the provider. */
-const FLOW_SECONDS = 600;
-/** Sign-ins that begin in a minute, from one address and from all: each is kept until it lapses. */
-const BEGUN_PER_ADDRESS = 20;
-const BEGUN = 1_000;
 
 export interface OpenIdDoor {
   readonly provider: OpenIdProvider;
@@ -25,76 +17,42 @@ export interface OpenIdDoor {
   readonly openAccount: ((identity: Identity, address: string, ids: Place) => Promise<Place | GatewayError>) | null;
 }
 
-/** A sign-in between its beginning and its end. */
-interface Flow extends Pick<Begun, "verifier" | "nonce"> {
-  /** The hash of what the browser's cookie has: in another browser it is worth nothing. */
-  readonly browser: string;
+/** What is kept of a sign-in while its person is at the provider. */
+interface Flow {
   readonly next: string;
   /** The account that asked to be linked; null: it is to be found. */
   readonly accountId: string | null;
 }
 
-function cookieName(base: string): string {
-  return base.startsWith("https:") ? "__Host-tollgate_oidc" : "tollgate_oidc";
-}
-
-function cookie(base: string, value: string, seconds: number): string {
-  const isSecure = base.startsWith("https:") ? "; Secure" : "";
-  return `${cookieName(base)}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${isSecure}`;
-}
-
 class OpenIdSignIn {
   readonly #parts: OAuthParts;
   readonly #door: OpenIdDoor;
+  readonly #way: OpenIdWay<Flow>;
 
   constructor(parts: OAuthParts, door: OpenIdDoor) {
     this.#parts = parts;
     this.#door = door;
+    const { records, base, addressKey, take } = parts;
+    const own = { callback: CALLBACK, name: "oidc", claims: [] };
+    this.#way = createOpenIdWay({ provider: door.provider, records, base, addressKey, take, ...own });
   }
 
   /** The address of the provider with the cookie that binds the way back; or what the person is told. */
   async begin(request: GatewayRequest, next: string, accountId: string | null) {
-    const { records, base, take, addressKey } = this.#parts;
-    if (!(await take(`oidc ${addressKey(request.address)}`, BEGUN_PER_ADDRESS))) return tooOften(BEGUN_PER_ADDRESS);
-    if (!(await take("oidc", BEGUN))) return tooOften(BEGUN);
-    const begun = await this.#door.provider.begin(base() + CALLBACK);
-    if (begun === null) return this.#told(503, "cannot be reached just now. Try again, or sign in with the key.");
-    const { url, state, verifier, nonce } = begun;
-    const secret = randomBytes(32).toString("base64url");
-    const flow: Flow = { verifier, nonce, browser: hash("sha256", secret, "hex"), next, accountId };
-    const id = hash("sha256", state, "hex");
-    const value = JSON.stringify(flow);
-    await records.put({ kind: KIND, id, payer: null, value, ttlMs: FLOW_SECONDS * 1_000, ifVersion: 0 });
-    return { url, cookie: cookie(base(), secret, FLOW_SECONDS) };
+    const begun = await this.#way.begin(request, { next, accountId });
+    return begun ?? this.#told(503, "cannot be reached just now. Try again, or sign in with the key.");
   }
 
   /** The browser is back. */
   async end(request: GatewayRequest): Promise<Answer | GatewayError> {
-    const { base } = this.#parts;
-    const state = request.query.get("state") ?? "";
-    const flow = await this.#flowOf(request, state);
-    if (flow === null) return this.#told(400, "sent you back without what you left with. Begin the sign-in anew.");
-    const url = new URL(`${base()}${CALLBACK}?${request.query}`);
-    const identity = await this.#door.provider.finish(url, { ...flow, state });
-    if (identity === "away") return this.#told(503, "cannot be reached just now. Begin the sign-in anew.");
-    if (identity === "refused") return this.#told(400, "did not say who you are. Begin the sign-in anew.");
-    const answer = await (flow.accountId === null
-      ? this.#enter(request, flow, identity)
-      : this.#link(request, flow, identity));
+    const ended = await this.#way.end(request);
+    if (ended === "lost") return this.#told(400, "sent you back without what you left with. Begin the sign-in anew.");
+    if (ended === "away") return this.#told(503, "cannot be reached just now. Begin the sign-in anew.");
+    if (ended === "refused") return this.#told(400, "did not say who you are. Begin the sign-in anew.");
+    const { who, own: flow } = ended;
+    const answer = await (flow.accountId === null ? this.#enter(request, flow, who) : this.#link(request, flow, who));
     if (answer instanceof GatewayError) return answer;
-    return { ...answer, cookies: [...(answer.cookies ?? []), cookie(base(), "", 0)] };
-  }
-
-  /** Good once, and in the browser that it began in. */
-  async #flowOf(request: GatewayRequest, state: string): Promise<Flow | null> {
-    const { records, base } = this.#parts;
-    const id = hash("sha256", state, "hex");
-    const kept = await records.get(KIND, id);
-    const flow: unknown = kept === null ? null : JSON.parse(kept.value);
-    const secret = cookieOf(request, cookieName(base())) ?? "";
-    if (!isRecord(flow) || stringOf(flow.browser) !== hash("sha256", secret, "hex")) return null;
-    // Of two that come with it at once one has it.
-    return (await records.delete(KIND, id)) ? (flow as unknown as Flow) : null;
+    return { ...answer, cookies: [...(answer.cookies ?? []), this.#way.forgotten()] };
   }
 
   async #enter(request: GatewayRequest, { next }: Flow, identity: Identity): Promise<Answer | GatewayError> {

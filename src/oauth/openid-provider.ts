@@ -42,13 +42,19 @@ export interface Identity {
   readonly email: string | null;
 }
 
+/** With what else the provider says of them, such as groups; nothing of it is kept. */
+export interface SignedIn extends Identity {
+  readonly claims: Readonly<Record<string, unknown>>;
+}
+
+/** `claims` are the names of what is to be told beside subject and address: they are asked for as scopes where the provider has such. */
 export interface OpenIdProvider {
   /** For people to know it by. */
   readonly host: string;
   /** Null: it cannot be reached. */
-  begin(redirectUri: string): Promise<Begun | null>;
+  begin(redirectUri: string, claims: readonly string[]): Promise<Begun | null>;
   /** `url` is where the browser came back. `refused`: what it brought is not good, or the person said no. */
-  finish(url: URL, begun: Omit<Begun, "url">): Promise<Identity | "away" | "refused">;
+  finish(url: URL, begun: Omit<Begun, "url">, claims: readonly string[]): Promise<SignedIn | "away" | "refused">;
 }
 
 export interface OpenIdParts {
@@ -88,15 +94,16 @@ export function createOpenIdProvider({ settings, ask, clock, onRefused }: OpenId
 
   return {
     host: new URL(issuer).host,
-    async begin(redirectUri) {
+    async begin(redirectUri, claims) {
       try {
         const client = await library();
         const config = await discover();
         const verifier = client.randomPKCECodeVerifier();
         const [state, nonce] = [client.randomState(), client.randomNonce()];
+        const known = config.serverMetadata().scopes_supported ?? [];
         const url = client.buildAuthorizationUrl(config, {
           redirect_uri: redirectUri,
-          scope: "openid email",
+          scope: [...new Set(["openid", "email", ...claims.filter((name) => known.includes(name))])].join(" "),
           state,
           nonce,
           code_challenge: await client.calculatePKCECodeChallenge(verifier),
@@ -108,7 +115,7 @@ export function createOpenIdProvider({ settings, ask, clock, onRefused }: OpenId
         return null;
       }
     },
-    async finish(url, { state, nonce, verifier }) {
+    async finish(url, { state, nonce, verifier }, wanted) {
       try {
         const client = await library();
         const checks = {
@@ -122,11 +129,12 @@ export function createOpenIdProvider({ settings, ask, clock, onRefused }: OpenId
         const claims = tokens.claims();
         if (claims === undefined || claims.sub === "" || claims.sub.length > SUBJECT_CHARS_MAX) return "refused";
         // Many providers tell an address only to those who ask for it with the token (OpenID Connect Core, 5.4).
-        const isTold = claims.email !== undefined || config.serverMetadata().userinfo_endpoint === undefined;
+        const isWhole = ["email", ...wanted].every((name) => claims[name] !== undefined);
+        const isTold = isWhole || config.serverMetadata().userinfo_endpoint === undefined;
         const about = isTold ? claims : await client.fetchUserInfo(config, tokens.access_token, claims.sub);
         const { email, email_verified: isVerified } = about;
         const isEmail = typeof email === "string" && email.length <= SUBJECT_CHARS_MAX && isVerified === true;
-        return { issuer, subject: claims.sub, email: isEmail ? email : null };
+        return { issuer, subject: claims.sub, email: isEmail ? email : null, claims: { ...about, ...claims } };
       } catch (error) {
         onRefused(error);
         return isAway(error) ? "away" : "refused";

@@ -125,6 +125,25 @@ export const METRICS = {
     labels: ["charged"],
     unit: NANO_PER_USD,
   },
+  guardJudged: {
+    type: "counter",
+    name: "tollgate_guard_judgements_total",
+    help: "What the operator's guard said of requests and answers: pass, refuse, edit, or away where it did not",
+    labels: ["stage", "outcome"],
+  },
+  callsLogged: {
+    type: "counter",
+    name: "tollgate_request_log_calls_total",
+    help: "Calls whose body and answer were kept, and those that were left out because there was no room, or the disk did not take them",
+    labels: ["outcome"],
+  },
+  guardCost: {
+    type: "counter",
+    name: "tollgate_guard_cost_usd_total",
+    help: "What providers take from us for the questions of GUARD_MODEL, which no payer is charged for",
+    labels: ["model"],
+    unit: NANO_PER_USD,
+  },
   overhead: {
     type: "histogram",
     name: "tollgate_overhead_seconds",

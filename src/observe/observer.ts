@@ -103,6 +103,12 @@ export interface Observer {
   settled(outcome: "settled" | "refused" | "open"): void;
   /** A merchant that is paid by the call has asked for a payment. */
   merchantPaid(rail: "mpp" | "x402" | "none", outcome: "paid" | "refused" | "unanswered" | "unpaid"): void;
+  /** The operator's guard has been asked. */
+  guardJudged(stage: "request" | "answer", outcome: "pass" | "refuse" | "edit" | "away"): void;
+  /** A call was kept in the request log, or there was no room for it. */
+  callLogged(outcome: "kept" | "left_out"): void;
+  /** A model that was asked as the guard takes so much from us. */
+  guardCost(model: string, upstreamNano: Nano): void;
   /** An answer of a provider counts what has no price here. */
   unpriced(provider: string, counter: string, sandbox: boolean): void;
   /** A provider has said that an answer of a model cost so much more than was charged for it. */
@@ -250,6 +256,15 @@ export function createObserver(options: ObserverOptions): Observer {
     },
     merchantPaid(rail, outcome) {
       metrics.merchantPayments.cell({ rail, outcome }).total += 1;
+    },
+    guardJudged(stage, outcome) {
+      metrics.guardJudged.cell({ stage, outcome }).total += 1;
+    },
+    callLogged(outcome) {
+      metrics.callsLogged.cell({ outcome }).total += 1;
+    },
+    guardCost(model, upstreamNano) {
+      metrics.guardCost.cell({ model }).total += upstreamNano;
     },
     unpriced(provider, counter, sandbox) {
       metrics.unpriced.cell({ provider, counter, sandbox: sandbox ? "1" : "0" }).total += 1;

@@ -20,6 +20,8 @@ export interface RunDeps {
   readonly paidTimes: PaidTimes;
   /** For the calls that functions of ours make. */
   readonly kernel: KernelDeps;
+  /** No answer that is paid for is passed on before all of it is there. */
+  readonly readsWhole?: boolean;
   /** Null: large binary answers go into the envelope. */
   readonly keepBytes: KeepBytes | null;
   readonly linkFile: LinkFile;

@@ -8,11 +8,13 @@ const ASKING = new Set(
   ).split(" "),
 );
 const PERSON = new Set(
-  (
-    "ceo cto cfo coo cmo vp founder founders cofounder president chairman director head manager owner recruiter email linkedin " +
-    "contact phone"
-  ).split(" "),
+  "ceo cto cfo coo cmo vp founder founders cofounder president chairman director head manager owner recruiter".split(
+    " ",
+  ),
 );
+/** What is wanted of a person: "email of ...", "phone number for ...". */
+const CONTACT = new Set(["email", "mail", "linkedin", "contact", "phone"]);
+const WORDS_BETWEEN = 2;
 const SOMEBODY = /^(who|whos|whom|whose)$/;
 
 /** Where less of a question than this is said by what was found, our own composites come first. */
@@ -27,11 +29,19 @@ export interface Questioned {
   readonly answeredBy: readonly string[];
 }
 
+function asksForContact(words: readonly string[]): boolean {
+  return words.some((word, at) => {
+    const next = words.slice(at + 1, at + 2 + WORDS_BETWEEN);
+    return CONTACT.has(word) && (next.includes("of") || next.includes("for"));
+  });
+}
+
 export function questioned(query: string): Questioned {
   const words = wordsOf(query);
   const [first = ""] = words;
   const isQuestion = query.trim().endsWith("?") || ASKING.has(first);
-  const asksForPerson = words.some((word) => PERSON.has(word)) && (SOMEBODY.test(first) || !ASKING.has(first));
+  const asksForPerson =
+    (words.some((word) => PERSON.has(word)) || asksForContact(words)) && (SOMEBODY.test(first) || !ASKING.has(first));
   const answeredBy = asksForPerson
     ? ["core/onefind", "core/onesearch", "core/consult"]
     : ["core/onesearch", "core/consult", "core/onefind"];
@@ -52,5 +62,5 @@ export function withAnswers<Row extends { readonly covered: number }>(
   if (!isQuestion || best >= COVERED_WELL)
     return [...found.slice(0, 2), ...answers.slice(0, 1), ...found.slice(2), ...answers.slice(1)];
   const [first, second, ...others] = answers;
-  return [first, ...found.slice(0, 1), second, ...found.slice(1), ...others].filter((row) => row !== undefined);
+  return [first, ...found.slice(0, 2), second, ...found.slice(2), ...others].filter((row) => row !== undefined);
 }

@@ -10,6 +10,7 @@ import { envelopeFrame, PREAMBLE } from "../wires/envelope/frame.ts";
 import { idempotencyOf } from "../wires/idempotency-key.ts";
 import type { CatalogAction, ModelAction } from "./action-catalog.ts";
 import { openActionPlan } from "./action-plan.ts";
+import { isFree } from "./action-price.ts";
 import type { RunDeps } from "./deps.ts";
 import { noSuchAction } from "./nearest.ts";
 import { readCall, refusedBy } from "./read-call.ts";
@@ -50,13 +51,14 @@ function planOfAction(asked: PlanCall, action: CatalogAction, deps: RunDeps): Fr
   if (idempotency instanceof GatewayError) return idempotency;
   const tags = callTags(request);
   if (tags instanceof GatewayError) return tags;
+  const preamble = deps.readsWhole === true && !isFree(action.facts.price) ? null : PREAMBLE;
   const isTold = action.local?.events !== undefined && wantsEvents(request.headers.get("accept"));
   const order = {
     id: request.id.replace(/^req_/, "tx_"),
     requestId: request.id,
     sandboxFault: request.headers.get("x-tollgate-sandbox-fault") ?? null,
     ...callerTrace(request),
-    ...(isTold ? { preamble: EVENTS_PREAMBLE, eventBytes } : { preamble: PREAMBLE }),
+    ...(isTold ? { preamble: EVENTS_PREAMBLE, eventBytes } : { preamble }),
     maxCostNano: call.maxCostNano,
     idempotency,
     tags,

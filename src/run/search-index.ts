@@ -6,6 +6,7 @@ import { type DailyCatalog, oncePerDay } from "./once-per-day.ts";
 import type { OwnEndpoint } from "./own-endpoints.ts";
 import { paramNames, paramsSchema, tableOf } from "./params-schema.ts";
 import { SYNONYM_TERMS, termOf, wordsOf } from "./search-words.ts";
+import { TellingWords } from "./telling-words.ts";
 
 /** An action, or one row of its table. */
 export interface Found {
@@ -72,10 +73,12 @@ const SYNONYM_COVERAGE = 0.3;
 /** For actions that no configured provider serves: at about the same score the others come first. */
 const UNCONFIGURED_WEIGHT = 0.9;
 const ROW_WEIGHT = 0.6;
+/** How much more an entry is worth one of whose phrases is in the query, whole. */
+const PHRASE_WEIGHT = 1.5;
 /** How much of its action's score a row has beside its own. */
 const PARENT_WEIGHT = 0.8;
 /** How many rows of one action come before everything else that was found. */
-const ROWS_FIRST = 3;
+const ROWS_FIRST = 2;
 const QUERY_TERMS_MAX = 24;
 
 function actionEntry(id: number, action: CatalogAction): Entry {
@@ -129,13 +132,20 @@ function askedFor(query: string): Asked {
 
 /**
  * The library multiplies a score by the number of query terms that were found. What counts is how much of what was asked for
- * was found: four synonyms of one query term still count as that one term.
+ * was found, and whether it is said in one phrase: four synonyms of one query term still count as that one term.
  */
-function rescored({ score, queryTerms }: SearchResult, { terms, synonyms }: Asked): Pick<Hit, "score" | "covered"> {
+function rescored(
+  { score, queryTerms }: SearchResult,
+  { terms, synonyms }: Asked,
+  { words, owner, row }: { readonly words: TellingWords<Owner> } & Pick<Hit, "owner" | "row">,
+): Pick<Hit, "score" | "covered"> {
   const exact = terms.filter((term) => queryTerms.includes(term));
   const near = new Set(queryTerms.flatMap((term) => synonyms.get(term) ?? []));
-  const covered = exact.length + SYNONYM_COVERAGE * [...near].filter((term) => !exact.includes(term)).length;
-  return { score: (score / queryTerms.length) * covered, covered: covered / Math.max(1, terms.length) };
+  const found =
+    words.weight(exact) + SYNONYM_COVERAGE * words.weight([...near].filter((term) => !exact.includes(term)));
+  const covered = found / words.weight(terms);
+  const phrased = row === null ? 1 + PHRASE_WEIGHT * words.phrased(owner, terms) : 1;
+  return { score: (score / queryTerms.length) * covered * terms.length * phrased, covered };
 }
 
 /** Makes the index; some ten milliseconds for a thousand entries. */
@@ -143,18 +153,19 @@ export function searchIndex(
   actions: readonly CatalogAction[],
   endpoints: readonly SearchedEndpoint[] = [],
 ): SearchIndex {
-  const known = new Set<string>();
+  const words = new TellingWords<Owner>();
   const found: { readonly owner: Owner; readonly row: string | null }[] = [];
   const index = new MiniSearch<Entry>({
     fields: [...FIELDS],
     tokenize: (text) => [...wordsOf(text)],
     processTerm(word) {
       const term = termOf(word);
-      if (term !== null) known.add(term);
+      if (term !== null) words.has(term);
       return term;
     },
   });
   for (const action of actions) {
+    words.read(action, action.facts.keywords ?? []);
     index.add(actionEntry(found.length, action));
     found.push({ owner: action, row: null });
     const rows = rowEntries(found.length, action);
@@ -162,6 +173,7 @@ export function searchIndex(
     for (const { row } of rows) found.push({ owner: action, row });
   }
   for (const { endpoint, models } of endpoints) {
+    words.read(endpoint, endpoint.keywords);
     index.add(endpointEntry(found.length, endpoint));
     found.push({ owner: endpoint, row: null });
     const rows = modelEntries(found.length, models);
@@ -182,13 +194,18 @@ export function searchIndex(
     processTerm: (term) => term,
     boostTerm: (_, at) => (at < asked ? 1 : SYNONYM_WEIGHT),
     boostDocument: weight,
-    prefix: (term, at) => at < asked && term.length > 3 && !known.has(term),
-    fuzzy: (term, at) => (at < asked && term.length > 4 && !known.has(term) ? 0.2 : false),
+    prefix: (term, at) => at < asked && term.length > 3 && !words.knows(term),
+    fuzzy: (term, at) => (at < asked && term.length > 4 && !words.knows(term) ? 0.2 : false),
   });
   const ranked = (query: string): readonly Hit[] => {
     const asked = askedFor(query);
     const hits = index.search([...asked.terms, ...asked.synonyms.keys()].join(" "), options(asked.terms.length));
-    return withParents(hits.map((hit) => ({ ...entryOf(hit.id), ...rescored(hit, asked) })));
+    return withParents(
+      hits.map((hit) => {
+        const entry = entryOf(hit.id);
+        return { ...entry, ...rescored(hit, asked, { words, ...entry }) };
+      }),
+    );
   };
   return {
     search: (query, max) =>
@@ -226,8 +243,8 @@ function spread(hits: readonly Hit[], max: number): readonly Hit[] {
   for (const hit of hits) {
     if (first.length >= max) break;
     const rows = rowsOf.get(hit.owner) ?? 0;
-    if (hit.row !== null) rowsOf.set(hit.owner, rows + 1);
     if (hit.row === null && rows > 0) continue;
+    rowsOf.set(hit.owner, rows + 1);
     (hit.row !== null && rows >= ROWS_FIRST ? later : first).push(hit);
   }
   return [...first, ...later].slice(0, max);

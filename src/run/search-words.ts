@@ -6,7 +6,9 @@ const SILENT = new Set(
     "a about all an and any are as at be been behind by can could did do does for from get give given had has have how i in into " +
     "is it its let like make me my need not of on one or our out please should so some somebody someone something than that the " +
     "their them then there these they this those to up us use using via want was way we were what when where which who whose " +
-    "why will with without would yet you your"
+    "why will with without would yet you your also always any also am anything around best because but d dont don done else even " +
+    "ever everything give go going gonna got id im isn just know known let ll lot m many me more most much need nice now ok please " +
+    "put really right s say so t tell than thing things too very wanna want wants we well whats while"
   ).split(" "),
 );
 
@@ -33,7 +35,41 @@ const SAME: readonly string[] = [
 
 /** Words that mean something near when a caller looks for an action. Each is found by the others, at less weight. */
 const SYNONYMS: readonly string[] = [
-  "image illustration drawing",
+  "image illustration drawing artwork painting draw",
+  "image screenshot capture",
+  "speech audio sound aloud mp3 wav listen",
+  "transcribe transcript dictation recording audio",
+  "email mail address",
+  "mailbox inbox",
+  "agent bot assistant",
+  "phone telephone mobile cell",
+  "letter post envelope postal",
+  "home house property apartment flat building",
+  "rent lease tenant rental",
+  "owner own landlord",
+  "value worth valuation appraisal estimate",
+  "harmful hate toxic offensive abusive unsafe nsfw",
+  "memory remember recall",
+  "conversation chat dialogue",
+  "trend trending popular popularity growing rising interest",
+  "statistic number figure data indicator",
+  "economy economic macroeconomic",
+  "adverse side effect reaction",
+  "recall recalled defect hazard",
+  "token coin crypto cryptocurrency",
+  "machine server vm computer sandbox container",
+  "cancel stop abort end kill terminate",
+  "limit ceiling cap budget bound",
+  "event notify notification alert webhook",
+  "balance money credit fund",
+  "cost price charge spend expense",
+  "receipt invoice bill",
+  "tool action service api",
+  "rank sort order rerank",
+  "company employer organisation",
+  "delay late delayed",
+  "sneaker shoe footwear",
+  "encyclopedia wiki fact",
   "video movie film animation",
   "speech narration speak",
   "music soundtrack",
@@ -83,6 +119,8 @@ const ENDINGS: readonly (readonly [RegExp, string])[] = [
   [/([^s])s$/, "$1"],
 ];
 const FORMS: readonly RegExp[] = [
+  /(?<=[a-z]{3})ful$/,
+  /(?<=[a-z]{3})ly$/,
   /(?<=[a-z]{3})ations?$/,
   /(?<=[a-z]{4})ate$/,
   /(?<=[a-z]{3})ing$/,

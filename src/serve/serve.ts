@@ -10,7 +10,8 @@ import { type Answering, addHeaders } from "./answering.ts";
 import { askedOf } from "./asked-of.ts";
 import { balanceLeft } from "./balance-left.ts";
 import type { ServeDeps } from "./deps.ts";
-import { guarded } from "./guarded.ts";
+import { guarded, withGuardedAnswer } from "./guarded.ts";
+import { logged } from "./logged.ts";
 import { pay } from "./pay.ts";
 import { sendError, tellChallenge, tellRequestId } from "./render-error.ts";
 import { isLong, screenLate, withoutCredit } from "./screen.ts";
@@ -83,7 +84,12 @@ async function answer(
         ? null
         : cacheOrder(request, caller, deps.guard !== undefined);
     if (order instanceof GatewayError) return order;
-    const make = (to: Answering) => answerByPlan(request, endpoint, { caller, answering: to }, deps);
+    const plain = (to: Answering) => answerByPlan(request, endpoint, { caller, answering: to }, deps);
+    const { requestLog: log } = deps;
+    const make =
+      caller?.logsCalls !== true || log === undefined
+        ? plain
+        : (to: Answering) => logged(request, caller, to, { log, make: plain });
     return order === null || cache === undefined
       ? make(answering)
       : throughCache(order, answering, { ...deps, cache }, make);
@@ -117,8 +123,10 @@ async function answerByPlan(
   if (framed instanceof GatewayError) return framed;
   // An upload is handed on as it comes: there is nothing to look at yet.
   if (deps.guard !== undefined && endpoint.upload !== true)
-    framed = await guarded({ request, caller, framed }, deps.guard, plan, deps);
+    framed = await guarded({ request, caller, sandbox: audience.sandbox, framed }, deps.guard, plan, deps);
   if (framed instanceof GatewayError) return framed;
+  if (deps.answerGuard !== undefined)
+    framed = withGuardedAnswer({ request, caller, sandbox: audience.sandbox, framed }, deps.answerGuard);
   request.body = NO_BODY;
   try {
     return await pay(framed, request, caller, answering, deps);

@@ -58,6 +58,8 @@ export interface ActionAttemptOptions {
   /** The process that is asked in the vendor's place; null: the vendor is asked. */
   readonly sidecar: AskedSidecar | null;
   readonly login: Login;
+  /** Counts the pages of a document of the caller's, for a script. */
+  readonly pdfPages: (param: string, most: number, signal: AbortSignal) => Promise<number>;
   /** `shown` is what of payments the failure must not tell. */
   readonly onFailure: (failure: AttemptFailure, shown: readonly string[]) => AttemptFailure;
 }
@@ -124,7 +126,9 @@ class ActionAttempt implements Attempt {
     const { offer, params, key, callId, msMax } = this.#options;
     const { spec } = offer;
     if (spec.run !== undefined) {
-      this.#ending = new AbortController();
+      const ending = new AbortController();
+      const { signal } = ending;
+      this.#ending = ending;
       return runScript(spec.run, {
         params,
         key,
@@ -134,8 +138,9 @@ class ActionAttempt implements Attempt {
           const nowS = Math.floor(this.#options.clock.epochMs() / 1_000);
           return signed(offer.adapter, claims, { key, lifeS, nowS });
         },
+        pdfPages: (param, most) => this.#options.pdfPages(param, most, signal),
         msMax,
-        signal: this.#ending.signal,
+        signal,
         ask: ({ spec: request, values, at, ...how }) => this.#ask(request, { at, values }, how),
         judge: (answer) => this.#judge(answer, null),
       });
@@ -150,7 +155,7 @@ class ActionAttempt implements Attempt {
   #ask(
     request: RequestSpec,
     parts: BuildParts,
-    how: Pick<Question, "afterMs" | "msMax" | "messages">,
+    how: Pick<Question, "afterMs" | "msMax" | "messages" | "paysCentsMax">,
   ): Promise<VendorAnswer> {
     const build = () => this.#options.build(request, parts);
     return this.#client.ask({ ...how, build, redirectsMax: request.redirectsMax ?? 0, splice: this.#splice });

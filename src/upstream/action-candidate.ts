@@ -9,6 +9,7 @@ import { type Around, openActionAttempt } from "./action-attempt.ts";
 import { buildRequest } from "./build-request.ts";
 import type { KeyRing } from "./key-ring.ts";
 import type { Login, Paying } from "./login.ts";
+import type { CountPdf } from "./pdf-at-address.ts";
 import { looksIntoBody } from "./read-answer.ts";
 import type { Sidecar } from "./sidecar/sidecar.ts";
 import type { VendorRateLimiter } from "./vendor-rate-limiter.ts";
@@ -54,6 +55,7 @@ export interface ActionCandidateParts {
   /** The process that is asked in a vendor's place, for one of our keys; null: the vendor has HTTP. */
   readonly sidecarOf: (adapter: Adapter, key: string) => Sidecar | null;
   readonly loginOf: (adapter: Adapter, key: string, paying?: Paying) => Login;
+  readonly countPdf: CountPdf;
 }
 
 /** The whole time of an action, in milliseconds. */
@@ -72,7 +74,7 @@ function sandboxHeaders(offer: ActionOffer, order: ActionOrder, at: number): Rec
 /** The candidate of one offer for one call. */
 export function actionCandidate(offer: ActionOffer, order: ActionOrder, parts: ActionCandidateParts): ActionCandidate {
   const { adapter, spec } = offer;
-  const { dispatcher, clock, ringOf, restKey, limiter, sidecarOf, loginOf } = parts;
+  const { dispatcher, clock, ringOf, restKey, limiter, sidecarOf, loginOf, countPdf } = parts;
   const msMax = actionMsMax(offer);
   // The sandbox has no rate limit, and one sandbox account must not delay another.
   const rate = order.sandbox === null ? (spec.rate ?? adapter.spec.rate) : undefined;
@@ -108,6 +110,15 @@ export function actionCandidate(offer: ActionOffer, order: ActionOrder, parts: A
             order.payerId === undefined
               ? sidecarOf(adapter, key)
               : (sidecarOf(adapter, key)?.of(order.payerId) ?? null),
+          pdfPages: (param, most, signal) =>
+            countPdf({
+              param,
+              url: String(params[param]),
+              most,
+              account: order.payerId ?? null,
+              sandbox: order.sandbox !== null,
+              signal,
+            }),
           acquire: (request) => limiter.acquire(limiterKey, rate, request),
           build(request, { at, soFar, values }) {
             const call =

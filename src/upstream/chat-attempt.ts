@@ -13,7 +13,7 @@ import type { Lane } from "./lane.ts";
 import { NOTHING_READ } from "./nothing-read.ts";
 import { retryAfterMs } from "./retry-after.ts";
 import { ANSWER_BYTES_MAX, UnaryBody } from "./unary-body.ts";
-import { emptyAnswer, failureOfKind, malformed, VendorFailure } from "./vendor-failure.ts";
+import { emptyAnswer, failureOfKind, malformed, unfitAnswer, VendorFailure } from "./vendor-failure.ts";
 
 const ERROR_BYTES_MAX = 64 * 1024;
 /** How long we wait for usage and a goodbye once the answer itself is complete. */
@@ -174,6 +174,7 @@ class ChatAttempt implements Attempt, ExchangeListener {
     if (stream) return this.#fail(malformed("a whole answer came where a stream was asked for"));
     const final = { kind: "body", body: answer.body } as const;
     if (answer.empty !== undefined) return this.#fail(emptyAnswer(answer.empty, final));
+    if (answer.unfit !== undefined) return this.#fail(unfitAnswer(answer.unfit, final));
     if (this.#over) return;
     this.#over = true;
     this.#sink.done(final);

@@ -1,7 +1,6 @@
 // Opens links of a request in its vendor's place: guarded, a few at a time, within bounds of bytes and time, once for a call.
 import { createHash } from "node:crypto";
 import { GatewayError } from "../errors.ts";
-import type { CallerRequest } from "../neutral.ts";
 import type { FetchedMedia, Media, MediaLink } from "./media-links.ts";
 import type { PublicFetch } from "./public-fetch.ts";
 
@@ -32,14 +31,21 @@ const SIGNATURES: readonly (readonly [mediaType: string, test: (bytes: Buffer) =
   ["application/pdf", (bytes) => bytes.subarray(0, 1024).includes("%PDF-")],
 ];
 
-/** What stands for a link of a sandbox account, which reaches no server: the smallest of its kind. */
+/** What stands for a link of a sandbox account, which reaches no server: the smallest of its kind, and of a document two pages. */
 const PLAY: Readonly<Record<MediaLink["kind"], Media>> = {
   image: {
     mediaType: "image/png",
     base64: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGBgAAAABQABpfZFQAAAAABJRU5ErkJggg==",
   },
-  file: { mediaType: "application/pdf", base64: Buffer.from("%PDF-1.4\n%%EOF\n").toString("base64") },
+  file: { mediaType: "application/pdf", base64: Buffer.from(twoPages()).toString("base64") },
 };
+
+function twoPages(): string {
+  const page = "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 99 99] >>";
+  const objects = ["<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Count 2 /Kids [3 0 R 4 0 R] >>", page, page];
+  const body = objects.map((object, at) => `${at + 1} 0 obj\n${object}\nendobj\n`).join("");
+  return `%PDF-1.4\n${body}trailer\n<< /Root 1 0 R >>\n%%EOF\n`;
+}
 
 /** The type of what was fetched, by its first bytes; null: nothing that the part may hold. */
 function typeOf(bytes: Buffer, { kind, url }: MediaLink): string | null {
@@ -79,7 +85,7 @@ interface CallMedia {
 
 export interface FetchOptions {
   /** The call: what one of its candidates has fetched the next one has too. */
-  readonly asked: CallerRequest;
+  readonly asked: object;
   /** Whose call it is; null: none in particular. */
   readonly account: string | null;
   readonly sandbox: boolean;
@@ -90,7 +96,7 @@ export interface MediaFetcher {
   /** What stands at the links, or why one of them cannot be had. Until `release` its bytes count as held. Never rejects. */
   fetch(links: readonly MediaLink[], options: FetchOptions): Promise<FetchedMedia | GatewayError>;
   /** The attempt no longer needs the bytes; `served`: nor will another one of the call. */
-  release(asked: CallerRequest, account: string | null, served: boolean): void;
+  release(asked: object, account: string | null, served: boolean): void;
 }
 
 /** Lets so many through at once; who waits is let go in order, or gives up with its signal. */
@@ -134,11 +140,11 @@ class Gate {
 
 /** Opens nothing before the first call. */
 export function createMediaFetcher(open: PublicFetch["open"], unpaid: UnpaidLinks | null): MediaFetcher {
-  const calls = new WeakMap<CallerRequest, CallMedia>();
+  const calls = new WeakMap<object, CallMedia>();
   const gate = new Gate(OPEN_MAX);
   let heldBytes = 0;
 
-  function callOf(asked: CallerRequest): CallMedia {
+  function callOf(asked: object): CallMedia {
     const known = calls.get(asked);
     if (known !== undefined) return known;
     const call = {
@@ -175,7 +181,7 @@ export function createMediaFetcher(open: PublicFetch["open"], unpaid: UnpaidLink
     if (answer.status !== 200) return refused(`answers with status ${answer.status}`);
     const bytes = Buffer.concat(pieces);
     const mediaType = typeOf(bytes, link);
-    if (mediaType === null) return refused(`does not serve ${WORDS[link.kind]} that models read`);
+    if (mediaType === null) return refused(`does not serve ${WORDS[link.kind]} that can be read here`);
     return { mediaType, base64: bytes.toString("base64") };
   }
 

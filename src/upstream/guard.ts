@@ -1,20 +1,18 @@
-// The operator's guard: a server that sees what callers ask before anything is held or sent, and lets it pass, refuses it, or changes it.
+// The operator's guard: judges that see what callers ask, and whole answers, and let it pass, refuse it, or change it.
 
-import { z } from "zod";
 import { GatewayError } from "../errors.ts";
-import { wholeOf } from "../pieces.ts";
-import type { PublicFetch } from "./public-fetch.ts";
 
-/** The longest body that it may give back. */
-const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
 const REASON_LENGTH_MAX = 400;
-/** Requests that it is asked of at once: each has its body once more. */
+/** What it is asked of at once: each has its body once more. */
 const ASKED_AT_ONCE_MAX = 1_024;
 
-/** What it is told of a request. */
+/** What it is told of a request, or of the answer to one. */
 export interface Guarded {
+  readonly stage: "request" | "answer";
   readonly requestId: string;
   readonly path: string;
+  /** Whether the caller plays. */
+  readonly sandbox: boolean;
   /** Null: a caller without a key. */
   readonly accountId: string | null;
   readonly keyId: string | null;
@@ -22,60 +20,54 @@ export interface Guarded {
   readonly body: unknown;
 }
 
+/** What one judge says. */
+export type Judgement =
+  | { readonly action: "pass" }
+  | { readonly action: "refuse"; readonly reason: string }
+  | { readonly action: "edit"; readonly body: Record<string, unknown> };
+
+/** Rejects where it does not come to a judgement. */
+export type Judge = (asked: Guarded) => Promise<Judgement>;
+
 /** The body to go on with; undefined: as it was sent. */
 export type Verdict = { readonly body: unknown } | { readonly body?: undefined } | GatewayError;
 
 export interface GuardOptions {
-  readonly url: string;
-  readonly msMax: number;
-  /** Whether requests pass while it is away. */
+  /** Asked one after the other, each of what those before it have made of the body. */
+  readonly judges: readonly Judge[];
+  /** Whether what they were to judge passes while one of them is away. */
   readonly open: boolean;
-  readonly internet: PublicFetch;
   readonly onAway: (error: unknown) => void;
+  readonly onJudged: (stage: Guarded["stage"], outcome: "pass" | "refuse" | "edit" | "away") => void;
 }
 
-const answerSchema = z.discriminatedUnion("action", [
-  z.object({ action: z.literal("pass") }),
-  z.object({ action: z.literal("refuse"), reason: z.string().default("") }),
-  z.object({ action: z.literal("edit"), body: z.record(z.string(), z.unknown()) }),
-]);
-
 /**
- * Asks it of one request, of an account at most as many at once as it may have under way; null: of callers without a key, who may have all
- * there is. What is beyond that does not pass, also where the guard is open. Never rejects.
+ * Asks it of one request or answer, of an account at most so many at once; null: no bound of its own, as for callers without a key, and for
+ * answers, whose calls are bounded themselves. What is beyond that does not pass, also where the guard is open. Never rejects.
  */
-export function createGuard({ url, msMax, open, internet, onAway }: GuardOptions) {
-  async function ask(asked: Guarded): Promise<z.output<typeof answerSchema>> {
-    const { requestId, path, accountId, keyId, body } = asked;
-    const sent = JSON.stringify({ request_id: requestId, path, account_id: accountId, key_id: keyId, body });
-    const headers = { "content-type": "application/json", accept: "application/json" };
-    const send = { headers, body: sent };
-    const answer = await internet.open(url, { bytesMax: ANSWER_BYTES_MAX, msMax, redirectsMax: 0, send });
-    if (answer instanceof GatewayError) throw answer;
-    const whole = await wholeOf(answer.body);
-    if (answer.status !== 200) throw new Error(`the guard answered ${answer.status}`);
-    return answerSchema.parse(JSON.parse(whole.toString("utf8")));
-  }
-
+export function createGuard({ judges, open, onAway, onJudged }: GuardOptions) {
   async function judge(asked: Guarded): Promise<Verdict> {
-    try {
-      const told = await ask(asked);
-      if (told.action === "edit") return { body: told.body };
-      if (told.action === "pass") return {};
-      return new GatewayError("guard_refused", { detail: { detail: told.reason.slice(0, REASON_LENGTH_MAX) } });
-    } catch (error) {
-      onAway(error);
-      return open ? {} : new GatewayError("guard_unavailable", { retryAfterSeconds: 1 });
+    let { body } = asked;
+    for (const one of judges) {
+      const told = await one({ ...asked, body }).catch((error: unknown) => {
+        onAway(error);
+        return null;
+      });
+      onJudged(asked.stage, told?.action ?? "away");
+      if (told === null && !open) return new GatewayError("guard_unavailable", { retryAfterSeconds: 1 });
+      if (told?.action === "edit") body = told.body;
+      if (told?.action === "refuse") return refusal(asked, told.reason);
     }
+    return body === asked.body ? {} : { body };
   }
 
   let all = 0;
   const each = new Map<string | null, number>();
-  return async (asked: Guarded, inFlightMax: number | null): Promise<Verdict> => {
+  return async (asked: Guarded, atOnceMax: number | null): Promise<Verdict> => {
     const { accountId } = asked;
     const own = each.get(accountId) ?? 0;
-    if (inFlightMax !== null && own >= inFlightMax)
-      return new GatewayError("concurrency_limit", { detail: { limit: inFlightMax }, retryAfterSeconds: 1 });
+    if (atOnceMax !== null && own >= atOnceMax)
+      return new GatewayError("concurrency_limit", { detail: { limit: atOnceMax }, retryAfterSeconds: 1 });
     if (all >= ASKED_AT_ONCE_MAX) return new GatewayError("guard_unavailable", { retryAfterSeconds: 1 });
     all += 1;
     each.set(accountId, own + 1);
@@ -88,6 +80,10 @@ export function createGuard({ url, msMax, open, internet, onAway }: GuardOptions
       else each.set(accountId, left);
     }
   };
+}
+
+function refusal({ stage }: Guarded, reason: string): GatewayError {
+  return new GatewayError("guard_refused", { detail: { stage, detail: reason.slice(0, REASON_LENGTH_MAX) } });
 }
 
 export type Guard = ReturnType<typeof createGuard>;

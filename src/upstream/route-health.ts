@@ -2,6 +2,7 @@
 import type { Clock } from "../clock.ts";
 import { FAILURES, type FailureKind } from "../failures.ts";
 import type { AttemptFailure, Candidate, Health } from "../route.ts";
+import { createRouteFailures, type RouteFailures } from "./route-failures.ts";
 import { createRouteFigures, type RouteSpeed } from "./route-figures.ts";
 
 const FAILURES_IN_A_ROW_MAX = 3;
@@ -107,8 +108,8 @@ function dropOldest(map: Map<string, unknown>, countMax: number): void {
   if (oldest !== undefined) map.delete(oldest);
 }
 
-/** Keeps the health of all routes of this process, by health key. */
-export function createRouteHealth(clock: Clock): RouteHealth {
+/** Keeps the health of all routes of this process, by health key. What they fail with is noted in `failures`, unless it is by a caller's own key. */
+export function createRouteHealth(clock: Clock, failures: RouteFailures = createRouteFailures(clock)): RouteHealth {
   const states = new Map<string, State>();
   const own = new OwnStates();
   const [figures, ownFigures] = [createRouteFigures(), createRouteFigures()];
@@ -212,6 +213,7 @@ export function createRouteHealth(clock: Clock): RouteHealth {
       awake(state);
     },
     bad(route, failure) {
+      if (ownerOf(route.healthKey) === undefined) failures.note(route, failure);
       if (!FAILURES[failure.kind].rests || failure.spareKey === true) return this.unknown(route);
       const state = stateOf(route);
       const wasResting = state.restUntilMs > 0;

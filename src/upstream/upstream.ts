@@ -24,12 +24,15 @@ import { responses } from "./dialects/responses.ts";
 import type { ExchangeRequest } from "./exchange.ts";
 import { createMediaFetcher, type UnpaidLinks } from "./fetch-media.ts";
 import { type FetchingParts, openFetchingAttempt } from "./fetching-attempt.ts";
+import { formedLane } from "./formed-lane.ts";
 import { createKeyRing, type KeyRing } from "./key-ring.ts";
 import { type CallerSide, type Lane, laneOf, passingLane } from "./lane.ts";
 import { type Login, loginAt, type Paying } from "./login.ts";
 import type { FetchedMedia } from "./media-links.ts";
 import { createMovedConversations, type MovedConversations } from "./moved-conversations.ts";
+import { createCountPdf } from "./pdf-at-address.ts";
 import { createPublicFetch, type PublicFetch } from "./public-fetch.ts";
+import { createRouteFailures, type RouteFailures } from "./route-failures.ts";
 import { createRouteHealth, type RouteHealth } from "./route-health.ts";
 import { createSidecars } from "./sidecar/sidecars.ts";
 import { UNIT_DIALECTS, type UnitAsked } from "./unit-dialects.ts";
@@ -88,6 +91,7 @@ export type UnitOrder = Omit<ModelOrder, "contextTokens" | "outputTokensMax" | "
 
 export interface Upstream {
   readonly health: RouteHealth;
+  readonly failures: RouteFailures;
   readonly moved: MovedConversations;
   /** The candidate of one offer, or the reason why the offer cannot serve this request. */
   chatCandidate(offer: Offer, order: ChatOrder): ModelCandidate | string;
@@ -105,6 +109,8 @@ interface CandidateOf<AnOffer> extends Candidate {
   readonly contextTokens: number;
   /** The top-level fields of a caller's body that its vendor is not sent. */
   unsent(): readonly string[];
+  /** Whether the answer that it gave was nearly JSON and has been mended. */
+  repaired(): boolean;
 }
 
 export type ModelCandidate = CandidateOf<Offer | EmbeddingOffer>;
@@ -174,7 +180,8 @@ export function createUpstream(
   const sidecars = createSidecars(clock);
   const loginOf = (adapter: Adapter, key: string, paying?: Paying): Login =>
     loginAt(adapter, key, { tokens, clock, purseFor }, paying);
-  const health = createRouteHealth(clock);
+  const failures = createRouteFailures(clock);
+  const health = createRouteHealth(clock, failures);
   const vendors = new WeakMap<Adapter, Vendor>();
 
   function vendorOf(adapter: Adapter): Vendor {
@@ -211,12 +218,14 @@ export function createUpstream(
       readOnMsMax,
       asked = null,
       unsent = () => [],
+      repaired = () => false,
     }: {
       readonly lane: Lane;
       readonly wire: ChatWire;
       readonly readOnMsMax: number;
       readonly asked?: CallerRequest | null;
       readonly unsent?: () => readonly string[];
+      readonly repaired?: () => boolean;
     },
   ): CandidateOf<AnOffer> {
     const vendor = vendorOf(offer.adapter);
@@ -225,6 +234,7 @@ export function createUpstream(
       offer,
       contextTokens: order.contextTokens,
       unsent,
+      repaired,
       provider: offer.adapter.id,
       model: order.servedSlug,
       healthKey: offer.healthKey,
@@ -278,10 +288,12 @@ export function createUpstream(
     limiter: createVendorRateLimiter(clock),
     sidecarOf: sidecars.of,
     loginOf,
+    countPdf: createCountPdf(mediaFetcher),
   };
 
   return {
     health,
+    failures,
     moved: createMovedConversations(clock),
     actionCandidate: (offer, order) => actionCandidate(offer, order, actionParts),
     vendorScript: (script, order) => runVendorScript(script, order, actionParts),
@@ -300,9 +312,10 @@ export function createUpstream(
       };
       const lane = laneOf(DIALECTS[dialect], order, context);
       if (typeof lane === "string") return lane;
+      const formed = formedLane(lane, order, wire);
       const readOnMsMax = wire.hidesReasoning === true ? READ_ON_MS_MAX : 0;
       const unsent = () => unsentOf(order.asked, wire, dialect);
-      return candidateOf(offer, order, { lane, wire, readOnMsMax, asked: order.asked, unsent });
+      return candidateOf(offer, order, { ...formed, wire, readOnMsMax, asked: order.asked, unsent });
     },
     embeddingCandidate(offer, order) {
       const context = contextOf(offer, order, { spec: EMBEDDINGS_SPEC, wire: {}, mayBeEmpty: false });

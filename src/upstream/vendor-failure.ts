@@ -26,6 +26,11 @@ export function emptyAnswer(message: string, answer: FinalPart): AttemptFailure 
   return { ...failureOfKind("provider_empty", message, 200), answer };
 }
 
+/** The vendor's answer is whole and not of the form that was asked for. */
+export function unfitAnswer(message: string, answer: FinalPart): AttemptFailure {
+  return { ...failureOfKind("provider_unfit", message, 200), answer };
+}
+
 /** The call has ended; this is not waited for any more. */
 export function cancelled(): VendorFailure {
   return new VendorFailure(failureOfKind("caller_cancelled", "the call has ended"));

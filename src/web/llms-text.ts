@@ -4,10 +4,14 @@ import { descriptorOf } from "../run/descriptor.ts";
 import { OWN_ENDPOINTS, type OwnEndpoint } from "../run/own-endpoints.ts";
 import { priceWords } from "./words.ts";
 
+const LLM = "/api/llm/v1";
+/** Of what a line says, in characters. */
+const BRIEF_MAX = 60;
+
 function byCategory(actions: readonly CatalogAction[]): string {
   const services = new Map<string, Set<string>>();
   for (const { service, facts } of actions) {
-    services.set(facts.category, (services.get(facts.category) ?? new Set()).add(service));
+    if (service !== "core") services.set(facts.category, (services.get(facts.category) ?? new Set()).add(service));
   }
   return [...services]
     .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -15,24 +19,32 @@ function byCategory(actions: readonly CatalogAction[]): string {
     .join("\n");
 }
 
+/** Told of already, and another name of one that is told. */
+const UNTOLD = new Set(["core/discover", "core/supersearch"]);
+
 /** Our own actions, which ask many vendors at one price: what sets us apart. */
 function ownActions(actions: readonly CatalogAction[]): string {
   return actions
-    .filter(({ service }) => service === "core")
-    .map(
-      (action) =>
-        `- \`${action.id}\` (${priceWords(descriptorOf(action).price)}): ${firstSentence(action.facts.description)}`,
-    )
+    .filter(({ service, id }) => service === "core" && !UNTOLD.has(id))
+    .map((action) => `- ${action.id} (${priceWords(descriptorOf(action).price)}): ${inBrief(action.facts.description)}`)
     .join("\n");
 }
 
-function firstSentence(text: string): string {
-  return /^.*?[.;:](?=\s|$)/.exec(text)?.[0].replace(/[.;:]$/, "") ?? text;
+/** As many of its clauses as a line takes: an agent that wants the rest asks for it. */
+function inBrief(text: string): string {
+  const sentence = /^.*?[.;:(](?=\s|$|\w)/.exec(text)?.[0].slice(0, -1).trim() ?? text;
+  const [first = "", ...clauses] = sentence.split(/(?=, )/);
+  let told = first;
+  for (const clause of clauses) {
+    if (told.length + clause.length > BRIEF_MAX) break;
+    told += clause;
+  }
+  return told;
 }
 
-function endpoints(service: OwnEndpoint["service"]): string {
+function endpoints(service: OwnEndpoint["service"], base: string): string {
   return OWN_ENDPOINTS.filter((one) => one.service === service)
-    .map(({ method, path, description }) => `- ${method} ${path}: ${description}`)
+    .map(({ path, description }) => `- ${path.replace(base, "")}: ${inBrief(description)}`)
     .join("\n");
 }
 
@@ -48,13 +60,13 @@ Base URL ${publicUrl}. Every call needs a key: \`Authorization: Bearer tg_sk_...
 ## Find
 
 - POST /api/run/core/discover with \`{"query": "recent news about a company"}\`: the actions, models and endpoints that do it, best first, with price and required params. Free, for any key.
-- GET /api/run: every action in brief; If-None-Match with the last ETag tells cheaply that nothing changed.
-- GET /api/run/{service}/{action}: params as JSON Schema, an example, the price (\`fixed\`; \`ranged\`: the params decide; \`capped\`: the answer decides), and \`status\` for the key that asks: \`available\`, \`not_configured\` (503, free) or \`not_allowed\`. \`sandbox\`: whether a key that begins with tg_sk_test_ is answered. Where it has a \`table\`, add \`?<param>=<name>\`.
+- GET /api/run: every action in brief, with an ETag.
+- GET /api/run/{service}/{action}: params as JSON Schema, an example, the price (\`ranged\`: the params decide, \`capped\`: the answer does), and \`status\` for the key that asks: \`available\`, \`not_configured\` (503, free) or \`not_allowed\`. Where it has a \`table\`, add \`?<param>=<name>\`.
 
 ## Call an action
 
 - POST /api/run/{service}/{action} with the params as a JSON body.
-- Success: \`{"ok": true, "data": ..., "charged_cents": 1, "balance_remaining_cents": 199, "transaction_id": "..."}\`.
+- Success: \`{"ok": true, "data": ..., "charged_cents": 1, "transaction_id": "..."}\`.
 - Failure: \`{"ok": false, "error": "<code>", "message": "...", "hint": "what to do next"}\`, and nothing is charged. On 429 and 503 wait for Retry-After.
 - \`max_cost_cents\` in the body: what could cost more is refused with 402. \`Idempotency-Key\` header: a retry gets the first answer and no second charge.
 
@@ -64,15 +76,15 @@ ${ownActions(actions)}
 
 A deep action answers a \`job_id\`; ask core/result for it every 3 to 5 seconds, free.
 
-## Models (clients of OpenAI's wires: base URL ${publicUrl}/v1)
+## Models
 
-Model: \`core/cheap\`, \`core/mid\`, \`core/best\`, or a slug of GET /v1/models.
+Base URL: ${publicUrl}/api/llm/v1 for OpenAI's clients, ${publicUrl}/api/llm for Anthropic's and Google's. Model: \`core/cheap\`, \`core/mid\`, \`core/best\`, or a slug of GET /v1/models. POST below /api/llm/v1:
 
-${endpoints("llm")}
+${endpoints("llm", LLM)}
 
-## Your account (free)
+## Your account (GET, free)
 
-${endpoints("account")}
+${endpoints("account", "")}
 
 ## Services
 
@@ -80,6 +92,6 @@ ${byCategory(actions)}
 
 ## More
 
-- [OpenAPI 3.1](${publicUrl}/openapi.json), [catalog as JSON](${publicUrl}/api/catalog), [as a page](${publicUrl}/catalog), [prices of models](${publicUrl}/api/llm/v1/pricing)
+- [OpenAPI 3.1](${publicUrl}/openapi.json), [catalog](${publicUrl}/api/catalog), [as a page](${publicUrl}/catalog), [prices of models](${publicUrl}/api/llm/v1/pricing)
 `;
 }

@@ -118,6 +118,8 @@ test.each([
   ["limit=0", "limit"],
   ["format=xml", "format"],
   ["nonsense=1", "nonsense"],
+  ["order=calls", "order"],
+  ["order=amount&cursor=x", "cursor"],
 ])("what cannot be read is refused by its name: %s", async (query, param) => {
   const { status, body } = await gate.admin("GET", `/admin/v1/usage?${query}`);
   expect([status, body.param]).toEqual([400, param]);

@@ -22,6 +22,8 @@ export interface Said {
   readonly breaks?: true;
   /** It says its words, and ends when that is resolved. */
   readonly endsWith?: Promise<void>;
+  /** What it has written, in place of ten tokens. */
+  readonly outputTokens?: number;
 }
 
 export const USAGE = { prompt_tokens: 100, completion_tokens: 10 };
@@ -81,6 +83,8 @@ function messageOf({ text, calls = [] }: Said) {
 const chunk = (choices: unknown, more: object = {}) =>
   `data: ${JSON.stringify({ id: "x", object: "chat.completion.chunk", created: 1, model: "m", choices, ...more })}\n\n`;
 
+const usageOf = ({ outputTokens = USAGE.completion_tokens }: Said) => ({ ...USAGE, completion_tokens: outputTokens });
+
 async function stream(response: ServerResponse, said: Said): Promise<void> {
   const { text, calls = [], finish, breaks, endsWith } = said;
   response.writeHead(200, { "content-type": "text/event-stream" });
@@ -99,12 +103,15 @@ async function stream(response: ServerResponse, said: Said): Promise<void> {
   }
   const reason = finish ?? (calls.length > 0 ? "tool_calls" : "stop");
   response.write(chunk([{ index: 0, delta: {}, finish_reason: reason }]));
-  response.end(`${chunk([], { usage: USAGE })}data: [DONE]\n\n`);
+  response.end(`${chunk([], { usage: usageOf(said) })}data: [DONE]\n\n`);
 }
 
 function whole(response: ServerResponse, said: Said): void {
   const finish = said.finish ?? ((said.calls ?? []).length > 0 ? "tool_calls" : "stop");
-  json(response, 200, { choices: [{ index: 0, message: messageOf(said), finish_reason: finish }], usage: USAGE });
+  json(response, 200, {
+    choices: [{ index: 0, message: messageOf(said), finish_reason: finish }],
+    usage: usageOf(said),
+  });
 }
 
 export async function startStage(environment: Record<string, string> = {}): Promise<Stage> {

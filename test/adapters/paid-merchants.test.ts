@@ -159,10 +159,9 @@ describe("agentfax", () => {
     const merchant = await wire("agentfax");
     const fax = { to: "+14155550123", file_url: "https://example.com/a.pdf" };
     expect([merchant.quote("send", fax), merchant.quote("send", { ...fax, pages: 3 })]).toEqual([200, 60]);
-    expect(merchant.send("send", { ...fax, pages: 3 }).body).toEqual(fax);
     expect(merchant.refuses("send", { ...fax, pages: 11 })).toEqual(["pages"]);
     expect(merchant.refuses("send", { ...fax, to: "4155550123" })).toEqual(["to"]);
-    expect(merchant.refuses("send", { ...fax, file_url: "http://example.com/a.pdf" })).toEqual(["file_url"]);
+    expect(merchant.refuses("send", { ...fax, file_url: "ftp://example.com/a.pdf" })).toEqual(["file_url"]);
   });
 });
 

@@ -63,7 +63,9 @@ async function replay(offer: ActionOffer): Promise<{ final: FinalPart; reading: 
   const { rate: __, ...freely } = offer.spec;
   const spec = steps === undefined ? freely : { ...freely, steps };
   const restore = (json: string) => json;
-  const order = { soldId: offer.id, params, row, requestId: "req_1", restore, preamble: null, sandbox: null };
+  // A sandbox's documents of callers are its own, and nothing outside is fetched.
+  const sandbox = { fault: null };
+  const order = { soldId: offer.id, params, row, requestId: "req_1", restore, preamble: null, sandbox };
   return new Promise((resolve) => {
     const route = upstream.actionCandidate({ ...offer, adapter, spec }, order);
     const attempt = route.open(

@@ -132,6 +132,30 @@ describe("tollgate certify", () => {
     expect(err).toMatch(/groq \S+ whole: fine \[0\.\d+ USD so far\]/);
   });
 
+  test("is kept by the gateway that runs, for its console, by vendor", async () => {
+    const url = await vendorBent("groq", (text) => text.replaceAll('"tool_calls":', '"calls":'));
+    const vendor = { GROQ_API_KEY: KEY, GROQ_BASE_URL: url };
+    const gateway = await startTestGateway(vendor);
+    try {
+      const there = { ADMIN_PORT: new URL(gateway.adminUrl).port, ADMIN_TOKEN: gateway.adminToken };
+      const shown = async () => (await gateway.admin("GET", "/admin/v1/certificates")).json.certificates;
+      const groq = { provider: "groq", on: true };
+      expect(await shown()).toContainEqual(expect.objectContaining({ ...groq, certificate: null }));
+      const { out } = await certify(["groq"], { ...vendor, ...there });
+      expect(out).toContain("/console/doctor");
+      const differs = expect.arrayContaining([expect.objectContaining({ kind: "tools", status: 200 })]);
+      expect(await shown()).toContainEqual(
+        expect.objectContaining({ ...groq, certificate: expect.objectContaining({ differs }) }),
+      );
+      const { status, json } = await gateway.admin("POST", "/admin/v1/certificates/nobody", {
+        ...{ at: "2026-11-22T10:00:00Z", version: "1", fine: 0, not_asked: 0, differs: [] },
+      });
+      expect([status, json.error]).toEqual([404, "not_found"]);
+    } finally {
+      await gateway.stop();
+    }
+  });
+
   test("names the usage that a vendor drops", async () => {
     const { code, certificate } = await certificateOf("groq", (text) => text.replaceAll('"usage":', '"used":'));
     expect(code).toBe(1);

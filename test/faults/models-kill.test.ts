@@ -2,8 +2,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, it } from "vitest";
+import { afterAll, expect, it, onTestFinished } from "vitest";
+import { eventually } from "../support/gateway.ts";
 import { doctorOffline, type GatewayProcess, spawnGateway } from "../support/gateway-process.ts";
+import { startRedis } from "../support/redis.ts";
 
 const DATA_DIR = mkdtempSync(join(tmpdir(), "tollgate-models-kill-"));
 afterAll(() => rmSync(DATA_DIR, { recursive: true, force: true }));
@@ -51,4 +53,37 @@ it("sells wholly at one of the two prices after each death, with books that add 
   expect(await pricesOf(last)).toEqual(AFTER);
   await last.terminate();
   expect((await doctorOffline(DATA_DIR)).report.findings).toEqual([]);
+});
+
+it("two processes over one Redis sell at one price after one of them has died between the record of a list and its file", async () => {
+  const redis = await startRedis();
+  onTestFinished(() => redis.dispose());
+  const at = (name: string) => ({
+    DATA_DIR: join(DATA_DIR, name),
+    REDIS_URL: redis.url,
+    ARCHIVE_URL: `file://${join(DATA_DIR, "archive.db")}`,
+    ADDRESS_REQUESTS_PER_MINUTE: "1000000",
+  });
+  const [ours, others] = [at("ours"), at("others")];
+  const other = await spawnGateway(others);
+  for (const { step, asked, left } of [
+    { step: "mkdir:before", asked: update, left: AFTER },
+    { step: "rename:before", asked: rollback, left: BEFORE },
+  ]) {
+    const dies = await spawnGateway(ours, undefined, [PROGRAM, step]);
+    const answer = dies.admin("POST", `/admin/v1/models/${asked.path}`, asked.body).catch(() => "none");
+    expect([(await dies.exited).signal, await answer]).toEqual(["SIGKILL", "none"]);
+    // It has told nobody; the one that follows it sells by the record, and says so.
+    const next = await spawnGateway(ours);
+    const fromMs = performance.now();
+    expect(await pricesOf(next)).toEqual(left);
+    await eventually(
+      async () => (JSON.stringify(await pricesOf(other)) === JSON.stringify(left) ? true : undefined),
+      "the same price at the other process",
+    );
+    // It was told: it looks by itself once a minute.
+    expect(performance.now() - fromMs).toBeLessThan(15_000);
+    await next.terminate();
+  }
+  await other.terminate();
 });

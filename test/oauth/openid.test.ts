@@ -22,6 +22,7 @@ const JWK = { ...privateKey.export({ format: "jwk" }), kid: "one", alg: "ES256",
 /** The operator's provider. Whoever comes is `who`. */
 class Operators {
   who = "ada";
+  groups: string[] = [];
   isVerified = true;
   isAway = false;
   /** Its token endpoint breaks off in the middle of its answer. */
@@ -48,18 +49,23 @@ class Operators {
       ],
       jwks: { keys: [JWK] as never },
       cookies: { keys: ["a key for cookies"] },
-      claims: { openid: ["sub"], email: ["email", "email_verified"] },
+      claims: { openid: ["sub"], email: ["email", "email_verified"], groups: ["groups"] },
       features: { devInteractions: { enabled: false } },
       interactions: { url: (_, { uid }) => `/interaction/${uid}` },
       findAccount: (_, sub) => ({
         accountId: sub,
-        claims: () => ({ sub, email: `${sub}@acme.example`, email_verified: this.isVerified }),
+        claims: () => ({
+          sub,
+          email: `${sub}@acme.example`,
+          email_verified: this.isVerified,
+          groups: this.groups,
+        }),
       }),
       async loadExistingGrant({ oidc }) {
         const clientId = oidc.client?.clientId;
         const accountId = oidc.session?.accountId;
         const grant = new oidc.provider.Grant({ ...(clientId && { clientId }), ...(accountId && { accountId }) });
-        grant.addOIDCScope("openid email");
+        grant.addOIDCScope("openid email groups");
         await grant.save();
         return grant;
       },
@@ -105,10 +111,11 @@ beforeAll(async () => {
     OIDC_CLIENT_SECRET: CLIENT.client_secret,
   };
   [gateway, opening] = await Promise.all([
-    startTestGateway(environment),
+    startTestGateway({ ...environment, OIDC_OPERATORS: "sub=root,email=Boss@acme.example,groups=night%2C shift" }),
     startTestGateway({ ...environment, OIDC_ACCOUNTS: "open" }),
   ]);
-  operators.open([gateway, opening].map(({ url }) => `${url}${CALLBACK}`));
+  const consoles = [gateway, opening].map(({ adminUrl }) => `${adminUrl}/console${CALLBACK}`);
+  operators.open([...[gateway, opening].map(({ url }) => `${url}${CALLBACK}`), ...consoles]);
 });
 afterAll(async () => {
   await Promise.all([gateway.stop(), opening.stop()]);
@@ -118,6 +125,7 @@ beforeEach(async () => {
   account = await gateway.account();
   operators.who = `ada${Math.random()}`;
   operators.isVerified = true;
+  operators.groups = [];
   operators.lie = null;
 });
 
@@ -375,11 +383,86 @@ describe("where OIDC_ACCOUNTS is open", () => {
   });
 });
 
+describe("the operator's console", () => {
+  const CONSOLE = "/console/sign-in/oidc";
+  const there = async (operator: Person) =>
+    throughProvider((await operator.open(CONSOLE)).headers.get("location") ?? "");
+  async function comes(who: string, groups: string[] = []): Promise<{ operator: Person; answer: Response }> {
+    operators.who = who;
+    operators.groups = groups;
+    const operator = new Person(gateway.adminUrl);
+    return { operator, answer: await operator.open(await there(operator)) };
+  }
+
+  it.each([
+    ["root", []],
+    ["boss", []],
+    ["eve", ["day shift", "night, shift"]],
+  ])("lets in %s of %j, and the log of changes tells the proven name", async (who, groups) => {
+    const { operator, answer } = await comes(who, groups);
+    expect(answer.status).toBe(200);
+    expect(answer.headers.getSetCookie().join()).toMatch(/tollgate_console=[^;]+; Path=\/console;.*SameSite=Strict/);
+    // What another site has led to has no strict cookie: the page itself leads on.
+    expect(await answer.text()).toContain('http-equiv="refresh" content="0; url=/console"');
+    const path = `/console/accounts/${account.accountId}`;
+    const csrf = await operator.csrf(path);
+    expect((await operator.submit(path, { act: "freeze", sure: "yes", csrf })).status).toBe(303);
+    const { json } = await gateway.admin("GET", "/admin/v1/log?limit=1");
+    expect(json.log).toMatchObject([{ by: `${who}@acme.example`, proven: true, status: 200 }]);
+    expect(await (await operator.open("/console/log")).text()).toContain(`${who}@acme.example`);
+  });
+
+  it("a name that is typed beside the token is not proven, whatever it is", async () => {
+    const typed = new Person(gateway.adminUrl);
+    await typed.submit("/console/sign-in", { token: gateway.adminToken, name: "root@acme.example" });
+    const csrf = await typed.csrf("/console");
+    const path = `/console/accounts/${account.accountId}`;
+    await typed.submit(path, { act: "freeze", sure: "yes", csrf });
+    const { json } = await gateway.admin("GET", "/admin/v1/log?limit=1");
+    expect(json.log).toMatchObject([{ by: "root@acme.example", proven: false }]);
+  });
+
+  it("lets in no one else of the provider, nor an address that it has not verified", async () => {
+    for (const [who, groups, isVerified] of [
+      ["eve", ["night"], true],
+      ["groups", [], true],
+      ["boss", [], false],
+    ] as const) {
+      operators.isVerified = isVerified;
+      const { operator, answer } = await comes(who, [...groups]);
+      expect(answer.status).toBe(403);
+      expect((await operator.open("/console")).status).toBe(303);
+    }
+  });
+
+  it("takes no way back that began at an account's sign-in, nor one twice or in another browser", async () => {
+    operators.who = "root";
+    const person = at(gateway);
+    const own = new URL(await throughProvider(await begin(person)));
+    const operator = new Person(gateway.adminUrl);
+    operator.setCookie("tollgate_console_oidc", person.cookie("tollgate_oidc") ?? "");
+    expect((await operator.open(`/console${CALLBACK}${own.search}`)).status).toBe(400);
+    const back = await there(operator);
+    expect((await new Person(gateway.adminUrl).open(back)).status).toBe(400);
+    expect((await operator.open(back)).status).toBe(200);
+    expect((await operator.open(back)).status).toBe(400);
+  });
+
+  it("is not open to the provider where the settings name no operator", async () => {
+    const operator = new Person(opening.adminUrl);
+    expect(await (await operator.open("/console/sign-in")).text()).not.toContain("Sign in by");
+    expect((await operator.open(CONSOLE)).status).toBe(404);
+  });
+});
+
 describe("the settings", () => {
   it.each([
     [{ OIDC_ISSUER: "http://login.acme.example", OIDC_CLIENT_ID: "a", OAUTH: "1" }, "must be an https address"],
     [{ OIDC_ISSUER: "https://login.acme.example", OAUTH: "1" }, "OIDC_CLIENT_ID"],
     [{ OIDC_ISSUER: "https://login.acme.example", OIDC_CLIENT_ID: "a" }, "OAUTH"],
+    [{ OIDC_OPERATORS: "sub=ada" }, "OIDC_ISSUER"],
+    [{ OIDC_OPERATORS: "ada@acme.example" }, "must be claim=value"],
+    [{ OIDC_OPERATORS: "groups=" }, "must be claim=value"],
   ])("%j do not do", (environment, words) => {
     expect(() => readConfig(environment)).toThrow(words);
   });

@@ -1,12 +1,15 @@
 // The pages in a real Chromium: six tasks in at most four clicks, what strangers write shown as text, and no violation that axe knows. What a
 // person may do by a form, and what a page of another site may not, is beside it in forms.test.ts.
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Browser, Page } from "puppeteer-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { BROWSER_MS_MAX, openBrowser } from "../support/browser.ts";
 import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { startVendor, type VendorServer } from "../support/vendor-server.ts";
 
 const AXE = readFileSync(new URL("../../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
 const PAGE_BYTES_MAX = 120_000;
@@ -33,6 +36,8 @@ let account: TestAccount;
 let browser: Browser;
 let page: Page;
 let receiver: Server;
+/** A provider whose every word is a stranger's: it fails with them, or answers with them where it is asked to. */
+let vendor: VendorServer;
 let clicks = 0;
 let complaints: string[];
 const heard: string[] = [];
@@ -55,8 +60,31 @@ const chat = (model: string, tag: string, key = account.key) =>
     key,
   );
 
+/** Of real money, at the provider. */
+let live: TestAccount;
+const SAYS = "say it";
+
+async function startStranger(): Promise<VendorServer> {
+  const started = await startVendor();
+  started.answers((response, { text: asked }) => {
+    if (!asked.includes(SAYS)) {
+      response.writeHead(503, { "content-type": "application/json" });
+      return void response.end(JSON.stringify({ error: { message: XSS[1], type: XSS[0] } }));
+    }
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    const choice = { index: 0, delta: { role: "assistant", content: XSS.join(" ") }, finish_reason: "stop" };
+    const usage = { prompt_tokens: 5, completion_tokens: 5, total_tokens: 10 };
+    const chunk = { id: "x", object: "chat.completion.chunk", created: 1, model: "x", choices: [choice], usage };
+    response.end(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`);
+  });
+  return started;
+}
+
 beforeAll(async () => {
-  gateway = await startTestGateway({ ADDRESS_REQUESTS_PER_MINUTE: "100000", WEBHOOKS_PRIVATE: "1" });
+  vendor = await startStranger();
+  const provider = { OPENAI_API_KEY: "sk-test-of-a-stranger", OPENAI_BASE_URL: `${vendor.url}/v1` };
+  const settings = { ADDRESS_REQUESTS_PER_MINUTE: "100000", WEBHOOKS_PRIVATE: "1", ...provider };
+  gateway = await startTestGateway(settings);
   receiver = createServer((request, response) => {
     heard.push(String(request.headers["webhook-id"]));
     response.end(XSS[0]);
@@ -86,6 +114,12 @@ beforeAll(async () => {
     filename: "<img src=x onerror=alert(1)>.html",
     note: XSS[0],
   });
+  live = await gateway.account({ kind: "personal" });
+  await chat("openai/gpt-5.4-nano", "team=red", live.key);
+  await gateway.admin("POST", "/admin/v1/certificates/openai", {
+    ...{ at: "2026-11-22T10:00:00.000Z", version: "0.1.0", fine: 3, not_asked: 1 },
+    differs: [{ asked: XSS[2], kind: "whole", status: 200, detail: XSS[1] }],
+  });
   browser = await openBrowser();
 }, BROWSER_MS_MAX);
 
@@ -93,6 +127,7 @@ afterAll(async () => {
   await browser?.close();
   receiver?.close();
   await gateway?.stop();
+  await vendor?.close();
 });
 
 beforeEach(async () => {
@@ -207,6 +242,8 @@ describe("every page", () => {
       for (const path of [...OF_ACCOUNT, "/try", "/try?action=brave/search"]) await look(gateway.url, path);
       await page.goto(`${gateway.url}/account/keys`);
       for (const label of XSS) expect(await text()).toContain(label);
+      const more = await page.$eval('a[aria-label^="More about"]', (one) => one.getAttribute("href") ?? "");
+      await look(gateway.url, more.replace(/#.*/, ""));
     },
     BROWSER_MS_MAX,
   );
@@ -220,6 +257,8 @@ describe("every page", () => {
       await signInAsOperator();
       for (const path of [...OF_OPERATOR, `/console/accounts/${account.accountId}`]) await look(gateway.adminUrl, path);
       expect(await text("h1")).toBe(XSS[1]);
+      await page.goto(`${gateway.adminUrl}/console/routes`);
+      expect(await text("q")).toBe(XSS[1]);
     },
     BROWSER_MS_MAX,
   );
@@ -307,6 +346,61 @@ describe("in at most four clicks after the sign-in", () => {
     await eventually(() => (heard.filter((one) => one === id).length > before ? true : undefined), "the event again");
     expect(await text(".told")).toContain("sent again");
   });
+});
+
+it("what a model says in the playground is text, whatever it is, and real money is asked for by a switch alone", async () => {
+  await signIn(live.key);
+  await page.goto(`${gateway.url}/try`);
+  expect(await text(".told")).toContain("Sandbox");
+  await click(".switch a:nth-child(2)");
+  expect(await text(".told.warn")).toContain("your account pays");
+  await page.$eval("#prompt", (one, words) => Object.assign(one, { value: words }), SAYS);
+  await page.$eval("#model-0", (one) => Object.assign(one, { value: "openai/gpt-5.4-nano" }));
+  await page.$eval("#model-1", (one) => Object.assign(one, { value: "" }));
+  await page.click("main form button");
+  await page.waitForSelector("#answers .card[data-done]");
+  expect(await text("#answers")).toContain(XSS.join(" "));
+});
+
+it("a file is sent from the page of files, whatever it is called", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-pages-"));
+  const path = join(folder, "<img src=x onerror=alert(1)>.txt");
+  writeFileSync(path, "seven b");
+  await signIn();
+  await page.goto(`${gateway.url}/account/files`);
+  await click("main p > a.button");
+  const [chooser] = await Promise.all([page.waitForFileChooser(), page.click("#file")]);
+  await chooser.accept([path]);
+  await page.click("main form button");
+  await page.waitForSelector("#answers .card[data-done]");
+  expect(await text("#answers")).toContain("7 bytes were sent");
+  await page.goto(`${gateway.url}/account/files`);
+  expect(await text("tbody tr:first-child")).toContain("<img src=x onerror=alert(1)>.txt");
+  expect(await text("tbody tr:first-child")).toContain("7 B");
+  rmSync(folder, { recursive: true });
+});
+
+it("a sign-out in one tab ends the others, the way back shows nothing, and times are told in the reader's own as well", async () => {
+  await page.emulateTimezone("Asia/Kathmandu");
+  await signIn();
+  await page.goto(`${gateway.url}/account/keys`);
+  const [utc, own] = await page.$eval("time", (one) => [one.getAttribute("datetime"), one.getAttribute("title")]);
+  const minutes = new Date(utc ?? "").getUTCMinutes();
+  // Nepal is five hours and three quarters ahead.
+  expect(own).toContain(`:${String((minutes + 45) % 60).padStart(2, "0")}:`);
+  const other = await page.browserContext().newPage();
+  await other.goto(`${gateway.url}/account`);
+  await Promise.all([other.waitForNavigation(), other.click(".top form button")]);
+  await page.bringToFront();
+  await click(`button[aria-label="Revoke: ${XSS[3]}"]`);
+  expect(new URL(page.url()).pathname).toBe("/sign-in");
+  await page.goBack();
+  await page.waitForSelector("#key");
+  expect(await text()).not.toContain(XSS[3]);
+  const { agents } = (await (
+    await fetch(`${gateway.url}/api/v1/agents`, { headers: { authorization: `Bearer ${account.key}` } })
+  ).json()) as { agents: { label: string }[] };
+  expect(agents.map(({ label }) => label)).toContain(XSS[3]);
 });
 
 it("what is live is told anew while the page is open", async () => {

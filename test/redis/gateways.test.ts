@@ -9,7 +9,9 @@ import { mintKey } from "../../src/accounts/secrets.ts";
 import { systemClock } from "../../src/clock.ts";
 import { redisLedger } from "../../src/ledger/redis/ledger.ts";
 import { redisRecords } from "../../src/records/redis-records.ts";
+import type { RouteRow } from "../../src/upstream/route-rows.ts";
 import { newKey } from "../ledger/requests.ts";
+import { Person } from "../oauth/person.ts";
 import { callChat } from "../support/chat-call.ts";
 import { eventually, startTestGateway, type TestGateway } from "../support/gateway.ts";
 import { HASTY_MS } from "../support/patience.ts";
@@ -242,6 +244,9 @@ it("what one finds out of its routes the others know a second later: who rests, 
       return /^tollgate_route_resting\{.*429-after-59.*\} 1$/m.test(await gateway.metricsText()) || undefined;
     }, "the others to know");
     expect((await ask(gateway, "another")).tried).toEqual(["sandbox/ok"]);
+    const { routes } = (await gateway.admin("GET", "/admin/v1/routes")).json as { routes: RouteRow[] };
+    const heard = routes.find(({ model }) => model === "sandbox/429-after-59");
+    expect(heard).toMatchObject({ rests: true, failures: [{ reason: "provider_rate_limited", status: 429 }] });
     const moved = await ask(gateway, "the one that moves");
     expect(moved.tried).toEqual(["sandbox/ok"]);
     expect(moved.routes).toContain("the conversation was served there");
@@ -316,6 +321,35 @@ it("keys that a gateway does not know while Redis is away are told so, not count
     async () => ((await run(gateway, account.key, { q: "tea" })).status === 200 ? true : undefined),
     "the gateway to go on",
   );
+});
+
+it("pages say that the store is away, ask again by themselves, and are there again when it is back, still signed in", async () => {
+  const gateway = await hastyGateway({ TRUST_PROXY: "1" });
+  const account = await first().account();
+  const [person, operator] = [new Person(gateway.url), new Person(gateway.adminUrl)];
+  await person.signIn(account.key);
+  await operator.submit("/console/sign-in", { token: gateway.adminToken, name: "ada" });
+  const pages = [
+    [person, "/account"],
+    [operator, "/console/accounts"],
+  ] as const;
+  const statuses = () => Promise.all(pages.map(async ([who, path]) => (await who.open(path)).status));
+  expect(await statuses()).toEqual([200, 200]);
+  const csrf = await person.csrf("/account/keys");
+  await redis.stop();
+  for (const [who, path] of pages) {
+    const away = await who.open(path);
+    const text = await away.text();
+    expect(away.status, path).toBe(503);
+    expect(text).toContain("The books cannot be read just now");
+    expect(text).toContain('http-equiv="refresh"');
+  }
+  const sent = await person.submit("/account/keys", { csrf, act: "make", label: "lost" });
+  expect(sent.status).toBe(503);
+  expect(await sent.text()).toContain("not known whether it was done");
+  await redis.start();
+  await eventually(async () => ((await statuses()).every((one) => one === 200) ? true : undefined), "the pages");
+  expect(await (await person.open("/account/keys")).text()).not.toContain("lost");
 });
 
 it("a server that would lose money is refused at start, with what is wrong and the way around", async () => {

@@ -123,6 +123,16 @@ describe("the key that a vendor repeats is not told", () => {
     expect(leaks(told)).toEqual([]);
   });
 
+  it("to the operator, in what routes failed with", async () => {
+    vendor.answers((response, request) => json(response, 500, { error: { message: echo(request) } }));
+    await chat("openai/gpt-5.4-nano", false);
+    const { json: told } = await gateway.admin("GET", "/admin/v1/routes");
+    const text = JSON.stringify(told);
+    expect(text).toContain("You sent");
+    expect(text).toContain("[key]");
+    expect(leaks(text)).toEqual([]);
+  });
+
   it("in a refusal of embeddings", async () => {
     vendor.answers((response, request) => json(response, 400, { error: { message: echo(request) } }));
     const told = await post("embeddings", { model: "openai/text-embedding-3-small", input: "hello" });

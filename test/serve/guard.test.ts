@@ -17,11 +17,12 @@ async function ask(
   verdict: VendorAnswer,
   path = "/api/llm/v1/chat/completions",
   body: Json = { model: "core/cheap", max_tokens: 20, messages: [{ role: "user", content: "Hello" }] },
+  { onAnswer, ...headers }: { readonly onAnswer?: VendorAnswer; readonly "idempotency-key"?: string } = {},
 ) {
-  guard.answers(verdict);
+  guard.answers(verdict, onAnswer ?? verdict);
   const response = await fetch(`${url}${path}`, {
     method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
     body: JSON.stringify(body),
   });
   return { status: response.status, json: (await response.json()) as Json, headers: response.headers };
@@ -53,6 +54,7 @@ describe("a guard", () => {
       [
         "/guard",
         {
+          stage: "request",
           request_id: seen.headers.get("x-request-id"),
           path: "/api/llm/v1/chat/completions",
           account_id: account.accountId,
@@ -116,6 +118,148 @@ describe("a guard", () => {
     const seen = await ask(gateway, account, verdict);
     expect([seen.status, code(seen)]).toEqual([503, "guard_unavailable"]);
     expect(await charges()).toBe(before);
+  });
+});
+
+describe("a guard over answers", () => {
+  let gateway: TestGateway;
+  let account: TestAccount;
+  beforeAll(async () => {
+    gateway = await startTestGateway({
+      GUARD_URL: `${guard.url}/guard`,
+      GUARD_SECONDS: "0.5",
+      GUARD_ANSWERS: "1",
+      OPENAI_API_KEY: "sk-1",
+      OPENAI_BASE_URL: `${guard.url}/v1`,
+    });
+    account = await gateway.account();
+  });
+  afterAll(async () => {
+    expect(await gateway.doctor()).toEqual([]);
+    await gateway.stop();
+  });
+  const chat = "/api/llm/v1/chat/completions";
+  const hello = { model: "core/cheap", max_tokens: 20, messages: [{ role: "user", content: "Hello" }] };
+  const no = { body: { action: "refuse", reason: "It names a person." } };
+  const spent = async () => {
+    const { json } = await gateway.admin("GET", `/admin/v1/accounts/${account.accountId}`);
+    return [json.spent_nano_usd, json.held_nano_usd];
+  };
+  const ofAnswer = (onAnswer: VendorAnswer) => ask(gateway, account, pass, chat, hello, { onAnswer });
+
+  it("is shown a whole answer as its caller gets it, and not a stream", async () => {
+    const seen = await ofAnswer(pass);
+    const shown = guard.asked.map(({ body }) => body as { stage: string; body: Json });
+    expect(shown.map(({ stage }) => stage)).toEqual(["request", "answer"]);
+    expect(shown[1]?.body.choices).toEqual(seen.json.choices);
+    guard.answers(pass);
+    const response = await fetch(`${gateway.url}${chat}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
+      body: JSON.stringify({ ...hello, stream: true }),
+    });
+    expect([await response.text().then((text) => text.includes("[DONE]")), guard.asked.length]).toEqual([true, 1]);
+  });
+
+  it("refuses an answer, which then costs nothing, and is refused again under its key without asking anybody", async () => {
+    const before = await spent();
+    const refused = await ask(gateway, account, pass, chat, hello, { onAnswer: no, "idempotency-key": "one" });
+    expect([refused.status, code(refused)]).toEqual([403, "guard_refused"]);
+    expect(JSON.stringify(refused.json)).toContain("refused the answer. It names a person.");
+    expect(await spent()).toEqual(before);
+    const record = await gateway.record(refused.headers.get("x-request-id"));
+    expect(record).toMatchObject({ outcome: "failed", code: "guard_refused" });
+    const asked = (await gateway.books()).requests.length;
+    const again = await ask(gateway, account, pass, chat, hello, { "idempotency-key": "one" });
+    expect([again.status, code(again), (await gateway.books()).requests.length]).toEqual([403, "guard_refused", asked]);
+  });
+
+  it("has what the vendor took for a refused answer counted as the account's unpaid cost", async () => {
+    const live = await gateway.account({ kind: "personal" });
+    const message = { role: "assistant", content: "Fine." };
+    const usage = { prompt_tokens: 1_000, completion_tokens: 100 };
+    // One server is the guard and the vendor between its two judgements.
+    guard.answers(pass, { body: { choices: [{ index: 0, message, finish_reason: "stop" }], usage } }, no);
+    const response = await fetch(`${gateway.url}${chat}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${live.key}`, "content-type": "application/json" },
+      body: JSON.stringify({ ...hello, model: "openai/gpt-5.4-mini" }),
+    });
+    expect([response.status, guard.asked.length]).toEqual([403, 3]);
+    const { upstream_nano_usd: tookNano } = await gateway.record(response.headers.get("x-request-id"));
+    const { json } = await gateway.admin("GET", `/admin/v1/accounts/${live.accountId}`);
+    expect(tookNano).toBeGreaterThan(0);
+    expect(json).toMatchObject({ spent_cents: 0, held_cents: 0, unpaid: { today_nano_usd: tookNano } });
+  });
+
+  it("gives back another answer, which is charged as the model's own", async () => {
+    const choices = [{ index: 0, message: { role: "assistant", content: "[left out]" }, finish_reason: "stop" }];
+    const edited = await ofAnswer({ body: { action: "edit", body: { object: "chat.completion", choices } } });
+    expect([edited.status, edited.json.choices]).toEqual([200, choices]);
+    expect((edited.json.usage as Json).cost).toBeGreaterThan(0);
+    const action = await ask(
+      gateway,
+      account,
+      pass,
+      "/api/run/brave/news",
+      { q: "tea" },
+      {
+        onAnswer: { body: { action: "edit", body: { results: [] } } },
+      },
+    );
+    expect([action.status, action.json.ok, action.json.data]).toEqual([200, true, { results: [] }]);
+  });
+
+  it.each<readonly [string, VendorAnswer]>([
+    ["hangs", () => {}],
+    ["redirects", { status: 302, headers: { location: "http://127.0.0.1:1/" }, body: {} }],
+    [
+      "says that it sends 10 GB",
+      (response) => void response.writeHead(200, { "content-length": String(10 ** 10) }).write("{"),
+    ],
+  ])("that %s keeps the answer back, at no charge", async (_, onAnswer) => {
+    const before = await spent();
+    const seen = await ofAnswer(onAnswer);
+    expect([seen.status, code(seen)]).toEqual([503, "guard_unavailable"]);
+    expect(await spent()).toEqual(before);
+  });
+});
+
+describe("a guard that is a model of the catalog", () => {
+  let gateway: TestGateway;
+  let account: TestAccount;
+  beforeAll(async () => {
+    gateway = await startTestGateway({ GUARD_MODEL: "omni-moderation-latest" });
+    account = await gateway.account();
+  });
+  afterAll(() => gateway.stop());
+  const saying = (content: string) => {
+    const body = { model: "core/cheap", max_tokens: 20, messages: [{ role: "user", content }] };
+    return ask(gateway, account, pass, "/api/llm/v1/chat/completions", body);
+  };
+
+  it("lets pass what it finds nothing in, and refuses the rest by what it found, wherever it stands", async () => {
+    expect((await saying("Hello")).status).toBe(200);
+    const refused = await saying(`${"tea and ".repeat(20_000)} violence`);
+    expect([refused.status, code(refused)]).toEqual([403, "guard_refused"]);
+    expect(JSON.stringify(refused.json)).toContain("Found in it: violence.");
+    const metrics = await gateway.metricsText();
+    expect(metrics).toMatch(/tollgate_guard_judgements_total\{stage="request",outcome="refuse"\} 1/);
+  });
+
+  it("looks at no encoded file, and refuses what is too long for it", async () => {
+    const image = { type: "image_url", image_url: { url: `data:image/png;base64,${"violence".repeat(200)}` } };
+    const body = {
+      model: "openai/gpt-5.4-mini",
+      max_tokens: 20,
+      messages: [{ role: "user", content: [{ type: "text", text: "Hello" }, image] }],
+    };
+    expect(code(await ask(gateway, account, pass, "/api/llm/v1/chat/completions", body))).not.toBe("guard_refused");
+    expect(code(await saying("tea ".repeat(450_000)))).toBe("guard_refused");
+  });
+
+  it("has to be one that moderates", async () => {
+    await expect(startTestGateway({ GUARD_MODEL: "gpt-5.4-mini" })).rejects.toThrow(/^GUARD_MODEL: /);
   });
 });
 

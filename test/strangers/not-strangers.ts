@@ -20,9 +20,11 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/oauth/identities.ts": OWN,
   "src/oauth/openid-endpoints.ts": OWN,
   "src/composites/pages/page-selectors.ts": "reads the selectors of our own code, each once",
+  "src/oauth/openid-way.ts": OWN,
   "src/demo.ts": "reads what a gateway of its own answers",
   "src/accounts/rules.ts": OWN,
-  "src/upstream/guard.ts": ONE_MESSAGE,
+  "src/upstream/guard-server.ts": ONE_MESSAGE,
+  "src/serve/guarded.ts": "reads the one answer of a call, at most 32 MiB, that a frame is about to write",
   "src/serve/answer-cache.ts":
     "reads the lines of an answer that this gateway has written, at most a mebibyte, each once by the members of json-bytes",
   "src/acting/kept-turns.ts": OWN,
@@ -145,5 +147,11 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/wires/responses/answers.ts": OWN,
   "src/wires/responses/items.ts": ONE_MESSAGE,
   "src/x402/facilitator.ts": ONE_MESSAGE,
+  "src/observe/log-folder.ts": OWN,
+  "src/observe/request-log.ts": OWN,
+  "src/observe/redactor.ts":
+    "reads one text of at most 256 KiB that an account has kept, once, by JSON.parse and three bounded expressions",
+  "src/upstream/formed-lane.ts":
+    "reads one answer by JSON.parse; what it mends has at most 16,384 characters and no deep nest, which bounds what is quadratic in it",
   "src/x402/receipts.ts": OWN,
 };

@@ -12,6 +12,8 @@ const PLACES = [
 /** Room for the installation, which happens once on a machine. */
 export const BROWSER_MS_MAX = INSTALLED_MS_MAX;
 
+const START_MS_MAX = 120_000;
+
 const findBrowser = () => PLACES.find((place) => existsSync(place));
 
 /** The program, installed where it is missing. */
@@ -23,5 +25,7 @@ export async function openBrowser(...more: readonly string[]): Promise<Browser> 
     executablePath: await browserPath(),
     // Chromium's own sandbox does not run for root, which tests in a container are.
     args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", ...more],
+    // Half a minute is not enough where others load the machine as well.
+    timeout: START_MS_MAX,
   });
 }

@@ -20,7 +20,8 @@ export async function demoPrograms(): Promise<DemoPrograms> {
   const ffmpeg = await installed(() => PLACES.find((place) => existsSync(place)), "ffmpeg", "ffmpeg");
   const browser = await browserPath();
   const chromium = join(mkdtempSync(join(tmpdir(), "tollgate-chromium-")), "chromium");
-  writeFileSync(chromium, `#!/bin/sh\nexec ${browser} --no-sandbox "$@"\n`);
+  // By its last argument it is known among all processes of the machine.
+  writeFileSync(chromium, `#!/bin/sh\nexec ${browser} --no-sandbox "$@" --started-by=${chromium}\n`);
   chmodSync(chromium, 0o755);
   return { ffmpeg, chromium };
 }
@@ -43,12 +44,9 @@ export async function probed(ffmpeg: string, file: string) {
   return { streams, seconds: Number(format.duration) };
 }
 
-/** The colour in the middle of a place of the picture at a second, as [red, green, blue]. */
-export async function colourAt(ffmpeg: string, file: string, at: { seconds: number; x: number; y: number }) {
-  const { seconds, x, y } = at;
-  const one = ["-frames:v", "1", "-vf", `crop=2:2:${x}:${y},scale=1:1`, "-f", "rawvideo", "-pix_fmt", "rgb24", "-"];
-  const { stdout } = await run(ffmpeg, ["-v", "error", "-ss", String(seconds), "-i", file, ...one], {
-    encoding: "buffer",
-  });
-  return [...stdout];
+/** The colours of a place of the picture, ten times a second from the first picture on, each as [red, green, blue]. */
+export async function coloursAt(ffmpeg: string, file: string, { x, y }: { x: number; y: number }) {
+  const how = ["-vf", `fps=10,crop=2:2:${x}:${y},scale=1:1`, "-f", "rawvideo", "-pix_fmt", "rgb24", "-"];
+  const { stdout } = await run(ffmpeg, ["-v", "error", "-i", file, ...how], { encoding: "buffer" });
+  return Array.from({ length: stdout.length / 3 }, (_, at) => [...stdout.subarray(3 * at, 3 * at + 3)]);
 }

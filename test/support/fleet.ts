@@ -224,7 +224,7 @@ export function startLoad(fleet: Fleet, account: FleetAccount, random: Random, w
     acknowledged,
     endings,
     slowestMs: () => slowestMs,
-    async progress(count, msMax = 30_000) {
+    async progress(count, msMax = 120_000) {
       const from = acknowledged.length;
       await eventually(() => acknowledged.length >= from + count || undefined, `${count} more charges`, msMax);
     },

@@ -6,6 +6,7 @@ import { retrying } from "../../src/kernel/routes/retrying.ts";
 import type { AttemptFailure, Candidate } from "../../src/route.ts";
 import { createKeyRing } from "../../src/upstream/key-ring.ts";
 import { retryAfterMs } from "../../src/upstream/retry-after.ts";
+import { createRouteFailures } from "../../src/upstream/route-failures.ts";
 import { createRouteHealth } from "../../src/upstream/route-health.ts";
 
 function candidate(name: string): Candidate {
@@ -29,12 +30,18 @@ const a = candidate("a");
 const b = candidate("b");
 const ROUTES = [a, b].map(retrying);
 
+/** What a provider said when it failed. */
+function said(message: string, kind: FailureKind = "provider_overloaded"): AttemptFailure {
+  return { ...failure(kind), status: 503, message };
+}
+
 function setUp() {
   const clock = manualClock(0);
   clock.advance(1);
-  const health = createRouteHealth(clock);
+  const failures = createRouteFailures(clock);
+  const health = createRouteHealth(clock, failures);
   const order = () => health.order(ROUTES).map((one) => one.candidate?.provider);
-  return { clock, health, order };
+  return { clock, health, failures, order };
 }
 
 describe("route health", () => {
@@ -159,5 +166,51 @@ describe("Retry-After", () => {
     expect(retryAfterMs({ "retry-after": "Thu, 01 Jan 1970 00:01:00 GMT" }, 10_000)).toBe(50_000);
     expect(retryAfterMs({ "retry-after": "soon" }, 0)).toBe(null);
     expect(retryAfterMs({}, 0)).toBe(null);
+  });
+});
+
+describe("what routes fail with", () => {
+  it("is kept in the provider's last words, once for each way in which it fails, as one line", () => {
+    const { clock, health, failures } = setUp();
+    health.bad(a, said("busy"));
+    clock.advance(1_000);
+    health.bad(a, said("busy,\n\u202e again "));
+    const row = {
+      provider: "a",
+      model: "a",
+      reason: "provider_overloaded",
+      status: 503,
+      words: "busy, again",
+      count: 2,
+    };
+    expect(failures.all()).toEqual([{ ...row, firstAtMs: 1, lastAtMs: 1_001 }]);
+    health.bad(a, said("x".repeat(10_000), "provider_timeout"));
+    expect(failures.all()[0]?.words).toHaveLength(300);
+  });
+
+  it("is bounded for each provider, so that a flood at one drives out nothing of another", () => {
+    const { health, failures } = setUp();
+    health.bad(b, said("down"));
+    for (let n = 0; n < 1_000; n++) health.bad({ ...a, model: `made up ${n}` }, said("no such model"));
+    expect(failures.all().filter(({ provider }) => provider === "a")).toHaveLength(20);
+    expect(failures.all().some(({ provider }) => provider === "b")).toBe(true);
+    expect(failures.news().length).toBeLessThanOrEqual(200);
+  });
+
+  it("is neither what callers are at fault for, nor what came by a key of their own", () => {
+    const { health, failures } = setUp();
+    health.bad(a, said("your prompt: my secret", "caller_invalid"));
+    health.bad(a, said("blocked", "policy_content"));
+    health.bad(candidate("own acct_1 route"), said("bad key", "provider_auth_failed"));
+    expect(failures.all()).toEqual([]);
+  });
+
+  it("is told to other processes once, and added to what they have seen", () => {
+    const [one, other] = [setUp(), setUp()];
+    one.health.bad(a, said("busy"));
+    other.health.bad(a, said("busy"));
+    for (const failure of one.failures.news()) other.failures.hear(failure);
+    expect(other.failures.all()).toMatchObject([{ words: "busy", count: 2 }]);
+    expect([one.failures.news(), other.failures.news()]).toMatchObject([[], [{ count: 1 }]]);
   });
 });

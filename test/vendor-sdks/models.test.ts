@@ -261,7 +261,6 @@ const MODELS: readonly ModelRow[] = [
       AZURE_OPENAI_API_VERSION: "2024-10-21",
       AZURE_OPENAI_DATED_DEPLOYMENTS: "gpt-4.1=prod-41",
     },
-    host: "ours.openai.azure.com",
     async ask() {
       const { AzureOpenAI } = await import("openai");
       const endpoint = "https://ours.openai.azure.com";

@@ -4,6 +4,7 @@ import http, { createServer, type IncomingHttpHeaders, type RequestOptions } fro
 import https from "node:https";
 import { syncBuiltinESMExports } from "node:module";
 import type { AddressInfo } from "node:net";
+import { KEY } from "./told.ts";
 
 /** What reached the recorder: where it was meant to go, and what it said. */
 export interface Recorded {
@@ -47,6 +48,9 @@ const ANSWER = JSON.stringify({
   results: [{ index: 0, relevance_score: 0.5 }],
   candidates: [{ content: { role: "model", parts: [{ text: "hello" }] }, finishReason: "STOP" }],
   usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 },
+  access_token: KEY,
+  expires_in: 3_600,
+  token_type: "Bearer",
 });
 
 function jsonOf(bytes: Buffer): unknown {

@@ -24,9 +24,11 @@ export interface Apart {
   readonly why: string;
 }
 
-/** A name and a password as they were given. */
+/** A name and a password as they were given; of a signature whose it is, and for what: the rest of it follows from headers that each side has. */
 function opened(header: unknown): string {
-  return String(header).replace(/^Basic (.+)$/, (_, pair: string) => `Basic ${Buffer.from(pair, "base64")}`);
+  return String(header)
+    .replace(/^Basic (.+)$/, (_, pair: string) => `Basic ${Buffer.from(pair, "base64")}`)
+    .replace(/^(AWS4-HMAC-SHA256 Credential=[^,]+),.*$/, "$1");
 }
 
 function authOf(headers: Readonly<Record<string, unknown>>, query: Readonly<Record<string, string>>): string {

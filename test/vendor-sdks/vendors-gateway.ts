@@ -5,10 +5,8 @@ import { KEY } from "./told.ts";
 
 export interface VendorRow {
   readonly vendor: string;
-  /** What turns the vendor on; left out: its key alone. */
+  /** What turns the vendor on, with `{recorder}` for the recorder's address; left out: its key alone. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** The host of a vendor whose origin has settings in it. */
-  readonly host?: string;
 }
 
 export interface VendorsGateway {
@@ -20,21 +18,25 @@ export interface VendorsGateway {
 }
 
 export async function startVendors(rows: readonly VendorRow[], recorder: string): Promise<VendorsGateway> {
-  const adapters = (await shippedCatalog()).adapters({ sandbox: true });
-  const originOf = ({ vendor }: VendorRow) => {
-    return new URL(adapters.get(vendor)?.spec.origin.replaceAll(/[{}]/g, "") ?? "");
-  };
-  const settings = rows.flatMap((row) => {
-    const name = row.vendor.toUpperCase().replaceAll("-", "_");
-    const address = recorder + originOf(row).pathname.replace(/\/$/, "");
-    return Object.entries({ ...(row.settings ?? { [`${name}_API_KEY`]: KEY }), [`${name}_BASE_URL`]: address });
-  });
-  const gateway = await startTestGateway(Object.fromEntries(settings));
+  const nameOf = ({ vendor }: VendorRow) => vendor.toUpperCase().replaceAll("-", "_");
+  const own = rows.flatMap((row) =>
+    Object.entries(row.settings ?? { [`${nameOf(row)}_API_KEY`]: KEY }).map(
+      ([name, value]) => [name, value.replaceAll("{recorder}", recorder)] as const,
+    ),
+  );
+  const env = Object.fromEntries(own);
+  const adapters = (await shippedCatalog({ env })).adapters({ sandbox: false });
+  const originOf = ({ vendor }: VendorRow) => new URL(adapters.get(vendor)?.origin ?? "");
+  const addresses = rows.map((row) => [
+    `${nameOf(row)}_BASE_URL`,
+    recorder + originOf(row).pathname.replace(/\/$/, ""),
+  ]);
+  const gateway = await startTestGateway({ ...env, ...Object.fromEntries(addresses) });
   const { key } = await gateway.account({ kind: "personal", creditCents: 100_000 });
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
   return {
     gateway,
-    hostOf: (row) => row.host ?? originOf(row).host,
+    hostOf: (row) => originOf(row).host,
     async post(path, body) {
       const answer = await fetch(gateway.url + path, { method: "POST", headers, body: JSON.stringify(body) });
       const text = await answer.text();

@@ -1,15 +1,23 @@
 // Every merchant's flow, over a stand-in that speaks MPP and one that speaks x402: it is asked, paid what it asks, and gives what it sells.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { ActionSpec } from "../../src/catalog/action.ts";
 import type { Rail } from "../../src/catalog/auth.ts";
 import { envName } from "../../src/catalog/configure.ts";
 import type { JsonObject } from "../../src/catalog/said.ts";
 import { openWallet, type Wallet } from "../../src/wallet/wallet.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
+import { type Outside, say, startOutside } from "../upstream/outside.ts";
 import { Merchant } from "./merchant.ts";
 
 const KEY = `0x${"11".repeat(32)}` as const;
 const UNITS_PER_CENT = 10_000;
+
+/** A document of so many pages. */
+function pdf(pages: number): string {
+  const tree = `2 0 obj << /Type /Pages /Count ${pages} /Kids [] >> endobj`;
+  return `%PDF-1.4\n1 0 obj << /Type /Catalog /Pages 2 0 R >> endobj\n${tree}\n%%EOF\n`;
+}
 
 const catalog = await shippedCatalog({ rails: ["mpp", "x402"] });
 const merchants = [...catalog.adapters({ sandbox: false }).values()].filter(
@@ -19,6 +27,7 @@ const merchants = [...catalog.adapters({ sandbox: false }).values()].filter(
 describe.each(["mpp", "x402"] as const)("over %s", (rail: Rail) => {
   const merchant = new Merchant(rail);
   let wallet: Wallet;
+  let outside: Outside;
   let gateway: TestGateway;
   let account: TestAccount;
   const taking = merchants.filter(({ spec }) => spec.auth.rails?.includes(rail));
@@ -26,11 +35,16 @@ describe.each(["mpp", "x402"] as const)("over %s", (rail: Rail) => {
   beforeAll(async () => {
     wallet = await openWallet({ mpp: KEY, x402: KEY, gas: null });
     await merchant.listen();
+    outside = await startOutside();
+    outside.play = (socket, path) => say(socket, {}, path === "/page.html" ? "<html>" : pdf(Number(path.slice(1))));
     const bases = taking.map(({ id }) => [envName(id, "BASE_URL"), merchant.url]);
     const keys = { MPP_WALLET_PRIVATE_KEY: KEY, X402_WALLET_PRIVATE_KEY: KEY };
     gateway = await startTestGateway(
       { ...keys, WALLET_CENTS_PER_DAY: "100000", ...Object.fromEntries(bases) },
-      { wallet },
+      {
+        wallet,
+        internet: { allowForTests: [`127.0.0.2:${outside.port}`], resolve: async () => ["127.0.0.2"] },
+      },
     );
     account = await gateway.account({ kind: "personal", creditCents: 50_000 });
   });
@@ -38,9 +52,13 @@ describe.each(["mpp", "x402"] as const)("over %s", (rail: Rail) => {
     const findings = await gateway.doctor();
     await gateway.stop();
     wallet.close();
-    await merchant.close();
+    await Promise.all([merchant.close(), outside.close()]);
     expect(findings).toEqual([]);
   });
+
+  /** The example, with a document that is there. */
+  const paramsOf = ({ example: { params } }: ActionSpec) =>
+    params.file_url === undefined ? params : { ...params, file_url: outside.url("/2") };
 
   async function call(id: string, params: JsonObject) {
     const response = await fetch(`${gateway.url}/api/run/${id}`, {
@@ -50,6 +68,52 @@ describe.each(["mpp", "x402"] as const)("over %s", (rail: Rail) => {
     });
     return { status: response.status, json: (await response.json()) as Record<string, unknown> };
   }
+
+  describe.runIf(rail === "mpp")("a fax", () => {
+    const fax = (path: string, more: JsonObject = {}) =>
+      call("agentfax/send", { to: "+14155550123", file_url: outside.url(path), ...more });
+    beforeEach(() => {
+      merchant.isFree = () => false;
+      merchant.answer = () => ({ body: { id: "fax_1" } });
+      merchant.seen.length = 0;
+      merchant.taken.length = 0;
+    });
+
+    it("is paid for the pages that we have counted, and its merchant is told of the document alone", async () => {
+      merchant.units = 60n * 10_000n;
+      expect((await fax("/3")).json).toMatchObject({ ok: true, charged_cents: 60, data: { id: "fax_1" } });
+      expect(JSON.parse(String(merchant.seen[0]?.body))).toEqual({ to: "+14155550123", file_url: outside.url("/3") });
+    });
+
+    it("is not paid for more pages than it has, whatever the caller would allow", async () => {
+      merchant.units = 60n * 10_000n;
+      expect((await fax("/2")).json).toMatchObject({ error: "merchant_unpaid", charged_cents: 0 });
+      expect(merchant.taken).toEqual([]);
+    });
+
+    it.each<[string, string, JsonObject, string, string]>([
+      [
+        "with more pages than any may have",
+        "/11",
+        {},
+        "bad_request",
+        "file_url: the document has 11 pages, and must have at most 10",
+      ],
+      ["with more pages than are allowed", "/3", { pages: 2 }, "bad_request", "must have at most 2"],
+      ["whose pages cannot be counted", "/0", {}, "bad_request", "file_url: must be the address of a PDF"],
+      ["that is no document", "/page.html", {}, "bad_request", "file_url: must be the address of a PDF"],
+    ])("%s is refused before its merchant is asked", async (_, path, more, error, said) => {
+      const { status, json } = await fax(path, more);
+      expect([status, json.error, json.message]).toEqual([400, error, expect.stringContaining(said)]);
+      expect(merchant.seen).toEqual([]);
+    });
+
+    it("of an address inside is refused before it is opened", async () => {
+      const inner = `http://127.0.0.1:${outside.port}/2`;
+      expect((await fax("", { file_url: inner })).json).toMatchObject({ error: "bad_url", charged_cents: 0 });
+      expect([merchant.seen, outside.innerConnections()]).toEqual([[], 0]);
+    });
+  });
 
   describe.each(taking.map((one) => [one.id, one] as const))("%s", (id, { spec }) => {
     const actions = Object.entries(spec.actions ?? {});
@@ -62,7 +126,7 @@ describe.each(["mpp", "x402"] as const)("over %s", (rail: Rail) => {
       merchant.answer = () => ({ body: action.example.answers[0] });
       const taken = merchant.taken.length;
       const bound = action.price.needsMaxCost === true ? { max_cost_cents: Math.ceil(cents) } : {};
-      const { status, json } = await call(`${id}/${name}`, { ...action.example.params, ...bound });
+      const { status, json } = await call(`${id}/${name}`, { ...paramsOf(action), ...bound });
       expect(json).toMatchObject({ ok: true, data: expect.anything() });
       expect(status).toBe(200);
       expect(merchant.taken).toHaveLength(taken + 1);
@@ -185,3 +249,91 @@ describe.each([
     expect(await buy({ AGENTMAIL_API_KEY: "am_key" })).toEqual([true, cents, undefined, 0]);
   });
 });
+
+describe.each(["mpp", "x402"] as const)(
+  "browserbase, whose door for those without a key is another wire, over %s",
+  (rail) => {
+    const merchant = new Merchant(rail);
+    const variable = rail === "mpp" ? "MPP_WALLET_PRIVATE_KEY" : "X402_WALLET_PRIVATE_KEY";
+    let wallet: Wallet;
+    let gateway: TestGateway;
+    let account: TestAccount;
+    const expiresAt = "2026-11-20T10:16:12Z";
+    beforeAll(async () => {
+      await merchant.listen();
+      wallet = await openWallet({ mpp: rail === "mpp" ? KEY : null, x402: rail === "x402" ? KEY : null, gas: null });
+      gateway = await startTestGateway({ [variable]: KEY, BROWSERBASE_BASE_URL: merchant.url }, { wallet });
+      account = await gateway.account({ kind: "personal", creditCents: 100 });
+      merchant.isFree = ({ method }) => method !== "POST";
+      merchant.answer = ({ method, url }) => {
+        if (method === "DELETE") return { body: {} };
+        if (url.endsWith("/status"))
+          return { body: { status: "active", usage: { minutesRemaining: 14.5 }, expiresAt } };
+        return {
+          body: url.endsWith("/extend") ? { expiresAt } : { sessionId: "s1", connectUrl: "wss://b/", paidMinutes: 5 },
+        };
+      };
+    });
+    afterAll(async () => {
+      const findings = await gateway.doctor();
+      await gateway.stop();
+      wallet.close();
+      await merchant.close();
+      expect(findings).toEqual([]);
+    });
+
+    async function run(name: string, params: JsonObject, by = account) {
+      const seen = merchant.seen.length;
+      const response = await fetch(`${gateway.url}/api/run/browserbase/${name}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${by.key}`, "content-type": "application/json" },
+        body: JSON.stringify(params),
+      });
+      const json = (await response.json()) as Record<string, unknown>;
+      const sent = merchant.seen.slice(seen).map(({ method, url, body }) => [method, url, body && JSON.parse(body)]);
+      return { json, sent };
+    }
+
+    it("sells minutes that end by themselves, more of them, how they stand, and their end", async () => {
+      merchant.units = BigInt(UNITS_PER_CENT);
+      const made = await run("create_session", { estimatedMinutes: 5 });
+      expect(made.json).toMatchObject({
+        charged_cents: 1,
+        data: { sessionId: "s1", connectUrl: "wss://b/", paidMinutes: 5 },
+      });
+      const create = ["POST", "/browser/session/create", { estimatedMinutes: 5 }];
+      expect(made.sent).toEqual([create, create]);
+      merchant.units = 2n * BigInt(UNITS_PER_CENT);
+      const longer = await run("extend_session", { session_id: "s1", estimatedMinutes: 10 });
+      expect(longer.json).toMatchObject({ charged_cents: 2, data: { sessionId: "s1", expiresAt } });
+      expect(longer.sent.at(-1)).toEqual(["POST", "/browser/session/s1/extend", { additionalMinutes: 10 }]);
+      const told = await run("session_status", { session_id: "s1" });
+      expect(told.json).toMatchObject({ charged_cents: 0, data: { alive: true, paidMinutes: 14.5, expiresAt } });
+      const ended = await run("release_session", { session_id: "s1" });
+      expect([ended.json.data, ended.sent]).toEqual([
+        { sessionId: "s1", released: true },
+        [["DELETE", "/browser/session/s1", ""]],
+      ]);
+      expect(merchant.taken).toHaveLength(2);
+    });
+
+    it("is not paid more than is listed, and is another account's to none", async () => {
+      merchant.units = BigInt(UNITS_PER_CENT) + 1n;
+      const dear = await run("create_session", { estimatedMinutes: 5 });
+      expect(dear.json).toMatchObject({ error: "merchant_unpaid", charged_cents: 0 });
+      const eve = await gateway.account({ kind: "personal", creditCents: 100 });
+      expect(await run("session_status", { session_id: "s1" }, eve)).toMatchObject({
+        json: { error: "not_found" },
+        sent: [],
+      });
+    });
+
+    it.each([
+      ["a proxy", { proxies: { country: "DE" } }, "proxies"],
+      ["an end with its client", { keepAlive: false }, "keepAlive"],
+    ])("does not sell %s, and says so before it is asked", async (_, params, field) => {
+      const { json, sent } = await run("create_session", params);
+      expect([json.error, json.message, sent]).toEqual(["bad_request", expect.stringContaining(field), []]);
+    });
+  },
+);

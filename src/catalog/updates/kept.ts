@@ -73,5 +73,7 @@ export async function adoptUpdate(dataDir: string, update: ModelsUpdate | null):
     if (kept <= stamp) break;
     await withdrawUpdate(dataDir);
   }
-  if (update !== null) await keepUpdate(dataDir, update);
+  if (update === null) return;
+  const kept = await keptUpdate(dataDir).catch(() => null);
+  if (JSON.stringify(kept) !== JSON.stringify(update)) await keepUpdate(dataDir, update);
 }

@@ -27,7 +27,7 @@ export class Devtools {
   readonly #waiting = new Map<number, Waiting>();
   readonly #heard = new Map<string, (params: Fields) => void>();
   #lastId = 0;
-  #isClosed = false;
+  readonly #gone = new AbortController();
 
   constructor(line: Line) {
     this.#line = line;
@@ -37,6 +37,11 @@ export class Devtools {
     );
   }
 
+  /** Aborted once nothing is to be asked of it any more, with a RecordingFault that says why. */
+  get gone(): AbortSignal {
+    return this.#gone.signal;
+  }
+
   /** Rejects with a RecordingFault. `session`: of the page that is meant; null: the browser itself. */
   async ask(
     method: string,
@@ -44,7 +49,7 @@ export class Devtools {
     session: string | null = null,
     msMax = ANSWER_MS_MAX,
   ): Promise<Fields> {
-    if (this.#isClosed) throw new RecordingFault("the browser has gone");
+    this.gone.throwIfAborted();
     this.#lastId += 1;
     const id = this.#lastId;
     const { promise, resolve, reject } = Promise.withResolvers<Fields>();
@@ -64,9 +69,10 @@ export class Devtools {
     this.#heard.set(event, act);
   }
 
-  close(): void {
+  /** `why`: what all that waits, and all that is asked from now on, rejects with. */
+  close(why?: RecordingFault): void {
     this.#line.close();
-    this.#end();
+    this.#end(why);
   }
 
   #read(text: string): void {
@@ -87,14 +93,14 @@ export class Devtools {
     }
   }
 
-  #end(): void {
-    this.#isClosed = true;
-    for (const { reject } of this.#waiting.values()) reject(new RecordingFault("the browser has gone"));
+  #end(why = new RecordingFault("the browser has gone")): void {
+    this.#gone.abort(why);
+    for (const { reject } of this.#waiting.values()) reject(this.gone.reason);
     this.#waiting.clear();
   }
 }
 
-const CONNECT_MS_MAX = 15_000;
+const CONNECT_MS_MAX = 30_000;
 
 /** A vendor's browser at its address. Rejects with a RecordingFault. */
 export async function lineTo(address: string): Promise<Line> {

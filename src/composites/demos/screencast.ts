@@ -3,12 +3,13 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../clock.ts";
 import type { Size } from "./clip.ts";
+import { RecordingFault } from "./devtools.ts";
 import type { ShownPage } from "./page-steps.ts";
 
 const QUALITY = 80;
-/** Of one recording. */
-const PICTURES_MAX = 1_500;
-const BYTES_MAX = 128 * 1_048_576;
+/** Of one recording, on the disk. */
+const PICTURES_MAX = 4_000;
+const PICTURES_MIB_MAX = 128;
 
 export interface Picture {
   readonly file: string;
@@ -22,8 +23,8 @@ export class Screencast {
   readonly #clock: Clock;
   readonly #pictures: Picture[] = [];
   #writing: Promise<void> = Promise.resolve();
-  /** Why one could not be written. */
-  #fault: unknown = null;
+  /** Why there will be no more of them. */
+  #fault: RecordingFault | null = null;
   #beganMs = 0;
   #bytes = 0;
 
@@ -36,10 +37,11 @@ export class Screencast {
   async begin({ width, height }: Size): Promise<void> {
     const { devtools, session } = this.#page;
     this.#beganMs = this.#clock.elapsedMs();
+    // What is seen at the beginning is seen for certain: the first one that the page brings by itself may come after its first step.
+    await this.#shoot();
     devtools.on("Page.screencastFrame", ({ data, sessionId }) => {
       if (typeof data === "string") this.#take(Buffer.from(data, "base64"));
-      // The next one comes once this one has been written.
-      void this.#writing.then(() => devtools.ask("Page.screencastFrameAck", { sessionId }, session)).catch(() => {});
+      void this.#next(sessionId).catch(() => {});
     });
     const bounds = { maxWidth: width, maxHeight: height };
     await devtools.ask(
@@ -49,16 +51,33 @@ export class Screencast {
     );
   }
 
+  /** The next one comes once the last has been written, and there is room for it. */
+  async #next(sessionId: unknown): Promise<void> {
+    await this.#writing;
+    const { devtools, session } = this.#page;
+    if (this.#fault === null) await devtools.ask("Page.screencastFrameAck", { sessionId }, session);
+  }
+
+  async #shoot(): Promise<void> {
+    const { devtools, session } = this.#page;
+    const shot = await devtools.ask("Page.captureScreenshot", { format: "jpeg", quality: QUALITY }, session);
+    if (typeof shot.data === "string") this.#take(Buffer.from(shot.data, "base64"));
+  }
+
   #take(bytes: Buffer): void {
     const isJpeg = bytes[0] === 0xff && bytes[1] === 0xd8;
+    if (!isJpeg || this.#fault !== null) return;
     this.#bytes += bytes.length;
-    if (!isJpeg || this.#pictures.length >= PICTURES_MAX || this.#bytes > BYTES_MAX) return;
+    if (this.#pictures.length >= PICTURES_MAX || this.#bytes > PICTURES_MIB_MAX * 1_048_576) {
+      this.#fault = new RecordingFault(`its pictures came to more than ${PICTURES_MIB_MAX} MB`);
+      return;
+    }
     const file = join(this.#folder, `${this.#pictures.length}.jpg`);
     this.#pictures.push({ file, atMs: this.#clock.elapsedMs() - this.#beganMs });
     this.#writing = this.#writing
       .then(() => writeFile(file, bytes))
-      .catch((fault: unknown) => {
-        this.#fault ??= fault;
+      .catch((cause: unknown) => {
+        this.#fault ??= new RecordingFault("its pictures could not be kept", { cause });
       });
   }
 
@@ -66,9 +85,8 @@ export class Screencast {
   async end(): Promise<{ readonly pictures: readonly Picture[]; readonly ms: number }> {
     const { devtools, session } = this.#page;
     await devtools.ask("Page.stopScreencast", {}, session);
-    const shot = await devtools.ask("Page.captureScreenshot", { format: "jpeg", quality: QUALITY }, session);
+    await this.#shoot();
     const ms = this.#clock.elapsedMs() - this.#beganMs;
-    if (typeof shot.data === "string") this.#take(Buffer.from(shot.data, "base64"));
     await this.#writing;
     if (this.#fault !== null) throw this.#fault;
     return { pictures: this.#pictures, ms };

@@ -13,15 +13,19 @@ async function takeAwayLeft(beside: string): Promise<void> {
     .filter((name) => name.startsWith(PREFIX))
     .map((name) => join(tmpdir(), name));
   for (const folder of folders) {
-    const { mtimeMs } = await stat(folder);
-    if (nowMs - mtimeMs > LEFT_MS) await rm(folder, { recursive: true, force: true });
+    const takeAway = async () => {
+      const { mtimeMs } = await stat(folder);
+      if (nowMs - mtimeMs > LEFT_MS) await rm(folder, { recursive: true, force: true });
+    };
+    // Its maker may take it away just now, or it is not ours to take: the others go all the same.
+    await takeAway().catch(() => {});
   }
 }
 
 /** A new empty folder, which its maker takes away. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), PREFIX));
-  // Another one may take the same away just now, or it is not ours to take: no recording fails of that.
+  // No recording fails of what others have left.
   await takeAwayLeft(folder).catch(() => {});
   return folder;
 }

@@ -16,6 +16,8 @@ const PAGE_CHARS_MAX = 12_000;
 const OUTPUT_TOKENS_MAX = 4_000;
 const MS_MAX = 90_000;
 const TRIES = 2;
+/** A page that could not be read is free, and without it there is no video. */
+const LOOKS = 3;
 const SCENE_SECONDS = 8;
 
 const TASK = [
@@ -57,8 +59,7 @@ export async function writeBoard(
 ): Promise<Written> {
   const { url, brief, seconds, language } = wanted;
   let page = await pageText(calls, url);
-  // A page that could not be read is free, and without it there is no video: one more look is worth it.
-  if (typeof page !== "string") page = await pageText(calls, url);
+  for (let look = 1; look < LOOKS && typeof page !== "string"; look++) page = await pageText(calls, url);
   if (typeof page !== "string") return { error: page.code, message: `The site could not be read: ${page.message}` };
   let fault = "";
   for (let tried = 0; tried < TRIES; tried++) {

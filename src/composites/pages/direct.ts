@@ -14,6 +14,8 @@ const TURN_MS_MAX = 10_000;
 /** RFC 9309, 2.5: at least 500 KiB are read. */
 const ROBOTS_BYTES_MAX = 524_288;
 const ROBOTS_MS_MAX = 4_000;
+/** As long as a page's rung may take: on a busy machine a thread that reads it needs most of that to start. */
+const ROBOTS_READ_MS_MAX = 20_000;
 const ROBOTS_KEPT_MS = 3_600_000;
 /** One that could not be had is asked for again. */
 const NO_ROBOTS_KEPT_MS = 60_000;
@@ -155,7 +157,7 @@ export function createDirect({ open, pace, clock, obeysRobots }: DirectOptions):
       const bytes = await bytesOf(answer.body);
       if (answer.status >= 500) return NOTHING;
       if (answer.status >= 400) return EVERYTHING;
-      const patience = AbortSignal.timeout(ROBOTS_MS_MAX);
+      const patience = AbortSignal.timeout(ROBOTS_READ_MS_MAX);
       const robots = await reading.robots(bytes, ROBOT_NAME, patience);
       if (robots === "busy" || (robots === null && patience.aborted)) return "busy";
       if (robots === null) return NOTHING;

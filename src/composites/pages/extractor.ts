@@ -25,7 +25,7 @@ export interface Extractor {
 export interface ExtractorOptions {
   /** Default 2. */
   readonly threads?: number;
-  /** For a long page, from when its turn has come and its thread is there; one of ordinary length has a fifth of it. Default 5,000. */
+  /** How long a thread works on a long page; on one of ordinary length a fifth of that. Default 5,000. */
   readonly msMax?: number;
   /** Of one thread, without its young objects. Default 128: the longest pages that are taken apart need some 100, and with the bytes of the page it stays below 150 MB. */
   readonly memoryMib?: number;
@@ -37,6 +37,8 @@ const ORDINARY_PART = 5;
 const TASK_BYTES_MAX = 6 * 1_048_576;
 /** Until a new thread has loaded its code: on a busy machine that takes longer than a page may. */
 const START_MS_MAX = 30_000;
+/** A page has the time that its thread works on it; where others have the processor meanwhile, so many times that. */
+const WAIT_FACTOR = 8;
 
 /** What a thread says: once that it is ready, then what came of each task. */
 interface Answer {
@@ -126,16 +128,15 @@ class Pool {
       if (isLong(waiting)) this.#long += 1;
       const worker = this.#idle.pop();
       const msMax = isLong(waiting) ? this.#msMax : this.#msMax / ORDINARY_PART;
-      if (worker === undefined) this.#run(this.#start(), waiting, { firstMsMax: START_MS_MAX, msMax });
-      else this.#run(worker, waiting, { firstMsMax: msMax, msMax });
+      this.#run(worker ?? this.#start(), waiting, { isNew: worker === undefined, msMax });
     }
   }
 
-  /** `firstMsMax`: until the thread says anything. What is not waited for any more is read to its end, or to the end of its time. */
-  #run(worker: Worker, waiting: Waiting, { firstMsMax, msMax }: { firstMsMax: number; msMax: number }): void {
+  /** What is not waited for any more is read to its end, or to the end of its time. */
+  #run(worker: Worker, waiting: Waiting, { isNew, msMax }: { isNew: boolean; msMax: number }): void {
     const { task, done } = waiting;
     const end = (result: Read<PageDone[PageTask["kind"]]>, isWell: boolean): void => {
-      clearTimeout(timer);
+      stopTimer();
       if (isLong(waiting)) this.#long -= 1;
       worker.off("message", told);
       worker.off("error", broken);
@@ -150,16 +151,48 @@ class Pool {
     };
     const told = (answer: Answer) => {
       if (answer.isReady !== true) return end(answer.done ?? null, true);
-      clearTimeout(timer);
-      timer = setTimeout(broken, msMax);
+      stopTimer();
+      stopTimer = onceWorked(worker, msMax, broken);
     };
     const broken = () => end(null, false);
-    let timer = setTimeout(broken, firstMsMax);
+    let stopTimer = isNew ? onceLate(START_MS_MAX, broken) : onceWorked(worker, msMax, broken);
     worker.on("message", told);
     worker.once("error", broken);
     worker.once("exit", broken);
     worker.postMessage(task, transferable(task));
   }
+}
+
+function onceLate(ms: number, act: () => void): () => void {
+  const timer = setTimeout(act, ms);
+  return () => clearTimeout(timer);
+}
+
+/** How long it has worked since it was started, in milliseconds of a processor; rejects where it has ended. */
+async function workedMs(worker: Worker): Promise<number> {
+  const { user, system } = await worker.cpuUsage();
+  return (user + system) / 1_000;
+}
+
+/** Acts once a thread has worked so long from now on; what is returned stops that. */
+function onceWorked(worker: Worker, ms: number, act: () => void): () => void {
+  let isOver = false;
+  let timer: NodeJS.Timeout | undefined;
+  const last = setTimeout(act, ms * WAIT_FACTOR);
+  const look = async (before: Promise<number>) => {
+    const leftMs = ms - ((await workedMs(worker)) - (await before));
+    if (isOver) return;
+    if (leftMs <= 1) act();
+    else timer = setTimeout(begin, leftMs, before);
+  };
+  // A thread that ends meanwhile is heard of as ended.
+  const begin = (before: Promise<number>) => void look(before).catch(() => {});
+  timer = setTimeout(begin, ms, workedMs(worker));
+  return () => {
+    isOver = true;
+    clearTimeout(timer);
+    clearTimeout(last);
+  };
 }
 
 /** Bytes go over without a copy where they have their memory for themselves. */

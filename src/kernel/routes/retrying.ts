@@ -34,7 +34,7 @@ function againAfterMs(failure: AttemptFailure, tries: number, isLast: boolean): 
 
 /** What a vendor has answered with was of no use: it is paid, and so is the one that is asked in its place, and no third. */
 const PAID_IN_VAIN_MAX = 1;
-const IN_VAIN: readonly AttemptFailure["kind"][] = ["provider_malformed", "provider_empty"];
+const IN_VAIN: readonly AttemptFailure["kind"][] = ["provider_malformed", "provider_empty", "provider_unfit"];
 
 /** Whether anything may be tried after a failure. A write that may have happened is never sent twice, whatever its answer was. */
 export function mayTryOn(failure: AttemptFailure, tries: Tries): boolean {

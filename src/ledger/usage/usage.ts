@@ -229,10 +229,10 @@ export async function readUsage(
   // Postings are found by their time first: an order that an index has would read all that there are.
   const first = source === null ? "" : `WITH found AS MATERIALIZED (${rows}) `;
   const text = `${first}SELECT ${[...columns, ...sums].join(", ")} FROM ${source === null ? `(${rows}) AS found` : "found"} ${from}
-    GROUP BY ${place} HAVING SUM(calls) <> 0 ORDER BY ${place} LIMIT ${query.limit + 1}`;
+    GROUP BY ${place} HAVING SUM(calls) <> 0 ORDER BY ${query.largestFirst === true ? "SUM(amount) DESC, " : ""}${place} LIMIT ${query.limit + 1}`;
   const found = await books.ask(write.statement(text));
   const page = found.slice(0, query.limit);
-  const last = found.length > query.limit ? page.at(-1) : undefined;
+  const last = found.length > query.limit && query.largestFirst !== true ? page.at(-1) : undefined;
   return {
     rows: page.map((row) => rowIn(query, row)),
     // PostgreSQL tells large numbers as text; a day is small in both.

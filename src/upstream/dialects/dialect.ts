@@ -113,6 +113,8 @@ export type UnaryAnswer =
       readonly counts?: Counts | null;
       /** Why it says nothing; absent: it says something. */
       readonly empty?: string;
+      /** Why it is not of the form that was asked for; absent: it is, or that was not looked at. */
+      readonly unfit?: string;
     }
   | AttemptFailure;
 

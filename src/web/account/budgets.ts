@@ -24,7 +24,13 @@ function marksOf({ marks_passed, lowered }: BudgetShown): Html {
   return html`${marks} ${lowered ? pill("lowered", "warn") : ""}`;
 }
 
-/** All ceilings of an account. */
+/** A thousand keys may have ceilings: those that are nearest to theirs are what is looked for. */
+const SHOWN_MAX = 50;
+
+const takenOf = (one: BudgetShown) => one.spent_cents + one.held_cents + one.absorbed_cents;
+const usedOf = (one: BudgetShown) => (one.ceiling_cents === 0 ? 1 : takenOf(one) / one.ceiling_cents);
+
+/** Ceilings of an account, the fullest first. */
 export function budgetsTable(budgets: readonly BudgetShown[]): Html {
   const columns = [
     { name: "Of" },
@@ -32,18 +38,21 @@ export function budgetsTable(budgets: readonly BudgetShown[]): Html {
     { name: "Marks", kind: "desk" },
     { name: "Begins anew (UTC)", kind: "desk" },
   ];
-  return table("Budgets", columns, {
+  const others = Math.max(0, budgets.length - SHOWN_MAX);
+  const rest =
+    others === 0
+      ? ""
+      : html`<p class="soft">and ${others} of which less is taken; those of keys stand with the keys</p>`;
+  const shown = budgets.toSorted((a, b) => usedOf(b) - usedOf(a)).slice(0, SHOWN_MAX);
+  return html`${table("Budgets", columns, {
     none: "Nothing is bounded beside the balance. Keys, groups and tags can have ceilings.",
-    rows: budgets.map((one) => {
-      const taken = one.spent_cents + one.held_cents + one.absorbed_cents;
-      return [
-        html`<strong class="name">${one.name}</strong><br><span class="soft">${one.of}</span>`,
-        html`${moneyOfCents(taken)} <span class="soft">of ${moneyOfCents(one.ceiling_cents)} a ${one.ceiling_period}</span>${meter(one.ceiling_cents === 0 ? 1 : taken / one.ceiling_cents)}`,
-        marksOf(one),
-        time(one.resets_at),
-      ];
-    }),
-  });
+    rows: shown.map((one) => [
+      html`<strong class="name">${one.name}</strong><br><span class="soft">${one.of}</span>`,
+      html`${moneyOfCents(takenOf(one))} <span class="soft">of ${moneyOfCents(one.ceiling_cents)} a ${one.ceiling_period}</span>${meter(usedOf(one))}`,
+      marksOf(one),
+      time(one.resets_at),
+    ]),
+  })}${rest}`;
 }
 
 function ceilingFields(within: string, first: Html): Html {

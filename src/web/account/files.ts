@@ -72,12 +72,12 @@ export const filesSection: Section = {
     ]);
     const none =
       query === ""
-        ? "Nothing is stored. Send files by the action files/upload; what actions make is stored here too."
+        ? "Nothing is stored. Send a file, or have a program call files/upload; what actions make is stored here too."
         : "No file is called so.";
     const search = html`<form method="get" action="${PATH}"><div class="fields">${field({ name: "q", label: "Part of the name", value: query })}<div><button>Search</button></div></div></form>`;
     return {
       title: "Files",
-      body: html`${search}<p></p>${card("Stored files", html`${table("Files", columns, { rows, none })}${nextPage(PATH, { q: query }, next_cursor)}`)}`,
+      body: html`${search}<p><a class="button plain" href="/try?action=files%2Fupload&amp;live=1">Send a file</a></p>${card("Stored files", html`${table("Files", columns, { rows, none })}${nextPage(PATH, { q: query }, next_cursor)}`)}`,
     };
   },
 };

@@ -1,10 +1,10 @@
 // Keys and grants: what each may spend and has spent, and everything that can be done to one. The account's page and the operator's share it.
 import { type Html, html } from "../html.ts";
-import { nothingElse, Refused } from "../kit/ask.ts";
+import { type Ask, nothingElse, Refused, withQuery } from "../kit/ask.ts";
 import { meter } from "../kit/charts.ts";
 import { buttonForm, centsIn, field, listIn, numberIn, PERIODS, type PostForm, postForm } from "../kit/forms.ts";
 import type { Act, Section, Visit } from "../kit/sections.ts";
-import { callBox, card, moneyOfCents, pill, table, time } from "../kit/shown.ts";
+import { callBox, card, moneyOfCents, nextPage, pill, table, time } from "../kit/shown.ts";
 import { dollars } from "../words.ts";
 import type { GroupShown, KeyMade, KeyShown, KeysShown, WhyShown } from "./answers.ts";
 
@@ -15,6 +15,12 @@ const OVERLAPS = [
   ["86400", "in a day"],
   ["604800", "in a week"],
 ] as const;
+
+/** An account may have a thousand: a page of them stays light and quick. */
+const PAGE = "50";
+/** As many as an account has; they are looked through for a part of a name. */
+const ALL = "1000";
+const FOUND_MAX = 50;
 
 /** Where the keys of an account are asked for, and where their page is. */
 export interface KeysPlace {
@@ -113,12 +119,8 @@ function boundFields(key: KeyShown | null, groups: readonly GroupShown[]): Html 
   return html`${fields(own)}${isPrimary ? "" : fields(more)}`;
 }
 
-function keyActions(form: Omit<PostForm, "act">, key: KeyShown, place: KeysPlace, groups: readonly GroupShown[]): Html {
+function moreOf(form: Omit<PostForm, "act">, key: KeyShown, place: KeysPlace, groups: readonly GroupShown[]): Html {
   const own = { ...form, hidden: { id: key.id } };
-  const button = (act: string, words: string, kind = "plain small") =>
-    buttonForm({ ...own, act }, words, { label: key.label, kind });
-  const pause = key.primary ? "" : key.paused ? button("resume", "Resume") : button("pause", "Pause");
-  const revoke = key.primary ? "" : button("revoke", "Revoke", "danger small");
   const overlap = field({ name: "overlap", label: "The old secret stops", options: OVERLAPS }, key.id);
   const secret = html`${overlap}<div class="buttons"><button class="plain small" aria-label="New secret: ${key.label}">New secret</button></div>`;
   const rotate = key.kind === "grant" ? "" : postForm({ ...own, act: "rotate" }, secret);
@@ -126,25 +128,75 @@ function keyActions(form: Omit<PostForm, "act">, key: KeyShown, place: KeysPlace
     { ...form, act: "change", hidden: { id: key.id, expires_was: endOf(key) } },
     html`${boundFields(key, groups)}<div class="buttons"><button class="small">Save</button></div>`,
   );
-  return html`${pause} ${revoke}<details><summary aria-label="More about ${key.label}">More</summary>
-<p><a href="${place.refused(key.id)}">Why were calls refused?</a></p>${button("why", "Would it be refused now?")}${change}${rotate}<p class="soft">Made ${time(key.created_at)} · <code>${key.id}</code></p></details>`;
+  const why = buttonForm({ ...own, act: "why" }, "Would it be refused now?", { label: key.label });
+  return html`<p><a href="${place.refused(key.id)}">Why were calls refused?</a></p>${why}${change}${rotate}<p class="soft">Made ${time(key.created_at)} · <code>${key.id}</code></p>`;
 }
 
-/** All keys of an account with what can be done to each. */
-export function keysTable(
-  form: Omit<PostForm, "act">,
-  { agents, groups }: { readonly agents: readonly KeyShown[]; readonly groups: readonly GroupShown[] },
-  place: KeysPlace,
-): Html {
+/** The forms of one key are many bytes: they are there for the one that was asked for. */
+function keyActions(key: KeyShown, { form, place, groups, listed }: KeysTable): Html {
+  const button = (act: string, words: string, kind = "plain small") =>
+    buttonForm({ ...form, act, hidden: { id: key.id } }, words, { label: key.label, kind });
+  const pause = key.primary ? "" : key.paused ? button("resume", "Resume") : button("pause", "Pause");
+  const revoke = key.primary ? "" : button("revoke", "Revoke", "danger small");
+  const isOpen = listed.query.more === key.id;
+  const more = withQuery(listed.path, { ...listed.query, more: isOpen ? "" : key.id });
+  const link = html`<a class="button plain small" href="${more}#${key.id}" aria-label="${isOpen ? "Less" : "More"} about ${key.label}">${isOpen ? "Less" : "More"}</a>`;
+  return html`<span id="${key.id}">${pause} ${revoke} ${link}</span>${isOpen ? moreOf(form, key, place, groups) : ""}`;
+}
+
+/** Where a list of keys stands: its page, and what was asked of it. */
+export interface Listed {
+  readonly path: string;
+  readonly query: { readonly q: string; readonly cursor: string; readonly more: string };
+}
+
+export interface KeysTable {
+  readonly form: Omit<PostForm, "act">;
+  readonly place: KeysPlace;
+  readonly groups: readonly GroupShown[];
+  readonly listed: Listed;
+}
+
+export function listedIn({ path, query }: Visit["request"]): Listed {
+  const text = (name: string) => (query.get(name) ?? "").trim().slice(0, 100);
+  return { path, query: { q: text("q"), cursor: text("cursor"), more: text("more") } };
+}
+
+/** A page of keys, the oldest first; or those whose name, id or hint has what was typed. `api` answers them under one of two names. */
+export async function keysOf(ask: Ask, api: string, { query }: Listed): Promise<KeysShown | Refused> {
+  const { q, cursor } = query;
+  const asked = q === "" ? { limit: PAGE, cursor } : { limit: ALL };
+  const found = await ask<Partial<KeysShown> & { keys?: KeysShown["agents"] }>("GET", withQuery(api, asked));
+  if (found instanceof Refused) return found;
+  const all = found.agents ?? found.keys ?? [];
+  if (q === "") return { agents: all, next_cursor: found.next_cursor ?? null };
+  const words = q.toLowerCase();
+  const has = ({ label, id, hint }: KeyShown) => `${label} ${id} ${hint}`.toLowerCase().includes(words);
+  return { agents: all.filter(has).slice(0, FOUND_MAX), next_cursor: null };
+}
+
+/** Keys with what can be done to each. */
+export function keysTable(agents: readonly KeyShown[], made: KeysTable): Html {
   const columns = [{ name: "Key" }, { name: "Spent" }, { name: "Last used", kind: "desk" }, { name: "Do" }];
-  const nameOf = new Map(groups.map(({ id, name }) => [id, name]));
+  const nameOf = new Map(made.groups.map(({ id, name }) => [id, name]));
   const rows = agents.map((key) => [
     html`<strong class="name">${key.label}</strong> ${stateOf(key)}<br><span class="soft"><code class="desk">${key.hint}</code>${key.group === null ? "" : html` ${pill(nameOf.get(key.group) ?? key.group)}`}</span>`,
     spentOf(key),
     time(key.last_used_at),
-    keyActions(form, key, place, groups),
+    keyActions(key, made),
   ]);
-  return table("Keys", columns, { rows, none: "There is no key." });
+  return table("Keys", columns, { rows, none: "There is no such key." });
+}
+
+/** What finds a key among many; left out where all are seen. */
+export function findKey({ path, query }: Listed, { agents, next_cursor: next }: KeysShown): Html | string {
+  if (next === null && query.q === "" && query.cursor === "" && agents.length < 10) return "";
+  return html`<form method="get" action="${path}"><div class="fields">${field({ name: "q", label: "Part of a key's name, or its id", value: query.q })}<div><button class="plain">Find</button></div></div></form>`;
+}
+
+/** The form's address keeps the page that it was sent from. */
+export function formOf({ path, query }: Listed, csrf: string): Omit<PostForm, "act"> {
+  return { action: withQuery(path, query), csrf };
 }
 
 function newKeyForm(form: Omit<PostForm, "act">, groups: readonly GroupShown[]): Html {
@@ -226,21 +278,25 @@ export const keysSection: Section = {
   place: "/account/keys",
   acts: keyActs(OWN),
   async show({ ask, csrf, request }) {
-    const keys = await ask<KeysShown>("GET", "/api/v1/agents");
+    const listed = listedIn(request);
+    const keys = await keysOf(ask, "/api/v1/agents", listed);
     if (keys instanceof Refused) return keys;
     const grouped = await ask<{ groups: readonly GroupShown[] }>("GET", "/api/v1/groups");
     if (grouped instanceof Refused) return grouped;
     const { groups } = grouped;
-    const form = { action: request.path, csrf };
+    const made = { form: formOf(listed, csrf), place: OWN, groups, listed };
     const isGrant = ({ kind }: KeyShown) => kind === "grant";
     const own = keys.agents.filter((key) => !isGrant(key));
     const grants = keys.agents.filter(isGrant);
-    const noGrant = html`<p class="none">No client has a grant. A client that speaks OAuth asks for one, and you say how much it may spend.</p>`;
+    const isWhole = keys.next_cursor === null && listed.query.cursor === "" && listed.query.q === "";
+    const noGrant = isWhole
+      ? "No client has a grant. A client that speaks OAuth asks for one, and you say how much it may spend."
+      : "No grant is among these.";
     return {
       title: "Keys",
-      body: html`${card("Keys", keysTable(form, { agents: own, groups }, OWN))}
-${card("Grants of clients", grants.length === 0 ? noGrant : keysTable(form, { agents: grants, groups }, OWN))}
-${card("Make a key", newKeyForm(form, groups))}`,
+      body: html`${findKey(listed, keys)}${card("Keys", html`${keysTable(own, made)}${nextPage(request.path, {}, keys.next_cursor)}`)}
+${card("Grants of clients", grants.length === 0 ? html`<p class="none">${noGrant}</p>` : keysTable(grants, made))}
+${card("Make a key", newKeyForm({ action: request.path, csrf }, groups))}`,
     };
   },
 };

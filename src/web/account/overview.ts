@@ -2,7 +2,7 @@
 import { daysLasting, type NanoSum, sumOf, sumOfCents } from "../../money.ts";
 import { type Html, html } from "../html.ts";
 import { type Ask, Refused, withQuery } from "../kit/ask.ts";
-import { type DaySum, dayChart, everyDay, type Share, shares } from "../kit/charts.ts";
+import { type DaySum, dayChart, everyDay, SHARES_MAX, type Share, shares } from "../kit/charts.ts";
 import { DAY_MS, dayOf } from "../kit/days.ts";
 import type { Section, Shown, Visit } from "../kit/sections.ts";
 import { card, count, money, moneyOfCents, pill, switchOf, tiles } from "../kit/shown.ts";
@@ -40,7 +40,8 @@ type Reports = Record<"day" | "model" | "key" | "group" | "tag", readonly UsageL
 async function reports(ask: Ask, from: string): Promise<Reports | Refused> {
   const made: Reports = { day: [], model: [], key: [], group: [], tag: [] };
   for (const by of Object.keys(made) as (keyof Reports)[]) {
-    const told = await ask<Usage>("GET", withQuery("/api/v1/usage", { by, from, limit: "1000" }));
+    const most = by === "day" ? { limit: "100" } : { order: "amount", limit: String(SHARES_MAX + 2) };
+    const told = await ask<Usage>("GET", withQuery("/api/v1/usage", { by, from, ...most }));
     if (told instanceof Refused) return told;
     made[by] = told.usage;
   }

@@ -1,7 +1,7 @@
 // Accounts for the operator: find one, open one, give credit, freeze it, and do to its keys what their account can.
-import type { BudgetShown, GroupShown, KeyShown } from "../account/answers.ts";
+import type { BudgetShown, GroupShown } from "../account/answers.ts";
 import { budgetsTable } from "../account/budgets.ts";
-import { type KeysPlace, keyActs, keysTable } from "../account/keys.ts";
+import { findKey, formOf, type KeysPlace, keyActs, keysOf, keysTable, listedIn } from "../account/keys.ts";
 import { type Html, html } from "../html.ts";
 import { nothingElse, Refused, withQuery } from "../kit/ask.ts";
 import { buttonForm, centsIn, field, postForm } from "../kit/forms.ts";
@@ -106,9 +106,7 @@ const KEYS: KeysPlace = {
   refused: (keyId) => `/console/calls?status=refused&key=${encodeURIComponent(keyId)}`,
 };
 
-type Whole = AccountShown & { readonly keys: readonly KeyShown[] };
-
-function summary(account: Whole): Html {
+function summary(account: AccountShown): Html {
   return tiles([
     {
       name: "Balance",
@@ -139,12 +137,16 @@ export function accountSection(reference: () => string): Section {
     },
     async show(visit) {
       const { ask, csrf, request } = visit;
-      const account = await ask<Whole>("GET", apiOf(visit));
+      const account = await ask<AccountShown>("GET", apiOf(visit));
       if (account instanceof Refused) return account;
       const grouped = await ask<{ groups: readonly GroupShown[] }>("GET", `${apiOf(visit)}/groups`);
       if (grouped instanceof Refused) return grouped;
       const bounded = await ask<{ budgets: readonly BudgetShown[] }>("GET", `${apiOf(visit)}/budgets`);
       if (bounded instanceof Refused) return bounded;
+      const listed = listedIn(request);
+      const keys = await keysOf(ask, `${apiOf(visit)}/keys`, listed);
+      if (keys instanceof Refused) return keys;
+      const made = { form: formOf(listed, csrf), place: KEYS, groups: grouped.groups, listed };
       const form = { action: request.path, csrf };
       const credit = postForm(
         { ...form, act: "credit" },
@@ -159,7 +161,7 @@ export function accountSection(reference: () => string): Section {
         title: account.name,
         body: html`<p class="lead"><code>${account.account_id}</code>, opened ${time(account.created_at)}</p>${summary(account)}${links}
 <div class="grid">${card("Give credit", credit)}${card("Standing", stand)}</div>
-${card("Keys", keysTable(form, { agents: account.keys, groups: grouped.groups }, KEYS))}${card("Ceilings", budgetsTable(bounded.budgets))}`,
+${card("Keys", html`${findKey(listed, keys)}${keysTable(keys.agents, made)}${nextPage(request.path, {}, keys.next_cursor)}`)}${card("Ceilings", budgetsTable(bounded.budgets))}`,
       };
     },
   };

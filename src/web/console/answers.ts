@@ -62,9 +62,31 @@ export interface JobRunning {
 export interface DoneShown {
   readonly at: string;
   readonly by: string;
+  /** Absent: an earlier release has written it, which knew typed names alone. */
+  readonly proven?: boolean;
   readonly method: string;
   readonly path: string;
   readonly body: string;
   /** Null: it was asked for, and how it ended is not known. */
   readonly status: number | null;
+}
+
+/** What `tollgate certify` found when a vendor was last asked; null: it never was, by a gateway of these books. */
+export interface VendorShown {
+  readonly provider: string;
+  readonly on: boolean;
+  readonly certificate: {
+    readonly at: string;
+    readonly version: string;
+    readonly fine: number;
+    readonly not_asked: number;
+    readonly differs: readonly {
+      readonly asked: string;
+      readonly kind: string;
+      readonly status: number;
+      readonly detail: string;
+    }[];
+  } | null;
+  /** What no call has confirmed of it yet. */
+  readonly unconfirmed: readonly { readonly of: string; readonly why: string }[];
 }

@@ -1,4 +1,4 @@
-// The operator's pages on the admin listener, signed in with the admin token: each shows what the operator's endpoints answer, and changes what they change.
+// The operator's pages on the admin listener, signed in with the admin token or by the OpenID provider: each shows what the operator's endpoints answer, and changes what they change.
 import type { EndpointSpec, GatewayRequest } from "../../endpoint.ts";
 import { isCsrf } from "../../oauth/sessions.ts";
 import { eventsSection } from "../account/events.ts";
@@ -8,6 +8,7 @@ import type { Place } from "../kit/page.ts";
 import { type Door, sectionEndpoints } from "../kit/sections.ts";
 import { accountSection, accountsSection } from "./accounts.ts";
 import { callSection, callsSection, findSection } from "./calls.ts";
+import type { Operator } from "./operator-sessions.ts";
 import { pricesSection } from "./prices.ts";
 import { routesSection } from "./routes.ts";
 import { RUNNING_LIVE, runningNow, runningSection } from "./running.ts";
@@ -35,8 +36,8 @@ export interface ConsoleParts extends SignInParts {
   readonly draining: () => boolean;
   /** A text that no other has. */
   readonly reference: () => string;
-  /** Asks the operator's endpoints; `name` stands in the log of changes. */
-  readonly askAs: (request: GatewayRequest, name: string) => Ask;
+  /** Asks the operator's endpoints; who it is stands in the log of changes. */
+  readonly askAs: (request: GatewayRequest, operator: Operator) => Ask;
 }
 
 /** `/console` and what is below it. */
@@ -48,7 +49,7 @@ export function consolePages(parts: ConsoleParts): readonly EndpointSpec[] {
     toSignIn,
     async enter(request) {
       const session = await sessions.of(request);
-      return session === null ? null : { ask: askAs(request, session.name), csrf: session.csrf };
+      return session === null ? null : { ask: askAs(request, session), csrf: session.csrf };
     },
     isOurs: (request, csrf, sent) => isOwnOrigin(request) && isCsrf({ csrf }, sent),
   };

@@ -1,17 +1,20 @@
 // Routes: which providers are on, what rests, what failed last and why, and asking one whether it answers.
-import type { FailedShown } from "../account/answers.ts";
-import { html } from "../html.ts";
-import { type Ask, bodyOr, Refused, withQuery } from "../kit/ask.ts";
+import type { RouteRow } from "../../upstream/route-rows.ts";
+import { type Html, html } from "../html.ts";
+import { bodyOr, Refused } from "../kit/ask.ts";
 import { buttonForm } from "../kit/forms.ts";
 import type { Section } from "../kit/sections.ts";
 import { card, count, pill, table, time } from "../kit/shown.ts";
 import type { ProviderShown } from "./answers.ts";
 import { seriesIn } from "./metrics-read.ts";
 
+type Failure = RouteRow["failures"][number] & { readonly model: string };
+
 const PATH = "/console/routes";
 const RESTING = "tollgate_route_resting";
 const ATTEMPTS = "tollgate_attempts_total";
-const LOOKED_AT = "300";
+/** Beside the last one. */
+const FAILURES_SHOWN_MAX = 9;
 
 interface Setup {
   readonly providers: readonly ProviderShown[];
@@ -27,25 +30,30 @@ interface Checks {
   }[];
 }
 
-interface LastFailure {
-  readonly at: string;
-  readonly model: string;
-  readonly reason: string;
-  readonly status: number;
+/** What routes of each provider have failed with since the gateway began, the newest first. */
+function byProvider(routes: readonly RouteRow[]): ReadonlyMap<string, readonly Failure[]> {
+  const found = new Map<string, Failure[]>();
+  for (const { provider, model, failures } of routes) {
+    const known = found.get(provider) ?? [];
+    known.push(...failures.map((failure) => ({ ...failure, model })));
+    found.set(provider, known);
+  }
+  for (const all of found.values()) all.sort((a, b) => (a.last_at < b.last_at ? 1 : -1));
+  return found;
 }
 
-/** The newest failed attempt of each provider, of the calls that were not served lately. */
-async function lastFailures(ask: Ask): Promise<ReadonlyMap<string, LastFailure>> {
-  const path = withQuery("/admin/v1/transactions", { status: "failed", limit: LOOKED_AT });
-  const none = { transactions: [] };
-  const { transactions } = bodyOr(await ask<{ transactions: readonly FailedShown[] }>("GET", path), none);
-  const last = new Map<string, LastFailure>();
-  for (const { created_at: at, attempts } of transactions) {
-    for (const { vendor, model, reason, status } of attempts) {
-      if (reason !== null && !last.has(vendor)) last.set(vendor, { at, model, reason, status });
-    }
-  }
-  return last;
+function failureShown({ reason, status, model, last_at, count: times, words }: Failure): Html {
+  const answered = status === 0 ? "no answer" : String(status);
+  const often = times === 1 ? "" : `, ${count(times)} times`;
+  return html`${pill(reason, "bad")} <span class="soft">${model}, ${answered}${often}, ${time(last_at)}</span>${words === "" ? "" : html`<br><q class="name">${words}</q>`}`;
+}
+
+/** The last one, and the others behind a click. */
+function failuresShown(all: readonly Failure[], name: string): Html | string {
+  const [last, ...others] = all;
+  if (last === undefined) return "";
+  const more = others.slice(0, FAILURES_SHOWN_MAX).map((one) => html`<p>${failureShown(one)}</p>`);
+  return html`${failureShown(last)}${more.length === 0 ? "" : html`<details><summary aria-label="Earlier failures of ${name}">${count(others.length)} more</summary>${more}</details>`}`;
 }
 
 export const routesSection: Section = {
@@ -72,7 +80,9 @@ export const routesSection: Section = {
     const setup = await ask<Setup>("GET", "/admin/v1/providers");
     if (setup instanceof Refused) return setup;
     const series = seriesIn(bodyOr(await ask<string>("GET", "/metrics"), ""), [RESTING, ATTEMPTS]);
-    const last = await lastFailures(ask);
+    const routes = await ask<{ routes: readonly RouteRow[] }>("GET", "/admin/v1/routes");
+    if (routes instanceof Refused) return routes;
+    const failed = byProvider(routes.routes);
     const resting = series.filter(({ name, value }) => name === RESTING && value > 0);
     const tries = new Map<string, { all: number; good: number }>();
     for (const { name, labels, value } of series) {
@@ -91,25 +101,31 @@ export const routesSection: Section = {
       if (known === undefined) return html`<span class="soft">not asked since the start</span>`;
       return html`${pill(`${Math.round((100 * known.good) / Math.max(1, known.all))} % good`, known.good === known.all ? "good" : "warn")} <span class="soft">of ${count(known.all)}</span>`;
     };
-    const failure = (id: string) => {
-      const known = last.get(id);
-      return known === undefined
-        ? ""
-        : html`${pill(known.reason, "bad")} <span class="soft">${known.model}, ${known.status === 0 ? "no answer" : String(known.status)}, ${time(known.at)}</span>`;
-    };
-    const on = setup.providers.filter((one) => one.on);
+    // What has failed is what the page is opened for.
+    const isQuiet = (id: string) => (restingOf(id).length === 0 && !failed.has(id) ? 1 : 0);
+    const on = setup.providers.filter((one) => one.on).toSorted((a, b) => isQuiet(a.id) - isQuiet(b.id));
     const off = setup.providers.filter((one) => !one.on);
-    const asked = new Set([...last.keys(), ...tries.keys()].filter((id) => !on.some((one) => one.id === id)));
+    const asked = new Set([...failed.keys(), ...tries.keys()].filter((id) => !on.some((one) => one.id === id)));
     const rows = [
       ...on.map(({ id, name }) => [
         html`<strong>${name}</strong>`,
         health(id),
-        failure(id),
+        failuresShown(failed.get(id) ?? [], name),
         buttonForm({ action: PATH, csrf, act: "check", hidden: { id } }, "Ask it", { label: name }),
       ]),
-      ...[...asked].map((id) => [html`${id} <span class="soft">in the sandbox</span>`, health(id), failure(id), ""]),
+      ...[...asked].map((id) => [
+        html`${id} <span class="soft">in the sandbox</span>`,
+        health(id),
+        failuresShown(failed.get(id) ?? [], id),
+        "",
+      ]),
     ];
-    const columns = [{ name: "Provider" }, { name: "Health" }, { name: "Last failure" }, { name: "Do", kind: "acts" }];
+    const columns = [
+      { name: "Provider" },
+      { name: "Health" },
+      { name: "Last failures, in its words" },
+      { name: "Do", kind: "acts" },
+    ];
     const tiers = setup.tiers.map(({ id, on: served, of }) => [`core/${id}`, `${served} of ${of}`]);
     const offRows = off.map(({ name, variables, waits_for }) => [
       name,

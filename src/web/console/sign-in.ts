@@ -8,6 +8,7 @@ import { field } from "../kit/forms.ts";
 import { pageAnswer } from "../kit/page.ts";
 import type { Door } from "../kit/sections.ts";
 import { problem } from "../kit/shown.ts";
+import { OPENID_SIGN_IN, type OperatorDoor, openIdSignIn } from "./openid-sign-in.ts";
 import type { OperatorSessions } from "./operator-sessions.ts";
 
 /** Tokens that are tried from one address in a minute. */
@@ -21,6 +22,8 @@ export interface SignInParts {
   /** Counts something in this minute's window; false: there were so many already. */
   readonly take: (what: string, limit: number) => Promise<boolean>;
   readonly addressKey: (address: string) => string;
+  /** The OpenID provider's operators; null: they sign in with the token alone. */
+  readonly operators: OperatorDoor | null;
 }
 
 /** Whether a form came from a page under the name that it was sent to. */
@@ -29,24 +32,29 @@ export function isOwnOrigin({ headers }: GatewayRequest): boolean {
   return origin !== undefined && URL.canParse(origin) && new URL(origin).host === headers.get("host");
 }
 
-function page(next: string, wrong: string | null): Answer {
-  const body = html`<div class="card">${problem(wrong)}<form method="post" action="/console/sign-in"><input type="hidden" name="next" value="${next}">
+function page({ operators }: SignInParts, next: string, wrong: string | null): Answer {
+  const other =
+    operators === null
+      ? ""
+      : html`<p><a class="button" href="${OPENID_SIGN_IN}?next=${encodeURIComponent(next)}">Sign in by ${operators.provider.host}</a></p>`;
+  const body = html`<div class="card">${problem(wrong)}${other}<form method="post" action="/console/sign-in"><input type="hidden" name="next" value="${next}">
 ${field({ name: "token", label: "Admin token", note: "data/admin.token", type: "password", required: true, placeholder: "tg_admin_..." })}
 ${field({ name: "name", label: "Your name", note: "for the log of changes", value: "", placeholder: "operator" })}
 <div class="buttons"><button>Sign in</button></div></form></div><p class="soft">You stay signed in for twelve hours, in this browser.</p>`;
   return pageAnswer({ title: "The operator's console", isNarrow: true }, body, wrong === null ? 200 : 401);
 }
 
-async function signIn({ sessions, isAdmin, take, addressKey }: SignInParts, request: GatewayRequest) {
+async function signIn(parts: SignInParts, request: GatewayRequest) {
+  const { sessions, isAdmin, take, addressKey } = parts;
   const { token = "", name = "", next } = fieldsOf(request.body);
   const to = ownPath(next, HOME);
-  if (!isOwnOrigin(request)) return page(to, "This form came from elsewhere: open the page anew.");
+  if (!isOwnOrigin(request)) return page(parts, to, "This form came from elsewhere: open the page anew.");
   if (!(await take(`console ${addressKey(request.address)}`, SIGN_INS_PER_MINUTE))) {
     return tooOften(SIGN_INS_PER_MINUTE);
   }
-  if (!isAdmin(`Bearer ${token.trim()}`)) return page(to, "This is not the admin token of this gateway.");
+  if (!isAdmin(`Bearer ${token.trim()}`)) return page(parts, to, "This is not the admin token of this gateway.");
   const typed = name.trim().slice(0, NAME_CHARS_MAX);
-  return seeOther(to, [await sessions.begin(request, typed === "" ? "operator" : typed)]);
+  return seeOther(to, [await sessions.begin(request, { name: typed === "" ? "operator" : typed, isProven: false })]);
 }
 
 export function toSignIn({ path, query, method }: GatewayRequest): Answer {
@@ -56,7 +64,10 @@ export function toSignIn({ path, query, method }: GatewayRequest): Answer {
 
 export function operatorSignIn(parts: SignInParts, door: Door): readonly EndpointSpec[] {
   return [
-    browserEndpoint("GET", "/console/sign-in", async (request) => page(ownPath(request.query.get("next"), HOME), null)),
+    ...(parts.operators === null ? [] : openIdSignIn(parts.operators, parts.sessions)),
+    browserEndpoint("GET", "/console/sign-in", async (request) =>
+      page(parts, ownPath(request.query.get("next"), HOME), null),
+    ),
     browserEndpoint("POST", "/console/sign-in", (request) => signIn(parts, request)),
     browserEndpoint("POST", "/console/sign-out", async (request) => {
       const session = await parts.sessions.of(request);

@@ -2,7 +2,7 @@
 import { lessOf, sumOf } from "../../money.ts";
 import { type Html, html } from "../html.ts";
 import { type Ask, bodyOr, Refused, withQuery } from "../kit/ask.ts";
-import { shares } from "../kit/charts.ts";
+import { SHARES_MAX, shares } from "../kit/charts.ts";
 import { DAY_MS, dayOf } from "../kit/days.ts";
 import { field } from "../kit/forms.ts";
 import type { Section, Visit } from "../kit/sections.ts";
@@ -20,9 +20,13 @@ const GOOD = ["success", "replayed", "left_after_content"];
 export const TODAY_LIVE = "/console/live";
 
 async function usageOf(ask: Ask, by: string, query: Readonly<Record<string, string>>) {
-  const told = await ask<Usage>("GET", withQuery("/admin/v1/usage", { by, limit: "1000", ...query }));
+  const told = await ask<Usage>("GET", withQuery("/admin/v1/usage", { by, ...query }));
   return told instanceof Refused ? told : told.usage;
 }
+
+/** Those that have spent most, however many others there are. */
+const largest = (ask: Ask, by: string, query: Readonly<Record<string, string>>) =>
+  usageOf(ask, by, { ...query, order: "amount", limit: String(SHARES_MAX + 1) });
 
 function seconds(value: number | null): string {
   if (value === null) return "-";
@@ -97,13 +101,13 @@ export function createGlance(epochMs: () => number): (visit: Visit) => Promise<H
 
 async function spendOfDay(ask: Ask, day: string): Promise<Html | Refused> {
   const during = { from: day, to: day };
-  const accounts = await usageOf(ask, "account", during);
+  const accounts = await largest(ask, "account", during);
   if (accounts instanceof Refused) return accounts;
-  const keys = await usageOf(ask, "key", during);
+  const keys = await largest(ask, "key", during);
   if (keys instanceof Refused) return keys;
-  const models = await usageOf(ask, "model", during);
+  const models = await largest(ask, "model", during);
   if (models instanceof Refused) return models;
-  const play = await usageOf(ask, "account", { ...during, sandbox: "1" });
+  const play = await largest(ask, "account", { ...during, sandbox: "1" });
   if (play instanceof Refused) return play;
   const share = (line: UsageLine, name: string, href?: string) => ({
     name,

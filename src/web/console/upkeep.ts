@@ -1,10 +1,11 @@
-// Upkeep: the doctor, which goes through all books; the settings in force; and the log of what operators have done.
-import { html } from "../html.ts";
-import { Refused, withQuery } from "../kit/ask.ts";
+// Upkeep: the doctor, which goes through all books; what waits to be written; certificates of adapters; the settings in force; and the log of what operators have done.
+import { type Html, html } from "../html.ts";
+import { type Ask, Refused, withQuery } from "../kit/ask.ts";
 import { buttonForm } from "../kit/forms.ts";
 import type { Section } from "../kit/sections.ts";
 import { card, count, nextPage, pill, table, tiles, time } from "../kit/shown.ts";
-import type { DoneShown } from "./answers.ts";
+import type { DoneShown, VendorShown } from "./answers.ts";
+import { seriesIn, seriesSum } from "./metrics-read.ts";
 
 interface Report {
   readonly accounts: number;
@@ -15,11 +16,67 @@ interface Report {
     readonly accountId?: string | null;
     readonly detail: string;
   }[];
+  /** What was held against chains, where payments are made on any. */
+  readonly payments?: readonly { readonly of: string; readonly proved: number; readonly unknown: number }[];
 }
 interface Setting {
   readonly name: string;
   readonly value: string;
   readonly from: string;
+}
+
+/** What was told but is not in the books yet, or not yet where it is kept for good. */
+const WAITING = {
+  tollgate_spool_depth: ["In the spool", "ends of calls that Redis was not told yet"],
+  tollgate_spool_oldest_seconds: ["The oldest of them, s", "an alarm above 30"],
+  tollgate_archive_behind_seconds: ["Archive behind, s", "an alarm above 300"],
+} as const;
+
+/** Nothing waits where one file is all there is: every end of a call is in it before its caller sees the answer. */
+async function waitingShown(ask: Ask): Promise<Html | Refused> {
+  const text = await ask<string>("GET", "/metrics");
+  if (text instanceof Refused) return text;
+  const series = seriesIn(text, Object.keys(WAITING));
+  return tiles(
+    Object.entries(WAITING).map(([name, [title, more]]) => ({
+      name: title,
+      value: count(Math.round(seriesSum(series, name))),
+      more,
+    })),
+  );
+}
+
+function verdictOf({ certificate }: VendorShown): Html {
+  if (certificate === null) return html`<span class="soft">never asked</span>`;
+  const { at, version, fine, not_asked, differs } = certificate;
+  const state =
+    differs.length === 0
+      ? pill("as its adapter says", "good")
+      : pill(differs.length === 1 ? "1 differs" : `${differs.length} differ`, "bad");
+  const asked = `${fine + differs.length} asked${not_asked === 0 ? "" : `, ${not_asked} not`}, by ${version}`;
+  const found = differs.map(
+    ({ asked: what, kind, status, detail }) =>
+      html`<li><span class="name">${what}, ${kind}, ${status}: ${detail}</span></li>`,
+  );
+  return html`${state} <span class="soft">${time(at)}, ${asked}</span>${found.length === 0 ? "" : html`<ul>${found}</ul>`}`;
+}
+
+/** Those that differ come first, then those that were never asked. */
+function certificatesShown(vendors: readonly VendorShown[]): Html {
+  const order = ({ certificate }: VendorShown) => (certificate === null ? 1 : certificate.differs.length > 0 ? 0 : 2);
+  const rows = vendors
+    .toSorted((a, b) => order(a) - order(b))
+    .map((vendor) => [
+      html`<strong>${vendor.provider}</strong> ${vendor.on ? "" : pill("off")}`,
+      verdictOf(vendor),
+      vendor.unconfirmed.map(({ of, why }) => html`<span class="name">${of}: ${why}</span><br>`),
+    ]);
+  const columns = [{ name: "Vendor" }, { name: "Certificate" }, { name: "Not confirmed yet" }];
+  const how = html`<p class="soft">The command <code>tollgate certify</code> asks vendors for real, cheaply, and tells this gateway what it found where the gateway runs.</p>`;
+  return card(
+    "Certificates of adapters",
+    html`${how}${table("Certificates", columns, { rows, none: "No provider is on." })}`,
+  );
 }
 
 export const doctorSection: Section = {
@@ -37,18 +94,26 @@ export const doctorSection: Section = {
           detail,
         ]);
         const columns = [{ name: "Rule" }, { name: "Account" }, { name: "What is wrong" }];
+        const proofs = (report.payments ?? []).map(
+          ({ of, proved, unknown }) =>
+            html`<p>Of ${of}, ${count(proved)} are on chain as the books have them${unknown === 0 ? "" : `; of ${count(unknown)} the chain could not be asked`}.</p>`,
+        );
         return html`${tiles([
           { name: "Accounts", value: count(report.accounts) },
           { name: "Holds", value: count(report.holds) },
           { name: "Postings", value: count(report.postings) },
           { name: "Findings", value: rows.length === 0 ? pill("the books add up", "good") : count(rows.length) },
-        ])}<section class="card">${table("Findings", columns, { rows, none: "Nothing is wrong." })}</section><p><a class="button" href="/console/doctor">Back</a></p>`;
+        ])}<section class="card">${table("Findings", columns, { rows, none: "Nothing is wrong." })}${proofs}</section><p><a class="button" href="/console/doctor">Back</a></p>`;
       },
     },
   },
   async show({ ask, csrf }) {
     const config = await ask<{ settings: readonly Setting[] }>("GET", "/admin/v1/config");
     if (config instanceof Refused) return config;
+    const certified = await ask<{ certificates: readonly VendorShown[] }>("GET", "/admin/v1/certificates");
+    if (certified instanceof Refused) return certified;
+    const waiting = await waitingShown(ask);
+    if (waiting instanceof Refused) return waiting;
     const rows = config.settings.map(({ name, value, from }) => [
       html`<code>${name}</code>`,
       html`<span class="name">${value}</span>`,
@@ -59,6 +124,8 @@ export const doctorSection: Section = {
     return {
       title: "Doctor",
       body: html`${card("Do the books add up?", html`<p class="soft">Every account, hold and posting is looked at. On large books this takes a while; calls go on meanwhile.</p>${examine}`)}
+${card("What waits to be written", waiting)}
+${certificatesShown(certified.certificates)}
 <details class="card"><summary>Settings in force, secrets masked</summary>${table("Settings", columns, { rows, none: "There is none." })}</details>`,
     };
   },
@@ -77,9 +144,9 @@ export const logSection: Section = {
     const columns = [{ name: "When (UTC)" }, { name: "Who" }, { name: "What" }, { name: "Came of it" }];
     const state = (status: number | null) =>
       status === null ? pill("not known", "warn") : pill(String(status), status < 400 ? "good" : "bad");
-    const rows = found.log.map(({ at, by, method, path, body, status }) => [
+    const rows = found.log.map(({ at, by, proven, method, path, body, status }) => [
       time(at),
-      by,
+      html`<span class="name">${by}</span> ${proven === true ? pill("proven", "good") : ""}`,
       html`<code>${method} ${path}</code><br><span class="soft name">${body}</span>`,
       state(status),
     ]);

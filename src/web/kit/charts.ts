@@ -47,19 +47,22 @@ export interface Share {
   readonly more?: string;
 }
 
+/** As many are shown. Who asks for one more knows whether there are any. */
+export const SHARES_MAX = 8;
+
 /** The largest first, each with how much of the largest it is. */
-export function shares(all: readonly Share[], none: string, max = 8): Html {
+export function shares(all: readonly Share[], none: string): Html {
   if (all.length === 0) return html`<p class="none">${none}</p>`;
   const sorted = all.toSorted((a, b) => Number(b.nano) - Number(a.nano));
   const most = Math.max(1, Number(sorted[0]?.nano ?? 0));
-  const rows = sorted.slice(0, max).map(({ name, nano, href, more }) => {
+  const rows = sorted.slice(0, SHARES_MAX).map(({ name, nano, href, more }) => {
     const width = Math.max(0.5, (Number(nano) / most) * 100).toFixed(1);
     const title = href === undefined ? html`${name}` : html`<a href="${href}">${name}</a>`;
     const small = more === undefined ? "" : html` <span class="soft">${more}</span>`;
     return html`<li><span class="name" title="${name}">${title}${small}</span>${money(nano)}<svg aria-hidden="true"><rect class="room" width="100%" height="6" rx="3"/><rect class="bar" width="${width}%" height="6" rx="3"/></svg></li>`;
   });
-  const left = sorted.length - max;
-  return html`<ol class="shares">${rows}</ol>${left > 0 ? html`<p class="soft">and ${left} more</p>` : ""}`;
+  const more = sorted.length > SHARES_MAX ? html`<p class="soft">and others that have less</p>` : "";
+  return html`<ol class="shares">${rows}</ol>${more}`;
 }
 
 /** How much of a bound is used, from 0 to 1 and beyond. */

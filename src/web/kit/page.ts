@@ -51,8 +51,8 @@ export interface Shell {
   /** Addresses of scripts beside the one of all pages. */
   readonly scripts?: readonly string[];
   readonly isNarrow?: boolean;
-  /** Asked again by itself after so many seconds. */
-  readonly againSeconds?: number;
+  /** Led on by itself after so many seconds: to the same page, or to another of ours. */
+  readonly again?: { readonly seconds: number; readonly to?: string };
 }
 
 function bar({ places = [], here, signOut }: Shell): Html {
@@ -73,8 +73,11 @@ export function pageText(shell: Shell, body: Html): string {
   const scripts = [SCRIPT.href, ...(shell.scripts ?? [])].map(
     (src) => html`<script type="module" src="${src}"></script>\n`,
   );
+  const { seconds, to } = shell.again ?? {};
   const again =
-    shell.againSeconds === undefined ? "" : html`<meta http-equiv="refresh" content="${shell.againSeconds}">\n`;
+    seconds === undefined
+      ? ""
+      : html`<meta http-equiv="refresh" content="${seconds}${to === undefined ? "" : `; url=${to}`}">\n`;
   return html`<!doctype html>
 <html lang="en">
 <head>

@@ -123,7 +123,7 @@ async function orAway(door: Door, { method, path }: GatewayRequest, answer: () =
       return pageAnswer(shell, html`${problem(error.message)}${words}`, 503);
     }
     const again = html`<p class="soft">The page asks again by itself every ${AGAIN_SECONDS} seconds.</p>`;
-    return pageAnswer({ ...shell, againSeconds: AGAIN_SECONDS }, html`${problem(error.message)}${again}`, 503);
+    return pageAnswer({ ...shell, again: { seconds: AGAIN_SECONDS } }, html`${problem(error.message)}${again}`, 503);
   }
 }
 

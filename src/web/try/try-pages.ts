@@ -130,7 +130,10 @@ async function action({ ask, csrf }: Visit, id: string, mode: Mode, url: string)
   const fields = Object.entries(properties).map(([name, schema]) =>
     paramField(name, schema, { required: required.includes(name), example: example[name] }),
   );
-  const form = html`${NEEDS}<p>${description}</p><form><div class="fields">${fields}</div><p id="price" class="soft" role="status">${fullPriceWords(price)}</p><div class="buttons"><button>Call it</button></div></form>`;
+  // Its bytes are sent to the address that the call answers with.
+  const file =
+    "size_bytes" in properties ? html`<div><label for="file">File</label><input id="file" type="file"></div>` : "";
+  const form = html`${NEEDS}<p>${description}</p><form><div class="fields">${file}${fields}</div><p id="price" class="soft" role="status">${fullPriceWords(price)}</p><div class="buttons"><button>Call it</button></div></form>`;
   return framed({ kind: "action", csrf, mode, url, action: id, example }, form);
 }
 

@@ -130,6 +130,26 @@ function paramsIn() {
   return params;
 }
 
+const chooser = form.querySelector("#file");
+
+/** What the params say of the file that was chosen. */
+function tellFile() {
+  const [file] = chooser.files;
+  if (file === undefined) return;
+  form.elements.filename.value = file.name;
+  form.elements.size_bytes.value = String(file.size);
+  form.elements.mime.value = file.type;
+}
+
+/** Sends the bytes of the file that was chosen to where the answer says; what came of it, in words. */
+async function sendFile({ put_url: to }) {
+  const [file] = chooser?.files ?? [];
+  if (file === undefined || to === undefined) return "";
+  if (new URL(to).origin !== location.origin) return `; send its bytes by: curl -T FILE '${to}'`;
+  const { ok, status } = await fetch(to, { method: "PUT", body: file });
+  return ok ? `; ${file.size} bytes were sent` : `; its bytes were not taken: ${status}`;
+}
+
 async function askAction(action) {
   const card = element("section", "card");
   const facts = element("p", "soft", "asked ...");
@@ -152,6 +172,7 @@ async function askAction(action) {
         ? `${told.error}: ${told.message} ${told.hint}`
         : `${ms} ms; ${usd((told.charged_cents ?? 0) / 100)}`;
     if (told.ok === false) facts.className = "problem";
+    else facts.textContent += await sendFile(told.data ?? {});
     said.textContent = JSON.stringify(told.data, null, 2);
   } catch (error) {
     facts.textContent = `A field is not JSON, or the answer broke off: ${error.message}`;
@@ -174,3 +195,4 @@ if (root.dataset.try === "models") {
   tellPrice();
   tellCalls("/api/llm/v1/chat/completions", chatBody(chosen()[0]));
 } else tellCalls(`/api/run/${root.dataset.action}`, JSON.parse(root.dataset.example));
+chooser?.addEventListener("change", tellFile);

@@ -1,8 +1,9 @@
 // Writes neutral answers in OpenAI's chat wire: events as chunks, a whole answer as a completion.
-import { defined, type Json } from "../../json.ts";
+import { defined, isRecord, type Json } from "../../json.ts";
 import type {
   AnswerBlock,
   AnswerCodec,
+  AnswerText,
   EventEncoder,
   NeutralAnswer,
   NeutralChoice,
@@ -152,6 +153,15 @@ class ChatAnswers implements AnswerCodec, EventEncoder {
     const { id, createdS, model } = this.#head;
     const chunk = JSON.stringify({ id, object: "chat.completion.chunk", created: createdS, model });
     return `data: ${chunk.slice(0, -1)},"choices":[`;
+  }
+
+  texts(body: Json): readonly AnswerText[] {
+    return (Array.isArray(body.choices) ? body.choices : []).flatMap((choice: unknown) => {
+      if (!isRecord(choice) || choice.finish_reason !== "stop" || !isRecord(choice.message)) return [];
+      const { message } = choice;
+      if (typeof message.content !== "string" || message.refusal != null || message.tool_calls != null) return [];
+      return [{ text: message.content, put: (text: string) => void Object.assign(message, { content: text }) }];
+    });
   }
 
   whole({ choices }: NeutralAnswer): Json {

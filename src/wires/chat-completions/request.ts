@@ -194,6 +194,7 @@ export function chatRequest(body: ChatBody): CallerRequest {
     mayBeEmpty: stopsOf(body).length > 0,
     usesTools: Array.isArray(body.tools) && body.tools.length > 0,
     reasoning: () => reasoningOf(body),
+    format: () => formatOf(body),
     neutral() {
       neutral ??= neutralOf(body);
       return neutral;

@@ -3,6 +3,7 @@ import { isRecord, type Json } from "../../json.ts";
 import type {
   AnswerBlock,
   AnswerCodec,
+  AnswerText,
   EventEncoder,
   FinishReason,
   NeutralAnswer,
@@ -216,6 +217,17 @@ function partsOf(blocks: readonly AnswerBlock[], showsThoughts: boolean): Json[]
   return blocks.flatMap((block) => partsOfBlock(block, seals, showsThoughts));
 }
 
+/** The one text of each candidate that came to its end, beside its thoughts. */
+function textsOf({ candidates }: Json): readonly AnswerText[] {
+  return (Array.isArray(candidates) ? candidates : []).flatMap((candidate: unknown) => {
+    if (!isRecord(candidate) || candidate.finishReason !== "STOP" || !isRecord(candidate.content)) return [];
+    const all: readonly unknown[] = Array.isArray(candidate.content.parts) ? candidate.content.parts : [];
+    const [part, ...more] = all.filter((one) => isRecord(one) && one.thought !== true && one.text !== "");
+    if (more.length > 0 || !isRecord(part) || typeof part.text !== "string") return [];
+    return [{ text: part.text, put: (text: string) => void Object.assign(part, { text }) }];
+  });
+}
+
 /** How answers to one request, served by one model, are written. */
 export function generateAnswers(head: AnswerHead, options: AnswerOptions): AnswerCodec {
   const candidateOf = (choice: NeutralChoice): Json => ({
@@ -225,6 +237,7 @@ export function generateAnswers(head: AnswerHead, options: AnswerOptions): Answe
   });
   return {
     encoder: () => new GenerateEncoder(head, options),
+    texts: textsOf,
     whole: ({ choices }: NeutralAnswer) => ({
       candidates: choices.map(candidateOf),
       modelVersion: head.model,

@@ -151,6 +151,7 @@ export function generateRequest(body: Json): CallerRequest {
     mayBeEmpty: stopsOf(body).length > 0,
     usesTools: declarationsOf(body).length > 0,
     reasoning: () => reasoningOf(body),
+    format: () => formatOf(body),
     neutral() {
       neutral ??= neutralOf(body);
       return neutral;

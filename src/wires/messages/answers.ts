@@ -1,6 +1,6 @@
 // Writes neutral answers in the messages wire: events one block after another, a whole answer as a message.
-import type { Json } from "../../json.ts";
-import type { AnswerBlock, AnswerCodec, EventEncoder, NeutralAnswer } from "../../neutral.ts";
+import { isRecord, type Json } from "../../json.ts";
+import type { AnswerBlock, AnswerCodec, AnswerText, EventEncoder, NeutralAnswer } from "../../neutral.ts";
 import { actionResult, actionUse, blockOf, stopOf, type ThoughtsShown } from "./blocks.ts";
 import { type EncoderOptions, MessagesEncoder } from "./encoder.ts";
 
@@ -10,10 +10,18 @@ function blocksOf(block: AnswerBlock, shown: ThoughtsShown): readonly Json[] {
   return one === null ? [] : [one];
 }
 
+/** The last text, where the model ended with it. */
+function textsOf({ stop_reason, content }: Json): readonly AnswerText[] {
+  const block: unknown = Array.isArray(content) ? content.at(-1) : undefined;
+  if (stop_reason !== "end_turn" || !isRecord(block) || typeof block.text !== "string") return [];
+  return [{ text: block.text, put: (text) => void Object.assign(block, { text }) }];
+}
+
 /** How answers to one request, served by one model, are written. */
 export function messagesAnswers(options: EncoderOptions): AnswerCodec {
   return {
     encoder: (): EventEncoder => new MessagesEncoder(options),
+    texts: textsOf,
     whole({ choices }: NeutralAnswer): Json {
       const { id, model } = options.head;
       const [choice] = choices;

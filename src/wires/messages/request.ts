@@ -151,6 +151,7 @@ export function messagesRequest(body: MessagesBody): CallerRequest {
     mayBeEmpty: stopsOf(body).length > 0,
     usesTools: listOf(body.tools).length > 0,
     reasoning: () => reasoningOf(body),
+    format: () => formatOf(body),
     neutral() {
       neutral ??= neutralOf(body);
       return neutral;

@@ -2,7 +2,7 @@
 import type { Frame, Reply } from "../../endpoint.ts";
 import type { GatewayError } from "../../errors.ts";
 import { isRecord, type Json } from "../../json.ts";
-import type { AnswerCodec, EventEncoder, NeutralAnswer } from "../../neutral.ts";
+import type { AnswerCodec, AnswerText, EventEncoder, NeutralAnswer } from "../../neutral.ts";
 import type { Charge, Cost } from "../../plan.ts";
 import type { Candidate, FinalPart, Leg } from "../../route.ts";
 import { streamHeaders, traceJson, writeHead } from "../answer-head.ts";
@@ -77,6 +77,7 @@ export class ResponsesCall {
         const state = { status, output, completedS: status === "completed" ? nowS() : null };
         return responseObject(head, this.echo(), incomplete === undefined ? state : { ...state, incomplete });
       },
+      texts: textsOf,
       passed: () => Object.assign(this.begin(), { adopt: (object: Json) => this.#adopted(object, head) }),
     };
   }
@@ -109,6 +110,15 @@ export class ResponsesCall {
     const first = this.#options.onSocket ? "" : eventText("error", progress, `,${JSON.stringify(told).slice(1, -1)}`);
     return `${first}${eventText("response.failed", progress, `,"response":${JSON.stringify(response)}`)}${DONE}`;
   }
+}
+
+/** The text of the last message, where it has one alone: what comes before it is said on the way. */
+function textsOf({ status, output }: Json): readonly AnswerText[] {
+  const messages = (Array.isArray(output) ? output : []).filter((item) => isRecord(item) && item.type === "message");
+  const content: unknown = messages.at(-1)?.content;
+  const [part, ...more] = Array.isArray(content) ? content : [];
+  if (status !== "completed" || more.length > 0 || !isRecord(part) || typeof part.text !== "string") return [];
+  return [{ text: part.text, put: (text) => void Object.assign(part, { text }) }];
 }
 
 class ResponsesFrame implements Frame {

@@ -83,6 +83,7 @@ export function responsesRequest(body: ResponsesBody): CallerRequest {
     mayBeEmpty: false,
     usesTools: toolLists(body).length > 0,
     reasoning: () => reasoningOf(body),
+    format: () => formatOf(body),
     neutral() {
       neutral ??= neutralOf(body);
       return neutral;

@@ -162,6 +162,18 @@ export function usageContract(name: string, open: (postings: readonly NumberedPo
       },
     );
 
+    test.each([
+      { by: ["key" as const] },
+      { by: ["tag" as const], accountId: "alpha" },
+      { by: ["model" as const], ...oneDay },
+    ])("the largest sums come first where that is asked for, and no page after them: %j", async (more) => {
+      const all = usageOf(postings, query(more)).map(({ amountNano }) => BigInt(amountNano));
+      const page = await books.reports.usage(query({ ...more, largestFirst: true, limit: 2 }));
+      const shown = "rows" in page ? page.rows.map(({ amountNano }) => BigInt(amountNano)) : [];
+      expect(shown).toEqual(all.sort((a, b) => (a < b ? 1 : -1)).slice(0, 2));
+      expect(page).toMatchObject({ next: null });
+    });
+
     test("what cannot be read from daily sums is one day's", async () => {
       const twoDays = { fromMs: oneDay.fromMs, toMs: oneDay.toMs + 1 };
       expect(await books.reports.usage(query({ by: ["tag", "model"] }))).toEqual({ tooWide: "model" });

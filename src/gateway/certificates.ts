@@ -1,0 +1,87 @@
+// Certificates of adapters: what `tollgate certify` found when it last asked each vendor for real, kept for the operator's page; and what no call has confirmed yet.
+import { z } from "zod";
+import { adminEndpoint } from "../accounts/admin-accounts.ts";
+import { readBody } from "../accounts/read-body.ts";
+import type { Catalog } from "../catalog/catalog.ts";
+import type { EndpointSpec } from "../endpoint.ts";
+import { GatewayError } from "../errors.ts";
+import type { Records } from "../records/records.ts";
+import { notFound } from "../run/nearest.ts";
+import type { Certificate } from "./certify.ts";
+
+const KIND = "certificate";
+const PAYER = "operator";
+/** More than there are vendors. */
+const LISTED_MAX = 1_000;
+const DIFFERS_MAX = 50;
+const TEXT_CHARS_MAX = 300;
+
+const text = z.string().max(TEXT_CHARS_MAX);
+const whole = z.number().int().min(0);
+const certificateSchema = z.strictObject({
+  /** When it was asked, and by which version of this program. */
+  at: z.iso.datetime("must be a time such as 2026-11-22T10:00:00.000Z"),
+  version: text,
+  fine: whole,
+  not_asked: whole,
+  /** What is other than the adapter says, of one question each. */
+  differs: z.array(z.strictObject({ asked: text, kind: text, status: whole, detail: text })).max(DIFFERS_MAX),
+});
+
+/** What is kept of one vendor. */
+export type VendorCertificate = z.output<typeof certificateSchema>;
+
+/** A run of `certify` by vendor. Nothing is kept of stand-ins: they say nothing of vendors. */
+export function byVendor(
+  { calls, stand_ins }: Certificate,
+  { at, version }: Pick<VendorCertificate, "at" | "version">,
+): ReadonlyMap<string, VendorCertificate> {
+  const kept = new Map<string, VendorCertificate>();
+  if (stand_ins) return kept;
+  for (const { provider, asked, kind, status, verdict, findings } of calls) {
+    const { fine, not_asked, differs } = kept.get(provider) ?? { fine: 0, not_asked: 0, differs: [] };
+    const detail = findings.map((one) => one.detail).join("; ");
+    const other = { asked: asked.slice(0, TEXT_CHARS_MAX), kind, status, detail: detail.slice(0, TEXT_CHARS_MAX) };
+    kept.set(provider, {
+      at,
+      version,
+      fine: fine + (verdict === "fine" ? 1 : 0),
+      not_asked: not_asked + (verdict === "not asked" ? 1 : 0),
+      differs: verdict === "differs" ? [...differs, other].slice(0, DIFFERS_MAX) : differs,
+    });
+  }
+  // A vendor of which nothing was asked is as certified as before.
+  for (const [provider, { fine, differs }] of kept) if (fine + differs.length === 0) kept.delete(provider);
+  return kept;
+}
+
+/** `GET /admin/v1/certificates`, `POST /admin/v1/certificates/{provider}`. */
+export function certificateEndpoints(catalog: () => Catalog, records: Records): readonly EndpointSpec[] {
+  const live = () => catalog().adapters({ sandbox: false });
+  return [
+    adminEndpoint("GET", "/admin/v1/certificates", async () => {
+      const { rows } = await records.list(KIND, PAYER, LISTED_MAX, null);
+      const kept = new Map(rows.map(({ id, value }) => [id, JSON.parse(value) as VendorCertificate]));
+      const vendors = [...live().values()].filter(({ id, configured }) => configured || kept.has(id));
+      const certificates = vendors.map(({ id, configured, spec }) => ({
+        provider: id,
+        on: configured,
+        certificate: kept.get(id) ?? null,
+        unconfirmed: Object.entries(spec.beliefs ?? {}).map(([name, why]) => ({
+          of: name === "*" ? id : `${id}/${name}`,
+          why,
+        })),
+      }));
+      return { status: 200, body: { certificates } };
+    }),
+    adminEndpoint("POST", "/admin/v1/certificates/{provider}", async ({ request }) => {
+      const body = readBody(certificateSchema, request.body);
+      if (body instanceof GatewayError) return body;
+      const id = request.params.provider ?? "";
+      const known = [...live().keys()];
+      if (!known.includes(id)) return notFound(`There is no provider ${id.slice(0, 80)}`, id, known);
+      await records.put({ kind: KIND, id, payer: PAYER, value: JSON.stringify(body), ttlMs: null, ifVersion: null });
+      return { status: 200, body: { provider: id } };
+    }),
+  ];
+}

@@ -1,0 +1,120 @@
+// A judge of the operator's guard that is a model of the catalog: asked as at /moderations, inside of the process, on the path of every call.
+// No account pays for it: what it costs is the operator's, and counted apart.
+import { type UnitDeps, unitPlan } from "../chat/unit-plan.ts";
+import { moderations } from "../chat/units/moderations.ts";
+import { GatewayError } from "../errors.ts";
+import { isRecord } from "../json.ts";
+import type { KernelDeps } from "../kernel/deps.ts";
+import { execute } from "../kernel/execute.ts";
+import { upstreamOf } from "../kernel/legs.ts";
+import { WholeAnswer } from "../kernel/whole-answer.ts";
+import { createRequestWindows } from "../limits/request-windows.ts";
+import type { Nano } from "../money.ts";
+import type { Funds, Payer, Plan } from "../plan.ts";
+import { requestInside } from "../run/request-inside.ts";
+import type { Guarded, Judge } from "../upstream/guard.ts";
+
+/** A longer text is judged in pieces, which have a little of each other, so that nothing is hidden where they meet. */
+const PIECE_CHARS = 50_000;
+const SHARED_CHARS = 500;
+const PIECES_MAX = 32;
+/** Without a blank in so many characters it is no text: an image, a sound or a file. */
+const DATA_CHARS_MIN = 1_000;
+
+export interface ModerationJudgeOptions {
+  readonly model: string;
+  readonly msMax: number;
+  readonly chat: Omit<UnitDeps, "freeWindows">;
+  readonly kernel: KernelDeps;
+  readonly onCost: (model: string, upstreamNano: Nano) => void;
+}
+
+function isData(text: string): boolean {
+  return text.length >= DATA_CHARS_MIN && /^(?:data:[\w./+-]{1,100};base64,)?[A-Za-z0-9+/_=-]*$/.test(text);
+}
+
+/** Every text in it, in its order, but for encoded files. */
+function textOf(body: unknown): string {
+  const texts: string[] = [];
+  const open: unknown[] = [body];
+  while (open.length > 0) {
+    const value = open.pop();
+    if (typeof value === "string") {
+      if (!isData(value)) texts.push(value);
+    } else if (typeof value === "object" && value !== null) {
+      for (const inner of Object.values(value).reverse()) open.push(inner);
+    }
+  }
+  return texts.join("\n");
+}
+
+/** Null: it is too long to be judged. */
+function piecesOf(text: string): readonly string[] | null {
+  const step = PIECE_CHARS - SHARED_CHARS;
+  const count = Math.max(1, Math.ceil((text.length - SHARED_CHARS) / step));
+  if (count > PIECES_MAX) return null;
+  return Array.from({ length: count }, (_, at) => text.slice(at * step, at * step + PIECE_CHARS));
+}
+
+/** The names of what it was found to be; empty: nothing. */
+function foundIn(results: unknown): readonly string[] {
+  const flagged = (Array.isArray(results) ? results : []).filter((one) => isRecord(one) && one.flagged === true);
+  const names = flagged.flatMap(({ categories }) =>
+    isRecord(categories) ? Object.keys(categories).filter((name) => categories[name] === true) : [],
+  );
+  return flagged.length > 0 && names.length === 0 ? ["unfit"] : [...new Set(names)];
+}
+
+/** The operator's own purse: nothing is held of it, and nothing is taken. */
+const OPERATORS: Funds = {
+  reserve: async () => new GatewayError("internal_error"),
+  capture: async () => new GatewayError("internal_error"),
+  release: async () => {},
+  balance: async () => null,
+  charged: async () => null,
+};
+
+export function moderationJudge({ model, msMax, chat, kernel, onCost }: ModerationJudgeOptions): Judge {
+  const { clock } = kernel;
+  // It is asked as often as there are requests: an account's free calls in a minute are not the operator's.
+  const endpoint = { ...moderations, freePerMinute: Number.MAX_SAFE_INTEGER };
+  const deps = { ...chat, freeWindows: createRequestWindows({ clock }) };
+
+  function planOf(input: readonly string[], { requestId, sandbox }: Guarded): Plan {
+    const sent = { model, input };
+    const request = requestInside(
+      { id: requestId, path: "/api/llm/v1/moderations", startedMs: clock.elapsedMs() },
+      undefined,
+    );
+    const audience = { sandbox, payer: null, allows: { services: null, models: null }, strictBounds: false };
+    const made = unitPlan(endpoint, { sent, files: [], fingerprinted: null }, { request, audience }, deps);
+    if (made instanceof GatewayError) throw made;
+    return { ...made.plan, hold: { kind: "none" }, wholeMsMax: msMax };
+  }
+
+  return async (asked) => {
+    const pieces = piecesOf(textOf(asked.body));
+    if (pieces === null) {
+      return {
+        action: "refuse",
+        reason: `It has more than the ${PIECE_CHARS * PIECES_MAX} characters that can be judged.`,
+      };
+    }
+    if (pieces.every((piece) => piece.trim() === "")) return { action: "pass" };
+    const { requestId, sandbox } = asked;
+    const payer: Payer = { id: "acct:operator", sandbox };
+    const call = { id: requestId.replace(/^req_/, "tx_"), payer, funds: OPERATORS, parent: null, signal: null };
+    const plan = planOf(pieces, asked);
+    const { final, error, legs } = await execute(
+      plan,
+      { ...call, deadlineMs: null, reader: new WholeAnswer() },
+      kernel,
+    );
+    if (!sandbox) onCost(plan.asked, upstreamOf(legs));
+    if (error !== null) throw error;
+    const body = final?.kind === "body" ? final.body : {};
+    if (!Array.isArray(body.results)) throw new Error("the model's answer has no results");
+    const found = foundIn(body.results);
+    return found.length === 0 ? { action: "pass" } : { action: "refuse", reason: `Found in it: ${found.join(", ")}.` };
+  };
+}

@@ -1,0 +1,99 @@
+// The lane of a call whose whole answer is to fit a JSON Schema: what is nearly JSON is mended, and all of it is held against the schema.
+import { jsonrepair } from "jsonrepair";
+import type { ChatWire } from "../catalog/chat-wire.ts";
+import type { ResponseFormat } from "../neutral.ts";
+import { fitsSchema } from "./fits-schema.ts";
+import type { CallerSide, Lane } from "./lane.ts";
+
+/**
+ * A longer text is left as it is: mending is done in the thread of all calls, and takes four times as long for twice as much of what is worst
+ * for it, about 50 ms for so many characters.
+ */
+const TEXT_CHARS_MAX = 16 * 1024;
+/** What opens so many brackets at once is nested for the sake of it. */
+const NESTED = /[{[]{64}/;
+
+type Schema = Extract<ResponseFormat, { readonly kind: "schema" }>;
+
+function parsed(text: string): { readonly json: unknown } | null {
+  try {
+    return { json: JSON.parse(text) };
+  } catch {
+    return null;
+  }
+}
+
+/** The text from its first bracket to its last, where words stand around it; null: it has none. */
+function withoutWords(text: string): string | null {
+  const from = text.search(/[{[]/);
+  const to = Math.max(text.lastIndexOf("}"), text.lastIndexOf("]"));
+  return from < 0 || to <= from ? null : text.slice(from, to + 1);
+}
+
+/** What is nested too deep, or is no JSON by any reading, cannot be mended. */
+function repaired(text: string): string | null {
+  try {
+    return jsonrepair(text);
+  } catch {
+    return null;
+  }
+}
+
+function isGood(text: string, schema: Schema): boolean {
+  const read = parsed(text);
+  return read !== null && fitsSchema(read.json, schema.schema);
+}
+
+/** A text that is no JSON as JSON that fits; null: nothing makes it that. Only objects and lists: any words could be taken for a string. */
+export function mended(text: string, schema: Schema): string | null {
+  if (text.length > TEXT_CHARS_MAX || NESTED.test(text) || parsed(text) !== null) return null;
+  const inner = withoutWords(text);
+  const tries =
+    inner === null ? [] : [() => inner, () => repaired(inner), () => (inner === text ? null : repaired(text))];
+  for (const make of tries) {
+    const made = make();
+    if (made !== null && /^\s*[{[]/.test(made) && isGood(made, schema)) return made;
+  }
+  return null;
+}
+
+const NEVER = () => false;
+
+export interface FormedLane {
+  readonly lane: Lane;
+  /** Whether an answer has been mended. */
+  repaired(): boolean;
+}
+
+/**
+ * The lane of a call with its whole answers looked at, where they are to fit a schema; those that did not come to their end are left alone. One
+ * that cannot be mended is unfit where the vendor was told the schema in words.
+ */
+export function formedLane(
+  lane: Lane,
+  { stream, asked, answers: { texts } }: Pick<CallerSide, "asked" | "answers"> & { readonly stream: boolean },
+  { takes }: ChatWire,
+): FormedLane {
+  const format = stream || texts === undefined ? null : asked.format();
+  if (format?.kind !== "schema" || texts === undefined) return { lane, repaired: NEVER };
+  const inWords = takes?.formats === "json_object";
+  let isMended = false;
+  const answer: Lane["answer"] = (json) => {
+    const read = lane.answer(json);
+    if ("kind" in read || read.empty !== undefined) return read;
+    isMended = false;
+    let isUnfit = false;
+    for (const { text, put } of texts(read.body)) {
+      if (isGood(text, format)) continue;
+      const better = mended(text, format);
+      if (better === null) {
+        isUnfit = true;
+        continue;
+      }
+      put(better);
+      isMended = true;
+    }
+    return isUnfit && inWords ? { ...read, unfit: "the answer does not fit the schema that was asked for" } : read;
+  };
+  return { lane: { ...lane, answer }, repaired: () => isMended };
+}

@@ -1,0 +1,34 @@
+// A judge of the operator's guard that is a server of the operator's: what it is sent, and what it may answer, within bounds of size and time.
+import { z } from "zod";
+import { GatewayError } from "../errors.ts";
+import { wholeOf } from "../pieces.ts";
+import type { Judge } from "./guard.ts";
+import type { PublicFetch } from "./public-fetch.ts";
+
+/** The longest body that it may give back. */
+const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
+
+export interface GuardServerOptions {
+  readonly url: string;
+  readonly msMax: number;
+  readonly internet: PublicFetch;
+}
+
+const answerSchema = z.discriminatedUnion("action", [
+  z.object({ action: z.literal("pass") }),
+  z.object({ action: z.literal("refuse"), reason: z.string().default("") }),
+  z.object({ action: z.literal("edit"), body: z.record(z.string(), z.unknown()) }),
+]);
+
+export function guardServer({ url, msMax, internet }: GuardServerOptions): Judge {
+  return async ({ stage, requestId, path, accountId, keyId, body }) => {
+    const sent = JSON.stringify({ stage, request_id: requestId, path, account_id: accountId, key_id: keyId, body });
+    const headers = { "content-type": "application/json", accept: "application/json" };
+    const send = { headers, body: sent };
+    const answer = await internet.open(url, { bytesMax: ANSWER_BYTES_MAX, msMax, redirectsMax: 0, send });
+    if (answer instanceof GatewayError) throw answer;
+    const whole = await wholeOf(answer.body);
+    if (answer.status !== 200) throw new Error(`the guard answered ${answer.status}`);
+    return answerSchema.parse(JSON.parse(whole.toString("utf8")));
+  };
+}
