@@ -53,7 +53,7 @@ const extract = z
       .array(page.regex(/^[^*]*$/, "names a whole site"))
       .min(1)
       .max(10)
-      .describe("The pages; each costs a cent"),
+      .describe("The pages; two of them are a cent, and each two more another"),
     prompt: optional(words, "What to extract, in words"),
     schema: optional(z.record(z.string(), z.json()), "JSON Schema of what to extract"),
   })
@@ -76,7 +76,18 @@ const [url, id] = ["https://example.com", "9f2c1c9e-5b8e-4c36-a0d2-0c0b4c1f7c11"
 const names = { maxDepth: "maxDiscoveryDepth" };
 const read = { markdown: "# Example Domain", metadata: { title: "Example Domain", statusCode: 200 } };
 
-const extractWire = ({ urls, ...asked }: z.infer<typeof extract>) => ({ urls, formats: [{ type: "json", ...asked }] });
+type Extract = z.infer<typeof extract>;
+const CENT_CREDITS = 1 / CREDIT_CENTS;
+/** A page is a credit, and what a model's reading of it costs. */
+const extractCents = ({ urls }: Pick<Extract, "urls">) => Math.ceil((urls.length * (1 + JSON_CREDITS)) / CENT_CREDITS);
+/** Every page of a PDF is a credit: as many of each are read as that price has room for, six of a single one, and always the first. */
+const extractPdfPages = (asked: Pick<Extract, "urls">) =>
+  Math.floor((extractCents(asked) * CENT_CREDITS) / asked.urls.length) - JSON_CREDITS;
+const extractWire = ({ urls, ...asked }: Extract) => ({
+  urls,
+  formats: [{ type: "json", ...asked }],
+  ...pdf(extractPdfPages({ urls })),
+});
 const extracted = { json: { title: "Example Domain" }, metadata: { sourceURL: url, statusCode: 200 } };
 
 const status = (kind: string, path: string, more: z.ZodRawShape, answer: z.core.util.JSONType) =>
@@ -212,13 +223,16 @@ export default defineAdapter({
       params: extract,
       price: {
         ...ranged,
-        cents: 10,
-        quoteCents: ({ urls }) => urls.length,
-        otherPrice: { urls: ["https://example.com", "https://example.org"], prompt: "The title" },
+        cents: 5,
+        quoteCents: extractCents,
+        otherPrice: {
+          urls: ["https://example.com", "https://example.org", "https://example.net"],
+          prompt: "The title",
+        },
       },
-      upstreamCents: ({ urls }) => urls.length * 10 * CREDIT_CENTS,
+      upstreamCents: (params) => params.urls.length * (JSON_CREDITS + extractPdfPages(params)) * CREDIT_CENTS,
       // The vendor's own /extract ends on 2026-12-10; a batch of pages, each read by its model, gives the same.
-      request: { method: "POST", path: "/batch/scrape", params: extractWire, fixed: pdf(JSON_PDF_PAGES) },
+      request: { method: "POST", path: "/batch/scrape", params: extractWire },
       example: { params: { urls: [url], prompt: "The title" }, answers: [{ success: true, id, invalidURLs: [] }] },
     }),
     "extract-status": status("extract", "/batch/scrape/{id}", {}, { status: "completed", total: 1, data: [extracted] }),

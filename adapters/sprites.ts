@@ -116,8 +116,8 @@ export default defineAdapter({
     metered: "busy",
     // Its billing page of November 2026: 2.75 a CPU-hour and 4.374 a GB-hour; an older one had 7 for the former.
     upstreamCentsPerHour: 39.5,
-    // 7 a CPU-hour and 4.375 a GB-hour, as the contract says.
     centsPerHour: 73.5,
+    madeOf: "7 for a CPU and 4.375 for a GB",
     minutesMax: 1_440,
     // It sleeps by itself: there is no deadline to push.
     leaseMinutes: 60,

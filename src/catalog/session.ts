@@ -65,6 +65,8 @@ export const session = z
     metered: z.enum(["open", "busy"]),
     /** The sale price of this size, in cents: vCPUs x 5, or our cost x 1.1 where that is more. */
     centsPerHour: z.number().positive(),
+    /** What the price is made of, for callers, where it is neither of the two. */
+    madeOf: words.optional(),
     /** What the vendor takes from us, in cents. */
     upstreamCentsPerHour: cents,
     /** The longest that the vendor lets it live, or that we do. */

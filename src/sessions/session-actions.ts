@@ -59,11 +59,12 @@ function centsText(cents: number): string {
 /** What a vCPU costs for an hour where our own cost allows it. */
 const USUAL_CENTS_PER_VCPU = 5;
 
-function priceText({ vcpus, memoryGb, metered, centsPerHour, minutesMax }: SessionSpec): string {
+function priceText({ vcpus, memoryGb, metered, centsPerHour, madeOf, minutesMax }: SessionSpec): string {
   const when = metered === "open" ? "for each started minute until close" : "for minutes in which a command runs";
   const hours = minutesMax % 60 === 0 ? `${minutesMax / 60} h` : `${minutesMax} min`;
-  const why = centsPerHour > vcpus * USUAL_CENTS_PER_VCPU ? " (what the vendor takes of us, and a tenth)" : "";
-  return `${vcpus} vCPU, ${memoryGb} GB; ${centsText(centsPerHour)} cents an hour${why}, ${when}, at most ${hours}`;
+  const isUsual = centsPerHour <= vcpus * USUAL_CENTS_PER_VCPU;
+  const why = madeOf ?? (isUsual ? "5 for a vCPU" : "what the vendor takes of us, and a tenth");
+  return `${vcpus} vCPU, ${memoryGb} GB; ${centsText(centsPerHour)} cents an hour (${why}), ${when}, at most ${hours}`;
 }
 
 function noSuchSession(id: string): GatewayError {

@@ -168,19 +168,34 @@ describe("map and search", () => {
 });
 
 describe("extract", () => {
-  it("outlives the vendor's /extract: a batch of the named pages, each read by a model, a cent each (M4)", () => {
+  it("outlives the vendor's /extract: a batch of the named pages, each read by a model, two for a cent (M4)", () => {
     const urls = [page, "https://b.example/"];
     const sent = firecrawl.send("extract", { urls, prompt: "names", schema: { type: "object" } });
     expect(sent.url).toBe("https://api.firecrawl.dev/v2/batch/scrape");
     expect(sent.body).toEqual({
       urls,
       formats: [{ type: "json", prompt: "names", schema: { type: "object" } }],
-      parsers: [{ type: "pdf", maxPages: 6 }],
+      parsers: [{ type: "pdf", maxPages: 1 }],
     });
-    expect(firecrawl.quote("extract", { urls, prompt: "names" })).toBe(2);
-    expect(firecrawl.upstreamCents("extract", { urls, prompt: "names" })).toBeCloseTo(2);
     const poll = firecrawl.send("extract-status", { id: "9f2c" });
     expect(poll.url).toBe("https://api.firecrawl.dev/v2/batch/scrape/9f2c");
+  });
+
+  it("reads as much of PDFs as its price has room for, and never costs more", () => {
+    const told = Array.from({ length: 10 }, (_, at) => {
+      const params = { urls: Array(at + 1).fill(page), prompt: "names" };
+      const [{ maxPages }] = (firecrawl.send("extract", params).body as { parsers: [{ maxPages: number }] }).parsers;
+      const cents = firecrawl.quote("extract", params);
+      expect(firecrawl.upstreamCents("extract", params)).toBeLessThanOrEqual(cents + 1e-9);
+      return [cents, maxPages];
+    });
+    expect(told.slice(0, 4)).toEqual([
+      [1, 6],
+      [1, 1],
+      [2, 2],
+      [2, 1],
+    ]);
+    expect(told.at(-1)).toEqual([5, 1]);
   });
 
   it.each([

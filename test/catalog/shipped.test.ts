@@ -142,6 +142,33 @@ describe("the shipped catalog", () => {
     expect(same.map(({ id }) => id)).toEqual([]);
   });
 
+  test.each<[id: string, cents: number, params: Params]>([
+    ["exa/search", 1, { query: "q" }],
+    ["exa/search", 1, { query: "q", numResults: 13 }],
+    ["exa/search", 2, { query: "q", numResults: 14 }],
+    ["exa/search", 2, { query: "q", type: "deep" }],
+    ["exa/search", 10, { query: "q", numResults: 100 }],
+    ["tavily/search", 1, { query: "q", max_results: 20 }],
+    ["tavily/search", 2, { query: "q", search_depth: "advanced" }],
+    ["tavily/extract", 1, { urls: Array(5).fill("https://a.example") }],
+    ["firecrawl/crawl", 1, { url: "https://a.example" }],
+    ["firecrawl/extract", 1, { urls: ["https://a.example", "https://b.example"], prompt: "p" }],
+    ["primary-sources/fetch", 1, { endpoint: "worldbank/indicator", country: "FR", indicator: "NY.GDP.MKTP.CD" }],
+  ])("sells %s at %i cents for %j, as docs/catalog.md says", async (id, cents, params) => {
+    const action = (await load()).actions(PLAY).find((one) => one.id === id);
+    const { price, params: schema } = action?.facts ?? {};
+    expect(price && schema && quoteCents(price, schema.parse(params) as Params, null)).toBe(cents);
+  });
+
+  test("sells an hour of a machine at five cents a vCPU, or at its cost and a tenth, or says what else it is", async () => {
+    const sold = [...(await load()).adapters(PLAY).values()].flatMap(({ id, spec: { sessions } }) =>
+      sessions === undefined || sessions.madeOf !== undefined ? [] : [{ id, ...sessions }],
+    );
+    expect(sold.length).toBeGreaterThan(3);
+    for (const { id, vcpus, centsPerHour, upstreamCentsPerHour } of sold)
+      expect(Math.abs(centsPerHour - Math.max(5 * vcpus, upstreamCentsPerHour * 1.1)), id).toBeLessThan(0.05);
+  });
+
   test("shows play accounts every real model with an offer at the sandbox", async () => {
     const models = (await load()).models(PLAY);
     expect(models.length).toBeGreaterThanOrEqual(60);

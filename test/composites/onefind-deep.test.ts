@@ -562,13 +562,26 @@ describe("in the sandbox", () => {
     expect(job.result.rows[0]).toMatchObject({ email, phone, enriched: true });
   });
 
+  it.each([
+    ["webmail", "ada@gmail.com", {}],
+    ["over_budget", "Ada Lovelace, Example", { budgetCents: 10 }],
+  ])("shows a step that is skipped: %s", async (skipped, row, more) => {
+    const { result } = await done(sandbox, { rows: [row], ...more });
+    const { hops } = result.rows[0] as unknown as { hops: readonly { skipped?: string }[] };
+    expect(hops.map((hop) => hop.skipped)).toContain(skipped);
+  });
+
   it("a job whose vendors have all failed says so, and is free", async () => {
     const job = await done(sandbox, { rows: ["ada@gmail.com"] }, { "x-tollgate-sandbox-fault": "500" });
     expect(job).toMatchObject({ status: "failed", charged_cents: 0, result: { error: "upstream_error" } });
   });
 
-  it("a person whom it does not know ends failed, free", async () => {
-    const job = await done(sandbox, { rows: ["Jane Doe, Nowhere Ltd"] });
+  it.each([
+    ["whom it does not know", "Jane Doe, Nowhere Ltd"],
+    ["of another name in the company", "Ada Byron, Example"],
+    ["of the name in another company", "Ada Lovelace, Globex"],
+  ])("a person %s ends failed, free", async (_, row) => {
+    const job = await done(sandbox, { rows: [row] });
     expect(job).toMatchObject({ status: "failed", charged_cents: 0, result: { error: "no_people" } });
   });
 });

@@ -403,6 +403,21 @@ describe("core/onescrape-deep in the sandbox", () => {
     expect(job?.charged_cents).toBe(12);
   });
 
+  it("shows rows that the budget does not cover, and further rungs that it does not", async () => {
+    const play = await gateway.account({ kind: "sandbox", creditCents: 1_000 });
+    const pages = Array.from({ length: 9 }, (_, at) => `https://page-${at}.example.com/`);
+    const urls = [...pages, site("/wall/scrapingant/residential-scrape"), "https://last.example.com/"];
+    const { job_id: id } = await ask(play, "onescrape-deep", { urls, budgetCents: 10 });
+    const [job] = (await polled(play, String(id), isOver)).slice(-1);
+    const { rows } = (job?.result ?? { rows: [] }) as { rows: readonly JobRow[] };
+    expect(rows.map(({ provider, error }) => provider ?? error)).toEqual([
+      ...pages.map(() => "direct"),
+      "over budget",
+      "direct",
+    ]);
+    expect(job?.charged_cents).toBe(10);
+  });
+
   it("waits for no other account's pages", async () => {
     const [busy, play] = await Promise.all([1, 2].map(() => gateway.account({ kind: "sandbox", creditCents: 1_000 })));
     if (busy === undefined || play === undefined) throw new Error("there are two accounts");

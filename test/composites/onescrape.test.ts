@@ -75,14 +75,17 @@ beforeEach(() => {
 
 const at = (path: string, name = "gate.example") => outside.url(path, name);
 
-async function run(account: TestAccount, params: unknown): Promise<Answer> {
+async function run(account: TestAccount, params: unknown, more: Record<string, string> = {}): Promise<Answer> {
   const response = await fetch(`${gateway.url}/api/run/core/onescrape`, {
     method: "POST",
-    headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json", ...more },
     body: JSON.stringify(params),
   });
   return { status: response.status, json: (await response.json()) as Answer["json"] };
 }
+
+const toldHops = (hops: readonly Hop[]) =>
+  hops.map(({ provider, ok, skipped, found }) => `${provider} ${skipped ?? found ?? ok}`);
 
 /** The one row, and its hops in short. */
 async function one(path: string, more: Record<string, unknown> = {}) {
@@ -318,6 +321,54 @@ describe("core/onescrape in the sandbox", () => {
       const [first, ...others] = calls.filter((hop) => hop?.transaction_id === id).map((hop) => hop?.charged_cents);
       expect([first, others.every((cents) => cents === 0)]).toEqual([1, true]);
     }
+  });
+
+  const fault = (name: string) => ({ "x-tollgate-sandbox-fault": name });
+  it.each<[what: string, page: string, row: object, hops: string[], more?: object, headers?: Record<string, string>]>([
+    ["a page", "about", { provider: "direct", yield: 1, quality_flags: [] }, ["direct true"]],
+    ["a wall that another rung passes", "wall/exa", { provider: "exa" }, ["direct error_status", "exa true"]],
+    ["a shell", "shell", { provider: "exa" }, ["direct shell", "exa true"]],
+    ["a page that cannot be taken apart", "nested", { provider: "exa" }, ["direct false", "exa true"]],
+    ["what robots.txt forbids", "private", { provider: "exa" }, ["direct robots", "exa true"]],
+    [
+      "less than is enough",
+      "scant",
+      { content: "Open from nine to five.", yield: 0.023, quality_flags: ["thin_content"] },
+      ["direct shell", "exa true", "firecrawl true", "scrapingant true"],
+    ],
+    ["a text for machines alone", "hidden", { quality_flags: ["hidden_text"] }, ["direct true"]],
+    ["what readers pay for", "paywall", { quality_flags: ["paywall"] }, ["direct true"]],
+    ["a page longer than a row", "long", { truncated: true, chars: 500_000 }, ["direct true"]],
+    [
+      "a format that a rung does not have",
+      "wall/firecrawl",
+      { provider: "firecrawl", format: "html" },
+      ["direct error_status", "exa format", "firecrawl true"],
+      { format: "html" },
+    ],
+    [
+      "a vendor that fails, and one that does not know us",
+      "shell",
+      { provider: "scrapingant" },
+      ["direct shell", "exa false", "firecrawl not_configured", "scrapingant true"],
+      {},
+      fault("500@exa,401@firecrawl"),
+    ],
+  ])("shows %s", async (_, page, row, hops, more = {}, headers = {}) => {
+    const { json } = await run(play, { urls: [`https://example.com/${page}`], ...more }, headers);
+    expect(json).toMatchObject({ charged_cents: 2, data: { rows: [row] } });
+    expect(toldHops(json.data?.rows[0]?.hops ?? [])).toEqual(hops);
+  });
+
+  it.each([
+    ["wall", ["error_status", "wall", "nothing", "nothing"]],
+    ["missing", ["error_status", "nothing", "nothing", "nothing"]],
+    ["empty", ["nothing", "nothing", "nothing", "false"]],
+    ["image", ["false"]],
+  ])("shows that nobody reads /%s, free", async (page, hops) => {
+    const { status, json } = await run(play, { urls: [`https://example.com/${page}`] });
+    expect([status, json.error, json.charged_cents]).toEqual([502, "all_blocked", 0]);
+    expect(toldHops(json.data?.calls ?? []).map((hop) => hop.split(" ")[1])).toEqual(hops);
   });
 
   it("reads the sandbox's pages and never the internet", async () => {

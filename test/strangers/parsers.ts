@@ -15,6 +15,7 @@ import { linksIn } from "../../src/composites/pages/page-addresses.ts";
 import { documentOf, tagsOf } from "../../src/composites/pages/page-dom.ts";
 import { PageStyles } from "../../src/composites/pages/page-styles.ts";
 import { decodedPage } from "../../src/composites/pages/page-tasks.ts";
+import { parsed } from "../../src/composites/pages/page-tree.ts";
 import { readRobots, robotsAsker } from "../../src/composites/pages/robots.ts";
 import { locationsIn } from "../../src/composites/pages/site-locations.ts";
 import { matchesGlob } from "../../src/composites/pages/site-map.ts";
@@ -562,6 +563,15 @@ export const PARSERS: readonly Parser[] = [
     of: (size) => {
       const html = "<x>".repeat(size / 3);
       return () => tagsOf(html);
+    },
+  },
+  {
+    file: "src/composites/pages/page-tree.ts",
+    what: "references to characters, elements that close each other, and remarks, written as HTML again",
+    size: 40_000,
+    of: (size) => {
+      const html = "&amp;<p>x<!-- y --></b>".repeat(size / 20);
+      return () => parsed(html).innerHTML;
     },
   },
   {

@@ -1,6 +1,7 @@
 // Takes out what stands around a page's text: bars, menus, forms, boxes that sell or plead, whatever framework has written them.
 import { isLineOfClutter, leadsAway } from "./clutter-words.ts";
-import { measured, type PageElement, standsIn, textOf, walkElements } from "./page-dom.ts";
+import { measured, standsIn, textOf, walkElements } from "./page-dom.ts";
+import type { PageElement } from "./page-tree.ts";
 
 export const AROUND =
   "nav,header,footer,aside,[role=navigation],[role=banner],[role=contentinfo],[role=complementary],dialog";

@@ -6,8 +6,9 @@ import { cutTables } from "./markdown-tables.ts";
 import { openParts } from "./opened-parts.ts";
 import { makeAddressesAbsolute } from "./page-addresses.ts";
 import { detailsOf, type PageDetails } from "./page-details.ts";
-import { bodyOf, charsOf, documentOf, type PageDocument, type PageElement, tagsOf, textOf } from "./page-dom.ts";
+import { bodyOf, charsOf, documentOf, tagsOf, textOf } from "./page-dom.ts";
 import { PageStyles } from "./page-styles.ts";
+import { elementOf, type PageElement } from "./page-tree.ts";
 import { isTeaser } from "./paywall-marks.ts";
 import { setApart } from "./set-apart.ts";
 import { removeUnseen } from "./unseen-text.ts";
@@ -37,7 +38,7 @@ const TITLED_CHARS_MIN = 300;
 const BEHIND_TITLE = / [|–—·] /;
 const SCRIPT_CHARS_MIN = 200;
 
-function titleOf(document: PageDocument): string | null {
+function titleOf(document: PageElement): string | null {
   const said = [
     textOf(document.querySelector("head title,html > title,body > title")),
     (document.querySelector('meta[property="og:title"]')?.getAttribute("content") ?? "").replace(/\s+/g, " ").trim(),
@@ -48,7 +49,7 @@ function titleOf(document: PageDocument): string | null {
 
 /** Whether there is nothing to read but what stands around, and lines that wait for more. */
 function saysNothing(body: PageElement): boolean {
-  const copy = body.cloneNode(true);
+  const copy = body.cloneNode();
   for (const element of copy.querySelectorAll(`${AROUND},${HEADINGS},img`)) element.remove();
   return markdownOf(copy)
     .split("\n")
@@ -62,8 +63,8 @@ interface Code {
   readonly tags: readonly string[];
 }
 
-function codeOf(document: PageDocument, tags: readonly string[]): Code {
-  const pleads = [...document.querySelectorAll("noscript")].some((one) => /java ?script/i.test(one.textContent ?? ""));
+function codeOf(document: PageElement, tags: readonly string[]): Code {
+  const pleads = [...document.querySelectorAll("noscript")].some((one) => /java ?script/i.test(one.textContent));
   return { scripts: document.querySelectorAll("script").length, pleads, tags };
 }
 
@@ -76,7 +77,7 @@ function isScripted({ scripts, pleads, tags }: Code, body: PageElement): boolean
 
 /** A page as its readers see it, and what its code has said before anything was taken out of it. */
 interface ShownPage {
-  readonly document: PageDocument;
+  readonly document: PageElement;
   readonly title: string | null;
   readonly details: PageDetails;
   readonly code: Code;
@@ -92,11 +93,11 @@ function shownPage(html: string, tags: readonly string[], url: string): ShownPag
   const [title, { details, paid }] = [titleOf(document), detailsOf(document)];
   const styles = new PageStyles(document);
   const hiddenText = removeUnseen(bodyOf(document), styles);
-  return { document, title, details, code, hiddenText, teaser: isTeaser({ body: bodyOf(document) }, paid) };
+  return { document, title, details, code, hiddenText, teaser: isTeaser(bodyOf(document), paid) };
 }
 
 /** The heading of a page, which may stand outside its main part; the name of a site, which titles end with, is none. */
-function headingOf(document: PageDocument, title: string | null): string {
+function headingOf(document: PageElement, title: string | null): string {
   const headings = [...document.querySelectorAll("h1")].slice(0, HEADINGS_MAX).map(textOf);
   const isSite = (text: string) => title !== null && text.length < title.length / 2 && title.endsWith(text);
   const said = headings.filter((text) => text !== "");
@@ -109,7 +110,7 @@ function headingOf(document: PageDocument, title: string | null): string {
 /** Its heading as the first line, where the main part begins below it. */
 function withHeading(part: PageElement, heading: string): PageElement {
   if (heading === "" || part.querySelector("h1") !== null || textOf(part).includes(heading)) return part;
-  const first = part.ownerDocument.createElement("h1");
+  const first = elementOf("h1");
   first.textContent = heading;
   part.prepend(first);
   return part;
@@ -141,7 +142,7 @@ function linesOf(text: string): string {
 
 function written(part: PageElement, format: ExtractOrder["format"]): string {
   if (format === "html") return withoutHandlers(part).innerHTML.trim();
-  if (format === "text") return linesOf(part.textContent ?? "");
+  if (format === "text") return linesOf(part.textContent);
   return markdownOf(part);
 }
 

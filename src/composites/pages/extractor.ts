@@ -27,14 +27,14 @@ export interface ExtractorOptions {
   readonly threads?: number;
   /** How long a thread works on a long page; on one of ordinary length a fifth of that. Default 5,000. */
   readonly msMax?: number;
+  /** Of one thread, without its young objects. Default 128: the longest pages that are taken apart need some 100, and with the bytes of the page it stays below 150 MB. */
+  readonly memoryMib?: number;
 }
 
 export const PAGE_BYTES_MAX = 5 * 1_048_576;
 const ORDINARY_PART = 5;
 /** A page as bytes, or of so many characters as are taken apart. */
 const TASK_BYTES_MAX = 6 * 1_048_576;
-/** With its young objects and the bytes of the page, a thread stays below 150 MB; the longest pages that are taken apart need some 100. */
-const MEMORY_MIB = 128;
 /** Until a new thread has loaded its code: on a busy machine that takes longer than a page may. */
 const START_MS_MAX = 30_000;
 /** A page has the time that its thread works on it; where others have the processor meanwhile, so many times that. */
@@ -50,6 +50,7 @@ interface Answer {
 class Pool {
   readonly #threads: number;
   readonly #msMax: number;
+  readonly #memoryMib: number;
   readonly #turns = new Turns();
   readonly #idle: Worker[] = [];
   readonly #all = new Set<Worker>();
@@ -57,9 +58,10 @@ class Pool {
   #long = 0;
   #isClosed = false;
 
-  constructor({ threads = 2, msMax = 5_000 }: ExtractorOptions) {
+  constructor({ threads = 2, msMax = 5_000, memoryMib = 128 }: ExtractorOptions) {
     this.#threads = threads;
     this.#msMax = msMax;
+    this.#memoryMib = memoryMib;
   }
 
   ask(account: string, task: PageTask, signal: AbortSignal): Promise<Read<PageDone[PageTask["kind"]]>> {
@@ -101,7 +103,7 @@ class Pool {
     const worker = new Worker(new URL("./extract-worker.ts", import.meta.url), {
       // What reads strangers' pages has no copy of our settings, which have keys among them.
       env: {},
-      resourceLimits: { maxOldGenerationSizeMb: MEMORY_MIB, stackSizeMb: 8 },
+      resourceLimits: { maxOldGenerationSizeMb: this.#memoryMib, stackSizeMb: 8 },
     });
     worker.unref();
     // One that dies between pages is replaced by the next page's.

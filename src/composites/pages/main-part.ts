@@ -1,6 +1,7 @@
 // Finds the part of a page that its readers have come for: where the page says it, else the least element that has most of its prose.
 import { isData } from "./markdown-tables.ts";
-import { bodyOf, measured, type PageDocument, type PageElement } from "./page-dom.ts";
+import { bodyOf, measured } from "./page-dom.ts";
+import type { PageElement } from "./page-tree.ts";
 
 /** What a page may call its main part, in order. */
 const NAMED = ["main", "[role=main]", "article", "[itemprop=articleBody]", "#content", "#main"];
@@ -16,7 +17,7 @@ const BOX = /^(?:body|main|article|section|div|center|form|table|ul|ol|dl)$|-/;
 const HEADINGS_MAX = 20;
 
 /** Of a page without clutter: the main part is an element of it, as it stands there. */
-export function mainPart(document: PageDocument): PageElement {
+export function mainPart(document: PageElement): PageElement {
   const body = bodyOf(document);
   const chars = measured(body);
   const enough = (element: PageElement | null, share: number) =>

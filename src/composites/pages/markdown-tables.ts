@@ -1,5 +1,5 @@
 // Tables as GitHub writes them: a header, a row a line, spans filled in; layouts in the shape of a table stay what is in them.
-import type { PageElement } from "./page-dom.ts";
+import type { PageElement } from "./page-tree.ts";
 
 /** A longer one is cut, and says so. */
 const ROWS_MAX = 1_000;
@@ -13,12 +13,13 @@ const BLOCKS = "table,h1,h2,h3,pre,article,form,blockquote,p + p";
 
 function rowsOf(table: PageElement): readonly PageElement[] {
   const parts = [...table.children].flatMap((child) =>
-    /^(THEAD|TBODY|TFOOT)$/i.test(child.nodeName) ? [...child.children] : [child],
+    /^(?:thead|tbody|tfoot)$/.test(child.localName) ? [...child.children] : [child],
   );
-  return parts.filter((one) => /^TR$/i.test(one.nodeName));
+  return parts.filter((one) => one.localName === "tr");
 }
 
-const cellsOf = (row: PageElement) => [...row.children].filter((one) => /^T[DH]$/i.test(one.nodeName));
+const cellsOf = (row: PageElement) =>
+  [...row.children].filter((one) => one.localName === "td" || one.localName === "th");
 
 /** Whether a table is one of figures or facts, and not the layout of a page. */
 export function isData(table: PageElement): boolean {
@@ -32,7 +33,7 @@ export function isData(table: PageElement): boolean {
   const hasHead = table.querySelector("th,thead,caption") !== null;
   if (!hasHead && rows.length < 2) return false;
   const cells = rows.slice(0, 50).flatMap(cellsOf);
-  if (cells.some((cell) => (cell.textContent?.length ?? 0) > CELL_CHARS_MAX)) return false;
+  if (cells.some((cell) => cell.textContent.length > CELL_CHARS_MAX)) return false;
   return hasHead || cells.every((cell) => cell.querySelector(BLOCKS) === null);
 }
 
@@ -111,9 +112,7 @@ function once(row: Row): Row {
 
 const isHead = (row: PageElement) => {
   const cells = cellsOf(row);
-  return (
-    cells.length > 0 && cells.every((cell) => /^TH$/i.test(cell.nodeName) || cell.querySelector("b,strong") !== null)
-  );
+  return cells.length > 0 && cells.every((cell) => cell.localName === "th" || cell.querySelector("b,strong") !== null);
 };
 
 /** Takes the rows out of long tables that go beyond what is written: what is not there costs no time. */

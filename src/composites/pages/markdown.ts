@@ -1,10 +1,8 @@
-// Writes a part of a page as Markdown: what the library does, and rules of our own for code, tables, lists, formulas and ruby.
-import TurndownService from "turndown";
+// Writes a part of a page as Markdown, in one walk: what each element becomes, with rules for code, tables, lists, formulas and ruby.
+import { collapseBlanks, edgesOf, type Filled, isBlock } from "./inline-blanks.ts";
+import { atBeginnings, escaped, inCell, Joined, oneLine, withoutBreaks } from "./markdown-lines.ts";
 import { isData, tableText } from "./markdown-tables.ts";
-import { type PageElement, standsIn } from "./page-dom.ts";
-
-const elementOf = (node: TurndownService.Node) => node as unknown as PageElement;
-const isNamed = (node: TurndownService.Node, name: RegExp) => name.test(node.nodeName);
+import { PageElement, TEXT, textNode } from "./page-tree.ts";
 
 /** How highlighters write a language into a class, the longer first. */
 const LANGUAGE = /^(?:language-|lang-|highlight-source-|highlight-|brush:)([a-z][a-z0-9+#-]{0,20})$/i;
@@ -35,11 +33,11 @@ function languageOf(pre: PageElement): string {
 
 /** Code as its author sees it: a break is a line, and a line that is a block of its own as well. */
 function codeOf(pre: PageElement): string {
-  for (const lineBreak of pre.querySelectorAll("br")) lineBreak.replaceWith("\n");
-  const text = pre.textContent ?? "";
+  for (const lineBreak of pre.querySelectorAll("br")) lineBreak.replaceWith(textNode("\n"));
+  const text = pre.textContent;
   if (text.includes("\n")) return text;
   const lines = [...pre.querySelectorAll("div,[class~=line],[class~=token-line],[class~=code-line]")];
-  return lines.length > 1 ? lines.map((line) => line.textContent ?? "").join("\n") : text;
+  return lines.length > 1 ? lines.map((line) => line.textContent).join("\n") : text;
 }
 
 function fenced(pre: PageElement): string {
@@ -55,7 +53,7 @@ export const TASK = "data-tollgate-task";
 
 function listItem(content: string, item: PageElement): string {
   const list = item.parentElement;
-  const isOrdered = list !== null && /^OL$/i.test(list.nodeName);
+  const isOrdered = list !== null && list.localName === "ol";
   const start = Number.parseInt(list?.getAttribute("start") ?? "1", 10) || 1;
   const at = isOrdered ? numberOf(item) : 0;
   const task = item.getAttribute(TASK);
@@ -73,51 +71,18 @@ function numberOf(item: PageElement): number {
   if (list === null) return 0;
   let places = numbers.get(list);
   if (places === undefined) {
-    const items = [...list.children].filter((one) => /^LI$/i.test(one.nodeName));
+    const items = [...list.children].filter((one) => one.localName === "li");
     places = new Map(items.map((one, at) => [one, at]));
     numbers.set(list, places);
   }
   return places.get(item) ?? 0;
 }
 
-const oneLine = (text: string) =>
-  text
-    .split("\n")
-    .map((line) => line.trim())
-    .filter((line) => line !== "")
-    .join(" ");
-
-const turndown = new TurndownService({
-  headingStyle: "atx",
-  codeBlockStyle: "fenced",
-  bulletListMarker: "-",
-  hr: "---",
-});
-
-turndown.addRule("code", { filter: ["pre"], replacement: (_, node) => fenced(elementOf(node)) });
-turndown.addRule("item", { filter: ["li"], replacement: (content, node) => listItem(content, elementOf(node)) });
-turndown.addRule("term", { filter: ["dt"], replacement: (content) => `\n\n${oneLine(content)}\n` });
-turndown.addRule("definition", {
-  filter: ["dd"],
-  replacement: (content) => `: ${content.trim().replace(/\n/g, "\n  ")}\n`,
-});
-turndown.addRule("heading", {
-  filter: ["h1", "h2", "h3", "h4", "h5", "h6"],
-  replacement: (content, node) =>
-    oneLine(content) === "" ? "" : `\n\n${"#".repeat(Number(node.nodeName[1]))} ${oneLine(content)}\n\n`,
-});
-turndown.addRule("ruby", { filter: ["rt"], replacement: (content) => `(${content.trim()})` });
-// A note that is shown beside the text stands in it.
-turndown.addRule("note", {
-  filter: (node) => isNamed(node, /^SPAN$/i) && elementOf(node).getAttribute("class") === "ltx_note_content",
-  replacement: (content) => ` (${content.trim()})`,
-});
-turndown.addRule("brackets", { filter: ["rp"], replacement: () => "" });
 /** Documentation makes its headings links to themselves. */
 function isOwnAnchor(link: PageElement): boolean {
   const heading = link.parentElement;
-  if (heading === null || !/^(?:H[1-6]|DT|CAPTION)$/i.test(heading.nodeName)) return false;
-  return (link.getAttribute("href") ?? "").includes("#") && link.textContent?.trim() === heading.textContent?.trim();
+  if (heading === null || !/^(?:h[1-6]|dt|caption)$/.test(heading.localName)) return false;
+  return (link.getAttribute("href") ?? "").includes("#") && link.textContent.trim() === heading.textContent.trim();
 }
 
 /** Signs by which a heading shows that it can be linked to, and blanks without width. */
@@ -125,39 +90,12 @@ const SIGNS = /[\s\u200b-\u200d\u2060\ufeff#¶§🔗]+/gu;
 
 /** There is nothing of it to be read. */
 function isBare(link: PageElement): boolean {
-  const text = (link.textContent ?? "").slice(0, SIGNS_CHARS_MAX);
+  const text = link.textContent.slice(0, SIGNS_CHARS_MAX);
   if (text.replace(SIGNS, "") !== "" || link.querySelector("img[src]") !== null) return false;
   return text.trim() === "" || (link.getAttribute("href") ?? "#").includes("#");
 }
 const SIGNS_CHARS_MAX = 200;
 
-// A link that leads nowhere, or where one is, is its text.
-turndown.addRule("mere text", {
-  filter: (node) =>
-    isNamed(node, /^A$/i) && (elementOf(node).getAttribute("href") === null || isOwnAnchor(elementOf(node))),
-  replacement: (content) => content,
-});
-// A link around blocks would be broken over lines.
-turndown.addRule("block link", {
-  filter: (node) =>
-    isNamed(node, /^A$/i) &&
-    elementOf(node).getAttribute("href") !== null &&
-    elementOf(node).querySelector("h1,h2,h3,h4,h5,h6,p,div,ul,table") !== null,
-  replacement: (content, node) => {
-    const text = content.trim();
-    return text.includes("\n")
-      ? `\n\n${text}\n\n`
-      : `[${text.replace(/^#+ /, "")}](${elementOf(node).getAttribute("href")})`;
-  },
-});
-turndown.addRule("bare link", {
-  filter: (node) => isNamed(node, /^A$/i) && isBare(elementOf(node)),
-  replacement: () => "",
-});
-turndown.addRule("image", {
-  filter: (node) => isNamed(node, /^IMG$/i) && !/^https?:/.test(elementOf(node).getAttribute("src") ?? ""),
-  replacement: (_, node) => elementOf(node).getAttribute("alt") ?? "",
-});
 /** What keeps a place free, or counts readers, and shows nothing. */
 function isDot(image: PageElement): boolean {
   if ((image.getAttribute("alt") ?? "") !== "") return false;
@@ -166,27 +104,6 @@ function isDot(image: PageElement): boolean {
     image.getAttribute("src") ?? "",
   );
 }
-turndown.addRule("dot", {
-  filter: (node) => isNamed(node, /^IMG$/i) && isDot(elementOf(node)),
-  replacement: () => "",
-});
-const PRE = new Set(["pre"]);
-turndown.addRule("code in a line", {
-  filter: (node) => isNamed(node, /^CODE$/i) && !standsIn(elementOf(node), PRE),
-  replacement: (_, node) => codeInLine(elementOf(node).textContent ?? ""),
-});
-// 10 to the sixth is not 106.
-turndown.addRule("power", {
-  filter: (node) =>
-    isNamed(node, /^SUP$/i) &&
-    elementOf(node).querySelector("a") === null &&
-    /^(?:[-+−–]?\d{1,4}|[nijkxm])$/.test((elementOf(node).textContent ?? "").trim()) &&
-    /[\p{L}\p{N})]$/u.test(textBefore(elementOf(node))),
-  replacement: (_, node) => `^${(elementOf(node).textContent ?? "").trim()}`,
-});
-
-const textBefore = (element: PageElement) => element.previousSibling?.textContent ?? "";
-
 /** Code within a line has no links, and a fence that is longer than any in it. */
 function codeInLine(said: string): string {
   const code = said.replace(/[\r\n]+/g, " ");
@@ -195,51 +112,171 @@ function codeInLine(said: string): string {
   const [fence, blank] = ["`".repeat(longest + 1), longest > 0 ? " " : ""];
   return `${fence}${blank}${code}${blank}${fence}`;
 }
-turndown.addRule("formula", {
-  filter: (node) => isNamed(node, /^MATH$/i),
-  replacement: (_, node) => {
-    const math = elementOf(node);
-    const tex =
-      math.querySelector('annotation[encoding="application/x-tex"]')?.textContent ?? math.getAttribute("alttext");
-    if (tex == null) return oneLine(math.textContent ?? "");
-    return math.getAttribute("display") === "block" ? `\n\n$$${tex.trim()}$$\n\n` : `$${tex.trim()}$`;
-  },
-});
-turndown.addRule("table", {
-  filter: (node) => isNamed(node, /^TABLE$/i) && isData(elementOf(node)),
-  replacement: (_, node) => `\n\n${tableText(elementOf(node), cellText)}\n\n`,
-});
-// Of a table that is a layout each cell is a paragraph.
-turndown.addRule("cell", {
-  filter: ["td", "th", "caption"],
-  replacement: (content) => (content.trim() === "" ? "" : `\n\n${content.trim()}\n\n`),
-});
-turndown.addRule("struck", {
-  filter: ["del", "s"],
-  replacement: (content) => (content.trim() === "" ? "" : `~~${content.trim()}~~`),
-});
 
-/** A cell has one line, and no bar of its own. */
-function cellText(cell: PageElement): string {
-  if (cell.firstElementChild === null) return barred(oneLine(turndown.escape(cell.textContent ?? "")));
-  return barred(oneLine(markdownOf(cell).replace(/\n- /g, "; ").replace(/^- /, "")));
+/** What an element becomes; `inside` writes what is in it. */
+type Rule = (element: PageElement, inside: () => string, writer: Writer) => string;
+
+const block = (text: string) => `\n\n${text}\n\n`;
+const byDefault: Rule = (element, inside) => (isBlock(element) ? block(inside()) : inside());
+const marked =
+  (mark: string): Rule =>
+  (_, inside) => {
+    const text = inside();
+    return text.trim() === "" ? "" : `${mark}${text}${mark}`;
+  };
+const nothing: Rule = () => "";
+
+const heading: Rule = (element, inside) => {
+  const text = oneLine(inside());
+  return text === "" ? "" : block(`${"#".repeat(Number(element.localName[1]))} ${text}`);
+};
+
+const list: Rule = (element, inside) => {
+  const parent = element.parentElement;
+  const isLast = parent?.localName === "li" && parent.lastElementChild === element;
+  return isLast ? `\n${inside()}` : block(inside());
+};
+
+const quote: Rule = (_, inside) => block(withoutBreaks(inside()).replace(/^/gm, "> "));
+
+const BLOCKS_OF_LINKS = "h1,h2,h3,h4,h5,h6,p,div,ul,table";
+
+const link: Rule = (element, inside) => {
+  if (isBare(element)) return "";
+  const address = element.getAttribute("href");
+  // A link that leads nowhere, or where one is, is its text.
+  if (address === null) return inside();
+  // A link around blocks would be broken over lines.
+  if (element.querySelector(BLOCKS_OF_LINKS) !== null) {
+    const text = inside().trim();
+    return text.includes("\n") ? block(text) : `[${text.replace(/^#+ /, "")}](${address})`;
+  }
+  if (isOwnAnchor(element) || address === "") return inside();
+  return `[${inside()}](${destination(address)}${titleIn(element)})`;
+};
+
+const said = (attribute: string | null) => attribute?.replace(/\n\s*/g, "\n") ?? "";
+const titleIn = (element: PageElement) => {
+  const title = said(element.getAttribute("title"));
+  return title === "" ? "" : ` "${title.replace(/"/g, '\\"')}"`;
+};
+
+/** An address as it may stand in brackets. */
+function destination(address: string): string {
+  const text = address.replace(/[<>()]/g, "\\$&");
+  return text.includes(" ") ? `<${text}>` : text;
 }
 
-/** What means something at the head of a line alone means nothing in a cell: figures are left as they are. */
-const barred = (text: string) =>
-  text
-    .replaceAll(AT_BEGINNING, "")
-    .replace(/^\\([-+#>])/, "$1")
-    .replace(/^(\d{1,9})\\\./, "$1.")
-    .replace(/\|/g, "\\|");
+const image: Rule = (element) => {
+  if (isDot(element)) return "";
+  const source = element.getAttribute("src") ?? "";
+  const alt = element.getAttribute("alt") ?? "";
+  return /^https?:/.test(source) ? `![${escaped(said(alt))}](${destination(source)}${titleIn(element)})` : alt;
+};
 
-/** Stands before what is to be escaped at the beginning of a line alone; no character of any text. */
-const AT_BEGINNING = "\ufdd0";
-const escaped = turndown.escape.bind(turndown);
-turndown.escape = (text) => escaped(text).replace(/^\\(?=[-+=>#~])/, AT_BEGINNING);
-const BEGINNING = /^([ >]*(?:[-*] |\d{1,9}\. )?)\ufdd0/gm;
+/** 10 to the sixth is not 106. */
+const raised: Rule = (element, inside) => {
+  const text = element.textContent.trim();
+  const isPower =
+    /^(?:[-+−–]?\d{1,4}|[nijkxm])$/.test(text) &&
+    element.querySelector("a") === null &&
+    /[\p{L}\p{N})]$/u.test(element.previousSibling?.textContent.slice(-2) ?? "");
+  return isPower ? `^${text}` : inside();
+};
 
+const formula: Rule = (math) => {
+  const tex =
+    math.querySelector('annotation[encoding="application/x-tex"]')?.textContent ?? math.getAttribute("alttext");
+  if (tex === null) return oneLine(math.textContent);
+  return math.getAttribute("display") === "block" ? block(`$$${tex.trim()}$$`) : `$${tex.trim()}$`;
+};
+
+// A note that is shown beside the text stands in it.
+const span: Rule = (element, inside) =>
+  element.getAttribute("class") === "ltx_note_content" ? ` (${inside().trim()})` : inside();
+
+const table: Rule = (element, inside, writer) =>
+  isData(element) ? block(tableText(element, (cell) => writer.cell(cell))) : block(inside());
+
+// Of a table that is a layout each cell is a paragraph.
+const cell: Rule = (_, inside) => {
+  const text = inside().trim();
+  return text === "" ? "" : block(text);
+};
+
+const struck: Rule = (_, inside) => {
+  const text = inside().trim();
+  return text === "" ? "" : `~~${text}~~`;
+};
+
+const RULES = new Map<string, Rule>([
+  ["a", link],
+  ["b", marked("**")],
+  ["blockquote", quote],
+  ["br", () => "  \n"],
+  ["caption", cell],
+  ["code", (element) => codeInLine(element.textContent)],
+  ["dd", (_, inside) => `: ${inside().trim().replace(/\n/g, "\n  ")}\n`],
+  ["del", struck],
+  ["dt", (_, inside) => `\n\n${oneLine(inside())}\n`],
+  ["em", marked("_")],
+  ["hr", () => block("---")],
+  ["i", marked("_")],
+  ["img", image],
+  ["li", (element, inside) => listItem(inside(), element)],
+  ["math", formula],
+  ["ol", list],
+  ["pre", fenced],
+  ["rp", nothing],
+  ["rt", (_, inside) => `(${inside().trim()})`],
+  ["s", struck],
+  ["span", span],
+  ["strong", marked("**")],
+  ["sup", raised],
+  ["table", table],
+  ["td", cell],
+  ["th", cell],
+  ["ul", list],
+  ...["h1", "h2", "h3", "h4", "h5", "h6"].map((name) => [name, heading] as const),
+]);
+
+class Writer {
+  readonly #filled: Filled;
+
+  constructor(filled: Filled) {
+    this.#filled = filled;
+  }
+
+  inside(element: PageElement): string {
+    const joined = new Joined();
+    for (let node = element.firstChild; node !== null; node = node.nextSibling) {
+      if (node instanceof PageElement) joined.add(this.#element(node));
+      else if (node.nodeType === TEXT) joined.add(escaped(node.data));
+    }
+    return joined.text();
+  }
+
+  /** A cell has one line, and no bar of its own. */
+  cell(element: PageElement): string {
+    const text = this.inside(element).trim();
+    return inCell(oneLine(text.replace(/\n- /g, "; ").replace(/^- /, "")));
+  }
+
+  #element(element: PageElement): string {
+    const { leading, trailing } = edgesOf(element);
+    const isTrimmed = leading !== "" || trailing !== "";
+    const inside = () => (isTrimmed ? this.inside(element).trim() : this.inside(element));
+    return `${leading}${this.#written(element, inside)}${trailing}`;
+  }
+
+  #written(element: PageElement, inside: () => string): string {
+    if (!this.#filled.has(element)) return isBlock(element) ? "\n\n" : "";
+    return (RULES.get(element.localName) ?? byDefault)(element, inside, this);
+  }
+}
+
+/** Changes `part`: its blanks are collapsed. */
 export function markdownOf(part: PageElement): string {
-  const text = turndown.turndown(part as unknown as TurndownService.Node).trim();
-  return text.replace(BEGINNING, "$1\\").replaceAll(AT_BEGINNING, "");
+  const writer = new Writer(collapseBlanks(part));
+  return atBeginnings(writer.inside(part).trim());
 }

@@ -1,6 +1,6 @@
 // Puts into a page what its own frame would put there before a reader sees it: shadow roots, parts that were streamed behind it, formulas, images of other names.
 import { TASK } from "./markdown.ts";
-import type { PageDocument, PageElement, PageNode } from "./page-dom.ts";
+import { COMMENT, elementOf, PageElement, type PageNode } from "./page-tree.ts";
 
 /** Roots within roots; deeper ones are left. */
 const ROUNDS_MAX = 5;
@@ -8,18 +8,18 @@ const ROUNDS_MAX = 5;
 const PARTS_MAX = 300;
 
 /** What is declared to be within an element: its own children stand in the slots that name them. */
-function openShadows(document: PageDocument): void {
+function openShadows(document: PageElement): void {
   for (let round = 0; round < ROUNDS_MAX; round++) {
     const all = [...document.querySelectorAll("template[shadowrootmode],template[shadowroot]")];
     const templates = all.slice(0, PARTS_MAX);
     if (templates.length === 0) return;
-    for (const template of templates) openShadow(template, document);
+    for (const template of templates) openShadow(template);
   }
 }
 
-function openShadow(template: PageElement, document: PageDocument): void {
-  const shown = document.createElement("div");
-  shown.innerHTML = template.innerHTML;
+function openShadow(template: PageElement): void {
+  const shown = elementOf("div");
+  for (const node of template.childNodes) shown.append(node);
   const host = template.parentElement;
   const slots = [...shown.querySelectorAll("slot")];
   template.replaceWith(shown);
@@ -37,14 +37,13 @@ function openShadow(template: PageElement, document: PageDocument): void {
   }
 }
 
-const slotOf = (node: PageNode) => (node.nodeType === ELEMENT ? (node as PageElement).getAttribute("slot") : null);
-const ELEMENT = 1;
+const slotOf = (node: PageNode) => (node instanceof PageElement ? node.getAttribute("slot") : null);
 
 /**
  * Frames that stream a page send its parts hidden at its end, and put each in the place that waits for it: `B:0` is filled by `S:0`
  * (React), and what stood there until then goes.
  */
-function openStreamed(document: PageDocument): void {
+function openStreamed(document: PageElement): void {
   const parts = [...document.querySelectorAll("div[hidden][id^='S:']")].slice(0, PARTS_MAX);
   if (parts.length === 0) return;
   const places = new Map(
@@ -62,24 +61,22 @@ function openStreamed(document: PageDocument): void {
 }
 
 /** What stands in a place until its part has come: all up to the remark that ends it. */
-function waitingAfter(place: PageElement): readonly PageElement[] {
-  const siblings = [...(place.parentElement?.childNodes ?? [])];
-  const waiting: PageElement[] = [];
+function waitingAfter(place: PageElement): readonly PageNode[] {
+  const waiting: PageNode[] = [];
   let open = 0;
-  for (const node of siblings.slice(siblings.indexOf(place) + 1)) {
-    if (node.nodeType === COMMENT && /^\$[?!~]?$/.test(node.textContent ?? "")) open += 1;
+  for (let node = place.nextSibling; node !== null; node = node.nextSibling) {
+    if (node.nodeType === COMMENT && /^\$[?!~]?$/.test(node.textContent)) open += 1;
     if (node.nodeType === COMMENT && node.textContent === "/$" && --open < 0) return waiting;
-    waiting.push(node as PageElement);
+    waiting.push(node);
   }
   return [];
 }
-const COMMENT = 8;
 
 /** Formulas that a script was to draw, and those that are hidden behind a picture of them, as their author wrote them. */
-function openFormulas(document: PageDocument): void {
+function openFormulas(document: PageElement): void {
   for (const script of document.querySelectorAll('script[type^="math/tex"]')) {
     const mark = /display/.test(script.getAttribute("type") ?? "") ? "$$" : "$";
-    const formula = document.createElement("code");
+    const formula = elementOf("code");
     formula.textContent = `${mark}${script.textContent ?? ""}${mark}`;
     script.replaceWith(formula);
   }
@@ -91,9 +88,9 @@ function openFormulas(document: PageDocument): void {
 }
 
 /** Images that a script was to make, and those that are written out for readers without scripts alone. */
-function openImages(document: PageDocument): void {
+function openImages(document: PageElement): void {
   for (const image of document.querySelectorAll("amp-img,amp-anim")) {
-    const shown = document.createElement("img");
+    const shown = elementOf("img");
     for (const name of ["src", "srcset", "alt"]) {
       const said = image.getAttribute(name);
       if (said !== null) shown.setAttribute(name, said);
@@ -103,7 +100,7 @@ function openImages(document: PageDocument): void {
   for (const figure of document.querySelectorAll("figure")) {
     const written = figure.querySelector("noscript");
     if (written === null || figure.querySelector("img") !== null) continue;
-    const shown = document.createElement("div");
+    const shown = elementOf("div");
     shown.innerHTML = written.textContent?.includes("<img") ? written.textContent : written.innerHTML;
     const image = shown.querySelector("img");
     if (image !== null) written.replaceWith(image);
@@ -111,7 +108,7 @@ function openImages(document: PageDocument): void {
 }
 
 /** The boxes of a list of tasks are said by its items. */
-function openTasks(document: PageDocument): void {
+function openTasks(document: PageElement): void {
   for (const box of document.querySelectorAll(
     "li > input[type=checkbox][disabled],li > p > input[type=checkbox][disabled]",
   ))
@@ -119,7 +116,7 @@ function openTasks(document: PageDocument): void {
 }
 
 /** Before addresses are made absolute, and before what is hidden is taken out. */
-export function openParts(document: PageDocument): void {
+export function openParts(document: PageElement): void {
   openShadows(document);
   openStreamed(document);
   openFormulas(document);

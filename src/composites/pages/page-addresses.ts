@@ -1,5 +1,6 @@
 // The addresses within a page: made absolute, those of images that a script was to load put in their place, and listed for the walk of a site.
-import { documentOf, type PageDocument, type PageElement, tagsOf } from "./page-dom.ts";
+import { documentOf, tagsOf } from "./page-dom.ts";
+import type { PageElement } from "./page-tree.ts";
 
 const LINKS_MAX = 2_000;
 /** A longer one is no address that anybody can ask. */
@@ -34,7 +35,7 @@ function resolveLazy(image: PageElement): void {
   if (found != null) image.setAttribute("src", found);
 }
 
-export function makeAddressesAbsolute(document: PageDocument, url: string): void {
+export function makeAddressesAbsolute(document: PageElement, url: string): void {
   const base = absolute(document.querySelector("base[href]")?.getAttribute("href") ?? null, url);
   // A base that is no place of the web says nothing.
   const from = base?.startsWith("http") === true ? base : url;
@@ -51,7 +52,7 @@ export function makeAddressesAbsolute(document: PageDocument, url: string): void
   }
 }
 
-function linksOf(document: PageDocument): readonly string[] {
+function linksOf(document: PageElement): readonly string[] {
   const links = new Set<string>();
   let chars = 0;
   for (const element of document.querySelectorAll("a[href]")) {

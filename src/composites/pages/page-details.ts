@@ -1,5 +1,5 @@
 // What a page says of itself beside its text: who wrote it and when, in which language, for which site, and what a product costs.
-import type { PageDocument } from "./page-dom.ts";
+import type { PageElement } from "./page-tree.ts";
 import { isSaidPaid } from "./paywall-marks.ts";
 
 /** Fields of a row beside the contract's; what a page does not say is not there. */
@@ -29,7 +29,7 @@ function plain(value: unknown): string | undefined {
 }
 
 /** The things that a page describes for machines; what cannot be read is passed over. */
-function thingsOf(document: PageDocument): readonly Json[] {
+function thingsOf(document: PageElement): readonly Json[] {
   const things: Json[] = [];
   for (const script of document.querySelectorAll('script[type="application/ld+json"]')) {
     const text = script.textContent ?? "";
@@ -81,7 +81,7 @@ function ratingOf(things: readonly Json[]): PageDetails["rating"] {
 }
 
 /** The first of each name: one look at all of them. */
-function metasOf(document: PageDocument): ReadonlyMap<string, string> {
+function metasOf(document: PageElement): ReadonlyMap<string, string> {
   const metas = new Map<string, string>();
   for (const one of document.querySelectorAll("meta[content]")) {
     const name = one.getAttribute("property") ?? one.getAttribute("name") ?? one.getAttribute("itemprop");
@@ -97,7 +97,7 @@ export interface SaidOfItself {
   readonly paid: boolean | null;
 }
 
-export function detailsOf(document: PageDocument): SaidOfItself {
+export function detailsOf(document: PageElement): SaidOfItself {
   const things = thingsOf(document);
   const article = things.find((one) => ARTICLE.test(typeOf(one)));
   const metas = metasOf(document);

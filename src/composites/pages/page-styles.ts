@@ -1,5 +1,5 @@
 // What a page's own style sheets say of an element, as far as it is certain: rules of one class, one id or one tag. It is enough to find text that is hidden by a class.
-import type { PageDocument, PageElement } from "./page-dom.ts";
+import type { PageElement } from "./page-tree.ts";
 
 /** As much of all sheets as is read, and as many of their braces. */
 const [SHEET_CHARS_MAX, BRACES_MAX, RULE_CHARS_MAX] = [256 * 1024, 10_000, 2_000];
@@ -95,7 +95,7 @@ function rulesOf(sheet: string): Rules {
 function namesOf(element: PageElement): readonly string[] {
   const classes = (element.getAttribute("class") ?? "").slice(0, RULE_CHARS_MAX).split(/\s+/).filter(Boolean);
   const id = element.getAttribute("id");
-  return [element.nodeName.toLowerCase(), ...classes.map((one) => `.${one}`), ...(id === null ? [] : [`#${id}`])];
+  return [element.localName, ...classes.map((one) => `.${one}`), ...(id === null ? [] : [`#${id}`])];
 }
 
 export class PageStyles {
@@ -107,7 +107,7 @@ export class PageStyles {
   readonly #hasScripts: boolean;
   readonly #hasOtherSheets: boolean;
 
-  constructor(document: PageDocument) {
+  constructor(document: PageElement) {
     const sheets = [...document.querySelectorAll("style")].map((one) => one.textContent ?? "");
     const sheet = withoutComments(sheets.join("\n").slice(0, SHEET_CHARS_MAX));
     this.#rules = rulesOf(sheet);

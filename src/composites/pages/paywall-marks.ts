@@ -1,5 +1,5 @@
 // Whether a page shows the beginning of what its readers pay for: by what it says for machines, else by the words that stand where the text breaks off.
-import type { PageDocument, PageElement, PageNode } from "./page-dom.ts";
+import { nextIn, type PageElement, TEXT } from "./page-tree.ts";
 
 /** What stands where a text breaks off, in the languages that most of such pages are in. */
 const WORDS = [
@@ -10,8 +10,6 @@ const WORDS = [
 ];
 /** Longer texts with such words are about them. */
 const WORDS_CHARS_MAX = 300;
-const NODES_MAX = 50_000;
-const TEXT = 3;
 
 /** Google's structured data for paywalled content, and the tier that publishers tell crawlers. */
 export function isSaidPaid(
@@ -23,20 +21,15 @@ export function isSaidPaid(
   return tier === undefined ? null : /^(?:locked|metered)$/i.test(tier);
 }
 
-const hasWords = (text: string | null) => text !== null && WORDS.some((words) => words.test(text));
+const hasWords = (text: string) => text.length <= WORDS_CHARS_MAX && WORDS.some((words) => words.test(text));
 
 function hasShortText(body: PageElement): boolean {
-  const open: PageNode[] = [body];
-  for (let count = 0; count < NODES_MAX; count++) {
-    const node = open.pop();
-    if (node === undefined) return false;
-    if (node.nodeType !== TEXT) open.push(...node.childNodes);
-    else if ((node.textContent?.length ?? 0) <= WORDS_CHARS_MAX && hasWords(node.textContent)) return true;
-  }
+  for (let node = body.firstChild; node !== null; node = nextIn(body, node))
+    if (node.nodeType === TEXT && hasWords(node.textContent)) return true;
   return false;
 }
 
 /** `said`: what the page says of it for machines; null: nothing. */
-export function isTeaser({ body }: Pick<PageDocument, "body">, said: boolean | null): boolean {
-  return said ?? (hasWords(body.textContent) && hasShortText(body));
+export function isTeaser(body: PageElement, said: boolean | null): boolean {
+  return said ?? hasShortText(body);
 }

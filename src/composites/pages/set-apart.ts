@@ -1,9 +1,9 @@
 // Puts a blank between words that a page sets apart by its styles alone, such as an author and a date side by side.
-import { type PageElement, type PageNode, textOf, walkElements } from "./page-dom.ts";
+import { textOf, walkElements } from "./page-dom.ts";
+import { PageElement, type PageNode, TEXT, textNode } from "./page-tree.ts";
 
 const INLINE = new Set(["a", "abbr", "b", "button", "label", "legend", "s", "small", "span", "strong", "time"]);
 const AS_IT_STANDS = new Set(["pre", "code", "math", "ruby"]);
-const [ELEMENT, TEXT] = [1, 3];
 /** Scripts without blanks have none between two boxes either. */
 const WITHOUT_BLANKS =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Khmer}\p{Script=Lao}]/u;
@@ -35,10 +35,9 @@ export function setApart(part: PageElement): void {
     if (nodes.length < 2 || nodes.some(isText)) return true;
     for (const [at, node] of nodes.entries()) {
       const next = nodes[at + 1];
-      if (next?.nodeType !== ELEMENT || node.nodeType !== ELEMENT) continue;
-      const [left, right] = [node as PageElement, next as PageElement];
-      if (INLINE.has(left.localName) && INLINE.has(right.localName) && areWords(left, right))
-        element.insertBefore(element.ownerDocument.createTextNode(" "), right);
+      if (!(node instanceof PageElement && next instanceof PageElement)) continue;
+      if (INLINE.has(node.localName) && INLINE.has(next.localName) && areWords(node, next))
+        element.insertBefore(textNode(" "), next);
     }
     return true;
   });

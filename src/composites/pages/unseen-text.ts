@@ -1,6 +1,7 @@
 // Takes out what no reader of the page sees, and says whether some of it was hidden as those hide it who write for machines alone.
-import { charsOf, type PageElement } from "./page-dom.ts";
+import { charsOf } from "./page-dom.ts";
 import type { PageStyles } from "./page-styles.ts";
+import type { PageElement } from "./page-tree.ts";
 
 const NEVER_SEEN = "script,style,noscript,template,svg,iframe,object,embed,link,meta";
 /** What is shown once it is chosen is a part of the page: panels of tabs, and what a summary opens. */

@@ -1,0 +1,127 @@
+// Blanks as a reader sees them: one between words, none at the edges of blocks; and which elements have anything to read at all.
+import { PageElement, type PageLeaf, type PageNode, TEXT } from "./page-tree.ts";
+
+const BLOCKS = new Set(
+  "address,article,aside,audio,blockquote,body,canvas,center,dd,dir,div,dl,dt,fieldset,figcaption,figure,footer,form,frameset,h1,h2,h3,h4,h5,h6,header,hgroup,hr,html,isindex,li,main,menu,nav,noframes,noscript,ol,output,p,pre,section,table,tbody,td,tfoot,th,thead,tr,ul".split(
+    ",",
+  ),
+);
+const VOID = new Set("area,base,br,col,command,embed,hr,img,input,keygen,link,meta,param,source,track,wbr".split(","));
+/** They say something without any text. */
+const SAYING = new Set("a,table,thead,tbody,tfoot,th,td,iframe,script,audio,video".split(","));
+const BLANK_RUN = /[ \r\n\t]+/g;
+
+export function isBlock(element: PageElement): boolean {
+  return BLOCKS.has(element.localName);
+}
+
+/** What has something to read in it, or stands for it. */
+export type Filled = ReadonlySet<PageElement>;
+
+/** Leaves one blank where there are several, and takes out remarks and texts of nothing: `root` is changed. Code keeps its own. */
+export function collapseBlanks(root: PageElement): Filled {
+  const collapsing = new Collapsing();
+  collapsing.inside(root);
+  collapsing.end();
+  return collapsing.filled;
+}
+
+class Collapsing {
+  readonly filled = new Set<PageElement>();
+  /** The text before, in the same block. */
+  #before: PageLeaf | null = null;
+  /** An image stands before. */
+  #keepsLeading = false;
+
+  inside(element: PageElement): void {
+    for (let node = element.firstChild; node !== null; ) {
+      const next: PageNode | null = node.nextSibling;
+      if (node instanceof PageElement) this.#element(node);
+      else if (node.nodeType === TEXT) this.#text(node);
+      else node.remove();
+      node = next;
+    }
+  }
+
+  /** The blank at the end of a line is none. */
+  end(): void {
+    const before = this.#before;
+    if (before?.data.endsWith(" ")) before.data = before.data.slice(0, -1);
+  }
+
+  #element(element: PageElement): void {
+    const name = element.localName;
+    if (VOID.has(name) || SAYING.has(name)) this.#fill(element);
+    this.#edge(name);
+    if (name !== "pre") this.inside(element);
+    else if (element.textContent.trim() !== "") this.#fill(element);
+    this.#edge(name);
+  }
+
+  /** Where an element begins, and where it ends. */
+  #edge(name: string): void {
+    if (BLOCKS.has(name) || name === "br") {
+      this.end();
+      this.#before = null;
+      this.#keepsLeading = false;
+    } else if (VOID.has(name)) {
+      this.#before = null;
+      this.#keepsLeading = true;
+    } else if (this.#before !== null) this.#keepsLeading = false;
+  }
+
+  #text(leaf: PageLeaf): void {
+    const isFirst = this.#before === null || this.#before.data.endsWith(" ");
+    const text = leaf.data.replace(BLANK_RUN, " ");
+    leaf.data = isFirst && !this.#keepsLeading && text.startsWith(" ") ? text.slice(1) : text;
+    if (leaf.data === "") return leaf.remove();
+    this.#before = leaf;
+    if (leaf.data.trim() !== "") this.#fill(leaf.parentNode);
+  }
+
+  #fill(from: PageElement | null): void {
+    for (let at = from; at !== null && !this.filled.has(at); at = at.parentNode) this.filled.add(at);
+  }
+}
+
+/** Blanks that a text begins and ends with: those of a keyboard at the very edge, and others. */
+export interface Edges {
+  readonly leading: string;
+  readonly trailing: string;
+}
+
+const NO_EDGES: Edges = { leading: "", trailing: "" };
+const isAscii = (sign: string | undefined) => sign === " " || sign === "\n" || sign === "\t" || sign === "\r";
+
+/** The first or the last text with anything in it, within a node. */
+function textAtEdge(node: PageNode, side: "first" | "last"): string {
+  if (!(node instanceof PageElement)) return node.data;
+  for (let one = side === "first" ? node.firstChild : node.lastChild; one !== null; ) {
+    const text: string = textAtEdge(one, side);
+    if (text !== "") return text;
+    one = side === "first" ? one.nextSibling : one.previousSibling;
+  }
+  return "";
+}
+
+/** Whether a neighbour brings the blank between the two. */
+function isFlanked(neighbour: PageNode | null, side: "before" | "behind"): boolean {
+  if (neighbour === null || (neighbour instanceof PageElement && isBlock(neighbour))) return false;
+  return side === "before"
+    ? textAtEdge(neighbour, "last").endsWith(" ")
+    : textAtEdge(neighbour, "first").startsWith(" ");
+}
+
+/** The blanks that stand around a part of a line, and not within its marks. */
+export function edgesOf(element: PageElement): Edges {
+  if (isBlock(element)) return NO_EDGES;
+  const [first, last] = [textAtEdge(element, "first").at(0), textAtEdge(element, "last").at(-1)];
+  if ((first ?? "x").trim() !== "" && (last ?? "x").trim() !== "") return NO_EDGES;
+  const text = element.textContent;
+  const leading = text.slice(0, text.length - text.trimStart().length);
+  const trailing = leading === text ? "" : text.slice(text.trimEnd().length);
+  let [begin, end] = [0, trailing.length];
+  if (isFlanked(element.previousSibling, "before")) while (isAscii(leading[begin])) begin += 1;
+  if (isFlanked(element.nextSibling, "behind")) while (end > 0 && isAscii(trailing[end - 1])) end -= 1;
+  return { leading: leading.slice(begin), trailing: trailing.slice(0, end) };
+}

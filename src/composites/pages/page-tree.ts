@@ -1,0 +1,327 @@
+// A page as a tree: nodes that know their neighbours, so that one is put in and taken out at the same cost wherever it stands. As much of the DOM as reading takes.
+import { Parser } from "htmlparser2";
+import { type Matcher, matcherOf } from "./page-selectors.ts";
+
+export const ELEMENT = 1;
+export const TEXT = 3;
+export const COMMENT = 8;
+const DOCUMENT = 9;
+
+export type PageNode = PageElement | PageLeaf;
+
+/** What has neighbours and stands in an element. */
+abstract class Linked {
+  parentNode: PageElement | null = null;
+  previousSibling: PageNode | null = null;
+  nextSibling: PageNode | null = null;
+
+  get parentElement(): PageElement | null {
+    const parent = this.parentNode;
+    return parent === null || parent.nodeType === DOCUMENT ? null : parent;
+  }
+
+  remove(this: PageNode): void {
+    const { parentNode: parent, previousSibling: before, nextSibling: behind } = this;
+    if (parent === null) return;
+    if (before === null) parent.firstChild = behind;
+    else before.nextSibling = behind;
+    if (behind === null) parent.lastChild = before;
+    else behind.previousSibling = before;
+    this.parentNode = null;
+    this.previousSibling = null;
+    this.nextSibling = null;
+  }
+
+  replaceWith(this: PageNode, node: PageNode): void {
+    this.parentNode?.insertBefore(node, this);
+    this.remove();
+  }
+}
+
+/** A text, or a remark. */
+export class PageLeaf extends Linked {
+  readonly nodeType: number;
+  data: string;
+
+  constructor(nodeType: typeof TEXT | typeof COMMENT, data: string) {
+    super();
+    this.nodeType = nodeType;
+    this.data = data;
+  }
+
+  get textContent(): string {
+    return this.data;
+  }
+
+  cloneNode(): PageLeaf {
+    return new PageLeaf(this.nodeType === TEXT ? TEXT : COMMENT, this.data);
+  }
+}
+
+export class PageElement extends Linked {
+  readonly nodeType: number;
+  /** Its name in small letters. */
+  readonly localName: string;
+  firstChild: PageNode | null = null;
+  lastChild: PageNode | null = null;
+  readonly #attributes: Record<string, string>;
+
+  constructor(localName: string, attributes: Record<string, string> = {}, nodeType = ELEMENT) {
+    super();
+    this.localName = localName;
+    this.nodeType = nodeType;
+    this.#attributes = attributes;
+  }
+
+  get childNodes(): PageNode[] {
+    const nodes: PageNode[] = [];
+    for (let node = this.firstChild; node !== null; node = node.nextSibling) nodes.push(node);
+    return nodes;
+  }
+
+  get children(): PageElement[] {
+    const elements: PageElement[] = [];
+    for (let node = this.firstChild; node !== null; node = node.nextSibling)
+      if (node instanceof PageElement) elements.push(node);
+    return elements;
+  }
+
+  get firstElementChild(): PageElement | null {
+    for (let node = this.firstChild; node !== null; node = node.nextSibling)
+      if (node instanceof PageElement) return node;
+    return null;
+  }
+
+  get lastElementChild(): PageElement | null {
+    for (let node = this.lastChild; node !== null; node = node.previousSibling)
+      if (node instanceof PageElement) return node;
+    return null;
+  }
+
+  get previousElementSibling(): PageElement | null {
+    for (let node = this.previousSibling; node !== null; node = node.previousSibling)
+      if (node instanceof PageElement) return node;
+    return null;
+  }
+
+  get textContent(): string {
+    let text = "";
+    for (let node = this.firstChild; node !== null; node = nextIn(this, node))
+      if (node.nodeType === TEXT) text += (node as PageLeaf).data;
+    return text;
+  }
+
+  set textContent(text: string) {
+    this.#empty();
+    this.append(new PageLeaf(TEXT, text));
+  }
+
+  get innerHTML(): string {
+    return htmlOf(this);
+  }
+
+  set innerHTML(html: string) {
+    this.#empty();
+    parseInto(this, html);
+  }
+
+  #empty(): void {
+    for (const node of this.childNodes) node.remove();
+  }
+
+  getAttribute(name: string): string | null {
+    return this.#attributes[name] ?? null;
+  }
+
+  getAttributeNames(): string[] {
+    return Object.keys(this.#attributes);
+  }
+
+  hasAttribute(name: string): boolean {
+    return this.#attributes[name] !== undefined;
+  }
+
+  setAttribute(name: string, value: string): void {
+    this.#attributes[name] = value;
+  }
+
+  removeAttribute(name: string): void {
+    delete this.#attributes[name];
+  }
+
+  append(node: PageNode): void {
+    node.remove();
+    node.parentNode = this;
+    node.previousSibling = this.lastChild;
+    if (this.lastChild === null) this.firstChild = node;
+    else this.lastChild.nextSibling = node;
+    this.lastChild = node;
+  }
+
+  prepend(node: PageNode): void {
+    if (this.firstChild === null) this.append(node);
+    else this.insertBefore(node, this.firstChild);
+  }
+
+  insertBefore(node: PageNode, behind: PageNode): void {
+    node.remove();
+    const before = behind.previousSibling;
+    node.parentNode = this;
+    node.previousSibling = before;
+    node.nextSibling = behind;
+    behind.previousSibling = node;
+    if (before === null) this.firstChild = node;
+    else before.nextSibling = node;
+  }
+
+  contains(node: PageNode): boolean {
+    for (let at: PageNode | null = node; at !== null; at = at.parentNode) if (at === this) return true;
+    return false;
+  }
+
+  matches(selector: string): boolean {
+    return matcherOf(selector)(this);
+  }
+
+  closest(selector: string): PageElement | null {
+    const matcher = matcherOf(selector);
+    for (let at: PageElement | null = this; at !== null; at = at.parentElement) if (matcher(at)) return at;
+    return null;
+  }
+
+  querySelector(selector: string): PageElement | null {
+    return firstIn(this, matcherOf(selector));
+  }
+
+  querySelectorAll(selector: string): PageElement[] {
+    const matcher = matcherOf(selector);
+    const found: PageElement[] = [];
+    for (let node = this.firstChild; node !== null; node = nextIn(this, node))
+      if (node instanceof PageElement && matcher(node)) found.push(node);
+    return found;
+  }
+
+  /** With all that is in it. */
+  cloneNode(): PageElement {
+    const copy = new PageElement(this.localName, { ...this.#attributes }, this.nodeType);
+    let into = copy;
+    for (let node = this.firstChild; node !== null; ) {
+      const one =
+        node instanceof PageElement ? new PageElement(node.localName, { ...node.#attributes }) : node.cloneNode();
+      into.append(one);
+      if (one instanceof PageElement && node instanceof PageElement && node.firstChild !== null) {
+        [into, node] = [one, node.firstChild];
+        continue;
+      }
+      while (node !== this && node.nextSibling === null)
+        [node, into] = [node.parentNode ?? this, into.parentNode ?? copy];
+      if (node === this) break;
+      node = node.nextSibling;
+    }
+    return copy;
+  }
+}
+
+function firstIn(root: PageElement, matcher: Matcher): PageElement | null {
+  for (let node = root.firstChild; node !== null; node = nextIn(root, node))
+    if (node instanceof PageElement && matcher(node)) return node;
+  return null;
+}
+
+/** The node that a reader of all in `root` meets after this one; null: it is the last. */
+export function nextIn(root: PageElement, node: PageNode): PageNode | null {
+  if (node instanceof PageElement && node.firstChild !== null) return node.firstChild;
+  return nextBehind(root, node);
+}
+
+/** The same without what is in this one. */
+export function nextBehind(root: PageElement, node: PageNode): PageNode | null {
+  let at: PageNode | null = node;
+  while (at !== null && at !== root && at.nextSibling === null) at = at.parentNode;
+  return at === null || at === root ? null : at.nextSibling;
+}
+
+/** Items and paragraphs without an end stand within each other, as deep as a page has them. */
+const OPEN_MAX = 1_200;
+
+/** Throws RangeError where elements stand too deep within each other. */
+function parseInto(root: PageElement, html: string): void {
+  let into = root;
+  let open = 0;
+  const parser = new Parser({
+    onopentag(name, attributes) {
+      const element = new PageElement(name, attributes);
+      into.append(element);
+      into = element;
+      if (++open > OPEN_MAX) throw new RangeError("elements stand too deep within each other");
+    },
+    // What it reads comes in pieces, one for each reference to a character.
+    ontext(text) {
+      const before = into.lastChild;
+      if (before instanceof PageLeaf && before.nodeType === TEXT) before.data += text;
+      else into.append(new PageLeaf(TEXT, text));
+    },
+    oncomment: (text) => into.append(new PageLeaf(COMMENT, text)),
+    onclosetag() {
+      into = into.parentNode ?? root;
+      open -= 1;
+    },
+  });
+  parser.write(html);
+  parser.end();
+}
+
+/** Throws RangeError where elements stand too deep within each other. */
+export function parsed(html: string): PageElement {
+  const document = new PageElement("#document", {}, DOCUMENT);
+  parseInto(document, html);
+  return document;
+}
+
+export function elementOf(name: string): PageElement {
+  return new PageElement(name);
+}
+
+export function textNode(text: string): PageLeaf {
+  return new PageLeaf(TEXT, text);
+}
+
+const VOID = new Set([
+  "area",
+  "base",
+  "br",
+  "col",
+  "embed",
+  "hr",
+  "img",
+  "input",
+  "link",
+  "meta",
+  "param",
+  "source",
+  "track",
+  "wbr",
+]);
+const ESCAPES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "\u00a0": "&nbsp;",
+};
+const escaped = (text: string, signs: RegExp) => text.replace(signs, (sign) => ESCAPES[sign] ?? sign);
+
+/** What is in an element, as HTML. */
+function htmlOf(root: PageElement): string {
+  let html = "";
+  for (const node of root.childNodes) {
+    if (node instanceof PageElement) {
+      const attributes = node
+        .getAttributeNames()
+        .map((name) => ` ${name}="${escaped(node.getAttribute(name) ?? "", /[&"\u00a0]/g)}"`);
+      html += `<${node.localName}${attributes.join("")}>`;
+      if (!VOID.has(node.localName)) html += `${htmlOf(node)}</${node.localName}>`;
+    } else html += node.nodeType === TEXT ? escaped(node.data, /[&<>\u00a0]/g) : `<!--${node.data}-->`;
+  }
+  return html;
+}
