@@ -1,6 +1,6 @@
-// Azure OpenAI: OpenAI's models in resources of the operator's own, at OpenAI's prices, which are those of its global deployments; unsure:
-// those of data zones and regions, which cost a tenth more. AZURE_OPENAI_DEPLOYMENTS says what each model is called there, such as
-// `gpt-5.4=prod-54`. The newer address (/openai/v1) and the dated ones (api-version) are an adapter each.
+// Azure OpenAI: OpenAI's models in resources of the operator's own, at OpenAI's prices, which are those of its global deployments. Data zones
+// cost a tenth more; unsure: single regions. AZURE_OPENAI_SCOPE says which the deployments are, AZURE_OPENAI_DEPLOYMENTS what each model is
+// called there, such as `gpt-5.4=prod-54`. The newer address (/openai/v1) and the dated ones (api-version) are an adapter each.
 import { type AdapterSpec, clientCredentials, defineAdapters, keyHeader } from "#adapter";
 
 const since = "2026-09-23";
@@ -55,7 +55,14 @@ const newer = {
   ...sampledUnlessThinking,
 };
 
+const resource = { env: ["AZURE_OPENAI_RESOURCE"] };
+const scope = { env: ["AZURE_OPENAI_SCOPE"], fallback: "global" };
+const beliefs = {
+  "*": "what deployments of a single region cost us: they are taken to cost a tenth more than those of data zones. AZURE_OPENAI_SCOPE says which they are",
+};
+
 const azure = {
+  beliefs,
   auth: keyHeader("api-key"),
   keyEnv: ["AZURE_OPENAI_API_KEY"],
   // Entra's servers; AZURE_OPENAI_LOGIN_BASE_URL is another cloud's.
@@ -71,6 +78,14 @@ const azure = {
     },
   ],
   deployments: true,
+  regionalCost: {
+    setting: "scope",
+    places: [
+      { begins: "global", percent: 0 },
+      { begins: "zone", percent: 10 },
+      { begins: "region", percent: 10, marginPercent: 10 },
+    ],
+  },
   alsoCalled: ["azure"],
   // The list knows none of these models there yet: they are told as unknown, and held against it once it does.
   pricedAs: "azure",
@@ -95,9 +110,8 @@ export default defineAdapters({
     ...azure,
     name: "Azure OpenAI",
     docs: "https://learn.microsoft.com/azure/foundry/openai/api-version-lifecycle",
-    beliefs: { "*": "what data zones and regions cost us, which others say is a tenth more" },
     origin: "https://{resource}.openai.azure.com/openai/v1",
-    settings: { resource: { env: ["AZURE_OPENAI_RESOURCE"] } },
+    settings: { resource, scope },
     chat: {
       ...chat,
       models: {
@@ -135,12 +149,8 @@ export default defineAdapters({
     ...azure,
     name: "Azure OpenAI, dated versions",
     docs: "https://learn.microsoft.com/azure/ai-services/openai/reference",
-    beliefs: { "*": "what data zones and regions cost us, which others say is a tenth more" },
     origin: "https://{resource}.openai.azure.com/openai",
-    settings: {
-      resource: { env: ["AZURE_OPENAI_RESOURCE"] },
-      version: { env: ["AZURE_OPENAI_API_VERSION"] },
-    },
+    settings: { resource, scope, version: { env: ["AZURE_OPENAI_API_VERSION"] } },
     chat: {
       ...chat,
       // They came after the dated versions.

@@ -81,7 +81,19 @@ export default defineAdapters({
     ...aws,
     name: "Amazon Bedrock",
     docs: "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html",
-    beliefs: { "*": "which regions have which models, and the most tokens of an image" },
+    beliefs: {
+      "*": "which regions have which models, what those cost us beside the ones of the United States, and the most tokens of an image",
+    },
+    // A list has nearly a third more for Europe, and a twentieth for Asia.
+    regionalCost: {
+      setting: "region",
+      everywhere: "global.",
+      places: [
+        { begins: "us-gov-", percent: 20 },
+        { begins: "us-", percent: 0 },
+        { begins: "", percent: 32, marginPercent: 10 },
+      ],
+    },
     chat: {
       dialect: "converse",
       // The wire cannot say it; as elsewhere the model may then call several at once.

@@ -51,7 +51,16 @@ export default defineAdapters({
   vertex: {
     name: "Google Vertex AI",
     docs: "https://cloud.google.com/vertex-ai/generative-ai/docs/reference/rest",
-    beliefs: { "*": "what locations other than the global one cost us, which others say is a tenth more" },
+    beliefs: {
+      "*": "what all models cost us at other locations than the global one: a list says a tenth more of most",
+    },
+    regionalCost: {
+      setting: "location",
+      places: [
+        { begins: "global", percent: 0 },
+        { begins: "", percent: 10, marginPercent: 10 },
+      ],
+    },
     origin: "https://{location}-aiplatform.googleapis.com/v1/projects/{project}/locations/{location}/publishers/google",
     settings: {
       project,

@@ -138,6 +138,13 @@ const secretTexts = z
     /^[\x21-\x2b\x2d-\x7e]{16,}(,[\x21-\x2b\x2d-\x7e]{16,}){0,7}$/,
     "must be at least 16 visible characters, or several such with commas between them, the newest first",
   );
+const redactions = z
+  .string()
+  .regex(
+    /^(?:(?:emails|cards|keys|field:[^,]{1,100})(?:,(?=.)|$))*$/,
+    "must be of emails, cards, keys and field:NAME, with commas between them",
+  )
+  .transform((raw) => raw.split(",").filter(Boolean));
 const LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 
 /** Every setting: the parser, `tollgate config --help` and the table of docs/settings.md are made from this. */
@@ -387,6 +394,12 @@ export const SETTINGS = {
     program,
     "A Chromium that records the pages of demo videos; without it a vendor's browser does. It shows strangers' pages: see docs/composites.md",
   ),
+  chromiumMemoryMib: setting(
+    "CHROMIUM_MEMORY_MIB",
+    "1536",
+    whole(128, 1_048_576),
+    "The most memory that a Chromium may take with all its processes, in MiB; beyond it the scene ends, and is left out. Two run at once. On Linux alone",
+  ),
   ffmpegPath: optional("FFMPEG_PATH", program, "The ffmpeg that makes demo videos; without it none are made"),
   apiKey: secret(optional("TOLLGATE_API_KEY", z.string().min(1), "The key that `tollgate mcp` calls the gateway with")),
   mcpOrigins: setting(
@@ -427,6 +440,24 @@ export const SETTINGS = {
     "0",
     flag,
     "1: what the guard is to see passes while it does not answer; else it is refused",
+  ),
+  requestLogDir: optional(
+    "REQUEST_LOG_DIR",
+    text,
+    "Where bodies and answers lie of accounts that have them kept, sealed by SIGNING_SECRET; without it DATA_DIR/request-log",
+  ),
+  requestLogDays: setting("REQUEST_LOG_DAYS", "30", whole(1, 3_650), "For how many days they are kept"),
+  requestLogBytesMax: setting(
+    "REQUEST_LOG_MIB",
+    "1024",
+    whole(1, 1_000_000).transform((mebibytes) => mebibytes * 1024 * 1024),
+    "How much of that disk they take; beyond it further ones are left out",
+  ),
+  requestLogRedact: setting(
+    "REQUEST_LOG_REDACT",
+    "",
+    redactions,
+    "What is taken out of them, with commas: emails, cards, keys, and field:NAME for the value of every member of that name",
   ),
   webhooksPrivate: setting(
     "WEBHOOKS_PRIVATE",
@@ -584,10 +615,10 @@ export type Config = {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const VENDOR =
-  /^(?!ADMIN_|FILES_|OIDC_|X402_)[A-Z0-9][A-Z0-9_]*_(API_KEY|API_TOKEN|API_SECRET|SECRET_KEY|TOKEN(?:_[A-Z]+)?|KEY|USERNAME|PASSWORD|BASE_URL|MODEL|ACCOUNT_ID|ACCESS_KEY_ID|SECRET_ACCESS_KEY|SESSION_TOKEN|TENANT_ID|CLIENT_ID|CLIENT_SECRET|CREDENTIALS|REGION|LOCATION|PROJECT|PROJECT_ID|TEAM_ID|RESOURCE|STORAGE_NAME|API_VERSION|DEPLOYMENTS|PAY_TO|PROMPT_USD_PER_MILLION|COMPLETION_USD_PER_MILLION)$/;
+  /^(?!ADMIN_|FILES_|OIDC_|X402_)[A-Z0-9][A-Z0-9_]*_(API_KEY|API_TOKEN|API_SECRET|SECRET_KEY|TOKEN(?:_[A-Z]+)?|KEY|USERNAME|PASSWORD|BASE_URL|MODEL|ACCOUNT_ID|ACCESS_KEY_ID|SECRET_ACCESS_KEY|SESSION_TOKEN|TENANT_ID|CLIENT_ID|CLIENT_SECRET|CREDENTIALS|REGION|LOCATION|PROJECT|PROJECT_ID|TEAM_ID|RESOURCE|SCOPE|STORAGE_NAME|API_VERSION|DEPLOYMENTS|PAY_TO|PROMPT_USD_PER_MILLION|COMPLETION_USD_PER_MILLION)$/;
 /** Those of them that are no secret. */
 const PLAIN =
-  /_(USERNAME|BASE_URL|MODEL|ACCOUNT_ID|REGION|LOCATION|PROJECT|PROJECT_ID|TEAM_ID|RESOURCE|STORAGE_NAME|API_VERSION|DEPLOYMENTS|PAY_TO|PROMPT_USD_PER_MILLION|COMPLETION_USD_PER_MILLION)$/;
+  /_(USERNAME|BASE_URL|MODEL|ACCOUNT_ID|REGION|LOCATION|PROJECT|PROJECT_ID|TEAM_ID|RESOURCE|SCOPE|STORAGE_NAME|API_VERSION|DEPLOYMENTS|PAY_TO|PROMPT_USD_PER_MILLION|COMPLETION_USD_PER_MILLION)$/;
 const TIER_CLOCK = /^FIRST_TOKEN_SECONDS_([A-Z0-9_]+)$/;
 
 const HEADER_BYTES_MAX = "16384";

@@ -11,6 +11,7 @@ import { type Foundation, openFoundation } from "./gateway/open-foundation.ts";
 import { jobsEndpoint } from "./gateway/open-jobs.ts";
 import { openMcp } from "./gateway/open-mcp.ts";
 import { type ModelLists, openModelLists } from "./gateway/open-model-lists.ts";
+import { requestLogEndpoints } from "./gateway/open-request-log.ts";
 import { openWork, type Work } from "./gateway/open-work.ts";
 import { operatorEndpoints } from "./gateway/operator-endpoints.ts";
 import type { GatewayOptions } from "./gateway/options.ts";
@@ -137,6 +138,7 @@ async function openDoors(foundation: Foundation, work: Work, { options, phase, s
       jobsEndpoint(jobs),
       ...work.payments,
       ...adminEventEndpoints(work.events),
+      ...requestLogEndpoints({ stores: foundation.stores, log: work.requestLog, forget: deps.forget }),
       ...adminProviderKeyEndpoints(providerKeyParts(foundation, work.callers)),
     ],
     unsold,

@@ -96,6 +96,8 @@ export interface Caller extends Audience {
   readonly rates?: readonly Rate[];
   /** For how long its answers are kept for the same question, where a request does not say it; absent: not at all. */
   readonly cacheSeconds?: number;
+  /** Bodies and answers of its calls are kept; absent: they are not. */
+  readonly logsCalls?: true;
   /** Whether its key may be used from an address; absent: from all. */
   isFrom?(address: string): boolean;
   /** What the account owns is told when it falls below this; absent: it is not. */

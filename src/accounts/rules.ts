@@ -75,6 +75,8 @@ export interface AccountRules {
   readonly providerKeys: Readonly<Record<string, KeptProviderKey>>;
   /** In which group each key was when it was revoked, for sums by group; of the latest ones. */
   readonly left: Readonly<Record<string, string>>;
+  /** Bodies and answers of its calls are kept for the operator. */
+  readonly logsCalls: boolean;
 }
 
 export const NO_RULES: AccountRules = {
@@ -85,6 +87,7 @@ export const NO_RULES: AccountRules = {
   keys: {},
   providerKeys: {},
   left: {},
+  logsCalls: false,
 };
 export const NO_KEY_RULE: KeyRule = {
   group: null,

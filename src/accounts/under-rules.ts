@@ -21,7 +21,7 @@ export type ReadSums = (accountId: string, asked: readonly ScopeOfPeriod[]) => P
 
 export type UnderRules = Pick<
   Caller,
-  "allows" | "budgets" | "rates" | "lowBalanceNano" | "lowerings" | "isFrom" | "cacheSeconds"
+  "allows" | "budgets" | "rates" | "lowBalanceNano" | "lowerings" | "isFrom" | "cacheSeconds" | "logsCalls"
 >;
 
 type BudgetOfKey = Budget & { readonly lowersAt: number | null };
@@ -107,6 +107,7 @@ export async function underRules(
     ...(addresses === null ? {} : { isFrom: inRanges(addresses) }),
     ...(rates.length === 0 ? {} : { rates }),
     ...(budgets.length === 0 ? {} : { budgets }),
+    ...(rules.logsCalls ? { logsCalls: true } : {}),
     ...(rules.lowBalanceNano === null ? {} : { lowBalanceNano: rules.lowBalanceNano }),
     ...(lowerings.length === 0 ? {} : { lowerings }),
   };

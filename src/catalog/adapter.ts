@@ -6,6 +6,7 @@ import { auth } from "./auth.ts";
 import { type KeylessDoor, keylessDoor } from "./keyless-door.ts";
 import { chat, embeddings } from "./model-spec.ts";
 import { prepaid } from "./prepaid.ts";
+import { regionalCost } from "./regional-cost.ts";
 import { rate } from "./request-spec.ts";
 import { envNames, type Said } from "./said.ts";
 import { selfHosted } from "./self-hosted.ts";
@@ -99,6 +100,8 @@ export const adapter = z.strictObject({
   /** Parts of the address, by their names in it. */
   settings: settings.optional(),
   auth,
+  /** Its chat and embedding models cost us more in some places than their prices here. */
+  regionalCost: regionalCost.optional(),
   /** Other ways to show who we are: the first of them whose variables are set comes before `auth`. */
   otherLogins: z.array(z.strictObject({ auth, keyEnv: envNames.optional(), keyParts: envNames.optional() })).optional(),
   /** Its models are reached by names that the operator gave them: `<ID>_DEPLOYMENTS` lists them as `<model>=<name>`, and no other is sold. */

@@ -129,6 +129,8 @@ interface Sold<Kind extends string, AnOffer> {
   readonly sale: TokenPrice;
   /** Configured ones only: the maker's own first, then by cost. Empty: known, but no provider that serves it is configured. */
   readonly offers: readonly AnOffer[];
+  /** Adapters that are configured and are not asked, because it costs more there than callers pay. */
+  readonly tooDear: readonly string[];
   /** When the last of its offers ends; null: one of them has no end that is known. */
   readonly retires: ModelEnd | null;
   /** Whether lists show it. What ends within a month is still served, and no longer recommended. */

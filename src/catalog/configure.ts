@@ -5,6 +5,7 @@ import { noAuth, type Rail } from "./auth.ts";
 import type { Adapter } from "./catalog.ts";
 import type { CatalogFiles } from "./cross-check.ts";
 import { doorFor } from "./keyless-door.ts";
+import { placeOf } from "./regional-cost.ts";
 import { SELF_HOSTED_COST, type SelfHostedSpec } from "./self-hosted.ts";
 
 /** `<ID>_API_KEY`, `<ID>_BASE_URL` and the like, by name. */
@@ -115,6 +116,14 @@ function deploymentsOf(id: string, spec: AdapterSpec, env: AdapterEnv): Adapter[
     return name === "" ? [] : [{ model, name, weight: Number(weight) }];
   });
   return Map.groupBy(named, ({ model }) => model);
+}
+
+/** A place that models cannot be priced at. */
+function strangePlaces({ regionalCost, settings = {} }: AdapterSpec, env: AdapterEnv): readonly string[] {
+  const setting = settings[regionalCost?.setting ?? ""];
+  const value = setting === undefined ? null : addressPart(setting, env);
+  if (regionalCost === undefined || value === null || placeOf(regionalCost, value) !== undefined) return [];
+  return [`${setting?.env[0]} is none of ${regionalCost.places.map(({ begins }) => begins).join(", ")}`];
 }
 
 /** Deployments that are none, or of models that the adapter does not know. */
@@ -301,6 +310,7 @@ export function checkEnv(files: CatalogFiles, env: AdapterEnv): readonly string[
       ...unreadableKeys(id, spec, env),
       ...unfitKeys(id, spec, env),
       ...strangeDeployments(id, spec, env),
+      ...strangePlaces(spec, env),
       ...strange.map((setting) => `${setting.env[0]} cannot stand in an address`),
       ...(set.length > 0 && !serves ? [`${set[0]} has no meaning: the prices of ${id} are in its adapter`] : []),
     ];

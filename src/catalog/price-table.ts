@@ -24,9 +24,11 @@ export interface PriceRow {
   readonly since: string;
   /** The adapters configured to serve it, in the order in which they are tried. */
   readonly providers: readonly string[];
+  /** Those that are configured and cost more than its price: they do not serve it. */
+  readonly tooDear: readonly string[];
 }
 
-function rowOf({ slug, sale, contextTokens, offers }: SoldModel | SoldEmbedding): PriceRow {
+function rowOf({ slug, sale, contextTokens, offers, tooDear }: SoldModel | SoldEmbedding): PriceRow {
   return {
     model: slug,
     input: usdPerMillionText(sale.input),
@@ -46,6 +48,7 @@ function rowOf({ slug, sale, contextTokens, offers }: SoldModel | SoldEmbedding)
     })),
     since: sale.since,
     providers: offers.map((offer) => offer.adapter.id),
+    tooDear,
   };
 }
 

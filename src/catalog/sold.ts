@@ -2,7 +2,8 @@
 import type { ChatSpec, ModelEnd, ModelSpec, PartBounds } from "./adapter.ts";
 import type { Adapter, Deployment, EmbeddingOffer, Offer, SoldEmbedding, SoldModel, TokenPrice } from "./catalog.ts";
 import type { ChatWire } from "./chat-wire.ts";
-import { blendOf, compilePrice, dearest, isDearer, priceOn, renamedVersion, sellAt } from "./price.ts";
+import { blendOf, compilePrice, costlierBy, dearest, isDearer, priceOn, renamedVersion, sellAt } from "./price.ts";
+import { regionalPercent } from "./regional-cost.ts";
 import { hasEnded, isListedOn } from "./retirement.ts";
 import { type Kind, type Listing, listingsOf } from "./slug.ts";
 
@@ -42,7 +43,10 @@ export function pricedOn(day: string, kind: Kind, adapters: Iterable<Adapter>): 
     listingsOf(adapter.id, adapter.spec, kind).flatMap((listing) => {
       const spec = priceOn(day, listing.spec.prices);
       if (spec === null || hasEnded(listing.spec.retires, day)) return [];
-      const cost = compilePrice(spec, `${adapter.id}:${listing.upstreamModel}`);
+      const price = compilePrice(spec, `${adapter.id}:${listing.upstreamModel}`);
+      const isPlay = adapter.isSandbox === true;
+      const more = isPlay ? 0 : regionalPercent(adapter.spec.regionalCost, adapter.settings, listing.upstreamModel);
+      const cost = costlierBy(price, more);
       return deploymentsOf(adapter, listing.upstreamModel).map(({ name, weight }) => {
         return { ...listing, upstreamModel: name, adapter, weight, cost };
       });
@@ -127,12 +131,13 @@ export function lastEnd(specs: readonly { readonly retires?: ModelEnd }[]): Mode
 
 function soldOf(slug: string, group: Group, rules: AudienceRules) {
   const sale = sellAt(listPriceOf(slug, group, rules.liveIds), rules.markupPercent);
-  const serving = group
-    .filter(({ adapter, cost }) => adapter.configured && (rules.allowLoss || !isDearer(cost, sale)))
-    .sort(inOrder);
+  const on = group.filter(({ adapter }) => adapter.configured);
+  const dear = rules.allowLoss ? [] : on.filter(({ cost }) => isDearer(cost, sale));
+  const serving = on.filter((listing) => !dear.includes(listing)).sort(inOrder);
+  const tooDear = [...new Set(dear.map(({ adapter }) => adapter.id))];
   const specs = (serving.length > 0 ? serving : group).map((listing) => listing.spec);
   const retires = lastEnd(specs);
-  return { slug, sale, serving, ...sizesOf(specs), retires, listed: isListedOn(rules.day, retires) };
+  return { slug, sale, serving, tooDear, ...sizesOf(specs), retires, listed: isListedOn(rules.day, retires) };
 }
 
 function embeddingOfferOf(listing: PricedListing, healthScope: string): EmbeddingOffer {

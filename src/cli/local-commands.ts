@@ -85,6 +85,15 @@ function lossLines({ losses, unpriced }: Listed): readonly string[] {
   return [...lost, ...counted];
 }
 
+/** A line for every provider that is on and is not asked, because its models cost more there than they are sold for. */
+function dearLines({ models }: Listed): readonly string[] {
+  const dear = models.flatMap(({ model, tooDear }) => tooDear.map((provider) => ({ provider, model })));
+  return [...Map.groupBy(dear, ({ provider }) => provider)].map(([provider, of]) => {
+    const all = of.map(({ model }) => model).join(", ");
+    return `Not asked: ${provider}, where these cost more than they are sold for: ${all}. A higher LLM_MARKUP_PERCENT sells them for more, ALLOW_LOSS=1 at a loss.`;
+  });
+}
+
 const prices: Command = {
   name: "prices",
   takes: [],
@@ -113,10 +122,10 @@ const prices: Command = {
     const { models, unit_models, losses, unpriced } = asked.answer;
     const byToken = `${PRICE_TITLE}\n\n${table(PRICE_HEADING, models.flatMap(priceLines), columns)}`;
     const byUnit = `${UNIT_PRICE_TITLE}\n\n${table(UNIT_PRICE_HEADING, unit_models.map(unitPriceCells), columns)}`;
-    const lost = lossLines(asked.answer);
+    const told = [...dearLines(asked.answer), ...lossLines(asked.answer)];
     return {
       json: { from: asked.from, models, unit_models, losses, unpriced },
-      text: asked.told([`${byToken}\n\n${byUnit}`, ...lost].join("\n\n")),
+      text: asked.told([`${byToken}\n\n${byUnit}`, ...told].join("\n\n")),
     };
   },
 };

@@ -12,6 +12,7 @@ import { GROUP_COMMANDS } from "./group-commands.ts";
 import { jobs } from "./job-commands.ts";
 import { KEY_COMMANDS } from "./key-commands.ts";
 import { LOCAL_COMMANDS, settingsText } from "./local-commands.ts";
+import { LOG_COMMANDS } from "./log-commands.ts";
 import { MCP_COMMAND } from "./mcp-command.ts";
 import { MODELS_COMMANDS } from "./models-commands.ts";
 import { PAYMENT_COMMANDS } from "./payment-commands.ts";
@@ -27,6 +28,7 @@ export const COMMANDS: readonly Command[] = [
   ...GROUP_COMMANDS,
   ...EVENT_COMMANDS,
   ...USAGE_COMMANDS,
+  ...LOG_COMMANDS,
   jobs,
   ...PAYMENT_COMMANDS,
   ...WALLET_COMMANDS,

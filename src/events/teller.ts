@@ -69,6 +69,8 @@ export interface TellerDeps {
   /** Tells what one process alone is to look for. */
   notice(): Promise<void>;
   onBroken(error: unknown): void;
+  /** How often it looks. Default: each second. */
+  readonly tickMs?: number;
 }
 
 /** How many a payer has of something; one that has none is not remembered. */
@@ -106,7 +108,7 @@ export class Teller {
       this.#ticking = this.#tick()
         .catch(this.#deps.onBroken)
         .finally(() => this.start());
-    }, TICK_MS);
+    }, this.#deps.tickMs ?? TICK_MS);
     this.#timer.unref();
   }
 

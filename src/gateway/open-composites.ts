@@ -83,7 +83,7 @@ export function openComposites(parts: OpenCompositesParts): OpenComposites {
     isConfigured: (id: string, payer: Payer) => actions().actionCatalog.find(id, payer)?.configured === true,
   };
   const consult = consultAction(consultDeps(records, actions));
-  const { chromiumPath, ffmpegPath } = config;
+  const { chromiumPath, chromiumMemoryMib, ffmpegPath } = config;
   const demos = { maker: () => tierOf(catalog, "demo", "demo-maker"), chromiumPath, ffmpegPath };
   const demo = demoJob({
     rows,
@@ -91,7 +91,7 @@ export function openComposites(parts: OpenCompositesParts): OpenComposites {
     joinPlaces: new RowPlaces(JOINS_AT_ONCE),
     sandboxPlaces: places,
     maker: demos.maker,
-    studio: { ...demos, clock: systemClock, internet, play: smallVideo },
+    studio: { ...demos, chromiumMemoryMib, clock: systemClock, internet, play: smallVideo },
     files: () => actions().files,
     onFault: (err, jobId) => log.logger.warn({ err, jobId }, "a scene could not be recorded"),
   });

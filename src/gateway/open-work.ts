@@ -11,6 +11,7 @@ import type { OpenIdProvider } from "../oauth/openid-provider.ts";
 import type { Sessions } from "../oauth/sessions.ts";
 import { logInternalErrors } from "../observe/internal-error.ts";
 import type { EndedJob, Observer } from "../observe/observer.ts";
+import type { RequestLog } from "../observe/request-log.ts";
 import { Endings } from "../records/endings.ts";
 import type { RunDeps } from "../run/deps.ts";
 import { SESSION_JOB } from "../sessions/session-kind.ts";
@@ -28,6 +29,7 @@ import { openGuards } from "./open-guards.ts";
 import { jobActions, type OpenJobsParts, openJobs } from "./open-jobs.ts";
 import { openLeases } from "./open-leases.ts";
 import { openOAuth } from "./open-oauth.ts";
+import { openRequestLog } from "./open-request-log.ts";
 import { openGatewaySessions } from "./open-sessions.ts";
 import { openStrangers } from "./open-strangers.ts";
 import type { GatewayOptions } from "./options.ts";
@@ -48,6 +50,7 @@ export interface Work {
   /** What the operator asks of payments on chain. */
   readonly payments: readonly EndpointSpec[];
   readonly events: OpenEvents;
+  readonly requestLog: RequestLog;
   /** Where people sign in and clients ask for grants; empty: they cannot. */
   readonly oauth: readonly Endpoint[];
   /** Who has signed in; null: no person can. */
@@ -76,7 +79,6 @@ function showWork(
 /** Rejects where the store of files cannot be opened, or what an earlier process has left cannot be read. */
 export async function openWork(foundation: Foundation, options: GatewayOptions, phase: Phase): Promise<Work> {
   const { broken, observer, upstream, stores } = foundation;
-  const { role } = options;
   const onBroken = logInternalErrors(broken);
   const url = createPublicUrl(foundation.config);
   const madeJobs = later<Jobs>("jobs");
@@ -84,7 +86,7 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
   const { actionCatalog, composites, sessions } = await openCallable(foundation, options, parts);
   const callers = await openCallers(foundation, url.get);
   // The parent serves no caller: what it tells the operator of routes, it hears from the others.
-  const sharedRoutes = await shareRoutes(upstream, stores.others, role?.kind !== "parent");
+  const sharedRoutes = await shareRoutes(upstream, stores.others, options.role?.kind !== "parent");
   const { leases, owner } = await openLeases(stores, broken);
   const events = openEvents(foundation, phase);
   const windows = windowsFor(foundation.config, callers);
@@ -100,8 +102,8 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
   const selling = { ...foundation, actionCatalog, publicUrl: url.get, leases, owner, onBroken };
   const strangers = await openStrangers({ ...selling, wallet: options.wallet });
   const stranger = options.stranger ?? strangers?.door ?? null;
-  const guards = openGuards(foundation, kernel);
-  const doors = { ...callers.doors, ...oauth?.doors, ...events.doors, ...guards.doors };
+  const watching = openWatching(foundation, kernel);
+  const doors = { ...callers.doors, ...oauth?.doors, ...events.doors, ...watching.doors };
   const paying = { ledger, rates, windows, leases, leaseMs: LEASE_MS, owner, forget: callers.forget, stranger };
   return {
     url,
@@ -116,6 +118,7 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
     sessions: oauth?.sessions ?? null,
     openId: oauth?.openId ?? null,
     events,
+    requestLog: watching.doors.requestLog,
     deps: { ...kernel, ...doors, ...paying, observer, draining: () => phase.draining },
     async start() {
       await jobs.start();
@@ -131,11 +134,23 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
       await strangers?.stop();
       await foundation.wallets.reconciler?.stop();
       oauth?.close();
-      guards.close();
-      await composites.close();
+      await Promise.all([composites.close(), watching.close()]);
       actionCatalog.close();
       await leases.stop();
       sharedRoutes.stop();
+    },
+  };
+}
+
+/** What looks at calls and answers for the operator: the guard, and the log of those that are kept. */
+function openWatching(foundation: Foundation, kernel: KernelDeps) {
+  const guards = openGuards(foundation, kernel);
+  const requestLog = openRequestLog(foundation);
+  return {
+    doors: { ...guards.doors, requestLog },
+    async close() {
+      guards.close();
+      await requestLog.close();
     },
   };
 }

@@ -131,6 +131,12 @@ export const METRICS = {
     help: "What the operator's guard said of requests and answers: pass, refuse, edit, or away where it did not",
     labels: ["stage", "outcome"],
   },
+  callsLogged: {
+    type: "counter",
+    name: "tollgate_request_log_calls_total",
+    help: "Calls whose body and answer were kept, and those that were left out because there was no room, or the disk did not take them",
+    labels: ["outcome"],
+  },
   guardCost: {
     type: "counter",
     name: "tollgate_guard_cost_usd_total",

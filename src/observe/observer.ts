@@ -105,6 +105,8 @@ export interface Observer {
   merchantPaid(rail: "mpp" | "x402" | "none", outcome: "paid" | "refused" | "unanswered" | "unpaid"): void;
   /** The operator's guard has been asked. */
   guardJudged(stage: "request" | "answer", outcome: "pass" | "refuse" | "edit" | "away"): void;
+  /** A call was kept in the request log, or there was no room for it. */
+  callLogged(outcome: "kept" | "left_out"): void;
   /** A model that was asked as the guard takes so much from us. */
   guardCost(model: string, upstreamNano: Nano): void;
   /** An answer of a provider counts what has no price here. */
@@ -257,6 +259,9 @@ export function createObserver(options: ObserverOptions): Observer {
     },
     guardJudged(stage, outcome) {
       metrics.guardJudged.cell({ stage, outcome }).total += 1;
+    },
+    callLogged(outcome) {
+      metrics.callsLogged.cell({ outcome }).total += 1;
     },
     guardCost(model, upstreamNano) {
       metrics.guardCost.cell({ model }).total += upstreamNano;

@@ -8,6 +8,7 @@ import type { LedgerFundsDeps } from "../kernel/ledger-funds.ts";
 import type { AnswerBytes } from "../limits/answer-bytes.ts";
 import type { WindowState } from "../limits/request-windows.ts";
 import type { Observer } from "../observe/observer.ts";
+import type { RequestLog } from "../observe/request-log.ts";
 import type { Caller, OpenPlan, Plan } from "../plan.ts";
 
 import type { Guard } from "../upstream/guard.ts";
@@ -45,6 +46,8 @@ export interface ServeDeps extends KernelDeps, LedgerFundsDeps {
   readonly guard?: Guard;
   /** Sees whole answers before anything is kept of them or charged; left out: none is shown. */
   readonly answerGuard?: Guard;
+  /** Where bodies and answers of accounts are kept that want it; left out: they are not. */
+  readonly requestLog?: RequestLog;
   /** What answers take of memory that wait for their clients. */
   readonly answers: AnswerBytes;
   /** Null: every caller needs a key. */

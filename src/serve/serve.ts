@@ -11,6 +11,7 @@ import { askedOf } from "./asked-of.ts";
 import { balanceLeft } from "./balance-left.ts";
 import type { ServeDeps } from "./deps.ts";
 import { guarded, withGuardedAnswer } from "./guarded.ts";
+import { logged } from "./logged.ts";
 import { pay } from "./pay.ts";
 import { sendError, tellChallenge, tellRequestId } from "./render-error.ts";
 import { isLong, screenLate, withoutCredit } from "./screen.ts";
@@ -83,7 +84,12 @@ async function answer(
         ? null
         : cacheOrder(request, caller, deps.guard !== undefined);
     if (order instanceof GatewayError) return order;
-    const make = (to: Answering) => answerByPlan(request, endpoint, { caller, answering: to }, deps);
+    const plain = (to: Answering) => answerByPlan(request, endpoint, { caller, answering: to }, deps);
+    const { requestLog: log } = deps;
+    const make =
+      caller?.logsCalls !== true || log === undefined
+        ? plain
+        : (to: Answering) => logged(request, caller, to, { log, make: plain });
     return order === null || cache === undefined
       ? make(answering)
       : throughCache(order, answering, { ...deps, cache }, make);

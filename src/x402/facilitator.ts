@@ -48,7 +48,12 @@ function reasonOf(reason: string | null | undefined): string {
   return reason !== null && reason !== undefined && REASON.test(reason) ? reason : "refused";
 }
 
-export function httpFacilitator(url: string): Facilitator {
+/** Its answers are waited for that long, in milliseconds. */
+export interface FacilitatorBounds {
+  readonly verifyMsMax?: number;
+}
+
+export function httpFacilitator(url: string, { verifyMsMax = VERIFY_MS_MAX }: FacilitatorBounds = {}): Facilitator {
   const base = url.endsWith("/") ? url.slice(0, -1) : url;
   const verifyInTurn = atOnce(VERIFIES_AT_ONCE_MAX, VERIFY_TURN_MS_MAX);
   const settleInTurn = atOnce(SETTLES_AT_ONCE_MAX, SETTLE_TURN_MS_MAX);
@@ -73,7 +78,7 @@ export function httpFacilitator(url: string): Facilitator {
       return isBroken(error) ? "broken" : null;
     }
   }
-  const look = (payment: Payment, asked: unknown) => ask("/verify", payment, asked, verified, VERIFY_MS_MAX);
+  const look = (payment: Payment, asked: unknown) => ask("/verify", payment, asked, verified, verifyMsMax);
   const make = (payment: Payment, asked: unknown) => ask("/settle", payment, asked, settled, SETTLE_MS_MAX);
 
   return {

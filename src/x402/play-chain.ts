@@ -37,9 +37,10 @@ export function createPlayChain({ records, clock }: { readonly records: Records;
   async function reasonAgainst(payment: Payment): Promise<string | null> {
     const { validAfter, validBefore } = signedIn(payment).authorization;
     const nowSeconds = clock.epochMs() / 1_000;
-    if (signedBySender(payment, PLAY_NETWORK) !== true) return "invalid_exact_evm_signature";
     if (Number(validAfter) >= nowSeconds) return "invalid_exact_evm_payload_authorization_valid_after";
     if (Number(validBefore) <= nowSeconds) return "invalid_exact_evm_payload_authorization_valid_before";
+    // Behind what costs nothing to see, because a curve takes the longest.
+    if (signedBySender(payment, PLAY_NETWORK) !== true) return "invalid_exact_evm_signature";
     if ((await records.get(USED, idOf(payment))) !== null) return "invalid_exact_evm_nonce_already_used";
     const { units } = await spentOf(payment.from);
     return units + Number(payment.value) > PLAY_UNITS ? "insufficient_funds" : null;

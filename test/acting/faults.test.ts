@@ -1,5 +1,5 @@
 // Callers who leave and models that break in each round: what they pay, what the legs say, and that nothing stays held.
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { eventually, type TestAccount } from "../support/gateway.ts";
 import { FOUND, MODEL, type Stage, startStage } from "./stage.ts";
 
@@ -19,7 +19,7 @@ afterAll(async () => {
 
 const LOOK = { calls: [{ id: "c1", name: "brave__search", args: { q: "tide" } }] };
 
-async function ask(signal: AbortSignal | null = null): Promise<Response> {
+async function ask(signal: AbortSignal | null = null, more: object = {}): Promise<Response> {
   return fetch(`${stage.gateway.url}/api/llm/v1/chat/completions`, {
     method: "POST",
     headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
@@ -28,6 +28,7 @@ async function ask(signal: AbortSignal | null = null): Promise<Response> {
       stream: true,
       messages: [{ role: "user", content: "When is the tide?" }],
       tools: [{ type: "action", action: "brave/search" }],
+      ...more,
     }),
     ...(signal === null ? {} : { signal }),
   });
@@ -205,6 +206,49 @@ it("an action that hangs until the call's time is over: an error, nothing charge
   await short.stop();
 });
 
+it("a round whose route fails before its first word is answered by another, and the next begins with the one that began", async () => {
+  const models: string[] = [];
+  stage.thinks(({ model, messages }) => {
+    const round = JSON.stringify(messages).includes('"role":"tool"') ? 2 : 1;
+    models.push(`${round} ${model}`);
+    const isUp = (round === 1) === (model === "gpt-4.1");
+    if (!isUp) return { status: 503 };
+    return round === 1 ? LOOK : { text: "At noon." };
+  });
+  const text = await (await ask(null, { model: undefined, models: [MODEL, "openai/gpt-4.1"] })).text();
+  expect(text).toContain("noon.");
+  expect(text).not.toContain('"error"');
+  expect([...new Set(models)]).toEqual(["1 gpt-5.1", "1 gpt-4.1", "2 gpt-4.1", "2 gpt-5.1"]);
+  expect((await charged()).legs.filter(({ ok }) => ok).map(({ vendor }) => vendor)).toEqual([
+    "openai",
+    "brave",
+    "openai",
+  ]);
+  await released();
+});
+
+it("while an action runs the stream is kept alive", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  onTestFinished(() => void vi.useRealTimers());
+  stage.says(LOOK, { text: "At noon." });
+  const asked = Promise.withResolvers<void>();
+  const alive = Promise.withResolvers<void>();
+  stage.finds(async (response) => {
+    asked.resolve();
+    await alive.promise;
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(FOUND));
+  });
+  const response = await ask();
+  await asked.promise;
+  vi.advanceTimersByTime(10_000);
+  let text = "";
+  for await (const chunk of response.body ?? []) {
+    text += Buffer.from(chunk).toString("utf8");
+    if (text.slice(text.indexOf("running")).includes(": keep-alive")) alive.resolve();
+  }
+  expect(text).toContain("noon.");
+});
+
 describe("a ceiling that is reached between two rounds", () => {
   const CENT = 10_000_000;
   const ROUND = 225_000;
@@ -243,7 +287,7 @@ describe("a ceiling that is reached between two rounds", () => {
 
   it("max_cost_cents: the action that does not fit is told to the model, which answers with what it has", async () => {
     stage.says({ ...LOOK, outputTokens: 600 }, { text: "I could not look." });
-    const { status, json } = await wholeBy(account.key, { max_cost_cents: 2 });
+    const { status, json } = await wholeBy(account.key, { max_cost_cents: 3 });
     expect(status).toBe(200);
     expect(told()).toEqual([expect.stringContaining("no money left")]);
     expect(json.choices[0]).toMatchObject({ message: { content: "I could not look." }, finish_reason: "stop" });
@@ -268,43 +312,43 @@ describe("a ceiling that is reached between two rounds", () => {
     await released();
   });
 
-  it.each(["key", "group"])(
-    "of a %s: what is held counts for others of it, and is spent as it was held",
-    async (of) => {
-      const bounds = { ceiling_cents: 20, ceiling_period: "day" };
-      const group = of === "group" ? await own("POST", "/groups", { name: "rounds", ...bounds }) : null;
-      const { id, api_key: key } = await own("POST", "/agents", group === null ? bounds : { group: group.id });
-      stage.says(LOOK, { text: "At noon." });
-      const between = Promise.withResolvers<unknown>();
-      stage.finds((response) => {
-        // While the action runs nothing is left below the ceiling, which is then set to what is spent already.
-        const use = async () => {
-          const other = await wholeBy(key);
-          const lower = { ceiling_cents: 1 };
-          if (group === null) await own("PATCH", `/agents/${id}`, lower);
-          else await own("PATCH", `/groups/${group.id}`, lower);
-          return other;
-        };
-        between.resolve(
-          use().finally(() => {
-            response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(FOUND));
-          }),
-        );
-      });
-      const { status, json } = await wholeBy(key);
-      expect(await between.promise).toMatchObject({ status: 402, json: { error: { code: "budget_exceeded" } } });
-      expect([status, json.choices[0]?.message.content]).toEqual([200, "At noon."]);
-      expect(json.usage.cost).toBeCloseTo((CENT + 2 * ROUND) / 1e9, 9);
-      const posting = await charged();
-      expect(posting.charged_nano_usd).toBe(CENT + 2 * ROUND);
-      expect(posting.legs.map(({ vendor, ok }) => [vendor, ok])).toEqual([
-        ["openai", true],
-        ["brave", true],
-        ["openai", true],
-      ]);
-      await released();
-      expect(await wholeBy(key)).toMatchObject({ status: 402, json: { error: { code: "budget_exceeded" } } });
-      expect(await stage.charges(account)).toHaveLength(1);
-    },
-  );
+  it.each([
+    ["key", "api_key_limit_exceeded"],
+    ["group", "budget_exceeded"],
+  ])("of a %s: what is held counts for others of it, and is spent as it was held", async (of, code) => {
+    const bounds = { ceiling_cents: 20, ceiling_period: "day" };
+    const group = of === "group" ? await own("POST", "/groups", { name: "rounds", ...bounds }) : null;
+    const { id, api_key: key } = await own("POST", "/agents", group === null ? bounds : { group: group.id });
+    stage.says(LOOK, { text: "At noon." });
+    const between = Promise.withResolvers<unknown>();
+    stage.finds((response) => {
+      // While the action runs nothing is left below the ceiling, which is then set to what is spent already.
+      const use = async () => {
+        const other = await wholeBy(key);
+        const lower = { ceiling_cents: 1 };
+        if (group === null) await own("PATCH", `/agents/${id}`, lower);
+        else await own("PATCH", `/groups/${group.id}`, lower);
+        return other;
+      };
+      between.resolve(
+        use().finally(() => {
+          response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(FOUND));
+        }),
+      );
+    });
+    const { status, json } = await wholeBy(key);
+    expect(await between.promise).toMatchObject({ status: 402, json: { error: { code } } });
+    expect([status, json.choices[0]?.message.content]).toEqual([200, "At noon."]);
+    expect(json.usage.cost).toBeCloseTo((CENT + 2 * ROUND) / 1e9, 9);
+    const posting = await charged();
+    expect(posting.charged_nano_usd).toBe(CENT + 2 * ROUND);
+    expect(posting.legs.map(({ vendor, ok }) => [vendor, ok])).toEqual([
+      ["openai", true],
+      ["brave", true],
+      ["openai", true],
+    ]);
+    await released();
+    expect(await wholeBy(key)).toMatchObject({ status: 402, json: { error: { code } } });
+    expect(await stage.charges(account)).toHaveLength(1);
+  });
 });

@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { beliefsAbout } from "../../src/catalog/beliefs.ts";
 import type { ActionOffer, Catalog } from "../../src/catalog/catalog.ts";
 import { quoteCents, upstreamCentsOf } from "../../src/run/action-price.ts";
+import { ENDS_LIST } from "../support/price-list.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 
 const MARGIN = 1.1;
@@ -73,6 +74,25 @@ describe("what is believed of vendors", () => {
     });
     expect(believed().length).toBeGreaterThan(20);
     expect([...thin, ...hours]).toEqual([]);
+  });
+
+  test("is priced with a margin in places whose prices no list has for all models there", () => {
+    const priced = [...catalog.adapters({ sandbox: true }).values()].flatMap(({ id, spec }) => {
+      const { places = [], everywhere } = spec.regionalCost ?? {};
+      const models = Object.keys(spec.chat?.models ?? {}).filter((model) => !model.startsWith(everywhere ?? " "));
+      const lists = ENDS_LIST.regions[id.replace("-dated", "")] ?? {};
+      return places.map((one) => {
+        const factors = models.map((model) => (one.percent === 0 ? 1 : (lists[one.begins]?.[model] ?? Number.NaN)));
+        const isListed = factors.every((factor) => factor * 100 <= 100 + one.percent + 0.2);
+        return { id, place: one.begins, isListed, margin: one.marginPercent ?? 0, told: spec.beliefs?.["*"] };
+      });
+    });
+    expect(priced.filter(({ isListed }) => isListed).map(({ id, place }) => `${id} ${place}`)).toEqual([
+      ...["azure-openai global", "azure-openai zone", "azure-openai-dated global", "azure-openai-dated zone"],
+      ...["bedrock us-gov-", "bedrock us-", "vertex global"],
+    ]);
+    const unlisted = priced.filter(({ isListed }) => !isListed);
+    expect(unlisted.filter(({ margin, told }) => margin < (MARGIN - 1) * 100 - 1e-9 || told === undefined)).toEqual([]);
   });
 
   test("is told by action, and of a vendor as a whole", () => {

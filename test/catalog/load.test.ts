@@ -159,6 +159,26 @@ describe("an overlay", () => {
     expect(String(await problemsOf(load()))).toContain("onescrape.ts: kind is no kind of tier that there is");
   });
 
+  test("sells at the door for those without a key what it sells by key, and nothing else", async () => {
+    const draw = `action({
+      description: "Draws a card.", category: "open-data", effect: "read", params: z.strictObject({}),
+      price: { mode: "fixed", cents: 1 }, upstreamCents: 1, request: { method: "GET", path: "/draw" },
+      example: { params: {}, answers: [{ card: 1 }] },
+    })`;
+    write(
+      "adapters/cards.ts",
+      `import { action, bearer, defineAdapter, z } from "#adapter";
+       export default defineAdapter({
+         name: "Cards", docs: "https://cards.example", origin: "https://cards.example/v1", auth: bearer,
+         keylessDoor: { mpp: "https://mpp.cards.example", actions: { peek: ${draw} } },
+         actions: { draw: ${draw} },
+       });`,
+    );
+    expect(await problemsOf(load())).toEqual(
+      ["draw", "peek"].map((name) => `adapters/cards.ts: keylessDoor.actions and actions do not both have ${name}`),
+    );
+  });
+
   test("names the row of a table whose host its adapter has not", async () => {
     write(
       "adapters/rows.ts",

@@ -2,7 +2,8 @@
 import { describe, expect, it } from "vitest";
 import type { ModelEnd } from "../../src/catalog/adapter.ts";
 import { loadCatalog } from "../../src/catalog/load.ts";
-import { checkPrices, isFault, priceListOf } from "../../src/catalog/price-check.ts";
+import { priceOn } from "../../src/catalog/price.ts";
+import { checkPrices, finder, isFault, priceListOf } from "../../src/catalog/price-check.ts";
 import { manualClock } from "../../src/clock.ts";
 import { ENDS_LIST, PRICE_LIST } from "../support/price-list.ts";
 import { catalogOf, priced, vendor } from "./catalog-of.ts";
@@ -11,16 +12,11 @@ const DAYS_MAX = 45;
 /** CI says when the list is old; `CATALOG_DAY` plays another day. */
 const TODAY = process.env.CATALOG_DAY ?? new Date().toISOString().slice(0, 10);
 
-/**
- * Models that the list does not know. Its prices of Azure are older than the models there; the others are known to a second list, the one of
- * LiteLLM, at the same price.
- */
-const UNKNOWN = [
-  /^azure-openai(-dated)?\/gpt-/,
-  /^fireworks\/accounts\/fireworks\/models\/minimax-m3p1-flash$/,
-  /^openrouter\/openai\/text-embedding-3-(small|large)$/,
-  /^together\/zai-org\/GLM-4\.6$/,
-];
+/** The price of a model that the list does not know in a second list, the one of LiteLLM; null: that does not know it either. */
+function secondPrice(name: string): readonly number[] | null {
+  const [id = "", ...model] = name.split("/");
+  return ENDS_LIST.prices[id.replace("-dated", "")]?.[model.join("/")] ?? null;
+}
 
 /** What the list of ends says alone: days before which the cloud promises not to end a model. */
 const DISPUTED = ["vertex-anthropic/claude-opus-5 ends on 2027-01-24"];
@@ -38,7 +34,17 @@ describe("the shipped catalog", () => {
     const { found, adapters } = await shipped(TODAY);
     expect(found.differences.filter(isFault)).toEqual([]);
     expect(found.compared).toBeGreaterThan(200);
-    expect(found.unknown.filter((name) => !UNKNOWN.some((known) => known.test(name)))).toEqual([]);
+    const ours = [...adapters].flatMap(([id, { chat, embeddings }]) =>
+      Object.entries({ ...embeddings?.models, ...chat?.models }).map(([name, { prices }]) => {
+        return { name: `${id}/${name}`, price: priceOn(TODAY, prices) };
+      }),
+    );
+    for (const name of found.unknown) {
+      const second = secondPrice(name) ?? [];
+      const price = ours.find((one) => one.name === name)?.price;
+      const same = [price?.input, price?.output, price?.cacheRead].slice(0, second.length).map(Number);
+      expect(second.length > 0 ? second : `${name} is known to no list`).toEqual(same);
+    }
     const differing = new Set(found.differences.map((one) => `${one.provider}/${one.upstream_model}`));
     const noted = [...adapters].flatMap(([id, { chat }]) =>
       Object.entries(chat?.models ?? {})
@@ -49,6 +55,23 @@ describe("the shipped catalog", () => {
       noted.filter((name) => !differing.has(name)),
       "these equal the list, and need no note",
     ).toEqual([]);
+  });
+
+  it("has no model of images, sound or ranks, and none that completes text, that no list knows", async () => {
+    const { adapters } = await shipped(TODAY);
+    const living = [...adapters].flatMap(([id, { pricedAs, unitModels = {} }]) =>
+      Object.entries(unitModels).flatMap(([name, { retires }]) =>
+        (retires?.on ?? "9999") > TODAY
+          ? [{ id, name, find: finder(priceListOf(PRICE_LIST.providers), pricedAs ?? id) }]
+          : [],
+      ),
+    );
+    const unknown = living.filter(
+      ({ id, name, find }) => ENDS_LIST.units[id]?.includes(name) !== true && find?.(name) === undefined,
+    );
+    expect(living.length).toBeGreaterThan(25);
+    // Its maker's own page of models has it, and nobody else's list.
+    expect(unknown.map(({ id, name }) => `${id}/${name}`)).toEqual(["jina/jina-reranker-v3"]);
   });
 
   it("has no model that another list says has ended, and the ends that it says of those that will within ninety days", async () => {

@@ -8,6 +8,7 @@ import type { PrivateKeyAccount } from "viem/accounts";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type AcmeGateway, startAcmeGateway } from "../run/acme-gateway.ts";
+import type { TestAccount } from "../support/gateway.ts";
 import { type BaseChain, startBaseChain } from "./evm/base-chain.ts";
 
 const CENT = 10_000;
@@ -37,8 +38,9 @@ beforeEach(() => {
 });
 
 /** `fetch` as the reference client wraps it; `sent` are the payments that it has made. */
-function clientOf(signer: PrivateKeyAccount) {
+function clientOf(signer: PrivateKeyAccount, maxAmountPerPayment = "$1") {
   const client = new x402Client();
+  client.setSpendControls({ maxAmountPerPayment });
   registerExactEvmScheme(client, { signer, networks: ["eip155:8453"] });
   const sent: string[] = [];
   const watching: typeof fetch = (input, init) => {
@@ -54,7 +56,13 @@ function clientOf(signer: PrivateKeyAccount) {
       headers: { "content-type": "application/json" },
       body: JSON.stringify(params),
     });
-  return { ask, sent };
+  const fill = ({ key }: TestAccount, cents: number) =>
+    paid(`${gateway.url}/api/v1/topup`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify({ cents }),
+    });
+  return { ask, fill, sent };
 }
 
 const again = (payment: string, params: unknown = { q: "tea" }) =>
@@ -88,6 +96,16 @@ describe("the reference client", () => {
     gateway.vendor.answers({ body: { ok: 1 } });
     const response = await clientOf(payer).ask({}, "free");
     expect([response.status, response.headers.get("payment-response")]).toEqual([200, null]);
+  });
+
+  it("pays more than its bound of a dollar where that is raised, and nothing where it is not", async () => {
+    const payer = await chain.payer(10n * DOLLAR);
+    const account = await gateway.live({ creditCents: 0 });
+    await expect(clientOf(payer).fill(account, 250)).rejects.toThrow();
+    expect(await chain.balance(payer.address)).toBe(Number(10n * DOLLAR));
+    const response = await clientOf(payer, "$5").fill(account, 250);
+    expect(await response.json()).toMatchObject({ credited_cents: 250, balance_cents: 250 });
+    expect(await chain.balance(payer.address)).toBe(Number(10n * DOLLAR) - 250 * CENT);
   });
 
   it("twelve payers at once are all settled", async () => {

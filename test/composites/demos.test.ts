@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { makeClip, SIZES } from "../../src/composites/demos/clip.ts";
+import { watchGroup } from "../../src/composites/demos/process-group.ts";
 import { temporaryFolder } from "../../src/composites/demos/temporary-folder.ts";
 import { FILE_BYTES_MAX, QUOTA_BYTES_MAX } from "../../src/files/lifecycle.ts";
 import { smallVideo } from "../../src/sandbox/small-video.ts";
@@ -25,6 +26,11 @@ const SHOP = `<!doctype html><html><head><title>The gate</title><style>
   <button onclick="document.querySelector('main').className = 'green'">Show prices</button>
   <a href="/second" target="_blank">Second page</a> <label>Your name <input></label></main></body></html>`;
 const SECOND = SHOP.replace("background: rgb(0, 90, 200)", "background: rgb(200, 20, 20)");
+
+/** Takes 400 MB a second, for as long as it is shown. */
+const HUNGRY = `<!doctype html><p>More.</p><script>
+  const kept = []; setInterval(() => kept.push(new Uint8Array(20_000_000).fill(1)), 50)</script>`;
+const MEMORY_MIB = 900;
 
 const STORYBOARD = {
   title: "The gate",
@@ -89,7 +95,8 @@ beforeAll(async () => {
         "file:///etc/passwd",
       ];
       response.writeHead(200, type).end(places.map((place) => `<iframe src="${place}"></iframe>`).join(""));
-    } else response.writeHead(200, type).end(request.url === "/second" ? SECOND : SHOP);
+    } else if (request.url === "/hungry") response.writeHead(200, type).end(HUNGRY);
+    else response.writeHead(200, type).end(request.url === "/second" ? SECOND : SHOP);
   });
   const port = await listening(site);
   url = `http://gate.example:${port}/`;
@@ -128,6 +135,7 @@ beforeAll(async () => {
     {
       FFMPEG_PATH: programs.ffmpeg,
       CHROMIUM_PATH: programs.chromium,
+      CHROMIUM_MEMORY_MIB: String(MEMORY_MIB),
       OPENAI_API_KEY: "key",
       OPENAI_BASE_URL: models.url,
     },
@@ -303,6 +311,29 @@ describe("with a browser and ffmpeg of the operator's", () => {
     const { streams } = await probed(programs.ffmpeg, (await fetched(account, job.result.clip)).file);
     expect(streams).toMatchObject([{ width: 960, height: 960 }, { codec_name: "aac" }]);
   });
+});
+
+it("a page that takes more memory than a browser may have ends its scene and its browser", {
+  timeout: DEMO_MS_MAX,
+}, async () => {
+  const account = await gateway.live({ creditCents: 100 });
+  const steps = Array.from({ length: 12 }, () => ({ do: "wait", seconds: 10 }));
+  const job = await made(account, "produce_demo", { url: `${url}hungry`, steps });
+  const message = `the browser took more than ${MEMORY_MIB} MB of memory`;
+  expect(job).toMatchObject({ status: "failed", charged_cents: 0 });
+  expect(job.result.rows).toMatchObject([{ ok: false, error: "scene_failed", message }]);
+  expect(await gateway.heldCents(account)).toBe(0);
+  const running = execFileSync("sh", ["-c", "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' '; true"]).toString();
+  expect(running).not.toContain(`--started-by=${programs.chromium}`);
+});
+
+it("what a browser keeps on the disk is bounded as well", async () => {
+  writeFileSync(join(folder, "cache"), Buffer.alloc(2 * 1_048_576, 1));
+  const over = Promise.withResolvers<Error>();
+  // A group that has no process takes no memory.
+  const bounds = { memoryMib: 1, diskMib: 1 };
+  onTestFinished(watchGroup({ group: 2 ** 30, folder }, bounds, over.resolve));
+  expect((await over.promise).message).toBe("the browser kept more than 1 MB");
 });
 
 it("without a browser of the operator's a vendor's is paid, shown and ended", { timeout: DEMO_MS_MAX }, async () => {

@@ -125,7 +125,13 @@ describe("a guard over answers", () => {
   let gateway: TestGateway;
   let account: TestAccount;
   beforeAll(async () => {
-    gateway = await startTestGateway({ GUARD_URL: `${guard.url}/guard`, GUARD_SECONDS: "0.5", GUARD_ANSWERS: "1" });
+    gateway = await startTestGateway({
+      GUARD_URL: `${guard.url}/guard`,
+      GUARD_SECONDS: "0.5",
+      GUARD_ANSWERS: "1",
+      OPENAI_API_KEY: "sk-1",
+      OPENAI_BASE_URL: `${guard.url}/v1`,
+    });
     account = await gateway.account();
   });
   afterAll(async () => {
@@ -166,6 +172,24 @@ describe("a guard over answers", () => {
     const asked = (await gateway.books()).requests.length;
     const again = await ask(gateway, account, pass, chat, hello, { "idempotency-key": "one" });
     expect([again.status, code(again), (await gateway.books()).requests.length]).toEqual([403, "guard_refused", asked]);
+  });
+
+  it("has what the vendor took for a refused answer counted as the account's unpaid cost", async () => {
+    const live = await gateway.account({ kind: "personal" });
+    const message = { role: "assistant", content: "Fine." };
+    const usage = { prompt_tokens: 1_000, completion_tokens: 100 };
+    // One server is the guard and the vendor between its two judgements.
+    guard.answers(pass, { body: { choices: [{ index: 0, message, finish_reason: "stop" }], usage } }, no);
+    const response = await fetch(`${gateway.url}${chat}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${live.key}`, "content-type": "application/json" },
+      body: JSON.stringify({ ...hello, model: "openai/gpt-5.4-mini" }),
+    });
+    expect([response.status, guard.asked.length]).toEqual([403, 3]);
+    const { upstream_nano_usd: tookNano } = await gateway.record(response.headers.get("x-request-id"));
+    const { json } = await gateway.admin("GET", `/admin/v1/accounts/${live.accountId}`);
+    expect(tookNano).toBeGreaterThan(0);
+    expect(json).toMatchObject({ spent_cents: 0, held_cents: 0, unpaid: { today_nano_usd: tookNano } });
   });
 
   it("gives back another answer, which is charged as the model's own", async () => {

@@ -145,6 +145,10 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/wires/responses/answers.ts": OWN,
   "src/wires/responses/items.ts": ONE_MESSAGE,
   "src/x402/facilitator.ts": ONE_MESSAGE,
+  "src/observe/log-folder.ts": OWN,
+  "src/observe/request-log.ts": OWN,
+  "src/observe/redactor.ts":
+    "reads one text of at most 256 KiB that an account has kept, once, by JSON.parse and three bounded expressions",
   "src/upstream/formed-lane.ts":
     "reads one answer by JSON.parse; what it mends has at most 16,384 characters and no deep nest, which bounds what is quadratic in it",
   "src/x402/receipts.ts": OWN,

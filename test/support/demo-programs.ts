@@ -20,7 +20,8 @@ export async function demoPrograms(): Promise<DemoPrograms> {
   const ffmpeg = await installed(() => PLACES.find((place) => existsSync(place)), "ffmpeg", "ffmpeg");
   const browser = await browserPath();
   const chromium = join(mkdtempSync(join(tmpdir(), "tollgate-chromium-")), "chromium");
-  writeFileSync(chromium, `#!/bin/sh\nexec ${browser} --no-sandbox "$@"\n`);
+  // By its last argument it is known among all processes of the machine.
+  writeFileSync(chromium, `#!/bin/sh\nexec ${browser} --no-sandbox "$@" --started-by=${chromium}\n`);
   chmodSync(chromium, 0o755);
   return { ffmpeg, chromium };
 }

@@ -15,7 +15,18 @@ const prices = z.object({
 
 export const PRICE_LIST = prices.parse(read("list.json"));
 
-/** By adapter, and the vendor's name of a model: the day of its end. */
-const ends = z.object({ source: z.string(), taken: day, adapters: z.record(z.string(), z.record(z.string(), day)) });
+const byModel = <Fact extends z.ZodType>(fact: Fact) => z.record(z.string(), z.record(z.string(), fact));
+const ends = z.object({
+  source: z.string(),
+  taken: day,
+  /** By adapter, and the vendor's name of a model: the day of its end. */
+  adapters: byModel(day),
+  /** By adapter, place and model: how many times what it costs elsewhere it costs there. */
+  regions: z.record(z.string(), byModel(z.number())),
+  /** Of models that the first list does not know: USD per million tokens of input and output, and of what is read from a cache. */
+  prices: byModel(z.array(z.number())),
+  /** By adapter: the models of sound, images, ranks and moderation that there are. */
+  units: z.record(z.string(), z.array(z.string())),
+});
 
 export const ENDS_LIST = ends.parse(read("ends.json"));

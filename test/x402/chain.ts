@@ -27,6 +27,7 @@ export type Mood =
   | "well"
   | "away"
   | "500"
+  | "hangs"
   | "moves and is not heard"
   | "refuses"
   | "says so and moves nothing"
@@ -134,6 +135,7 @@ export class TestChain {
     if (request.url === "/rpc" && this.isNodeAway) return void response.destroy();
     if (request.url === "/rpc") return void send({ jsonrpc: "2.0", id: body.id, result: this.#node(body) });
     if (this.mood === "away") return void response.destroy();
+    if (this.mood === "hangs") return;
     if (this.mood === "500") return void response.writeHead(500).end("<html>");
     const isSettle = request.url === "/settle";
     if (isSettle) this.settles += 1;

@@ -204,6 +204,25 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
     await funds.release(await held(funds), { reason: "left", keyFate: "free", legs: [] });
   });
 
+  it("a payment whose facilitator does not answer in time is 503, claims nothing for longer, and is good afterwards", async () => {
+    const kept = new Set<string>();
+    const leases = {
+      keep: ({ holdId }: { holdId: string }) => void kept.add(holdId),
+      release: ({ holdId }: { holdId: string }) => void kept.delete(holdId),
+    };
+    const header = wallet.pay(PRICE);
+    const slow = { ...deps(), leases, facilitator: httpFacilitator(chain.url, { verifyMsMax: 100 }) };
+    chain.mood = "hangs";
+    const refused = await fundsOf(header, slow).reserve(plan, `tx_${++calls}_${store}`);
+    expect(refused).toMatchObject({ code: "payments_unavailable", status: 503, retry: true });
+    expect([kept, (await stores.ledger.totals()).holdsOpen]).toEqual([new Set(), 0]);
+    chain.mood = "well";
+    const funds = fundsOf(header);
+    const got = await held(funds);
+    expect(await funds.capture(got, capture)).toMatchObject({ chargedNano: CENT_NANO });
+    expect(chain.balance(wallet.address)).toBe(DOLLAR - 10_000);
+  });
+
   it("a payment that lapses before its work could be over is refused, and no work is done for it", async () => {
     const validFor = (seconds: number) => String(Math.floor(clock.epochMs() / 1_000) + seconds);
     const short = await fundsOf(wallet.pay(PRICE, { validBefore: validFor(85) })).reserve(

@@ -70,7 +70,8 @@ describe("a call of the sandbox without a key", () => {
     ["changed behind its signature", {}, { nonce: `0x${"1".repeat(64)}` }, "signature"],
     ["in the name of another", { from: addressOfKey(`0x${"01".repeat(32)}`) }, {}, "signature"],
     ["not good yet", { validAfter: "9999999999" }, {}, "valid_after"],
-    ["of a number that no contract takes", {}, { validAfter: "9".repeat(78) }, "signature"],
+    ["of a number that no contract takes", {}, { validAfter: "9".repeat(78) }, "valid_after"],
+    ["of a number that no contract takes, and good by it", {}, { validBefore: "9".repeat(78) }, "signature"],
   ])("with a payment that is %s is refused as the real chain would", async (_, more, after, said) => {
     const { status, json } = await paid(keyWallet().pay(askedBy(await ask()), more, after));
     expect([status, json.message]).toEqual([402, expect.stringContaining(said)]);

@@ -4,6 +4,7 @@ import { rm } from "node:fs/promises";
 import { Readable, Writable } from "node:stream";
 import { openPublicProxy, type PublicProxyOptions } from "../../upstream/public-proxy.ts";
 import { Devtools, type Line, RecordingFault } from "./devtools.ts";
+import { type Bounds, endGroup, watchGroup } from "./process-group.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 /** One message; a frame of a recording is a fraction of it. */
@@ -28,7 +29,7 @@ const FLAGS = [
   "--disable-dev-shm-usage",
   "--hide-scrollbars",
   "--mute-audio",
-  // What a page's scripts may hold, and what is kept of what it loads; all of a browser is bounded by the operator's machine (docs/composites.md).
+  // What a page's scripts may hold, and what is kept of what it loads: a page meets these before the whole browser meets its bounds.
   "--js-flags=--max-old-space-size=512",
   "--disk-cache-size=67108864",
   "--proxy-bypass-list=<-loopback>",
@@ -74,8 +75,13 @@ function pipeLine(child: ChildProcess): Line {
   };
 }
 
+export interface ChromiumOptions extends PublicProxyOptions {
+  /** Whatever it takes beyond these ends it. */
+  readonly bounds: Bounds;
+}
+
 /** Rejects with a RecordingFault where it does not start. To be closed. */
-export async function openChromium(path: string, options: PublicProxyOptions): Promise<OpenBrowser> {
+export async function openChromium(path: string, options: ChromiumOptions): Promise<OpenBrowser> {
   const profile = await temporaryFolder();
   const proxy = await openPublicProxy(options);
   const drop = async () => {
@@ -83,7 +89,7 @@ export async function openChromium(path: string, options: PublicProxyOptions): P
     await rm(profile, { recursive: true, force: true, maxRetries: 5 });
   };
   try {
-    return await started(path, { profile, proxyUrl: proxy.url, drop });
+    return await started(path, { profile, proxyUrl: proxy.url, bounds: options.bounds, drop });
   } catch (error) {
     await drop();
     throw error;
@@ -94,24 +100,45 @@ export async function openChromium(path: string, options: PublicProxyOptions): P
 interface Home {
   readonly profile: string;
   readonly proxyUrl: string;
+  readonly bounds: Bounds;
   readonly drop: () => Promise<void>;
 }
 
-async function started(path: string, { profile, proxyUrl, drop }: Home): Promise<OpenBrowser> {
+async function started(path: string, { profile, proxyUrl, bounds, drop }: Home): Promise<OpenBrowser> {
   const env = { PATH: "/usr/local/bin:/usr/bin:/bin", HOME: profile, LANG: "C.UTF-8" };
   const flags = [...FLAGS, `--proxy-server=${proxyUrl}`, `--user-data-dir=${profile}`, "about:blank"];
-  const child = spawn(path, flags, { env, cwd: profile, stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] });
+  // All that it starts is of one group, its own.
+  const child = spawn(path, flags, {
+    env,
+    cwd: profile,
+    stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"],
+    detached: true,
+  });
+  const { pid } = child;
   const ended = new Promise<void>((resolve) => {
     child.once("exit", () => resolve());
     child.once("error", () => resolve());
   });
   const devtools = new Devtools(pipeLine(child));
   void ended.then(() => devtools.close());
+  const endAll = () => {
+    if (pid !== undefined) endGroup(pid);
+  };
+  const stopWatch =
+    pid === undefined
+      ? () => {}
+      : watchGroup({ group: pid, folder: profile }, bounds, (why) => {
+          devtools.close(why);
+          endAll();
+        });
   const end = async () => {
+    stopWatch();
     devtools.close();
-    const late = setTimeout(() => child.kill("SIGKILL"), END_MS_MAX);
+    const late = setTimeout(endAll, END_MS_MAX);
     await ended;
     clearTimeout(late);
+    // What it has started may be there still, where it was a script that started it.
+    endAll();
   };
   try {
     await devtools.ask("Browser.getVersion", {}, null, START_MS_MAX);

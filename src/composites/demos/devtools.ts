@@ -27,8 +27,7 @@ export class Devtools {
   readonly #waiting = new Map<number, Waiting>();
   readonly #heard = new Map<string, (params: Fields) => void>();
   #lastId = 0;
-  /** Why nothing is asked of it any more; null: it is there. */
-  #gone: RecordingFault | null = null;
+  readonly #gone = new AbortController();
 
   constructor(line: Line) {
     this.#line = line;
@@ -38,6 +37,11 @@ export class Devtools {
     );
   }
 
+  /** Aborted once nothing is to be asked of it any more, with a RecordingFault that says why. */
+  get gone(): AbortSignal {
+    return this.#gone.signal;
+  }
+
   /** Rejects with a RecordingFault. `session`: of the page that is meant; null: the browser itself. */
   async ask(
     method: string,
@@ -45,7 +49,7 @@ export class Devtools {
     session: string | null = null,
     msMax = ANSWER_MS_MAX,
   ): Promise<Fields> {
-    if (this.#gone !== null) throw this.#gone;
+    this.gone.throwIfAborted();
     this.#lastId += 1;
     const id = this.#lastId;
     const { promise, resolve, reject } = Promise.withResolvers<Fields>();
@@ -90,8 +94,8 @@ export class Devtools {
   }
 
   #end(why = new RecordingFault("the browser has gone")): void {
-    this.#gone ??= why;
-    for (const { reject } of this.#waiting.values()) reject(this.#gone);
+    this.#gone.abort(why);
+    for (const { reject } of this.#waiting.values()) reject(this.gone.reason);
     this.#waiting.clear();
   }
 }

@@ -13,6 +13,7 @@ const WORLD = "tollgate";
 export interface ShownPage {
   readonly devtools: Devtools;
   readonly session: string;
+  /** Its time is over, or its browser has gone. */
   readonly signal: AbortSignal;
   /** Below the picture; empty: nothing. */
   readonly caption: string;
@@ -57,7 +58,7 @@ export class PageLoad {
 
 const NEVER = new Promise<void>(() => {});
 
-/** Waits so long, or until then; rejects as soon as the job is to end. */
+/** Waits so long, or until then; rejects as soon as the job is to end, or the browser has. */
 async function pauseUntil(then: Promise<void>, ms: number, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const end = () => resolve();
@@ -67,10 +68,11 @@ async function pauseUntil(then: Promise<void>, ms: number, signal: AbortSignal):
   await Promise.race([promise, then]);
   clearTimeout(timer);
   signal.removeEventListener("abort", end);
-  if (signal.aborted) throw new RecordingFault("its time was over");
+  if (signal.aborted)
+    throw signal.reason instanceof RecordingFault ? signal.reason : new RecordingFault("its time was over");
 }
 
-/** Waits, or rejects as soon as the job is to end. */
+/** Waits, or rejects as soon as there is nothing to wait for. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return pauseUntil(NEVER, ms, signal);
 }

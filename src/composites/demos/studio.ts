@@ -20,6 +20,8 @@ const OWN_BROWSER = "direct/browser";
 const OWN_BROWSER_NANO = nanoFromCents(0.5);
 /** All that one browser may send and be sent. */
 const BROWSER_BYTES_MAX = 200 * 1_048_576;
+/** What the profile of one holds on the disk. */
+const PROFILE_MIB_MAX = 512;
 /** Of one scene, with everything that its steps wait for. */
 const SCENE_MS_MAX = 120_000;
 /** How long the end is to be seen. */
@@ -32,6 +34,8 @@ export interface StudioParts {
   readonly maker: () => DemoMakerSpec;
   /** Null: a vendor's browser is asked for. */
   readonly chromiumPath: string | null;
+  /** What one Chromium of the operator's may take of memory, with all its processes. */
+  readonly chromiumMemoryMib: number;
   /** Null: nothing is recorded but in the sandbox. */
   readonly ffmpegPath: string | null;
   /** How the internet is reached in tests. */
@@ -84,7 +88,7 @@ async function shown({ scene, size }: SceneWanted, devtools: Devtools, folder: s
   const page: ShownPage = {
     devtools,
     session: String(sessionId),
-    signal: how.signal,
+    signal: AbortSignal.any([how.signal, devtools.gone]),
     caption: scene.caption,
     load: new PageLoad(devtools),
   };
@@ -99,7 +103,7 @@ async function shown({ scene, size }: SceneWanted, devtools: Devtools, folder: s
   await cast.begin(size);
   for (const step of scene.steps) await doStep(page, step);
   const leftMs = scene.seconds * 1_000 - (how.clock.elapsedMs() - beganMs);
-  await pause(Math.max(0, leftMs), how.signal);
+  await pause(Math.max(0, leftMs), page.signal);
   return cast.end();
 }
 
@@ -146,7 +150,7 @@ class LiveStudio implements Studio {
   }
 
   async #withBrowser<T>(calls: JobPart, work: (devtools: Devtools) => Promise<T>): Promise<T> {
-    const { chromiumPath, internet, maker } = this.#parts;
+    const { chromiumPath, chromiumMemoryMib, internet, maker } = this.#parts;
     if (chromiumPath === null) {
       return withVendorBrowser(maker(), calls, async (address) => {
         const devtools = new Devtools(await lineTo(address));
@@ -154,7 +158,8 @@ class LiveStudio implements Studio {
       });
     }
     const openAnd = async () => {
-      const browser = await openChromium(chromiumPath, { ...internet, bytesMax: BROWSER_BYTES_MAX });
+      const bounds = { memoryMib: chromiumMemoryMib, diskMib: PROFILE_MIB_MAX };
+      const browser = await openChromium(chromiumPath, { ...internet, bytesMax: BROWSER_BYTES_MAX, bounds });
       return work(browser.devtools).finally(() => browser.close());
     };
     const { done } = await calls.own({

@@ -14,7 +14,7 @@ const TURN_MS_MAX = 10_000;
 /** RFC 9309, 2.5: at least 500 KiB are read. */
 const ROBOTS_BYTES_MAX = 524_288;
 const ROBOTS_MS_MAX = 4_000;
-/** As long as whoever waits for it does: on a busy machine the thread that reads it may take most of that to start. */
+/** As long as a page's rung may take: on a busy machine a thread that reads it needs most of that to start. */
 const ROBOTS_READ_MS_MAX = 20_000;
 const ROBOTS_KEPT_MS = 3_600_000;
 /** One that could not be had is asked for again. */

@@ -183,7 +183,7 @@ function onceWorked(worker: Worker, ms: number, act: () => void): () => void {
     if (leftMs <= 1) act();
     else timer = setTimeout(begin, leftMs, before);
   };
-  // Where it ends meanwhile, whoever waits for it hears of that.
+  // A thread that ends meanwhile is heard of as ended.
   const begin = (before: Promise<number>) => void look(before).catch(() => {});
   timer = setTimeout(begin, ms, workedMs(worker));
   return () => {

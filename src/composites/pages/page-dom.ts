@@ -96,7 +96,8 @@ function isTakable(tags: readonly string[]): boolean {
 export function documentOf(html: string, tags: readonly string[]): PageDocument {
   if (html.length > PAGE_CHARS_MAX || !isTakable(tags))
     throw new RangeError("the page has too many elements, or nests them too deep");
-  const document = parseHTML(wholePage(html)).document as unknown as PageDocument;
+  // What it calls a window is not always one to the compiler.
+  const { document } = parseHTML(wholePage(html)) as unknown as { readonly document: PageDocument };
   if (tags.some((tag) => LARGE_NAMES.test(tag))) writeNamesSmall(document);
   return document;
 }

@@ -1,0 +1,86 @@
+// What a browser takes of the machine, with all processes that it starts: looked at while it runs, so that one page cannot take all there is.
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { RecordingFault } from "./devtools.ts";
+
+const LOOK_MS = 250;
+/** The field of /proc/<pid>/stat behind the name, which may have spaces and brackets of its own. */
+const GROUP_AT = 2;
+
+export interface Bounds {
+  /** Of all processes together: what is theirs alone, and what they share among each other. */
+  readonly memoryMib: number;
+  /** Of the folder that they write to. */
+  readonly diskMib: number;
+}
+
+/** Pages of memory that are no file's, in KiB, as Linux tells them of any process. */
+async function memoryKib(pid: string): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, "latin1");
+  const of = (name: string) => Number(new RegExp(`^${name}:\\s*(\\d+) kB$`, "m").exec(status)?.[1] ?? 0);
+  return of("RssAnon") + of("RssShmem");
+}
+
+async function isOf(pid: string, group: number): Promise<boolean> {
+  const line = await readFile(`/proc/${pid}/stat`, "latin1");
+  return Number(line.slice(line.lastIndexOf(")") + 2).split(" ")[GROUP_AT]) === group;
+}
+
+/** Of a group of processes; 0 where there is no /proc. A process that ends meanwhile counts nothing. */
+export async function groupMib(group: number): Promise<number> {
+  const pids = (await readdir("/proc").catch(() => [])).filter((name) => /^\d+$/.test(name));
+  const each = pids.map(async (pid) => ((await isOf(pid, group)) ? memoryKib(pid) : 0));
+  const kib = await Promise.all(each.map((one) => one.catch(() => 0)));
+  return kib.reduce((sum, one) => sum + one, 0) / 1_024;
+}
+
+/** What lies in a folder and all below it. What goes meanwhile counts nothing. */
+async function folderMib(folder: string): Promise<number> {
+  const files = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  const each = files
+    .filter((file) => file.isFile())
+    .map(({ parentPath, name }) =>
+      stat(join(parentPath, name)).then(
+        ({ blocks }) => blocks * 512,
+        () => 0,
+      ),
+    );
+  return (await Promise.all(each)).reduce((sum, one) => sum + one, 0) / 1_048_576;
+}
+
+async function overBy(group: number, folder: string, { memoryMib, diskMib }: Bounds): Promise<RecordingFault | null> {
+  if ((await groupMib(group)) > memoryMib)
+    return new RecordingFault(`the browser took more than ${memoryMib} MB of memory`);
+  if ((await folderMib(folder)) > diskMib) return new RecordingFault(`the browser kept more than ${diskMib} MB`);
+  return null;
+}
+
+/** Ends every process of a group at once; one that has none left is ended already. */
+export function endGroup(group: number): void {
+  try {
+    process.kill(-group, "SIGKILL");
+  } catch {
+    // There is none any more.
+  }
+}
+
+/** Looks again and again what a group takes, and says once where that is too much. What is returned stops it. */
+export function watchGroup(
+  { group, folder }: { readonly group: number; readonly folder: string },
+  bounds: Bounds,
+  onOver: (why: RecordingFault) => void,
+): () => void {
+  let timer: NodeJS.Timeout | null = null;
+  let isOver = false;
+  const look = async () => {
+    const why = await overBy(group, folder, bounds);
+    if (isOver) return;
+    if (why === null) timer = setTimeout(look, LOOK_MS);
+    else onOver(why);
+  };
+  timer = setTimeout(look, LOOK_MS);
+  return () => {
+    isOver = true;
+    if (timer !== null) clearTimeout(timer);
+  };
+}

@@ -1,0 +1,149 @@
+// The request log on a real gateway: off by itself, sealed on the disk, redacted by rules, read by the operator; and what it does without room.
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { run } from "../../src/cli/run.ts";
+import { systemClock } from "../../src/clock.ts";
+import { createRedactor } from "../../src/observe/redactor.ts";
+import { createRequestLog } from "../../src/observe/request-log.ts";
+import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+
+type Json = Record<string, unknown>;
+
+let gateway: TestGateway;
+let account: TestAccount;
+let folder: string;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "tollgate-request-log-"));
+  gateway = await startTestGateway({
+    REQUEST_LOG_DIR: join(folder, "log"),
+    REQUEST_LOG_REDACT: "emails,field:user",
+  });
+  account = await gateway.account();
+});
+afterAll(async () => {
+  await gateway.stop();
+  rmSync(folder, { recursive: true });
+});
+
+async function ask(more: Json = {}, { key } = account) {
+  const sent = { model: "core/cheap", max_tokens: 20, messages: [{ role: "user", content: "Hi, I am a@b.example" }] };
+  const response = await fetch(`${gateway.url}/api/llm/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({ ...sent, user: "ada", ...more }),
+  });
+  const answer = await response.text();
+  return { answer, id: String(response.headers.get("x-request-id")).replace("req_", "tx_") };
+}
+
+const kept = async (query = "") => (await gateway.admin("GET", `/admin/v1/request-log${query}`)).json.calls as Json[];
+const one = (id: string) => gateway.admin("GET", `/admin/v1/request-log/${id}`);
+const turn = (enabled: boolean, { accountId } = account) =>
+  gateway.admin("PUT", `/admin/v1/accounts/${accountId}/request-log`, { enabled });
+
+it("keeps nothing of an account that has not been switched on, and opens nothing", async () => {
+  await ask();
+  expect(await kept()).toEqual([]);
+  expect(() => readdirSync(join(folder, "log"))).toThrow();
+  expect((await turn(true, { ...account, accountId: "acct_none" })).status).toBe(404);
+});
+
+it("keeps body and answer, redacted and sealed, under the transaction", async () => {
+  expect(await turn(true)).toMatchObject({ status: 200, json: { enabled: true } });
+  const other = await gateway.account();
+  await ask({}, other);
+  const { answer, id } = await ask();
+  expect(await kept(`?account=${account.accountId}`)).toMatchObject([{ transaction_id: id }]);
+  const { json } = await one(id);
+  expect(json).toMatchObject({ account_id: account.accountId, asked: "core/cheap", status: 200, code: null });
+  const body = JSON.parse(String(json.body));
+  expect(body).toMatchObject({ user: "[redacted]", messages: [{ content: "Hi, I am [redacted]" }] });
+  expect(JSON.parse(String(json.answer)).id).toBe(JSON.parse(answer).id);
+  const [file = ""] = readdirSync(join(folder, "log"));
+  const line = readFileSync(join(folder, "log", file), "utf8");
+  expect([line.split("\n").length, line.includes("Hi, I am"), line.includes("core/cheap")]).toEqual([2, false, false]);
+});
+
+it("leaves out what it cannot redact, and what was refused before it cost anything", async () => {
+  const streamed = await ask({ stream: true });
+  expect(streamed.answer).toContain("[DONE]");
+  expect((await one(streamed.id)).json).toMatchObject({ status: 200, answer: null });
+  const refused = await ask({ model: "no/such-model" });
+  expect((await one(refused.id)).status).toBe(404);
+});
+
+it("is read by the command, and ends when it is switched off", async () => {
+  const said: string[] = [];
+  const tell = (text: string) => void said.push(text);
+  const environment = { DATA_DIR: gateway.dataDir, ADMIN_PORT: new URL(gateway.adminUrl).port };
+  expect(await run(["log", "list"], { environment, out: tell, err: tell })).toBe(0);
+  expect(said.join("")).toContain(account.accountId);
+  await turn(false);
+  const { id } = await ask();
+  expect((await one(id)).status).toBe(404);
+});
+
+it("takes out addresses, cards and keys however they are escaped, and leaves other words", () => {
+  const redact = createRedactor(["emails", "cards", "keys", "field:ssn"]);
+  const text = {
+    a: "Ada <a@b.example>, 4111 1111 1111 1111",
+    b: `sk-${"x".repeat(40)} ok`,
+    c: [{ ssn: 12 }],
+    d: "at 5@home",
+  };
+  const escaped = JSON.stringify(text).replaceAll("@", "\\u0040");
+  expect(JSON.parse(redact(escaped) ?? "")).toEqual({
+    a: "Ada <[redacted]>, [redacted]",
+    b: "[redacted] ok",
+    c: [{ ssn: "[redacted]" }],
+    d: "at 5@home",
+  });
+  expect(redact("data: no JSON")).toBeNull();
+});
+
+it("no call waits for a disk that does not take it: what is not kept is counted", async () => {
+  const outcomes: string[] = [];
+  const broken: unknown[] = [];
+  const options = {
+    owner: "test",
+    days: 2,
+    bytesMax: 1_000,
+    hasRoom: async () => true,
+    clock: systemClock,
+    redact: createRedactor([]),
+    seal: (text: string) => text,
+    unseal: (text: string) => text,
+    onOutcome: (outcome: string) => void outcomes.push(outcome),
+    onBroken: (error: unknown) => void broken.push(error),
+  };
+  const call = { requestId: "req_1", accountId: "a", keyId: "k", path: "/", asked: null, status: 200, code: null };
+  const keep = (log: ReturnType<typeof createRequestLog>, transactionId: string) =>
+    log.begin()?.({ ...call, transactionId, body: "x".repeat(2_000), answer: null });
+
+  const blocked = join(folder, "blocked");
+  writeFileSync(blocked, "a file where the folder should be");
+  const without = createRequestLog({ ...options, folder: blocked });
+  keep(without, "tx_1");
+  expect([await without.list(null, 10), outcomes.splice(0), broken.length]).toEqual([[], ["left_out"], 1]);
+
+  const small = join(folder, "small");
+  mkdirSync(small);
+  writeFileSync(join(small, "2020-01-01.old.jsonl"), "{}\n");
+  const first = createRequestLog({ ...options, folder: small });
+  keep(first, "tx_1");
+  expect((await first.find("tx_1"))?.body).toHaveLength(2_000);
+  expect(readdirSync(small)).toHaveLength(1);
+  const next = createRequestLog({ ...options, folder: small, owner: "next" });
+  keep(next, "tx_2");
+  expect(await next.find("tx_2")).toBeNull();
+  expect(outcomes.splice(0)).toEqual(["kept", "left_out"]);
+
+  const low = createRequestLog({ ...options, folder: join(folder, "low"), hasRoom: async () => false });
+  keep(low, "tx_3");
+  expect([await low.find("tx_3"), outcomes.splice(0)]).toEqual([null, ["left_out"]]);
+
+  const many = Array.from({ length: 300 }, () => next.begin());
+  expect([many.filter((done) => done === null).length, outcomes.length]).toEqual([44, 44]);
+});
