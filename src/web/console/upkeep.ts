@@ -69,9 +69,9 @@ function certificatesShown(vendors: readonly VendorShown[]): Html {
     .map((vendor) => [
       html`<strong>${vendor.provider}</strong> ${vendor.on ? "" : pill("off")}`,
       verdictOf(vendor),
-      vendor.unconfirmed.map(({ of, why }) => html`<span class="name">${of}: ${why}</span><br>`),
+      vendor.unconfirmed.map(({ of, why }) => html`<span class="name">not confirmed of ${of}: ${why}</span><br>`),
     ]);
-  const columns = [{ name: "Vendor" }, { name: "Certificate" }, { name: "Not confirmed yet" }];
+  const columns = [{ name: "Vendor" }, { name: "Certificate" }, { name: "What no call has shown yet" }];
   const how = html`<p class="soft">The command <code>tollgate certify</code> asks vendors for real, cheaply, and tells this gateway what it found where the gateway runs.</p>`;
   return card(
     "Certificates of adapters",
