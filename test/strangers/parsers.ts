@@ -41,6 +41,7 @@ import { DeliveredText } from "../../src/upstream/delivered-text.ts";
 import { learnTemplate } from "../../src/upstream/dialects/event-template.ts";
 import { EventstreamFrames } from "../../src/upstream/eventstream-frames.ts";
 import { messageCutter } from "../../src/upstream/message-cutter.ts";
+import { pagesOfPdf } from "../../src/upstream/pdf-pages.ts";
 import { eachLine } from "../../src/upstream/sidecar/lines.ts";
 import { SocketReader } from "../../src/upstream/socket-frames.ts";
 import { SseScanner } from "../../src/upstream/sse-scanner.ts";
@@ -758,6 +759,15 @@ export const PARSERS: readonly Parser[] = [
     of: (size) => {
       const bytes = Buffer.concat(many(size, () => Buffer.from([0xff, 0xf8, 0x77, 0x08])));
       return () => flacSecondsMax(Buffer.from("fLaC"), blocksOf(bytes));
+    },
+  },
+  {
+    file: "src/upstream/pdf-pages.ts",
+    what: "a document of nothing but openings, each of which may begin something",
+    size: 200_000,
+    of: (size) => {
+      const bytes = Buffer.concat(many(size, (at) => Buffer.from(["<<", "(", "1 0 obj", "[", "stream"][at % 5] ?? "")));
+      return () => pagesOfPdf(bytes, new AbortController().signal);
     },
   },
 ];

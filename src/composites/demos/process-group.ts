@@ -17,7 +17,11 @@ export interface Bounds {
 /** Pages of memory that are no file's, in KiB, as Linux tells them of any process. */
 async function memoryKib(pid: string): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, "latin1");
-  const of = (name: string) => Number(new RegExp(`^${name}:\\s*(\\d+) kB$`, "m").exec(status)?.[1] ?? 0);
+  const lines = status.split("\n");
+  const of = (name: string) => {
+    const line = lines.find((one) => one.startsWith(`${name}:`)) ?? "";
+    return Number.parseInt(line.slice(name.length + 1), 10) || 0;
+  };
   return of("RssAnon") + of("RssShmem");
 }
 
