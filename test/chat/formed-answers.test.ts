@@ -162,6 +162,26 @@ it("what an answer has of names counts for each alternative that looks at them",
   expect(fitsSchema(named(6_000), doubles)).toBe(true);
 });
 
+it("an answer that is nested without end ends its call at once, with what it cost", async () => {
+  const nested = `${'{"a":'.repeat(6_000)}1${"}".repeat(6_000)}`;
+  const form = { type: "json_schema", json_schema: { name: "any", schema: { enum: [{}] } } };
+  says([nested]);
+  const seen = await chat(NATIVE, { response_format: form });
+  expect(seen).toMatchObject({ text: nested, repaired: null, asked: 1 });
+
+  // Arguments that cannot be written out again, which is where reading the answer throws.
+  const usage = '"usage":{"prompt_tokens":1000,"completion_tokens":100}';
+  const call = `{"id":"c","type":"function","function":{"name":"f","arguments":${nested}}}`;
+  const message = `{"role":"assistant","content":null,"tool_calls":[${call}]}`;
+  vendor.answers({ body: `{"choices":[{"index":0,"message":${message},"finish_reason":"tool_calls"}],${usage}}` });
+  const { json, id } = await ask("/api/llm/v1/responses", { model: IN_WORDS, input: "Where?" });
+  expect(json.error).toMatchObject({ code: "upstream_error" });
+  const { upstream_nano_usd } = await gateway.record(id);
+  says([GOOD]);
+  const good = await ask("/api/llm/v1/responses", { model: IN_WORDS, input: "Where?" });
+  expect(await gateway.record(good.id)).toMatchObject({ outcome: "success", upstream_nano_usd });
+});
+
 it("mends no words into a text, nothing that is long, and nothing that is nested without end", () => {
   const any = { kind: "schema", schema: {}, name: null, strict: null } as const;
   expect(mended("I cannot say.", any)).toBeNull();
