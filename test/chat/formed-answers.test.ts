@@ -182,6 +182,22 @@ it("an answer that is nested without end ends its call at once, with what it cos
   expect(await gateway.record(good.id)).toMatchObject({ outcome: "success", upstream_nano_usd });
 });
 
+it.each([
+  ["Sure: {'a': True, 'b': [None, False,],} Anything else?", { a: true, b: [null, false] }],
+  ['```json\n{a: 1, "b-c" : {"d": [1, 2]\n```', { a: 1, "b-c": { d: [1, 2] } }],
+  ['{"a": [1, {"b": 2}, "]}"}', { a: [1, { b: 2 }, "]}"] }],
+  [`{'a': 'It\\'s "so"\n', "b": "it's \\"so\\" \\u00e9\\\\",`, { a: 'It\'s "so"\n', b: 'it\'s "so" é\\' }],
+  ['{"a": 1} or rather {"a": 2}', null],
+  ['{"a": 1]', null],
+  ['{"a": "cut o', null],
+  ["{'a': 'It's'}", null],
+  ['{"a": 1,, "b": 2}', null],
+  ["{a: b}", null],
+])("mends what can be read in one way: %s", (text, json) => {
+  const made = mended(text, { kind: "schema", schema: {}, name: null, strict: null });
+  expect(made === null ? null : JSON.parse(made)).toEqual(json);
+});
+
 it("mends no words into a text, nothing that is long, and nothing that is nested without end", () => {
   const any = { kind: "schema", schema: {}, name: null, strict: null } as const;
   expect(mended("I cannot say.", any)).toBeNull();
