@@ -770,4 +770,13 @@ export const PARSERS: readonly Parser[] = [
       return () => pagesOfPdf(bytes, new AbortController().signal);
     },
   },
+  {
+    file: "src/upstream/pdf-pages.ts",
+    what: "a document of nothing but words that begin no object",
+    size: 30_000,
+    of: (size) => {
+      const bytes = Buffer.from(many(size, (at) => [" obj", "obj", "1 0obj"][at % 3] ?? "").join(""));
+      return () => pagesOfPdf(bytes, new AbortController().signal);
+    },
+  },
 ];
