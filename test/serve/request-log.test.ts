@@ -103,6 +103,26 @@ it("takes out addresses, cards and keys however they are escaped, and leaves oth
   expect(redact("data: no JSON")).toBeNull();
 });
 
+it("takes out of names, numbers and the beginnings of lines what it takes out of words, and leaves JSON", () => {
+  const redact = createRedactor(["emails", "cards", "keys"]);
+  const key = `sk-proj-${"x".repeat(30)}`;
+  const within = JSON.stringify({ env: `a\n${key}\t4111-1111-1111-1111` });
+  const text = {
+    env: `key:\n${key}\r\n4111 1111 1111 1111\n\ta@b.example`,
+    "b@c.example": 4111111111111111,
+    within,
+    logprob: -0.1234567890123456,
+    "task-management-for-everyone": "task-sk-management-for-everyone",
+  };
+  expect(JSON.parse(redact(JSON.stringify(text)) ?? "")).toEqual({
+    env: "key:\n[redacted]\r\n[redacted]\n\t[redacted]",
+    "[redacted]": "[redacted]",
+    within: JSON.stringify({ env: "a\n[redacted]\t[redacted]" }),
+    logprob: -0.1234567890123456,
+    "task-management-for-everyone": "task-sk-management-for-everyone",
+  });
+});
+
 it("no call waits for a disk that does not take it: what is not kept is counted", async () => {
   const outcomes: string[] = [];
   const broken: unknown[] = [];
