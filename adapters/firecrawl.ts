@@ -76,6 +76,9 @@ const [url, id] = ["https://example.com", "9f2c1c9e-5b8e-4c36-a0d2-0c0b4c1f7c11"
 const names = { maxDepth: "maxDiscoveryDepth" };
 const read = { markdown: "# Example Domain", metadata: { title: "Example Domain", statusCode: 200 } };
 
+/** Unless it is said the vendor may read a page again by better addresses, for five credits in place of one. */
+const BASIC = "basic";
+
 type Extract = z.infer<typeof extract>;
 const CENT_CREDITS = 1 / CREDIT_CENTS;
 /** A page is a credit, and what a model's reading of it costs. */
@@ -86,6 +89,7 @@ const extractPdfPages = (asked: Pick<Extract, "urls">) =>
 const extractWire = ({ urls, ...asked }: Extract) => ({
   urls,
   formats: [{ type: "json", ...asked }],
+  proxy: BASIC,
   ...pdf(extractPdfPages({ urls })),
 });
 const extracted = { json: { title: "Example Domain" }, metadata: { sourceURL: url, statusCode: 200 } };
@@ -168,7 +172,7 @@ export default defineAdapter({
         otherPrice: { url: "https://example.com", limit: 200 },
       },
       upstreamCents: ({ limit }) => limit * CREDIT_CENTS,
-      request: { method: "POST", path: "/crawl", names, fixed: { scrapeOptions: pdf(1) } },
+      request: { method: "POST", path: "/crawl", names, fixed: { scrapeOptions: { ...pdf(1), proxy: BASIC } } },
       example: { params: { url, limit: 5 }, answers: [{ success: true, id }] },
     }),
     "crawl-status": status(

@@ -208,7 +208,8 @@ async function withhold(held: Held, plan: Plan, error: GatewayError, parts: Sett
   const { deps, funds, payer, tries } = parts;
   const keeps = plan.idempotency !== null && isDeterministic(error);
   const isKept = keeps && (await keepRefusal(held.id, error, payer, deps));
-  const keyFate = isKept ? "answered" : "free";
+  // What its actions have written stays written, so what is not kept as refused must not run again under its key.
+  const keyFate = isKept ? "answered" : plan.effect === "write" ? "unknown" : "free";
   await funds.release(held, { reason: "its answer was refused", keyFate, legs: tries.legs });
   return { kind: "withheld", error };
 }

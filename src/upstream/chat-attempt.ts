@@ -129,9 +129,17 @@ class ChatAttempt implements Attempt, ExchangeListener {
   }
 
   end(): void {
-    if (this.#stream !== null) this.#stream.end();
-    else if (this.#isError) this.#failWithBody(this.#body?.json());
-    else this.#readBody(this.#body?.json());
+    try {
+      if (this.#stream !== null) this.#stream.end();
+      else if (this.#isError) this.#failWithBody(this.#body?.json());
+      else this.#readBody(this.#body?.json());
+    } catch (error) {
+      // The exchange is over, so nothing else would end the attempt before the deadline of its call.
+      const message = String(error);
+      this.#fail(
+        this.#isError ? classify(this.#status, { words: [], message }, this.#retryAfterMs) : malformed(message),
+      );
+    }
   }
 
   failed(failure: AttemptFailure): void {
@@ -163,7 +171,7 @@ class ChatAttempt implements Attempt, ExchangeListener {
 
   #readBody(json: unknown): void {
     const { lane, stream } = this.#options;
-    const answer = lane.answer(json);
+    const answer = this.#answerIn(json);
     if ("kind" in answer) {
       // What the vendor has used it takes its price for, whatever it has answered.
       const told = lane.told?.(json) ?? null;
@@ -178,6 +186,15 @@ class ChatAttempt implements Attempt, ExchangeListener {
     if (this.#over) return;
     this.#over = true;
     this.#sink.done(final);
+  }
+
+  /** What is nested deeper than the stack is, for one, throws where it is written out again. */
+  #answerIn(json: unknown): UnaryAnswer {
+    try {
+      return this.#options.lane.answer(json);
+    } catch (error) {
+      return malformed(`the answer cannot be read: ${String(error)}`);
+    }
   }
 
   #failWithBody(body: unknown): void {

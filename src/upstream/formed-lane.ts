@@ -1,39 +1,18 @@
 // The lane of a call whose whole answer is to fit a JSON Schema: what is nearly JSON is mended, and all of it is held against the schema.
-import { jsonrepair } from "jsonrepair";
 import type { ChatWire } from "../catalog/chat-wire.ts";
 import type { ResponseFormat } from "../neutral.ts";
 import { fitsSchema } from "./fits-schema.ts";
 import type { CallerSide, Lane } from "./lane.ts";
+import { nearlyJson } from "./nearly-json.ts";
 
-/**
- * A longer text is left as it is: mending is done in the thread of all calls, and takes four times as long for twice as much of what is worst
- * for it, about 50 ms for so many characters.
- */
+/** A longer text is left as it is: it is mended in the thread of all calls. */
 const TEXT_CHARS_MAX = 16 * 1024;
-/** What opens so many brackets at once is nested for the sake of it. */
-const NESTED = /[{[]{64}/;
 
 type Schema = Extract<ResponseFormat, { readonly kind: "schema" }>;
 
 function parsed(text: string): { readonly json: unknown } | null {
   try {
     return { json: JSON.parse(text) };
-  } catch {
-    return null;
-  }
-}
-
-/** The text from its first bracket to its last, where words stand around it; null: it has none. */
-function withoutWords(text: string): string | null {
-  const from = text.search(/[{[]/);
-  const to = Math.max(text.lastIndexOf("}"), text.lastIndexOf("]"));
-  return from < 0 || to <= from ? null : text.slice(from, to + 1);
-}
-
-/** What is nested too deep, or is no JSON by any reading, cannot be mended. */
-function repaired(text: string): string | null {
-  try {
-    return jsonrepair(text);
   } catch {
     return null;
   }
@@ -46,15 +25,9 @@ function isGood(text: string, schema: Schema): boolean {
 
 /** A text that is no JSON as JSON that fits; null: nothing makes it that. Only objects and lists: any words could be taken for a string. */
 export function mended(text: string, schema: Schema): string | null {
-  if (text.length > TEXT_CHARS_MAX || NESTED.test(text) || parsed(text) !== null) return null;
-  const inner = withoutWords(text);
-  const tries =
-    inner === null ? [] : [() => inner, () => repaired(inner), () => (inner === text ? null : repaired(text))];
-  for (const make of tries) {
-    const made = make();
-    if (made !== null && /^\s*[{[]/.test(made) && isGood(made, schema)) return made;
-  }
-  return null;
+  if (text.length > TEXT_CHARS_MAX || parsed(text) !== null) return null;
+  const made = nearlyJson(text);
+  return made !== null && isGood(made, schema) ? made : null;
 }
 
 const NEVER = () => false;

@@ -121,7 +121,7 @@ describe("crawl", () => {
       limit: 25,
       maxDiscoveryDepth: 3,
       includePaths: ["docs/.*"],
-      scrapeOptions: { parsers: [{ type: "pdf", maxPages: 1 }] },
+      scrapeOptions: { parsers: [{ type: "pdf", maxPages: 1 }], proxy: "basic" },
     });
   });
 
@@ -175,6 +175,7 @@ describe("extract", () => {
     expect(sent.body).toEqual({
       urls,
       formats: [{ type: "json", prompt: "names", schema: { type: "object" } }],
+      proxy: "basic",
       parsers: [{ type: "pdf", maxPages: 1 }],
     });
     const poll = firecrawl.send("extract-status", { id: "9f2c" });

@@ -8,6 +8,7 @@ import { startVendor, type VendorServer } from "../support/vendor-server.ts";
 
 type Json = Record<string, unknown>;
 
+const CHAT = "/api/llm/v1/chat/completions";
 const IN_WORDS = "deepseek/deepseek-v4-flash";
 const NATIVE = "openai/gpt-5.4-mini";
 const schema = {
@@ -59,13 +60,19 @@ async function ask(path: string, body: Json) {
     body: JSON.stringify(body),
   });
   const json = (await response.json()) as Json;
-  return { json, repaired: response.headers.get("x-tollgate-repaired"), asked: vendor.asked.length };
+  const { headers } = response;
+  return {
+    json,
+    repaired: headers.get("x-tollgate-repaired"),
+    asked: vendor.asked.length,
+    id: headers.get("x-request-id"),
+  };
 }
 
 async function chat(model: string, more: Json = { response_format: format }) {
-  const { json, ...seen } = await ask("/api/llm/v1/chat/completions", { model, messages, max_tokens: 200, ...more });
+  const { json, repaired, asked } = await ask(CHAT, { model, messages, max_tokens: 200, ...more });
   const [choice] = json.choices as { message: { content: string } }[];
-  return { text: choice?.message.content, cost: (json.usage as Json).cost, ...seen };
+  return { text: choice?.message.content, cost: (json.usage as Json).cost, repaired, asked };
 }
 
 it.each([IN_WORDS, NATIVE])("leaves alone what fits, to the byte, and mends what is nearly JSON: %s", async (model) => {
@@ -144,6 +151,51 @@ it("a schema is read as far as it can be told in so many steps", () => {
   ]);
   expect(fitsSchema(1, { $defs: Object.fromEntries(twice), $ref: "#/$defs/d0" })).toBe(true);
   expect(fitsSchema(1, { $ref: "#" })).toBe(true);
+});
+
+it("what an answer has of names counts for each alternative that looks at them", () => {
+  // Twice the next one, six times over: each of 64 alternatives is refused by the first name.
+  const doubled = Array.from({ length: 6 }, (_, at) => [`d${at}`, { anyOf: Array(2).fill({ $ref: `#/d${at + 1}` }) }]);
+  const doubles = { ...Object.fromEntries(doubled), d6: { additionalProperties: false }, $ref: "#/d0" };
+  const named = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, 1]));
+  expect(fitsSchema(named(1), doubles)).toBe(false);
+  expect(fitsSchema(named(6_000), doubles)).toBe(true);
+});
+
+it("an answer that is nested without end ends its call at once, with what it cost", async () => {
+  const nested = `${'{"a":'.repeat(6_000)}1${"}".repeat(6_000)}`;
+  const form = { type: "json_schema", json_schema: { name: "any", schema: { enum: [{}] } } };
+  says([nested]);
+  const seen = await chat(NATIVE, { response_format: form });
+  expect(seen).toMatchObject({ text: nested, repaired: null, asked: 1 });
+
+  // Arguments that cannot be written out again, which is where reading the answer throws.
+  const usage = '"usage":{"prompt_tokens":1000,"completion_tokens":100}';
+  const call = `{"id":"c","type":"function","function":{"name":"f","arguments":${nested}}}`;
+  const message = `{"role":"assistant","content":null,"tool_calls":[${call}]}`;
+  vendor.answers({ body: `{"choices":[{"index":0,"message":${message},"finish_reason":"tool_calls"}],${usage}}` });
+  const { json, id } = await ask("/api/llm/v1/responses", { model: IN_WORDS, input: "Where?" });
+  expect(json.error).toMatchObject({ code: "upstream_error" });
+  const { upstream_nano_usd } = await gateway.record(id);
+  says([GOOD]);
+  const good = await ask("/api/llm/v1/responses", { model: IN_WORDS, input: "Where?" });
+  expect(await gateway.record(good.id)).toMatchObject({ outcome: "success", upstream_nano_usd });
+});
+
+it.each([
+  ["Sure: {'a': True, 'b': [None, False,],} Anything else?", { a: true, b: [null, false] }],
+  ['```json\n{a: 1, "b-c" : {"d": [1, 2]\n```', { a: 1, "b-c": { d: [1, 2] } }],
+  ['{"a": [1, {"b": 2}, "]}"}', { a: [1, { b: 2 }, "]}"] }],
+  [`{'a': 'It\\'s "so"\n', "b": "it's \\"so\\" \\u00e9\\\\",`, { a: 'It\'s "so"\n', b: 'it\'s "so" é\\' }],
+  ['{"a": 1} or rather {"a": 2}', null],
+  ['{"a": 1]', null],
+  ['{"a": "cut o', null],
+  ["{'a': 'It's'}", null],
+  ['{"a": 1,, "b": 2}', null],
+  ["{a: b}", null],
+])("mends what can be read in one way: %s", (text, json) => {
+  const made = mended(text, { kind: "schema", schema: {}, name: null, strict: null });
+  expect(made === null ? null : JSON.parse(made)).toEqual(json);
 });
 
 it("mends no words into a text, nothing that is long, and nothing that is nested without end", () => {

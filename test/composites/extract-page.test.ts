@@ -265,3 +265,34 @@ describe("what a page says of itself", () => {
     expect(extracted(`<script type="application/ld+json">{"@type":</script><p>${SENTENCE}</p>`).details).toEqual({});
   });
 });
+
+describe("HTML that is handed out", () => {
+  const html = (page: string) =>
+    extractPage({ html: page, url: URL_OF_PAGE, format: "html", mainContent: false }).content;
+  it.each([
+    ["a handler", `<p onclick="steal()">x</p>`, /steal/],
+    ["what a browser takes for the end of a remark", "<p>x</p><!-- --!><img src=x onerror=steal()> -->", /steal|<!--/],
+    [
+      "text that a parser takes for elements",
+      `<noembed><img title="</noembed><img src=x onerror=steal()>"></noembed>`,
+      /steal/,
+    ],
+    ["a tag within an attribute", `<p title="<img src=x onerror=steal()>">x</p>`, /<img/],
+    [
+      "an address that runs",
+      `<form action="java\nscript:steal()"><button formaction=javascript:steal()>x</button></form>`,
+      /steal/,
+    ],
+    ["a map's address that runs", `<map><area href=" javascript:steal()"></map>`, /steal/],
+    ["a frame of its own text", `<iframe srcdoc="<script>steal()</script>"></iframe>`, /steal/],
+  ])("has nothing in it that runs when it is shown: %s", (_, page, running) => {
+    expect(html(`<main><p>${SENTENCE}</p>${page}</main>`)).not.toMatch(running);
+  });
+});
+
+describe("a link around blocks", () => {
+  it("is not broken over lines", () => {
+    const figure = '<a href="/p"><figure><img src="/i.png" alt="Quay"><figcaption>The quay</figcaption></figure></a>';
+    expect(markdown(`<p>${SENTENCE}</p>${figure}`)).not.toMatch(/\[\n/);
+  });
+});

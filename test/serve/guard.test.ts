@@ -225,6 +225,23 @@ describe("a guard over answers", () => {
     expect([seen.status, code(seen)]).toEqual([503, "guard_unavailable"]);
     expect(await spent()).toEqual(before);
   });
+
+  it("that is away after a model's action has written does not let it write again under its key", async () => {
+    const say = '[[call: zep__user-add {"user_id":"ada"}]]';
+    const acts = {
+      ...hello,
+      messages: [{ role: "user", content: say }],
+      tools: [{ type: "action", action: "zep/user-add" }],
+    };
+    const away = { onAnswer: { status: 500, body: {} }, "idempotency-key": "writes" };
+    const first = await ask(gateway, account, pass, chat, acts, away);
+    expect(code(first)).toBe("guard_unavailable");
+    const written = async () =>
+      (await gateway.books()).requests.filter(({ adapter }) => adapter === "zep").map(({ status }) => status);
+    expect(await written()).toEqual([200]);
+    const again = await ask(gateway, account, pass, chat, acts, { "idempotency-key": "writes" });
+    expect([again.status, code(again), await written()]).toEqual([409, "outcome_unknown", [200]]);
+  });
 });
 
 describe("a guard that is a model of the catalog", () => {

@@ -152,6 +152,6 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/observe/redactor.ts":
     "reads one text of at most 256 KiB that an account has kept, once, by JSON.parse and three bounded expressions",
   "src/upstream/formed-lane.ts":
-    "reads one answer by JSON.parse; what it mends has at most 16,384 characters and no deep nest, which bounds what is quadratic in it",
+    "reads one answer by JSON.parse, and once more what nearly-json.ts has made of one that is none, of at most 16,384 characters",
   "src/x402/receipts.ts": OWN,
 };

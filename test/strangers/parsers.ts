@@ -42,6 +42,7 @@ import { DeliveredText } from "../../src/upstream/delivered-text.ts";
 import { learnTemplate } from "../../src/upstream/dialects/event-template.ts";
 import { EventstreamFrames } from "../../src/upstream/eventstream-frames.ts";
 import { messageCutter } from "../../src/upstream/message-cutter.ts";
+import { nearlyJson } from "../../src/upstream/nearly-json.ts";
 import { pagesOfPdf } from "../../src/upstream/pdf-pages.ts";
 import { eachLine } from "../../src/upstream/sidecar/lines.ts";
 import { SocketReader } from "../../src/upstream/socket-frames.ts";
@@ -760,6 +761,15 @@ export const PARSERS: readonly Parser[] = [
     of: (size) => {
       const bytes = Buffer.concat(many(size, () => Buffer.from([0xff, 0xf8, 0x77, 0x08])));
       return () => flacSecondsMax(Buffer.from("fLaC"), blocksOf(bytes));
+    },
+  },
+  {
+    file: "src/upstream/nearly-json.ts",
+    what: "names and strings without end, and brackets that stay open",
+    size: 100_000,
+    of: (size) => {
+      const texts = [`x{${"'a".repeat(size)}}y`, "{[ '\\'\\\n' a  \t : ,".repeat(size / 10), `{${'"'.repeat(size)}`];
+      return () => texts.map(nearlyJson);
     },
   },
   {

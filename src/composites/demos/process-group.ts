@@ -1,5 +1,5 @@
 // What a browser takes of the machine, with all processes that it starts: looked at while it runs, so that one page cannot take all there is.
-import { readdir, readFile, stat } from "node:fs/promises";
+import { opendir, readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { RecordingFault } from "./devtools.ts";
 
@@ -38,24 +38,32 @@ export async function groupMib(group: number): Promise<number> {
   return kib.reduce((sum, one) => sum + one, 0) / 1_024;
 }
 
-/** What lies in a folder and all below it. What goes meanwhile counts nothing. */
-async function folderMib(folder: string): Promise<number> {
-  const files = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
-  const each = files
-    .filter((file) => file.isFile())
-    .map(({ parentPath, name }) =>
-      stat(join(parentPath, name)).then(
-        ({ blocks }) => blocks * 512,
-        () => 0,
-      ),
-    );
-  return (await Promise.all(each)).reduce((sum, one) => sum + one, 0) / 1_048_576;
+/** So many files and folders are more than any browser needs: looking at them is work of ours, however small they are. */
+const ENTRIES_MAX = 20_000;
+
+/** What lies in a folder and all below it, one folder after the other; null: there is too much to look at. What goes meanwhile counts nothing. */
+async function folderMib(root: string): Promise<number | null> {
+  const folders = [root];
+  let [blocks, entries] = [0, 0];
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    const opened = await opendir(folder).catch(() => null);
+    if (opened === null) continue;
+    for await (const entry of opened) {
+      if (++entries > ENTRIES_MAX) return null;
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) folders.push(path);
+      else blocks += (await stat(path).catch(() => null))?.blocks ?? 0;
+    }
+  }
+  return (blocks * 512) / 1_048_576;
 }
 
 async function overBy(group: number, folder: string, { memoryMib, diskMib }: Bounds): Promise<RecordingFault | null> {
   if ((await groupMib(group)) > memoryMib)
     return new RecordingFault(`the browser took more than ${memoryMib} MB of memory`);
-  if ((await folderMib(folder)) > diskMib) return new RecordingFault(`the browser kept more than ${diskMib} MB`);
+  const keptMib = await folderMib(folder);
+  if (keptMib === null) return new RecordingFault(`the browser kept more than ${ENTRIES_MAX} files`);
+  if (keptMib > diskMib) return new RecordingFault(`the browser kept more than ${diskMib} MB`);
   return null;
 }
 

@@ -146,10 +146,22 @@ function written(part: PageElement, format: ExtractOrder["format"]): string {
   return markdownOf(part);
 }
 
+/** What browsers read as text, or run, whatever a parser has made of it. */
+const UNSHOWN = "script,base,meta,noembed,noframes,noscript,xmp,plaintext,iframe,object,embed";
+const ADDRESSES = /^(?:href|xlink:href|action|formaction|src)$/i;
+/** Blanks and control characters within it are passed over by browsers. */
+const RUNS = /^(?:javascript|vbscript|data):/i;
+const isRunning = (name: string, value: string) =>
+  ADDRESSES.test(name) && RUNS.test(value.replace(/[\0-\x20]/g, "").slice(0, 20)) && !/^data:image\//i.test(value);
+
 /** Nothing in what we give runs when it is shown. */
 function withoutHandlers(part: PageElement): PageElement {
+  for (const element of part.querySelectorAll(UNSHOWN)) element.remove();
   for (const element of part.querySelectorAll("*")) {
-    for (const name of element.getAttributeNames()) if (/^on/i.test(name)) element.removeAttribute(name);
+    for (const name of element.getAttributeNames()) {
+      const value = element.getAttribute(name) ?? "";
+      if (/^(?:on|srcdoc$)/i.test(name) || isRunning(name, value)) element.removeAttribute(name);
+    }
   }
   return part;
 }

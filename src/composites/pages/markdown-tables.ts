@@ -7,6 +7,8 @@ const CELLS_MAX = 5_000;
 /** On a table that was cut: how many rows it had. */
 const ROWS_IN_ALL = "data-rows-in-all";
 const COLUMNS_MAX = 100;
+/** A longer text stands once, however many rows and columns its cell is over. */
+const REPEATED_CHARS_MAX = 200;
 /** Longer cells are no figures, but the columns of a page. */
 const CELL_CHARS_MAX = 1_500;
 const BLOCKS = "table,h1,h2,h3,pre,article,form,blockquote,p + p";
@@ -57,12 +59,14 @@ function gridOf(rows: readonly PageElement[], written: (cell: PageElement) => st
     for (const cell of cellsOf(row)) {
       while (grid[at]?.[column] !== undefined) column += 1;
       const text = written(cell);
+      const repeated = text.length > REPEATED_CHARS_MAX ? "" : text;
       const [width, height] = [spanOf(cell, "colspan"), spanOf(cell, "rowspan")];
       for (let down = 0; down < height; down++) {
         for (let right = 0; right < width && column + right < COLUMNS_MAX && filled < CELLS_MAX; right++) {
           const line = grid[at + down];
           if (line === undefined) break;
-          line[column + right] ??= { text, isOwn: down === 0 && right === 0 };
+          const isOwn = down === 0 && right === 0;
+          line[column + right] ??= { text: isOwn ? text : repeated, isOwn };
           filled += 1;
         }
       }

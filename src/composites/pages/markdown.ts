@@ -113,6 +113,21 @@ function codeInLine(said: string): string {
   return `${fence}${blank}${code}${blank}${fence}`;
 }
 
+/**
+ * What may be written of one element, in characters, and of all, each counted once for every element that it stands in: depth makes more of
+ * a text than its page has. A thread that needs one large piece of memory at its limit ends the whole process, and not itself.
+ */
+const ELEMENT_CHARS_MAX = 4_194_304;
+const ALL_CHARS_MAX = 134_217_728;
+/** Of one element. A line is a text of its own while it is moved to the right. */
+const LINES_MAX = 200_000;
+
+function checkLines(text: string): void {
+  let lines = 0;
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1))
+    if (++lines > LINES_MAX) throw new RangeError("the page has too many lines");
+}
+
 /** What an element becomes; `inside` writes what is in it. */
 type Rule = (element: PageElement, inside: () => string, writer: Writer) => string;
 
@@ -139,7 +154,8 @@ const list: Rule = (element, inside) => {
 
 const quote: Rule = (_, inside) => block(withoutBreaks(inside()).replace(/^/gm, "> "));
 
-const BLOCKS_OF_LINKS = "h1,h2,h3,h4,h5,h6,p,div,ul,table";
+const BLOCKS_OF_LINKS =
+  "h1,h2,h3,h4,h5,h6,p,div,ul,ol,dl,table,figure,section,article,header,footer,aside,main,blockquote,pre,address";
 
 const link: Rule = (element, inside) => {
   if (isBare(element)) return "";
@@ -242,6 +258,7 @@ const RULES = new Map<string, Rule>([
 
 class Writer {
   readonly #filled: Filled;
+  #written = 0;
 
   constructor(filled: Filled) {
     this.#filled = filled;
@@ -265,11 +282,23 @@ class Writer {
   #element(element: PageElement): string {
     const { leading, trailing } = edgesOf(element);
     const isTrimmed = leading !== "" || trailing !== "";
-    const inside = () => (isTrimmed ? this.inside(element).trim() : this.inside(element));
-    return `${leading}${this.#written(element, inside)}${trailing}`;
+    const inside = () => {
+      const text = this.inside(element);
+      this.#count(text);
+      return isTrimmed ? text.trim() : text;
+    };
+    return `${leading}${this.#rewritten(element, inside)}${trailing}`;
   }
 
-  #written(element: PageElement, inside: () => string): string {
+  /** Throws RangeError where it is more than is read of any page. */
+  #count(text: string): void {
+    this.#written += text.length;
+    if (text.length > ELEMENT_CHARS_MAX || this.#written > ALL_CHARS_MAX)
+      throw new RangeError("the page says too much, or one text too often");
+    if (text.length > LINES_MAX) checkLines(text);
+  }
+
+  #rewritten(element: PageElement, inside: () => string): string {
     if (!this.#filled.has(element)) return isBlock(element) ? "\n\n" : "";
     return (RULES.get(element.localName) ?? byDefault)(element, inside, this);
   }

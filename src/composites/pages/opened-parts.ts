@@ -50,10 +50,10 @@ function openStreamed(document: PageElement): void {
     [...document.querySelectorAll("template[id^='B:']")].map((one) => [one.getAttribute("id"), one]),
   );
   for (const part of parts) {
-    part.removeAttribute("hidden");
     const id = `B:${(part.getAttribute("id") ?? "").slice(2)}`;
     const place = places.get(id);
     if (place === undefined || part.contains(place)) continue;
+    part.removeAttribute("hidden");
     places.delete(id);
     for (const waiting of waitingAfter(place)) waiting.remove();
     place.replaceWith(part);

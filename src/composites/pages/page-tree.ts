@@ -244,15 +244,20 @@ export function nextBehind(root: PageElement, node: PageNode): PageNode | null {
 /** Items and paragraphs without an end stand within each other, as deep as a page has them. */
 const OPEN_MAX = 1_200;
 
-/** Throws RangeError where elements stand too deep within each other. */
+/** What looks at tags before they are parsed misses some, as those within others. */
+const ELEMENTS_MAX = 100_000;
+
+/** Throws RangeError where there are too many elements, or they stand too deep within each other. */
 function parseInto(root: PageElement, html: string): void {
   let into = root;
   let open = 0;
+  let elements = 0;
   const parser = new Parser({
     onopentag(name, attributes) {
       const element = new PageElement(name, attributes);
       into.append(element);
       into = element;
+      if (++elements > ELEMENTS_MAX) throw new RangeError("there are too many elements");
       if (++open > OPEN_MAX) throw new RangeError("elements stand too deep within each other");
     },
     // What it reads comes in pieces, one for each reference to a character.
@@ -271,7 +276,7 @@ function parseInto(root: PageElement, html: string): void {
   parser.end();
 }
 
-/** Throws RangeError where elements stand too deep within each other. */
+/** Throws RangeError where there are too many elements, or they stand too deep within each other. */
 export function parsed(html: string): PageElement {
   const document = new PageElement("#document", {}, DOCUMENT);
   parseInto(document, html);
@@ -311,17 +316,17 @@ const ESCAPES: Readonly<Record<string, string>> = {
 };
 const escaped = (text: string, signs: RegExp) => text.replace(signs, (sign) => ESCAPES[sign] ?? sign);
 
-/** What is in an element, as HTML. */
+/** What is in an element, as HTML, without remarks: browsers end them where parsers may not. */
 function htmlOf(root: PageElement): string {
   let html = "";
   for (const node of root.childNodes) {
     if (node instanceof PageElement) {
       const attributes = node
         .getAttributeNames()
-        .map((name) => ` ${name}="${escaped(node.getAttribute(name) ?? "", /[&"\u00a0]/g)}"`);
+        .map((name) => ` ${name}="${escaped(node.getAttribute(name) ?? "", /[&<>"\u00a0]/g)}"`);
       html += `<${node.localName}${attributes.join("")}>`;
       if (!VOID.has(node.localName)) html += `${htmlOf(node)}</${node.localName}>`;
-    } else html += node.nodeType === TEXT ? escaped(node.data, /[&<>\u00a0]/g) : `<!--${node.data}-->`;
+    } else if (node.nodeType === TEXT) html += escaped(node.data, /[&<>\u00a0]/g);
   }
   return html;
 }
