@@ -13,13 +13,12 @@ import type { Nano } from "../money.ts";
 import type { Funds, Payer, Plan } from "../plan.ts";
 import { requestInside } from "../run/request-inside.ts";
 import type { Guarded, Judge } from "../upstream/guard.ts";
+import { shownText } from "./shown-text.ts";
 
 /** A longer text is judged in pieces, which have a little of each other, so that nothing is hidden where they meet. */
 const PIECE_CHARS = 50_000;
 const SHARED_CHARS = 500;
 const PIECES_MAX = 32;
-/** Without a blank in so many characters it is no text: an image, a sound or a file. */
-const DATA_CHARS_MIN = 1_000;
 
 export interface ModerationJudgeOptions {
   readonly model: string;
@@ -27,25 +26,6 @@ export interface ModerationJudgeOptions {
   readonly chat: Omit<UnitDeps, "freeWindows">;
   readonly kernel: KernelDeps;
   readonly onCost: (model: string, upstreamNano: Nano) => void;
-}
-
-function isData(text: string): boolean {
-  return text.length >= DATA_CHARS_MIN && /^(?:data:[\w./+-]{1,100};base64,)?[A-Za-z0-9+/_=-]*$/.test(text);
-}
-
-/** Every text in it, in its order, but for encoded files. */
-function textOf(body: unknown): string {
-  const texts: string[] = [];
-  const open: unknown[] = [body];
-  while (open.length > 0) {
-    const value = open.pop();
-    if (typeof value === "string") {
-      if (!isData(value)) texts.push(value);
-    } else if (typeof value === "object" && value !== null) {
-      for (const inner of Object.values(value).reverse()) open.push(inner);
-    }
-  }
-  return texts.join("\n");
 }
 
 /** Null: it is too long to be judged. */
@@ -93,7 +73,7 @@ export function moderationJudge({ model, msMax, chat, kernel, onCost }: Moderati
   }
 
   return async (asked) => {
-    const pieces = piecesOf(textOf(asked.body));
+    const pieces = piecesOf(shownText(asked.body));
     if (pieces === null) {
       return {
         action: "refuse",

@@ -1,5 +1,6 @@
 // The request log: where it lies, with which secret it is sealed, and how the operator switches it on for an account and reads it.
 import { randomUUID } from "node:crypto";
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { adminEndpoint } from "../accounts/admin-accounts.ts";
@@ -12,6 +13,7 @@ import { GatewayError } from "../errors.ts";
 import { signingSecrets } from "../files/signed-links.ts";
 import { createRedactor } from "../observe/redactor.ts";
 import { createRequestLog, type LoggedName, type RequestLog } from "../observe/request-log.ts";
+import { diskBounds, diskRoom } from "../storage/disk-guard.ts";
 import { openText, sealText } from "../storage/sealed-text.ts";
 import type { Foundation } from "./open-foundation.ts";
 
@@ -29,23 +31,24 @@ export function openRequestLog({
   config,
   observer,
   broken,
-  disk,
-}: Pick<Foundation, "config" | "observer" | "broken" | "disk">): RequestLog {
+}: Pick<Foundation, "config" | "observer" | "broken">): RequestLog {
   const { dataDir, signingSecret } = config;
+  const folder = config.requestLogDir ?? join(dataDir, "request-log");
   let known: readonly string[] | null = null;
   const secrets = () => {
     known ??= signingSecrets(signingSecret, dataDir);
     return known;
   };
   return createRequestLog({
-    folder: config.requestLogDir ?? join(dataDir, "request-log"),
+    folder,
     owner: randomUUID(),
     days: config.requestLogDays,
     bytesMax: config.requestLogBytesMax,
-    // It never takes what the books need to go on.
-    hasRoom: async () => {
-      const { freeBytes, freeBytesMin } = await disk();
-      return freeBytes > 2 * freeBytesMin;
+    hasRoom: async (bytes) => {
+      const { freeBytes, freeBytesMin } = await diskRoom(folder, diskBounds(config.diskFreeMibMin));
+      const [ours, books] = await Promise.all([stat(folder), stat(dataDir)]);
+      // On the disk of the books it never takes what these need to go on; a disk of its own may be full.
+      return freeBytes - bytes > (ours.dev === books.dev ? 2 * freeBytesMin : 0);
     },
     clock: systemClock,
     redact: createRedactor(config.requestLogRedact),

@@ -6,6 +6,8 @@ import type { LoggedName } from "./request-log.ts";
 
 const DAY_MS = 86_400_000;
 const LOOK_MS = 60_000;
+/** After so much of our own writing it is seen again what all processes have written. */
+const LOOK_BYTES = 64 * 1024 * 1024;
 const CHUNK_BYTES = 1024 * 1024;
 const LINE_BREAK = 10;
 const FILE = /^(\d{4}-\d{2}-\d{2})\.[\w-]{1,100}\.jsonl$/;
@@ -17,12 +19,17 @@ export interface LogFolderOptions {
   readonly days: number;
   /** Of all files together. */
   readonly bytesMax: number;
-  /** Whether the disk has room beyond what the books need. */
-  readonly hasRoom: () => Promise<boolean>;
+  /** Whether its disk has room for so many bytes more, beyond what the books need on it. Asked once the folder is there. */
+  readonly hasRoom: (bytes: number) => Promise<boolean>;
 }
 
-export interface Line extends LoggedName {
+interface Line extends LoggedName {
   readonly sealed: string;
+}
+
+/** A line's seal may be as long as a megabyte: of many lines only this is kept. */
+function nameOf({ at, transactionId, requestId, accountId }: Line): LoggedName {
+  return { at, transactionId, requestId, accountId };
 }
 
 /** Null: of a process that died while it wrote it. */
@@ -68,7 +75,9 @@ function dayOf(ms: number): string {
 
 export class LogFolder {
   readonly #options: LogFolderOptions;
-  #isFull = false;
+  /** Of all files when they were last looked at, and what this process has written since then. */
+  #bytesThen = 0;
+  #bytesSince = 0;
   #lookedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: LogFolderOptions) {
@@ -77,31 +86,46 @@ export class LogFolder {
 
   /** False: there is no room for them. Rejects where the disk does not take them. */
   async append(lines: readonly string[], nowMs: number): Promise<boolean> {
-    const { folder, owner } = this.#options;
+    const { folder, owner, bytesMax, hasRoom } = this.#options;
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await this.#sweep(nowMs);
-    if (this.#isFull) return false;
-    await appendFile(join(folder, `${dayOf(nowMs)}.${owner}.jsonl`), lines.join(""), { mode: 0o600 });
+    const text = Buffer.from(lines.join(""));
+    const bytes = this.#bytesThen + this.#bytesSince;
+    if (bytes >= bytesMax || !(await hasRoom(text.length))) return false;
+    // Counted before: of what the disk refuses a part may be written.
+    this.#bytesSince += text.length;
+    await appendFile(join(folder, `${dayOf(nowMs)}.${owner}.jsonl`), text, { mode: 0o600 });
     return true;
   }
 
   /** The newest lines with a word in them. */
-  async newest(word: string, limit: number): Promise<readonly Line[]> {
-    const found: Line[] = [];
+  names(word: string, limit: number): Promise<readonly LoggedName[]> {
+    return this.#newest(word, limit, nameOf);
+  }
+
+  /** What is sealed in the newest line with a word in it. */
+  async sealed(word: string): Promise<string | null> {
+    const [line] = await this.#newest(word, 1, (line) => line);
+    return line?.sealed ?? null;
+  }
+
+  /** Keeps of no more lines than `limit`, and of each only what `of` makes of it. */
+  async #newest<T extends LoggedName>(word: string, limit: number, of: (line: Line) => T): Promise<readonly T[]> {
+    let found: readonly T[] = [];
     let lastDay = "";
     for (const name of await this.#files()) {
       // Processes write side by side, so all files of a day are looked at.
       const ofDay = name.slice(0, 10);
       if (found.length >= limit && ofDay !== lastDay) break;
       lastDay = ofDay;
-      const day: Line[] = [];
+      const ofFile: T[] = [];
       for await (const line of linesWith(join(this.#options.folder, name), word)) {
-        day.push(line);
-        if (day.length > limit) day.shift();
+        ofFile.push(of(line));
+        if (ofFile.length > limit) ofFile.shift();
       }
-      found.push(...day);
+      found = [...found, ...ofFile].sort((a, b) => b.at.localeCompare(a.at)).slice(0, limit);
     }
-    return found.toSorted((a, b) => b.at.localeCompare(a.at)).slice(0, limit);
+    return found;
   }
 
   /** The names of all files, the newest day first. */
@@ -110,11 +134,12 @@ export class LogFolder {
     return names.filter((name) => FILE.test(name)).toSorted((a, b) => b.localeCompare(a));
   }
 
-  /** Old files go, and it is seen how much room the others leave. */
+  /** Old files go, and it is seen how much the others are. */
   async #sweep(nowMs: number): Promise<void> {
-    if (nowMs - this.#lookedAtMs < LOOK_MS && nowMs >= this.#lookedAtMs) return;
+    const isLate = nowMs - this.#lookedAtMs >= LOOK_MS || nowMs < this.#lookedAtMs;
+    if (!isLate && this.#bytesSince < LOOK_BYTES) return;
     this.#lookedAtMs = nowMs;
-    const { folder, days, bytesMax, hasRoom } = this.#options;
+    const { folder, days } = this.#options;
     const first = dayOf(nowMs - (days - 1) * DAY_MS);
     let bytes = 0;
     for (const name of await this.#files()) {
@@ -122,6 +147,7 @@ export class LogFolder {
       if (name.slice(0, first.length) < first) await rm(path, { force: true });
       else bytes += (await stat(path).catch(() => ({ size: 0 }))).size;
     }
-    this.#isFull = bytes >= bytesMax || !(await hasRoom());
+    this.#bytesThen = bytes;
+    this.#bytesSince = 0;
   }
 }

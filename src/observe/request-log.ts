@@ -109,13 +109,12 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
     },
     async list(accountId, limit) {
       await flush();
-      const lines = await folder.newest(accountId === null ? "" : JSON.stringify(accountId), limit);
-      return lines.map(({ sealed: _, ...name }) => name);
+      return folder.names(accountId === null ? "" : JSON.stringify(accountId), limit);
     },
     async find(id) {
       await flush();
-      const [line] = await folder.newest(JSON.stringify(id), 1);
-      const text = line === undefined ? null : unseal(line.sealed);
+      const sealed = await folder.sealed(JSON.stringify(id));
+      const text = sealed === null ? null : unseal(sealed);
       return text === null ? null : (JSON.parse(text) as LoggedCall);
     },
     close: flush,

@@ -33,23 +33,26 @@ function failed(told: GatewayError): VendorFailure {
 }
 
 export function createCountPdf(fetcher: MediaFetcher): CountPdf {
-  /** An account's links count whatever becomes of them: what each costs in the end is many times what opening it does. */
-  async function bytesOf({ url, account, sandbox, signal }: PdfAsked): Promise<Buffer | GatewayError | null> {
+  async function pagesAt({ url, account, sandbox, signal }: PdfAsked): Promise<number | GatewayError | null> {
     const asked = {};
-    const fetched = await fetcher.fetch([{ url, kind: "file" }], { asked, account, sandbox, signal });
-    fetcher.release(asked, account, false);
-    if (fetched instanceof GatewayError) return fetched;
-    const media = fetched.get(url);
-    return media?.mediaType === "application/pdf" ? Buffer.from(media.base64, "base64") : null;
+    try {
+      const fetched = await fetcher.fetch([{ url, kind: "file" }], { asked, account, sandbox, signal });
+      if (fetched instanceof GatewayError) return fetched;
+      const media = fetched.get(url);
+      if (media?.mediaType !== "application/pdf") return null;
+      return await pagesOfPdf(Buffer.from(media.base64, "base64"), signal);
+    } finally {
+      // Not before: the bytes are held until they are counted. An account's links count whatever becomes of them, as each costs us that.
+      fetcher.release(asked, account, false);
+    }
   }
 
   return async (asked) => {
-    const { param, most, signal } = asked;
+    const { param, most } = asked;
     const wrong = (detail: string) => failed(new GatewayError("bad_request", { param, detail: { detail } }));
-    const bytes = await bytesOf(asked);
-    if (bytes instanceof GatewayError)
-      throw failed(bytes.code === "bad_url" ? new GatewayError("bad_url", { ...bytes.options, param }) : bytes);
-    const pages = bytes === null ? null : await pagesOfPdf(bytes, signal);
+    const pages = await pagesAt(asked);
+    if (pages instanceof GatewayError)
+      throw failed(pages.code === "bad_url" ? new GatewayError("bad_url", { ...pages.options, param }) : pages);
     if (pages === null)
       throw wrong(`${param}: must be the address of a PDF that says how many pages it has, and is not encrypted`);
     if (pages > most) throw wrong(`${param}: the document has ${pages} pages, and must have at most ${most}`);

@@ -15,6 +15,9 @@ const STREAM_BYTES_MAX = 4_194_304;
 const ALL_STREAMS_BYTES_MAX = 16_777_216;
 /** A document of a few pages has far less: what has more is not read, so that no author can have much of our time. */
 const OBJECTS_MAX = 100_000;
+/** Each object has two words with `obj` in them: its own and `endobj`. What makes nothing of them costs about as much as reading these bytes. */
+const WORDS_MAX = 2 * OBJECTS_MAX;
+const WORD_BYTES = 64;
 const ALL_DICTIONARIES_BYTES_MAX = 2_097_152;
 /** The number of an object and its generation stand before the word `obj`. */
 const NUMBER_BYTES_MAX = 32;
@@ -159,6 +162,7 @@ class Reading {
   readonly #signal: AbortSignal;
   #isGivenUp = false;
   #objects = 0;
+  #words = 0;
   #dictionaryBytes = 0;
   #streams = 0;
   #streamBytes = 0;
@@ -172,10 +176,12 @@ class Reading {
     let next = 0;
     for (let at = bytes.indexOf("obj"); at >= 0 && !this.#isGivenUp; at = bytes.indexOf("obj", next)) {
       next = at + 3;
-      const number = numberBefore(bytes, at);
-      const begins = afterBlanks(bytes, next);
-      if (number !== null) next = await this.#object(bytes, number, begins);
-      await this.#turn(next - at);
+      this.#words += 1;
+      if (this.#words > WORDS_MAX) this.#isGivenUp = true;
+      // Most are `endobj`, before which nothing needs to be read.
+      const number = isBlank(bytes[at - 1]) ? numberBefore(bytes, at) : null;
+      if (number !== null) next = await this.#object(bytes, number, afterBlanks(bytes, next));
+      await this.#turn(WORD_BYTES + next - at);
     }
     return this.#isGivenUp ? null : this.#tree.count;
   }

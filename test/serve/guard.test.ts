@@ -1,5 +1,7 @@
 // The operator's guard on a real gateway: what it is shown, what its verdicts do, and what its failures do, shut and open.
+import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { shownText } from "../../src/gateway/shown-text.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 import { startVendor, type VendorAnswer, type VendorServer } from "../support/vendor-server.ts";
 
@@ -265,7 +267,12 @@ describe("a guard that is a model of the catalog", () => {
   });
 
   it("looks at no encoded file, and refuses what is too long for it", async () => {
-    const image = { type: "image_url", image_url: { url: `data:image/png;base64,${"violence".repeat(200)}` } };
+    const encoded = createHash("shake256", { outputLength: 30_000 }).update("a picture").digest("base64");
+    const url = `data:image/png;base64,${encoded.slice(0, 20_000)}violence${encoded.slice(20_000)}`;
+    const image = { type: "image_url", image_url: { url } };
+    // Samples of a quiet sound, which has as many slashes as words have blanks.
+    const samples = Int16Array.from({ length: 1_500 }, (_, at) => Math.round(40 * Math.sin(at * at)));
+    expect(shownText([Buffer.from(samples.buffer).toString("base64")])).toBe("");
     const body = {
       model: "openai/gpt-5.4-mini",
       max_tokens: 20,
@@ -273,6 +280,19 @@ describe("a guard that is a model of the catalog", () => {
     };
     expect(code(await ask(gateway, account, pass, "/api/llm/v1/chat/completions", body))).not.toBe("guard_refused");
     expect(code(await saying("tea ".repeat(450_000)))).toBe("guard_refused");
+  });
+
+  it("is not passed by words without blanks, behind a file or without one, nor by names", async () => {
+    const hyphens = "how-to-do-violence-to-somebody-else_and-".repeat(30);
+    expect(code(await saying(hyphens))).toBe("guard_refused");
+    const encoded = createHash("shake256", { outputLength: 30_000 }).update("a picture").digest("base64url");
+    expect(code(await saying(encoded + hyphens))).toBe("guard_refused");
+    expect(code(await saying("HowToDoViolenceToSomebodyElse".replace("V", "v").repeat(40)))).toBe("guard_refused");
+    const parameters = { type: "object", properties: { how_to_do_violence: { type: "string" } } };
+    const tools = [{ type: "function", function: { name: "f", parameters } }];
+    const messages = [{ role: "user", content: "Hello" }];
+    const body = { model: "core/cheap", max_tokens: 20, messages, tools };
+    expect(code(await ask(gateway, account, pass, "/api/llm/v1/chat/completions", body))).toBe("guard_refused");
   });
 
   it("has to be one that moderates", async () => {

@@ -1,10 +1,22 @@
 // The request log on a real gateway: off by itself, sealed on the disk, redacted by rules, read by the operator; and what it does without room.
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { run } from "../../src/cli/run.ts";
 import { systemClock } from "../../src/clock.ts";
+import { openRequestLog } from "../../src/gateway/open-request-log.ts";
+import { LogFolder } from "../../src/observe/log-folder.ts";
 import { createRedactor } from "../../src/observe/redactor.ts";
 import { createRequestLog } from "../../src/observe/request-log.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
@@ -103,6 +115,26 @@ it("takes out addresses, cards and keys however they are escaped, and leaves oth
   expect(redact("data: no JSON")).toBeNull();
 });
 
+it("takes out of names, numbers and the beginnings of lines what it takes out of words, and leaves JSON", () => {
+  const redact = createRedactor(["emails", "cards", "keys"]);
+  const key = `sk-proj-${"x".repeat(30)}`;
+  const within = JSON.stringify({ env: `a\n${key}\t4111-1111-1111-1111` });
+  const text = {
+    env: `key:\n${key}\r\n4111 1111 1111 1111\n\ta@b.example`,
+    "b@c.example": 4111111111111111,
+    within,
+    logprob: -0.1234567890123456,
+    "task-management-for-everyone": "task-sk-management-for-everyone",
+  };
+  expect(JSON.parse(redact(JSON.stringify(text)) ?? "")).toEqual({
+    env: "key:\n[redacted]\r\n[redacted]\n\t[redacted]",
+    "[redacted]": "[redacted]",
+    within: JSON.stringify({ env: "a\n[redacted]\t[redacted]" }),
+    logprob: -0.1234567890123456,
+    "task-management-for-everyone": "task-sk-management-for-everyone",
+  });
+});
+
 it("no call waits for a disk that does not take it: what is not kept is counted", async () => {
   const outcomes: string[] = [];
   const broken: unknown[] = [];
@@ -147,3 +179,66 @@ it("no call waits for a disk that does not take it: what is not kept is counted"
   const many = Array.from({ length: 300 }, () => next.begin());
   expect([many.filter((done) => done === null).length, outcomes.length]).toEqual([44, 44]);
 });
+
+const lineOf = (sealed: string) =>
+  `${JSON.stringify({ at: new Date(0).toISOString(), transactionId: "tx_1", requestId: "req_1", accountId: "a", sealed })}\n`;
+
+it("lists many long calls in little memory", () => {
+  const long = join(folder, "long");
+  mkdirSync(long);
+  for (const owner of ["a", "b", "c"])
+    writeFileSync(join(long, `2026-01-01.${owner}.jsonl`), lineOf("x".repeat(400_000)).repeat(60));
+  const listing = `import { LogFolder } from ${JSON.stringify(new URL("../../src/observe/log-folder.ts", import.meta.url))};
+    const folder = new LogFolder({ folder: ${JSON.stringify(long)} });
+    process.stdout.write(String((await folder.names("", 1000)).length));`;
+  const args = [
+    "--max-old-space-size=40",
+    "--disable-warning=ExperimentalWarning",
+    "--input-type=module",
+    "-e",
+    listing,
+  ];
+  expect(execFileSync(process.execPath, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] })).toBe("180");
+});
+
+it("has no more than its bound and its disk let it, counted as it writes", async () => {
+  const bounded = join(folder, "bounded");
+  let room = 100;
+  const hasRoom = async (bytes: number) => bytes <= room;
+  const log = new LogFolder({ folder: bounded, owner: "one", days: 1, bytesMax: 64 * 1024 * 1024 + 10, hasRoom });
+  expect(await log.append(["x".repeat(101)], 0)).toBe(false);
+  room = Number.POSITIVE_INFINITY;
+  expect(await log.append(["x"], 0)).toBe(true);
+  writeFileSync(join(bounded, "1970-01-01.other.jsonl"), "of another process");
+  expect(await log.append(["x".repeat(64 * 1024 * 1024)], 1)).toBe(true);
+  expect(await log.append(["x"], 2)).toBe(false);
+
+  const small = new LogFolder({ folder: join(folder, "bound"), owner: "one", days: 1, bytesMax: 10, hasRoom });
+  const kept = [await small.append(["x".repeat(9)], 0), await small.append(["xx"], 1), await small.append(["x"], 2)];
+  expect(kept).toEqual([true, true, false]);
+});
+
+const shared = "/dev/shm";
+const isOther = existsSync(shared) && statSync(shared).dev !== statSync(tmpdir()).dev;
+it.runIf(isOther)(
+  "looks at the disk that it lies on, and leaves more than the least room on that of the books",
+  async () => {
+    const outcomes: string[] = [];
+    const other = mkdtempSync(join(shared, "tollgate-request-log-"));
+    for (const requestLogDir of [other, join(folder, "beside the books")]) {
+      const config = {
+        ...{ dataDir: folder, requestLogDir, requestLogDays: 1, requestLogBytesMax: 1_000, requestLogRedact: [] },
+        ...{ signingSecret: "a secret of this test alone", diskFreeMibMin: 1e9 },
+      };
+      const foundation = { config, observer: { callLogged: (one: string) => void outcomes.push(one) }, broken() {} };
+      const log = openRequestLog(foundation as unknown as Parameters<typeof openRequestLog>[0]);
+      log.begin()?.({
+        ...{ transactionId: "tx_1", requestId: "req_1", accountId: "a", keyId: "k", path: "/", asked: null },
+        ...{ status: 200, code: null, body: null, answer: null },
+      });
+      await log.close();
+    }
+    rmSync(other, { recursive: true });
+    expect(outcomes).toEqual(["kept", "left_out"]);
+  },
+);

@@ -25,6 +25,7 @@ import { nameOf, plainWords } from "../../src/composites/people/person-query.ts"
 import { attachment } from "../../src/files/content-headers.ts";
 import { spooledForm } from "../../src/files/spooled-upload.ts";
 import { shapeOf } from "../../src/gateway/answer-shape.ts";
+import { shownText } from "../../src/gateway/shown-text.ts";
 import { headerLine } from "../../src/http/head-lines.ts";
 import { keysIn, membersOf, readJson, withMembers } from "../../src/json-bytes.ts";
 import { createAccessTokens } from "../../src/oauth/access-tokens.ts";
@@ -778,6 +779,25 @@ export const PARSERS: readonly Parser[] = [
     of: (size) => {
       const bytes = Buffer.concat(many(size, (at) => Buffer.from(["<<", "(", "1 0 obj", "[", "stream"][at % 5] ?? "")));
       return () => pagesOfPdf(bytes, new AbortController().signal);
+    },
+  },
+  {
+    file: "src/upstream/pdf-pages.ts",
+    what: "a document of nothing but words that begin no object",
+    size: 30_000,
+    of: (size) => {
+      const bytes = Buffer.from(many(size, (at) => [" obj", "obj", "1 0obj"][at % 3] ?? "").join(""));
+      return () => pagesOfPdf(bytes, new AbortController().signal);
+    },
+  },
+  {
+    file: "src/gateway/shown-text.ts",
+    what: "parts of a file and of words in turn, and many names",
+    size: 2_000,
+    of: (size) => {
+      const text = many(size, (at) => ["aB3/".repeat(250), "how-to-".repeat(150)][at % 2] ?? "").join("");
+      const body = { text, names: named(size) };
+      return () => shownText(body);
     },
   },
 ];

@@ -1,6 +1,7 @@
 // How many pages a PDF has: as its own tree says, wherever that is written, and in linear time whatever is in it.
 import { deflateSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
+import { createCountPdf } from "../../src/upstream/pdf-at-address.ts";
 import { pagesOfPdf } from "../../src/upstream/pdf-pages.ts";
 
 const count = (...parts: readonly (string | Buffer)[]) =>
@@ -84,6 +85,8 @@ describe("the pages of a PDF", () => {
     ["dictionaries that never end", "1 0 obj << ", null],
     ["texts that never end", "1 0 obj << (", null],
     ["words that could be objects", "1 0 obj ", null],
+    ["words that are no objects", " obj", null],
+    ["words within words", "obj", null],
     ["dictionaries that are empty", "1 0 obj<<>>", null],
     ["arrays within arrays", "[", 1],
     ["blanks", " ", 1],
@@ -98,6 +101,36 @@ describe("the pages of a PDF", () => {
     await count(root, tree(1), object(5, `<< /A (${"x".repeat(1_000)}) >>`).repeat(1_500));
     clearInterval(timer);
     expect(turns).toBeGreaterThan(2);
+  });
+
+  it("are looked for in turns where there is nothing but words: each takes time", async () => {
+    let turns = 0;
+    const turn = () => {
+      turns += 1;
+      next = setImmediate(turn);
+    };
+    let next = setImmediate(turn);
+    await count(" obj".repeat(100_000));
+    clearImmediate(next);
+    expect(turns).toBeGreaterThan(30);
+  });
+
+  it("are counted while the document is still held, and it is let go of then", async () => {
+    const released: number[] = [];
+    let turns = 0;
+    const base64 = Buffer.from(`%PDF-1.4 ${object(5, "<< >>").repeat(20_000)}`).toString("base64");
+    const countPages = createCountPdf({
+      fetch: async (links) => new Map(links.map(({ url }) => [url, { mediaType: "application/pdf", base64 }])),
+      release: () => void released.push(turns),
+    });
+    const watched = new AbortController();
+    const { signal } = watched;
+    // It is asked at each turn.
+    signal.throwIfAborted = () => void turns++;
+    const asked = { param: "url", url: "https://a.example/b.pdf", most: 10, account: "a", sandbox: false, signal };
+    await expect(countPages(asked)).rejects.toThrow("url: must be the address of a PDF");
+    expect(turns).toBeGreaterThan(0);
+    expect(released).toEqual([turns]);
   });
 
   it("are no more looked for once the call has ended", async () => {
