@@ -6,7 +6,7 @@ import { suite } from "./vitest.config.ts";
 
 const files = suiteFiles();
 const quick = files.filter((file) => file.quick);
-const { test } = suite(quick, { fileCpuSecondsMax: 20 });
+const { test } = suite(quick, { fileCpuSecondsMax: 45 });
 
 export default defineConfig({
   test: { ...test, reporters: ["default", new QuickReport(files.length - quick.length)] },
