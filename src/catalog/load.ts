@@ -66,14 +66,13 @@ function versionOf(content: Buffer | string): string {
   return createHash("sha256").update(content).digest("hex").slice(0, 16);
 }
 
-/**
- * Imports a file as it is on the disk now: its content is part of the address, so a changed file is read again and an
- * unchanged one is not.
- */
 /** What a file waits for at its top may never come. */
 const IMPORT_MS_MAX = 10_000;
 
-/** Throws where the file is no module, throws itself, or does not come to its end in time. */
+/**
+ * Imports a file as it is on the disk now: its content is part of the address, so a changed file is read again and an unchanged one is not.
+ * Throws where the file is no module, throws itself, or does not come to its end in time.
+ */
 async function importFile(file: CatalogFile): Promise<unknown> {
   const version = versionOf(await readFile(file.path));
   const late = Promise.withResolvers<never>();

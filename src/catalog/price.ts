@@ -209,14 +209,9 @@ function changedBy(price: TokenPrice, percent: number, sign: string): TokenPrice
   };
 }
 
-/** What costs so many percent more, on every bucket; its version says so. */
+/** What costs so many percent more, on every bucket, as by our markup or where it runs; its version says so. */
 export function costlierBy(price: TokenPrice, percent: number): TokenPrice {
   return percent === 0 ? price : changedBy(price, percent, `+${percent}%`);
-}
-
-/** A cost price with our markup. */
-export function sellAt(cost: TokenPrice, percent: number): TokenPrice {
-  return costlierBy(cost, percent);
 }
 
 /** So many percent of a price: what a call by the caller's own key is charged. */

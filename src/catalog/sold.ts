@@ -2,7 +2,7 @@
 import type { ChatSpec, ModelEnd, ModelSpec, PartBounds } from "./adapter.ts";
 import type { Adapter, Deployment, EmbeddingOffer, Offer, SoldEmbedding, SoldModel, TokenPrice } from "./catalog.ts";
 import type { ChatWire } from "./chat-wire.ts";
-import { blendOf, compilePrice, costlierBy, dearest, isDearer, priceOn, renamedVersion, sellAt } from "./price.ts";
+import { blendOf, compilePrice, costlierBy, dearest, isDearer, priceOn, renamedVersion } from "./price.ts";
 import { regionalPercent } from "./regional-cost.ts";
 import { hasEnded, isListedOn } from "./retirement.ts";
 import { type Kind, type Listing, listingsOf } from "./slug.ts";
@@ -130,7 +130,7 @@ export function lastEnd(specs: readonly { readonly retires?: ModelEnd }[]): Mode
 }
 
 function soldOf(slug: string, group: Group, rules: AudienceRules) {
-  const sale = sellAt(listPriceOf(slug, group, rules.liveIds), rules.markupPercent);
+  const sale = costlierBy(listPriceOf(slug, group, rules.liveIds), rules.markupPercent);
   const on = group.filter(({ adapter }) => adapter.configured);
   const dear = rules.allowLoss ? [] : on.filter(({ cost }) => isDearer(cost, sale));
   const serving = on.filter((listing) => !dear.includes(listing)).sort(inOrder);

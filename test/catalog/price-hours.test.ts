@@ -1,7 +1,7 @@
 // Prices by the hour: a call costs what the minute has in which it was admitted, and holds the dearest that its time can meet.
 import { describe, expect, it } from "vitest";
 import type { TokenPriceSpec } from "../../src/catalog/adapter.ts";
-import { compilePrice, dearest, dearestWithin, isDearer, priceAt, sellAt } from "../../src/catalog/price.ts";
+import { compilePrice, costlierBy, dearest, dearestWithin, isDearer, priceAt } from "../../src/catalog/price.ts";
 import { catalogOf, LIVE, priced, vendor } from "./catalog-of.ts";
 
 const spec: TokenPriceSpec = {
@@ -59,7 +59,10 @@ describe("a price with hours", () => {
   });
 
   it("is marked up at every hour, and several sellers' dearest has none", () => {
-    expect(priceAt(sellAt(price, 10), at(`${MON}T02:00:00`))).toMatchObject({ input: 2_200_000, output: 4_400_000 });
+    expect(priceAt(costlierBy(price, 10), at(`${MON}T02:00:00`))).toMatchObject({
+      input: 2_200_000,
+      output: 4_400_000,
+    });
     expect(dearest([price, compilePrice({ since: "2026-01-01", input: "1", output: "1" }, "x")], "d")).toMatchObject({
       input: 3_000_000,
       output: 4_000_000,

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { TokenPriceSpec } from "../../src/catalog/adapter.ts";
 import type { TokenPrice, TokenRates } from "../../src/catalog/catalog.ts";
-import { boundOf, compilePrice, costOfUsage, dearest, isDearer, priceOn, sellAt } from "../../src/catalog/price.ts";
+import { boundOf, compilePrice, costlierBy, costOfUsage, dearest, isDearer, priceOn } from "../../src/catalog/price.ts";
 import { parseUsdPerMillion, usdPerMillionText } from "../../src/money.ts";
 import type { TokenUsage } from "../../src/route.ts";
 
@@ -21,7 +21,7 @@ test("what a call costs beside its tokens is in the cost, in the bound, in the s
   expect(costOfUsage(price, usage)).toBe(5_000_000 + 10 * 1_000 + 20 * 2_000);
   expect(costOfUsage(price, { ...usage, inputTokens: 0, outputTokens: 0 })).toBe(5_000_000);
   expect(boundOf(price, { inputTokensMax: 10, outputTokensMax: 20 })).toBe(costOfUsage(price, usage));
-  expect(costOfUsage(sellAt(price, 10), { ...usage, inputTokens: 0, outputTokens: 0 })).toBe(5_500_000);
+  expect(costOfUsage(costlierBy(price, 10), { ...usage, inputTokens: 0, outputTokens: 0 })).toBe(5_500_000);
   const cheaper = compilePrice({ since: "2026-01-01", input: "1", output: "2" }, "y");
   expect([isDearer(price, cheaper), isDearer(cheaper, price)]).toEqual([true, false]);
 });
@@ -132,7 +132,7 @@ describe("the price in force", () => {
 
 describe("sale prices", () => {
   test("a markup raises every bucket and every step, and shows in the version", () => {
-    const sale = sellAt(compilePrice({ ...plain, steps: [long] }, "maker/model"), 10);
+    const sale = costlierBy(compilePrice({ ...plain, steps: [long] }, "maker/model"), 10);
     expect(sale.input).toBe(parseUsdPerMillion("2.75"));
     expect(sale.cacheRead).toBe(parseUsdPerMillion("0.275"));
     expect(sale.steps[0]?.output).toBe(parseUsdPerMillion("24.75"));

@@ -1,7 +1,7 @@
 // From a list to the update that it makes: what is taken of its changes, laid over what earlier lists told, and nothing that would be sold at a loss.
 import type { AdapterSpec } from "../adapter.ts";
 import type { Adapter } from "../catalog.ts";
-import { compilePrice, isDearer, priceOn, sellAt } from "../price.ts";
+import { compilePrice, costlierBy, isDearer, priceOn } from "../price.ts";
 import { hasEnded } from "../retirement.ts";
 import { listingsOf } from "../slug.ts";
 import { listPriceOf, type PricedListing } from "../sold.ts";
@@ -86,7 +86,7 @@ function lossesIn(
   for (const [key, [first, ...rest]] of Map.groupBy(priced, ({ kind, slug }) => `${kind} ${slug}`)) {
     if (first === undefined) continue;
     const group = [first, ...rest] as const;
-    const sale = sellAt(listPriceOf(first.slug, group, liveIds), markupPercent);
+    const sale = costlierBy(listPriceOf(first.slug, group, liveIds), markupPercent);
     const dear = group.filter(({ cost }) => isDearer(cost, sale)).map(({ adapterId }) => adapterId);
     if (dear.length > 0) losses.set(key, dear);
   }
