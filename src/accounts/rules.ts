@@ -6,7 +6,7 @@ import { GatewayError } from "../errors.ts";
 import type { Nano } from "../money.ts";
 
 /** The kind of the record. A store that is shared tells all processes of each put of it. */
-const KIND = "rules";
+export const RULES_KIND = "rules";
 export const GROUPS_MAX = 100;
 /** Of revoked keys, so many are remembered with their group. */
 const LEFT_MAX = 1_000;
@@ -114,7 +114,7 @@ export interface RuleRecords {
 }
 
 export async function rulesOf(records: Pick<RuleRecords, "get">, accountId: string): Promise<AccountRules> {
-  return readRules((await records.get(KIND, accountId))?.value);
+  return readRules((await records.get(RULES_KIND, accountId))?.value);
 }
 
 /** What an older release has kept says nothing of what is newer. */
@@ -129,11 +129,11 @@ export async function changeRules(
   change: (before: AccountRules) => AccountRules | GatewayError,
 ): Promise<AccountRules | GatewayError> {
   for (let tries = 0; tries < TRIES_MAX; tries++) {
-    const kept = await records.get(KIND, accountId);
+    const kept = await records.get(RULES_KIND, accountId);
     const before = readRules(kept?.value);
     const after = change(before);
     if (after instanceof GatewayError || after === before) return after;
-    const record = { kind: KIND, id: accountId, payer: `acct:${accountId}`, ttlMs: null };
+    const record = { kind: RULES_KIND, id: accountId, payer: `acct:${accountId}`, ttlMs: null };
     const put = { ...record, value: JSON.stringify(after), ifVersion: kept?.version ?? 0 };
     if ((await records.put(put)) !== null) return after;
   }

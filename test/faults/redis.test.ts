@@ -2,7 +2,9 @@
 import { hash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
+import { RULES_KIND } from "../../src/accounts/rules.ts";
 import { leasesWith } from "../../src/ledger/redis/account-index.ts";
+import { recordKey } from "../../src/records/redis-records.ts";
 import { randomFrom } from "../../src/sandbox/vocabulary.ts";
 import { callChat } from "../support/chat-call.ts";
 import {
@@ -188,7 +190,7 @@ it("a node of a cluster is killed: accounts of the other nodes go on, and its ow
   }
 });
 
-/** Opens accounts until each node has one, with what its key is found by and the index of its leases on the same node. */
+/** Opens accounts until each node has one, with all that a call of it asks for on the same node: its key, its rules and the index of its leases. */
 async function accountPerNode(
   fleet: Fleet,
   sends: readonly ((command: string, ...words: string[]) => Promise<unknown>)[],
@@ -199,7 +201,12 @@ async function accountPerNode(
   while (found.size < sends.length) {
     const account = await fleet.account(CREDIT);
     const node = await nodeOf(`{a:${account.accountId}}`);
-    const others = await Promise.all([`kh:${hash("sha256", account.key)}`, leasesWith(account.accountId)].map(nodeOf));
+    const asked = [
+      `kh:${hash("sha256", account.key)}`,
+      recordKey(RULES_KIND, account.accountId),
+      leasesWith(account.accountId),
+    ];
+    const others = await Promise.all(asked.map(nodeOf));
     if (others.every((other) => other === node)) found.set(node, account);
   }
   return sends.map((_, node) => found.get(node) as FleetAccount);
