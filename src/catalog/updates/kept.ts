@@ -46,11 +46,15 @@ export async function keptStamps(dataDir: string): Promise<readonly string[]> {
   return (await filesIn(folderOf(dataDir))).map((name) => name.slice(0, -5)).reverse();
 }
 
-/** Keeps an update, on the disk when it answers; the oldest beyond the bound go. */
-export async function keepUpdate(dataDir: string, update: ModelsUpdate): Promise<void> {
+/** Keeps an update, on the disk when it answers; the oldest beyond the bound go. `json` is its text. */
+export async function keepUpdate(
+  dataDir: string,
+  update: Pick<ModelsUpdate, "takenAt">,
+  json = JSON.stringify(update),
+): Promise<void> {
   const folder = folderOf(dataDir);
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  await replaceWhole(join(folder, `${stampOf(update)}.json`), `${JSON.stringify(update)}\n`);
+  await replaceWhole(join(folder, `${stampOf(update)}.json`), `${json}\n`);
   const files = await filesIn(folder);
   for (const name of files.slice(0, Math.max(0, files.length - KEPT_MAX)))
     await rm(join(folder, name), { force: true });
