@@ -6,6 +6,7 @@ import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Log } from "../observe/log.ts";
 import type { Records } from "../records/records.ts";
+import { inSlices } from "../slices.ts";
 import type { Stores } from "../stores.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import type { OpenCatalog } from "./open-catalog.ts";
@@ -41,7 +42,7 @@ async function sharedUpdate(
 ): Promise<{ readonly update: ModelsUpdate | null; readonly version: number }> {
   const record = await records.get(KIND, ID);
   if (record === null) return { update: null, version: 0 };
-  return { update: record.value === "" ? null : updateOf(record.value), version: record.version };
+  return { update: record.value === "" ? null : await inSlices(updateOf(record.value)), version: record.version };
 }
 
 /** Before the catalog is opened: the update that the other processes sell by becomes this one's too. */

@@ -4,7 +4,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import type { OrderTexts, UpdateAnswer } from "./propose-update.ts";
 
 // On Linux a thread has a priority of its own, elsewhere it would be the whole process's: where processors are few, calls come first.
-if (process.platform === "linux") setPriority(constants.priority.PRIORITY_LOW);
+if (process.platform === "linux") setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
 const [{ BadList }, { proposalOf }, { piecesOf, updateFrom }, { atOnce }] = await Promise.all([
   import("../catalog/updates/list.ts"),

@@ -1,6 +1,7 @@
 // Where updates are kept: a dated file each below DATA_DIR/models, of which the newest is in force. Going back is a new name for that one.
 import { mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { inSlices } from "../../slices.ts";
 import { replaceWhole, sync } from "../../storage/whole-file.ts";
 import { type ModelsUpdate, updateOf } from "./update.ts";
 
@@ -34,7 +35,7 @@ export async function keptUpdate(dataDir: string, back = 0): Promise<ModelsUpdat
   if (file === undefined) return null;
   const path = join(folder, file);
   try {
-    return updateOf(await readFile(path, "utf8"));
+    return await inSlices(updateOf(await readFile(path, "utf8")));
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new Error(`${path}: ${why}; \`tollgate models rollback\` goes back to the one before`);

@@ -48,7 +48,8 @@ const update = z.strictObject({
   checkedAt: moment,
   /** Where the list came from, for people. */
   source: z.string().min(1).max(500),
-  vendors: z.record(z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/), vendor),
+  /** Each is read by itself: all of them at once would take the thread for as long as ten calls. */
+  vendors: z.record(z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/), z.unknown()),
 });
 
 export interface ModelUpdate {
@@ -106,12 +107,21 @@ export function updateText({ head, vendors }: UpdatePieces): string {
 }
 
 /** Reads an update. Throws with a line that names the field. */
-export function updateOf(text: string): ModelsUpdate {
-  const read = update.safeParse(JSON.parse(text));
-  // The schema has the same fields; JSON has no field that is undefined.
-  if (read.success) return read.data as ModelsUpdate;
+export function* updateOf(text: string): Steps<ModelsUpdate> {
+  const { vendors, ...head } = wellRead(update, JSON.parse(text), []);
+  const told = yield* eachOf(
+    Object.entries(vendors),
+    ([id, one]) => [id, wellRead(vendor, one, ["vendors", id])] as const,
+  );
+  // The schemas have the same fields; JSON has no field that is undefined.
+  return { ...head, vendors: Object.fromEntries(told) } as ModelsUpdate;
+}
+
+function wellRead<Schema extends z.ZodType>(schema: Schema, value: unknown, place: readonly string[]): z.infer<Schema> {
+  const read = schema.safeParse(value);
+  if (read.success) return read.data;
   const [issue] = read.error.issues;
-  throw new Error(`${issue?.path.join(".") ?? ""} ${issue?.message ?? "is wrong"}`.trim());
+  throw new Error(`${[...place, ...(issue?.path ?? [])].join(".")} ${issue?.message ?? "is wrong"}`.trim());
 }
 
 interface Dated {
@@ -152,15 +162,16 @@ function likened<Spec extends ModelSpec | EmbeddingsSpec["models"][string]>(
   return { ...amended({ ...named, prices: [] } as unknown as Spec, told) };
 }
 
-function withModels<Spec extends ModelSpec | EmbeddingsSpec["models"][string]>(
+function* withModels<Spec extends ModelSpec | EmbeddingsSpec["models"][string]>(
   own: Readonly<Record<string, Spec>>,
   told: Readonly<Record<string, ModelUpdate>>,
-): Readonly<Record<string, Spec>> {
+): Steps<Readonly<Record<string, Spec>>> {
   const models: Record<string, Spec> = { ...own };
   for (const [name, facts] of Object.entries(told)) {
     const known = Object.hasOwn(own, name) ? own[name] : undefined;
     const spec = known === undefined ? likened(own, facts) : amended(known, facts);
     if (spec !== null) models[name] = spec;
+    yield;
   }
   return models;
 }
@@ -188,12 +199,12 @@ export interface Selling {
 }
 
 /** A vendor with what is told of its models. */
-export function withTold<Spec extends Selling>(spec: Spec, told: VendorUpdate): Spec {
+export function* withTold<Spec extends Selling>(spec: Spec, told: VendorUpdate): Steps<Spec> {
   const { chat, embeddings, unitModels } = spec;
   const laid: Record<string, unknown> = {};
-  if (chat && told.chat) laid.chat = { ...chat, models: withModels(chat.models, told.chat) };
+  if (chat && told.chat) laid.chat = { ...chat, models: yield* withModels(chat.models, told.chat) };
   if (embeddings && told.embeddings) {
-    laid.embeddings = { ...embeddings, models: withModels(embeddings.models, told.embeddings) };
+    laid.embeddings = { ...embeddings, models: yield* withModels(embeddings.models, told.embeddings) };
   }
   if (unitModels && told.unitModels) laid.unitModels = withUnitModels(unitModels, told.unitModels);
   return { ...spec, ...laid };
@@ -208,8 +219,7 @@ export function* withUpdate(
   const all = new Map(adapters);
   for (const [id, facts] of Object.entries(told.vendors)) {
     const spec = all.get(id);
-    if (spec !== undefined) all.set(id, withTold(spec, facts));
-    yield;
+    if (spec !== undefined) all.set(id, yield* withTold(spec, facts));
   }
   return all;
 }
