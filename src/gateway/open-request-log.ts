@@ -12,7 +12,7 @@ import type { EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { signingSecrets } from "../files/signed-links.ts";
 import { createRedactor } from "../observe/redactor.ts";
-import { createRequestLog, type LoggedName, type RequestLog } from "../observe/request-log.ts";
+import { createRequestLog, type LoggedCall, type LoggedName, type RequestLog } from "../observe/request-log.ts";
 import { diskBounds, diskRoom } from "../storage/disk-guard.ts";
 import { openText, sealText } from "../storage/sealed-text.ts";
 import type { Foundation } from "./open-foundation.ts";
@@ -59,8 +59,13 @@ export function openRequestLog({
   });
 }
 
-function nameRow({ at, transactionId, requestId, accountId }: LoggedName) {
+export function nameRow({ at, transactionId, requestId, accountId }: LoggedName) {
   return { at, transaction_id: transactionId, request_id: requestId, account_id: accountId };
+}
+
+export function callRow(call: LoggedCall) {
+  const { keyId: key_id, path, asked, status, code, body, answer } = call;
+  return { ...nameRow(call), key_id, path, asked, status, code, body, answer };
 }
 
 export interface RequestLogParts extends Pick<Foundation, "stores"> {
@@ -100,8 +105,7 @@ export function requestLogEndpoints({ stores, log, forget }: RequestLogParts): r
         const detail = { detail: "No call of that transaction or request is kept here." };
         return new GatewayError("not_found", { of: "any_transaction", detail });
       }
-      const { keyId: key_id, path, asked, status, code, body, answer } = call;
-      return { status: 200, body: { ...nameRow(call), key_id, path, asked, status, code, body, answer } };
+      return { status: 200, body: callRow(call) };
     }),
   ];
 }
