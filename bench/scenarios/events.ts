@@ -11,6 +11,7 @@ import {
   startSubjects,
   stopSubjects,
   told,
+  withCpu,
 } from "../bench.ts";
 import type { JobResult } from "../load/jobs.ts";
 import { SOMEBODY } from "../load/jobs.ts";
@@ -59,12 +60,16 @@ async function freshKeys(subject: Subject, count: number): Promise<readonly stri
   return keys;
 }
 
-async function calls(client: Client, subject: Subject, callers: readonly string[], ms: number): Promise<JobResult> {
+interface Calls extends JobResult {
+  readonly cpuMs: number;
+}
+
+async function calls(client: Client, subject: Subject, callers: readonly string[], ms: number): Promise<Calls> {
   const request = requestText({ ...subject, headers: { authorization: `Bearer ${SOMEBODY}` } }, { stream: false });
   const job = { kind: "open", port: subject.port, request, callers, inTurn: true, perSecond: PER_SECOND, ms } as const;
-  const result = await client.run(job);
+  const { result, cpuMs } = await withCpu(subject, () => client.run(job));
   expectWhole(subject, result);
-  return result;
+  return { ...result, cpuMs };
 }
 
 export async function events(bench: Bench): Promise<Row[]> {
@@ -97,13 +102,16 @@ export async function events(bench: Bench): Promise<Row[]> {
 function rowsOf(
   cameAtMs: readonly number[],
   caused: number,
-  { before, meanwhile, after }: Readonly<Record<"before" | "meanwhile" | "after", JobResult>>,
+  { before, meanwhile, after }: Readonly<Record<"before" | "meanwhile" | "after", Calls>>,
 ): Row[] {
   const minutes = ((cameAtMs.at(-1) ?? 0) - (cameAtMs[0] ?? 0)) / 60_000;
   const at = ({ wholeCall }: JobResult, part: "p50" | "p99") => wholeCall?.[part] ?? Number.NaN;
   const text = (result: JobResult) => `${at(result, "p50").toFixed(2)} / ${at(result, "p99").toFixed(2)} ms`;
   const over = (part: "p50" | "p99") => at(meanwhile, part) - (at(before, part) + at(after, part)) / 2;
+  const eachUs = ({ cpuMs, whole }: Calls) => (cpuMs * 1_000) / whole;
+  const eventUs = eachUs(meanwhile) - (eachUs(before) + eachUs(after)) / 2;
   return [
+    told(NAME, "CPU of an event, listed and sent, beside its call's", `${eventUs.toFixed(0)} us`),
     told(NAME, "calls that cause none, before and after, p50 / p99", `${text(before)}, ${text(after)}`),
     told(NAME, "calls that cause one each, p50 / p99", text(meanwhile)),
     atMost(NAME, "p50 over that of calls that cause none", over("p50"), 0.5, " ms"),
