@@ -1,24 +1,12 @@
 // Commands on the request log: switch it on for an account, list what is kept, read one call; as the operator, or as the account's owner.
+import type { callRow, nameRow } from "../gateway/request-log-endpoints.ts";
 import { accountPath } from "./account-commands.ts";
 import { type Command, UsageError } from "./command.ts";
 import { pairs, table } from "./text.ts";
 
-interface Kept {
-  readonly at: string;
-  readonly transaction_id: string;
-  readonly request_id: string;
-  readonly account_id: string;
-}
+type Kept = ReturnType<typeof nameRow>;
 
-interface Call extends Kept {
-  readonly key_id: string;
-  readonly path: string;
-  readonly asked: string | null;
-  readonly status: number;
-  readonly code: string | null;
-  readonly body: string | null;
-  readonly answer: string | null;
-}
+type Call = ReturnType<typeof callRow>;
 
 const OWN_PATH = "/api/v1/request-log";
 const own = { value: null, meaning: "of your own account, by its primary key in TOLLGATE_API_KEY" } as const;

@@ -74,19 +74,28 @@ export async function openCatalog(config: Config): Promise<OpenCatalog> {
       update,
     );
   let current = await load(await keptUpdate(config.dataDir));
+  // Calls are served while a catalog is made. One at a time: of two that are made side by side the older could come into force last.
+  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = (work: () => Promise<void>): Promise<void> => {
+    const turn = last.then(work);
+    last = turn.catch(() => {});
+    return turn;
+  };
   return {
     current: () => current.catalog,
     names: () => current.names,
     sandboxUrl,
     update: () => current.update,
-    async reload() {
-      current = await load(await keptUpdate(config.dataDir));
-    },
-    async take(update, keep) {
-      const next = await load(update);
-      await keep();
-      current = next;
-    },
+    reload: () =>
+      inTurn(async () => {
+        current = await load(await keptUpdate(config.dataDir));
+      }),
+    take: (update, keep) =>
+      inTurn(async () => {
+        const next = await load(update);
+        await keep();
+        current = next;
+      }),
     async close() {
       await sandbox?.close();
     },

@@ -8,7 +8,7 @@ import { changeRules, rulesOf } from "../accounts/rules.ts";
 import type { Answer, EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import type { LoggedName, LogLook } from "../observe/log-lines.ts";
-import type { RequestLog } from "../observe/request-log.ts";
+import type { LoggedCall, RequestLog } from "../observe/request-log.ts";
 import type { Foundation } from "./open-foundation.ts";
 
 const LISTED = 50;
@@ -25,8 +25,13 @@ export interface RequestLogParts extends Pick<Foundation, "stores"> {
   readonly forget: (accountId: string) => void;
 }
 
-function nameRow({ at, transactionId, requestId, accountId }: LoggedName) {
+export function nameRow({ at, transactionId, requestId, accountId }: LoggedName) {
   return { at, transaction_id: transactionId, request_id: requestId, account_id: accountId };
+}
+
+export function callRow(call: LoggedCall) {
+  const { keyId: key_id, path, asked, status, code, body, answer } = call;
+  return { ...nameRow(call), key_id, path, asked, status, code, body, answer };
 }
 
 async function foundCall(log: RequestLog, look: LogLook, id: string): Promise<Answer | GatewayError> {
@@ -36,8 +41,7 @@ async function foundCall(log: RequestLog, look: LogLook, id: string): Promise<An
     const detail = { detail: "No call of that transaction or request is kept here." };
     return new GatewayError("not_found", { of: "any_transaction", detail });
   }
-  const { keyId: key_id, path, asked, status, code, body, answer } = call;
-  return { status: 200, body: { ...nameRow(call), key_id, path, asked, status, code, body, answer } };
+  return { status: 200, body: callRow(call) };
 }
 
 function switched({ stores, forget }: RequestLogParts, accountId: string, body: Buffer) {
