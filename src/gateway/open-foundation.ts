@@ -102,6 +102,7 @@ export async function openFoundation({
     windows,
     tellUnpriced(log, observer, losses),
     wallets.purseFor,
+    config.vendorsHttp2,
   );
   observer.onScrape({ restingRoutes: () => upstream.health.resting() });
   const counter = createTokenCounter(signingSecrets(config.signingSecret, config.dataDir));
