@@ -322,6 +322,12 @@ export const SETTINGS = {
       ),
     "The list of models that is read by `tollgate models update`, and by MODELS_UPDATE=daily; without it nothing is fetched",
   ),
+  vendorsHttp2: setting(
+    "VENDORS_HTTP2",
+    "1",
+    flag,
+    "1: vendors that offer HTTP/2 are spoken to in it, up to 100 calls over one connection; 0: in HTTP/1.1, a connection for each call at once. Where an adapter says `http2`, that holds for its vendor",
+  ),
   directFetch: setting("DIRECT_FETCH", "1", flag, "0: core/onescrape fetches no page itself, and asks vendors alone"),
   robots: setting("ROBOTS", "1", flag, "1: pages that robots.txt forbids are not fetched by us; 0: they are"),
   logLevel: setting("LOG_LEVEL", "info", z.enum(LEVELS, `must be one of ${LEVELS.join(", ")}`), "Least level logged"),

@@ -1,6 +1,5 @@
 // The way out: connections, keys and route health of this process, and the candidates that use them.
 import { Readable } from "node:stream";
-import { Agent } from "undici";
 import type { ChatSpec, SessionContext } from "../catalog/adapter.ts";
 import type { PurseFor } from "../catalog/auth.ts";
 import type { ActionOffer, Adapter, EmbeddingOffer, Offer, UnitOffer } from "../catalog/catalog.ts";
@@ -14,6 +13,7 @@ import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../route.ts
 import { createAccessTokens } from "./access-tokens.ts";
 import { type ActionCandidate, type ActionOrder, actionCandidate } from "./action-candidate.ts";
 import { openChatAttempt } from "./chat-attempt.ts";
+import { createConnections } from "./connections.ts";
 import { chatCompletions } from "./dialects/chat-completions.ts";
 import { converse } from "./dialects/converse.ts";
 import type { ChatContext, Dialect, OwnSeal, UpstreamBody } from "./dialects/dialect.ts";
@@ -164,7 +164,7 @@ export interface UnpricedUsage {
 /**
  * Opens no connection before the first call. `onRefusedKey` hears of each key at most once in the time that it rests. Links that a vendor
  * cannot open are opened by `publicFetch`; those of an account that were opened for nothing are counted by `unpaidLinks`. What vendors want
- * by the call is paid by `purseFor`.
+ * by the call is paid by `purseFor`. With `http2` they are spoken to in it where they offer it and their adapters do not say otherwise.
  */
 export function createUpstream(
   clock: Clock,
@@ -173,9 +173,10 @@ export function createUpstream(
   unpaidLinks: UnpaidLinks | null = null,
   onUnpriced: (told: UnpricedUsage) => void = () => {},
   purseFor: PurseFor = () => null,
+  http2 = true,
 ): Upstream {
   const mediaFetcher = createMediaFetcher(publicFetch.open, unpaidLinks);
-  const dispatcher = new Agent({ keepAliveTimeout: 30_000, pipelining: 1, connect: { timeout: 10_000 } });
+  const { dispatcher, ...connections } = createConnections(clock, http2);
   const tokens = createAccessTokens(clock, dispatcher);
   const sidecars = createSidecars(clock);
   const loginOf = (adapter: Adapter, key: string, paying?: Paying): Login =>
@@ -187,6 +188,7 @@ export function createUpstream(
   function vendorOf(adapter: Adapter): Vendor {
     const known = vendors.get(adapter);
     if (known !== undefined) return known;
+    connections.keepFor(adapter);
     const vendor = readyVendor(adapter, clock);
     vendors.set(adapter, vendor);
     return vendor;
@@ -333,7 +335,7 @@ export function createUpstream(
     },
     async close() {
       publicFetch.close();
-      await Promise.all([dispatcher.destroy(), sidecars.close()]);
+      await Promise.all([connections.close(), sidecars.close()]);
     },
   };
 }
@@ -376,10 +378,9 @@ function pathOf({ pathname }: URL): string {
 }
 
 function readyVendor(adapter: Adapter, clock: Clock): Vendor {
-  const { origin } = new URL(adapter.origin);
   return {
     ring: createKeyRing(adapter.keys.length === 0 ? [""] : adapter.keys, clock),
-    origin,
+    origin: new URL(adapter.origin).origin,
     basePath: pathOf(new URL(adapter.origin)),
     headers: { "content-type": "application/json", ...adapter.spec.headers },
   };
