@@ -104,6 +104,7 @@ async function foundationOf(options: GatewayOptions, opened: Opened): Promise<Fo
     windows,
     tellUnpriced(log, observer, losses),
     wallets.purseFor,
+    config.vendorsHttp2,
   );
   observer.onScrape({ restingRoutes: () => upstream.health.resting() });
   const counter = createTokenCounter(signingSecrets(config.signingSecret, config.dataDir));

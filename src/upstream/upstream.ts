@@ -1,5 +1,4 @@
 // The way out: connections, keys and route health of this process, and the candidates that use them.
-import { Agent } from "undici";
 import type { SessionContext } from "../catalog/adapter.ts";
 import type { PurseFor } from "../catalog/auth.ts";
 import type { ActionOffer, Adapter, EmbeddingOffer, Offer, UnitOffer } from "../catalog/catalog.ts";
@@ -8,6 +7,7 @@ import { GatewayError } from "../errors.ts";
 import type { AttemptFailure } from "../route.ts";
 import { createAccessTokens } from "./access-tokens.ts";
 import { type ActionCandidate, type ActionOrder, actionCandidate } from "./action-candidate.ts";
+import { createConnections } from "./connections.ts";
 import { createMediaFetcher, type UnpaidLinks } from "./fetch-media.ts";
 import { type Login, loginAt, type Paying } from "./login.ts";
 import {
@@ -59,7 +59,7 @@ export interface RefusedKey {
 /**
  * Opens no connection before the first call. `onRefusedKey` hears of each key at most once in the time that it rests. Links that a vendor
  * cannot open are opened by `publicFetch`; those of an account that were opened for nothing are counted by `unpaidLinks`. What vendors want
- * by the call is paid by `purseFor`.
+ * by the call is paid by `purseFor`. With `http2` they are spoken to in it where they offer it and their adapters do not say otherwise.
  */
 export function createUpstream(
   clock: Clock,
@@ -68,9 +68,10 @@ export function createUpstream(
   unpaidLinks: UnpaidLinks | null = null,
   onUnpriced: (told: UnpricedUsage) => void = () => {},
   purseFor: PurseFor = () => null,
+  http2 = true,
 ): Upstream {
   const mediaFetcher = createMediaFetcher(publicFetch.open, unpaidLinks);
-  const dispatcher = new Agent({ keepAliveTimeout: 30_000, pipelining: 1, connect: { timeout: 10_000 } });
+  const { dispatcher, ...connections } = createConnections(clock, http2);
   const tokens = createAccessTokens(clock, dispatcher);
   const sidecars = createSidecars(clock);
   const loginOf = (adapter: Adapter, key: string, paying?: Paying): Login =>
@@ -82,6 +83,7 @@ export function createUpstream(
   function vendorOf(adapter: Adapter): Vendor {
     const known = vendors.get(adapter);
     if (known !== undefined) return known;
+    connections.keepFor(adapter);
     const vendor = readyVendor(adapter, clock);
     vendors.set(adapter, vendor);
     return vendor;
@@ -126,7 +128,7 @@ export function createUpstream(
     unitCandidate: (offer, order) => unitCandidate(offer, order, parts),
     async close() {
       publicFetch.close();
-      await Promise.all([dispatcher.destroy(), sidecars.close()]);
+      await Promise.all([connections.close(), sidecars.close()]);
     },
   };
 }

@@ -130,11 +130,13 @@ describe("what is watched", () => {
     `tollgate_outcomes_total{operation="chat",outcome="${outcome}",sandbox="${sandbox}"}`;
   const absorbed = (instance: string) => `tollgate_absorbed_usd_total{instance="${instance}",reason="r",sandbox="0"}`;
   const unpaid = (instance: string) => `tollgate_unpaid_cost_usd_total{instance="${instance}",charged="0"}`;
+  const unpriced = 'tollgate_unpriced_usage_total{provider="acme",counter="c",sandbox="0"}';
   const bug = 'tollgate_requests_total{endpoint="/x",status="500",code="internal_error",sandbox="0"}';
 
   test.runIf(has("promtool")).each([
     ["its first internal error", true, fires("InternalErrors", { [bug]: "_x60 1x60" }, "12m")],
     ["an internal error an hour ago", false, fires("InternalErrors", { [bug]: "_x60 1x420" }, "75m")],
+    ["the first usage without a price", true, fires("UsageWithoutAPrice", { [unpriced]: "_x60 1x60" }, "12m")],
     ["a dollar absorbed at once", true, fires("CostAbsorbed", { [absorbed("a")]: "_x60 1.5x60" }, "15m")],
     [
       "a dollar of two gateways",
