@@ -142,12 +142,13 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
   };
 }
 
-/** What looks at calls and answers for the operator: the guard, and the log of those that are kept. */
+/** What looks at calls and answers for the operator: the guard, the log of those that are kept, the spans that tell them. */
 function openWatching(foundation: Foundation, kernel: KernelDeps) {
   const guards = openGuards(foundation, kernel);
   const requestLog = openRequestLog(foundation);
+  const { spanContents } = foundation;
   return {
-    doors: { ...guards.doors, requestLog },
+    doors: { ...guards.doors, requestLog, ...(spanContents === null ? {} : { spanContents }) },
     async close() {
       guards.close();
       await requestLog.close();
