@@ -366,6 +366,12 @@ export const SETTINGS = {
     decimal(1),
     "The part of the traces that begin here which is sent; one that a caller began is sent where the caller's flags say so",
   ),
+  otelCaptureContent: setting(
+    "OTEL_CAPTURE_CONTENT",
+    "0",
+    flag,
+    "1: spans say what models were asked and what they answered, without what REQUEST_LOG_REDACT takes out, at most 32 KiB of each",
+  ),
   markupPercent: setting("LLM_MARKUP_PERCENT", "0", decimal(1_000), "Added to the list price of every model"),
   ownKeyFeePercent: setting(
     "OWN_KEY_FEE_PERCENT",
@@ -475,7 +481,7 @@ export const SETTINGS = {
     "REQUEST_LOG_REDACT",
     "",
     redactions,
-    "What is taken out of them, with commas: emails, cards, keys, and field:NAME for the value of every member of that name",
+    "What is taken out of them, and out of spans with OTEL_CAPTURE_CONTENT, with commas: emails, cards, keys, and field:NAME for the value of every member of that name",
   ),
   webhooksPrivate: setting(
     "WEBHOOKS_PRIVATE",

@@ -2,19 +2,15 @@
 import type { Dispatcher } from "undici";
 import type { ChatSpec } from "../catalog/adapter.ts";
 import type { Adapter, EmbeddingOffer, Offer, UnitOffer } from "../catalog/catalog.ts";
-import type { ChatWire, DialectName } from "../catalog/chat-wire.ts";
+import type { ChatWire } from "../catalog/chat-wire.ts";
 import type { Clock } from "../clock.ts";
 import type { Json } from "../json.ts";
 import type { CallerRequest, ThoughtSeal } from "../neutral.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../route.ts";
 import { openChatAttempt } from "./chat-attempt.ts";
-import { chatCompletions } from "./dialects/chat-completions.ts";
-import { converse } from "./dialects/converse.ts";
-import type { ChatContext, Dialect, OwnSeal } from "./dialects/dialect.ts";
+import { DIALECTS } from "./dialects/by-name.ts";
+import type { ChatContext, OwnSeal } from "./dialects/dialect.ts";
 import { embeddings, toldOfEmbeddings } from "./dialects/embeddings.ts";
-import { generateContent } from "./dialects/generate-content.ts";
-import { messages } from "./dialects/messages.ts";
-import { responses } from "./dialects/responses.ts";
 import type { MediaFetcher } from "./fetch-media.ts";
 import { type FetchingParts, openFetchingAttempt } from "./fetching-attempt.ts";
 import { formedLane } from "./formed-lane.ts";
@@ -26,14 +22,6 @@ import { unitLane } from "./unit-lane.ts";
 import { exchangeRequest, placed, type Vendor } from "./vendor-request.ts";
 import { unsentOf, wireFor } from "./wire-for.ts";
 import { readableFailure } from "./without-key.ts";
-
-const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
-  "chat-completions": chatCompletions,
-  responses,
-  messages,
-  "generate-content": generateContent,
-  converse,
-};
 
 /** How long an answer is read on after its caller has left, where reasoning that is not shown may cost more than what was seen. */
 const READ_ON_MS_MAX = 60_000;
