@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createServer, getCACertificates, type Server, setDefaultCACertificates, type TLSSocket } from "node:tls";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { tapVendors } from "../../src/upstream/vendor-tap.ts";
 import { type CertificateFiles, makeCertificate } from "../support/certificates.ts";
 import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
@@ -256,6 +257,15 @@ describe("HTTP/2", () => {
     (await left.held("begin 2")).finish();
     expect(isWhole(await other.text)).toBe(true);
     expect(await chargedBy(gateway, payer)).toEqual({ left: 1, "left in part": 1 });
+  });
+
+  it.concurrent("who listens to what vendors answer hears its headers", async () => {
+    const tap = tapVendors();
+    await ask(gateway, await account(), "left", "say 3").text;
+    const heard = tap.take().find(({ headers }) => headers["x-asked"] === "say 3");
+    tap.close();
+    expect(heard?.headers["content-type"]).toBe("text/event-stream");
+    expect(isWhole(String(heard?.body))).toBe(true);
   });
 
   it.concurrent("a vendor that lowers its limit of streams is given no more than that over the connection", async () => {
