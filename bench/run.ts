@@ -12,6 +12,7 @@ import { acting } from "./scenarios/acting.ts";
 import { actions } from "./scenarios/actions.ts";
 import { allocated } from "./scenarios/allocated.ts";
 import { catalog } from "./scenarios/catalog.ts";
+import { events } from "./scenarios/events.ts";
 import { growth, growthDoctor } from "./scenarios/growth.ts";
 import { growthRedis } from "./scenarios/growth-redis.ts";
 import { httpClients } from "./scenarios/http-clients.ts";
@@ -21,6 +22,7 @@ import { many } from "./scenarios/many.ts";
 import { mcp } from "./scenarios/mcp.ts";
 import { micro } from "./scenarios/micro.ts";
 import { models } from "./scenarios/models.ts";
+import { opted } from "./scenarios/opted.ts";
 import { pages } from "./scenarios/pages.ts";
 import { payments } from "./scenarios/payments.ts";
 import { peersLatency, peersMemory, peersStreams, peersUnary } from "./scenarios/peers.ts";
@@ -56,6 +58,8 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   redis,
   allocated,
   mcp,
+  events,
+  opted,
   micro,
   upstream: httpClients,
 };

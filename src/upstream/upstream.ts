@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import type { ChatSpec, SessionContext } from "../catalog/adapter.ts";
 import type { PurseFor } from "../catalog/auth.ts";
 import type { ActionOffer, Adapter, EmbeddingOffer, Offer, UnitOffer } from "../catalog/catalog.ts";
-import type { ChatWire, DialectName, ModelPaths } from "../catalog/chat-wire.ts";
+import type { ChatWire, ModelPaths } from "../catalog/chat-wire.ts";
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import type { Json } from "../json.ts";
@@ -14,13 +14,9 @@ import { createAccessTokens } from "./access-tokens.ts";
 import { type ActionCandidate, type ActionOrder, actionCandidate } from "./action-candidate.ts";
 import { openChatAttempt } from "./chat-attempt.ts";
 import { createConnections } from "./connections.ts";
-import { chatCompletions } from "./dialects/chat-completions.ts";
-import { converse } from "./dialects/converse.ts";
-import type { ChatContext, Dialect, OwnSeal, UpstreamBody } from "./dialects/dialect.ts";
+import { DIALECTS } from "./dialects/by-name.ts";
+import type { ChatContext, OwnSeal, UpstreamBody } from "./dialects/dialect.ts";
 import { embeddings, toldOfEmbeddings } from "./dialects/embeddings.ts";
-import { generateContent } from "./dialects/generate-content.ts";
-import { messages } from "./dialects/messages.ts";
-import { responses } from "./dialects/responses.ts";
 import type { ExchangeRequest } from "./exchange.ts";
 import { createMediaFetcher, type UnpaidLinks } from "./fetch-media.ts";
 import { type FetchingParts, openFetchingAttempt } from "./fetching-attempt.ts";
@@ -41,14 +37,6 @@ import { createVendorRateLimiter } from "./vendor-rate-limiter.ts";
 import { runVendorScript, type ScriptOrder } from "./vendor-script.ts";
 import { unsentOf, wireFor } from "./wire-for.ts";
 import { readableFailure } from "./without-key.ts";
-
-const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
-  "chat-completions": chatCompletions,
-  responses,
-  messages,
-  "generate-content": generateContent,
-  converse,
-};
 
 /** How long an answer is read on after its caller has left, where reasoning that is not shown may cost more than what was seen. */
 const READ_ON_MS_MAX = 60_000;
