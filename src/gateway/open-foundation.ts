@@ -16,6 +16,7 @@ import { type DiskRoom, diskBounds, diskRoom } from "../storage/disk-guard.ts";
 import { openStores, type Stores } from "../stores.ts";
 import { createPublicFetch } from "../upstream/public-fetch.ts";
 import { createUpstream, type Upstream } from "../upstream/upstream.ts";
+import { closedIfFailed, type Opened } from "./closed-if-failed.ts";
 import { Losses } from "./losses.ts";
 import { takeSharedUpdate } from "./model-updates.ts";
 import { type OpenCatalog, openCatalog } from "./open-catalog.ts";
@@ -49,25 +50,26 @@ export interface Foundation {
   close(): Promise<void>;
 }
 
-/** Rejects where a store cannot be opened, or a file of the catalog is not as it must be. */
-export async function openFoundation({
-  config,
-  logStream,
-  onFatal,
-  role,
-  wallet,
-  internet,
-}: GatewayOptions): Promise<Foundation> {
+/** Rejects where a store cannot be opened, or a file of the catalog is not as it must be; then nothing of it is left open. */
+export function openFoundation(options: GatewayOptions): Promise<Foundation> {
+  return closedIfFailed((opened) => foundationOf(options, opened));
+}
+
+async function foundationOf(options: GatewayOptions, opened: Opened): Promise<Foundation> {
+  const { config, logStream, onFatal, role, wallet, internet } = options;
   const clock = systemClock;
   const log = openLog(config, logStream);
   let stores: Stores | null = null;
   const { broken, stop: stopTelling } = storeOutage({ log, clock, answers: () => stores?.answers ?? null });
+  opened(stopTelling);
   const ownDir = role?.kind === "child" ? role.ownDir : config.dataDir;
   const onBroken = (error: unknown) => broken(error, "the store failed");
   const opening = openStores({ ...config, dataDir: ownDir }, { onFatal, onBroken, archiveDir: config.dataDir });
   const read = await openBesideStores(config, opening);
   stores = read.stores;
+  opened(stores.close);
   const { catalog } = read;
+  opened(catalog.close);
   const failedCalls = openFailedCalls({
     file: join(config.dataDir, "failed-calls.log"),
     clock,
@@ -108,6 +110,7 @@ export async function openFoundation({
     windows,
     tellUnpriced(log, observer, losses),
     wallets.purseFor,
+    config.vendorsHttp2,
   );
   observer.onScrape({ restingRoutes: () => upstream.health.resting() });
   const counter = createTokenCounter(signingSecrets(config.signingSecret, config.dataDir));

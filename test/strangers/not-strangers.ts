@@ -149,7 +149,8 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/wires/responses/answers.ts": OWN,
   "src/wires/responses/items.ts": ONE_MESSAGE,
   "src/x402/facilitator.ts": ONE_MESSAGE,
-  "src/observe/log-folder.ts": OWN,
+  "src/observe/log-lines.ts": OWN,
+  "src/files/s3-bucket.ts": OPERATOR,
   "src/observe/request-log.ts": OWN,
   "src/observe/redactor.ts":
     "reads one text of at most 256 KiB that an account has kept, once, by JSON.parse and three bounded expressions",
