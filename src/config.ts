@@ -335,6 +335,12 @@ export const SETTINGS = {
       ),
     "The list of models that is read by `tollgate models update`, and by MODELS_UPDATE=daily; without it nothing is fetched",
   ),
+  vendorsHttp2: setting(
+    "VENDORS_HTTP2",
+    "1",
+    flag,
+    "1: vendors that offer HTTP/2 are spoken to in it, up to 100 calls over one connection; 0: in HTTP/1.1, a connection for each call at once. Where an adapter says `http2`, that holds for its vendor",
+  ),
   directFetch: setting("DIRECT_FETCH", "1", flag, "0: core/onescrape fetches no page itself, and asks vendors alone"),
   robots: setting("ROBOTS", "1", flag, "1: pages that robots.txt forbids are not fetched by us; 0: they are"),
   logLevel: setting("LOG_LEVEL", "info", z.enum(LEVELS, `must be one of ${LEVELS.join(", ")}`), "Least level logged"),
@@ -372,6 +378,12 @@ export const SETTINGS = {
     "1",
     decimal(1),
     "The part of the traces that begin here which is sent; one that a caller began is sent where the caller's flags say so",
+  ),
+  otelCaptureContent: setting(
+    "OTEL_CAPTURE_CONTENT",
+    "0",
+    flag,
+    "1: spans say what models were asked and what they answered, without what REQUEST_LOG_REDACT takes out, at most 32 KiB of each",
   ),
   markupPercent: setting("LLM_MARKUP_PERCENT", "0", decimal(1_000), "Added to the list price of every model"),
   ownKeyFeePercent: setting(
@@ -477,7 +489,7 @@ export const SETTINGS = {
     "REQUEST_LOG_REDACT",
     "",
     redactions,
-    "What is taken out of them, with commas: emails, cards, keys, and field:NAME for the value of every member of that name",
+    "What is taken out of them, and out of spans with OTEL_CAPTURE_CONTENT, with commas: emails, cards, keys, and field:NAME for the value of every member of that name",
   ),
   webhooksPrivate: setting(
     "WEBHOOKS_PRIVATE",

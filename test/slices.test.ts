@@ -51,7 +51,14 @@ it("makes a catalog in more steps than it has models, for either audience", () =
   const none = new Map<string, never>();
   const files = { adapters, tiers: none, actionTiers: none, compositeTiers: none, tables: none, standIns: none };
   const rules = { markupPercent: 0, allowLoss: false };
-  const steps = compileCatalog(files, { env: {}, clock: systemClock, sandboxOrigin: null, contact: null, ...rules });
+  const steps = compileCatalog(files, {
+    env: {},
+    clock: systemClock,
+    sandboxOrigin: null,
+    contact: null,
+    ahead: true,
+    ...rules,
+  });
   let left = 0;
   let made = steps.next();
   for (; made.done !== true; made = steps.next()) left += 1;

@@ -47,6 +47,8 @@ export interface CatalogOptions extends SaleRules {
   readonly zdrProviders?: readonly string[];
   /** The ways in which we can pay merchants call by call. Default: none. */
   readonly rails?: readonly Rail[];
+  /** Calls wait for the thread on which it is made: what audiences see is made with it, in steps, and not at once by the first question. Default: no. */
+  readonly ahead?: boolean;
 }
 
 const DAY_MS = 86_400_000;
@@ -199,19 +201,16 @@ function* viewOf(day: string, source: CatalogSource): Steps<DayView> {
   };
 }
 
-/** What one audience sees, as of today (UTC): made in steps, and at once by the first question of another day. */
-function* daily(clock: Clock, source: CatalogSource): Steps<() => DayView> {
+/** What one audience sees, as of today (UTC): made at once by the first question of a day, or ahead in steps. */
+function* daily({ clock, ahead = false }: CatalogOptions, source: CatalogSource): Steps<() => DayView> {
   const today = () => Math.floor(clock.epochMs() / DAY_MS);
   const viewOn = (dayNumber: number) => viewOf(new Date(dayNumber * DAY_MS).toISOString().slice(0, 10), source);
-  let dayNumber = today();
-  let view = yield* viewOn(dayNumber);
+  const first = today();
+  let made = ahead ? { dayNumber: first, view: yield* viewOn(first) } : null;
   return () => {
-    const now = today();
-    if (now !== dayNumber) {
-      view = atOnce(viewOn(now));
-      dayNumber = now;
-    }
-    return view;
+    const dayNumber = today();
+    if (made?.dayNumber !== dayNumber) made = { dayNumber, view: atOnce(viewOn(dayNumber)) };
+    return made.view;
   };
 }
 
@@ -260,8 +259,8 @@ export function* compileCatalog(read: CatalogFiles, options: CatalogOptions): St
 
   const sources = yield* sourcesOf(files, options);
   const sourceOf = (audience: Audience) => (audience.sandbox ? sources.sandbox : sources.live);
-  const liveView = yield* daily(options.clock, sources.live);
-  const sandboxView = yield* daily(options.clock, sources.sandbox);
+  const liveView = yield* daily(options, sources.live);
+  const sandboxView = yield* daily(options, sources.sandbox);
   const view = (audience: Audience) => (audience.sandbox ? sandboxView() : liveView());
   const { tables, actionTiers } = files;
   const actionsOf = ({ adapters, rules: { healthScope } }: CatalogSource) =>

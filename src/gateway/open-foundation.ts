@@ -8,6 +8,9 @@ import { createRequestWindows } from "../limits/request-windows.ts";
 import { type FailedCallFile, openFailedCalls } from "../observe/failed-calls.ts";
 import { createLog, type Log, type LogOptions } from "../observe/log.ts";
 import type { Observer } from "../observe/observer.ts";
+import { createRedactor } from "../observe/redactor.ts";
+import { SpanContents } from "../observe/span-content.ts";
+import { isSent } from "../observe/trace-context.ts";
 import type { Traces } from "../observe/traces.ts";
 import { type DiskRoom, diskBounds, diskRoom } from "../storage/disk-guard.ts";
 import { openStores, type Stores } from "../stores.ts";
@@ -38,6 +41,8 @@ export interface Foundation {
   readonly failedCalls: FailedCallFile;
   /** Null: no collector takes traces. */
   readonly traces: Traces | null;
+  /** What spans tell of what is asked and answered; null: nothing. */
+  readonly spanContents: SpanContents | null;
   readonly disk: () => Promise<DiskRoom>;
   readonly wallets: OpenWallet;
   /** The names of our own actions, which metrics may tell as they tell the catalog's. They are put here when the actions are opened. */
@@ -73,7 +78,8 @@ async function foundationOf(options: GatewayOptions, opened: Opened): Promise<Fo
   const disk = () => diskRoom(ownDir, diskBounds(config.diskFreeMibMin));
   const localNames = new Set<string>();
   const otelName = (id: string) => catalog.current().adapters({ sandbox: true }).get(id)?.spec.otelName ?? id;
-  const traces = await openTracesOf(config, otelName);
+  const spanContents = openSpanContents(config, broken);
+  const traces = await openTracesOf(config, otelName, spanContents);
   const losses = new Losses({
     clock,
     log,
@@ -104,10 +110,11 @@ async function foundationOf(options: GatewayOptions, opened: Opened): Promise<Fo
     windows,
     tellUnpriced(log, observer, losses),
     wallets.purseFor,
+    config.vendorsHttp2,
   );
   observer.onScrape({ restingRoutes: () => upstream.health.resting() });
   const counter = createTokenCounter(signingSecrets(config.signingSecret, config.dataDir));
-  const seen = { observer, losses, failedCalls, traces };
+  const seen = { observer, losses, failedCalls, traces, spanContents };
   const all = { config, log, broken, stores, catalog, upstream, counter, ...seen, disk, localNames, wallets };
   return { ...all, close: () => closeFoundation(all, stopTelling) };
 }
@@ -132,13 +139,27 @@ async function openBesideStores(config: Config, opening: Promise<Stores>) {
 }
 
 /** The kit is read only where a collector is set: a start without one does not wait for it. */
-async function openTracesOf(config: Config, otelName: (provider: string) => string): Promise<Traces | null> {
+async function openTracesOf(
+  config: Config,
+  otelName: (provider: string) => string,
+  contents: SpanContents | null,
+): Promise<Traces | null> {
   const { otelUrl, otelHeaders: headers, otelServiceName: serviceName } = config;
   const { otelRatio: ratio, otelDelayMs: delayMs } = config;
   if (otelUrl === null) return null;
   const { openTraces } = await import("../observe/traces.ts");
   const settings = { url: `${otelUrl}/v1/traces`, headers, serviceName, ratio, delayMs };
-  return openTraces({ settings, clock: systemClock, otelName });
+  return openTraces({ settings, clock: systemClock, otelName, contents });
+}
+
+function openSpanContents(config: Config, broken: TellBroken): SpanContents | null {
+  const { otelUrl, otelCaptureContent, otelRatio } = config;
+  if (otelUrl === null || !otelCaptureContent) return null;
+  return new SpanContents({
+    redact: createRedactor(config.requestLogRedact),
+    isSent: (record) => isSent(record, otelRatio),
+    onBroken: (error) => broken(error, "a span could not tell what was asked"),
+  });
 }
 
 function openLog({ logLevel: level, logFormat: format }: Config, stream: LogOptions["stream"]): Log {

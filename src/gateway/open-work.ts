@@ -164,12 +164,13 @@ async function workOf(foundation: Foundation, opening: WorkParts): Promise<Work>
   };
 }
 
-/** What looks at calls and answers for the operator: the guard, and the log of those that are kept. */
+/** What looks at calls and answers for the operator: the guard, the log of those that are kept, the spans that tell them. */
 function openWatching(foundation: Foundation, kernel: KernelDeps) {
   const guards = openGuards(foundation, kernel);
   const requestLog = openRequestLog(foundation);
+  const { spanContents } = foundation;
   return {
-    doors: { ...guards.doors, requestLog },
+    doors: { ...guards.doors, requestLog, ...(spanContents === null ? {} : { spanContents }) },
     async close() {
       guards.close();
       await requestLog.close();
