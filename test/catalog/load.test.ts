@@ -95,7 +95,7 @@ describe("an overlay", () => {
   });
 
   test("says which of ZDR_PROVIDERS is the id of no provider", async () => {
-    const problems = await problemsOf(load({ zdrProviders: ["openai", "open-ai"] }));
+    const problems = await problemsOf(load({ overlayDir: null, zdrProviders: ["openai", "open-ai"] }));
     expect(problems).toEqual(['ZDR_PROVIDERS has "open-ai", which is the id of no provider']);
   });
 
