@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { rm } from "node:fs/promises";
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
@@ -10,6 +10,7 @@ import { pipeline } from "node:stream/promises";
 import { AwsV4Signer } from "aws4fetch";
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
+import { Agent as HttpAgent, request as httpRequest } from "../node-http.ts";
 import { attachment, safeMime } from "./content-headers.ts";
 import { openIncoming, writeWhole } from "./disk-store.ts";
 import type { FileStore, StoreLinks } from "./file-store.ts";
