@@ -20,11 +20,9 @@ async function msOf({ of }: Parser, size: number): Promise<number> {
 async function ratioOf(parser: Parser, size = parser.size): Promise<{ readonly ratio: number; readonly ms: number }> {
   let [one, two] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   for (let tries = 0; tries < TRIES; tries++) {
-    // The longer one first: what the engine has not compiled yet counts against the parser, and not for it.
-    two = Math.min(two, await msOf(parser, 2 * size));
-    if (two < MS_MIN) break;
     one = Math.min(one, await msOf(parser, size));
-    if (tries >= 1 && two <= RATIO_MAX * one) break;
+    two = Math.min(two, await msOf(parser, 2 * size));
+    if (tries >= 2 && (two < MS_MIN || two <= RATIO_MAX * one)) break;
   }
   return { ratio: two < MS_MIN ? 0 : two / one, ms: two };
 }
