@@ -11,7 +11,7 @@ import { eachOf, inSlices, type Steps } from "../slices.ts";
 const KIND = "price_versions";
 /** The record of the prices that no list has brought. Those of a list are in a record of its stamp: it is written once, and read where a version is asked for. */
 const BUILT_IN = "all";
-const OF_LIST = /\.(?<stamp>\d{8}T\d{6})[^@]*$/;
+const STAMP = /\.(?<stamp>\d{8}T\d{6})/;
 /** Another process that writes at the same time is followed. */
 const TRIES = 5;
 const HOUR_MS = 3_600_000;
@@ -68,7 +68,7 @@ async function keptIn(records: Records, id: string) {
 
 /** Which record has a version. */
 function recordOf(version: string): string {
-  return OF_LIST.exec(version)?.groups?.stamp ?? BUILT_IN;
+  return STAMP.exec(version.slice(version.lastIndexOf("@") + 1))?.groups?.stamp ?? BUILT_IN;
 }
 
 function firstSoldNow(): string {
