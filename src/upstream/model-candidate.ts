@@ -2,7 +2,7 @@
 import type { Dispatcher } from "undici";
 import type { ChatSpec } from "../catalog/adapter.ts";
 import type { Adapter, EmbeddingOffer, Offer, UnitOffer } from "../catalog/catalog.ts";
-import type { ChatWire, DialectName } from "../catalog/chat-wire.ts";
+import type { ChatWire } from "../catalog/chat-wire.ts";
 import type { Clock } from "../clock.ts";
 import type { Json } from "../json.ts";
 import type { CallerRequest, ThoughtSeal } from "../neutral.ts";
