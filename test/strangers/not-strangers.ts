@@ -151,8 +151,6 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/wires/responses/answers.ts": OWN,
   "src/wires/responses/items.ts": ONE_MESSAGE,
   "src/x402/facilitator.ts": ONE_MESSAGE,
-  "src/cli/models-commands.ts": OWN,
-  "src/gateway/update-worker.ts": OWN,
   "src/observe/log-lines.ts": OWN,
   "src/files/s3-bucket.ts": OPERATOR,
   "src/observe/request-log.ts": OWN,
