@@ -33,7 +33,7 @@ function jobFor(load: string, subject: Subject): Job {
     return { kind: "closed", port: subject.port, request: pagesText(subject, 20), connections: 1, ms: 8_000 };
   }
   if (load === "acting") {
-    return { kind: "closed", port: subject.port, request: actingText(subject, 1), connections: 1, ms: 8_000 };
+    return { kind: "closed", port: subject.port, request: actingText(subject, 1), connections: 16, ms: 8_000 };
   }
   const texts: Readonly<Record<string, (of: Subject) => string>> = { actions: searchText, mcp: runActionText };
   const request = texts[load]?.(subject) ?? requestText(subject, { stream: false });

@@ -10,8 +10,9 @@ import { retrying } from "../kernel/routes/retrying.ts";
 import type { ThoughtSeal } from "../neutral.ts";
 import type { Payer, Plan } from "../plan.ts";
 import type { Candidate } from "../route.ts";
+import type { ModelCandidate } from "../upstream/model-candidate.ts";
 import type { ServingRoute } from "../upstream/moved-conversations.ts";
-import type { ModelCandidate, Upstream } from "../upstream/upstream.ts";
+import type { Upstream } from "../upstream/upstream.ts";
 import { callTags } from "../wires/call-tags.ts";
 import { idempotencyOf } from "../wires/idempotency-key.ts";
 import { maxCostOf } from "../wires/max-cost.ts";
@@ -362,6 +363,7 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
   };
   return {
     plan,
+    asked: read.asked,
     keepAliveMs: keepAliveMs(call),
     headers: {
       ...modelEndHeaders(resolved.ends),

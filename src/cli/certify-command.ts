@@ -5,7 +5,7 @@ import type { Adapter, Catalog } from "../catalog/catalog.ts";
 import { systemClock } from "../clock.ts";
 import type { Certificate, CertifiedCall } from "../gateway/certify.ts";
 import { nano, usdText } from "../money.ts";
-import type { UnpricedUsage } from "../upstream/upstream.ts";
+import type { UnpricedUsage } from "../upstream/model-candidate.ts";
 import { VERSION } from "../version.ts";
 import { type Command, CommandError, UsageError, type Workplace } from "./command.ts";
 import { table } from "./text.ts";

@@ -1,5 +1,5 @@
 // What the search knows of each thing that can be found: an action, an endpoint, and the rows of either, in fields that weigh differently.
-import { type CatalogAction, vendorsOf } from "./action-catalog.ts";
+import type { CatalogAction } from "./action-catalog.ts";
 import type { OwnEndpoint } from "./own-endpoints.ts";
 import { paramNames, paramsSchema, tableOf } from "./params-schema.ts";
 
@@ -25,7 +25,7 @@ export function actionEntries(action: CatalogAction): readonly Entry[] {
   const itself = {
     row: null,
     name: action.action,
-    service: `${service} ${vendorsOf(action)[0]?.spec.name ?? ""}`,
+    service: `${service} ${action.vendors[0]?.spec.name ?? ""}`,
     keywords: `${(facts.keywords ?? []).join(" ")} ${facts.category}`,
     description: facts.description,
     params: paramNames(paramsSchema(action)).join(" "),

@@ -2,6 +2,7 @@
 import { Worker } from "node:worker_threads";
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
+import { THREAD_FLAGS } from "../thread-flags.ts";
 import { DISK_BOUNDS, type DiskBounds } from "./disk-guard.ts";
 import type { Sharing } from "./open-database.ts";
 import { openReadingThread, type ReadingThread, type ReadRow, type Value } from "./reading-thread.ts";
@@ -79,8 +80,7 @@ export async function openSqliteThread(options: SqliteThreadOptions): Promise<Sq
   const start: ThreadStart = { file: options.file, sharing: options.sharing ?? "none", units, disk, ...time };
   const worker = new Worker(new URL("./sqlite-worker.ts", import.meta.url), {
     workerData: start,
-    // Not the process's own flags: some of them are not for threads.
-    execArgv: ["--disable-warning=ExperimentalWarning"],
+    execArgv: [...THREAD_FLAGS],
   });
   const entries = await whenReady(worker);
   return new ThreadClient(worker, entries, options);

@@ -78,8 +78,8 @@ export function secondHosted(param: string, tool: HostedTool): GatewayError {
 
 /** How often a tool may be called, as it is said at `param`; null: that is not said. */
 export function callsAt(most: unknown, param: string): number | null | GatewayError {
-  const read = readFields(z.object({ calls: calls.nullish() }), { calls: most });
-  if ("data" in read) return callsIn(read.data.calls);
+  const read = readFields(mostCalls, most);
+  if ("data" in read) return callsIn(read.data);
   return schemaError(read.map((issue) => ({ ...issue, path: param })));
 }
 
@@ -99,6 +99,7 @@ const TOOLS_MAX = 128;
 export const CALLS_MAX = 64;
 
 const calls = z.number().int().min(1);
+const mostCalls = calls.nullish();
 const actionTool = z
   .strictObject({
     type: z.literal("action"),

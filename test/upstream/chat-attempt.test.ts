@@ -6,7 +6,8 @@ import { bearer } from "../../src/catalog/adapter.ts";
 import type { Adapter, Offer } from "../../src/catalog/catalog.ts";
 import { systemClock } from "../../src/clock.ts";
 import type { Attempt, AttemptFailure } from "../../src/route.ts";
-import { createUpstream, type ModelCandidate, type Upstream } from "../../src/upstream/upstream.ts";
+import type { ModelCandidate } from "../../src/upstream/model-candidate.ts";
+import { createUpstream, type Upstream } from "../../src/upstream/upstream.ts";
 import { chatAnswers } from "../../src/wires/chat-completions/answers.ts";
 import { chatRequest } from "../../src/wires/chat-completions/request.ts";
 import { eventually } from "../support/gateway.ts";
@@ -33,6 +34,7 @@ function offerOf(adapter: Partial<Adapter>): Offer {
         auth: bearer,
       },
       origin: "http://127.0.0.1:1/v1",
+      origins: {},
       keys: ["key"],
       configured: true,
       ...adapter,

@@ -7,7 +7,8 @@ import { GatewayError } from "../../src/errors.ts";
 import { nano } from "../../src/money.ts";
 import type { Attempt, AttemptFailure, FinalPart, Reading } from "../../src/route.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
-import { createUpstream, type ModelCandidate, type Upstream } from "../../src/upstream/upstream.ts";
+import type { ModelCandidate } from "../../src/upstream/model-candidate.ts";
+import { createUpstream, type Upstream } from "../../src/upstream/upstream.ts";
 import { type ToyBody, toyCodec, toyWire } from "../fixtures/toy-wire.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 import { COST, openStage } from "../support/scripted-plan.ts";
@@ -35,7 +36,7 @@ function offerOf(dialect: DialectName, origin: string): Offer {
   const auth = bearer;
   const spec = { name: "Vendor", docs: "", origin: "", auth, headers: HEADERS };
   return {
-    adapter: { id: "vendor", spec, origin, keys: ["key"], configured: true } as unknown as Adapter,
+    adapter: { id: "vendor", spec, origin, origins: {}, keys: ["key"], configured: true } as unknown as Adapter,
     upstreamModel: "ok",
     spec: { contextTokens: 1, prices: [] },
     weight: 1,
