@@ -31,6 +31,8 @@ export interface ConsultAnswer {
 const FIT_MIN = 0.5;
 /** An action that fits nearly as well as the best may be called where the best lacks a param. */
 const NEARLY = 0.8;
+/** What nothing of the words goes into is called where it fits as well as this; else it only sounds alike. */
+const SURE = 0.8;
 const NAMED_MAX = 2;
 
 interface Param {
@@ -116,7 +118,8 @@ function askedFor(action: ToldAction, missing: readonly Param[]): ConsultAnswer 
   const named = missing
     .slice(0, NAMED_MAX)
     .map(({ name, about }) => (about === "" ? name : `${name} (${about.slice(0, 60)})`));
-  return asking(`For ${action.id}: what is ${named.length === 0 ? "it to work on" : named.join(" and ")}?`);
+  if (named.length === 0) return asking(`Do you mean ${action.id}: ${action.about}`);
+  return asking(`For ${action.id}: what is ${named.join(" and ")}?`);
 }
 
 /**
@@ -138,7 +141,8 @@ export function answersByRules({ said, actions }: Told): readonly ConsultAnswer[
   const calls = considered.flatMap((action) =>
     [...new Set([words, spoken.at(-1) ?? words])].flatMap((text): ConsultAnswer[] => {
       const { given, missing } = filled(action, text);
-      return missing.length > 0 ? [] : [{ question: "", action: action.id, params: JSON.stringify(given) }];
+      const isSure = Object.keys(given).length > 0 || action.fit >= SURE;
+      return missing.length > 0 || !isSure ? [] : [{ question: "", action: action.id, params: JSON.stringify(given) }];
     }),
   );
   return [...calls, askedFor(best, filled(best, words).missing)];

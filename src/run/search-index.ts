@@ -114,6 +114,7 @@ class Searched {
   readonly #phrases = new AskedPhrases<Owner>(this.#words);
   readonly #entries: { readonly owner: Owner; readonly row: string | null }[] = [];
   readonly #fields: (readonly IndexedField[])[] = [];
+  readonly #read = new Map<string, string | null>();
   #index: WordIndex | null = null;
 
   add(owner: Owner, entries: readonly Entry[]): void {
@@ -122,7 +123,7 @@ class Searched {
     this.#phrases.read(owner, asked);
     for (const entry of entries) {
       const fields = Object.entries(BOOST).map(([name, boost]) => {
-        return { name, boost, terms: allTermsOf(entry[name as keyof typeof BOOST] ?? "") };
+        return { name, boost, terms: allTermsOf(entry[name as keyof typeof BOOST] ?? "", this.#read) };
       });
       for (const { terms } of fields) for (const term of terms) this.#words.has(term);
       this.#entries.push({ owner, row: entry.row });

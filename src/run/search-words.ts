@@ -324,9 +324,14 @@ export function termOf(word: string): string | null {
   return FIRST_OF_SAME.get(stemmed) ?? stemmed;
 }
 
-/** The words of a text as the search knows them, as often as they stand there. */
-export function allTermsOf(text: string): readonly string[] {
-  return wordsOf(text).flatMap((word) => termOf(word) ?? []);
+/** The words of a text as the search knows them, as often as they stand there. `known`: how words were read before, where many texts share them. */
+export function allTermsOf(text: string, known = new Map<string, string | null>()): readonly string[] {
+  return wordsOf(text).flatMap((word) => {
+    const read = known.get(word);
+    const term = read === undefined ? termOf(word) : read;
+    if (read === undefined) known.set(word, term);
+    return term ?? [];
+  });
 }
 
 /** The same, each once. */
