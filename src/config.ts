@@ -139,6 +139,13 @@ const secretTexts = z
     /^[\x21-\x2b\x2d-\x7e]{16,}(,[\x21-\x2b\x2d-\x7e]{16,}){0,7}$/,
     "must be at least 16 visible characters, or several such with commas between them, the newest first",
   );
+/** With commas between them. */
+const names = z.string().transform((raw) =>
+  raw
+    .split(",")
+    .map((one) => one.trim())
+    .filter(Boolean),
+);
 const redactions = z
   .string()
   .regex(
@@ -300,6 +307,12 @@ export const SETTINGS = {
     whole(0, 65_536).transform((mebibytes) => mebibytes * 1024 * 1024),
     "Most that answers under x-tollgate-cache keep of all accounts, in MiB, in REDIS_URL where that is set; an account has a sixteenth of it; 0 keeps none",
   ),
+  zdrProviders: setting(
+    "ZDR_PROVIDERS",
+    "",
+    names,
+    "Providers that by a contract with you keep nothing of what your keys send, by their ids, with commas: beside your own servers they serve calls that ask for that",
+  ),
   contact: optional("CONTACT", text, "Name and mail in the User-Agent of public APIs that ask for it"),
   overlayDir: optional(
     "OVERLAY_DIR",
@@ -414,12 +427,7 @@ export const SETTINGS = {
   mcpOrigins: setting(
     "MCP_ORIGINS",
     "",
-    z.string().transform((raw) =>
-      raw
-        .split(",")
-        .map((one) => one.trim())
-        .filter(Boolean),
-    ),
+    names,
     "Origins of web pages that may call MCP at /mcp, separated by commas; `*` lets all",
   ),
   guardUrl: optional(

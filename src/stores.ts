@@ -1,5 +1,4 @@
 // Opens what is kept, where the settings say: files of this machine for one process, Redis for many.
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "./clock.ts";
 import type { Config } from "./config.ts";
@@ -11,6 +10,7 @@ import type { Records } from "./records/records.ts";
 import { RECORDS_UNIT, sqliteRecords } from "./records/sqlite-records.ts";
 import { diskBounds } from "./storage/disk-guard.ts";
 import { inDataDir } from "./storage/in-data-dir.ts";
+import { makeFolder } from "./storage/make-folder.ts";
 import { openSqliteThread } from "./storage/sqlite-thread.ts";
 
 /** A hold whose process has gone ends this long after it was last renewed. */
@@ -87,7 +87,7 @@ async function openFile(config: Config, { onFatal }: StoreEvents): Promise<Store
 /** Opens the stores of a configuration. Rejects with a sentence for the operator. */
 export function openStores(config: Config, events: StoreEvents): Promise<Stores> {
   return inDataDir(config.dataDir, async () => {
-    mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
+    makeFolder(config.dataDir);
     if (config.redisUrl === null) return openFile(config, events);
     // Read where it is needed: a gateway of one process starts without these forty files and the clients of Redis and PostgreSQL.
     const { openServer } = await import("./redis-stores.ts");

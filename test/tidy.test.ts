@@ -57,6 +57,7 @@ const LINES: Record<string, number> = {
   "src/money.ts": 0,
   "src/clock.ts": 0,
   "src/slices.ts": 0,
+  "src/node-http.ts": 0,
   "src/thread-flags.ts": 0,
   "src/version.ts": 0,
   // The sandbox stands apart: it imports the catalog's vocabulary and line 0, and only main, cli and demo start it.
@@ -119,6 +120,7 @@ const BANS: readonly { readonly pattern: RegExp; readonly except: readonly strin
   { pattern: /\b(TODO|FIXME|XXX)\b/, except: [], instead: "do it, or name it in the closing note" },
   { pattern: /\bexport default\b/, except: ["adapters", "tiers"], instead: "export it by its name" },
   { pattern: /^export \* from/m, except: [], instead: "import from the file itself: no barrels" },
+  { pattern: /^import (?!type\b)[^;]*from "node:http"/m, except: [], instead: "take it from node-http.ts" },
 ];
 
 /** Words that only this house used, and the field's word for each; the glossary is in docs/style.md. */

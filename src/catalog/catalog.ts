@@ -80,6 +80,8 @@ export interface Adapter {
   readonly isSandbox?: true;
   /** Its key is the caller's own: what the vendor says of it is none of the operator's matter, and what it takes none of our cost. */
   readonly ownKey?: true;
+  /** What it is sent it does not keep, and trains on nothing of it. */
+  readonly keepsNothing?: true;
   /** Why it is not configured, where it is not for want of a key alone. */
   readonly waitsFor?: string;
   /** Actions that it sells and the operator's own server of it does not have. */

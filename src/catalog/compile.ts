@@ -43,6 +43,8 @@ export interface CatalogOptions extends SaleRules {
   readonly sandboxOrigin: string | null;
   /** `CONTACT`: who we are, for vendors that want to know. */
   readonly contact: string | null;
+  /** Ids of vendors that by a contract with the operator keep nothing. Default: none. */
+  readonly zdrProviders?: readonly string[];
   /** The ways in which we can pay merchants call by call. Default: none. */
   readonly rails?: readonly Rail[];
   /** Calls wait for the thread on which it is made: what audiences see is made with it, in steps, and not at once by the first question. Default: no. */
@@ -225,12 +227,12 @@ function* sourcesOf(
   files: CatalogFiles,
   options: CatalogOptions,
 ): Steps<{ readonly live: CatalogSource; readonly sandbox: CatalogSource }> {
-  const { env, sandboxOrigin, contact, rails = [], markupPercent, allowLoss } = options;
+  const { env, sandboxOrigin, contact, zdrProviders = [], rails = [], markupPercent, allowLoss } = options;
   const live = new Map<string, Adapter>();
   const sandbox = new Map<string, Adapter>();
   for (const [id, spec] of files.adapters) {
     sandbox.set(id, configureSandbox(id, spec, sandboxOrigin));
-    if (!spec.sandboxOnly) live.set(id, configureLive(id, spec, env, { contact, rails }));
+    if (!spec.sandboxOnly) live.set(id, configureLive(id, spec, env, { contact, rails, zdrProviders }));
     yield;
   }
   const liveIds = new Set([...live.values()].filter((adapter) => adapter.configured).map((adapter) => adapter.id));
@@ -247,7 +249,12 @@ function* sourcesOf(
  */
 export function* compileCatalog(read: CatalogFiles, options: CatalogOptions): Steps<Catalog> {
   const files = { ...read, adapters: withNamedServers(read.adapters, options.env) };
-  const problems = [...(yield* checkTogether(files)), ...(yield* checkEnv(files, options.env))];
+  const strangers = (options.zdrProviders ?? []).filter((id) => !files.adapters.has(id));
+  const problems = [
+    ...(yield* checkTogether(files)),
+    ...(yield* checkEnv(files, options.env)),
+    ...strangers.map((id) => `ZDR_PROVIDERS has ${JSON.stringify(id)}, which is the id of no provider`),
+  ];
   if (problems.length > 0) throw new CatalogError(problems);
 
   const sources = yield* sourcesOf(files, options);

@@ -179,6 +179,8 @@ export interface OwnFacts {
   readonly contact: string | null;
   /** There are wallets for these. */
   readonly rails: readonly Rail[];
+  /** Vendors that keep nothing of what the operator's keys send. */
+  readonly zdrProviders: readonly string[];
 }
 
 /** What has to be set before the vendor can be asked, beside its key; null: nothing. */
@@ -219,6 +221,7 @@ export function configureLive(id: string, file: AdapterSpec, env: AdapterEnv, ow
     keys,
     userAgent: userAgentOf(spec, contact),
     configured: reached && spec.sandboxOnly !== true,
+    ...(spec.local === true || (keys.length > 0 && own.zdrProviders.includes(id)) ? { keepsNothing: true } : {}),
     ...(waitsFor === null ? {} : { waitsFor }),
     ...(ownServer?.lacks === undefined ? {} : { lacks: ownServer.lacks }),
   };
@@ -243,6 +246,7 @@ export function configureSandbox(id: string, spec: AdapterSpec, sandboxOrigin: s
     userAgent: userAgentOf(spec, null),
     configured: sandboxOrigin !== null,
     isSandbox: true,
+    ...(spec.local === true ? { keepsNothing: true } : {}),
   };
 }
 

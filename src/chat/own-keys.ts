@@ -10,7 +10,9 @@ const adapters = new WeakMap<OwnKey, Adapter>();
 function adapterOf(adapter: Adapter, own: OwnKey): Adapter {
   const known = adapters.get(own);
   if (known !== undefined && known.spec === adapter.spec) return known;
-  const made = { ...adapter, keys: [own.key], ownKey: true as const };
+  // What a vendor has promised the operator it has not promised the caller.
+  const { keepsNothing: _, ...theirs } = adapter;
+  const made = { ...theirs, keys: [own.key], ownKey: true as const };
   adapters.set(own, made);
   return made;
 }

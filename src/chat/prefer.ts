@@ -5,7 +5,6 @@ import type { PicoPerToken } from "../money.ts";
 import type { ModelCandidate } from "../upstream/model-candidate.ts";
 import type { RouteSpeed } from "../upstream/route-figures.ts";
 import type { Preferences, Sort } from "../wires/preferences.ts";
-import { isOwnServer } from "./dropped-header.ts";
 import type { FitModel } from "./quote.ts";
 
 /** What a provider may be called: our id of it, the maker whose models it sells, its name, or what OpenRouter calls it. */
@@ -51,7 +50,7 @@ export function prefer(
 ): readonly Placed[] | GatewayError {
   const { order, only, ignore, keepsNothing, sort, fallbacks } = preferences;
   const allowed = all
-    .filter(({ candidate }) => !keepsNothing || isOwnServer(candidate.offer))
+    .filter(({ candidate }) => !keepsNothing || candidate.offer.adapter.keepsNothing === true)
     .filter(({ fit }) => !isDear(fit.model, preferences))
     .filter(({ candidate }) => only === null || only.some((name) => isCalled(candidate, name)))
     .filter(({ candidate }) => ignore === null || !ignore.some((name) => isCalled(candidate, name)));

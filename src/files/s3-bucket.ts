@@ -1,11 +1,12 @@
 // One bucket of a store that speaks S3's protocol: signed requests, and whole objects by their names.
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { AwsV4Signer } from "aws4fetch";
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
+import { Agent as HttpAgent, request as httpRequest } from "../node-http.ts";
 
 const SILENCE_MS_MAX = 30_000;
 const CONNECTIONS_MAX = 64;

@@ -67,6 +67,7 @@ export async function openCatalog(config: Config): Promise<OpenCatalog> {
         clock: systemClock,
         sandboxOrigin: sandboxUrl,
         contact: config.contact,
+        zdrProviders: config.zdrProviders,
         rails: [...(config.mppWallet ? ["mpp" as const] : []), ...(config.x402Wallet ? ["x402" as const] : [])],
         overlayDir: config.overlayDir,
         markupPercent: config.markupPercent,

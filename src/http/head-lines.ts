@@ -1,5 +1,5 @@
 // The lines of an answer's head: the words of a status, such as `404 Not Found`, and headers.
-import { STATUS_CODES } from "node:http";
+import { STATUS_CODES } from "../node-http.ts";
 
 const LINES = new Map(Object.entries(STATUS_CODES).map(([code, words]) => [Number(code), `${code} ${words}`]));
 

@@ -1,8 +1,9 @@
 // The sandbox upstream: vendors' dialects without vendors. Runs inside the gateway, or alone as `tollgate sandbox`.
 // It stands on node:http because faults need the socket itself: resets, bodies cut in the middle, writes of single bytes.
-import { createServer, type IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { type Clock, systemClock } from "../clock.ts";
+import { createServer, ServerResponse } from "../node-http.ts";
 import { type ActionMemory, createActionMemory } from "./action-memory.ts";
 import { addressOf } from "./action-request.ts";
 import { type ActionScenario, actionScenarioOf, brokenStandIn, isActionArrival } from "./action-scenario.ts";

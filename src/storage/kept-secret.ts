@@ -1,6 +1,7 @@
 // A secret of this gateway alone: made at the first start, kept in a file of the data folder that only its owner can read.
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, unlinkSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, linkSync, openSync, readFileSync, unlinkSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
+import { makeFolder } from "./make-folder.ts";
 
 function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && "code" in error && error.code === code;
@@ -20,7 +21,7 @@ export function readSecret(file: string): string | null {
 export function ensureSecret(file: string, make: () => string): string {
   const kept = readSecret(file);
   if (kept !== null) return kept;
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(file));
   const secret = make();
   // Under its name there is never half a secret, whenever the power fails, and of several processes one makes it.
   const fresh = `${file}.${process.pid}.new`;

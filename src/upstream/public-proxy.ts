@@ -1,14 +1,8 @@
 // Outgoing safety for a browser of ours: the proxy that is its only way out, and connects to nothing but public addresses.
-import {
-  createServer,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  request,
-  type Server,
-  type ServerResponse,
-} from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from "node:http";
 import { connect, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { createServer, request } from "../node-http.ts";
 import { createPublicAddresses, type PublicAddressesOptions } from "./public-addresses.ts";
 import { readPublicUrl } from "./public-url.ts";
 

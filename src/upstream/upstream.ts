@@ -9,6 +9,7 @@ import { createAccessTokens } from "./access-tokens.ts";
 import { type ActionCandidate, type ActionOrder, actionCandidate } from "./action-candidate.ts";
 import { createConnections } from "./connections.ts";
 import { createMediaFetcher, type UnpaidLinks } from "./fetch-media.ts";
+import type { KeyRing } from "./key-ring.ts";
 import { type Login, loginAt, type Paying } from "./login.ts";
 import {
   type ChatOrder,
@@ -56,20 +57,45 @@ export interface RefusedKey {
   readonly failure: AttemptFailure;
 }
 
-/**
- * Opens no connection before the first call. `onRefusedKey` hears of each key at most once in the time that it rests. Links that a vendor
- * cannot open are opened by `publicFetch`; those of an account that were opened for nothing are counted by `unpaidLinks`. What vendors want
- * by the call is paid by `purseFor`. With `http2` they are spoken to in it where they offer it and their adapters do not say otherwise.
- */
-export function createUpstream(
-  clock: Clock,
-  onRefusedKey: (refused: RefusedKey) => void = () => {},
-  publicFetch: PublicFetch = createPublicFetch(),
-  unpaidLinks: UnpaidLinks | null = null,
-  onUnpriced: (told: UnpricedUsage) => void = () => {},
-  purseFor: PurseFor = () => null,
-  http2 = true,
-): Upstream {
+export interface UpstreamOptions {
+  /** Hears of each key at most once in the time that it rests. */
+  readonly onRefusedKey?: (refused: RefusedKey) => void;
+  /** Opens links that a vendor cannot open. */
+  readonly publicFetch?: PublicFetch;
+  /** Counts those of an account that were opened for nothing. */
+  readonly unpaidLinks?: UnpaidLinks;
+  readonly onUnpriced?: (told: UnpricedUsage) => void;
+  /** Pays what vendors want by the call. */
+  readonly purseFor?: PurseFor;
+  /** Vendors are spoken to in it where they offer it and their adapters do not say otherwise. Default true. */
+  readonly http2?: boolean;
+}
+
+/** A failure that is our key's fault rests the key; the candidate may go again at once where another is fit. */
+function keyRests(of: {
+  readonly ringOf: (adapter: Adapter) => KeyRing;
+  /** A token of this key is no good any more. */
+  readonly forget: (adapter: Adapter, key: string) => void;
+  readonly onRefusedKey: (refused: RefusedKey) => void;
+}) {
+  return (adapter: Adapter, key: string, failure: AttemptFailure): AttemptFailure => {
+    const auth = failure.kind === "provider_auth_failed" || failure.kind === "provider_billing";
+    if (!auth && failure.kind !== "provider_rate_limited") return failure;
+    const ring = of.ringOf(adapter);
+    if (auth) of.forget(adapter, key);
+    if (auth && adapter.ownKey !== true && !ring.rests(key)) of.onRefusedKey({ adapter, key, failure });
+    const restMs = auth ? KEY_REST_MS : (failure.retryAfterMs ?? KEY_REST_RATE_LIMITED_MS);
+    const rested = { ...failure, spareKey: ring.rest(key, restMs) };
+    // Told where no other way is left: it is the caller's own key, so the caller can mend it.
+    if (!auth || adapter.ownKey !== true) return rested;
+    return { ...rested, told: new GatewayError("provider_key_refused", { detail: { provider: adapter.id } }) };
+  };
+}
+
+/** Opens no connection before the first call. */
+export function createUpstream(clock: Clock, options: UpstreamOptions = {}): Upstream {
+  const { onRefusedKey = () => {}, publicFetch = createPublicFetch(), unpaidLinks = null } = options;
+  const { onUnpriced = () => {}, purseFor = () => null, http2 = true } = options;
   const mediaFetcher = createMediaFetcher(publicFetch.open, unpaidLinks);
   const { dispatcher, ...connections } = createConnections(clock, http2);
   const tokens = createAccessTokens(clock, dispatcher);
@@ -89,20 +115,7 @@ export function createUpstream(
     return vendor;
   }
 
-  /** A failure that is our key's fault rests the key; the candidate may go again at once where another is fit. */
-  function restKey(adapter: Adapter, key: string, failure: AttemptFailure): AttemptFailure {
-    const auth = failure.kind === "provider_auth_failed" || failure.kind === "provider_billing";
-    if (!auth && failure.kind !== "provider_rate_limited") return failure;
-    const { ring } = vendorOf(adapter);
-    if (auth) tokens.forget(adapter, key);
-    if (auth && adapter.ownKey !== true && !ring.rests(key)) onRefusedKey({ adapter, key, failure });
-    const restMs = auth ? KEY_REST_MS : (failure.retryAfterMs ?? KEY_REST_RATE_LIMITED_MS);
-    const rested = { ...failure, spareKey: ring.rest(key, restMs) };
-    // Told where no other way is left: it is the caller's own key, so the caller can mend it.
-    if (!auth || adapter.ownKey !== true) return rested;
-    return { ...rested, told: new GatewayError("provider_key_refused", { detail: { provider: adapter.id } }) };
-  }
-
+  const restKey = keyRests({ ringOf: (adapter) => vendorOf(adapter).ring, forget: tokens.forget, onRefusedKey });
   const parts = {
     dispatcher,
     clock,

@@ -19,7 +19,7 @@ export interface Preferences {
   /** No other may serve. */
   readonly only: readonly string[] | null;
   readonly ignore: readonly string[] | null;
-  /** What is sent may not be kept. Of a vendor we do not know that, so only the operator's own servers are left. */
+  /** What is sent may not be kept: the operator's own servers are left, and vendors of whom the operator says that they keep nothing. */
   readonly keepsNothing: boolean;
   /** The cheapest model first, where a tier leaves a choice; or the route that was quickest to begin, or quickest to write, lately. */
   readonly sort: Sort | null;

@@ -94,6 +94,11 @@ describe("an overlay", () => {
     expect(catalog.model("moonshotai/kimi-k3", LIVE)?.offers).toEqual([]);
   });
 
+  test("says which of ZDR_PROVIDERS is the id of no provider", async () => {
+    const problems = await problemsOf(load({ overlayDir: null, zdrProviders: ["openai", "open-ai"] }));
+    expect(problems).toEqual(['ZDR_PROVIDERS has "open-ai", which is the id of no provider']);
+  });
+
   test("says of a row what is wrong with it, and of an id that two files have it twice", async () => {
     const row = `{ name: "One", docs: "https://one.example", origin: "https://{place}.example/v1", auth: bearer }`;
     const table = (rows: string) =>

@@ -16,7 +16,11 @@ let account: TestAccount;
 
 beforeAll(async () => {
   vendor = await startVendor();
-  gateway = await startTestGateway({ OPENAI_API_KEY: "sk-ours", OPENAI_BASE_URL: `${vendor.url}/v1` });
+  gateway = await startTestGateway({
+    OPENAI_API_KEY: "sk-ours",
+    OPENAI_BASE_URL: `${vendor.url}/v1`,
+    ZDR_PROVIDERS: "openai",
+  });
 });
 beforeEach(async () => {
   account = await gateway.account({ kind: "personal", creditCents: 10_000 });
@@ -39,7 +43,7 @@ async function call(key: string, method: string, path: string, body?: unknown) {
 const put = (body: Json, provider = "openai") => call(account.key, "PUT", `/api/v1/provider-keys/${provider}`, body);
 
 /** The vendor refuses these keys and answers everything else. */
-async function chat(refuses: readonly string[] = []) {
+async function chat(refuses: readonly string[] = [], more: Json = {}) {
   vendor.answers((response, { headers }) => {
     const isRefused = refuses.some((key) => headers.authorization === `Bearer ${key}`);
     const message = { role: "assistant", content: "Fine." };
@@ -49,7 +53,7 @@ async function chat(refuses: readonly string[] = []) {
       : { choices: [{ index: 0, message, finish_reason: "stop" }], usage };
     response.writeHead(isRefused ? 401 : 200, { "content-type": "application/json" }).end(JSON.stringify(body));
   });
-  const asked = { model: MODEL, max_tokens: 2_000, messages: [{ role: "user", content: "How are you?" }] };
+  const asked = { model: MODEL, max_tokens: 2_000, messages: [{ role: "user", content: "How are you?" }], ...more };
   const { status, json } = await call(account.key, "POST", "/api/llm/v1/chat/completions", asked);
   const keys = vendor.asked.map(({ headers }) => headers.authorization?.replace("Bearer ", ""));
   return { status, keys, cost: Number((json.usage as Json | undefined)?.cost), code: (json.error as Json)?.code };
@@ -71,6 +75,8 @@ it("is shown to the vendor in place of ours, for a twentieth of the price, and c
   const { transaction_id: id } = await lastPosting();
   const told = await call(account.key, "GET", `/api/llm/v1/generation?id=${id}`);
   expect(told.json.data).toMatchObject({ is_byok: true });
+  // What the vendor has promised us it has not promised them.
+  expect((await chat([], { provider: { zdr: true } })).keys).toEqual(["sk-ours"]);
   const other = account;
   account = await gateway.account({ kind: "personal", creditCents: 10_000 });
   expect((await chat()).keys).toEqual(["sk-ours"]);

@@ -63,7 +63,7 @@ beforeAll(async () => {
   site = `http://127.0.0.1:${port}`;
   vendor = await startVendor();
   const publicFetch = createPublicFetch({ allowForTests: [`127.0.0.1:${port}`] });
-  upstream = createUpstream(systemClock, undefined, publicFetch, createRequestWindows({ clock: minutes }));
+  upstream = createUpstream(systemClock, { publicFetch, unpaidLinks: createRequestWindows({ clock: minutes }) });
 });
 beforeEach(() => {
   opened.length = 0;
