@@ -81,6 +81,8 @@ export default defineAdapter({
   ],
   actions: {
     "create-task": action({
+      asked:
+        "solve a captcha for me; get past i am not a robot; click the traffic lights; type the letters in this picture; puzzle that proves you are human; bypass recaptcha; slider puzzle; human verification challenge",
       description:
         "Gives a captcha to be solved: reCAPTCHA, hCaptcha, Turnstile, GeeTest, FunCaptcha (6 cents) or a picture. Returns taskId.",
       category: "scraping",
@@ -127,6 +129,7 @@ export default defineAdapter({
       },
     }),
     "get-task-result": action({
+      asked: "is my captcha solved; token of the captcha; answer of the puzzle",
       description:
         "Says whether a captcha is solved, and the solution. Ask again after five seconds while it is processing.",
       category: "scraping",

@@ -12,6 +12,8 @@ export default defineAdapter({
   auth: paidBy("mpp"),
   actions: {
     send: action({
+      asked:
+        "fax a document; send a fax; fax these papers to an office; fax number of a clinic, a pharmacy, a bank, the court; they only take fax; submit a form by fax",
       category: "commerce",
       effect: "write",
       description:

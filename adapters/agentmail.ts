@@ -55,6 +55,8 @@ export default defineAdapter({
   actions: {
     create_inbox: action({
       ...common,
+      asked:
+        "a mailbox for my agent; new email account; email address of its own; sign up for an email; disposable inbox; address to receive confirmation codes",
       description:
         "Buys a mailbox with an address of its own, once and for good. Returns inbox_id, which is the address.",
       keywords: [
@@ -98,6 +100,8 @@ export default defineAdapter({
     }),
     send: action({
       ...common,
+      asked:
+        "send an email; write to a person by mail; drop a note; mail the team the report; email my landlord; contact support by email; tell my colleague; message with an attachment",
       description: "Sends a mail from a mailbox of yours to up to 50 people.",
       keywords: [
         "send email",
@@ -126,6 +130,8 @@ export default defineAdapter({
     }),
     "list-messages": action({
       ...common,
+      asked:
+        "read my mail; any new messages; check the inbox; did they answer; what came in by email; unread letters; look for the verification code in my mail",
       description: "Lists the mail of a mailbox of yours, newest first. Free.",
       keywords: [
         "read email",
@@ -162,6 +168,7 @@ export default defineAdapter({
     }),
     reply: action({
       ...common,
+      asked: "reply to an email; answer a message; write back to the sender; respond to a customer's mail",
       description: "Answers a mail in a mailbox of yours; its message_id is in agentmail/list-messages.",
       keywords: ["answer an email", "reply to a mail", "write back", "respond to a customer", "answer a message"],
       effect: "write",

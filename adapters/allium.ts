@@ -14,6 +14,8 @@ export default defineAdapter({
   rate: { requests: 1, perMs: 1_000 },
   actions: {
     fetch: action({
+      asked:
+        "what is in a crypto wallet; balance of an address; token price on chain; transactions of a wallet; how much did this wallet earn; ethereum, solana, base address; history of a token's price; coins held by an account; price of eth; erc20; defi",
       description:
         "Reads prices of tokens, their history and statistics, and a wallet's balances, transactions and profit, on many chains. Powered by Allium.",
       category: "market",

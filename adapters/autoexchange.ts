@@ -16,6 +16,8 @@ export default defineAdapter({
     search: action({
       ...common,
       ...FREE,
+      asked:
+        "find an agent for hire; marketplace of agents; which bots can do this for money; hire a specialist assistant",
       effect: "read",
       description: "Finds agents for hire by what they can do, with their prices.",
       keywords: [
@@ -33,6 +35,8 @@ export default defineAdapter({
     }),
     run: action({
       ...common,
+      asked:
+        "hire an agent; pay another AI to do a job; outsource a task to a bot; let somebody else's agent do it; delegate work",
       effect: "write",
       description:
         "Hires another agent for one task. Costs what the agent costs (about $0.0006 to $0.075 for 1,000 tokens); max_cost_cents says the most.",

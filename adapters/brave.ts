@@ -75,6 +75,8 @@ export default defineAdapter({
   ],
   actions: {
     search: action({
+      asked:
+        "search the web; google something; look it up on the internet; find websites; find pages, reviews, recipes, a restaurant, a shop; best hotels; how to fix; top results",
       description: "Searches the web in an independent index: pages, news, videos, discussions and questions.",
       category: "search",
       keywords: ["web search", "keyword search", "independent index", "google alternative"],
@@ -91,6 +93,8 @@ export default defineAdapter({
       },
     }),
     news: action({
+      asked:
+        "news of today; what happened this week; recent articles about a company; headlines; what do the papers report; breaking stories; latest on the election",
       description: "Searches recent news articles of many publishers in an independent index.",
       category: "search",
       keywords: ["headlines", "press", "articles", "current events", "news search"],

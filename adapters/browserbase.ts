@@ -213,6 +213,8 @@ export default defineAdapter({
   actions: {
     create_session: action({
       ...create,
+      asked:
+        "a browser in the cloud; remote chrome; headless browser for playwright, puppeteer, selenium; automate clicks on a site; log in to a page and fill a form; drive a browser; browser automation",
       description:
         "Starts a browser in the cloud for so many minutes, paid at once, and returns the connectUrl at which Playwright, Puppeteer or Selenium drive it.",
       params: z.strictObject({
@@ -272,6 +274,7 @@ export default defineAdapter({
     }),
     extend_session: action({
       ...extend,
+      asked: "keep my browser open longer; more minutes for the browser; the browser session is about to run out",
       description: "Pays more minutes for a browser of yours that still runs, up to six hours in all.",
       price: {
         ...price,
@@ -293,6 +296,7 @@ export default defineAdapter({
     }),
     session_status: action({
       ...tell,
+      asked: "is my browser still running; how many minutes does my browser have left",
       prepaid: { does: "tells", id: "session_id" },
       async run({ ask, params }) {
         const { json } = await ask(
@@ -306,6 +310,7 @@ export default defineAdapter({
     }),
     release_session: action({
       ...end,
+      asked: "close the remote browser; stop the chrome session; I am done with the browser",
       prepaid: { does: "ends", id: "session_id" },
       async run(context) {
         const { id: sessionId, status } = await release(context, context.params.session_id);

@@ -41,6 +41,8 @@ export default defineAdapter({
   actions: {
     "repo-create": action({
       ...common,
+      asked:
+        "a git repository; private repo for code; place to push commits; host source code; version control; github alternative; new project repository",
       description:
         "Buys a private git repository, once and for good. Returns its id and a clone_url to clone from and push to for an hour.",
       effect: "write",
@@ -73,6 +75,7 @@ export default defineAdapter({
     }),
     "repo-get": action({
       ...common,
+      asked: "clone address of my repo; get my git repository again; link to push to",
       description:
         "Tells of a private git repository of yours, with a new clone_url to clone from and push to for an hour.",
       effect: "read",

@@ -19,6 +19,8 @@ export default defineAdapter({
   ],
   actions: {
     fetch: action({
+      asked:
+        "price of bitcoin; crypto market; what is a coin worth; biggest gainers and losers; market cap; top cryptocurrencies; ethereum, dogecoin, solana price; exchange rates of coins; nft floor price; how did btc do last year; altcoins; trading volume",
       description:
         "Reads crypto markets: prices of coins and tokens, market capitalization, history, exchanges, derivatives, NFTs, pools on chain.",
       category: "market",

@@ -135,6 +135,8 @@ export default defineAdapter({
   actions: {
     "people-search": action({
       ...common,
+      asked:
+        "find engineers in a city; candidates for a job; recruit; people with a skill; employees by title and company; sourcing talent; sales leads; prospects; who works where; decision makers; hire a developer",
       description:
         "Finds people by title, company, place, skills and more: profiles by their LinkedIn address, and which contacts are known of each.",
       keywords: [
@@ -204,6 +206,8 @@ export default defineAdapter({
     }),
     "profile-contacts": action({
       ...common,
+      asked:
+        "email and phone of a linkedin profile; contact details from linkedin; how do I reach this person; private number; personal email; call her directly",
       description:
         "Email addresses of the person behind a LinkedIn profile, and phone numbers if wanted. Somebody of whom nothing is known is free.",
       keywords: ["linkedin to email", "email of a profile", "phone number", "contact"],
@@ -248,6 +252,8 @@ export default defineAdapter({
     }),
     "person-from-email": action({
       ...common,
+      asked:
+        "who is behind an email; whose email is this; name and company for an address; reverse email lookup; who wrote me; enrich a lead; profile of an unknown sender",
       description:
         "Who is behind an email address: name, LinkedIn profile, position, company with its size and seat. An unknown one is free.",
       keywords: [
@@ -276,6 +282,8 @@ export default defineAdapter({
     }),
     "email-verify": action({
       ...common,
+      asked:
+        "is this email valid; does this address exist; will my mail bounce; check addresses before sending; is it a fake, throwaway or disposable email; clean my mailing list; deliverable; real mailbox; dead addresses",
       description:
         "Says whether an email address works: valid, invalid, accept_all or disposable. One that cannot be told is free.",
       keywords: ["verify email", "is this email valid", "bounce", "deliverability", "does this mailbox exist"],

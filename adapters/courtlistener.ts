@@ -79,6 +79,8 @@ export default defineAdapter({
   actions: {
     dockets: action({
       ...common,
+      asked:
+        "is there a case against a company; lawsuits; who is suing; court docket; case number; pending trial; bankruptcy filings; status of a case; party, plaintiff, defendant; sued; legal proceedings; complaint filed in federal court; litigation",
       description:
         "Searches dockets of U.S. federal court cases by words, party, number or court, with their documents.",
       keywords: [
@@ -116,6 +118,8 @@ export default defineAdapter({
     }),
     opinions: action({
       ...common,
+      asked:
+        "what did the court decide; rulings; precedents; case law; supreme court, circuit, judges on a question; judgments about fair use, privacy, contracts; legal opinion; verdict",
       description: "Searches opinions of U.S. courts (case law), with citations and snippets of their text.",
       keywords: [
         "court decision",

@@ -147,6 +147,7 @@ export default defineAdapter({
   actions: {
     upload: action({
       ...common,
+      asked: "bring a clip, song or picture into the video editor",
       description:
         "Brings a file of yours (files/upload) to where videos are made: video, sound or image. Its import goes on; see cueframe/media_status.",
       keywords: ["video editing", "import a video", "add footage"],
@@ -180,6 +181,7 @@ export default defineAdapter({
     }),
     media_status: action({
       ...free,
+      asked: "is my video file imported; length and size of a clip; how long is the film",
       description: "Says how the import of a file stands, and what it is: length, size, frames a second.",
       params: z.strictObject({ media_id: id.describe("Id of media of yours") }),
       request: { method: "GET", path: "/media/{media_id}" },
@@ -204,6 +206,8 @@ export default defineAdapter({
     }),
     create_project: action({
       ...common,
+      asked:
+        "edit a video; put clips together; new video project; cut, join, merge videos; video editor; slideshow with music; movie from my photos; montage",
       description: "Makes a project, in which a video is put together. Returns its id for cueframe/put_composition.",
       keywords: [
         "make a video",
@@ -231,6 +235,8 @@ export default defineAdapter({
     }),
     put_composition: action({
       ...common,
+      asked:
+        "add titles, text, music, logos to a video; order of the clips; timeline of a video; overlay; trim; concatenate;",
       description:
         "Puts what a video consists of into a project, in place of what was there: tracks of clips, with text and graphics. At most 240 seconds at hd, 120 at fhd, 60 at 4k.",
       keywords: ["edit a video", "timeline", "clips", "captions", "video composition"],
@@ -251,6 +257,7 @@ export default defineAdapter({
     }),
     validate: action({
       ...common,
+      asked: "check a composition; will the video work; what is wrong with my timeline",
       description: "Says whether a video can be made of a composition, and if not, what to mend.",
       keywords: ["check a composition", "video editing"],
       effect: "read",
@@ -270,6 +277,7 @@ export default defineAdapter({
     }),
     render: action({
       ...common,
+      asked: "make the final video; produce the mp4; render it",
       description:
         "Makes the video of a project's composition. Returns render_id for cueframe/render_status; is charged when it begins.",
       keywords: ["make a video", "export video", "mp4", "video rendering"],
@@ -287,6 +295,7 @@ export default defineAdapter({
     }),
     render_status: action({
       ...free,
+      asked: "is the video ready; how far is the render; download the finished movie",
       description: "Says how far a render is, and once it is done where the video lies, for a while.",
       keywords: ["download the video", "video rendering"],
       params: z.strictObject({ project_id, render_id: id.describe("Id of a render of that project") }),

@@ -27,6 +27,7 @@ export default defineAdapter({
   actions: {
     search: action({
       ...FREE,
+      asked: "search newsletters; what do substack authors write about; paid posts about a topic; essays of bloggers",
       description: "Searches posts of paid newsletters by words; each has its price and a snippet.",
       keywords: [
         "newsletter",
@@ -45,6 +46,7 @@ export default defineAdapter({
     }),
     publications: action({
       ...FREE,
+      asked: "which newsletters are there; posts of a newsletter; substack writers; subscriptions",
       description: "Lists the newsletters whose posts can be bought.",
       keywords: ["newsletters", "substack publications"],
       params: z.strictObject({}),
@@ -53,6 +55,7 @@ export default defineAdapter({
     }),
     publication: action({
       ...FREE,
+      asked: "which newsletters are there; posts of a newsletter; substack writers; subscriptions",
       description: "The posts of one newsletter, with their prices.",
       keywords: ["newsletter posts", "substack posts"],
       params: z.strictObject({
@@ -67,6 +70,8 @@ export default defineAdapter({
     }),
     post: action({
       ...common,
+      asked:
+        "read a paid newsletter post; article behind a paywall on substack; what does the newsletter say; premium issue",
       description:
         "What one post of a paid newsletter says, as a summary. Costs what the post costs; one above $1 is refused.",
       keywords: ["newsletter post", "paid article", "read a substack post"],

@@ -121,6 +121,8 @@ export default defineAdapter({
   rate: { requests: 10, perMs: 1_000 },
   actions: {
     search: action({
+      asked:
+        "search the web by meaning; find sites like this one; similar companies; find blog posts, articles, research; companies that do something",
       description: "Searches the web by meaning: pages, news, research papers, code, people and companies.",
       category: "search",
       keywords: [
@@ -150,6 +152,8 @@ export default defineAdapter({
       example: { params: { query: "overview of language models", category: "research" }, answers: [found] },
     }),
     contents: action({
+      asked:
+        "text of several pages; read these links; contents of urls; summarise these web pages; what do these articles say",
       description: "Fetches many known pages by URL in one call: their text, highlights or summaries.",
       category: "scraping",
       keywords: ["read several URLs", "batch", "summarize", "full text"],
@@ -174,6 +178,7 @@ export default defineAdapter({
       example: { params: { urls: [paper], text: true }, answers: [fetched] },
     }),
     answer: action({
+      asked: "answer with sources; who won; what is; quick answer from the web; facts with citations; ask the internet",
       description: "Answers a question in words from a search of the web, and cites the pages it rests on.",
       category: "search",
       keywords: ["question", "citations", "cited answer", "grounded"],

@@ -46,6 +46,7 @@ export default defineAdapter({
   ],
   actions: {
     upload: action({
+      asked: "put an image up for a generation; use my photo in a video; give the model my picture",
       description:
         "Makes a place for a file: PUT its bytes to upload_url with the same Content-Type, then use file_url as the image, video or audio of a generation.",
       category: "media",
@@ -70,6 +71,8 @@ export default defineAdapter({
       },
     }),
     generate: action({
+      asked:
+        "make a video from text; animate a picture; make a song; music for a video; text to video; short film, cartoon, clip, animation; compose a melody, beat, soundtrack; sound effects; clone a voice; talking avatar; upscale a photo; 3d model; lip sync; logo, poster, portrait, drawing, picture, illustration, artwork; remove the background",
       description:
         "Makes an image, a video, speech or music with the model you name, and waits for it. Each model has its own params and its own price.",
       category: "media",

@@ -46,6 +46,7 @@ const status = (kind: string, answer: z.core.util.JSONType) =>
   action({
     ...reads,
     description: `Says how far a job of fastcrw/${kind} is, and what it has found. A failed job is free.`,
+    asked: `is the ${kind} done; what the ${kind} has found so far; progress of the ${kind}`,
     keywords: [`progress of a ${kind} job`, `pages of a ${kind} job`, "is it finished"],
     params: z.strictObject({ id: words.describe("The id of the job") }),
     upstreamCents: 0,
@@ -80,6 +81,8 @@ export default defineAdapter({
   actions: {
     scrape: action({
       ...reads,
+      asked:
+        "read a web page; get the text of a link; open this url; what does this page say; page to markdown; copy the content of an article; grab the html; fetch a site; screenshot of a page; turn a website into text",
       description:
         "Reads one page as a person's browser does, from the country you name. A page behind a wall is free.",
       keywords: ["anti-bot", "stealth", "blocked page", "javascript"],
@@ -92,6 +95,8 @@ export default defineAdapter({
     }),
     crawl: action({
       ...launch("crawl"),
+      asked:
+        "crawl a site; read every page of a website; download a whole site; mirror the docs; all pages of a domain; follow the links; archive our blog",
       description: "Reads up to 100 pages of a whole site, following links. Returns an id for fastcrw/crawl-status.",
       params: z.strictObject({
         url: page.describe("Where to begin; only pages of the same site are read"),
@@ -106,6 +111,8 @@ export default defineAdapter({
     "crawl-status": status("crawl", { success: true, status: "completed", total: 1, completed: 1, data: [read] }),
     extract: action({
       ...launch("extract"),
+      asked:
+        "prices from a shop page; structured data out of a page; product name, price, rating as json; fill a table from a website; fields from a listing; specs from a site; scrape data into a spreadsheet",
       description: "Takes structured data out of pages, with evidence. Returns an id for fastcrw/extract-status.",
       params: extract,
       price: { mode: "fixed", cents: 5 },
@@ -115,6 +122,7 @@ export default defineAdapter({
     }),
     map: action({
       ...reads,
+      asked: "sitemap; all links of a site; list of pages; urls of a domain; which pages does a site have",
       description: "Lists the addresses of all pages of a site, from its own map or by following links.",
       keywords: ["sitemap", "every link of a site", "which pages a site has", "all urls"],
       params: z.strictObject({ url: page.describe("The site") }),
@@ -125,6 +133,7 @@ export default defineAdapter({
     }),
     search: action({
       ...reads,
+      asked: "search the web; search results; google; find pages; look up on the internet",
       category: "search",
       description: "Searches the web: title, description and address of each result.",
       params: z.strictObject({ query: words.max(2_000).describe("What to search for"), limit }),

@@ -59,6 +59,8 @@ export default defineAdapter({
   actions: {
     search: action({
       ...common,
+      asked:
+        "new federal rules; proposed regulations; executive orders of the president; notices of agencies; what did the epa, fda, faa, irs, ftc propose; presidential documents; rule changes; public comment deadline; government announcements; tariffs",
       description: "Searches U.S. federal rules, proposed rules, notices and presidential documents since 1994.",
       keywords: [
         "regulation",
@@ -95,6 +97,7 @@ export default defineAdapter({
     }),
     document: action({
       ...common,
+      asked: "text of a federal notice by number; read one executive order; read a proposed rule",
       description:
         "One Federal Register document by its number, with the addresses of its text. Unknown ones are free.",
       keywords: ["regulation text", "rule by number", "docket", "executive order text"],

@@ -98,6 +98,7 @@ const status = (kind: string, path: string, more: z.ZodRawShape, answer: z.core.
   action({
     ...reads,
     description: `Says how far a job of firecrawl/${kind} is, and what it has found. A failed job is free.`,
+    asked: `is the ${kind} done; what the ${kind} has found so far; progress of the ${kind}`,
     keywords: [`progress of a ${kind} job`, `pages of a ${kind} job`, "is it finished"],
     params: z.strictObject({ id: words.describe("The id of the job"), ...more }),
     upstreamCents: 0,
@@ -129,6 +130,8 @@ export default defineAdapter({
   actions: {
     scrape: action({
       ...reads,
+      asked:
+        "read a web page; get the text of a link; open this url; what does this page say; page to markdown; copy the content of an article; grab the html; fetch a site; screenshot of a page; turn a website into text",
       description: "Reads one page, its scripts run, as markdown, HTML, links or a screenshot. An error page is free.",
       keywords: ["read a page", "fetch url", "html to markdown", "screenshot of a website"],
       params: single,
@@ -140,6 +143,8 @@ export default defineAdapter({
     }),
     unblock: action({
       ...reads,
+      asked:
+        "site blocks me; access denied; forbidden; get past cloudflare; behind a captcha; it thinks that I am a bot; page does not load for scrapers; bot wall; blocked; 403",
       description: "Reads one page through better addresses, for sites that turn others away. An error page is free.",
       keywords: ["blocked page", "anti-bot", "enhanced proxy"],
       price: { ...reads.price, cents: 2 },
@@ -157,6 +162,8 @@ export default defineAdapter({
     }),
     crawl: action({
       ...launch("crawl"),
+      asked:
+        "crawl a site; read every page of a website; download a whole site; mirror the docs; all pages of a domain; follow the links; archive our blog",
       description: "Reads the pages of a whole site, following its links. Returns an id for firecrawl/crawl-status.",
       params: z.strictObject({
         url: page.describe("Where to begin"),
@@ -183,6 +190,7 @@ export default defineAdapter({
     ),
     map: action({
       ...reads,
+      asked: "sitemap; all links of a site; list of pages; urls of a domain; which pages does a site have",
       description: "Lists the addresses of all pages of a site, as a sitemap does, without reading the pages.",
       keywords: ["sitemap", "every link of a site", "which pages a site has", "all urls"],
       params: z.strictObject({
@@ -197,6 +205,7 @@ export default defineAdapter({
     }),
     search: action({
       ...reads,
+      asked: "search the web; search results; google; find pages; look up on the internet",
       category: "search",
       description: "Searches the web: title, description and address of each result.",
       params: z.strictObject({
@@ -222,6 +231,8 @@ export default defineAdapter({
     }),
     extract: action({
       ...launch("extract"),
+      asked:
+        "prices from a shop page; structured data out of a page; product name, price, rating as json; fill a table from a website; fields from a listing; specs from a site; scrape data into a spreadsheet",
       description:
         "Takes structured data out of pages, by prompt or schema. Returns an id for firecrawl/extract-status.",
       params: extract,

@@ -67,6 +67,8 @@ export default defineAdapter({
   actions: {
     search: action({
       ...common,
+      asked:
+        "unemployment rate; inflation; cpi; gdp growth; interest rates; mortgage rates; federal funds rate; money supply; consumer prices; wages; jobs; housing starts; economy of america over the years; cost of living; recession; treasury yields; oil price, gas price by year; how bad is joblessness; economic statistics; percent, monthly, yearly, since",
       description: `Finds series of economic data by words or by id: unemployment, GDP, inflation, interest rates, money. ${NOTICE}`,
       keywords: [
         "economic data",
@@ -120,6 +122,8 @@ export default defineAdapter({
     }),
     series: action({
       ...common,
+      asked:
+        "unemployment rate; inflation; cpi; gdp growth; interest rates; mortgage rates; federal funds rate; money supply; consumer prices; wages; jobs; housing starts; economy of america over the years; cost of living; recession; treasury yields; oil price, gas price by year; how bad is joblessness; economic statistics; percent, monthly, yearly, since",
       description: `Says what a series is: title, units, frequency, first and last observation, when it was last updated. ${NOTICE}`,
       keywords: ["economic data", "Federal Reserve", "metadata of a series"],
       params: z.strictObject({ series_id, ...times }),
@@ -130,6 +134,8 @@ export default defineAdapter({
     }),
     observations: action({
       ...common,
+      asked:
+        "unemployment rate; inflation; cpi; gdp growth; interest rates; mortgage rates; federal funds rate; money supply; consumer prices; wages; jobs; housing starts; economy of america over the years; cost of living; recession; treasury yields; oil price, gas price by year; how bad is joblessness; economic statistics; percent, monthly, yearly, since",
       description: `The values of a series by day, month, quarter or year, as levels or as changes; a missing one is a dot. ${NOTICE}`,
       keywords: [
         "economic data",

@@ -12,6 +12,8 @@ export default defineAdapter({
   actions: {
     search: action({
       ...common,
+      asked:
+        "is it legal; which law applies; rules for businesses; what am I allowed to do; regulation of food labels, drones, noise, privacy; osha, fda, hipaa, epa requirements; legal limit; permitted; compliance with federal law; banned",
       description:
         "Searches U.S. federal regulations and statutes by meaning; each hit has citation, snippet and source.",
       keywords: [
@@ -55,6 +57,8 @@ export default defineAdapter({
     }),
     resolve: action({
       ...common,
+      asked:
+        "text of a regulation by number; what does a section say; cfr, usc, code, title, part, statute; requirements in the law",
       description: "The current text of a regulation by its citation, with source and changes. An unknown one is free.",
       keywords: ["text of a CFR section", "citation lookup", "regulation text", "what a section of the law says"],
       params: z.strictObject({

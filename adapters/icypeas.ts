@@ -48,6 +48,8 @@ export default defineAdapter({
   actions: {
     "email-search": action({
       ...launch,
+      asked:
+        "email of a person at a company; work address of somebody; how can I mail the manager; guess her email; reach the ceo, buyer, recruiter, journalist, professor by mail",
       description:
         "Starts a search for a person's work email address by name and company; icypeas/result tells what it found.",
       keywords: ["find email", "work email", "email address of a person"],
@@ -76,6 +78,8 @@ export default defineAdapter({
     }),
     "email-verification": action({
       ...launch,
+      asked:
+        "is this email valid; does this address exist; will my mail bounce; check addresses before sending; is it a fake, throwaway or disposable email; clean my mailing list; deliverable; real mailbox; dead addresses",
       description: "Starts a check whether an email address works; icypeas/result tells how sure it is.",
       keywords: ["verify email", "is this email valid", "bounce", "does this mailbox exist"],
       params: z.strictObject({ email: z.email().describe("The address") }),
@@ -86,6 +90,7 @@ export default defineAdapter({
     }),
     "domain-search": action({
       ...launch,
+      asked: "general addresses of a company; info@, contact@, sales@; contact email of a website",
       description:
         "Starts a scan of a domain for addresses of roles, such as contact@; icypeas/result tells what it found.",
       keywords: ["emails of a company", "contact address", "domain scan"],
@@ -96,6 +101,7 @@ export default defineAdapter({
       example: { params: { domainOrCompany: "example.com" }, answers: [launched] },
     }),
     result: action({
+      asked: "result of the email search; has the address been found",
       category: "people",
       effect: "read",
       description:

@@ -50,6 +50,8 @@ export default defineAdapter({
   actions: {
     search: action({
       ...common,
+      asked:
+        "sneakers; trainers; kicks; jordans; shoes; nike, adidas; stockx, goat; streetwear; hype drops; find a pair; resell",
       description: "Finds sneakers and streetwear on stockx or GOAT, with prices and rank.",
       keywords: [
         "sneakers",
@@ -79,6 +81,8 @@ export default defineAdapter({
     }),
     product: action({
       ...common,
+      asked:
+        "price of a sneaker by size; what are my jordans worth; resale value of shoes; nike, adidas, dunk, air max, new balance; streetwear; how much for this pair",
       description: "One sneaker or piece of streetwear by its id or slug: facts, prices by size, statistics.",
       keywords: ["sneaker", "resale value of a shoe", "lowest ask"],
       params: z.strictObject({ id, shop, market, display }),
@@ -88,6 +92,7 @@ export default defineAdapter({
     }),
     sales: action({
       ...common,
+      asked: "what did the shoe sell for; past sales of a sneaker; price history of a pair",
       description: "Past sales of one sneaker, one by one or by the day.",
       keywords: ["sneaker sales", "price history of a shoe", "last sale"],
       params: z.strictObject({
@@ -112,6 +117,8 @@ export default defineAdapter({
     }),
     prices: action({
       ...common,
+      asked:
+        "price of a sneaker by size; what are my jordans worth; resale value of shoes; nike, adidas, dunk, air max, new balance; streetwear; how much for this pair",
       description: "Prices of up to 50 sneakers at once on stockx, by SKU or id.",
       keywords: ["sneaker prices", "price by size", "bulk price", "what shoes sell for"],
       params: z
@@ -131,6 +138,7 @@ export default defineAdapter({
     }),
     match: action({
       ...common,
+      asked: "same sneaker in other shops",
       description: "The same sneaker in every shop, by its slug, SKU or id.",
       keywords: ["compare sneaker prices", "same product in other shops"],
       params: z.strictObject({

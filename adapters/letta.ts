@@ -19,6 +19,8 @@ export default defineAdapter({
   actions: {
     "agent-create": action({
       ...common,
+      asked:
+        "an agent with memory; bot that remembers me; a companion; assistant which learns over time; personal AI that does not forget; chatbot with a persona",
       description:
         "Makes an agent that remembers, with blocks of memory to begin with. Returns its id for letta/message.",
       keywords: [
@@ -58,6 +60,7 @@ export default defineAdapter({
     }),
     message: action({
       ...common,
+      asked: "talk to my agent; tell my bot something; ask the agent that remembers",
       description:
         "Says something to an agent of yours and returns its answer, the item whose message_type is assistant_message. One at a time.",
       keywords: ["talk to an agent", "chat with memory", "stateful agent"],

@@ -84,6 +84,7 @@ export default defineAdapter({
   ],
   actions: {
     search: action({
+      asked: "answer with sources; who won; what is; quick answer from the web; facts with citations; ask the internet",
       description: "Answers a question from the web with its sources, or gives the sources or an object alone.",
       category: "search",
       keywords: ["cited answer", "sourced answer", "citations", "structured output", "question"],
@@ -96,6 +97,8 @@ export default defineAdapter({
       example,
     }),
     "deep-search": action({
+      asked:
+        "research a topic thoroughly; deep report; study the market; detailed analysis with sources; compare vendors; long investigation; due diligence on a company; in depth; comprehensive; write me a dossier",
       description: "Answers a hard question from the web in several steps, reading pages, with its sources.",
       category: "search",
       keywords: [

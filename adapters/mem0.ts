@@ -30,6 +30,8 @@ export default defineAdapter({
   actions: {
     add: action({
       ...common,
+      asked:
+        "remember something about a user; keep in mind; note a preference; save what was said; store a fact about me; don't forget that; memorise",
       description:
         "Keeps what was said to or by a user. Facts are drawn from it a little later; with infer false it is kept word for word at once.",
       keywords: [
@@ -69,6 +71,8 @@ export default defineAdapter({
     }),
     search: action({
       ...common,
+      asked:
+        "what do you know about me; what did the user say before; recall preferences; earlier conversations; remind me what I told you; what did the customer say; favourite",
       description: "Finds what is remembered of a user that has to do with a question, best first, with scores.",
       keywords: [
         "recall",

@@ -87,6 +87,8 @@ export default defineAdapter({
   actions: {
     create: action({
       ...common,
+      asked:
+        "a gpu; machine with a graphics card; train a model; h100, nvidia; batch job in the cloud; run a docker image; heavy compute; fine-tune; rent a server for an hour",
       description:
         "Starts a machine from an image for one task, with one core and one GiB of memory, and a GPU if wanted. Paid at once for its timeout: 3 cents up to 300 seconds. Returns sandbox_id.",
       keywords: [
@@ -141,6 +143,7 @@ export default defineAdapter({
     }),
     exec: action({
       ...common,
+      asked: "run a command on my gpu machine; execute in the container",
       description: "Runs a command in a machine of yours and returns stdout, stderr and returncode when it has ended.",
       keywords: ["run a command", "shell", "execute code", "run python", "run a script"],
       effect: "write",
@@ -169,6 +172,7 @@ export default defineAdapter({
     }),
     status: action({
       ...common,
+      asked: "is my machine still running",
       description: "Says how a machine of yours stands: running, finished or failed.",
       keywords: ["is the sandbox running"],
       effect: "read",
@@ -180,6 +184,7 @@ export default defineAdapter({
     }),
     terminate: action({
       ...common,
+      asked: "stop my gpu machine; kill the container",
       description: "Ends a machine of yours before its time; what is left of it is not given back.",
       keywords: ["stop the sandbox", "kill the container"],
       effect: "write",

@@ -13,6 +13,8 @@ export default defineAdapter({
   auth: keyHeader("apikey"),
   actions: {
     fetch: action({
+      asked:
+        "smart money; whales; what do big crypto traders buy; profitable wallets; who holds a token; top holders; flows of tokens; on-chain analysis; prediction markets; perpetuals; insiders; copy trade; biggest holders of a coin",
       description:
         "Reads on-chain analytics: smart money, wallets and their profit, holders, flows and trades of tokens, perpetuals, prediction markets.",
       category: "market",

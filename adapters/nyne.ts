@@ -45,6 +45,8 @@ export default defineAdapter({
   actions: {
     "person-enrichment": action({
       ...launch("person-enrichment"),
+      asked:
+        "all about a person; background of somebody; social profiles from a phone number or an email; osint; who called me; deep profile of a candidate; dig up; dossier on a man, woman",
       description:
         "Starts a deep search for all that is public of a person by email, phone, profile, or name and company; nyne/result tells what it found. lite finds five facts.",
       keywords: [
@@ -85,6 +87,8 @@ export default defineAdapter({
     }),
     interactions: action({
       ...launch("interactions"),
+      asked:
+        "who follows, likes or replies to a profile; fans of an account; followers on x, twitter, instagram; audience of an influencer; engagement",
       description:
         "Starts a search for who replies to, follows or is followed by a profile on X or Instagram; nyne/result tells whom it found.",
       keywords: ["followers", "who follows", "replies to a post", "audience of a profile"],
@@ -107,6 +111,8 @@ export default defineAdapter({
     }),
     funders: action({
       ...launch("funders"),
+      asked:
+        "investors; vc; venture capital; who funds startups; angels; fund that invests in my field; raise money; seed, series a; check size; find a backer; financing; pitch to",
       description:
         "Starts a search for an investor: profile, partners, thesis, size of checks, recent investments; nyne/result tells what it found.",
       keywords: ["investor", "venture capital", "who funds startups", "check size", "partners of a fund"],
@@ -123,6 +129,7 @@ export default defineAdapter({
       example: { params: { company_domain: "example.vc" }, answers: [launched] },
     }),
     result: action({
+      asked: "what the person search found; result of the deep lookup",
       category: "people",
       effect: "read",
       description:

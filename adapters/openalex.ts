@@ -72,6 +72,8 @@ export default defineAdapter({
   actions: {
     works: action({
       ...common,
+      asked:
+        "scientific papers; studies about health; research on a topic; academic literature; scholarly articles; journal publications; most cited; meta analysis; what does science say; evidence that it works; books and theses; preprints; review of literature",
       description: "Searches scholarly works (papers, books, data sets) by words and conditions, citations included.",
       keywords: [
         "academic papers",
@@ -96,6 +98,7 @@ export default defineAdapter({
     }),
     work: action({
       ...common,
+      asked: "a paper by doi; details of one publication; pubmed id; abstract of an article; who cites a paper",
       description:
         "One scholarly work by its DOI, OpenAlex or PubMed id, with authors and citations. Unknown ones are free.",
       keywords: ["DOI lookup", "paper metadata", "abstract", "references", "who cites this paper"],
@@ -121,6 +124,8 @@ export default defineAdapter({
     }),
     authors: action({
       ...common,
+      asked:
+        "a professor's citations; h-index; who publishes most on a subject; researchers at a university; scientist's record; academics; experts by publications",
       description:
         "Searches the authors of scholarly works: h-index, counts of works and citations, institutions, topics.",
       keywords: [

@@ -58,6 +58,8 @@ export default defineAdapter({
   ],
   actions: {
     scrape: action({
+      asked:
+        "see a page from another country; page as in germany, japan, brazil; local prices; geo blocked; look as if from a city, a state; vpn; amazon product page",
       description:
         "Reads a page as it looks from a country, state or city: HTML, markdown or a picture. A page that answers with an error is free.",
       category: "scraping",

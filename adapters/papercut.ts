@@ -51,6 +51,7 @@ export default defineAdapter({
   actions: {
     profile: action({
       ...common,
+      asked: "roast a friend; funny postcard; joke card; prank; gag gift; make fun of",
       effect: "read",
       description: "The profile that a postcard is to be about. It precedes a card, and is free.",
       keywords: ["postcard profile", "roast"],
@@ -66,6 +67,7 @@ export default defineAdapter({
     }),
     send: action({
       ...common,
+      asked: "roast a friend; funny postcard; joke card; prank; gag gift; make fun of",
       effect: "write",
       description:
         "Sends a postcard with a roast of a profile that was looked at before: $1 as a picture, $3 printed and mailed.",

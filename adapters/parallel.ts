@@ -82,6 +82,8 @@ export default defineAdapter({
   rate: { requests: 600, perMs: 60_000 },
   actions: {
     search: action({
+      asked:
+        "search the web by meaning; find sites like this one; similar companies; find blog posts, articles, research; companies that do something",
       description: "Searches the web for an objective and returns the passages of each page that matter to it.",
       ...lookup,
       keywords: ["web search", "second source", "excerpts", "objective", "agents"],
@@ -94,6 +96,8 @@ export default defineAdapter({
       example: { params: { query: "longest bridge" }, answers: [{ search_id: "search_6f2c", results: [page] }] },
     }),
     extract: action({
+      asked:
+        "text of several pages; read these links; contents of urls; summarise these web pages; what do these articles say",
       description: "Reads up to 20 web pages and returns their text, or the passages that matter to an objective.",
       category: "scraping",
       keywords: ["read several URLs", "excerpts", "page text", "pdf"],
@@ -115,6 +119,8 @@ export default defineAdapter({
       example: { params: { urls: [url], objective: "How long is it?" }, answers: [read] },
     }),
     task: action({
+      asked:
+        "research a topic thoroughly; deep report; study the market; detailed analysis with sources; compare vendors; long investigation; due diligence on a company; in depth; comprehensive; write me a dossier",
       description: "Starts research on the web that runs for minutes; returns a run_id for task-status.",
       category: "search",
       keywords: ["deep research", "async", "report", "enrichment", "background", "market research", "write a report"],
@@ -133,6 +139,7 @@ export default defineAdapter({
       example: { params: { input: "What is the longest bridge?" }, answers: [{ ...run, status: "queued" }] },
     }),
     "task-status": action({
+      asked: "is my research done; the report of the task",
       description: "Tells how a research task stands and, once it is completed, its output with citations. Free.",
       ...lookup,
       params: z.strictObject({ run_id: text.describe("The run_id that task returned") }),

@@ -76,6 +76,7 @@ export default defineAdapter({
     validate: action({
       ...common,
       ...FREE,
+      asked: "what does a letter cost; check an address for a letter; postage",
       effect: "read",
       description:
         "Checks an order of printed mail and says what it costs, for nothing. Takes the same params as order.",
@@ -89,6 +90,8 @@ export default defineAdapter({
     }),
     order: action({
       ...common,
+      asked:
+        "send a letter by post; print and mail; paper mail; registered letter; envelope and stamp; snail mail; write to my landlord, bank, tax office on paper; physical mail; birthday card; invitation; cancel a contract in writing",
       effect: "write",
       description:
         "Prints and mails a letter, a document or a postcard. Costs what validate quotes; max_cost_cents says the most. What is printed cannot be recalled.",
@@ -113,6 +116,7 @@ export default defineAdapter({
     status: action({
       ...common,
       ...FREE,
+      asked: "has my letter been sent; where is my postcard",
       effect: "read",
       description: "What has become of an order of printed mail that was bought here.",
       keywords: [

@@ -53,6 +53,8 @@ export default defineAdapter({
   ],
   actions: {
     fetch: action({
+      asked:
+        "official statistics; open data; government data; population, birth rate, life expectancy of countries; world bank, who, eurostat, imf, un; earthquakes; weather forecast, rain, temperature, storms, hurricanes, tides; climate; government contracts and spending; public debt; side effects of a drug, adverse events; car complaints and recalls; bank failures; disasters; security holes, vulnerabilities, cve; asteroids, space; genes, proteins; chemicals, compounds; air quality, pollution; exchange rates, currency, euro, dollar; election money, campaign donations; crime; energy, electricity, oil; food nutrition, calories; vaccine, disease, covid cases; trade, exports; poverty, education, co2 emissions; hospital, medicare; volcano; river levels",
       description:
         "Reads open data at its source: World Bank, Eurostat, IMF, ECB, WHO, openFDA, ClinicalTrials.gov, PubMed, NOAA, USGS, U.S. Treasury, USAspending, NHTSA, FDIC, FEMA, NVD and more.",
       category: "open-data",

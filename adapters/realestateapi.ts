@@ -194,6 +194,8 @@ export default defineAdapter({
   actions: {
     "property-search": action({
       ...common,
+      asked:
+        "houses to invest in; foreclosures; vacant homes; motivated sellers; absentee owners; fixer-upper; properties with equity; land for a deal; off-market; wholesale; flips",
       description:
         "Finds U.S. properties by place, size, value, sale, mortgage and signs of a motivated owner. Needs a zip, an address, a circle, a polygon, or a state with a city or a street. 5 cents and 15 for each record.",
       keywords: [
@@ -225,6 +227,8 @@ export default defineAdapter({
     }),
     "property-detail": action({
       ...common,
+      asked:
+        "who owns this house; when was it built; property taxes; owner of a building; square feet and bedrooms; mortgage on a home; last sale; landlord; history of a house",
       description:
         "All that is known of one U.S. property: owner, building, lot, taxes, mortgages, sales. A miss is free.",
       keywords: ["who owns this house", "property record", "owner of a property", "mortgage", "tax record", "deed"],
@@ -248,6 +252,8 @@ export default defineAdapter({
     }),
     valuation: action({
       ...common,
+      asked:
+        "what is my house worth; value of a home; estimate of a property's price; zestimate; sell my house for; appraisal; too expensive; fair price of a flat, an apartment, a condo",
       description: "What a U.S. property is worth: an estimate with its range and how sure it is. A miss is free.",
       keywords: ["home value", "house price estimate", "AVM", "appraisal", "what is my house worth"],
       params: z
@@ -266,6 +272,7 @@ export default defineAdapter({
     }),
     comps: action({
       ...common,
+      asked: "what did similar homes sell for; houses sold nearby; recent sales in the street; comparables",
       description: "Recent sales of U.S. properties like the one you name. 5 cents and 15 for each; a miss is free.",
       keywords: ["comparable sales", "comps", "recently sold nearby", "houses sold on my street"],
       params: comps,
@@ -285,6 +292,8 @@ export default defineAdapter({
     }),
     skiptrace: action({
       ...common,
+      asked:
+        "phone of a home's owner; how to reach the owner of a house; track down a landlord; contact of an absentee owner; where does somebody live now",
       description:
         "Finds a property owner's phone numbers, emails and addresses by name and address, email or phone number. A miss is free.",
       keywords: ["skip trace", "owner contact", "phone number of a homeowner", "reverse phone lookup"],
@@ -310,6 +319,8 @@ export default defineAdapter({
     }),
     "address-verify": action({
       ...common,
+      asked:
+        "is this address real; correct a postal address; standard form; zip code of an address; typo in an address",
       description:
         "Says of up to ten U.S. addresses which are real, each in its standard form with an id. A match has a confidence of 0.88 or more. 5 cents and 15 for each address.",
       keywords: ["validate an address", "standardize addresses", "USPS", "is this address real"],
@@ -351,6 +362,7 @@ export default defineAdapter({
     }),
     parcel: action({
       ...common,
+      asked: "boundaries of a lot; how big is the land; parcel number; where does my property end; fence; acreage",
       description:
         "The boundaries of a U.S. parcel of land as GeoJSON, by address, parcel number or place. A miss is free.",
       keywords: ["parcel boundary", "lot lines", "GeoJSON of a property", "plot of land"],
@@ -374,6 +386,7 @@ export default defineAdapter({
     }),
     autocomplete: action({
       ...common,
+      asked: "complete an address as I type; suggest addresses; address field",
       description: "Completes the beginning of a U.S. address, city, county, ZIP code or parcel number.",
       keywords: ["address suggestions", "type ahead", "find an address"],
       params: z.strictObject({

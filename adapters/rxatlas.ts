@@ -9,6 +9,8 @@ export default defineAdapter(
     path: "/drugs",
     record: { id: "rx-0093-7424", name: "Atorvastatin Calcium", form: "tablet", strength: "20 mg" },
     search: {
+      asked:
+        "what is in a pill; ingredients of a drug; strength and dosage; generic of a brand; tablets, capsules, syrup; painkiller; otc; which medicine contains; prescription; active substance; pharmacy; pills; aspirin, ibuprofen, insulin",
       description: "Searches U.S. drug products (prescription and over the counter) in a normalized database.",
       keywords: [
         "prescription drug",
@@ -25,6 +27,8 @@ export default defineAdapter(
       filters: { name: "atorvastatin" },
     },
     get: {
+      asked:
+        "what is in a pill; ingredients of a drug; strength and dosage; generic of a brand; tablets, capsules, syrup; painkiller; otc; which medicine contains; prescription; active substance; pharmacy; pills; aspirin, ibuprofen, insulin",
       description: "One U.S. drug product by its id: ingredients, strength, form, dosage. An unknown id is free.",
       keywords: ["prescription drug", "medicine", "dosage", "drug label"],
       cents: 2.5,

@@ -10,6 +10,9 @@ export default defineAdapter(
     origin: "https://agents.sayerandstone.com",
     goods: "the jewelry of Sayer & Stone",
     keywords: ["buy jewelry", "ring", "necklace", "jewelry gift"],
+    asked:
+      "buy jewelry; ring, necklace, bracelet; gift for her; engagement; gold, silver, diamond; present for a birthday, mother's day; jeweller; pendant; something shiny",
+    askedOfOrder: "where is my jewelry; has the necklace been shipped",
     slug: "signet-ring",
     item: {
       params: {

@@ -54,6 +54,7 @@ export default defineAdapter({
   ],
   actions: {
     scrape: action({
+      asked: "read a page through a proxy; html of a page with javascript; page in markdown; rotating address",
       description:
         "Reads the HTML of a page through a browser and a rotating address. A page that cannot be read is free.",
       category: "scraping",
@@ -68,6 +69,7 @@ export default defineAdapter({
       example: { params: { url }, answers: [html] },
     }),
     markdown: action({
+      asked: "read a page through a proxy; html of a page with javascript; page in markdown; rotating address",
       description:
         "Reads a page as markdown through a browser and a rotating address. A page that cannot be read is free.",
       category: "scraping",
@@ -82,6 +84,8 @@ export default defineAdapter({
       example: { params: { url }, answers: [{ url, markdown: "# Example Domain" }] },
     }),
     "residential-scrape": action({
+      asked:
+        "site blocks me; access denied; forbidden; get past cloudflare; behind a captcha; it thinks that I am a bot; page does not load for scrapers; bot wall; blocked; 403",
       description:
         "Reads the HTML of a page from a home's address, for sites that turn others away. A page that cannot be read is free.",
       category: "scraping",
@@ -96,6 +100,8 @@ export default defineAdapter({
       example: { params: { url, proxy_country: "us" }, answers: [html] },
     }),
     extract: action({
+      asked:
+        "prices from a shop page; structured data out of a page; product name, price, rating as json; fill a table from a website; fields from a listing; specs from a site; scrape data into a spreadsheet",
       description: "Takes structured facts out of a page by a list of their names. A page that cannot be read is free.",
       category: "scraping",
       keywords: ["structured data", "json from page", "AI extraction"],

@@ -21,6 +21,7 @@ export default defineAdapter({
   ],
   actions: {
     search: action({
+      asked: "search the web; search results; google; find pages; look up on the internet",
       description: "Searches the web by many engines at once, on the operator's own server.",
       category: "search",
       keywords: ["web search", "metasearch", "self-hosted search", "google", "bing", "duckduckgo"],

@@ -66,6 +66,7 @@ export default defineAdapter({
   actions: {
     entities: action({
       ...common,
+      asked: "cik of a company; ticker symbol; which company is it at the sec",
       description: "Finds companies, funds and people that file with the SEC, and their CIK, by name or ticker.",
       keywords: [
         "CIK number of a stock ticker",
@@ -82,6 +83,8 @@ export default defineAdapter({
     }),
     filings: action({
       ...common,
+      asked:
+        "latest 10-k, 10-q, 8-k; annual report; quarterly report; insider trades; form 4; prospectus; s-1; what did a listed company file; shareholders; proxy statement; investor relations",
       description: "A company's facts and latest 1,000 or so SEC filings, as parallel arrays. An unknown CIK is free.",
       keywords: [
         "annual reports",
@@ -104,6 +107,7 @@ export default defineAdapter({
     }),
     fulltext: action({
       ...common,
+      asked: "which companies mention a word in their filings; risk factors about; search reports of public companies",
       description: "Searches the full text of SEC filings since 2001; a hit's _id is accession:filename of a document.",
       keywords: ["mention in a 10-K", "disclosure", "risk factors", "annual reports"],
       params: fulltext,
@@ -113,6 +117,7 @@ export default defineAdapter({
     }),
     document: action({
       ...common,
+      asked: "read a filing; text of the annual report; open the prospectus",
       description: "A document of a filing (HTML, text, XML, PDF), or the list of its files. An unknown one is free.",
       keywords: ["download filing", "exhibit", "annual report text"],
       params: z.strictObject({
@@ -132,6 +137,8 @@ export default defineAdapter({
     }),
     concept: action({
       ...common,
+      asked:
+        "revenue, net income, profit, debt, cash, earnings per share of a company by quarter; financial figures over years; how much did a public company earn; balance sheet; sales of apple, tesla, microsoft; margins; turnover",
       description: "Every value a company has reported for one XBRL concept, period by period. An unknown one is free.",
       keywords: [
         "revenue over the years",
@@ -155,6 +162,7 @@ export default defineAdapter({
     }),
     "daily-index": action({
       ...common,
+      asked: "all sec filings of a day; what was filed yesterday",
       price: { ...common.price, freeOnMiss: true },
       description: "All SEC filings of a day as a text index; on weekends and holidays empty and not charged.",
       keywords: ["filed yesterday", "today's filings", "new filings"],

@@ -18,6 +18,8 @@ export default defineAdapter({
   ],
   actions: {
     check: action({
+      asked:
+        "is a company real; sanctions; blacklist; politically exposed; vat number; iban; bank account number; kyc, kyb, aml; company register; is the supplier trustworthy; insolvency, bankrupt; beneficial owner; directors of a company; tax id; check a business partner; fraud; due diligence; swift bic; lei; eori; domain reputation; handelsregister, companies house; ssl certificate; credit; scam",
       description:
         "Checks for compliance: companies in national registers, sanctions lists, politically exposed persons, insolvency, VAT, IBAN and tax numbers, addresses, domains and more.",
       category: "compliance",

@@ -57,6 +57,7 @@ export default defineAdapter({
   rules: [{ status: [432, 433], means: "provider_billing" }],
   actions: {
     search: action({
+      asked: "search the web; search results; google; find pages; look up on the internet",
       description: "Searches the web, news or finance for a language model: short passages, and an answer if wanted.",
       category: "search",
       keywords: ["rag", "retrieval", "web search", "grounding", "passages", "stock news"],
@@ -87,6 +88,8 @@ export default defineAdapter({
       },
     }),
     extract: action({
+      asked:
+        "text of several pages; read these links; contents of urls; summarise these web pages; what do these articles say",
       description: "Extracts the text of up to five web pages in one call, as Markdown or plain text.",
       category: "scraping",
       keywords: ["batch extract", "read several URLs", "page text", "markdown"],

@@ -33,6 +33,8 @@ export default defineAdapter({
   ],
   actions: {
     fetch: action({
+      asked:
+        "tiktok, instagram, youtube, twitter, x, reddit, linkedin, threads, douyin, xiaohongshu, weibo, bilibili; views, likes, comments, followers of a post; what do people say under a video; a user's posts; trending hashtags; profile of an influencer, creator, streamer; social media; subreddit; reels, shorts, stories; viral; channel; tweets of somebody; download a clip",
       description:
         "Reads public data of a social network: profiles, posts, videos, comments, searches, rankings. Takes the endpoints that go by GET.",
       category: "social",
@@ -67,6 +69,7 @@ export default defineAdapter({
       },
     }),
     submit: action({
+      asked: "batch of videos; several posts at once; search of tiktok with filters",
       description:
         "Sends data to a social network's endpoint that goes by POST: batches of videos, searches with many filters, actions with a cookie of yours.",
       category: "social",

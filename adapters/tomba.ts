@@ -73,6 +73,8 @@ export default defineAdapter({
   actions: {
     "email-finder": action({
       ...common,
+      asked:
+        "email of a person at a company; work address of somebody; how can I mail the manager; guess her email; reach the ceo, buyer, recruiter, journalist, professor by mail",
       description: "Finds a person's work email address by name and company or domain, with how sure it is.",
       keywords: [
         "find email",
@@ -99,6 +101,7 @@ export default defineAdapter({
     }),
     "linkedin-finder": action({
       ...common,
+      asked: "email for a linkedin profile; linkedin url to mail",
       description: "Finds the work email address that goes with a LinkedIn profile; full returns all that are known.",
       keywords: ["linkedin to email", "email of a linkedin profile", "contact"],
       params: z.strictObject({ url: profile, full: z.boolean().default(false).describe("Return all emails") }),
@@ -111,6 +114,8 @@ export default defineAdapter({
     }),
     "domain-search": action({
       ...common,
+      asked:
+        "emails of a company; staff and their addresses; who works at a domain; employees list; people at acme.com; team with emails; departments",
       description:
         "Lists people with their email addresses at a company, by department and country, with facts of the company.",
       keywords: [
@@ -155,6 +160,7 @@ export default defineAdapter({
     }),
     "author-finder": action({
       ...common,
+      asked: "who wrote this article; author of a blog post; journalist behind a story; contact a writer; byline",
       description: "Finds who wrote an article on the web, with the author's email address.",
       keywords: ["author of an article", "journalist email", "blogger"],
       params: z.strictObject({ url: page("Address of the article") }),
@@ -167,6 +173,8 @@ export default defineAdapter({
     }),
     enrich: action({
       ...common,
+      asked:
+        "who is behind an email; whose email is this; name and company for an address; reverse email lookup; who wrote me; enrich a lead; profile of an unknown sender",
       description:
         "Tells who is behind an email address, and of the company: name, position, profiles; its domain, size, place and more.",
       keywords: [
@@ -193,6 +201,8 @@ export default defineAdapter({
     }),
     "phone-finder": action({
       ...common,
+      asked:
+        "phone number of a person; call somebody at work; mobile, cell, telephone; direct line; number for an email",
       description: "Finds a phone number by email address, domain or LinkedIn profile, with carrier and kind of line.",
       keywords: ["phone number", "find phone", "mobile number", "call"],
       params: z
@@ -220,6 +230,8 @@ export default defineAdapter({
     }),
     "email-verifier": action({
       ...common,
+      asked:
+        "is this email valid; does this address exist; will my mail bounce; check addresses before sending; is it a fake, throwaway or disposable email; clean my mailing list; deliverable; real mailbox; dead addresses",
       description: "Says whether an email address works: deliverable, undeliverable or risky, and why.",
       keywords: ["verify email", "is this email valid", "bounce", "deliverability", "does this mailbox exist"],
       params: z.strictObject({ email: z.email().describe("The address") }),

@@ -42,6 +42,8 @@ export default defineAdapter({
   ],
   actions: {
     fetch: action({
+      asked:
+        "is it getting popular; trend of a word; google trends; search interest; what is hot now; rising topics; fad; hype; demand for a product over time; seasonal; what do people search for; more or less popular than last year; growing, declining; buzz; craze",
       description:
         "Tells how interest in a keyword has changed (time_series, growth) on Google, YouTube, TikTok, Reddit, Amazon and others, or what is on top now (top).",
       category: "market",

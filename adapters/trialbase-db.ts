@@ -9,6 +9,8 @@ export default defineAdapter(
     path: "/trials",
     record: { id: "NCT05123456", title: "A Study of Treatment A", phase: "PHASE2", status: "RECRUITING" },
     search: {
+      asked:
+        "clinical trials; studies that recruit patients; experimental treatment; phase 3; sponsor; trial near me; cancer, diabetes, alzheimer study to join; volunteers; new therapy being tested; take part in medical research",
       description: "Searches clinical trials by condition, treatment, phase and more in a normalized database.",
       keywords: [
         "clinical trials",
@@ -24,6 +26,8 @@ export default defineAdapter(
       filters: { condition: "breast cancer" },
     },
     get: {
+      asked:
+        "clinical trials; studies that recruit patients; experimental treatment; phase 3; sponsor; trial near me; cancer, diabetes, alzheimer study to join; volunteers; new therapy being tested; take part in medical research",
       description: "One clinical trial by its id: design, status, sponsor, places. An unknown id is free.",
       keywords: ["clinical trial", "medical study", "NCT number"],
       cents: 2.5,

@@ -47,6 +47,8 @@ export default defineAdapter({
   actions: {
     patents: action({
       ...common,
+      asked:
+        "is my idea patented; prior art; inventions; patent search; who invented; has somebody patented; application; filed inventors; novelty; gadget; can I copy it",
       description: "Searches U.S. patents and applications by words or fields: title, inventors, dates, status.",
       keywords: [
         "invention",
@@ -87,6 +89,7 @@ export default defineAdapter({
     }),
     assignees: action({
       ...common,
+      asked: "patents of a company; who owns a patent; intellectual property of a firm; portfolio; ip",
       description: "The U.S. patents and applications that were assigned to an organization, with the assignments.",
       keywords: ["patents a company owns", "patent owner", "assignment", "portfolio"],
       params: z

@@ -71,6 +71,8 @@ export default defineAdapter({
   actions: {
     snapshots: action({
       ...common,
+      asked:
+        "old version of a website; how a site looked years ago; deleted page; page that is gone; dead link; web archive; wayback machine; in 2005; history of a page; before it changed; 404 page; time machine; back then",
       description: "Lists the captures of a web page in the archive, as rows under a first row of column names.",
       keywords: ["internet archive", "history of a website", "old versions", "captures"],
       params: snapshots,
@@ -94,6 +96,8 @@ export default defineAdapter({
     }),
     available: action({
       ...common,
+      asked:
+        "old version of a website; how a site looked years ago; deleted page; page that is gone; dead link; web archive; wayback machine; in 2005; history of a page; before it changed; 404 page; time machine; back then",
       price: { ...common.price, freeOnMiss: true },
       description: "Says whether a web page is in the archive, with the capture nearest to a day. Free if it is not.",
       keywords: ["was archived", "internet archive", "closest snapshot"],
@@ -110,6 +114,8 @@ export default defineAdapter({
     }),
     fetch: action({
       ...common,
+      asked:
+        "old version of a website; how a site looked years ago; deleted page; page that is gone; dead link; web archive; wayback machine; in 2005; history of a page; before it changed; 404 page; time machine; back then",
       description: "A web page as captured nearest to a moment, in its original bytes. Free if it was never captured.",
       keywords: [
         "old version of a web page",

@@ -16,6 +16,8 @@ export default defineAdapter({
   actions: {
     search: action({
       ...common,
+      asked:
+        "facts of a thing; id of an entity; birth date of a person; capital, population, area; height of a mountain; identifiers",
       description:
         "Finds Wikidata entities (things, properties, lexemes) by name or alias; each hit has id and description.",
       keywords: ["entity", "knowledge graph", "Q id", "disambiguate a name"],
@@ -58,6 +60,8 @@ export default defineAdapter({
     }),
     entity: action({
       ...common,
+      asked:
+        "facts of a thing; id of an entity; birth date of a person; capital, population, area; height of a mountain; identifiers",
       description: "All that Wikidata knows of one entity: labels, claims, links to articles. An unknown id is free.",
       keywords: [
         "structured facts",
@@ -93,6 +97,8 @@ export default defineAdapter({
     }),
     sparql: action({
       ...common,
+      asked:
+        "list of all things with a property; all countries, mountains, cities, presidents, nobel laureates; higher, larger than; query facts; women born in; table of; every museum in; how many",
       description:
         "Runs a SPARQL query over Wikidata, for up to 60 seconds. A query that fails or takes longer is free.",
       keywords: ["graph query", "linked data", "RDF", "knowledge graph query"],

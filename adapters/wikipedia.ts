@@ -34,6 +34,8 @@ export default defineAdapter({
   actions: {
     search: action({
       ...common,
+      asked:
+        "encyclopedia article; wikipedia; history of; biography; who was; when was born; when did he die; what is a; summary of a topic; background; explain a term; school homework",
       description: "Searches Wikipedia's articles; each hit has title, page id, word count and a snippet.",
       keywords: [
         "encyclopedia",
@@ -72,6 +74,8 @@ export default defineAdapter({
     }),
     page: action({
       ...common,
+      asked:
+        "encyclopedia article; wikipedia; history of; biography; who was; when was born; when did he die; what is a; summary of a topic; background; explain a term; school homework",
       price: { ...common.price, freeOnMiss: true },
       description:
         "The plain text of a Wikipedia article by its title, with its address. Free if there is no such article.",

@@ -22,6 +22,7 @@ export default defineAdapter({
   actions: {
     "user-add": action({
       ...common,
+      asked: "remember a chat; keep the conversation with a user; memory for my chatbot; log what was said",
       description: "Makes a user in the graph of memories; comes before the user's first thread.",
       keywords: ["memory graph", "create a user", "long-term memory"],
       effect: "write",
@@ -42,6 +43,7 @@ export default defineAdapter({
     }),
     "thread-create": action({
       ...common,
+      asked: "remember a chat; keep the conversation with a user; memory for my chatbot; log what was said",
       description: "Begins a thread of what is said with a user, from which the graph of memories grows.",
       keywords: ["memory thread", "conversation memory", "new conversation"],
       effect: "write",
@@ -56,6 +58,7 @@ export default defineAdapter({
     }),
     add: action({
       ...common,
+      asked: "remember a chat; keep the conversation with a user; memory for my chatbot; log what was said",
       description:
         "Adds what was said to a thread, up to 30 messages; return_context returns what is known of the user at once.",
       keywords: ["remember a conversation", "add messages to memory", "keep in mind", "note what was said"],
@@ -86,6 +89,8 @@ export default defineAdapter({
     }),
     "get-context": action({
       ...common,
+      asked:
+        "what do we know about this customer; context of a user; facts from past chats; recall; what did they tell us",
       description: "What is known of the user that matters to a thread now, as a text to put into a prompt.",
       keywords: ["recall", "memory for a prompt", "what do we know about the user"],
       effect: "read",
@@ -96,6 +101,8 @@ export default defineAdapter({
     }),
     search: action({
       ...common,
+      asked:
+        "what do we know about this customer; context of a user; facts from past chats; recall; what did they tell us",
       description: "Searches the graph of what is known of a user for facts, things or messages.",
       keywords: ["search memories", "knowledge graph of a user", "facts about a user"],
       effect: "read",

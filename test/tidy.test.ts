@@ -102,7 +102,6 @@ const PACKAGES: Record<string, readonly string[]> = {
   ioredis: ["src/storage", "test"],
   pg: ["src/ledger"],
   "node:sqlite": ["src/storage", "src/ledger", "src/records", "test"],
-  minisearch: ["src/run"],
   "oidc-provider": ["src/oauth", "test"],
   "light-my-request": ["src/oauth"],
   tiktoken: ["src/chat"],
@@ -151,6 +150,7 @@ const SHORT_SHARE = 0.85;
 /** Longer ones say here why they are one file. */
 const LONG_LINES = 400;
 const LONG: Readonly<Record<string, string>> = {
+  "adapters/realestateapi.ts": "one vendor, as every adapter is one file",
   "src/config.ts": "one table: every setting, with its check and its meaning",
   "src/errors.ts": "every code that callers are told, as one table",
   "src/observe/metrics.ts": "every metric, as one table",

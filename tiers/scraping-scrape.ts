@@ -6,6 +6,8 @@ export default defineActionTier({
   description:
     "Reads one page as markdown, HTML, links or a screenshot. `provider` in the answer names who has read it.",
   category: "scraping",
+  asked:
+    "read a web page; get the text of a link; open this url; what does this page say; page to markdown; copy the content of an article; grab the html; fetch a site; screenshot of a page; turn a website into text",
   keywords: [
     "read a page",
     "fetch url",

@@ -108,6 +108,8 @@ export const facts = {
   category: z.enum(CATEGORIES),
   /** Other words by which people look for it. */
   keywords: z.array(words).optional(),
+  /** How people ask for it who know of no actions: phrases with a semicolon between them, written from what it does and not from what was searched for. */
+  asked: words.optional(),
   /** A write is never sent twice. */
   effect: z.enum(["read", "write"]),
   /** Strict, with defaults and rules across fields. Feeds validation, descriptor, openapi.json and examples. */

@@ -19,12 +19,13 @@ const tokens = z
   .int()
   .min(1)
   .describe("The most that the answer may have; lowered to what the most of a call pays for");
-const asked = [{ role: "user", content: "Say hello." }];
+const hello = [{ role: "user", content: "Say hello." }];
 
 /** What differs from wire to wire. What else a body may hold is the wire's own matter, so the objects are open. */
 interface WireFacts {
   readonly of: (vendor: string) => string;
   readonly keywords: readonly string[];
+  readonly asked: string;
   readonly params: z.ZodType;
   readonly cents: number;
   readonly example: JsonObject;
@@ -43,31 +44,34 @@ const NATIVE_WIRES: Readonly<Record<NativeWire, WireFacts>> = {
   "chat-completions": {
     of: (vendor) => `Asks a model of ${vendor} in OpenAI's chat wire, whole, by the token, for a dollar at most.`,
     keywords: ["language model", "LLM", "chat completion", "generate text"],
+    asked: "ask a big model once at a fixed price; chat with an AI; write, summarise, translate, explain with a model",
     params: z.looseObject({
       model,
       messages: messages.describe("The whole conversation, as OpenAI's chat wire has it"),
       max_tokens: tokens.optional(),
     }),
     cents: NATIVE_CENTS_MAX,
-    example: { messages: asked },
+    example: { messages: hello },
     models: chatModels,
   },
   messages: {
     of: (vendor) =>
       `Asks a model of ${vendor} in Anthropic's messages wire, whole, by the token, for a dollar at most.`,
     keywords: ["language model", "LLM", "messages", "generate text"],
+    asked: "ask a big model once at a fixed price; chat with an AI; write, summarise, translate, explain with a model",
     params: z.looseObject({
       model,
       messages: messages.describe("The whole conversation, as Anthropic's messages wire has it"),
       max_tokens: tokens,
     }),
     cents: NATIVE_CENTS_MAX,
-    example: { max_tokens: 200, messages: asked },
+    example: { max_tokens: 200, messages: hello },
     models: chatModels,
   },
   embeddings: {
     of: (vendor) => `Turns texts into vectors by a model of ${vendor}, by the token, for a dollar at most.`,
     keywords: ["embedding", "vector", "semantic similarity"],
+    asked: "vectors of texts; embed documents; similarity of sentences",
     params: z.looseObject({
       model,
       input: z.union([z.string().min(1), z.array(z.json()).min(1)]).describe("A text, or a list of texts or of tokens"),
@@ -79,6 +83,7 @@ const NATIVE_WIRES: Readonly<Record<NativeWire, WireFacts>> = {
   images: {
     of: (vendor) => `Makes one image from words by a model of ${vendor}, for five cents at most.`,
     keywords: ["image generation", "text to image", "picture", "draw"],
+    asked: "a picture from words; draw something; image for a blog",
     params: z.looseObject({
       model: model.optional(),
       prompt: z.string().min(1).describe("What the image shows"),
@@ -99,12 +104,13 @@ export function nativeModel(spec: AdapterSpec, wire: NativeWire): string | undef
 
 /** How a native action of a vendor is described. */
 export function nativeFacts(spec: AdapterSpec, wire: NativeWire): NativeFacts {
-  const { of, keywords, params, cents, example } = NATIVE_WIRES[wire];
+  const { of, keywords, asked, params, cents, example } = NATIVE_WIRES[wire];
   const price: PriceSpec = { mode: "capped", cents, minCents: 0, unit: wire === "images" ? "image" : "token" };
   return {
     description: of(spec.name),
     category: "models",
     keywords,
+    asked,
     effect: "read",
     params: params as ActionFacts["params"],
     price,

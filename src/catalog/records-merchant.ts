@@ -21,16 +21,18 @@ export interface RecordsMerchantSpec {
 interface MerchantAction {
   readonly description: string;
   readonly keywords: readonly string[];
+  readonly asked: string;
   readonly cents: number;
 }
 
 const common = { category: "open-data", effect: "read" } as const;
 
-function sold({ description, keywords, cents }: MerchantAction) {
+function sold({ description, keywords, asked, cents }: MerchantAction) {
   return {
     ...common,
     description,
     keywords,
+    asked,
     price: { mode: "capped", cents, paid: { exampleCents: cents } },
     upstreamCents: cents,
   } as const;

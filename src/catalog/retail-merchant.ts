@@ -13,6 +13,9 @@ export interface RetailMerchantSpec {
   /** What it sells, as a sentence goes on: `wine of its own estate`. */
   readonly goods: string;
   readonly keywords: readonly string[];
+  /** How people ask for it, and for what they have ordered. */
+  readonly asked: string;
+  readonly askedOfOrder: string;
   /** The words of the name of a thing in its catalog, for the examples. */
   readonly slug: string;
   /** How a thing is named in a purchase, beside how many and to whom: our params, and how the merchant has them. */
@@ -62,7 +65,7 @@ const SENT_TO = {
   country: "US",
 };
 
-function purchaseOf({ goods, keywords, item, verifies }: RetailMerchantSpec): ActionSpec {
+function purchaseOf({ goods, keywords, asked, item, verifies }: RetailMerchantSpec): ActionSpec {
   const again = { order_id: orderId.describe("Of the answer that asked for a verification.").optional() };
   const params = z.strictObject({ ...item.params, ...buyer, ...(verifies === undefined ? {} : again) });
   const bought = { ...item.example, quantity: 1, email: "ada@example.com", shipping: SENT_TO };
@@ -71,6 +74,7 @@ function purchaseOf({ goods, keywords, item, verifies }: RetailMerchantSpec): Ac
     effect: "write",
     description: `Buys of ${goods} and has it sent within the United States. Costs what the order comes to; max_cost_cents says the most.`,
     keywords,
+    asked,
     params: item.check?.(params) ?? params,
     price: { mode: "capped", cents: CENTS_MAX, needsMaxCost: true, paid: { exampleCents: EXAMPLE_CENTS } },
     upstreamCents: CENTS_MAX,
@@ -95,7 +99,7 @@ function purchaseOf({ goods, keywords, item, verifies }: RetailMerchantSpec): Ac
 
 /** The adapter of such a merchant. */
 export function retailMerchant(spec: RetailMerchantSpec): AdapterSpec {
-  const { name, docs, origin, goods, keywords, slug } = spec;
+  const { name, docs, origin, goods, keywords, asked, askedOfOrder, slug } = spec;
   const thing = { slug, name: slug.replaceAll("-", " "), price_cents: EXAMPLE_CENTS };
   return {
     name,
@@ -109,6 +113,7 @@ export function retailMerchant(spec: RetailMerchantSpec): AdapterSpec {
         effect: "read",
         description: `What can be bought of ${goods}, with prices.`,
         keywords,
+        asked,
         params: z.strictObject({}),
         price: FREE,
         upstreamCents: 0,
@@ -120,6 +125,7 @@ export function retailMerchant(spec: RetailMerchantSpec): AdapterSpec {
         effect: "read",
         description: `One thing of ${goods}, by its name in the catalog.`,
         keywords,
+        asked,
         params: z.strictObject({
           slug: z
             .string()
@@ -137,6 +143,7 @@ export function retailMerchant(spec: RetailMerchantSpec): AdapterSpec {
         effect: "read",
         description: "What has become of an order that was bought here.",
         keywords: ["order status", "delivery", "tracking"],
+        asked: askedOfOrder,
         params: z.strictObject({ order_id: orderId.describe("Of the purchase's answer.") }),
         price: FREE,
         upstreamCents: 0,

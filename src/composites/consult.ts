@@ -1,12 +1,13 @@
 // core/consult: what a caller wants done becomes one call, ready to be sent; or one short question, where it cannot.
 import { z } from "zod";
 import { type LocalAction, type LocalCall, localAction } from "../catalog/local-action.ts";
-import type { Json, JsonObject } from "../catalog/said.ts";
+import type { JsonObject } from "../catalog/said.ts";
 import { GatewayError } from "../errors.ts";
 import type { Payer } from "../plan.ts";
 import type { Records } from "../records/records.ts";
 import { isRecord } from "../upstream/json-pointer.ts";
-import { openConversation } from "./conversation.ts";
+import { answersByRules, type ConsultAnswer, type Told, type ToldAction } from "./consult-by-rules.ts";
+import { openConversation, type Said } from "./conversation.ts";
 
 /** An action that may be meant, as its descriptor says it. */
 export interface Choice {
@@ -19,6 +20,8 @@ export interface Choice {
   readonly required: readonly string[];
   /** Params that make it what it is: of a table, the one that names its row. */
   readonly fixed: JsonObject;
+  /** How well it fits the words, from 0 to 1. */
+  readonly fit: number;
 }
 
 export interface ConsultDeps {
@@ -64,9 +67,10 @@ const consultParams = z.strictObject({
 type ConsultParams = z.infer<typeof consultParams>;
 
 const TASK = [
-  "You turn what somebody wants into one call of an action. `said` is the conversation, oldest first; `actions` are those that there are.",
+  "You turn what somebody wants into one call of an action. `said` is the conversation, oldest first; `actions` are those that there are, the best first, with how well the search thinks that they fit, from 0 to 1.",
   "Answer with the id of the action that fits best and its params, as the text of a JSON object that keeps to the action's schema.",
   "Ask one short question instead, with action none, only where a required param cannot be known from what was said. Else question is empty.",
+  "Where no action does what is wanted, action is none, and question says so and what is there instead.",
 ].join("\n");
 const said = z.strictObject({ question: z.string(), action: z.string(), params: z.string() });
 
@@ -95,6 +99,11 @@ function parsedObject(text: string): JsonObject | null {
   }
 }
 
+function toldAction(choice: Choice): ToldAction {
+  const { description, fit } = choice;
+  return { id: idOf(choice), about: description.slice(0, ABOUT_CHARS_MAX), fit, params: toldSchema(choice) };
+}
+
 /** A schema as far as it can be told in a few hundred characters: types and words, the required ones first. */
 function toldSchema({ schema, required, fixed }: Choice): string {
   const properties = isRecord(schema.properties) ? schema.properties : {};
@@ -102,42 +111,11 @@ function toldSchema({ schema, required, fixed }: Choice): string {
   const lines = names.map((name) => {
     const one = properties[name];
     const { type, enum: values, description, format } = isRecord(one) ? one : {};
-    const kind = Array.isArray(values) ? values.slice(0, 8).join("|") : String(type ?? format ?? "json");
+    const kind = Array.isArray(values) ? values.slice(0, 8).join("|") : String(format ?? type ?? "json");
     const about = typeof description === "string" ? `: ${description.slice(0, 60)}` : "";
     return `${name}${required.includes(name) ? "*" : ""} ${kind}${about}`;
   });
   return lines.join("\n").slice(0, SCHEMA_CHARS_MAX);
-}
-
-/** Params that are a text to search for, by the names that actions have for it. */
-const TEXT_PARAMS = [
-  "query",
-  "q",
-  "search",
-  "term",
-  "keyword",
-  "keywords",
-  "prompt",
-  "input",
-  "objective",
-  "intent",
-  "text",
-];
-const ADDRESS = /https?:\/\/[^\s"'<>]+/;
-
-/** What the words alone give of params: the words, or the address in them. */
-function paramsByRules({ required, schema, fixed }: Choice, words: string): JsonObject {
-  const properties = isRecord(schema.properties) ? schema.properties : {};
-  const [url] = ADDRESS.exec(words) ?? [];
-  const params: Record<string, Json> = { ...fixed };
-  if (url !== undefined && properties.url !== undefined) params.url = url;
-  if (url !== undefined && properties.urls !== undefined) params.urls = [url];
-  const open = required.filter((name) => params[name] === undefined);
-  const named = TEXT_PARAMS.find(
-    (name) => open.includes(name) || (open.length === 0 && properties[name] !== undefined),
-  );
-  if (named !== undefined && url === undefined) params[named] = words;
-  return params;
 }
 
 class Consult {
@@ -163,12 +141,13 @@ class Consult {
       .join(" ")
       .slice(0, 500);
     const choices = this.#deps.find(words, CHOICES_MAX, payer);
+    const asked = { said: lastOf(told), actions: choices.map(toldAction) };
     // One question is fair; after it, the best that is known has to do.
     const hasAsked = conversation.said.some(({ by }) => by === "us");
     // A sandbox's models only play: their advice would be noise.
-    const modelled = payer.sandbox ? null : await this.#byModel(told, choices);
+    const modelled = payer.sandbox ? null : await this.#byModel(asked, choices);
     const isDone = modelled !== null && !(hasAsked && typeof modelled === "string");
-    const found = isDone ? modelled : this.#byRules(intent, words, choices);
+    const found = isDone ? modelled : this.#byRules(asked, choices);
     if (typeof found !== "string") {
       await conversation.keep(told);
       return this.#advice(conversation.id, found);
@@ -198,52 +177,42 @@ class Consult {
   }
 
   /** A call or a question; null: no model has answered as it was to, or with params that its action does not take. */
-  async #byModel(
-    told: readonly { readonly by: string; readonly text: string }[],
-    choices: readonly Choice[],
-  ): Promise<Advice | string | null> {
+  async #byModel(asked: Told, choices: readonly Choice[]): Promise<Advice | string | null> {
     if (choices.length === 0) return null;
-    const actions = choices.map((choice) => ({
-      id: idOf(choice),
-      about: choice.description.slice(0, ABOUT_CHARS_MAX),
-      params: toldSchema(choice),
-    }));
     const answer = await this.#call.chat({
       model: MODEL,
       task: TASK,
-      given: { said: lastOf(told), actions },
+      given: { said: asked.said.map((one) => ({ ...one })), actions: asked.actions.map((one) => ({ ...one })) },
       schema: schemaFor(choices),
       outputTokensMax: OUTPUT_TOKENS_MAX,
       msMax: MS_MAX,
     });
     const read = answer.ok ? said.safeParse(answer.json) : null;
-    if (read?.success !== true) return null;
-    const choice = choices.find((one) => idOf(one) === read.data.action);
-    const question = read.data.question.trim().slice(0, QUESTION_CHARS_MAX);
-    if (choice === undefined) return question === "" ? null : question;
-    const params = parsedObject(read.data.params);
-    const advice = params === null ? "" : this.#checked(choice, params);
+    return read?.success === true ? this.#read(read.data, choices) : null;
+  }
+
+  /** What an answer comes to: a call that its action takes, a question, or nothing. */
+  #read({ action, params: text, question: asked }: ConsultAnswer, choices: readonly Choice[]): Advice | string | null {
+    const question = asked.trim().slice(0, QUESTION_CHARS_MAX);
+    const choice = choices.find((one) => idOf(one) === action);
+    const params = parsedObject(text);
+    const advice = choice === undefined || params === null ? "" : this.#checked(choice, params);
     if (typeof advice !== "string") return advice;
     return question === "" ? null : question;
   }
 
-  /** The best of the actions that the words alone give params for; else what is missing of the first. */
-  #byRules(intent: string, words: string, choices: readonly Choice[]): Advice | string {
-    for (const choice of choices) {
-      for (const text of new Set([words, intent])) {
-        const advice = this.#checked(choice, paramsByRules(choice, text));
-        if (typeof advice !== "string") return advice;
-      }
+  /** The first answer of the stand-in that holds; the last is a question. */
+  #byRules(asked: Told, choices: readonly Choice[]): Advice | string {
+    for (const answer of answersByRules(asked)) {
+      const read = this.#read(answer, choices);
+      if (read !== null) return read;
     }
-    const [first] = choices;
-    if (first === undefined) return "What should be done, in other words?";
-    const missing = first.required.filter((name) => first.fixed[name] === undefined).join(" and ");
-    return `For ${first.service}/${first.action}: what is ${missing === "" ? "it to work on" : missing}?`;
+    return "What should be done, in other words?";
   }
 }
 
 /** The end of a conversation, in so many characters. */
-function lastOf(told: readonly { readonly by: string; readonly text: string }[]) {
+function lastOf(told: readonly Said[]): readonly Said[] {
   let left = TOLD_CHARS_MAX;
   return told
     .toReversed()
@@ -259,6 +228,7 @@ export function consultAction(deps: ConsultDeps): LocalAction {
   return localAction<ConsultParams>({
     service: "core",
     action: "consult",
+    asked: "help me choose; what should I call; how would I do this here; not sure what to use",
     description:
       "Says which call does what you want: service, action, params that the action takes, and a max_cost_cents; or asks one short question. Goes on with a conversation_id.",
     category: "core",

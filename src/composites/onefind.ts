@@ -38,6 +38,8 @@ export function onefind(finder: () => PeopleFinderSpec): LocalAction {
   return localAction({
     service: "core",
     action: "onefind",
+    asked:
+      "find a person; who is the head of a company; linkedin of somebody; where does he work; what is her job; founders of startups; ceo, cto, vp, director, manager; experts in a field; people at a company; doctors, lawyers, engineers, designers in a town; look somebody up",
     description:
       "Finds people by a description, or one person by name and company: name, title, company, place and LinkedIn profile. No contacts.",
     keywords: [

@@ -64,6 +64,8 @@ export function onescrapeAction(parts: PageParts): LocalAction {
   return localAction({
     service: "core",
     action: "onescrape",
+    asked:
+      "read a web page; get the text of a link; open this url; what does this page say; page to markdown; copy the content of an article; grab the html; fetch a site; screenshot of a page; turn a website into text",
     description:
       "Reads 1 to 5 pages as markdown or HTML by the cheapest way that works, up to a renderer and anti-bot scraping. Free if no page could be read.",
     category: "core",

@@ -54,6 +54,8 @@ function uploads({ files, openPublic }: FilesActionsParts): LocalAction[] {
   return [
     localAction({
       action: "upload",
+      asked:
+        "save a file; store a document; upload a pdf; keep a report; share a file by link; put a picture online; backup; hang on to it for later; host a download",
       ...facts(z.strictObject({ filename, size_bytes: size.describe("Exact size of the file"), mime, tags, note }), {
         description:
           "Stores a file of up to 100 MB: returns a put_url, good for an hour, to which the raw bytes are sent with PUT, and the file_id and get_url under which they are found afterwards.",
@@ -83,6 +85,8 @@ function uploads({ files, openPublic }: FilesActionsParts): LocalAction[] {
     }),
     localAction({
       action: "upload_from_url",
+      asked:
+        "save a file from a link; keep a copy of this pdf; download a picture from the web and store it; import from a url",
       ...facts(
         z.strictObject({
           url: z.string().min(1).max(2_048).describe("A public http or https address"),
@@ -114,6 +118,7 @@ function lookups(files: Files): LocalAction[] {
   return [
     localAction({
       action: "get",
+      asked: "download my file again; link to a file of mine; where is the report I saved; retrieve a stored document",
       ...facts(z.strictObject({ file_id: fileId }), {
         description: "Facts of a stored file, and a fresh get_url to download it, good for about an hour.",
         keywords: ["download", "link", "read", "metadata"],
@@ -125,6 +130,7 @@ function lookups(files: Files): LocalAction[] {
     }),
     localAction({
       action: "list",
+      asked: "my files; what did I upload; stored documents; how much space is used",
       ...facts(
         z.strictObject({
           tags: tags.describe("Only files that have all of these tags"),
@@ -152,6 +158,7 @@ function lookups(files: Files): LocalAction[] {
     }),
     localAction({
       action: "delete",
+      asked: "delete a file; remove an upload; free up space",
       ...facts(z.strictObject({ file_id: fileId }), {
         description: "Deletes a stored file, or an upload that has not come yet, and frees its room.",
         keywords: ["remove", "free", "quota", "delete a file", "delete my upload"],

@@ -9,22 +9,30 @@ import { quoteCents } from "../run/action-price.ts";
 import { descriptorOf, rowDescriptor } from "../run/descriptor.ts";
 import { requiredParams, tableOf } from "../run/params-schema.ts";
 import { readParams } from "../run/read-call.ts";
-import type { Found } from "../run/search-index.ts";
-import type { OpenActions } from "./open-actions.ts";
+import type { Discovered, OpenActions } from "./open-actions.ts";
 
 /** A caller who asks what to call does not want to be told to ask. */
 const OWN = new Set(["core/consult", "core/discover", "core/result", "core/cancel", "core/supersearch"]);
 /** So many more are looked through, for some are not to be had. */
 const LOOKED_THROUGH = 5;
 
-function choiceOf({ action, row }: Found): Choice | null {
+function choiceOf({ action, row, covered }: Discovered): Choice | null {
   const descriptor = row === null ? descriptorOf(action) : rowDescriptor(action, row);
   if (descriptor === null) return null;
   const { service, action: name, endpoint, description, params } = descriptor;
   const table = tableOf(action);
   const fixed = row === null || table === null ? {} : { [table.param]: row };
   const schema = params as JsonObject;
-  return { service, action: name, endpoint, description, schema, required: requiredParams(params), fixed };
+  return {
+    service,
+    action: name,
+    endpoint,
+    description,
+    schema,
+    required: requiredParams(params),
+    fixed,
+    fit: Math.round(covered * 100) / 100,
+  };
 }
 
 export function consultDeps(records: Records, actions: () => OpenActions): ConsultDeps {

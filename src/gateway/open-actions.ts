@@ -14,7 +14,7 @@ import { type ActionCatalog, openActionCatalog } from "../run/action-catalog.ts"
 import { discoverAction, discovered } from "../run/discover.ts";
 import { FETCH, fetchAction } from "../run/fetch-action.ts";
 import { OWN_ENDPOINTS, type OwnEndpoint } from "../run/own-endpoints.ts";
-import { type Search, searchIn } from "../run/search-index.ts";
+import { type Found, type Search, searchIn } from "../run/search-index.ts";
 import { createPublicFetch, type PublicFetchOptions } from "../upstream/public-fetch.ts";
 import type { OpenCatalog } from "./open-catalog.ts";
 import { askSandboxPage } from "./open-pages.ts";
@@ -36,12 +36,15 @@ export interface OpenActionsParts {
   readonly ofVendor: (adapter: Adapter) => readonly LocalAction[];
 }
 
+/** An action as core/discover has found it; `covered`: how much of what was asked for it says, from 0 to 1. */
+export type Discovered = Found & { readonly covered: number };
+
 export interface OpenActions {
   readonly actionCatalog: ActionCatalog;
   /** The search of core/discover. */
   readonly search: Search;
   /** Actions that fit some words, as core/discover has them. */
-  readonly discovered: Search;
+  readonly discovered: (audience: Audience, query: string, max: number) => readonly Discovered[];
   readonly files: Files;
   readonly fileEndpoints: readonly EndpointSpec[];
   /** Of our own actions. */

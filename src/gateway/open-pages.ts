@@ -1,4 +1,5 @@
 // What reads pages for the composites: our own fetch, live and in the sandbox, and the threads that take pages apart.
+import type { InnerCalls } from "../catalog/local-action.ts";
 import type { PageLadderSpec } from "../catalog/page-ladder.ts";
 import type { Clock } from "../clock.ts";
 import { createDirect, type Direct, directLeg, type OpenPage, ROBOT_NAME } from "../composites/pages/direct.ts";
@@ -9,7 +10,7 @@ import type { Config } from "../config.ts";
 import { GatewayError } from "../errors.ts";
 import type { Records } from "../records/records.ts";
 import { challenges, isPaid } from "../sandbox/asks-payment.ts";
-import { sandboxPage } from "../sandbox/pages.ts";
+import { sandboxBounds, sandboxPage } from "../sandbox/pages.ts";
 import { createPublicFetch, type PublicFetch, type PublicFetchOptions } from "../upstream/public-fetch.ts";
 import { badUrl } from "../upstream/public-trouble.ts";
 import { readPublicUrl } from "../upstream/public-url.ts";
@@ -44,6 +45,28 @@ const openSandboxPage: OpenPage = async (address, { signal, msMax }) => {
   }
   return { status, headers: { "content-type": type }, finalUrl: url.href, body: once(Buffer.from(body)) };
 };
+
+/** Our own fetch in the sandbox: it passes over what an address says that it does. */
+function sandboxDirect(direct: Direct): Direct {
+  return {
+    async fetch(url, reading, signal) {
+      const { passedOver } = sandboxBounds(new URL(url));
+      return passedOver === null ? direct.fetch(url, reading, signal) : { kind: "skipped", why: passedOver };
+    },
+  };
+}
+
+/** Calls in the sandbox: for a page whose address says that calls have cost as much as they may, none is made. */
+function sandboxCall(calls: Pick<InnerCalls, "call">): InnerCalls["call"] {
+  return async (wanted) => {
+    const { url, urls = [url] } = wanted.params;
+    const asked = Array.isArray(urls) ? urls : [];
+    const isCostly = asked.some(
+      (one) => typeof one === "string" && URL.canParse(one) && sandboxBounds(new URL(one)).isCostly,
+    );
+    return isCostly ? { ok: false, id: "", error: new GatewayError("over_budget"), ms: 0 } : calls.call(wanted);
+  };
+}
 
 /** What a paid page of the sandbox asks, in cents. */
 const PAID_PAGE_CENTS = 1;
@@ -82,7 +105,8 @@ export function openPages({ config, catalog, clock, sharedRecords, internet = {}
   const pace = sharedRecords === null ? ownPace : sharedPace(ownPace, sharedRecords, clock);
   const live = directOf(publicFetch.open, pace);
   // The sandbox's hosts are everybody's: no account is to wait there for what another one reads.
-  const sandbox = directOf(openSandboxPage, NO_PACE);
+  const inSandbox = directOf(openSandboxPage, NO_PACE);
+  const sandbox = inSandbox === null ? null : sandboxDirect(inSandbox);
   return {
     clock,
     ladder(): PageLadderSpec {
@@ -99,7 +123,7 @@ export function openPages({ config, catalog, clock, sharedRecords, internet = {}
         direct: direct === null ? null : directLeg(direct, extractor.of(payer.id), calls),
         reading: extractor.of(payer.id),
         ladder,
-        call: (wanted) => calls.call(wanted),
+        call: payer.sandbox ? sandboxCall(calls) : (wanted) => calls.call(wanted),
         isServed: (action) => catalog.current().action(action, payer)?.configured === true,
       };
     },

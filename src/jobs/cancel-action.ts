@@ -9,6 +9,7 @@ export function cancelAction(jobs: () => Pick<Jobs, "cancel">): LocalAction {
   return localAction({
     service: "core",
     action: "cancel",
+    asked: "stop a job; cancel a running job; abort the crawl; end it early; I changed my mind; stop what you started",
     description:
       "Ends one of your jobs early: it keeps what it has read or found, is charged for that alone, and the rest of its budget is free again. Free.",
     category: "core",

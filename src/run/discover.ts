@@ -109,6 +109,9 @@ export interface DiscoverDeps {
 /** What a key may not call is left out, so as many more are looked through. */
 const LOOKED_THROUGH = 1_000;
 
+/** How much of any question is covered by what answers questions. */
+const ANSWERS_COVER = 0.5;
+
 /** What fits a query, the best first: what the search finds, and among it our own composites where it is a question. */
 export function discovered(
   { searchAll, find }: Pick<DiscoverDeps, "searchAll" | "find">,
@@ -120,7 +123,7 @@ export function discovered(
   const { isQuestion, answeredBy } = questioned(query);
   const answers = answeredBy.flatMap((id): FoundAny[] => {
     const action = find(id, audience);
-    return action === null ? [] : [{ action, row: null, score: 0, covered: 0 }];
+    return action === null ? [] : [{ action, row: null, score: 0, covered: isQuestion ? ANSWERS_COVER : 0 }];
   });
   const named = new Set<CatalogAction>();
   return withAnswers(found, answers, isQuestion).filter((one) => {
@@ -177,6 +180,8 @@ export function discoverAction(deps: () => DiscoverDeps): LocalAction {
   return localAction({
     service: "core",
     action: "discover",
+    asked:
+      "which action; what can you do; what is offered; which tools are there; list of services; search the catalog",
     description:
       "Finds the actions, models and endpoints that do what you need, best first, of those that your key may call, with endpoint, price and required params. Free.",
     category: "core",

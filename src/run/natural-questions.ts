@@ -15,6 +15,8 @@ const PERSON = new Set(
 /** What is wanted of a person: "email of ...", "phone number for ...". */
 const CONTACT = new Set(["email", "mail", "linkedin", "contact", "phone"]);
 const WORDS_BETWEEN = 2;
+/** What people do of whom one asks: "who runs marketing at ...". */
+const DOES = /^(runs|leads|heads|manages|directs|chairs)$/;
 const SOMEBODY = /^(who|whos|whom|whose)$/;
 
 /** Where less of a question than this is said by what was found, our own composites come first. */
@@ -41,7 +43,8 @@ export function questioned(query: string): Questioned {
   const [first = ""] = words;
   const isQuestion = query.trim().endsWith("?") || ASKING.has(first);
   const asksForPerson =
-    (words.some((word) => PERSON.has(word)) || asksForContact(words)) && (SOMEBODY.test(first) || !ASKING.has(first));
+    (SOMEBODY.test(first) && DOES.test(words[1] ?? "")) ||
+    ((words.some((word) => PERSON.has(word)) || asksForContact(words)) && (SOMEBODY.test(first) || !ASKING.has(first)));
   const answeredBy = asksForPerson
     ? ["core/onefind", "core/onesearch", "core/consult"]
     : ["core/onesearch", "core/consult", "core/onefind"];

@@ -28,6 +28,7 @@ export function resultAction(deps: ResultDeps): LocalAction {
   return localAction({
     service: "core",
     action: "result",
+    asked: "is my job done; result of a job; how far is it; has it finished; get what was found; progress",
     description:
       "Tells how a job stands and, once it is over, its result: a deep action's of core, or a vendor's crawl, extraction, research or lookup. Free; ask every 3 to 5 seconds, or once with `Accept: text/event-stream` for the progress of a deep action as events.",
     category: "core",

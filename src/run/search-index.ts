@@ -1,12 +1,14 @@
 // The search over everything that can be called: actions by what they say of themselves, and the rows of their tables.
-import MiniSearch, { type SearchOptions, type SearchResult } from "minisearch";
 import type { Audience } from "../catalog/catalog.ts";
+import { type FormKind, formsIn } from "../catalog/said-forms.ts";
 import type { CatalogAction } from "./action-catalog.ts";
+import { AskedPhrases } from "./asked-phrases.ts";
 import { type DailyCatalog, oncePerDay } from "./once-per-day.ts";
 import type { OwnEndpoint } from "./own-endpoints.ts";
-import { paramNames, paramsSchema, tableOf } from "./params-schema.ts";
-import { SYNONYM_TERMS, termOf, wordsOf } from "./search-words.ts";
+import { actionEntries, BOOST, type Entry, endpointEntries, isAction, type Owner } from "./search-entries.ts";
+import { allTermsOf, SYNONYM_TERMS, termsOf } from "./search-words.ts";
 import { TellingWords } from "./telling-words.ts";
+import { type IndexedField, type MeantWord, WordIndex } from "./word-index.ts";
 
 /** An action, or one row of its table. */
 export interface Found {
@@ -40,9 +42,6 @@ export interface SearchIndex {
   searchAll(query: string, max: number): readonly FoundAny[];
 }
 
-/** What has rows: an action with a table, or an endpoint with its models. */
-type Owner = CatalogAction | OwnEndpoint;
-
 interface Hit {
   readonly owner: Owner;
   readonly row: string | null;
@@ -50,171 +49,140 @@ interface Hit {
   readonly covered: number;
 }
 
-function isAction(owner: Owner): owner is CatalogAction {
-  return "facts" in owner;
-}
-
-interface Entry {
-  readonly id: number;
-  readonly name: string;
-  readonly service: string;
-  readonly keywords: string;
-  readonly description: string;
-  readonly params: string;
-}
-
-const FIELDS = ["name", "service", "keywords", "description", "params"] as const;
-const BOOST = { name: 3, service: 2, keywords: 3, description: 2, params: 0.5 };
-/** Score weights for synonyms, prefix and fuzzy matches. */
-const SYNONYM_WEIGHT = 0.6;
-const WEIGHTS = { prefix: 0.4, fuzzy: 0.25 };
-/** How much of a query term counts as found where only its synonyms are. */
-const SYNONYM_COVERAGE = 0.3;
+/** How much of a query's word is said by one that means something near, for the score and for what is covered. */
+const NEAR_SHARE = 0.4;
+/** How much more an entry is worth one of whose keywords is in the query, whole. */
+const PHRASE_WEIGHT = 1.5;
+/** How much more one is worth where a phrase by which people ask for it is the query itself. */
+const ASKED_WEIGHT = 3;
 /** For actions that no configured provider serves: at about the same score the others come first. */
 const UNCONFIGURED_WEIGHT = 0.9;
 const ROW_WEIGHT = 0.6;
-/** How much more an entry is worth one of whose phrases is in the query, whole. */
-const PHRASE_WEIGHT = 1.5;
 /** How much of its action's score a row has beside its own. */
 const PARENT_WEIGHT = 0.8;
 /** How many rows of one action come before everything else that was found. */
 const ROWS_FIRST = 2;
 const QUERY_TERMS_MAX = 24;
 
-function actionEntry(id: number, action: CatalogAction): Entry {
-  const { facts } = action;
-  return {
-    id,
-    name: action.action,
-    service: `${action.service} ${action.vendors[0]?.spec.name ?? ""}`,
-    keywords: `${(facts.keywords ?? []).join(" ")} ${facts.category}`,
-    description: facts.description,
-    params: paramNames(paramsSchema(action)).join(" "),
-  };
-}
-
-function rowEntries(fromId: number, action: CatalogAction): readonly (Entry & { row: string })[] {
-  const rows = Object.entries(tableOf(action)?.rows ?? {});
-  return rows.map(([row, { summary, params }], at) => ({
-    id: fromId + at,
-    row,
-    name: row,
-    service: "",
-    keywords: "",
-    description: summary,
-    params: Object.keys(params).join(" "),
-  }));
-}
-
-function endpointEntry(id: number, { service, action, description, keywords, required }: OwnEndpoint): Entry {
-  const name = service === "llm" ? action : "";
-  return { id, name, service: "", keywords: keywords.join(" "), description, params: required.join(" ") };
-}
-
-function modelEntries(fromId: number, models: readonly string[]): readonly (Entry & { row: string })[] {
-  const nothing = { service: "", keywords: "", description: "", params: "" };
-  return models.map((slug, at) => ({ ...nothing, id: fromId + at, row: slug, name: slug }));
-}
-
-/** A query taken apart. */
+/** What a word of a query may mean: itself, words near it, or where it is not known those that it is like. */
 interface Asked {
-  /** What was asked for. */
-  readonly terms: readonly string[];
-  /** Synonyms, each with the query term that it stands for. */
-  readonly synonyms: ReadonlyMap<string, string>;
+  readonly term: string;
+  readonly meant: readonly MeantWord[];
 }
 
-function askedFor(query: string): Asked {
-  const terms = [...new Set(wordsOf(query).flatMap((word) => termOf(word) ?? []))].slice(0, QUERY_TERMS_MAX);
-  const near = terms.flatMap((term) => (SYNONYM_TERMS.get(term) ?? []).map((other) => [other, term] as const));
-  return { terms, synonyms: new Map(near.filter(([other]) => !terms.includes(other))) };
+/** What stands there by its form, as the search's words have it. */
+const FORM_WORDS: Readonly<Record<FormKind, string>> = {
+  email: "email address",
+  linkedin: "linkedin profile",
+  url: "url page",
+  wallet: "wallet address chain",
+  iban: "iban bank account",
+  doi: "doi paper",
+  cve: "vulnerability cve",
+  phone: "phone number",
+  subreddit: "reddit",
+  profile: "profile account",
+  audio: "audio file",
+  video: "video file",
+  document: "document file",
+  image: "image file",
+  domain: "website domain",
+  year: "old year history",
+  flight: "flight",
+  house: "address house",
+};
+/** Forms whose letters may say something too, such as the name of a network. */
+const NAMING: ReadonlySet<FormKind> = new Set(["url", "domain"]);
+/** Parts of addresses that all have. */
+const OF_ALL = /\b(https?|www|com|org|net|html?|example)\b/g;
+
+function askedFor(query: string, index: WordIndex): readonly Asked[] {
+  const { forms, rest } = formsIn(query);
+  const letters = forms.flatMap(({ kind, text }) => (NAMING.has(kind) ? [text.replace(OF_ALL, " ")] : []));
+  const known = termsOf(letters.join(" ")).filter((term) => index.knows(term));
+  const said = [rest, ...forms.map(({ kind }) => FORM_WORDS[kind])].join(" ");
+  return [...new Set([...termsOf(said), ...known])].slice(0, QUERY_TERMS_MAX).map((term) => {
+    const near = (SYNONYM_TERMS.get(term) ?? []).map((other) => ({ term: other, share: NEAR_SHARE }));
+    const like = index.knows(term) ? [] : index.nearTo(term);
+    return { term, meant: [{ term, share: 1 }, ...like, ...near] };
+  });
 }
 
-/**
- * The library multiplies a score by the number of query terms that were found. What counts is how much of what was asked for
- * was found, and whether it is said in one phrase: four synonyms of one query term still count as that one term.
- */
-function rescored(
-  { score, queryTerms }: SearchResult,
-  { terms, synonyms }: Asked,
-  { words, owner, row }: { readonly words: TellingWords<Owner> } & Pick<Hit, "owner" | "row">,
-): Pick<Hit, "score" | "covered"> {
-  const exact = terms.filter((term) => queryTerms.includes(term));
-  const near = new Set(queryTerms.flatMap((term) => synonyms.get(term) ?? []));
-  const found =
-    words.weight(exact) + SYNONYM_COVERAGE * words.weight([...near].filter((term) => !exact.includes(term)));
-  const covered = found / words.weight(terms);
-  const phrased = row === null ? 1 + PHRASE_WEIGHT * words.phrased(owner, terms) : 1;
-  return { score: (score / queryTerms.length) * covered * terms.length * phrased, covered };
+/** All that can be found, and the words by which it is. */
+class Searched {
+  readonly #words = new TellingWords<Owner>();
+  readonly #phrases = new AskedPhrases<Owner>(this.#words);
+  readonly #entries: { readonly owner: Owner; readonly row: string | null }[] = [];
+  readonly #fields: (readonly IndexedField[])[] = [];
+  readonly #read = new Map<string, string | null>();
+  #index: WordIndex | null = null;
+
+  add(owner: Owner, entries: readonly Entry[]): void {
+    const { keywords = [], asked = "" } = isAction(owner) ? owner.facts : owner;
+    this.#words.read(owner, keywords);
+    this.#phrases.read(owner, asked);
+    for (const entry of entries) {
+      const fields = Object.entries(BOOST).map(([name, boost]) => {
+        return { name, boost, terms: allTermsOf(entry[name as keyof typeof BOOST] ?? "", this.#read) };
+      });
+      for (const { terms } of fields) for (const term of terms) this.#words.has(term);
+      this.#entries.push({ owner, row: entry.row });
+      this.#fields.push(fields);
+    }
+  }
+
+  /** Everything that has a word of the query or one near it, the best first. */
+  ranked(query: string): readonly Hit[] {
+    this.#index ??= new WordIndex(this.#fields);
+    const asked = askedFor(query, this.#index);
+    const terms = asked.map(({ term }) => term);
+    const whole = this.#words.weight(terms);
+    const near = this.#phrases.nearest(
+      asked.flatMap(({ meant }) => meant),
+      whole,
+    );
+    const hits = this.#index.sums(asked.map((one) => this.#weighed(one)));
+    const all = [...hits].flatMap(([id, { score, told }]): Hit[] => {
+      const entry = this.#entries[id];
+      if (entry === undefined) return [];
+      const { owner, row } = entry;
+      const isConfigured = !isAction(owner) || owner.configured;
+      const covered = told / whole;
+      const plain = score * covered * (isConfigured ? 1 : UNCONFIGURED_WEIGHT);
+      if (row !== null) return [{ owner, row, covered, score: plain * ROW_WEIGHT }];
+      const phrased = 1 + PHRASE_WEIGHT * this.#words.phrased(owner, terms);
+      return [{ owner, row, covered, score: plain * phrased * (1 + ASKED_WEIGHT * (near.get(owner) ?? 0)) }];
+    });
+    return withParents(all);
+  }
+
+  /** What each word that one may mean tells of an entry, and how much of the query is said by it. */
+  #weighed({ term, meant }: Asked) {
+    const weight = this.#words.weight([term]);
+    return meant.map((one) => ({
+      term: one.term,
+      score: one.share * this.#words.weight([one.term]),
+      told: (one.share === 1 ? 1 : NEAR_SHARE) * weight,
+    }));
+  }
 }
 
-/** Makes the index; some ten milliseconds for a thousand entries. */
+/** Makes the index; some tens of milliseconds for a thousand entries. */
 export function searchIndex(
   actions: readonly CatalogAction[],
   endpoints: readonly SearchedEndpoint[] = [],
 ): SearchIndex {
-  const words = new TellingWords<Owner>();
-  const found: { readonly owner: Owner; readonly row: string | null }[] = [];
-  const index = new MiniSearch<Entry>({
-    fields: [...FIELDS],
-    tokenize: (text) => [...wordsOf(text)],
-    processTerm(word) {
-      const term = termOf(word);
-      if (term !== null) words.has(term);
-      return term;
-    },
-  });
-  for (const action of actions) {
-    words.read(action, action.facts.keywords ?? []);
-    index.add(actionEntry(found.length, action));
-    found.push({ owner: action, row: null });
-    const rows = rowEntries(found.length, action);
-    index.addAll(rows);
-    for (const { row } of rows) found.push({ owner: action, row });
-  }
-  for (const { endpoint, models } of endpoints) {
-    words.read(endpoint, endpoint.keywords);
-    index.add(endpointEntry(found.length, endpoint));
-    found.push({ owner: endpoint, row: null });
-    const rows = modelEntries(found.length, models);
-    index.addAll(rows);
-    for (const { row } of rows) found.push({ owner: endpoint, row });
-  }
-
-  const entryOf = (id: number) => found[id] as (typeof found)[number];
-  const weight = (id: number): number => {
-    const { owner, row } = entryOf(id);
-    const configured = !isAction(owner) || owner.configured;
-    return (configured ? 1 : UNCONFIGURED_WEIGHT) * (row === null ? 1 : ROW_WEIGHT);
-  };
-  const options = (asked: number): SearchOptions => ({
-    boost: BOOST,
-    weights: WEIGHTS,
-    tokenize: (text) => text.split(" "),
-    processTerm: (term) => term,
-    boostTerm: (_, at) => (at < asked ? 1 : SYNONYM_WEIGHT),
-    boostDocument: weight,
-    prefix: (term, at) => at < asked && term.length > 3 && !words.knows(term),
-    fuzzy: (term, at) => (at < asked && term.length > 4 && !words.knows(term) ? 0.2 : false),
-  });
-  const ranked = (query: string): readonly Hit[] => {
-    const asked = askedFor(query);
-    const hits = index.search([...asked.terms, ...asked.synonyms.keys()].join(" "), options(asked.terms.length));
-    return withParents(
-      hits.map((hit) => {
-        const entry = entryOf(hit.id);
-        return { ...entry, ...rescored(hit, asked, { words, ...entry }) };
-      }),
-    );
-  };
+  const searched = new Searched();
+  for (const action of actions) searched.add(action, actionEntries(action));
+  for (const { endpoint, models } of endpoints) searched.add(endpoint, endpointEntries(endpoint, models));
   return {
     search: (query, max) =>
       spread(
-        ranked(query).filter(({ owner }) => isAction(owner)),
+        searched.ranked(query).filter(({ owner }) => isAction(owner)),
         max,
       ).flatMap(({ owner, row, score }) => (isAction(owner) ? [{ action: owner, row, score }] : [])),
     searchAll: (query, max) =>
-      spread(ranked(query), max).map(({ owner, ...hit }) =>
+      spread(searched.ranked(query), max).map(({ owner, ...hit }) =>
         isAction(owner) ? { action: owner, ...hit } : { endpoint: owner, ...hit },
       ),
   };

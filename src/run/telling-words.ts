@@ -1,5 +1,5 @@
 // How much a word of a query tells of what is meant: one that few have tells more than one that stands everywhere.
-import { termOf, wordsOf } from "./search-words.ts";
+import { termsOf } from "./search-words.ts";
 
 /** What a word tells that stands nowhere, such as the name of what is asked about; one that a tenth of all have tells 2.4. */
 const UNKNOWN_WEIGHT = 2;
@@ -14,7 +14,7 @@ export class TellingWords<Owner> {
   /** From now on words are of this one, of which these phrases are said. */
   read(owner: Owner, phrases: readonly string[]): void {
     this.#reading = owner;
-    const terms = phrases.map((phrase) => [...new Set(wordsOf(phrase).flatMap((word) => termOf(word) ?? []))]);
+    const terms = phrases.map(termsOf);
     this.#phrases.set(
       owner,
       terms.filter(({ length }) => length > 1),

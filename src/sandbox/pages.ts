@@ -17,7 +17,13 @@ interface NamedPage {
   readonly text: string;
   /** Vendors read the article behind it, where its address names none of them. */
   readonly vendorsPass: boolean;
+  /** What the operator or the hour decides elsewhere: why our own fetch passes it over. */
+  readonly passedOver?: PassedOver;
+  /** As if calls of vendors had cost as much as they may: none is asked. */
+  readonly isCostly?: true;
 }
+
+export type PassedOver = "off" | "busy" | "time";
 
 const SHELL_WORDS = "You need to enable JavaScript to run this app.";
 const THIN_WORDS = "Open from nine to five.";
@@ -118,6 +124,16 @@ export const SANDBOX_PAGES: Readonly<Record<string, NamedPage>> = {
     text: "",
     vendorsPass: false,
   },
+  off: passedOver("off", "Our own fetch is off, as by DIRECT_FETCH=0; vendors read it."),
+  busy: passedOver("busy", "Our own fetch has no room for it; vendors read it."),
+  time: passedOver("time", "Its time was over before our own fetch was asked; vendors read it."),
+  cost_bound: {
+    does: "Nothing on it for us, and calls of vendors have cost as much as they may.",
+    page: html("<title>Empty</title>", ""),
+    text: "",
+    vendorsPass: false,
+    isCostly: true,
+  },
   document: {
     does: "A PDF, by what its server says.",
     page: { status: 200, type: "application/pdf", body: "%PDF-1.7", afterMs: 0 },
@@ -128,6 +144,16 @@ export const SANDBOX_PAGES: Readonly<Record<string, NamedPage>> = {
 
 function article(): string {
   return `<article><h1>At the gate</h1>${`<p>${WORDS}</p>`.repeat(10)}</article>`;
+}
+
+function passedOver(why: PassedOver, does: string): NamedPage {
+  return {
+    does,
+    page: html("<title>At the gate</title>", article()),
+    text: articleText(),
+    vendorsPass: true,
+    passedOver: why,
+  };
 }
 
 function articleText(): string {
@@ -163,6 +189,12 @@ export function sandboxPage(url: URL): SandboxPage {
   }
   const links = SITE_PAGES.map((path) => `<a href="${path}">${path}</a>`).join(" ");
   return namedBy(url)?.named.page ?? html(`<title>${hostname}${pathname}</title>`, `${article()}<p>${links}</p>`);
+}
+
+/** What is decided about a page before anybody asks for it, because its address says so. */
+export function sandboxBounds(url: URL): { readonly passedOver: PassedOver | null; readonly isCostly: boolean } {
+  const { passedOver: why = null, isCostly = false } = namedBy(url)?.named ?? {};
+  return { passedOver: why, isCostly };
 }
 
 /** A page as a vendor has read it. */

@@ -121,6 +121,8 @@ function createAction(adapter: Adapter, spec: SessionSpec, { deps, vendor }: Ses
     description: `${spec.description} Goes on between calls until it is closed: ${priceText(spec)}. max_cost_cents bounds the whole session.`,
     category: "compute",
     keywords: ["sandbox", "run code", "shell", "virtual machine", "stateful session", "code interpreter"],
+    asked:
+      "run code; a sandbox for scripts; execute python, node, javascript, bash; a linux machine; a computer in the cloud; virtual server; a terminal; shell; try out untrusted code safely; install packages; compile; container; ssh; playground; test a program; compute something with pandas; temporary vm; dev environment",
     effect: "write",
     params: createParams(spec),
     price: {
@@ -197,6 +199,7 @@ function runAction(adapter: Adapter, spec: SessionSpec, parts: SessionActionsPar
     description: `Runs a shell command, or code in ${spec.languages.join(", ")}, in an open session and answers what it printed. Free beside the session's minutes.`,
     category: "compute",
     keywords: ["run code", "exec", "shell command", "code interpreter", "sandbox"],
+    asked: "run a command in my machine; execute this script in the sandbox; type into the shell; run python there",
     effect: "write",
     params: z
       .strictObject({
@@ -265,6 +268,7 @@ function closeAction(adapter: Adapter, { deps }: SessionActionsParts): LocalActi
       "Closes a session; a second time it says the same. It is charged up to that moment, and what it held beyond that is free again. Free.",
     category: "compute",
     keywords: ["end session", "stop sandbox", "terminate", "destroy machine"],
+    asked: "close the sandbox; shut down the machine; stop the vm; end the session; I am done with the linux machine",
     effect: "write",
     params: z.strictObject({ session_id: sessionId }),
     price: { mode: "fixed", cents: 0 },

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { type ExtractOrder, extractPage } from "../../src/composites/pages/extract-page.ts";
 import { judgedPage } from "../../src/composites/pages/judged-page.ts";
+import { parsed } from "../../src/composites/pages/page-tree.ts";
 
 const URL_OF_PAGE = "https://a.example/deep/page";
 const SENTENCE = "The keeper of the bridge has counted every lamp along the quay since the spring of 1987.";
@@ -229,6 +230,13 @@ describe("broken and hostile pages", () => {
 
   it("of 50,000 nested tags are refused, not tried", () => {
     expect(() => markdown("<div>".repeat(50_000))).toThrow(RangeError);
+  });
+
+  it("of paragraphs and items without an end are read as deep as 1,200, and refused beyond", () => {
+    const open = "<p><li>".repeat(600);
+    expect(parsed(`${open}${SENTENCE}`).textContent).toBe(SENTENCE);
+    expect(() => parsed(`${open}<b>${SENTENCE}`)).toThrow(RangeError);
+    expect(() => markdown("<p><li>".repeat(20_000))).toThrow(RangeError);
   });
 
   it("are read by what they are where their charset lies or is none", () => {

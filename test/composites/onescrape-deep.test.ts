@@ -343,6 +343,18 @@ describe("core/onescrape-deep in the sandbox", () => {
     expect(await gateway.money(account)).toMatchObject({ balance_cents: 950, held_cents: 0 });
   });
 
+  it("shows a row that calls of vendors have cost as much for as they may", async () => {
+    const account = await gateway.account({ kind: "sandbox", creditCents: 1_000 });
+    const launched = await ask(account, "onescrape-deep", { urls: [site("/cost_bound")] });
+    const seen = await polled(account, String(launched.job_id), isOver);
+    expect(JSON.stringify(seen.at(-1))).toContain('"skipped":"cost_bound"');
+    expect(seen.at(-1)).toMatchObject({
+      status: "failed",
+      charged_cents: 0,
+      result: { skipped_count: 1, blocked_count: 0 },
+    });
+  });
+
   it("is booked under its own name, for its payer and for the operator", async () => {
     const play = await gateway.account({ kind: "sandbox", creditCents: 1_000 });
     const { job_id: id } = await ask(play, "onescrape-deep", { urls: [site("/")] });

@@ -326,9 +326,12 @@ describe("core/onescrape in the sandbox", () => {
   const fault = (name: string) => ({ "x-tollgate-sandbox-fault": name });
   it.each<[what: string, page: string, row: object, hops: string[], more?: object, headers?: Record<string, string>]>([
     ["a page", "about", { provider: "direct", yield: 1, quality_flags: [] }, ["direct true"]],
-    ["a wall that another rung passes", "wall/exa", { provider: "exa" }, ["direct error_status", "exa true"]],
+    ["a wall that another rung passes", "wall/exa", { provider: "exa" }, ["direct wall", "exa true"]],
     ["a shell", "shell", { provider: "exa" }, ["direct shell", "exa true"]],
     ["a page that cannot be taken apart", "nested", { provider: "exa" }, ["direct false", "exa true"]],
+    ["our own fetch where it is off", "off", { provider: "exa" }, ["direct off", "exa true"]],
+    ["our own fetch that has no room", "busy", { provider: "exa" }, ["direct busy", "exa true"]],
+    ["our own fetch for which it is too late", "time", { provider: "exa" }, ["direct time", "exa true"]],
     ["what robots.txt forbids", "private", { provider: "exa" }, ["direct robots", "exa true"]],
     [
       "less than is enough",
@@ -343,7 +346,7 @@ describe("core/onescrape in the sandbox", () => {
       "a format that a rung does not have",
       "wall/firecrawl",
       { provider: "firecrawl", format: "html" },
-      ["direct error_status", "exa format", "firecrawl true"],
+      ["direct wall", "exa format", "firecrawl true"],
       { format: "html" },
     ],
     [
@@ -361,10 +364,11 @@ describe("core/onescrape in the sandbox", () => {
   });
 
   it.each([
-    ["wall", ["error_status", "wall", "nothing", "nothing"]],
+    ["wall", ["wall", "wall", "nothing", "nothing"]],
     ["missing", ["error_status", "nothing", "nothing", "nothing"]],
     ["empty", ["nothing", "nothing", "nothing", "false"]],
     ["image", ["false"]],
+    ["cost_bound", ["nothing", "cost_bound", "cost_bound", "cost_bound"]],
   ])("shows that nobody reads /%s, free", async (page, hops) => {
     const { status, json } = await run(play, { urls: [`https://example.com/${page}`] });
     expect([status, json.error, json.charged_cents]).toEqual([502, "all_blocked", 0]);

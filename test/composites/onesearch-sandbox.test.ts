@@ -118,3 +118,22 @@ it.each([
   expect(`${service}/${action}`).toMatch(called);
   expect(Object.values(params)).toContain(intent);
 });
+
+it.each([
+  ["fax https://example.com/a.pdf to +14155550123", "agentfax/send"],
+  ["reviews of the restaurant Noma in Copenhagen", "brave/search"],
+  ["get me the text of https://example.com/pricing", "tavily/extract"],
+])("core/consult finds the call and its params in: %s", async (intent, called) => {
+  const { json } = await gateway.run(await gateway.account(), "core/consult", { intent });
+  const { service, action, params } = json.data as { service: string; action: string; params: object };
+  expect([`${service}/${action}`, Object.keys(params).length > 0]).toEqual([called, true]);
+});
+
+it.each([
+  ["send a fax", /^For agentfax\/send: what is to .* and file_url/],
+  ["walk my dog", /^No action here is known to do that/],
+  ["drive me to the airport", /^Do you mean /],
+])("core/consult asks and calls nothing else for: %s", async (intent, asked) => {
+  const { json } = await gateway.run(await gateway.account(), "core/consult", { intent });
+  expect(json.data).toMatchObject({ action: null, question: expect.stringMatching(asked) });
+});

@@ -48,6 +48,19 @@ describe("the yield of a page", () => {
     ]);
     expect(yieldOf({ content: "", title: null, facts: null, status: null }).instead).toBe("nothing");
     expect(yieldOf({ content: "Gone", title: null, facts: null, status: 410 }).instead).toBe("error_status");
+    expect(yieldOf({ content: "long ".repeat(5_000), title: null, facts: null, status: 500 }).instead).toBe(
+      "error_status",
+    );
+  });
+
+  it.each([403, 429, 503])("is a wall's by its words and marks, and only then an error's, with status %i", (status) => {
+    const walls = WORDY_WALLS.filter((page) => !page.isPage);
+    expect(new Set(walls.map((page) => yieldFor({ ...page, status }, "fetch").instead))).toEqual(new Set(["wall"]));
+    const empty = { content: "", title: null, status };
+    expect(yieldOf({ ...empty, facts: { ...whole, walled: true } }).instead).toBe("wall");
+    expect(yieldOf({ ...empty, facts: null }).instead).toBe("error_status");
+    const errors = FILLED.map((page) => yieldFor({ ...page, status }, "fetch").instead);
+    expect(new Set(errors)).toEqual(new Set(["error_status"]));
   });
 
   it("tells walls and shells from pages, in at most two of a hundred wrongly", () => {

@@ -18,6 +18,20 @@ describe.each(SETS)("the corpus, set %i", (salt) => {
     expect(new Set(pages.map(({ html }) => html)).size).toBe(400);
   });
 
+  it.each<[kind: string, of: string, count: number, mark: RegExp]>([
+    ["skeleton", "frameworks", 6, /id="(?:root|__next|__nuxt|app|svelte)"|<app-root>/],
+    [
+      "captcha",
+      "makers of walls",
+      8,
+      /cf-chl-widget|px-captcha|captcha-delivery|_Incapsula_|gokuProps|sec-if-cpt|kpsdk|g-recaptcha/,
+    ],
+    ["language", "languages", 20, /<html[^>]* lang="[a-z]+"/],
+  ])("has pages of kind %s of all its %s: %i", (kind, _, count, mark) => {
+    const marks = pages.flatMap((page) => (page.kind === kind ? [mark.exec(page.html)?.[0] ?? page.name] : []));
+    expect(new Set(marks).size).toBe(count);
+  });
+
   it.each(["content", "wall", "shell"] as const)(
     "at most 2 % of the pages that are %s are taken for something else",
     (is) => {

@@ -34,7 +34,7 @@ const HARD_PAGES = [
 const WORK_EMAIL = ["tomba/email-finder", "icypeas/email-search", "core/onefind", "contactout/people-search"] as const;
 const CHECK_EMAIL = ["tomba/email-verifier", "contactout/email-verify", "icypeas/email-verification"] as const;
 
-function intent(says: string, ...right: readonly string[]): Intent {
+export function intent(says: string, ...right: readonly string[]): Intent {
   return { says, right };
 }
 
@@ -251,7 +251,7 @@ export const QUESTIONS: readonly Intent[] = [
   intent("what does this company do", ...ANSWERS),
 ];
 
-const FACTS = [
+export const FACTS = [
   ...ANSWERS,
   ...WEB_SEARCH,
   "fastcrw/search",

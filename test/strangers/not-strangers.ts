@@ -113,7 +113,6 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/run/action-plan.ts": OWN,
   "src/run/inner-calls.ts": OWN,
   "src/run/paid-time-records.ts": OWN,
-  "src/run/search-index.ts": "looks up the words of search-words.ts, which bounds them",
   "src/run/vendor-jobs.ts": OWN,
   "src/sandbox/action-path.ts": ADAPTERS,
   "src/sandbox/action-request.ts": SANDBOX_SIDE,

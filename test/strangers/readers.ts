@@ -19,7 +19,7 @@ const METHODS: ReadonlySet<string> = new Set(["charCodeAt", "codePointAt", "matc
 const FROM_A_PLACE: ReadonlySet<string> = new Set(["indexOf", "lastIndexOf"]);
 const NUMBERS = /^read(U?Int|BigU?Int|Float|Double)/;
 const DECODERS = /^(Text|String)Decoder$/;
-const PACKAGES = /^(@fastify\/busboy|htmlparser2|minisearch|tiktoken|parse5)$/;
+const PACKAGES = /^(@fastify\/busboy|htmlparser2|tiktoken|parse5)$/;
 
 function takesApart({ type, source, importKind, callee, arguments: given }: Called): boolean {
   if (type === "ImportDeclaration") return importKind !== "type" && PACKAGES.test(source?.value ?? "");

@@ -45,7 +45,8 @@ export type DirectAnswer =
       readonly finalUrl: string;
       readonly page: PageBytes;
     }
-  | { readonly kind: "skipped"; readonly why: "robots" | "busy" }
+  /** `off` and `time` are what addresses of the sandbox show; elsewhere our fetch is not asked then. */
+  | { readonly kind: "skipped"; readonly why: "robots" | "busy" | "off" | "time" }
   /** It cannot be read so: it leads inside, breaks off, is too large or too slow. */
   | { readonly kind: "failed"; readonly why: string };
 
@@ -70,7 +71,7 @@ const LEG = `direct/${OWN_FETCH}`;
  */
 function outcomeOf(answer: DirectAnswer): "answered" | "not_made" | FailureKind {
   if (answer.kind === "answer") return "answered";
-  return answer.kind === "skipped" && answer.why === "busy" ? "not_made" : "caller_unsupported";
+  return answer.kind === "skipped" && answer.why !== "robots" ? "not_made" : "caller_unsupported";
 }
 
 export function directLeg(direct: Direct, reading: PageReading, calls: Pick<InnerCalls, "own">): DirectLeg {

@@ -153,15 +153,21 @@ export function yieldOf(page: ReadPage): Yield {
   return { ...judged, flags: [...judged.flags, ...more] };
 }
 
-/** Zero for a wall or an empty shell; else readable characters by the thousand, and enough where a short page came whole. */
+/**
+ * Zero for a wall, an error or an empty shell; else readable characters by the thousand, and enough where a short page came whole. A wall is
+ * one whatever status it has: a page that turns us away with 403 can be read by another rung, one that is gone by none.
+ */
 function scoreOf({ content: whole, title, facts, status }: ReadPage): Yield {
-  if (status !== null && status >= 400) return noPage("error_status");
+  const isError = status !== null && status >= 400;
   const content = judged(whole);
-  if (isPlenty(content)) return PLENTY;
+  if (isPlenty(content)) return isError ? noPage("error_status") : PLENTY;
   const text = readable(content);
   const isWalled = facts?.walled === true;
-  if (text.length < WHOLE_CHARS_MIN) return noPage(isWalled ? "wall" : facts?.scripted === true ? "shell" : "nothing");
-  if (text.length < WALL_CHARS_MAX && (isWalled || soundsWalled(text, title ?? ""))) return noPage("wall");
+  const isEmpty = text.length < WHOLE_CHARS_MIN;
+  if (isEmpty ? isWalled : text.length < WALL_CHARS_MAX && (isWalled || soundsWalled(text, title ?? "")))
+    return noPage("wall");
+  if (isError) return noPage("error_status");
+  if (isEmpty) return noPage(facts?.scripted === true ? "shell" : "nothing");
   if (text.length < SHELL_CHARS_MAX && (facts?.scripted === true || SHELL_WORDS.test(text))) return noPage("shell");
   const byLength = Math.min(1, text.length / FULL_CHARS);
   const isWhole = facts !== null && !facts.scripted && text.length >= facts.visibleChars * WHOLE_SHARE;

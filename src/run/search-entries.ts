@@ -1,0 +1,52 @@
+// What the search knows of each thing that can be found: an action, an endpoint, and the rows of either, in fields that weigh differently.
+import type { CatalogAction } from "./action-catalog.ts";
+import type { OwnEndpoint } from "./own-endpoints.ts";
+import { paramNames, paramsSchema, tableOf } from "./params-schema.ts";
+
+/** What has rows: an action with a table, or an endpoint with its models. */
+export type Owner = CatalogAction | OwnEndpoint;
+
+export function isAction(owner: Owner): owner is CatalogAction {
+  return "facts" in owner;
+}
+
+/** How much a word is worth by where it stands. */
+export const BOOST = { name: 3, service: 2, keywords: 3, description: 2, params: 0.5, asked: 2 } as const;
+
+/** The words of one thing by field; an absent field has none. */
+export interface Entry extends Readonly<Partial<Record<keyof typeof BOOST, string>>> {
+  /** The name of a row; null: the action or the endpoint itself. */
+  readonly row: string | null;
+}
+
+/** An action, and behind it the rows of its table. */
+export function actionEntries(action: CatalogAction): readonly Entry[] {
+  const { facts, service } = action;
+  const itself = {
+    row: null,
+    name: action.action,
+    service: `${service} ${action.vendors[0]?.spec.name ?? ""}`,
+    keywords: `${(facts.keywords ?? []).join(" ")} ${facts.category}`,
+    description: facts.description,
+    params: paramNames(paramsSchema(action)).join(" "),
+    asked: facts.asked ?? "",
+  };
+  const rows = Object.entries(tableOf(action)?.rows ?? {}).map(([row, { summary, params }]) => {
+    return { row, name: row, description: summary, params: Object.keys(params).join(" ") };
+  });
+  return [itself, ...rows];
+}
+
+/** An endpoint, and behind it its models by their slugs. */
+export function endpointEntries(endpoint: OwnEndpoint, models: readonly string[]): readonly Entry[] {
+  const { service, action, description, keywords, required, asked } = endpoint;
+  const itself = {
+    row: null,
+    name: service === "llm" ? action : "",
+    keywords: keywords.join(" "),
+    description,
+    params: required.join(" "),
+    asked,
+  };
+  return [itself, ...models.map((slug) => ({ row: slug, name: slug }))];
+}
