@@ -11,6 +11,7 @@ import { acting } from "./scenarios/acting.ts";
 import { actions } from "./scenarios/actions.ts";
 import { allocated } from "./scenarios/allocated.ts";
 import { catalog } from "./scenarios/catalog.ts";
+import { cores } from "./scenarios/cores.ts";
 import { growth, growthDoctor } from "./scenarios/growth.ts";
 import { growthRedis } from "./scenarios/growth-redis.ts";
 import { httpClients } from "./scenarios/http-clients.ts";
@@ -45,6 +46,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   jobs,
   payments,
   redis,
+  cores,
   allocated,
   mcp,
   micro,

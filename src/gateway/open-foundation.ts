@@ -14,7 +14,7 @@ import { openStores, type Stores } from "../stores.ts";
 import { createPublicFetch } from "../upstream/public-fetch.ts";
 import { createUpstream, type Upstream } from "../upstream/upstream.ts";
 import { Losses } from "./losses.ts";
-import { takeSharedUpdate } from "./model-updates.ts";
+import { forgetSharedUpdate, takeSharedUpdate } from "./model-updates.ts";
 import { type OpenCatalog, openCatalog } from "./open-catalog.ts";
 import { openObserver } from "./open-observer.ts";
 import { type OpenWallet, openWallets } from "./open-wallet.ts";
@@ -57,10 +57,15 @@ export async function openFoundation({
   const log = openLog(config, logStream);
   let stores: Stores | null = null;
   const { broken, stop: stopTelling } = storeOutage({ log, clock, answers: () => stores?.answers ?? null });
-  const ownDir = role?.kind === "child" ? role.ownDir : config.dataDir;
+  // Over a file a process keeps nothing alone.
+  const ownDir = role?.kind === "child" && config.redisUrl !== null ? role.ownDir : config.dataDir;
   const onBroken = (error: unknown) => broken(error, "the store failed");
-  const opening = openStores({ ...config, dataDir: ownDir }, { onFatal, onBroken, archiveDir: config.dataDir });
-  const read = await openBesideStores(config, opening);
+  const part = role === undefined ? {} : { part: role.kind };
+  const opening = openStores(
+    { ...config, dataDir: ownDir },
+    { onFatal, onBroken, archiveDir: config.dataDir, ...part },
+  );
+  const read = await openBesideStores(config, opening, role);
   stores = read.stores;
   const { catalog } = read;
   const failedCalls = openFailedCalls({
@@ -111,11 +116,12 @@ export async function openFoundation({
 }
 
 /** A thread opens the stores, so the catalog is read meanwhile, unless other processes tell what it is made of. Where both have failed, the stores say why. */
-async function openBesideStores(config: Config, opening: Promise<Stores>) {
-  const reading =
-    config.redisUrl === null
-      ? openCatalog(config)
-      : opening.then((stores) => takeSharedUpdate(config, stores)).then(() => openCatalog(config));
+async function openBesideStores(config: Config, opening: Promise<Stores>, role: GatewayOptions["role"]) {
+  const isAlone = config.redisUrl === null && role === undefined;
+  // What a file's processes share is what its folder has: the parent, which is there before the others, says so.
+  const begins = config.redisUrl === null && role?.kind === "parent";
+  const share = (stores: Stores) => (begins ? forgetSharedUpdate(stores) : takeSharedUpdate(config, stores));
+  const reading = isAlone ? openCatalog(config) : opening.then(share).then(() => openCatalog(config));
   const [opened, loaded] = await Promise.allSettled([opening, reading]);
   if (opened.status === "rejected") {
     if (loaded.status === "fulfilled") await loaded.value.close();

@@ -87,7 +87,8 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
   const callers = await openCallers(foundation, url.get);
   // The parent serves no caller: what it tells the operator of routes, it hears from the others.
   const sharedRoutes = await shareRoutes(upstream, stores.others, options.role?.kind !== "parent");
-  const { leases, owner } = await openLeases(stores, broken);
+  const leases = await openLeases(stores, broken);
+  const { owner } = stores;
   const events = openEvents(foundation, phase);
   const windows = windowsFor(foundation.config, callers);
   const kinds = [...composites.jobKinds, sessions.kind, ...(options.jobKinds ?? [])];
@@ -204,10 +205,10 @@ async function openCallable(
   { jobs, phase, publicUrl, onBroken }: CallableParts,
 ) {
   const { config, log, stores, catalog, upstream } = foundation;
-  const { records } = stores;
+  const { records, shared } = stores;
   const actions = later<OpenActions>("actions");
   const { internet = {}, actions: moreActions = [] } = options;
-  const composites = openComposites({ config, log, records, catalog, internet, actions: actions.get });
+  const composites = openComposites({ config, log, records, shared, catalog, internet, actions: actions.get });
   const sessions = openGatewaySessions({ stores, catalog, upstream, jobs, onBroken });
   const draining = () => phase.draining;
   const ofJobs = jobActions({ records, rows: composites.rows, catalog: catalog.current, jobs, draining });

@@ -29,6 +29,12 @@ export interface Several extends GatewayProcess {
   call(body?: Readonly<Record<string, unknown>>, connection?: "close" | "keep-alive"): Promise<SeenCall>;
 }
 
+/** Process ids of the children that a process has. */
+export function childrenOf(pid: number): number[] {
+  const file = `/proc/${pid}/task/${pid}/children`;
+  return readFileSync(file, "utf8").trim().split(" ").filter(Boolean).map(Number);
+}
+
 /** Sockets of a process, by their inodes. */
 function socketsOf(pid: number): Set<string> {
   const found = new Set<string>();
@@ -82,10 +88,7 @@ export async function startSeveral(
   await gateway.admin("PATCH", `/admin/v1/accounts/${made.account_id}`, FAR);
   const key = String(made.api_key);
   const port = Number(new URL(gateway.url).port);
-  const children = (): number[] => {
-    const file = `/proc/${gateway.pid}/task/${gateway.pid}/children`;
-    return readFileSync(file, "utf8").trim().split(" ").filter(Boolean).map(Number);
-  };
+  const children = () => childrenOf(gateway.pid);
   return {
     ...gateway,
     environment: { ...environment, ADMIN_PORT: new URL(gateway.adminUrl).port },
