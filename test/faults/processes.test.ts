@@ -5,7 +5,16 @@ import type { SeenCall } from "../support/chat-call.ts";
 import { expectNothingHeld, expectNothingLost, startFleet, startLoad } from "../support/fleet.ts";
 import { eventually } from "../support/gateway.ts";
 import { isRunning } from "../support/is-running.ts";
-import { allReady, charged, childrenOf, inFlight, LONG, SHORT, startSeveral } from "../support/several.ts";
+import {
+  allReady,
+  charged,
+  childrenOf,
+  inFlight,
+  LONG,
+  processesReady,
+  SHORT,
+  startSeveral,
+} from "../support/several.ts";
 
 it("processes that are replaced five times under load turn nobody away, cut no stream and lose no sum", async () => {
   const gateway = await startSeveral(2);
@@ -86,7 +95,11 @@ it("processes over one file are killed ten times under load, and then the parent
   const loads = [startLoad(fleet, account, randomFrom(1), 6), startLoad(fleet, poor, randomFrom(2), 6)] as const;
   const children = () => fleet.up().flatMap(({ pid }) => childrenOf(pid));
   for (let round = 0; round < 5; round++) {
-    for (const pid of children()) {
+    await processesReady(2, fleet.up()[0]?.adminUrl ?? "");
+    const victims = children();
+    expect(victims).toHaveLength(2);
+    // The second dies while the first is started again.
+    for (const pid of victims) {
       await loads[0].progress(5);
       process.kill(pid, "SIGKILL");
     }

@@ -4,7 +4,7 @@ import { callChat, type SeenCall } from "../support/chat-call.ts";
 import { type Fleet, startFleet } from "../support/fleet.ts";
 import { eventually } from "../support/gateway.ts";
 import type { GatewayProcess } from "../support/gateway-process.ts";
-import { childrenOf } from "../support/several.ts";
+import { childrenOf, processesReady } from "../support/several.ts";
 
 const CREDIT = 1_000_000;
 /** Far below the lease of what a dead process held, and enough for a busy machine. */
@@ -22,12 +22,6 @@ function gateway(): GatewayProcess {
   if (one === undefined) throw new Error("no gateway is running");
   return one;
 }
-
-const ready = () =>
-  eventually(async () => {
-    const state = await (await fetch(`${gateway().adminUrl}/readyz`)).json();
-    return (state as { processes: { ready: number } }).processes.ready === 2 || undefined;
-  }, "two ready processes");
 
 /** Calls at the same time, each on a connection of its own, so that they come to both processes. */
 function calls(count: number, key: string, content: string): Promise<SeenCall>[] {
@@ -59,7 +53,7 @@ test("what one process is told, the others know; a window is one for all of them
   await eventually(async () => (await holds()) === 0 || undefined, "no hold", SOON_MS);
   await Promise.all(all);
   expect(await fleet.doctor()).toEqual({ holds: 0, findings: [] });
-  await ready();
+  await processesReady(2, gateway().adminUrl);
 });
 
 test("SIGHUP replaces every process, and no stream is cut", async () => {

@@ -101,10 +101,7 @@ export async function startSeveral(
         return open.filter((inode) => own.has(inode)).length;
       });
     },
-    async ready() {
-      const state = (await (await fetch(`${gateway.adminUrl}/readyz`)).json()) as { processes: { ready: number } };
-      return state.processes.ready;
-    },
+    ready: () => readyOf(gateway.adminUrl),
     async total(name, part) {
       const text = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
       const lines = text.split("\n").filter((line) => line.startsWith(`${name}{`) && line.includes(part));
@@ -116,8 +113,17 @@ export async function startSeveral(
 
 export const charged = (seen: readonly SeenCall[]): number => seen.filter(({ acknowledged }) => acknowledged).length;
 
+async function readyOf(adminUrl: string): Promise<number> {
+  const state = (await (await fetch(`${adminUrl}/readyz`)).json()) as { processes: { ready: number } };
+  return state.processes.ready;
+}
+
+export function processesReady(wanted: number, adminUrl: string): Promise<true> {
+  return eventually(async () => (await readyOf(adminUrl)) === wanted || undefined, `${wanted} ready processes`);
+}
+
 export function allReady(gateway: Several, wanted: number): Promise<true> {
-  return eventually(async () => (await gateway.ready()) === wanted || undefined, `${wanted} ready processes`);
+  return processesReady(wanted, gateway.adminUrl);
 }
 
 /** Waits until so many calls run, the look itself left out. */
