@@ -1,10 +1,29 @@
 // The long fault tests: kill loops and mixed loads. Three files at a time, since most of each is waiting for clocks; those that measure run alone.
 import { defineConfig } from "vitest/config";
+import { longestFirst } from "./test/longest-first.ts";
 
 /** Their bounds are times of a machine that has nothing else to do. */
 const ALONE = ["failover-scenarios", "jobs-restart", "neighbours", "slow-sync"].map(
   (name) => `test/faults/${name}.test.ts`,
 );
+
+/**
+ * What takes a minute and more, as measured: begun last, one of these was left running alone for two and a half minutes. Redis has its bounds
+ * beside files that wait, so the random lives, which burn the processor, come after it.
+ */
+const LONGEST = [
+  "ledger-kill",
+  "redis",
+  "payments-kill",
+  "gateway-kill",
+  "spool",
+  "simulation",
+  "processes",
+  "jobs-kill",
+  "soak",
+  "slow-clients",
+  "models-kill",
+];
 
 const COMMON = {
   pool: "forks" as const,
@@ -21,6 +40,7 @@ const COMMON = {
 export default defineConfig({
   test: {
     globalSetup: ["test/support/run-folder.ts"],
+    sequence: { sequencer: longestFirst(LONGEST) },
     projects: [
       {
         test: {

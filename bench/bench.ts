@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { JobResult } from "./load/jobs.ts";
 import { cpuMs } from "./measure.ts";
 import { Client, type Processes } from "./processes.ts";
-import { type Subject, type SubjectName, startSubject, Unavailable } from "./subjects.ts";
+import { type Subject, type SubjectName, startSubject, Unavailable, type Wire } from "./subjects.ts";
 
 export interface Row {
   readonly scenario: string;
@@ -18,11 +18,17 @@ export interface Row {
 export interface Upstream {
   readonly port: number;
   readonly bigPort: number;
+  readonly tlsPort: number;
+  readonly http2Port: number;
+  /** The authority of its certificate. */
+  readonly authorityFile: string;
 }
 
 export interface Bench {
   readonly processes: Processes;
   readonly upstream: Upstream;
+  /** How subjects reach it. */
+  readonly wire: Wire;
   readonly folder: string;
   readonly quick: boolean;
   readonly rounds: number;
@@ -36,6 +42,16 @@ export interface Bench {
 }
 
 export type Scenario = (bench: Bench) => Promise<Row[]>;
+
+const WIRES: Readonly<Record<Wire, string>> = { plain: "", tls: ", TLS", http2: ", HTTP/2" };
+
+/** The scenario with its subjects' upstream behind another wire; its rows say so. */
+export function over(wire: Wire, scenario: Scenario): Scenario {
+  return async (bench) => {
+    const rows = await scenario({ ...bench, wire });
+    return rows.map((row) => ({ ...row, scenario: row.scenario + WIRES[wire] }));
+  };
+}
 
 /** Starts a load generator of its own. */
 export async function startClient(bench: Bench): Promise<Client> {
@@ -57,8 +73,18 @@ export async function startSubjects(
 ): Promise<Map<SubjectName, Subject>> {
   const subjects = new Map<SubjectName, Subject>();
   grounds += 1;
-  const { upstreamPort = bench.upstream.port, nodeFlags = [], settings = {} } = options;
-  const ground = { ...bench, upstreamPort, nodeFlags, settings, folder: join(bench.folder, String(grounds)) };
+  const { port, tlsPort, http2Port, authorityFile } = bench.upstream;
+  const wirePort = { plain: port, tls: tlsPort, http2: http2Port }[bench.wire];
+  const { upstreamPort = wirePort, nodeFlags = [], settings = {} } = options;
+  const ground = {
+    ...bench,
+    plainPort: port,
+    authorityFile,
+    upstreamPort,
+    nodeFlags,
+    settings,
+    folder: join(bench.folder, String(grounds)),
+  };
   for (const name of names) {
     if (name === "base" && bench.base === null) continue;
     if (bench.only !== null && !bench.only.has(name)) continue;

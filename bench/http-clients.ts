@@ -1,7 +1,8 @@
 // Run as a process of its own: one HTTP client under the load that src/upstream puts on one, with the CPU that it takes for it.
+import { readFileSync } from "node:fs";
 import { Agent as NodeAgent, request as nodeRequest } from "node:http";
 import { connect, type Socket } from "node:net";
-import { Agent, Client, type Dispatcher, Pool } from "undici";
+import { Agent, buildConnector, Client, type Dispatcher, Pool } from "undici";
 
 /** What this process is asked for, and what it answers. */
 export interface ClientJob {
@@ -60,6 +61,12 @@ class Handler implements Dispatcher.DispatchHandler {
 const TIMEOUTS = { headersTimeout: 0, bodyTimeout: 0 } as const;
 const nothing = () => {};
 
+/** undici's over TLS, as src/upstream/connections.ts makes it. */
+function overTls(origin: string, allowH2: boolean, authorityFile: string): Send {
+  const connect = buildConnector({ allowH2, preferH2: true, ca: readFileSync(authorityFile) });
+  return dispatching(new Agent({ pipelining: 1, keepAliveTimeout: 30_000, allowH2, connect }), origin);
+}
+
 function dispatching(dispatcher: Dispatcher, origin: string): Send {
   return (sent, listener) => {
     dispatcher.dispatch({ method: "POST", origin, ...sent, ...TIMEOUTS }, new Handler(listener));
@@ -115,12 +122,18 @@ function bareSockets(origin: string): Send {
   };
 }
 
-export const HTTP_CLIENTS: Readonly<Record<string, (origin: string) => Send>> = {
+export const HTTP_CLIENTS: Readonly<Record<string, (origin: string, authorityFile: string) => Send>> = {
   "undici Agent": (origin) => dispatching(new Agent({ pipelining: 1, keepAliveTimeout: 30_000 }), origin),
   "undici Pool": (origin) => dispatching(new Pool(origin, { pipelining: 1, keepAliveTimeout: 30_000 }), origin),
   "undici Client": clientStack,
   "node:http": nodeHttp,
   "bare sockets": bareSockets,
+};
+
+/** The first of them by what is spoken to vendors. */
+export const TLS_CLIENTS: typeof HTTP_CLIENTS = {
+  "undici Agent, TLS": (origin, authorityFile) => overTls(origin, false, authorityFile),
+  "undici Agent, HTTP/2": (origin, authorityFile) => overTls(origin, true, authorityFile),
 };
 
 let calls = 0;
@@ -193,10 +206,10 @@ async function leaveOpen(send: Send, count: number): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 200));
 }
 
-const [name = "", origin = ""] = process.argv.slice(2);
-const start = HTTP_CLIENTS[name];
+const [name = "", origin = "", authorityFile = ""] = process.argv.slice(2);
+const start = HTTP_CLIENTS[name] ?? TLS_CLIENTS[name];
 if (start !== undefined && process.send !== undefined) {
-  const send = start(origin);
+  const send = start(origin, authorityFile);
   let open = 0;
   process.on("message", async (job: ClientJob) => {
     await leaveOpen(send, job.open - open);

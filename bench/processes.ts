@@ -20,6 +20,8 @@ export interface Started {
 interface Hello {
   readonly port: number;
   readonly bigPort?: number;
+  readonly tlsPort?: number;
+  readonly http2Port?: number;
   readonly adminPort?: number;
   readonly rows?: readonly Row[];
 }

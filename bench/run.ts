@@ -3,7 +3,8 @@ import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { atMost, type Bench, type Row, type Scenario } from "./bench.ts";
+import { makeCertificate } from "../test/support/certificates.ts";
+import { atMost, type Bench, over, type Row, type Scenario } from "./bench.ts";
 import { describeMachine, foreignWork } from "./measure.ts";
 import { Processes } from "./processes.ts";
 import { profile } from "./profile.ts";
@@ -12,6 +13,7 @@ import { actions } from "./scenarios/actions.ts";
 import { allocated } from "./scenarios/allocated.ts";
 import { catalog } from "./scenarios/catalog.ts";
 import { cores } from "./scenarios/cores.ts";
+import { events } from "./scenarios/events.ts";
 import { growth, growthDoctor } from "./scenarios/growth.ts";
 import { growthRedis } from "./scenarios/growth-redis.ts";
 import { httpClients } from "./scenarios/http-clients.ts";
@@ -21,6 +23,7 @@ import { many } from "./scenarios/many.ts";
 import { mcp } from "./scenarios/mcp.ts";
 import { micro } from "./scenarios/micro.ts";
 import { models } from "./scenarios/models.ts";
+import { opted } from "./scenarios/opted.ts";
 import { pages } from "./scenarios/pages.ts";
 import { payments } from "./scenarios/payments.ts";
 import { peersLatency, peersMemory, peersStreams, peersUnary } from "./scenarios/peers.ts";
@@ -33,9 +36,17 @@ import { printTable, saveTable } from "./table.ts";
 
 const SCENARIOS: Readonly<Record<string, Scenario>> = {
   unary,
+  "unary-tls": over("tls", unary),
+  "unary-http2": over("http2", unary),
   streams,
+  "streams-tls": over("tls", streams),
+  "streams-http2": over("http2", streams),
   latency,
+  "latency-tls": over("tls", latency),
+  "latency-http2": over("http2", latency),
   many,
+  "many-tls": over("tls", many),
+  "many-http2": over("http2", many),
   slow,
   actions,
   acting,
@@ -49,6 +60,8 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   cores,
   allocated,
   mcp,
+  events,
+  opted,
   micro,
   upstream: httpClients,
 };
@@ -92,10 +105,15 @@ async function leave(code: number): Promise<never> {
 
 async function prepare(): Promise<Bench> {
   mkdirSync(folder, { recursive: true });
-  const { hello } = await processes.fork(new URL("./upstream.ts", import.meta.url));
+  const { keyFile, certificateFile } = await makeCertificate(folder);
+  const { hello } = await processes.fork(new URL("./upstream.ts", import.meta.url), {
+    args: [keyFile, certificateFile],
+  });
+  const { port, bigPort = 0, tlsPort = 0, http2Port = 0 } = hello;
   return {
     processes,
-    upstream: { port: hello.port, bigPort: hello.bigPort ?? 0 },
+    upstream: { port, bigPort, tlsPort, http2Port, authorityFile: certificateFile },
+    wire: "plain",
     folder,
     quick: flags.quick,
     rounds: Number(flags.rounds ?? (flags.quick ? 2 : 5)),

@@ -36,10 +36,19 @@ export type SubjectName =
   | "tollgate"
   | "base";
 
+/** What is spoken to the upstream: HTTP/1.1 without TLS, HTTP/1.1 over TLS, or HTTP/2 over TLS. */
+export type Wire = "plain" | "tls" | "http2";
+
 /** What a subject is started with. */
 export interface Ground {
   readonly processes: Processes;
   readonly upstreamPort: number;
+  /** Default: plain. */
+  readonly wire?: Wire;
+  /** Where the upstream speaks without TLS: for who asks it himself, and has no handshake to wait for. Default: `upstreamPort`. */
+  readonly plainPort?: number;
+  /** The authority of the upstream's certificate, where it has one. */
+  readonly authorityFile?: string;
   /** An empty folder of its own, on a real disk. */
   readonly folder: string;
   /** A checkout of another revision of the gateway; null where none was given. */
@@ -62,15 +71,22 @@ export const DUMMY_KEY = { authorization: "Bearer sk-bench-0123456789abcdefghijk
 
 const plain = { path: OPENAI_PATH, model: OPENAI_MODEL, headers: DUMMY_KEY };
 
+/** The upstream's address without a path. */
+export function upstreamOrigin({ wire = "plain", upstreamPort }: Ground): string {
+  return `${wire === "plain" ? "http" : "https"}://127.0.0.1:${upstreamPort}`;
+}
+
 async function startBare(ground: Ground): Promise<Subject> {
   const file = new URL("./peers/bare-proxy.ts", import.meta.url);
-  const args = [`http://127.0.0.1:${ground.upstreamPort}`];
+  const args = [upstreamOrigin(ground), ground.wire ?? "plain", ground.authorityFile ?? ""];
   const { child, hello } = await ground.processes.fork(file, { args, nodeFlags: ground.nodeFlags });
   return { ...plain, name: "bare", port: hello.port, pid: child.pid ?? 0, child };
 }
 
 const STARTERS: Readonly<Record<SubjectName, (ground: Ground) => Promise<Subject>>> = {
-  direct: async (ground) => ({ ...plain, name: "direct", port: ground.upstreamPort, pid: null, child: null }),
+  direct: async ({ plainPort, upstreamPort }) => {
+    return { ...plain, name: "direct", port: plainPort ?? upstreamPort, pid: null, child: null };
+  },
   nginx: startNginx,
   haproxy: startHaproxy,
   bare: startBare,
@@ -81,7 +97,15 @@ const STARTERS: Readonly<Record<SubjectName, (ground: Ground) => Promise<Subject
   base: (ground) => startTollgate(ground, "base", ground.base),
 };
 
+/** Which of them have been set up to speak so to their upstream; nginx of the packages speaks no HTTP/2 to one. */
+const SPOKEN: Readonly<Record<Exclude<Wire, "plain">, readonly SubjectName[]>> = {
+  tls: ["direct", "nginx", "haproxy", "bare", "tollgate", "base"],
+  http2: ["direct", "haproxy", "bare", "tollgate", "base"],
+};
+
 /** Starts a subject; throws `Unavailable` where it cannot run on this machine. */
-export function startSubject(name: SubjectName, ground: Ground): Promise<Subject> {
+export async function startSubject(name: SubjectName, ground: Ground): Promise<Subject> {
+  const { wire = "plain" } = ground;
+  if (wire !== "plain" && !SPOKEN[wire].includes(name)) throw new Unavailable(`it is not set up for ${wire}`);
   return STARTERS[name]({ ...ground, folder: join(ground.folder, name) });
 }

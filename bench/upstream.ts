@@ -1,9 +1,10 @@
 // The fake OpenAI that every subject of the bench has behind it: fast, paced by one timer, told what to do by the prompt.
 
-import { App, type HttpResponse, us_socket_local_port } from "uWebSockets.js";
+import { App, type HttpResponse, SSLApp, us_socket_local_port } from "uWebSockets.js";
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { type Answer, startHttp2 } from "./upstream-http2.ts";
 
 // A prompt holds `bench:<chunks>:<chunks a second>`; 0 a second means all at once. Unary calls need none.
 const DIRECTIVE = /bench:(\d+):(\d+)/;
@@ -45,7 +46,7 @@ const PLAIN = script(false);
 const ASKED = script(true);
 
 interface Stream {
-  readonly res: HttpResponse;
+  readonly res: Answer;
   readonly head: string;
   readonly say: typeof PLAIN;
   readonly periodMs: number;
@@ -103,7 +104,7 @@ setInterval(() => {
 }, 1);
 
 /** Sends the role and the first word at once, so that a first token has no pace in it; the rest is spread by phase. */
-function begin(res: HttpResponse, body: string): void {
+function begin(res: Answer, body: string): void {
   const found = DIRECTIVE.exec(body);
   const chunks = Number(found?.[1] ?? 16);
   const perSecond = Number(found?.[2] ?? 0);
@@ -151,13 +152,19 @@ function callsOf(count: number): string {
   return `{"id":"chatcmpl-BenchCalls","object":"chat.completion","created":${CREATED},"model":"${MODEL}","choices":${choices},"usage":${USAGE}}`;
 }
 
-function answer(res: HttpResponse, body: string): void {
+function answer(res: Answer, body: string): void {
   const calls = CALLED.test(body) ? null : CALLS.exec(body);
   res.cork(() => {
     res.writeHeader("content-type", "application/json").writeHeader("x-request-id", "req_bench");
     res.writeHeader("openai-processing-ms", "7").writeHeader("openai-version", "2020-10-01");
     res.end(calls === null ? ANSWER : callsOf(Number(calls[1])));
   });
+}
+
+/** Whole or as a stream, as the body asks. */
+function serve(res: Answer, body: string): void {
+  if (STREAM.test(body)) begin(res, body);
+  else answer(res, body);
 }
 
 const PAGE = `{"url":"https://bench.example/page","text":"${"many words ".repeat(5_950)}"},`;
@@ -225,9 +232,16 @@ function scrape(res: HttpResponse, ms: number): void {
   });
 }
 
-function startFast(): Promise<number> {
+/** A certificate's files. */
+interface TlsFiles {
+  readonly key_file_name: string;
+  readonly cert_file_name: string;
+}
+
+/** Over TLS with a certificate. uWebSockets offers no HTTP/2, so that is HTTP/1.1. */
+function startFast(files: TlsFiles | null): Promise<number> {
   return new Promise((resolve, reject) => {
-    App()
+    (files === null ? App() : SSLApp(files))
       .get("/text/:ms", (res, req) => later(res, Number(req.getParameter(0)), "text/plain; charset=utf-8", () => TEXT))
       .get("/html/:ms", (res, req) => later(res, Number(req.getParameter(0)), "text/html; charset=utf-8", () => HTML))
       .get("/*", (res) => void res.writeStatus("404 Not Found").end())
@@ -244,9 +258,7 @@ function startFast(): Promise<number> {
         });
         res.onData((chunk, last) => {
           body += Buffer.from(chunk).toString("latin1");
-          if (!last || gone) return;
-          if (STREAM.test(body)) begin(res, body);
-          else answer(res, body);
+          if (last && !gone) serve(res, body);
         });
       })
       .listen("127.0.0.1", 0, (socket) => {
@@ -295,5 +307,11 @@ async function startBig(): Promise<number> {
 }
 
 process.on("disconnect", () => process.exit(0));
-const [fastPort, bigPort] = await Promise.all([startFast(), startBig()]);
-process.send?.({ port: fastPort, bigPort });
+const [key_file_name = "", cert_file_name = ""] = process.argv.slice(2);
+const [port, bigPort] = await Promise.all([startFast(null), startBig()]);
+if (cert_file_name === "") process.send?.({ port, bigPort });
+else {
+  const tlsPort = await startFast({ key_file_name, cert_file_name });
+  const http2Port = await startHttp2({ keyFile: key_file_name, certificateFile: cert_file_name }, serve);
+  process.send?.({ port, bigPort, tlsPort, http2Port });
+}

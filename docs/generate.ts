@@ -20,7 +20,7 @@ import { FAILURES, type FailureRow } from "../src/failures.ts";
 import { filesActions } from "../src/files/file-actions.ts";
 import { cancelAction } from "../src/jobs/cancel-action.ts";
 import { METRICS } from "../src/observe/metrics.ts";
-import { type CatalogAction, openActionCatalog, vendorsOf } from "../src/run/action-catalog.ts";
+import { type CatalogAction, openActionCatalog } from "../src/run/action-catalog.ts";
 import { descriptorOf } from "../src/run/descriptor.ts";
 import { discoverAction } from "../src/run/discover.ts";
 import { tableOf } from "../src/run/params-schema.ts";
@@ -104,9 +104,8 @@ function allActions(catalog: Catalog): readonly CatalogAction[] {
 
 /** What has to be set for an action to be served; one of our own may need one of several. */
 function keysOf(action: CatalogAction, all: readonly CatalogAction[]): readonly string[] {
-  const vendors = vendorsOf(action);
-  if (vendors.length > 0) return vendors.map((one) => keyWords(one, action.action));
-  const needs = new Set(action.local?.needs?.({ sandbox: false }) ?? []);
+  if (action.vendors.length > 0) return action.vendors.map((one) => keyWords(one, action.action));
+  const needs = new Set((action.kind === "local" ? action.local.needs?.({ sandbox: false }) : null) ?? []);
   return needs.size === 0 ? ["none"] : all.filter(({ id }) => needs.has(id)).flatMap((one) => keysOf(one, all));
 }
 
@@ -115,7 +114,7 @@ function actionRow(action: CatalogAction, all: readonly CatalogAction[]): readon
   const rows = tableOf(action);
   const says = rows === null ? description : `${description} ${rows.count} values of ${code(rows.param)}.`;
   const keys = new Set(keysOf(action, all));
-  const beliefs = vendorsOf(action).flatMap(({ spec }) => beliefsAbout(spec, action.action));
+  const beliefs = action.vendors.flatMap(({ spec }) => beliefsAbout(spec, action.action));
   const unsure = beliefs.length === 0 ? "" : ` *Not confirmed yet: ${beliefs.join("; ")}.*`;
   return [code(action.id), fullPriceWords(price), says + unsure, [...keys].join(" or ")];
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env -S node --disable-warning=ExperimentalWarning
 // The `tollgate` command: admin calls while the gateway runs, doctor and backup also while it does not.
 import "./node-version.cjs";
-import { keepSources } from "./processes/kept-sources.ts";
+import "./kept-sources.mjs";
 
-keepSources();
+// What is imported from here on, and not before, is taken from what an earlier start has kept.
 const { run } = await import("./cli/run.ts");
 process.exitCode = await run(process.argv.slice(2), {
   out: (line) => console.log(line),

@@ -125,6 +125,7 @@ function isSafeIssuer(value: string): boolean {
 
 const port = whole(0, 65_535);
 const text = z.string().min(1);
+const bucketName = z.string().regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, "must be the name of a bucket");
 const program = z
   .string()
   .regex(/^\/.+/, "must be the whole path of a program")
@@ -288,11 +289,7 @@ export const SETTINGS = {
     webAddress(),
     "An S3-compatible store for files, with FILES_S3_BUCKET and both keys; without it files lie in DATA_DIR/files",
   ),
-  filesS3Bucket: optional(
-    "FILES_S3_BUCKET",
-    z.string().regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, "must be the name of a bucket"),
-    "The bucket in it",
-  ),
+  filesS3Bucket: optional("FILES_S3_BUCKET", bucketName, "The bucket in it"),
   filesS3Region: setting("FILES_S3_REGION", "us-east-1", text, "Its region, as far as it has one"),
   filesS3AccessKeyId: secret(optional("FILES_S3_ACCESS_KEY_ID", text, "Key id for it")),
   filesS3SecretAccessKey: secret(optional("FILES_S3_SECRET_ACCESS_KEY", text, "Secret key for it")),
@@ -329,6 +326,12 @@ export const SETTINGS = {
         "must be an http or https address, a file's whole path, or a provider's id",
       ),
     "The list of models that is read by `tollgate models update`, and by MODELS_UPDATE=daily; without it nothing is fetched",
+  ),
+  vendorsHttp2: setting(
+    "VENDORS_HTTP2",
+    "1",
+    flag,
+    "1: vendors that offer HTTP/2 are spoken to in it, up to 100 calls over one connection; 0: in HTTP/1.1, a connection for each call at once. Where an adapter says `http2`, that holds for its vendor",
   ),
   directFetch: setting("DIRECT_FETCH", "1", flag, "0: core/onescrape fetches no page itself, and asks vendors alone"),
   robots: setting("ROBOTS", "1", flag, "1: pages that robots.txt forbids are not fetched by us; 0: they are"),
@@ -367,6 +370,12 @@ export const SETTINGS = {
     "1",
     decimal(1),
     "The part of the traces that begin here which is sent; one that a caller began is sent where the caller's flags say so",
+  ),
+  otelCaptureContent: setting(
+    "OTEL_CAPTURE_CONTENT",
+    "0",
+    flag,
+    "1: spans say what models were asked and what they answered, without what REQUEST_LOG_REDACT takes out, at most 32 KiB of each",
   ),
   markupPercent: setting("LLM_MARKUP_PERCENT", "0", decimal(1_000), "Added to the list price of every model"),
   ownKeyFeePercent: setting(
@@ -451,18 +460,33 @@ export const SETTINGS = {
     text,
     "Where bodies and answers lie of accounts that have them kept, sealed by SIGNING_SECRET; without it DATA_DIR/request-log",
   ),
+  requestLogS3Endpoint: optional(
+    "REQUEST_LOG_S3_ENDPOINT",
+    webAddress(),
+    "An S3-compatible store in which they lie instead, with REQUEST_LOG_S3_BUCKET and both keys; all processes and machines share it",
+  ),
+  requestLogS3Bucket: optional("REQUEST_LOG_S3_BUCKET", bucketName, "The bucket in it"),
+  requestLogS3Region: setting("REQUEST_LOG_S3_REGION", "us-east-1", text, "Its region, as far as it has one"),
+  requestLogS3AccessKeyId: secret(optional("REQUEST_LOG_S3_ACCESS_KEY_ID", text, "Key id for it")),
+  requestLogS3SecretAccessKey: secret(optional("REQUEST_LOG_S3_SECRET_ACCESS_KEY", text, "Secret key for it")),
+  requestLogOwners: setting(
+    "REQUEST_LOG_OWNERS",
+    "0",
+    flag,
+    "1: the owner of an account switches on and off what is kept of its calls, and reads it, by its primary key",
+  ),
   requestLogDays: setting("REQUEST_LOG_DAYS", "30", whole(1, 3_650), "For how many days they are kept"),
   requestLogBytesMax: setting(
     "REQUEST_LOG_MIB",
     "1024",
     whole(1, 1_000_000).transform((mebibytes) => mebibytes * 1024 * 1024),
-    "How much of that disk they take; beyond it further ones are left out",
+    "How much of the disk they take; beyond it further ones are left out. A bucket is bounded by REQUEST_LOG_DAYS alone",
   ),
   requestLogRedact: setting(
     "REQUEST_LOG_REDACT",
     "",
     redactions,
-    "What is taken out of them, with commas: emails, cards, keys, and field:NAME for the value of every member of that name",
+    "What is taken out of them, and out of spans with OTEL_CAPTURE_CONTENT, with commas: emails, cards, keys, and field:NAME for the value of every member of that name",
   ),
   webhooksPrivate: setting(
     "WEBHOOKS_PRIVATE",
@@ -681,10 +705,18 @@ export function readConfig(env: Environment = process.env): Config {
   if (config.oidcOperators !== null && !config.pages) throw new ConfigError("PAGES: 1 is needed with OIDC_OPERATORS");
   if (config.x402PayTo !== null) checkFacilitator(config);
   if (config.x402Sandbox && !config.sandbox) throw new ConfigError("SANDBOX: is needed with X402_SANDBOX");
-  if (config.filesS3Endpoint !== null) {
-    const rest = [SETTINGS.filesS3Bucket, SETTINGS.filesS3AccessKeyId, SETTINGS.filesS3SecretAccessKey];
-    const missing = rest.find(({ name }) => !env[name]);
-    if (missing !== undefined) throw new ConfigError(`${missing.name}: is needed with FILES_S3_ENDPOINT`);
+  const buckets = [
+    [SETTINGS.filesS3Endpoint, SETTINGS.filesS3Bucket, SETTINGS.filesS3AccessKeyId, SETTINGS.filesS3SecretAccessKey],
+    [
+      SETTINGS.requestLogS3Endpoint,
+      SETTINGS.requestLogS3Bucket,
+      SETTINGS.requestLogS3AccessKeyId,
+      SETTINGS.requestLogS3SecretAccessKey,
+    ],
+  ] as const;
+  for (const [endpoint, ...rest] of buckets) {
+    const missing = env[endpoint.name] ? rest.find(({ name }) => !env[name]) : undefined;
+    if (missing !== undefined) throw new ConfigError(`${missing.name}: is needed with ${endpoint.name}`);
   }
   return Object.freeze({
     ...config,

@@ -1,6 +1,7 @@
 // The words of the edge: a request as it came, where its answer goes, and what is served at a path. Types and nothing else.
 import type { GatewayError } from "./errors.ts";
 import type { Nano } from "./money.ts";
+import type { CallerRequest } from "./neutral.ts";
 import type { Audience, Caller, Charge, Cost, OpenPlan, Plan } from "./plan.ts";
 import type { Candidate, FinalPart, Leg } from "./route.ts";
 
@@ -100,6 +101,8 @@ export interface Framing {
   readonly headers?: Readonly<Record<string, string>>;
   /** Called when the call has ended, however: what it kept for its attempts is no longer needed. */
   readonly ended?: () => void;
+  /** What a model is asked, as the caller's wire has read it; absent: none is, or in no wire that has turns. */
+  readonly asked?: CallerRequest;
 }
 
 export interface FramedPlan extends Framing {

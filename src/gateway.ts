@@ -4,6 +4,7 @@ import { adminProviderKeyEndpoints } from "./accounts/provider-key-endpoints.ts"
 import { systemClock } from "./clock.ts";
 import { adminEventEndpoints } from "./events/event-endpoints.ts";
 import { certificateEndpoints } from "./gateway/certificates.ts";
+import { closedIfFailed, type Opened } from "./gateway/closed-if-failed.ts";
 import { createDrain, type Phase } from "./gateway/drain.ts";
 import { listenAdmin, listenPublic } from "./gateway/listeners.ts";
 import { openAccountPages } from "./gateway/open-account-pages.ts";
@@ -11,13 +12,13 @@ import { type Foundation, openFoundation } from "./gateway/open-foundation.ts";
 import { jobsEndpoint } from "./gateway/open-jobs.ts";
 import { openMcp } from "./gateway/open-mcp.ts";
 import { type ModelLists, openModelLists } from "./gateway/open-model-lists.ts";
-import { requestLogEndpoints } from "./gateway/open-request-log.ts";
 import { openWork, type Work } from "./gateway/open-work.ts";
 import { operatorEndpoints } from "./gateway/operator-endpoints.ts";
 import type { GatewayOptions } from "./gateway/options.ts";
 import { providerKeyParts } from "./gateway/provider-keys.ts";
 import { publicEndpoints } from "./gateway/public-endpoints.ts";
 import { listenerUrl } from "./gateway/public-url.ts";
+import { requestLogEndpoints } from "./gateway/request-log-endpoints.ts";
 import { type Setup, setupOf } from "./gateway/setup.ts";
 import { type SharedLosses, shareLosses } from "./gateway/shared-losses.ts";
 import { nextWords, startWords } from "./gateway/start-words.ts";
@@ -43,19 +44,28 @@ export interface Gateway {
   metricsText(): Promise<string>;
 }
 
-/** Starts a gateway. Rejects with a sentence for the operator where a port, a folder or a file is not as it must be. */
-export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+/** Starts a gateway. Rejects with a sentence for the operator where a port, a folder or a file is not as it must be; then nothing of it is left open. */
+export function startGateway(options: GatewayOptions): Promise<Gateway> {
+  return closedIfFailed((opened) => openGateway(options, opened));
+}
+
+async function openGateway(options: GatewayOptions, opened: Opened): Promise<Gateway> {
   const { config, role } = options;
   const phase: Phase = { draining: false };
   const foundation = await openFoundation(options);
+  opened(foundation.close);
   const work = await openWork(foundation, options, phase);
+  opened(work.close);
   const { catalog, observer, disk } = foundation;
   const { url, actionCatalog } = work;
   const lists = openModelLists(foundation, role);
   const losses = openSharedLosses(foundation);
   const setup = () =>
     setupOf({ config, catalog: catalog.current(), actionCatalog: actionCatalog.actionCatalog, url: url.get() });
-  const { publicServer, adminServer } = await openDoors(foundation, work, { options, phase, setup, lists, losses });
+  opened(() => losses.stop());
+  const doors = { options, phase, setup, lists, losses, opened };
+  const { publicServer, adminServer } = await openDoors(foundation, work, doors);
+  opened(() => lists.stop());
   await lists.start();
   // The parent serves no caller, so it has no work of its own to go on with.
   if (role?.kind !== "parent") await work.start();
@@ -89,6 +99,7 @@ interface DoorParts {
   readonly setup: () => Setup;
   readonly lists: ModelLists;
   readonly losses: SharedLosses;
+  readonly opened: Opened;
 }
 
 function openSharedLosses({ losses, stores, broken }: Foundation): SharedLosses {
@@ -98,7 +109,8 @@ function openSharedLosses({ losses, stores, broken }: Foundation): SharedLosses 
 }
 
 /** Begins to listen: first for callers, then for the operator. A parent leaves the callers to its children, who leave the operator to it. */
-async function openDoors(foundation: Foundation, work: Work, { options, phase, setup, lists, losses }: DoorParts) {
+async function openDoors(foundation: Foundation, work: Work, parts: DoorParts) {
+  const { options, phase, setup, lists, losses, opened } = parts;
   const { config, catalog, upstream, observer, failedCalls } = foundation;
   const { role } = options;
   const { url, deps, jobs } = work;
@@ -109,6 +121,7 @@ async function openDoors(foundation: Foundation, work: Work, { options, phase, s
   const pages = config.pages ? openAccountPages(endpoints, work) : [];
   const served = { endpoints: [...endpoints, ...mcp, ...pages], sharesPort };
   const publicServer = role?.kind === "parent" ? null : await listenPublic(config, deps, served);
+  opened(() => publicServer?.close());
   if (publicServer !== null) url.listensOn(publicServer.port);
   if (role?.kind === "child") return { publicServer, adminServer: null };
   // The parent speaks for all processes; any other one for itself.

@@ -117,6 +117,30 @@ describe("the README's path of a request", () => {
   });
 });
 
+describe("what the README says to add, and where", () => {
+  const rows = section(README, "What to add, and where").match(/^\| (?!A new|---).*$/gm) ?? [];
+
+  test("is each of what the house is open to", () => {
+    const names = rows.map((row) => row.split("|")[1]?.trim());
+    expect(names).toEqual([
+      expect.stringMatching(/^wire/),
+      "vendor with its stand-in",
+      expect.stringMatching(/^window/),
+      expect.stringMatching(/^door/),
+      "thing that ends by itself",
+    ]);
+  });
+
+  test.each(rows)("names what a file exports, and an example that uses it: %s", (row) => {
+    const [, , where = "", copy = ""] = row.split("|");
+    const [, name = "", file = ""] = /\[`(\w+)`\]\(([^)]+)\)/.exec(where) ?? [];
+    expect(read(file)).toMatch(new RegExp(`^export .*\\b${name}\\b`, "m"));
+    const [, example = ""] = /\]\(([^)]+)\)/.exec(copy) ?? [];
+    const used = /^`(\w+)` of /.exec(copy.trim())?.[1] ?? name;
+    expect(read(example)).toMatch(new RegExp(`\\b${used}\\b`));
+  });
+});
+
 describe("the changelog", () => {
   test("begins with what is not released yet, and tells each version once", () => {
     const titles = [...read("CHANGELOG.md").matchAll(/^## (.+)$/gm)].map(([, title = ""]) => title);

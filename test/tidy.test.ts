@@ -57,6 +57,8 @@ const LINES: Record<string, number> = {
   "src/event-stream.ts": 0,
   "src/money.ts": 0,
   "src/clock.ts": 0,
+  "src/slices.ts": 0,
+  "src/thread-flags.ts": 0,
   "src/version.ts": 0,
   // The sandbox stands apart: it imports the catalog's vocabulary and line 0, and only main, cli and demo start it.
   "src/sandbox": 3,

@@ -1,8 +1,15 @@
 // The floor of this stack: uWebSockets in front, undici behind, and between them as little as a correct proxy can do.
 import { App, us_socket_local_port } from "uWebSockets.js";
+import { readFileSync } from "node:fs";
 import { Pool } from "undici";
 
-const upstream = new Pool(process.argv[2] ?? "", { connections: null, pipelining: 1 });
+const [origin = "", wire = "plain", authorityFile = ""] = process.argv.slice(2);
+const upstream = new Pool(origin, {
+  connections: null,
+  pipelining: 1,
+  allowH2: wire === "http2",
+  ...(wire === "plain" ? {} : { connect: { ca: readFileSync(authorityFile) } }),
+});
 const HOP = new Set(["host", "connection", "keep-alive", "content-length", "transfer-encoding", "date"]);
 
 App()

@@ -5,7 +5,9 @@ import { freePort } from "../processes.ts";
 import { DUMMY_KEY, type Ground, OPENAI_MODEL, OPENAI_PATH, type Subject } from "../subjects.ts";
 import { installWithApt } from "./apt.ts";
 
-function configuration(port: number, upstreamPort: number): string {
+const TLS = { plain: "", tls: " ssl verify none alpn http/1.1", http2: " ssl verify none alpn h2" } as const;
+
+function configuration(port: number, { upstreamPort, wire = "plain" }: Ground): string {
   return `global
   # One thread does all the work, as one process of nginx does.
   nbthread 1
@@ -23,7 +25,7 @@ frontend clients
   default_backend openai
 backend openai
   # Purged sooner than after the upstream's ten seconds, or a request meets a connection that is just being closed.
-  server upstream 127.0.0.1:${upstreamPort} pool-max-conn 5000 pool-purge-delay 5s
+  server upstream 127.0.0.1:${upstreamPort}${TLS[wire]} pool-max-conn 5000 pool-purge-delay 5s
 `;
 }
 
@@ -33,7 +35,7 @@ export async function startHaproxy(ground: Ground): Promise<Subject> {
   mkdirSync(folder, { recursive: true });
   const port = await freePort();
   const file = join(folder, "haproxy.cfg");
-  writeFileSync(file, configuration(port, ground.upstreamPort));
+  writeFileSync(file, configuration(port, ground));
   const { child, pid } = await ground.processes.spawn("haproxy", ["-db", "-f", file], {
     port,
     logFile: join(folder, "output.log"),

@@ -5,7 +5,7 @@ import { freePort } from "../processes.ts";
 import { DUMMY_KEY, type Ground, OPENAI_MODEL, OPENAI_PATH, type Subject } from "../subjects.ts";
 import { installWithApt } from "./apt.ts";
 
-function configuration(port: number, upstreamPort: number, folder: string): string {
+function configuration(port: number, { upstreamPort, wire = "plain", folder }: Ground): string {
   return `daemon off;
 # One process does all the work, so its CPU is the CPU of nginx.
 master_process off;
@@ -33,7 +33,7 @@ http {
   server {
     listen 127.0.0.1:${port};
     location / {
-      proxy_pass http://openai;
+      proxy_pass ${wire === "plain" ? "http" : "https"}://openai;
       proxy_http_version 1.1;
       proxy_set_header Connection "";
       proxy_buffering off;
@@ -50,7 +50,7 @@ export async function startNginx(ground: Ground): Promise<Subject> {
   mkdirSync(folder, { recursive: true });
   const port = await freePort();
   const file = join(folder, "nginx.conf");
-  writeFileSync(file, configuration(port, ground.upstreamPort, folder));
+  writeFileSync(file, configuration(port, ground));
   const { child, pid } = await ground.processes.spawn("nginx", ["-p", folder, "-c", file], {
     port,
     logFile: join(folder, "output.log"),

@@ -5,7 +5,7 @@ import { type IncomingMessage, request } from "node:http";
 import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { freePort } from "../processes.ts";
-import { type Ground, type Subject, type SubjectName, Unavailable } from "../subjects.ts";
+import { type Ground, type Subject, type SubjectName, Unavailable, upstreamOrigin } from "../subjects.ts";
 
 const CREDIT_CENTS = 100_000_000;
 
@@ -70,10 +70,12 @@ export async function startTollgate(
       ADMIN_PORT: String(adminPort),
       DATA_DIR: data,
       OPENAI_API_KEY: "sk-bench",
-      OPENAI_BASE_URL: `http://127.0.0.1:${ground.upstreamPort}/v1`,
+      OPENAI_BASE_URL: `${upstreamOrigin(ground)}/v1`,
       BENCH_API_KEY: "sk-bench",
-      BENCH_BASE_URL: `http://127.0.0.1:${ground.upstreamPort}/v1`,
+      BENCH_BASE_URL: `${upstreamOrigin(ground)}/v1`,
       ADDRESS_REQUESTS_PER_MINUTE: "10000000",
+      VENDORS_HTTP2: ground.wire === "http2" ? "1" : "0",
+      ...(ground.authorityFile === undefined ? {} : { NODE_EXTRA_CA_CERTS: ground.authorityFile }),
       ...(existsSync(overlay) ? { OVERLAY_DIR: overlay } : {}),
       ...settings,
     },

@@ -64,7 +64,13 @@ export async function closedLoop(
   return { rows, costs };
 }
 
-async function warmUp(client: Client, subject: Subject, job: Omit<ClosedLoopJob, "ms">, ms: number): Promise<void> {
+/** Calls until a subject is compiled. */
+export async function warmUp(
+  client: Client,
+  subject: Subject,
+  job: Omit<ClosedLoopJob, "ms">,
+  ms: number,
+): Promise<void> {
   const until = performance.now() + WARM_MS_MAX;
   let calls = 0;
   do {

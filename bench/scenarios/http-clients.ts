@@ -1,6 +1,6 @@
 // What the client that asks upstreams costs by itself, beside what else it could be: undici as src/upstream uses it, its parts, node:http.
 import { type Bench, type Row, told } from "../bench.ts";
-import { type ClientJob, type ClientWork, HTTP_CLIENTS } from "../http-clients.ts";
+import { type ClientJob, type ClientWork, HTTP_CLIENTS, TLS_CLIENTS } from "../http-clients.ts";
 import { median, medianRatio } from "../measure.ts";
 import { message } from "../processes.ts";
 
@@ -37,14 +37,19 @@ const LOADS: readonly Load[] = [
 
 /** Microseconds of CPU a unit, round by round, of all clients by turns. */
 async function measure(bench: Bench, { name, job, warmUp, round: units }: Load): Promise<Map<string, number[]>> {
-  const { port, bigPort } = bench.upstream;
+  const { port, bigPort, tlsPort, http2Port, authorityFile } = bench.upstream;
   // The other one hangs up on a call that stays silent for ten seconds.
   const origin = `http://127.0.0.1:${job.kind === "unary" ? bigPort : port}`;
+  const secure = (client: string) => `https://127.0.0.1:${client.endsWith("HTTP/2") ? http2Port : tlsPort}`;
   const costs = new Map<string, number[]>();
-  const started = await Promise.all(
-    Object.keys(HTTP_CLIENTS).map(async (client) => {
-      return { client, child: (await bench.processes.fork(FILE, { args: [client, origin] })).child };
+  const clients = [
+    ...Object.keys(HTTP_CLIENTS).map((client) => ({ client, args: [client, origin] })),
+    ...(job.open > 0 ? [] : Object.keys(TLS_CLIENTS)).map((client) => {
+      return { client, args: [client, secure(client), authorityFile] };
     }),
+  ];
+  const started = await Promise.all(
+    clients.map(async ({ client, args }) => ({ client, child: (await bench.processes.fork(FILE, { args })).child })),
   );
   for (let round = 0; round <= bench.rounds; round++) {
     for (const { client, child } of started) {

@@ -20,5 +20,8 @@ export async function unary(bench: Bench): Promise<Row[]> {
     atMost(NAME, "CPU over the bare proxy's", medianRatio(ours, costs.get("bare")), 1.8, "x"),
     atMost(NAME, "CPU over nginx's", medianRatio(ours, costs.get("nginx")), 5, "x"),
     atMost(NAME, "CPU over Portkey's", medianRatio(ours, costs.get("portkey")), 0.167, "x"),
+    ...(costs.has("base")
+      ? [atMost(NAME, "CPU over the base's", medianRatio(ours, costs.get("base")), 1.01, "x")]
+      : []),
   ];
 }

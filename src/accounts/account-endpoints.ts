@@ -6,7 +6,7 @@ import { findTransaction } from "./find-transaction.ts";
 import { changeKey, createKey, keyChangeSchema, newKeySchema, revokeKey, rotateKey, rotationSchema } from "./keys.ts";
 import { keyPageSchema, listKeys } from "./list-pages.ts";
 import { type AccountParts, type Answering, endpoint, writing } from "./own-endpoint.ts";
-import { readBody, readQuery } from "./read-body.ts";
+import { ofBody, readBody, readQuery } from "./read-body.ts";
 import { keyRow, ownAccountRow, wholeTransactionRow } from "./rows.ts";
 import { ownRuleEndpoints } from "./rule-endpoints.ts";
 import { rulesOf } from "./rules.ts";
@@ -75,10 +75,7 @@ function writingEndpoints(parts: AccountParts): EndpointSpec[] {
     endpoint(
       "POST",
       "/api/v1/agents",
-      changing(async ({ request, caller }) => {
-        const body = readBody(newKeySchema, request.body);
-        return body instanceof GatewayError ? body : createKey(parts, caller.payer, body);
-      }),
+      changing(({ request, caller }) => ofBody(newKeySchema, request, (body) => createKey(parts, caller.payer, body))),
     ),
     endpoint(
       "PATCH",
@@ -92,12 +89,11 @@ function writingEndpoints(parts: AccountParts): EndpointSpec[] {
     endpoint(
       "POST",
       "/api/v1/agents/{id}/rotate",
-      changing(async (call) => {
-        const body = readBody(rotationSchema, call.request.body);
-        return body instanceof GatewayError
-          ? body
-          : rotateKey(parts, { ...call.caller.payer, keyId: idOf(call) }, body);
-      }),
+      changing((call) =>
+        ofBody(rotationSchema, call.request, (body) =>
+          rotateKey(parts, { ...call.caller.payer, keyId: idOf(call) }, body),
+        ),
+      ),
     ),
     endpoint(
       "DELETE",

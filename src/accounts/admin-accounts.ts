@@ -21,7 +21,7 @@ import {
 } from "./keys.ts";
 import { accountPageSchema, keyPageSchema, listAccounts, listKeys } from "./list-pages.ts";
 import { nameSchema, openAccount, WELCOME_CENTS } from "./open-account.ts";
-import { readBody, readQuery } from "./read-body.ts";
+import { ofBody, readBody, readQuery } from "./read-body.ts";
 import { accountRow, keyRow } from "./rows.ts";
 import { type RuleRecords, rulesOf } from "./rules.ts";
 import { mintId } from "./secrets.ts";
@@ -151,10 +151,9 @@ async function unpaidToday({ books, unpaid }: AdminAccountParts, accountId: stri
 function accountRoutes(parts: AdminAccountParts): EndpointSpec[] {
   const { books, forget } = parts;
   return [
-    adminEndpoint("POST", "/admin/v1/accounts", async ({ request }) => {
-      const body = readBody(newAccountSchema, request.body);
-      return body instanceof GatewayError ? body : openByOperator(parts, body);
-    }),
+    adminEndpoint("POST", "/admin/v1/accounts", ({ request }) =>
+      ofBody(newAccountSchema, request, (body) => openByOperator(parts, body)),
+    ),
     adminEndpoint("GET", "/admin/v1/accounts", async ({ request }) => {
       const page = readQuery(accountPageSchema, request.query);
       if (page instanceof GatewayError) return page;
@@ -183,10 +182,9 @@ function accountRoutes(parts: AdminAccountParts): EndpointSpec[] {
         () => forget(accountId),
       );
     }),
-    adminEndpoint("POST", "/admin/v1/accounts/{id}/credits", async ({ request }) => {
-      const body = readBody(creditSchema, request.body);
-      return body instanceof GatewayError ? body : credit(books, request.params.id ?? "", body);
-    }),
+    adminEndpoint("POST", "/admin/v1/accounts/{id}/credits", ({ request }) =>
+      ofBody(creditSchema, request, (body) => credit(books, request.params.id ?? "", body)),
+    ),
   ];
 }
 
@@ -219,26 +217,23 @@ function keyRoutes(parts: AdminAccountParts): EndpointSpec[] {
     adminEndpoint(
       "POST",
       "/admin/v1/accounts/{id}/keys",
-      changing(async (account, call) => {
-        const body = readBody(newKeySchema, call.request.body);
-        return body instanceof GatewayError ? body : createKey(parts, keyOf(account, call), body);
-      }),
+      changing((account, call) =>
+        ofBody(newKeySchema, call.request, (body) => createKey(parts, keyOf(account, call), body)),
+      ),
     ),
     adminEndpoint(
       "PATCH",
       "/admin/v1/accounts/{id}/keys/{key}",
-      changing(async (account, call) => {
-        const body = readBody(keyChangeSchema, call.request.body);
-        return body instanceof GatewayError ? body : changeKey(parts, keyOf(account, call), body);
-      }),
+      changing((account, call) =>
+        ofBody(keyChangeSchema, call.request, (body) => changeKey(parts, keyOf(account, call), body)),
+      ),
     ),
     adminEndpoint(
       "POST",
       "/admin/v1/accounts/{id}/keys/{key}/rotate",
-      changing(async (account, call) => {
-        const body = readBody(rotationSchema, call.request.body);
-        return body instanceof GatewayError ? body : rotateKey(parts, keyOf(account, call), body);
-      }),
+      changing((account, call) =>
+        ofBody(rotationSchema, call.request, (body) => rotateKey(parts, keyOf(account, call), body)),
+      ),
     ),
     adminEndpoint(
       "GET",

@@ -7,7 +7,7 @@ import { usdText } from "../money.ts";
 import { type AdminAccountParts, adminAccountEndpoints, adminEndpoint } from "./admin-accounts.ts";
 import type { Books } from "./books.ts";
 import { findTransaction } from "./find-transaction.ts";
-import { readBody } from "./read-body.ts";
+import { ofBody } from "./read-body.ts";
 import { operatorTransactionRow } from "./rows.ts";
 import { adminRuleEndpoints } from "./rule-endpoints.ts";
 import { mintId } from "./secrets.ts";
@@ -97,17 +97,15 @@ function ledgerEndpoints({ books, rules, failedCalls, proofs }: AdminParts): End
         detail: { detail: "There is no such transaction." },
       });
     }),
-    adminEndpoint("POST", "/admin/v1/transactions/{id}/refund", async ({ request }) => {
-      const body = readBody(refundSchema, request.body);
-      return body instanceof GatewayError ? body : refund(books, request.params.id ?? "", body.reason);
-    }),
+    adminEndpoint("POST", "/admin/v1/transactions/{id}/refund", ({ request }) =>
+      ofBody(refundSchema, request, (body) => refund(books, request.params.id ?? "", body.reason)),
+    ),
     adminEndpoint("GET", "/admin/v1/transactions", ({ request }) => anyTransactions(books, failedCalls, request.query)),
     adminEndpoint("GET", "/admin/v1/usage", ({ request }) => anyUsage({ books, rules }, request.query)),
     adminEndpoint("GET", "/admin/v1/doctor", () => doctor(books, proofs)),
-    adminEndpoint("POST", "/admin/v1/backup", async ({ request }) => {
-      const body = readBody(backupSchema, request.body);
-      return body instanceof GatewayError ? body : backup(books, body.path);
-    }),
+    adminEndpoint("POST", "/admin/v1/backup", ({ request }) =>
+      ofBody(backupSchema, request, (body) => backup(books, body.path)),
+    ),
   ];
 }
 

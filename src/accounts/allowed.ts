@@ -43,11 +43,9 @@ export function serviceAllowed({ services }: Allowed, service: string, action: s
 /** The same of an action that may be one of our own which every key may call. */
 export function isCallable(
   allows: Allowed,
-  local: { readonly anyKey?: true } | null,
-  service: string,
-  action: string,
+  { service, action, anyKey }: { readonly service: string; readonly action: string; readonly anyKey?: true },
 ): boolean {
-  return local?.anyKey === true || serviceAllowed(allows, service, action);
+  return anyKey === true || serviceAllowed(allows, service, action);
 }
 
 /** Whether a key with these lists may ask for a model or tier by this name. */

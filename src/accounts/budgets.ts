@@ -116,6 +116,9 @@ export async function budgetsAnswer(parts: BudgetParts, accountId: string, known
   return { status: 200, body: { budgets, low_balance_cents } };
 }
 
+/** What bounds an account as it is answered. */
+export type BudgetsShown = Awaited<ReturnType<typeof budgetsAnswer>>["body"];
+
 /** Replaces what the body names. */
 export async function changeBudgets(
   parts: BudgetParts,

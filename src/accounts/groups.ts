@@ -74,6 +74,9 @@ export async function listGroups(parts: GroupParts, accountId: string) {
   return shownGroups(parts, accountId, rules, rules.groups);
 }
 
+/** A group as it is answered. */
+export type GroupShown = Awaited<ReturnType<typeof listGroups>>[number];
+
 export async function showGroup(parts: GroupParts, accountId: string, groupId: string): Promise<Answer | GatewayError> {
   return shown(parts, accountId, await rulesOf(parts.rules, accountId), groupId);
 }

@@ -17,6 +17,16 @@ export function readBody<T>(schema: z.ZodType<T>, body: Buffer): T | GatewayErro
   return broken.length === 0 ? read : faultsError(broken);
 }
 
+/** What `answer` says to a body of this form, or what is wrong with it. */
+export async function ofBody<T, R>(
+  schema: z.ZodType<T>,
+  { body: bytes }: { readonly body: Buffer },
+  answer: (body: T) => R | Promise<R>,
+): Promise<R | GatewayError> {
+  const body = readBody(schema, bytes);
+  return body instanceof GatewayError ? body : answer(body);
+}
+
 /** Texts with half a character in them, which JSON can write down as `\ud800` and UTF-8 cannot. */
 function brokenTexts(value: unknown, path: readonly string[]): FieldIssue[] {
   if (typeof value === "string" && !value.isWellFormed())

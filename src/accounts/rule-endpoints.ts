@@ -8,7 +8,7 @@ import { changed } from "./changed.ts";
 import { changeGroup, createGroup, deleteGroup, listGroups, showGroup } from "./groups.ts";
 import { accountPageSchema, listAccounts } from "./list-pages.ts";
 import { type AccountParts, type Answering, endpoint, writing } from "./own-endpoint.ts";
-import { readBody, readQuery } from "./read-body.ts";
+import { ofBody, readQuery } from "./read-body.ts";
 import { groupChangeSchema, newGroupSchema } from "./rule-fields.ts";
 
 /** An agent key sees its account's money through its own row alone. */
@@ -37,10 +37,9 @@ export function ownRuleEndpoints(parts: AccountParts): EndpointSpec[] {
     endpoint(
       "POST",
       "/api/v1/groups",
-      changing(async ({ request, caller }) => {
-        const body = readBody(newGroupSchema, request.body);
-        return body instanceof GatewayError ? body : createGroup(parts, caller.payer, body);
-      }),
+      changing(({ request, caller }) =>
+        ofBody(newGroupSchema, request, (body) => createGroup(parts, caller.payer, body)),
+      ),
     ),
     endpoint(
       "GET",
@@ -50,12 +49,11 @@ export function ownRuleEndpoints(parts: AccountParts): EndpointSpec[] {
     endpoint(
       "PATCH",
       "/api/v1/groups/{id}",
-      changing(async (call) => {
-        const body = readBody(groupChangeSchema, call.request.body);
-        return body instanceof GatewayError
-          ? body
-          : changeGroup(parts, { ...call.caller.payer, groupId: groupId(call) }, body);
-      }),
+      changing((call) =>
+        ofBody(groupChangeSchema, call.request, (body) =>
+          changeGroup(parts, { ...call.caller.payer, groupId: groupId(call) }, body),
+        ),
+      ),
     ),
     endpoint(
       "DELETE",
@@ -70,10 +68,9 @@ export function ownRuleEndpoints(parts: AccountParts): EndpointSpec[] {
     endpoint(
       "PATCH",
       "/api/v1/budgets",
-      changing(async ({ request, caller }) => {
-        const body = readBody(ownBudgetsSchema, request.body);
-        return body instanceof GatewayError ? body : changeBudgets(parts, caller.payer.accountId, body);
-      }),
+      changing(({ request, caller }) =>
+        ofBody(ownBudgetsSchema, request, (body) => changeBudgets(parts, caller.payer.accountId, body)),
+      ),
     ),
   ];
 }
@@ -118,10 +115,9 @@ export function adminRuleEndpoints(parts: AdminAccountParts): EndpointSpec[] {
     adminEndpoint(
       "POST",
       "/admin/v1/accounts/{id}/groups",
-      changing(async (account, call) => {
-        const body = readBody(newGroupSchema, call.request.body);
-        return body instanceof GatewayError ? body : createGroup(parts, groupOf(account, call), body);
-      }),
+      changing((account, call) =>
+        ofBody(newGroupSchema, call.request, (body) => createGroup(parts, groupOf(account, call), body)),
+      ),
     ),
     adminEndpoint(
       "GET",
@@ -131,10 +127,9 @@ export function adminRuleEndpoints(parts: AdminAccountParts): EndpointSpec[] {
     adminEndpoint(
       "PATCH",
       "/admin/v1/accounts/{id}/groups/{group}",
-      changing(async (account, call) => {
-        const body = readBody(groupChangeSchema, call.request.body);
-        return body instanceof GatewayError ? body : changeGroup(parts, groupOf(account, call), body);
-      }),
+      changing((account, call) =>
+        ofBody(groupChangeSchema, call.request, (body) => changeGroup(parts, groupOf(account, call), body)),
+      ),
     ),
     adminEndpoint(
       "DELETE",
@@ -149,10 +144,9 @@ export function adminRuleEndpoints(parts: AdminAccountParts): EndpointSpec[] {
     adminEndpoint(
       "PATCH",
       "/admin/v1/accounts/{id}/budgets",
-      changing(async ({ accountId }, { request }) => {
-        const body = readBody(anyBudgetsSchema, request.body);
-        return body instanceof GatewayError ? body : changeBudgets(parts, accountId, body);
-      }),
+      changing(({ accountId }, { request }) =>
+        ofBody(anyBudgetsSchema, request, (body) => changeBudgets(parts, accountId, body)),
+      ),
     ),
   ];
 }

@@ -120,12 +120,10 @@ export function soldCheck(unsold: Unsold, sandbox: boolean): (added: Lists) => G
   };
 }
 
-export function ceilingRow(ceiling: Ceiling | null) {
-  return {
-    ceiling_cents: ceiling === null ? null : centsDown(ceiling.nano),
-    ceiling_period: ceiling?.period ?? null,
-    lower_at: ceiling?.lowersAt ?? null,
-  };
+const NO_CEILING = { ceiling_cents: null, ceiling_period: null, lower_at: null };
+
+export function ceilingRow({ nano, period, lowersAt }: Ceiling) {
+  return { ceiling_cents: centsDown(nano), ceiling_period: period, lower_at: lowersAt };
 }
 
 export function ratesRow({ requestsPerMinute, tokensPerMinute }: Rates) {
@@ -134,6 +132,11 @@ export function ratesRow({ requestsPerMinute, tokensPerMinute }: Rates) {
 
 export function groupRow(group: GroupRule) {
   const { id, name, services, models, createdAtMs } = group;
-  const limits = { ...ceilingRow(group.ceiling), services, models, ...ratesRow(group) };
+  const limits = {
+    ...(group.ceiling === null ? NO_CEILING : ceilingRow(group.ceiling)),
+    services,
+    models,
+    ...ratesRow(group),
+  };
   return { id, name, ...limits, created_at: isoTime(createdAtMs) };
 }

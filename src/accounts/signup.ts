@@ -5,7 +5,7 @@ import type { EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { least, minus, type Nano, nano, nanoFromCents, ZERO } from "../money.ts";
 import { nameSchema, type OpeningIds, type OpeningParts, openAccount, WELCOME_CENTS } from "./open-account.ts";
-import { readBody } from "./read-body.ts";
+import { ofBody } from "./read-body.ts";
 
 const BODY_BYTES_MAX = 4 * 1024;
 const KIND = "signup-credit";
@@ -118,9 +118,6 @@ export function signupEndpoint(parts: SignupParts): EndpointSpec {
     path: "/api/v1/signup",
     auth: "none",
     bodyBytesMax: BODY_BYTES_MAX,
-    async answer({ request }) {
-      const body = readBody(signupSchema, request.body);
-      return body instanceof GatewayError ? body : signUp(parts, request.address, body);
-    },
+    answer: ({ request }) => ofBody(signupSchema, request, (body) => signUp(parts, request.address, body)),
   };
 }

@@ -3,7 +3,6 @@
 import { z } from "zod";
 import type { AccountRow, KeyRow, PeriodSums, ScopeOfPeriod } from "../account-rows.ts";
 import type { Clock } from "../clock.ts";
-import type { Answer } from "../endpoint.ts";
 import { ERRORS, type ErrorCode, GatewayError } from "../errors.ts";
 import { add, minus, type Nano, usdNumber, usdText } from "../money.ts";
 import type { Caller } from "../plan.ts";
@@ -143,13 +142,16 @@ async function recentCalls(failedCalls: FailedCalls, { accountId, keyId }: KeyRo
   return all.slice(0, RECENT).map(callRow);
 }
 
+/** What refuses a key's calls now, and the least that bounds one, as it is answered. */
+export type WhyShown = Exclude<Awaited<ReturnType<typeof whyAnswer>>, GatewayError>["body"];
+
 /** Explains a key: what refuses its calls now, and the most that one may cost. */
 export async function whyAnswer(
   parts: WhyParts,
   account: AccountRow,
   keyId: string,
   asked: z.output<typeof whySchema>,
-): Promise<Answer | GatewayError> {
+) {
   const { books, rules, clock, failedCalls } = parts;
   const key = await books.key(account.accountId, keyId);
   if (key === null)

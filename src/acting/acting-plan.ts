@@ -244,5 +244,5 @@ export async function actingPlan(
   const noRoute = () => first.plan.route;
   const plan: OpenPlan = { operation, asked, streamed, whilePaused, tags, quote: quoteFor(noRoute), forPayer };
   const { headers = {}, keepAliveMs } = first;
-  return { plan, keepAliveMs, headers, frame };
+  return { plan, asked: read.asked, keepAliveMs, headers, frame };
 }

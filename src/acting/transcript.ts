@@ -1,13 +1,6 @@
 // One answer that a model gives in several rounds: what it says goes out in the caller's wire as it comes, what it calls is kept from it.
-import type {
-  AnswerBlock,
-  AnswerCodec,
-  EventEncoder,
-  FinishReason,
-  NeutralAnswer,
-  NeutralEvent,
-  ReasoningBlock,
-} from "../neutral.ts";
+import type { AnswerBlock, AnswerCodec, EventEncoder, FinishReason, NeutralAnswer, NeutralEvent } from "../neutral.ts";
+import { AnswerBlocks } from "../upstream/answer-blocks.ts";
 import type { AnswerHead } from "../wires/wire.ts";
 
 /** What one round came to. */
@@ -38,79 +31,13 @@ export function textOf({ blocks }: Round): string {
   return blocks.map((block) => (block.kind === "text" ? block.text : "")).join("");
 }
 
-/** The blocks of one attempt, gathered while they stream. */
-class Gathered {
-  readonly blocks: AnswerBlock[] = [];
-  readonly #calls = new Map<number, { id: string; name: string; arguments: string }>();
-  #thought = "";
-
-  add(event: NeutralEvent): void {
-    switch (event.kind) {
-      case "text":
-      case "refusal":
-        return this.#say(event.kind, event.text);
-      case "reasoning":
-        this.#thought += event.text;
-        return;
-      case "thought":
-        this.#thought = "";
-        this.blocks.push(event.thought);
-        return;
-      case "tool-call": {
-        this.#endThought();
-        const call = { kind: "tool-call", id: event.id, name: event.name, arguments: event.arguments } as const;
-        const open = { ...call };
-        this.#calls.set(event.at, open);
-        this.blocks.push(open);
-        return;
-      }
-      case "tool-arguments": {
-        const call = this.#calls.get(event.at);
-        if (call !== undefined) call.arguments += event.text;
-        return;
-      }
-      case "image":
-        this.blocks.push({ kind: "image", url: event.url });
-        return;
-      case "finish":
-        return this.#endThought();
-      default:
-        return;
-    }
-  }
-
-  #say(kind: "text" | "refusal", text: string): void {
-    this.#endThought();
-    const last = this.blocks.at(-1);
-    const before = last?.kind === kind ? last.text : "";
-    if (last?.kind === kind) this.blocks.pop();
-    this.blocks.push({ kind, text: before + text, citations: [] });
-  }
-
-  /** A thought that its vendor wants nothing back of but the text. */
-  #endThought(): void {
-    if (this.#thought === "") return;
-    const text = this.#thought;
-    this.#thought = "";
-    const thought: ReasoningBlock = {
-      kind: "reasoning",
-      text,
-      format: null,
-      signature: null,
-      sealed: null,
-      callId: null,
-    };
-    this.blocks.push(thought);
-  }
-}
-
 /** Begins a round's content: until then another route can take its place, and nothing of it may have been written. */
 const BEARS: ReadonlySet<NeutralEvent["kind"]> = new Set(["text", "reasoning", "refusal", "tool-call", "image"]);
 
 /** The events of one attempt. Its end is not written: whether the answer ends with it is known when its calls have been looked at. */
 class RoundEncoder implements EventEncoder {
   readonly encoder: EventEncoder;
-  readonly gathered = new Gathered();
+  readonly gathered = new AnswerBlocks();
   end: Pick<Round, "reason" | "native"> | null = null;
   readonly #transcript: Transcript;
   readonly #isFirst: boolean;

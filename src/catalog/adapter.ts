@@ -164,6 +164,8 @@ export const adapter = z.strictObject({
   /** Reached only by sandbox accounts. */
   sandboxOnly: z.boolean().optional(),
   headers: z.record(z.string().regex(/^[a-z0-9-]+$/), z.string()).optional(),
+  /** Whether many calls share a connection, by HTTP/2, whatever `VENDORS_HTTP2` says. Its web sockets need `false`. */
+  http2: z.boolean().optional(),
   chat: chat.optional(),
   /** OpenAI's wire at `/embeddings`. */
   embeddings: embeddings.optional(),

@@ -31,8 +31,6 @@ const takes = z.strictObject({
   renamed: z.record(z.string(), z.string()).optional(),
   /** What it does not do, and an answer depends on: a request that uses it (`n` above 1) is none for it. */
   refuses: z.array(z.enum(["tools", "n"])).optional(),
-  /** User and assistant take turns, after all that is the system's. Default: in any order. */
-  turns: z.literal("alternate").optional(),
   /** `none`: tools may not say whether their arguments must fit their schema exactly. */
   strictTools: z.literal("none").optional(),
   /** In the wire `converse`: what a cache point may stand in; a mark elsewhere is left out. Default: nothing. */

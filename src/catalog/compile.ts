@@ -1,5 +1,6 @@
 // Turns checked files into the catalog: lookups by slug, for live and for sandbox accounts, at the prices of the day.
 import type { Clock } from "../clock.ts";
+import { atOnce, eachOf, type Steps } from "../slices.ts";
 import type { TokenPriceSpec } from "./adapter.ts";
 import type { Rail } from "./auth.ts";
 import type {
@@ -44,6 +45,8 @@ export interface CatalogOptions extends SaleRules {
   readonly contact: string | null;
   /** The ways in which we can pay merchants call by call. Default: none. */
   readonly rails?: readonly Rail[];
+  /** Calls wait for the thread on which it is made: what audiences see is made with it, in steps, and not at once by the first question. Default: no. */
+  readonly ahead?: boolean;
 }
 
 const DAY_MS = 86_400_000;
@@ -134,21 +137,24 @@ function namesWithoutMaker(slug: string, group: readonly OfAdapter[]): readonly 
   return [...new Set(names)].filter((name) => !name.includes("/"));
 }
 
-function slugsByName(groups: readonly (readonly [slug: string, group: Group])[]) {
+function* slugsByName(
+  groups: readonly (readonly [slug: string, group: Group])[],
+): Steps<ReadonlyMap<string, readonly string[]>> {
   const slugs = new Map<string, readonly string[]>();
   for (const [slug, group] of groups) {
     for (const name of namesWithoutMaker(slug, group)) slugs.set(name, [...(slugs.get(name) ?? []), slug]);
+    yield;
   }
   return slugs;
 }
 
 /** The models that were sold once and are not now. */
-function retiredOf(kind: Kind, day: string, served: ReadonlySet<string>, { adapters }: CatalogSource) {
-  const ended = [...adapters.values()].flatMap((adapter) =>
+function* retiredOf(kind: Kind, day: string, served: ReadonlySet<string>, { adapters }: CatalogSource) {
+  const endedOf = (adapter: Adapter) =>
     listingsOf(adapter.id, adapter.spec, kind)
       .filter(({ slug, spec }) => hasEnded(spec.retires, day) && !served.has(slug))
-      .map((listing): Listing & OfAdapter => ({ ...listing, adapter })),
-  );
+      .map((listing): Listing & OfAdapter => ({ ...listing, adapter }));
+  const ended = (yield* eachOf(adapters.values(), endedOf)).flat();
   const retired: (readonly [name: string, model: RetiredModel])[] = [];
   for (const [slug, group] of Map.groupBy(ended, (listing) => listing.slug)) {
     const [retires] = group.flatMap(({ spec }) => spec.retires ?? []).toSorted((a, b) => (a.on > b.on ? -1 : 1));
@@ -158,46 +164,50 @@ function retiredOf(kind: Kind, day: string, served: ReadonlySet<string>, { adapt
   return retired;
 }
 
-function viewOf(day: string, source: CatalogSource): DayView {
-  const groups = (kind: Kind) => {
-    const named = [...source.adapters.keys()]
-      .map((id) => anyListing(kind, `${id}/${NAMED_MODEL}`, day, source))
-      .filter((listing) => listing !== null)
-      .filter((listing) => kind === "chat" && listing.upstreamModel !== NAMED_MODEL);
-    return grouped([...pricedOn(day, kind, source.adapters.values()), ...named]);
-  };
-  const chat = groups("chat");
-  const embeddings = groups("embeddings");
+function* groupsOf(kind: Kind, day: string, source: CatalogSource): Steps<ReturnType<typeof grouped>> {
+  const named = [...source.adapters.keys()]
+    .map((id) => anyListing(kind, `${id}/${NAMED_MODEL}`, day, source))
+    .filter((listing) => listing !== null)
+    .filter((listing) => kind === "chat" && listing.upstreamModel !== NAMED_MODEL);
+  return grouped([...(yield* pricedOn(day, kind, source.adapters.values())), ...named]);
+}
+
+function* viewOf(day: string, source: CatalogSource): Steps<DayView> {
+  const chat = yield* groupsOf("chat", day, source);
+  const embeddings = yield* groupsOf("embeddings", day, source);
   const rules = { ...source.rules, day };
   const sold = {
-    models: new Map(chat.map(([slug, group]) => [slug, soldModel(slug, group, rules)])),
-    embeddings: new Map(embeddings.map(([slug, group]) => [slug, soldEmbedding(slug, group, rules)])),
+    models: new Map(yield* eachOf(chat, ([slug, group]) => [slug, soldModel(slug, group, rules)] as const)),
+    embeddings: new Map(
+      yield* eachOf(embeddings, ([slug, group]) => [slug, soldEmbedding(slug, group, rules)] as const),
+    ),
   };
-  const unitModels = soldUnitModels(day, source.adapters.values(), rules);
+  const unitModels = yield* soldUnitModels(source.adapters.values(), rules);
   return {
     day,
     ...sold,
     unitModels,
-    slugs: { chat: slugsByName(chat), embeddings: slugsByName(embeddings) },
+    slugs: { chat: yield* slugsByName(chat), embeddings: yield* slugsByName(embeddings) },
     listed: [...sold.models.values(), ...sold.embeddings.values()]
       .filter(({ listed }) => listed)
       .sort((a, b) => (a.slug < b.slug ? -1 : 1)),
     retired: new Map([
-      ...retiredOf("chat", day, new Set(sold.models.keys()), source),
-      ...retiredOf("embeddings", day, new Set(sold.embeddings.keys()), source),
+      ...(yield* retiredOf("chat", day, new Set(sold.models.keys()), source)),
+      ...(yield* retiredOf("embeddings", day, new Set(sold.embeddings.keys()), source)),
       ...endedUnitModels(day, source.adapters.values(), unitModels),
     ]),
   };
 }
 
-/** Today's view, rebuilt when a day (UTC) begins. */
-function daily(clock: Clock, source: CatalogSource): () => DayView {
-  let made: { readonly dayNumber: number; readonly view: DayView } | null = null;
+/** What one audience sees, as of today (UTC): made at once by the first question of a day, or ahead in steps. */
+function* daily({ clock, ahead = false }: CatalogOptions, source: CatalogSource): Steps<() => DayView> {
+  const today = () => Math.floor(clock.epochMs() / DAY_MS);
+  const viewOn = (dayNumber: number) => viewOf(new Date(dayNumber * DAY_MS).toISOString().slice(0, 10), source);
+  const first = today();
+  let made = ahead ? { dayNumber: first, view: yield* viewOn(first) } : null;
   return () => {
-    const dayNumber = Math.floor(clock.epochMs() / DAY_MS);
-    if (made?.dayNumber !== dayNumber) {
-      made = { dayNumber, view: viewOf(new Date(dayNumber * DAY_MS).toISOString().slice(0, 10), source) };
-    }
+    const dayNumber = today();
+    if (made?.dayNumber !== dayNumber) made = { dayNumber, view: atOnce(viewOn(dayNumber)) };
     return made.view;
   };
 }
@@ -211,16 +221,17 @@ function tiersOf(files: CatalogFiles): ReadonlyMap<string, Tier> {
   );
 }
 
-function sourcesOf(
+function* sourcesOf(
   files: CatalogFiles,
   options: CatalogOptions,
-): { readonly live: CatalogSource; readonly sandbox: CatalogSource } {
+): Steps<{ readonly live: CatalogSource; readonly sandbox: CatalogSource }> {
   const { env, sandboxOrigin, contact, rails = [], markupPercent, allowLoss } = options;
   const live = new Map<string, Adapter>();
   const sandbox = new Map<string, Adapter>();
   for (const [id, spec] of files.adapters) {
     sandbox.set(id, configureSandbox(id, spec, sandboxOrigin));
     if (!spec.sandboxOnly) live.set(id, configureLive(id, spec, env, { contact, rails }));
+    yield;
   }
   const liveIds = new Set([...live.values()].filter((adapter) => adapter.configured).map((adapter) => adapter.id));
   const rules = { markupPercent, allowLoss, liveIds };
@@ -234,21 +245,21 @@ function sourcesOf(
  * Makes the catalog of files that have each passed their own check.
  * Throws CatalogError where they do not fit together or a variable of the environment is wrong.
  */
-export function compileCatalog(read: CatalogFiles, options: CatalogOptions): Catalog {
+export function* compileCatalog(read: CatalogFiles, options: CatalogOptions): Steps<Catalog> {
   const files = { ...read, adapters: withNamedServers(read.adapters, options.env) };
-  const problems = [...checkTogether(files), ...checkEnv(files, options.env)];
+  const problems = [...(yield* checkTogether(files)), ...(yield* checkEnv(files, options.env))];
   if (problems.length > 0) throw new CatalogError(problems);
 
-  const sources = sourcesOf(files, options);
+  const sources = yield* sourcesOf(files, options);
   const sourceOf = (audience: Audience) => (audience.sandbox ? sources.sandbox : sources.live);
-  const liveView = daily(options.clock, sources.live);
-  const sandboxView = daily(options.clock, sources.sandbox);
+  const liveView = yield* daily(options, sources.live);
+  const sandboxView = yield* daily(options, sources.sandbox);
   const view = (audience: Audience) => (audience.sandbox ? sandboxView() : liveView());
   const { tables, actionTiers } = files;
   const actionsOf = ({ adapters, rules: { healthScope } }: CatalogSource) =>
     soldActions({ adapters, tables, tiers: actionTiers.values(), healthScope });
-  const liveActions = actionsOf(sources.live);
-  const sandboxActions = actionsOf(sources.sandbox);
+  const liveActions = yield* actionsOf(sources.live);
+  const sandboxActions = yield* actionsOf(sources.sandbox);
   const actions = (audience: Audience) => (audience.sandbox ? sandboxActions : liveActions);
 
   return {

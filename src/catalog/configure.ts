@@ -1,5 +1,6 @@
 // Which vendors this installation can reach: an adapter's file and the environment's keys and addresses, put together.
 import { parseUsdPerMillion } from "../money.ts";
+import { eachOf, type Steps } from "../slices.ts";
 import type { AdapterSpec, AddressSetting, TokenPriceSpec } from "./adapter.ts";
 import { noAuth, type Rail } from "./auth.ts";
 import type { Adapter } from "./catalog.ts";
@@ -286,8 +287,8 @@ function unfitKeys(id: string, spec: AdapterSpec, env: AdapterEnv): readonly str
 }
 
 /** Checks the variables of all adapters; each problem is a line that names the variable. Values are never shown. */
-export function checkEnv(files: CatalogFiles, env: AdapterEnv): readonly string[] {
-  return [...files.adapters].flatMap(([id, spec]) => {
+export function* checkEnv(files: CatalogFiles, env: AdapterEnv): Steps<readonly string[]> {
+  const problems = yield* eachOf(files.adapters, ([id, spec]) => {
     const { name: urlName, url } = addressOf(env, id, "BASE_URL");
     const badUrl = url !== null && !/^https?:\/\/[^/]/.test(url.slice(0, 4096));
     const prices = ["PROMPT_USD_PER_MILLION", "COMPLETION_USD_PER_MILLION"].map((suffix) => envName(id, suffix));
@@ -315,4 +316,5 @@ export function checkEnv(files: CatalogFiles, env: AdapterEnv): readonly string[
       ...(set.length > 0 && !serves ? [`${set[0]} has no meaning: the prices of ${id} are in its adapter`] : []),
     ];
   });
+  return problems.flat();
 }

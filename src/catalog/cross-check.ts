@@ -1,4 +1,6 @@
 // Checks what only shows when all files are there: slugs that clash, tiers whose candidates are not sold.
+
+import { eachOf, type Steps } from "../slices.ts";
 import type { AdapterSpec, UnitKind } from "./adapter.ts";
 import type { StandInFile } from "./catalog.ts";
 import type { EndpointTable } from "./endpoint-table.ts";
@@ -63,27 +65,22 @@ function unitProblems(files: CatalogFiles): readonly string[] {
 }
 
 /** What is to be asked for instead is sold here, and longer than what it replaces. */
-function successorProblems(listings: readonly Listing[]): readonly string[] {
-  return listings.flatMap((listing) => {
-    const { successor, on = "" } = listing.spec.retires ?? {};
-    if (successor === undefined) return [];
-    const lasting = listings.some(({ slug, spec: { retires } }) => slug === successor && (retires?.on ?? "9999") > on);
-    return lasting ? [] : [`${fieldOf(listing)}.retires names ${successor}, which nobody sells longer`];
-  });
+function successorProblems(listing: Listing, listings: readonly Listing[]): readonly string[] {
+  const { successor, on = "" } = listing.spec.retires ?? {};
+  if (successor === undefined) return [];
+  const lasting = listings.some(({ slug, spec: { retires } }) => slug === successor && (retires?.on ?? "9999") > on);
+  return lasting ? [] : [`${fieldOf(listing)}.retires names ${successor}, which nobody sells longer`];
 }
 
 /** A slug is sold once by an adapter, and first-hand by one adapter only: otherwise its price would depend on chance. */
-function clashes(files: CatalogFiles, listings: readonly Listing[]): readonly string[] {
-  const groups = Map.groupBy(listings, (listing) => `${listing.kind} ${listing.slug}`);
-  return [...groups.values()].flatMap((group) =>
-    group.flatMap((listing, at) => {
-      const firstHand = (one: Listing) => files.adapters.get(one.adapterId)?.maker !== undefined;
-      const other = group
-        .slice(0, at)
-        .find((one) => one.adapterId === listing.adapterId || (firstHand(one) && firstHand(listing)));
-      return other === undefined ? [] : [`${fieldOf(listing)} is sold as ${listing.slug}, and so is ${fieldOf(other)}`];
-    }),
-  );
+function clashes(files: CatalogFiles, group: readonly Listing[]): readonly string[] {
+  const firstHand = (one: Listing) => files.adapters.get(one.adapterId)?.maker !== undefined;
+  return group.flatMap((listing, at) => {
+    const other = group
+      .slice(0, at)
+      .find((one) => one.adapterId === listing.adapterId || (firstHand(one) && firstHand(listing)));
+    return other === undefined ? [] : [`${fieldOf(listing)} is sold as ${listing.slug}, and so is ${fieldOf(other)}`];
+  });
 }
 
 function tierProblems(files: CatalogFiles, slugs: ReadonlySet<string>): readonly string[] {
@@ -172,17 +169,18 @@ function doorProblems(files: CatalogFiles): readonly string[] {
 }
 
 /** The problems of files that have each passed their own check, one line each. */
-export function checkTogether(files: CatalogFiles): readonly string[] {
-  const of = (kind: Kind) => [...files.adapters].flatMap(([id, spec]) => listingsOf(id, spec, kind));
-  const chat = of("chat");
-  const all = [...chat, ...of("embeddings")];
-  return [
-    ...all.flatMap((listing) => slugProblems(files, listing)),
-    ...clashes(files, all),
-    ...successorProblems(all),
-    ...actionProblems(files),
-    ...doorProblems(files),
-    ...unitProblems(files),
-    ...tierProblems(files, new Set(chat.map((listing) => listing.slug))),
+export function* checkTogether(files: CatalogFiles): Steps<readonly string[]> {
+  const of = (kind: Kind) => eachOf(files.adapters, ([id, spec]) => listingsOf(id, spec, kind));
+  const chat = (yield* of("chat")).flat();
+  const all = [...chat, ...(yield* of("embeddings")).flat()];
+  const groups = Map.groupBy(all, (listing) => `${listing.kind} ${listing.slug}`);
+  const slugs = new Set(chat.map((listing) => listing.slug));
+  const together = [actionProblems, doorProblems, unitProblems, (read: CatalogFiles) => tierProblems(read, slugs)];
+  const problems = [
+    yield* eachOf(all, (listing) => slugProblems(files, listing)),
+    yield* eachOf(groups.values(), (group) => clashes(files, group)),
+    yield* eachOf(all, (listing) => successorProblems(listing, all)),
+    yield* eachOf(together, (problemsOf) => problemsOf(files)),
   ];
+  return problems.flat(2);
 }

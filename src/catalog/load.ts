@@ -4,6 +4,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { registerHooks } from "node:module";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { inSlices, type Steps } from "../slices.ts";
 import type { AdapterSpec, AdapterTable } from "./adapter.ts";
 import type { Catalog, StandInFile } from "./catalog.ts";
 import { type CatalogOptions, compileCatalog } from "./compile.ts";
@@ -242,6 +243,24 @@ async function readRoot(root: string, reading: Reading) {
   };
 }
 
+type ReadRoot = Awaited<ReturnType<typeof readRoot>>;
+
+/** The catalog of what the folders hold. */
+function* made(shipped: ReadRoot, overlay: ReadRoot | null, options: LoadOptions): Steps<Catalog> {
+  // An adapter of the overlay replaces the shipped one whole, and with it what plays its vendor.
+  const standIns = [...shipped.standIns].filter(([id]) => overlay?.adapters.has(id) !== true);
+  const adapters = new Map([...shipped.adapters, ...(overlay?.adapters ?? [])]);
+  const files = {
+    standIns: new Map([...standIns, ...(overlay?.standIns ?? [])]),
+    adapters: yield* withUpdate(adapters, options.update ?? null),
+    tables: new Map([...shipped.tables, ...(overlay?.tables ?? [])]),
+    tiers: new Map([...shipped.tiers, ...(overlay?.tiers ?? [])]),
+    actionTiers: new Map([...shipped.actionTiers, ...(overlay?.actionTiers ?? [])]),
+    compositeTiers: new Map([...shipped.compositeTiers, ...(overlay?.compositeTiers ?? [])]),
+  };
+  return yield* compileCatalog(files, options);
+}
+
 /** A process begins with what was found good at an earlier start, and checks what has changed since by itself. */
 let hasBegun = false;
 
@@ -254,7 +273,7 @@ async function readShipped(problems: string[]) {
 }
 
 /**
- * Reads the files as they are now and makes a fresh catalog; called again, on SIGHUP say, it reads them again.
+ * Reads the files as they are now and makes a fresh catalog, in slices; called again, on SIGHUP say, it reads them again.
  * Throws CatalogError with a line for every problem of every file.
  */
 export async function loadCatalog(options: LoadOptions): Promise<Catalog> {
@@ -268,17 +287,5 @@ export async function loadCatalog(options: LoadOptions): Promise<Catalog> {
           readRoot(path.resolve(overlayDir), { shownAs: overlayDir, isGood: false, problems }),
         );
   if (problems.length > 0) throw new CatalogError(problems);
-  // An adapter of the overlay replaces the shipped one whole, and with it what plays its vendor.
-  const standIns = [...shipped.standIns].filter(([id]) => overlay?.adapters.has(id) !== true);
-  return compileCatalog(
-    {
-      standIns: new Map([...standIns, ...(overlay?.standIns ?? [])]),
-      adapters: withUpdate(new Map([...shipped.adapters, ...(overlay?.adapters ?? [])]), options.update ?? null),
-      tables: new Map([...shipped.tables, ...(overlay?.tables ?? [])]),
-      tiers: new Map([...shipped.tiers, ...(overlay?.tiers ?? [])]),
-      actionTiers: new Map([...shipped.actionTiers, ...(overlay?.actionTiers ?? [])]),
-      compositeTiers: new Map([...shipped.compositeTiers, ...(overlay?.compositeTiers ?? [])]),
-    },
-    options,
-  );
+  return inSlices(made(shipped, overlay, options));
 }

@@ -1,6 +1,6 @@
 // Merchants of one shape: goods that anybody may look at, a purchase at whatever it comes to, and what became of the order.
 import { z } from "zod";
-import { action } from "./action.ts";
+import { type ActionSpec, action } from "./action.ts";
 import type { AdapterSpec } from "./adapter.ts";
 import type { AnswerRule } from "./answer-rule.ts";
 import { paidBy } from "./auth.ts";
@@ -62,13 +62,41 @@ const SENT_TO = {
   country: "US",
 };
 
-/** The adapter of such a merchant. */
-export function retailMerchant(spec: RetailMerchantSpec): AdapterSpec {
-  const { name, docs, origin, goods, keywords, slug, item, verifies } = spec;
-  const thing = { slug, name: slug.replaceAll("-", " "), price_cents: EXAMPLE_CENTS };
+function purchaseOf({ goods, keywords, item, verifies }: RetailMerchantSpec): ActionSpec {
   const again = { order_id: orderId.describe("Of the answer that asked for a verification.").optional() };
   const params = z.strictObject({ ...item.params, ...buyer, ...(verifies === undefined ? {} : again) });
   const bought = { ...item.example, quantity: 1, email: "ada@example.com", shipping: SENT_TO };
+  return action({
+    ...common,
+    effect: "write",
+    description: `Buys of ${goods} and has it sent within the United States. Costs what the order comes to; max_cost_cents says the most.`,
+    keywords,
+    params: item.check?.(params) ?? params,
+    price: { mode: "capped", cents: CENTS_MAX, needsMaxCost: true, paid: { exampleCents: EXAMPLE_CENTS } },
+    upstreamCents: CENTS_MAX,
+    request: {
+      method: "POST",
+      path: "/purchase",
+      params: ({ quantity, email, shipping: to, gift_note, order_id, ...rest }: Params) => ({
+        ...item.request(rest),
+        quantity,
+        email,
+        shipping: to,
+        gift_note,
+        order_id,
+      }),
+    },
+    ...(verifies === undefined ? {} : { rules: [UNVERIFIED] }),
+    issues: [{ kind: "order", at: "/order_id" }],
+    content: ["/order_id"],
+    example: { params: bought, answers: [{ order_id: "ord_1", status: "paid", total_cents: EXAMPLE_CENTS }] },
+  });
+}
+
+/** The adapter of such a merchant. */
+export function retailMerchant(spec: RetailMerchantSpec): AdapterSpec {
+  const { name, docs, origin, goods, keywords, slug } = spec;
+  const thing = { slug, name: slug.replaceAll("-", " "), price_cents: EXAMPLE_CENTS };
   return {
     name,
     docs,
@@ -103,31 +131,7 @@ export function retailMerchant(spec: RetailMerchantSpec): AdapterSpec {
         request: { method: "GET", path: "/catalog/{slug}" },
         example: { params: { slug }, answers: [thing] },
       }),
-      purchase: action({
-        ...common,
-        effect: "write",
-        description: `Buys of ${goods} and has it sent within the United States. Costs what the order comes to; max_cost_cents says the most.`,
-        keywords,
-        params: item.check?.(params) ?? params,
-        price: { mode: "capped", cents: CENTS_MAX, needsMaxCost: true, paid: { exampleCents: EXAMPLE_CENTS } },
-        upstreamCents: CENTS_MAX,
-        request: {
-          method: "POST",
-          path: "/purchase",
-          params: ({ quantity, email, shipping: to, gift_note, order_id, ...rest }: Params) => ({
-            ...item.request(rest),
-            quantity,
-            email,
-            shipping: to,
-            gift_note,
-            order_id,
-          }),
-        },
-        ...(verifies === undefined ? {} : { rules: [UNVERIFIED] }),
-        issues: [{ kind: "order", at: "/order_id" }],
-        content: ["/order_id"],
-        example: { params: bought, answers: [{ order_id: "ord_1", status: "paid", total_cents: EXAMPLE_CENTS }] },
-      }),
+      purchase: purchaseOf(spec),
       order: action({
         ...common,
         effect: "read",

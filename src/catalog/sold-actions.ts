@@ -1,4 +1,6 @@
 // The actions of all adapters and the tiers of actions, as they are sold to one audience.
+
+import { eachOf, type Steps } from "../slices.ts";
 import type { ActionSpec } from "./action.ts";
 import type { ActionOffer, Adapter, SoldAction } from "./catalog.ts";
 import type { EndpointTable } from "./endpoint-table.ts";
@@ -66,11 +68,12 @@ function soldByTier(tier: ActionTierSpec, offers: ReadonlyMap<string, ActionOffe
 }
 
 /** Every action by its id, in the order of ids. */
-export function soldActions(source: ActionSource): ReadonlyMap<string, SoldAction> {
-  const offers = [...source.adapters.values()].flatMap((adapter) =>
-    Object.entries(adapter.spec.actions ?? {}).map(([name, spec]) => offerOf(adapter, name, spec, source)),
-  );
+export function* soldActions(source: ActionSource): Steps<ReadonlyMap<string, SoldAction>> {
+  const offersOf = (adapter: Adapter) =>
+    Object.entries(adapter.spec.actions ?? {}).map(([name, spec]) => offerOf(adapter, name, spec, source));
+  const offers = (yield* eachOf(source.adapters.values(), offersOf)).flat();
   const byId = new Map(offers.map((offer) => [offer.id, offer]));
-  const sold = [...offers.map(soldBy), ...[...source.tiers].map((tier) => soldByTier(tier, byId))];
+  const tiers = yield* eachOf(source.tiers, (tier) => soldByTier(tier, byId));
+  const sold = [...offers.map(soldBy), ...tiers];
   return new Map(sold.sort((a, b) => (a.id < b.id ? -1 : 1)).map((one) => [one.id, one]));
 }

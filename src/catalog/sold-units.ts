@@ -1,4 +1,6 @@
 // What is sold by units on one day: every slug with its one sale price and the offers that can serve it, in order.
+
+import { eachOf, type Steps } from "../slices.ts";
 import type { UnitKind, UnitModelSpec } from "./adapter.ts";
 import type { Adapter, RetiredModel, SoldUnitModel, UnitOffer, UnitPrice } from "./catalog.ts";
 import { priceOn, renamedVersion } from "./price.ts";
@@ -52,26 +54,25 @@ function inOrder(a: UnitOffer, b: UnitOffer): number {
   return Number(isFirstHand(b)) - Number(isFirstHand(a)) || (a.adapter.id < b.adapter.id ? -1 : 1);
 }
 
+function soldUnitModel([one, ...more]: readonly Listed[], rules: AudienceRules): readonly SoldUnitModel[] {
+  if (one === undefined) return [];
+  const { day, markupPercent, allowLoss, liveIds } = rules;
+  const { slug, offer } = one;
+  const all = [offer, ...more.map((other) => other.offer)] as const;
+  const sale = sellUnitsAt(listPriceOf(slug, all, liveIds), markupPercent);
+  const offers = all
+    .filter(({ adapter, cost }) => adapter.configured && (allowLoss || !isDearerUnits(cost, sale)))
+    .sort(inOrder);
+  const retires = lastEnd((offers.length > 0 ? offers : all).map(({ spec }) => spec));
+  return [{ kind: offer.spec.kind, slug, sale, offers, retires, listed: isListedOn(day, retires) }];
+}
+
 /** Every model with a price on the day, by kind and slug. */
-export function soldUnitModels(
-  day: string,
-  adapters: Iterable<Adapter>,
-  { markupPercent, allowLoss, liveIds, healthScope }: Omit<AudienceRules, "day">,
-): readonly SoldUnitModel[] {
-  const listed = [...adapters].flatMap((adapter) => listedBy(adapter, day, healthScope));
-  const groups = Map.groupBy(listed, ({ slug, offer }) => `${offer.spec.kind} ${slug}`);
-  const models = [...groups.values()].flatMap(([one, ...more]): SoldUnitModel[] => {
-    if (one === undefined) return [];
-    const { slug, offer } = one;
-    const all = [offer, ...more.map((other) => other.offer)] as const;
-    const sale = sellUnitsAt(listPriceOf(slug, all, liveIds), markupPercent);
-    const offers = all
-      .filter(({ adapter, cost }) => adapter.configured && (allowLoss || !isDearerUnits(cost, sale)))
-      .sort(inOrder);
-    const retires = lastEnd((offers.length > 0 ? offers : all).map(({ spec }) => spec));
-    return [{ kind: offer.spec.kind, slug, sale, offers, retires, listed: isListedOn(day, retires) }];
-  });
-  return models.sort((a, b) => (a.slug < b.slug ? -1 : 1));
+export function* soldUnitModels(adapters: Iterable<Adapter>, rules: AudienceRules): Steps<readonly SoldUnitModel[]> {
+  const listed = yield* eachOf(adapters, (adapter) => listedBy(adapter, rules.day, rules.healthScope));
+  const groups = Map.groupBy(listed.flat(), ({ slug, offer }) => `${offer.spec.kind} ${slug}`);
+  const models = yield* eachOf(groups.values(), (group) => soldUnitModel(group, rules));
+  return models.flat().sort((a, b) => (a.slug < b.slug ? -1 : 1));
 }
 
 /** The models that were sold by units until their end, and that are not served now: by kind and by each name that they had. */

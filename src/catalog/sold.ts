@@ -1,4 +1,6 @@
 // What is sold on one day: every slug with its one sale price and the offers that can serve it, in order.
+
+import { eachOf, type Steps } from "../slices.ts";
 import type { ChatSpec, ModelEnd, ModelSpec, PartBounds } from "./adapter.ts";
 import type { Adapter, Deployment, EmbeddingOffer, Offer, SoldEmbedding, SoldModel, TokenPrice } from "./catalog.ts";
 import type { ChatWire } from "./chat-wire.ts";
@@ -37,21 +39,27 @@ function deploymentsOf(adapter: Adapter, upstreamModel: string): readonly Deploy
   return adapter.deployments.get(upstreamModel) ?? [];
 }
 
+/** A listing by each of the names that it is reached by; none where it has no price on the day, or has ended by then. */
+function pricedListings(day: string, adapter: Adapter, listing: Listing): readonly PricedListing[] {
+  const spec = priceOn(day, listing.spec.prices);
+  if (spec === null || hasEnded(listing.spec.retires, day)) return [];
+  const price = compilePrice(spec, `${adapter.id}:${listing.upstreamModel}`);
+  const isPlay = adapter.isSandbox === true;
+  const more = isPlay ? 0 : regionalPercent(adapter.spec.regionalCost, adapter.settings, listing.upstreamModel);
+  const cost = costlierBy(price, more);
+  return deploymentsOf(adapter, listing.upstreamModel).map(({ name, weight }) => {
+    return { ...listing, upstreamModel: name, adapter, weight, cost };
+  });
+}
+
 /** The listings of one kind that have a price on the day, and have not ended by then. */
-export function pricedOn(day: string, kind: Kind, adapters: Iterable<Adapter>): readonly PricedListing[] {
-  return [...adapters].flatMap((adapter) =>
-    listingsOf(adapter.id, adapter.spec, kind).flatMap((listing) => {
-      const spec = priceOn(day, listing.spec.prices);
-      if (spec === null || hasEnded(listing.spec.retires, day)) return [];
-      const price = compilePrice(spec, `${adapter.id}:${listing.upstreamModel}`);
-      const isPlay = adapter.isSandbox === true;
-      const more = isPlay ? 0 : regionalPercent(adapter.spec.regionalCost, adapter.settings, listing.upstreamModel);
-      const cost = costlierBy(price, more);
-      return deploymentsOf(adapter, listing.upstreamModel).map(({ name, weight }) => {
-        return { ...listing, upstreamModel: name, adapter, weight, cost };
-      });
-    }),
-  );
+export function* pricedOn(day: string, kind: Kind, adapters: Iterable<Adapter>): Steps<readonly PricedListing[]> {
+  const priced: PricedListing[] = [];
+  for (const adapter of adapters) {
+    const listings = listingsOf(adapter.id, adapter.spec, kind);
+    priced.push(...(yield* eachOf(listings, (listing) => pricedListings(day, adapter, listing))).flat());
+  }
+  return priced;
 }
 
 function isFirstHand(listing: PricedListing): boolean {

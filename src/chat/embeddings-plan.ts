@@ -1,28 +1,23 @@
 // Makes a Plan from an embeddings request: one model, priced by its input alone.
 import { z } from "zod";
 import { modelsRefusal } from "../accounts/allowed.ts";
-import type { TokenPrice } from "../catalog/catalog.ts";
+import type { EmbeddingOffer, SoldEmbedding, TokenPrice } from "../catalog/catalog.ts";
 import { findEmbedding } from "../catalog/find-model.ts";
 import { boundOf, dearestWithin, ratesOf } from "../catalog/price.ts";
 import { modelEndHeaders } from "../catalog/retirement.ts";
 import type { Frame, FramedPlan, PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
-import { readFields } from "../field-issues.ts";
 import { ladder } from "../kernel/routes/ladder.ts";
 import { retrying } from "../kernel/routes/retrying.ts";
 import { affordable, most, usdText, ZERO } from "../money.ts";
 import type { Plan } from "../plan.ts";
-import { isRecord } from "../upstream/json-pointer.ts";
 import type { ModelCandidate } from "../upstream/upstream.ts";
 import { compilePlace } from "../wires/allow-list.ts";
-import { callTags } from "../wires/call-tags.ts";
 import { unsifted } from "../wires/chat-completions/read-body.ts";
 import { usageJson } from "../wires/chat-completions/usage.ts";
-import { maxCostOf } from "../wires/max-cost.ts";
-import { invalid, parseJson } from "../wires/parse-json.ts";
-import { schemaError } from "../wires/schema-error.ts";
-import { sift } from "../wires/sift.ts";
+import { parseJson } from "../wires/parse-json.ts";
 import { droppedHeader, isOwnServer } from "./dropped-header.ts";
+import { type ModelAsk, readModelAsk } from "./model-ask.ts";
 import type { ChatDeps } from "./model-plan.ts";
 import { countedOnce, tokenCost } from "./token-cost.ts";
 
@@ -80,54 +75,77 @@ const frame: Frame = {
 };
 
 /** Checks an embeddings request and makes its plan, or says what is wrong with it. */
-export function embeddingsPlan(
-  { request, audience }: PlanCall,
-  deps: ChatDeps,
-  only: string | null = null,
-): FramedPlan | GatewayError {
+export function embeddingsPlan(call: PlanCall, deps: ChatDeps, only: string | null = null): FramedPlan | GatewayError {
+  const { request, audience } = call;
   const sent = parseJson(request.body);
   if (sent instanceof GatewayError) return sent;
-  const sifted = isRecord(sent) ? sift(sent, EMBEDDINGS_FIELDS) : null;
-  const parsed = readFields(embeddingsBody, sifted?.body ?? sent);
-  if (!("data" in parsed)) return schemaError(parsed);
-  if (sifted === null || !isRecord(sent)) return invalid("", "must be an object");
-  if (sifted.refused !== null) return sifted.refused;
-  const body = parsed.data;
-  const maxCostNano = maxCostOf(request, sent.max_cost_cents);
-  if (maxCostNano instanceof GatewayError) return maxCostNano;
-  const tags = callTags(request, body);
-  if (tags instanceof GatewayError) return tags;
-  const model = findEmbedding(body.model, "model", deps.catalog(), audience);
+  const ask = readModelAsk(sent, { schema: embeddingsBody, fields: EMBEDDINGS_FIELDS }, request);
+  if (ask instanceof GatewayError) return ask;
+  const model = findEmbedding(ask.body.model, "model", deps.catalog(), audience);
   if (model instanceof GatewayError) return model;
   const refused = modelsRefusal(audience.allows, [{ name: model.slug, param: "model" }]);
   if (refused !== null) return refused;
-  const { settings, upstream, clock } = deps;
-  const counter = deps.counter.of(audience.payer?.id ?? request.address);
-  const atMs = clock.epochMs();
-  const clocks = {
-    firstTokenMsMax: settings.unaryMs,
-    lastFirstTokenMsMax: settings.unaryMs,
-    gapMsMax: settings.gapMsMax,
+  const atMs = deps.clock.epochMs();
+  const offers = model.offers.filter(({ adapter }) => only === null || adapter.id === only);
+  const candidates = candidatesOf(offers, model, { ask, call, atMs }, deps);
+  if (candidates.length === 0) return new GatewayError("upstream_not_configured", { detail: { detail: model.slug } });
+  return {
+    plan: planOf(candidates, model, { ask, call, atMs }, deps),
+    keepAliveMs: null,
+    headers: {
+      ...modelEndHeaders(model.retires === null ? [] : [model.retires]),
+      ...droppedHeader(
+        ask.sifted.dropped,
+        candidates.every(({ offer }) => isOwnServer(offer)),
+      ),
+    },
+    frame,
   };
+}
+
+/** A checked request, and when its price was looked up. */
+interface Asked {
+  readonly ask: ModelAsk<z.infer<typeof embeddingsBody>>;
+  readonly call: PlanCall;
+  readonly atMs: number;
+}
+
+function candidatesOf(
+  offers: readonly EmbeddingOffer[],
+  model: SoldEmbedding,
+  { ask, call, atMs }: Asked,
+  { settings, upstream }: ChatDeps,
+): readonly ModelCandidate[] {
   const order = {
-    requestId: request.id,
+    requestId: call.request.id,
     completionId: "",
     createdS: Math.floor(atMs / 1000),
     stream: false,
     servedSlug: model.slug,
     contextTokens: model.contextTokens,
     outputTokensMax: 0,
-    clocks,
+    clocks: {
+      firstTokenMsMax: settings.unaryMs,
+      lastFirstTokenMsMax: settings.unaryMs,
+      gapMsMax: settings.gapMsMax,
+    },
   };
-  const offers = model.offers.filter(({ adapter }) => only === null || adapter.id === only);
-  const candidates = offers.map((offer) =>
-    upstream.embeddingCandidate(offer, { ...order, body: isOwnServer(offer) ? unsifted(sent) : sifted.body }),
+  return offers.map((offer) =>
+    upstream.embeddingCandidate(offer, { ...order, body: isOwnServer(offer) ? unsifted(ask.sent) : ask.sifted.body }),
   );
-  if (candidates.length === 0) return new GatewayError("upstream_not_configured", { detail: { detail: model.slug } });
+}
+
+function planOf(
+  candidates: readonly ModelCandidate[],
+  model: SoldEmbedding,
+  { ask, call: { request, audience }, atMs }: Asked,
+  { settings, counter: counters }: ChatDeps,
+): Plan {
+  const counter = counters.of(audience.payer?.id ?? request.address);
   const held = (price: TokenPrice) => dearestWithin(price, atMs, atMs + settings.wholeMsMax);
   const bound = { inputTokensMax: request.body.length, outputTokensMax: 0 };
-  const textTokens = countedOnce(() => inputText(body.input), counter);
-  const plan: Plan = {
+  const textTokens = countedOnce(() => inputText(ask.body.input), counter);
+  return {
     operation: "embeddings",
     asked: model.slug,
     streamed: false,
@@ -143,11 +161,11 @@ export function embeddingsPlan(
     },
     hold: { kind: "call" },
     whilePaused: false,
-    maxCostNano,
+    maxCostNano: ask.maxCostNano,
     slots: [],
     inference: true,
     idempotency: null,
-    tags,
+    tags: ask.tags,
     route: ladder(candidates.map(retrying)),
     wholeMsMax: settings.wholeMsMax,
     attemptsMax: settings.attemptsMax,
@@ -160,17 +178,5 @@ export function embeddingsPlan(
       return tokenCost(model, served as ModelCandidate, reading, { ended, prompt, counter, atMs });
     },
     prepare: null,
-  };
-  return {
-    plan,
-    keepAliveMs: null,
-    headers: {
-      ...modelEndHeaders(model.retires === null ? [] : [model.retires]),
-      ...droppedHeader(
-        sifted.dropped,
-        candidates.every(({ offer }) => isOwnServer(offer)),
-      ),
-    },
-    frame,
   };
 }

@@ -362,6 +362,7 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
   };
   return {
     plan,
+    asked: read.asked,
     keepAliveMs: keepAliveMs(call),
     headers: {
       ...modelEndHeaders(resolved.ends),

@@ -1,6 +1,7 @@
 // Real token counts, where the cheap bound decides or no usage came, and the counts that callers ask for.
 import { Worker } from "node:worker_threads";
 import type { Tokenizer } from "../catalog/adapter.ts";
+import { THREAD_FLAGS } from "../thread-flags.ts";
 import { FairTurns } from "./fair-turns.ts";
 import type { PromptOrder, PromptRead } from "./read-prompt.ts";
 
@@ -54,7 +55,10 @@ export function createTokenCounter(secrets: readonly string[] = []): TokenCounte
 
   function started(): Worker {
     if (worker !== null) return worker;
-    worker = new Worker(new URL("./token-worker.ts", import.meta.url), { workerData: { secrets } });
+    worker = new Worker(new URL("./token-worker.ts", import.meta.url), {
+      workerData: { secrets },
+      execArgv: [...THREAD_FLAGS],
+    });
     worker.unref();
     worker.on("message", (said: CountAnswer) => {
       const done = running;

@@ -1,21 +1,10 @@
 // Commands on accounts: open, look, limit, freeze, credit, refund.
+import type { accountRow } from "../accounts/rows.ts";
 import { type Command, type Typed, UsageError, type Workplace } from "./command.ts";
 import { firstCallText } from "./first-call.ts";
 import { pairs, table, usd } from "./text.ts";
 
-interface Account {
-  readonly account_id: string;
-  readonly name: string;
-  readonly kind: string;
-  readonly created_at: string;
-  readonly frozen: boolean;
-  readonly strict_bounds: boolean;
-  readonly balance_cents: number;
-  readonly held_cents: number;
-  readonly spent_cents: number;
-  readonly inference_cap_cents: number;
-  readonly rate_limit: { readonly requests_per_minute: number; readonly in_flight: number };
-}
+type Account = ReturnType<typeof accountRow>;
 
 export function accountPath(accountId: string): string {
   return `/admin/v1/accounts/${encodeURIComponent(accountId)}`;

@@ -1,4 +1,4 @@
-// Speaks to a running gateway: its admin listener, with the token from its data folder.
+// Speaks to a running gateway: its admin listener, with the token from its data folder; or as one of its callers, with a key.
 import { adminTokenPath, readAdminToken } from "../accounts/admin-token.ts";
 import type { Config } from "../config.ts";
 import { CommandError } from "./command.ts";
@@ -29,6 +29,11 @@ function tokenOf(config: Config): string {
   );
 }
 
+function keyOf({ apiKey }: Config): string {
+  if (apiKey !== null) return apiKey;
+  throw new CommandError("TOLLGATE_API_KEY is not set: it is the account's primary key.");
+}
+
 function refusal(status: number, text: string): CommandError {
   try {
     const { error, message, data } = JSON.parse(text) as {
@@ -41,14 +46,19 @@ function refusal(status: number, text: string): CommandError {
   } catch {
     // Not our own words: shown below as they are.
   }
-  return new CommandError(`The admin listener answered ${status}: ${text.slice(0, 200)}`);
+  return new CommandError(`The gateway answered ${status}: ${text.slice(0, 200)}`);
 }
 
-export function createAdminClient(config: Config): AdminClient {
-  const origin = `http://${reachable(config.adminHost)}:${config.adminPort}`;
+interface Listener {
+  readonly origin: string;
+  readonly token: () => string;
+  /** The settings that say where it is. */
+  readonly settings: string;
+}
 
+function createClient({ origin, token, settings }: Listener): AdminClient {
   async function send(method: string, path: string, body: unknown): Promise<Response> {
-    const headers = { authorization: `Bearer ${tokenOf(config)}`, "content-type": "application/json" };
+    const headers = { authorization: `Bearer ${token()}`, "content-type": "application/json" };
     const signal = AbortSignal.timeout(ANSWER_MS_MAX);
     const payload = body === undefined ? {} : { body: JSON.stringify(body) };
     try {
@@ -56,7 +66,7 @@ export function createAdminClient(config: Config): AdminClient {
     } catch (error) {
       const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
       throw new NoGateway(
-        `No gateway answers at ${origin} (${cause}). Start one with \`npm start\`, or set ADMIN_HOST and ADMIN_PORT.`,
+        `No gateway answers at ${origin} (${cause}). Start one with \`npm start\`, or set ${settings}.`,
       );
     }
   }
@@ -69,4 +79,15 @@ export function createAdminClient(config: Config): AdminClient {
       return JSON.parse(text) as T;
     },
   };
+}
+
+export function createAdminClient(config: Config): AdminClient {
+  const origin = `http://${reachable(config.adminHost)}:${config.adminPort}`;
+  return createClient({ origin, token: () => tokenOf(config), settings: "ADMIN_HOST and ADMIN_PORT" });
+}
+
+/** As the caller whose key is TOLLGATE_API_KEY. */
+export function createOwnClient(config: Config): AdminClient {
+  const origin = config.publicUrl?.replace(/\/$/, "") ?? `http://${reachable(config.host)}:${config.port}`;
+  return createClient({ origin, token: () => keyOf(config), settings: "PUBLIC_URL, or HOST and PORT" });
 }

@@ -40,6 +40,8 @@ export interface Workplace {
   readonly environment: Environment | undefined;
   readonly config: Config;
   readonly admin: AdminClient;
+  /** As the caller whose key is TOLLGATE_API_KEY. */
+  readonly own: AdminClient;
   /** For commands that run until they are stopped: a line at once. */
   say(line: string): void;
   /** How far a command is, for the person who waits: beside the result, never within it. */

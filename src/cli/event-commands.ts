@@ -1,21 +1,12 @@
 // Commands on what has happened, and on the addresses that the operator has it sent to.
+import type { hookRow } from "../events/event-endpoints.ts";
+import type { eventRow } from "../events/event-log.ts";
 import { type Command, type Typed, UsageError } from "./command.ts";
 import { pairs, table } from "./text.ts";
 
-interface Event {
-  readonly id: string;
-  readonly kind: string;
-  readonly account_id: string | null;
-  readonly at: string;
-  readonly data: Readonly<Record<string, unknown>>;
-}
+type Event = ReturnType<typeof eventRow>;
 
-interface Webhook {
-  readonly id: string;
-  readonly url: string;
-  readonly kinds: readonly string[] | null;
-  readonly secret?: string;
-}
+type Webhook = ReturnType<typeof hookRow> & { readonly secret?: string };
 
 const EVENTS = 50;
 

@@ -1,39 +1,13 @@
 // Commands on groups of an account's keys, and on what bounds the account as a whole.
+import type { BudgetsShown } from "../accounts/budgets.ts";
+import type { GroupShown } from "../accounts/groups.ts";
 import { accountPath } from "./account-commands.ts";
 import { type Command, type OptionShape, type Typed, UsageError } from "./command.ts";
 import { pairs, table } from "./text.ts";
 
-interface Group {
-  readonly id: string;
-  readonly name: string;
-  readonly ceiling_cents: number | null;
-  readonly ceiling_period: string | null;
-  readonly lower_at: number | null;
-  readonly services: readonly string[] | null;
-  readonly models: readonly string[] | null;
-  readonly requests_per_minute: number | null;
-  readonly tokens_per_minute: number | null;
-  readonly spent_cents: number;
-  readonly held_cents: number;
-  readonly keys: readonly string[];
-}
-
-interface Budget {
-  readonly of: string;
-  readonly id: string;
-  readonly name: string;
-  readonly ceiling_cents: number;
-  readonly ceiling_period: string;
-  readonly lower_at: number | null;
-  readonly lowered: boolean;
-  readonly spent_cents: number;
-  readonly held_cents: number;
-  readonly resets_at: string;
-}
-
 const dollars = (cents: number) => (cents / 100).toFixed(2);
 
-function ceilingText({ ceiling_cents: cents, ceiling_period: period }: Group): string {
+function ceilingText({ ceiling_cents: cents, ceiling_period: period }: GroupShown): string {
   return cents === null ? "none" : `${dollars(cents)} USD a ${period}`;
 }
 
@@ -43,7 +17,7 @@ function listText(list: readonly string[] | null): string {
   return list.length === 0 ? "none" : list.join(", ");
 }
 
-function groupText(group: Group): string {
+function groupText(group: GroupShown): string {
   return pairs([
     ["group", group.id],
     ["name", group.name],
@@ -114,7 +88,10 @@ const create: Command = {
   options: { name: { value: "NAME", required: true, meaning: "what it is called, such as a team" }, ...LIMITS },
   summary: "Makes a group of an account's keys; `key limit --group` puts keys in it",
   async run(typed, { admin }) {
-    const json = await admin.call<Group>("POST", groupsPath(typed), { name: typed.text("name"), ...limitsOf(typed) });
+    const json = await admin.call<GroupShown>("POST", groupsPath(typed), {
+      name: typed.text("name"),
+      ...limitsOf(typed),
+    });
     return { json, text: groupText(json) };
   },
 };
@@ -125,7 +102,7 @@ const list: Command = {
   options: {},
   summary: "Lists an account's groups with what they have spent in their periods",
   async run(typed, { admin, columns }) {
-    const json = await admin.call<{ groups: Group[] }>("GET", groupsPath(typed));
+    const json = await admin.call<{ groups: GroupShown[] }>("GET", groupsPath(typed));
     const rows = json.groups.map((group) => [
       ...[group.id, group.name, ceilingText(group), dollars(group.spent_cents), dollars(group.held_cents)],
       String(group.keys.length),
@@ -140,7 +117,7 @@ const show: Command = {
   options: {},
   summary: "Shows a group",
   async run(typed, { admin }) {
-    const json = await admin.call<Group>("GET", groupPath(typed));
+    const json = await admin.call<GroupShown>("GET", groupPath(typed));
     return { json, text: groupText(json) };
   },
 };
@@ -153,7 +130,7 @@ const limit: Command = {
   async run(typed, { admin }) {
     const change = { name: typed.text("name"), ...limitsOf(typed) };
     if (Object.values(change).every((value) => value === undefined)) throw new UsageError("Name what is to change.");
-    const json = await admin.call<Group>("PATCH", groupPath(typed), change);
+    const json = await admin.call<GroupShown>("PATCH", groupPath(typed), change);
     return { json, text: groupText(json) };
   },
 };
@@ -171,12 +148,7 @@ const remove: Command = {
 
 const budgetsPath = (typed: Typed) => `${accountPath(typed.word("ACCOUNT"))}/budgets`;
 
-interface Budgets {
-  readonly budgets: readonly Budget[];
-  readonly low_balance_cents: number | null;
-}
-
-function budgetsText({ budgets, low_balance_cents: low }: Budgets, columns: number): string {
+function budgetsText({ budgets, low_balance_cents: low }: BudgetsShown, columns: number): string {
   const rows = budgets.map((one) => [
     ...[one.of, one.id, one.name, `${dollars(one.ceiling_cents)} a ${one.ceiling_period}`],
     ...[dollars(one.spent_cents), dollars(one.held_cents)],
@@ -194,7 +166,7 @@ const budgetShow: Command = {
   options: {},
   summary: "Shows every ceiling of an account, its groups, keys and tags, and what they have come to",
   async run(typed, { admin, columns }) {
-    const json = await admin.call<Budgets>("GET", budgetsPath(typed));
+    const json = await admin.call<BudgetsShown>("GET", budgetsPath(typed));
     return { json, text: budgetsText(json, columns) };
   },
 };
@@ -221,7 +193,7 @@ const budgetSet: Command = {
       ceiling_period: typed.text("ceiling-period"),
       lower_at: orNull(typed, "lower-at", "never"),
     };
-    const json = await admin.call<Budgets>("PATCH", budgetsPath(typed), {
+    const json = await admin.call<BudgetsShown>("PATCH", budgetsPath(typed), {
       account: cents == null ? cents : ceiling,
       low_balance_cents: low,
     });

@@ -1,20 +1,7 @@
 // The command on work that outlives its request: what runs, for whom, how far it is, and what stands still.
+import type { JobRow } from "../jobs/job-view.ts";
 import type { Command } from "./command.ts";
 import { table } from "./text.ts";
-
-interface Row {
-  readonly job_id: string;
-  readonly kind: string;
-  readonly status: string;
-  readonly account_id: string;
-  readonly runner: string;
-  readonly age_seconds: number;
-  readonly still_seconds: number;
-  readonly done: number | null;
-  readonly total: number | null;
-  readonly held_usd: string;
-  readonly spent_usd: string;
-}
 
 const HEADS = ["JOB", "KIND", "STATUS", "ACCOUNT", "AGE", "STILL", "DONE", "HELD", "SPENT", "RUNNER"];
 
@@ -29,7 +16,7 @@ export const jobs: Command = {
   summary: "Lists the jobs that are not over, those first that have stood still for longest",
   async run(typed, { admin }) {
     const account = typed.text("account");
-    const { jobs: all } = await admin.call<{ readonly jobs: readonly Row[] }>("GET", "/admin/v1/jobs");
+    const { jobs: all } = await admin.call<{ readonly jobs: readonly JobRow[] }>("GET", "/admin/v1/jobs");
     const rows = account === undefined ? all : all.filter(({ account_id }) => account_id === account);
     if (rows.length === 0) return { json: { jobs: rows }, text: "No job runs." };
     const lines = rows.map((row) => [

@@ -1,29 +1,13 @@
 // Commands on an account's keys.
+import type { keyRow } from "../accounts/rows.ts";
+import type { WhyShown } from "../accounts/why.ts";
 import { systemClock } from "../clock.ts";
 import { accountPath } from "./account-commands.ts";
 import { type Command, type Typed, UsageError, type Workplace } from "./command.ts";
 import { RULES, rulesOf } from "./group-commands.ts";
 import { pairs, table } from "./text.ts";
 
-interface Key {
-  readonly id: string;
-  readonly label: string;
-  readonly external_id: string | null;
-  readonly primary: boolean;
-  readonly hint: string;
-  readonly paused: boolean;
-  readonly ceiling_cents: number | null;
-  readonly ceiling_period: string | null;
-  readonly services: readonly string[] | null;
-  readonly models: readonly string[] | null;
-  readonly expires_at: string | null;
-  readonly addresses: readonly string[] | null;
-  readonly old_secret_until: string | null;
-  readonly group: string | null;
-  readonly spent_cents: number;
-  readonly last_used_at: string | null;
-  readonly api_key?: string;
-}
+type Key = ReturnType<typeof keyRow> & { readonly api_key?: string };
 
 function keyPath(typed: Typed): string {
   return `${accountPath(typed.word("ACCOUNT"))}/keys/${encodeURIComponent(typed.word("KEY"))}`;
@@ -187,20 +171,7 @@ const rotate: Command = {
   },
 };
 
-interface Why {
-  readonly key_id: string;
-  readonly label: string;
-  readonly reasons: readonly {
-    readonly code: string;
-    readonly message: string;
-    readonly hint: string;
-    readonly until?: string;
-  }[];
-  readonly bounded_by: string;
-  readonly recent: readonly Readonly<Record<"at" | "asked" | "status" | "code" | "message", string | number | null>>[];
-}
-
-function whyText({ key_id: id, label, reasons, bounded_by: bound, recent }: Why): string {
+function whyText({ key_id: id, label, reasons, bounded_by: bound, recent = [] }: WhyShown): string {
   const refused = reasons.map(
     ({ code, message, hint, until }) => `- ${code}: ${message} ${until === undefined ? hint : `Until ${until}.`}`,
   );
@@ -232,7 +203,7 @@ const why: Command = {
       return value === undefined ? [] : [[name, value] as const];
     });
     const query = asked.length === 0 ? "" : `?${new URLSearchParams(Object.fromEntries(asked))}`;
-    const json = await admin.call<Why>("GET", `${keyPath(typed)}/why${query}`);
+    const json = await admin.call<WhyShown>("GET", `${keyPath(typed)}/why${query}`);
     return { json, text: whyText(json) };
   },
 };

@@ -96,7 +96,10 @@ function dearTable({ models }: Listed, columns: number): readonly string[] {
 const prices: Command = {
   name: "prices",
   takes: [],
-  options: { sandbox: { value: null, meaning: "as sandbox accounts see it: every provider counts as configured" } },
+  options: {
+    sandbox: { value: null, meaning: "as sandbox accounts see it: every provider counts as configured" },
+    available: { value: null, meaning: "only what a configured provider serves" },
+  },
   summary: "Lists what every model costs and which providers serve it",
   async run(typed, { config: settings, admin, columns }) {
     const {
@@ -118,7 +121,9 @@ const prices: Command = {
         return { models: priceRows(catalog, { sandbox }), unit_models, losses: [], unpriced: [] };
       },
     );
-    const { models, unit_models, losses, unpriced } = asked.answer;
+    const { losses, unpriced } = asked.answer;
+    const isListed = ({ providers }: PriceRow | UnitPriceRow) => providers.length > 0 || !typed.flag("available");
+    const [models, unit_models] = [asked.answer.models.filter(isListed), asked.answer.unit_models.filter(isListed)];
     const byToken = `${PRICE_TITLE}\n\n${table(PRICE_HEADING, models.flatMap(priceLines), columns)}`;
     const byUnit = `${UNIT_PRICE_TITLE}\n\n${table(UNIT_PRICE_HEADING, unit_models.map(unitPriceCells), columns)}`;
     const told = [...dearTable(asked.answer, columns), ...lossLines(asked.answer)];

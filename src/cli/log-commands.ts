@@ -1,35 +1,28 @@
-// Commands on the request log: switch it on for an account, list what is kept, read one call.
+// Commands on the request log: switch it on for an account, list what is kept, read one call; as the operator, or as the account's owner.
+import type { callRow, nameRow } from "../gateway/request-log-endpoints.ts";
 import { accountPath } from "./account-commands.ts";
 import { type Command, UsageError } from "./command.ts";
 import { pairs, table } from "./text.ts";
 
-interface Kept {
-  readonly at: string;
-  readonly transaction_id: string;
-  readonly request_id: string;
-  readonly account_id: string;
-}
+type Kept = ReturnType<typeof nameRow>;
 
-interface Call extends Kept {
-  readonly key_id: string;
-  readonly path: string;
-  readonly asked: string | null;
-  readonly status: number;
-  readonly code: string | null;
-  readonly body: string | null;
-  readonly answer: string | null;
-}
+type Call = ReturnType<typeof callRow>;
+
+const OWN_PATH = "/api/v1/request-log";
+const own = { value: null, meaning: "of your own account, by its primary key in TOLLGATE_API_KEY" } as const;
 
 const set: Command = {
   name: "log set",
   takes: ["ACCOUNT", "ON_OR_OFF"],
   options: {},
-  summary: "Has bodies and answers of an account's calls kept, or no longer",
-  async run(typed, { admin }) {
+  summary: "Has bodies and answers of an account's calls kept, or no longer; ACCOUNT own is that of TOLLGATE_API_KEY",
+  async run(typed, place) {
     const word = typed.word("ON_OR_OFF");
     if (word !== "on" && word !== "off") throw new UsageError("ON_OR_OFF must be on or off");
-    const path = `${accountPath(typed.word("ACCOUNT"))}/request-log`;
-    const json = await admin.call<{ account_id: string; enabled: boolean }>("PUT", path, { enabled: word === "on" });
+    const account = typed.word("ACCOUNT");
+    const [client, path] =
+      account === "own" ? [place.own, OWN_PATH] : [place.admin, `${accountPath(account)}/request-log`];
+    const json = await client.call<{ account_id: string; enabled: boolean }>("PUT", path, { enabled: word === "on" });
     return { json, text: `Calls of ${json.account_id} are ${json.enabled ? "kept" : "no longer kept"}.` };
   },
 };
@@ -39,28 +32,35 @@ const list: Command = {
   takes: [],
   options: {
     account: { value: "ID", meaning: "of this account alone" },
+    own,
     limit: { value: "COUNT", meaning: "how many, newest first; 50 by itself" },
   },
   summary: "Lists the calls that are kept, by their transactions",
-  async run(typed, { admin, columns }) {
+  async run(typed, place) {
     const [account, limit] = [typed.text("account"), typed.number("limit")];
+    if (account !== undefined && typed.flag("own")) throw new UsageError("--account and --own exclude each other");
     const query = new URLSearchParams();
     if (account !== undefined) query.set("account", account);
     if (limit !== undefined) query.set("limit", String(limit));
-    const json = await admin.call<{ calls: readonly Kept[] }>("GET", `/admin/v1/request-log?${query}`);
+    const [client, path] = typed.flag("own") ? [place.own, OWN_PATH] : [place.admin, "/admin/v1/request-log"];
+    const json = await client.call<{ calls: readonly Kept[] }>("GET", `${path}?${query}`);
     const rows = json.calls.map(({ at, transaction_id, account_id }) => [at, transaction_id, account_id]);
-    return { json, text: rows.length === 0 ? "Nothing." : table(["WHEN", "TRANSACTION", "ACCOUNT"], rows, columns) };
+    return {
+      json,
+      text: rows.length === 0 ? "Nothing." : table(["WHEN", "TRANSACTION", "ACCOUNT"], rows, place.columns),
+    };
   },
 };
 
 const show: Command = {
   name: "log show",
   takes: ["TRANSACTION"],
-  options: {},
+  options: { own },
   summary: "Shows what was asked and answered, of a call that is kept",
-  async run(typed, { admin }) {
+  async run(typed, place) {
     const id = encodeURIComponent(typed.word("TRANSACTION"));
-    const json = await admin.call<Call>("GET", `/admin/v1/request-log/${id}`);
+    const [client, path] = typed.flag("own") ? [place.own, OWN_PATH] : [place.admin, "/admin/v1/request-log"];
+    const json = await client.call<Call>("GET", `${path}/${id}`);
     const text = pairs([
       ["when", json.at],
       ["transaction", json.transaction_id],

@@ -83,12 +83,12 @@ async function updateHere(typed: Typed, config: Config): Promise<Told> {
     const { signal } = new AbortController();
     const { markupPercent } = config;
     const deps = { catalog, before, upstream, markupPercent, clock: systemClock, signal };
-    const proposal = await proposeUpdate(order, deps);
+    const { told, update, json } = await proposeUpdate(order, deps);
     if (!typed.flag("dry-run")) {
-      await loadCatalog({ ...catalogOptions(config), update: proposal.update });
-      await keepUpdate(config.dataDir, proposal.update);
+      await loadCatalog({ ...catalogOptions(config), update });
+      await keepUpdate(config.dataDir, update, json);
     }
-    return proposal;
+    return JSON.parse(told) as Told;
   } finally {
     await upstream.close();
   }

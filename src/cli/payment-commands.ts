@@ -1,14 +1,9 @@
 // Commands on payments on chain of which it is not known yet whether they were made.
+import type { paymentRow } from "../x402/payment-endpoints.ts";
 import { type Command, CommandError } from "./command.ts";
 import { table } from "./text.ts";
 
-interface Row {
-  readonly transaction_id: string;
-  readonly payer: string;
-  readonly amount_usd: string;
-  readonly account_id: string | null;
-  readonly tried_at: string;
-}
+type Row = ReturnType<typeof paymentRow>;
 
 interface Looked {
   readonly settled: number;

@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import { type Environment, readConfig } from "../config.ts";
 import { VERSION } from "../version.ts";
 import { ACCOUNT_COMMANDS } from "./account-commands.ts";
-import { createAdminClient } from "./admin-client.ts";
+import { createAdminClient, createOwnClient } from "./admin-client.ts";
 import { certifyCommand } from "./certify-command.ts";
 import { check } from "./check-command.ts";
 import { type Command, CommandError, type Typed, UsageError, usageLine } from "./command.ts";
@@ -152,6 +152,7 @@ async function perform(command: Command, rest: readonly string[], place: Surroun
   const result = await command.run(typed, {
     config,
     admin: createAdminClient(config),
+    own: createOwnClient(config),
     say,
     progress: err,
     columns,

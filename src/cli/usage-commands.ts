@@ -74,17 +74,22 @@ const usage: Command = {
     ...FILTERS,
     status: { value: "STATUS", meaning: "charged, as by itself, or credited" },
     sandbox: { value: null, meaning: "of the play money of sandbox accounts, which is left out else" },
+    largest: { value: "COUNT", meaning: "only so many, those that come to most first" },
     csv: CSV,
   },
   summary: "Says who spent what, exactly, from the sums of each UTC day",
   async run(typed, place) {
     const by = typed.text("by") ?? "day";
+    const largest = typed.number("largest");
+    if (largest !== undefined && (largest < 1 || largest > PAGE))
+      throw new UsageError(`--largest takes a number from 1 to ${PAGE}.`);
+    const order = largest === undefined ? {} : { order: "amount" };
     const rows = await rowsOf(place, typed, {
       path: "/admin/v1/usage",
       name: "usage",
       filters: [...Object.keys(FILTERS), "status"],
-      rowsMax: Number.POSITIVE_INFINITY,
-      more: { by, ...(typed.flag("sandbox") ? { sandbox: "1" } : {}) },
+      rowsMax: largest ?? Number.POSITIVE_INFINITY,
+      more: { by, ...order, ...(typed.flag("sandbox") ? { sandbox: "1" } : {}) },
     });
     const json = { usage: rows };
     if (typed.flag("csv")) return { json, text: csvText(columnsOf(rows), rows).trimEnd() };

@@ -1,21 +1,13 @@
 // Commands on what the operator's wallet has paid to merchants, and on payments of which it is not known yet whether they were made.
+import type { paidRow } from "../wallet/wallet-endpoints.ts";
 import { type Command, CommandError } from "./command.ts";
 import { table } from "./text.ts";
-
-interface Row {
-  readonly transaction_id: string;
-  readonly merchant: string;
-  readonly rail: string;
-  readonly amount_usd: string;
-  readonly answered_status: number | null;
-  readonly paid_at: string;
-}
 
 interface WalletState {
   readonly addresses: Readonly<Record<string, string | null>>;
   readonly spent_today_usd: string;
   readonly most_a_day_usd: string;
-  readonly in_doubt: readonly Row[];
+  readonly in_doubt: readonly ReturnType<typeof paidRow>[];
 }
 
 interface Looked extends WalletState {

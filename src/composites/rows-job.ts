@@ -2,8 +2,8 @@
 import type { JobEnd, RunningJob, Stopped } from "../catalog/job-kind.ts";
 import { centsDown, nanoFromCents } from "../money.ts";
 import type { JobRows } from "../records/job-rows.ts";
-import { Budget } from "./budget.ts";
 import { inOrder, type RowPlaces } from "./row-places.ts";
+import { StepBudget } from "./step-budget.ts";
 
 const ROWS_AT_ONCE = 8;
 
@@ -27,7 +27,7 @@ export interface RowsDeps {
 
 /** One job, from wherever it stands. `Before` is what it remembers of what it did before its rows. */
 export class RowsJob<Done extends RowDone, Before extends object> {
-  readonly budget: Budget;
+  readonly budget: StepBudget;
   /** Why it is paid no more; null: it is. */
   stopped: Stopped | null = null;
   readonly #job: RunningJob;
@@ -41,7 +41,7 @@ export class RowsJob<Done extends RowDone, Before extends object> {
     this.#beforeCents = beforeCents;
     this.#progress = (job.progress as (Progress<Done> & Before) | null) ?? { done: 0, total: 0, rows: {}, ...none };
     // What a step had cost that was under way when a process died is in no row: it is taken again, and paid once.
-    this.budget = new Budget(centsDown(job.spend.limitNano), this.spentCents);
+    this.budget = new StepBudget(centsDown(job.spend.limitNano), this.spentCents);
   }
 
   get before(): Before {

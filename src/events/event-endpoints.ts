@@ -39,7 +39,7 @@ const rotateSchema = z.strictObject({
 const redeliverSchema = z.strictObject({ event_id: z.string("must be the id of an event").min(1).max(100) });
 const listSchema = pageSchema.extend({ account: z.string().min(1).max(100).optional() });
 
-function hookRow({ id, url, kinds: heard, createdAtMs }: Webhook) {
+export function hookRow({ id, url, kinds: heard, createdAtMs }: Webhook) {
   return { id, url, kinds: heard, created_at: new Date(createdAtMs).toISOString() };
 }
 

@@ -12,6 +12,8 @@ const LEASE_MS = 15_000;
 const RENEW_MS = 5_000;
 const TICK_MS = 1_000;
 const EVENTS_AT_ONCE = 500;
+/** Of those so many are taken side by side: a store commits what comes together at once. */
+const TAKEN_AT_ONCE = 16;
 const DELIVERY = "delivery";
 const DELIVERIES = "deliveries";
 /** Longer than all tries take. */
@@ -27,10 +29,10 @@ export const RETRY_MS: readonly number[] = [
 /** After the store was away in the middle of a delivery. */
 const BROKEN_MS = 5_000;
 /** A receiver that is slow keeps no other waiting. */
-const AT_ONCE_EACH = 8;
-const AT_ONCE_ALL = 64;
+const AT_ONCE_EACH = 32;
+const AT_ONCE_ALL = 256;
 /** Of one account, or of the operator: those of one account that all hang leave room for others. */
-const AT_ONCE_PAYER = 16;
+const AT_ONCE_PAYER = 64;
 /** What waits for all webhooks of one payer together. */
 const WAITING_PAYER_MAX = 50_000;
 /** What waits for one webhook; beyond it events are listed and not sent, and can be sent again by hand. */
@@ -211,12 +213,18 @@ export class Teller {
   async #takeAll(): Promise<void> {
     const { ledger, log } = this.#deps;
     const told = await ledger.events(EVENTS_AT_ONCE);
-    for (const event of told) await this.#take(event);
+    await this.#takeThese(told);
     if (told.length > 0) await ledger.dropEvents(told);
-    for (const event of await log.waiting()) await this.#take(event);
+    await this.#takeThese(await log.waiting());
   }
 
-  async #deliver(id: string, delivery: Delivery): Promise<void> {
+  async #takeThese(events: readonly Event[]): Promise<void> {
+    for (let at = 0; at < events.length; at += TAKEN_AT_ONCE)
+      await Promise.all(events.slice(at, at + TAKEN_AT_ONCE).map((event) => this.#take(event)));
+  }
+
+  /** What is to be sent once more; null: nothing. */
+  async #deliver(id: string, delivery: Delivery): Promise<Delivery | null> {
     const { webhooks, clock, send, records } = this.#deps;
     const { event, failures } = delivery;
     const hook = await webhooks.get(delivery.hook);
@@ -228,11 +236,11 @@ export class Teller {
     if (waiting?.all.delete(id) === true) count(this.#waitingOf, waiting.payer, -1);
     if (pause === undefined) {
       await records.delete(DELIVERY, id);
-      return;
+      return null;
     }
     const next = { ...delivery, failures: failures + 1, dueAtMs: Math.floor(clock.epochMs() + pause) };
     await this.#keep(id, next);
-    this.#enqueue(id, next);
+    return next;
   }
 
   #begin(id: string, delivery: Delivery, own: Set<string>): void {
@@ -241,16 +249,18 @@ export class Teller {
     count(this.#sendingOf, payer, 1);
     const done = this.#deliver(id, delivery)
       .then(
-        () => true,
+        (next) => ({ next, isOver: true }),
         (error: unknown) => {
           // The store is away, so what is due would fail as fast as it is begun: this waits in memory, and the next tick goes on.
-          this.#enqueue(id, { ...delivery, dueAtMs: Math.floor(this.#deps.clock.epochMs()) + BROKEN_MS });
           this.#deps.onBroken(error);
-          return false;
+          const dueAtMs = Math.floor(this.#deps.clock.epochMs()) + BROKEN_MS;
+          return { next: { ...delivery, dueAtMs }, isOver: false };
         },
       )
-      .then((isOver) => {
+      .then(({ next, isOver }) => {
+        // At once: what waits while it is on its way is not looked at, and would be forgotten.
         own.delete(id);
+        if (next !== null) this.#enqueue(id, next);
         count(this.#sendingOf, payer, -1);
         this.#running.delete(done);
         if (isOver && this.#leads && !this.#stopped) this.#sendDue();

@@ -54,8 +54,7 @@ export function modelEndpoints({ config, catalog, updates, records }: ModelEndpo
       if (from === null) return conflict("from: no source is set; name one, or set MODELS_SOURCE.");
       try {
         const order = { from, vendor: body.vendor ?? null, yes: body.yes, dryRun: body.dry_run };
-        const { update: _update, ...told } = await updates.update(order);
-        return { status: 200, body: told };
+        return { status: 200, body: (await updates.update(order)).told };
       } catch (error) {
         if (error instanceof BadList) return conflict(error.message);
         throw error;

@@ -1,16 +1,16 @@
 // The list of models of a gateway that runs: it takes what lists tell while calls go on, shares it with the processes over one Redis, and goes back.
 import { adoptUpdate, keepUpdate, keptStamps, keptUpdate, withdrawUpdate } from "../catalog/updates/kept.ts";
 import { BadList } from "../catalog/updates/list.ts";
-import type { Proposal } from "../catalog/updates/proposal.ts";
 import { type ModelsUpdate, updateOf } from "../catalog/updates/update.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Log } from "../observe/log.ts";
 import type { Records } from "../records/records.ts";
+import { inSlices } from "../slices.ts";
 import type { Stores } from "../stores.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import type { OpenCatalog } from "./open-catalog.ts";
-import { proposeUpdate, type UpdateOrder } from "./propose-update.ts";
+import { type Proposed, proposeUpdate, type UpdateOrder } from "./propose-update.ts";
 
 const KIND = "models_update";
 const ID = "current";
@@ -42,7 +42,7 @@ async function sharedUpdate(
 ): Promise<{ readonly update: ModelsUpdate | null; readonly version: number }> {
   const record = await records.get(KIND, ID);
   if (record === null) return { update: null, version: 0 };
-  return { update: record.value === "" ? null : updateOf(record.value), version: record.version };
+  return { update: record.value === "" ? null : await inSlices(updateOf(record.value)), version: record.version };
 }
 
 /** Before the catalog is opened: the update that the other processes sell by becomes this one's too. */
@@ -56,6 +56,8 @@ export async function takeSharedUpdate(config: Config, { shared, records }: Stor
 export async function forgetSharedUpdate({ records }: Stores): Promise<void> {
   await records.delete(KIND, ID);
 }
+
+type Taken = Pick<Proposed, "update" | "json">;
 
 function isSame(a: ModelsUpdate | null, b: ModelsUpdate | null): boolean {
   return a?.takenAt === b?.takenAt && a?.checkedAt === b?.checkedAt;
@@ -73,7 +75,7 @@ export class ModelUpdates {
   }
 
   /** Reads a source, and takes what it tells unless it is a dry run. Throws BadList where nothing is changed. */
-  update(order: UpdateOrder & { readonly dryRun: boolean }): Promise<Proposal> {
+  update(order: UpdateOrder & { readonly dryRun: boolean }): Promise<Proposed> {
     return this.#inTurn(async () => {
       const proposal = await this.#update(order);
       if (!order.dryRun) await this.#parts.stores.records.delete(KIND, WENT_BACK);
@@ -92,7 +94,8 @@ export class ModelUpdates {
       const mark = { kind: KIND, id: WENT_BACK, payer: null, value: newest, ttlMs: null, ifVersion: null };
       await records.put(mark);
       const version = await this.#version();
-      await this.#take(await keptUpdate(dataDir, 1), version, async () => {
+      const before = await keptUpdate(dataDir, 1);
+      await this.#take(before && { update: before, json: JSON.stringify(before) }, version, async () => {
         await withdrawUpdate(dataDir);
       });
       this.#parts.ended("withdrawn");
@@ -137,12 +140,12 @@ export class ModelUpdates {
   }
 
   /** Has it come into force here and, over Redis, at every process. */
-  async #take(update: ModelsUpdate | null, version: number, keep: () => Promise<void>): Promise<void> {
+  async #take(taken: Taken | null, version: number, keep: () => Promise<void>): Promise<void> {
     const { catalog, stores, onTaken } = this.#parts;
     const { records, shared } = stores;
-    await catalog.take(update, async () => {
+    await catalog.take(taken?.update ?? null, async () => {
       if (shared) {
-        const value = update === null ? "" : JSON.stringify(update);
+        const value = taken?.json ?? "";
         const put = { kind: KIND, id: ID, payer: null, value, ttlMs: null, ifVersion: version };
         if ((await records.put(put)) === null)
           throw new BadList("another process has just taken a list; nothing was changed");
@@ -159,7 +162,7 @@ export class ModelUpdates {
     await stores.others?.tell(`${NEWS}"${catalog.update()?.takenAt ?? ""}"}`).catch(() => {});
   }
 
-  async #update(order: UpdateOrder & { readonly dryRun: boolean }): Promise<Proposal> {
+  async #update(order: UpdateOrder & { readonly dryRun: boolean }): Promise<Proposed> {
     if (order.dryRun) return this.#tried(order);
     try {
       const proposal = await this.#tried(order);
@@ -171,14 +174,15 @@ export class ModelUpdates {
     }
   }
 
-  async #tried({ from, vendor, yes, dryRun }: UpdateOrder & { readonly dryRun: boolean }): Promise<Proposal> {
+  async #tried({ from, vendor, yes, dryRun }: UpdateOrder & { readonly dryRun: boolean }): Promise<Proposed> {
     const { catalog, config, upstream } = this.#parts;
     const version = await this.#version();
     const { markupPercent, dataDir } = config;
     const now = { catalog: catalog.current(), before: catalog.update(), upstream, markupPercent, clock: systemClock };
-    const proposal = await proposeUpdate({ from, vendor, yes }, { ...now, signal: this.#ended.signal });
-    if (!dryRun) await this.#take(proposal.update, version, () => keepUpdate(dataDir, proposal.update));
-    return proposal;
+    const proposed = await proposeUpdate({ from, vendor, yes }, { ...now, signal: this.#ended.signal });
+    const { update, json } = proposed;
+    if (!dryRun) await this.#take({ update, json }, version, () => keepUpdate(dataDir, update, json));
+    return proposed;
   }
 
   /** Another process may have taken an update: this one sells by it too. */
@@ -205,8 +209,7 @@ export class ModelUpdates {
     if (from === null || (checkedAt !== undefined && systemClock.epochMs() - Date.parse(checkedAt) < DAY_MS)) return;
     try {
       if ((await stores.records.get(KIND, WENT_BACK)) !== null) return;
-      const { changes, taken } = await this.#update({ from, vendor: null, yes: false, dryRun: false });
-      const held = changes.length - taken;
+      const { taken, held } = await this.#update({ from, vendor: null, yes: false, dryRun: false });
       log.logger.info(
         { taken, held },
         "a list of models was taken: `tollgate models update` shows what waits for a yes",

@@ -37,17 +37,16 @@ const HOSTED_TIER = "hosted";
 const HOSTED_RESULTS_MAX = 20;
 
 /** Why it can be no tool of a model. */
-function unfitOf({ native, local, facts }: CatalogAction): string | null {
-  if (native !== null) return "asks a model itself: name the model instead";
-  if (local?.launches !== undefined) return "launches work that outlives the call";
+function unfitOf({ kind, launches, facts }: CatalogAction): string | null {
+  if (kind === "native") return "asks a model itself: name the model instead";
+  if (launches !== undefined) return "launches work that outlives the call";
   if (facts.price.needsMaxCost === true) return "has no price before it is called";
   return null;
 }
 
 function refusalOf(action: CatalogAction, { allows }: ActionsAudience): GatewayError | null {
-  const { service, action: name, local, configured } = action;
-  if (!isCallable(allows, local, service, name)) return serviceRefusal(allows, service, name);
-  return configured ? null : notConfigured(action);
+  if (!isCallable(allows, action)) return serviceRefusal(allows, action.service, action.action);
+  return action.configured ? null : notConfigured(action);
 }
 
 function knownOf(action: CatalogAction, audience: ActionsAudience): KnownAction {

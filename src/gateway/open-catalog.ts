@@ -58,10 +58,11 @@ export async function openCatalog(config: Config): Promise<OpenCatalog> {
   const isOwn = config.sandbox && config.sandboxUrl === null;
   const sandbox = isOwn ? await startSandbox({ host: "127.0.0.1", port: 0, adapters: vendors }) : null;
   const sandboxUrl = config.sandbox ? (config.sandboxUrl ?? sandbox?.url ?? null) : null;
-  const load = async (update: ModelsUpdate | null) =>
+  const load = async (update: ModelsUpdate | null, ahead: boolean) =>
     inForce(
       await loadCatalog({
         update,
+        ahead,
         env: config.vendorEnv,
         clock: systemClock,
         sandboxOrigin: sandboxUrl,
@@ -73,20 +74,29 @@ export async function openCatalog(config: Config): Promise<OpenCatalog> {
       }),
       update,
     );
-  let current = await load(await keptUpdate(config.dataDir));
+  let current = await load(await keptUpdate(config.dataDir), false);
+  // Calls are served while a catalog is made. One at a time: of two that are made side by side the older could come into force last.
+  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = (work: () => Promise<void>): Promise<void> => {
+    const turn = last.then(work);
+    last = turn.catch(() => {});
+    return turn;
+  };
   return {
     current: () => current.catalog,
     names: () => current.names,
     sandboxUrl,
     update: () => current.update,
-    async reload() {
-      current = await load(await keptUpdate(config.dataDir));
-    },
-    async take(update, keep) {
-      const next = await load(update);
-      await keep();
-      current = next;
-    },
+    reload: () =>
+      inTurn(async () => {
+        current = await load(await keptUpdate(config.dataDir), true);
+      }),
+    take: (update, keep) =>
+      inTurn(async () => {
+        const next = await load(update, true);
+        await keep();
+        current = next;
+      }),
     async close() {
       await sandbox?.close();
     },

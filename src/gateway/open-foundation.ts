@@ -8,11 +8,15 @@ import { createRequestWindows } from "../limits/request-windows.ts";
 import { type FailedCallFile, openFailedCalls } from "../observe/failed-calls.ts";
 import { createLog, type Log, type LogOptions } from "../observe/log.ts";
 import type { Observer } from "../observe/observer.ts";
+import { createRedactor } from "../observe/redactor.ts";
+import { SpanContents } from "../observe/span-content.ts";
+import { isSent } from "../observe/trace-context.ts";
 import type { Traces } from "../observe/traces.ts";
 import { type DiskRoom, diskBounds, diskRoom } from "../storage/disk-guard.ts";
 import { openStores, type Stores } from "../stores.ts";
 import { createPublicFetch } from "../upstream/public-fetch.ts";
 import { createUpstream, type Upstream } from "../upstream/upstream.ts";
+import { closedIfFailed, type Opened } from "./closed-if-failed.ts";
 import { Losses } from "./losses.ts";
 import { forgetSharedUpdate, takeSharedUpdate } from "./model-updates.ts";
 import { type OpenCatalog, openCatalog } from "./open-catalog.ts";
@@ -37,6 +41,8 @@ export interface Foundation {
   readonly failedCalls: FailedCallFile;
   /** Null: no collector takes traces. */
   readonly traces: Traces | null;
+  /** What spans tell of what is asked and answered; null: nothing. */
+  readonly spanContents: SpanContents | null;
   readonly disk: () => Promise<DiskRoom>;
   readonly wallets: OpenWallet;
   /** The names of our own actions, which metrics may tell as they tell the catalog's. They are put here when the actions are opened. */
@@ -44,30 +50,27 @@ export interface Foundation {
   close(): Promise<void>;
 }
 
-/** Rejects where a store cannot be opened, or a file of the catalog is not as it must be. */
-export async function openFoundation({
-  config,
-  logStream,
-  onFatal,
-  role,
-  wallet,
-  internet,
-}: GatewayOptions): Promise<Foundation> {
+/** Rejects where a store cannot be opened, or a file of the catalog is not as it must be; then nothing of it is left open. */
+export function openFoundation(options: GatewayOptions): Promise<Foundation> {
+  return closedIfFailed((opened) => foundationOf(options, opened));
+}
+
+async function foundationOf(options: GatewayOptions, opened: Opened): Promise<Foundation> {
+  const { config, logStream, onFatal, role, wallet, internet } = options;
   const clock = systemClock;
   const log = openLog(config, logStream);
   let stores: Stores | null = null;
   const { broken, stop: stopTelling } = storeOutage({ log, clock, answers: () => stores?.answers ?? null });
-  // Over a file a process keeps nothing alone.
-  const ownDir = role?.kind === "child" && config.redisUrl !== null ? role.ownDir : config.dataDir;
+  opened(stopTelling);
+  const ownDir = ownFolder(options);
   const onBroken = (error: unknown) => broken(error, "the store failed");
   const part = role === undefined ? {} : { part: role.kind };
-  const opening = openStores(
-    { ...config, dataDir: ownDir },
-    { onFatal, onBroken, archiveDir: config.dataDir, ...part },
-  );
-  const read = await openBesideStores(config, opening, role);
+  const events = { onFatal, onBroken, archiveDir: config.dataDir, ...part };
+  const read = await openBesideStores(options, openStores({ ...config, dataDir: ownDir }, events));
   stores = read.stores;
+  opened(stores.close);
   const { catalog } = read;
+  opened(catalog.close);
   const failedCalls = openFailedCalls({
     file: join(config.dataDir, "failed-calls.log"),
     clock,
@@ -76,7 +79,8 @@ export async function openFoundation({
   const disk = () => diskRoom(ownDir, diskBounds(config.diskFreeMibMin));
   const localNames = new Set<string>();
   const otelName = (id: string) => catalog.current().adapters({ sandbox: true }).get(id)?.spec.otelName ?? id;
-  const traces = await openTracesOf(config, otelName);
+  const spanContents = openSpanContents(config, broken);
+  const traces = await openTracesOf(config, otelName, spanContents);
   const losses = new Losses({
     clock,
     log,
@@ -107,16 +111,22 @@ export async function openFoundation({
     windows,
     tellUnpriced(log, observer, losses),
     wallets.purseFor,
+    config.vendorsHttp2,
   );
   observer.onScrape({ restingRoutes: () => upstream.health.resting() });
   const counter = createTokenCounter(signingSecrets(config.signingSecret, config.dataDir));
-  const seen = { observer, losses, failedCalls, traces };
+  const seen = { observer, losses, failedCalls, traces, spanContents };
   const all = { config, log, broken, stores, catalog, upstream, counter, ...seen, disk, localNames, wallets };
   return { ...all, close: () => closeFoundation(all, stopTelling) };
 }
 
+/** What this process alone keeps lies here. Over a file there is no such thing: the folder is common to all. */
+function ownFolder({ config, role }: GatewayOptions): string {
+  return role?.kind === "child" && config.redisUrl !== null ? role.ownDir : config.dataDir;
+}
+
 /** A thread opens the stores, so the catalog is read meanwhile, unless other processes tell what it is made of. Where both have failed, the stores say why. */
-async function openBesideStores(config: Config, opening: Promise<Stores>, role: GatewayOptions["role"]) {
+async function openBesideStores({ config, role }: GatewayOptions, opening: Promise<Stores>) {
   const isAlone = config.redisUrl === null && role === undefined;
   // What a file's processes share is what its folder has: the parent, which is there before the others, says so.
   const begins = config.redisUrl === null && role?.kind === "parent";
@@ -136,13 +146,27 @@ async function openBesideStores(config: Config, opening: Promise<Stores>, role: 
 }
 
 /** The kit is read only where a collector is set: a start without one does not wait for it. */
-async function openTracesOf(config: Config, otelName: (provider: string) => string): Promise<Traces | null> {
+async function openTracesOf(
+  config: Config,
+  otelName: (provider: string) => string,
+  contents: SpanContents | null,
+): Promise<Traces | null> {
   const { otelUrl, otelHeaders: headers, otelServiceName: serviceName } = config;
   const { otelRatio: ratio, otelDelayMs: delayMs } = config;
   if (otelUrl === null) return null;
   const { openTraces } = await import("../observe/traces.ts");
   const settings = { url: `${otelUrl}/v1/traces`, headers, serviceName, ratio, delayMs };
-  return openTraces({ settings, clock: systemClock, otelName });
+  return openTraces({ settings, clock: systemClock, otelName, contents });
+}
+
+function openSpanContents(config: Config, broken: TellBroken): SpanContents | null {
+  const { otelUrl, otelCaptureContent, otelRatio } = config;
+  if (otelUrl === null || !otelCaptureContent) return null;
+  return new SpanContents({
+    redact: createRedactor(config.requestLogRedact),
+    isSent: (record) => isSent(record, otelRatio),
+    onBroken: (error) => broken(error, "a span could not tell what was asked"),
+  });
 }
 
 function openLog({ logLevel: level, logFormat: format }: Config, stream: LogOptions["stream"]): Log {

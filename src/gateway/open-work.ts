@@ -17,6 +17,7 @@ import type { RunDeps } from "../run/deps.ts";
 import { SESSION_JOB } from "../sessions/session-kind.ts";
 import { UNCLOSED } from "../sessions/unclosed.ts";
 import { LEASE_MS } from "../stores.ts";
+import { closedIfFailed, type Opened } from "./closed-if-failed.ts";
 import type { Phase } from "./drain.ts";
 import { later } from "./later.ts";
 import type { DoorDeps } from "./listeners.ts";
@@ -76,20 +77,41 @@ function showWork(
   });
 }
 
-/** Rejects where the store of files cannot be opened, or what an earlier process has left cannot be read. */
-export async function openWork(foundation: Foundation, options: GatewayOptions, phase: Phase): Promise<Work> {
-  const { broken, observer, upstream, stores } = foundation;
+/** Rejects where the store of files cannot be opened, or what an earlier process has left cannot be read; then nothing of it is left open. */
+export function openWork(foundation: Foundation, options: GatewayOptions, phase: Phase): Promise<Work> {
+  return closedIfFailed((opened) => workOf(foundation, { options, phase, opened }));
+}
+
+interface WorkParts {
+  readonly options: GatewayOptions;
+  readonly phase: Phase;
+  readonly opened: Opened;
+}
+
+/** What beats by itself from here on: what processes tell each other, the leases of holds, and what is told of events. */
+async function openBeats(foundation: Foundation, { options, phase, opened }: WorkParts) {
+  const { broken, upstream, stores } = foundation;
+  // The parent serves no caller: what it tells the operator of routes, it hears from the others.
+  const sharedRoutes = await shareRoutes(upstream, stores.others, options.role?.kind !== "parent");
+  opened(sharedRoutes.stop);
+  const leases = await openLeases(stores, broken);
+  opened(leases.stop);
+  const events = openEvents(foundation, phase);
+  opened(events.close);
+  return { sharedRoutes, leases, events };
+}
+
+async function workOf(foundation: Foundation, opening: WorkParts): Promise<Work> {
+  const { options, phase, opened } = opening;
+  const { broken, observer, stores } = foundation;
   const onBroken = logInternalErrors(broken);
   const url = createPublicUrl(foundation.config);
   const madeJobs = later<Jobs>("jobs");
-  const parts = { jobs: madeJobs.get, phase, publicUrl: url.get, onBroken };
+  const parts = { jobs: madeJobs.get, phase, publicUrl: url.get, onBroken, opened };
   const { actionCatalog, composites, sessions } = await openCallable(foundation, options, parts);
   const callers = await openCallers(foundation, url.get);
-  // The parent serves no caller: what it tells the operator of routes, it hears from the others.
-  const sharedRoutes = await shareRoutes(upstream, stores.others, options.role?.kind !== "parent");
-  const leases = await openLeases(stores, broken);
+  const { sharedRoutes, leases, events } = await openBeats(foundation, opening);
   const { owner } = stores;
-  const events = openEvents(foundation, phase);
   const windows = windowsFor(foundation.config, callers);
   const kinds = [...composites.jobKinds, sessions.kind, ...(options.jobKinds ?? [])];
   const onEnded = (job: JobRecord) => observer.jobEnded(endedJob(job));
@@ -143,12 +165,13 @@ export async function openWork(foundation: Foundation, options: GatewayOptions, 
   };
 }
 
-/** What looks at calls and answers for the operator: the guard, and the log of those that are kept. */
+/** What looks at calls and answers for the operator: the guard, the log of those that are kept, the spans that tell them. */
 function openWatching(foundation: Foundation, kernel: KernelDeps) {
   const guards = openGuards(foundation, kernel);
   const requestLog = openRequestLog(foundation);
+  const { spanContents } = foundation;
   return {
-    doors: { ...guards.doors, requestLog },
+    doors: { ...guards.doors, requestLog, ...(spanContents === null ? {} : { spanContents }) },
     async close() {
       guards.close();
       await requestLog.close();
@@ -196,19 +219,21 @@ interface CallableParts {
   readonly phase: Phase;
   readonly publicUrl: () => string;
   readonly onBroken: KernelDeps["onBroken"];
+  readonly opened: Opened;
 }
 
 /** What can be called, and what that is made of. Composites are actions that call others. */
 async function openCallable(
   foundation: Foundation,
   options: GatewayOptions,
-  { jobs, phase, publicUrl, onBroken }: CallableParts,
+  { jobs, phase, publicUrl, onBroken, opened: opens }: CallableParts,
 ) {
   const { config, log, stores, catalog, upstream } = foundation;
   const { records, shared } = stores;
   const actions = later<OpenActions>("actions");
   const { internet = {}, actions: moreActions = [] } = options;
   const composites = openComposites({ config, log, records, shared, catalog, internet, actions: actions.get });
+  opens(composites.close);
   const sessions = openGatewaySessions({ stores, catalog, upstream, jobs, onBroken });
   const draining = () => phase.draining;
   const ofJobs = jobActions({ records, rows: composites.rows, catalog: catalog.current, jobs, draining });
@@ -223,6 +248,7 @@ async function openCallable(
     ofVendor: sessions.actionsOf,
     moreActions: [...ofJobs, ...composites.actions, ...moreActions],
   });
+  opens(opened.close);
   for (const name of opened.localNames) foundation.localNames.add(name);
   return { composites, sessions, actionCatalog: actions.set(opened) };
 }

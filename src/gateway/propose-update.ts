@@ -3,9 +3,11 @@ import { Worker } from "node:worker_threads";
 import type { Catalog } from "../catalog/catalog.ts";
 import { vendorFactsOf } from "../catalog/updates/facts-of.ts";
 import { BadList } from "../catalog/updates/list.ts";
-import type { Proposal, ProposalOrder } from "../catalog/updates/proposal.ts";
-import type { ModelsUpdate } from "../catalog/updates/update.ts";
+import type { ProposalOrder } from "../catalog/updates/proposal.ts";
+import { type ModelsUpdate, piecesOf, type UpdatePieces, updateFrom, updateText } from "../catalog/updates/update.ts";
 import type { Clock } from "../clock.ts";
+import { eachOf, inSlices } from "../slices.ts";
+import { THREAD_FLAGS } from "../thread-flags.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import { readSource, sourceText } from "./update-source.ts";
 
@@ -13,8 +15,30 @@ import { readSource, sourceText } from "./update-source.ts";
 const COMPARE_MS_MAX = 30_000;
 const COMPARE_MIB_MAX = 512;
 
+/** What the thread is asked: the order, in texts. */
+export type OrderTexts = Omit<ProposalOrder, "vendors" | "before"> & {
+  readonly vendors: readonly string[];
+  readonly before: UpdatePieces | null;
+};
+
+interface ProposalTexts {
+  /** What is told of it: the proposal without the update, as JSON. */
+  readonly told: string;
+  /** How many changes the update has, and how many wait for the operator's word. */
+  readonly taken: number;
+  readonly held: number;
+  readonly pieces: UpdatePieces;
+}
+
 /** What the thread says; `bad`: why the list cannot be believed. */
-export type UpdateAnswer = { readonly proposal: Proposal } | { readonly bad: string };
+export type UpdateAnswer = { readonly proposal: ProposalTexts } | { readonly bad: string };
+
+/** What would change, and the update that it makes. */
+export interface Proposed extends Pick<ProposalTexts, "told" | "taken" | "held"> {
+  readonly update: ModelsUpdate;
+  /** The update as JSON. */
+  readonly json: string;
+}
 
 export interface UpdateOrder {
   readonly from: string;
@@ -32,12 +56,13 @@ export interface ProposeDeps {
   readonly signal: AbortSignal;
 }
 
-function compared(order: ProposalOrder, signal: AbortSignal): Promise<Proposal> {
+function compared(order: OrderTexts, signal: AbortSignal): Promise<ProposalTexts> {
   const worker = new Worker(new URL("./update-worker.ts", import.meta.url), {
     workerData: order,
+    execArgv: [...THREAD_FLAGS],
     resourceLimits: { maxOldGenerationSizeMb: COMPARE_MIB_MAX },
   });
-  const done = Promise.withResolvers<Proposal>();
+  const done = Promise.withResolvers<ProposalTexts>();
   const late = () => done.reject(new BadList(`comparing it took longer than ${COMPARE_MS_MAX / 1000} seconds`));
   const timer = setTimeout(late, COMPARE_MS_MAX);
   const left = () => done.reject(new BadList("it was left: the gateway ends"));
@@ -55,24 +80,24 @@ function compared(order: ProposalOrder, signal: AbortSignal): Promise<Proposal> 
 }
 
 /** Says what would change. Throws BadList with one line, which names the source, where nothing will. */
-export async function proposeUpdate({ from, vendor, yes }: UpdateOrder, deps: ProposeDeps): Promise<Proposal> {
+export async function proposeUpdate({ from, vendor, yes }: UpdateOrder, deps: ProposeDeps): Promise<Proposed> {
   const { catalog, before, upstream, markupPercent, clock, signal } = deps;
   const source = sourceText(from);
   try {
     const read = await readSource(from, { adapters: catalog.adapters({ sandbox: false }), upstream, signal });
     const takenAt = `${new Date(clock.epochMs()).toISOString().slice(0, 19)}Z`;
-    const vendors = vendorFactsOf(catalog);
     const order = {
       bytes: read.bytes,
       source,
       vendor: read.vendor ?? vendor,
-      vendors,
-      before,
+      vendors: await inSlices(eachOf(vendorFactsOf(catalog), (facts) => JSON.stringify(facts))),
+      before: before && (await inSlices(piecesOf(before))),
       markupPercent,
       takenAt,
       yes,
     };
-    return await compared(order, signal);
+    const { pieces, ...proposed } = await compared(order, signal);
+    return { ...proposed, update: await inSlices(updateFrom(pieces)), json: updateText(pieces) };
   } catch (error) {
     if (error instanceof BadList) throw new BadList(`${source}: ${error.message}; nothing was changed`);
     throw error;

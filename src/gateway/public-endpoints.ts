@@ -25,6 +25,7 @@ import { ownJobsEndpoint } from "../jobs/own-jobs.ts";
 import { INFERENCE_SCOPE } from "../ledger/model/state.ts";
 import { addressWindowKey } from "../limits/address-window-key.ts";
 import type { Observer } from "../observe/observer.ts";
+import type { RequestLog } from "../observe/request-log.ts";
 import type { RunDeps } from "../run/deps.ts";
 import { findEndpoints } from "../run/find-endpoints.ts";
 import { runEndpoints } from "../run/run-endpoints.ts";
@@ -40,6 +41,7 @@ import type { OpenActions } from "./open-actions.ts";
 import type { OpenCallers } from "./open-callers.ts";
 import type { OpenCatalog } from "./open-catalog.ts";
 import { providerKeyParts } from "./provider-keys.ts";
+import { ownRequestLogEndpoints } from "./request-log-endpoints.ts";
 
 const CHAT_ATTEMPTS_MAX = 6;
 
@@ -58,6 +60,7 @@ export interface PublicEndpointsParts {
   readonly wires: readonly ModelWire[];
   readonly topUp: EndpointSpec | null;
   readonly failedCalls: FailedCalls;
+  readonly requestLog: RequestLog;
   readonly oauth: readonly Endpoint[];
   readonly events: EventParts;
   readonly publicUrl: () => string;
@@ -155,7 +158,14 @@ function ownAccountEndpoints(parts: PublicEndpointsParts): readonly EndpointSpec
     forget: callers.forget,
   });
   const providers = ownProviderKeyEndpoints(providerKeyParts(parts, callers));
-  const own = [...keys, ownJobsEndpoint(records), ...providers, ...(topUp === null ? [] : [topUp])];
+  const log = { stores, log: parts.requestLog, forget: callers.forget };
+  const own = [
+    ...keys,
+    ownJobsEndpoint(records),
+    ...providers,
+    ...(config.requestLogOwners ? ownRequestLogEndpoints(log) : []),
+    ...(topUp === null ? [] : [topUp]),
+  ];
   if (config.signup !== "open") return own;
   return [...own, signupEndpoint(signupParts(config, stores))];
 }

@@ -6,6 +6,7 @@ const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const TIME_CHARS = 7;
 const RANDOM_CHARS = 13;
 const POOL_BYTES = 8_192;
+const ID = /^(?:req|tx)_([0-9A-Za-z]{7})[0-9A-Za-z]{13}$/;
 
 /**
  * Returns a function that makes ids: `req_`, 7 base62 characters of the time in milliseconds, and 13 random ones (77 bits). Ids that
@@ -49,4 +50,10 @@ function timeText(epochMs: number): string {
     rest = Math.floor(rest / 62);
   }
   return text;
+}
+
+/** When a request began, in epoch ms, by its id or that of its transaction; null: it is neither. */
+export function requestTimeMs(id: string): number | null {
+  const [, time] = ID.exec(id) ?? [];
+  return time === undefined ? null : [...time].reduce((ms, letter) => ms * 62 + ALPHABET.indexOf(letter), 0);
 }

@@ -148,6 +148,37 @@ function callIn({ bytes }: Line): FailedCall | null {
   }
 }
 
+/** `files`: the newer half first. */
+async function findIn(files: readonly string[], search: FailedCallSearch): ReturnType<FailedCalls["find"]> {
+  const before = placeIn(search.cursor);
+  const rows: FailedCall[] = [];
+  const nextAt = ({ file: number, at }: Line) => `${number}.${at}`;
+  // Most lines are of others, and are passed over without being parsed.
+  const ofAccount = search.accountId === null ? null : Buffer.from(JSON.stringify(search.accountId));
+  let looked = 0;
+  let seen: Line | null = null;
+  let last: Line | null = null;
+  let begun = before === null;
+  for (const path of files) {
+    // What an earlier page ended in may be the older half by now, or gone.
+    begun ||= (await numberOf(path)) === before?.file;
+    if (!begun) continue;
+    for await (const line of linesBackward(path, before)) {
+      if (ofAccount !== null && seen !== null && looked > OF_ACCOUNT_BYTES_MAX) return { rows, next: nextAt(seen) };
+      looked += line.bytes.length;
+      seen = line;
+      if (ofAccount !== null && !line.bytes.includes(ofAccount)) continue;
+      const call = callIn(line);
+      if (call === null || !isAsked(call, search)) continue;
+      if (search.fromMs !== null && call.createdAtMs < search.fromMs) return { rows, next: null };
+      if (rows.length === search.limit) return { rows, next: last === null ? null : nextAt(last) };
+      rows.push(call);
+      last = line;
+    }
+  }
+  return { rows, next: null };
+}
+
 export function openFailedCalls({ file, clock, onBroken, bytesMax = BYTES_MAX }: FailedCallOptions): FailedCallFile {
   const older = `${file}.1`;
   let waiting: string[] = [];
@@ -202,33 +233,7 @@ export function openFailedCalls({ file, clock, onBroken, bytesMax = BYTES_MAX }:
     },
     async find(search) {
       await flush();
-      const before = placeIn(search.cursor);
-      const rows: FailedCall[] = [];
-      const nextAt = ({ file: number, at }: Line) => `${number}.${at}`;
-      // Most lines are of others, and are passed over without being parsed.
-      const ofAccount = search.accountId === null ? null : Buffer.from(JSON.stringify(search.accountId));
-      let looked = 0;
-      let seen: Line | null = null;
-      let last: Line | null = null;
-      let begun = before === null;
-      for (const path of [file, older]) {
-        // What an earlier page ended in may be the older half by now, or gone.
-        begun ||= (await numberOf(path)) === before?.file;
-        if (!begun) continue;
-        for await (const line of linesBackward(path, before)) {
-          if (ofAccount !== null && seen !== null && looked > OF_ACCOUNT_BYTES_MAX) return { rows, next: nextAt(seen) };
-          looked += line.bytes.length;
-          seen = line;
-          if (ofAccount !== null && !line.bytes.includes(ofAccount)) continue;
-          const call = callIn(line);
-          if (call === null || !isAsked(call, search)) continue;
-          if (search.fromMs !== null && call.createdAtMs < search.fromMs) return { rows, next: null };
-          if (rows.length === search.limit) return { rows, next: last === null ? null : nextAt(last) };
-          rows.push(call);
-          last = line;
-        }
-      }
-      return { rows, next: null };
+      return findIn([file, older], search);
     },
     flush,
     close: () => flush(),

@@ -1,15 +1,26 @@
-// The files of the request log: one a day of each process, gone when they are old, read from the newest day back.
-import { appendFile, mkdir, open, readdir, rm, stat } from "node:fs/promises";
+// The request log in a folder: a file a day of each process, gone when it is old, read from the newest day back.
+import { appendFile, type FileHandle, mkdir, open, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { isRecord, stringOf } from "../json.ts";
-import type { LoggedName } from "./request-log.ts";
+import {
+  type LoggedName,
+  type LogLine,
+  type LogLook,
+  type LogSearch,
+  type LogStore,
+  linesIn,
+  nameOf,
+  newestFirst,
+  type WrittenLine,
+  wordOf,
+  writtenWithin,
+} from "./log-lines.ts";
 
+const WRITE_MS = 500;
 const DAY_MS = 86_400_000;
 const LOOK_MS = 60_000;
 /** After so much of our own writing it is seen again what all processes have written. */
 const LOOK_BYTES = 64 * 1024 * 1024;
 const CHUNK_BYTES = 1024 * 1024;
-const LINE_BREAK = 10;
 const FILE = /^(\d{4}-\d{2}-\d{2})\.[\w-]{1,100}\.jsonl$/;
 
 export interface LogFolderOptions {
@@ -23,57 +34,49 @@ export interface LogFolderOptions {
   readonly hasRoom: (bytes: number) => Promise<boolean>;
 }
 
-interface Line extends LoggedName {
-  readonly sealed: string;
-}
-
-/** A line's seal may be as long as a megabyte: of many lines only this is kept. */
-function nameOf({ at, transactionId, requestId, accountId }: Line): LoggedName {
-  return { at, transactionId, requestId, accountId };
-}
-
-/** Null: of a process that died while it wrote it. */
-function lineIn(bytes: Buffer): Line | null {
-  try {
-    const json: unknown = JSON.parse(bytes.toString("utf8"));
-    if (!isRecord(json)) return null;
-    const [at, transactionId, requestId, accountId, sealed] = [
-      ...["at", "transactionId", "requestId", "accountId", "sealed"].map((name) => stringOf(json[name]) ?? ""),
-    ] as [string, string, string, string, string];
-    return { at, transactionId, requestId, accountId, sealed };
-  } catch {
-    return null;
+async function* chunksFrom(handle: FileHandle, start: number): AsyncGenerator<Buffer> {
+  for (let position = start; ; ) {
+    const { bytesRead, buffer } = await handle.read(Buffer.alloc(CHUNK_BYTES), 0, CHUNK_BYTES, position);
+    if (bytesRead === 0) return;
+    position += bytesRead;
+    yield buffer.subarray(0, bytesRead);
   }
 }
 
-/** The lines of a file that have a word in them, in order; each is as long as what was kept lets it be. */
-async function* linesWith(path: string, word: string): AsyncGenerator<Line> {
+/** What stands in a file from a byte on. The first line may be cut, and is then none. */
+function linesFrom(handle: FileHandle, start: number, word = ""): AsyncGenerator<LogLine> {
+  return linesIn(chunksFrom(handle, start), word);
+}
+
+/** The lines of a file that have a word in them; of a long one, those of its last `bytesMax`. */
+async function* lastLines(path: string, word: string, bytesMax: number): AsyncGenerator<LogLine> {
   const handle = await open(path, "r");
   try {
-    let rest = Buffer.alloc(0);
-    for (;;) {
-      const { bytesRead, buffer } = await handle.read(Buffer.alloc(CHUNK_BYTES), 0, CHUNK_BYTES, null);
-      if (bytesRead === 0) return;
-      const bytes = Buffer.concat([rest, buffer.subarray(0, bytesRead)]);
-      let from = 0;
-      for (let end = bytes.indexOf(LINE_BREAK); end >= 0; end = bytes.indexOf(LINE_BREAK, from)) {
-        const one = bytes.subarray(from, end);
-        const line = one.includes(word) ? lineIn(one) : null;
-        if (line !== null) yield line;
-        from = end + 1;
-      }
-      rest = bytes.subarray(from);
-    }
+    const { size } = await handle.stat();
+    yield* linesFrom(handle, Math.max(0, size - bytesMax), word);
   } finally {
     await handle.close();
   }
+}
+
+/** A byte before the first line that is not older, by a chunk at the most: they stand in the order of their times. */
+async function byteBefore(handle: FileHandle, at: string): Promise<number> {
+  let [low, high] = [0, (await handle.stat()).size];
+  while (high - low > CHUNK_BYTES) {
+    const middle = Math.floor((low + high) / 2);
+    const { value: line } = await linesFrom(handle, middle).next();
+    if (line === undefined || line.at >= at) high = middle;
+    else low = middle;
+  }
+  return low;
 }
 
 function dayOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
 
-export class LogFolder {
+export class LogFolder implements LogStore {
+  readonly waitMs = WRITE_MS;
   readonly #options: LogFolderOptions;
   /** Of all files when they were last looked at, and what this process has written since then. */
   #bytesThen = 0;
@@ -84,48 +87,77 @@ export class LogFolder {
     this.#options = options;
   }
 
-  /** False: there is no room for them. Rejects where the disk does not take them. */
-  async append(lines: readonly string[], nowMs: number): Promise<boolean> {
+  async append(lines: readonly WrittenLine[], nowMs: number): Promise<number> {
     const { folder, owner, bytesMax, hasRoom } = this.#options;
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await this.#sweep(nowMs);
-    const text = Buffer.from(lines.join(""));
+    const text = Buffer.from(lines.map(({ text }) => text).join(""));
     const bytes = this.#bytesThen + this.#bytesSince;
-    if (bytes >= bytesMax || !(await hasRoom(text.length))) return false;
+    if (bytes >= bytesMax || !(await hasRoom(text.length))) return 0;
     // Counted before: of what the disk refuses a part may be written.
     this.#bytesSince += text.length;
     await appendFile(join(folder, `${dayOf(nowMs)}.${owner}.jsonl`), text, { mode: 0o600 });
-    return true;
+    return lines.length;
   }
 
-  /** The newest lines with a word in them. */
-  names(word: string, limit: number): Promise<readonly LoggedName[]> {
-    return this.#newest(word, limit, nameOf);
-  }
-
-  /** What is sealed in the newest line with a word in it. */
-  async sealed(word: string): Promise<string | null> {
-    const [line] = await this.#newest(word, 1, (line) => line);
-    return line?.sealed ?? null;
-  }
-
-  /** Keeps of no more lines than `limit`, and of each only what `of` makes of it. */
-  async #newest<T extends LoggedName>(word: string, limit: number, of: (line: Line) => T): Promise<readonly T[]> {
-    let found: readonly T[] = [];
+  /** Keeps of no more lines than `limit`, and of each only its name. */
+  async newest({ accountId, bytesMax }: LogLook, limit: number): Promise<readonly LoggedName[]> {
+    let found: readonly LoggedName[] = [];
     let lastDay = "";
+    let left = bytesMax;
     for (const name of await this.#files()) {
       // Processes write side by side, so all files of a day are looked at.
       const ofDay = name.slice(0, 10);
-      if (found.length >= limit && ofDay !== lastDay) break;
+      if (left <= 0 || (found.length >= limit && ofDay !== lastDay)) break;
       lastDay = ofDay;
-      const ofFile: T[] = [];
-      for await (const line of linesWith(join(this.#options.folder, name), word)) {
-        ofFile.push(of(line));
+      const path = join(this.#options.folder, name);
+      const ofFile: LoggedName[] = [];
+      for await (const line of lastLines(path, wordOf(accountId), left)) {
+        if (accountId !== null && line.accountId !== accountId) continue;
+        ofFile.push(nameOf(line));
         if (ofFile.length > limit) ofFile.shift();
       }
-      found = [...found, ...ofFile].sort((a, b) => b.at.localeCompare(a.at)).slice(0, limit);
+      found = [...found, ...ofFile].sort(newestFirst).slice(0, limit);
+      left -= await sizeOf(path);
     }
     return found;
+  }
+
+  async sealed(search: LogSearch): Promise<string | null> {
+    const { fromMs, toMs } = writtenWithin(search);
+    const [first, last] = [dayOf(fromMs), dayOf(toMs)];
+    let left = search.bytesMax;
+    for (const name of (await this.#files()).toReversed()) {
+      const day = name.slice(0, first.length);
+      if (day < first || day > last || left <= 0) continue;
+      const { sealed, bytes } = await this.#sealedIn(join(this.#options.folder, name), search, left);
+      if (sealed !== null) return sealed;
+      left -= bytes;
+    }
+    return null;
+  }
+
+  close(): void {}
+
+  /** What is sealed of the call in one file, and how much of it was looked through. */
+  async #sealedIn(path: string, search: LogSearch, bytesMax: number) {
+    const { id, accountId } = search;
+    const { fromMs, toMs } = writtenWithin(search);
+    const [from, to] = [new Date(fromMs).toISOString(), new Date(toMs).toISOString()];
+    const handle = await open(path, "r");
+    let bytes = 0;
+    try {
+      for await (const line of linesFrom(handle, await byteBefore(handle, from))) {
+        if (line.at < from) continue;
+        if (line.at > to || bytes > bytesMax) break;
+        bytes += line.sealed.length;
+        const isIt = line.transactionId === id || line.requestId === id;
+        if (isIt && (accountId === null || line.accountId === accountId)) return { sealed: line.sealed, bytes };
+      }
+      return { sealed: null, bytes };
+    } finally {
+      await handle.close();
+    }
   }
 
   /** The names of all files, the newest day first. */
@@ -145,9 +177,14 @@ export class LogFolder {
     for (const name of await this.#files()) {
       const path = join(folder, name);
       if (name.slice(0, first.length) < first) await rm(path, { force: true });
-      else bytes += (await stat(path).catch(() => ({ size: 0 }))).size;
+      else bytes += await sizeOf(path);
     }
     this.#bytesThen = bytes;
     this.#bytesSince = 0;
   }
+}
+
+/** 0: it is gone. */
+async function sizeOf(path: string): Promise<number> {
+  return (await stat(path).catch(() => ({ size: 0 }))).size;
 }

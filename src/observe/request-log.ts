@@ -1,11 +1,15 @@
-// Bodies and answers of the accounts that have them kept: sealed lines of JSON in a file a day of each process, for so many days and in so many
-// bytes. Nothing waits for it: what the disk does not take is left out and counted.
+// Bodies and answers of the accounts that have them kept: sealed lines of JSON in a folder or in a bucket, for so many days. No call waits for
+// it: what does not take its lines in time is not waited for, and they are left out and counted.
+import { setTimeout as pause } from "node:timers/promises";
 import type { Clock } from "../clock.ts";
-import { LogFolder, type LogFolderOptions } from "./log-folder.ts";
+import type { LoggedName, LogLook, LogStore, WrittenLine } from "./log-lines.ts";
 
-const WRITE_MS = 500;
-/** What a slow disk has not taken yet. */
+/** What a slow disk or bucket has not taken yet. */
 const WAITING_CHARACTERS_MAX = 16 * 1024 * 1024;
+/** So much is written at once, however short it has waited. */
+const WRITTEN_CHARACTERS = 2 * 1024 * 1024;
+/** A reader, or the end of the process, waits no longer for what is not written yet. */
+const WRITTEN_MS_MAX = 5_000;
 /** Calls whose body and answer are gathered at once. */
 const OPEN_MAX = 256;
 /** Of a body, and of an answer. */
@@ -26,21 +30,21 @@ export interface LoggedCall {
   readonly answer: string | null;
 }
 
-/** What stands before the seal in each line. */
-export type LoggedName = Pick<LoggedCall, "at" | "transactionId" | "requestId" | "accountId">;
-
 export interface RequestLog {
   /** Begins to gather a call; null: too many are gathered already. Call what comes back once, with the call or with null for none. */
   begin(): ((call: Omit<LoggedCall, "at"> | null) => void) | null;
-  /** The newest ones, of one account or of all. */
-  list(accountId: string | null, limit: number): Promise<readonly LoggedName[]>;
+  /** The newest ones. */
+  list(look: LogLook, limit: number): Promise<readonly LoggedName[]>;
   /** By the id of its transaction or request; null: it is not kept, or no secret opens it. */
-  find(id: string): Promise<LoggedCall | null>;
+  find(look: LogLook, id: string): Promise<LoggedCall | null>;
   close(): Promise<void>;
 }
 
-export interface RequestLogOptions extends LogFolderOptions {
+export interface RequestLogOptions {
+  readonly store: LogStore;
   readonly clock: Clock;
+  /** When the call of an id began, which stands in it; null: it is no id of ours. */
+  readonly beganMs: (id: string) => number | null;
   readonly redact: (text: string) => string | null;
   readonly seal: (text: string) => string;
   readonly unseal: (sealed: string) => string | null;
@@ -48,45 +52,75 @@ export interface RequestLogOptions extends LogFolderOptions {
   readonly onBroken: (error: unknown) => void;
 }
 
-export function createRequestLog(options: RequestLogOptions): RequestLog {
-  const { clock, redact, seal, unseal, onOutcome, onBroken } = options;
-  const folder = new LogFolder(options);
-  let waiting: string[] = [];
-  let waitingCharacters = 0;
-  let gathered = 0;
-  let timer: NodeJS.Timeout | null = null;
-  let writing: Promise<void> = Promise.resolve();
+/** Lines that wait to be written together, in bounded memory. */
+class LogWriter {
+  readonly #options: Pick<RequestLogOptions, "store" | "clock" | "onOutcome" | "onBroken">;
+  #waiting: WrittenLine[] = [];
+  /** Of those that wait, and with those that are being written. */
+  #charactersWaiting = 0;
+  #charactersHeld = 0;
+  #timer: NodeJS.Timeout | null = null;
+  #writing: Promise<void> = Promise.resolve();
 
-  async function write(lines: readonly string[]): Promise<void> {
-    const isKept = await folder.append(lines, clock.epochMs()).catch((error: unknown) => {
+  constructor(options: RequestLogOptions) {
+    this.#options = options;
+  }
+
+  get isFull(): boolean {
+    return this.#charactersHeld > WAITING_CHARACTERS_MAX;
+  }
+
+  add(line: WrittenLine): void {
+    this.#waiting.push(line);
+    this.#charactersWaiting += line.text.length;
+    this.#charactersHeld += line.text.length;
+    this.#timer ??= setTimeout(() => void this.#flush(), this.#options.store.waitMs).unref();
+    if (this.#charactersWaiting >= WRITTEN_CHARACTERS) void this.#flush();
+  }
+
+  /** Until all is written, as far as that can be waited for. */
+  async flushed(): Promise<void> {
+    const left = new AbortController();
+    await Promise.race([this.#flush(), pause(WRITTEN_MS_MAX, undefined, { signal: left.signal }).catch(() => {})]);
+    left.abort();
+  }
+
+  #flush(): Promise<void> {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    const lines = this.#waiting;
+    this.#waiting = [];
+    this.#charactersWaiting = 0;
+    if (lines.length > 0) this.#writing = this.#writing.then(() => this.#write(lines));
+    return this.#writing;
+  }
+
+  async #write(lines: readonly WrittenLine[]): Promise<void> {
+    const { store, clock, onOutcome, onBroken } = this.#options;
+    const kept = await store.append(lines, clock.epochMs()).catch((error: unknown) => {
       onBroken(error);
-      return false;
+      return 0;
     });
-    for (const { length } of lines) {
-      waitingCharacters -= length;
-      onOutcome(isKept ? "kept" : "left_out");
+    for (const [at, { text }] of lines.entries()) {
+      this.#charactersHeld -= text.length;
+      onOutcome(at < kept ? "kept" : "left_out");
     }
   }
+}
 
-  function flush(): Promise<void> {
-    if (timer !== null) clearTimeout(timer);
-    timer = null;
-    const lines = waiting;
-    waiting = [];
-    if (lines.length > 0) writing = writing.then(() => write(lines));
-    return writing;
-  }
+export function createRequestLog(options: RequestLogOptions): RequestLog {
+  const { store, clock, beganMs, redact, seal, unseal, onOutcome, onBroken } = options;
+  const writer = new LogWriter(options);
+  let gathered = 0;
 
   function keep(call: Omit<LoggedCall, "at">): void {
-    if (waitingCharacters > WAITING_CHARACTERS_MAX) return onOutcome("left_out");
+    if (writer.isFull) return onOutcome("left_out");
     const at = new Date(clock.epochMs()).toISOString();
     const { transactionId, requestId, accountId } = call;
     const [body, answer] = [call.body, call.answer].map((text) => (text === null ? null : redact(text)));
     const sealed = seal(JSON.stringify({ ...call, at, body, answer }));
-    const line = `${JSON.stringify({ at, transactionId, requestId, accountId, sealed })}\n`;
-    waiting.push(line);
-    waitingCharacters += line.length;
-    timer ??= setTimeout(flush, WRITE_MS).unref();
+    const text = `${JSON.stringify({ at, transactionId, requestId, accountId, sealed })}\n`;
+    writer.add({ accountId, text });
   }
 
   return {
@@ -107,16 +141,22 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
         }
       };
     },
-    async list(accountId, limit) {
-      await flush();
-      return folder.names(accountId === null ? "" : JSON.stringify(accountId), limit);
+    async list(look, limit) {
+      await writer.flushed();
+      return store.newest(look, limit);
     },
-    async find(id) {
-      await flush();
-      const sealed = await folder.sealed(JSON.stringify(id));
+    async find(look, id) {
+      const began = beganMs(id);
+      if (began === null) return null;
+      await writer.flushed();
+      const sealed = await store.sealed({ ...look, id, beganMs: began });
       const text = sealed === null ? null : unseal(sealed);
       return text === null ? null : (JSON.parse(text) as LoggedCall);
     },
-    close: flush,
+    async close() {
+      const written = writer.flushed();
+      store.close();
+      await written;
+    },
   };
 }

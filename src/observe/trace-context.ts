@@ -14,6 +14,7 @@ export interface TraceContext {
 /** Version, trace, parent span, flags. What later versions add behind them is not ours to pass on. */
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 const SAMPLED = 1;
+const RATIO_STEPS = 2 ** 52;
 
 /** The trace and the span that a `traceparent` header names; null where it is not as the standard has it, which counts as none. */
 export function readTraceparent(header: string): Omit<TraceContext, "spanId"> | null {
@@ -34,4 +35,23 @@ export function isSampled({ flags }: Pick<TraceContext, "flags">): boolean {
 export function idsOf(requestId: string): { readonly traceId: string; readonly spanId: string } {
   const digest = hash("sha256", requestId, "hex");
   return { traceId: digest.slice(0, 32), spanId: digest.slice(32, 48) };
+}
+
+/** Every process of a trace decides alike, because it asks the trace's id. */
+export function isKept(traceId: string, ratio: number): boolean {
+  return Number.parseInt(traceId.slice(-13), 16) < ratio * RATIO_STEPS;
+}
+
+/** What is known of a request from its head. */
+interface Begun {
+  readonly requestId: string;
+  /** Asked by a probe that watches the gateway. */
+  readonly watched: boolean;
+  readonly trace: Pick<TraceContext, "flags"> | null;
+}
+
+/** Whether the span of a request is sent: its caller keeps its trace, or it is of the part of our own that is kept. No probe's is. */
+export function isSent({ watched, trace, requestId }: Begun, ratio: number): boolean {
+  if (watched) return false;
+  return trace === null ? isKept(idsOf(requestId).traceId, ratio) : isSampled(trace);
 }

@@ -17,7 +17,8 @@ import { VERSION } from "../version.ts";
 import type { EndedJob } from "./observer.ts";
 import type { RequestRecord } from "./record.ts";
 import { jobAttributes, legAttributes, type OtelName, requestAttributes } from "./span-attributes.ts";
-import { idsOf, isSampled } from "./trace-context.ts";
+import type { SpanContents } from "./span-content.ts";
+import { idsOf, isKept, isSent } from "./trace-context.ts";
 
 export interface TraceSettings {
   /** Where the collector takes traces, OTLP over HTTP: the address of the signal itself, which ends in `/v1/traces`. */
@@ -41,13 +42,16 @@ export interface TracesParts {
   readonly settings: TraceSettings;
   readonly clock: Clock;
   readonly otelName: OtelName;
+  /** What spans say of what was asked and answered; null: nothing. */
+  readonly contents: SpanContents | null;
 }
 
 /** What waits for the collector: beyond it spans are dropped, so that one which is away takes no memory. */
 const QUEUE_MAX = 4_096;
+/** Spans with content are large: fewer of them wait, and a batch stays below the 20 MiB that a collector takes of one request. */
+const LARGE = { maxQueueSize: 512, maxExportBatchSize: 32 };
 const FIRST_TOKEN = "first token";
 const CLOSE_MS_MAX = 3_000;
-const RATIO_STEPS = 2 ** 52;
 
 /** The kit's own ids are random; ours follow from the request, so that its log line, its answer and its jobs name the same span. */
 class PlannedIds implements IdGenerator {
@@ -62,24 +66,23 @@ class PlannedIds implements IdGenerator {
   }
 }
 
-/** Every process of a trace decides alike, because it asks the trace's id. */
-export function isKept(traceId: string, ratio: number): boolean {
-  return Number.parseInt(traceId.slice(-13), 16) < ratio * RATIO_STEPS;
-}
-
 /** Opens the way to a collector. What it does not take is dropped; no call waits for it. */
-export function openTraces({ settings, clock, otelName }: TracesParts): Traces {
+export function openTraces({ settings, clock, otelName, contents }: TracesParts): Traces {
   const ids = new PlannedIds();
   const exporter = new OTLPTraceExporter({ url: settings.url, headers: { ...settings.headers } });
+  const sizes = contents === null ? { maxQueueSize: QUEUE_MAX } : LARGE;
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ "service.name": settings.serviceName, "service.version": VERSION }),
     sampler: new AlwaysOnSampler(),
     idGenerator: ids,
-    spanProcessors: [
-      new BatchSpanProcessor({ exporter, maxQueueSize: QUEUE_MAX, scheduledDelayMillis: settings.delayMs }),
-    ],
+    spanProcessors: [new BatchSpanProcessor({ exporter, scheduledDelayMillis: settings.delayMs, ...sizes })],
   });
-  const spans = new Spans(provider.getTracer("tollgate", VERSION), ids, { clock, otelName, ratio: settings.ratio });
+  const spans = new Spans(provider.getTracer("tollgate", VERSION), ids, {
+    clock,
+    otelName,
+    contents,
+    ratio: settings.ratio,
+  });
   return {
     request: (record) => spans.request(record),
     job: (job) => spans.job(job),
@@ -100,7 +103,7 @@ function under({ traceId, spanId }: SpanOf): Context {
   return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags: TraceFlags.SAMPLED, isRemote: true });
 }
 
-interface SpansOptions extends Pick<TracesParts, "clock" | "otelName"> {
+interface SpansOptions extends Pick<TracesParts, "clock" | "otelName" | "contents"> {
   readonly ratio: number;
 }
 
@@ -116,17 +119,20 @@ class Spans {
   }
 
   request(record: RequestRecord): void {
-    if (record.watched) return;
-    const { clock, otelName, ratio } = this.#options;
+    const { clock, otelName, ratio, contents } = this.#options;
+    if (!isSent(record, ratio)) return;
     const own = idsOf(record.requestId);
     const traceId = record.trace?.traceId ?? own.traceId;
-    if (record.trace === null ? !isKept(traceId, ratio) : !isSampled(record.trace)) return;
     const startTime = clock.epochMs() - record.durationMs;
     const { operation, asked, endpoint, method, status, code, firstTokenMs } = record;
     this.#ids.next = { traceId, spanId: own.spanId };
     const span = this.#tracer.startSpan(
       operation === null || asked === null ? `${method} ${endpoint}` : `${operation} ${asked}`,
-      { kind: SpanKind.SERVER, startTime, attributes: requestAttributes(record, otelName) },
+      {
+        kind: SpanKind.SERVER,
+        startTime,
+        attributes: { ...requestAttributes(record, otelName), ...contents?.of(record) },
+      },
       record.trace === null ? ROOT_CONTEXT : under({ traceId, spanId: record.trace.parentId }),
     );
     // A mistake of the caller's is an error of its own span, and of no server's (semantic conventions of HTTP).

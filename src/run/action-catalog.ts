@@ -1,8 +1,9 @@
 // Everything that can be called as /api/run/{service}/{action}: the catalog's actions and those we serve ourselves, in one list.
-import type { ActionFacts } from "../catalog/action.ts";
+import type { ActionFacts, ActionSpec } from "../catalog/action.ts";
 import type { NativeWire } from "../catalog/adapter.ts";
 import type { Adapter, Audience, Catalog, SoldAction } from "../catalog/catalog.ts";
-import type { LocalAction } from "../catalog/local-action.ts";
+import type { EndpointTable } from "../catalog/endpoint-table.ts";
+import type { LaunchSpec, LocalAction } from "../catalog/local-action.ts";
 import { nativeFacts } from "../catalog/native-actions.ts";
 import type { JsonObject } from "../catalog/said.ts";
 import { GatewayError } from "../errors.ts";
@@ -13,8 +14,8 @@ export interface ModelAction {
   readonly wire: NativeWire;
 }
 
-/** An action that can be called. Exactly one of `sold`, `local` and `native` serves it. */
-export interface CatalogAction {
+/** What is known of an action, whatever serves it. */
+interface Listed {
   /** `<service>/<action>`. */
   readonly id: string;
   readonly service: string;
@@ -25,12 +26,26 @@ export interface CatalogAction {
   readonly configured: boolean;
   /** Whether calls of sandbox accounts are answered, whichever caller asks. */
   readonly inSandbox: boolean;
-  readonly sold: SoldAction | null;
-  readonly local: LocalAction | null;
-  readonly native: ModelAction | null;
-  /** Of a local action: the vendor that it is done with. */
-  readonly vendor?: Adapter;
+  /** The vendors that serve it, the first choice first; none where we need none. */
+  readonly vendors: readonly Adapter[];
+  /** The rows that its params are completed from, and how they name one; absent: its params stand for themselves. */
+  readonly table?: { readonly rows: EndpointTable; readonly by: NonNullable<ActionSpec["table"]> };
+  /** Every key may call it, whatever its list of services has. */
+  readonly anyKey?: true;
+  /** What its calls leave behind; absent: they end with their answer. */
+  readonly launches?: LaunchSpec;
 }
+
+/** Its params are checked and priced here: vendors serve it by their offers, or a function of ours does. */
+export type CheckedAction =
+  | (Listed & { readonly kind: "sold"; readonly sold: SoldAction })
+  | (Listed & { readonly kind: "local"; readonly local: LocalAction });
+
+/** A vendor's models serve it: their wire reads its params, and prices them. */
+export type ModelsAction = Listed & { readonly kind: "native"; readonly native: ModelAction };
+
+/** An action that can be called. Plans of its calls are made in run-plan.ts, whatever its kind and whichever the door. */
+export type CatalogAction = CheckedAction | ModelsAction;
 
 export interface ActionCatalog {
   /** In the order of ids. The same array until the catalog is replaced. */
@@ -47,9 +62,12 @@ interface CatalogView {
 }
 
 function fromCatalog(sold: SoldAction, catalog: Catalog): CatalogAction {
-  const { id, service, action, facts, exampleParams, configured } = sold;
+  const { id, service, action, facts, exampleParams, configured, offers, table: rows } = sold;
   const inSandbox = catalog.action(id, { sandbox: true })?.configured ?? false;
-  return { id, service, action, facts, exampleParams, configured, inSandbox, sold, local: null, native: null };
+  const by = offers[0]?.spec.table;
+  const table = rows === null || by === undefined ? {} : { table: { rows, by } };
+  const vendors = offers.map(({ adapter }) => adapter);
+  return { id, service, action, facts, exampleParams, configured, inSandbox, vendors, ...table, kind: "sold", sold };
 }
 
 /** Whether a function of ours has a provider to do it with. */
@@ -58,19 +76,22 @@ function canBeDone(local: LocalAction, catalog: Catalog, audience: Audience): bo
   return needed === null || needed.some((id) => catalog.action(id, audience)?.configured === true);
 }
 
-function fromUs(local: LocalAction, served: Pick<CatalogAction, "configured" | "inSandbox">): CatalogAction {
-  const { service, action, example } = local;
-  const id = `${service}/${action}`;
+function fromUs(
+  local: LocalAction,
+  served: Pick<CatalogAction, "configured" | "inSandbox" | "vendors">,
+): CatalogAction {
+  const { service, action, example, anyKey, launches } = local;
   return {
-    id,
+    id: `${service}/${action}`,
     service,
     action,
     facts: local,
     exampleParams: example.params,
     ...served,
-    sold: null,
+    ...(anyKey === undefined ? {} : { anyKey }),
+    ...(launches === undefined ? {} : { launches }),
+    kind: "local",
     local,
-    native: null,
   };
 }
 
@@ -79,7 +100,7 @@ function fromModels(vendor: Adapter, inSandbox: boolean): readonly CatalogAction
   return Object.entries(spec.nativeActions ?? {}).map(([action, wire]) => {
     const facts = nativeFacts(spec, wire);
     const id = `${service}/${action}`;
-    const served = { configured, inSandbox, sold: null, local: null, native: { vendor, wire } };
+    const served = { configured, inSandbox, vendors: [vendor], kind: "native", native: { vendor, wire } } as const;
     return { id, service, action, facts, exampleParams: facts.example.params, ...served };
   });
 }
@@ -100,7 +121,7 @@ function viewOf(catalog: Catalog, { locals, ofVendor }: Ours, audience: Audience
   );
   const ours = locals.map((local) => {
     const inSandbox = canBeDone(local, catalog, { sandbox: true });
-    return fromUs(local, { configured: canBeDone(local, catalog, audience), inSandbox });
+    return fromUs(local, { configured: canBeDone(local, catalog, audience), inSandbox, vendors: [] });
   });
   const all = [...sold, ...native, ...withVendors, ...ours];
   all.sort((a, b) => (a.id < b.id ? -1 : 1));
@@ -109,7 +130,7 @@ function viewOf(catalog: Catalog, { locals, ofVendor }: Ours, audience: Audience
 
 /** Functions of ours that are done with one vendor: they can be had where it can. */
 function fromVendor(vendor: Adapter, locals: readonly LocalAction[], inSandbox: boolean): readonly CatalogAction[] {
-  return locals.map((local) => ({ ...fromUs(local, { configured: vendor.configured, inSandbox }), vendor }));
+  return locals.map((local) => fromUs(local, { configured: vendor.configured, inSandbox, vendors: [vendor] }));
 }
 
 /**
@@ -136,16 +157,9 @@ export function openActionCatalog(
   };
 }
 
-/** The vendors that serve an action, the first choice first; none of one of our own. */
-export function vendorsOf({ sold, native, vendor }: CatalogAction): readonly Adapter[] {
-  if (vendor !== undefined) return [vendor];
-  if (native !== null) return [native.vendor];
-  return sold?.offers.map(({ adapter }) => adapter) ?? [];
-}
-
 /** Why an action is not served, where it is not for want of a key alone. */
-export function waitsFor(action: CatalogAction): string | undefined {
-  return action.configured ? undefined : vendorsOf(action)[0]?.waitsFor;
+export function waitsFor({ configured, vendors }: CatalogAction): string | undefined {
+  return configured ? undefined : vendors[0]?.waitsFor;
 }
 
 /** What a call of an action is told that no configured provider serves. */

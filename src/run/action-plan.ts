@@ -1,7 +1,7 @@
 // Makes a Plan from an action and its params, whichever door it came through: its quote, its candidates, and what must be kept of its answer.
 
 import type { ActionOffer } from "../catalog/catalog.ts";
-import { jobIdOf } from "../catalog/local-action.ts";
+import { jobIdOf, type LocalAction } from "../catalog/local-action.ts";
 import type { Params } from "../catalog/said.ts";
 import { GatewayError } from "../errors.ts";
 import { ladder } from "../kernel/routes/ladder.ts";
@@ -116,10 +116,13 @@ async function servedByVendors(
   };
 }
 
-function servedHere(call: CheckedCall, payer: Payer, order: ActionOrder, deps: RunDeps): Serving {
-  const { action, params } = call;
-  const { local } = action;
-  if (local === null) throw new Error(`nobody serves ${action.id}`);
+function servedHere(
+  local: LocalAction,
+  call: CheckedCall & { readonly payer: Payer },
+  order: ActionOrder,
+  deps: RunDeps,
+): Serving {
+  const { action, params, payer } = call;
   const { msMax = LOCAL_MS_MAX } = order.eventBytes === undefined ? local : { msMax: EVENTS_MS_MAX };
   return {
     offeredBy: () => null,
@@ -147,7 +150,7 @@ function quoteOf(nano: Nano, upstreamNano: Quote["upstreamNano"]): Quote {
 /** What it launches goes on with its hold; what is free needs none. */
 function holdOf({ action, params }: CheckedCall, order: ActionOrder, payer: Payer): HoldSpec {
   const { id, sandboxFault, callerTraceId, maxCostNano, tags = [] } = order;
-  const launches = action.local?.launches;
+  const { launches } = action;
   if (launches === undefined) return { kind: isFree(action.facts.price) ? "none" : "call" };
   const { onExpire = "void" } = launches;
   const isChained = launches.chained === true && isAccountPayer(payer);
@@ -168,8 +171,7 @@ function holdOf({ action, params }: CheckedCall, order: ActionOrder, payer: Paye
   };
 }
 
-function slotsOf({ id, local }: CatalogAction): readonly Slot[] {
-  const launches = local?.launches;
+function slotsOf({ id, launches }: CatalogAction): readonly Slot[] {
   return launches === undefined ? [] : [{ scope: `jobs ${id}`, max: launches.inFlightMax, code: "too_many_inflight" }];
 }
 
@@ -187,14 +189,15 @@ function payingOf(call: CheckedCall, order: ActionOrder) {
 }
 
 /** Whether its params alone say what it costs, us too, if it costs anything: no count of its answer, and no work that goes on. */
-function isExact({ action: { facts, local, sold }, params }: CheckedCall): boolean {
-  const { price } = facts;
-  const takesMore = sold?.offers.some(({ spec: { prepaid } }) => takesMoreWith(prepaid, params)) ?? false;
+function isExact({ action, params }: CheckedCall): boolean {
+  const { price } = action.facts;
+  const offers = action.kind === "sold" ? action.sold.offers : [];
+  const takesMore = offers.some(({ spec: { prepaid } }) => takesMoreWith(prepaid, params));
   return (
     price.counted === undefined &&
     price.needsMaxCost !== true &&
     price.paid === undefined &&
-    local?.launches === undefined &&
+    action.launches === undefined &&
     !takesMore
   );
 }
@@ -224,8 +227,8 @@ export async function actionPlan(
   const { action, params, row } = call;
   const { price, effect } = action.facts;
   const serving =
-    action.sold === null
-      ? servedHere(call, payer, order, deps)
+    action.kind === "local"
+      ? servedHere(action.local, { ...call, payer }, order, deps)
       : await servedByVendors(
           { sold: action.sold, params, row, payer },
           { ...order, paying: payingOf(call, order) },

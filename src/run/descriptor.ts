@@ -62,9 +62,9 @@ export function endpointOf({ id }: CatalogAction): string {
   return `/api/run/${id}`;
 }
 
-export function statusOf({ configured, service, action, local }: CatalogAction, allows = ANYTHING): ActionStatus {
-  if (!isCallable(allows, local, service, action)) return "not_allowed";
-  return configured ? "available" : "not_configured";
+export function statusOf(action: CatalogAction, allows = ANYTHING): ActionStatus {
+  if (!isCallable(allows, action)) return "not_allowed";
+  return action.configured ? "available" : "not_configured";
 }
 
 /** The most that one call can cost, in cents. */

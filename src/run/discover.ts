@@ -163,8 +163,7 @@ class Discovery {
   /** Null: its key may not call it. */
   #rowOf(found: FoundAny): Discovered | null {
     if ("action" in found) {
-      const { service, action } = found.action;
-      return isCallable(this.#allows, found.action.local, service, action) ? actionRow(found) : null;
+      return isCallable(this.#allows, found.action) ? actionRow(found) : null;
     }
     const { endpoint, row } = found;
     if (endpoint.models === null) return endpointRow(found, []);

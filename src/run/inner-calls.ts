@@ -11,8 +11,6 @@ import type {
   WantedChat,
   WantedSpeech,
 } from "../catalog/local-action.ts";
-import type { JsonObject } from "../catalog/said.ts";
-import type { Frame } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { execute } from "../kernel/execute.ts";
 import type { OuterCall, PlannedCall, PlannedCalls } from "../kernel/inner-call.ts";
@@ -24,13 +22,9 @@ import { add, most, ZERO } from "../money.ts";
 import type { AnswerReader, Audience, Ended, Plan } from "../plan.ts";
 import type { Candidate, Leg, Route } from "../route.ts";
 import { atPointer } from "../upstream/json-pointer.ts";
-import { type CatalogAction, type ModelAction, notConfigured } from "./action-catalog.ts";
-import { actionPlan } from "./action-plan.ts";
 import type { RunDeps } from "./deps.ts";
 import { OURSELVES } from "./local-candidate.ts";
-import { noSuchAction } from "./nearest.ts";
-import { readParams } from "./read-call.ts";
-import { requestInside } from "./request-inside.ts";
+import { type InnerPlan, innerPlan } from "./run-plan.ts";
 
 /** What all calls of one outer call have left so far. */
 interface Left {
@@ -53,16 +47,6 @@ interface InnerEnd {
   readonly ended: Ended;
   readonly ms: number;
 }
-
-/** The plan of a call of an action, and how its answer is read as JSON. */
-interface InnerPlan {
-  readonly action: string;
-  readonly plan: Plan;
-  readonly frame: Pick<Frame, "last">;
-}
-
-/** The answer of a vendor's action, and of one of ours, is JSON as it comes. */
-const AS_IT_CAME: InnerPlan["frame"] = { last: (final) => (final.kind === "body" ? String(final.body.json) : "null") };
 
 /** What a function of ours may call is on no list: that is the outer action's matter. */
 const EVERYTHING = { services: null, models: null } as const;
@@ -185,7 +169,7 @@ class Calls implements PlannedCalls {
     const { at, id } = this.#begin(wanted.map(({ action }) => action).join(","));
     const plans: InnerPlan[] = [];
     for (const one of wanted) {
-      const plan = await this.#plan(one, id);
+      const plan = await innerPlan(one, { ...this.#outer, id, audience: this.#audience }, this.#deps);
       if (plan instanceof GatewayError) return this.#refused(at, id, plan);
       plans.push(plan);
     }
@@ -204,38 +188,6 @@ class Calls implements PlannedCalls {
       { id, msMax },
     );
     return answerOf(ended, plans, ms);
-  }
-
-  async #plan({ action: id, params: given }: WantedCall, innerId: string): Promise<InnerPlan | GatewayError> {
-    const { actionCatalog } = this.#deps;
-    const action = actionCatalog.find(id, this.#audience);
-    // What outlives its call would have no owner.
-    if (action === null || action.local?.launches !== undefined) return noSuchAction(id, actionCatalog, this.#audience);
-    if (action.native !== null) return this.#planOfModels(action, action.native, given);
-    const read = readParams(action, given);
-    if (read instanceof GatewayError) return read;
-    if (!action.configured) return notConfigured(action);
-    const { requestId, sandboxFault } = this.#outer;
-    const order = {
-      id: innerId,
-      requestId,
-      sandboxFault,
-      preamble: null,
-      maxCostNano: null,
-      idempotency: null,
-      allows: EVERYTHING,
-    };
-    const plan = await actionPlan({ action, ...read }, this.#outer.payer, order, this.#deps);
-    return plan instanceof GatewayError ? plan : { action: id, plan, frame: AS_IT_CAME };
-  }
-
-  async #planOfModels({ id: action }: CatalogAction, model: ModelAction, body: JsonObject) {
-    const { requestId: id } = this.#outer;
-    const request = requestInside({ id, path: "", startedMs: this.#deps.kernel.clock.elapsedMs() }, body);
-    const made = await this.#deps.modelPlan(model, { request, audience: this.#audience });
-    if (made instanceof GatewayError) return made;
-    // It is a part of its outer call, which alone is counted.
-    return { action, frame: made.frame, plan: { ...made.plan, operation: "run", inference: false } };
   }
 
   #refused(at: number, id: string, error: GatewayError) {

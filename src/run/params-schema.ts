@@ -172,10 +172,10 @@ export interface TableOf {
 
 const tables = new WeakMap<CatalogAction, TableOf | null>();
 
-function findTable({ sold }: CatalogAction): TableOf | null {
-  const by = sold?.offers[0]?.spec.table;
-  if (sold === null || sold.table === null || by === undefined) return null;
-  const all = Object.entries(sold.table).filter(([, { ended }]) => ended === undefined);
+function findTable({ table }: CatalogAction): TableOf | null {
+  if (table === undefined) return null;
+  const { by } = table;
+  const all = Object.entries(table.rows).filter(([, { ended }]) => ended === undefined);
   const rows = by.method === undefined ? all : all.filter(([, { method }]) => method === by.method);
   return { param: by.param, rows: Object.fromEntries(rows), count: rows.length };
 }

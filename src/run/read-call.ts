@@ -9,14 +9,14 @@ import type { Nano } from "../money.ts";
 import type { Audience } from "../plan.ts";
 import { maxCostOf } from "../wires/max-cost.ts";
 import { parseJson } from "../wires/parse-json.ts";
-import { type CatalogAction, notConfigured } from "./action-catalog.ts";
+import { type CatalogAction, type CheckedAction, notConfigured } from "./action-catalog.ts";
 import { innerUrl, urlParamsOfRow } from "./inner-urls.ts";
 import { urlParamsOf } from "./params-schema.ts";
 import { namedRow } from "./table-params.ts";
 
 /** An action with params that it takes. */
 export interface CheckedCall {
-  readonly action: CatalogAction;
+  readonly action: CheckedAction;
   /** As the action's schema made them: defaults filled in. Of a table's row, without the param that names it. */
   readonly params: Params;
   readonly row: TableEndpoint | null;
@@ -64,24 +64,22 @@ export function readParams(
 ): { readonly params: Params; readonly row: TableEndpoint | null } | GatewayError {
   const read = readFields(action.facts.params, given);
   if (!("data" in read)) return fieldsError(read);
-  const inner = action.sold === null ? null : innerUrl(urlParamsOf(action), read.data);
+  const inner = action.kind === "sold" ? innerUrl(urlParamsOf(action), read.data) : null;
   if (inner !== null) return fieldsError([inner]);
-  const table = action.sold?.table ?? null;
-  const spec = action.sold?.offers[0]?.spec.table;
-  if (table === null || spec === undefined) return { params: read.data, row: null };
-  const named = namedRow(table, spec, read.data);
+  if (action.table === undefined) return { params: read.data, row: null };
+  const named = namedRow(action.table.rows, action.table.by, read.data);
   if (!("row" in named)) return fieldsError(named);
   const inside = innerUrl(urlParamsOfRow(named.row), named.params);
   return inside === null ? named : fieldsError([inside]);
 }
 
 /** Why a call of an action is not let in by its key's lists; null: it is. */
-export function refusedBy({ allows }: Audience, { local, service, action }: CatalogAction): GatewayError | null {
-  return local?.anyKey === true ? null : serviceRefusal(allows, service, action);
+export function refusedBy({ allows }: Audience, { anyKey, service, action }: CatalogAction): GatewayError | null {
+  return anyKey === true ? null : serviceRefusal(allows, service, action);
 }
 
 /** Reads a call; what is wrong with it is said with the field's name. */
-export function readCall({ request, audience }: PlanCall, action: CatalogAction): ActionCall | GatewayError {
+export function readCall({ request, audience }: PlanCall, action: CheckedAction): ActionCall | GatewayError {
   const body = bodyOf(request.body);
   if (body instanceof GatewayError) return body;
   const { max_cost_cents: maxCost, ...given } = body;

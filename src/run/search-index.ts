@@ -1,7 +1,7 @@
 // The search over everything that can be called: actions by what they say of themselves, and the rows of their tables.
 import MiniSearch, { type SearchOptions, type SearchResult } from "minisearch";
 import type { Audience } from "../catalog/catalog.ts";
-import { type CatalogAction, vendorsOf } from "./action-catalog.ts";
+import type { CatalogAction } from "./action-catalog.ts";
 import { type DailyCatalog, oncePerDay } from "./once-per-day.ts";
 import type { OwnEndpoint } from "./own-endpoints.ts";
 import { paramNames, paramsSchema, tableOf } from "./params-schema.ts";
@@ -86,7 +86,7 @@ function actionEntry(id: number, action: CatalogAction): Entry {
   return {
     id,
     name: action.action,
-    service: `${action.service} ${vendorsOf(action)[0]?.spec.name ?? ""}`,
+    service: `${action.service} ${action.vendors[0]?.spec.name ?? ""}`,
     keywords: `${(facts.keywords ?? []).join(" ")} ${facts.category}`,
     description: facts.description,
     params: paramNames(paramsSchema(action)).join(" "),

@@ -9,6 +9,7 @@ import type { AnswerBytes } from "../limits/answer-bytes.ts";
 import type { WindowState } from "../limits/request-windows.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { RequestLog } from "../observe/request-log.ts";
+import type { SpanContents } from "../observe/span-content.ts";
 import type { Caller, OpenPlan, Plan } from "../plan.ts";
 
 import type { Guard } from "../upstream/guard.ts";
@@ -48,6 +49,8 @@ export interface ServeDeps extends KernelDeps, LedgerFundsDeps {
   readonly answerGuard?: Guard;
   /** Where bodies and answers of accounts are kept that want it; left out: they are not. */
   readonly requestLog?: RequestLog;
+  /** What spans tell of what is asked and answered; left out: nothing. */
+  readonly spanContents?: SpanContents;
   /** What answers take of memory that wait for their clients. */
   readonly answers: AnswerBytes;
   /** Null: every caller needs a key. */

@@ -11,11 +11,11 @@ import { askedOf } from "./asked-of.ts";
 import { balanceLeft } from "./balance-left.ts";
 import type { ServeDeps } from "./deps.ts";
 import { guarded, withGuardedAnswer } from "./guarded.ts";
-import { logged } from "./logged.ts";
 import { pay } from "./pay.ts";
 import { sendError, tellChallenge, tellRequestId } from "./render-error.ts";
 import { isLong, screenLate, withoutCredit } from "./screen.ts";
 import { sendAnswer } from "./send-answer.ts";
+import { tapped } from "./tapped.ts";
 import { throughCache } from "./through-cache.ts";
 import { ToldWindow } from "./told-window.ts";
 import { continueTrace } from "./trace.ts";
@@ -85,11 +85,12 @@ async function answer(
         : cacheOrder(request, caller, deps.guard !== undefined);
     if (order instanceof GatewayError) return order;
     const plain = (to: Answering) => answerByPlan(request, endpoint, { caller, answering: to }, deps);
-    const { requestLog: log } = deps;
+    const log = caller?.logsCalls === true ? deps.requestLog : undefined;
+    const { spanContents: contents } = deps;
     const make =
-      caller?.logsCalls !== true || log === undefined
+      log === undefined && contents === undefined
         ? plain
-        : (to: Answering) => logged(request, caller, to, { log, make: plain });
+        : (to: Answering) => tapped(request, caller, to, { log, contents, make: plain });
     return order === null || cache === undefined
       ? make(answering)
       : throughCache(order, answering, { ...deps, cache }, make);
@@ -127,6 +128,7 @@ async function answerByPlan(
   if (framed instanceof GatewayError) return framed;
   if (deps.answerGuard !== undefined)
     framed = withGuardedAnswer({ request, caller, sandbox: audience.sandbox, framed }, deps.answerGuard);
+  if (framed.asked !== undefined) answering.heard?.ask(framed.asked);
   request.body = NO_BODY;
   try {
     return await pay(framed, request, caller, answering, deps);

@@ -6,17 +6,24 @@ export interface Copied {
   readonly bytes: Buffer;
 }
 
+/** Who hears the bytes of an answer with its media type, as they go. */
+export interface Hearing {
+  take(bytes: Buffer, type: string): void;
+}
+
 export class TeeReply implements Reply {
   readonly #reply: Reply;
   readonly #bytesMax: number;
+  readonly #hearing: Hearing | undefined;
   readonly #headers: Record<string, string> = {};
   #parts: Buffer[] = [];
   #bytes = 0;
   #ended = false;
 
-  constructor(reply: Reply, bytesMax: number) {
+  constructor(reply: Reply, bytesMax: number, hearing?: Hearing) {
     this.#reply = reply;
     this.#bytesMax = bytesMax;
+    this.#hearing = hearing;
   }
 
   /** All of an answer that came to its end; null: it did not, or is too long. */
@@ -71,9 +78,11 @@ export class TeeReply implements Reply {
     this.#reply.cut();
   }
 
-  #copy(bytes: Uint8Array | string): void {
-    this.#bytes += Buffer.byteLength(bytes);
+  #copy(part: Uint8Array | string): void {
+    const bytes = Buffer.from(part as Uint8Array);
+    this.#hearing?.take(bytes, this.#headers["content-type"] ?? "");
+    this.#bytes += bytes.length;
     if (this.#bytes > this.#bytesMax) this.#parts = [];
-    else this.#parts.push(typeof bytes === "string" ? Buffer.from(bytes) : Buffer.from(bytes));
+    else this.#parts.push(bytes);
   }
 }

@@ -1,6 +1,7 @@
 // The event loop's side of the reading thread: asks long questions of a database without holding the loop or those who write.
 import { Worker } from "node:worker_threads";
 import { GatewayError } from "../errors.ts";
+import { THREAD_FLAGS } from "../thread-flags.ts";
 
 /** Questions that may wait; people and their reports ask them, calls never do. */
 const WAITING_MAX = 32;
@@ -55,7 +56,7 @@ export function openReadingThread(file: string): ReadingThread {
   function start(): Worker {
     const started = new Worker(new URL("./reading-worker.ts", import.meta.url), {
       workerData: { file },
-      execArgv: ["--disable-warning=ExperimentalWarning"],
+      execArgv: [...THREAD_FLAGS],
     });
     started.unref();
     // Questions are answered in the order in which they came.

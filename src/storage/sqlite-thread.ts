@@ -1,6 +1,7 @@
 // Starts the storage thread of this process, and opens its database in it.
 import { Worker } from "node:worker_threads";
 import type { Clock } from "../clock.ts";
+import { THREAD_FLAGS } from "../thread-flags.ts";
 import { DISK_BOUNDS, type DiskBounds } from "./disk-guard.ts";
 import type { Sharing } from "./open-database.ts";
 import { openReadingThread } from "./reading-thread.ts";
@@ -31,8 +32,7 @@ export async function openSqliteThread(options: SqliteThreadOptions): Promise<Sq
   const start: ThreadStart = { file, sharing: options.sharing ?? "none", units, disk, socket: serve, ...time };
   const worker = new Worker(new URL("./sqlite-worker.ts", import.meta.url), {
     workerData: start,
-    // Not the process's own flags: some of them are not for threads.
-    execArgv: ["--disable-warning=ExperimentalWarning"],
+    execArgv: [...THREAD_FLAGS],
   });
   const entries = await whenReady(worker);
   const port = { post: (message: ToThread) => worker.postMessage(message), cut: () => void worker.terminate() };

@@ -1,10 +1,9 @@
 // The way out: connections, keys and route health of this process, and the candidates that use them.
 import { Readable } from "node:stream";
-import { Agent } from "undici";
 import type { ChatSpec, SessionContext } from "../catalog/adapter.ts";
 import type { PurseFor } from "../catalog/auth.ts";
 import type { ActionOffer, Adapter, EmbeddingOffer, Offer, UnitOffer } from "../catalog/catalog.ts";
-import type { ChatWire, DialectName, ModelPaths } from "../catalog/chat-wire.ts";
+import type { ChatWire, ModelPaths } from "../catalog/chat-wire.ts";
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import type { Json } from "../json.ts";
@@ -14,13 +13,10 @@ import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../route.ts
 import { createAccessTokens } from "./access-tokens.ts";
 import { type ActionCandidate, type ActionOrder, actionCandidate } from "./action-candidate.ts";
 import { openChatAttempt } from "./chat-attempt.ts";
-import { chatCompletions } from "./dialects/chat-completions.ts";
-import { converse } from "./dialects/converse.ts";
-import type { ChatContext, Dialect, OwnSeal, UpstreamBody } from "./dialects/dialect.ts";
+import { createConnections } from "./connections.ts";
+import { DIALECTS } from "./dialects/by-name.ts";
+import type { ChatContext, OwnSeal, UpstreamBody } from "./dialects/dialect.ts";
 import { embeddings, toldOfEmbeddings } from "./dialects/embeddings.ts";
-import { generateContent } from "./dialects/generate-content.ts";
-import { messages } from "./dialects/messages.ts";
-import { responses } from "./dialects/responses.ts";
 import type { ExchangeRequest } from "./exchange.ts";
 import { createMediaFetcher, type UnpaidLinks } from "./fetch-media.ts";
 import { type FetchingParts, openFetchingAttempt } from "./fetching-attempt.ts";
@@ -41,14 +37,6 @@ import { createVendorRateLimiter } from "./vendor-rate-limiter.ts";
 import { runVendorScript, type ScriptOrder } from "./vendor-script.ts";
 import { unsentOf, wireFor } from "./wire-for.ts";
 import { readableFailure } from "./without-key.ts";
-
-const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
-  "chat-completions": chatCompletions,
-  responses,
-  messages,
-  "generate-content": generateContent,
-  converse,
-};
 
 /** How long an answer is read on after its caller has left, where reasoning that is not shown may cost more than what was seen. */
 const READ_ON_MS_MAX = 60_000;
@@ -164,7 +152,7 @@ export interface UnpricedUsage {
 /**
  * Opens no connection before the first call. `onRefusedKey` hears of each key at most once in the time that it rests. Links that a vendor
  * cannot open are opened by `publicFetch`; those of an account that were opened for nothing are counted by `unpaidLinks`. What vendors want
- * by the call is paid by `purseFor`.
+ * by the call is paid by `purseFor`. With `http2` they are spoken to in it where they offer it and their adapters do not say otherwise.
  */
 export function createUpstream(
   clock: Clock,
@@ -173,9 +161,10 @@ export function createUpstream(
   unpaidLinks: UnpaidLinks | null = null,
   onUnpriced: (told: UnpricedUsage) => void = () => {},
   purseFor: PurseFor = () => null,
+  http2 = true,
 ): Upstream {
   const mediaFetcher = createMediaFetcher(publicFetch.open, unpaidLinks);
-  const dispatcher = new Agent({ keepAliveTimeout: 30_000, pipelining: 1, connect: { timeout: 10_000 } });
+  const { dispatcher, ...connections } = createConnections(clock, http2);
   const tokens = createAccessTokens(clock, dispatcher);
   const sidecars = createSidecars(clock);
   const loginOf = (adapter: Adapter, key: string, paying?: Paying): Login =>
@@ -187,6 +176,7 @@ export function createUpstream(
   function vendorOf(adapter: Adapter): Vendor {
     const known = vendors.get(adapter);
     if (known !== undefined) return known;
+    connections.keepFor(adapter);
     const vendor = readyVendor(adapter, clock);
     vendors.set(adapter, vendor);
     return vendor;
@@ -333,7 +323,7 @@ export function createUpstream(
     },
     async close() {
       publicFetch.close();
-      await Promise.all([dispatcher.destroy(), sidecars.close()]);
+      await Promise.all([connections.close(), sidecars.close()]);
     },
   };
 }
@@ -376,10 +366,9 @@ function pathOf({ pathname }: URL): string {
 }
 
 function readyVendor(adapter: Adapter, clock: Clock): Vendor {
-  const { origin } = new URL(adapter.origin);
   return {
     ring: createKeyRing(adapter.keys.length === 0 ? [""] : adapter.keys, clock),
-    origin,
+    origin: new URL(adapter.origin).origin,
     basePath: pathOf(new URL(adapter.origin)),
     headers: { "content-type": "application/json", ...adapter.spec.headers },
   };

@@ -1,5 +1,6 @@
 // Listens to what vendors answer, byte for byte, beside those who read it: for `tollgate certify`, which asks one thing at a time.
 import diagnosticsChannel from "node:diagnostics_channel";
+import type { IncomingHttpHeaders } from "node:http";
 
 /** More of one answer is not kept. */
 const BODY_BYTES_MAX = 4 * 1024 * 1024;
@@ -26,7 +27,15 @@ interface Heard {
   bytes: number;
 }
 
-function headersOf(raw: readonly Buffer[]): Record<string, string> {
+function isListed(raw: RawHeaders): raw is readonly Buffer[] {
+  return Array.isArray(raw);
+}
+
+/** As HTTP/1.1 has them, names and values by turns, or as HTTP/2 has them, by name. */
+type RawHeaders = readonly Buffer[] | IncomingHttpHeaders;
+
+function headersOf(raw: RawHeaders): Record<string, string> {
+  if (!isListed(raw)) return Object.fromEntries(Object.entries(raw).map(([name, value]) => [name, String(value)]));
   const names = raw.filter((_, at) => at % 2 === 0);
   return Object.fromEntries(names.map((name, at) => [String(name).toLowerCase(), String(raw[2 * at + 1] ?? "")]));
 }
@@ -40,7 +49,7 @@ export function tapVendors(): VendorTap {
   const onHeaders = (message: unknown) => {
     const { request, response } = message as {
       request: object;
-      response: { statusCode: number; headers: readonly Buffer[] };
+      response: { statusCode: number; headers: RawHeaders };
     };
     heard.set(request, { status: response.statusCode, headers: headersOf(response.headers), chunks: [], bytes: 0 });
   };

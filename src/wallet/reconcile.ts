@@ -1,12 +1,12 @@
 // Finds out what became of payments that no good answer came to: each is asked for on its chain until it is there, or has lapsed.
 import type { Rail } from "../catalog/auth.ts";
 import type { Clock } from "../clock.ts";
+import { type InDoubt, inDoubt } from "../records/in-doubt.ts";
 import type { Records } from "../records/records.ts";
 import type { WalletBooks } from "./books.ts";
 import { onChain } from "./chain-log.ts";
 import { openPaid, type PaidRecord, putPaid } from "./paid-records.ts";
 
-const LOOK_MS = 30_000;
 /** What has just left is the call's own. */
 const OWN_MS = 90_000;
 /** Where there is no node to ask, what has lapsed for so long counts as made. And a charge that is not booked by then will never be. */
@@ -23,20 +23,10 @@ export interface ReconcileParts {
   readonly onBroken: (error: unknown) => void;
 }
 
-export interface WalletReconciler {
-  start(): void;
-  stop(): Promise<void>;
-  /** Looks once at all that have been open for so long; answers what became of each. */
-  look(openMsMin?: number): Promise<readonly PaidRecord["state"][]>;
-  /** As the last look left it. */
-  seen(): { readonly count: number; readonly oldestMs: number };
-}
+export type WalletReconciler = InDoubt<PaidRecord["state"]>;
 
 export function walletReconciler(parts: ReconcileParts): WalletReconciler {
   const { records, books, giveBack, clock, nodes, onBroken } = parts;
-  let timer: NodeJS.Timeout | undefined;
-  let looking: Promise<readonly PaidRecord["state"][]> | null = null;
-  let open: { readonly count: number; readonly oldestAtMs: number | null } = { count: 0, oldestAtMs: null };
 
   async function stateOf(paid: PaidRecord): Promise<PaidRecord["state"]> {
     const node = nodes[paid.rail];
@@ -58,42 +48,6 @@ export function walletReconciler(parts: ReconcileParts): WalletReconciler {
     return "made";
   }
 
-  async function look(openMsMin: number): Promise<readonly PaidRecord["state"][]> {
-    const nowMs = clock.epochMs();
-    const due = (await openPaid(records)).filter(({ sinceMs }) => nowMs - sinceMs >= openMsMin);
-    const states: PaidRecord["state"][] = [];
-    const left: number[] = [];
-    for (const paid of due) {
-      const state = await stateOf(paid).catch((error: unknown) => {
-        onBroken(error);
-        return "open" as const;
-      });
-      states.push(state);
-      if (state === "open") left.push(paid.sinceMs);
-    }
-    open = { count: left.length, oldestAtMs: left.length === 0 ? null : Math.min(...left) };
-    return states;
-  }
-
-  const lookOnce = (openMsMin = OWN_MS) => {
-    looking ??= look(openMsMin).finally(() => {
-      looking = null;
-    });
-    return looking;
-  };
-  return {
-    look: lookOnce,
-    seen: () => {
-      const { count, oldestAtMs } = open;
-      return { count, oldestMs: oldestAtMs === null ? 0 : Math.max(0, clock.epochMs() - oldestAtMs) };
-    },
-    start() {
-      timer = setInterval(() => void lookOnce().catch(onBroken), LOOK_MS);
-      timer.unref();
-    },
-    async stop() {
-      clearInterval(timer);
-      await looking?.catch(() => {});
-    },
-  };
+  const open = () => openPaid(records);
+  return inDoubt({ open, sinceMs: (paid) => paid.sinceMs, stateOf, ownMs: OWN_MS, clock, onBroken });
 }

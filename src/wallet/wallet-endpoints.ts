@@ -12,7 +12,7 @@ import type { Signers } from "./signer.ts";
 const OPEN_MS_MIN = 1_000;
 const ENDED_SHOWN = 50;
 
-function row({ callId, amountNano, sinceMs, validBefore, topics: _, ...paid }: PaidRecord) {
+export function paidRow({ callId, amountNano, sinceMs, validBefore, topics: _, ...paid }: PaidRecord) {
   const { merchant, url, rail, network, payTo, state, status, transaction } = paid;
   return {
     transaction_id: callId,
@@ -41,8 +41,8 @@ export function walletEndpoints(parts: {
     addresses: { mpp: signers.mpp?.address ?? null, x402: signers.x402?.address ?? null },
     spent_today_usd: usdText(await books.spentToday()),
     most_a_day_usd: usdText(books.maxNano),
-    in_doubt: (await openPaid(records)).map(row),
-    last: (await endedPaid(records, ENDED_SHOWN)).map(row),
+    in_doubt: (await openPaid(records)).map(paidRow),
+    last: (await endedPaid(records, ENDED_SHOWN)).map(paidRow),
   });
   return [
     adminEndpoint("GET", "/admin/v1/wallet", async () => ({ status: 200, body: await shown() })),

@@ -3,7 +3,7 @@ import { allowedPricing } from "../accounts/allowed-models.ts";
 import type { Adapter, Audience, Catalog } from "../catalog/catalog.ts";
 import { pricingAnswer } from "../catalog/price-answers.ts";
 import type { Allowed } from "../plan.ts";
-import { type CatalogAction, vendorsOf } from "../run/action-catalog.ts";
+import type { CatalogAction } from "../run/action-catalog.ts";
 import { descriptorOf, priceCentsMax, priceCentsMin, statusOf } from "../run/descriptor.ts";
 import { requiredParams } from "../run/params-schema.ts";
 
@@ -22,10 +22,7 @@ export function servicesOf(actions: readonly CatalogAction[]): readonly ServiceS
   for (const action of actions) services.set(action.service, [...(services.get(action.service) ?? []), action]);
   return [...services].map(([service, own]) => {
     const adapters = new Set(
-      own.flatMap((action): readonly (Adapter | null)[] => {
-        const vendors = vendorsOf(action);
-        return vendors.length === 0 ? [null] : vendors;
-      }),
+      own.flatMap(({ vendors }): readonly (Adapter | null)[] => (vendors.length === 0 ? [null] : vendors)),
     );
     const [only] = adapters.size === 1 ? adapters : [];
     const docs = only?.id === service && /^https?:/.test(only.spec.docs) ? only.spec.docs : null;

@@ -12,7 +12,7 @@ const OPEN_MS_MIN = 1_000;
 /** The last second that has a date; payers may sign for longer. */
 const SECONDS_MAX = 8_640_000_000_000;
 
-function row({ receipt: { id, payment, amountNano, account, sinceMs } }: StoredReceipt) {
+export function paymentRow({ receipt: { id, payment, amountNano, account, sinceMs } }: StoredReceipt) {
   const { from, network, nonce, validBefore } = payment;
   return {
     transaction_id: id,
@@ -31,7 +31,7 @@ export function paymentEndpoints(parts: {
   readonly reconciler: Pick<Reconciler, "look">;
 }): readonly EndpointSpec[] {
   const { records, reconciler } = parts;
-  const open = async () => (await openReceipts(records, HOUSE)).map(row);
+  const open = async () => (await openReceipts(records, HOUSE)).map(paymentRow);
   return [
     adminEndpoint("GET", "/admin/v1/payments", async () => ({ status: 200, body: { payments: await open() } })),
     adminEndpoint("POST", "/admin/v1/payments/reconcile", async () => {

@@ -2,7 +2,8 @@
 import type { Clock } from "../clock.ts";
 import type { Audit, Money, ReserveRequest } from "../ledger/model/ledger.ts";
 import { type Nano, ZERO } from "../money.ts";
-import type { Observer, PaymentsOpen } from "../observe/observer.ts";
+import type { Observer } from "../observe/observer.ts";
+import { type InDoubt, inDoubt } from "../records/in-doubt.ts";
 import type { Records } from "../records/records.ts";
 import { chargeLate, fill, type House, lateId } from "./books.ts";
 import type { Chain } from "./chain.ts";
@@ -136,67 +137,17 @@ function lateRequest(
   };
 }
 
-const LOOK_MS = 30_000;
 const OWN_MS = 60_000;
 
-export interface Reconciler {
-  start(): void;
-  stop(): Promise<void>;
-  /** Looks once at all that have been open for so long, by default for what a call's own settlement takes; answers what became of each. */
-  look(openMsMin?: number): Promise<readonly ReceiptState[]>;
-  /** As the last look left it. */
-  seen(): PaymentsOpen;
-}
+export type Reconciler = InDoubt<ReceiptState>;
 
 export function createReconciler(deps: SettleDeps, onBroken: (error: unknown) => void): Reconciler {
-  let timer: NodeJS.Timeout | undefined;
-  let looking: Promise<readonly ReceiptState[]> | null = null;
-
-  let open: { readonly count: number; readonly oldestAtMs: number | null } = { count: 0, oldestAtMs: null };
-
-  async function stateOf(stored: StoredReceipt): Promise<ReceiptState> {
-    try {
-      return await settleReceipt(stored, deps);
-    } catch (error) {
-      onBroken(error);
-      return "open";
-    }
-  }
-
-  async function look(openMsMin: number): Promise<readonly ReceiptState[]> {
-    const nowMs = deps.clock.epochMs();
-    const due = (await openReceipts(deps.records, deps.house)).filter(
-      ({ receipt }) => nowMs - receipt.sinceMs >= openMsMin,
-    );
-    const states: ReceiptState[] = [];
-    const left: number[] = [];
-    for (const stored of due) {
-      const state = await stateOf(stored);
-      states.push(state);
-      if (state === "open") left.push(stored.receipt.sinceMs);
-    }
-    open = { count: left.length, oldestAtMs: left.length === 0 ? null : Math.min(...left) };
-    return states;
-  }
-  const lookOnce = (openMsMin = OWN_MS) => {
-    looking ??= look(openMsMin).finally(() => {
-      looking = null;
-    });
-    return looking;
-  };
-  return {
-    look: lookOnce,
-    seen: () => {
-      const { count, oldestAtMs } = open;
-      return { count, oldestMs: oldestAtMs === null ? 0 : Math.max(0, deps.clock.epochMs() - oldestAtMs) };
-    },
-    start() {
-      timer = setInterval(() => void lookOnce().catch(onBroken), LOOK_MS);
-      timer.unref();
-    },
-    async stop() {
-      clearInterval(timer);
-      await looking?.catch(() => {});
-    },
-  };
+  return inDoubt({
+    open: () => openReceipts(deps.records, deps.house),
+    sinceMs: ({ receipt }) => receipt.sinceMs,
+    stateOf: (stored) => settleReceipt(stored, deps),
+    ownMs: OWN_MS,
+    clock: deps.clock,
+    onBroken,
+  });
 }

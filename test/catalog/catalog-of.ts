@@ -5,6 +5,7 @@ import { type CatalogOptions, compileCatalog } from "../../src/catalog/compile.t
 import type { EndpointTable } from "../../src/catalog/endpoint-table.ts";
 import type { ActionTierSpec, CompositeTierSpec, TierSpec } from "../../src/catalog/tier.ts";
 import { manualClock } from "../../src/clock.ts";
+import { atOnce } from "../../src/slices.ts";
 
 export const LIVE = { sandbox: false };
 export const PLAY = { sandbox: true };
@@ -47,16 +48,16 @@ export interface CatalogParts {
 
 /** Live keys are those of `env`; the sandbox is at `http://sandbox.test`. */
 export function catalogOf(parts: CatalogParts, options: Partial<CatalogOptions> = {}): Catalog {
-  return compileCatalog(
-    {
-      adapters: new Map(Object.entries(parts.adapters)),
-      tiers: new Map(Object.entries(parts.tiers ?? {})),
-      actionTiers: new Map(Object.entries(parts.actionTiers ?? {})),
-      compositeTiers: new Map(Object.entries(parts.compositeTiers ?? {})),
-      tables: new Map(Object.entries(parts.tables ?? {})),
-      standIns: new Map(),
-    },
-    {
+  const files = {
+    adapters: new Map(Object.entries(parts.adapters)),
+    tiers: new Map(Object.entries(parts.tiers ?? {})),
+    actionTiers: new Map(Object.entries(parts.actionTiers ?? {})),
+    compositeTiers: new Map(Object.entries(parts.compositeTiers ?? {})),
+    tables: new Map(Object.entries(parts.tables ?? {})),
+    standIns: new Map(),
+  };
+  return atOnce(
+    compileCatalog(files, {
       env: {},
       clock: manualClock(TODAY_MS),
       sandboxOrigin: "http://sandbox.test",
@@ -64,6 +65,6 @@ export function catalogOf(parts: CatalogParts, options: Partial<CatalogOptions> 
       markupPercent: 0,
       allowLoss: false,
       ...options,
-    },
+    }),
   );
 }

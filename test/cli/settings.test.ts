@@ -154,6 +154,8 @@ describe("prices", () => {
     const served = rows.filter((row: { providers: string[] }) => row.providers.length > 0);
     expect(served.length).toBeGreaterThan(0);
     expect(served.every((row: { providers: string[] }) => row.providers.join() === "openai")).toBe(true);
+    const available = await tollgate(["prices", "--available", "--json"], { OPENAI_API_KEY: "k" });
+    expect(JSON.parse(available.out).models).toEqual(served);
     const all = JSON.parse((await tollgate(["prices", "--json", "--sandbox"])).out).models;
     expect(all.filter((row: { providers: string[] }) => row.providers.length > 0).length).toBeGreaterThan(
       served.length,

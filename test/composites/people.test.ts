@@ -1,9 +1,9 @@
 // What identifies a person, when a query names one, whether who was found is meant, and how a job keeps its budget and its place.
 import { describe, expect, it } from "vitest";
-import { Budget } from "../../src/composites/budget.ts";
 import { identifierIn, identifierKey, isWebmail, readIdentifier } from "../../src/composites/people/identifier.ts";
 import { isNamedBy, personIn } from "../../src/composites/people/person-query.ts";
 import { inOrder, RowPlaces } from "../../src/composites/row-places.ts";
+import { StepBudget } from "../../src/composites/step-budget.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 
 const spec = (await shippedCatalog({})).compositeTiers.get("onefind");
@@ -109,7 +109,7 @@ describe("a query", () => {
 
 describe("a budget", () => {
   it("gives no step more than there is, and waits for those under way", async () => {
-    const budget = new Budget(25, 0);
+    const budget = new StepBudget(25, 0);
     expect(await budget.setAside(10)).toBe(true);
     expect(await budget.setAside(10)).toBe(true);
     const third = budget.setAside(10);
@@ -123,7 +123,7 @@ describe("a budget", () => {
   });
 
   it("goes on with what was spent before", async () => {
-    const budget = new Budget(20, 15);
+    const budget = new StepBudget(20, 15);
     expect([await budget.setAside(10), await budget.setAside(5)]).toEqual([false, true]);
   });
 });

@@ -218,8 +218,21 @@ describe("a webhook", () => {
     hears.close();
   });
 
-  test("that fails is sent to again with the same id, and others do not wait for one that hangs", async () => {
+  test("that fails or redirects is sent to again with the same id, at its own address, and others do not wait for one that hangs", async () => {
     const { key } = await gateway.account();
+    const other = await receiver();
+    /** Sends the first message elsewhere, and takes the second. */
+    const redirects = (status: number, location: () => string) =>
+      receiver((response, seen) => {
+        if (seen === 1) response.writeHead(status, { location: location() });
+        response.end();
+      });
+    const circle = await receiver((response) => response.writeHead(308, { location: "/hook" }).end());
+    const moved = await Promise.all([
+      redirects(301, () => other.url.replace("127.0.0.1", "localhost")),
+      redirects(307, () => other.url),
+      redirects(308, () => "http://169.254.169.254/latest/meta-data/"),
+    ]);
     const [hangs, fails, long] = await Promise.all([
       receiver(() => {}),
       receiver((response, seen) => {
@@ -231,15 +244,18 @@ describe("a webhook", () => {
         response.write("x".repeat(1_000));
       }),
     ]);
-    for (const { url } of [hangs, fails, long]) {
-      expect((await own(key, "POST", "/api/v1/webhooks", { url })).status).toBe(201);
-    }
+    const all = [...moved, circle, hangs, fails, long];
+    for (const { url } of all) expect((await own(key, "POST", "/api/v1/webhooks", { url })).status).toBe(201);
     await chat(key);
-    await eventually(() => fails.received[1], "a second try");
-    expect(new Set(fails.received.map(({ headers }) => headers["webhook-id"])).size).toBe(1);
+    const again = [...moved, circle, fails];
+    for (const { received } of again) await eventually(() => received[1], "a second try");
+    const ids = new Set(again.flatMap(({ received }) => received.map(({ headers }) => headers["webhook-id"])));
+    expect(ids.size).toBe(1);
+    expect(again.map(({ received }) => received.length)).toEqual([2, 2, 2, 2, 2]);
+    expect(other.received).toEqual([]);
     expect(long.received).toHaveLength(1);
     expect(hangs.received).toHaveLength(1);
-    for (const one of [hangs, fails, long]) one.close();
+    for (const one of [...all, other]) one.close();
   });
 
   test("is told and made by the primary key alone, ten at most, at an address that can be sent to", async () => {

@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -18,12 +20,14 @@ describe("on a disk that is nearly full", () => {
     const says = /the disk of DATA_DIR is nearly full: \d+ MiB are free, and below 1000000000 MiB no paid call/;
     expect((await gateway.startWords()).join("\n")).toMatch(says);
     const ready = await fetch(`${gateway.adminUrl}/readyz`);
-    expect([ready.status, await ready.json()]).toEqual([503, { ready: false, reason: expect.stringMatching(says) }]);
+    expect(ready.status).toBe(503);
+    expect(await ready.json()).toEqual({ ready: false, reason: expect.stringMatching(says) });
     const err: string[] = [];
     const environment = { DATA_DIR: gateway.dataDir, ADMIN_PORT: new URL(gateway.adminUrl).port };
     const words = ["account", "create", "--name", "me"];
     const code = await run(words, { environment, out: () => {}, err: (line) => err.push(line) });
-    expect([code, err.join()]).toEqual([1, expect.stringContaining("Why: the disk of DATA_DIR is nearly full")]);
+    expect(err.join()).toContain("Why: the disk of DATA_DIR is nearly full");
+    expect(code).toBe(1);
   });
 
   test("it can be seen in the metrics, with what is needed", async () => {
@@ -65,5 +69,25 @@ describe("a DATA_DIR that cannot be used", () => {
     const config = readConfig({ DATA_DIR: dataDir, PORT: "0", ADMIN_PORT: "0" });
     const started = startGateway({ config, onFatal: () => {} });
     await expect(started).rejects.toThrow(`DATA_DIR (${dataDir}) cannot be used: `);
+  });
+});
+
+describe("a start that fails once the store is open", () => {
+  const dataDir = mkdtempSync(join(tmpdir(), "tollgate-half-"));
+  afterAll(() => rmSync(dataDir, { recursive: true }));
+  const start = (port: string) =>
+    startGateway({ config: readConfig({ DATA_DIR: dataDir, PORT: "0", ADMIN_PORT: port }), onFatal: () => {} });
+
+  test("leaves it free for the next: a folder of files that is a file, then an operator's port that is taken", async () => {
+    writeFileSync(join(dataDir, "files"), "not a folder");
+    await expect(start("0")).rejects.toThrow("files");
+    rmSync(join(dataDir, "files"));
+    const other = createServer().listen(0, "127.0.0.1");
+    onTestFinished(() => void other.close());
+    await once(other, "listening");
+    await expect(start(String((other.address() as AddressInfo).port))).rejects.toThrow("cannot listen on");
+    const gateway = await start("0");
+    expect((await fetch(`${gateway.adminUrl}/readyz`)).status).toBe(200);
+    await gateway.drain();
   });
 });

@@ -1,81 +1,14 @@
 // Traces as a collector gets them: spans of calls, attempts and jobs, how they hang together, and what happens without one.
-import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { idsOf, isKept } from "../../src/observe/trace-context.ts";
 import { callChat } from "../support/chat-call.ts";
 import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
-
-interface Span {
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly parentSpanId?: string;
-  readonly name: string;
-  readonly kind: number;
-  readonly startTimeUnixNano: string;
-  readonly endTimeUnixNano: string;
-  readonly status: { readonly code: number; readonly message?: string };
-  readonly events: readonly { readonly name: string; readonly timeUnixNano: string }[];
-  readonly links: readonly { readonly traceId: string; readonly spanId: string }[];
-  readonly attributes: Readonly<Record<string, unknown>>;
-}
+import { Collector } from "../support/otel-collector.ts";
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 const PARENT = "00f067aa0ba902b7";
-const SERVER = 2;
 const CLIENT = 3;
 const ERROR = 2;
-
-/** A value as OTLP's JSON has it: under the name of its type. */
-function plainOf(value: Record<string, unknown>): unknown {
-  if ("arrayValue" in value) return (value.arrayValue as { values: Record<string, unknown>[] }).values.map(plainOf);
-  return "intValue" in value ? Number(value.intValue) : Object.values(value)[0];
-}
-
-function attributesOf(rows: readonly { key: string; value: Record<string, unknown> }[]): Record<string, unknown> {
-  return Object.fromEntries(rows.map(({ key, value }) => [key, plainOf(value)]));
-}
-
-/** Takes traces as a collector does, and keeps them. `away`: it hangs and answers nobody. */
-class Collector {
-  readonly spans: Span[] = [];
-  readonly heads: IncomingHttpHeaders[] = [];
-  resource: Record<string, unknown> = {};
-  away = false;
-  readonly #server: Server = createServer(async (request, response) => {
-    const parts: Buffer[] = [];
-    for await (const part of request) parts.push(part as Buffer);
-    if (this.away) return;
-    this.heads.push(request.headers);
-    const body = JSON.parse(Buffer.concat(parts).toString()) as {
-      resourceSpans: { resource: { attributes: [] }; scopeSpans: { spans: (Span & { attributes: [] })[] }[] }[];
-    };
-    for (const { resource, scopeSpans } of body.resourceSpans) {
-      this.resource = attributesOf(resource.attributes);
-      for (const { spans } of scopeSpans)
-        for (const span of spans) this.spans.push({ ...span, attributes: attributesOf(span.attributes) });
-    }
-    response.writeHead(request.url === "/v1/traces" ? 200 : 404, { "content-type": "application/json" }).end("{}");
-  });
-
-  async open(): Promise<string> {
-    await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
-  }
-
-  close(): void {
-    this.#server.closeAllConnections();
-    this.#server.close();
-  }
-
-  of(requestId: string | null): Promise<Span> {
-    const isIts = ({ attributes, kind }: Span) => attributes["tollgate.request_id"] === requestId && kind === SERVER;
-    return eventually(() => this.spans.find(isIts), "a span");
-  }
-
-  below({ spanId, traceId }: Span): Span[] {
-    return this.spans.filter((span) => span.parentSpanId === spanId && span.traceId === traceId);
-  }
-}
 
 const collector = new Collector();
 let gateway: TestGateway;
@@ -221,9 +154,7 @@ describe("a job", () => {
 });
 
 describe("of ten thousand traces", () => {
-  it("the part that is asked for is kept, whichever process decides", async () => {
-    const { isKept } = await import("../../src/observe/traces.ts");
-    const { idsOf } = await import("../../src/observe/trace-context.ts");
+  it("the part that is asked for is kept, whichever process decides", () => {
     const kept = Array.from({ length: 10_000 }, (_, at) => isKept(idsOf(`req_${at}`).traceId, 0.1)).filter(Boolean);
     expect(kept.length).toBeGreaterThan(850);
     expect(kept.length).toBeLessThan(1_150);

@@ -6,9 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 
-const SOURCE = new URL("../../src/processes/kept-sources.ts", import.meta.url);
-const MAIN = `import { keepSources } from "./processes/kept-sources.ts";
-keepSources();
+const SOURCE = new URL("../../src/kept-sources.mjs", import.meta.url);
+const MAIN = `import "./kept-sources.mjs";
 const { says } = await import("./says.ts");
 console.log(says(1));
 `;
@@ -16,8 +15,8 @@ console.log(says(1));
 let root: string;
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), "tollgate-kept-"));
-  mkdirSync(join(root, "src/processes"), { recursive: true });
-  cpSync(SOURCE, join(root, "src/processes/kept-sources.ts"));
+  mkdirSync(join(root, "src"));
+  cpSync(SOURCE, join(root, "src/kept-sources.mjs"));
   writeFileSync(join(root, "package.json"), '{"type": "module"}');
   writeFileSync(join(root, "src/main.ts"), MAIN);
   says("one");
@@ -73,4 +72,22 @@ it("a file that has changed is made anew", () => {
 it("where nothing can be kept it starts as well", () => {
   writeFileSync(join(root, "node_modules"), "no folder");
   expect(run()).toBe("one 1");
+});
+
+it("a thread of ours takes what was kept as well", () => {
+  cpSync(new URL("../../src/thread-flags.ts", import.meta.url), join(root, "src/thread-flags.ts"));
+  const thread = 'import { says } from "./says.ts";\nconsole.log(says(1));\n';
+  writeFileSync(join(root, "src/thread.ts"), thread);
+  const starts = `import { Worker } from "node:worker_threads";
+import { THREAD_FLAGS } from "./thread-flags.ts";
+new Worker(new URL("./thread.ts", import.meta.url), { execArgv: [...THREAD_FLAGS] });
+`;
+  writeFileSync(join(root, "src/main.ts"), starts);
+  expect(run()).toBe("one 1");
+  const name = `${createHash("sha256")
+    .update(readFileSync(join(root, "src/says.ts")))
+    .digest("hex")}.js`;
+  const text = readFileSync(join(folder(), name), "utf8");
+  writeFileSync(join(folder(), name), asKept(codeIn(text).replace("one", "kept")));
+  expect(run()).toBe("kept 1");
 });

@@ -31,6 +31,7 @@ function offerOf(dialect: Offer["chat"]["dialect"]): Offer {
     id: "vendor",
     spec: { name: "Vendor", docs: "", origin: "", auth },
     origin: vendor.url,
+    origins: {},
     keys: ["key"],
     configured: true,
   } as unknown as Adapter;

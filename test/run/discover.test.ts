@@ -161,7 +161,7 @@ describe("the search", () => {
       }),
     );
     const clips = inSmallCatalog("clips/fetch");
-    const crowded = { ...clips, sold: clips.sold === null ? null : { ...clips.sold, table: rows } };
+    const crowded = { ...clips, table: { rows, by: { param: "endpoint" } } };
     const found = searchIndex([crowded, inSmallCatalog("finders/profiles"), inSmallCatalog("finders/search")]).search(
       "find pages with clips",
       50,

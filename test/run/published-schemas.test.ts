@@ -45,8 +45,8 @@ function refusalOf(action: CatalogAction, call: Call): readonly string[] | null 
   return fields.map(({ message }) => message);
 }
 
-function vendorsRefuse({ sold }: CatalogAction, { params, row }: Exclude<ReturnType<typeof readParams>, GatewayError>) {
-  const offered = sold === null ? [] : offeredCalls({ sold, params, row, payer: PAYER });
+function vendorsRefuse(action: CatalogAction, { params, row }: Exclude<ReturnType<typeof readParams>, GatewayError>) {
+  const offered = action.kind === "sold" ? offeredCalls({ sold: action.sold, params, row, payer: PAYER }) : [];
   return offered instanceof GatewayError ? offered : null;
 }
 

@@ -31,6 +31,7 @@ beforeAll(async () => {
   gateway = await startTestGateway({
     REQUEST_LOG_DIR: join(folder, "log"),
     REQUEST_LOG_REDACT: "emails,field:user",
+    REQUEST_LOG_OWNERS: "1",
   });
   account = await gateway.account();
 });
@@ -38,6 +39,8 @@ afterAll(async () => {
   await gateway.stop();
   rmSync(folder, { recursive: true });
 });
+
+const ALL = { accountId: null, bytesMax: Number.POSITIVE_INFINITY };
 
 async function ask(more: Json = {}, { key } = account) {
   const sent = { model: "core/cheap", max_tokens: 20, messages: [{ role: "user", content: "Hi, I am a@b.example" }] };
@@ -97,6 +100,42 @@ it("is read by the command, and ends when it is switched off", async () => {
   expect((await one(id)).status).toBe(404);
 });
 
+it("is switched on and read by an account's owner for its own calls, where the operator lets owners", async () => {
+  const [owner, other] = [await gateway.account(), await gateway.account()];
+  const own = async (method: string, path = "", { key } = owner) => {
+    const response = await fetch(`${gateway.url}/api/v1/request-log${path}`, {
+      method,
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      ...(method === "PUT" ? { body: JSON.stringify({ enabled: true }) } : {}),
+    });
+    return { status: response.status, json: (await response.json()) as Json };
+  };
+  expect((await own("GET")).json).toEqual({ enabled: false, calls: [] });
+  for (const one of [owner, other]) expect((await own("PUT", "", one)).json.enabled).toBe(true);
+  const mine = await ask({}, owner);
+  const theirs = await ask({}, other);
+  expect((await own("GET")).json).toMatchObject({ enabled: true, calls: [{ transaction_id: mine.id }] });
+  expect((await own("GET", `/${mine.id}`)).json).toMatchObject({ asked: "core/cheap", status: 200 });
+  expect((await own("GET", `/${theirs.id}`)).status).toBe(404);
+  const agent = await fetch(`${gateway.url}/api/v1/agents`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${owner.key}`, "content-type": "application/json" },
+    body: "{}",
+  });
+  const { api_key: key } = (await agent.json()) as { api_key: string };
+  expect([(await own("GET", "", { ...owner, key })).status, (await own("PUT", "", { ...owner, key })).status]).toEqual([
+    403, 403,
+  ]);
+  const said: string[] = [];
+  const tell = (text: string) => void said.push(text);
+  const environment = { DATA_DIR: gateway.dataDir, PUBLIC_URL: gateway.url, TOLLGATE_API_KEY: owner.key };
+  expect(await run(["log", "list", "--own"], { environment, out: tell, err: tell })).toBe(0);
+  expect([said.join("").includes(mine.id), said.join("").includes(theirs.id)]).toEqual([true, false]);
+  expect(await run(["log", "show", theirs.id, "--own"], { environment, out: tell, err: tell })).toBe(1);
+  expect(await run(["log", "set", "own", "off"], { environment, out: tell, err: tell })).toBe(0);
+  expect((await own("GET")).json.enabled).toBe(false);
+});
+
 it("takes out addresses, cards and keys however they are escaped, and leaves other words", () => {
   const redact = createRedactor(["emails", "cards", "keys", "field:ssn"]);
   const text = {
@@ -138,12 +177,10 @@ it("takes out of names, numbers and the beginnings of lines what it takes out of
 it("no call waits for a disk that does not take it: what is not kept is counted", async () => {
   const outcomes: string[] = [];
   const broken: unknown[] = [];
+  const kept = { owner: "test", days: 2, bytesMax: 1_000, hasRoom: async () => true };
   const options = {
-    owner: "test",
-    days: 2,
-    bytesMax: 1_000,
-    hasRoom: async () => true,
     clock: systemClock,
+    beganMs: () => systemClock.epochMs(),
     redact: createRedactor([]),
     seal: (text: string) => text,
     unseal: (text: string) => text,
@@ -156,28 +193,57 @@ it("no call waits for a disk that does not take it: what is not kept is counted"
 
   const blocked = join(folder, "blocked");
   writeFileSync(blocked, "a file where the folder should be");
-  const without = createRequestLog({ ...options, folder: blocked });
+  const without = createRequestLog({ ...options, store: new LogFolder({ ...kept, folder: blocked }) });
   keep(without, "tx_1");
-  expect([await without.list(null, 10), outcomes.splice(0), broken.length]).toEqual([[], ["left_out"], 1]);
+  expect([await without.list(ALL, 10), outcomes.splice(0), broken.length]).toEqual([[], ["left_out"], 1]);
 
   const small = join(folder, "small");
   mkdirSync(small);
   writeFileSync(join(small, "2020-01-01.old.jsonl"), "{}\n");
-  const first = createRequestLog({ ...options, folder: small });
+  const first = createRequestLog({ ...options, store: new LogFolder({ ...kept, folder: small }) });
   keep(first, "tx_1");
-  expect((await first.find("tx_1"))?.body).toHaveLength(2_000);
+  expect((await first.find(ALL, "tx_1"))?.body).toHaveLength(2_000);
   expect(readdirSync(small)).toHaveLength(1);
-  const next = createRequestLog({ ...options, folder: small, owner: "next" });
+  const next = createRequestLog({ ...options, store: new LogFolder({ ...kept, folder: small, owner: "next" }) });
   keep(next, "tx_2");
-  expect(await next.find("tx_2")).toBeNull();
+  expect(await next.find(ALL, "tx_2")).toBeNull();
   expect(outcomes.splice(0)).toEqual(["kept", "left_out"]);
 
-  const low = createRequestLog({ ...options, folder: join(folder, "low"), hasRoom: async () => false });
+  const full = new LogFolder({ ...kept, folder: join(folder, "low"), hasRoom: async () => false });
+  const low = createRequestLog({ ...options, store: full });
   keep(low, "tx_3");
-  expect([await low.find("tx_3"), outcomes.splice(0)]).toEqual([null, ["left_out"]]);
+  expect([await low.find(ALL, "tx_3"), outcomes.splice(0)]).toEqual([null, ["left_out"]]);
 
   const many = Array.from({ length: 300 }, () => next.begin());
   expect([many.filter((done) => done === null).length, outcomes.length]).toEqual([44, 44]);
+});
+
+it("finds one among many by when it began, and nobody else's", async () => {
+  const log = new LogFolder({
+    folder: join(folder, "many"),
+    owner: "a",
+    days: 9,
+    bytesMax: 1e9,
+    hasRoom: async () => true,
+  });
+  const dayMs = Date.parse("2026-03-01");
+  const lines = Array.from({ length: 4_000 }, (_, n) => {
+    const at = new Date(dayMs + n * 20_000).toISOString();
+    const name = { at, transactionId: `tx_${n}`, requestId: `req_${n}`, accountId: n % 2 === 0 ? "a" : "b" };
+    return { accountId: name.accountId, text: `${JSON.stringify({ ...name, sealed: `${n}`.padEnd(1_000, ".") })}\n` };
+  });
+  await log.append(lines, dayMs);
+  const find = (n: number, accountId: string | null) =>
+    log.sealed({ id: `tx_${n}`, beganMs: dayMs + n * 20_000 - 500, accountId, bytesMax: 100_000 });
+  for (const n of [0, 1_999, 3_999]) expect(Number.parseInt((await find(n, null)) ?? "", 10)).toBe(n);
+  expect([await find(1_998, "b"), (await find(1_998, "a"))?.startsWith("1998.")]).toEqual([null, true]);
+  // Of the last 16 KB, in which a line is cut.
+  const last = await log.newest({ accountId: "b", bytesMax: 16_000 }, 100);
+  expect([last.length, last[0]?.transactionId, last.every(({ accountId }) => accountId === "b")]).toEqual([
+    7,
+    "tx_3999",
+    true,
+  ]);
 });
 
 const lineOf = (sealed: string) =>
@@ -190,7 +256,7 @@ it("lists many long calls in little memory", () => {
     writeFileSync(join(long, `2026-01-01.${owner}.jsonl`), lineOf("x".repeat(400_000)).repeat(60));
   const listing = `import { LogFolder } from ${JSON.stringify(new URL("../../src/observe/log-folder.ts", import.meta.url))};
     const folder = new LogFolder({ folder: ${JSON.stringify(long)} });
-    process.stdout.write(String((await folder.names("", 1000)).length));`;
+    process.stdout.write(String((await folder.newest({ accountId: null, bytesMax: Infinity }, 1000)).length));`;
   const args = [
     "--max-old-space-size=40",
     "--disable-warning=ExperimentalWarning",
@@ -205,17 +271,22 @@ it("has no more than its bound and its disk let it, counted as it writes", async
   const bounded = join(folder, "bounded");
   let room = 100;
   const hasRoom = async (bytes: number) => bytes <= room;
+  const line = (text: string) => [{ accountId: "a", text }];
   const log = new LogFolder({ folder: bounded, owner: "one", days: 1, bytesMax: 64 * 1024 * 1024 + 10, hasRoom });
-  expect(await log.append(["x".repeat(101)], 0)).toBe(false);
+  expect(await log.append(line("x".repeat(101)), 0)).toBe(0);
   room = Number.POSITIVE_INFINITY;
-  expect(await log.append(["x"], 0)).toBe(true);
+  expect(await log.append(line("x"), 0)).toBe(1);
   writeFileSync(join(bounded, "1970-01-01.other.jsonl"), "of another process");
-  expect(await log.append(["x".repeat(64 * 1024 * 1024)], 1)).toBe(true);
-  expect(await log.append(["x"], 2)).toBe(false);
+  expect(await log.append(line("x".repeat(64 * 1024 * 1024)), 1)).toBe(1);
+  expect(await log.append(line("x"), 2)).toBe(0);
 
   const small = new LogFolder({ folder: join(folder, "bound"), owner: "one", days: 1, bytesMax: 10, hasRoom });
-  const kept = [await small.append(["x".repeat(9)], 0), await small.append(["xx"], 1), await small.append(["x"], 2)];
-  expect(kept).toEqual([true, true, false]);
+  const kept = [
+    await small.append(line("x".repeat(9)), 0),
+    await small.append(line("xx"), 1),
+    await small.append(line("x"), 2),
+  ];
+  expect(kept).toEqual([1, 1, 0]);
 });
 
 const shared = "/dev/shm";
@@ -227,7 +298,14 @@ it.runIf(isOther)(
     const other = mkdtempSync(join(shared, "tollgate-request-log-"));
     for (const requestLogDir of [other, join(folder, "beside the books")]) {
       const config = {
-        ...{ dataDir: folder, requestLogDir, requestLogDays: 1, requestLogBytesMax: 1_000, requestLogRedact: [] },
+        ...{
+          dataDir: folder,
+          requestLogDir,
+          requestLogDays: 1,
+          requestLogBytesMax: 1_000,
+          requestLogRedact: [],
+          requestLogS3Endpoint: null,
+        },
         ...{ signingSecret: "a secret of this test alone", diskFreeMibMin: 1e9 },
       };
       const foundation = { config, observer: { callLogged: (one: string) => void outcomes.push(one) }, broken() {} };

@@ -88,9 +88,11 @@ function bookOf({ scenario, store, tries, heard, expiredMs }: Evidence) {
   // Who adopts a job does not know how its hold was placed, so that where its lease has ended it is free.
   // So it is where the store has forgotten the hold and a process has died: who adopted the job charges what is no more there, and who
   // placed it is not there to place it again.
-  const hasDied = scenario.faults.some(({ kind }) => kind === "gateway-crash");
+  const hasCrashed = scenario.faults.some(({ kind }) => kind === "gateway-crash");
+  const hasDied = (holdId: string) => hasCrashed || (jobOf(scenario.jobs ?? [], holdId)?.deaths.length ?? 0) > 0;
   const isForgotten = (holdId: string) =>
-    hasDied && [...store.forgotten].some((fact) => fact === holdId || fact.endsWith(holdId.replace(/^tx_/, "job_")));
+    hasDied(holdId) &&
+    [...store.forgotten].some((fact) => fact === holdId || fact.endsWith(holdId.replace(/^tx_/, "job_")));
   const isFree = (holdId: string) => isJobs(holdId) && (expiredMs.has(holdId) || isForgotten(holdId));
   const found = [...heard.forfeits.keys()]
     .filter((holdId) => !isFree(holdId))

@@ -26,6 +26,8 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/serve/guarded.ts": "reads the one answer of a call, at most 32 MiB, that a frame is about to write",
   "src/serve/answer-cache.ts":
     "reads the lines of an answer that this gateway has written, at most a mebibyte, each once by the members of json-bytes",
+  "src/observe/cut-messages.ts":
+    "cuts at most 256 KiB of messages that were put together here, each text three times at most",
   "src/acting/kept-turns.ts": OWN,
   "src/acting/result-text.ts": "writes the answer of an action as text, once, and cuts it at 20,000 characters",
   "src/events/event-log.ts": OWN,
@@ -148,7 +150,8 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/wires/responses/answers.ts": OWN,
   "src/wires/responses/items.ts": ONE_MESSAGE,
   "src/x402/facilitator.ts": ONE_MESSAGE,
-  "src/observe/log-folder.ts": OWN,
+  "src/observe/log-lines.ts": OWN,
+  "src/files/s3-bucket.ts": OPERATOR,
   "src/observe/request-log.ts": OWN,
   "src/observe/redactor.ts":
     "reads one text of at most 256 KiB that an account has kept, once, by JSON.parse and three bounded expressions",

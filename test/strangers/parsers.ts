@@ -28,9 +28,13 @@ import { shapeOf } from "../../src/gateway/answer-shape.ts";
 import { shownText } from "../../src/gateway/shown-text.ts";
 import { headerLine } from "../../src/http/head-lines.ts";
 import { keysIn, membersOf, readJson, withMembers } from "../../src/json-bytes.ts";
+import type { NeutralRequest } from "../../src/neutral.ts";
 import { createAccessTokens } from "../../src/oauth/access-tokens.ts";
 import { cookieOf } from "../../src/oauth/sessions.ts";
 import { signingKeys } from "../../src/oauth/signing-keys.ts";
+import type { RequestRecord } from "../../src/observe/record.ts";
+import { createRedactor } from "../../src/observe/redactor.ts";
+import { SpanContents } from "../../src/observe/span-content.ts";
 import { answerWith, readyAnswer } from "../../src/run/ready-answer.ts";
 import { wordsOf } from "../../src/run/search-words.ts";
 import { actionConductOf } from "../../src/sandbox/action-faults.ts";
@@ -47,6 +51,7 @@ import { pagesOfPdf } from "../../src/upstream/pdf-pages.ts";
 import { eachLine } from "../../src/upstream/sidecar/lines.ts";
 import { SocketReader } from "../../src/upstream/socket-frames.ts";
 import { SseScanner } from "../../src/upstream/sse-scanner.ts";
+import { ToldAnswer } from "../../src/upstream/told-answer.ts";
 import { readableFailure } from "../../src/upstream/without-key.ts";
 import { readChatBody } from "../../src/wires/chat-completions/read-body.ts";
 import { generateAnswers } from "../../src/wires/generate-content/answers.ts";
@@ -798,6 +803,48 @@ export const PARSERS: readonly Parser[] = [
       const text = many(size, (at) => ["aB3/".repeat(250), "how-to-".repeat(150)][at % 2] ?? "").join("");
       const body = { text, names: named(size) };
       return () => shownText(body);
+    },
+  },
+  {
+    file: "src/observe/span-content.ts",
+    what: "a conversation of many short turns, with calls and their results",
+    size: 2_000,
+    of: (size) => {
+      const call = {
+        kind: "tool-call",
+        id: "c",
+        name: "f",
+        arguments: '{"a":["4111 1111 1111 1111"]}',
+        cacheMark: false,
+      } as const;
+      const turns = many(size, (at) => ({ role: at % 2 === 0 ? "user" : "assistant", blocks: [call] }) as const);
+      const asked = { body: {}, neutral: () => ({ turns }) as unknown as NeutralRequest };
+      const redact = createRedactor(["emails", "cards", "keys"]);
+      const contents = new SpanContents({ redact, isSent: () => true, onBroken: () => {} });
+      const record = {} as RequestRecord;
+      return () => contents.begin(record)?.({ asked, choices: () => [] });
+    },
+  },
+  {
+    file: "src/upstream/told-answer.ts",
+    what: "a stream of many short pieces, of text and of arguments by turns",
+    size: 2_000,
+    of: (size) => {
+      const deltas = [
+        { content: "a" },
+        { tool_calls: [{ index: 0, id: "c", function: { name: "f", arguments: "b" } }] },
+        { tool_calls: [{ index: 0, function: { arguments: "b" } }] },
+      ];
+      const events = many(
+        size,
+        (at) => `data: ${JSON.stringify({ choices: [{ index: 0, delta: deltas[at % 3] }] })}\n\n`,
+      );
+      const chunks = pieces(Buffer.from(events.join("")), 1_000);
+      const told = ToldAnswer.of("chat-completions");
+      return () => {
+        for (const chunk of chunks) told?.take(chunk, "text/event-stream");
+        return told?.choices();
+      };
     },
   },
 ];

@@ -8,6 +8,10 @@ export interface TcpProxy {
   pass(delayMs?: number): void;
   /** Takes everything and passes nothing on, in either direction; connections stay open. */
   blackHole(): void;
+  /** The connections that are open now stay so and pass nothing on, in either direction; new ones are let in. */
+  freeze(): void;
+  /** Sends bytes to the server, on every connection, that its client has not sent. */
+  inject(bytes: Buffer): void;
   /**
    * The next piece that holds `text` is passed on; once the server answers it, everything is cut and the answer is lost.
    * Resolves at the cut.
@@ -23,6 +27,7 @@ export interface TcpProxy {
 export async function startTcpProxy(firstPort: number): Promise<TcpProxy> {
   let serverPort = firstPort;
   const pairs = new Set<readonly [Socket, Socket]>();
+  const frozen = new WeakSet<Socket>();
   let delayMs = 0;
   let swallows = false;
   let trap: { readonly text: string; readonly cut: () => void } | null = null;
@@ -39,7 +44,7 @@ export async function startTcpProxy(firstPort: number): Promise<TcpProxy> {
     // What is delayed stays in its order, also when what comes after it is not delayed.
     const late = new Map<Socket, Promise<void>>();
     const send = (to: Socket, chunk: Buffer) => {
-      if (swallows) return;
+      if (swallows || frozen.has(to)) return;
       const before = late.get(to);
       if (delayMs === 0 && before === undefined) {
         to.write(chunk);
@@ -83,6 +88,12 @@ export async function startTcpProxy(firstPort: number): Promise<TcpProxy> {
     },
     blackHole() {
       swallows = true;
+    },
+    freeze() {
+      for (const pair of pairs) for (const socket of pair) frozen.add(socket);
+    },
+    inject(bytes) {
+      for (const [, upstream] of pairs) upstream.write(bytes);
     },
     cutAfter(text) {
       const { promise, resolve } = Promise.withResolvers<void>();

@@ -33,6 +33,7 @@ function offerOf(adapter: Partial<Adapter>): Offer {
         auth: bearer,
       },
       origin: "http://127.0.0.1:1/v1",
+      origins: {},
       keys: ["key"],
       configured: true,
       ...adapter,

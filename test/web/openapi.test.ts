@@ -261,7 +261,7 @@ describe("validation, descriptor and openapi.json agree", () => {
 
   test("on a param that nobody knows", () => {
     // Of a body in a wire of models, what nobody knows is dropped and named, as the wire has it.
-    for (const action of actions.filter((one) => tableOf(one) === null && one.native === null)) {
+    for (const action of actions.filter((one) => tableOf(one) === null && one.kind !== "native")) {
       const given = { ...action.exampleParams, no_such_param: 1 };
       expect(verdicts(judgesOf(action), given), action.id).toEqual(NO);
     }

@@ -35,7 +35,7 @@ function offerOf(dialect: DialectName, origin: string): Offer {
   const auth = bearer;
   const spec = { name: "Vendor", docs: "", origin: "", auth, headers: HEADERS };
   return {
-    adapter: { id: "vendor", spec, origin, keys: ["key"], configured: true } as unknown as Adapter,
+    adapter: { id: "vendor", spec, origin, origins: {}, keys: ["key"], configured: true } as unknown as Adapter,
     upstreamModel: "ok",
     spec: { contextTokens: 1, prices: [] },
     weight: 1,

@@ -1,6 +1,7 @@
 // Where updates are kept: a dated file each below DATA_DIR/models, of which the newest is in force. Going back is a new name for that one.
 import { mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { inSlices } from "../../slices.ts";
 import { replaceWhole, sync } from "../../storage/whole-file.ts";
 import { type ModelsUpdate, updateOf } from "./update.ts";
 
@@ -34,7 +35,7 @@ export async function keptUpdate(dataDir: string, back = 0): Promise<ModelsUpdat
   if (file === undefined) return null;
   const path = join(folder, file);
   try {
-    return updateOf(await readFile(path, "utf8"));
+    return await inSlices(updateOf(await readFile(path, "utf8")));
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new Error(`${path}: ${why}; \`tollgate models rollback\` goes back to the one before`);
@@ -46,11 +47,15 @@ export async function keptStamps(dataDir: string): Promise<readonly string[]> {
   return (await filesIn(folderOf(dataDir))).map((name) => name.slice(0, -5)).reverse();
 }
 
-/** Keeps an update, on the disk when it answers; the oldest beyond the bound go. */
-export async function keepUpdate(dataDir: string, update: ModelsUpdate): Promise<void> {
+/** Keeps an update, on the disk when it answers; the oldest beyond the bound go. `json` is its text. */
+export async function keepUpdate(
+  dataDir: string,
+  update: Pick<ModelsUpdate, "takenAt">,
+  json = JSON.stringify(update),
+): Promise<void> {
   const folder = folderOf(dataDir);
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  await replaceWhole(join(folder, `${stampOf(update)}.json`), `${JSON.stringify(update)}\n`);
+  await replaceWhole(join(folder, `${stampOf(update)}.json`), `${json}\n`);
   const files = await filesIn(folder);
   for (const name of files.slice(0, Math.max(0, files.length - KEPT_MAX)))
     await rm(join(folder, name), { force: true });

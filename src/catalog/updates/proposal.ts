@@ -1,4 +1,5 @@
 // From a list to the update that it makes: what is taken of its changes, laid over what earlier lists told, and nothing that would be sold at a loss.
+import { atOnce } from "../../slices.ts";
 import type { AdapterSpec } from "../adapter.ts";
 import type { Adapter } from "../catalog.ts";
 import { compilePrice, costlierBy, isDearer, priceOn } from "../price.ts";
@@ -111,7 +112,7 @@ function heldAtLoss(
     [],
     day,
   );
-  const after = vendors.map((vendor) => withTold(vendor, told[vendor.id] ?? {}));
+  const after = vendors.map((vendor) => atOnce(withTold(vendor, told[vendor.id] ?? {})));
   const before = lossesIn(vendors, day, markupPercent);
   const losses = lossesIn(after, day, markupPercent);
   const live = new Set(vendors.flatMap(({ id, configured }) => (configured ? [id] : [])));

@@ -1,6 +1,7 @@
 // What lists have told us since the adapters were written: dated facts that are laid over the adapters' own. It is data, and may be wrong
 // in no way that an adapter may not.
 import { z } from "zod";
+import { eachOf, type Steps } from "../../slices.ts";
 import type { AdapterSpec, EmbeddingsSpec, ModelSpec } from "../adapter.ts";
 import type { ModelEnd } from "../model-end.ts";
 import { SLUG } from "../slug.ts";
@@ -47,7 +48,8 @@ const update = z.strictObject({
   checkedAt: moment,
   /** Where the list came from, for people. */
   source: z.string().min(1).max(500),
-  vendors: z.record(z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/), vendor),
+  /** Each is read by itself: all of them at once would take the thread for as long as ten calls. */
+  vendors: z.record(z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/), z.unknown()),
 });
 
 export interface ModelUpdate {
@@ -81,13 +83,45 @@ export interface ModelsUpdate {
   readonly vendors: Readonly<Record<string, VendorUpdate>>;
 }
 
+/** An update in pieces: a text for each vendor. Objects of thousands of models are not handed from thread to thread in a moment; texts are. */
+export interface UpdatePieces {
+  readonly head: Omit<ModelsUpdate, "vendors">;
+  readonly vendors: readonly (readonly [id: string, json: string])[];
+}
+
+export function* piecesOf({ vendors, ...head }: ModelsUpdate): Steps<UpdatePieces> {
+  const texts = yield* eachOf(Object.entries(vendors), ([id, told]) => [id, JSON.stringify(told)] as const);
+  return { head, vendors: texts };
+}
+
+/** The update that `piecesOf` has taken apart. */
+export function* updateFrom({ head, vendors }: UpdatePieces): Steps<ModelsUpdate> {
+  const told = yield* eachOf(vendors, ([id, json]) => [id, JSON.parse(json) as VendorUpdate] as const);
+  return { ...head, vendors: Object.fromEntries(told) };
+}
+
+/** The same update as JSON. */
+export function updateText({ head, vendors }: UpdatePieces): string {
+  const told = vendors.map(([id, json]) => `${JSON.stringify(id)}:${json}`);
+  return `${JSON.stringify(head).slice(0, -1)},"vendors":{${told.join(",")}}}`;
+}
+
 /** Reads an update. Throws with a line that names the field. */
-export function updateOf(text: string): ModelsUpdate {
-  const read = update.safeParse(JSON.parse(text));
-  // The schema has the same fields; JSON has no field that is undefined.
-  if (read.success) return read.data as ModelsUpdate;
+export function* updateOf(text: string): Steps<ModelsUpdate> {
+  const { vendors, ...head } = wellRead(update, JSON.parse(text), []);
+  const told = yield* eachOf(
+    Object.entries(vendors),
+    ([id, one]) => [id, wellRead(vendor, one, ["vendors", id])] as const,
+  );
+  // The schemas have the same fields; JSON has no field that is undefined.
+  return { ...head, vendors: Object.fromEntries(told) } as ModelsUpdate;
+}
+
+function wellRead<Schema extends z.ZodType>(schema: Schema, value: unknown, place: readonly string[]): z.infer<Schema> {
+  const read = schema.safeParse(value);
+  if (read.success) return read.data;
   const [issue] = read.error.issues;
-  throw new Error(`${issue?.path.join(".") ?? ""} ${issue?.message ?? "is wrong"}`.trim());
+  throw new Error(`${[...place, ...(issue?.path ?? [])].join(".")} ${issue?.message ?? "is wrong"}`.trim());
 }
 
 interface Dated {
@@ -128,15 +162,16 @@ function likened<Spec extends ModelSpec | EmbeddingsSpec["models"][string]>(
   return { ...amended({ ...named, prices: [] } as unknown as Spec, told) };
 }
 
-function withModels<Spec extends ModelSpec | EmbeddingsSpec["models"][string]>(
+function* withModels<Spec extends ModelSpec | EmbeddingsSpec["models"][string]>(
   own: Readonly<Record<string, Spec>>,
   told: Readonly<Record<string, ModelUpdate>>,
-): Readonly<Record<string, Spec>> {
+): Steps<Readonly<Record<string, Spec>>> {
   const models: Record<string, Spec> = { ...own };
   for (const [name, facts] of Object.entries(told)) {
     const known = Object.hasOwn(own, name) ? own[name] : undefined;
     const spec = known === undefined ? likened(own, facts) : amended(known, facts);
     if (spec !== null) models[name] = spec;
+    yield;
   }
   return models;
 }
@@ -164,27 +199,27 @@ export interface Selling {
 }
 
 /** A vendor with what is told of its models. */
-export function withTold<Spec extends Selling>(spec: Spec, told: VendorUpdate): Spec {
+export function* withTold<Spec extends Selling>(spec: Spec, told: VendorUpdate): Steps<Spec> {
   const { chat, embeddings, unitModels } = spec;
   const laid: Record<string, unknown> = {};
-  if (chat && told.chat) laid.chat = { ...chat, models: withModels(chat.models, told.chat) };
+  if (chat && told.chat) laid.chat = { ...chat, models: yield* withModels(chat.models, told.chat) };
   if (embeddings && told.embeddings) {
-    laid.embeddings = { ...embeddings, models: withModels(embeddings.models, told.embeddings) };
+    laid.embeddings = { ...embeddings, models: yield* withModels(embeddings.models, told.embeddings) };
   }
   if (unitModels && told.unitModels) laid.unitModels = withUnitModels(unitModels, told.unitModels);
   return { ...spec, ...laid };
 }
 
 /** The adapters with an update laid over them. What it says of vendors and models that are no more is left out. */
-export function withUpdate(
+export function* withUpdate(
   adapters: ReadonlyMap<string, AdapterSpec>,
   told: ModelsUpdate | null,
-): ReadonlyMap<string, AdapterSpec> {
+): Steps<ReadonlyMap<string, AdapterSpec>> {
   if (told === null) return adapters;
   const all = new Map(adapters);
   for (const [id, facts] of Object.entries(told.vendors)) {
     const spec = all.get(id);
-    if (spec !== undefined) all.set(id, withTold(spec, facts));
+    if (spec !== undefined) all.set(id, yield* withTold(spec, facts));
   }
   return all;
 }

@@ -1,5 +1,6 @@
 // Reads strangers' pages off the event loop: a few threads, each bounded in memory and in the time of a page; accounts take turns.
 import { Worker } from "node:worker_threads";
+import { THREAD_FLAGS } from "../../thread-flags.ts";
 import type { JudgedPage, PageOrder } from "./judged-page.ts";
 import { bytesOf, type PageBytes, type PageDone, type PageTask, type Read } from "./page-tasks.ts";
 import type { Robots } from "./robots.ts";
@@ -103,6 +104,7 @@ class Pool {
     const worker = new Worker(new URL("./extract-worker.ts", import.meta.url), {
       // What reads strangers' pages has no copy of our settings, which have keys among them.
       env: {},
+      execArgv: [...THREAD_FLAGS],
       resourceLimits: { maxOldGenerationSizeMb: this.#memoryMib, stackSizeMb: 8 },
     });
     worker.unref();

@@ -3,8 +3,8 @@
 import { NoLongerPaid, type Stopped } from "../../catalog/job-kind.ts";
 import type { InnerAnswer, InnerCalls } from "../../catalog/local-action.ts";
 import type { EnrichSpec, PeopleFinderSpec } from "../../catalog/people-finder.ts";
-import type { Budget } from "../budget.ts";
 import { endedBy } from "../ended-by.ts";
+import type { StepBudget } from "../step-budget.ts";
 import { findPeople, hopOf, ONE_OF } from "./find-people.ts";
 import { type Identifier, isWebmail } from "./identifier.ts";
 import { type Hop, type Person, readPerson } from "./person-row.ts";
@@ -17,7 +17,7 @@ export interface EnrichDeps {
   /** The job's. */
   readonly signal: AbortSignal;
   readonly finder: PeopleFinderSpec;
-  readonly budget: Budget;
+  readonly budget: StepBudget;
   /** The job's key or its account may pay no more. */
   readonly onStopped: (why: Stopped) => void;
 }

@@ -64,62 +64,67 @@ export function conflictText({ transaction_id, account_id, number }: Row, archiv
 
 const postings = (rows: readonly Row[]) => rows.map((row) => archivedPosting(row as ArchiveRow));
 
+/** What is wrong with legs, which no query can add up in words that both databases understand. */
+async function legFaults(query: ArchiveTable["query"], accountId: string, upTo: number): Promise<string[]> {
+  const faults: string[] = [];
+  for (let after = 0; faults.length < FAULTS_MAX; ) {
+    const rows = await query("legs", [accountId, upTo, after]);
+    for (const { transaction_id, upstream, legs } of rows) {
+      const posting = { transactionId: String(transaction_id), upstreamNano: nano(Number(upstream)) };
+      const fault = legsFault({ ...posting, legs: legsIn(String(legs)) });
+      if (fault !== null) faults.push(fault);
+    }
+    if (rows.length < LEGS_AT_ONCE) break;
+    after = Number(rows.at(-1)?.number);
+  }
+  return faults.slice(0, FAULTS_MAX);
+}
+
+async function sumsOf(
+  query: ArchiveTable["query"],
+  accountId: string,
+  upTo: number,
+  absorbedFrom: number,
+): Promise<ArchiveSums> {
+  // One after the other: each may go over all that there is, and others want an answer meanwhile.
+  const ask = (name: QueryName) => query(name, [accountId, upTo]);
+  const [all = {}] = await ask("sums");
+  const days = await query("days", [accountId, upTo, absorbedFrom]);
+  const [disorder, badRefunds] = [await ask("disorder"), await ask("badRefunds")];
+  const number = (name: string) => Number(all[name] ?? 0);
+  return {
+    count: number("count"),
+    charged: number("charged"),
+    credited: number("credited"),
+    cents: number("cents"),
+    absorbed: number("absorbed"),
+    latestMs: number("latest"),
+    days: days.map(({ key_id, day, inference, windows, unpaid, margin, charged, absorbed }) => ({
+      keyId: String(key_id),
+      day: Number(day),
+      inference: Number(inference) === 1,
+      windows: windows === null ? null : String(windows),
+      unpaid: Number(unpaid),
+      margin: Number(margin),
+      charged: Number(charged),
+      absorbed: Number(absorbed),
+    })),
+    faults: [
+      ...disorder.map(
+        ({ transaction_id: late, created_at: at }) =>
+          ["I12", `${late} is of ${at}, earlier than what came before it`] as const,
+      ),
+      ...badRefunds.map(
+        ({ transaction_id: refund, amount, charged }) =>
+          ["I9", `${refund} refunds ${amount} of a charge of ${charged ?? "nothing"}`] as const,
+      ),
+      ...(await legFaults(query, accountId, upTo)).map((fault) => ["I13", fault] as const),
+    ],
+  };
+}
+
 export function archiveOn(id: string, { query, append, close, dialect, ask }: ArchiveTable): Archive {
   const books: AskReports = { tables: ARCHIVE_TABLES, dialect, linked: false, sandboxAccounts: null, ask };
-
-  /** What is wrong with legs, which no query can add up in words that both databases understand. */
-  async function legFaults(accountId: string, upTo: number): Promise<string[]> {
-    const faults: string[] = [];
-    for (let after = 0; faults.length < FAULTS_MAX; ) {
-      const rows = await query("legs", [accountId, upTo, after]);
-      for (const { transaction_id, upstream, legs } of rows) {
-        const posting = { transactionId: String(transaction_id), upstreamNano: nano(Number(upstream)) };
-        const fault = legsFault({ ...posting, legs: legsIn(String(legs)) });
-        if (fault !== null) faults.push(fault);
-      }
-      if (rows.length < LEGS_AT_ONCE) break;
-      after = Number(rows.at(-1)?.number);
-    }
-    return faults.slice(0, FAULTS_MAX);
-  }
-
-  async function sums(accountId: string, upTo: number, absorbedFrom: number): Promise<ArchiveSums> {
-    // One after the other: each may go over all that there is, and others want an answer meanwhile.
-    const ask = (name: QueryName) => query(name, [accountId, upTo]);
-    const [all = {}] = await ask("sums");
-    const days = await query("days", [accountId, upTo, absorbedFrom]);
-    const [disorder, badRefunds] = [await ask("disorder"), await ask("badRefunds")];
-    const number = (name: string) => Number(all[name] ?? 0);
-    return {
-      count: number("count"),
-      charged: number("charged"),
-      credited: number("credited"),
-      cents: number("cents"),
-      absorbed: number("absorbed"),
-      latestMs: number("latest"),
-      days: days.map(({ key_id, day, inference, windows, unpaid, margin, charged, absorbed }) => ({
-        keyId: String(key_id),
-        day: Number(day),
-        inference: Number(inference) === 1,
-        windows: windows === null ? null : String(windows),
-        unpaid: Number(unpaid),
-        margin: Number(margin),
-        charged: Number(charged),
-        absorbed: Number(absorbed),
-      })),
-      faults: [
-        ...disorder.map(
-          ({ transaction_id: late, created_at: at }) =>
-            ["I12", `${late} is of ${at}, earlier than what came before it`] as const,
-        ),
-        ...badRefunds.map(
-          ({ transaction_id: refund, amount, charged }) =>
-            ["I9", `${refund} refunds ${amount} of a charge of ${charged ?? "nothing"}`] as const,
-        ),
-        ...(await legFaults(accountId, upTo)).map((fault) => ["I13", fault] as const),
-      ],
-    };
-  }
 
   return {
     id,
@@ -133,7 +138,7 @@ export function archiveOn(id: string, { query, append, close, dialect, ask }: Ar
       return postings(await (keyId === null ? query("ofAccount", common) : query("ofKey", [...common, keyId])));
     },
     after: async (accountId, after, limit) => postings(await query("after", [accountId, after, limit])),
-    sums,
+    sums: (accountId, upTo, absorbedFrom) => sumsOf(query, accountId, upTo, absorbedFrom),
     sumFaults: () => sumFaults(books),
     ...reportsOf(books, (row) => listedPosting(archivedPosting(row as ArchiveRow))),
     async last(accountId) {

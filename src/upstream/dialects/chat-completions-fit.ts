@@ -2,7 +2,6 @@
 import { createHash } from "node:crypto";
 import type { ChatTakes, ChatWire } from "../../catalog/chat-wire.ts";
 import { isRecord, type Json, numberOf, stringOf } from "../../json.ts";
-import { alternating } from "./chat-completions-turns.ts";
 import { JSON_ONLY, jsonBySchema } from "./json-words.ts";
 import { effortOfBudget } from "./thinking-budget.ts";
 
@@ -177,8 +176,7 @@ export function fittedFields(body: Json, { takes }: ChatWire): Json | null {
   const sent = Array.isArray(body.messages) ? fitMessages(body.messages, takes) : [];
   const told = formatWords(body.response_format, takes);
   if (told !== null) fitted.response_format = told.format;
-  const whole = told === null ? sent : [{ role: "system", content: told.words }, ...sent];
-  const messages = takes.turns === "alternate" ? alternating(whole) : whole;
+  const messages = told === null ? sent : [{ role: "system", content: told.words }, ...sent];
   if (messages !== body.messages) fitted.messages = messages;
   if (takes.strictTools === "none" && Array.isArray(body.tools)) fitted.tools = body.tools.map(looseTool);
   if (efforts !== undefined && THINKING_FIELDS.some((field) => body[field] !== undefined)) {

@@ -1,5 +1,8 @@
 // What the endpoints of an account answer, as far as its pages show it. Types, tied to the rows that the endpoints make where they can be; and what a call is named.
+
 import type { keyRow, ownAccountRow, transactionRow, wholeTransactionRow } from "../../accounts/rows.ts";
+import type { hookRow } from "../../events/event-endpoints.ts";
+import type { eventRow } from "../../events/event-log.ts";
 
 export type OwnAccount = ReturnType<typeof ownAccountRow>;
 export type KeyShown = ReturnType<typeof keyRow>;
@@ -8,18 +11,6 @@ export interface KeysShown {
   readonly next_cursor: string | null;
 }
 export type KeyMade = KeyShown & { readonly api_key: string };
-
-/** What refuses a key's calls now, and the least that bounds one. */
-export interface WhyShown {
-  readonly label: string;
-  readonly reasons: readonly {
-    readonly code: string;
-    readonly message: string;
-    readonly hint: string;
-    readonly until?: string;
-  }[];
-  readonly bounded_by: string;
-}
 
 /** Fields that depend on what was called. */
 interface Called {
@@ -58,46 +49,12 @@ export interface FailedShown {
   }[];
 }
 
-export interface GroupShown {
-  readonly id: string;
-  readonly name: string;
-  readonly ceiling_cents: number | null;
-  readonly ceiling_period: string | null;
-  readonly keys: readonly string[];
-}
-
-export interface BudgetShown {
-  readonly of: string;
-  readonly id: string;
-  readonly name: string;
-  readonly ceiling_cents: number;
-  readonly ceiling_period: string;
-  readonly lower_at: number | null;
-  readonly spent_cents: number;
-  readonly held_cents: number;
-  readonly absorbed_cents: number;
-  readonly marks_passed: readonly number[];
-  readonly lowered: boolean;
-  readonly resets_at: string;
-}
-
-export interface EventShown {
-  readonly id: string;
-  readonly kind: string;
-  readonly account_id: string | null;
-  readonly at: string;
-  readonly data: Readonly<Record<string, unknown>>;
-}
+export type EventShown = ReturnType<typeof eventRow>;
 export interface EventsShown {
   readonly events: readonly EventShown[];
   readonly next_cursor: string | null;
 }
-export interface WebhookShown {
-  readonly id: string;
-  readonly url: string;
-  readonly kinds: readonly string[] | null;
-  readonly created_at: string;
-}
+export type WebhookShown = ReturnType<typeof hookRow>;
 
 export function calledName({ model, service, action }: Called): string {
   return model ?? (service === undefined ? "" : `${service}/${action}`);

@@ -1,4 +1,7 @@
 // Budgets: every ceiling with what it has come to and the marks that it has passed; groups of keys; tags; when a low balance is told.
+
+import type { BudgetsShown } from "../../accounts/budgets.ts";
+import type { GroupShown } from "../../accounts/groups.ts";
 import { type Html, html } from "../html.ts";
 import { nothingElse, Refused } from "../kit/ask.ts";
 import { meter } from "../kit/charts.ts";
@@ -6,12 +9,8 @@ import { buttonForm, centsIn, field, PERIODS, type PostForm, postForm } from "..
 import type { Section, Visit } from "../kit/sections.ts";
 import { card, moneyOfCents, pill, table, time } from "../kit/shown.ts";
 import { dollars } from "../words.ts";
-import type { BudgetShown, GroupShown } from "./answers.ts";
 
-interface Budgets {
-  readonly budgets: readonly BudgetShown[];
-  readonly low_balance_cents: number | null;
-}
+type BudgetShown = BudgetsShown["budgets"][number];
 
 const LOWERS = [
   ["", "never"],
@@ -71,7 +70,7 @@ function ceilingIn(fields: Visit["fields"]) {
 }
 
 async function tagBudgets({ ask }: Visit) {
-  const now = await ask<Budgets>("GET", "/api/v1/budgets");
+  const now = await ask<BudgetsShown>("GET", "/api/v1/budgets");
   if (now instanceof Refused) return now;
   return now.budgets
     .filter((one) => one.of === "tag")
@@ -141,7 +140,7 @@ export const budgetsSection: Section = {
     },
   },
   async show({ ask, csrf, request }) {
-    const now = await ask<Budgets>("GET", "/api/v1/budgets");
+    const now = await ask<BudgetsShown>("GET", "/api/v1/budgets");
     if (now instanceof Refused) return now;
     const grouped = await ask<{ groups: readonly GroupShown[] }>("GET", "/api/v1/groups");
     if (grouped instanceof Refused) return grouped;

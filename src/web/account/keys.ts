@@ -1,4 +1,7 @@
 // Keys and grants: what each may spend and has spent, and everything that can be done to one. The account's page and the operator's share it.
+
+import type { GroupShown } from "../../accounts/groups.ts";
+import type { WhyShown } from "../../accounts/why.ts";
 import { type Html, html } from "../html.ts";
 import { type Ask, nothingElse, Refused, withQuery } from "../kit/ask.ts";
 import { meter } from "../kit/charts.ts";
@@ -6,7 +9,7 @@ import { buttonForm, centsIn, field, listIn, numberIn, PERIODS, type PostForm, p
 import type { Act, Section, Visit } from "../kit/sections.ts";
 import { callBox, card, moneyOfCents, nextPage, pill, table, time } from "../kit/shown.ts";
 import { dollars } from "../words.ts";
-import type { GroupShown, KeyMade, KeyShown, KeysShown, WhyShown } from "./answers.ts";
+import type { KeyMade, KeyShown, KeysShown } from "./answers.ts";
 
 /** How long the old secret is good beside a new one, in seconds. */
 const OVERLAPS = [

@@ -1,5 +1,6 @@
 // Accounts for the operator: find one, open one, give credit, freeze it, and do to its keys what their account can.
-import type { BudgetShown, GroupShown } from "../account/answers.ts";
+import type { BudgetsShown } from "../../accounts/budgets.ts";
+import type { GroupShown } from "../../accounts/groups.ts";
 import { budgetsTable } from "../account/budgets.ts";
 import { findKey, formOf, type KeysPlace, keyActs, keysOf, keysTable, listedIn } from "../account/keys.ts";
 import { type Html, html } from "../html.ts";
@@ -141,7 +142,7 @@ export function accountSection(reference: () => string): Section {
       if (account instanceof Refused) return account;
       const grouped = await ask<{ groups: readonly GroupShown[] }>("GET", `${apiOf(visit)}/groups`);
       if (grouped instanceof Refused) return grouped;
-      const bounded = await ask<{ budgets: readonly BudgetShown[] }>("GET", `${apiOf(visit)}/budgets`);
+      const bounded = await ask<BudgetsShown>("GET", `${apiOf(visit)}/budgets`);
       if (bounded instanceof Refused) return bounded;
       const listed = listedIn(request);
       const keys = await keysOf(ask, `${apiOf(visit)}/keys`, listed);

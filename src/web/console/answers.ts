@@ -1,5 +1,5 @@
 // What the operator's endpoints answer, as far as the console shows it. Types and nothing else.
-import type { accountRow } from "../../accounts/rows.ts";
+import type { accountRow, operatorTransactionRow } from "../../accounts/rows.ts";
 import type { NanoSum } from "../../money.ts";
 import type { WholeTransaction } from "../account/answers.ts";
 
@@ -23,40 +23,8 @@ export interface Usage {
 }
 
 /** With what is kept for the operator alone. */
-export type AnyTransaction = WholeTransaction & {
-  readonly account_id: string;
-  readonly account_name?: string | null;
-  readonly asked: string | null;
-  readonly vendor: string | null;
-  readonly upstream_nano_usd: NanoSum;
-  readonly absorbed_nano_usd: NanoSum;
-  readonly absorb_reason: string | null;
-  readonly price_version: string | null;
-};
-
-export interface ProviderShown {
-  readonly id: string;
-  readonly name: string;
-  readonly on: boolean;
-  readonly variables: readonly string[];
-  readonly waits_for: string | null;
-  readonly sells_models: boolean;
-  readonly actions: number;
-}
-
-export interface JobRunning {
-  readonly job_id: string;
-  readonly kind: string;
-  readonly status: string;
-  readonly account_id: string;
-  readonly age_seconds: number;
-  readonly still_seconds: number;
-  readonly done: number | null;
-  readonly total: number | null;
-  readonly held_usd: string;
-  readonly spent_usd: string;
-  readonly sandbox: boolean;
-}
+export type AnyTransaction = WholeTransaction &
+  ReturnType<typeof operatorTransactionRow> & { readonly account_name?: string | null };
 
 /** What an operator has done. */
 export interface DoneShown {

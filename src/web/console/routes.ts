@@ -1,11 +1,12 @@
 // Routes: which providers are on, what rests, what failed last and why, and asking one whether it answers.
+
+import type { InstalledProvider } from "../../catalog/installed.ts";
 import type { RouteRow } from "../../upstream/route-rows.ts";
 import { type Html, html } from "../html.ts";
 import { bodyOr, Refused } from "../kit/ask.ts";
 import { buttonForm } from "../kit/forms.ts";
 import type { Section } from "../kit/sections.ts";
 import { card, count, pill, table, time } from "../kit/shown.ts";
-import type { ProviderShown } from "./answers.ts";
 import { seriesIn } from "./metrics-read.ts";
 
 type Failure = RouteRow["failures"][number] & { readonly model: string };
@@ -17,7 +18,7 @@ const ATTEMPTS = "tollgate_attempts_total";
 const FAILURES_SHOWN_MAX = 9;
 
 interface Setup {
-  readonly providers: readonly ProviderShown[];
+  readonly providers: readonly InstalledProvider[];
   readonly tiers: readonly { readonly id: string; readonly on: number; readonly of: number }[];
 }
 interface Checks {

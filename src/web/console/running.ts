@@ -1,9 +1,10 @@
 // What runs now: calls, jobs, sessions; and how far the spool and the archive are behind.
+
+import type { JobRow } from "../../jobs/job-view.ts";
 import { type Html, html } from "../html.ts";
 import { bodyOr, Refused } from "../kit/ask.ts";
 import type { Section, Visit } from "../kit/sections.ts";
 import { card, count, pill, problem, table, tiles } from "../kit/shown.ts";
-import type { JobRunning } from "./answers.ts";
 import { seriesIn, seriesSum } from "./metrics-read.ts";
 
 const PATH = "/console/running";
@@ -23,7 +24,7 @@ const TOLD = {
 export async function runningNow({ ask }: Visit): Promise<Html> {
   const series = seriesIn(bodyOr(await ask<string>("GET", "/metrics"), ""), Object.keys(TOLD));
   const shown = Object.entries(TOLD).filter(([name]) => series.some((one) => one.name === name));
-  const found = await ask<{ jobs: readonly JobRunning[] }>("GET", "/admin/v1/jobs");
+  const found = await ask<{ jobs: readonly JobRow[] }>("GET", "/admin/v1/jobs");
   if (found instanceof Refused) return html`${problem(found.words)}`;
   const columns = [
     { name: "Job" },

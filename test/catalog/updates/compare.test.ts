@@ -5,6 +5,7 @@ import type { VendorFacts } from "../../../src/catalog/updates/changes.ts";
 import { newestLike, slugLike } from "../../../src/catalog/updates/families.ts";
 import { proposalOf } from "../../../src/catalog/updates/proposal.ts";
 import { updateOf } from "../../../src/catalog/updates/update.ts";
+import { atOnce } from "../../../src/slices.ts";
 import { priced } from "../catalog-of.ts";
 
 const TAKEN = "2026-11-21T12:00:00Z";
@@ -100,7 +101,7 @@ describe("a list", () => {
       seen: "2026-11-21",
       prices: [{ since: "2026-11-21", taken: "20261121T120000", input: "3", output: "12", cacheRead: "0.3" }],
     });
-    expect(updateOf(JSON.stringify(update))).toEqual(update);
+    expect(atOnce(updateOf(JSON.stringify(update)))).toEqual(update);
   });
 
   it("that agrees changes nothing, and is remembered as a look", () => {

@@ -1,7 +1,8 @@
-// What a deep job may spend at the contract's prices: each step sets its price aside before it is taken, and is charged only for what it brought.
+// What the steps of a deep job may come to at the contract's prices: each sets its price aside before it is taken, and is charged only for what it
+// brought. What the calls of those steps cost us is another sum, with a bound of its own: the job's Spend.
 
 /** In whole cents. It is in memory: what a crash leaves are the rows that were finished, and what those cost. */
-export class Budget {
+export class StepBudget {
   readonly limitCents: number;
   #spentCents: number;
   #asideCents = 0;

@@ -1,0 +1,68 @@
+// What a streamed answer has said, gathered from its events while they come.
+import type { AnswerBlock, NeutralEvent, ReasoningBlock } from "../neutral.ts";
+
+/** The blocks of one choice, in the order they are said. */
+export class AnswerBlocks {
+  readonly blocks: AnswerBlock[] = [];
+  readonly #calls = new Map<number, { id: string; name: string; arguments: string }>();
+  #thought = "";
+
+  add(event: NeutralEvent): void {
+    switch (event.kind) {
+      case "text":
+      case "refusal":
+        return this.#say(event.kind, event.text);
+      case "reasoning":
+        this.#thought += event.text;
+        return;
+      case "thought":
+        this.#thought = "";
+        this.blocks.push(event.thought);
+        return;
+      case "tool-call": {
+        this.#endThought();
+        const call = { kind: "tool-call", id: event.id, name: event.name, arguments: event.arguments } as const;
+        const open = { ...call };
+        this.#calls.set(event.at, open);
+        this.blocks.push(open);
+        return;
+      }
+      case "tool-arguments": {
+        const call = this.#calls.get(event.at);
+        if (call !== undefined) call.arguments += event.text;
+        return;
+      }
+      case "image":
+        this.blocks.push({ kind: "image", url: event.url });
+        return;
+      case "finish":
+        return this.#endThought();
+      default:
+        return;
+    }
+  }
+
+  #say(kind: "text" | "refusal", text: string): void {
+    this.#endThought();
+    const last = this.blocks.at(-1);
+    const before = last?.kind === kind ? last.text : "";
+    if (last?.kind === kind) this.blocks.pop();
+    this.blocks.push({ kind, text: before + text, citations: [] });
+  }
+
+  /** A thought that its vendor wants nothing back of but the text. */
+  #endThought(): void {
+    if (this.#thought === "") return;
+    const text = this.#thought;
+    this.#thought = "";
+    const thought: ReasoningBlock = {
+      kind: "reasoning",
+      text,
+      format: null,
+      signature: null,
+      sealed: null,
+      callId: null,
+    };
+    this.blocks.push(thought);
+  }
+}

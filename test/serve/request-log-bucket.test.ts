@@ -1,0 +1,150 @@
+// The request log in a bucket that all processes share, and what becomes of it while the bucket is slow or away.
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { run } from "../../src/cli/run.ts";
+import { systemClock } from "../../src/clock.ts";
+import { readConfig } from "../../src/config.ts";
+import { openS3Objects } from "../../src/files/s3-bucket.ts";
+import { openRequestLog } from "../../src/gateway/open-request-log.ts";
+import { LogBucket } from "../../src/observe/log-bucket.ts";
+import { createRequestLog, type RequestLog } from "../../src/observe/request-log.ts";
+import { BUCKET, KEYS, startS3, type TestS3 } from "../files/s3.ts";
+import { eventually, startTestGateway, type TestGateway } from "../support/gateway.ts";
+
+type Json = Record<string, unknown>;
+
+let s3: TestS3;
+let gateway: TestGateway;
+let settings: Record<string, string>;
+beforeAll(async () => {
+  s3 = await startS3();
+  settings = {
+    REQUEST_LOG_S3_ENDPOINT: s3.endpoint,
+    REQUEST_LOG_S3_BUCKET: BUCKET,
+    REQUEST_LOG_S3_ACCESS_KEY_ID: KEYS.accessKeyId,
+    REQUEST_LOG_S3_SECRET_ACCESS_KEY: KEYS.secretAccessKey,
+    SIGNING_SECRET: "a-secret-of-this-test-alone",
+  };
+  gateway = await startTestGateway(settings);
+});
+afterAll(async () => {
+  await gateway.stop();
+  await s3.close();
+});
+
+const call = { keyId: "k", path: "/", asked: null, status: 200, code: null, answer: null };
+const idOf = (n: number) => `tx_0VK0000${String(n).padStart(13, "0")}`;
+const ALL = { accountId: null, bytesMax: Number.POSITIVE_INFINITY };
+
+function keep(log: RequestLog, transactionId: string, { accountId = "acct_a", body = "hello" } = {}): void {
+  const requestId = transactionId.replace("tx_", "req_");
+  log.begin()?.({ ...call, transactionId, requestId, accountId, body });
+}
+
+const bucketAt = (endpoint: string) =>
+  openS3Objects({ endpoint, bucket: BUCKET, region: "us-east-1", ...KEYS, clock: systemClock });
+
+it("lists and shows the calls of all processes, sealed, by the command", async () => {
+  const { key, accountId } = await gateway.account();
+  await gateway.admin("PUT", `/admin/v1/accounts/${accountId}/request-log`, { enabled: true });
+  const response = await fetch(`${gateway.url}/api/llm/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "core/cheap", max_tokens: 20, messages: [{ role: "user", content: "Hi there" }] }),
+  });
+  await response.arrayBuffer();
+  const id = String(response.headers.get("x-request-id")).replace("req_", "tx_");
+  const other = openRequestLog({
+    config: readConfig(settings),
+    observer: { callLogged() {} },
+    broken() {},
+  } as unknown as Parameters<typeof openRequestLog>[0]);
+  // Begun in the same millisecond.
+  const theirs = `${id.slice(0, 10)}${"0".repeat(13)}`;
+  keep(other, theirs, { accountId: "acct_other", body: "from the other process" });
+  await other.close();
+
+  const said: string[] = [];
+  const tell = (text: string) => void said.push(text);
+  const environment = { DATA_DIR: gateway.dataDir, ADMIN_PORT: new URL(gateway.adminUrl).port };
+  expect(await run(["log", "list"], { environment, out: tell, err: tell })).toBe(0);
+  expect([said[0]?.includes(id), said[0]?.includes("acct_other")]).toEqual([true, true]);
+  expect(await run(["log", "show", id], { environment, out: tell, err: tell })).toBe(0);
+  expect(said[1]).toContain("Hi there");
+  expect(await run(["log", "show", theirs], { environment, out: tell, err: tell })).toBe(0);
+  expect(said[2]).toContain("from the other process");
+  const ofOne = (await gateway.admin("GET", `/admin/v1/request-log?account=${accountId}`)).json.calls as Json[];
+  expect(ofOne.map(({ transaction_id }) => transaction_id)).toEqual([id]);
+  const bucket = bucketAt(s3.endpoint);
+  const { names } = await bucket.list({ prefix: `request-log/${accountId}/`, after: "" });
+  const bytes = await bucket.get(names[0] ?? "", 1_000_000);
+  expect([names.length, bytes?.includes(id), bytes?.includes("Hi there")]).toEqual([1, true, false]);
+});
+
+it("takes away what is older than its days, and lists what is left newest first", async () => {
+  const log = new LogBucket({ objects: bucketAt(s3.endpoint), owner: "sweeper", days: 1, onBroken() {} });
+  const nowMs = Date.now();
+  const line = (at: number, accountId: string) => {
+    const name = { at: new Date(at).toISOString(), transactionId: `tx_${at}`, requestId: "", accountId };
+    return { accountId, text: `${JSON.stringify({ ...name, sealed: "x" })}\n` };
+  };
+  const old = nowMs - 2 * 86_400_000;
+  await log.append([line(old, "acct_s"), line(old, "acct_t")], old);
+  expect(await log.newest({ ...ALL, accountId: "acct_t" }, 10)).toHaveLength(1);
+  await log.append([line(nowMs - 2_000, "acct_s"), line(nowMs - 1_000, "acct_s")], nowMs);
+  await eventually(
+    async () => ((await log.newest({ ...ALL, accountId: "acct_t" }, 10)).length === 0 ? true : undefined),
+    "the old ones to go",
+  );
+  const left = await log.newest({ ...ALL, accountId: "acct_s" }, 10);
+  expect(left.map(({ transactionId }) => transactionId)).toEqual([`tx_${nowMs - 1_000}`, `tx_${nowMs - 2_000}`]);
+});
+
+/** A log over a bucket that answers as it is told, with what came of its calls. */
+async function logOver(answer: RequestListener) {
+  const server = createServer(answer);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const outcomes: string[] = [];
+  const broken: unknown[] = [];
+  const onBroken = (error: unknown) => void broken.push(error);
+  const objects = bucketAt(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const log = createRequestLog({
+    store: new LogBucket({ objects, owner: "one", days: 1, onBroken, waitMs: 10 }),
+    clock: systemClock,
+    beganMs: () => systemClock.epochMs(),
+    redact: (text) => text,
+    seal: (text) => text,
+    unseal: (text) => text,
+    onOutcome: (outcome) => void outcomes.push(outcome),
+    onBroken,
+  });
+  return { log, server, outcomes, broken };
+}
+
+it("no call waits for a bucket that does not answer: what is too much to keep in memory is left out and counted", async () => {
+  const { log, server, outcomes, broken } = await logOver(() => {});
+  for (let n = 0; n < 100; n++) keep(log, idOf(n), { body: "x".repeat(250_000) });
+  const most = Math.ceil((16 * 1024 * 1024) / 250_000);
+  expect(outcomes.every((outcome) => outcome === "left_out")).toBe(true);
+  expect(outcomes.length).toBeGreaterThanOrEqual(100 - most);
+  server.closeAllConnections();
+  server.close();
+  await log.close();
+  await eventually(() => (outcomes.length === 100 ? true : undefined), "all of them to be counted");
+  expect([new Set(outcomes).size, broken.length]).toEqual([1, 1]);
+});
+
+it("what a bucket refuses for a moment is written again, and told once", async () => {
+  let asked = 0;
+  const { log, server, outcomes, broken } = await logOver((request, response) => {
+    if (request.method === "PUT") asked += 1;
+    request.resume();
+    response.writeHead(asked === 1 ? 503 : 200).end();
+  });
+  keep(log, idOf(1));
+  await eventually(() => outcomes[0], "its outcome");
+  expect([outcomes, broken.length, asked]).toEqual([["kept"], 1, 2]);
+  server.closeAllConnections();
+  server.close();
+});

@@ -1,0 +1,158 @@
+// A vendor of chat over TLS, in HTTP/2 or HTTP/1.1, which does to its connections what a test tells it, and keeps count of handshakes.
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import {
+  createSecureServer,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
+import { createServer as createHttpsServer } from "node:https";
+import type { AddressInfo, Socket } from "node:net";
+import type { CertificateFiles } from "./certificates.ts";
+
+/** A call that waits for what the test does to it. */
+export interface HeldCall {
+  readonly response: ServerResponse | Http2ServerResponse;
+  /** In HTTP/2. */
+  readonly stream: ServerHttp2Stream;
+  readonly session: ServerHttp2Session;
+  readonly socket: Socket;
+  /** The rest of the answer. */
+  finish(): void;
+}
+
+export interface TlsVendor {
+  readonly port: number;
+  readonly sessions: ReadonlySet<ServerHttp2Session>;
+  /** All that have had a handshake, in order. */
+  readonly connections: readonly Socket[];
+  /** The prompts so far, in order, with the connection that each came over. */
+  readonly asked: readonly { readonly prompt: string; readonly socket: Socket }[];
+  /** The call of a prompt that is held, once it has come. */
+  held(prompt: string): Promise<HeldCall>;
+  close(): void;
+}
+
+function eventOf(delta: object, finish: string | null, usage?: object): string {
+  const choices = [{ index: 0, delta, finish_reason: finish }];
+  const chunk = { id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: "m", choices, usage };
+  return `data: ${JSON.stringify(chunk)}\n\n`;
+}
+
+const USAGE = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
+const WORD = eventOf({ role: "assistant", content: "word" }, null);
+const END = `${eventOf({}, "stop")}${eventOf({}, null, USAGE)}data: [DONE]\n\n`;
+
+/** What the whole answer costs by a price of 1 and 2 USD a million tokens. */
+export const ANSWER_NANO = 20_000;
+
+type Request = IncomingMessage | Http2ServerRequest;
+type Response = ServerResponse | Http2ServerResponse;
+
+async function promptOf(request: Request): Promise<string> {
+  const parts: Buffer[] = [];
+  for await (const part of request) parts.push(part as Buffer);
+  const { messages } = JSON.parse(Buffer.concat(parts).toString()) as { messages: { content: string }[] };
+  return messages.at(-1)?.content ?? "";
+}
+
+interface Desk {
+  readonly asked: TlsVendor["asked"];
+  held(prompt: string): Promise<HeldCall>;
+  readonly serve: (request: Request, response: Response) => void;
+}
+
+/**
+ * What is answered depends on the prompt's first word: `begin` says a word and is held, `silent` is held without a word the first
+ * time that it is asked, `reset` has its stream reset, `refuse` is refused the first time; all else is answered whole.
+ */
+function openDesk(obeys: boolean): Desk {
+  const asked: { prompt: string; socket: Socket }[] = [];
+  const calls = new Map<string, HeldCall>();
+  const waiting = new Map<string, (call: HeldCall) => void>();
+  const serve = async (request: Request, response: Response) => {
+    const prompt = await promptOf(request);
+    const again = asked.some((one) => one.prompt === prompt);
+    const { stream } = response as Http2ServerResponse;
+    const session = stream?.session as ServerHttp2Session;
+    const socket = (request as IncomingMessage).socket;
+    asked.push({ prompt, socket });
+    const how = obeys ? prompt.split(" ")[0] : "say";
+    if (how === "reset") return stream.close(2);
+    if (how === "refuse" && !again) return stream.close(7);
+    (response as ServerResponse).on("error", () => {});
+    const isSilent = how === "silent" && !again;
+    if (!isSilent) (response as ServerResponse).writeHead(200, { "content-type": "text/event-stream" });
+    if (!isSilent) (response as ServerResponse).write(WORD);
+    if (!isSilent && how !== "begin") return void (response as ServerResponse).end(END);
+    const finish = () => void (response as ServerResponse).end(END);
+    const call = { response, stream, session, socket, finish };
+    calls.set(prompt, call);
+    waiting.get(prompt)?.(call);
+  };
+  return {
+    asked,
+    serve: (request, response) => void serve(request, response).catch(() => {}),
+    held(prompt) {
+      const call = calls.get(prompt);
+      return call === undefined ? new Promise((resolve) => waiting.set(prompt, resolve)) : Promise.resolve(call);
+    },
+  };
+}
+
+/** With `http2` it offers both, and prefers HTTP/2, as vendors do. */
+export async function startTlsVendor(
+  { keyFile, certificateFile }: CertificateFiles,
+  { http2 }: { readonly http2: boolean },
+): Promise<TlsVendor> {
+  const desk = openDesk(true);
+  const sessions = new Set<ServerHttp2Session>();
+  const sockets = new Set<Socket>();
+  const files = { key: readFileSync(keyFile), cert: readFileSync(certificateFile) };
+  const server = http2
+    ? createSecureServer({ ...files, allowHTTP1: true }, desk.serve)
+    : createHttpsServer(files, (request, response) => desk.serve(request, response));
+  const connections: Socket[] = [];
+  server.on("secureConnection", (socket: Socket) => void connections.push(socket));
+  server.on("connection", (socket: Socket) => void sockets.add(socket));
+  server.on("session", (session) => {
+    sessions.add(session);
+    session.on("error", () => {});
+  });
+  for (const event of ["sessionError", "tlsClientError"]) server.on(event, () => {});
+  server.on("clientError", (_: Error, socket: Socket) => void socket.destroy());
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    sessions,
+    connections,
+    asked: desk.asked,
+    held: desk.held,
+    close() {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+/** Without TLS, and answers everything whole: what calls fall back to. */
+export async function startPlainVendor(): Promise<Pick<TlsVendor, "port" | "asked" | "close">> {
+  const desk = openDesk(false);
+  const server = createServer((request, response) => {
+    desk.serve(request, response);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    asked: desk.asked,
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
