@@ -8,6 +8,15 @@ const sold = (contextTokens: number, input: string, output: string) => ({
   contextTokens,
   prices: [{ since: lately, input, output }],
 });
+/** Its tools may not say whether their arguments must fit their schema exactly. */
+function fit({ tools }: Readonly<Record<string, unknown>>) {
+  return Array.isArray(tools) ? { tools: tools.map(loose) } : {};
+}
+function loose(tool: { readonly function?: unknown } | null): unknown {
+  const told = tool?.function;
+  if (typeof told !== "object" || told === null) return tool;
+  return { ...tool, function: Object.fromEntries(Object.entries(told).filter(([field]) => field !== "strict")) };
+}
 const rerank = { kind: "rerank", dialect: "cohere-rerank" } as const;
 
 export default defineAdapter({
@@ -29,7 +38,7 @@ export default defineAdapter({
       ...["output_config", "safetySettings", "include_reasoning", "reasoning_format", "top_k", "top_a", "min_p"],
       "repetition_penalty",
     ],
-    takes: { messageFields: ["name"], efforts: [], refuses: ["n"], strictTools: "none" },
+    takes: { messageFields: ["name"], efforts: [], refuses: ["n"], fit },
     models: {
       "command-a-03-2025": { ...sold(256_000, "2.5", "10"), slug: "cohere/command-a" },
       "command-r-08-2024": sold(128_000, "0.15", "0.6"),

@@ -106,8 +106,6 @@ export default defineAdapter({
     "*": "how a name that is taken is told, how long a program on the standard input may be, and what an hour costs us",
   },
   origin: "https://api.sprites.dev",
-  // A command is a web socket, which few servers open over HTTP/2.
-  http2: false,
   auth: bearer,
   keyEnv: ["SPRITES_TOKEN", "SPRITE_TOKEN"],
   sessions: {

@@ -71,7 +71,11 @@ const BY_NAME: Readonly<Record<string, Scenario>> = {
   "growth-doctor": growthDoctor,
   "growth-redis": growthRedis,
   "peers-unary": peersUnary,
+  "peers-unary-tls": over("tls", peersUnary),
+  "peers-unary-http2": over("http2", peersUnary),
   "peers-streams": peersStreams,
+  "peers-streams-tls": over("tls", peersStreams),
+  "peers-streams-http2": over("http2", peersStreams),
   "peers-latency": peersLatency,
   "peers-memory": peersMemory,
 };

@@ -164,7 +164,7 @@ export const adapter = z.strictObject({
   /** Reached only by sandbox accounts. */
   sandboxOnly: z.boolean().optional(),
   headers: z.record(z.string().regex(/^[a-z0-9-]+$/), z.string()).optional(),
-  /** Whether many calls share a connection, by HTTP/2, whatever `VENDORS_HTTP2` says. Its web sockets need `false`. */
+  /** Whether many calls share a connection, by HTTP/2, whatever `VENDORS_HTTP2` says. Web sockets have one of HTTP/1.1 each. */
   http2: z.boolean().optional(),
   chat: chat.optional(),
   /** OpenAI's wire at `/embeddings`. */

@@ -1,6 +1,6 @@
 // How a vendor's wire differs from what others take and give, as an adapter says it of all its models or of one.
 import { z } from "zod";
-import type { Said } from "./said.ts";
+import { fn, type Said } from "./said.ts";
 
 export const dialect = z.enum(["chat-completions", "responses", "messages", "generate-content", "converse"]);
 
@@ -31,8 +31,8 @@ const takes = z.strictObject({
   renamed: z.record(z.string(), z.string()).optional(),
   /** What it does not do, and an answer depends on: a request that uses it (`n` above 1) is none for it. */
   refuses: z.array(z.enum(["tools", "n"])).optional(),
-  /** `none`: tools may not say whether their arguments must fit their schema exactly. */
-  strictTools: z.literal("none").optional(),
+  /** What no field says: fields of a body as this vendor wants them; undefined ones are left out. What one vendor needs is code in its file. */
+  fit: fn<(body: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>>().optional(),
   /** In the wire `converse`: what a cache point may stand in; a mark elsewhere is left out. Default: nothing. */
   cachePoints: z.array(z.enum(["system", "messages", "tools"])).optional(),
   /** In the wire `converse`: the field that the model's maker has for effort. Default: none, so that no effort is asked for. */

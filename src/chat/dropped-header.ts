@@ -1,6 +1,6 @@
 // Tells the caller which fields of the body were not sent, so that a client with extras keeps working and its author is not left guessing.
 import type { Frame } from "../endpoint.ts";
-import type { ModelCandidate } from "../upstream/upstream.ts";
+import type { ModelCandidate } from "../upstream/model-candidate.ts";
 
 const NAME = "x-tollgate-dropped";
 /** Servers in front of callers take a few thousand characters of all headers together. */

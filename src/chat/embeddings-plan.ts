@@ -11,7 +11,7 @@ import { ladder } from "../kernel/routes/ladder.ts";
 import { retrying } from "../kernel/routes/retrying.ts";
 import { affordable, most, usdText, ZERO } from "../money.ts";
 import type { Plan } from "../plan.ts";
-import type { ModelCandidate } from "../upstream/upstream.ts";
+import type { ModelCandidate } from "../upstream/model-candidate.ts";
 import { compilePlace } from "../wires/allow-list.ts";
 import { unsifted } from "../wires/chat-completions/read-body.ts";
 import { usageJson } from "../wires/chat-completions/usage.ts";

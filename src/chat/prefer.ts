@@ -2,8 +2,8 @@
 import { blendOf } from "../catalog/price.ts";
 import { GatewayError } from "../errors.ts";
 import type { PicoPerToken } from "../money.ts";
+import type { ModelCandidate } from "../upstream/model-candidate.ts";
 import type { RouteSpeed } from "../upstream/route-figures.ts";
-import type { ModelCandidate } from "../upstream/upstream.ts";
 import type { Preferences, Sort } from "../wires/preferences.ts";
 import { isOwnServer } from "./dropped-header.ts";
 import type { FitModel } from "./quote.ts";

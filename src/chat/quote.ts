@@ -4,7 +4,7 @@ import { boundOf, dearestWithin, ratesOf } from "../catalog/price.ts";
 import { affordable, minus, most, type Nano, part, ZERO } from "../money.ts";
 import type { Quote, Within } from "../plan.ts";
 import type { Route } from "../route.ts";
-import type { ModelCandidate } from "../upstream/upstream.ts";
+import type { ModelCandidate } from "../upstream/model-candidate.ts";
 import type { PromptShape } from "../wires/prompt-shape.ts";
 import { countedTokensMax, textTokensMax } from "./prompt-bounds.ts";
 import type { TokenCounter } from "./token-counter.ts";

@@ -4,7 +4,7 @@ import { costOfUsage, priceAt } from "../catalog/price.ts";
 import { type Nano, ZERO } from "../money.ts";
 import type { Cost } from "../plan.ts";
 import type { Reading, TokenUsage } from "../route.ts";
-import type { ModelCandidate } from "../upstream/upstream.ts";
+import type { ModelCandidate } from "../upstream/model-candidate.ts";
 import type { TokenCounter } from "./token-counter.ts";
 
 /** What a count of our own needs of the prompt. */

@@ -14,7 +14,7 @@ import type { Plan } from "../plan.ts";
 import type { Candidate, Counts, TokenUsage } from "../route.ts";
 import type { UploadedFile } from "../upstream/form-body.ts";
 import { isRecord } from "../upstream/json-pointer.ts";
-import type { UnitCandidate } from "../upstream/upstream.ts";
+import type { UnitCandidate } from "../upstream/model-candidate.ts";
 import type { NamedBy } from "../wires/call-tags.ts";
 import { idempotencyOf } from "../wires/idempotency-key.ts";
 import { invalid } from "../wires/parse-json.ts";

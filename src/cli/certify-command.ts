@@ -5,7 +5,7 @@ import type { Adapter, Catalog } from "../catalog/catalog.ts";
 import { systemClock } from "../clock.ts";
 import type { Certificate, CertifiedCall } from "../gateway/certify.ts";
 import { nano, usdText } from "../money.ts";
-import type { UnpricedUsage } from "../upstream/upstream.ts";
+import type { UnpricedUsage } from "../upstream/model-candidate.ts";
 import { VERSION } from "../version.ts";
 import { type Command, CommandError, UsageError, type Workplace } from "./command.ts";
 import { table } from "./text.ts";
@@ -65,7 +65,7 @@ async function certifyWith({ config, progress }: Workplace, { named, centsMax, r
   const opened = await openCatalog(config);
   const told: UnpricedUsage[] = [];
   const unpriced = (one: UnpricedUsage) => told.push(one);
-  const upstream = createUpstream(systemClock, undefined, undefined, null, unpriced, playPurses());
+  const upstream = createUpstream(systemClock, { onUnpriced: unpriced, purseFor: playPurses() });
   const tap = tapVendors();
   const stop = new AbortController();
   const leave = () => stop.abort();

@@ -4,7 +4,7 @@ import type { Clock } from "../clock.ts";
 import { add, minus, NANO_PER_CENT, NANO_PER_USD, type Nano, nano } from "../money.ts";
 import type { Log } from "../observe/log.ts";
 import type { RequestRecord } from "../observe/record.ts";
-import type { UnpricedUsage } from "../upstream/upstream.ts";
+import type { UnpricedUsage } from "../upstream/model-candidate.ts";
 
 const DAY_MS = 86_400_000;
 /** More than this much of what was charged, and at least a cent: a rounding is no loss. */

@@ -104,15 +104,15 @@ async function foundationOf(options: GatewayOptions, opened: Opened): Promise<Fo
   });
   const windows = createRequestWindows({ clock });
   const wallets = await openWallets({ config, stores, observer, wallet, broken });
-  const upstream = createUpstream(
-    clock,
-    logRefusedKeys(log),
-    createPublicFetch(internet),
-    windows,
-    tellUnpriced(log, observer, losses),
-    wallets.purseFor,
-    config.vendorsHttp2,
-  );
+  const upstream = createUpstream(clock, {
+    onRefusedKey: logRefusedKeys(log),
+    publicFetch: createPublicFetch(internet),
+    unpaidLinks: windows,
+    onUnpriced: tellUnpriced(log, observer, losses),
+    purseFor: wallets.purseFor,
+    http2: config.vendorsHttp2,
+  });
+  opened(upstream.close);
   observer.onScrape({ restingRoutes: () => upstream.health.resting() });
   const counter = createTokenCounter(signingSecrets(config.signingSecret, config.dataDir));
   const seen = { observer, losses, failedCalls, traces, spanContents };

@@ -1,7 +1,7 @@
 // Tells the operator that a vendor has counted something that has no price here: once in the log, and each time in the metrics.
 import type { Log } from "../observe/log.ts";
 import type { Observer } from "../observe/observer.ts";
-import type { UnpricedUsage } from "../upstream/upstream.ts";
+import type { UnpricedUsage } from "../upstream/model-candidate.ts";
 import type { Losses } from "./losses.ts";
 
 /** The caller was charged for tokens by the list; what the vendor takes beside them is ours to bear, and to look at. */

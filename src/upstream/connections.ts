@@ -113,8 +113,10 @@ export function createConnections(clock: Clock, byDefault: boolean): Connections
   }
 
   const dispatcher = new Agent({
-    factory(origin, options) {
-      const { rules, connect, agreed } = origins.get(String(origin)) ?? keptOf(String(origin), PLAIN);
+    factory(origin, options: Pool.Options) {
+      // A request that is to become a web socket says so, as few servers make one out of a stream of HTTP/2.
+      const known = options.allowH2 === false ? undefined : origins.get(String(origin));
+      const { rules, connect, agreed } = known ?? keptOf(String(origin), PLAIN);
       return new Pool(origin, {
         ...options,
         connect,

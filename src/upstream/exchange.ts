@@ -74,7 +74,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   send(dispatcher: Dispatcher, request: ExchangeRequest): void {
-    const options = { method: "POST", ...request, headersTimeout: 0, bodyTimeout: 0 } as const;
+    const allowH2 = request.upgrade === undefined ? undefined : false;
+    const options = { method: "POST", ...request, headersTimeout: 0, bodyTimeout: 0, allowH2 } as const;
     try {
       dispatcher.dispatch(options, this);
     } catch (error) {

@@ -7,6 +7,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createServer, getCACertificates, type Server, setDefaultCACertificates, type TLSSocket } from "node:tls";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Adapter } from "../../src/catalog/catalog.ts";
+import { systemClock } from "../../src/clock.ts";
+import { createConnections } from "../../src/upstream/connections.ts";
+import { Exchange } from "../../src/upstream/exchange.ts";
+import { tapVendors } from "../../src/upstream/vendor-tap.ts";
 import { type CertificateFiles, makeCertificate } from "../support/certificates.ts";
 import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
@@ -258,6 +263,15 @@ describe("HTTP/2", () => {
     expect(await chargedBy(gateway, payer)).toEqual({ left: 1, "left in part": 1 });
   });
 
+  it.concurrent("who listens to what vendors answer hears its headers", async () => {
+    const tap = tapVendors();
+    await ask(gateway, await account(), "left", "say 3").text;
+    const heard = tap.take().find(({ headers }) => headers["x-asked"] === "say 3");
+    tap.close();
+    expect(heard?.headers["content-type"]).toBe("text/event-stream");
+    expect(isWhole(String(heard?.body))).toBe(true);
+  });
+
   it.concurrent("a vendor that lowers its limit of streams is given no more than that over the connection", async () => {
     const { limit } = vendors;
     const payer = await account();
@@ -317,6 +331,44 @@ describe("HTTP/2", () => {
     expect(performance.now() - frozenMs).toBeLessThan(60_000);
     expect((await Promise.all(begun.map(({ text }) => text))).filter(hasBroken)).toHaveLength(50);
     expect(await chargedBy(gateway, payer)).toEqual({ dead: 1, spare: 50 });
+  });
+});
+
+describe("what is agreed upon with a vendor that offers both", () => {
+  /** It says which it was, and opens web sockets in HTTP/1.1 alone. */
+  async function startBoth(): Promise<string> {
+    const files = { key: readFileSync(good.keyFile), cert: readFileSync(good.certificateFile) };
+    const server = createServer({ ...files, ALPNProtocols: ["h2", "http/1.1"] }, (socket) => {
+      socket.on("error", () => {});
+      if (socket.alpnProtocol === "h2") return void socket.destroy();
+      const upgraded = "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n";
+      const answered = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+      socket.once("data", (head) => socket.write(String(head).includes("upgrade") ? upgraded : answered));
+      ends.push(() => socket.destroy());
+    }).listen(0, "127.0.0.1");
+    ends.push(() => server.close());
+    await once(server, "listening");
+    return `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  it.each([
+    ["HTTP/2 where nothing is said", undefined, undefined, "provider_connection_failed"],
+    ["HTTP/1.1 where the adapter says so", false, undefined, "200"],
+    ["HTTP/1.1 for a web socket", undefined, "websocket" as const, "101"],
+  ])("%s", async (_, http2, upgrade, outcome) => {
+    trust(good);
+    const connections = createConnections(systemClock, true);
+    const origin = await startBoth();
+    connections.keepFor({ origin, origins: {}, keys: [], spec: { http2 } } as unknown as Adapter);
+    const told = new Promise<string>((resolve) => {
+      const heard = { data: () => {}, end: () => {}, failed: ({ kind }: { kind: string }) => resolve(kind) };
+      const clocks = { firstMsMax: 60_000, gapMsMax: () => 60_000, quiet: () => false };
+      const exchange = new Exchange({ ...heard, head: (status) => resolve(String(status)) }, clocks, systemClock);
+      const asked = { method: "GET" as const, origin, path: "/", headers: {}, body: null };
+      exchange.send(connections.dispatcher, upgrade === undefined ? asked : { ...asked, upgrade });
+    });
+    expect(await told).toBe(outcome);
+    await connections.close();
   });
 });
 

@@ -85,7 +85,8 @@ function openDesk(obeys: boolean): Desk {
     if (how === "refuse" && !again) return stream.close(7);
     (response as ServerResponse).on("error", () => {});
     const isSilent = how === "silent" && !again;
-    if (!isSilent) (response as ServerResponse).writeHead(200, { "content-type": "text/event-stream" });
+    const headers = { "content-type": "text/event-stream", "x-asked": prompt };
+    if (!isSilent) (response as ServerResponse).writeHead(200, headers);
     if (!isSilent) (response as ServerResponse).write(WORD);
     if (!isSilent && how !== "begin") return void (response as ServerResponse).end(END);
     const finish = () => void (response as ServerResponse).end(END);

@@ -11,8 +11,9 @@ import { manualClock, systemClock } from "../../src/clock.ts";
 import { createRequestWindows } from "../../src/limits/request-windows.ts";
 import type { AttemptFailure, FinalPart } from "../../src/route.ts";
 import { CALL_BYTES_MAX, LINK_BYTES_MAX, UNPAID_LINKS_MAX } from "../../src/upstream/fetch-media.ts";
+import type { ModelCandidate } from "../../src/upstream/model-candidate.ts";
 import { createPublicFetch } from "../../src/upstream/public-fetch.ts";
-import { createUpstream, type ModelCandidate, type Upstream } from "../../src/upstream/upstream.ts";
+import { createUpstream, type Upstream } from "../../src/upstream/upstream.ts";
 import { chatAnswers } from "../../src/wires/chat-completions/answers.ts";
 import { chatRequest } from "../../src/wires/chat-completions/request.ts";
 import type { MessagesBody } from "../../src/wires/messages/body.ts";
@@ -62,7 +63,7 @@ beforeAll(async () => {
   site = `http://127.0.0.1:${port}`;
   vendor = await startVendor();
   const publicFetch = createPublicFetch({ allowForTests: [`127.0.0.1:${port}`] });
-  upstream = createUpstream(systemClock, undefined, publicFetch, createRequestWindows({ clock: minutes }));
+  upstream = createUpstream(systemClock, { publicFetch, unpaidLinks: createRequestWindows({ clock: minutes }) });
 });
 beforeEach(() => {
   opened.length = 0;

@@ -100,11 +100,6 @@ function formatWords(
   return { words: jsonBySchema(schema), format: { type: "json_object" } };
 }
 
-function looseTool(tool: unknown): unknown {
-  if (!isRecord(tool) || !isRecord(tool.function) || tool.function.strict === undefined) return tool;
-  return { ...tool, function: without(tool.function, (field) => field === "strict") };
-}
-
 /** Why a request is none for this vendor; null: it may be sent. */
 export function unfit(
   asked: { readonly tools: unknown; readonly choices: unknown },
@@ -178,7 +173,7 @@ export function fittedFields(body: Json, { takes }: ChatWire): Json | null {
   if (told !== null) fitted.response_format = told.format;
   const messages = told === null ? sent : [{ role: "system", content: told.words }, ...sent];
   if (messages !== body.messages) fitted.messages = messages;
-  if (takes.strictTools === "none" && Array.isArray(body.tools)) fitted.tools = body.tools.map(looseTool);
+  Object.assign(fitted, takes.fit?.(body));
   if (efforts !== undefined && THINKING_FIELDS.some((field) => body[field] !== undefined)) {
     for (const field of THINKING_FIELDS) fitted[field] = undefined;
     Object.assign(fitted, toldEffort(askedEffort(body), takes));

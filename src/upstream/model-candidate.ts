@@ -1,0 +1,242 @@
+// One vendor's way to serve a model, of whichever sort: its dialect, its lane, and its attempts.
+import type { Dispatcher } from "undici";
+import type { ChatSpec } from "../catalog/adapter.ts";
+import type { Adapter, EmbeddingOffer, Offer, UnitOffer } from "../catalog/catalog.ts";
+import type { ChatWire } from "../catalog/chat-wire.ts";
+import type { Clock } from "../clock.ts";
+import type { Json } from "../json.ts";
+import type { CallerRequest, ThoughtSeal } from "../neutral.ts";
+import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../route.ts";
+import { openChatAttempt } from "./chat-attempt.ts";
+import { DIALECTS } from "./dialects/by-name.ts";
+import type { ChatContext, OwnSeal } from "./dialects/dialect.ts";
+import { embeddings, toldOfEmbeddings } from "./dialects/embeddings.ts";
+import type { MediaFetcher } from "./fetch-media.ts";
+import { type FetchingParts, openFetchingAttempt } from "./fetching-attempt.ts";
+import { formedLane } from "./formed-lane.ts";
+import { type CallerSide, type Lane, laneOf, passingLane } from "./lane.ts";
+import type { Login } from "./login.ts";
+import type { FetchedMedia } from "./media-links.ts";
+import { UNIT_DIALECTS, type UnitAsked } from "./unit-dialects.ts";
+import { unitLane } from "./unit-lane.ts";
+import { exchangeRequest, placed, type Vendor } from "./vendor-request.ts";
+import { unsentOf, wireFor } from "./wire-for.ts";
+import { readableFailure } from "./without-key.ts";
+
+/** How long an answer is read on after its caller has left, where reasoning that is not shown may cost more than what was seen. */
+const READ_ON_MS_MAX = 60_000;
+
+/** The clocks of one candidate, in milliseconds. */
+export interface CandidateClocks {
+  /** To first content (of a stream) or to the whole answer, while another candidate remains. */
+  readonly firstTokenMsMax: number;
+  readonly lastFirstTokenMsMax: number;
+  readonly gapMsMax: number;
+}
+
+/** What a request to a model wants of a candidate. */
+export interface ModelOrder {
+  readonly requestId: string;
+  /** Whose call it is, where it has a payer: what it has opened for nothing is counted. */
+  readonly account?: string;
+  /** Which conversation it is of; absent: it is of none. */
+  readonly conversation?: () => string;
+  readonly completionId: string;
+  readonly createdS: number;
+  readonly stream: boolean;
+  readonly servedSlug: string;
+  readonly contextTokens: number;
+  readonly outputTokensMax: number;
+  readonly clocks: CandidateClocks;
+}
+
+export type ChatOrder = ModelOrder & CallerSide;
+
+/** Embeddings have one wire, so that their body passes. */
+export type EmbeddingOrder = ModelOrder & { readonly body: Json };
+
+/** What a call of a model that is sold by units wants of a candidate. */
+export type UnitOrder = Omit<ModelOrder, "contextTokens" | "outputTokensMax" | "stream"> & {
+  readonly asked: UnitAsked;
+};
+
+/** A candidate that serves a model, with what its cost is computed from. */
+interface CandidateOf<AnOffer> extends Candidate {
+  readonly offer: AnOffer;
+  readonly contextTokens: number;
+  /** The top-level fields of a caller's body that its vendor is not sent. */
+  unsent(): readonly string[];
+  /** Whether the answer that it gave was nearly JSON and has been mended. */
+  repaired(): boolean;
+}
+
+export type ModelCandidate = CandidateOf<Offer | EmbeddingOffer>;
+export type UnitCandidate = CandidateOf<UnitOffer>;
+
+/** An answer's usage counts something that has no price here. */
+export interface UnpricedUsage {
+  readonly adapter: Adapter;
+  /** The name of the counter. */
+  readonly counter: string;
+}
+
+export interface ModelCandidateParts {
+  readonly dispatcher: Dispatcher;
+  readonly clock: Clock;
+  readonly vendorOf: (adapter: Adapter) => Vendor;
+  readonly restKey: (adapter: Adapter, key: string, failure: AttemptFailure) => AttemptFailure;
+  readonly loginOf: (adapter: Adapter, key: string) => Login;
+  readonly mediaFetcher: MediaFetcher;
+  readonly onUnpriced: (told: UnpricedUsage) => void;
+}
+
+/** Where a vendor's embeddings differ, adapters have no field for it. */
+const EMBEDDINGS_SPEC: ChatSpec = { dialect: "chat-completions", models: {} };
+
+function contextOf(
+  offer: Offer | EmbeddingOffer,
+  order: ModelOrder,
+  { spec, wire, mayBeEmpty }: { readonly spec: ChatSpec; readonly wire: ChatWire; readonly mayBeEmpty: boolean },
+): ChatContext {
+  return {
+    upstreamModel: offer.upstreamModel,
+    servedSlug: order.servedSlug,
+    completionId: order.completionId,
+    createdS: order.createdS,
+    stream: order.stream,
+    mayBeEmpty,
+    outputTokensMax: order.outputTokensMax,
+    spec,
+    wire,
+  };
+}
+
+/** The vendor, and the maker of the model: a thought is of no use to anybody else. */
+function makerOf({ id }: Adapter, { servedSlug }: ModelOrder): string {
+  return `${id} ${servedSlug.split("/", 1)[0]}`;
+}
+
+function ownSeal(seal: ThoughtSeal, maker: string): OwnSeal {
+  return { seal: (thought) => seal.seal(thought, maker), open: (text) => seal.open(text, maker) };
+}
+
+/** How an offer is asked. */
+interface Way {
+  readonly lane: Lane;
+  readonly wire: ChatWire;
+  readonly readOnMsMax: number;
+  readonly asked?: CallerRequest | null;
+  readonly unsent?: () => readonly string[];
+  readonly repaired?: () => boolean;
+}
+
+type AnyOffer = Pick<Offer, "adapter" | "healthKey" | "upstreamModel">;
+type AnyOrder = Omit<ModelOrder, "completionId" | "createdS" | "outputTokensMax">;
+
+/** Opens attempts: each with a key of the ring, in the vendor's wire. */
+function openerOf(
+  { adapter, upstreamModel }: AnyOffer,
+  order: AnyOrder,
+  { lane, wire }: Way,
+  { dispatcher, clock, vendorOf, restKey, loginOf }: ModelCandidateParts,
+) {
+  const vendor = vendorOf(adapter);
+  return (to: AnswerSink, firstTokenMsMax: number, media?: FetchedMedia): Attempt => {
+    const key = vendor.ring.take(order.conversation);
+    const body = lane.request(media);
+    const sent = wire.paths === undefined ? body : placed(body, wire.paths, { adapter, upstreamModel }, order.stream);
+    const request = exchangeRequest(vendor, sent, { adapter, requestId: order.requestId });
+    return openChatAttempt(
+      {
+        lane,
+        stream: order.stream,
+        firstTokenMsMax,
+        gapMsMax: order.clocks.gapMsMax,
+        dispatcher,
+        clock,
+        onFailure: (failure) => restKey(adapter, key, readableFailure(failure, key)),
+      },
+      loginOf(adapter, key).authorize(request),
+      to,
+    );
+  };
+}
+
+function candidateOf<AnOffer extends AnyOffer>(
+  offer: AnOffer,
+  order: AnyOrder,
+  way: Way,
+  parts: ModelCandidateParts,
+): CandidateOf<AnOffer> {
+  const { lane, readOnMsMax, asked = null, unsent = () => [], repaired = () => false } = way;
+  const open = openerOf(offer, order, way, parts);
+  return {
+    offer,
+    contextTokens: order.contextTokens,
+    unsent,
+    repaired,
+    provider: offer.adapter.id,
+    model: order.servedSlug,
+    healthKey: offer.healthKey,
+    firstTokenMsMax: order.clocks.firstTokenMsMax,
+    lastFirstTokenMsMax: order.clocks.lastFirstTokenMsMax,
+    readOnMsMax,
+    pointlessAfter: (failed, kind) => {
+      if (kind === "caller_invalid") return failed.provider === offer.adapter.id;
+      if (kind !== "caller_context_length") return false;
+      return failed.model === order.servedSlug || order.contextTokens < (failed as ModelCandidate).contextTokens;
+    },
+    open(sink: AnswerSink, firstTokenMsMax: number): Attempt {
+      const { links = [] } = lane;
+      if (links.length === 0 || asked === null) return open(sink, firstTokenMsMax);
+      const sandbox = offer.adapter.isSandbox === true;
+      const { account = null } = order;
+      const { mediaFetcher } = parts;
+      const fetching: FetchingParts = {
+        fetch: (signal) => mediaFetcher.fetch(links, { asked, account, sandbox, signal }),
+        release: (served) => mediaFetcher.release(asked, account, served),
+        open: (media, to) => open(to, firstTokenMsMax, media),
+      };
+      return openFetchingAttempt(fetching, sink);
+    },
+  };
+}
+
+/** The candidate of one offer of a chat model, or the reason why the offer cannot serve this request. */
+export function chatCandidate(offer: Offer, order: ChatOrder, parts: ModelCandidateParts): ModelCandidate | string {
+  const { mayBeEmpty, usesTools } = order.asked;
+  const { seal, answers } = order;
+  // A vendor that speaks the caller's own wire is spoken to in it.
+  const { toolsDialect } = offer.wire;
+  const dialect = (usesTools || toolsDialect === order.asked.wire ? toolsDialect : undefined) ?? offer.chat.dialect;
+  const wire = wireFor(order.asked, offer.wire, dialect);
+  const context: ChatContext = {
+    ...contextOf(offer, order, { spec: offer.chat, wire, mayBeEmpty }),
+    seal: seal && ownSeal(seal, makerOf(offer.adapter, order)),
+    passed: answers.passed,
+    unpriced: (counter) => parts.onUnpriced({ adapter: offer.adapter, counter }),
+  };
+  const lane = laneOf(DIALECTS[dialect], order, context);
+  if (typeof lane === "string") return lane;
+  const formed = formedLane(lane, order, wire);
+  const readOnMsMax = wire.hidesReasoning === true ? READ_ON_MS_MAX : 0;
+  const unsent = () => unsentOf(order.asked, wire, dialect);
+  return candidateOf(offer, order, { ...formed, wire, readOnMsMax, asked: order.asked, unsent }, parts);
+}
+
+export function embeddingCandidate(
+  offer: EmbeddingOffer,
+  order: EmbeddingOrder,
+  parts: ModelCandidateParts,
+): ModelCandidate {
+  const context = contextOf(offer, order, { spec: EMBEDDINGS_SPEC, wire: {}, mayBeEmpty: false });
+  const lane = { ...passingLane(embeddings, { body: order.body }, context), told: toldOfEmbeddings(context) };
+  return candidateOf(offer, order, { lane, wire: {}, readOnMsMax: 0 }, parts);
+}
+
+export function unitCandidate(offer: UnitOffer, order: UnitOrder, parts: ModelCandidateParts): UnitCandidate {
+  const { upstreamModel, spec } = offer;
+  const { stream } = order.asked;
+  const lane = unitLane(UNIT_DIALECTS[spec.dialect], order.asked, { ...order, upstreamModel, spec });
+  return candidateOf(offer, { ...order, stream, contextTokens: 0 }, { lane, wire: {}, readOnMsMax: 0 }, parts);
+}

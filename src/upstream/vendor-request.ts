@@ -1,0 +1,68 @@
+// What all requests to one vendor of models share, and a request to it ready but for our key.
+import { Readable } from "node:stream";
+import type { Adapter, Offer } from "../catalog/catalog.ts";
+import type { ModelPaths } from "../catalog/chat-wire.ts";
+import type { Clock } from "../clock.ts";
+import { withMembers } from "../json-bytes.ts";
+import type { UpstreamBody } from "./dialects/dialect.ts";
+import type { ExchangeRequest } from "./exchange.ts";
+import { createKeyRing, type KeyRing } from "./key-ring.ts";
+
+/** What all requests to one vendor share, made once. */
+export interface Vendor {
+  readonly ring: KeyRing;
+  /** Scheme and authority of the base address, and the path that every call's path is below. */
+  readonly origin: string;
+  readonly basePath: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** What stands before every path below an address. */
+function pathOf({ pathname }: URL): string {
+  return pathname.replace(/\/$/, "");
+}
+
+export function readyVendor(adapter: Adapter, clock: Clock): Vendor {
+  return {
+    ring: createKeyRing(adapter.keys.length === 0 ? [""] : adapter.keys, clock),
+    origin: new URL(adapter.origin).origin,
+    basePath: pathOf(new URL(adapter.origin)),
+    headers: { "content-type": "application/json", ...adapter.spec.headers },
+  };
+}
+
+/**
+ * A request at the path that names its model, without what the path says already. Headers of the caller's wire are none of a cloud's
+ * that has the wire's words in its bodies alone.
+ */
+export function placed(
+  { body, bytes }: UpstreamBody,
+  paths: ModelPaths,
+  offer: Pick<Offer, "adapter" | "upstreamModel">,
+  stream: boolean,
+): UpstreamBody {
+  const path = (stream ? paths.stream : paths.whole).replace(/\{([a-z]+)\}/g, (_, name: string) =>
+    encodeURIComponent(name === "model" ? offer.upstreamModel : (offer.adapter.settings[name] ?? "")),
+  );
+  if (bytes !== undefined) {
+    return {
+      path,
+      body,
+      bytes: withMembers(bytes, Object.fromEntries(paths.without.map((field) => [field, undefined]))),
+    };
+  }
+  return { path, body: Object.fromEntries(Object.entries(body).filter(([field]) => !paths.without.includes(field))) };
+}
+
+export function exchangeRequest(
+  vendor: Vendor,
+  { path, body, bytes, headers: more, form, origin: named }: UpstreamBody,
+  { adapter, requestId }: { readonly adapter: Adapter; readonly requestId: string },
+): ExchangeRequest {
+  const other = named === undefined ? null : new URL(adapter.origins[named] ?? adapter.origin);
+  const { origin, basePath } = other === null ? vendor : { origin: other.origin, basePath: pathOf(other) };
+  const headers: Record<string, string> = { ...vendor.headers, ...more, "x-request-id": requestId };
+  if (form === undefined) return { origin, path: basePath + path, headers, body: bytes ?? JSON.stringify(body) };
+  const parts = Readable.from(form.bytes(), { objectMode: false });
+  return { origin, path: basePath + path, headers: { ...headers, ...form.headers }, body: parts };
+}
