@@ -12,6 +12,7 @@ import { acting } from "./scenarios/acting.ts";
 import { actions } from "./scenarios/actions.ts";
 import { allocated } from "./scenarios/allocated.ts";
 import { catalog } from "./scenarios/catalog.ts";
+import { cores } from "./scenarios/cores.ts";
 import { events } from "./scenarios/events.ts";
 import { growth, growthDoctor } from "./scenarios/growth.ts";
 import { growthRedis } from "./scenarios/growth-redis.ts";
@@ -56,6 +57,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   jobs,
   payments,
   redis,
+  cores,
   allocated,
   mcp,
   events,

@@ -52,6 +52,11 @@ export async function takeSharedUpdate(config: Config, { shared, records }: Stor
   if (version > 0) await adoptUpdate(config.dataDir, update);
 }
 
+/** Before any other process is there: all of them are to sell by what the folder that they have in common has. */
+export async function forgetSharedUpdate({ records }: Stores): Promise<void> {
+  await records.delete(KIND, ID);
+}
+
 type Taken = Pick<Proposed, "update" | "json">;
 
 function isSame(a: ModelsUpdate | null, b: ModelsUpdate | null): boolean {

@@ -5,7 +5,8 @@ import { guardDisk } from "./disk-guard.ts";
 import { LogSync } from "./log-sync.ts";
 import { openShared, sqliteCode } from "./open-database.ts";
 import type { OpenUnit, SqliteUnit } from "./sqlite-unit.ts";
-import type { Batch, BatchAnswer, BatchDone, FromThread, OperationEntry, ThreadStart, ToThread } from "./wire.ts";
+import { type StoreClient, StoreClients } from "./store-clients.ts";
+import type { Batch, BatchAnswer, BatchDone, OperationEntry, ThreadStart, ToThread } from "./wire.ts";
 
 /** Pages in the write-ahead log before it is emptied, once the disk has been full: 1 MB. */
 const CHECKPOINT_PAGES_TIGHT = 250;
@@ -22,12 +23,16 @@ const port = parentPort;
 if (port === null) throw new Error("this file is the storage thread's; open it with openSqliteThread");
 const start = workerData as ThreadStart;
 const time = { epochMs: start.epochMs, elapsedMs: start.elapsedMs };
+const clients = new StoreClients((message) => port.postMessage(message));
 const file = openShared(start.file, start.sharing);
 const { database } = file;
 const disk = guardDisk(start.file, start.disk);
 const units: SqliteUnit[] = [];
 const entries: OperationEntry[] = [];
 const operations: Operation[] = [];
+/** Accounts that the running batch has changed. */
+const changed = new Set<string>();
+const noteChanged = (accountId: string): void => void changed.add(accountId);
 await openUnits();
 const log = openLog();
 let backups: Promise<void> = Promise.resolve();
@@ -37,12 +42,19 @@ const begin = database.prepare("BEGIN IMMEDIATE");
 const commit = database.prepare("COMMIT");
 const rowsChanged = database.prepare("SELECT total_changes() AS rows");
 
-port.on("message", (message: ToThread) => {
-  if (typeof message === "string") answerBatch(JSON.parse(message) as Batch);
-  else if (message.kind === "close") void close();
-  else answerBackup(message.path);
-});
-say({ kind: "ready", operations: entries });
+port.on("message", (message: ToThread) => hear(clients.own, message));
+if (start.socket !== null) {
+  const onLeft = (owner: string) => clients.own.say({ kind: "left", owner });
+  await clients.listen(start.socket, { entries, onMessage: hear, onLeft });
+}
+clients.own.say({ kind: "ready", operations: entries });
+
+function hear(client: StoreClient, message: ToThread): void {
+  if (typeof message === "string") answerBatch(client, JSON.parse(message) as Batch);
+  else if (message.kind === "tell") clients.tellAll({ kind: "told", text: message.text });
+  else if (message.kind === "backup") answerBackup(client, message.path);
+  else if (client === clients.own) void close();
+}
 
 async function openUnits(): Promise<void> {
   database.exec("BEGIN IMMEDIATE");
@@ -64,25 +76,33 @@ function openLog(): LogSync | null {
   // From here on a commit writes the log, and a checkpoint alone syncs.
   database.exec("PRAGMA synchronous = NORMAL");
   return new LogSync(`${start.file}-wal`, {
-    synced: say,
-    failed: (error) => say({ kind: "fatal", error: `disk I/O error: ${error.message}` }),
+    synced: (commit) => clients.synced(commit),
+    failed: (error) => clients.own.say({ kind: "fatal", error: `disk I/O error: ${error.message}` }),
   });
 }
 
-function say(message: FromThread): void {
-  port?.postMessage(message);
+function answerBatch(client: StoreClient, { epochMs, elapsedMs, calls }: Batch): void {
+  // A process that was stopped sends what is older than what another has sent since: time does not go back for it.
+  if (elapsedMs >= time.elapsedMs) {
+    time.epochMs = epochMs;
+    time.elapsedMs = elapsedMs;
+  }
+  try {
+    const { values, errors } = runBatch(calls);
+    tellChanged();
+    const answer: BatchAnswer = { values, errors, commit: log?.pending ?? 0 };
+    client.waitsFor = answer.commit;
+    client.say(JSON.stringify(answer));
+  } catch (error) {
+    // Its process ends, and with it the sockets of the others.
+    clients.own.say({ kind: "fatal", error: String(error) });
+  }
 }
 
-function answerBatch(batch: Batch): void {
-  time.epochMs = batch.epochMs;
-  time.elapsedMs = batch.elapsedMs;
-  try {
-    const { values, errors } = runBatch(batch.calls);
-    const answer: BatchAnswer = { values, errors, commit: log?.pending ?? 0 };
-    say(JSON.stringify(answer));
-  } catch (error) {
-    say({ kind: "fatal", error: String(error) });
-  }
+function tellChanged(): void {
+  if (changed.size === 0) return;
+  clients.tellAll({ kind: "changed", accountIds: [...changed] });
+  changed.clear();
 }
 
 /** Runs all calls in one transaction. Where that fails, each alone, so that one bad call costs the others nothing. */
@@ -131,7 +151,7 @@ function transact(calls: readonly unknown[]): BatchDone {
   for (const unit of units) unit.flush();
   commit.run();
   if (rowsChanged.get()?.rows !== rowsBefore) log?.committed();
-  for (const unit of units) unit.committed?.();
+  for (const unit of units) unit.committed?.(noteChanged);
   return { values, errors };
 }
 
@@ -158,7 +178,7 @@ function undo(error: unknown): void {
 }
 
 /** One at a time, and `close` waits for the last. */
-function answerBackup(path: string): void {
+function answerBackup(client: StoreClient, path: string): void {
   backups = backups.then(async () => {
     copying = true;
     const error = await backupTo(database, start.file, path).then(
@@ -166,11 +186,12 @@ function answerBackup(path: string): void {
       (reason: unknown) => (reason instanceof Error ? reason.message : String(reason)),
     );
     copying = false;
-    say({ kind: "backup", error });
+    client.say({ kind: "backup", error });
   });
 }
 
 async function close(): Promise<void> {
+  clients.close();
   await backups;
   log?.close();
   file.close();

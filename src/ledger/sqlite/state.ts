@@ -39,6 +39,8 @@ export class LedgerState {
   /** What the transaction has done to holds without a row, and a rollback takes back: those placed, and those ended as they were. */
   readonly #placed = new Set<LiveHold>();
   #ended: LiveHold[] = [];
+  /** Accounts of which the transaction has changed what processes remember. */
+  readonly #changed = new Set<string>();
   readonly #time: StoreTime;
   readonly #guard = guardClock();
 
@@ -55,16 +57,28 @@ export class LedgerState {
     this.entries.flush();
   }
 
-  committed(): void {
+  committed(tell: (accountId: string) => void): void {
+    this.#settled();
+    for (const accountId of this.#changed) tell(accountId);
+    this.#changed.clear();
+  }
+
+  #settled(): void {
     this.#placed.clear();
     this.#ended = [];
+  }
+
+  /** What processes remember of an account, or of its keys, no longer holds once this is committed. */
+  tellChanged(accountId: string): void {
+    this.#changed.add(accountId);
   }
 
   /** Forgets what is in memory and reads it again; holds without a row are as the last commit left them. */
   reload(): void {
     const unwritten = [...this.holds.values()].filter((hold) => !hold.written && !this.#placed.has(hold));
     unwritten.push(...this.#ended);
-    this.committed();
+    this.#settled();
+    this.#changed.clear();
     this.entries.reload();
     this.accounts.clear();
     this.holds.clear();
@@ -179,7 +193,9 @@ export class LedgerState {
       balanceNano,
       ...(marked ? { marked } : {}),
     };
-    return this.#becomesStrict(account, absorbed, atMs) ? { ...posted, strict: true } : posted;
+    const strict = this.#becomesStrict(account, absorbed, atMs);
+    if (marked || strict) this.tellChanged(account.accountId);
+    return strict ? { ...posted, strict: true } : posted;
   }
 
   /** Counts what a call has cost us above its charge, or was charged above its cost, in the windows that ask for it. */
