@@ -15,6 +15,8 @@ import {
 } from "./log-lines.ts";
 
 const WAIT_MS = 10_000;
+/** A reader who asks many times a second makes no object of each account's every line. */
+const READ_AFTER_MS = 1_000;
 /** After each failure; then what was to be written is left out. */
 const AGAIN_MS = [1_000, 5_000] as const;
 const DAY_MS = 86_400_000;
@@ -68,6 +70,7 @@ function timeOf(name: string): number {
 
 export class LogBucket implements LogStore {
   readonly waitMs: number;
+  readonly readAfterMs = READ_AFTER_MS;
   readonly #options: LogBucketOptions;
   readonly #stopping = new AbortController();
   #written = 0;
