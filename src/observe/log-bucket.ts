@@ -24,6 +24,8 @@ const SWEEP_MS = 3_600_000;
 const AT_ONCE = 8;
 /** More than waits for one writing. */
 const OBJECT_BYTES_MAX = 64 * 1024 * 1024;
+/** A look is bounded by what it looks through; an object counts as so much at the least, for to ask for it is work as well. */
+const OBJECT_BYTES_MIN = 64 * 1024;
 const ROOT = "request-log/";
 /** Names are listed in their order only, so the newest must sort first: they count down to the year 2286. */
 const LAST_MS = 9_999_999_999_999;
@@ -98,11 +100,11 @@ export class LogBucket implements LogStore {
     return kept;
   }
 
-  async newest({ accountId, bytesMax }: LogLook, limit: number): Promise<readonly LoggedName[]> {
-    if (accountId !== null) return this.#newestOf(folderOf(accountId), bytesMax, limit);
+  async newest(look: LogLook, limit: number): Promise<readonly LoggedName[]> {
+    const { accountId, bytesMax } = look;
+    if (accountId !== null) return this.#newestWith([], folderOf(accountId), bytesMax, limit);
     let found: readonly LoggedName[] = [];
-    for await (const folder of this.#folders())
-      found = [...found, ...(await this.#newestOf(folder, bytesMax, limit))].sort(newestFirst).slice(0, limit);
+    for await (const folder of this.#folders()) found = await this.#newestWith(found, folder, bytesMax, limit);
     return found;
   }
 
@@ -170,15 +172,21 @@ export class LogBucket implements LogStore {
     }
   }
 
-  async #newestOf(folder: string, bytesMax: number, limit: number): Promise<readonly LoggedName[]> {
-    let found: readonly LoggedName[] = [];
+  /** Of what is found already and what a folder has; of the folder nothing is read that is older than all of these. */
+  async #newestWith(
+    already: readonly LoggedName[],
+    folder: string,
+    bytesMax: number,
+    limit: number,
+  ): Promise<readonly LoggedName[]> {
+    let found = already;
     let left = bytesMax;
     for await (const name of this.#names(folder, "")) {
       const oldest = found[limit - 1];
       // Its lines are no younger than it is.
       if (left <= 0 || (oldest !== undefined && timeOf(name) < Date.parse(oldest.at))) break;
       const { lines, bytes } = await this.#lines(name);
-      left -= bytes;
+      left -= Math.max(bytes, OBJECT_BYTES_MIN);
       found = [...found, ...lines.map(nameOf)].sort(newestFirst).slice(0, limit);
     }
     return found;
@@ -197,7 +205,7 @@ export class LogBucket implements LogStore {
     for (const name of names.toReversed()) {
       if (left <= 0) return null;
       const { lines, bytes } = await this.#lines(name);
-      left -= bytes;
+      left -= Math.max(bytes, OBJECT_BYTES_MIN);
       const line = lines.find(({ transactionId, requestId }) => transactionId === id || requestId === id);
       if (line !== undefined) return line.sealed;
     }

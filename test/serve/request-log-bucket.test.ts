@@ -105,6 +105,21 @@ it("takes away what is older than its days, and lists what is left newest first"
   expect(left.map(({ transactionId }) => transactionId)).toEqual([`tx_${nowMs - 1_000}`, `tx_${nowMs - 2_000}`]);
 });
 
+it("of an account whose calls are all older than what is found, no object is read", async () => {
+  const objects = bucketAt(s3.endpoint);
+  let asked = 0;
+  const get = (name: string, bytesMax: number) => {
+    asked += 1;
+    return objects.get(name, bytesMax);
+  };
+  const log = new LogBucket({ objects: { ...objects, get }, owner: "counter", days: 1, onBroken() {} });
+  const nowMs = Date.now() + 1_000;
+  const name = { at: new Date(nowMs).toISOString(), transactionId: "tx_newest", requestId: "", accountId: "acct_0" };
+  await log.append([{ accountId: "acct_0", text: `${JSON.stringify({ ...name, sealed: "x" })}\n` }], nowMs);
+  expect(await log.newest(ALL, 1)).toEqual([name]);
+  expect(asked).toBe(1);
+});
+
 /** A log over a bucket that answers as it is told, with what came of its calls. */
 async function logOver(answer: RequestListener, waitMs = 10) {
   const server = createServer(answer);
@@ -152,6 +167,24 @@ it("a reader who asks again and again has no object written for each line", asyn
     await log.list({ ...ALL, accountId: "acct_a" }, 10);
   }
   expect(written).toBeLessThanOrEqual((performance.now() - began) / 1_000);
+  await log.close();
+  server.closeAllConnections();
+  server.close();
+});
+
+it("a look reads a bounded number of objects, however small they are", async () => {
+  let read = 0;
+  const names = Array.from(
+    { length: 300 },
+    (_, n) => `<Key>request-log/acct_a/${8_000_000_000_000 + n}.one.0.jsonl</Key>`,
+  );
+  const { log, server } = await logOver((request, response) => {
+    const isList = request.url?.includes("list-type") === true;
+    if (!isList) read += 1;
+    response.writeHead(200).end(isList ? names.join("") : "{}\n");
+  });
+  await log.list({ accountId: "acct_a", bytesMax: 16 * 1024 * 1024 }, 1_000);
+  expect(read).toBe(256);
   await log.close();
   server.closeAllConnections();
   server.close();
