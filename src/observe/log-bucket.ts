@@ -1,6 +1,7 @@
 // The request log in a bucket of an object store, which all processes and machines share: an object for what one account's calls left in some
 // seconds of one process. An account's objects stand below its own name, so what it looks at is its own alone, newest first.
 import { setTimeout as pause } from "node:timers/promises";
+import type { Clock } from "../clock.ts";
 import {
   type LoggedName,
   type LogLine,
@@ -50,10 +51,13 @@ export interface LogBucketOptions {
   /** Of the objects of this process. */
   readonly owner: string;
   readonly days: number;
+  readonly clock: Clock;
   /** Told once an outage. */
   readonly onBroken: (error: unknown) => void;
   /** In place of `WAIT_MS`. */
   readonly waitMs?: number;
+  /** In place of `SWEEP_MS`. */
+  readonly sweepMs?: number;
 }
 
 function folderOf(accountId: string): string {
@@ -77,8 +81,6 @@ export class LogBucket implements LogStore {
   readonly #stopping = new AbortController();
   #written = 0;
   #isAway = false;
-  #sweptAtMs = Number.NEGATIVE_INFINITY;
-  #sweeping: Promise<void> = Promise.resolve();
 
   constructor(options: LogBucketOptions) {
     this.#options = options;
@@ -96,7 +98,6 @@ export class LogBucket implements LogStore {
       }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, lane));
-    if (kept > 0) this.#sweepSometimes(nowMs);
     return kept;
   }
 
@@ -116,6 +117,18 @@ export class LogBucket implements LogStore {
       if (sealed !== null) return sealed;
     }
     return null;
+  }
+
+  /** Takes away what is old, again and again, also where nothing more is kept; ends once the bucket is closed. */
+  async keepSwept(): Promise<void> {
+    const { sweepMs = SWEEP_MS } = this.#options;
+    const { signal } = this.#stopping;
+    // Processes that were started together do not all ask for the same objects.
+    for (let waitMs = Math.random() * sweepMs; ; waitMs = sweepMs) {
+      await pause(waitMs, undefined, { signal, ref: false }).catch(() => {});
+      if (signal.aborted) return;
+      await this.#sweep();
+    }
   }
 
   close(): void {
@@ -212,21 +225,25 @@ export class LogBucket implements LogStore {
     return null;
   }
 
-  #sweepSometimes(nowMs: number): void {
-    if (Math.abs(nowMs - this.#sweptAtMs) < SWEEP_MS) return;
-    this.#sweptAtMs = nowMs;
-    // The next one comes to what this one did not.
-    this.#sweeping = this.#sweeping.then(() => this.#sweep(nowMs)).catch((error) => this.#tell(error));
-  }
-
-  /** Takes away what is old of all accounts, whichever process wrote it. */
-  async #sweep(nowMs: number): Promise<void> {
+  /** Of all accounts, whichever process wrote it; ends early where the bucket is closed. */
+  async *#old(): AsyncGenerator<string> {
+    const name = timeText(this.#options.clock.epochMs() - this.#options.days * DAY_MS);
     for await (const folder of this.#folders()) {
-      const old = `${folder}${timeText(nowMs - this.#options.days * DAY_MS)}`;
-      for await (const name of this.#names(folder, old)) {
+      if (this.#stopping.signal.aborted) return;
+      for await (const old of this.#names(folder, `${folder}${name}`)) {
         if (this.#stopping.signal.aborted) return;
-        await this.#options.objects.delete(name);
+        yield old;
       }
     }
+  }
+
+  async #sweep(): Promise<void> {
+    const old = this.#old();
+    // They take from one list, which ends for all of them where one fails: a bucket that refuses is not asked for the rest.
+    const lane = async () => {
+      for await (const name of old) await this.#options.objects.delete(name);
+    };
+    const lanes = await Promise.allSettled(Array.from({ length: AT_ONCE }, lane));
+    for (const outcome of lanes) if (outcome.status === "rejected") this.#tell(outcome.reason);
   }
 }

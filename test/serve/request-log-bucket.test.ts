@@ -87,7 +87,14 @@ it("lists and shows the calls of all processes, sealed, by the command", async (
 });
 
 it("takes away what is older than its days, and lists what is left newest first", async () => {
-  const log = new LogBucket({ objects: bucketAt(s3.endpoint), owner: "sweeper", days: 1, onBroken() {} });
+  const log = new LogBucket({
+    objects: bucketAt(s3.endpoint),
+    owner: "sweeper",
+    days: 1,
+    clock: systemClock,
+    onBroken() {},
+    sweepMs: 10,
+  });
   const nowMs = Date.now();
   const line = (at: number, accountId: string) => {
     const name = { at: new Date(at).toISOString(), transactionId: `tx_${at}`, requestId: "", accountId };
@@ -97,12 +104,28 @@ it("takes away what is older than its days, and lists what is left newest first"
   await log.append([line(old, "acct_s"), line(old, "acct_t")], old);
   expect(await log.newest({ ...ALL, accountId: "acct_t" }, 10)).toHaveLength(1);
   await log.append([line(nowMs - 2_000, "acct_s"), line(nowMs - 1_000, "acct_s")], nowMs);
+  const swept = log.keepSwept();
   await eventually(
     async () => ((await log.newest({ ...ALL, accountId: "acct_t" }, 10)).length === 0 ? true : undefined),
     "the old ones to go",
   );
   const left = await log.newest({ ...ALL, accountId: "acct_s" }, 10);
   expect(left.map(({ transactionId }) => transactionId)).toEqual([`tx_${nowMs - 1_000}`, `tx_${nowMs - 2_000}`]);
+  log.close();
+  await swept;
+});
+
+it("looks for nothing old any more once it is closed", async () => {
+  let listed = 0;
+  const list = async () => {
+    listed += 1;
+    log.close();
+    return { names: [], folders: ["request-log/a/", "request-log/b/"], hasMore: true };
+  };
+  const objects = { ...bucketAt(s3.endpoint), list };
+  const log = new LogBucket({ objects, owner: "ended", days: 1, clock: systemClock, onBroken() {}, sweepMs: 1 });
+  await log.keepSwept();
+  expect(listed).toBe(1);
 });
 
 it("of an account whose calls are all older than what is found, no object is read", async () => {
@@ -112,7 +135,13 @@ it("of an account whose calls are all older than what is found, no object is rea
     asked += 1;
     return objects.get(name, bytesMax);
   };
-  const log = new LogBucket({ objects: { ...objects, get }, owner: "counter", days: 1, onBroken() {} });
+  const log = new LogBucket({
+    objects: { ...objects, get },
+    owner: "counter",
+    days: 1,
+    clock: systemClock,
+    onBroken() {},
+  });
   const nowMs = Date.now() + 1_000;
   const name = { at: new Date(nowMs).toISOString(), transactionId: "tx_newest", requestId: "", accountId: "acct_0" };
   await log.append([{ accountId: "acct_0", text: `${JSON.stringify({ ...name, sealed: "x" })}\n` }], nowMs);
@@ -129,7 +158,7 @@ async function logOver(answer: RequestListener, waitMs = 10) {
   const onBroken = (error: unknown) => void broken.push(error);
   const objects = bucketAt(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   const log = createRequestLog({
-    store: new LogBucket({ objects, owner: "one", days: 1, onBroken, waitMs }),
+    store: new LogBucket({ objects, owner: "one", days: 1, clock: systemClock, onBroken, waitMs }),
     clock: systemClock,
     beganMs: () => systemClock.epochMs(),
     redact: (text) => text,
