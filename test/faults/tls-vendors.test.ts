@@ -195,7 +195,7 @@ describe("HTTP/2", () => {
     flood = await startFlood(good);
     const ports = Object.fromEntries(names.map((name) => [name, vendors[name].port]));
     const all = { ...ports, dead: dead.port, alert: alert.port, flood: flood.port };
-    gateway = await startTestGateway({ ...environmentOf(all, spare.port), ...CLOCKS });
+    gateway = await startTestGateway({ ...environmentOf(all, spare.port), ...CLOCKS, VENDORS_HTTP2: "1" });
   });
   afterAll(async () => {
     const findings = await gateway.doctor();
@@ -352,12 +352,14 @@ describe("what is agreed upon with a vendor that offers both", () => {
   }
 
   it.each([
-    ["HTTP/2 where nothing is said", undefined, undefined, "provider_connection_failed"],
-    ["HTTP/1.1 where the adapter says so", false, undefined, "200"],
-    ["HTTP/1.1 for a web socket", undefined, "websocket" as const, "101"],
-  ])("%s", async (_, http2, upgrade, outcome) => {
+    ["HTTP/1.1 where nothing is said", false, undefined, undefined, "200"],
+    ["HTTP/2 where the adapter says so", false, true, undefined, "provider_connection_failed"],
+    ["HTTP/2 where the setting says so", true, undefined, undefined, "provider_connection_failed"],
+    ["HTTP/1.1 where the adapter says so", true, false, undefined, "200"],
+    ["HTTP/1.1 for a web socket", true, undefined, "websocket" as const, "101"],
+  ])("%s", async (_, byDefault, http2, upgrade, outcome) => {
     trust(good);
-    const connections = createConnections(systemClock, true);
+    const connections = createConnections(systemClock, byDefault);
     const origin = await startBoth();
     connections.keepFor({ origin, origins: {}, keys: [], spec: { http2 } } as unknown as Adapter);
     const told = new Promise<string>((resolve) => {
@@ -401,7 +403,7 @@ describe("HTTP/1.1 over TLS", () => {
       keyless: keyless.port,
     };
     const keyed = { OPENAI_API_KEY: "sk-test", OPENAI_BASE_URL: `https://127.0.0.1:${warm.port}/v1` };
-    gateway = await startTestGateway({ ...environmentOf(ports, spare.port), ...CLOCKS, ...keyed, VENDORS_HTTP2: "0" });
+    gateway = await startTestGateway({ ...environmentOf(ports, spare.port), ...CLOCKS, ...keyed });
   });
   afterAll(async () => {
     const findings = await gateway.doctor();
