@@ -39,7 +39,8 @@ export interface Connections {
 /**
  * A connection that dies without a word (a NAT that forgot it, a machine that hangs) would take all that is asked over HTTP/2 for as long
  * as the kernel sends again, some 15 minutes: a call that gives up ends its stream alone. undici pings and does not mind whether an
- * answer comes; so the bytes that come are counted, and after 6 to 9 s without one all calls of the connection fail at once.
+ * answer comes; so the bytes that come are counted, and after 6 to 9 s without one all calls of the connection fail at once. Once a vendor
+ * has said that it goes away undici pings no more: then silence says nothing, and the calls in flight have their own clocks.
  */
 function watched(connector: Connector, heard: (http2: boolean) => void): Connector {
   return (options, callback) =>
@@ -56,6 +57,7 @@ function watched(connector: Connector, heard: (http2: boolean) => void): Connect
 
 function watch(socket: Socket): void {
   let bytes = socket.bytesRead;
+  let written = socket.bytesWritten;
   let silent = 0;
   const hasHeard = () => socket.bytesRead !== bytes;
   // Where this process was busy, what has arrived meanwhile is read first.
@@ -63,7 +65,9 @@ function watch(socket: Socket): void {
     if (!hasHeard()) socket.destroy(new errors.SocketError("the connection has died: no ping was answered"));
   };
   const timer = setInterval(() => {
-    silent = hasHeard() ? 0 : silent + 1;
+    const hasAsked = socket.bytesWritten !== written;
+    written = socket.bytesWritten;
+    silent = hasHeard() || !hasAsked ? 0 : silent + 1;
     if (silent >= SILENT_PINGS) return void setImmediate(decide);
     bytes = socket.bytesRead;
   }, PING_MS).unref();

@@ -5,6 +5,7 @@ import type { ServerHttp2Session } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { createServer, getCACertificates, type Server, setDefaultCACertificates, type TLSSocket } from "node:tls";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Adapter } from "../../src/catalog/catalog.ts";
@@ -18,6 +19,8 @@ import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 import { ANSWER_NANO, startPlainVendor, startTlsVendor, type TlsVendor } from "../support/tls-vendor.ts";
 
 const CREDIT_CENTS = 1_000;
+/** A connection that is pinged and silent for so long is given up. */
+const LONGER_THAN_PINGS_MS = 9_500;
 /** So long that nothing but what is tested can end a call. */
 const CLOCKS = { FIRST_TOKEN_SECONDS: "170", CHUNK_GAP_SECONDS: "170" };
 
@@ -213,8 +216,10 @@ describe("HTTP/2", () => {
     first.session.goaway(0);
     const later = ask(gateway, payer, "goaway", "say 3");
     expect(isWhole(await later.text)).toBe(true);
-    first.finish();
     second.finish();
+    // Pings have ended with it: a connection is not dead because nothing comes over it.
+    await setTimeout(LONGER_THAN_PINGS_MS);
+    first.finish();
     expect((await Promise.all(calls.map(({ text }) => text))).map(isWhole)).toEqual([true, true]);
     expect(goaway.connections).toHaveLength(2);
     expect(await chargedBy(gateway, payer)).toEqual({ goaway: 3 });
