@@ -118,9 +118,10 @@ export function createConnections(clock: Clock, byDefault: boolean): Connections
 
   const dispatcher = new Agent({
     factory(origin, options: Pool.Options) {
-      // A request that is to become a web socket says so, as few servers make one out of a stream of HTTP/2.
-      const known = options.allowH2 === false ? undefined : origins.get(String(origin));
-      const { rules, connect, agreed } = known ?? keptOf(String(origin), PLAIN);
+      const known = origins.get(String(origin));
+      // A request that needs HTTP/1.1 says so, and has a pool of its own: few servers make a web socket out of a stream of HTTP/2.
+      const isFit = known !== undefined && !(known.rules.http2 && options.allowH2 === false);
+      const { rules, connect, agreed } = isFit ? known : keptOf(String(origin), PLAIN);
       return new Pool(origin, {
         ...options,
         connect,
