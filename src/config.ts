@@ -342,9 +342,9 @@ export const SETTINGS = {
   ),
   vendorsHttp2: setting(
     "VENDORS_HTTP2",
-    "1",
+    "0",
     flag,
-    "1: vendors that offer HTTP/2 are spoken to in it, up to 100 calls over one connection; 0: in HTTP/1.1, a connection for each call at once. Where an adapter says `http2`, that holds for its vendor",
+    "1: vendors that offer HTTP/2 are spoken to in it, up to 100 calls over one connection, whose end is all of theirs; 0: in HTTP/1.1, a connection for each call at once. Where an adapter says `http2`, that holds for its vendor",
   ),
   directFetch: setting("DIRECT_FETCH", "1", flag, "0: core/onescrape fetches no page itself, and asks vendors alone"),
   robots: setting("ROBOTS", "1", flag, "1: pages that robots.txt forbids are not fetched by us; 0: they are"),

@@ -8,7 +8,7 @@ import { chat, embeddings } from "./model-spec.ts";
 import { prepaid } from "./prepaid.ts";
 import { regionalCost } from "./regional-cost.ts";
 import { rate } from "./request-spec.ts";
-import { envNames, type Said } from "./said.ts";
+import { envNames, headers, type Said } from "./said.ts";
 import { selfHosted } from "./self-hosted.ts";
 import { session } from "./session.ts";
 import { unitModel } from "./unit-model.ts";
@@ -163,7 +163,7 @@ export const adapter = z.strictObject({
   keylessDoor: keylessDoor.optional(),
   /** Reached only by sandbox accounts. */
   sandboxOnly: z.boolean().optional(),
-  headers: z.record(z.string().regex(/^[a-z0-9-]+$/), z.string()).optional(),
+  headers: headers.optional(),
   /** Whether many calls share a connection, by HTTP/2, whatever `VENDORS_HTTP2` says. Web sockets have one of HTTP/1.1 each. */
   http2: z.boolean().optional(),
   chat: chat.optional(),

@@ -1,7 +1,7 @@
 // What is sent to a vendor, as data: one request of an action, and the steps after it.
 import { z } from "zod";
 import { ruleSchema, whenSchema } from "./answer-rule.ts";
-import { count, fn, jsonObject, type Params, pointer, type Said } from "./said.ts";
+import { count, fn, headers, jsonObject, type Params, pointer, type Said } from "./said.ts";
 
 /** So many requests in so many milliseconds. */
 export const rate = z.strictObject({ requests: count, perMs: count });
@@ -24,7 +24,7 @@ export const request = z
     names: z.record(z.string(), z.string().nullable()).optional(),
     /** Sent with every call, by the vendor's names; a param of the same name wins. */
     fixed: jsonObject.optional(),
-    headers: z.record(z.string().regex(/^[a-z0-9-]+$/), z.string()).optional(),
+    headers: headers.optional(),
     /** What no field can say: the params as the vendor wants them, before `path` and `names` see them. */
     params: fn<(params: Params) => Params>().optional(),
     /** How many redirects within the vendor's own hosts (`origin`, `origins`) are followed, each at our own origin. Default 0. */

@@ -35,6 +35,23 @@ export const pointer = z.string().regex(/^(\/[^/]*)*$/, "is no JSON pointer");
 /** A place in an answer that is not the whole of it. */
 export const place = z.string().regex(/^(\/[^/]+)+$/, "is no JSON pointer");
 export const actionId = z.string().regex(/^[a-z0-9-]+\/[a-z0-9_-]+$/, "must be <adapter>/<action>");
+/** They are the connection's own, which is not the adapter's: over HTTP/2 one of them ends the calls of all others, too. */
+const OF_THE_CONNECTION = [
+  "connection",
+  "http2-settings",
+  "keep-alive",
+  "proxy-connection",
+  "te",
+  "transfer-encoding",
+  "upgrade",
+];
+/** By their names in lower case. */
+export const headers = z
+  .record(z.string().regex(/^[a-z0-9-]+$/), z.string())
+  .refine(
+    (all) => !OF_THE_CONNECTION.some((name) => Object.hasOwn(all, name)),
+    `may have none of ${OF_THE_CONNECTION.join(", ")}`,
+  );
 export const tag = z.string().regex(/^[a-z0-9-]+$/);
 export const domain = z.string().regex(/^[a-z0-9-]+(\.[a-z0-9-]+)+$/, "is no domain in lower case");
 export const json: z.ZodType<Json> = z.json();

@@ -3,6 +3,7 @@ import { type AccountRules, rulesOf, tagScope } from "../accounts/rules.ts";
 import type { Clock } from "../clock.ts";
 import { eventId } from "../ledger/model/event.ts";
 import type { Records, StoredRecord } from "../records/records.ts";
+import { allDone } from "./all-done.ts";
 
 const EVENT = "event";
 /** What was told and is in no list yet. */
@@ -45,8 +46,8 @@ export interface EventLog {
   tell(event: Omit<Event, "id" | "atMs">, ...words: readonly (string | number)[]): Promise<void>;
   /** What waits to be listed and told. */
   waiting(): Promise<readonly Event[]>;
-  /** Lists an event for its account and the operator; it no longer waits. */
-  list(event: Event): Promise<void>;
+  /** Lists events in their order, for their accounts and the operator; they no longer wait. */
+  list(events: readonly Event[]): Promise<void>;
   /** Whether it is listed. */
   has(event: Event): Promise<boolean>;
   find(payer: string, id: string): Promise<Event | null>;
@@ -77,6 +78,10 @@ export function createEventLog(records: Records, clock: Clock): EventLog {
     await records.put({ ...record, ttlMs: KEPT_MS, ifVersion: 0 });
   }
 
+  async function putInOrder(payer: string, events: readonly Event[]): Promise<void> {
+    for (const event of events) await put(payer, event);
+  }
+
   async function named(event: Event): Promise<Event> {
     const { scope } = event.data;
     if (event.accountId === null || scope === undefined) return event;
@@ -94,11 +99,15 @@ export function createEventLog(records: Records, clock: Clock): EventLog {
       const { rows } = await records.list(OUTBOX, OUTBOX_PAYER, AT_ONCE, null);
       return rows.map(read).reverse();
     },
-    async list(event) {
-      const whole = await named(event);
-      if (event.accountId !== null) await put(OPERATOR, whole);
-      await put(payerOf(event.accountId), whole);
-      await records.delete(OUTBOX, event.id);
+    async list(events) {
+      const whole = await Promise.all(events.map(named));
+      // One after the other in each list: where a store numbers a line before it adds it, a stream that reads just then would pass by what is
+      // numbered first and added last. The operator's comes first, for what is in its account's list is listed.
+      await putInOrder(OPERATOR, whole);
+      const owned = Map.groupBy(whole, ({ accountId }) => payerOf(accountId));
+      owned.delete(OPERATOR);
+      await allDone([...owned].map(([payer, own]) => putInOrder(payer, own)));
+      await allDone(events.map(({ id }) => records.delete(OUTBOX, id)));
     },
     has: async (event) => (await records.get(EVENT, idFor(payerOf(event.accountId), event.id))) !== null,
     async find(payer, id) {

@@ -192,7 +192,7 @@ export class Teller {
     }
   }
 
-  /** Its deliveries are kept before it is listed, and what is listed is not taken again. */
+  /** Keeps its deliveries, which comes before it is listed: what is listed is not taken again. */
   async #take(event: Event): Promise<void> {
     const { log, webhooks, clock } = this.#deps;
     const hearing = (await log.has(event)) ? [] : await webhooks.hearing(event);
@@ -207,7 +207,6 @@ export class Teller {
       await this.#keep(id, delivery);
       this.#enqueue(id, delivery);
     }
-    await log.list(event);
   }
 
   async #takeAll(): Promise<void> {
@@ -219,8 +218,13 @@ export class Teller {
   }
 
   async #takeThese(events: readonly Event[]): Promise<void> {
-    for (let at = 0; at < events.length; at += TAKEN_AT_ONCE)
-      await Promise.all(events.slice(at, at + TAKEN_AT_ONCE).map((event) => this.#take(event)));
+    for (let at = 0; at < events.length; at += TAKEN_AT_ONCE) {
+      const some = events.slice(at, at + TAKEN_AT_ONCE);
+      const taken = await Promise.allSettled(some.map((event) => this.#take(event)));
+      await this.#deps.log.list(some.filter((_, which) => taken[which]?.status === "fulfilled"));
+      // What has failed is taken again in the next tick.
+      for (const outcome of taken) if (outcome.status === "rejected") throw outcome.reason;
+    }
   }
 
   /** What is to be sent once more; null: nothing. */

@@ -9,6 +9,7 @@ import { GatewayError } from "../errors.ts";
 import { Agent as HttpAgent, request as httpRequest } from "../node-http.ts";
 
 const SILENCE_MS_MAX = 30_000;
+/** Those that write, and those that do anything else. */
 const CONNECTIONS_MAX = 64;
 /** As many names as a page has (ListObjectsV2), each of at most 1,024 bytes, with what is told beside each. */
 const LIST_BYTES_MAX = 4 * 1024 * 1024;
@@ -66,13 +67,15 @@ export function createSigner({ endpoint, bucket, region, accessKeyId, secretAcce
 export function createAsking({ endpoint }: S3Address, signer: S3Signer) {
   const secure = endpoint.startsWith("https:");
   const pool = { keepAlive: true, maxSockets: CONNECTIONS_MAX };
-  const agent = secure ? new HttpsAgent(pool) : new HttpAgent(pool);
+  const open = () => (secure ? new HttpsAgent(pool) : new HttpAgent(pool));
+  // Many who read keep none waiting who writes.
+  const [reading, writing] = [open(), open()];
   return async (id: string, { method, headers = {}, query, body }: Asking): Promise<IncomingMessage> => {
     const url = query === undefined ? signer.urlOf(id) : `${signer.urlOf(id)}?${new URLSearchParams(query)}`;
     const signed = await signer.sign({ method, url, headers: { ...headers } });
     const request = (secure ? httpsRequest : httpRequest)(signed.url, {
       method,
-      agent,
+      agent: method === "PUT" ? writing : reading,
       headers: Object.fromEntries(signed.headers),
     });
     const answered = Promise.withResolvers<IncomingMessage>();

@@ -39,10 +39,13 @@ function openBucket(config: Config, endpoint: string, onBroken: (error: unknown)
     secretAccessKey: config.requestLogS3SecretAccessKey ?? "",
     clock: systemClock,
   });
-  return new LogBucket({ objects, owner: randomUUID(), days: config.requestLogDays, onBroken });
+  const days = config.requestLogDays;
+  const bucket = new LogBucket({ objects, owner: randomUUID(), days, clock: systemClock, onBroken });
+  void bucket.keepSwept();
+  return bucket;
 }
 
-/** Nothing is opened or written before a call is kept. */
+/** Nothing is opened or written before a call is kept; a bucket is asked for what is old. */
 export function openRequestLog({
   config,
   observer,

@@ -1,6 +1,7 @@
 // The request log in a bucket of an object store, which all processes and machines share: an object for what one account's calls left in some
 // seconds of one process. An account's objects stand below its own name, so what it looks at is its own alone, newest first.
 import { setTimeout as pause } from "node:timers/promises";
+import type { Clock } from "../clock.ts";
 import {
   type LoggedName,
   type LogLine,
@@ -15,6 +16,8 @@ import {
 } from "./log-lines.ts";
 
 const WAIT_MS = 10_000;
+/** A reader who asks many times a second makes no object of each account's every line. */
+const READ_AFTER_MS = 1_000;
 /** After each failure; then what was to be written is left out. */
 const AGAIN_MS = [1_000, 5_000] as const;
 const DAY_MS = 86_400_000;
@@ -22,6 +25,8 @@ const SWEEP_MS = 3_600_000;
 const AT_ONCE = 8;
 /** More than waits for one writing. */
 const OBJECT_BYTES_MAX = 64 * 1024 * 1024;
+/** A look is bounded by what it looks through; an object counts as so much at the least, for to ask for it is work as well. */
+const OBJECT_BYTES_MIN = 64 * 1024;
 const ROOT = "request-log/";
 /** Names are listed in their order only, so the newest must sort first: they count down to the year 2286. */
 const LAST_MS = 9_999_999_999_999;
@@ -46,10 +51,13 @@ export interface LogBucketOptions {
   /** Of the objects of this process. */
   readonly owner: string;
   readonly days: number;
+  readonly clock: Clock;
   /** Told once an outage. */
   readonly onBroken: (error: unknown) => void;
   /** In place of `WAIT_MS`. */
   readonly waitMs?: number;
+  /** In place of `SWEEP_MS`. */
+  readonly sweepMs?: number;
 }
 
 function folderOf(accountId: string): string {
@@ -68,12 +76,11 @@ function timeOf(name: string): number {
 
 export class LogBucket implements LogStore {
   readonly waitMs: number;
+  readonly readAfterMs = READ_AFTER_MS;
   readonly #options: LogBucketOptions;
   readonly #stopping = new AbortController();
   #written = 0;
   #isAway = false;
-  #sweptAtMs = Number.NEGATIVE_INFINITY;
-  #sweeping: Promise<void> = Promise.resolve();
 
   constructor(options: LogBucketOptions) {
     this.#options = options;
@@ -91,15 +98,14 @@ export class LogBucket implements LogStore {
       }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, lane));
-    if (kept > 0) this.#sweepSometimes(nowMs);
     return kept;
   }
 
-  async newest({ accountId, bytesMax }: LogLook, limit: number): Promise<readonly LoggedName[]> {
-    if (accountId !== null) return this.#newestOf(folderOf(accountId), bytesMax, limit);
+  async newest(look: LogLook, limit: number): Promise<readonly LoggedName[]> {
+    const { accountId, bytesMax } = look;
+    if (accountId !== null) return this.#newestWith([], folderOf(accountId), bytesMax, limit);
     let found: readonly LoggedName[] = [];
-    for await (const folder of this.#folders())
-      found = [...found, ...(await this.#newestOf(folder, bytesMax, limit))].sort(newestFirst).slice(0, limit);
+    for await (const folder of this.#folders()) found = await this.#newestWith(found, folder, bytesMax, limit);
     return found;
   }
 
@@ -111,6 +117,18 @@ export class LogBucket implements LogStore {
       if (sealed !== null) return sealed;
     }
     return null;
+  }
+
+  /** Takes away what is old, again and again, also where nothing more is kept; ends once the bucket is closed. */
+  async keepSwept(): Promise<void> {
+    const { sweepMs = SWEEP_MS } = this.#options;
+    const { signal } = this.#stopping;
+    // Processes that were started together do not all ask for the same objects.
+    for (let waitMs = Math.random() * sweepMs; ; waitMs = sweepMs) {
+      await pause(waitMs, undefined, { signal, ref: false }).catch(() => {});
+      if (signal.aborted) return;
+      await this.#sweep();
+    }
   }
 
   close(): void {
@@ -167,15 +185,21 @@ export class LogBucket implements LogStore {
     }
   }
 
-  async #newestOf(folder: string, bytesMax: number, limit: number): Promise<readonly LoggedName[]> {
-    let found: readonly LoggedName[] = [];
+  /** Of what is found already and what a folder has; of the folder nothing is read that is older than all of these. */
+  async #newestWith(
+    already: readonly LoggedName[],
+    folder: string,
+    bytesMax: number,
+    limit: number,
+  ): Promise<readonly LoggedName[]> {
+    let found = already;
     let left = bytesMax;
     for await (const name of this.#names(folder, "")) {
       const oldest = found[limit - 1];
       // Its lines are no younger than it is.
       if (left <= 0 || (oldest !== undefined && timeOf(name) < Date.parse(oldest.at))) break;
       const { lines, bytes } = await this.#lines(name);
-      left -= bytes;
+      left -= Math.max(bytes, OBJECT_BYTES_MIN);
       found = [...found, ...lines.map(nameOf)].sort(newestFirst).slice(0, limit);
     }
     return found;
@@ -194,28 +218,32 @@ export class LogBucket implements LogStore {
     for (const name of names.toReversed()) {
       if (left <= 0) return null;
       const { lines, bytes } = await this.#lines(name);
-      left -= bytes;
+      left -= Math.max(bytes, OBJECT_BYTES_MIN);
       const line = lines.find(({ transactionId, requestId }) => transactionId === id || requestId === id);
       if (line !== undefined) return line.sealed;
     }
     return null;
   }
 
-  #sweepSometimes(nowMs: number): void {
-    if (Math.abs(nowMs - this.#sweptAtMs) < SWEEP_MS) return;
-    this.#sweptAtMs = nowMs;
-    // The next one comes to what this one did not.
-    this.#sweeping = this.#sweeping.then(() => this.#sweep(nowMs)).catch((error) => this.#tell(error));
-  }
-
-  /** Takes away what is old of all accounts, whichever process wrote it. */
-  async #sweep(nowMs: number): Promise<void> {
+  /** Of all accounts, whichever process wrote it; ends early where the bucket is closed. */
+  async *#old(): AsyncGenerator<string> {
+    const name = timeText(this.#options.clock.epochMs() - this.#options.days * DAY_MS);
     for await (const folder of this.#folders()) {
-      const old = `${folder}${timeText(nowMs - this.#options.days * DAY_MS)}`;
-      for await (const name of this.#names(folder, old)) {
+      if (this.#stopping.signal.aborted) return;
+      for await (const old of this.#names(folder, `${folder}${name}`)) {
         if (this.#stopping.signal.aborted) return;
-        await this.#options.objects.delete(name);
+        yield old;
       }
     }
+  }
+
+  async #sweep(): Promise<void> {
+    const old = this.#old();
+    // They take from one list, which ends for all of them where one fails: a bucket that refuses is not asked for the rest.
+    const lane = async () => {
+      for await (const name of old) await this.#options.objects.delete(name);
+    };
+    const lanes = await Promise.allSettled(Array.from({ length: AT_ONCE }, lane));
+    for (const outcome of lanes) if (outcome.status === "rejected") this.#tell(outcome.reason);
   }
 }

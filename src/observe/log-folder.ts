@@ -77,6 +77,8 @@ function dayOf(ms: number): string {
 
 export class LogFolder implements LogStore {
   readonly waitMs = WRITE_MS;
+  /** However often it is written, it stays one file. */
+  readonly readAfterMs = 0;
   readonly #options: LogFolderOptions;
   /** Of all files when they were last looked at, and what this process has written since then. */
   #bytesThen = 0;

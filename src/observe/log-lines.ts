@@ -41,6 +41,8 @@ export interface LogSearch extends LogLook {
 export interface LogStore {
   /** For so long lines wait for others, to be written together. */
   readonly waitMs: number;
+  /** For a reader what has waited for so long is written out at once. */
+  readonly readAfterMs: number;
   /** How many of them are kept: the first ones need not be. Rejects where none is, and it is not for want of room. */
   append(lines: readonly WrittenLine[], nowMs: number): Promise<number>;
   /** The newest ones. */

@@ -59,6 +59,8 @@ class LogWriter {
   /** Of those that wait, and with those that are being written. */
   #charactersWaiting = 0;
   #charactersHeld = 0;
+  /** When the oldest of those that wait came, on `clock.elapsedMs()`. */
+  #waitsSinceMs = 0;
   #timer: NodeJS.Timeout | null = null;
   #writing: Promise<void> = Promise.resolve();
 
@@ -71,6 +73,7 @@ class LogWriter {
   }
 
   add(line: WrittenLine): void {
+    if (this.#waiting.length === 0) this.#waitsSinceMs = this.#options.clock.elapsedMs();
     this.#waiting.push(line);
     this.#charactersWaiting += line.text.length;
     this.#charactersHeld += line.text.length;
@@ -78,10 +81,12 @@ class LogWriter {
     if (this.#charactersWaiting >= WRITTEN_CHARACTERS) void this.#flush();
   }
 
-  /** Until all is written, as far as that can be waited for. */
-  async flushed(): Promise<void> {
+  /** Until all is written that has waited for so long, as far as that can be waited for. */
+  async flushed(waitedMs: number): Promise<void> {
+    const isOld = this.#options.clock.elapsedMs() - this.#waitsSinceMs >= waitedMs;
+    const written = isOld ? this.#flush() : this.#writing;
     const left = new AbortController();
-    await Promise.race([this.#flush(), pause(WRITTEN_MS_MAX, undefined, { signal: left.signal }).catch(() => {})]);
+    await Promise.race([written, pause(WRITTEN_MS_MAX, undefined, { signal: left.signal }).catch(() => {})]);
     left.abort();
   }
 
@@ -142,19 +147,19 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
       };
     },
     async list(look, limit) {
-      await writer.flushed();
+      await writer.flushed(store.readAfterMs);
       return store.newest(look, limit);
     },
     async find(look, id) {
       const began = beganMs(id);
       if (began === null) return null;
-      await writer.flushed();
+      await writer.flushed(store.readAfterMs);
       const sealed = await store.sealed({ ...look, id, beganMs: began });
       const text = sealed === null ? null : unseal(sealed);
       return text === null ? null : (JSON.parse(text) as LoggedCall);
     },
     async close() {
-      const written = writer.flushed();
+      const written = writer.flushed(0);
       store.close();
       await written;
     },

@@ -79,10 +79,12 @@ export class TeeReply implements Reply {
   }
 
   #copy(part: Uint8Array | string): void {
+    this.#bytes += Buffer.byteLength(part);
+    const fits = this.#bytes <= this.#bytesMax;
+    if (!fits) this.#parts = [];
+    if (!fits && this.#hearing === undefined) return;
     const bytes = Buffer.from(part as Uint8Array);
     this.#hearing?.take(bytes, this.#headers["content-type"] ?? "");
-    this.#bytes += bytes.length;
-    if (this.#bytes > this.#bytesMax) this.#parts = [];
-    else this.#parts.push(bytes);
+    if (fits) this.#parts.push(bytes);
   }
 }

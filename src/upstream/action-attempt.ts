@@ -1,5 +1,6 @@
 // One attempt at an action of one vendor: its requests as steps or by a script, each answer held against the rules.
 import type { Dispatcher } from "undici";
+import type { ActionSpec } from "../catalog/action.ts";
 import type { ActionOffer } from "../catalog/catalog.ts";
 import type { RequestSpec, StepSpec } from "../catalog/request-spec.ts";
 import type { Params } from "../catalog/said.ts";
@@ -63,6 +64,8 @@ export interface ActionAttemptOptions {
   /** `shown` is what of payments the failure must not tell. */
   readonly onFailure: (failure: AttemptFailure, shown: readonly string[]) => AttemptFailure;
 }
+
+const JSON_ANSWER: NonNullable<ActionSpec["answer"]> = { kind: "json" };
 
 class ActionAttempt implements Attempt {
   readonly #options: ActionAttemptOptions;
@@ -157,7 +160,13 @@ class ActionAttempt implements Attempt {
     parts: BuildParts,
     how: Pick<Question, "afterMs" | "msMax" | "messages" | "paysCentsMax">,
   ): Promise<VendorAnswer> {
-    const build = () => this.#options.build(request, parts);
+    const { spec } = this.#options.offer;
+    // JSON that is cut cannot be read; of a text, of bytes, and of what a script reads that cannot be told.
+    const isJson = spec.run === undefined && (spec.answer ?? JSON_ANSWER).kind === "json";
+    const build = (): WireRequest => {
+      const built = this.#options.build(request, parts);
+      return isJson ? built : { ...built, ownConnection: true };
+    };
     return this.#client.ask({ ...how, build, redirectsMax: request.redirectsMax ?? 0, splice: this.#splice });
   }
 
@@ -201,7 +210,7 @@ class ActionAttempt implements Attempt {
 
   /** The answer as the caller gets it, as text; what of it has to be read is kept. */
   #textOf({ answer, data }: ActionResult): string {
-    const shape = this.#options.offer.spec.answer ?? { kind: "json" };
+    const shape = this.#options.offer.spec.answer ?? JSON_ANSWER;
     const contentType = String(answer.headers["content-type"] ?? "application/octet-stream");
     if (data !== undefined) this.#answer = data;
     else if (shape.kind === "bytes") this.#answer = { contentType, bytes: answer.bytes };

@@ -17,6 +17,8 @@ export interface WireRequest {
   readonly body: string | Buffer | null;
   /** The vendor is not alone at this address, so our key is not shown there. */
   readonly keyless?: true;
+  /** Nothing in its answer says where that ends: see `ExchangeRequest`. */
+  readonly ownConnection?: true;
 }
 
 export interface RequestParts {

@@ -60,11 +60,12 @@ class ChatAttempt implements Attempt, ExchangeListener {
 
   /** Sends the request, and does not keep it. A request that cannot even be sent fails before this returns. */
   start(request: Asked): void {
-    const { dispatcher } = this.#options;
-    if (!(request instanceof Promise)) return this.#exchange.send(dispatcher, request);
+    const { dispatcher, lane } = this.#options;
     const send = (ready: ExchangeRequest) => {
-      if (!this.#over) this.#exchange.send(dispatcher, ready);
+      if (this.#over) return;
+      this.#exchange.send(dispatcher, lane.passesBytes === true ? { ...ready, ownConnection: true } : ready);
     };
+    if (!(request instanceof Promise)) return send(request);
     request.then(send, (error: unknown) => {
       const broken = failureOfKind("gateway_internal", String(error));
       this.#fail(error instanceof VendorFailure ? error.failure : broken);

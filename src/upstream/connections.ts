@@ -10,10 +10,8 @@ type Connector = buildConnector.connector;
 const CONNECT_MS_MAX = 10_000;
 /** Vendors close what lies idle after a minute or more; a request that meets a connection which is just being closed has failed. */
 const IDLE_MS_MAX = 30_000;
-/** Over HTTP/2 a vendor says which requests it has not taken before it closes, and they go again by themselves. */
-const HTTP2_IDLE_MS_MAX = 300_000;
 /** What a vendor may send that is not read yet: of one stream, which a slow reader keeps in memory, and of all of a connection. */
-const STREAM_WINDOW_BYTES = 512 * 1024;
+const STREAM_WINDOW_BYTES = 64 * 1024;
 const CONNECTION_WINDOW_BYTES = 16 * 1024 * 1024;
 /** What vendors allow over one connection; undici opens another one beyond it, and goes by a vendor's lower limit. */
 const STREAMS_MAX = 100;
@@ -31,7 +29,7 @@ interface ConnectionRules {
 
 export interface Connections {
   readonly dispatcher: Dispatcher;
-  /** As the adapter wants it, from now on; those that are open already stay as they are. */
+  /** As the adapter wants it, and those before it at the same origin, from now on; those that are open already stay as they are. */
   keepFor(adapter: Adapter): void;
   close(): Promise<void>;
 }
@@ -39,23 +37,21 @@ export interface Connections {
 /**
  * A connection that dies without a word (a NAT that forgot it, a machine that hangs) would take all that is asked over HTTP/2 for as long
  * as the kernel sends again, some 15 minutes: a call that gives up ends its stream alone. undici pings and does not mind whether an
- * answer comes; so the bytes that come are counted, and after 6 to 9 s without one all calls of the connection fail at once.
+ * answer comes; so the bytes that come are counted, and after 6 to 9 s without one all calls of the connection fail at once. Once a vendor
+ * has said that it goes away undici pings no more: then silence says nothing, and the calls in flight have their own clocks.
  */
-function watched(connector: Connector, heard: (http2: boolean) => void): Connector {
+function watched(connector: Connector): Connector {
   return (options, callback) =>
     connector(options, (...outcome) => {
       const [error, socket] = outcome;
-      if (error === null) {
-        const isHttp2 = speaksHttp2(socket);
-        heard(isHttp2);
-        if (isHttp2) watch(socket);
-      }
+      if (error === null && speaksHttp2(socket)) watch(socket);
       callback(...outcome);
     });
 }
 
 function watch(socket: Socket): void {
   let bytes = socket.bytesRead;
+  let written = socket.bytesWritten;
   let silent = 0;
   const hasHeard = () => socket.bytesRead !== bytes;
   // Where this process was busy, what has arrived meanwhile is read first.
@@ -63,7 +59,9 @@ function watch(socket: Socket): void {
     if (!hasHeard()) socket.destroy(new errors.SocketError("the connection has died: no ping was answered"));
   };
   const timer = setInterval(() => {
-    silent = hasHeard() ? 0 : silent + 1;
+    const hasAsked = socket.bytesWritten !== written;
+    written = socket.bytesWritten;
+    silent = hasHeard() || !hasAsked ? 0 : silent + 1;
     if (silent >= SILENT_PINGS) return void setImmediate(decide);
     bytes = socket.bytesRead;
   }, PING_MS).unref();
@@ -84,8 +82,6 @@ interface Kept {
   readonly rules: ConnectionRules;
   readonly connect: Connector;
   readonly spare: SpareConnection | null;
-  /** By the last handshake. Until there was one that is not known, and idle connections end as those of HTTP/1.1 have to. */
-  readonly agreed: { readonly http2: boolean };
 }
 
 function connectorFor(http2: boolean): Connector {
@@ -103,33 +99,33 @@ export function createConnections(clock: Clock, byDefault: boolean): Connections
   const origins = new Map<string, Kept>();
 
   function keptOf(origin: string, rules: ConnectionRules): Kept {
-    const agreed = { http2: false };
-    const heard = (http2: boolean) => {
-      agreed.http2 = http2;
-    };
-    const connect = rules.http2 ? watched(connectorFor(true), heard) : connectorFor(false);
+    const connect = rules.http2 ? watched(connectorFor(true)) : connectorFor(false);
     const spare = rules.warm && origin.startsWith("https:") ? new SpareConnection(connect, clock) : null;
-    return { rules, agreed, spare, connect: spare?.connect ?? connect };
+    return { rules, spare, connect: spare?.connect ?? connect };
   }
 
   const dispatcher = new Agent({
     factory(origin, options: Pool.Options) {
-      // A request that is to become a web socket says so, as few servers make one out of a stream of HTTP/2.
-      const known = options.allowH2 === false ? undefined : origins.get(String(origin));
-      const { rules, connect, agreed } = known ?? keptOf(String(origin), PLAIN);
+      const known = origins.get(String(origin));
+      // A request that needs HTTP/1.1 says so, and has a pool of its own: few servers make a web socket out of a stream of HTTP/2.
+      const isFit = known !== undefined && !(known.rules.http2 && options.allowH2 === false);
+      const { rules, connect } = isFit ? known : keptOf(String(origin), PLAIN);
       return new Pool(origin, {
         ...options,
         connect,
         pipelining: 1,
         allowH2: rules.http2,
         h2Options: HTTP2_OPTIONS,
-        keepAliveTimeout: agreed.http2 ? HTTP2_IDLE_MS_MAX : IDLE_MS_MAX,
+        keepAliveTimeout: IDLE_MS_MAX,
       });
     },
   });
 
-  function keep(origin: string, rules: ConnectionRules): void {
+  /** Adapters that share an origin share its connections: in HTTP/2 where all of them bear it, warm where one of them is. */
+  function keep(origin: string, wanted: ConnectionRules): void {
     const known = origins.get(origin);
+    const { http2 = true, warm = false } = known?.rules ?? {};
+    const rules = { http2: http2 && wanted.http2, warm: warm || wanted.warm };
     if (known?.rules.http2 === rules.http2 && known.rules.warm === rules.warm) return;
     known?.spare?.close();
     origins.set(origin, keptOf(origin, rules));

@@ -15,6 +15,11 @@ export interface ExchangeRequest {
   readonly body: string | Buffer | Readable | null;
   /** The protocol that the connection is to change to; once it has, its bytes are the answer's data. */
   readonly upgrade?: "websocket";
+  /**
+   * Nothing in its answer says where that ends, so its connection has to: it has one of HTTP/1.1 for itself. A stream of HTTP/2 that the
+   * vendor has given up (RST_STREAM with CANCEL or NO_ERROR) ends in undici as a whole one does.
+   */
+  readonly ownConnection?: true;
 }
 
 /** Who listens to an exchange. `end` or `failed` is the last word, and neither comes after `abort`. */
@@ -74,7 +79,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   send(dispatcher: Dispatcher, request: ExchangeRequest): void {
-    const allowH2 = request.upgrade === undefined ? undefined : false;
+    const allowH2 = request.upgrade === undefined && request.ownConnection !== true ? undefined : false;
     const options = { method: "POST", ...request, headersTimeout: 0, bodyTimeout: 0, allowH2 } as const;
     try {
       dispatcher.dispatch(options, this);

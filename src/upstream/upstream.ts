@@ -67,7 +67,7 @@ export interface UpstreamOptions {
   readonly onUnpriced?: (told: UnpricedUsage) => void;
   /** Pays what vendors want by the call. */
   readonly purseFor?: PurseFor;
-  /** Vendors are spoken to in it where they offer it and their adapters do not say otherwise. Default true. */
+  /** Vendors are spoken to in it where they offer it and their adapters do not say otherwise. Default false. */
   readonly http2?: boolean;
 }
 
@@ -95,7 +95,7 @@ function keyRests(of: {
 /** Opens no connection before the first call. */
 export function createUpstream(clock: Clock, options: UpstreamOptions = {}): Upstream {
   const { onRefusedKey = () => {}, publicFetch = createPublicFetch(), unpaidLinks = null } = options;
-  const { onUnpriced = () => {}, purseFor = () => null, http2 = true } = options;
+  const { onUnpriced = () => {}, purseFor = () => null, http2 = false } = options;
   const mediaFetcher = createMediaFetcher(publicFetch.open, unpaidLinks);
   const { dispatcher, ...connections } = createConnections(clock, http2);
   const tokens = createAccessTokens(clock, dispatcher);

@@ -62,7 +62,7 @@ export async function runVendorScript<T>(
   };
   const request = (spec: RequestSpec, at: number, values: Readonly<Record<string, unknown>>) => {
     const wire = buildRequest({ adapter, spec, params: values, row: null, soFar: undefined });
-    return { ...wire, headers: { ...wire.headers, ...headersOf(order, at) } };
+    return { ...wire, ownConnection: true as const, headers: { ...wire.headers, ...headersOf(order, at) } };
   };
   const stop = () => client.abort();
   signal.addEventListener("abort", stop, { once: true });

@@ -114,6 +114,16 @@ describe("an overlay", () => {
     expect(await problemsOf(load())).toEqual([`${folder}/adapters/b.ts: one is another file's too`]);
   });
 
+  test("names no header that is the connection's", async () => {
+    write(
+      "adapters/acme.ts",
+      ACME.replace("auth: bearer,", 'auth: bearer,\n  headers: { te: "trailers", "x-version": "1" },'),
+    );
+    expect(await problemsOf(load())).toEqual([
+      `${folder}/adapters/acme.ts: headers may have none of connection, http2-settings, keep-alive, proxy-connection, te, transfer-encoding, upgrade`,
+    ]);
+  });
+
   test("replaces a shipped file of the same name", async () => {
     const before = await load({ overlayDir: null });
     const [named] = before.tiers.get("cheap")?.models ?? [];

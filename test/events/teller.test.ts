@@ -58,6 +58,7 @@ function tellerOver(of: Records, { shared = true, send = async () => null as str
     send: noted,
     notice: async () => {},
     onBroken,
+    tickMs: 100,
   });
   return { teller, log, webhooks, sent, broken };
 }
@@ -88,6 +89,58 @@ describe("a teller whose store goes away in the middle of a delivery", () => {
     asked = 100;
     clock.advance(5_000);
     await eventually(() => sent[0], "the message");
+    expect(broken).toHaveLength(1);
+    await teller.stop();
+  });
+});
+
+describe("events that are taken side by side", () => {
+  test("are listed in the order in which they happened", async () => {
+    let later = 10;
+    const slow: Records = {
+      ...records,
+      async put(record) {
+        // Those that come first take longest.
+        if (record.kind === "event") await new Promise((resolve) => setTimeout(resolve, later--));
+        return records.put(record);
+      },
+    };
+    const { teller, log } = tellerOver(slow, { shared: false });
+    const words = ["one", "two", "three", "four"];
+    for (const word of words) await log.tell({ kind: "job.ended", accountId: "a", data: { word } }, word);
+    const told = await log.waiting();
+    teller.start();
+    const listed = async (payer: string) => (await log.page(payer, 10, null)).events.toReversed();
+    await eventually(async () => ((await log.waiting()).length === 0 ? true : undefined), "all of them to be listed");
+    expect(told.map(({ data }) => data.word)).toEqual(words);
+    expect(await listed(OPERATOR)).toEqual(told);
+    expect(await listed("acct:a")).toEqual(told);
+    await teller.stop();
+  });
+
+  test("have all ended when one of them has failed, which is taken again", async () => {
+    let [running, failed] = [0, false];
+    const frail: Records = {
+      ...records,
+      async get(kind, id) {
+        if (kind !== "event") return records.get(kind, id);
+        if (id.startsWith("acct:a ") && !failed) {
+          failed = true;
+          throw new Error("the store is away");
+        }
+        running += 1;
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        running -= 1;
+        return records.get(kind, id);
+      },
+    };
+    const { teller, log, broken } = tellerOver(frail, { shared: false });
+    for (const accountId of ["a", "b"]) await log.tell(ended(accountId), accountId);
+    teller.start();
+    await eventually(() => broken[0], "the one that fails");
+    expect(running).toBe(0);
+    expect((await log.page("acct:b", 10, null)).events).toHaveLength(1);
+    await eventually(async () => (await log.page("acct:a", 10, null)).events[0], "the other one");
     expect(broken).toHaveLength(1);
     await teller.stop();
   });

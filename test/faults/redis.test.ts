@@ -181,9 +181,9 @@ it("a node of a cluster is killed: accounts of the other nodes go on, and its ow
   const [lost, ...others] = loads as [Load, ...Load[]];
   await cluster.nodes[0]?.kill();
   await refused(lost);
-  for (const load of others) await load.progress(100, 300_000);
+  for (const load of others) await load.progress(100);
   await cluster.nodes[0]?.start();
-  for (const load of loads) await load.progress(10, 300_000);
+  for (const load of loads) await load.progress(10);
   for (const load of loads) await load.stop();
   for (const [at, load] of loads.entries()) {
     await expectNothingLost(fleet, byNode[at] as FleetAccount, CREDIT, load);

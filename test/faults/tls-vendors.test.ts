@@ -5,6 +5,7 @@ import type { ServerHttp2Session } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { createServer, getCACertificates, type Server, setDefaultCACertificates, type TLSSocket } from "node:tls";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Adapter } from "../../src/catalog/catalog.ts";
@@ -15,9 +16,11 @@ import { tapVendors } from "../../src/upstream/vendor-tap.ts";
 import { type CertificateFiles, makeCertificate } from "../support/certificates.ts";
 import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
-import { ANSWER_NANO, startPlainVendor, startTlsVendor, type TlsVendor } from "../support/tls-vendor.ts";
+import { ANSWER_NANO, startPlainVendor, startTlsVendor, type TlsVendor, WORD } from "../support/tls-vendor.ts";
 
 const CREDIT_CENTS = 1_000;
+/** A connection that is pinged and silent for so long is given up. */
+const LONGER_THAN_PINGS_MS = 9_500;
 /** So long that nothing but what is tested can end a call. */
 const CLOCKS = { FIRST_TOKEN_SECONDS: "170", CHUNK_GAP_SECONDS: "170" };
 
@@ -173,6 +176,51 @@ async function startFlood({ keyFile, certificateFile }: CertificateFiles): Promi
   return { port: (server.address() as AddressInfo).port, written: () => most };
 }
 
+function frame(type: number, flags: number, stream: number, payload: Buffer): Buffer {
+  const head = Buffer.alloc(9);
+  head.writeUIntBE(payload.length, 0, 3);
+  head.writeUInt8(type, 3);
+  head.writeUInt8(flags, 4);
+  head.writeUInt32BE(stream, 5);
+  return Buffer.concat([head, payload]);
+}
+
+/** Behind the preface, has a whole frame of headers begun? */
+function hasHeaders(bytes: Buffer): boolean {
+  for (let at = 24; at + 9 <= bytes.length; at += 9 + bytes.readUIntBE(at, 3)) if (bytes[at + 3] === 1) return true;
+  return false;
+}
+
+/**
+ * It gives up the first stream after a word, with a code that undici takes for an end. Node's own server ends a stream properly before it
+ * resets it, so these frames are written by hand (RFC 9113, 6.4): status 200, the word, RST_STREAM with CANCEL.
+ */
+async function startCut({ keyFile, certificateFile }: CertificateFiles): Promise<number> {
+  const type = "text/event-stream";
+  const headers = Buffer.concat([Buffer.from([0x88, 0x0f, 0x10, type.length]), Buffer.from(type)]);
+  const answer = [
+    frame(1, 4, 1, headers),
+    frame(0, 0, 1, Buffer.from(WORD)),
+    frame(3, 0, 1, Buffer.from([0, 0, 0, 8])),
+  ];
+  const files = { key: readFileSync(keyFile), cert: readFileSync(certificateFile) };
+  const server = createServer({ ...files, ALPNProtocols: ["h2"] }, (socket) => {
+    socket.on("error", () => {}).write(SETTINGS_FRAME);
+    ends.push(() => socket.destroy());
+    let heard = Buffer.alloc(0);
+    const hear = (bytes: Buffer) => {
+      heard = Buffer.concat([heard, bytes]);
+      if (!hasHeaders(heard)) return;
+      socket.off("data", hear).resume();
+      socket.write(Buffer.concat(answer));
+    };
+    socket.on("data", hear);
+  }).listen(0, "127.0.0.1");
+  ends.push(() => server.close());
+  await once(server, "listening");
+  return (server.address() as AddressInfo).port;
+}
+
 /** Once the other side has acknowledged it. */
 function lowered(session: ServerHttp2Session, maxConcurrentStreams: number): Promise<void> {
   return new Promise((resolve) => session.settings({ maxConcurrentStreams }, () => resolve()));
@@ -185,6 +233,7 @@ describe("HTTP/2", () => {
   let dead: TcpProxy;
   let alert: TcpProxy;
   let flood: FloodingVendor;
+  let sound: TlsVendor;
   const account = () => gateway.account({ kind: "personal", creditCents: CREDIT_CENTS });
 
   beforeAll(async () => {
@@ -193,9 +242,12 @@ describe("HTTP/2", () => {
     dead = await proxied(vendors.dead);
     alert = await proxied(vendors.alert);
     flood = await startFlood(good);
+    sound = await vendor(good, true);
     const ports = Object.fromEntries(names.map((name) => [name, vendors[name].port]));
-    const all = { ...ports, dead: dead.port, alert: alert.port, flood: flood.port };
-    gateway = await startTestGateway({ ...environmentOf(all, spare.port), ...CLOCKS });
+    const all = { ...ports, dead: dead.port, alert: alert.port, flood: flood.port, cut: await startCut(good) };
+    const speaking = { OPENAI_API_KEY: "sk-test", OPENAI_BASE_URL: `https://127.0.0.1:${sound.port}/v1` };
+    const environment = { ...environmentOf(all, spare.port), ...speaking, ...CLOCKS };
+    gateway = await startTestGateway({ ...environment, VENDORS_HTTP2: "1" });
   });
   afterAll(async () => {
     const findings = await gateway.doctor();
@@ -213,8 +265,10 @@ describe("HTTP/2", () => {
     first.session.goaway(0);
     const later = ask(gateway, payer, "goaway", "say 3");
     expect(isWhole(await later.text)).toBe(true);
-    first.finish();
     second.finish();
+    // Pings have ended with it: a connection is not dead because nothing comes over it.
+    await setTimeout(LONGER_THAN_PINGS_MS);
+    first.finish();
     expect((await Promise.all(calls.map(({ text }) => text))).map(isWhole)).toEqual([true, true]);
     expect(goaway.connections).toHaveLength(2);
     expect(await chargedBy(gateway, payer)).toEqual({ goaway: 3 });
@@ -247,6 +301,30 @@ describe("HTTP/2", () => {
     expect(isWhole(await other.text)).toBe(true);
     expect(reset.connections).toHaveLength(1);
     expect(await chargedBy(gateway, payer)).toEqual({ reset: 2, spare: 1 });
+  });
+
+  it.concurrent("a stream that is given up in the middle, without an error, breaks the call", async () => {
+    const payer = await account();
+    expect(hasBroken(await ask(gateway, payer, "cut", "say 1").text)).toBe(true);
+    expect(await chargedBy(gateway, payer)).toEqual({});
+  });
+
+  it.concurrent("sound, of which nothing says where it ends, has a connection of HTTP/1.1 that does: half of it is not an answer", async () => {
+    const payer = await account();
+    const speak = (input: string) =>
+      fetch(`${gateway.url}/api/llm/v1/audio/speech`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${payer.key}`, "content-type": "application/json" },
+        body: JSON.stringify({ model: "openai/tts-1", voice: "alloy", input }),
+      });
+    expect((await (await speak("say 1")).text()).length).toBeGreaterThan(0);
+    const half = speak("begin 2").then((response) => response.text());
+    const { socket } = await sound.held("begin 2");
+    socket.destroy();
+    // No word of it has gone out, so it is asked for once more.
+    expect(isWhole(await half)).toBe(true);
+    expect(sound.sessions.size).toBe(0);
+    expect(Object.values(await chargedBy(gateway, payer))).toEqual([2]);
   });
 
   it.concurrent("a caller that leaves has its stream ended at the vendor, and no other's", async () => {
@@ -352,12 +430,15 @@ describe("what is agreed upon with a vendor that offers both", () => {
   }
 
   it.each([
-    ["HTTP/2 where nothing is said", undefined, undefined, "provider_connection_failed"],
-    ["HTTP/1.1 where the adapter says so", false, undefined, "200"],
-    ["HTTP/1.1 for a web socket", undefined, "websocket" as const, "101"],
-  ])("%s", async (_, http2, upgrade, outcome) => {
+    ["HTTP/1.1 where nothing is said", false, undefined, undefined, "200"],
+    ["HTTP/2 where the adapter says so", false, true, undefined, "provider_connection_failed"],
+    ["HTTP/2 where the setting says so", true, undefined, undefined, "provider_connection_failed"],
+    ["HTTP/1.1 where the adapter says so", true, false, undefined, "200"],
+    ["HTTP/1.1 for a web socket", true, undefined, { upgrade: "websocket" as const }, "101"],
+    ["HTTP/1.1 where nothing says where the answer ends", true, undefined, { ownConnection: true as const }, "200"],
+  ])("%s", async (_, byDefault, http2, wants, outcome) => {
     trust(good);
-    const connections = createConnections(systemClock, true);
+    const connections = createConnections(systemClock, byDefault);
     const origin = await startBoth();
     connections.keepFor({ origin, origins: {}, keys: [], spec: { http2 } } as unknown as Adapter);
     const told = new Promise<string>((resolve) => {
@@ -365,7 +446,7 @@ describe("what is agreed upon with a vendor that offers both", () => {
       const clocks = { firstMsMax: 60_000, gapMsMax: () => 60_000, quiet: () => false };
       const exchange = new Exchange({ ...heard, head: (status) => resolve(String(status)) }, clocks, systemClock);
       const asked = { method: "GET" as const, origin, path: "/", headers: {}, body: null };
-      exchange.send(connections.dispatcher, upgrade === undefined ? asked : { ...asked, upgrade });
+      exchange.send(connections.dispatcher, { ...asked, ...wants });
     });
     expect(await told).toBe(outcome);
     await connections.close();
@@ -401,7 +482,7 @@ describe("HTTP/1.1 over TLS", () => {
       keyless: keyless.port,
     };
     const keyed = { OPENAI_API_KEY: "sk-test", OPENAI_BASE_URL: `https://127.0.0.1:${warm.port}/v1` };
-    gateway = await startTestGateway({ ...environmentOf(ports, spare.port), ...CLOCKS, ...keyed, VENDORS_HTTP2: "0" });
+    gateway = await startTestGateway({ ...environmentOf(ports, spare.port), ...CLOCKS, ...keyed });
   });
   afterAll(async () => {
     const findings = await gateway.doctor();

@@ -65,6 +65,11 @@ it("lists and shows the calls of all processes, sealed, by the command", async (
   keep(other, theirs, { accountId: "acct_other", body: "from the other process" });
   await other.close();
 
+  const listed = `/admin/v1/request-log?account=${accountId}`;
+  const ofOne = await eventually(async () => {
+    const calls = (await gateway.admin("GET", listed)).json.calls as Json[];
+    return calls.length > 0 ? calls : undefined;
+  }, "the call, which waits for others a second longer");
   const said: string[] = [];
   const tell = (text: string) => void said.push(text);
   const environment = { DATA_DIR: gateway.dataDir, ADMIN_PORT: new URL(gateway.adminUrl).port };
@@ -74,7 +79,6 @@ it("lists and shows the calls of all processes, sealed, by the command", async (
   expect(said[1]).toContain("Hi there");
   expect(await run(["log", "show", theirs], { environment, out: tell, err: tell })).toBe(0);
   expect(said[2]).toContain("from the other process");
-  const ofOne = (await gateway.admin("GET", `/admin/v1/request-log?account=${accountId}`)).json.calls as Json[];
   expect(ofOne.map(({ transaction_id }) => transaction_id)).toEqual([id]);
   const bucket = bucketAt(s3.endpoint);
   const { names } = await bucket.list({ prefix: `request-log/${accountId}/`, after: "" });
@@ -83,7 +87,14 @@ it("lists and shows the calls of all processes, sealed, by the command", async (
 });
 
 it("takes away what is older than its days, and lists what is left newest first", async () => {
-  const log = new LogBucket({ objects: bucketAt(s3.endpoint), owner: "sweeper", days: 1, onBroken() {} });
+  const log = new LogBucket({
+    objects: bucketAt(s3.endpoint),
+    owner: "sweeper",
+    days: 1,
+    clock: systemClock,
+    onBroken() {},
+    sweepMs: 10,
+  });
   const nowMs = Date.now();
   const line = (at: number, accountId: string) => {
     const name = { at: new Date(at).toISOString(), transactionId: `tx_${at}`, requestId: "", accountId };
@@ -93,16 +104,53 @@ it("takes away what is older than its days, and lists what is left newest first"
   await log.append([line(old, "acct_s"), line(old, "acct_t")], old);
   expect(await log.newest({ ...ALL, accountId: "acct_t" }, 10)).toHaveLength(1);
   await log.append([line(nowMs - 2_000, "acct_s"), line(nowMs - 1_000, "acct_s")], nowMs);
+  const swept = log.keepSwept();
   await eventually(
     async () => ((await log.newest({ ...ALL, accountId: "acct_t" }, 10)).length === 0 ? true : undefined),
     "the old ones to go",
   );
   const left = await log.newest({ ...ALL, accountId: "acct_s" }, 10);
   expect(left.map(({ transactionId }) => transactionId)).toEqual([`tx_${nowMs - 1_000}`, `tx_${nowMs - 2_000}`]);
+  log.close();
+  await swept;
+});
+
+it("looks for nothing old any more once it is closed", async () => {
+  let listed = 0;
+  const list = async () => {
+    listed += 1;
+    log.close();
+    return { names: [], folders: ["request-log/a/", "request-log/b/"], hasMore: true };
+  };
+  const objects = { ...bucketAt(s3.endpoint), list };
+  const log = new LogBucket({ objects, owner: "ended", days: 1, clock: systemClock, onBroken() {}, sweepMs: 1 });
+  await log.keepSwept();
+  expect(listed).toBe(1);
+});
+
+it("of an account whose calls are all older than what is found, no object is read", async () => {
+  const objects = bucketAt(s3.endpoint);
+  let asked = 0;
+  const get = (name: string, bytesMax: number) => {
+    asked += 1;
+    return objects.get(name, bytesMax);
+  };
+  const log = new LogBucket({
+    objects: { ...objects, get },
+    owner: "counter",
+    days: 1,
+    clock: systemClock,
+    onBroken() {},
+  });
+  const nowMs = Date.now() + 1_000;
+  const name = { at: new Date(nowMs).toISOString(), transactionId: "tx_newest", requestId: "", accountId: "acct_0" };
+  await log.append([{ accountId: "acct_0", text: `${JSON.stringify({ ...name, sealed: "x" })}\n` }], nowMs);
+  expect(await log.newest(ALL, 1)).toEqual([name]);
+  expect(asked).toBe(1);
 });
 
 /** A log over a bucket that answers as it is told, with what came of its calls. */
-async function logOver(answer: RequestListener) {
+async function logOver(answer: RequestListener, waitMs = 10) {
   const server = createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const outcomes: string[] = [];
@@ -110,7 +158,7 @@ async function logOver(answer: RequestListener) {
   const onBroken = (error: unknown) => void broken.push(error);
   const objects = bucketAt(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   const log = createRequestLog({
-    store: new LogBucket({ objects, owner: "one", days: 1, onBroken, waitMs: 10 }),
+    store: new LogBucket({ objects, owner: "one", days: 1, clock: systemClock, onBroken, waitMs }),
     clock: systemClock,
     beganMs: () => systemClock.epochMs(),
     redact: (text) => text,
@@ -133,6 +181,42 @@ it("no call waits for a bucket that does not answer: what is too much to keep in
   await log.close();
   await eventually(() => (outcomes.length === 100 ? true : undefined), "all of them to be counted");
   expect([new Set(outcomes).size, broken.length]).toEqual([1, 1]);
+});
+
+it("a reader who asks again and again has no object written for each line", async () => {
+  let written = 0;
+  const { log, server } = await logOver((request, response) => {
+    if (request.method === "PUT") written += 1;
+    request.resume();
+    response.writeHead(200).end();
+  }, 60_000);
+  const began = performance.now();
+  for (let n = 0; n < 100; n++) {
+    keep(log, idOf(n));
+    await log.list({ ...ALL, accountId: "acct_a" }, 10);
+  }
+  expect(written).toBeLessThanOrEqual((performance.now() - began) / 1_000);
+  await log.close();
+  server.closeAllConnections();
+  server.close();
+});
+
+it("a look reads a bounded number of objects, however small they are", async () => {
+  let read = 0;
+  const names = Array.from(
+    { length: 300 },
+    (_, n) => `<Key>request-log/acct_a/${8_000_000_000_000 + n}.one.0.jsonl</Key>`,
+  );
+  const { log, server } = await logOver((request, response) => {
+    const isList = request.url?.includes("list-type") === true;
+    if (!isList) read += 1;
+    response.writeHead(200).end(isList ? names.join("") : "{}\n");
+  });
+  await log.list({ accountId: "acct_a", bytesMax: 16 * 1024 * 1024 }, 1_000);
+  expect(read).toBe(256);
+  await log.close();
+  server.closeAllConnections();
+  server.close();
 });
 
 it("what a bucket refuses for a moment is written again, and told once", async () => {

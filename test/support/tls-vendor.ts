@@ -43,7 +43,8 @@ function eventOf(delta: object, finish: string | null, usage?: object): string {
 }
 
 const USAGE = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
-const WORD = eventOf({ role: "assistant", content: "word" }, null);
+/** What an answer begins with. */
+export const WORD = eventOf({ role: "assistant", content: "word" }, null);
 const END = `${eventOf({}, "stop")}${eventOf({}, null, USAGE)}data: [DONE]\n\n`;
 
 /** What the whole answer costs by a price of 1 and 2 USD a million tokens. */
@@ -55,8 +56,8 @@ type Response = ServerResponse | Http2ServerResponse;
 async function promptOf(request: Request): Promise<string> {
   const parts: Buffer[] = [];
   for await (const part of request) parts.push(part as Buffer);
-  const { messages } = JSON.parse(Buffer.concat(parts).toString()) as { messages: { content: string }[] };
-  return messages.at(-1)?.content ?? "";
+  const body = JSON.parse(Buffer.concat(parts).toString()) as { messages?: { content: string }[]; input?: string };
+  return body.messages?.at(-1)?.content ?? body.input ?? "";
 }
 
 interface Desk {
@@ -66,8 +67,8 @@ interface Desk {
 }
 
 /**
- * What is answered depends on the prompt's first word: `begin` says a word and is held, `silent` is held without a word the first
- * time that it is asked, `reset` has its stream reset, `refuse` is refused the first time; all else is answered whole.
+ * What is answered depends on the prompt's first word: `begin` says a word and is held the first time that it is asked, `silent` is held
+ * without a word then, `reset` has its stream reset, `refuse` is refused the first time; all else is answered whole.
  */
 function openDesk(obeys: boolean): Desk {
   const asked: { prompt: string; socket: Socket }[] = [];
@@ -85,10 +86,11 @@ function openDesk(obeys: boolean): Desk {
     if (how === "refuse" && !again) return stream.close(7);
     (response as ServerResponse).on("error", () => {});
     const isSilent = how === "silent" && !again;
+    const isBegun = how === "begin" && !again;
     const headers = { "content-type": "text/event-stream", "x-asked": prompt };
     if (!isSilent) (response as ServerResponse).writeHead(200, headers);
     if (!isSilent) (response as ServerResponse).write(WORD);
-    if (!isSilent && how !== "begin") return void (response as ServerResponse).end(END);
+    if (!isSilent && !isBegun) return void (response as ServerResponse).end(END);
     const finish = () => void (response as ServerResponse).end(END);
     const call = { response, stream, session, socket, finish };
     calls.set(prompt, call);
