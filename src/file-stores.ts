@@ -50,7 +50,15 @@ const socketOf = ({ dataDir }: Config): string => join(dataDir, "store", "socket
 export async function openServed(config: Config, owner: string, events: StoreEvents): Promise<Stores> {
   const { onFatal, onBroken = () => {} } = events;
   const news = new News();
+  /** Processes that have ended, whose holds may not have. */
+  const left = new Set<string>();
   let closing = false;
+  async function endLeft(): Promise<void> {
+    for (const gone of left) {
+      await endHoldsOf(thread, gone);
+      left.delete(gone);
+    }
+  }
   const thread: SqliteThread = await openSqliteThread({
     ...openingOf(config),
     units: { ...UNITS, rates: RATES_UNIT },
@@ -58,14 +66,23 @@ export async function openServed(config: Config, owner: string, events: StoreEve
     serve: socketOf(config),
     onFatal,
     onNews(heard) {
-      if (heard.kind !== "left") news.hear(heard);
+      if (heard.kind !== "left") return news.hear(heard);
       // A store that is closed has no holds of a child that has left, since it left first.
-      else if (!closing) endHoldsOf(thread, heard.owner).catch(onBroken);
+      if (closing) return;
+      left.add(heard.owner);
+      endLeft().catch(onBroken);
     },
   });
-  return sharedStores(thread, news, owner, () => {
+  const stores = sharedStores(thread, news, owner, () => {
     closing = true;
   });
+  const sweep: Stores["ledger"]["sweep"] = async (...asked) => {
+    const ended = await stores.ledger.sweep(...asked);
+    // Those that could not be ended at once, on a full disk, are as soon as they can be, and not with their leases.
+    await endLeft();
+    return ended;
+  };
+  return { ...stores, ledger: { ...stores.ledger, sweep } };
 }
 
 /** The stores of the parent, as one of its children has them. Where the parent ends, so does this process. */
@@ -113,7 +130,7 @@ function sharedStores(thread: SqliteThread, news: News, owner: string, onClose: 
   };
 }
 
-/** What this process does with what all are told. Nothing is ever missed, so there are no gaps. */
+/** What this process does with what all are told from the moment it listens. While it is connected nothing is missed, so there are no gaps. */
 class News {
   readonly forgets: ((accountId: string) => void)[] = [];
   readonly listeners: ((text: string) => void)[] = [];

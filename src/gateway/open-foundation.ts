@@ -127,11 +127,13 @@ function ownFolder({ config, role }: GatewayOptions): string {
 
 /** A thread opens the stores, so the catalog is read meanwhile, unless other processes tell what it is made of. Where both have failed, the stores say why. */
 async function openBesideStores({ config, role }: GatewayOptions, opening: Promise<Stores>) {
-  const isAlone = config.redisUrl === null && role === undefined;
-  // What a file's processes share is what its folder has: the parent, which is there before the others, says so.
-  const begins = config.redisUrl === null && role?.kind === "parent";
-  const share = (stores: Stores) => (begins ? forgetSharedUpdate(stores) : takeSharedUpdate(config, stores));
-  const reading = isAlone ? openCatalog(config) : opening.then(share).then(() => openCatalog(config));
+  const reading =
+    config.redisUrl !== null
+      ? opening.then((stores) => takeSharedUpdate(config, stores)).then(() => openCatalog(config))
+      : // Processes over a file sell by what its folder has; the parent, which is there before the others, says so.
+        role?.kind === "parent"
+        ? opening.then(forgetSharedUpdate).then(() => openCatalog(config))
+        : openCatalog(config);
   const [opened, loaded] = await Promise.allSettled([opening, reading]);
   if (opened.status === "rejected") {
     if (loaded.status === "fulfilled") await loaded.value.close();

@@ -4,21 +4,45 @@ import { type RateCounts, type RateTaken, rateCounts } from "./call-rates.ts";
 
 export type RatesOperations = ReturnType<typeof operationsOn>;
 
-/** Opens the rates in the storage thread. A transaction that is rolled back leaves them: it has counted a call that did not come to be. */
+interface Counted {
+  readonly accountId: string;
+  readonly minute: number;
+  readonly taken: readonly RateTaken[];
+}
+
+/** Opens the rates in the storage thread. A transaction that is rolled back has counted nothing: its operations may run again. */
 export function openUnit(_: unknown, time: StoreTime): SqliteUnit {
+  const counts = rateCounts({ epochMs: () => time.epochMs });
+  /** What the running transaction has taken, and what it gives back once it is committed. */
+  const taken: Counted[] = [];
+  const unused: Counted[] = [];
+  const giveBack = (all: Counted[]): void => {
+    for (const one of all.splice(0)) counts.giveBack(one.accountId, one.minute, one.taken);
+  };
   return {
-    operations: operationsOn(rateCounts({ epochMs: () => time.epochMs })),
+    operations: operationsOn(counts, { taken, unused }),
     admissions: [],
     flush() {},
-    reload() {},
+    committed() {
+      taken.length = 0;
+      giveBack(unused);
+    },
+    reload() {
+      unused.length = 0;
+      giveBack(taken);
+    },
   };
 }
 
-function operationsOn(counts: RateCounts) {
+function operationsOn(counts: RateCounts, running: { readonly taken: Counted[]; readonly unused: Counted[] }) {
   return {
-    take: ({ accountId, taken }: { accountId: string; taken: readonly RateTaken[] }) => counts.take(accountId, taken),
-    giveBack({ accountId, minute, taken }: { accountId: string; minute: number; taken: readonly RateTaken[] }): null {
-      counts.giveBack(accountId, minute, taken);
+    take({ accountId, taken }: Omit<Counted, "minute">) {
+      const outcome = counts.take(accountId, taken);
+      if ("minute" in outcome) running.taken.push({ accountId, minute: outcome.minute, taken });
+      return outcome;
+    },
+    giveBack(one: Counted): null {
+      running.unused.push(one);
       return null;
     },
   };

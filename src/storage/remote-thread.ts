@@ -5,7 +5,7 @@ import { VERSION } from "../version.ts";
 import { FrameReader, frameOf } from "./frames.ts";
 import { openReadingThread } from "./reading-thread.ts";
 import { type SqliteThread, ThreadClient } from "./thread-client.ts";
-import type { FromThread, Hello, OperationEntry, StoreNews, ToThread, Welcome } from "./wire.ts";
+import type { FromThread, Hello, StoreNews, ToThread, Welcome } from "./wire.ts";
 
 export interface RemoteThreadOptions {
   /** Where the other process serves it. */
@@ -23,18 +23,28 @@ export interface RemoteThreadOptions {
 
 const GONE = "the process that keeps the store has ended";
 
+/** The process that keeps the store has said to all that it must end, and says so to the operator itself. */
+export class ToldToEnd extends Error {}
+
 /** Connects. Rejects with a sentence for the operator where that is not possible. */
 export async function openRemoteThread(options: RemoteThreadOptions): Promise<SqliteThread> {
   const { owner, file, clock, onNews, onFatal } = options;
   const socket = connect(options.socket);
-  let hear: (message: FromThread) => void = () => {};
-  const greeted = Promise.withResolvers<readonly OperationEntry[]>();
-  const reader = new FrameReader((message) => hear(message as FromThread));
-  hear = (message) => {
-    const welcome = message as Welcome;
-    if (welcome.kind === "ready") greeted.resolve(welcome.operations);
-    else greeted.reject(new Error(welcome.error));
+  const greeted = Promise.withResolvers<SqliteThread>();
+  let client: ThreadClient | null = null;
+  // What is told right behind the welcome is for a client that is there: all of it may have come in one piece.
+  const greet = (welcome: Welcome): void => {
+    if (welcome.kind === "refused") return greeted.reject(new Error(welcome.error));
+    const parts = { port: portOf(socket), entries: welcome.operations, reading: openReadingThread(file), clock };
+    client = new ThreadClient({ ...parts, onNews, onFatal });
+    greeted.resolve(client);
   };
+  const hear = (message: FromThread | Welcome): void => {
+    if (client === null) greet(message as Welcome);
+    else if (typeof message === "object" && message.kind === "fatal") client.break(new ToldToEnd(message.error));
+    else client.hear(message as FromThread);
+  };
+  const reader = new FrameReader((message) => hear(message as FromThread | Welcome));
   socket.on("data", (chunk) => {
     try {
       reader.push(chunk);
@@ -43,22 +53,12 @@ export async function openRemoteThread(options: RemoteThreadOptions): Promise<Sq
     }
   });
   socket.on("error", (error) => greeted.reject(new Error(`the store's process cannot be reached: ${error.message}`)));
-  socket.on("close", () => greeted.reject(new Error(GONE)));
-  socket.write(frameOf({ kind: "hello", owner, release: VERSION } satisfies Hello));
-  const entries = await greeted.promise;
-  const client = new ThreadClient({
-    port: portOf(socket),
-    entries,
-    reading: openReadingThread(file),
-    clock,
-    onNews,
-    onFatal,
+  socket.on("close", () => {
+    greeted.reject(new Error(GONE));
+    client?.exited(GONE);
   });
-  hear = (message) => client.hear(message);
-  socket.on("close", () => client.exited(GONE));
-  // It may have ended while we waited for our turn.
-  if (socket.destroyed) client.exited(GONE);
-  return client;
+  socket.write(frameOf({ kind: "hello", owner, release: VERSION } satisfies Hello));
+  return greeted.promise;
 }
 
 function portOf(socket: Socket) {

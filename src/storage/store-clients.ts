@@ -1,4 +1,5 @@
 // Those whom the storage thread serves: its own process, and other processes of this machine over a socket.
+import { once } from "node:events";
 import { chmodSync, mkdirSync, rmSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { dirname } from "node:path";
@@ -60,23 +61,33 @@ export class StoreClients {
     }
   }
 
+  /** Tells all that the store is broken for good, and serves none of them any more. */
+  end(error: string): void {
+    const message: FromThread = { kind: "fatal", error };
+    for (const client of this.#others.keys()) client.say(message);
+    // Last, since its process ends this thread at once.
+    this.#own.say(message);
+    this.close();
+  }
+
   /** Serves other processes at `path` from now on. The file of the store must be locked: what lies there is a dead process's. */
   async listen(path: string, parts: StoreSocketParts): Promise<void> {
     if (Buffer.byteLength(path) > PATH_BYTES_MAX)
       throw new Error(`DATA_DIR: ${path} is longer than the ${PATH_BYTES_MAX} bytes that a socket's path may have`);
-    // In a folder that is closed to others, so that there is no moment in which one of them could connect.
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    chmodSync(dirname(path), 0o700);
-    rmSync(path, { force: true });
     const server = createServer((socket) => this.#welcome(socket, parts));
-    await new Promise<void>((resolve, reject) => {
-      server.once("error", reject);
-      server.listen(path, () => {
-        server.off("error", reject);
-        resolve();
-      });
-    });
-    chmodSync(path, 0o600);
+    try {
+      // In a folder that is closed to others, so that there is no moment in which one of them could connect.
+      mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+      chmodSync(dirname(path), 0o700);
+      rmSync(path, { force: true });
+      server.listen(path);
+      await once(server, "listening");
+      chmodSync(path, 0o600);
+    } catch (cause) {
+      const { code } = cause as NodeJS.ErrnoException;
+      const words = `DATA_DIR: no socket can be made at ${path} (${code}), which WORKERS above 1 need without REDIS_URL`;
+      throw new Error(words, { cause });
+    }
     this.#server = server;
   }
 

@@ -156,7 +156,7 @@ export class ThreadClient implements SqliteThread {
     this.#send();
   };
 
-  #send(): void {
+  #send(countMax = BATCH_MAX): void {
     if (this.#running !== null || this.#broken !== null) return;
     if (this.#queue.length === 0) {
       // The last to close a file empties its log: that is for the one that writes.
@@ -164,20 +164,22 @@ export class ThreadClient implements SqliteThread {
         void this.#reading.close().then(() => this.#port.post({ kind: "close" }));
       return;
     }
-    const running = this.#queue.length <= BATCH_MAX ? this.#queue : this.#queue.slice(0, BATCH_MAX);
-    this.#queue = this.#queue.length <= BATCH_MAX ? [] : this.#queue.slice(BATCH_MAX);
+    const running = this.#queue.length <= countMax ? this.#queue : this.#queue.slice(0, countMax);
+    const behind = this.#queue.length <= countMax ? [] : this.#queue.slice(countMax);
     const calls: unknown[] = [];
     for (const { number, argument } of running) calls.push(number, argument);
-    this.#running = running;
     const batch = { epochMs: this.#clock.epochMs(), elapsedMs: this.#clock.elapsedMs(), calls };
     try {
       this.#port.post(JSON.stringify(batch));
     } catch (error) {
-      // What is too long to be written or sent.
-      this.#running = null;
+      // Too long to be written or sent, by one of them as a rule: the others have done nothing for it.
+      if (running.length > 1) return this.#send(running.length >> 1);
+      this.#queue = behind;
       for (const { reject } of running) reject(unavailable(String(error), true));
-      this.#schedule();
+      return this.#schedule();
     }
+    this.#queue = behind;
+    this.#running = running;
   }
 
   hear(message: FromThread): void {
@@ -195,13 +197,16 @@ export class ThreadClient implements SqliteThread {
     const batch = this.#running ?? [];
     this.#running = null;
     let at = 0;
-    for (const waiting of batch) {
+    for (const value of values) {
+      const waiting = batch[at] as Waiting;
       const error = errors?.[at];
       if (error !== undefined) waiting.reject(unavailable(error, true));
-      else if (commit === 0 || waiting.mayBeLost) waiting.resolve(values[at]);
-      else this.#unsynced.push({ waiting, value: values[at], commit });
+      else if (commit === 0 || waiting.mayBeLost) waiting.resolve(value);
+      else this.#unsynced.push({ waiting, value, commit });
       at += 1;
     }
+    // The answers so far have come to much.
+    if (at < batch.length) this.#queue = [...batch.slice(at), ...this.#queue];
     if (this.#queue.length > 0 || this.#closing !== null) this.#schedule();
   }
 

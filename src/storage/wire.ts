@@ -21,7 +21,7 @@ export interface Batch {
   readonly calls: readonly unknown[];
 }
 
-/** What came of a batch's transaction: one value for each call, and the errors of those that were refused. */
+/** What came of a batch's transaction: one value for each call that was carried out, and the errors of those that were refused. Those behind were not. */
 export interface BatchDone {
   readonly values: readonly unknown[];
   readonly errors: Readonly<Record<number, string>> | null;

@@ -12,8 +12,10 @@ import { openRemoteThread } from "../../src/storage/remote-thread.ts";
 import { openSqliteThread } from "../../src/storage/sqlite-thread.ts";
 import type { SqliteThread } from "../../src/storage/thread-client.ts";
 import { NO_BOUNDS } from "../ledger/store.ts";
+import type { MortalOperations } from "../storage/mortal-unit.ts";
 import { anyRedis, openLink, REDIS_MS_MAX } from "../support/redis.ts";
 
+const MORTAL = new URL("../storage/mortal-unit.ts", import.meta.url);
 const taken = (name: string, amount: number, limit = 10) => ({ name, limit, amount });
 
 function contract(open: () => CallRates): void {
@@ -76,7 +78,7 @@ describe("in the storage thread of another process", () => {
   beforeAll(async () => {
     const options = {
       file,
-      units: { rates: RATES_UNIT },
+      units: { rates: RATES_UNIT, mortal: MORTAL },
       clock,
       disk: NO_BOUNDS,
       sharing: "readers",
@@ -91,6 +93,23 @@ describe("in the storage thread of another process", () => {
     rmSync(folder, { recursive: true });
   });
   contract(() => byTurns(threads.map(threadRates)));
+
+  test("counts nothing of a batch that is rolled back", async () => {
+    const [thread] = threads as [SqliteThread];
+    const rates = threadRates(thread);
+    const outcome = await rates.take("e", [taken("x", 4)]);
+    const minute = "minute" in outcome ? outcome.minute : 0;
+    // In one batch, which is carried out again without the one that fails.
+    const fail = thread.unit<MortalOperations>("mortal")("fail", null);
+    const batch = [rates.take("e", [taken("x", 4)]), rates.giveBack("e", minute, [taken("x", 1)]), fail];
+    expect((await Promise.allSettled(batch)).map(({ status }) => status)).toEqual([
+      "fulfilled",
+      "fulfilled",
+      "rejected",
+    ]);
+    expect(await rates.take("e", [taken("x", 4)])).toHaveProperty("full");
+    expect(await rates.take("e", [taken("x", 3)])).toHaveProperty("minute");
+  });
 });
 
 describe("over Redis", () => {

@@ -56,6 +56,27 @@ test("what one process is told, the others know; a window is one for all of them
   await processesReady(2, gateway().adminUrl);
 });
 
+/** What came of `run` when all of it fell into one minute, whenever the test runs. */
+async function withinAMinute<T>(run: () => Promise<T>): Promise<T> {
+  const minute = () => Math.floor(Date.now() / 60_000);
+  for (;;) {
+    const began = minute();
+    const seen = await run();
+    if (minute() === began) return seen;
+  }
+}
+
+test("requests of a minute are those of all processes together", async () => {
+  const limit = 20;
+  const seen = await withinAMinute(async () => {
+    const { accountId, key } = await fleet.account(CREDIT);
+    await gateway().admin("PATCH", `/admin/v1/accounts/${accountId}`, { rate_limit: { requests_per_minute: limit } });
+    return Promise.all(calls(3 * limit, key, "hello"));
+  });
+  const count = (status: number) => seen.filter((one) => one.status === status).length;
+  expect([count(200), count(429)]).toEqual([limit, 2 * limit]);
+});
+
 test("SIGHUP replaces every process, and no stream is cut", async () => {
   const { key } = await fleet.account(CREDIT);
   const streams = calls(6, key, "hello [[pace: 40]]");

@@ -20,6 +20,7 @@ import { BALANCE_SCOPE, costIn, marksPassed, type WindowList, windowList } from 
 import { DAY_MS, dayOf, periodEnd } from "../model/windows.ts";
 import type { AccountTables } from "./accounts.ts";
 import type { EntryTables, HoldSql } from "./entries.ts";
+import { RequestCounts } from "./request-counts.ts";
 
 /** What a posting says beyond its hold; the sweep, which posts for a holder that has gone, knows little of it. */
 export type PostDetail = Pick<
@@ -35,6 +36,7 @@ type CountedHold = Pick<LiveHold, "keyId" | "day" | "inference" | "windows">;
 export class LedgerState {
   readonly accounts: AccountTables;
   readonly entries: EntryTables;
+  readonly requests = new RequestCounts();
   readonly holds = new Map<string, LiveHold>();
   /** What the transaction has done to holds without a row, and a rollback takes back: those placed, and those ended as they were. */
   readonly #placed = new Set<LiveHold>();
@@ -59,6 +61,7 @@ export class LedgerState {
 
   committed(tell: (accountId: string) => void): void {
     this.#settled();
+    this.requests.committed();
     for (const accountId of this.#changed) tell(accountId);
     this.#changed.clear();
   }
@@ -78,6 +81,7 @@ export class LedgerState {
     const unwritten = [...this.holds.values()].filter((hold) => !hold.written && !this.#placed.has(hold));
     unwritten.push(...this.#ended);
     this.#settled();
+    this.requests.rolledBack();
     this.#changed.clear();
     this.entries.reload();
     this.accounts.clear();
