@@ -1,20 +1,17 @@
 // One vendor's way to serve a model, of whichever sort: its dialect, its lane, and its attempts.
 import type { Dispatcher } from "undici";
-import type { ChatSpec } from "../catalog/adapter.ts";
-import type { Adapter, EmbeddingOffer, Offer, UnitOffer } from "../catalog/catalog.ts";
+import type { Adapter, Offer, UnitOffer } from "../catalog/catalog.ts";
 import type { ChatWire } from "../catalog/chat-wire.ts";
 import type { Clock } from "../clock.ts";
-import type { Json } from "../json.ts";
 import type { CallerRequest, ThoughtSeal } from "../neutral.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../route.ts";
 import { openChatAttempt } from "./chat-attempt.ts";
 import { DIALECTS } from "./dialects/by-name.ts";
 import type { ChatContext, OwnSeal } from "./dialects/dialect.ts";
-import { embeddings, toldOfEmbeddings } from "./dialects/embeddings.ts";
 import type { MediaFetcher } from "./fetch-media.ts";
 import { type FetchingParts, openFetchingAttempt } from "./fetching-attempt.ts";
 import { formedLane } from "./formed-lane.ts";
-import { type CallerSide, type Lane, laneOf, passingLane } from "./lane.ts";
+import { type CallerSide, type Lane, laneOf } from "./lane.ts";
 import type { Login } from "./login.ts";
 import type { FetchedMedia } from "./media-links.ts";
 import { UNIT_DIALECTS, type UnitAsked } from "./unit-dialects.ts";
@@ -52,9 +49,6 @@ export interface ModelOrder {
 
 export type ChatOrder = ModelOrder & CallerSide;
 
-/** Embeddings have one wire, so that their body passes. */
-export type EmbeddingOrder = ModelOrder & { readonly body: Json };
-
 /** What a call of a model that is sold by units wants of a candidate. */
 export type UnitOrder = Omit<ModelOrder, "contextTokens" | "outputTokensMax" | "stream"> & {
   readonly asked: UnitAsked;
@@ -70,7 +64,7 @@ interface CandidateOf<AnOffer> extends Candidate {
   repaired(): boolean;
 }
 
-export type ModelCandidate = CandidateOf<Offer | EmbeddingOffer>;
+export type ModelCandidate = CandidateOf<Offer>;
 export type UnitCandidate = CandidateOf<UnitOffer>;
 
 /** An answer's usage counts something that has no price here. */
@@ -88,27 +82,6 @@ export interface ModelCandidateParts {
   readonly loginOf: (adapter: Adapter, key: string) => Login;
   readonly mediaFetcher: MediaFetcher;
   readonly onUnpriced: (told: UnpricedUsage) => void;
-}
-
-/** Where a vendor's embeddings differ, adapters have no field for it. */
-const EMBEDDINGS_SPEC: ChatSpec = { dialect: "chat-completions", models: {} };
-
-function contextOf(
-  offer: Offer | EmbeddingOffer,
-  order: ModelOrder,
-  { spec, wire, mayBeEmpty }: { readonly spec: ChatSpec; readonly wire: ChatWire; readonly mayBeEmpty: boolean },
-): ChatContext {
-  return {
-    upstreamModel: offer.upstreamModel,
-    servedSlug: order.servedSlug,
-    completionId: order.completionId,
-    createdS: order.createdS,
-    stream: order.stream,
-    mayBeEmpty,
-    outputTokensMax: order.outputTokensMax,
-    spec,
-    wire,
-  };
 }
 
 /** The vendor, and the maker of the model: a thought is of no use to anybody else. */
@@ -211,7 +184,15 @@ export function chatCandidate(offer: Offer, order: ChatOrder, parts: ModelCandid
   const dialect = (usesTools || toolsDialect === order.asked.wire ? toolsDialect : undefined) ?? offer.chat.dialect;
   const wire = wireFor(order.asked, offer.wire, dialect);
   const context: ChatContext = {
-    ...contextOf(offer, order, { spec: offer.chat, wire, mayBeEmpty }),
+    upstreamModel: offer.upstreamModel,
+    servedSlug: order.servedSlug,
+    completionId: order.completionId,
+    createdS: order.createdS,
+    stream: order.stream,
+    mayBeEmpty,
+    outputTokensMax: order.outputTokensMax,
+    spec: offer.chat,
+    wire,
     seal: seal && ownSeal(seal, makerOf(offer.adapter, order)),
     passed: answers.passed,
     unpriced: (counter) => parts.onUnpriced({ adapter: offer.adapter, counter }),
@@ -222,16 +203,6 @@ export function chatCandidate(offer: Offer, order: ChatOrder, parts: ModelCandid
   const readOnMsMax = wire.hidesReasoning === true ? READ_ON_MS_MAX : 0;
   const unsent = () => unsentOf(order.asked, wire, dialect);
   return candidateOf(offer, order, { ...formed, wire, readOnMsMax, asked: order.asked, unsent }, parts);
-}
-
-export function embeddingCandidate(
-  offer: EmbeddingOffer,
-  order: EmbeddingOrder,
-  parts: ModelCandidateParts,
-): ModelCandidate {
-  const context = contextOf(offer, order, { spec: EMBEDDINGS_SPEC, wire: {}, mayBeEmpty: false });
-  const lane = { ...passingLane(embeddings, { body: order.body }, context), told: toldOfEmbeddings(context) };
-  return candidateOf(offer, order, { lane, wire: {}, readOnMsMax: 0 }, parts);
 }
 
 export function unitCandidate(offer: UnitOffer, order: UnitOrder, parts: ModelCandidateParts): UnitCandidate {
