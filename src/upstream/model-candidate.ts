@@ -4,6 +4,7 @@ import type { ChatSpec } from "../catalog/adapter.ts";
 import type { Adapter, EmbeddingOffer, Offer, UnitOffer } from "../catalog/catalog.ts";
 import type { ChatWire } from "../catalog/chat-wire.ts";
 import type { Clock } from "../clock.ts";
+import type { FailureKind } from "../failures.ts";
 import type { Json } from "../json.ts";
 import type { CallerRequest, ThoughtSeal } from "../neutral.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../route.ts";
@@ -38,7 +39,7 @@ export interface CandidateClocks {
 export interface ModelOrder {
   readonly requestId: string;
   /** Whose call it is, where it has a payer: what it has opened for nothing is counted. */
-  readonly account?: string;
+  readonly account?: string | undefined;
   /** Which conversation it is of; absent: it is of none. */
   readonly conversation?: () => string;
   readonly completionId: string;
@@ -96,8 +97,9 @@ const EMBEDDINGS_SPEC: ChatSpec = { dialect: "chat-completions", models: {} };
 function contextOf(
   offer: Offer | EmbeddingOffer,
   order: ModelOrder,
-  { spec, wire, mayBeEmpty }: { readonly spec: ChatSpec; readonly wire: ChatWire; readonly mayBeEmpty: boolean },
+  way: Pick<ChatContext, "spec" | "wire" | "mayBeEmpty" | "seal" | "passed" | "unpriced">,
 ): ChatContext {
+  const { spec, wire, mayBeEmpty = false, seal, passed, unpriced } = way;
   return {
     upstreamModel: offer.upstreamModel,
     servedSlug: order.servedSlug,
@@ -108,6 +110,9 @@ function contextOf(
     outputTokensMax: order.outputTokensMax,
     spec,
     wire,
+    seal,
+    passed,
+    unpriced,
   };
 }
 
@@ -134,24 +139,78 @@ type AnyOffer = Pick<Offer, "adapter" | "healthKey" | "upstreamModel">;
 type AnyOrder = Omit<ModelOrder, "completionId" | "createdS" | "outputTokensMax">;
 
 /** Opens attempts: each with a key of the ring, in the vendor's wire. */
-function openerOf(
-  { adapter, upstreamModel }: AnyOffer,
-  order: AnyOrder,
-  { lane, wire }: Way,
-  { dispatcher, clock, vendorOf, restKey, loginOf }: ModelCandidateParts,
-) {
-  const vendor = vendorOf(adapter);
-  return (to: AnswerSink, firstTokenMsMax: number, media?: FetchedMedia): Attempt => {
-    const key = vendor.ring.take(order.conversation);
+class Served<AnOffer extends AnyOffer> implements CandidateOf<AnOffer> {
+  readonly offer: AnOffer;
+  readonly contextTokens: number;
+  readonly provider: string;
+  readonly model: string;
+  readonly healthKey: string;
+  readonly firstTokenMsMax: number;
+  readonly lastFirstTokenMsMax: number;
+  readonly readOnMsMax: number;
+  readonly #order: AnyOrder;
+  readonly #way: Way;
+  readonly #parts: ModelCandidateParts;
+
+  constructor(offer: AnOffer, order: AnyOrder, way: Way, parts: ModelCandidateParts) {
+    this.offer = offer;
+    this.contextTokens = order.contextTokens;
+    this.provider = offer.adapter.id;
+    this.model = order.servedSlug;
+    this.healthKey = offer.healthKey;
+    this.firstTokenMsMax = order.clocks.firstTokenMsMax;
+    this.lastFirstTokenMsMax = order.clocks.lastFirstTokenMsMax;
+    this.readOnMsMax = way.readOnMsMax;
+    this.#order = order;
+    this.#way = way;
+    this.#parts = parts;
+  }
+
+  unsent(): readonly string[] {
+    return this.#way.unsent?.() ?? NONE_UNSENT;
+  }
+
+  repaired(): boolean {
+    return this.#way.repaired?.() ?? false;
+  }
+
+  pointlessAfter(failed: Candidate, kind: FailureKind): boolean {
+    if (kind === "caller_invalid") return failed.provider === this.provider;
+    if (kind !== "caller_context_length") return false;
+    return failed.model === this.model || this.contextTokens < (failed as ModelCandidate).contextTokens;
+  }
+
+  open(sink: AnswerSink, firstTokenMsMax: number): Attempt {
+    const { lane, asked = null } = this.#way;
+    const { links = [] } = lane;
+    if (links.length === 0 || asked === null) return this.#ask(sink, firstTokenMsMax);
+    const sandbox = this.offer.adapter.isSandbox === true;
+    const { account = null } = this.#order;
+    const { mediaFetcher } = this.#parts;
+    const fetching: FetchingParts = {
+      fetch: (signal) => mediaFetcher.fetch(links, { asked, account, sandbox, signal }),
+      release: (served) => mediaFetcher.release(asked, account, served),
+      open: (media, to) => this.#ask(to, firstTokenMsMax, media),
+    };
+    return openFetchingAttempt(fetching, sink);
+  }
+
+  #ask(to: AnswerSink, firstTokenMsMax: number, media?: FetchedMedia): Attempt {
+    const { adapter, upstreamModel } = this.offer;
+    const { lane, wire } = this.#way;
+    const { stream, requestId, conversation, clocks } = this.#order;
+    const { dispatcher, clock, vendorOf, restKey, loginOf } = this.#parts;
+    const vendor = vendorOf(adapter);
+    const key = vendor.ring.take(conversation);
     const body = lane.request(media);
-    const sent = wire.paths === undefined ? body : placed(body, wire.paths, { adapter, upstreamModel }, order.stream);
-    const request = exchangeRequest(vendor, sent, { adapter, requestId: order.requestId });
+    const sent = wire.paths === undefined ? body : placed(body, wire.paths, { adapter, upstreamModel }, stream);
+    const request = exchangeRequest(vendor, sent, { adapter, requestId });
     return openChatAttempt(
       {
         lane,
-        stream: order.stream,
+        stream,
         firstTokenMsMax,
-        gapMsMax: order.clocks.gapMsMax,
+        gapMsMax: clocks.gapMsMax,
         dispatcher,
         clock,
         onFailure: (failure) => restKey(adapter, key, readableFailure(failure, key)),
@@ -159,48 +218,10 @@ function openerOf(
       loginOf(adapter, key).authorize(request),
       to,
     );
-  };
+  }
 }
 
-function candidateOf<AnOffer extends AnyOffer>(
-  offer: AnOffer,
-  order: AnyOrder,
-  way: Way,
-  parts: ModelCandidateParts,
-): CandidateOf<AnOffer> {
-  const { lane, readOnMsMax, asked = null, unsent = () => [], repaired = () => false } = way;
-  const open = openerOf(offer, order, way, parts);
-  return {
-    offer,
-    contextTokens: order.contextTokens,
-    unsent,
-    repaired,
-    provider: offer.adapter.id,
-    model: order.servedSlug,
-    healthKey: offer.healthKey,
-    firstTokenMsMax: order.clocks.firstTokenMsMax,
-    lastFirstTokenMsMax: order.clocks.lastFirstTokenMsMax,
-    readOnMsMax,
-    pointlessAfter: (failed, kind) => {
-      if (kind === "caller_invalid") return failed.provider === offer.adapter.id;
-      if (kind !== "caller_context_length") return false;
-      return failed.model === order.servedSlug || order.contextTokens < (failed as ModelCandidate).contextTokens;
-    },
-    open(sink: AnswerSink, firstTokenMsMax: number): Attempt {
-      const { links = [] } = lane;
-      if (links.length === 0 || asked === null) return open(sink, firstTokenMsMax);
-      const sandbox = offer.adapter.isSandbox === true;
-      const { account = null } = order;
-      const { mediaFetcher } = parts;
-      const fetching: FetchingParts = {
-        fetch: (signal) => mediaFetcher.fetch(links, { asked, account, sandbox, signal }),
-        release: (served) => mediaFetcher.release(asked, account, served),
-        open: (media, to) => open(to, firstTokenMsMax, media),
-      };
-      return openFetchingAttempt(fetching, sink);
-    },
-  };
-}
+const NONE_UNSENT: readonly string[] = [];
 
 /** The candidate of one offer of a chat model, or the reason why the offer cannot serve this request. */
 export function chatCandidate(offer: Offer, order: ChatOrder, parts: ModelCandidateParts): ModelCandidate | string {
@@ -210,18 +231,26 @@ export function chatCandidate(offer: Offer, order: ChatOrder, parts: ModelCandid
   const { toolsDialect } = offer.wire;
   const dialect = (usesTools || toolsDialect === order.asked.wire ? toolsDialect : undefined) ?? offer.chat.dialect;
   const wire = wireFor(order.asked, offer.wire, dialect);
-  const context: ChatContext = {
-    ...contextOf(offer, order, { spec: offer.chat, wire, mayBeEmpty }),
+  const context = contextOf(offer, order, {
+    spec: offer.chat,
+    wire,
+    mayBeEmpty,
     seal: seal && ownSeal(seal, makerOf(offer.adapter, order)),
     passed: answers.passed,
     unpriced: (counter) => parts.onUnpriced({ adapter: offer.adapter, counter }),
-  };
+  });
   const lane = laneOf(DIALECTS[dialect], order, context);
   if (typeof lane === "string") return lane;
   const formed = formedLane(lane, order, wire);
   const readOnMsMax = wire.hidesReasoning === true ? READ_ON_MS_MAX : 0;
   const unsent = () => unsentOf(order.asked, wire, dialect);
-  return candidateOf(offer, order, { ...formed, wire, readOnMsMax, asked: order.asked, unsent }, parts);
+  const { repaired } = formed;
+  return new Served(
+    offer,
+    order,
+    { lane: formed.lane, wire, readOnMsMax, asked: order.asked, unsent, repaired },
+    parts,
+  );
 }
 
 export function embeddingCandidate(
@@ -230,13 +259,13 @@ export function embeddingCandidate(
   parts: ModelCandidateParts,
 ): ModelCandidate {
   const context = contextOf(offer, order, { spec: EMBEDDINGS_SPEC, wire: {}, mayBeEmpty: false });
-  const lane = { ...passingLane(embeddings, { body: order.body }, context), told: toldOfEmbeddings(context) };
-  return candidateOf(offer, order, { lane, wire: {}, readOnMsMax: 0 }, parts);
+  const lane = passingLane(embeddings, { body: order.body }, { context, told: toldOfEmbeddings(context) });
+  return new Served(offer, order, { lane, wire: {}, readOnMsMax: 0 }, parts);
 }
 
 export function unitCandidate(offer: UnitOffer, order: UnitOrder, parts: ModelCandidateParts): UnitCandidate {
   const { upstreamModel, spec } = offer;
   const { stream } = order.asked;
   const lane = unitLane(UNIT_DIALECTS[spec.dialect], order.asked, { ...order, upstreamModel, spec });
-  return candidateOf(offer, { ...order, stream, contextTokens: 0 }, { lane, wire: {}, readOnMsMax: 0 }, parts);
+  return new Served(offer, { ...order, stream, contextTokens: 0 }, { lane, wire: {}, readOnMsMax: 0 }, parts);
 }
