@@ -10,7 +10,7 @@ export default defineConfig({
     // Node reads the sources itself: nothing is transformed.
     experimental: { viteModuleRunner: false, nodeLoader: false },
     // Bounds for what hangs.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
   },
 });
