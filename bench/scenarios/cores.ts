@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type Bench, expectWhole, type Row, startClient, told } from "../bench.ts";
-import { cpuMs, loopCpuMs, median } from "../measure.ts";
+import { cpuMs, loopCpuMs, median, medianRatio } from "../measure.ts";
 import { startTollgate } from "../peers/tollgate.ts";
 import type { Client } from "../processes.ts";
 import type { Subject } from "../subjects.ts";
@@ -15,9 +15,12 @@ const NAME = "cores";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 /** Of each process. */
 const CONNECTIONS = 32;
-/** Calls of each process before it is measured: a process that has seen half as many is slower for that alone. */
+/** Calls of each process before it is measured, and in a round: one that has seen half as many is slower for that alone. */
 const WARM_CALLS = 20_000;
-const WARM_MS_MAX = 300_000;
+const ROUND_CALLS = 6_000;
+/** Of what they come to with `--quick`. */
+const QUICK_SHARE = 0.3;
+const MS_MAX = 300_000;
 const READY_TRIES = 300;
 const READY_PAUSE_MS = 100;
 
@@ -53,20 +56,17 @@ export async function cores(bench: Bench): Promise<Row[]> {
   const ground = { ...bench, upstreamPort: bench.upstream.port, nodeFlags: [] };
   const runs = new Map<number, Run[]>([1, 2].map((count) => [count, []]));
   const subjects = new Map<number, Subject>();
+  const share = bench.quick ? QUICK_SHARE : 1;
   for (const count of runs.keys()) {
     const own = { ...ground, folder: join(bench.folder, `cores-${count}`) };
     const subject = await startTollgate(own, "tollgate", ROOT, { WORKERS: String(count) });
     subjects.set(count, subject);
     await allReady(subject, count);
-    const calls = (bench.quick ? 0.3 : 1) * WARM_CALLS * count;
-    const request = requestText(subject, { stream: false });
-    const load = { kind: "closed", connections: CONNECTIONS * count, ms: WARM_MS_MAX, count: calls } as const;
-    expectWhole(subject, await client.run({ ...load, port: subject.port, request }));
+    await run(subject, client, { processes: count, calls: share * WARM_CALLS });
   }
   for (let round = 1; round <= bench.rounds; round++) {
     for (const [count, subject] of subjects) {
-      const load = { client, connections: CONNECTIONS * count, ms: bench.quick ? 2_000 : 4_000 };
-      const one = await run(subject, load);
+      const one = await run(subject, client, { processes: count, calls: share * ROUND_CALLS });
       bench.say(
         `  ${NAME}, round ${round}, ${count}: ${one.aSecond.toFixed(0)}/s, ${one.usACall.toFixed(0)} us a call, ${one.storeUsACall.toFixed(0)} beside the loop`,
       );
@@ -74,9 +74,13 @@ export async function cores(bench: Bench): Promise<Row[]> {
     }
   }
   for (const { child } of subjects.values()) if (child !== null) await bench.processes.stop(child);
+  const usOfOne = (runs.get(1) ?? []).map(({ usACall }) => usACall);
   return [...runs].map(([count, all]) => {
     const of = (figure: keyof Run) => median(all.map((one) => one[figure])).toFixed(0);
-    const shared = `, ${of("loopUsACall")} us of it on the parent's event loop, ${of("storeUsACall")} in the thread that keeps the file`;
+    const us = all.map(({ usACall }) => usACall);
+    const shared =
+      `, ${medianRatio(us, usOfOne).toFixed(2)}x of one: ${of("loopUsACall")} us on the parent's event loop, ` +
+      `${of("storeUsACall")} us in the thread that keeps the file`;
     const figures = `${of("aSecond")} calls/s, ${of("usACall")} us of CPU a call${count === 1 ? "" : shared}`;
     return told(NAME, `WORKERS=${count}, kept busy`, `${figures}; ${of("idlePercent")} % of the machine was idle`);
   });
@@ -92,19 +96,21 @@ async function allReady(subject: Subject, count: number): Promise<void> {
   throw new Error(`${count} processes were not ready in time`);
 }
 
+/** The same for each process, however many there are. */
 interface Load {
-  readonly client: Client;
-  readonly connections: number;
-  readonly ms: number;
+  readonly processes: number;
+  readonly calls: number;
 }
 
-async function run(subject: Subject, { client, connections, ms }: Load): Promise<Run> {
+async function run(subject: Subject, client: Client, { processes, calls }: Load): Promise<Run> {
   const request = requestText(subject, { stream: false });
   const pids = pidsOf(subject);
   const used = () => pids.map(cpuMs);
   const loop = () => loopCpuMs(pids[0] ?? 0);
-  const [before, loopBefore, idleBefore] = [used(), loop(), idleMs()];
-  const result = await client.run({ kind: "closed", port: subject.port, request, connections, ms });
+  const [before, loopBefore, idleBefore, fromMs] = [used(), loop(), idleMs(), performance.now()];
+  const load = { kind: "closed", connections: CONNECTIONS * processes, count: calls * processes, ms: MS_MAX } as const;
+  const result = await client.run({ ...load, port: subject.port, request });
+  const ms = performance.now() - fromMs;
   const [after, loopMs, idle] = [used(), loop() - loopBefore, idleMs() - idleBefore];
   expectWhole(subject, result);
   const [parentUs = 0, ...childrenUs] = after.map((own, at) => ((own - (before[at] ?? 0)) * 1_000) / result.whole);
