@@ -2,14 +2,17 @@
 import { inSlices, jsonOf, type Steps } from "../slices.ts";
 import type { Audience, Catalog } from "./catalog.ts";
 
-/** The same value for the same catalog and what an audience sees of it, made in slices when it is first asked for. */
+/** The same value for the same catalog and what an audience sees of it, made in slices when it is first asked for. What could not be made is made anew for the next who asks. */
 export function keptByAudience<T>(make: (catalog: Catalog, audience: Audience) => Steps<T>) {
   const kept = new WeakMap<Catalog, Map<boolean, Promise<T>>>();
   return (catalog: Catalog, { sandbox }: Audience): Promise<T> => {
     const byAudience = kept.get(catalog) ?? new Map<boolean, Promise<T>>();
     kept.set(catalog, byAudience);
-    const value = byAudience.get(sandbox) ?? inSlices(make(catalog, { sandbox }));
+    const known = byAudience.get(sandbox);
+    if (known !== undefined) return known;
+    const value = inSlices(make(catalog, { sandbox }));
     byAudience.set(sandbox, value);
+    value.catch(() => byAudience.delete(sandbox));
     return value;
   };
 }
@@ -18,8 +21,11 @@ export function keptByAudience<T>(make: (catalog: Catalog, audience: Audience) =
 export function keptJson<T extends object>(shape: (value: T) => unknown): (value: T) => Promise<string> {
   const texts = new WeakMap<T, Promise<string>>();
   return (value) => {
-    const text = texts.get(value) ?? inSlices(jsonOf(shape(value)));
+    const known = texts.get(value);
+    if (known !== undefined) return known;
+    const text = inSlices(jsonOf(shape(value)));
     texts.set(value, text);
+    text.catch(() => texts.delete(value));
     return text;
   };
 }

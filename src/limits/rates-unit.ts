@@ -22,6 +22,7 @@ export function openUnit(_: unknown, time: StoreTime): SqliteUnit {
   return {
     operations: operationsOn(counts, { taken, unused }),
     admissions: [],
+    short: ["take", "giveBack"],
     flush() {},
     committed() {
       taken.length = 0;

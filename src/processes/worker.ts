@@ -1,12 +1,14 @@
 // One of several processes: starts when the parent says with what, serves callers, and leaves when it is told to or left alone.
 import { readConfig, takeWalletKeys } from "../config.ts";
 import { type Gateway, startGateway } from "../gateway.ts";
-import { ToldToEnd } from "../storage/remote-thread.ts";
+import { StoreGone, ToldToEnd } from "../storage/remote-thread.ts";
 import { openWallet } from "../wallet/wallet.ts";
 import type { FromChild, ToChild, WorkerStart } from "./messages.ts";
 
 /** Tells the program that it is a child. */
 export const WORKER_ARGUMENT = "worker";
+/** How long a process that has lost its store waits for the parent's end to show. It pays for nothing meanwhile. */
+const PARENT_ENDS_MS = 1_000;
 
 /** Settles when the parent has it. */
 function tellParent(message: FromChild): Promise<void> {
@@ -31,8 +33,14 @@ async function startAs({ ownDir, port, sandboxUrl }: WorkerStart, onFatal: (erro
 /** Serves until the parent says otherwise. `stop` ends the process with words for the operator. */
 export function runWorker(stop: (error: unknown) => never): void {
   let gateway: Gateway | null = null;
-  // Of many that end for one reason, the process that has it tells it.
-  const end = (error: Error): void => (error instanceof ToldToEnd ? process.exit(1) : stop(error));
+  // Of many that end for one reason, the process that has it tells it: the parent, where the store is gone because that has ended.
+  function end(error: Error): void {
+    const isParents = error instanceof ToldToEnd || (error instanceof StoreGone && !process.connected);
+    if (isParents) process.exit(1);
+    if (!(error instanceof StoreGone)) stop(error);
+    process.prependOnceListener("disconnect", () => process.exit(1));
+    setTimeout(stop, PARENT_ENDS_MS, error);
+  }
 
   async function leave(how: "drain" | "retire"): Promise<void> {
     await gateway?.[how]();

@@ -1,7 +1,7 @@
 // The storage thread of another process of this machine, over a socket: called as this process's own would be.
 import { connect, type Socket } from "node:net";
 import type { Clock } from "../clock.ts";
-import { VERSION } from "../version.ts";
+import { exactVersion } from "../version.ts";
 import { FrameReader, frameOf } from "./frames.ts";
 import { openReadingThread } from "./reading-thread.ts";
 import { type SqliteThread, ThreadClient } from "./thread-client.ts";
@@ -21,10 +21,15 @@ export interface RemoteThreadOptions {
   readonly onFatal: (error: Error) => void;
 }
 
-const GONE = "the process that keeps the store has ended";
-
 /** The process that keeps the store has said to all that it must end, and says so to the operator itself. */
 export class ToldToEnd extends Error {}
+
+/** The way to the store has ended without words: with its process, as a rule, but it may also be this one that was cut off. */
+export class StoreGone extends Error {
+  constructor() {
+    super("the process that keeps the store has ended");
+  }
+}
 
 /** Connects. Rejects with a sentence for the operator where that is not possible. */
 export async function openRemoteThread(options: RemoteThreadOptions): Promise<SqliteThread> {
@@ -54,10 +59,11 @@ export async function openRemoteThread(options: RemoteThreadOptions): Promise<Sq
   });
   socket.on("error", (error) => greeted.reject(new Error(`the store's process cannot be reached: ${error.message}`)));
   socket.on("close", () => {
-    greeted.reject(new Error(GONE));
-    client?.exited(GONE);
+    const gone = new StoreGone();
+    greeted.reject(gone);
+    client?.exited(gone);
   });
-  socket.write(frameOf({ kind: "hello", owner, release: VERSION } satisfies Hello));
+  socket.write(frameOf({ kind: "hello", owner, release: exactVersion() } satisfies Hello));
   return greeted.promise;
 }
 

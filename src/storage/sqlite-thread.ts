@@ -47,7 +47,7 @@ export async function openSqliteThread(options: SqliteThreadOptions): Promise<Sq
   });
   worker.on("message", (message: FromThread) => client.hear(message));
   worker.on("error", (error) => client.break(error instanceof Error ? error : new Error(String(error))));
-  worker.on("exit", () => client.exited("the storage thread ended"));
+  worker.on("exit", () => client.exited(new Error("the storage thread ended")));
   return client;
 }
 

@@ -14,6 +14,8 @@ export interface SqliteUnit {
   readonly operations: Operations;
   /** Operations that take on new work: they are refused first when the disk or the queue is nearly full. */
   readonly admissions: readonly string[];
+  /** Operations of every call whose answer is a few fields, whatever is kept: how long it is need not be counted. */
+  readonly short?: readonly string[];
   /** Writes the rows that changed in memory; called once before each commit. */
   flush(): void;
   /**

@@ -18,8 +18,10 @@ const SQLITE_NOTADB = 26;
 /** After these nothing that the file or the memory says can be trusted; a failed fsync is never tried again. */
 const FATAL = new Set([SQLITE_IOERR, SQLITE_CORRUPT, SQLITE_NOTADB]);
 
-/** Characters of values, about, with which a batch ends: the process sends the rest again. Each may be six in an answer. */
+/** Characters of values, as they are counted, with which a batch ends: the process sends the rest again. Each may be six in an answer. */
 const VALUES_CHARS_MAX = 8 * 1_048_576;
+/** Of a number, at most. */
+const NUMBER_CHARS = 24;
 /** Of an answer, each of up to three bytes. */
 const ANSWER_CHARS_MAX = Math.floor(FRAME_BYTES_MAX / 3);
 
@@ -36,6 +38,8 @@ const disk = guardDisk(start.file, start.disk);
 const units: SqliteUnit[] = [];
 const entries: OperationEntry[] = [];
 const operations: Operation[] = [];
+/** By the number of an operation: its answer may be long. */
+const mayBeLong: boolean[] = [];
 /** Accounts that the running batch has changed. */
 const changed = new Set<string>();
 const noteChanged = (accountId: string): void => void changed.add(accountId);
@@ -81,6 +85,7 @@ async function openUnits(): Promise<void> {
     for (const [operation, run] of Object.entries(unit.operations)) {
       entries.push({ unit: name, name: operation, admission: unit.admissions.includes(operation) });
       operations.push(run as Operation);
+      mayBeLong.push(unit.short?.includes(operation) !== true);
     }
   }
   database.exec("COMMIT");
@@ -176,8 +181,10 @@ function transact(calls: readonly unknown[]): BatchDone {
       errors[at / 2] = "the disk of DATA_DIR is nearly full";
       values.push(null);
     } else {
-      const value = operations[number]?.(calls[at + 1]) ?? null;
-      chars += charsOf(value);
+      const run = operations[number];
+      if (run === undefined) throw new Error(`no operation has the number ${number}`);
+      const value = run(calls[at + 1]) ?? null;
+      if (mayBeLong[number]) chars += charsOf(value);
       values.push(value);
     }
   }
@@ -188,13 +195,15 @@ function transact(calls: readonly unknown[]): BatchDone {
   return { values, errors };
 }
 
-/** About how long a value is as JSON, before anything in it is escaped. */
+/** How long a value is as JSON at most, before anything in it is escaped. */
 function charsOf(value: unknown): number {
-  if (typeof value === "string") return value.length;
-  if (typeof value !== "object" || value === null) return 1;
-  let chars = 0;
-  if (Array.isArray(value)) for (const one of value) chars += 1 + charsOf(one);
-  else for (const name in value) chars += name.length + charsOf((value as Readonly<Record<string, unknown>>)[name]);
+  if (typeof value === "string") return value.length + '""'.length;
+  if (typeof value !== "object" || value === null) return typeof value === "number" ? NUMBER_CHARS : "false".length;
+  let chars = "[]".length;
+  if (Array.isArray(value)) for (const one of value) chars += charsOf(one) + ",".length;
+  else
+    for (const name in value)
+      chars += name.length + '"":,'.length + charsOf((value as Readonly<Record<string, unknown>>)[name]);
   return chars;
 }
 

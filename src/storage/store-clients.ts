@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { chmodSync, mkdirSync, rmSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { dirname } from "node:path";
-import { VERSION } from "../version.ts";
+import { exactVersion } from "../version.ts";
 import { FRAME_BYTES_MAX, FrameReader, frameOf } from "./frames.ts";
 import type { FromThread, Hello, OperationEntry, StoreNews, ToThread, Welcome } from "./wire.ts";
 
@@ -21,7 +21,7 @@ export interface StoreSocketParts {
   readonly entries: readonly OperationEntry[];
   /** A message that another process has sent, whole. */
   readonly onMessage: (client: StoreClient, message: ToThread) => void;
-  /** Its connection has ended: nothing more of it comes, and what came has been done. */
+  /** Its connection has ended: nothing more of it comes, and what was read of it has been done. */
   readonly onLeft: (owner: string) => void;
 }
 
@@ -34,6 +34,8 @@ function tellSynced(client: StoreClient, commit: number): void {
 export class StoreClients {
   readonly #own: StoreClient;
   readonly #others = new Map<StoreClient, Socket>();
+  /** Of those too that have not said who they are, or were refused: while one is open, the thread does not end. */
+  readonly #sockets = new Set<Socket>();
   #server: Server | null = null;
 
   constructor(sayToOwn: (message: FromThread) => void) {
@@ -74,7 +76,8 @@ export class StoreClients {
   async listen(path: string, parts: StoreSocketParts): Promise<void> {
     if (Buffer.byteLength(path) > PATH_BYTES_MAX)
       throw new Error(`DATA_DIR: ${path} is longer than the ${PATH_BYTES_MAX} bytes that a socket's path may have`);
-    const server = createServer((socket) => this.#welcome(socket, parts));
+    const release = exactVersion();
+    const server = createServer((socket) => this.#welcome(socket, release, parts));
     try {
       // In a folder that is closed to others, so that there is no moment in which one of them could connect.
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -91,7 +94,8 @@ export class StoreClients {
     this.#server = server;
   }
 
-  #welcome(socket: Socket, { entries, onMessage, onLeft }: StoreSocketParts): void {
+  #welcome(socket: Socket, release: string, { entries, onMessage, onLeft }: StoreSocketParts): void {
+    this.#sockets.add(socket);
     let owner: string | null = null;
     const say = (message: FromThread | Welcome): void => {
       try {
@@ -101,9 +105,9 @@ export class StoreClients {
       }
     };
     const client: StoreClient = { say, waitsFor: 0 };
-    const greet = ({ kind, owner: named, release }: Hello): void => {
-      if (kind !== "hello" || release !== VERSION) {
-        const error = `the store is kept by Tollgate ${VERSION}, which this one, ${release}, cannot share: restart all of it`;
+    const greet = ({ kind, owner: named, release: other }: Hello): void => {
+      if (kind !== "hello" || other !== release) {
+        const error = `the store is kept by Tollgate ${release}, which this one, ${other}, cannot share: restart all of it`;
         socket.end(frameOf({ kind: "refused", error } satisfies Welcome));
         return;
       }
@@ -124,6 +128,7 @@ export class StoreClients {
     });
     socket.on("error", () => {});
     socket.on("close", () => {
+      this.#sockets.delete(socket);
       this.#others.delete(client);
       if (owner !== null) onLeft(owner);
     });
@@ -131,6 +136,6 @@ export class StoreClients {
 
   close(): void {
     this.#server?.close();
-    for (const socket of this.#others.values()) socket.destroy();
+    for (const socket of this.#sockets) socket.destroy();
   }
 }

@@ -115,8 +115,11 @@ export class ThreadClient implements SqliteThread {
   unit<Ops extends Operations>(name: string): UnitCaller<Ops> {
     const numbers = new Map<string, number>();
     for (const [number, entry] of this.#entries.entries()) if (entry.unit === name) numbers.set(entry.name, number);
-    return ((operation: string, argument: unknown, mayBeLost = false) =>
-      this.#call(numbers.get(operation) ?? -1, argument, mayBeLost)) as never;
+    return ((operation: string, argument: unknown, mayBeLost = false) => {
+      const number = numbers.get(operation);
+      if (number !== undefined) return this.#call(number, argument, mayBeLost);
+      return Promise.reject(new Error(`the store has no operation ${name}.${operation}`));
+    }) as never;
   }
 
   #call(number: number, argument: unknown, mayBeLost: boolean): Promise<unknown> {
@@ -244,9 +247,9 @@ export class ThreadClient implements SqliteThread {
   }
 
   /** The thread has ended, or the way to it has: `why`, unless that was asked for. */
-  exited(why: string): void {
+  exited(why: Error): void {
     if (this.#closing !== null && this.#queue.length === 0 && this.#running === null) this.#closing.resolve();
-    else this.break(new Error(why));
+    else this.break(why);
   }
 
   /** What ran or waited may or may not have been committed: it is rejected, and nothing more is taken on. */

@@ -67,7 +67,7 @@ export interface Hello {
   readonly kind: "hello";
   /** The process, as the owner of its holds. */
   readonly owner: string;
-  /** Operations of another release may mean something else by the same name. */
+  /** The exact version: of another one, operations and their lists of values may mean something else. */
   readonly release: string;
 }
 

@@ -18,6 +18,29 @@ it("an answer is kept for its catalog and audience", async () => {
   expect(await answer(other, live)).toEqual({ sandbox: false, made: 3 });
 });
 
+it("what could not be made is made anew for the next who asks", async () => {
+  let tries = 0;
+  const make = () => {
+    if (++tries % 2 === 1) throw new Error("not now");
+    return tries;
+  };
+  const answer = keptByAudience(function* () {
+    yield;
+    return make();
+  });
+  const catalog = {} as Catalog;
+  await expect(answer(catalog, { sandbox: false })).rejects.toThrow("not now");
+  expect(await answer(catalog, { sandbox: false })).toBe(2);
+  const text = keptJson(() => ({
+    get tries() {
+      return make();
+    },
+  }));
+  const value = {};
+  await expect(text(value)).rejects.toThrow("not now");
+  expect([await text(value), await text(value)]).toEqual(Array(2).fill('{"tries":4}'));
+});
+
 it("its JSON is written once", async () => {
   let written = 0;
   const text = keptJson((value: { a: number }) => ({ ...value, written: ++written }));

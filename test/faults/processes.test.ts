@@ -106,8 +106,11 @@ it("processes over one file are killed six times under load, and then the parent
   }
   await loads[0].progress(5);
   const last = children();
+  const told = fleet.up()[0]?.says(/the store has ended/);
   await fleet.kill(0);
   await eventually(() => !last.some(isRunning) || undefined, "the children to end with their store");
+  // Each without words: who kills the parent knows.
+  await expect(told).rejects.toThrow(/ended and never said/);
   await fleet.start(0);
   await loads[0].progress(5);
   await Promise.all(loads.map((load) => load.stop()));

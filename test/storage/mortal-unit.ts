@@ -21,6 +21,8 @@ function operationsOn(database: DatabaseSync) {
     words: (_: null): string[] => all.all().map(({ word }) => String(word)),
     /** A text so long. */
     tell: (length: number): string => "x".repeat(length),
+    /** So many numbers, of 24 characters each. */
+    count: (length: number): number[] => Array(length).fill(-1.2345678901234567e-100),
     fail(_: null): never {
       throw new Error("an operation failed");
     },

@@ -1,6 +1,7 @@
 // A storage thread that several processes share over a socket: what becomes of what each has sent when it, or the thread, ends.
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, watch } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, watch, writeFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -14,7 +15,7 @@ import { openRemoteThread, ToldToEnd } from "../../src/storage/remote-thread.ts"
 import { openSqliteThread } from "../../src/storage/sqlite-thread.ts";
 import { ThreadClient } from "../../src/storage/thread-client.ts";
 import type { StoreNews, ToThread } from "../../src/storage/wire.ts";
-import { VERSION } from "../../src/version.ts";
+import { exactVersion, VERSION } from "../../src/version.ts";
 import { CENT, holdRequest, newAccount } from "../ledger/requests.ts";
 import { NO_BOUNDS, START_MS } from "../ledger/store.ts";
 import type { MortalOperations } from "./mortal-unit.ts";
@@ -61,7 +62,7 @@ async function bareChild(socket: string, owner: string) {
   const reader = new FrameReader((message) => heard.push(message));
   const welcomed = once(raw, "data");
   raw.on("data", (chunk) => reader.push(chunk));
-  raw.write(frameOf({ kind: "hello", owner, release: VERSION }));
+  raw.write(frameOf({ kind: "hello", owner, release: exactVersion() }));
   await welcomed;
   const { operations } = heard.shift() as { readonly operations: readonly { readonly name: string }[] };
   const batch = (...calls: (readonly [name: string, argument: unknown])[]) => {
@@ -168,17 +169,70 @@ test("a batch that is too long to be sent goes in parts: one that is too long al
   expect(sent.flat()).toEqual(["a", "b", "c", "d"]);
 });
 
-test("a process of another release is refused, with what is to be done", async () => {
+test("an answer of numbers ends a batch as one of text does", async () => {
+  const { kept, child } = await serve();
+  onTestFinished(() => kept.close());
+  const call = (await child("a")).unit<MortalOperations>("mortal");
+  // Two of them are too long for one answer.
+  const count = 1_900_000;
+  const told = await Promise.all([call("count", count), call("count", count)]);
+  expect(told.map(({ length }) => length)).toEqual([count, count]);
+});
+
+test("a process of other sources is refused, with what is to be done, and of the same version too", async () => {
   const { kept, socket } = await serve();
   onTestFinished(() => kept.close());
   const raw = connect(socket);
-  raw.write(frameOf({ kind: "hello", owner: "new", release: "0.0.0" }));
+  raw.write(frameOf({ kind: "hello", owner: "new", release: `${VERSION}+other` }));
   const told: unknown[] = [];
   const reader = new FrameReader((message) => told.push(message));
   for await (const chunk of raw) reader.push(chunk as Buffer);
   expect(told).toEqual([
-    { kind: "refused", error: expect.stringMatching(/0\.0\.0, cannot share: restart all of it$/) },
+    { kind: "refused", error: expect.stringMatching(/\+other, cannot share: restart all of it$/) },
   ]);
+});
+
+test("the exact version is another one as soon as a source is", () => {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-version-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, "src/version.ts");
+  for (const path of ["package.json", "src/version.ts"])
+    cpSync(new URL(`../../${path}`, import.meta.url), join(folder, path));
+  const program = `import { exactVersion } from ${JSON.stringify(file)}; console.log(exactVersion());`;
+  const words = ["--disable-warning=ExperimentalWarning", "--input-type=module", "--eval", program];
+  const version = () => execFileSync(process.execPath, words, { encoding: "utf8" }).trim();
+  mkdirSync(join(folder, "src/deep"));
+  const versions = ["one", "two", "one"].map((word) => {
+    writeFileSync(join(folder, "src/deep/other.ts"), word);
+    return version();
+  });
+  expect(versions[0]).toMatch(/^\d+\.\d+\.\d+\+[0-9a-f]{16}$/);
+  expect([versions[1] === versions[0], versions[2] === versions[0]]).toEqual([false, true]);
+});
+
+test("what the store does not have is an error to who asks, and to nobody beside", async () => {
+  const { kept, child, socket } = await serve();
+  onTestFinished(() => kept.close());
+  const call = (await child("a")).unit<{ lack: (_: null) => null }>("mortal");
+  await expect(call("lack", null)).rejects.toThrow("the store has no operation mortal.lack");
+  const { raw, heard, batch } = await bareChild(socket, "b");
+  raw.write(batch(["keep", "first"], ["lack", null], ["keep", "last"]));
+  while (heard.length === 0) await once(raw, "data");
+  expect(JSON.parse(String(heard[0]))).toMatchObject({
+    values: ["first", null, "last"],
+    errors: { 1: "Error: no operation has the number -1" },
+  });
+});
+
+test("a connection that never says who it is does not keep the store from closing", async () => {
+  const { kept, child, socket } = await serve();
+  const silent = connect(socket);
+  await once(silent, "connect");
+  // A later one has been welcomed: the first has been accepted.
+  await child("a");
+  const over = once(silent, "close");
+  await kept.close();
+  await over;
 });
 
 test("messages come whole in whatever pieces they arrive", () => {

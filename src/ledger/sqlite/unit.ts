@@ -30,6 +30,7 @@ export function openUnit(database: DatabaseSync, time: StoreTime): SqliteUnit {
   return {
     operations: { ...operationsOn(state), ...examination(state, new Doctor(database, state)) },
     admissions: ["reserve", "openAccount", "createKey"],
+    short: ["reserve", "standing", "extend", "post", "void"],
     flush: () => state.flush(),
     committed: (tell) => state.committed(tell),
     reload: () => state.reload(),
