@@ -14,10 +14,10 @@ import { unitEndpoints } from "./unit-endpoints.ts";
 
 /** The free answers, from the catalog as the caller sees it; the list and the prices are the same objects while it is in force. */
 export interface PriceAnswers {
-  models(audience: Audience): ModelList;
+  models(audience: Audience): Promise<ModelList>;
   /** By any name that a call may give it. */
   model(name: string, audience: Audience): AnyModelRow | GatewayError;
-  pricing(audience: Audience): Priced;
+  pricing(audience: Audience): Promise<Priced>;
 }
 
 type AnyModelRow = ModelRow & { readonly id: string; readonly available: boolean };
@@ -36,8 +36,8 @@ function free(path: string, make: (call: Call) => unknown): Endpoint {
   return {
     ...FREE,
     ...at(path),
-    answer(call): Answer | GatewayError {
-      const body = make(call);
+    async answer(call): Promise<Answer | GatewayError> {
+      const body = await make(call);
       return body instanceof GatewayError ? body : { status: 200, body, headers: BY_KEY };
     },
   };
@@ -46,8 +46,8 @@ function free(path: string, make: (call: Call) => unknown): Endpoint {
 /** The same answers for wires that have a list of models of their own. */
 export function modelRows(answers: Pick<PriceAnswers, "models" | "model">): ModelRows {
   return {
-    all(caller) {
-      const { data } = answers.models(seenBy(caller));
+    async all(caller) {
+      const { data } = await answers.models(seenBy(caller));
       return caller === null ? data : data.map((row) => allowedModel(row, caller.allows));
     },
     one(name, caller) {
@@ -68,10 +68,10 @@ export function chatEndpoints(deps: ChatDeps, answers: PriceAnswers): readonly E
   const pricesText = keptJson((prices: object) => prices);
   return [
     ...unitEndpoints(deps).map(inChatWire),
-    free("/models", ({ request, caller }) => {
-      const all = answers.models(seenBy(caller));
+    free("/models", async ({ request, caller }) => {
+      const all = await answers.models(seenBy(caller));
       const isForAll = caller === null || caller.allows.models === null;
-      const list = isForAll ? all : { ...all, data: rows.all(caller) };
+      const list = isForAll ? all : { ...all, data: await rows.all(caller) };
       const own = ownLists.find(({ models }) => models.isAsked(request));
       // What is the same for everybody is written once.
       if (own === undefined) return isForAll ? listText(all) : list;
@@ -82,8 +82,8 @@ export function chatEndpoints(deps: ChatDeps, answers: PriceAnswers): readonly E
       if (row instanceof GatewayError) return row;
       return ownLists.find(({ models }) => models.isAsked(request))?.models.one(row) ?? row;
     }),
-    free("/pricing", ({ caller }) => {
-      const prices = answers.pricing(seenBy(caller));
+    free("/pricing", async ({ caller }) => {
+      const prices = await answers.pricing(seenBy(caller));
       const isForAll = caller === null || caller.allows.models === null;
       return isForAll ? pricesText(prices) : allowedPricing(prices, caller.allows);
     }),

@@ -3,6 +3,7 @@ import type { Dispatcher } from "undici";
 import type { Adapter, Offer, UnitOffer } from "../catalog/catalog.ts";
 import type { ChatWire } from "../catalog/chat-wire.ts";
 import type { Clock } from "../clock.ts";
+import type { FailureKind } from "../failures.ts";
 import type { CallerRequest, ThoughtSeal } from "../neutral.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../route.ts";
 import { openChatAttempt } from "./chat-attempt.ts";
@@ -35,7 +36,7 @@ export interface CandidateClocks {
 export interface ModelOrder {
   readonly requestId: string;
   /** Whose call it is, where it has a payer: what it has opened for nothing is counted. */
-  readonly account?: string;
+  readonly account?: string | undefined;
   /** Which conversation it is of; absent: it is of none. */
   readonly conversation?: () => string;
   readonly completionId: string;
@@ -107,24 +108,78 @@ type AnyOffer = Pick<Offer, "adapter" | "healthKey" | "upstreamModel">;
 type AnyOrder = Omit<ModelOrder, "completionId" | "createdS" | "outputTokensMax">;
 
 /** Opens attempts: each with a key of the ring, in the vendor's wire. */
-function openerOf(
-  { adapter, upstreamModel }: AnyOffer,
-  order: AnyOrder,
-  { lane, wire }: Way,
-  { dispatcher, clock, vendorOf, restKey, loginOf }: ModelCandidateParts,
-) {
-  const vendor = vendorOf(adapter);
-  return (to: AnswerSink, firstTokenMsMax: number, media?: FetchedMedia): Attempt => {
-    const key = vendor.ring.take(order.conversation);
+class Served<AnOffer extends AnyOffer> implements CandidateOf<AnOffer> {
+  readonly offer: AnOffer;
+  readonly contextTokens: number;
+  readonly provider: string;
+  readonly model: string;
+  readonly healthKey: string;
+  readonly firstTokenMsMax: number;
+  readonly lastFirstTokenMsMax: number;
+  readonly readOnMsMax: number;
+  readonly #order: AnyOrder;
+  readonly #way: Way;
+  readonly #parts: ModelCandidateParts;
+
+  constructor(offer: AnOffer, order: AnyOrder, way: Way, parts: ModelCandidateParts) {
+    this.offer = offer;
+    this.contextTokens = order.contextTokens;
+    this.provider = offer.adapter.id;
+    this.model = order.servedSlug;
+    this.healthKey = offer.healthKey;
+    this.firstTokenMsMax = order.clocks.firstTokenMsMax;
+    this.lastFirstTokenMsMax = order.clocks.lastFirstTokenMsMax;
+    this.readOnMsMax = way.readOnMsMax;
+    this.#order = order;
+    this.#way = way;
+    this.#parts = parts;
+  }
+
+  unsent(): readonly string[] {
+    return this.#way.unsent?.() ?? NONE_UNSENT;
+  }
+
+  repaired(): boolean {
+    return this.#way.repaired?.() ?? false;
+  }
+
+  pointlessAfter(failed: Candidate, kind: FailureKind): boolean {
+    if (kind === "caller_invalid") return failed.provider === this.provider;
+    if (kind !== "caller_context_length") return false;
+    return failed.model === this.model || this.contextTokens < (failed as ModelCandidate).contextTokens;
+  }
+
+  open(sink: AnswerSink, firstTokenMsMax: number): Attempt {
+    const { lane, asked = null } = this.#way;
+    const { links = [] } = lane;
+    if (links.length === 0 || asked === null) return this.#ask(sink, firstTokenMsMax);
+    const sandbox = this.offer.adapter.isSandbox === true;
+    const { account = null } = this.#order;
+    const { mediaFetcher } = this.#parts;
+    const fetching: FetchingParts = {
+      fetch: (signal) => mediaFetcher.fetch(links, { asked, account, sandbox, signal }),
+      release: (served) => mediaFetcher.release(asked, account, served),
+      open: (media, to) => this.#ask(to, firstTokenMsMax, media),
+    };
+    return openFetchingAttempt(fetching, sink);
+  }
+
+  #ask(to: AnswerSink, firstTokenMsMax: number, media?: FetchedMedia): Attempt {
+    const { adapter, upstreamModel } = this.offer;
+    const { lane, wire } = this.#way;
+    const { stream, requestId, conversation, clocks } = this.#order;
+    const { dispatcher, clock, vendorOf, restKey, loginOf } = this.#parts;
+    const vendor = vendorOf(adapter);
+    const key = vendor.ring.take(conversation);
     const body = lane.request(media);
-    const sent = wire.paths === undefined ? body : placed(body, wire.paths, { adapter, upstreamModel }, order.stream);
-    const request = exchangeRequest(vendor, sent, { adapter, requestId: order.requestId });
+    const sent = wire.paths === undefined ? body : placed(body, wire.paths, { adapter, upstreamModel }, stream);
+    const request = exchangeRequest(vendor, sent, { adapter, requestId });
     return openChatAttempt(
       {
         lane,
-        stream: order.stream,
+        stream,
         firstTokenMsMax,
-        gapMsMax: order.clocks.gapMsMax,
+        gapMsMax: clocks.gapMsMax,
         dispatcher,
         clock,
         onFailure: (failure) => restKey(adapter, key, readableFailure(failure, key)),
@@ -132,48 +187,10 @@ function openerOf(
       loginOf(adapter, key).authorize(request),
       to,
     );
-  };
+  }
 }
 
-function candidateOf<AnOffer extends AnyOffer>(
-  offer: AnOffer,
-  order: AnyOrder,
-  way: Way,
-  parts: ModelCandidateParts,
-): CandidateOf<AnOffer> {
-  const { lane, readOnMsMax, asked = null, unsent = () => [], repaired = () => false } = way;
-  const open = openerOf(offer, order, way, parts);
-  return {
-    offer,
-    contextTokens: order.contextTokens,
-    unsent,
-    repaired,
-    provider: offer.adapter.id,
-    model: order.servedSlug,
-    healthKey: offer.healthKey,
-    firstTokenMsMax: order.clocks.firstTokenMsMax,
-    lastFirstTokenMsMax: order.clocks.lastFirstTokenMsMax,
-    readOnMsMax,
-    pointlessAfter: (failed, kind) => {
-      if (kind === "caller_invalid") return failed.provider === offer.adapter.id;
-      if (kind !== "caller_context_length") return false;
-      return failed.model === order.servedSlug || order.contextTokens < (failed as ModelCandidate).contextTokens;
-    },
-    open(sink: AnswerSink, firstTokenMsMax: number): Attempt {
-      const { links = [] } = lane;
-      if (links.length === 0 || asked === null) return open(sink, firstTokenMsMax);
-      const sandbox = offer.adapter.isSandbox === true;
-      const { account = null } = order;
-      const { mediaFetcher } = parts;
-      const fetching: FetchingParts = {
-        fetch: (signal) => mediaFetcher.fetch(links, { asked, account, sandbox, signal }),
-        release: (served) => mediaFetcher.release(asked, account, served),
-        open: (media, to) => open(to, firstTokenMsMax, media),
-      };
-      return openFetchingAttempt(fetching, sink);
-    },
-  };
-}
+const NONE_UNSENT: readonly string[] = [];
 
 /** The candidate of one offer of a chat model, or the reason why the offer cannot serve this request. */
 export function chatCandidate(offer: Offer, order: ChatOrder, parts: ModelCandidateParts): ModelCandidate | string {
@@ -202,12 +219,18 @@ export function chatCandidate(offer: Offer, order: ChatOrder, parts: ModelCandid
   const formed = formedLane(lane, order, wire);
   const readOnMsMax = wire.hidesReasoning === true ? READ_ON_MS_MAX : 0;
   const unsent = () => unsentOf(order.asked, wire, dialect);
-  return candidateOf(offer, order, { ...formed, wire, readOnMsMax, asked: order.asked, unsent }, parts);
+  const { repaired } = formed;
+  return new Served(
+    offer,
+    order,
+    { lane: formed.lane, wire, readOnMsMax, asked: order.asked, unsent, repaired },
+    parts,
+  );
 }
 
 export function unitCandidate(offer: UnitOffer, order: UnitOrder, parts: ModelCandidateParts): UnitCandidate {
   const { upstreamModel, spec } = offer;
   const { stream } = order.asked;
   const lane = unitLane(UNIT_DIALECTS[spec.dialect], order.asked, { ...order, upstreamModel, spec });
-  return candidateOf(offer, { ...order, stream, contextTokens: 0 }, { lane, wire: {}, readOnMsMax: 0 }, parts);
+  return new Served(offer, { ...order, stream, contextTokens: 0 }, { lane, wire: {}, readOnMsMax: 0 }, parts);
 }

@@ -10,7 +10,7 @@ import { type ActionCandidate, type ActionOrder, actionCandidate } from "./actio
 import { createConnections } from "./connections.ts";
 import { createMediaFetcher, type UnpaidLinks } from "./fetch-media.ts";
 import type { KeyRing } from "./key-ring.ts";
-import { type Login, loginAt, type Paying } from "./login.ts";
+import { type Login, loginAt, type Paying, plainLogins } from "./login.ts";
 import {
   type ChatOrder,
   chatCandidate,
@@ -96,9 +96,11 @@ export function createUpstream(clock: Clock, options: UpstreamOptions = {}): Ups
   const mediaFetcher = createMediaFetcher(publicFetch.open, unpaidLinks);
   const { dispatcher, ...connections } = createConnections(clock, http2);
   const tokens = createAccessTokens(clock, dispatcher);
+  const loginParts = { tokens, clock, purseFor };
+  const logins = plainLogins(loginParts);
   const sidecars = createSidecars(clock);
   const loginOf = (adapter: Adapter, key: string, paying?: Paying): Login =>
-    loginAt(adapter, key, { tokens, clock, purseFor }, paying);
+    paying === undefined ? logins.of(adapter, key) : loginAt(adapter, key, loginParts, paying);
   const failures = createRouteFailures(clock);
   const health = createRouteHealth(clock, failures);
   const vendors = new WeakMap<Adapter, Vendor>();
