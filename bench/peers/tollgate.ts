@@ -58,7 +58,10 @@ export async function startTollgate(
   const adminPort = await freePort();
   const data = join(folder, "data");
   const overlay = resolve(root, "bench/overlay");
-  const flags = ["--disable-warning=ExperimentalWarning", ...ground.nodeFlags, main];
+  // As `npm start` starts it.
+  const keptSources = resolve(root, "src/kept-sources.mjs");
+  const imports = existsSync(keptSources) ? [`--import=${keptSources}`] : [];
+  const flags = ["--disable-warning=ExperimentalWarning", ...imports, ...ground.nodeFlags, main];
   const { child, pid } = await ground.processes.spawn(process.execPath, flags, {
     // The one that it listens on last.
     port: adminPort,
@@ -66,6 +69,7 @@ export async function startTollgate(
     folder,
     env: {
       PATH: process.env.PATH,
+      MALLOC_ARENA_MAX: "2",
       PORT: String(port),
       ADMIN_PORT: String(adminPort),
       DATA_DIR: data,
