@@ -42,11 +42,11 @@ function hasActions(name: SubjectName): boolean {
 }
 
 /** A row for each subject, and two bars for ours; a round is a minute, so that `--rounds=60` is an hour. */
-export async function weigh(bench: Bench, names: readonly SubjectName[]): Promise<Row[]> {
+export async function memory(bench: Bench): Promise<Row[]> {
   const name = `${CALLS + ACTIONS} calls and ${STREAMS} streams at once`;
   const seconds = bench.quick ? 10 : 60;
   const rows: Row[] = [];
-  for (const peer of names) {
+  for (const peer of ["bare", "tollgate", "base"] as const) {
     // One after the other, each on its own.
     const subjects = await startSubjects(bench, [peer]);
     for (const subject of subjects.values()) {
@@ -72,8 +72,4 @@ function bars(name: string, most: readonly number[]): Row[] {
   if (third < 2) return [resident];
   const growth = median(most.slice(-third)) / median(most.slice(-2 * third, -third));
   return [resident, atMost(name, `${third} rounds over the ${third} before them`, growth, GROWTH_MAX, "x")];
-}
-
-export function memory(bench: Bench): Promise<Row[]> {
-  return weigh(bench, ["bare", "tollgate", "base"]);
 }
