@@ -11,7 +11,9 @@ import { profile } from "./profile.ts";
 import { acting } from "./scenarios/acting.ts";
 import { actions } from "./scenarios/actions.ts";
 import { allocated } from "./scenarios/allocated.ts";
+import { beside } from "./scenarios/beside.ts";
 import { catalog } from "./scenarios/catalog.ts";
+import { cores } from "./scenarios/cores.ts";
 import { events } from "./scenarios/events.ts";
 import { growth, growthDoctor } from "./scenarios/growth.ts";
 import { growthRedis } from "./scenarios/growth-redis.ts";
@@ -57,6 +59,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   jobs,
   payments,
   redis,
+  cores,
   allocated,
   mcp,
   events,
@@ -66,6 +69,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
 };
 /** They need much time, others' programs or room on the disk, and so run only where they are named. */
 const BY_NAME: Readonly<Record<string, Scenario>> = {
+  beside,
   growth,
   "growth-doctor": growthDoctor,
   "growth-redis": growthRedis,

@@ -2,7 +2,7 @@
 import { costOf, markUp, type Nano, type PicoPerToken, parseUsdPer, parseUsdPerMillion, usdPerText } from "../money.ts";
 import type { Counts } from "../route.ts";
 import type { UnitPriceSpec } from "./adapter.ts";
-import type { UnitPrice } from "./catalog.ts";
+import type { TokenPrice, UnitPrice } from "./catalog.ts";
 import { newestTaken, versionOf } from "./price.ts";
 
 type Listed = Exclude<keyof UnitPriceSpec, "since" | "taken">;
@@ -52,6 +52,16 @@ export function compileUnitPrice({ since, taken, images = {}, ...listed }: UnitP
   // As of a chat's price: what a cache gives costs what is read, unless it has a price of its own.
   if (textIn !== undefined && !rates.has("cachedIn")) rates.set("cachedIn", picoOf("textIn", textIn));
   return { rates, since, version: versionOf(name, taken === undefined ? { since } : { since, taken }) };
+}
+
+/** A price by the token as one by units; what a long prompt or a call costs beside its tokens has none, and no embeddings have it. */
+export function unitsOfTokens({ input, cacheRead, output, since, version }: TokenPrice): UnitPrice {
+  const rates = [
+    ["textIn", input],
+    ["cachedIn", cacheRead],
+    ["textOut", output],
+  ] as const;
+  return { rates: new Map(rates), since, version };
 }
 
 /** Whether everything that was counted has a price. */

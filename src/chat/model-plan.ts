@@ -6,6 +6,7 @@ import type { FramedPlan, PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { ladder } from "../kernel/routes/ladder.ts";
 import { retrying } from "../kernel/routes/retrying.ts";
+import type { RequestWindows } from "../limits/request-windows.ts";
 import type { CallerRequest, ThoughtSeal } from "../neutral.ts";
 import type { Payer, Plan } from "../plan.ts";
 import type { Candidate } from "../route.ts";
@@ -57,6 +58,8 @@ export interface ChatDeps {
   readonly settings: ChatSettings;
   /** The seal of a payer's thoughts; while the payer is not known, one that seals and opens nothing. */
   readonly seals: (payer: Payer | null) => ThoughtSeal;
+  /** Counts the calls that cost nothing. */
+  readonly freeWindows: RequestWindows;
 }
 
 /** A stream cannot be kept, so its key would promise what cannot be kept. */

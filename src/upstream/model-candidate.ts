@@ -1,21 +1,18 @@
 // One vendor's way to serve a model, of whichever sort: its dialect, its lane, and its attempts.
 import type { Dispatcher } from "undici";
-import type { ChatSpec } from "../catalog/adapter.ts";
-import type { Adapter, EmbeddingOffer, Offer, UnitOffer } from "../catalog/catalog.ts";
+import type { Adapter, Offer, UnitOffer } from "../catalog/catalog.ts";
 import type { ChatWire } from "../catalog/chat-wire.ts";
 import type { Clock } from "../clock.ts";
 import type { FailureKind } from "../failures.ts";
-import type { Json } from "../json.ts";
 import type { CallerRequest, ThoughtSeal } from "../neutral.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../route.ts";
 import { openChatAttempt } from "./chat-attempt.ts";
 import { DIALECTS } from "./dialects/by-name.ts";
 import type { ChatContext, OwnSeal } from "./dialects/dialect.ts";
-import { embeddings, toldOfEmbeddings } from "./dialects/embeddings.ts";
 import type { MediaFetcher } from "./fetch-media.ts";
 import { type FetchingParts, openFetchingAttempt } from "./fetching-attempt.ts";
 import { formedLane } from "./formed-lane.ts";
-import { type CallerSide, type Lane, laneOf, passingLane } from "./lane.ts";
+import { type CallerSide, type Lane, laneOf } from "./lane.ts";
 import type { Login } from "./login.ts";
 import type { FetchedMedia } from "./media-links.ts";
 import { UNIT_DIALECTS, type UnitAsked } from "./unit-dialects.ts";
@@ -53,9 +50,6 @@ export interface ModelOrder {
 
 export type ChatOrder = ModelOrder & CallerSide;
 
-/** Embeddings have one wire, so that their body passes. */
-export type EmbeddingOrder = ModelOrder & { readonly body: Json };
-
 /** What a call of a model that is sold by units wants of a candidate. */
 export type UnitOrder = Omit<ModelOrder, "contextTokens" | "outputTokensMax" | "stream"> & {
   readonly asked: UnitAsked;
@@ -71,7 +65,7 @@ interface CandidateOf<AnOffer> extends Candidate {
   repaired(): boolean;
 }
 
-export type ModelCandidate = CandidateOf<Offer | EmbeddingOffer>;
+export type ModelCandidate = CandidateOf<Offer>;
 export type UnitCandidate = CandidateOf<UnitOffer>;
 
 /** An answer's usage counts something that has no price here. */
@@ -89,31 +83,6 @@ export interface ModelCandidateParts {
   readonly loginOf: (adapter: Adapter, key: string) => Login;
   readonly mediaFetcher: MediaFetcher;
   readonly onUnpriced: (told: UnpricedUsage) => void;
-}
-
-/** Where a vendor's embeddings differ, adapters have no field for it. */
-const EMBEDDINGS_SPEC: ChatSpec = { dialect: "chat-completions", models: {} };
-
-function contextOf(
-  offer: Offer | EmbeddingOffer,
-  order: ModelOrder,
-  way: Pick<ChatContext, "spec" | "wire" | "mayBeEmpty" | "seal" | "passed" | "unpriced">,
-): ChatContext {
-  const { spec, wire, mayBeEmpty = false, seal, passed, unpriced } = way;
-  return {
-    upstreamModel: offer.upstreamModel,
-    servedSlug: order.servedSlug,
-    completionId: order.completionId,
-    createdS: order.createdS,
-    stream: order.stream,
-    mayBeEmpty,
-    outputTokensMax: order.outputTokensMax,
-    spec,
-    wire,
-    seal,
-    passed,
-    unpriced,
-  };
 }
 
 /** The vendor, and the maker of the model: a thought is of no use to anybody else. */
@@ -231,14 +200,20 @@ export function chatCandidate(offer: Offer, order: ChatOrder, parts: ModelCandid
   const { toolsDialect } = offer.wire;
   const dialect = (usesTools || toolsDialect === order.asked.wire ? toolsDialect : undefined) ?? offer.chat.dialect;
   const wire = wireFor(order.asked, offer.wire, dialect);
-  const context = contextOf(offer, order, {
+  const context: ChatContext = {
+    upstreamModel: offer.upstreamModel,
+    servedSlug: order.servedSlug,
+    completionId: order.completionId,
+    createdS: order.createdS,
+    stream: order.stream,
+    mayBeEmpty,
+    outputTokensMax: order.outputTokensMax,
     spec: offer.chat,
     wire,
-    mayBeEmpty,
     seal: seal && ownSeal(seal, makerOf(offer.adapter, order)),
     passed: answers.passed,
     unpriced: (counter) => parts.onUnpriced({ adapter: offer.adapter, counter }),
-  });
+  };
   const lane = laneOf(DIALECTS[dialect], order, context);
   if (typeof lane === "string") return lane;
   const formed = formedLane(lane, order, wire);
@@ -251,16 +226,6 @@ export function chatCandidate(offer: Offer, order: ChatOrder, parts: ModelCandid
     { lane: formed.lane, wire, readOnMsMax, asked: order.asked, unsent, repaired },
     parts,
   );
-}
-
-export function embeddingCandidate(
-  offer: EmbeddingOffer,
-  order: EmbeddingOrder,
-  parts: ModelCandidateParts,
-): ModelCandidate {
-  const context = contextOf(offer, order, { spec: EMBEDDINGS_SPEC, wire: {}, mayBeEmpty: false });
-  const lane = passingLane(embeddings, { body: order.body }, { context, told: toldOfEmbeddings(context) });
-  return new Served(offer, order, { lane, wire: {}, readOnMsMax: 0 }, parts);
 }
 
 export function unitCandidate(offer: UnitOffer, order: UnitOrder, parts: ModelCandidateParts): UnitCandidate {
