@@ -1,5 +1,5 @@
 // The route of one candidate: asks it, and asks it again where that may help. Every attempt becomes a leg here, and nowhere else.
-import { FAILURES } from "../../failures.ts";
+import { FAILURES, type FailureKind } from "../../failures.ts";
 import { ZERO } from "../../money.ts";
 import type {
   AnswerSink,
@@ -185,14 +185,27 @@ class Retrying implements RouteAttempt, AnswerSink {
 
 /** Asks a candidate, again after failures that pass, and at once where another key of ours is fit. */
 export function retrying(candidate: Candidate): Route {
-  return {
-    candidate,
-    has: (other) => other === candidate,
-    pointlessAfter: (failed, kind) => candidate.pointlessAfter(failed, kind),
-    open(sink, tries, isLast) {
-      const attempt = new Retrying(candidate, sink, tries, isLast);
-      attempt.open();
-      return attempt;
-    },
-  };
+  return new RetryingRoute(candidate);
+}
+
+class RetryingRoute implements Route {
+  readonly candidate: Candidate;
+
+  constructor(candidate: Candidate) {
+    this.candidate = candidate;
+  }
+
+  has(other: Candidate): boolean {
+    return other === this.candidate;
+  }
+
+  pointlessAfter(failed: Candidate, kind: FailureKind): boolean {
+    return this.candidate.pointlessAfter(failed, kind);
+  }
+
+  open(sink: AnswerSink, tries: Tries, isLast: boolean): RouteAttempt {
+    const attempt = new Retrying(this.candidate, sink, tries, isLast);
+    attempt.open();
+    return attempt;
+  }
 }
