@@ -14,6 +14,7 @@ import { allocated } from "./scenarios/allocated.ts";
 import { beside } from "./scenarios/beside.ts";
 import { catalog } from "./scenarios/catalog.ts";
 import { cores } from "./scenarios/cores.ts";
+import { counts } from "./scenarios/counts.ts";
 import { events } from "./scenarios/events.ts";
 import { growth, growthDoctor } from "./scenarios/growth.ts";
 import { growthRedis } from "./scenarios/growth-redis.ts";
@@ -61,6 +62,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   redis,
   cores,
   allocated,
+  counts,
   mcp,
   events,
   opted,
@@ -83,7 +85,7 @@ const BY_NAME: Readonly<Record<string, Scenario>> = {
   "peers-memory": peersMemory,
 };
 const ALL = { ...SCENARIOS, ...BY_NAME };
-const USAGE = `npm run bench -- [${Object.keys(SCENARIOS).join("] [")}] [--quick] [--rounds=N] [--subjects=a,b] [--base=FOLDER] [--scale=0.1] [--json] [--save]
+const USAGE = `npm run bench -- [${Object.keys(SCENARIOS).join("] [")}] [--quick] [--keep] [--rounds=N] [--subjects=a,b] [--base=FOLDER] [--scale=0.1] [--json] [--save]
 npm run bench -- ${Object.keys(BY_NAME).join(" ")}
 npm run bench -- profile unary|streams|actions|acting|mcp|spliced|redis [--subjects=bare]
 npm run bench -- sites unary|actions [--subjects=bare]`;
@@ -92,6 +94,7 @@ const { values: flags, positionals: names } = parseArgs({
   allowPositionals: true,
   options: {
     quick: { type: "boolean", default: false },
+    keep: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
     save: { type: "boolean", default: false },
     base: { type: "string" },
@@ -124,6 +127,7 @@ async function prepare(): Promise<Bench> {
     wire: "plain",
     folder,
     quick: flags.quick,
+    keep: flags.keep,
     rounds: Number(flags.rounds ?? (flags.quick ? 2 : 5)),
     base: flags.base ?? null,
     only: flags.subjects === undefined ? null : new Set(flags.subjects.split(",")),
