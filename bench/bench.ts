@@ -31,6 +31,8 @@ export interface Bench {
   readonly wire: Wire;
   readonly folder: string;
   readonly quick: boolean;
+  /** Counts found are those that later ones are held against. */
+  readonly keep: boolean;
   readonly rounds: number;
   /** A checkout to compare with. */
   readonly base: string | null;

@@ -59,8 +59,8 @@ function describeFile(path: string): TestFile {
   };
 }
 
-/** Lanes of their own: fault tests own the machine while they run, clients and SDKs have packages of their own, the matrix is large, and the corpus prints its scores. */
-const OTHER_LANES: readonly string[] = ["faults", "clients", "matrix", "corpus", "vendor-sdks"];
+/** Lanes of their own: fault tests own the machine while they run, clients and SDKs have packages of their own, the matrix is large, the corpus prints its scores, and counts of cost are of one Node alone. */
+const OTHER_LANES: readonly string[] = ["faults", "clients", "matrix", "corpus", "vendor-sdks", "cost"];
 
 function filesUnder(folder: string): readonly string[] {
   return readdirSync(join(ROOT, "test", folder), { recursive: true, encoding: "utf8" }).map((name) =>

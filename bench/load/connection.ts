@@ -28,6 +28,8 @@ export interface ConnectionOptions {
   readonly onEnd: (exchange: Exchange, connection: Connection) => void;
   /** Called when bytes that end an event came, with the milliseconds since that happened last. */
   readonly onGap?: (ms: number) => void;
+  /** Called after every read, with how many events have come of the answer. */
+  readonly onRead?: (events: number) => void;
   /** Read one byte at a time, only when `readByte` asks for it. */
   readonly slow?: boolean;
 }
@@ -39,6 +41,7 @@ export class Connection {
   readonly #socket: Socket;
   readonly #onEnd: ConnectionOptions["onEnd"];
   readonly #onGap: ConnectionOptions["onGap"];
+  readonly #onRead: ConnectionOptions["onRead"];
   readonly ready: Promise<void>;
   closed = false;
   /** Bytes that came, heads and framing included. */
@@ -57,6 +60,7 @@ export class Connection {
   constructor(options: ConnectionOptions) {
     this.#onEnd = options.onEnd;
     this.#onGap = options.onGap;
+    this.#onRead = options.onRead;
     const slow = options.slow === true;
     const buffer = slow ? Buffer.allocUnsafe(1) : shared;
     const callback = (length: number): boolean => {
@@ -181,6 +185,7 @@ export class Connection {
     if (this.#onGap !== undefined && exchange.events > before) this.#measureGap(this.#onGap);
     this.#afterLf = bytes[end - 1] === LF;
     if (before < 2 && exchange.events >= 2) exchange.firstTokenAt = performance.now();
+    this.#onRead?.(exchange.events);
     const length = end - start;
     if (length < DONE.length) this.#tail.copyWithin(0, length);
     bytes.copy(this.#tail, Math.max(0, DONE.length - length), Math.max(start, end - DONE.length), end);

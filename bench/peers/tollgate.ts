@@ -4,10 +4,10 @@ import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { type IncomingMessage, request } from "node:http";
 import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
-import { freePort } from "../processes.ts";
 import { type Ground, type Subject, type SubjectName, Unavailable, upstreamOrigin } from "../subjects.ts";
 
 const CREDIT_CENTS = 100_000_000;
+const LISTENS = /listens on \S+:(?<port>\d+), its admin listener on \S+:(?<adminPort>\d+)\./;
 
 interface Created {
   readonly account_id: string;
@@ -61,20 +61,18 @@ export async function startTollgate(
   if (!existsSync(main)) throw new Unavailable(`${main} is not there`);
   const { folder } = ground;
   mkdirSync(folder, { recursive: true });
-  const port = await freePort();
-  const adminPort = await freePort();
   const data = join(folder, "data");
   const overlay = resolve(root, "bench/overlay");
   const flags = ["--disable-warning=ExperimentalWarning", ...ground.nodeFlags, main];
-  const { child, pid } = await ground.processes.spawn(process.execPath, flags, {
-    // The one that it listens on last.
-    port: adminPort,
+  const { child, ready } = await ground.processes.spawnUntil(process.execPath, flags, {
+    isReady: (said) => LISTENS.exec(said)?.groups ?? null,
     logFile: join(folder, "output.log"),
     folder,
     env: {
       PATH: process.env.PATH,
-      PORT: String(port),
-      ADMIN_PORT: String(adminPort),
+      // Free ones, that it says: one that was free a moment ago may be another's by now.
+      PORT: "0",
+      ADMIN_PORT: "0",
       DATA_DIR: data,
       OPENAI_API_KEY: "sk-bench",
       OPENAI_BASE_URL: `${upstreamOrigin(ground)}/v1`,
@@ -87,11 +85,12 @@ export async function startTollgate(
       ...settings,
     },
   });
+  const [port, adminPort] = [Number(ready.port), Number(ready.adminPort)];
   const key = await openAccount(adminPort, data);
   return {
     name,
     port,
-    pid,
+    pid: child.pid ?? 0,
     child,
     path: "/api/llm/v1/chat/completions",
     model: "openai/gpt-5.4-mini",

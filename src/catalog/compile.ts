@@ -30,7 +30,7 @@ import {
   soldModel,
 } from "./sold.ts";
 import { soldActions } from "./sold-actions.ts";
-import { endedUnitModels, soldUnitModels, unitModelNamed } from "./sold-units.ts";
+import { endedUnitModels, soldUnitModels, unitModelNamed, unitSlugsNamed } from "./sold-units.ts";
 import { CatalogError } from "./validate.ts";
 
 export interface CatalogOptions extends SaleRules {
@@ -308,7 +308,11 @@ export function* compileCatalog(read: CatalogFiles, options: CatalogOptions): St
     },
     unitModels: (audience) => view(audience).unitModels,
     unitModel: (kind, name, audience) => unitModelNamed(view(audience).unitModels, kind, name),
-    slugsNamed: (name, kind, audience) => view(audience).slugs[kind].get(name) ?? [],
+    slugsNamed(name, kind, audience) {
+      const { slugs, unitModels } = view(audience);
+      if (kind === "chat" || kind === "embeddings") return slugs[kind].get(name) ?? [];
+      return unitSlugsNamed(unitModels, kind, name);
+    },
     listed: (audience) => view(audience).listed,
     retired: (name, kind, audience) => view(audience).retired.get(`${kind} ${name}`) ?? null,
   };

@@ -21,7 +21,7 @@ type Sold = SoldModel | SoldEmbedding;
 
 /** What a call costs beside its tokens, in USD. */
 function usdPerRequestText(thousandth: TokenRates["thousandth"]): string {
-  return usdText(costOf([[1_000, thousandth]]));
+  return usdText(costOf([1_000], [thousandth]));
 }
 
 function perToken(rates: TokenRates) {

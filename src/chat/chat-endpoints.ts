@@ -1,4 +1,4 @@
-// The language-model endpoints that every wire shares: embeddings and units make plans, models and pricing answer for free.
+// The language-model endpoints that every wire shares: models by units make plans, models and pricing answer for free.
 import { allowedModel, allowedPricing } from "../accounts/allowed-models.ts";
 import { BY_KEY, seenBy } from "../catalog/audience.ts";
 import type { Audience } from "../catalog/catalog.ts";
@@ -9,10 +9,8 @@ import { chatErrors } from "../wires/chat-completions/errors.ts";
 import { MODEL_WIRES } from "../wires/model-wires.ts";
 import { at } from "../wires/paths.ts";
 import type { ModelRow, ModelRows } from "../wires/wire.ts";
-import { embeddingsPlan } from "./embeddings-plan.ts";
 import type { ChatDeps } from "./model-plan.ts";
 import { unitEndpoints } from "./unit-endpoints.ts";
-import { PAID } from "./wire-endpoints.ts";
 
 /** The free answers, from the catalog as the caller sees it; the list and the prices are the same objects while it is in force. */
 export interface PriceAnswers {
@@ -28,7 +26,6 @@ type Priced = Parameters<typeof allowedPricing>[0];
 
 const NO_QUERY = new URLSearchParams();
 const FREE = { method: "GET", auth: "none", bodyBytesMax: 0, errors: chatErrors } as const;
-const paid = { ...PAID, errors: chatErrors } as const;
 
 /** An endpoint that knows no wire, below the language models' path and in OpenAI's words for errors. */
 export function inChatWire(spec: EndpointSpec): Endpoint {
@@ -70,7 +67,6 @@ export function chatEndpoints(deps: ChatDeps, answers: PriceAnswers): readonly E
   });
   const pricesText = keptJson((prices: object) => prices);
   return [
-    { ...paid, ...at("/embeddings"), plan: (call) => embeddingsPlan(call, deps) },
     ...unitEndpoints(deps).map(inChatWire),
     free("/models", async ({ request, caller }) => {
       const all = await answers.models(seenBy(caller));

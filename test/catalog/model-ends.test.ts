@@ -3,8 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { ModelEnd, ModelSpec } from "../../src/catalog/adapter.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
-import { findEither, findModel } from "../../src/catalog/find-model.ts";
-import { findUnitModel } from "../../src/catalog/find-unit-model.ts";
+import { findEither, findModel, findUnitModel } from "../../src/catalog/find-model.ts";
 import { modelAnswer, modelsAnswer, pricingAnswer } from "../../src/catalog/price-answers.ts";
 import { manualClock } from "../../src/clock.ts";
 import { GatewayError } from "../../src/errors.ts";
@@ -132,7 +131,9 @@ describe("a model that is sold by units", () => {
     expect(atOnce(pricingAnswer(paintersOn("2026-11-11"), LIVE)).unit_models.map(({ model }) => model)).toEqual([
       "lab/fresh",
     ]);
-    expect(findUnitModel("images", "old", paintersOn("2026-12-10"), LIVE)).toMatchObject({ slug: "lab/old" });
+    expect(
+      findUnitModel("images", "old", { catalog: paintersOn("2026-12-10"), audience: LIVE, atMs: 0 }),
+    ).toMatchObject({ slug: "lab/old" });
     expect(modelAnswer(paintersOn("2026-12-10"), "old", LIVE)).toMatchObject({
       expiration_date: "2026-12-11",
       successor: "lab/fresh",
@@ -140,7 +141,7 @@ describe("a model that is sold by units", () => {
   });
 
   it.each(["lab/old", "old"])("is refused after it as %s, with its successor", (name) => {
-    const error = findUnitModel("images", name, paintersOn("2026-12-11"), LIVE);
+    const error = findUnitModel("images", name, { catalog: paintersOn("2026-12-11"), audience: LIVE, atMs: 0 });
     expect(error).toMatchObject({
       code: "gone",
       message: "lab/old was retired on 2026-12-11. Ask for lab/fresh instead.",

@@ -1,5 +1,4 @@
 // A bad disk for processes of tests: its syncs take as long as a test wants, and a loss of power takes what was not synced.
-import { execFile } from "node:child_process";
 import {
   closeSync,
   existsSync,
@@ -14,15 +13,9 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
-import { installed } from "./apt-install.ts";
+import { compilePreloaded } from "./preloaded.ts";
 
-const run = promisify(execFile);
 const SOURCE = join(import.meta.dirname, "frail-disk.c");
-const COMPILERS = ["/usr/bin/cc", "/usr/bin/gcc", "/usr/local/bin/cc"];
-const findCompiler = () => COMPILERS.find((place) => existsSync(place));
-
-const compiler = () => installed(findCompiler, "C compiler", "gcc", "libc6-dev");
 
 export interface FrailDisk {
   /** For the environment of the process that is to have this disk. */
@@ -43,7 +36,7 @@ export interface FrailDisk {
 export async function frailDisk(syncMs: number, loses = false): Promise<FrailDisk> {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-disk-"));
   const library = join(folder, "frail-disk.so");
-  await run(await compiler(), ["-O1", "-shared", "-fPIC", "-o", library, SOURCE, "-ldl", "-lpthread"]);
+  await compilePreloaded(SOURCE, library);
   const slow = (ms: number) => writeFileSync(join(folder, "sync-ms"), String(ms));
   slow(syncMs);
   const fails = join(folder, "fails");
