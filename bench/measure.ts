@@ -10,7 +10,16 @@ const TICK_MS = 10;
 
 /** CPU milliseconds a process has used: user and system, all its threads (proc(5), fields 14 and 15 of stat). */
 export function cpuMs(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  return cpuMsIn(`/proc/${pid}/stat`);
+}
+
+/** The same of its event loop's thread alone. */
+export function loopCpuMs(pid: number): number {
+  return cpuMsIn(`/proc/${pid}/task/${pid}/stat`);
+}
+
+function cpuMsIn(path: string): number {
+  const stat = readFileSync(path, "utf8");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
 }

@@ -11,7 +11,9 @@ import { profile } from "./profile.ts";
 import { acting } from "./scenarios/acting.ts";
 import { actions } from "./scenarios/actions.ts";
 import { allocated } from "./scenarios/allocated.ts";
+import { beside } from "./scenarios/beside.ts";
 import { catalog } from "./scenarios/catalog.ts";
+import { cores } from "./scenarios/cores.ts";
 import { counts } from "./scenarios/counts.ts";
 import { events } from "./scenarios/events.ts";
 import { growth, growthDoctor } from "./scenarios/growth.ts";
@@ -32,6 +34,7 @@ import { slow } from "./scenarios/slow.ts";
 import { spliced } from "./scenarios/spliced.ts";
 import { streams } from "./scenarios/streams.ts";
 import { unary } from "./scenarios/unary.ts";
+import { sites } from "./sites.ts";
 import { printTable, saveTable } from "./table.ts";
 
 const SCENARIOS: Readonly<Record<string, Scenario>> = {
@@ -57,6 +60,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   jobs,
   payments,
   redis,
+  cores,
   allocated,
   counts,
   mcp,
@@ -67,6 +71,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
 };
 /** They need much time, others' programs or room on the disk, and so run only where they are named. */
 const BY_NAME: Readonly<Record<string, Scenario>> = {
+  beside,
   growth,
   "growth-doctor": growthDoctor,
   "growth-redis": growthRedis,
@@ -82,7 +87,8 @@ const BY_NAME: Readonly<Record<string, Scenario>> = {
 const ALL = { ...SCENARIOS, ...BY_NAME };
 const USAGE = `npm run bench -- [${Object.keys(SCENARIOS).join("] [")}] [--quick] [--keep] [--rounds=N] [--subjects=a,b] [--base=FOLDER] [--scale=0.1] [--json] [--save]
 npm run bench -- ${Object.keys(BY_NAME).join(" ")}
-npm run bench -- profile unary|streams|actions|acting|mcp|spliced|redis [--subjects=bare]`;
+npm run bench -- profile unary|streams|actions|acting|mcp|spliced|redis [--subjects=bare]
+npm run bench -- sites unary|actions [--subjects=bare]`;
 
 const { values: flags, positionals: names } = parseArgs({
   allowPositionals: true,
@@ -149,13 +155,17 @@ async function main(): Promise<void> {
     console.log(await profile(bench, names[1] ?? "unary"));
     return;
   }
+  if (names[0] === "sites") {
+    console.log(await sites(bench, names[1] ?? "unary"));
+    return;
+  }
   const rows = await measure(bench);
   if (flags.json) console.log(JSON.stringify({ machine: describeMachine(), rows }, null, 2));
   else console.log(printTable(rows));
   if (flags.save) saveTable(rows);
 }
 
-if (names[0] !== "profile" && names.some((name) => !(name in ALL))) {
+if (names[0] !== "profile" && names[0] !== "sites" && names.some((name) => !(name in ALL))) {
   say(USAGE);
   process.exit(2);
 }

@@ -211,7 +211,12 @@ export const SETTINGS = {
     whole(50, 60_000),
     "How long Redis has for an answer, in milliseconds; a call that it does not answer in time is refused",
   ),
-  workers: setting("WORKERS", "1", whole(1, 64), "Processes that share the port; more than 1 needs REDIS_URL"),
+  workers: setting(
+    "WORKERS",
+    "1",
+    whole(1, 64),
+    "Processes that share the port, and the ledger: the parent keeps it in its file for them, or all have it in Redis",
+  ),
   sandbox: setting("SANDBOX", "1", flag, "0: no sandbox accounts"),
   sandboxUrl: optional("SANDBOX_URL", webAddress(), "A sandbox upstream elsewhere; without it one on loopback"),
   signup: setting(
@@ -698,9 +703,6 @@ export function readConfig(env: Environment = process.env): Config {
     return [[tier.toLowerCase().replaceAll("_", "-"), ms]];
   });
   const config = Object.fromEntries(values) as Config;
-  if (config.workers > 1 && config.redisUrl === null) {
-    throw new ConfigError("REDIS_URL: is needed with WORKERS above 1: a file can have one process only");
-  }
   if (config.modelsUpdate === "daily" && config.modelsSource === null)
     throw new ConfigError("MODELS_SOURCE: is needed with MODELS_UPDATE=daily");
   if (config.oidcIssuer !== null && config.oidcClientId === null)

@@ -120,13 +120,17 @@ export function most(a: Nano, b: Nano): Nano {
   return a > b ? a : b;
 }
 
-/** The sum of count x price over all parts, in nano-USD, rounded up once. Exact for any count: falls back to BigInt. */
-export function costOf(parts: readonly (readonly [count: number, price: PicoPerToken])[]): Nano {
+/**
+ * The sum of count x price over all parts, in nano-USD, rounded up once: each count at the price of its place. Exact for any count: falls
+ * back to BigInt.
+ */
+export function costOf(counts: readonly number[], prices: readonly PicoPerToken[]): Nano {
+  if (counts.length !== prices.length) throw new RangeError("each count has a price");
   let sum = 0;
-  for (const part of parts) sum += part[0] * part[1];
+  for (let at = 0; at < counts.length; at++) sum += (counts[at] ?? 0) * (prices[at] ?? 0);
   if (sum <= Number.MAX_SAFE_INTEGER) return nano(Math.ceil(sum / 1000));
   let exact = 0n;
-  for (const [count, price] of parts) exact += BigInt(count) * BigInt(price);
+  for (const [at, count] of counts.entries()) exact += BigInt(count) * BigInt(prices[at] ?? 0);
   return nano(Number((exact + 999n) / 1000n));
 }
 

@@ -27,6 +27,7 @@ async function requireSafe(link: RedisLink, config: Config): Promise<void> {
 }
 
 export interface ServerOptions {
+  readonly owner: string;
   readonly events: StoreEvents;
   /** A hold whose process has gone ends this long after it was last renewed. */
   readonly leaseMs: number;
@@ -36,7 +37,8 @@ export interface ServerOptions {
  * The ledger in Redis with its archive behind it and this process's own spool before it.
  * Rejects with a sentence for the operator.
  */
-export async function openServer(url: string, config: Config, { events, leaseMs }: ServerOptions): Promise<Stores> {
+export async function openServer(url: string, config: Config, options: ServerOptions): Promise<Stores> {
+  const { owner, events, leaseMs } = options;
   const { onFatal, onBroken = () => {}, archiveDir = config.dataDir } = events;
   const clock = systemClock;
   const link = await openRedis(url, { onBroken, commandMsMax: config.redisCommandMs });
@@ -59,6 +61,7 @@ export async function openServer(url: string, config: Config, { events, leaseMs 
     await ledger.recover();
     let changes: Subscription | null = null;
     return {
+      owner,
       ledger,
       records: redisRecords(link),
       rates: redisRates(link),

@@ -28,6 +28,25 @@ export async function inSlices<Result>(steps: Steps<Result>): Promise<Result> {
   }
 }
 
+/** The JSON of plain values, such as `JSON.stringify` writes, with a step for each member of its first `depth` levels. */
+export function* jsonOf(value: unknown, depth = 3): Steps<string> {
+  if (depth === 0 || typeof value !== "object" || value === null) return JSON.stringify(value);
+  const members: string[] = [];
+  if (Array.isArray(value)) {
+    for (const one of value) {
+      members.push((yield* jsonOf(one, depth - 1)) ?? "null");
+      yield;
+    }
+    return `[${members.join(",")}]`;
+  }
+  for (const [name, one] of Object.entries(value)) {
+    const text = yield* jsonOf(one, depth - 1);
+    if (text !== undefined) members.push(`${JSON.stringify(name)}:${text}`);
+    yield;
+  }
+  return `{${members.join(",")}}`;
+}
+
 /** What `change` makes of each item, as a step each. */
 export function* eachOf<Item, Result>(items: Iterable<Item>, change: (item: Item) => Result): Steps<Result[]> {
   const made: Result[] = [];

@@ -1,22 +1,20 @@
-// Opens what is kept, where the settings say: files of this machine for one process, Redis for many.
-import { join } from "node:path";
+// Opens what is kept, where the settings say: a file of this machine for its processes, Redis for those of many.
 import { systemClock } from "./clock.ts";
 import type { Config } from "./config.ts";
+import { openFile, openJoined, openServed } from "./file-stores.ts";
 import type { Ledger } from "./ledger/model/ledger.ts";
 import type { SpoolState } from "./ledger/spool/file.ts";
-import { LEDGER_UNIT, sqliteLedger } from "./ledger/sqlite/ledger.ts";
-import { type CallRates, memoryRates } from "./limits/call-rates.ts";
+import type { CallRates } from "./limits/call-rates.ts";
 import type { Records } from "./records/records.ts";
-import { RECORDS_UNIT, sqliteRecords } from "./records/sqlite-records.ts";
-import { diskBounds } from "./storage/disk-guard.ts";
 import { inDataDir } from "./storage/in-data-dir.ts";
 import { makeFolder } from "./storage/make-folder.ts";
-import { openSqliteThread } from "./storage/sqlite-thread.ts";
 
 /** A hold whose process has gone ends this long after it was last renewed. */
 export const LEASE_MS = 60_000;
 
 export interface Stores {
+  /** This process, as the owner of its holds. */
+  readonly owner: string;
   readonly ledger: Ledger;
   readonly records: Records;
   /** What calls take of a minute, for all processes together. */
@@ -52,45 +50,20 @@ export interface StoreEvents {
   readonly onBroken?: (error: unknown) => void;
   /** Where the archive of all processes lies, if not in this process's own folder. */
   readonly archiveDir?: string;
+  /** Which of the processes of a gateway this is; left out: it is all there is, or a tool. */
+  readonly part?: "parent" | "child";
 }
 
-/** The one file of a data folder that holds all that is kept. */
-export function storeFile(config: Config): string {
-  return join(config.dataDir, "tollgate.db");
-}
-
-/** A file has one process: a second one is refused with a sentence for the operator. */
-async function openFile(config: Config, { onFatal }: StoreEvents): Promise<Stores> {
-  const thread = await openSqliteThread({
-    file: storeFile(config),
-    units: { ledger: LEDGER_UNIT, records: RECORDS_UNIT },
-    clock: systemClock,
-    disk: diskBounds(config.diskFreeMibMin),
-    sharing: "readers",
-    onFatal,
-  });
-  return {
-    ledger: sqliteLedger(thread),
-    records: sqliteRecords(thread),
-    rates: memoryRates(systemClock),
-    shared: false,
-    answers: null,
-    spool: null,
-    archiveBehindMs: null,
-    onKeysChanged: () => Promise.resolve(),
-    hearsChanges: () => true,
-    others: null,
-    close: () => thread.close(),
-  };
-}
+const OPEN_FILE = { alone: openFile, parent: openServed, child: openJoined };
 
 /** Opens the stores of a configuration. Rejects with a sentence for the operator. */
 export function openStores(config: Config, events: StoreEvents): Promise<Stores> {
   return inDataDir(config.dataDir, async () => {
     makeFolder(config.dataDir);
-    if (config.redisUrl === null) return openFile(config, events);
+    const owner = `gateway-${process.pid}-${Math.floor(systemClock.epochMs())}`;
+    if (config.redisUrl === null) return OPEN_FILE[events.part ?? "alone"](config, owner, events);
     // Read where it is needed: a gateway of one process starts without these forty files and the clients of Redis and PostgreSQL.
     const { openServer } = await import("./redis-stores.ts");
-    return openServer(config.redisUrl, config, { leaseMs: LEASE_MS, events });
+    return openServer(config.redisUrl, config, { owner, leaseMs: LEASE_MS, events });
   });
 }

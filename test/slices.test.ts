@@ -1,9 +1,10 @@
 // Work in slices, from outside: what waits on the event loop goes between them, and the work itself is the same.
+import { setImmediate as turn } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { compileCatalog } from "../src/catalog/compile.ts";
-import { systemClock } from "../src/clock.ts";
-import { atOnce, eachOf, inSlices, type Steps } from "../src/slices.ts";
-import { priced, vendor } from "./catalog/catalog-of.ts";
+import { manualClock, systemClock } from "../src/clock.ts";
+import { atOnce, eachOf, inSlices, jsonOf, type Steps } from "../src/slices.ts";
+import { catalogOf, LIVE, priced, vendor } from "./catalog/catalog-of.ts";
 
 const STEPS = 100;
 const STEP_MS = 0.2;
@@ -42,6 +43,39 @@ it("comes to the same result, and rejects with what the work throws", async () =
     throw new Error("this one is broken");
   });
   await expect(inSlices(broken)).rejects.toThrow("this one is broken");
+});
+
+it("has the next day's prices ready at midnight, of those who ask in the hour before it", async () => {
+  const clock = manualClock(Date.parse("2026-11-21T23:30:00Z"));
+  let read = 0;
+  const prices = [
+    { since: "2026-01-01", input: "1", output: "2" },
+    { since: "2026-11-22", input: "3", output: "4" },
+  ];
+  const model = {
+    contextTokens: 8_192,
+    get prices() {
+      read += 1;
+      return prices;
+    },
+  };
+  const catalog = catalogOf({ adapters: { lab: vendor({ dear: model }, { maker: "lab" }) } }, { clock });
+  const input = () => catalog.model("lab/dear", LIVE)?.sale.input;
+  expect(input()).toBe(1_000_000);
+  const today = read;
+  input();
+  for (let at = 0; at < 100; at++) await turn();
+  const ready = read;
+  expect(ready).toBeGreaterThan(today);
+  clock.advance(3_600_000);
+  expect(input()).toBe(3_000_000);
+  expect(read).toBe(ready);
+});
+
+it("writes the JSON that JSON.stringify writes, a step for each member", () => {
+  const value = { a: [1, "two", null, undefined, { b: { c: [true] } }], 'd"': undefined, e: {}, f: [], g: 1e21 };
+  expect(atOnce(jsonOf(value))).toBe(JSON.stringify(value));
+  expect([...jsonOf(Array.from({ length: 50 }, () => ({})))].length).toBeGreaterThanOrEqual(50);
 });
 
 it("makes a catalog in more steps than it has models, for either audience", () => {

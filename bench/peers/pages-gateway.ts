@@ -1,4 +1,4 @@
-// Run as a process of its own: the gateway with every name of the internet on loopback, where the bench's upstream has its pages.
+// Run as a process of its own: the gateway with every name of the internet on loopback, where the bench's upstream has its pages and its models.
 import { prepareEnvironment, readConfig } from "../../src/config.ts";
 import { startGateway } from "../../src/gateway.ts";
 
@@ -11,7 +11,10 @@ const gateway = await startGateway({
     PORT: "0",
     ADMIN_PORT: "0",
     LOG_LEVEL: "error",
+    OPENAI_API_KEY: "sk-bench",
+    OPENAI_BASE_URL: `http://127.0.0.1:${upstreamPort}/v1`,
     ADDRESS_REQUESTS_PER_MINUTE: "10000000",
+    WEBHOOKS_PRIVATE: "1",
   }),
   internet: { allowForTests: [`127.0.0.1:${upstreamPort}`], resolve: async () => ["127.0.0.1"] },
   onFatal(error) {
@@ -19,5 +22,6 @@ const gateway = await startGateway({
   },
 });
 process.on("disconnect", () => process.exit(0));
+process.on("SIGHUP", () => void gateway.reload());
 process.on("SIGTERM", () => void gateway.drain().then(() => process.exit(0)));
 process.send?.({ port: Number(new URL(gateway.url).port), adminPort: Number(new URL(gateway.adminUrl).port) });

@@ -1,30 +1,22 @@
-// The other gateway in this language, installed for the bench alone into bench/.peers. Its npm build answers unary calls only.
-import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync } from "node:fs";
+// The other gateway in this language, installed for the bench alone into bench/.peers.
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { freePort } from "../processes.ts";
-import { DUMMY_KEY, type Ground, OPENAI_MODEL, OPENAI_PATH, type Subject, Unavailable } from "../subjects.ts";
+import { DUMMY_KEY, type Ground, OPENAI_MODEL, OPENAI_PATH, type Subject } from "../subjects.ts";
+import { installWithNpm } from "./npm.ts";
 
-const VERSION = "1.15.2";
-const HOME = fileURLToPath(new URL("../.peers", import.meta.url));
-const ENTRY = join(HOME, "node_modules/@portkey-ai/gateway/build/start-server.js");
-
-function install(ground: Ground): void {
-  if (existsSync(ENTRY)) return;
-  ground.say(`installing @portkey-ai/gateway ${VERSION} into bench/.peers`);
-  mkdirSync(HOME, { recursive: true });
-  const flags = ["--no-save", "--no-audit", "--no-fund", "--ignore-scripts"];
-  spawnSync("npm", ["install", "--prefix", HOME, ...flags, `@portkey-ai/gateway@${VERSION}`], { stdio: "ignore" });
-  if (!existsSync(ENTRY))
-    throw new Unavailable("@portkey-ai/gateway could not be installed (is the registry reachable?)");
-}
+const ENTRY = "@portkey-ai/gateway/build/start-server.js";
+const WANTED = {
+  dependencies: { "@portkey-ai/gateway": "1.15.2" },
+  // The oldest that its range allows: with the newest, which npm would take, every stream is answered with 500.
+  overrides: { "@hono/node-server": "1.3.3" },
+};
 
 export async function startPortkey(ground: Ground): Promise<Subject> {
-  install(ground);
+  const entry = installWithNpm("portkey", ENTRY, WANTED);
   mkdirSync(ground.folder, { recursive: true });
   const port = await freePort();
-  const { child, pid } = await ground.processes.spawn(process.execPath, [ENTRY, `--port=${port}`, "--headless"], {
+  const { child, pid } = await ground.processes.spawn(process.execPath, [entry, `--port=${port}`, "--headless"], {
     port,
     logFile: join(ground.folder, "output.log"),
     folder: ground.folder,

@@ -30,12 +30,19 @@ async function admin(url: string, token: string, method: string, body: unknown):
   return response.headers["content-type"]?.includes("json") ? JSON.parse(answer) : answer;
 }
 
+/** Asks the operator's side of the gateway of a data folder. */
+export function adminOf(adminPort: number, dataFolder: string) {
+  const token = adminToken(dataFolder);
+  return (method: string, path: string, body?: unknown) =>
+    admin(`http://127.0.0.1:${adminPort}${path}`, token, method, body);
+}
+
 /** A live account with money and limits far above what the bench asks for. */
 export async function openAccount(adminPort: number, dataFolder: string): Promise<string> {
-  const token = adminToken(dataFolder);
-  const accounts = `http://127.0.0.1:${adminPort}/admin/v1/accounts`;
-  const created = (await admin(accounts, token, "POST", { name: "bench", credit_cents: CREDIT_CENTS })) as Created;
-  await admin(`${accounts}/${created.account_id}`, token, "PATCH", {
+  const ask = adminOf(adminPort, dataFolder);
+  const accounts = "/admin/v1/accounts";
+  const created = (await ask("POST", accounts, { name: "bench", credit_cents: CREDIT_CENTS })) as Created;
+  await ask("PATCH", `${accounts}/${created.account_id}`, {
     inference_cap_cents: CREDIT_CENTS,
     rate_limit: { requests_per_minute: 10_000_000, in_flight: 20_000 },
   });
@@ -89,6 +96,6 @@ export async function startTollgate(
     model: "openai/gpt-5.4-mini",
     headers: { authorization: `Bearer ${key}` },
     openAccount: () => openAccount(adminPort, data),
-    ask: (method, path, body) => admin(`http://127.0.0.1:${adminPort}${path}`, adminToken(data), method, body),
+    ask: adminOf(adminPort, data),
   };
 }

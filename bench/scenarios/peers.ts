@@ -1,6 +1,7 @@
 // The gateways of others beside ours, each with the settings that its own documentation advises: what a call, a chunk, a first token and an
 // open stream cost. Who cannot take a load that the others take has a lighter one of its own, which ours takes too.
 import { atMost, type Bench, expectWhole, type Row, startClient, startSubjects, stopSubjects, told } from "../bench.ts";
+import type { JobResult } from "../load/jobs.ts";
 import { median, medianRatio, residentMb, watchResident } from "../measure.ts";
 import type { Client } from "../processes.ts";
 import type { Subject, SubjectName } from "../subjects.ts";
@@ -9,12 +10,12 @@ import { closedLoop } from "./closed-loop.ts";
 import { flow } from "./streams.ts";
 
 const FLOORS = ["nginx", "haproxy", "bare"] as const;
-/** Portkey's npm build does not stream. */
-const STREAMING = ["bifrost-core", "litellm"] as const;
-const OTHERS = [...STREAMING, "portkey"] as const;
-/** LiteLLM's one worker answers less than 500 calls and fewer than 25,600 chunks a second. */
-const SLOW: readonly SubjectName[] = ["litellm"];
-const QUICK_ENOUGH = STREAMING.filter((name) => !SLOW.includes(name));
+/** What calls cost stays with it, in the budget that it keeps of a provider. */
+const KEEPING_SPEND = ["litellm"] as const;
+const OTHERS = ["bifrost-core", "portkey", ...KEEPING_SPEND] as const;
+/** Less than 500 calls and fewer than 25,600 chunks a second are answered by LiteLLM's one worker and by Portkey's one process. */
+const SLOW: readonly SubjectName[] = ["litellm", "portkey"];
+const QUICK_ENOUGH = OTHERS.filter((name) => !SLOW.includes(name));
 const STREAMS_OPEN = 2_000;
 const WARM_CALLS = 6_000;
 const WARM_MS_MAX = 10_000;
@@ -36,12 +37,22 @@ function freshen(connections: number) {
     });
 }
 
-/** Less than each of the others: the bar of those that could run. */
+/** At most as much as each of the others that could run. */
 function below(name: string, costs: Costs, others: readonly SubjectName[]): Row[] {
   const ours = costs.get("tollgate");
   return others
     .filter((other) => ours !== undefined && costs.has(other))
     .map((other) => atMost(name, `CPU over ${other}'s`, medianRatio(ours, costs.get(other)), 1, "x"));
+}
+
+/** Half of the cheapest of those who know afterwards what was spent, where one could run. */
+function belowHalf(name: string, costs: Costs): Row[] {
+  const ours = costs.get("tollgate");
+  const ran = KEEPING_SPEND.filter((other) => costs.has(other));
+  const [cheapest] = ran.toSorted((one, other) => median(costs.get(one) ?? []) - median(costs.get(other) ?? []));
+  if (ours === undefined || cheapest === undefined) return [];
+  const measure = `CPU over ${cheapest}'s, the cheapest that keeps spend`;
+  return [atMost(name, measure, medianRatio(ours, costs.get(cheapest)), 0.5, "x")];
 }
 
 export async function peersUnary(bench: Bench): Promise<Row[]> {
@@ -53,7 +64,7 @@ export async function peersUnary(bench: Bench): Promise<Row[]> {
     request: (subject) => requestText(subject, { stream: false }),
     before: freshen(64),
   });
-  return [...rows, ...below(name, costs, OTHERS)];
+  return [...rows, ...below(name, costs, OTHERS), ...belowHalf(name, costs)];
 }
 
 export async function peersStreams(bench: Bench): Promise<Row[]> {
@@ -70,7 +81,7 @@ export async function peersStreams(bench: Bench): Promise<Row[]> {
       before: freshen(load.streams),
       ...load,
     });
-    rows.push(...measured.rows, ...below(name, measured.costs, STREAMING));
+    rows.push(...measured.rows, ...below(name, measured.costs, OTHERS));
   }
   return rows;
 }
@@ -117,33 +128,66 @@ export async function peersLatency(bench: Bench): Promise<Row[]> {
   return [...(await firstToken(bench, [...FLOORS, ...QUICK_ENOUGH], 500)), ...(await firstToken(bench, SLOW, 25))];
 }
 
-export async function peersMemory(bench: Bench): Promise<Row[]> {
-  const name = `peers: ${STREAMS_OPEN} streams, 1 chunk/s`;
-  const chunks = bench.quick ? 8 : 16;
+interface Load {
+  readonly name: string;
+  readonly peers: readonly SubjectName[];
+  /** Answers what came of the streams. */
+  readonly run: (subject: Subject) => Promise<JobResult>;
+  /** Megabytes that ours may have. */
+  readonly most?: number;
+}
+
+/** The most that each has resident under a load: one after the other, each on its own and fresh. */
+async function resident(bench: Bench, { name, peers, run, most }: Load): Promise<Row[]> {
   const rows: Row[] = [];
-  for (const peer of [...FLOORS, ...STREAMING, "tollgate"] as const) {
-    // One after the other, each on its own.
+  for (const peer of peers) {
     const subjects = await startSubjects(bench, [peer]);
     for (const subject of subjects.values()) {
-      const client = await startClient(bench);
       const pid = subject.pid ?? process.pid;
       const idleMb = residentMb(pid);
       const watch = watchResident(pid);
-      const result = await client.run({
-        kind: "streams",
-        port: subject.port,
-        request: requestText(subject, { stream: true, chunks, perSecond: 1 }),
-        streams: STREAMS_OPEN,
-        rampMs: 4_000,
-        events: eventsOf(chunks),
-      });
+      const result = await run(subject);
       const mostMb = watch.stop();
       const lost = result.failed === 0 ? "" : `, ${result.failed} lost`;
       const value = `${mostMb.toFixed(0)} MB (${idleMb.toFixed(0)} MB before the first), ${result.openMax} open at once${lost}`;
       bench.say(`  ${name}: ${peer} ${value}`);
       rows.push(told(name, `${peer}: resident`, value));
+      if (peer === "tollgate" && most !== undefined) rows.push(atMost(name, "resident", mostMb, most, " MB"));
     }
     await stopSubjects(bench, subjects);
   }
   return rows;
+}
+
+export async function peersMemory(bench: Bench): Promise<Row[]> {
+  const client = await startClient(bench);
+  const caller = await startClient(bench);
+  const streams = (subject: Subject, load: { streams: number; chunks: number; perSecond: number; rampMs: number }) =>
+    client.run({
+      kind: "streams",
+      port: subject.port,
+      request: requestText(subject, { stream: true, ...load }),
+      events: eventsOf(load.chunks),
+      ...load,
+    });
+  const open = await resident(bench, {
+    name: `peers: ${STREAMS_OPEN} streams, 1 chunk/s`,
+    peers: [...FLOORS, ...QUICK_ENOUGH, "litellm", "tollgate"],
+    run: (subject) =>
+      streams(subject, { streams: STREAMS_OPEN, chunks: bench.quick ? 8 : 16, perSecond: 1, rampMs: 4_000 }),
+  });
+  const ms = bench.quick ? 8_000 : 30_000;
+  const busy = await resident(bench, {
+    name: "peers: 64 calls and 256 streams at once",
+    peers: [...FLOORS, ...QUICK_ENOUGH, "portkey", "tollgate"],
+    most: 220,
+    run: async (subject) => {
+      const request = requestText(subject, { stream: false });
+      const calls = caller.run({ kind: "closed", port: subject.port, request, connections: 64, ms });
+      const flowing = await streams(subject, { streams: 256, chunks: ms / 50, perSecond: 20, rampMs: 200 });
+      expectWhole(subject, await calls);
+      return flowing;
+    },
+  });
+  return [...open, ...busy];
 }

@@ -149,7 +149,7 @@ export class ActionCalls {
     if (this.#left <= 0) return notRun(TOO_MANY);
     if (wanted.kind === "told") {
       this.#left -= 1;
-      return { told: dataText(wanted.data), isError: false };
+      return { told: dataText(await wanted.data), isError: false };
     }
     const { action, params } = wanted;
     const nano = this.#parts.deps.actions.price(action.id, params, this.#parts.payer);

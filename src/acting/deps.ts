@@ -54,7 +54,7 @@ export interface ActionsCatalog {
   /** What serves a tool that vendors run themselves; null: nothing here. */
   hosted(tool: HostedTool, audience: ActionsAudience): HostedAction | null;
   /** Actions that fit some words, in the rows of core/discover. */
-  discover(query: string, audience: ActionsAudience): readonly Json[];
+  discover(query: string, audience: ActionsAudience): Promise<readonly Json[]>;
 }
 
 /** Keeps what actions have brought while the caller runs a function of its own. */

@@ -61,7 +61,7 @@ export { domainName, endpointParams, optional } from "./shared-params.ts";
 export type { OpenSidecar, SidecarClient, SidecarReply } from "./sidecar.ts";
 export { clientCredentials, jwt, serviceAccount } from "./token-auth.ts";
 export type { HoursSpec, TokenPriceSpec } from "./token-price.ts";
-export type { UnitDialectName, UnitKind, UnitModelSpec, UnitPriceSpec } from "./unit-model.ts";
+export type { UnitDialectName, UnitKind, UnitModelSpec, UnitPriceSpec, UnitSpec } from "./unit-model.ts";
 
 const filled = (text: string) => text.replace(/\{[a-z]+\}/g, "x");
 const origin = z

@@ -9,7 +9,7 @@ import type {
   PartBounds,
   Tokenizer,
   UnitKind,
-  UnitModelSpec,
+  UnitSpec,
 } from "./adapter.ts";
 import type { ChatWire } from "./chat-wire.ts";
 import type { EndpointTable } from "./endpoint-table.ts";
@@ -161,13 +161,13 @@ export interface UnitPrice {
 export interface UnitOffer {
   readonly adapter: Adapter;
   readonly upstreamModel: string;
-  readonly spec: UnitModelSpec;
+  readonly spec: UnitSpec;
   /** What the upstream takes from us. */
   readonly cost: UnitPrice;
   readonly healthKey: string;
 }
 
-/** A model that is neither a chat nor an embedding model, as it is sold. */
+/** A model that is no chat model, as it is sold. */
 export interface SoldUnitModel {
   readonly kind: UnitKind;
   readonly slug: string;
@@ -252,7 +252,7 @@ export interface Catalog {
   /** By slug, or by a name without a maker that is only one's. */
   unitModel(kind: UnitKind, name: string, audience: Audience): SoldUnitModel | null;
   /** The slugs that a name without a maker can mean: those that end in it, and those whose maker calls them so. */
-  slugsNamed(name: string, kind: Kind, audience: Audience): readonly string[];
+  slugsNamed(name: string, kind: Kind | UnitKind, audience: Audience): readonly string[];
   /** Of either kind, those that lists show, by slug. */
   listed(audience: Audience): readonly (SoldModel | SoldEmbedding)[];
   /** The model of a slug, or of a name without a maker, that is not served any more; null: there never was one, or it is served. */

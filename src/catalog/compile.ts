@@ -1,6 +1,6 @@
 // Turns checked files into the catalog: lookups by slug, for live and for sandbox accounts, at the prices of the day.
 import type { Clock } from "../clock.ts";
-import { atOnce, eachOf, type Steps } from "../slices.ts";
+import { atOnce, eachOf, inSlices, type Steps } from "../slices.ts";
 import type { TokenPriceSpec } from "./adapter.ts";
 import type { Rail } from "./auth.ts";
 import type {
@@ -30,7 +30,7 @@ import {
   soldModel,
 } from "./sold.ts";
 import { soldActions } from "./sold-actions.ts";
-import { endedUnitModels, soldUnitModels, unitModelNamed } from "./sold-units.ts";
+import { endedUnitModels, soldUnitModels, unitModelNamed, unitSlugsNamed } from "./sold-units.ts";
 import { CatalogError } from "./validate.ts";
 
 export interface CatalogOptions extends SaleRules {
@@ -52,6 +52,8 @@ export interface CatalogOptions extends SaleRules {
 }
 
 const DAY_MS = 86_400_000;
+/** So long before a day begins, who asks for the day before it has its view made as well. */
+const TOMORROW_MS = 3_600_000;
 
 /** Names of models that a caller makes up: they end up in headers and logs. */
 const ANY_NAME = /^[\x21-\x7e]{1,200}$/;
@@ -201,15 +203,27 @@ function* viewOf(day: string, source: CatalogSource): Steps<DayView> {
   };
 }
 
-/** What one audience sees, as of today (UTC): made at once by the first question of a day, or ahead in steps. */
+/**
+ * What one audience sees, as of today (UTC): made at once by its first question, or ahead in steps. Where it is asked for in the hour before
+ * midnight, the next day's is made in slices: at midnight all calls ask for it, and none could go on before it is there.
+ */
 function* daily({ clock, ahead = false }: CatalogOptions, source: CatalogSource): Steps<() => DayView> {
   const today = () => Math.floor(clock.epochMs() / DAY_MS);
   const viewOn = (dayNumber: number) => viewOf(new Date(dayNumber * DAY_MS).toISOString().slice(0, 10), source);
   const first = today();
   let made = ahead ? { dayNumber: first, view: yield* viewOn(first) } : null;
+  let [next, preparedFor]: [typeof made, number] = [null, first];
+  const prepare = async (dayNumber: number) => {
+    preparedFor = dayNumber;
+    next = { dayNumber, view: await inSlices(viewOn(dayNumber)) };
+  };
   return () => {
     const dayNumber = today();
-    if (made?.dayNumber !== dayNumber) made = { dayNumber, view: atOnce(viewOn(dayNumber)) };
+    if (made?.dayNumber !== dayNumber)
+      made = next?.dayNumber === dayNumber ? next : { dayNumber, view: atOnce(viewOn(dayNumber)) };
+    // What cannot be made is told to who asks for it on its day.
+    else if (preparedFor <= dayNumber && clock.epochMs() + TOMORROW_MS >= (dayNumber + 1) * DAY_MS)
+      prepare(dayNumber + 1).catch(() => {});
     return made.view;
   };
 }
@@ -294,7 +308,11 @@ export function* compileCatalog(read: CatalogFiles, options: CatalogOptions): St
     },
     unitModels: (audience) => view(audience).unitModels,
     unitModel: (kind, name, audience) => unitModelNamed(view(audience).unitModels, kind, name),
-    slugsNamed: (name, kind, audience) => view(audience).slugs[kind].get(name) ?? [],
+    slugsNamed(name, kind, audience) {
+      const { slugs, unitModels } = view(audience);
+      if (kind === "chat" || kind === "embeddings") return slugs[kind].get(name) ?? [];
+      return unitSlugsNamed(unitModels, kind, name);
+    },
     listed: (audience) => view(audience).listed,
     retired: (name, kind, audience) => view(audience).retired.get(`${kind} ${name}`) ?? null,
   };

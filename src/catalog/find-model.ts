@@ -1,19 +1,28 @@
 // From the name that a caller wrote to a model or a tier: by slug, by a name that only one maker has, or an error that says what was near.
 import { GatewayError } from "../errors.ts";
-import type { Audience, Catalog, SoldEmbedding, SoldModel, Tier } from "./catalog.ts";
-import { unitEndpointOf } from "./find-unit-model.ts";
+import type { UnitKind } from "./adapter.ts";
+import type { Audience, Catalog, SoldEmbedding, SoldModel, SoldUnitModel, Tier } from "./catalog.ts";
 import { nearest } from "./nearest.ts";
 import { retiredModelError } from "./retirement.ts";
 import type { Kind } from "./slug.ts";
+import { embeddingByUnits } from "./sold-units.ts";
 
 const TIER_PREFIX = "core/";
 const NAME_CHARS_MAX = 200;
-const KINDS: readonly Kind[] = ["chat", "embeddings"];
+const TOKEN_KINDS: readonly Kind[] = ["chat", "embeddings"];
 
-/** How the other kind of model is asked, for those who took the wrong path. */
-const ENDPOINTS: Readonly<Record<Kind, string>> = {
+type AnyKind = Kind | UnitKind;
+
+/** How each kind of model is asked, for those who took the wrong path. */
+const ENDPOINTS: Readonly<Record<AnyKind, string>> = {
   chat: "a chat model: POST /api/llm/v1/chat/completions",
   embeddings: "an embedding model: POST /api/llm/v1/embeddings",
+  images: "a model of images: POST /api/llm/v1/images/generations",
+  transcription: "a model that hears: POST /api/llm/v1/audio/transcriptions",
+  speech: "a model that speaks: POST /api/llm/v1/audio/speech",
+  rerank: "a model that ranks: POST /api/llm/v1/rerank",
+  moderation: "a model that moderates: POST /api/llm/v1/moderations",
+  completion: "a model that completes text: POST /api/llm/v1/completions",
 };
 
 /** A tier as callers name it, which also stands in keys' lists and in postings. */
@@ -43,7 +52,7 @@ export function findStandIn(name: string, catalog: Catalog): Tier | null {
 /** What is looked for, and where. */
 interface Search<Model> {
   readonly param: string;
-  readonly kinds: readonly Kind[];
+  readonly kinds: readonly AnyKind[];
   readonly catalog: Catalog;
   readonly audience: Audience;
   readonly get: (slug: string) => Model | null;
@@ -52,7 +61,8 @@ interface Search<Model> {
 /** The names that could have been meant. */
 function namesOf({ kinds, catalog, audience }: Search<unknown>): readonly string[] {
   const chat = kinds.includes("chat") ? [...catalog.tiers.values()].map(tierName) : [];
-  const sold = catalog.listed(audience).filter(({ kind }) => kinds.includes(kind));
+  const all = [...catalog.listed(audience), ...catalog.unitModels(audience).filter(({ listed }) => listed)];
+  const sold = all.filter(({ kind }) => kinds.includes(kind));
   return [...chat, ...sold.map(({ slug }) => slug)];
 }
 
@@ -75,17 +85,21 @@ function missing(name: string, more: string, data: Readonly<Record<string, unkno
 /** `name` is not known; what stands beside its suffix decides what is near. */
 function unknown(name: string, base: string, why: string, search: Search<unknown>): GatewayError {
   const { kinds, catalog, audience } = search;
-  const other = KINDS.find((kind) => !kinds.includes(kind) && isOfKind(base, kind, catalog, audience));
-  const elsewhere = other === undefined ? unitEndpointOf(base, catalog, audience) : ENDPOINTS[other];
-  if (elsewhere !== null) return missing(name, `It is ${elsewhere}.`, { nearest: [] }, search);
+  const others = (Object.keys(ENDPOINTS) as AnyKind[]).filter((kind) => !kinds.includes(kind));
+  const other = others.find((kind) => isOfKind(base, kind, catalog, audience));
+  if (other !== undefined) return missing(name, `It is ${ENDPOINTS[other]}.`, { nearest: [] }, search);
   const near = nearest(base, namesOf(search));
   const says = near.length === 0 ? why : `${why} Nearest: ${near.join(", ")}.`;
   return missing(name, says.trim(), { nearest: near }, search);
 }
 
-function isOfKind(name: string, kind: Kind, catalog: Catalog, audience: Audience): boolean {
-  const found = kind === "chat" ? catalog.model(name, audience) : catalog.embedding(name, audience);
-  return found !== null || catalog.slugsNamed(name, kind, audience).length > 0;
+function soldAs(kind: AnyKind, slug: string, catalog: Catalog, audience: Audience) {
+  if (kind === "chat") return catalog.model(slug, audience);
+  return kind === "embeddings" ? catalog.embedding(slug, audience) : catalog.unitModel(kind, slug, audience);
+}
+
+function isOfKind(name: string, kind: AnyKind, catalog: Catalog, audience: Audience): boolean {
+  return soldAs(kind, name, catalog, audience) !== null || catalog.slugsNamed(name, kind, audience).length > 0;
 }
 
 /** OpenRouter's variants of a model: none of them is sold. */
@@ -121,18 +135,21 @@ export function findModel(name: string, param: string, catalog: Catalog, audienc
   return find(name, { param, kinds: ["chat"], catalog, audience, get: (slug) => catalog.model(slug, audience) });
 }
 
-/** The embedding model of a name, or why there is none. */
-export function findEmbedding(
+/** The model of a name that is sold by units, or why there is none. Embeddings are at the price of the moment, in milliseconds since 1970. */
+export function findUnitModel(
+  kind: UnitKind,
   name: string,
-  param: string,
-  catalog: Catalog,
-  audience: Audience,
-): SoldEmbedding | GatewayError {
-  const get = (slug: string) => catalog.embedding(slug, audience);
-  return find(name, { param, kinds: ["embeddings"], catalog, audience, get });
+  { catalog, audience, atMs }: { readonly catalog: Catalog; readonly audience: Audience; readonly atMs: number },
+): SoldUnitModel | GatewayError {
+  function get(slug: string): SoldUnitModel | null {
+    if (kind !== "embeddings") return catalog.unitModel(kind, slug, audience);
+    const found = catalog.embedding(slug, audience);
+    return found === null ? null : embeddingByUnits(found, atMs);
+  }
+  return find(name, { param: "model", kinds: [kind], catalog, audience, get });
 }
 
-/** The model of a name, of either kind, or why there is none. */
+/** The chat or embedding model of a name, or why there is none. */
 export function findEither(
   name: string,
   param: string,
@@ -140,5 +157,5 @@ export function findEither(
   audience: Audience,
 ): SoldModel | SoldEmbedding | GatewayError {
   const get = (slug: string) => catalog.model(slug, audience) ?? catalog.embedding(slug, audience);
-  return find(name, { param, kinds: KINDS, catalog, audience, get });
+  return find(name, { param, kinds: TOKEN_KINDS, catalog, audience, get });
 }

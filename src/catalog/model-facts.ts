@@ -48,6 +48,7 @@ const UNIT_MODALITIES: Readonly<Record<UnitKind, readonly [input: readonly strin
   rerank: [["text"], "scores"],
   moderation: [["text", "image"], "scores"],
   completion: [["text"], "text"],
+  embeddings: [["text"], "embeddings"],
 };
 
 /** The kinds of content beside text, as requests and lists call them. */

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { dialect, wireFields } from "./chat-wire.ts";
 import { modelEnd } from "./model-end.ts";
 import { count, type Said, slug } from "./said.ts";
-import { tokenPrices } from "./token-price.ts";
+import { plainTokenPrices, tokenPrices } from "./token-price.ts";
 
 const pointer = z.string().regex(/^(\/[^/]+)+$/, "is no JSON pointer");
 const pointers = z.array(pointer).min(1);
@@ -70,8 +70,8 @@ export const chat = z.strictObject({
 
 export const embeddings = z.strictObject({
   /** Vendor's id -> price; only `input` is charged. */
-  models: z.record(z.string(), z.strictObject({ ...names, ...bounds })),
-  anyModel: z.strictObject(bounds).optional(),
+  models: z.record(z.string(), z.strictObject({ ...names, ...bounds, prices: plainTokenPrices })),
+  anyModel: z.strictObject({ ...bounds, prices: plainTokenPrices }).optional(),
 });
 
 /** What can be put into a prompt beside text, with the most tokens one such part can count for. */

@@ -1,6 +1,7 @@
 // The free answers about prices: the list of models, one model, and the price list with its tiers.
 import { GatewayError } from "../errors.ts";
 import { costOf, usdPerMillionText, usdPerTokenText, usdText } from "../money.ts";
+import { eachOf } from "../slices.ts";
 import type {
   Audience,
   Catalog,
@@ -20,7 +21,7 @@ type Sold = SoldModel | SoldEmbedding;
 
 /** What a call costs beside its tokens, in USD. */
 function usdPerRequestText(thousandth: TokenRates["thousandth"]): string {
-  return usdText(costOf([[1_000, thousandth]]));
+  return usdText(costOf([1_000], [thousandth]));
 }
 
 function perToken(rates: TokenRates) {
@@ -155,8 +156,8 @@ function tierRow(tier: Tier, catalog: Catalog, audience: Audience) {
 }
 
 /** The cheapest tier first. */
-function tierRows(catalog: Catalog, audience: Audience) {
-  const rows = [...catalog.tiers.values()].map((tier) => tierRow(tier, catalog, audience));
+function* tierRows(catalog: Catalog, audience: Audience) {
+  const rows = yield* eachOf(catalog.tiers.values(), (tier) => tierRow(tier, catalog, audience));
   return rows
     .filter((row) => row !== null)
     .sort((a, b) => a.blend - b.blend)
@@ -177,17 +178,13 @@ function priceRow(model: Sold) {
 }
 
 /** `GET /api/llm/v1/models`: OpenAI's list shape, tiers first; prices are decimal strings in USD per token. */
-export function modelsAnswer(catalog: Catalog, audience: Audience) {
-  const models = catalog.listed(audience).map((model) => modelRow(model, catalog));
+export function* modelsAnswer(catalog: Catalog, audience: Audience) {
+  const models = yield* eachOf(catalog.listed(audience), (model) => modelRow(model, catalog));
   // What chats and does something else as well is one model; its other prices are in the price list.
   const ids = new Set(models.map(({ id }) => id));
-  const byUnits = new Map(
-    catalog
-      .unitModels(audience)
-      .filter(({ slug, listed }) => listed && !ids.has(slug))
-      .map((model) => [model.slug, unitModelRow(model, catalog)] as const),
-  );
-  return { object: "list", data: [...tierRows(catalog, audience), ...models, ...byUnits.values()] };
+  const listed = catalog.unitModels(audience).filter((model) => model.listed && !ids.has(model.slug));
+  const byUnits = new Map(yield* eachOf(listed, (model) => [model.slug, unitModelRow(model, catalog)] as const));
+  return { object: "list", data: [...(yield* tierRows(catalog, audience)), ...models, ...byUnits.values()] };
 }
 
 /** `GET /api/llm/v1/models/{slug}`: one row of the list, by any name that a call may give it; or why there is none. */
@@ -204,16 +201,14 @@ export function modelAnswer(catalog: Catalog, name: string, audience: Audience) 
 }
 
 /** `GET /api/llm/v1/pricing`: what each tier tries, in order, and the price of every model in USD per million tokens. */
-export function pricingAnswer(catalog: Catalog, audience: Audience) {
-  const tiers = [...catalog.tiers.values()].map((tier) => {
+export function* pricingAnswer(catalog: Catalog, audience: Audience) {
+  const tiers = yield* eachOf(catalog.tiers.values(), (tier) => {
     return [tier.id, tierModels(tier, catalog, audience).map(({ slug }) => slug)] as const;
   });
-  const byUnits = catalog
-    .unitModels(audience)
-    .filter(({ listed }) => listed)
-    .map(({ slug, kind, sale, offers }) => {
-      return { model: slug, kind, usd: unitPriceText(sale), available: offers.length > 0, since: sale.since };
-    });
-  const models = catalog.listed(audience).map(priceRow);
+  const listed = catalog.unitModels(audience).filter((model) => model.listed);
+  const byUnits = yield* eachOf(listed, ({ slug, kind, sale, offers }) => {
+    return { model: slug, kind, usd: unitPriceText(sale), available: offers.length > 0, since: sale.since };
+  });
+  const models = yield* eachOf(catalog.listed(audience), priceRow);
   return { tiers: Object.fromEntries(tiers), models, unit_models: byUnits };
 }

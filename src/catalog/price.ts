@@ -35,13 +35,10 @@ export function ratesOf(price: TokenPrice, promptTokens: number): TokenRates {
 export function costOfUsage(price: TokenPrice, usage: TokenUsage): Nano {
   const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens } = usage;
   const rates = ratesOf(price, inputTokens + cacheReadTokens + cacheWriteTokens);
-  return costOf([
-    [inputTokens, rates.input],
-    [cacheReadTokens, rates.cacheRead],
-    [cacheWriteTokens, rates.cacheWrite],
-    [outputTokens, rates.output],
-    [THOUSAND, rates.thousandth],
-  ]);
+  return costOf(
+    [inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, THOUSAND],
+    [rates.input, rates.cacheRead, rates.cacheWrite, rates.output, rates.thousandth],
+  );
 }
 
 /** The most that any usage within the bound can cost, in nano-USD: every token in the dearest bucket it could be in. */
@@ -53,11 +50,7 @@ export function boundOf(price: TokenPrice, bound: UsageBound): Nano {
     prompt = dearer(prompt, dearestPrompt(step));
     output = dearer(output, step.output);
   }
-  return costOf([
-    [bound.inputTokensMax, prompt],
-    [bound.outputTokensMax, output],
-    [THOUSAND, price.thousandth],
-  ]);
+  return costOf([bound.inputTokensMax, bound.outputTokensMax, THOUSAND], [prompt, output, price.thousandth]);
 }
 
 function dearestPrompt({ input, cacheRead, cacheWrite }: TokenRates): PicoPerToken {

@@ -2,12 +2,12 @@
 
 import { eachOf, type Steps } from "../slices.ts";
 import type { UnitKind, UnitModelSpec } from "./adapter.ts";
-import type { Adapter, RetiredModel, SoldUnitModel, UnitOffer, UnitPrice } from "./catalog.ts";
-import { priceOn, renamedVersion } from "./price.ts";
+import type { Adapter, RetiredModel, SoldEmbedding, SoldUnitModel, UnitOffer, UnitPrice } from "./catalog.ts";
+import { priceAt, priceOn, renamedVersion } from "./price.ts";
 import { hasEnded, isListedOn } from "./retirement.ts";
 import { splitSlug } from "./slug.ts";
 import { type AudienceRules, lastEnd } from "./sold.ts";
-import { compileUnitPrice, dearestUnits, isDearerUnits, sellUnitsAt } from "./unit-price.ts";
+import { compileUnitPrice, dearestUnits, isDearerUnits, sellUnitsAt, unitsOfTokens } from "./unit-price.ts";
 
 interface Listed {
   readonly slug: string;
@@ -93,11 +93,33 @@ export function endedUnitModels(
   );
 }
 
+/** The slugs of a kind that end in a name, behind their makers. */
+export function unitSlugsNamed(models: readonly SoldUnitModel[], kind: UnitKind, name: string): readonly string[] {
+  return models.filter((model) => model.kind === kind && splitSlug(model.slug)?.rest === name).map(({ slug }) => slug);
+}
+
 /** By slug, or by what stands behind the maker where only one has it. */
 export function unitModelNamed(models: readonly SoldUnitModel[], kind: UnitKind, name: string): SoldUnitModel | null {
-  const ofKind = models.filter((model) => model.kind === kind);
-  const exact = ofKind.find(({ slug }) => slug === name);
-  if (exact !== undefined) return exact;
-  const [only, ...more] = ofKind.filter(({ slug }) => splitSlug(slug)?.rest === name);
-  return only === undefined || more.length > 0 ? null : only;
+  const [only, ...more] = unitSlugsNamed(models, kind, name);
+  const named = (slug: string | undefined) =>
+    models.find((model) => model.kind === kind && model.slug === slug) ?? null;
+  return named(name) ?? (more.length === 0 ? named(only) : null);
+}
+
+/** Embeddings are listed by the token, beside chats; what calls them takes them as every model by units, at the price of a moment. */
+export function embeddingByUnits({ slug, sale, offers, retires, listed }: SoldEmbedding, atMs: number): SoldUnitModel {
+  return {
+    kind: "embeddings",
+    slug,
+    sale: unitsOfTokens(priceAt(sale, atMs)),
+    offers: offers.map(({ adapter, upstreamModel, spec, cost, healthKey }) => ({
+      adapter,
+      upstreamModel,
+      spec: { kind: "embeddings", dialect: "openai-embeddings", inputTokensMax: spec.contextTokens },
+      cost: unitsOfTokens(priceAt(cost, atMs)),
+      healthKey,
+    })),
+    retires,
+    listed,
+  };
 }

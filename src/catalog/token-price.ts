@@ -51,6 +51,12 @@ export const tokenPrices = z
     "must have its steps in order of `promptTokens`",
   );
 
+/** Prices of embeddings: of their tokens and of nothing else, so that each is a unit. */
+export const plainTokenPrices = tokenPrices.refine(
+  (list) => list.every(({ steps, thousandCalls }) => steps === undefined && thousandCalls === undefined),
+  "has `steps` or `thousandCalls`, and embeddings are sold by their tokens alone",
+);
+
 /** A price from a day on, as decimal strings of USD per million tokens, exactly as the vendor lists them. */
 export type TokenPriceSpec = Said<z.infer<typeof dated>>;
 

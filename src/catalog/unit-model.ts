@@ -97,14 +97,20 @@ export const unitModel = z.strictObject({
   fillsIn: z.boolean().optional(),
 });
 
-/** What a model does that is neither a chat nor an embedding model, and so at which endpoint it is asked. */
-export type UnitKind = z.infer<typeof kind>;
+/** What a model does that is no chat model, and so at which endpoint it is asked. Adapters list embeddings beside chats, by the token. */
+export type UnitKind = z.infer<typeof kind> | "embeddings";
 
 /** A format of requests to such a model: the name of a row of src/upstream/unit-dialects. */
-export type UnitDialectName = z.infer<typeof dialect>;
+export type UnitDialectName = z.infer<typeof dialect> | "openai-embeddings";
 
 /** A price by units from a day on, as decimal strings of USD. What has no price here is not sold; a price of nothing at all is free. */
 export type UnitPriceSpec = Said<z.infer<typeof listed>>;
 
 /** A model that is sold by units of its own: images, seconds, searches, or tokens of several sorts. Bounds are what its holds are made of. */
 export type UnitModelSpec = Said<z.infer<typeof unitModel>>;
+
+/** What calls read of it: its price is compiled by then. */
+export type UnitSpec = Omit<UnitModelSpec, "prices" | "kind" | "dialect"> & {
+  readonly kind: UnitKind;
+  readonly dialect: UnitDialectName;
+};

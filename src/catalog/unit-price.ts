@@ -2,7 +2,7 @@
 import { costOf, markUp, type Nano, type PicoPerToken, parseUsdPer, parseUsdPerMillion, usdPerText } from "../money.ts";
 import type { Counts } from "../route.ts";
 import type { UnitPriceSpec } from "./adapter.ts";
-import type { UnitPrice } from "./catalog.ts";
+import type { TokenPrice, UnitPrice } from "./catalog.ts";
 import { newestTaken, versionOf } from "./price.ts";
 
 type Listed = Exclude<keyof UnitPriceSpec, "since" | "taken">;
@@ -54,6 +54,16 @@ export function compileUnitPrice({ since, taken, images = {}, ...listed }: UnitP
   return { rates, since, version: versionOf(name, taken === undefined ? { since } : { since, taken }) };
 }
 
+/** A price by the token as one by units; what a long prompt or a call costs beside its tokens has none, and no embeddings have it. */
+export function unitsOfTokens({ input, cacheRead, output, since, version }: TokenPrice): UnitPrice {
+  const rates = [
+    ["textIn", input],
+    ["cachedIn", cacheRead],
+    ["textOut", output],
+  ] as const;
+  return { rates: new Map(rates), since, version };
+}
+
 /** Whether everything that was counted has a price. */
 export function pricesAll({ rates }: UnitPrice, counts: Counts): boolean {
   return Object.entries(counts).every(([unit, count]) => count === 0 || rates.size === 0 || rates.has(unit));
@@ -62,7 +72,11 @@ export function pricesAll({ rates }: UnitPrice, counts: Counts): boolean {
 /** What the counts cost in nano-USD, rounded up once. Of a unit without a price, the dearest token's: nothing is given away for a new name. */
 export function costOfCounts({ rates }: UnitPrice, counts: Counts): Nano {
   const dearestRate = Math.max(0, ...rates.values()) as PicoPerToken;
-  return costOf(Object.entries(counts).map(([unit, count]) => [count, rates.get(unit) ?? dearestRate] as const));
+  const units = Object.keys(counts);
+  return costOf(
+    units.map((unit) => counts[unit] ?? 0),
+    units.map((unit) => rates.get(unit) ?? dearestRate),
+  );
 }
 
 /** A cost price with our markup on every unit; its version says so. */

@@ -1,4 +1,4 @@
-// The language-model endpoints that every wire shares: embeddings and units make plans, models and pricing answer for free.
+// The language-model endpoints that every wire shares: models by units make plans, models and pricing answer for free.
 import { allowedModel, allowedPricing } from "../accounts/allowed-models.ts";
 import { BY_KEY, seenBy } from "../catalog/audience.ts";
 import type { Audience } from "../catalog/catalog.ts";
@@ -9,17 +9,15 @@ import { chatErrors } from "../wires/chat-completions/errors.ts";
 import { MODEL_WIRES } from "../wires/model-wires.ts";
 import { at } from "../wires/paths.ts";
 import type { ModelRow, ModelRows } from "../wires/wire.ts";
-import { embeddingsPlan } from "./embeddings-plan.ts";
 import type { ChatDeps } from "./model-plan.ts";
 import { unitEndpoints } from "./unit-endpoints.ts";
-import { PAID } from "./wire-endpoints.ts";
 
 /** The free answers, from the catalog as the caller sees it; the list and the prices are the same objects while it is in force. */
 export interface PriceAnswers {
-  models(audience: Audience): ModelList;
+  models(audience: Audience): Promise<ModelList>;
   /** By any name that a call may give it. */
   model(name: string, audience: Audience): AnyModelRow | GatewayError;
-  pricing(audience: Audience): Priced;
+  pricing(audience: Audience): Promise<Priced>;
 }
 
 type AnyModelRow = ModelRow & { readonly id: string; readonly available: boolean };
@@ -28,7 +26,6 @@ type Priced = Parameters<typeof allowedPricing>[0];
 
 const NO_QUERY = new URLSearchParams();
 const FREE = { method: "GET", auth: "none", bodyBytesMax: 0, errors: chatErrors } as const;
-const paid = { ...PAID, errors: chatErrors } as const;
 
 /** An endpoint that knows no wire, below the language models' path and in OpenAI's words for errors. */
 export function inChatWire(spec: EndpointSpec): Endpoint {
@@ -39,8 +36,8 @@ function free(path: string, make: (call: Call) => unknown): Endpoint {
   return {
     ...FREE,
     ...at(path),
-    answer(call): Answer | GatewayError {
-      const body = make(call);
+    async answer(call): Promise<Answer | GatewayError> {
+      const body = await make(call);
       return body instanceof GatewayError ? body : { status: 200, body, headers: BY_KEY };
     },
   };
@@ -49,8 +46,8 @@ function free(path: string, make: (call: Call) => unknown): Endpoint {
 /** The same answers for wires that have a list of models of their own. */
 export function modelRows(answers: Pick<PriceAnswers, "models" | "model">): ModelRows {
   return {
-    all(caller) {
-      const { data } = answers.models(seenBy(caller));
+    async all(caller) {
+      const { data } = await answers.models(seenBy(caller));
       return caller === null ? data : data.map((row) => allowedModel(row, caller.allows));
     },
     one(name, caller) {
@@ -70,12 +67,11 @@ export function chatEndpoints(deps: ChatDeps, answers: PriceAnswers): readonly E
   });
   const pricesText = keptJson((prices: object) => prices);
   return [
-    { ...paid, ...at("/embeddings"), plan: (call) => embeddingsPlan(call, deps) },
     ...unitEndpoints(deps).map(inChatWire),
-    free("/models", ({ request, caller }) => {
-      const all = answers.models(seenBy(caller));
+    free("/models", async ({ request, caller }) => {
+      const all = await answers.models(seenBy(caller));
       const isForAll = caller === null || caller.allows.models === null;
-      const list = isForAll ? all : { ...all, data: rows.all(caller) };
+      const list = isForAll ? all : { ...all, data: await rows.all(caller) };
       const own = ownLists.find(({ models }) => models.isAsked(request));
       // What is the same for everybody is written once.
       if (own === undefined) return isForAll ? listText(all) : list;
@@ -86,8 +82,8 @@ export function chatEndpoints(deps: ChatDeps, answers: PriceAnswers): readonly E
       if (row instanceof GatewayError) return row;
       return ownLists.find(({ models }) => models.isAsked(request))?.models.one(row) ?? row;
     }),
-    free("/pricing", ({ caller }) => {
-      const prices = answers.pricing(seenBy(caller));
+    free("/pricing", async ({ caller }) => {
+      const prices = await answers.pricing(seenBy(caller));
       const isForAll = caller === null || caller.allows.models === null;
       return isForAll ? pricesText(prices) : allowedPricing(prices, caller.allows);
     }),

@@ -1,4 +1,5 @@
 // Tells the caller which fields of the body were not sent, so that a client with extras keeps working and its author is not left guessing.
+import type { Adapter } from "../catalog/catalog.ts";
 import type { Frame } from "../endpoint.ts";
 import type { ModelCandidate } from "../upstream/model-candidate.ts";
 
@@ -20,7 +21,7 @@ export function listed(names: readonly string[]): string {
 }
 
 /** A server of the operator's own takes fields that no vendor is sent: it sends no bill for them. */
-export function isOwnServer({ adapter }: ModelCandidate["offer"]): boolean {
+export function isOwnServer({ adapter }: { readonly adapter: Adapter }): boolean {
   return adapter.spec.local === true;
 }
 

@@ -7,10 +7,11 @@ import type { FramedPlan, PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { ladder } from "../kernel/routes/ladder.ts";
 import { retrying } from "../kernel/routes/retrying.ts";
-import type { ThoughtSeal } from "../neutral.ts";
+import type { RequestWindows } from "../limits/request-windows.ts";
+import type { CallerRequest, ThoughtSeal } from "../neutral.ts";
 import type { Payer, Plan } from "../plan.ts";
 import type { Candidate } from "../route.ts";
-import type { ModelCandidate } from "../upstream/model-candidate.ts";
+import type { ChatOrder, ModelCandidate } from "../upstream/model-candidate.ts";
 import type { ServingRoute } from "../upstream/moved-conversations.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import { callTags } from "../wires/call-tags.ts";
@@ -57,6 +58,8 @@ export interface ChatDeps {
   readonly settings: ChatSettings;
   /** The seal of a payer's thoughts; while the payer is not known, one that seals and opens nothing. */
   readonly seals: (payer: Payer | null) => ThoughtSeal;
+  /** Counts the calls that cost nothing. */
+  readonly freeWindows: RequestWindows;
 }
 
 /** A stream cannot be kept, so its key would promise what cannot be kept. */
@@ -89,6 +92,8 @@ interface Make {
   readonly unfit: Unfit[] | null;
 }
 
+const NO_PARTS = {};
+
 /** Whether a body goes to an offer as it was sent. */
 function takesUnsifted(offer: ModelCandidate["offer"], { passesUnsifted, asked }: ModelRequest): boolean {
   return isOwnServer(offer) || (passesUnsifted === true && "chat" in offer && offer.chat.dialect === asked.wire);
@@ -111,10 +116,12 @@ function candidatesOf(model: SoldModel, firstTokenMsMax: number, outputTokensMax
   const clocks = read.stream
     ? { firstTokenMsMax, lastFirstTokenMsMax: settings.lastFirstTokenMsMax, gapMsMax: settings.gapMsMax }
     : { firstTokenMsMax: unaryMs, lastFirstTokenMsMax: unaryMs, gapMsMax: settings.gapMsMax };
-  const order = {
-    answers: read.answers({ id: make.id, createdS: make.createdS, model: model.slug }),
+  const answers = read.answers({ id: make.id, createdS: make.createdS, model: model.slug });
+  const orderFor = (asked: CallerRequest): ChatOrder => ({
+    asked,
+    answers,
     requestId: make.requestId,
-    ...(make.account === undefined ? {} : { account: make.account }),
+    account: make.account,
     conversation: make.conversation,
     completionId: make.id,
     createdS: make.createdS,
@@ -124,12 +131,13 @@ function candidatesOf(model: SoldModel, firstTokenMsMax: number, outputTokensMax
     outputTokensMax,
     clocks,
     seal: read.seal,
-  };
-  const made = model.offers
-    .filter(({ spec }) => partTokensMax(read.shape, spec.parts ?? {}, spec.contextTokens) !== null)
-    .map((offer) =>
-      upstream.chatCandidate(offer, { ...order, asked: takesUnsifted(offer, read) ? read.unsifted() : read.asked }),
-    );
+  });
+  const made: (ModelCandidate | string)[] = [];
+  for (const offer of model.offers) {
+    if (partTokensMax(read.shape, offer.spec.parts ?? NO_PARTS, offer.spec.contextTokens) === null) continue;
+    const asked = takesUnsifted(offer, read) ? read.unsifted() : read.asked;
+    made.push(upstream.chatCandidate(offer, orderFor(asked)));
+  }
   if (make.unfit !== null) make.unfit.push(...unfitOf(model, made));
   return made;
 }
@@ -239,7 +247,8 @@ function servingRoute(fit: FitModel, { healthKey }: Candidate, first: Placed | n
 /** Says which tier served in place of which, because a budget of the caller has come to where its owner wants that. */
 const LOWERED = "x-tollgate-lowered";
 
-function isLowered({ lowerings = [] }: PlanCall["audience"], tags: readonly string[], atMs: number): boolean {
+function isLowered({ lowerings }: PlanCall["audience"], tags: readonly string[], atMs: number): boolean {
+  if (lowerings === undefined) return false;
   return lowerings.some(({ untilMs, tag }) => atMs < untilMs && (tag === undefined || tags.includes(tag)));
 }
 
@@ -255,7 +264,8 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
   const resolved = resolveModels(read.wanted, deps.catalog(), {
     sandbox,
     lowers: isLowered(audience, tags, deps.clock.epochMs()),
-    ...settings,
+    firstTokenMsMax: settings.firstTokenMsMax,
+    firstTokenMsMaxByTier: settings.firstTokenMsMaxByTier,
   });
   if (resolved instanceof GatewayError) return resolved;
   const refused = modelsRefusal(audience.allows, resolved.asked);

@@ -10,9 +10,9 @@ import { readMessages } from "../wires/messages/read-body.ts";
 import type { ModelRequest } from "../wires/model-request.ts";
 import { parseJson } from "../wires/parse-json.ts";
 import type { Preferences } from "../wires/preferences.ts";
-import { embeddingsPlan } from "./embeddings-plan.ts";
 import { type ChatDeps, modelPlan } from "./model-plan.ts";
-import { type UnitDeps, unitPlan } from "./unit-plan.ts";
+import { unitPlan } from "./unit-plan.ts";
+import { embeddings } from "./units/embeddings.ts";
 import { imageGenerations } from "./units/images.ts";
 
 /** What quality an image has that names none: the first whose cost fits. */
@@ -91,7 +91,7 @@ async function modelAction(
 }
 
 /** One image of at most five cents, ours and the caller's: of the best quality that they pay for, where none is named. */
-function imageAction({ id, spec }: Vendor, call: PlanCall, deps: UnitDeps): FramedPlan | GatewayError {
+function imageAction({ id, spec }: Vendor, call: PlanCall, deps: ChatDeps): FramedPlan | GatewayError {
   const sent = parseJson(call.request.body);
   if (sent instanceof GatewayError) return sent;
   if (!isRecord(sent)) return bad("body", "must be an object");
@@ -124,11 +124,13 @@ function imageAction({ id, spec }: Vendor, call: PlanCall, deps: UnitDeps): Fram
 export function nativePlan(
   { vendor, wire }: { readonly vendor: Vendor; readonly wire: NativeWire },
   call: PlanCall,
-  deps: UnitDeps,
+  deps: ChatDeps,
 ): Promise<FramedPlan | GatewayError> | FramedPlan | GatewayError {
   if (wire === "images") return imageAction(vendor, call, deps);
   if (wire !== "embeddings") return modelAction(vendor.id, wire, call, deps);
-  const made = embeddingsPlan(call, deps, vendor.id);
+  const sent = parseJson(call.request.body);
+  if (sent instanceof GatewayError) return sent;
+  const made = unitPlan(embeddings, { sent, files: [], fingerprinted: sent }, call, deps, vendor.id);
   const dollar = nanoFromCents(NATIVE_CENTS_MAX);
   if (made instanceof GatewayError) return made;
   if (made.plan.quote.nano > dollar)

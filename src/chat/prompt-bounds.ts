@@ -11,20 +11,26 @@ const TOKENS_AROUND_COUNT = 256;
 
 /** The most tokens that the parts beside text, and what the model finds itself, can count for at a model with these bounds; null: it takes no such part. */
 export function partTokensMax(shape: PromptShape, bounds: PartBounds, contextTokens: number): number | null {
-  const each: Record<keyof PromptShape["parts"], number | undefined> = {
-    image: bounds.imageTokensMax,
-    audio: bounds.audioTokensMax,
-    file: bounds.fileTokensMax,
-    anything: bounds.fileTokensMax === undefined ? undefined : contextTokens,
-  };
   let tokens = bounds.foundTokensMax ?? 0;
-  for (const kind of ["image", "audio", "file", "anything"] as const) {
+  for (const kind of KINDS) {
     if (shape.parts[kind] === 0) continue;
-    const most = each[kind];
+    const most = eachMax(kind, bounds, contextTokens);
     if (most === undefined) return null;
     tokens += shape.parts[kind] * most;
   }
   return tokens;
+}
+
+const KINDS = ["image", "audio", "file", "anything"] as const satisfies readonly (keyof PromptShape["parts"])[];
+
+/** The most tokens that one part of a kind can count for; undefined: no such part is taken. */
+function eachMax(
+  kind: keyof PromptShape["parts"],
+  { imageTokensMax, audioTokensMax, fileTokensMax }: PartBounds,
+  contextTokens: number,
+): number | undefined {
+  if (kind === "anything") return fileTokensMax === undefined ? undefined : contextTokens;
+  return kind === "image" ? imageTokensMax : kind === "audio" ? audioTokensMax : fileTokensMax;
 }
 
 function around({ messages, hasSchemas, jsonTokens }: PromptShape): number {

@@ -72,84 +72,120 @@ const OUTPUT_TOKENS_MIN = 1_024;
 
 const NONE_COUNTED: ReadonlyMap<SoldModel, number> = new Map();
 
-/** Makes the quote of a request to models. */
-export function quoteOf(models: readonly FitModel[], prompt: QuotedPrompt, parts: QuoteParts): Quote {
-  const { counter, routeOf, withOutput, fromMs, untilMs } = parts;
-  const byBytes = textTokensMax(prompt.shape, prompt.bodyBytes);
-  let counted = NONE_COUNTED;
+/** What a request to models can cost at most: made once for a call, and asked again only where money is short. */
+class Bounds {
+  readonly #models: readonly FitModel[];
+  readonly #prompt: QuotedPrompt;
+  readonly #parts: QuoteParts;
+  readonly #byBytes: number;
+  #counted = NONE_COUNTED;
+
+  constructor(models: readonly FitModel[], prompt: QuotedPrompt, parts: QuoteParts) {
+    this.#models = models;
+    this.#prompt = prompt;
+    this.#parts = parts;
+    this.#byBytes = textTokensMax(prompt.shape, prompt.bodyBytes);
+  }
 
   /** No prompt longer than the model's context is ever served. */
-  function inputTokensMax(fit: FitModel): number {
-    const textTokens = Math.min(byBytes, counted.get(fit.model) ?? byBytes);
+  #inputTokensMax(fit: FitModel): number {
+    const textTokens = Math.min(this.#byBytes, this.#counted.get(fit.model) ?? this.#byBytes);
     return Math.min(textTokens + fit.partTokens, fit.model.contextTokens);
   }
 
-  const held = (price: TokenPrice): TokenPrice => dearestWithin(price, fromMs, untilMs);
-
-  function boundFor(fit: FitModel): Nano {
-    const outputTokensMax = fit.outputTokensMax * prompt.choices;
-    return boundOf(held(fit.model.sale), { inputTokensMax: inputTokensMax(fit), outputTokensMax });
+  #held(price: TokenPrice): TokenPrice {
+    return dearestWithin(price, this.#parts.fromMs, this.#parts.untilMs);
   }
 
-  const bound = (some: readonly FitModel[]): Nano => some.map(boundFor).reduce(most);
+  #boundFor(fit: FitModel): Nano {
+    const outputTokensMax = fit.outputTokensMax * this.#prompt.choices;
+    return boundOf(this.#held(fit.model.sale), { inputTokensMax: this.#inputTokensMax(fit), outputTokensMax });
+  }
+
+  of(some: readonly FitModel[]): Nano {
+    let bound = ZERO;
+    for (const fit of some) bound = most(bound, this.#boundFor(fit));
+    return bound;
+  }
 
   /** The most output tokens of each answer that `money` pays for beside the prompt. */
-  function affordableOutput(fit: FitModel, money: Nano): number {
-    const sale = held(fit.model.sale);
-    const prompted = inputTokensMax(fit);
+  #affordableOutput(fit: FitModel, money: Nano): number {
+    const sale = this.#held(fit.model.sale);
+    const prompted = this.#inputTokensMax(fit);
     const left = minus(money, boundOf(sale, { inputTokensMax: prompted, outputTokensMax: 0 }));
     const tokens = affordable(left, ratesOf(sale, prompted).output);
-    return tokens === null ? fit.outputTokensMax : Math.min(fit.outputTokensMax, Math.floor(tokens / prompt.choices));
+    if (tokens === null) return fit.outputTokensMax;
+    return Math.min(fit.outputTokensMax, Math.floor(tokens / this.#prompt.choices));
   }
 
   /** Each model with the output that one of `shares` equal parts of what is free pays for. */
-  function lowered(free: Nano, shares: number): readonly FitModel[] {
-    if (withOutput === null) return models;
-    return models
+  #lowered(free: Nano, shares: number): readonly FitModel[] {
+    const { withOutput } = this.#parts;
+    if (withOutput === null) return this.#models;
+    return this.#models
       .map((fit) => {
-        const least = Math.min(SHARED_TOKENS_MIN, Math.max(OUTPUT_TOKENS_MIN, affordableOutput(fit, free)));
-        const tokens = Math.max(least, affordableOutput(fit, part(free, shares)));
+        const least = Math.min(SHARED_TOKENS_MIN, Math.max(OUTPUT_TOKENS_MIN, this.#affordableOutput(fit, free)));
+        const tokens = Math.max(least, this.#affordableOutput(fit, part(free, shares)));
         return tokens < fit.outputTokensMax ? withOutput(fit, tokens) : fit;
       })
       .filter(({ candidates }) => candidates.length > 0);
   }
 
-  function within(free: Nano, shares = 1): Within | null {
-    const some = lowered(free, shares).filter((fit) => boundFor(fit) <= free);
-    return some.length === 0 ? null : { nano: bound(some), route: routeOf(some) };
+  within(free: Nano, shares = 1): Within | null {
+    const some = this.#lowered(free, shares).filter((fit) => this.#boundFor(fit) <= free);
+    return some.length === 0 ? null : { nano: this.of(some), route: this.#parts.routeOf(some) };
   }
 
-  async function count(): Promise<void> {
-    if (counted.size === 0) counted = await countedFor(models, prompt, counter);
+  async #count(): Promise<void> {
+    if (this.#counted.size > 0) return;
+    this.#counted = await countedFor(this.#models, this.#prompt, this.#parts.counter);
+  }
+
+  async tightened(): Promise<Nano> {
+    await this.#count();
+    return this.of(this.#models);
   }
 
   /** A prompt is counted where its bytes alone would cost the answer its length. */
-  async function share(free: Nano): Promise<Within | null> {
+  async share(free: Nano): Promise<Within | null> {
     const short = () =>
-      lowered(free, SHARE).some(({ outputTokensMax }, at) => outputTokensMax !== models[at]?.outputTokensMax);
-    if (!prompt.strict && free > ZERO && short()) await count();
-    return within(free, SHARE);
+      this.#lowered(free, SHARE).some(
+        ({ outputTokensMax }, at) => outputTokensMax !== this.#models[at]?.outputTokensMax,
+      );
+    if (!this.#prompt.strict && free > ZERO && short()) await this.#count();
+    return this.within(free, SHARE);
   }
 
+  affordable(free: Nano): Readonly<Record<string, number>> {
+    return { affordable_output_tokens: Math.max(...this.#models.map((fit) => this.#affordableOutput(fit, free))) };
+  }
+
+  tokensMax(): number {
+    const { choices } = this.#prompt;
+    return Math.max(...this.#models.map((fit) => this.#inputTokensMax(fit) + fit.outputTokensMax * choices));
+  }
+
+  upstreamNano(): Nano {
+    return this.#models
+      .flatMap((fit) => {
+        const outputTokensMax = fit.outputTokensMax * this.#prompt.choices;
+        const bounds = { inputTokensMax: this.#inputTokensMax(fit), outputTokensMax };
+        return fit.candidates.map(({ offer }) => boundOf(this.#held(offer.cost), bounds));
+      })
+      .reduce(most, ZERO);
+  }
+}
+
+/** Makes the quote of a request to models. */
+export function quoteOf(models: readonly FitModel[], prompt: QuotedPrompt, parts: QuoteParts): Quote {
+  const bounds = new Bounds(models, prompt, parts);
   const quote: Quote = {
-    nano: bound(models),
-    tighten: prompt.strict
-      ? null
-      : async () => {
-          await count();
-          return bound(models);
-        },
-    within: (free) => within(free),
-    affordable: (free) => ({ affordable_output_tokens: Math.max(...models.map((fit) => affordableOutput(fit, free))) }),
-    tokensMax: () => Math.max(...models.map((fit) => inputTokensMax(fit) + fit.outputTokensMax * prompt.choices)),
-    upstreamNano: () =>
-      models
-        .flatMap((fit) => {
-          const outputTokensMax = fit.outputTokensMax * prompt.choices;
-          const bounds = { inputTokensMax: inputTokensMax(fit), outputTokensMax };
-          return fit.candidates.map(({ offer }) => boundOf(held(offer.cost), bounds));
-        })
-        .reduce(most, ZERO),
+    nano: bounds.of(models),
+    tighten: prompt.strict ? null : () => bounds.tightened(),
+    within: (free) => bounds.within(free),
+    affordable: (free) => bounds.affordable(free),
+    tokensMax: () => bounds.tokensMax(),
+    upstreamNano: () => bounds.upstreamNano(),
   };
-  return withOutput === null ? quote : { ...quote, share };
+  return parts.withOutput === null ? quote : { ...quote, share: (free) => bounds.share(free) };
 }

@@ -1,5 +1,5 @@
 // The token meter: what an answer cost from the usage that came, or from our own count where none did.
-import type { SoldEmbedding, SoldModel } from "../catalog/catalog.ts";
+import type { SoldModel } from "../catalog/catalog.ts";
 import { costOfUsage, priceAt } from "../catalog/price.ts";
 import { type Nano, ZERO } from "../money.ts";
 import type { Cost } from "../plan.ts";
@@ -33,7 +33,7 @@ function upstreamOf({ offer }: ModelCandidate, reading: Reading, usage: TokenUsa
 }
 
 function priced(
-  model: SoldModel | SoldEmbedding,
+  model: SoldModel,
   served: ModelCandidate,
   usage: TokenUsage,
   reading: Reading,
@@ -63,7 +63,7 @@ async function deliveredTokens(reading: Reading, counter: TokenCounter): Promise
  * most the usage of its beginning: its output is what was delivered, by our count.
  */
 export function tokenCost(
-  model: SoldModel | SoldEmbedding,
+  model: SoldModel,
   served: ModelCandidate,
   reading: Reading,
   {

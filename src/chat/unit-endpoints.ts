@@ -4,19 +4,20 @@ import type { EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { type FormRules, spooledForm } from "../files/spooled-upload.ts";
 import { type BodyBytes, createBodyBytes } from "../limits/body-bytes.ts";
-import { createRequestWindows } from "../limits/request-windows.ts";
 import type { NamedBy } from "../wires/call-tags.ts";
 import { parseJson } from "../wires/parse-json.ts";
 import type { ChatDeps } from "./model-plan.ts";
 import type { UnitEndpoint } from "./unit-endpoint.ts";
-import { type UnitDeps, unitPlan } from "./unit-plan.ts";
+import { unitPlan } from "./unit-plan.ts";
 import { completions } from "./units/completions.ts";
+import { embeddings } from "./units/embeddings.ts";
 import { imageEdits, imageGenerations } from "./units/images.ts";
 import { moderations } from "./units/moderations.ts";
 import { rerank } from "./units/rerank.ts";
 import { soundSecondsMax } from "./units/sound-seconds.ts";
 import { spoken } from "./units/spoken.ts";
 import { transcriptions, translations } from "./units/transcriptions.ts";
+import { PAID } from "./wire-endpoints.ts";
 
 const MIB = 1024 * 1024;
 /** What files of calls take of the disk while the calls run. */
@@ -24,7 +25,6 @@ const SPOOLED_BYTES_MAX = 4_096 * MIB;
 const SPOOLED_ACCOUNT_BYTES_MAX = 512 * MIB;
 const AUDIO_BYTES_MAX = 25 * MIB;
 const IMAGE_BYTES_MAX = 25 * MIB;
-const PAID = { method: "POST", auth: "key" } as const;
 
 type Modelled = NamedBy & { readonly model?: string | null | undefined };
 
@@ -33,7 +33,7 @@ function json<Body extends Modelled>(
   path: string,
   bodyBytesMax: number,
   endpoint: UnitEndpoint<Body>,
-  deps: UnitDeps,
+  deps: ChatDeps,
 ): EndpointSpec {
   return {
     ...PAID,
@@ -58,7 +58,7 @@ function form<Body extends Modelled>(
   path: string,
   rules: Omit<FormRules, "folder">,
   endpoint: UnitEndpoint<Body>,
-  { deps, disk }: { readonly deps: UnitDeps; readonly disk: BodyBytes },
+  { deps, disk }: { readonly deps: ChatDeps; readonly disk: BodyBytes },
 ): EndpointSpec {
   return {
     ...PAID,
@@ -94,8 +94,7 @@ function form<Body extends Modelled>(
   };
 }
 
-export function unitEndpoints(chat: ChatDeps): readonly EndpointSpec[] {
-  const deps = { ...chat, freeWindows: createRequestWindows({ clock: chat.clock }) };
+export function unitEndpoints(deps: ChatDeps): readonly EndpointSpec[] {
   const spooling = {
     deps,
     disk: createBodyBytes({ bytesMax: SPOOLED_BYTES_MAX, accountBytesMax: SPOOLED_ACCOUNT_BYTES_MAX }),
@@ -103,6 +102,7 @@ export function unitEndpoints(chat: ChatDeps): readonly EndpointSpec[] {
   const sound = { fileBytesMax: AUDIO_BYTES_MAX, bodyBytesMax: AUDIO_BYTES_MAX + MIB, filesMax: 1 };
   const pictures = { fileBytesMax: IMAGE_BYTES_MAX, bodyBytesMax: 100 * MIB, filesMax: 17 };
   return [
+    json("/embeddings", PAID.bodyBytesMax, embeddings, deps),
     json("/images/generations", MIB, imageGenerations, deps),
     form("/images/edits", pictures, imageEdits, spooling),
     form("/audio/transcriptions", sound, transcriptions, spooling),

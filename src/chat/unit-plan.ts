@@ -1,14 +1,13 @@
 // Makes a Plan from a request to a model that is sold by units: images, sound, ranks, verdicts, bare completions.
 import { modelsRefusal } from "../accounts/allowed.ts";
 import type { SoldUnitModel } from "../catalog/catalog.ts";
-import { findUnitModel } from "../catalog/find-unit-model.ts";
+import { findUnitModel } from "../catalog/find-model.ts";
 import { modelEndHeaders } from "../catalog/retirement.ts";
 import { costOfCounts, pricesAll } from "../catalog/unit-price.ts";
 import type { FramedPlan, PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { ladder } from "../kernel/routes/ladder.ts";
 import { retrying } from "../kernel/routes/retrying.ts";
-import type { RequestWindows } from "../limits/request-windows.ts";
 import { callsAffordable, most, type Nano, ZERO } from "../money.ts";
 import type { Plan } from "../plan.ts";
 import type { Candidate, Counts, TokenUsage } from "../route.ts";
@@ -22,19 +21,16 @@ import { droppedHeader } from "./dropped-header.ts";
 import { readModelAsk } from "./model-ask.ts";
 import type { ChatDeps } from "./model-plan.ts";
 import type { TokenCounter } from "./token-counter.ts";
-import type { UnitAsk, UnitEndpoint, UnitFit } from "./unit-endpoint.ts";
+import type { AnswerForm, UnitAsk, UnitEndpoint, UnitFit } from "./unit-endpoint.ts";
 import { unitFrame } from "./unit-frame.ts";
-
-export interface UnitDeps extends ChatDeps {
-  /** Counts the calls that cost nothing. */
-  readonly freeWindows: RequestWindows;
-}
 
 /** A body as it was sent, as JSON or as a form. */
 export interface SentBody {
   readonly sent: unknown;
   readonly files: readonly UploadedFile[];
   readonly secondsMax?: number;
+  /** Default: as many as came. */
+  readonly sentBytes?: number;
   /** What an Idempotency-Key stands for. */
   readonly fingerprinted: unknown;
 }
@@ -52,14 +48,20 @@ function tokensOf(counts: Counts): TokenUsage | null {
 }
 
 /** A stream cannot be kept, and neither can bytes: a key would promise what cannot be kept. */
-function keyOf({ request }: PlanCall, kept: boolean, fingerprinted: unknown): Plan["idempotency"] | GatewayError {
-  if (kept || !request.headers.has("idempotency-key")) return idempotencyOf(request, fingerprinted);
+function keyOf<Body>(
+  { request }: PlanCall,
+  { isKept = true }: UnitEndpoint<Body>,
+  form: AnswerForm,
+  fingerprinted: unknown,
+): Plan["idempotency"] | GatewayError {
+  if (!isKept) return null;
+  if (form.kind === "json" || !request.headers.has("idempotency-key")) return idempotencyOf(request, fingerprinted);
   const param = "Idempotency-Key";
   return new GatewayError("bad_request", { param, detail: { detail: `${param}: not possible with this answer` } });
 }
 
 /** What free calls may be made of an account in a minute: they cost us our place at the vendor. */
-function tooMany(call: PlanCall, limit: number, { freeWindows }: UnitDeps): GatewayError | null {
+function tooMany(call: PlanCall, limit: number, { freeWindows }: ChatDeps): GatewayError | null {
   const state = freeWindows.take(call.audience.payer?.id ?? call.request.address, limit);
   if (state.allowed) return null;
   const detail = { limit, window_seconds: state.windowSeconds };
@@ -70,10 +72,12 @@ function fitsOf<Body>(
   endpoint: UnitEndpoint<Body>,
   ask: UnitAsk<Body>,
   model: SoldUnitModel,
-  { call, deps }: { readonly call: PlanCall; readonly deps: UnitDeps },
+  { call, deps }: { readonly call: PlanCall; readonly deps: ChatDeps },
 ): { readonly fits: Fits; readonly refused: GatewayError | null } {
   const { request } = call;
   const fits = new Map<Candidate, UnitFit>();
+  const { settings, clock, upstream } = deps;
+  const answerMsMax = endpoint.answerMsMax ?? settings.unaryMs;
   let refused: GatewayError | null = null;
   for (const offer of model.offers) {
     const named = offer.spec.refuses?.find((field) => isRecord(ask.body) && ask.body[field] != null);
@@ -86,15 +90,15 @@ function fitsOf<Body>(
       refused ??= new GatewayError("bad_request", { detail: { detail: `${model.slug} has no price for this` } });
       continue;
     }
-    const candidate = deps.upstream.unitCandidate(offer, {
+    const candidate = upstream.unitCandidate(offer, {
       requestId: request.id,
       completionId: request.id.replace(/^req_/, "cmpl-"),
-      createdS: Math.floor(deps.clock.epochMs() / 1000),
+      createdS: Math.floor(clock.epochMs() / 1000),
       servedSlug: model.slug,
       clocks: {
-        firstTokenMsMax: endpoint.answerMsMax,
-        lastFirstTokenMsMax: endpoint.answerMsMax,
-        gapMsMax: Math.max(deps.settings.gapMsMax, endpoint.answerMsMax),
+        firstTokenMsMax: answerMsMax,
+        lastFirstTokenMsMax: answerMsMax,
+        gapMsMax: Math.max(settings.gapMsMax, endpoint.answerMsMax ?? 0),
       },
       asked: { ...fit, task: endpoint.task, files: ask.files },
     });
@@ -108,20 +112,20 @@ export function unitPlan<Body extends NamedBy & { readonly model?: string | null
   endpoint: UnitEndpoint<Body>,
   { sent, fingerprinted, ...came }: SentBody,
   call: PlanCall,
-  deps: UnitDeps,
+  deps: ChatDeps,
   only: string | null = null,
 ): FramedPlan | GatewayError {
   const { request, audience } = call;
   const read = readModelAsk(sent, endpoint, request);
   if (read instanceof GatewayError) return read;
   const { sifted, maxCostNano, tags } = read;
-  const ask = { ...came, body: read.body };
+  const ask = { sentBytes: request.body.length, ...came, body: read.body, sent: read.sent };
   const form = endpoint.answerForm(ask);
-  const idempotency = keyOf(call, form.kind === "json", fingerprinted);
+  const idempotency = keyOf(call, endpoint, form, fingerprinted);
   if (idempotency instanceof GatewayError) return idempotency;
   const name = ask.body.model ?? endpoint.defaultModel;
   if (name === undefined) return invalid("model", "is missing, must be a string");
-  const model = findUnitModel(endpoint.kind, name, deps.catalog(), audience);
+  const model = findUnitModel(endpoint.kind, name, { catalog: deps.catalog(), audience, atMs: deps.clock.epochMs() });
   if (model instanceof GatewayError) return model;
   const notAllowed = modelsRefusal(audience.allows, [{ name: model.slug, param: "model" }]);
   if (notAllowed !== null) return notAllowed;
@@ -152,7 +156,10 @@ export function unitPlan<Body extends NamedBy & { readonly model?: string | null
     },
     keepAliveMs: null,
     headers: {
-      ...droppedHeader(sifted.dropped, false),
+      ...droppedHeader(
+        sifted.dropped,
+        [...fits.values()].every(({ isWhole }) => isWhole === true),
+      ),
       ...modelEndHeaders(model.retires === null ? [] : [model.retires]),
     },
     frame: unitFrame(form, tellsCost),
@@ -164,7 +171,7 @@ type Common = Omit<Plan, "hold" | "whilePaused" | "inference" | "idempotency" | 
 function planOf<Body>(
   endpoint: UnitEndpoint<Body>,
   { ask, model, fits }: { readonly ask: UnitAsk<Body>; readonly model: SoldUnitModel; readonly fits: Fits },
-  { settings, counter }: Pick<UnitDeps, "settings"> & { readonly counter: TokenCounter },
+  { settings, counter }: Pick<ChatDeps, "settings"> & { readonly counter: TokenCounter },
 ): Common {
   const quoteNano = [...fits.values()].map(({ countsMax }) => costOfCounts(model.sale, countsMax)).reduce(most, ZERO);
   const costMax = (candidate: Candidate): Nano => {
@@ -178,12 +185,13 @@ function planOf<Body>(
     quote: {
       nano: quoteNano,
       tighten: null,
-      affordable: (free) => ({ affordable_calls: callsAffordable(free, quoteNano) }),
+      affordable: (free) =>
+        endpoint.affordable?.(free, model) ?? { affordable_calls: callsAffordable(free, quoteNano) },
       upstreamNano: () => [...fits.keys()].map(costMax).reduce(most, ZERO),
     },
     slots: [],
     route: ladder([...fits.keys()].map(retrying)),
-    wholeMsMax: Math.max(settings.wholeMsMax, endpoint.answerMsMax),
+    wholeMsMax: Math.max(settings.wholeMsMax, endpoint.answerMsMax ?? 0),
     attemptsMax: settings.attemptsMax,
     failedStatus: 502,
     timedOutStatus: 504,

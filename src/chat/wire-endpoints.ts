@@ -1,15 +1,15 @@
 // Serves a wire: its calls as plans, its counts as free answers, in its own words for errors. It knows no wire by name.
 import type { Endpoint, Frame, FramedOpenPlan, FramedPlan, PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
-import type { Json } from "../json.ts";
 import type { Payer, Plan } from "../plan.ts";
 import type { ActionsAsk } from "../wires/action-tools.ts";
 import type { ModelRequest } from "../wires/model-request.ts";
 import type { ModelWire, WireEmbeddings, WireHost } from "../wires/wire.ts";
 import { countTokens } from "./count-tokens.ts";
-import { embeddingsPlan } from "./embeddings-plan.ts";
 import type { FreeCounts } from "./free-counts.ts";
 import { type ChatDeps, modelPlan } from "./model-plan.ts";
+import { unitPlan } from "./unit-plan.ts";
+import { embeddings } from "./units/embeddings.ts";
 
 const BODY_BYTES_MAX = 32 * 1024 * 1024;
 
@@ -48,16 +48,11 @@ function planOf(call: PlanCall, read: ModelRequest | GatewayError, deps: WireDep
   return prepared(modelPlan(call, read, deps.chat));
 }
 
-/** A call of an embeddings endpoint with another body. */
-function withBody({ request, audience }: PlanCall, body: Json): PlanCall {
-  const { id, method, path, query, params, headers, address, startedMs } = request;
-  const bytes = Buffer.from(JSON.stringify(body));
-  return { audience, request: { id, method, path, query, params, headers, address, startedMs, body: bytes } };
-}
-
 function embeddingsIn(spec: WireEmbeddings, call: PlanCall, deps: ChatDeps): FramedPlan | GatewayError {
-  const body = spec.read(call);
-  const made = body instanceof GatewayError ? body : embeddingsPlan(withBody(call, body), deps);
+  const sent = spec.read(call);
+  if (sent instanceof GatewayError) return sent;
+  const sentBytes = Buffer.byteLength(JSON.stringify(sent));
+  const made = unitPlan(embeddings, { sent, sentBytes, files: [], fingerprinted: sent }, call, deps);
   if (made instanceof GatewayError) return made;
   const { frame } = made;
   const last: Frame["last"] = (...said) => JSON.stringify(spec.answer(JSON.parse(String(frame.last(...said)))));

@@ -86,7 +86,7 @@ export async function requireEmpty(link: RedisLink): Promise<void> {
 }
 
 async function withFile<T>(config: Config, work: (database: Database) => Promise<T>): Promise<T> {
-  const { storeFile } = await import("../stores.ts");
+  const { storeFile } = await import("../file-stores.ts");
   const { openDatabase: open } = await import("../storage/open-database.ts");
   const file = storeFile(config);
   if (!existsSync(file)) throw new CommandError(`There is no ledger at ${file}; set DATA_DIR.`);

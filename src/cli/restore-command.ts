@@ -92,7 +92,7 @@ async function takeBackFile(copy: string, file: string, unit: "ledger" | "archiv
 }
 
 async function restoreFile(path: string, config: Config): Promise<Restored> {
-  const { openStores, storeFile } = await import("../stores.ts");
+  const [{ openStores }, { storeFile }] = await Promise.all([import("../stores.ts"), import("../file-stores.ts")]);
   if (existsSync(storeFile(config))) {
     throw new CommandError(`${storeFile(config)} is there already: choose an empty DATA_DIR. Nothing was written.`);
   }

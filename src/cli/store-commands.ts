@@ -14,8 +14,8 @@ import { table } from "./text.ts";
 async function withLedger<T>(config: Config, work: (ledger: Ledger) => Promise<T>): Promise<T> {
   if (config.redisUrl !== null) return withRedisLedger(config, work);
   // Loaded only here: the other commands start faster without the whole gateway.
-  const { openStores, storeFile } = await import("../stores.ts");
-  if (config.redisUrl === null && !existsSync(storeFile(config))) {
+  const [{ openStores }, { storeFile }] = await Promise.all([import("../stores.ts"), import("../file-stores.ts")]);
+  if (!existsSync(storeFile(config))) {
     throw new CommandError(`No gateway answers and there is no ledger at ${storeFile(config)}; set DATA_DIR.`);
   }
   const { ledger, close } = await openStores(config, {

@@ -27,7 +27,7 @@ export interface Choice {
 export interface ConsultDeps {
   readonly records: Records;
   /** The actions that fit some words best and can be called by this payer. */
-  find(words: string, countMax: number, payer: Payer): readonly Choice[];
+  find(words: string, countMax: number, payer: Payer): Promise<readonly Choice[]>;
   /** The most that a call with these params costs, in whole cents; or what is wrong with them, in words. */
   check(choice: Choice, params: JsonObject, payer: Payer): number | string;
 }
@@ -140,7 +140,7 @@ class Consult {
       .flatMap(({ by, text }) => (by === "caller" ? [text] : []))
       .join(" ")
       .slice(0, 500);
-    const choices = this.#deps.find(words, CHOICES_MAX, payer);
+    const choices = await this.#deps.find(words, CHOICES_MAX, payer);
     const asked = { said: lastOf(told), actions: choices.map(toldAction) };
     // One question is fair; after it, the best that is known has to do.
     const hasAsked = conversation.said.some(({ by }) => by === "us");

@@ -38,11 +38,11 @@ function choiceOf({ action, row, covered }: Discovered): Choice | null {
 export function consultDeps(records: Records, actions: () => OpenActions): ConsultDeps {
   return {
     records,
-    find(words, countMax, payer) {
-      return actions()
-        .discovered(payer, words, countMax * LOOKED_THROUGH)
+    async find(words, countMax, payer) {
+      const found = await actions().discovered(payer, words, countMax * LOOKED_THROUGH);
+      return found
         .filter(({ action }) => action.configured && !OWN.has(action.id))
-        .flatMap((found) => choiceOf(found) ?? [])
+        .flatMap((one) => choiceOf(one) ?? [])
         .slice(0, countMax);
     },
     check({ service, action: name }, params, payer: Payer) {

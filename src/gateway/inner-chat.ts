@@ -1,7 +1,7 @@
 // How a function of ours asks a model, or has it speak: as a call in OpenAI's wires, made in memory, whose words of others are data.
 import type { WantedChat, WantedSpeech } from "../catalog/local-action.ts";
 import { type ChatDeps, modelPlan } from "../chat/model-plan.ts";
-import { type UnitDeps, unitPlan } from "../chat/unit-plan.ts";
+import { unitPlan } from "../chat/unit-plan.ts";
 import { spoken } from "../chat/units/spoken.ts";
 import { GatewayError } from "../errors.ts";
 import type { RunDeps } from "../run/deps.ts";
@@ -42,7 +42,7 @@ function speechBody({ model, text, voice }: WantedSpeech) {
 }
 
 /** The same of a text that is spoken, in OpenAI's wire of sound. */
-export function innerSpeech(deps: UnitDeps): RunDeps["speechPlan"] {
+export function innerSpeech(deps: ChatDeps): RunDeps["speechPlan"] {
   return (wanted, { requestId, audience }) => {
     const asked = { id: requestId, path: "/api/llm/v1/audio/speech", startedMs: deps.clock.elapsedMs() };
     const sent = speechBody(wanted);

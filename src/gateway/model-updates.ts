@@ -30,6 +30,8 @@ export interface ModelUpdatesParts {
   readonly log: Log;
   /** Whether this process asks the source of the settings by itself: of several on one machine, one does. */
   readonly asks: boolean;
+  /** Whether what others have taken goes into this process's folder. Over a file the folder is common to all, and the parent alone writes there. */
+  readonly keeps: boolean;
   /** Hears of each catalog that came into force here. */
   readonly onTaken: () => void;
   /** Counts what became of each list, for the metrics. */
@@ -46,10 +48,14 @@ async function sharedUpdate(
 }
 
 /** Before the catalog is opened: the update that the other processes sell by becomes this one's too. */
-export async function takeSharedUpdate(config: Config, { shared, records }: Stores): Promise<void> {
-  if (!shared) return;
+export async function takeSharedUpdate(config: Config, { records }: Stores): Promise<void> {
   const { update, version } = await sharedUpdate(records);
   if (version > 0) await adoptUpdate(config.dataDir, update);
+}
+
+/** Before any other process is there: all of them are to sell by what the folder that they have in common has. */
+export async function forgetSharedUpdate({ records }: Stores): Promise<void> {
+  await records.delete(KIND, ID);
 }
 
 type Taken = Pick<Proposed, "update" | "json">;
@@ -182,10 +188,12 @@ export class ModelUpdates {
 
   /** Another process may have taken an update: this one sells by it too. */
   async #hear(): Promise<void> {
-    const { catalog, config, log, onTaken, stores } = this.#parts;
+    const { catalog, config, keeps, log, onTaken, stores } = this.#parts;
     const { update: told, version } = await sharedUpdate(stores.records);
     if (version === 0 || isSame(told, catalog.update())) return;
-    await catalog.take(told, () => adoptUpdate(config.dataDir, told));
+    await catalog.take(told, async () => {
+      if (keeps) await adoptUpdate(config.dataDir, told);
+    });
     onTaken();
     log.logger.info({ models_taken: told?.takenAt ?? null }, "another process has taken a list of models");
   }

@@ -1,6 +1,7 @@
 // A judge of the operator's guard that is a model of the catalog: asked as at /moderations, inside of the process, on the path of every call.
 // No account pays for it: what it costs is the operator's, and counted apart.
-import { type UnitDeps, unitPlan } from "../chat/unit-plan.ts";
+import type { ChatDeps } from "../chat/model-plan.ts";
+import { unitPlan } from "../chat/unit-plan.ts";
 import { moderations } from "../chat/units/moderations.ts";
 import { GatewayError } from "../errors.ts";
 import { isRecord } from "../json.ts";
@@ -8,7 +9,6 @@ import type { KernelDeps } from "../kernel/deps.ts";
 import { execute } from "../kernel/execute.ts";
 import { upstreamOf } from "../kernel/legs.ts";
 import { WholeAnswer } from "../kernel/whole-answer.ts";
-import { createRequestWindows } from "../limits/request-windows.ts";
 import type { Nano } from "../money.ts";
 import type { Funds, Payer, Plan } from "../plan.ts";
 import { requestInside } from "../run/request-inside.ts";
@@ -23,7 +23,7 @@ const PIECES_MAX = 32;
 export interface ModerationJudgeOptions {
   readonly model: string;
   readonly msMax: number;
-  readonly chat: Omit<UnitDeps, "freeWindows">;
+  readonly chat: ChatDeps;
   readonly kernel: KernelDeps;
   readonly onCost: (model: string, upstreamNano: Nano) => void;
 }
@@ -58,7 +58,6 @@ export function moderationJudge({ model, msMax, chat, kernel, onCost }: Moderati
   const { clock } = kernel;
   // It is asked as often as there are requests: an account's free calls in a minute are not the operator's.
   const endpoint = { ...moderations, freePerMinute: Number.MAX_SAFE_INTEGER };
-  const deps = { ...chat, freeWindows: createRequestWindows({ clock }) };
 
   function planOf(input: readonly string[], { requestId, sandbox }: Guarded): Plan {
     const sent = { model, input };
@@ -67,7 +66,7 @@ export function moderationJudge({ model, msMax, chat, kernel, onCost }: Moderati
       undefined,
     );
     const audience = { sandbox, payer: null, allows: { services: null, models: null }, strictBounds: false };
-    const made = unitPlan(endpoint, { sent, files: [], fingerprinted: null }, { request, audience }, deps);
+    const made = unitPlan(endpoint, { sent, files: [], fingerprinted: null }, { request, audience }, chat);
     if (made instanceof GatewayError) throw made;
     return { ...made.plan, hold: { kind: "none" }, wholeMsMax: msMax };
   }

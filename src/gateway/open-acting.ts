@@ -123,12 +123,14 @@ function catalogOf({ actionCatalog, discovered }: OpenActions, tier: HostedParts
       if (read instanceof GatewayError) return read;
       return nanoFromCents(quoteCents(action.facts.price, read.params, read.row));
     },
-    discover: (query, audience) =>
-      discovered(audience, query, FOUND_MAX * 4)
+    async discover(query, audience) {
+      const found = await discovered(audience, query, FOUND_MAX * 4);
+      return found
         .filter(({ action }) => refusalOf(action, audience) === null && action.facts.effect === "read")
         .filter(({ action }) => unfitOf(action) === null)
         .slice(0, FOUND_MAX)
-        .map(({ action, row }) => ({ ...indexRow(action), ...(row === null ? {} : { row }) })),
+        .map(({ action, row }) => ({ ...indexRow(action), ...(row === null ? {} : { row }) }));
+    },
   };
   return catalog;
 }

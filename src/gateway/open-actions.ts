@@ -44,7 +44,7 @@ export interface OpenActions {
   /** The search of core/discover. */
   readonly search: Search;
   /** Actions that fit some words, as core/discover has them. */
-  readonly discovered: (audience: Audience, query: string, max: number) => readonly Discovered[];
+  readonly discovered: (audience: Audience, query: string, max: number) => Promise<readonly Discovered[]>;
   readonly files: Files;
   readonly fileEndpoints: readonly EndpointSpec[];
   /** Of our own actions. */
@@ -86,20 +86,20 @@ export async function openActions(parts: OpenActionsParts): Promise<OpenActions>
   const localActions = [discover, ...actions, fetching, ...moreActions];
   const actionCatalog = openActionCatalog(catalog.current, localActions, ofVendor);
   const models = (endpoint: OwnEndpoint, audience: Audience) => modelsOf(endpoint, catalog.current(), audience);
-  const { search, searchAll } = searchIn({ actionCatalog, clock }, (audience) =>
-    OWN_ENDPOINTS.map((endpoint) => {
+  const { search, searchAll } = searchIn({ actionCatalog, clock }, function* (audience) {
+    for (const endpoint of OWN_ENDPOINTS) {
       // A model that several endpoints take is found once, at the first of them.
       const [first] = OWN_ENDPOINTS.filter((one) => one.models === endpoint.models);
-      return { endpoint, models: first === endpoint ? models(endpoint, audience) : [] };
-    }),
-  );
+      yield { endpoint, models: first === endpoint ? models(endpoint, audience) : [] };
+    }
+  });
   return {
     actionCatalog,
     search,
-    discovered: (audience, query, max) =>
-      discovered({ searchAll, find: actionCatalog.find }, audience, query, max).flatMap((one) =>
-        "action" in one ? [one] : [],
-      ),
+    async discovered(audience, query, max) {
+      const found = await discovered({ searchAll, find: actionCatalog.find }, audience, query, max);
+      return found.flatMap((one) => ("action" in one ? [one] : []));
+    },
     files,
     fileEndpoints: endpoints,
     localNames: new Set(localActions.map(({ service, action }) => `${service}/${action}`)),

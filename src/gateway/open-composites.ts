@@ -37,6 +37,8 @@ export interface OpenCompositesParts {
   readonly config: Config;
   readonly log: Log;
   readonly records: Records;
+  /** Other processes have the same records. */
+  readonly shared: boolean;
   /** Whose composite tiers say what is tried in which order. */
   readonly catalog: OpenCatalog;
   /** How the internet is reached in tests. */
@@ -65,7 +67,7 @@ function tierOf<Kind extends CompositeTierSpec["kind"]>(
 }
 
 export function openComposites(parts: OpenCompositesParts): OpenComposites {
-  const { config, log, records, catalog, actions, internet = {} } = parts;
+  const { config, log, records, shared, catalog, actions, internet = {} } = parts;
   const rows = createJobRows({ records, bytesMax: ROWS_BYTES_MAX[config.redisUrl === null ? "disk" : "memory"] });
   const places = new RowPlaces(ROWS_AT_ONCE);
   const finder = () => tierOf(catalog, "onefind", "people-finder");
@@ -73,7 +75,7 @@ export function openComposites(parts: OpenCompositesParts): OpenComposites {
     config,
     catalog,
     clock: systemClock,
-    sharedRecords: config.redisUrl === null ? null : records,
+    sharedRecords: shared ? records : null,
     internet,
   });
   const search = {

@@ -18,7 +18,7 @@ import { createPublicFetch } from "../upstream/public-fetch.ts";
 import { createUpstream, type Upstream } from "../upstream/upstream.ts";
 import { closedIfFailed, type Opened } from "./closed-if-failed.ts";
 import { Losses } from "./losses.ts";
-import { takeSharedUpdate } from "./model-updates.ts";
+import { forgetSharedUpdate, takeSharedUpdate } from "./model-updates.ts";
 import { type OpenCatalog, openCatalog } from "./open-catalog.ts";
 import { openObserver } from "./open-observer.ts";
 import { type OpenWallet, openWallets } from "./open-wallet.ts";
@@ -62,10 +62,11 @@ async function foundationOf(options: GatewayOptions, opened: Opened): Promise<Fo
   let stores: Stores | null = null;
   const { broken, stop: stopTelling } = storeOutage({ log, clock, answers: () => stores?.answers ?? null });
   opened(stopTelling);
-  const ownDir = role?.kind === "child" ? role.ownDir : config.dataDir;
+  const ownDir = ownFolder(options);
   const onBroken = (error: unknown) => broken(error, "the store failed");
-  const opening = openStores({ ...config, dataDir: ownDir }, { onFatal, onBroken, archiveDir: config.dataDir });
-  const read = await openBesideStores(config, opening);
+  const part = role === undefined ? {} : { part: role.kind };
+  const events = { onFatal, onBroken, archiveDir: config.dataDir, ...part };
+  const read = await openBesideStores(options, openStores({ ...config, dataDir: ownDir }, events));
   stores = read.stores;
   opened(stores.close);
   const { catalog } = read;
@@ -119,12 +120,20 @@ async function foundationOf(options: GatewayOptions, opened: Opened): Promise<Fo
   return { ...all, close: () => closeFoundation(all, stopTelling) };
 }
 
+/** What this process alone keeps lies here. Over a file there is no such thing: the folder is common to all. */
+function ownFolder({ config, role }: GatewayOptions): string {
+  return role?.kind === "child" && config.redisUrl !== null ? role.ownDir : config.dataDir;
+}
+
 /** A thread opens the stores, so the catalog is read meanwhile, unless other processes tell what it is made of. Where both have failed, the stores say why. */
-async function openBesideStores(config: Config, opening: Promise<Stores>) {
+async function openBesideStores({ config, role }: GatewayOptions, opening: Promise<Stores>) {
   const reading =
-    config.redisUrl === null
-      ? openCatalog(config)
-      : opening.then((stores) => takeSharedUpdate(config, stores)).then(() => openCatalog(config));
+    config.redisUrl !== null
+      ? opening.then((stores) => takeSharedUpdate(config, stores)).then(() => openCatalog(config))
+      : // Processes over a file sell by what its folder has; the parent, which is there before the others, says so.
+        role?.kind === "parent"
+        ? opening.then(forgetSharedUpdate).then(() => openCatalog(config))
+        : openCatalog(config);
   const [opened, loaded] = await Promise.allSettled([opening, reading]);
   if (opened.status === "rejected") {
     if (loaded.status === "fulfilled") await loaded.value.close();

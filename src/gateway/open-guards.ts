@@ -1,5 +1,6 @@
 // The operator's guard: a server of the operator's, a model of the catalog that moderates, or both; over requests, and over answers where wanted.
-import { findUnitModel } from "../catalog/find-unit-model.ts";
+import { findUnitModel } from "../catalog/find-model.ts";
+import { systemClock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
 import type { ServeDeps } from "../serve/deps.ts";
@@ -18,7 +19,11 @@ export interface OpenGuards {
 /** Throws where the model is none that moderates. */
 function judgeByModel(name: string, foundation: Foundation, kernel: KernelDeps): Judge {
   const { config, catalog, observer } = foundation;
-  const found = findUnitModel("moderation", name, catalog.current(), { sandbox: config.sandbox });
+  const found = findUnitModel("moderation", name, {
+    catalog: catalog.current(),
+    audience: { sandbox: config.sandbox },
+    atMs: systemClock.epochMs(),
+  });
   if (found instanceof GatewayError) throw new Error(`GUARD_MODEL: ${found.message}`);
   const onCost = observer.guardCost;
   return moderationJudge({ model: name, msMax: config.guardMsMax, chat: chatDeps(foundation), kernel, onCost });

@@ -16,7 +16,6 @@ import { type JobView, jobRow, jobView } from "../jobs/job-view.ts";
 import { createJobs, type Jobs } from "../jobs/jobs.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
 import type { CallWindows } from "../kernel/windows.ts";
-import { createRequestWindows } from "../limits/request-windows.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { JobRows } from "../records/job-rows.ts";
 import type { Records } from "../records/records.ts";
@@ -181,7 +180,6 @@ export function openJobs(parts: OpenJobsParts): OpenJobs {
     keepEnd,
   });
   const { health } = upstream;
-  const models = { ...chat, freeWindows: createRequestWindows({ clock }) };
   const kernel: KernelDeps = { clock, records, keptBytesMax, health, keeper: jobs.keeper, onBroken };
   const run = openRun({
     actionCatalog: actionCatalog.actionCatalog,
@@ -192,9 +190,9 @@ export function openJobs(parts: OpenJobsParts): OpenJobs {
     readsWhole,
     keepBytes: actionCatalog.files.keepBytes,
     linkFile: (payer, id) => actionCatalog.files.link(payer.id, id),
-    modelPlan: (action, call) => nativePlan(action, call, models),
+    modelPlan: (action, call) => nativePlan(action, call, chat),
     chatPlan: innerChat(chat),
-    speechPlan: innerSpeech(models),
+    speechPlan: innerSpeech(chat),
   });
   const metering = { ledger, windows, observer, owner };
   const paidTimes = paidTimeEndings({ ...metering, records, clock, upstream, catalog, onBroken });

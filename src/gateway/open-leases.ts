@@ -6,15 +6,8 @@ import type { TellBroken } from "./store-outage.ts";
 
 const RECORDS_SWEPT_MAX = 1_000;
 
-export interface OpenLeases {
-  readonly leases: KeptLeases;
-  /** This process, as the owner of its holds. */
-  readonly owner: string;
-}
-
 /** Begins with the holds that an earlier process of this store has left: nothing may be reserved before they have ended. */
-export async function openLeases({ ledger, records }: Stores, broken: TellBroken): Promise<OpenLeases> {
-  const owner = `gateway-${process.pid}-${Math.floor(systemClock.epochMs())}`;
+export async function openLeases({ ledger, records, owner }: Stores, broken: TellBroken): Promise<KeptLeases> {
   const leases = keepLeases({
     ledger,
     clock: systemClock,
@@ -24,5 +17,5 @@ export async function openLeases({ ledger, records }: Stores, broken: TellBroken
     alsoSweep: async () => (await records.sweep(RECORDS_SWEPT_MAX)) === RECORDS_SWEPT_MAX,
   });
   await leases.recover();
-  return { leases, owner };
+  return leases;
 }

@@ -26,7 +26,8 @@ export function openModelLists(foundation: Foundation, role: GatewayOptions["rol
   const onTaken = () => versions?.note();
   const ended = observer.modelsUpdated;
   const asks = role?.kind !== "child";
-  const updates = new ModelUpdates({ config, stores, catalog, upstream, log, asks, onTaken, ended });
+  const keeps = asks || config.redisUrl !== null;
+  const updates = new ModelUpdates({ config, stores, catalog, upstream, log, asks, keeps, onTaken, ended });
   observer.onScrape({
     modelListAgeMs() {
       const checkedAt = catalog.update()?.checkedAt;

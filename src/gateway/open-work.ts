@@ -94,11 +94,11 @@ async function openBeats(foundation: Foundation, { options, phase, opened }: Wor
   // The parent serves no caller: what it tells the operator of routes, it hears from the others.
   const sharedRoutes = await shareRoutes(upstream, stores.others, options.role?.kind !== "parent");
   opened(sharedRoutes.stop);
-  const { leases, owner } = await openLeases(stores, broken);
+  const leases = await openLeases(stores, broken);
   opened(leases.stop);
   const events = openEvents(foundation, phase);
   opened(events.close);
-  return { sharedRoutes, leases, owner, events };
+  return { sharedRoutes, leases, events };
 }
 
 async function workOf(foundation: Foundation, opening: WorkParts): Promise<Work> {
@@ -110,7 +110,8 @@ async function workOf(foundation: Foundation, opening: WorkParts): Promise<Work>
   const parts = { jobs: madeJobs.get, phase, publicUrl: url.get, onBroken, opened };
   const { actionCatalog, composites, sessions } = await openCallable(foundation, options, parts);
   const callers = await openCallers(foundation, url.get);
-  const { sharedRoutes, leases, owner, events } = await openBeats(foundation, opening);
+  const { sharedRoutes, leases, events } = await openBeats(foundation, opening);
+  const { owner } = stores;
   const windows = windowsFor(foundation.config, callers);
   const kinds = [...composites.jobKinds, sessions.kind, ...(options.jobKinds ?? [])];
   const onEnded = (job: JobRecord) => observer.jobEnded(endedJob(job));
@@ -228,10 +229,10 @@ async function openCallable(
   { jobs, phase, publicUrl, onBroken, opened: opens }: CallableParts,
 ) {
   const { config, log, stores, catalog, upstream } = foundation;
-  const { records } = stores;
+  const { records, shared } = stores;
   const actions = later<OpenActions>("actions");
   const { internet = {}, actions: moreActions = [] } = options;
-  const composites = openComposites({ config, log, records, catalog, internet, actions: actions.get });
+  const composites = openComposites({ config, log, records, shared, catalog, internet, actions: actions.get });
   opens(composites.close);
   const sessions = openGatewaySessions({ stores, catalog, upstream, jobs, onBroken });
   const draining = () => phase.draining;

@@ -24,6 +24,7 @@ import { signingSecrets } from "../files/signed-links.ts";
 import { ownJobsEndpoint } from "../jobs/own-jobs.ts";
 import { INFERENCE_SCOPE } from "../ledger/model/state.ts";
 import { addressWindowKey } from "../limits/address-window-key.ts";
+import { createRequestWindows } from "../limits/request-windows.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { RequestLog } from "../observe/request-log.ts";
 import type { RunDeps } from "../run/deps.ts";
@@ -119,6 +120,7 @@ export function chatDeps({
     clock: systemClock,
     settings: chatSettings(config),
     seals: (payer) => (payer === null ? NO_SEAL : thoughtSeal(secrets, payer.id, observer.sealUnopened)),
+    freeWindows: createRequestWindows({ clock: systemClock }),
   };
 }
 

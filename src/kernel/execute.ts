@@ -42,29 +42,80 @@ const INTERNAL: AttemptFailure = { kind: "gateway_internal", status: 0, message:
 
 /**
  * Runs a plan to its end. Never rejects: whatever breaks is told as an error, and every path after the hold ends in exactly one
- * capture, release or hand-over.
+ * capture, release or hand-over. One async frame holds all of a call: each further one is some 800 bytes of it.
  */
 export async function execute(wanted: Plan | OpenPlan, execution: Execution, deps: KernelDeps): Promise<Ended> {
-  const { id, funds, parent, payer } = execution;
+  const { id } = execution;
+  let plan: Plan;
+  let held: Held | null = null;
   try {
-    const owned = "forPayer" in wanted ? await wanted.forPayer(payer) : wanted;
-    if (owned instanceof GatewayError) return refused(id, owned);
-    const plan = owned.maxCostNano === null ? owned : await withinMaxCost(owned, owned.maxCostNano);
-    if (plan instanceof GatewayError) return refused(id, plan);
-    if (plan.hold.kind === "none") return await run(null, plan, execution, deps);
-    // Work that goes on is renewed and charged by the account's ledger: a payment that was made once has nothing to renew.
-    if (plan.hold.kind === "kept" && !isAccountPayer(payer)) return refused(id, NEEDS_ACCOUNT);
-    if (plan.hold.kind === "kept") await deps.keeper.announce(id, plan.hold, payer);
-    const reserved = await funds.reserve(plan, id, parent);
-    if (plan.hold.kind === "kept" && !("amountNano" in reserved)) await deps.keeper.dismiss(id, plan.hold);
-    if (reserved instanceof GatewayError) return refused(id, reserved);
-    if ("replayOf" in reserved) return await replayed(reserved.replayOf, plan, execution, deps);
-    const { route = plan.route } = reserved;
-    return await run(reserved, route === plan.route ? plan : { ...plan, route }, execution, deps);
+    const bounded = isReady(wanted) ? wanted : await readied(wanted, execution.payer);
+    if (bounded instanceof GatewayError) return refused(id, bounded);
+    plan = bounded;
+    if (plan.hold.kind !== "none") {
+      const reserved = await reserve(plan, execution, deps);
+      if (reserved instanceof GatewayError) return refused(id, reserved);
+      if ("replayOf" in reserved) return await replayed(reserved.replayOf, plan, execution, deps);
+      held = reserved;
+      if (reserved.route !== undefined && reserved.route !== plan.route) plan = { ...plan, route: reserved.route };
+    }
   } catch (cause) {
-    // `run` never rejects: nothing is held here, or it is on its way to being released.
+    // Nothing is held here, or it is on its way to being released.
     return broken(id, cause, deps);
   }
+  // Nothing stands between the hold and the `try`. The call's own time begins when it has been let in.
+  const tries = newTries(plan, execution, deps);
+  let dispatched: Dispatched | null = null;
+  let settled: Settled;
+  try {
+    execution.reader.admitted();
+    dispatched = await dispatch(plan, { relay: new Relay(execution.reader, tries), tries, signal: execution.signal });
+    if ("failures" in dispatched) tellBroken(dispatched.failures, id, deps);
+  } catch (error) {
+    deps.onBroken(error, id);
+    const failures = [INTERNAL];
+    dispatched =
+      tries.committedMs === null ? { outcome: "failed", failures } : { outcome: "broken", failures, held: null };
+  } finally {
+    const { funds, payer } = execution;
+    settled = await settle(held, plan, dispatched, { id, deps, funds, payer, tries });
+  }
+  return ended(plan, { id, held, tries, dispatched, settled });
+}
+
+/** A plan whose payer and bounds need no further look, as nearly every one. */
+function isReady(wanted: Plan | OpenPlan): wanted is Plan {
+  if ("forPayer" in wanted) return false;
+  return wanted.maxCostNano === null || wanted.quote.nano <= wanted.maxCostNano;
+}
+
+async function readied(wanted: Plan | OpenPlan, payer: Payer): Promise<Plan | GatewayError> {
+  const owned = "forPayer" in wanted ? await wanted.forPayer(payer) : wanted;
+  if (owned instanceof GatewayError || owned.maxCostNano === null) return owned;
+  return withinMaxCost(owned, owned.maxCostNano);
+}
+
+type Reserved = Awaited<ReturnType<Funds["reserve"]>>;
+
+function reserve(plan: Plan, execution: Execution, deps: KernelDeps): Promise<Reserved> {
+  const { id, funds, parent } = execution;
+  return plan.hold.kind === "kept" ? reserveKept(plan, execution, deps) : funds.reserve(plan, id, parent);
+}
+
+async function reserveKept(plan: Plan, { id, funds, parent, payer }: Execution, deps: KernelDeps): Promise<Reserved> {
+  if (plan.hold.kind !== "kept") throw new Error("only a kept hold is announced");
+  // Work that goes on is renewed and charged by the account's ledger: a payment that was made once has nothing to renew.
+  if (!isAccountPayer(payer)) return NEEDS_ACCOUNT;
+  await deps.keeper.announce(id, plan.hold, payer);
+  const reserved = await funds.reserve(plan, id, parent);
+  if (!("amountNano" in reserved)) await deps.keeper.dismiss(id, plan.hold);
+  return reserved;
+}
+
+/** What is our own fault among the failures, and was not told of when it happened. */
+function tellBroken(failures: readonly AttemptFailure[], id: string, deps: KernelDeps): void {
+  for (const { kind, told, message, cause } of failures)
+    if (kind === "gateway_internal" && told === undefined) deps.onBroken(cause ?? new Error(message), id);
 }
 
 /** The plan within the caller's own bound on its cost; where its cheap quote is above that, with the tighter one. */
@@ -80,29 +131,6 @@ async function withinMaxCost(plan: Plan, maxCostNano: Nano): Promise<Plan | Gate
     param: "max_cost_cents",
     data: { needed_cents: centsUp(nano) },
   });
-}
-
-/** From the hold to its end. Nothing stands between the hold and the `try`. Never rejects. */
-async function run(held: Held | null, plan: Plan, execution: Execution, deps: KernelDeps): Promise<Ended> {
-  const { id, payer, funds, signal, reader } = execution;
-  // The call's own time begins when it has been let in.
-  const tries = newTries(plan, execution, deps);
-  let dispatched: Dispatched | null = null;
-  let settled: Settled;
-  try {
-    reader.admitted();
-    dispatched = await dispatch(plan, { relay: new Relay(reader, tries), tries, signal });
-    for (const { kind, told, message, cause } of "failures" in dispatched ? dispatched.failures : [])
-      if (kind === "gateway_internal" && told === undefined) deps.onBroken(cause ?? new Error(message), id);
-  } catch (error) {
-    deps.onBroken(error, id);
-    const failures = [INTERNAL];
-    dispatched =
-      tries.committedMs === null ? { outcome: "failed", failures } : { outcome: "broken", failures, held: null };
-  } finally {
-    settled = await settle(held, plan, dispatched, { id, deps, funds, payer, tries });
-  }
-  return ended(plan, { id, held, tries, dispatched, settled });
 }
 
 function newTries(plan: Plan, { deadlineMs }: Execution, { clock, health }: KernelDeps): Tries {

@@ -1,7 +1,7 @@
 // Funds from an account's balance: one atomic ledger operation lets a call in or says exactly why not, and one ends its hold.
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
-import type { HoldRef, Ledger, ReserveRequest } from "../ledger/model/ledger.ts";
+import type { HoldRef, Ledger, ReserveOutcome, ReserveRequest } from "../ledger/model/ledger.ts";
 import type { CallRates } from "../limits/call-rates.ts";
 import type { WindowState } from "../limits/request-windows.ts";
 import { least, minus, type Nano, ZERO } from "../money.ts";
@@ -53,6 +53,15 @@ export interface LedgerFundsDeps {
 const BOUNDS = 8;
 const IDEMPOTENCY_KEEP_MS = 24 * 3_600_000;
 
+/** What the ledger has said last of a hold, of so much; the route is null where it is the plan's. */
+interface Fitted {
+  readonly outcome: ReserveOutcome;
+  readonly amountNano: Nano;
+  readonly route: Route | null;
+}
+
+type NotHeld = Exclude<ReserveOutcome, { readonly outcome: "held" }>;
+
 /** The calls of one caller, paid by its account within what its key may spend. */
 export class LedgerFunds implements Funds {
   readonly #deps: LedgerFundsDeps;
@@ -77,9 +86,13 @@ export class LedgerFunds implements Funds {
    * Places the hold for the most the plan can cost. Where that is refused for want of money, the plan's tighter bound is asked for and
    * tried once; after that, those of its candidates that what is free pays for.
    */
-  async reserve(plan: Plan, id: string, parent: string | null): Promise<Held | Repeated | GatewayError> {
+  reserve(plan: Plan, id: string, parent: string | null): Promise<Held | Repeated | GatewayError> {
     const { rates } = this.#deps;
     if (rates === undefined || this.#caller.rates === undefined) return this.#hold(plan, id, parent);
+    return this.#holdWithin(rates, plan, id, parent);
+  }
+
+  async #holdWithin(rates: CallRates, plan: Plan, id: string, parent: string | null) {
     const taken = await takeRates(this.#caller, plan, rates);
     if (taken instanceof GatewayError) return taken;
     const held = await this.#hold(plan, id, parent);
@@ -102,55 +115,69 @@ export class LedgerFunds implements Funds {
     const { ledger, leases, clock } = this.#deps;
     const fromMs = clock.elapsedMs();
     let request = this.#request(plan, id, parent);
-    let { amountNano } = request;
     let route: Route | null = null;
     try {
       const share = plan.quote.share === undefined ? null : await this.#shareOf(plan);
       if (share !== null) {
-        ({ nano: amountNano, route } = share);
-        request = { ...request, amountNano };
+        ({ route } = share);
+        request = { ...request, amountNano: share.nano };
       }
       let outcome = await ledger.reserve(request);
-      // An account that has nothing at all is refused before anything is counted.
-      if (isShort(outcome) && plan.quote.tighten !== null && room(outcome).freeNano > ZERO) {
-        const tighter = await plan.quote.tighten();
-        if (tighter < amountNano) {
-          amountNano = tighter;
-          outcome = await ledger.reserve({ ...request, amountNano });
-        }
-      }
-      for (let bound = 0; bound < BOUNDS && isShort(outcome); bound++) {
-        const within = plan.quote.within?.(room(outcome).freeNano) ?? null;
-        if (within === null || within.nano >= amountNano) break;
-        amountNano = within.nano;
-        route = within.route;
-        outcome = await ledger.reserve({ ...request, amountNano });
+      if (isShort(outcome)) {
+        const fitted = await this.#fitted(plan, request, outcome);
+        ({ outcome } = fitted);
+        route = fitted.route ?? route;
+        request = { ...request, amountNano: fitted.amountNano };
       }
       this.#deps.observer.ledgerTook("reserve", clock.elapsedMs() - fromMs);
       const window = countedWindow(outcome, this.#caller.requestsPerMinute);
       if (window !== null) this.#onWindow(window);
-      if (outcome.outcome === "held") {
-        // A kept hold is renewed by the job that goes on with it; a call's hold lives as long as its process.
-        if (plan.hold.kind === "call") leases.keep(request);
-        return route === null ? { id, amountNano } : { id, amountNano, route };
-      }
-      if (outcome.outcome === "idempotency_done") return { replayOf: outcome.holdId };
-      // A kept hold is open for as long as its work runs, and its launch was answered long ago.
-      if (outcome.outcome === "idempotency_in_progress" && plan.hold.kind === "kept")
-        return { replayOf: outcome.holdId };
-      if (isShort(outcome)) {
-        if (outcome.outcome !== "insufficient") this.#deps.overCeiling?.(overCeiling(outcome, this.#caller.payer));
-        const { budgets } = this.#caller;
-        const asked = { plan, amount: amountNano, nowMs: request.nowMs };
-        return shortError(outcome, budgets === undefined ? asked : { ...asked, budgets });
-      }
-      return refusal(outcome, request.nowMs);
+      if (outcome.outcome !== "held") return this.#notHeld(outcome, plan, request);
+      // A kept hold is renewed by the job that goes on with it; a call's hold lives as long as its process.
+      if (plan.hold.kind === "call") leases.keep(request);
+      const { amountNano } = request;
+      return route === null ? { id, amountNano } : { id, amountNano, route };
     } catch (cause) {
       // Where it is not known whether the hold was placed, a void releases it, or keeps it from being placed late.
       const nothingDone = cause instanceof GatewayError && cause.options.nothingDone;
       if (!nothingDone) ledger.void(request, "reserve failed").catch(() => {});
       return new GatewayError("ledger_unavailable", { cause, retryAfterSeconds: TEMPORARY_SECONDS });
     }
+  }
+
+  /** Tries again for less what was refused for want of money: by the tighter bound, then without the candidates that cost more than is free. */
+  async #fitted({ quote }: Plan, request: ReserveRequest, refused: ReserveOutcome): Promise<Fitted> {
+    const { ledger } = this.#deps;
+    let { amountNano } = request;
+    let outcome = refused;
+    let route: Route | null = null;
+    // An account that has nothing at all is refused before anything is counted.
+    if (isShort(outcome) && quote.tighten !== null && room(outcome).freeNano > ZERO) {
+      const tighter = await quote.tighten();
+      if (tighter < amountNano) {
+        amountNano = tighter;
+        outcome = await ledger.reserve({ ...request, amountNano });
+      }
+    }
+    for (let bound = 0; bound < BOUNDS && isShort(outcome); bound++) {
+      const within = quote.within?.(room(outcome).freeNano) ?? null;
+      if (within === null || within.nano >= amountNano) break;
+      amountNano = within.nano;
+      route = within.route;
+      outcome = await ledger.reserve({ ...request, amountNano });
+    }
+    return { outcome, amountNano, route };
+  }
+
+  #notHeld(outcome: NotHeld, plan: Plan, { amountNano, nowMs }: ReserveRequest): Repeated | GatewayError {
+    if (outcome.outcome === "idempotency_done") return { replayOf: outcome.holdId };
+    // A kept hold is open for as long as its work runs, and its launch was answered long ago.
+    if (outcome.outcome === "idempotency_in_progress" && plan.hold.kind === "kept") return { replayOf: outcome.holdId };
+    if (!isShort(outcome)) return refusal(outcome, nowMs);
+    if (outcome.outcome !== "insufficient") this.#deps.overCeiling?.(overCeiling(outcome, this.#caller.payer));
+    const { budgets } = this.#caller;
+    const asked = { plan, amount: amountNano, nowMs };
+    return shortError(outcome, budgets === undefined ? asked : { ...asked, budgets });
   }
 
   async capture({ id }: Held, { cost, served, legs, tags = [] }: Capture): Promise<Charge> {

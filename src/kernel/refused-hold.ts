@@ -18,7 +18,8 @@ type Short =
 /** Whether a smaller hold might have had room. */
 export function isShort(outcome: ReserveOutcome): outcome is Short {
   if (outcome.outcome === "window_full") return outcome.counts === "charge";
-  return ["insufficient", "ceiling", "inference_cap"].includes(outcome.outcome);
+  const { outcome: is } = outcome;
+  return is === "insufficient" || is === "ceiling" || is === "inference_cap";
 }
 
 function boundOf(short: Exclude<Short, { readonly outcome: "insufficient" }>): Nano {

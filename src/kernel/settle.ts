@@ -45,6 +45,7 @@ interface Served {
 
 const FREE: Cost = { chargeNano: ZERO, upstreamNano: ZERO, usage: null, estimated: false, priceVersion: "free" };
 const RETRY_SECONDS = 5;
+const NO_TAGS: readonly string[] = [];
 
 /** Null where nothing was served: a failed call is not charged. */
 function servedOf(dispatched: Dispatched | null): Served | null {
@@ -62,8 +63,8 @@ function servedOf(dispatched: Dispatched | null): Served | null {
   }
 }
 
-/** How a call's money ends. `held` is null where the plan holds nothing. */
-export async function settle(
+/** How a call's money ends. `held` is null where the plan holds nothing. Never rejects. */
+export function settle(
   held: Held | null,
   plan: Plan,
   dispatched: Dispatched | null,
@@ -72,13 +73,17 @@ export async function settle(
   const served = servedOf(dispatched);
   try {
     if (served !== null) plan.served?.(served.served);
-    if (held === null) return await giveAway(plan, served, parts);
-    if (served === null) return await release(held, plan, dispatched, parts);
-    return await capture(held, plan, served, parts);
   } catch (cause) {
-    parts.deps.onBroken(cause, parts.id);
-    return { kind: "unsettled" };
+    return Promise.resolve(unsettled(cause, parts));
   }
+  if (held !== null && served !== null) return capture(held, plan, served, parts);
+  const ending = held === null ? giveAway(plan, served, parts) : release(held, plan, dispatched, parts);
+  return ending.catch((cause: unknown) => unsettled(cause, parts));
+}
+
+function unsettled(cause: unknown, { deps, id }: SettleParts): Settled {
+  deps.onBroken(cause, id);
+  return { kind: "unsettled" };
 }
 
 type Prepared = FinalPart | GatewayError | null;
@@ -138,53 +143,68 @@ async function keyFateOf(
   return plan.effect === "write" && mayHaveRun && dispatched?.outcome !== "left_before_content" ? "unknown" : "free";
 }
 
-/** What the caller pays for, with the attempt that it was read from. Never rejects: `broken` says why it could not be counted. */
-async function countedOf(plan: Plan, { served, reading, ended }: Served, { tries }: SettleParts) {
-  const taken = tries.taken.findLast(({ candidate }) => candidate === served) ?? null;
+/**
+ * Takes what an answer costs. What it cost us is noted before anything else can go wrong: the hold is ended with it, whether the
+ * answer is paid for or not. Never rejects.
+ */
+async function capture(held: Held, plan: Plan, answered: Served, parts: SettleParts): Promise<Settled> {
+  const { deps, funds, tries, id } = parts;
+  const { legs } = tries;
   try {
-    const counting = plan.cost(served, reading, ended);
-    return { taken, cost: counting instanceof Promise ? await counting : counting, broken: null };
-  } catch (broken) {
-    return { taken, cost: null, broken };
+    let cost: Cost | null = null;
+    let uncounted: unknown = null;
+    try {
+      const counting = plan.cost(answered.served, answered.reading, answered.ended);
+      cost = counting instanceof Promise ? await counting : counting;
+    } catch (cause) {
+      uncounted = cause;
+    }
+    const noting = noteCosts(plan, tries, countedTaken(answered, cost, parts), (error) => deps.onBroken(error, id));
+    if (noting !== null) await noting;
+    const served = plan.screen === undefined ? answered : await screened(answered, plan.screen, parts);
+    if (served instanceof GatewayError) return await withhold(held, plan, served, parts);
+    let ready: Prepared;
+    try {
+      if (cost === null) throw uncounted;
+      const preparing = prepared(plan, served);
+      ready = preparing instanceof Promise ? await preparing : preparing;
+    } catch (cause) {
+      await letGo(held, plan, cost, parts);
+      throw cause;
+    }
+    const { final, told } = toldIn(ready);
+    if (plan.idempotency !== null) await keepTold(held, { final, told, cost }, parts);
+    if (plan.hold.kind === "kept") return await handOver(held, plan, { cost, final }, parts);
+    const charge = await funds.capture(held, { cost, served: served.served, legs, tags: plan.tags ?? NO_TAGS });
+    if (charge instanceof GatewayError) return { kind: "withheld", error: charge };
+    return { kind: "captured", cost, charge, final, told };
+  } catch (cause) {
+    return unsettled(cause, parts);
   }
 }
 
-/**
- * Takes what an answer costs. What it cost us is noted before anything else can go wrong: the hold is ended with it, whether the
- * answer is paid for or not.
- */
-async function capture(held: Held, plan: Plan, answered: Served, parts: SettleParts): Promise<Settled> {
-  const { deps, funds, payer, tries, id } = parts;
-  const { legs } = tries;
-  const { taken, cost, broken } = await countedOf(plan, answered, parts);
-  const counted: CountedTaken | null = taken === null ? null : { taken, cost };
-  const noting = noteCosts(plan, tries, counted, (error) => deps.onBroken(error, id));
-  if (noting !== null) await noting;
-  const served = plan.screen === undefined ? answered : await screened(answered, plan.screen, parts);
-  if (served instanceof GatewayError) return withhold(held, plan, served, parts);
-  let ready: Prepared;
-  try {
-    if (cost === null) throw broken;
-    const preparing = prepared(plan, served);
-    ready = preparing instanceof Promise ? await preparing : preparing;
-  } catch (cause) {
-    // What cannot be counted, or kept, cannot be charged, and its hold must not keep the money until the lease ends.
-    const keyFate = plan.effect === "write" ? "unknown" : "free";
-    const reason = cost === null ? "its cost could not be counted" : "its answer could not be kept";
-    await funds.release(held, { reason, keyFate, legs });
-    await dismiss(held, plan, parts);
-    throw cause;
-  }
-  const { final, told } = toldIn(ready);
-  if (plan.idempotency !== null && final?.kind === "body") {
-    await keepAnswer(held.id, { body: final.body, cost, attempts: legs }, payer, deps);
-  }
-  if (plan.idempotency !== null && told !== null) await keepRefusal(held.id, told, payer, deps);
-  if (plan.hold.kind === "kept") return handOver(held, plan, { cost, final }, parts);
-  const { tags = [] } = plan;
-  const charge = await funds.capture(held, { cost, served: served.served, legs, tags });
-  if (charge instanceof GatewayError) return { kind: "withheld", error: charge };
-  return { kind: "captured", cost, charge, final, told };
+/** The attempt that what is paid for was read from, with what was counted of it; null: it is not known. */
+function countedTaken({ served }: Served, cost: Cost | null, { tries }: SettleParts): CountedTaken | null {
+  const taken = tries.taken.findLast(({ candidate }) => candidate === served);
+  return taken === undefined ? null : { taken, cost };
+}
+
+/** What cannot be counted, or kept, cannot be charged, and its hold must not keep the money until the lease ends. */
+async function letGo(held: Held, plan: Plan, cost: Cost | null, parts: SettleParts): Promise<void> {
+  const keyFate = plan.effect === "write" ? "unknown" : "free";
+  const reason = cost === null ? "its cost could not be counted" : "its answer could not be kept";
+  await parts.funds.release(held, { reason, keyFate, legs: parts.tries.legs });
+  await dismiss(held, plan, parts);
+}
+
+/** Keeps what the caller is given under its Idempotency-Key. */
+async function keepTold(
+  { id }: Held,
+  { final, told, cost }: { readonly final: FinalPart | null; readonly told: GatewayError | null; readonly cost: Cost },
+  { deps, payer, tries }: SettleParts,
+): Promise<void> {
+  if (final?.kind === "body") await keepAnswer(id, { body: final.body, cost, attempts: tries.legs }, payer, deps);
+  if (told !== null) await keepRefusal(id, told, payer, deps);
 }
 
 /** The answer as it goes on. Where looking at it breaks, it does not. */

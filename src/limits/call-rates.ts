@@ -1,4 +1,4 @@
-// Counts what calls take of a minute, in requests and tokens, for one process; redis-rates.ts does the same for many together.
+// Counts what calls take of a minute, in requests and tokens, for one process; redis-rates.ts and thread-rates.ts do the same for many together.
 import type { Clock } from "../clock.ts";
 
 export const MINUTE_SECONDS = 60;
@@ -20,8 +20,14 @@ export interface CallRates {
   giveBack(accountId: string, minute: number, taken: readonly RateTaken[]): Promise<void>;
 }
 
+/** The same where nothing has to be waited for. */
+export interface RateCounts {
+  take(accountId: string, taken: readonly RateTaken[]): RateOutcome;
+  giveBack(accountId: string, minute: number, taken: readonly RateTaken[]): void;
+}
+
 /** Counts in memory: all of a minute are dropped at once when it ends. A clock that is set back leaves them. */
-export function memoryRates(clock: Clock): CallRates {
+export function rateCounts(clock: Pick<Clock, "epochMs">): RateCounts {
   let minute = 0;
   let counts = new Map<string, number>();
 
@@ -37,18 +43,27 @@ export function memoryRates(clock: Clock): CallRates {
 
   const count = (account: string, name: string) => counts.get(`${account} ${name}`) ?? 0;
   return {
-    async take(account, taken) {
+    take(account, taken) {
       const resetSeconds = Math.min(MINUTE_SECONDS, enter());
       const full = taken.findIndex(({ name, limit, amount }) => count(account, name) + amount > limit);
       if (full >= 0) return { full, resetSeconds };
       for (const { name, amount } of taken) counts.set(`${account} ${name}`, count(account, name) + amount);
       return { minute };
     },
-    async giveBack(account, of, taken) {
+    giveBack(account, of, taken) {
       enter();
       if (of !== minute) return;
       for (const { name, amount } of taken)
         counts.set(`${account} ${name}`, Math.max(0, count(account, name) - amount));
     },
+  };
+}
+
+/** For one process. */
+export function memoryRates(clock: Clock): CallRates {
+  const counts = rateCounts(clock);
+  return {
+    take: async (accountId, taken) => counts.take(accountId, taken),
+    giveBack: async (accountId, minute, taken) => counts.giveBack(accountId, minute, taken),
   };
 }

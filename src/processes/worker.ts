@@ -1,6 +1,7 @@
 // One of several processes: starts when the parent says with what, serves callers, and leaves when it is told to or left alone.
 import { readConfig, takeWalletKeys } from "../config.ts";
 import { type Gateway, startGateway } from "../gateway.ts";
+import { ToldToEnd } from "../storage/remote-thread.ts";
 import { openWallet } from "../wallet/wallet.ts";
 import type { FromChild, ToChild, WorkerStart } from "./messages.ts";
 
@@ -30,6 +31,8 @@ async function startAs({ ownDir, port, sandboxUrl }: WorkerStart, onFatal: (erro
 /** Serves until the parent says otherwise. `stop` ends the process with words for the operator. */
 export function runWorker(stop: (error: unknown) => never): void {
   let gateway: Gateway | null = null;
+  // Of many that end for one reason, the process that has it tells it.
+  const end = (error: Error): void => (error instanceof ToldToEnd ? process.exit(1) : stop(error));
 
   async function leave(how: "drain" | "retire"): Promise<void> {
     await gateway?.[how]();
@@ -39,7 +42,7 @@ export function runWorker(stop: (error: unknown) => never): void {
   const go = (how: "drain" | "retire"): void => void leave(how).catch(stop);
 
   async function obey(message: ToChild): Promise<void> {
-    if (message.kind === "start") gateway = await startAs(message, stop);
+    if (message.kind === "start") gateway = await startAs(message, end);
     else if (message.kind === "drain" || message.kind === "retire") go(message.kind);
     else if (gateway !== null) await tellParent({ kind: "metrics", id: message.id, text: await gateway.metricsText() });
   }

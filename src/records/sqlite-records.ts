@@ -1,5 +1,5 @@
 // Records as the gateway calls them, kept by the storage thread. Open the thread with `RECORDS_UNIT` among its units.
-import type { SqliteThread } from "../storage/sqlite-thread.ts";
+import type { SqliteThread } from "../storage/thread-client.ts";
 import type { Records } from "./records.ts";
 import type { RecordsOperations } from "./sqlite-unit.ts";
 

@@ -48,13 +48,26 @@ export type RecordsOperations = ReturnType<typeof operationsOn>;
 /** Opens the records in the storage thread's database. */
 export function openUnit(database: DatabaseSync, time: StoreTime): SqliteUnit {
   migrate(database, "records", SCHEMA);
-  return { operations: operationsOn(prepare(database), time), admissions: [], flush() {}, reload() {} };
+  const changed = new Set<string>();
+  return {
+    operations: operationsOn(prepare(database), time, changed),
+    admissions: [],
+    flush() {},
+    committed(tell) {
+      for (const accountId of changed) tell(accountId);
+      changed.clear();
+    },
+    reload: () => changed.clear(),
+  };
 }
+
+/** Named after the account whose keys' callers are read by it: each put of one is told to all processes. */
+const RULES_KIND = "rules";
 
 /** How many of a share's records are looked at in one go, the first ones first. */
 const SHARED_AT_ONCE = 64;
 
-function operationsOn(sql: ReturnType<typeof prepare>, time: StoreTime) {
+function operationsOn(sql: ReturnType<typeof prepare>, time: StoreTime, changed: Set<string>) {
   /** Makes room in a share, first by what has expired; false where there is none to be had. */
   function makeRoom(wanted: { kind: string; payer: string | null; bytes: number; share: Share }): boolean {
     const { kind, payer, bytes, share } = wanted;
@@ -90,6 +103,7 @@ function operationsOn(sql: ReturnType<typeof prepare>, time: StoreTime) {
       const bytes = share === undefined || stored > 0 ? null : sharedBytes(value);
       if (share !== undefined && bytes !== null && !makeRoom({ kind, payer, bytes, share })) return null;
       sql.put.run(kind, id, payer, value, nowMs, ttlMs === null ? null : nowMs + ttlMs, bytes);
+      if (kind === RULES_KIND) changed.add(id);
       return stored + 1;
     },
 

@@ -113,13 +113,13 @@ const LOOKED_THROUGH = 1_000;
 const ANSWERS_COVER = 0.5;
 
 /** What fits a query, the best first: what the search finds, and among it our own composites where it is a question. */
-export function discovered(
+export async function discovered(
   { searchAll, find }: Pick<DiscoverDeps, "searchAll" | "find">,
   audience: CatalogAudience,
   query: string,
   countMax: number,
-): readonly FoundAny[] {
-  const found = searchAll(audience, query, countMax);
+): Promise<readonly FoundAny[]> {
+  const found = await searchAll(audience, query, countMax);
   const { isQuestion, answeredBy } = questioned(query);
   const answers = answeredBy.flatMap((id): FoundAny[] => {
     const action = find(id, audience);
@@ -147,12 +147,11 @@ class Discovery {
     this.#allows = allows;
   }
 
-  rows(query: string, limit: number): readonly Discovered[] {
+  async rows(query: string, limit: number): Promise<readonly Discovered[]> {
     const { services, models } = this.#allows;
     const isBounded = services !== null || models !== null;
-    return discovered(this.#deps, this.#payer, query, isBounded ? LOOKED_THROUGH : limit)
-      .flatMap((one) => this.#rowOf(one) ?? [])
-      .slice(0, limit);
+    const found = await discovered(this.#deps, this.#payer, query, isBounded ? LOOKED_THROUGH : limit);
+    return found.flatMap((one) => this.#rowOf(one) ?? []).slice(0, limit);
   }
 
   #modelsOf(endpoint: OwnEndpoint): readonly string[] {

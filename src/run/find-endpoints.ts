@@ -4,13 +4,14 @@ import { goneError, isGone } from "../catalog/retirement.ts";
 import type { Answer, Call, Endpoint, GatewayRequest } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import type { Allowed } from "../plan.ts";
+import { eachOf, inSlices, jsonOf, type Steps } from "../slices.ts";
 import { callErrors } from "../wires/envelope/errors.ts";
 import type { CatalogAction } from "./action-catalog.ts";
 import { descriptorOf, indexRow, rowDescriptor, statusOf } from "./descriptor.ts";
 import { noSuchAction, notFound } from "./nearest.ts";
-import { type DailyCatalog, oncePerDay } from "./once-per-day.ts";
+import { type DailyCatalog, keptToday, oncePerDay } from "./once-per-day.ts";
 import { type TableOf, tableOf } from "./params-schema.ts";
-import { answerWith, envelopeOf, type ReadyAnswer, readyEnvelope } from "./ready-answer.ts";
+import { answerWith, envelopeOf, type ReadyAnswer, readyAnswer, readyEnvelope } from "./ready-answer.ts";
 import { nameIn } from "./table-params.ts";
 
 /** The descriptors of one action: its own, and those of the rows of its table that were asked for. */
@@ -73,26 +74,27 @@ function descriptorEndpoint(parts: DailyCatalog): Endpoint {
   };
 }
 
+/** The index of actions, in its envelope. */
+function* indexJson(actions: readonly CatalogAction[], allows?: Allowed): Steps<string> {
+  return yield* jsonOf(envelopeOf(yield* eachOf(actions, (action) => indexRow(action, allows))));
+}
+
 function open(path: string) {
   return { method: "GET", path, auth: "none", bodyBytesMax: 0, errors: callErrors } as const;
 }
 
 /** `GET /api/run` and `GET /api/run/{service}/{action}`. */
 export function findEndpoints(parts: DailyCatalog): readonly Endpoint[] {
-  const index = oncePerDay(parts, (actions) =>
-    readyEnvelope(
-      actions.map((action) => indexRow(action)),
-      BY_KEY,
-    ),
-  );
-  const actionsOf = oncePerDay(parts, (actions) => actions);
+  const index = oncePerDay(parts, function* (actions) {
+    return readyAnswer(yield* indexJson(actions), "application/json", BY_KEY);
+  });
+  const actionsOf = keptToday(parts, (actions) => actions);
   return [
     {
       ...open("/api/run"),
-      answer({ request, caller }) {
-        if (caller === null || caller.allows.services === null) return answerWith(index(seenBy(caller)), request);
-        const rows = actionsOf(caller).map((action) => indexRow(action, caller.allows));
-        return { status: 200, body: envelopeOf(rows), headers: BY_KEY };
+      async answer({ request, caller }) {
+        if (caller === null || caller.allows.services === null) return answerWith(await index(seenBy(caller)), request);
+        return { status: 200, body: await inSlices(indexJson(actionsOf(caller), caller.allows)), headers: BY_KEY };
       },
     },
     descriptorEndpoint(parts),

@@ -20,9 +20,9 @@ export interface Entry extends Readonly<Partial<Record<keyof typeof BOOST, strin
 }
 
 /** An action, and behind it the rows of its table. */
-export function actionEntries(action: CatalogAction): readonly Entry[] {
+export function* actionEntries(action: CatalogAction): Iterable<Entry> {
   const { facts, service } = action;
-  const itself = {
+  yield {
     row: null,
     name: action.action,
     service: `${service} ${action.vendors[0]?.spec.name ?? ""}`,
@@ -31,10 +31,8 @@ export function actionEntries(action: CatalogAction): readonly Entry[] {
     params: paramNames(paramsSchema(action)).join(" "),
     asked: facts.asked ?? "",
   };
-  const rows = Object.entries(tableOf(action)?.rows ?? {}).map(([row, { summary, params }]) => {
-    return { row, name: row, description: summary, params: Object.keys(params).join(" ") };
-  });
-  return [itself, ...rows];
+  for (const [row, { summary, params }] of Object.entries(tableOf(action)?.rows ?? {}))
+    yield { row, name: row, description: summary, params: Object.keys(params).join(" ") };
 }
 
 /** An endpoint, and behind it its models by their slugs. */

@@ -1,6 +1,7 @@
 // The search over everything that can be called: actions by what they say of themselves, and the rows of their tables.
 import type { Audience } from "../catalog/catalog.ts";
 import { type FormKind, formsIn } from "../catalog/said-forms.ts";
+import type { Steps } from "../slices.ts";
 import type { CatalogAction } from "./action-catalog.ts";
 import { AskedPhrases } from "./asked-phrases.ts";
 import { type DailyCatalog, oncePerDay } from "./once-per-day.ts";
@@ -108,32 +109,46 @@ function askedFor(query: string, index: WordIndex): readonly Asked[] {
   });
 }
 
-/** All that can be found, and the words by which it is. */
-class Searched {
-  readonly #words = new TellingWords<Owner>();
-  readonly #phrases = new AskedPhrases<Owner>(this.#words);
-  readonly #entries: { readonly owner: Owner; readonly row: string | null }[] = [];
-  readonly #fields: (readonly IndexedField[])[] = [];
-  readonly #read = new Map<string, string | null>();
-  #index: WordIndex | null = null;
+/** What can be found, as it is read before there is an index of it. */
+class Read {
+  readonly words = new TellingWords<Owner>();
+  readonly phrases = new AskedPhrases<Owner>(this.words);
+  readonly entries: { readonly owner: Owner; readonly row: string | null }[] = [];
+  readonly fields: (readonly IndexedField[])[] = [];
+  readonly #stems = new Map<string, string | null>();
 
-  add(owner: Owner, entries: readonly Entry[]): void {
+  *add(owner: Owner, entries: Iterable<Entry>): Steps<void> {
     const { keywords = [], asked = "" } = isAction(owner) ? owner.facts : owner;
-    this.#words.read(owner, keywords);
-    this.#phrases.read(owner, asked);
+    this.words.read(owner, keywords);
+    this.phrases.read(owner, asked);
     for (const entry of entries) {
       const fields = Object.entries(BOOST).map(([name, boost]) => {
-        return { name, boost, terms: allTermsOf(entry[name as keyof typeof BOOST] ?? "", this.#read) };
+        return { name, boost, terms: allTermsOf(entry[name as keyof typeof BOOST] ?? "", this.#stems) };
       });
-      for (const { terms } of fields) for (const term of terms) this.#words.has(term);
-      this.#entries.push({ owner, row: entry.row });
-      this.#fields.push(fields);
+      for (const { terms } of fields) for (const term of terms) this.words.has(term);
+      this.entries.push({ owner, row: entry.row });
+      this.fields.push(fields);
+      yield;
     }
+  }
+}
+
+/** All that can be found, and the words by which it is. */
+class Searched {
+  readonly #words: TellingWords<Owner>;
+  readonly #phrases: AskedPhrases<Owner>;
+  readonly #entries: Read["entries"];
+  readonly #index: WordIndex;
+
+  constructor({ words, phrases, entries }: Read, index: WordIndex) {
+    this.#words = words;
+    this.#phrases = phrases;
+    this.#entries = entries;
+    this.#index = index;
   }
 
   /** Everything that has a word of the query or one near it, the best first. */
   ranked(query: string): readonly Hit[] {
-    this.#index ??= new WordIndex(this.#fields);
     const asked = askedFor(query, this.#index);
     const terms = asked.map(({ term }) => term);
     const whole = this.#words.weight(terms);
@@ -167,14 +182,15 @@ class Searched {
   }
 }
 
-/** Makes the index; some tens of milliseconds for a thousand entries. */
-export function searchIndex(
+/** Makes the index: half a second for a thousand entries whose schemas have not been read yet. */
+export function* searchIndex(
   actions: readonly CatalogAction[],
-  endpoints: readonly SearchedEndpoint[] = [],
-): SearchIndex {
-  const searched = new Searched();
-  for (const action of actions) searched.add(action, actionEntries(action));
-  for (const { endpoint, models } of endpoints) searched.add(endpoint, endpointEntries(endpoint, models));
+  endpoints: Iterable<SearchedEndpoint> = [],
+): Steps<SearchIndex> {
+  const read = new Read();
+  for (const action of actions) yield* read.add(action, actionEntries(action));
+  for (const { endpoint, models } of endpoints) yield* read.add(endpoint, endpointEntries(endpoint, models));
+  const searched = new Searched(read, yield* WordIndex.of(read.fields));
   return {
     search: (query, max) =>
       spread(
@@ -219,10 +235,10 @@ function spread(hits: readonly Hit[], max: number): readonly Hit[] {
 }
 
 /** Finds in what an audience sees today, at most so many, the best first. */
-export type Search = (audience: Audience, query: string, max: number) => readonly Found[];
+export type Search = (audience: Audience, query: string, max: number) => Promise<readonly Found[]>;
 
 /** Finds in all that is served: endpoints that are no actions, and their models, as well. */
-export type SearchAll = (audience: Audience, query: string, max: number) => readonly FoundAny[];
+export type SearchAll = (audience: Audience, query: string, max: number) => Promise<readonly FoundAny[]>;
 
 export interface Searches {
   readonly search: Search;
@@ -230,13 +246,10 @@ export interface Searches {
 }
 
 /** `endpoints`: those that an audience sees beside the actions. */
-export function searchIn(
-  daily: DailyCatalog,
-  endpoints: (audience: Audience) => readonly SearchedEndpoint[],
-): Searches {
+export function searchIn(daily: DailyCatalog, endpoints: (audience: Audience) => Iterable<SearchedEndpoint>): Searches {
   const index = oncePerDay(daily, (actions, audience: Audience) => searchIndex(actions, endpoints(audience)));
   return {
-    search: (audience, query, max) => index(audience).search(query, max),
-    searchAll: (audience, query, max) => index(audience).searchAll(query, max),
+    search: async (audience, query, max) => (await index(audience)).search(query, max),
+    searchAll: async (audience, query, max) => (await index(audience)).searchAll(query, max),
   };
 }

@@ -1,4 +1,5 @@
 // An index of words: which entries have a word, how much it weighs there, and which known words one that is not known may mean.
+import type { Steps } from "../slices.ts";
 
 /** A word that was asked for, in a form in which entries may have it; `share` is how much of it that form is, from 0 to 1. */
 export interface MeantWord {
@@ -65,12 +66,15 @@ interface Sum {
 }
 
 /** How many words the entries have in each field, on the average of those that have any. */
-function usualLengths(entries: readonly (readonly IndexedField[])[]): ReadonlyMap<string, number> {
+function* usualLengths(entries: readonly (readonly IndexedField[])[]): Steps<ReadonlyMap<string, number>> {
   const sums = new Map<string, { words: number; entries: number }>();
-  for (const { name, terms } of entries.flat()) {
-    if (terms.length === 0) continue;
-    const sum = sums.get(name) ?? { words: 0, entries: 0 };
-    sums.set(name, { words: sum.words + terms.length, entries: sum.entries + 1 });
+  for (const fields of entries) {
+    for (const { name, terms } of fields) {
+      if (terms.length === 0) continue;
+      const sum = sums.get(name) ?? { words: 0, entries: 0 };
+      sums.set(name, { words: sum.words + terms.length, entries: sum.entries + 1 });
+    }
+    yield;
   }
   return new Map([...sums].map(([name, sum]) => [name, sum.words / sum.entries]));
 }
@@ -81,8 +85,11 @@ export class WordIndex {
   /** The known words by their first letter. */
   readonly #byLetter = new Map<string, string[]>();
 
-  constructor(entries: readonly (readonly IndexedField[])[]) {
-    const usual = usualLengths(entries);
+  private constructor() {}
+
+  static *of(entries: readonly (readonly IndexedField[])[]): Steps<WordIndex> {
+    const index = new WordIndex();
+    const usual = yield* usualLengths(entries);
     for (const [id, fields] of entries.entries()) {
       const weights = new Map<string, number>();
       for (const { name, boost, terms } of fields) {
@@ -92,8 +99,10 @@ export class WordIndex {
           weights.set(term, (weights.get(term) ?? 0) + weight);
         }
       }
-      for (const [term, weight] of weights) this.#put(term, { id, weight });
+      for (const [term, weight] of weights) index.#put(term, { id, weight });
+      yield;
     }
+    return index;
   }
 
   #put(term: string, posting: Posting): void {

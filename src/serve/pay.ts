@@ -4,47 +4,75 @@ import { GatewayError } from "../errors.ts";
 import { execute } from "../kernel/execute.ts";
 import { keyPays, type Paying } from "../kernel/key-pays.ts";
 import type { WindowState } from "../limits/request-windows.ts";
-import type { Caller, OpenPlan, Plan } from "../plan.ts";
+import type { Caller, Ended, OpenPlan, Plan } from "../plan.ts";
 import { type Answering, addHeaders } from "./answering.ts";
 import type { ServeDeps } from "./deps.ts";
 import { finish } from "./finish.ts";
 import { note } from "./note.ts";
 import { ReplyReader } from "./reply-reader.ts";
 
+const NO_BODY = Buffer.alloc(0);
+
 /** Has the plan executed with what the caller pays with, and writes what came of it. */
 export async function pay(
-  framed: FramedOpenPlan,
+  planned: Planned | Promise<Planned>,
   request: GatewayRequest,
   caller: Caller | null,
   answering: Answering,
   deps: ServeDeps,
 ): Promise<GatewayError | null> {
+  const framed = planned instanceof Promise ? await planned : planned;
+  if (framed instanceof GatewayError) return framed;
   const { plan } = framed;
   const { reply, window, record } = answering;
-  addHeaders(reply, framed.headers);
-  const onWindow = (state: WindowState) => void window.learn(state);
-  const paying = await payingFor(plan, { request, caller, onWindow }, deps);
-  if (paying instanceof GatewayError) return paying;
+  if (framed.asked !== undefined) answering.heard?.ask(framed.asked);
+  // What is sent on is the plan's: the caller's bytes are not kept for as long as the call runs.
+  request.body = NO_BODY;
+  try {
+    addHeaders(reply, framed.headers);
+    const finding = payingFor(plan, { request, caller, onWindow: (state) => void window.learn(state) }, deps);
+    const paying = finding instanceof Promise ? await finding : finding;
+    if (paying instanceof GatewayError) return paying;
+    begin(record, plan);
+    const reader = new ReplyReader(framed, reply, window);
+    const ended = await execute(
+      plan,
+      {
+        // The same random characters name the request and its transaction, so that one leads to the other.
+        id: request.id.replace(/^req_/, "tx_"),
+        payer: paying.payer,
+        funds: paying.funds,
+        parent: null,
+        signal: null,
+        deadlineMs: null,
+        reader,
+      },
+      deps,
+    );
+    reader.stop();
+    return told(ended, framed, reader, { answering, deps });
+  } finally {
+    framed.ended?.();
+  }
+}
+
+type Planned = FramedOpenPlan | GatewayError;
+
+function begin(record: Answering["record"], plan: Plan | OpenPlan): void {
   record.operation = plan.operation;
   record.asked = plan.asked;
   record.tags = plan.tags ?? record.tags;
   record.streamed = plan.streamed;
-  const reader = new ReplyReader(framed, reply, window);
-  const ended = await execute(
-    plan,
-    {
-      // The same random characters name the request and its transaction, so that one leads to the other.
-      id: request.id.replace(/^req_/, "tx_"),
-      payer: paying.payer,
-      funds: paying.funds,
-      parent: null,
-      signal: null,
-      deadlineMs: null,
-      reader,
-    },
-    deps,
-  );
-  reader.stop();
+}
+
+/** Notes what came of a call, and writes it. */
+function told(
+  ended: Ended,
+  framed: FramedOpenPlan,
+  reader: ReplyReader,
+  { answering, deps }: { readonly answering: Answering; readonly deps: ServeDeps },
+): GatewayError | null {
+  const { reply, window, record } = answering;
   note(ended, record);
   window.tell();
   if (ended.isReplay) reply.header("idempotent-replayed", "true");
@@ -53,7 +81,7 @@ export async function pay(
   } catch (error) {
     if (!reader.begun) throw error;
     // A whole answer can no longer be told apart from half a one by its content, so the connection tells it.
-    deps.onBroken(error, request.id);
+    deps.onBroken(error, record.requestId);
     record.code = "internal_error";
     reply.cut();
     return null;

@@ -1,11 +1,11 @@
 // The HTTP edge of the kernel: admits a request, has it answered or refused, and ends its record.
 import { goneError, isGone, retirementHeaders, retirementOf } from "../catalog/retirement.ts";
-import type { Endpoint, GatewayRequest, Reply } from "../endpoint.ts";
+import type { Endpoint, FramedOpenPlan, GatewayRequest, Reply } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { addressWindowKey } from "../limits/address-window-key.ts";
 import type { Audience, Caller } from "../plan.ts";
 import { admit } from "./admit.ts";
-import { cacheOrder } from "./answer-cache.ts";
+import { type CacheOrder, cacheOrder } from "./answer-cache.ts";
 import { type Answering, addHeaders } from "./answering.ts";
 import { askedOf } from "./asked-of.ts";
 import { balanceLeft } from "./balance-left.ts";
@@ -19,8 +19,6 @@ import { tapped } from "./tapped.ts";
 import { throughCache } from "./through-cache.ts";
 import { ToldWindow } from "./told-window.ts";
 import { continueTrace } from "./trace.ts";
-
-const NO_BODY = Buffer.alloc(0);
 
 /** A caller without a key who pays with play money. */
 const PLAYING: Audience = { sandbox: true, payer: null, allows: { services: null, models: null }, strictBounds: false };
@@ -43,7 +41,8 @@ export async function serve(request: GatewayRequest, endpoint: Endpoint, reply: 
   record.bytesIn = request.body.length;
   const answering = { reply, window: new ToldWindow(reply), record };
   try {
-    const refused = await answer(request, endpoint, answering, deps);
+    const answered = answer(request, endpoint, answering, deps);
+    const refused = answered instanceof Promise ? await answered : answered;
     if (refused !== null) await refuse(refused, request, { endpoint, answering }, deps);
   } catch (error) {
     // A store that is away rejects with what the caller is to be told; everything else is our own fault.
@@ -56,85 +55,138 @@ export async function serve(request: GatewayRequest, endpoint: Endpoint, reply: 
   }
 }
 
-async function answer(
+/** What is told in the answer's place; null: it was answered. */
+type Told = GatewayError | null;
+
+/** No frame of its own: each is some 400 bytes of a call, and nearly none of what comes before a call waits for anything. */
+function answer(
   request: GatewayRequest,
   endpoint: Endpoint,
   answering: Answering,
   deps: ServeDeps,
-): Promise<GatewayError | null> {
-  const { reply } = answering;
-  const retires = announce(request, endpoint, reply, deps);
+): Told | Promise<Told> {
+  const retires = announce(request, endpoint, answering.reply, deps);
   const admitted = admit(request, endpoint, answering, deps);
-  const caller = admitted instanceof Promise ? await admitted : admitted;
-  if (caller instanceof GatewayError) return caller;
-  if (retires !== undefined && isGone(retires, deps.clock.epochMs())) return goneError(retires);
-  if (caller !== null) {
-    if (caller.sandbox) reply.header("x-tollgate-sandbox", "1");
-    if (isLong(request)) {
-      const unpaid = await screenLate(endpoint, caller.payer.accountId, deps);
-      if (unpaid !== null) return unpaid;
-    }
-  }
-  const noRoom = answerFor(caller, request, endpoint, answering, deps);
-  if (noRoom !== null) return noRoom;
-  if ("plan" in endpoint) {
-    const { cache } = deps;
-    const order =
-      caller === null || cache === undefined || endpoint.cached !== true
-        ? null
-        : cacheOrder(request, caller, deps.guard !== undefined);
+  const go = (caller: Caller | null | GatewayError): Told | Promise<Told> => {
+    if (caller instanceof GatewayError) return caller;
+    if (retires !== undefined && isGone(retires, deps.clock.epochMs())) return goneError(retires);
+    return answerTo(caller, request, { endpoint, answering }, deps);
+  };
+  return admitted instanceof Promise ? admitted.then(go) : go(admitted);
+}
+
+function answerTo(
+  caller: Caller | null,
+  request: GatewayRequest,
+  { endpoint, answering }: { readonly endpoint: Endpoint; readonly answering: Answering },
+  deps: ServeDeps,
+): Told | Promise<Told> {
+  const go = (): Told | Promise<Told> => {
+    const noRoom = answerFor(caller, request, endpoint, answering, deps);
+    if (noRoom !== null) return noRoom;
+    if (!("plan" in endpoint)) return answerAtOnce({ request, caller }, endpoint, answering);
+    const order = cacheOrderOf(caller, request, endpoint, deps);
     if (order instanceof GatewayError) return order;
-    const plain = (to: Answering) => answerByPlan(request, endpoint, { caller, answering: to }, deps);
-    const log = caller?.logsCalls === true ? deps.requestLog : undefined;
-    const { spanContents: contents } = deps;
-    const make =
-      log === undefined && contents === undefined
-        ? plain
-        : (to: Answering) => tapped(request, caller, to, { log, contents, make: plain });
-    return order === null || cache === undefined
-      ? make(answering)
-      : throughCache(order, answering, { ...deps, cache }, make);
-  }
-  const call = { request, caller };
+    return answerCall({ caller, request, endpoint, order }, answering, deps);
+  };
+  if (caller === null) return go();
+  if (caller.sandbox) answering.reply.header("x-tollgate-sandbox", "1");
+  if (!isLong(request)) return go();
+  return screenLate(endpoint, caller.payer.accountId, deps).then((unpaid) => unpaid ?? go());
+}
+
+type PlannedEndpoint = Extract<Endpoint, { readonly plan: unknown }>;
+
+function cacheOrderOf(caller: Caller | null, request: GatewayRequest, { cached }: PlannedEndpoint, deps: ServeDeps) {
+  if (caller === null || deps.cache === undefined || cached !== true) return null;
+  return cacheOrder(request, caller, deps.guard !== undefined);
+}
+
+/** A call that costs: by way of the cache, the request log and the spans, where they are on. */
+function answerCall(
+  {
+    caller,
+    request,
+    endpoint,
+    order,
+  }: {
+    readonly caller: Caller | null;
+    readonly request: GatewayRequest;
+    readonly endpoint: PlannedEndpoint;
+    readonly order: CacheOrder | null;
+  },
+  answering: Answering,
+  deps: ServeDeps,
+): Promise<Told> {
+  const { cache, spanContents: contents } = deps;
+  const log = caller?.logsCalls === true ? deps.requestLog : undefined;
+  const isTapped = log !== undefined || contents !== undefined;
+  if (!isTapped && (order === null || cache === undefined))
+    return answerByPlan(request, endpoint, { caller, answering }, deps);
+  const plain = (to: Answering) => answerByPlan(request, endpoint, { caller, answering: to }, deps);
+  const make = isTapped ? (to: Answering) => tapped(request, caller, to, { log, contents, make: plain }) : plain;
+  return order === null || cache === undefined
+    ? make(answering)
+    : throughCache(order, answering, { ...deps, cache }, make);
+}
+
+async function answerAtOnce(
+  call: { readonly request: GatewayRequest; readonly caller: Caller | null },
+  endpoint: Exclude<Endpoint, PlannedEndpoint>,
+  answering: Answering,
+): Promise<Told> {
   const answered = await ("stream" in endpoint
-    ? endpoint.stream({ ...call, gone: goneSignal(reply) })
+    ? endpoint.stream({ ...call, gone: goneSignal(answering.reply) })
     : endpoint.answer(call));
   if (answered instanceof GatewayError) return answered;
   return sendAnswer(answered, answering);
 }
 
-async function answerByPlan(
+function answerByPlan(
   request: GatewayRequest,
-  endpoint: Extract<Endpoint, { readonly plan: unknown }>,
+  endpoint: PlannedEndpoint,
   { caller, answering }: { readonly caller: Caller | null; readonly answering: Answering },
   deps: ServeDeps,
-): Promise<GatewayError | null> {
+): Promise<Told> {
   const { reply, record } = answering;
-  const unfit = endpoint.upload === true ? await unfitToUpload(caller, deps) : null;
-  if (unfit !== null) return unfit;
   const plays = caller === null && deps.stranger?.takes(request.headers) === "play_money";
   if (plays) {
     record.sandbox = true;
     reply.header("x-tollgate-sandbox", "1");
   }
   const audience = caller ?? (plays ? PLAYING : STRANGER);
+  const looksAt = endpoint.upload === true || deps.guard !== undefined || deps.answerGuard !== undefined;
+  const planned = looksAt
+    ? lookedAt({ request, endpoint, caller, audience }, deps)
+    : endpoint.plan({ request, audience });
+  return pay(planned, request, caller, answering, deps);
+}
+
+/** The plan of a call that may not be let in unseen: an upload, or any where the operator has a guard. */
+async function lookedAt(
+  {
+    request,
+    endpoint,
+    caller,
+    audience,
+  }: {
+    readonly request: GatewayRequest;
+    readonly endpoint: PlannedEndpoint;
+    readonly caller: Caller | null;
+    readonly audience: Audience;
+  },
+  deps: ServeDeps,
+): Promise<FramedOpenPlan | GatewayError> {
+  const unfit = endpoint.upload === true ? await unfitToUpload(caller, deps) : null;
+  if (unfit !== null) return unfit;
   const plan = () => endpoint.plan({ request, audience });
-  const planned = plan();
-  let framed = planned instanceof Promise ? await planned : planned;
+  let framed = await plan();
   if (framed instanceof GatewayError) return framed;
   // An upload is handed on as it comes: there is nothing to look at yet.
   if (deps.guard !== undefined && endpoint.upload !== true)
     framed = await guarded({ request, caller, sandbox: audience.sandbox, framed }, deps.guard, plan, deps);
-  if (framed instanceof GatewayError) return framed;
-  if (deps.answerGuard !== undefined)
-    framed = withGuardedAnswer({ request, caller, sandbox: audience.sandbox, framed }, deps.answerGuard);
-  if (framed.asked !== undefined) answering.heard?.ask(framed.asked);
-  request.body = NO_BODY;
-  try {
-    return await pay(framed, request, caller, answering, deps);
-  } finally {
-    framed.ended?.();
-  }
+  if (framed instanceof GatewayError || deps.answerGuard === undefined) return framed;
+  return withGuardedAnswer({ request, caller, sandbox: audience.sandbox, framed }, deps.answerGuard);
 }
 
 function goneSignal(reply: Reply): AbortSignal {

@@ -16,8 +16,11 @@ export interface SqliteUnit {
   readonly admissions: readonly string[];
   /** Writes the rows that changed in memory; called once before each commit. */
   flush(): void;
-  /** The transaction is committed; for those whose memory knows more than their rows. */
-  committed?(): void;
+  /**
+   * The transaction is committed; for those whose memory knows more than their rows. `tell` hears of which accounts it has changed what
+   * processes remember.
+   */
+  committed?(tell: (accountId: string) => void): void;
   /** Forgets everything read or changed: the transaction was rolled back. */
   reload(): void;
 }

@@ -2,10 +2,12 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { backupTo } from "./backup.ts";
 import { guardDisk } from "./disk-guard.ts";
+import { FRAME_BYTES_MAX } from "./frames.ts";
 import { LogSync } from "./log-sync.ts";
 import { openShared, sqliteCode } from "./open-database.ts";
 import type { OpenUnit, SqliteUnit } from "./sqlite-unit.ts";
-import type { Batch, BatchAnswer, BatchDone, FromThread, OperationEntry, ThreadStart, ToThread } from "./wire.ts";
+import { type StoreClient, StoreClients } from "./store-clients.ts";
+import type { Batch, BatchAnswer, BatchDone, OperationEntry, ThreadStart, ToThread } from "./wire.ts";
 
 /** Pages in the write-ahead log before it is emptied, once the disk has been full: 1 MB. */
 const CHECKPOINT_PAGES_TIGHT = 250;
@@ -16,33 +18,59 @@ const SQLITE_NOTADB = 26;
 /** After these nothing that the file or the memory says can be trusted; a failed fsync is never tried again. */
 const FATAL = new Set([SQLITE_IOERR, SQLITE_CORRUPT, SQLITE_NOTADB]);
 
+/** Characters of values, about, with which a batch ends: the process sends the rest again. Each may be six in an answer. */
+const VALUES_CHARS_MAX = 8 * 1_048_576;
+/** Of an answer, each of up to three bytes. */
+const ANSWER_CHARS_MAX = Math.floor(FRAME_BYTES_MAX / 3);
+
 type Operation = (argument: unknown) => unknown;
 
 const port = parentPort;
 if (port === null) throw new Error("this file is the storage thread's; open it with openSqliteThread");
 const start = workerData as ThreadStart;
 const time = { epochMs: start.epochMs, elapsedMs: start.elapsedMs };
+const clients = new StoreClients((message) => port.postMessage(message));
 const file = openShared(start.file, start.sharing);
 const { database } = file;
 const disk = guardDisk(start.file, start.disk);
 const units: SqliteUnit[] = [];
 const entries: OperationEntry[] = [];
 const operations: Operation[] = [];
+/** Accounts that the running batch has changed. */
+const changed = new Set<string>();
+const noteChanged = (accountId: string): void => void changed.add(accountId);
 await openUnits();
 const log = openLog();
 let backups: Promise<void> = Promise.resolve();
 /** While the file is copied no checkpoint may change it. */
 let copying = false;
+/** Nothing that the file or the memory says can be trusted: no process is heard or answered any more. */
+let broken = false;
 const begin = database.prepare("BEGIN IMMEDIATE");
 const commit = database.prepare("COMMIT");
 const rowsChanged = database.prepare("SELECT total_changes() AS rows");
 
-port.on("message", (message: ToThread) => {
-  if (typeof message === "string") answerBatch(JSON.parse(message) as Batch);
-  else if (message.kind === "close") void close();
-  else answerBackup(message.path);
-});
-say({ kind: "ready", operations: entries });
+port.on("message", (message: ToThread) => hear(clients.own, message));
+if (start.socket !== null) {
+  const onLeft = (owner: string) => broken || clients.own.say({ kind: "left", owner });
+  await clients.listen(start.socket, { entries, onMessage: hear, onLeft });
+}
+clients.own.say({ kind: "ready", operations: entries });
+
+function hear(client: StoreClient, message: ToThread): void {
+  if (broken) return;
+  if (typeof message === "string") answerBatch(client, JSON.parse(message) as Batch);
+  else if (message.kind === "tell") clients.tellAll({ kind: "told", text: message.text });
+  else if (message.kind === "backup") answerBackup(client, message.path);
+  else if (client === clients.own) void close();
+}
+
+/** What came before in memory may be in no file: were one more batch carried out, it would write that for good. */
+function end(error: string): void {
+  if (broken) return;
+  broken = true;
+  clients.end(error);
+}
 
 async function openUnits(): Promise<void> {
   database.exec("BEGIN IMMEDIATE");
@@ -64,28 +92,49 @@ function openLog(): LogSync | null {
   // From here on a commit writes the log, and a checkpoint alone syncs.
   database.exec("PRAGMA synchronous = NORMAL");
   return new LogSync(`${start.file}-wal`, {
-    synced: say,
-    failed: (error) => say({ kind: "fatal", error: `disk I/O error: ${error.message}` }),
+    synced: (commit) => broken || clients.synced(commit),
+    failed: (error) => end(`disk I/O error: ${error.message}`),
   });
 }
 
-function say(message: FromThread): void {
-  port?.postMessage(message);
-}
-
-function answerBatch(batch: Batch): void {
-  time.epochMs = batch.epochMs;
-  time.elapsedMs = batch.elapsedMs;
+function answerBatch(client: StoreClient, { epochMs, elapsedMs, calls }: Batch): void {
+  // A process that was stopped sends what is older than what another has sent since: time does not go back for it.
+  if (elapsedMs >= time.elapsedMs) {
+    time.epochMs = epochMs;
+    time.elapsedMs = elapsedMs;
+  }
   try {
-    const { values, errors } = runBatch(batch.calls);
-    const answer: BatchAnswer = { values, errors, commit: log?.pending ?? 0 };
-    say(JSON.stringify(answer));
+    const done = runBatch(calls);
+    tellChanged();
+    const commit = log?.pending ?? 0;
+    client.waitsFor = commit;
+    client.say(answerText(done, commit));
   } catch (error) {
-    say({ kind: "fatal", error: String(error) });
+    end(String(error));
   }
 }
 
-/** Runs all calls in one transaction. Where that fails, each alone, so that one bad call costs the others nothing. */
+/** Where an answer is too long it is the last one's, since those before it are bounded together: a look at what is kept, which can ask for less. */
+function answerText(done: BatchDone, commit: number): string {
+  const textOf = (what: BatchDone) => JSON.stringify({ ...what, commit } satisfies BatchAnswer);
+  try {
+    const text = textOf(done);
+    if (text.length <= ANSWER_CHARS_MAX) return text;
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+  }
+  const last = done.values.length - 1;
+  const errors = { ...done.errors, [last]: "what was asked for is too long to be told at once" };
+  return textOf({ values: [...done.values.slice(0, last), null], errors });
+}
+
+function tellChanged(): void {
+  if (changed.size === 0) return;
+  clients.tellAll({ kind: "changed", accountIds: [...changed] });
+  changed.clear();
+}
+
+/** Runs all calls, or the first ones where their answers come to much, in one transaction. Where that fails, each alone, so that one bad call costs the others nothing. */
 function runBatch(calls: readonly unknown[], roomMade = false): BatchDone {
   try {
     return transact(calls);
@@ -97,19 +146,20 @@ function runBatch(calls: readonly unknown[], roomMade = false): BatchDone {
   }
   const values: unknown[] = [];
   const errors: Record<number, string> = {};
-  for (let at = 0; at < calls.length; at += 2) {
+  let chars = 0;
+  for (let at = 0; at < calls.length && chars <= VALUES_CHARS_MAX; at += 2) {
     const alone = runBatch(calls.slice(at, at + 2), roomMade);
     values.push(alone.values[0] ?? null);
     const error = alone.errors?.[0];
     if (error !== undefined) errors[at / 2] = error;
+    chars += charsOf(values.at(-1));
   }
   return { values, errors };
 }
 
 function rejected(calls: readonly unknown[], error: string): BatchDone {
-  const errors: Record<number, string> = {};
-  for (let at = 0; at < calls.length / 2; at++) errors[at] = error;
-  return { values: [], errors };
+  const values = Array(calls.length / 2).fill(null);
+  return { values, errors: Object.fromEntries(values.map((_, at) => [at, error])) };
 }
 
 function transact(calls: readonly unknown[]): BatchDone {
@@ -117,22 +167,35 @@ function transact(calls: readonly unknown[]): BatchDone {
   const low = disk.isLow(time.elapsedMs);
   const values: unknown[] = [];
   let errors: Record<number, string> | null = null;
+  let chars = 0;
   begin.run();
-  for (let at = 0; at < calls.length; at += 2) {
+  for (let at = 0; at < calls.length && chars <= VALUES_CHARS_MAX; at += 2) {
     const number = calls[at] as number;
     if (low && entries[number]?.admission) {
       errors ??= {};
       errors[at / 2] = "the disk of DATA_DIR is nearly full";
       values.push(null);
     } else {
-      values.push(operations[number]?.(calls[at + 1]) ?? null);
+      const value = operations[number]?.(calls[at + 1]) ?? null;
+      chars += charsOf(value);
+      values.push(value);
     }
   }
   for (const unit of units) unit.flush();
   commit.run();
   if (rowsChanged.get()?.rows !== rowsBefore) log?.committed();
-  for (const unit of units) unit.committed?.();
+  for (const unit of units) unit.committed?.(noteChanged);
   return { values, errors };
+}
+
+/** About how long a value is as JSON, before anything in it is escaped. */
+function charsOf(value: unknown): number {
+  if (typeof value === "string") return value.length;
+  if (typeof value !== "object" || value === null) return 1;
+  let chars = 0;
+  if (Array.isArray(value)) for (const one of value) chars += 1 + charsOf(one);
+  else for (const name in value) chars += name.length + charsOf((value as Readonly<Record<string, unknown>>)[name]);
+  return chars;
 }
 
 /** On a full disk: gives up the ballast, and empties the write-ahead log into the database, whose pages are mostly there. */
@@ -158,7 +221,7 @@ function undo(error: unknown): void {
 }
 
 /** One at a time, and `close` waits for the last. */
-function answerBackup(path: string): void {
+function answerBackup(client: StoreClient, path: string): void {
   backups = backups.then(async () => {
     copying = true;
     const error = await backupTo(database, start.file, path).then(
@@ -166,11 +229,12 @@ function answerBackup(path: string): void {
       (reason: unknown) => (reason instanceof Error ? reason.message : String(reason)),
     );
     copying = false;
-    say({ kind: "backup", error });
+    client.say({ kind: "backup", error });
   });
 }
 
 async function close(): Promise<void> {
+  clients.close();
   await backups;
   log?.close();
   file.close();

@@ -47,11 +47,12 @@ export interface CallerSide {
 export function passingLane(
   passing: Passing,
   { body, sent }: Pick<CallerRequest, "body" | "sent">,
-  context: ChatContext,
+  { context, told }: { readonly context: ChatContext; readonly told: NonNullable<Lane["told"]> },
 ): Lane {
   const links = passing.links?.(body, context, sent) ?? [];
   return {
     links,
+    told,
     request(media) {
       if (media === undefined) return passing.request(body, context, sent);
       const whole = passing.withMedia?.(body, media) ?? body;
@@ -130,7 +131,7 @@ export function laneOf(dialect: Dialect, side: CallerSide, context: ChatContext)
   }
   const why = passing.unsupported?.(asked.body, context) ?? null;
   if (why !== null) return why;
-  const lane = { ...passingLane(passing, asked, context), told: toldBy(dialect, context) };
+  const lane = passingLane(passing, asked, { context, told: toldBy(dialect, context) });
   if ((lane.links ?? []).length > LINKS_MAX) return tooMany(lane.links ?? []);
   if (context.wire.answersInParts !== true) return lane;
   return { ...translatingLane(dialect, side, context, lane.links ?? []), request: lane.request };

@@ -20,6 +20,21 @@ export interface LoginParts {
   readonly purseFor: PurseFor;
 }
 
+/** Logins that pay nothing, which all calls by a key share: one is made for each key of an adapter in force. */
+export function plainLogins(parts: LoginParts): { of(adapter: Adapter, key: string): Login } {
+  const byAdapter = new WeakMap<Adapter, Map<string, Login>>();
+  return {
+    of(adapter, key) {
+      const known = byAdapter.get(adapter)?.get(key);
+      if (known !== undefined) return known;
+      const login = loginAt(adapter, key, parts);
+      const logins = byAdapter.get(adapter) ?? new Map<string, Login>();
+      byAdapter.set(adapter, logins.set(key, login));
+      return login;
+    },
+  };
+}
+
 /** What of a call decides on what may be paid for it. */
 export type Paying = Omit<PaidCall, "merchant">;
 

@@ -1,20 +1,18 @@
 // One vendor's way to serve a model, of whichever sort: its dialect, its lane, and its attempts.
 import type { Dispatcher } from "undici";
-import type { ChatSpec } from "../catalog/adapter.ts";
-import type { Adapter, EmbeddingOffer, Offer, UnitOffer } from "../catalog/catalog.ts";
+import type { Adapter, Offer, UnitOffer } from "../catalog/catalog.ts";
 import type { ChatWire } from "../catalog/chat-wire.ts";
 import type { Clock } from "../clock.ts";
-import type { Json } from "../json.ts";
+import type { FailureKind } from "../failures.ts";
 import type { CallerRequest, ThoughtSeal } from "../neutral.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../route.ts";
 import { openChatAttempt } from "./chat-attempt.ts";
 import { DIALECTS } from "./dialects/by-name.ts";
 import type { ChatContext, OwnSeal } from "./dialects/dialect.ts";
-import { embeddings, toldOfEmbeddings } from "./dialects/embeddings.ts";
 import type { MediaFetcher } from "./fetch-media.ts";
 import { type FetchingParts, openFetchingAttempt } from "./fetching-attempt.ts";
 import { formedLane } from "./formed-lane.ts";
-import { type CallerSide, type Lane, laneOf, passingLane } from "./lane.ts";
+import { type CallerSide, type Lane, laneOf } from "./lane.ts";
 import type { Login } from "./login.ts";
 import type { FetchedMedia } from "./media-links.ts";
 import { UNIT_DIALECTS, type UnitAsked } from "./unit-dialects.ts";
@@ -38,7 +36,7 @@ export interface CandidateClocks {
 export interface ModelOrder {
   readonly requestId: string;
   /** Whose call it is, where it has a payer: what it has opened for nothing is counted. */
-  readonly account?: string;
+  readonly account?: string | undefined;
   /** Which conversation it is of; absent: it is of none. */
   readonly conversation?: () => string;
   readonly completionId: string;
@@ -51,9 +49,6 @@ export interface ModelOrder {
 }
 
 export type ChatOrder = ModelOrder & CallerSide;
-
-/** Embeddings have one wire, so that their body passes. */
-export type EmbeddingOrder = ModelOrder & { readonly body: Json };
 
 /** What a call of a model that is sold by units wants of a candidate. */
 export type UnitOrder = Omit<ModelOrder, "contextTokens" | "outputTokensMax" | "stream"> & {
@@ -70,7 +65,7 @@ interface CandidateOf<AnOffer> extends Candidate {
   repaired(): boolean;
 }
 
-export type ModelCandidate = CandidateOf<Offer | EmbeddingOffer>;
+export type ModelCandidate = CandidateOf<Offer>;
 export type UnitCandidate = CandidateOf<UnitOffer>;
 
 /** An answer's usage counts something that has no price here. */
@@ -88,27 +83,6 @@ export interface ModelCandidateParts {
   readonly loginOf: (adapter: Adapter, key: string) => Login;
   readonly mediaFetcher: MediaFetcher;
   readonly onUnpriced: (told: UnpricedUsage) => void;
-}
-
-/** Where a vendor's embeddings differ, adapters have no field for it. */
-const EMBEDDINGS_SPEC: ChatSpec = { dialect: "chat-completions", models: {} };
-
-function contextOf(
-  offer: Offer | EmbeddingOffer,
-  order: ModelOrder,
-  { spec, wire, mayBeEmpty }: { readonly spec: ChatSpec; readonly wire: ChatWire; readonly mayBeEmpty: boolean },
-): ChatContext {
-  return {
-    upstreamModel: offer.upstreamModel,
-    servedSlug: order.servedSlug,
-    completionId: order.completionId,
-    createdS: order.createdS,
-    stream: order.stream,
-    mayBeEmpty,
-    outputTokensMax: order.outputTokensMax,
-    spec,
-    wire,
-  };
 }
 
 /** The vendor, and the maker of the model: a thought is of no use to anybody else. */
@@ -134,24 +108,78 @@ type AnyOffer = Pick<Offer, "adapter" | "healthKey" | "upstreamModel">;
 type AnyOrder = Omit<ModelOrder, "completionId" | "createdS" | "outputTokensMax">;
 
 /** Opens attempts: each with a key of the ring, in the vendor's wire. */
-function openerOf(
-  { adapter, upstreamModel }: AnyOffer,
-  order: AnyOrder,
-  { lane, wire }: Way,
-  { dispatcher, clock, vendorOf, restKey, loginOf }: ModelCandidateParts,
-) {
-  const vendor = vendorOf(adapter);
-  return (to: AnswerSink, firstTokenMsMax: number, media?: FetchedMedia): Attempt => {
-    const key = vendor.ring.take(order.conversation);
+class Served<AnOffer extends AnyOffer> implements CandidateOf<AnOffer> {
+  readonly offer: AnOffer;
+  readonly contextTokens: number;
+  readonly provider: string;
+  readonly model: string;
+  readonly healthKey: string;
+  readonly firstTokenMsMax: number;
+  readonly lastFirstTokenMsMax: number;
+  readonly readOnMsMax: number;
+  readonly #order: AnyOrder;
+  readonly #way: Way;
+  readonly #parts: ModelCandidateParts;
+
+  constructor(offer: AnOffer, order: AnyOrder, way: Way, parts: ModelCandidateParts) {
+    this.offer = offer;
+    this.contextTokens = order.contextTokens;
+    this.provider = offer.adapter.id;
+    this.model = order.servedSlug;
+    this.healthKey = offer.healthKey;
+    this.firstTokenMsMax = order.clocks.firstTokenMsMax;
+    this.lastFirstTokenMsMax = order.clocks.lastFirstTokenMsMax;
+    this.readOnMsMax = way.readOnMsMax;
+    this.#order = order;
+    this.#way = way;
+    this.#parts = parts;
+  }
+
+  unsent(): readonly string[] {
+    return this.#way.unsent?.() ?? NONE_UNSENT;
+  }
+
+  repaired(): boolean {
+    return this.#way.repaired?.() ?? false;
+  }
+
+  pointlessAfter(failed: Candidate, kind: FailureKind): boolean {
+    if (kind === "caller_invalid") return failed.provider === this.provider;
+    if (kind !== "caller_context_length") return false;
+    return failed.model === this.model || this.contextTokens < (failed as ModelCandidate).contextTokens;
+  }
+
+  open(sink: AnswerSink, firstTokenMsMax: number): Attempt {
+    const { lane, asked = null } = this.#way;
+    const { links = [] } = lane;
+    if (links.length === 0 || asked === null) return this.#ask(sink, firstTokenMsMax);
+    const sandbox = this.offer.adapter.isSandbox === true;
+    const { account = null } = this.#order;
+    const { mediaFetcher } = this.#parts;
+    const fetching: FetchingParts = {
+      fetch: (signal) => mediaFetcher.fetch(links, { asked, account, sandbox, signal }),
+      release: (served) => mediaFetcher.release(asked, account, served),
+      open: (media, to) => this.#ask(to, firstTokenMsMax, media),
+    };
+    return openFetchingAttempt(fetching, sink);
+  }
+
+  #ask(to: AnswerSink, firstTokenMsMax: number, media?: FetchedMedia): Attempt {
+    const { adapter, upstreamModel } = this.offer;
+    const { lane, wire } = this.#way;
+    const { stream, requestId, conversation, clocks } = this.#order;
+    const { dispatcher, clock, vendorOf, restKey, loginOf } = this.#parts;
+    const vendor = vendorOf(adapter);
+    const key = vendor.ring.take(conversation);
     const body = lane.request(media);
-    const sent = wire.paths === undefined ? body : placed(body, wire.paths, { adapter, upstreamModel }, order.stream);
-    const request = exchangeRequest(vendor, sent, { adapter, requestId: order.requestId });
+    const sent = wire.paths === undefined ? body : placed(body, wire.paths, { adapter, upstreamModel }, stream);
+    const request = exchangeRequest(vendor, sent, { adapter, requestId });
     return openChatAttempt(
       {
         lane,
-        stream: order.stream,
+        stream,
         firstTokenMsMax,
-        gapMsMax: order.clocks.gapMsMax,
+        gapMsMax: clocks.gapMsMax,
         dispatcher,
         clock,
         onFailure: (failure) => restKey(adapter, key, readableFailure(failure, key)),
@@ -159,48 +187,10 @@ function openerOf(
       loginOf(adapter, key).authorize(request),
       to,
     );
-  };
+  }
 }
 
-function candidateOf<AnOffer extends AnyOffer>(
-  offer: AnOffer,
-  order: AnyOrder,
-  way: Way,
-  parts: ModelCandidateParts,
-): CandidateOf<AnOffer> {
-  const { lane, readOnMsMax, asked = null, unsent = () => [], repaired = () => false } = way;
-  const open = openerOf(offer, order, way, parts);
-  return {
-    offer,
-    contextTokens: order.contextTokens,
-    unsent,
-    repaired,
-    provider: offer.adapter.id,
-    model: order.servedSlug,
-    healthKey: offer.healthKey,
-    firstTokenMsMax: order.clocks.firstTokenMsMax,
-    lastFirstTokenMsMax: order.clocks.lastFirstTokenMsMax,
-    readOnMsMax,
-    pointlessAfter: (failed, kind) => {
-      if (kind === "caller_invalid") return failed.provider === offer.adapter.id;
-      if (kind !== "caller_context_length") return false;
-      return failed.model === order.servedSlug || order.contextTokens < (failed as ModelCandidate).contextTokens;
-    },
-    open(sink: AnswerSink, firstTokenMsMax: number): Attempt {
-      const { links = [] } = lane;
-      if (links.length === 0 || asked === null) return open(sink, firstTokenMsMax);
-      const sandbox = offer.adapter.isSandbox === true;
-      const { account = null } = order;
-      const { mediaFetcher } = parts;
-      const fetching: FetchingParts = {
-        fetch: (signal) => mediaFetcher.fetch(links, { asked, account, sandbox, signal }),
-        release: (served) => mediaFetcher.release(asked, account, served),
-        open: (media, to) => open(to, firstTokenMsMax, media),
-      };
-      return openFetchingAttempt(fetching, sink);
-    },
-  };
-}
+const NONE_UNSENT: readonly string[] = [];
 
 /** The candidate of one offer of a chat model, or the reason why the offer cannot serve this request. */
 export function chatCandidate(offer: Offer, order: ChatOrder, parts: ModelCandidateParts): ModelCandidate | string {
@@ -211,7 +201,15 @@ export function chatCandidate(offer: Offer, order: ChatOrder, parts: ModelCandid
   const dialect = (usesTools || toolsDialect === order.asked.wire ? toolsDialect : undefined) ?? offer.chat.dialect;
   const wire = wireFor(order.asked, offer.wire, dialect);
   const context: ChatContext = {
-    ...contextOf(offer, order, { spec: offer.chat, wire, mayBeEmpty }),
+    upstreamModel: offer.upstreamModel,
+    servedSlug: order.servedSlug,
+    completionId: order.completionId,
+    createdS: order.createdS,
+    stream: order.stream,
+    mayBeEmpty,
+    outputTokensMax: order.outputTokensMax,
+    spec: offer.chat,
+    wire,
     seal: seal && ownSeal(seal, makerOf(offer.adapter, order)),
     passed: answers.passed,
     unpriced: (counter) => parts.onUnpriced({ adapter: offer.adapter, counter }),
@@ -221,22 +219,18 @@ export function chatCandidate(offer: Offer, order: ChatOrder, parts: ModelCandid
   const formed = formedLane(lane, order, wire);
   const readOnMsMax = wire.hidesReasoning === true ? READ_ON_MS_MAX : 0;
   const unsent = () => unsentOf(order.asked, wire, dialect);
-  return candidateOf(offer, order, { ...formed, wire, readOnMsMax, asked: order.asked, unsent }, parts);
-}
-
-export function embeddingCandidate(
-  offer: EmbeddingOffer,
-  order: EmbeddingOrder,
-  parts: ModelCandidateParts,
-): ModelCandidate {
-  const context = contextOf(offer, order, { spec: EMBEDDINGS_SPEC, wire: {}, mayBeEmpty: false });
-  const lane = { ...passingLane(embeddings, { body: order.body }, context), told: toldOfEmbeddings(context) };
-  return candidateOf(offer, order, { lane, wire: {}, readOnMsMax: 0 }, parts);
+  const { repaired } = formed;
+  return new Served(
+    offer,
+    order,
+    { lane: formed.lane, wire, readOnMsMax, asked: order.asked, unsent, repaired },
+    parts,
+  );
 }
 
 export function unitCandidate(offer: UnitOffer, order: UnitOrder, parts: ModelCandidateParts): UnitCandidate {
   const { upstreamModel, spec } = offer;
   const { stream } = order.asked;
   const lane = unitLane(UNIT_DIALECTS[spec.dialect], order.asked, { ...order, upstreamModel, spec });
-  return candidateOf(offer, { ...order, stream, contextTokens: 0 }, { lane, wire: {}, readOnMsMax: 0 }, parts);
+  return new Served(offer, { ...order, stream, contextTokens: 0 }, { lane, wire: {}, readOnMsMax: 0 }, parts);
 }

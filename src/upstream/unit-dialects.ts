@@ -1,6 +1,7 @@
 // The dialects of models that are sold by units, by the names that adapters have for them.
 import type { UnitDialectName } from "../catalog/adapter.ts";
 import { completions } from "./unit-dialects/completions.ts";
+import { embeddings } from "./unit-dialects/embeddings.ts";
 import { falImages } from "./unit-dialects/fal-images.ts";
 import { geminiImages } from "./unit-dialects/gemini-images.ts";
 import { moderation } from "./unit-dialects/moderation.ts";
@@ -22,4 +23,5 @@ export const UNIT_DIALECTS: Readonly<Record<UnitDialectName, UnitDialect>> = {
   "data-rerank": dataRerank,
   "openai-moderation": moderation,
   "openai-completion": completions,
+  "openai-embeddings": embeddings,
 };

@@ -1,7 +1,7 @@
 // The way out: connections, keys and route health of this process, and the candidates that use them.
 import type { SessionContext } from "../catalog/adapter.ts";
 import type { PurseFor } from "../catalog/auth.ts";
-import type { ActionOffer, Adapter, EmbeddingOffer, Offer, UnitOffer } from "../catalog/catalog.ts";
+import type { ActionOffer, Adapter, Offer, UnitOffer } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import type { AttemptFailure } from "../route.ts";
@@ -10,12 +10,10 @@ import { type ActionCandidate, type ActionOrder, actionCandidate } from "./actio
 import { createConnections } from "./connections.ts";
 import { createMediaFetcher, type UnpaidLinks } from "./fetch-media.ts";
 import type { KeyRing } from "./key-ring.ts";
-import { type Login, loginAt, type Paying } from "./login.ts";
+import { type Login, loginAt, type Paying, plainLogins } from "./login.ts";
 import {
   type ChatOrder,
   chatCandidate,
-  type EmbeddingOrder,
-  embeddingCandidate,
   type ModelCandidate,
   type UnitCandidate,
   type UnitOrder,
@@ -41,7 +39,6 @@ export interface Upstream {
   readonly moved: MovedConversations;
   /** The candidate of one offer, or the reason why the offer cannot serve this request. */
   chatCandidate(offer: Offer, order: ChatOrder): ModelCandidate | string;
-  embeddingCandidate(offer: EmbeddingOffer, order: EmbeddingOrder): ModelCandidate;
   unitCandidate(offer: UnitOffer, order: UnitOrder): UnitCandidate;
   actionCandidate(offer: ActionOffer, order: ActionOrder): ActionCandidate;
   /** Runs a script of an adapter that belongs to no call. Throws VendorFailure, or what the script throws. */
@@ -99,9 +96,11 @@ export function createUpstream(clock: Clock, options: UpstreamOptions = {}): Ups
   const mediaFetcher = createMediaFetcher(publicFetch.open, unpaidLinks);
   const { dispatcher, ...connections } = createConnections(clock, http2);
   const tokens = createAccessTokens(clock, dispatcher);
+  const loginParts = { tokens, clock, purseFor };
+  const logins = plainLogins(loginParts);
   const sidecars = createSidecars(clock);
   const loginOf = (adapter: Adapter, key: string, paying?: Paying): Login =>
-    loginAt(adapter, key, { tokens, clock, purseFor }, paying);
+    paying === undefined ? logins.of(adapter, key) : loginAt(adapter, key, loginParts, paying);
   const failures = createRouteFailures(clock);
   const health = createRouteHealth(clock, failures);
   const vendors = new WeakMap<Adapter, Vendor>();
@@ -137,7 +136,6 @@ export function createUpstream(clock: Clock, options: UpstreamOptions = {}): Ups
     actionCandidate: (offer, order) => actionCandidate(offer, order, parts),
     vendorScript: (script, order) => runVendorScript(script, order, parts),
     chatCandidate: (offer, order) => chatCandidate(offer, order, parts),
-    embeddingCandidate: (offer, order) => embeddingCandidate(offer, order, parts),
     unitCandidate: (offer, order) => unitCandidate(offer, order, parts),
     async close() {
       publicFetch.close();

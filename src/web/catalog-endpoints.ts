@@ -6,15 +6,16 @@ import type { Answer, Endpoint, GatewayRequest } from "../endpoint.ts";
 import type { GatewayError } from "../errors.ts";
 import type { CatalogAction } from "../run/action-catalog.ts";
 import { noSuchAction, notFound } from "../run/nearest.ts";
-import { type DailyCatalog, oncePerDay } from "../run/once-per-day.ts";
+import { type DailyCatalog, keptToday } from "../run/once-per-day.ts";
 import { tableOf } from "../run/params-schema.ts";
 import { answerWith, type ReadyAnswer, readyAnswer } from "../run/ready-answer.ts";
 import type { Search } from "../run/search-index.ts";
 import { nameIn } from "../run/table-params.ts";
+import { inSlices } from "../slices.ts";
 import { envelopeErrors } from "../wires/envelope/errors.ts";
 import { actionDetails, modelDetails, type Site, tierDetails } from "./catalog-details.ts";
 import { type Counts, catalogPage, entryPage, PAGE_HEADERS, viewPart } from "./catalog-page.ts";
-import { type Asked, catalogView, sectionIds, type ViewParts } from "./catalog-view.ts";
+import { type Asked, catalogView, foundFor, sectionIds, type ViewParts } from "./catalog-view.ts";
 import type { Html } from "./html.ts";
 import { tiersShown } from "./tiers-shown.ts";
 
@@ -41,7 +42,7 @@ interface DayPages {
   readonly parts: ViewParts;
   readonly categories: readonly string[];
   readonly counts: Counts;
-  readonly kept: Map<string, ReadyAnswer>;
+  readonly kept: Map<string, Promise<ReadyAnswer>>;
 }
 
 function countsOf(actions: readonly CatalogAction[], catalog: Catalog): Counts {
@@ -84,7 +85,7 @@ function passingAnswer(text: string): Answer {
 /** `GET /catalog`, `/catalog/actions/...`, `/catalog/models/...` and `/catalog/tiers/{id}`. */
 export function catalogEndpoints(daily: CatalogPageParts): readonly Endpoint[] {
   const { search } = daily;
-  const pagesOf = oncePerDay(daily, (actions): DayPages => {
+  const pagesOf = keptToday(daily, (actions): DayPages => {
     const catalog = daily.catalog();
     return {
       parts: { actions, catalog, search: (words, max) => search(EVERYBODY, words, max) },
@@ -94,31 +95,34 @@ export function catalogEndpoints(daily: CatalogPageParts): readonly Endpoint[] {
     };
   });
 
-  function kept({ kept: answers }: DayPages, name: string, make: () => string): ReadyAnswer {
-    const known = answers.get(name) ?? pageAnswer(make());
-    answers.set(name, known);
-    return known;
+  function kept({ kept: answers }: DayPages, name: string, make: () => string | Promise<string>): Promise<ReadyAnswer> {
+    const known = answers.get(name);
+    if (known !== undefined) return known;
+    const made = (async () => pageAnswer(await make()))();
+    answers.set(name, made);
+    made.catch(() => answers.delete(name));
+    return made;
   }
 
-  function viewAnswer(request: GatewayRequest): Answer | Promise<Answer> {
+  async function viewAnswer(request: GatewayRequest): Promise<Answer> {
     const today = pagesOf(EVERYBODY);
     const { categories, counts } = today;
     const asked = askedOf(request, categories);
-    const make = (): string => {
-      const view = catalogView(today.parts, asked);
+    const make = async (): Promise<string> => {
+      const view = await inSlices(catalogView(today.parts, asked, await foundFor(today.parts, asked)));
       return isPart(request)
         ? viewPart(view).text
         : catalogPage(view, asked, { categories, counts, site: daily.site() });
     };
-    if (asked.words !== "") return passingAnswer(make());
+    if (asked.words !== "") return passingAnswer(await make());
     const name = `view ${asked.category} ${asked.configuredOnly} ${isPart(request)}`;
-    return answerWith(kept(today, name, make), request);
+    return answerWith(await kept(today, name, make), request);
   }
 
   /** The page of an entry by its one name; `told` is what it says. */
-  function entryAnswer(request: GatewayRequest, name: string, told: () => Told): Answer | Promise<Answer> {
+  async function entryAnswer(request: GatewayRequest, name: string, told: () => Told): Promise<Answer> {
     const make = () => (isPart(request) ? told().body.text : entryPage(told()));
-    return answerWith(kept(pagesOf(EVERYBODY), `${name} ${isPart(request)}`, make), request);
+    return answerWith(await kept(pagesOf(EVERYBODY), `${name} ${isPart(request)}`, make), request);
   }
 
   function actionAnswer(request: GatewayRequest): Answer | Promise<Answer> | GatewayError {

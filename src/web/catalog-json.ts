@@ -6,6 +6,7 @@ import type { Allowed } from "../plan.ts";
 import type { CatalogAction } from "../run/action-catalog.ts";
 import { descriptorOf, priceCentsMax, priceCentsMin, statusOf } from "../run/descriptor.ts";
 import { requiredParams } from "../run/params-schema.ts";
+import { eachOf, jsonOf, type Steps } from "../slices.ts";
 
 /** What one maker sells. */
 export interface ServiceShown {
@@ -37,17 +38,20 @@ function actionRow(action: CatalogAction, allows: Allowed | undefined) {
   return { ...row, ...prices, required_params: requiredParams(params) };
 }
 
-/** `{services, models, tiers}`; models and tiers as `GET /api/llm/v1/pricing` has them. `allows`: what the key that asks may call. */
-export function catalogJson(
+/** `{services, models, tiers}`, as JSON; models and tiers as `GET /api/llm/v1/pricing` has them. `allows`: what the key that asks may call. */
+export function* catalogJson(
   actions: readonly CatalogAction[],
   catalog: Catalog,
   audience: Audience & { readonly allows?: Allowed },
-) {
+): Steps<string> {
   const { allows } = audience;
-  const services = servicesOf(actions).map(({ actions: own, ...service }) => ({
-    ...service,
-    available: own.some((action) => statusOf(action, allows) === "available"),
-    actions: own.map((action) => actionRow(action, allows)),
-  }));
-  return { services, ...allowedPricing(pricingAnswer(catalog, audience), allows) };
+  const services: object[] = [];
+  for (const { actions: own, ...service } of servicesOf(actions)) {
+    services.push({
+      ...service,
+      available: own.some((action) => statusOf(action, allows) === "available"),
+      actions: yield* eachOf(own, (action) => actionRow(action, allows)),
+    });
+  }
+  return yield* jsonOf({ services, ...allowedPricing(yield* pricingAnswer(catalog, audience), allows) }, 4);
 }

@@ -4,6 +4,7 @@ import { EVERYBODY } from "../catalog/audience.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { CatalogAction } from "../run/action-catalog.ts";
 import type { Found } from "../run/search-index.ts";
+import { eachOf, type Steps } from "../slices.ts";
 import { fractionClass } from "./aligned-money.ts";
 import { actionEntry, type Entry, foundEntry, modelEntry, tierEntry } from "./catalog-entry.ts";
 import { type Html, html } from "./html.ts";
@@ -20,7 +21,7 @@ export interface ViewParts {
   readonly actions: readonly CatalogAction[];
   readonly catalog: Catalog;
   /** The search of core/discover. */
-  readonly search: (words: string, max: number) => readonly Found[];
+  readonly search: (words: string, max: number) => Promise<readonly Found[]>;
 }
 
 export interface View {
@@ -122,12 +123,17 @@ function actionSections({ actions }: ViewParts, { configuredOnly }: Asked): read
   });
 }
 
-/** What the search finds, the best first; before the models, unless it is one of these that was named. */
-function foundSections(parts: ViewParts, asked: Asked): readonly Section[] {
+/** What the search is asked for a view, and what it finds. */
+export async function foundFor({ search }: ViewParts, { words, category, configuredOnly }: Asked) {
+  if (words === "") return [];
+  return search(words, category === "" && !configuredOnly ? FOUND_MAX : FOUND_BEFORE_FILTERS_MAX);
+}
+
+/** What the search has found, the best first; before the models, unless it is one of these that was named. */
+function foundSections(parts: ViewParts, asked: Asked, all: readonly Found[]): readonly Section[] {
   const { words, category, configuredOnly } = asked;
   const others = modelSections(parts, asked);
-  const found = parts
-    .search(words, category === "" && !configuredOnly ? FOUND_MAX : FOUND_BEFORE_FILTERS_MAX)
+  const found = all
     .filter(({ action }) => category === "" || action.facts.category === category)
     .filter(({ action }) => action.configured || !configuredOnly)
     .slice(0, FOUND_MAX);
@@ -142,8 +148,8 @@ function countOf(shown: number, total: number): string {
   return shown === total ? String(total) : `${shown} of ${total}`;
 }
 
-function writeSection({ id, title, total, entries, columns }: Section, share: number, asked: Asked): Html {
-  const written = entries.slice(0, share).map((entry) => entry());
+function* writeSection({ id, title, total, entries, columns }: Section, share: number, asked: Asked): Steps<Html> {
+  const written = yield* eachOf(entries.slice(0, share), (entry) => entry());
   const align = fractionClass(written.flatMap(({ money }) => money));
   const query = new URLSearchParams({ category: id, ...(asked.configuredOnly ? { configured: "1" } : {}) });
   const rest = entries.length - written.length;
@@ -154,11 +160,12 @@ ${written.map(({ line }) => line)}</div>${all}</section>
 `;
 }
 
-export function catalogView(parts: ViewParts, asked: Asked): View {
+/** `found`: what the search has found for it. */
+export function* catalogView(parts: ViewParts, asked: Asked, found: readonly Found[]): Steps<View> {
   const { words, category } = asked;
   const isSearch = words !== "";
   const sections = isSearch
-    ? foundSections(parts, asked)
+    ? foundSections(parts, asked, found)
     : inOrder([...actionSections(parts, asked), ...modelSections(parts, asked)]);
   const isWanted = ({ id }: Section) => category === "" || id === category || (isSearch && id === "actions");
   const wanted = sections.filter(({ entries }) => entries.length > 0).filter(isWanted);
@@ -167,6 +174,8 @@ export function catalogView(parts: ViewParts, asked: Asked): View {
   const shown = sizes.reduce((sum, size) => sum + size, 0);
   const total = sections.reduce((sum, one) => sum + one.total, 0);
   const none = html`<p class="none">Nothing matches. Try fewer or other words.</p>`;
-  const body = wanted.length === 0 ? none : html`${wanted.map((one, at) => writeSection(one, shares[at] ?? 0, asked))}`;
+  const written: Html[] = [];
+  for (const [at, one] of wanted.entries()) written.push(yield* writeSection(one, shares[at] ?? 0, asked));
+  const body = wanted.length === 0 ? none : html`${written}`;
   return { body, count: shown === total ? `${total} entries` : `${shown} of ${total}` };
 }

@@ -3,6 +3,7 @@
 import type { CatalogAction } from "../run/action-catalog.ts";
 import { descriptorOf } from "../run/descriptor.ts";
 import type { JsonSchema } from "../run/params-schema.ts";
+import { eachOf } from "../slices.ts";
 import { COMPONENTS, MAX_COST, OTHER_PATHS, RESPONSES } from "./openapi-parts.ts";
 import { dollars } from "./words.ts";
 
@@ -63,9 +64,12 @@ const GUIDANCE =
   "error code and a hint. More: /llms.txt.";
 
 /** The document for what can be called today. */
-export function openApiDocument(actions: readonly CatalogAction[], { publicUrl, payTo }: OpenApiParts) {
+export function* openApiDocument(actions: readonly CatalogAction[], { publicUrl, payTo }: OpenApiParts) {
   const fixed = actions.filter(({ facts }) => facts.price.mode === "fixed");
-  const paths = fixed.map((action) => [descriptorOf(action).endpoint, { post: operation(action, payTo) }] as const);
+  const paths = yield* eachOf(
+    fixed,
+    (action) => [descriptorOf(action).endpoint, { post: operation(action, payTo) }] as const,
+  );
   const categories = [...new Set(fixed.map(({ facts }) => facts.category))].sort();
   return {
     openapi: "3.1.0",

@@ -1,11 +1,12 @@
 // The public pages and documents: the catalog for people and programs, the guide for agents, the OpenAPI document.
 
 import { BY_KEY, EVERYBODY, seenBy } from "../catalog/audience.ts";
-import type { Audience } from "../catalog/catalog.ts";
 import type { Endpoint } from "../endpoint.ts";
 import type { CatalogAction } from "../run/action-catalog.ts";
-import { oncePerDay } from "../run/once-per-day.ts";
+import { descriptorOf } from "../run/descriptor.ts";
+import { keptToday, oncePerDay } from "../run/once-per-day.ts";
 import { answerWith, type ReadyAnswer, readyAnswer } from "../run/ready-answer.ts";
+import { eachOf, inSlices, jsonOf, type Steps } from "../slices.ts";
 import { envelopeErrors } from "../wires/envelope/errors.ts";
 import { type CatalogPageParts, catalogEndpoints } from "./catalog-endpoints.ts";
 import { catalogJson } from "./catalog-json.ts";
@@ -26,39 +27,48 @@ export function webEndpoints(parts: WebParts): readonly Endpoint[] {
   const { catalog, site, payTo } = parts;
   const publicUrl = () => site().publicUrl;
 
-  function page(path: string, make: (actions: readonly CatalogAction[]) => ReadyAnswer): Endpoint {
-    const ready = oncePerDay(parts, make);
-    return { ...open(path), answer: ({ request }) => answerWith(ready(EVERYBODY), request) };
+  function page(path: string, make: (actions: readonly CatalogAction[]) => Steps<ReadyAnswer>): Endpoint {
+    const ready = oncePerDay(parts, function* (actions) {
+      // What is said of each is kept with it, and takes far longer to make than all pages of it together.
+      yield* eachOf(actions, descriptorOf);
+      return yield* make(actions);
+    });
+    return { ...open(path), answer: async ({ request }) => answerWith(await ready(EVERYBODY), request) };
   }
 
-  const asJson = oncePerDay(parts, (actions, { sandbox }: Audience) =>
-    readyAnswer(JSON.stringify(catalogJson(actions, catalog(), { sandbox })), "application/json", BY_KEY),
-  );
-  const actionsOf = oncePerDay(parts, (actions) => actions);
+  const asJson = oncePerDay(parts, function* (actions, { sandbox }) {
+    return readyAnswer(yield* catalogJson(actions, catalog(), { sandbox }), "application/json", BY_KEY);
+  });
+  const actionsOf = keptToday(parts, (actions) => actions);
 
   return [
     {
       ...open("/api/catalog"),
-      answer({ request, caller }) {
+      async answer({ request, caller }) {
         const { services = null, models = null } = caller?.allows ?? {};
         if (caller === null || (services === null && models === null))
-          return answerWith(asJson(seenBy(caller)), request);
-        return { status: 200, body: catalogJson(actionsOf(caller), catalog(), caller), headers: BY_KEY };
+          return answerWith(await asJson(seenBy(caller)), request);
+        const body = await inSlices(catalogJson(actionsOf(caller), catalog(), caller));
+        return { status: 200, body, headers: BY_KEY };
       },
     },
     { ...open("/"), answer: () => ({ status: 303, body: "", headers: { location: "/catalog" } }) },
-    page("/openapi.json", (actions) =>
-      readyAnswer(JSON.stringify(openApiDocument(actions, { publicUrl: publicUrl(), payTo })), "application/json"),
-    ),
+    page("/openapi.json", function* (actions) {
+      const document = yield* openApiDocument(actions, { publicUrl: publicUrl(), payTo });
+      return readyAnswer(yield* jsonOf(document), "application/json");
+    }),
     // A gateway that takes no payments says so by having no such list.
     ...(payTo === null
       ? []
       : [
-          page("/.well-known/x402", (actions) =>
-            readyAnswer(JSON.stringify(paidAddresses(actions, publicUrl())), "application/json"),
-          ),
+          page("/.well-known/x402", function* (actions) {
+            return readyAnswer(yield* jsonOf(paidAddresses(actions, publicUrl())), "application/json");
+          }),
         ]),
-    page("/llms.txt", (actions) => readyAnswer(llmsText(actions, publicUrl()), "text/plain; charset=utf-8")),
+    // biome-ignore lint/correctness/useYield: it is short once everything is described.
+    page("/llms.txt", function* (actions) {
+      return readyAnswer(llmsText(actions, publicUrl()), "text/plain; charset=utf-8");
+    }),
     ...catalogEndpoints(parts),
   ];
 }

@@ -26,6 +26,7 @@ export function maxCostOf(request: GatewayRequest, inBody: unknown): Nano | null
   const inHeader = header !== undefined && /^\d{1,9}$/.test(header) ? Number(header) : header;
   if (inHeader !== undefined && !isCents(inHeader)) return wrong(HEADER);
   if (inBody !== undefined && inBody !== null && !isCents(inBody)) return wrong(FIELD);
+  if (inHeader === undefined && (inBody === undefined || inBody === null)) return null;
   const given = [inHeader, inBody].filter(isCents);
   return given.length === 0 ? null : nanoFromCents(Math.min(...given));
 }

@@ -63,7 +63,7 @@ export interface ModelRow {
 
 /** The models that a caller may ask for, known or not. */
 export interface ModelRows {
-  all(caller: Caller | null): readonly ModelRow[];
+  all(caller: Caller | null): Promise<readonly ModelRow[]>;
   /** By any name that a call may give it. */
   one(name: string, caller: Caller | null): ModelRow | GatewayError;
 }

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { findUnitModel } from "../../src/catalog/find-model.ts";
 import { manualClock } from "../../src/clock.ts";
+import { GatewayError } from "../../src/errors.ts";
 import { usdPerMillionText } from "../../src/money.ts";
 import { anyServer, catalogOf, LIVE, PLAY, priced, tier, vendor } from "./catalog-of.ts";
 
@@ -283,6 +285,19 @@ describe("embeddings", () => {
     expect(catalog.model("maker/embed", LIVE)).toBeNull();
     expect(catalog.embeddings(LIVE)).toHaveLength(1);
     expect(catalog.models(LIVE)).toEqual([]);
+  });
+
+  test("are called by their units, at the price of the hour", () => {
+    const hours = [{ from: "08:00", until: "09:00", input: "0.04", output: "0" }];
+    const busy = { models: { embed: priced("0.02", "0", { hours }) } };
+    const catalog = catalogOf({ adapters: { maker: { ...maker, embeddings: busy } } }, { env: KEYS });
+    const rateAt = (time: string) => {
+      const atMs = Date.parse(`2026-11-21T${time}Z`);
+      const found = findUnitModel("embeddings", "embed", { catalog, audience: LIVE, atMs });
+      return found instanceof GatewayError ? found.code : found.sale.rates.get("textIn");
+    };
+    expect(rateAt("07:59:59")).toBe(20_000);
+    expect(rateAt("08:00:00")).toBe(40_000);
   });
 });
 

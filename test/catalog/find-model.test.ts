@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { findEither, findEmbedding, findModel } from "../../src/catalog/find-model.ts";
+import { findEither, findModel, findUnitModel } from "../../src/catalog/find-model.ts";
 import { GatewayError } from "../../src/errors.ts";
 import { anyServer, catalogOf, LIVE, priced, tier, vendor } from "./catalog-of.ts";
 
@@ -37,7 +37,9 @@ describe("a name", () => {
 
   test("finds the other kind of model only where either would do", () => {
     expect(slugOf("embed")).toBe("model_not_found");
-    expect(findEmbedding("embed", "model", catalog, LIVE)).toMatchObject({ slug: "lab/embed" });
+    expect(findUnitModel("embeddings", "embed", { catalog, audience: LIVE, atMs: 0 })).toMatchObject({
+      slug: "lab/embed",
+    });
     expect(findEither("embed", "slug", catalog, LIVE)).toMatchObject({ slug: "lab/embed" });
     expect(findEither("big-1", "slug", catalog, LIVE)).toMatchObject({ slug: "lab/big-1" });
   });

@@ -285,6 +285,12 @@ describe("a broken file stops the loading, and says where", () => {
       'output: "1.5", steps: [{ promptTokens: 9, input: "1", output: "1" }, { promptTokens: 5, input: "2", output: "2" }]',
       "chat.models.one-2.prices must have its steps in order of `promptTokens`",
     ],
+    [
+      "embeddings that cost more than their tokens",
+      'chat: {\n    dialect: "chat-completions",\n    models: {\n      "one-2": { contextTokens: 32_000, prices: [{',
+      'embeddings: {\n    models: {\n      "one-2": { contextTokens: 32_000, prices: [{ thousandCalls: "5",',
+      "embeddings.models.one-2.prices has `steps` or `thousandCalls`",
+    ],
     ["an address with a slash at the end", "acme.example/v1", "acme.example/v1/", "origin must not end in a slash"],
     ["an address that is none", "https://api.acme.example/v1", "api.acme.example", "origin is no http address"],
     ["a field that is mistyped", "contextTokens: 32_000", "contextToken: 32_000", "chat.models.one-2.contextTokens"],

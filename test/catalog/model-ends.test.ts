@@ -3,12 +3,12 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { ModelEnd, ModelSpec } from "../../src/catalog/adapter.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
-import { findEither, findModel } from "../../src/catalog/find-model.ts";
-import { findUnitModel } from "../../src/catalog/find-unit-model.ts";
+import { findEither, findModel, findUnitModel } from "../../src/catalog/find-model.ts";
 import { modelAnswer, modelsAnswer, pricingAnswer } from "../../src/catalog/price-answers.ts";
 import { manualClock } from "../../src/clock.ts";
 import { GatewayError } from "../../src/errors.ts";
 import { usdPerMillionText } from "../../src/money.ts";
+import { atOnce } from "../../src/slices.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 import { catalogOf, LIVE, PLAY, priced, tier, vendor } from "./catalog-of.ts";
 
@@ -37,16 +37,16 @@ function on(day: string, env: Record<string, string> = ENV): Catalog {
   );
 }
 
-const listedOn = (day: string) => modelsAnswer(on(day), LIVE).data.map(({ id }) => id);
+const listedOn = (day: string) => atOnce(modelsAnswer(on(day), LIVE)).data.map(({ id }) => id);
 const find = (name: string, day: string) => findModel(name, "model", on(day), LIVE);
 
 describe("a model with an end", () => {
   it("is listed until a month before, and served until the day itself", () => {
     expect(listedOn("2026-11-10")).toContain("lab/old");
-    expect(pricingAnswer(on("2026-11-10"), LIVE).models.map(({ model }) => model)).toContain("lab/old");
+    expect(atOnce(pricingAnswer(on("2026-11-10"), LIVE)).models.map(({ model }) => model)).toContain("lab/old");
     for (const day of ["2026-11-11", "2026-12-10"]) {
       expect(listedOn(day)).not.toContain("lab/old");
-      expect(pricingAnswer(on(day), LIVE).models.map(({ model }) => model)).not.toContain("lab/old");
+      expect(atOnce(pricingAnswer(on(day), LIVE)).models.map(({ model }) => model)).not.toContain("lab/old");
       expect(find("lab/old", day)).toMatchObject({ slug: "lab/old", retires: { on: "2026-12-11" } });
       expect(modelAnswer(on(day), "old", LIVE)).toMatchObject({ expiration_date: "2026-12-11", successor: "lab/new" });
     }
@@ -123,13 +123,17 @@ describe("a model that is sold by units", () => {
       { adapters: { lab: painters("lab/fresh") } },
       { env: ENV, clock: manualClock(Date.parse(`${day}T23:59:59Z`)) },
     );
-  const listed = (day: string) => modelsAnswer(paintersOn(day), LIVE).data.map(({ id }) => id);
+  const listed = (day: string) => atOnce(modelsAnswer(paintersOn(day), LIVE)).data.map(({ id }) => id);
 
   it("leaves the lists a month before its end, and is served until the day itself", () => {
     expect(listed("2026-11-10")).toContain("lab/old");
     expect(listed("2026-11-11")).not.toContain("lab/old");
-    expect(pricingAnswer(paintersOn("2026-11-11"), LIVE).unit_models.map(({ model }) => model)).toEqual(["lab/fresh"]);
-    expect(findUnitModel("images", "old", paintersOn("2026-12-10"), LIVE)).toMatchObject({ slug: "lab/old" });
+    expect(atOnce(pricingAnswer(paintersOn("2026-11-11"), LIVE)).unit_models.map(({ model }) => model)).toEqual([
+      "lab/fresh",
+    ]);
+    expect(
+      findUnitModel("images", "old", { catalog: paintersOn("2026-12-10"), audience: LIVE, atMs: 0 }),
+    ).toMatchObject({ slug: "lab/old" });
     expect(modelAnswer(paintersOn("2026-12-10"), "old", LIVE)).toMatchObject({
       expiration_date: "2026-12-11",
       successor: "lab/fresh",
@@ -137,7 +141,7 @@ describe("a model that is sold by units", () => {
   });
 
   it.each(["lab/old", "old"])("is refused after it as %s, with its successor", (name) => {
-    const error = findUnitModel("images", name, paintersOn("2026-12-11"), LIVE);
+    const error = findUnitModel("images", name, { catalog: paintersOn("2026-12-11"), audience: LIVE, atMs: 0 });
     expect(error).toMatchObject({
       code: "gone",
       message: "lab/old was retired on 2026-12-11. Ask for lab/fresh instead.",

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { modelAnswer, modelsAnswer, pricingAnswer } from "../../src/catalog/price-answers.ts";
 import { priceLines, priceRows } from "../../src/catalog/price-table.ts";
+import { atOnce } from "../../src/slices.ts";
 import { anyServer, catalogOf, LIVE, priced, tier, vendor } from "./catalog-of.ts";
 
 const long = { promptTokens: 200_000, input: "2.5", output: "15" };
@@ -19,7 +20,7 @@ const catalog = catalogOf(
 
 describe("the list of models", () => {
   test("has OpenAI's shape, with prices as decimal strings in USD per token", () => {
-    const { object, data } = modelsAnswer(catalog, LIVE);
+    const { object, data } = atOnce(modelsAnswer(catalog, LIVE));
     expect(object).toBe("list");
     expect(data.map((row) => row.id)).toEqual(["core/cheap", "lab/open", "maker/big", "maker/embed"]);
     expect(data[2]).toEqual({
@@ -61,7 +62,7 @@ describe("the list of models", () => {
   });
 
   test("has each row by its slug, also of models that no list can hold", () => {
-    expect(modelAnswer(catalog, "maker/big", LIVE)).toEqual(modelsAnswer(catalog, LIVE).data[2]);
+    expect(modelAnswer(catalog, "maker/big", LIVE)).toEqual(atOnce(modelsAnswer(catalog, LIVE)).data[2]);
     expect(modelAnswer(catalog, "maker/embed", LIVE)).toMatchObject({ kind: "embeddings" });
     expect(modelAnswer(catalog, "any/llama", LIVE)).toMatchObject({ id: "any/llama", available: false });
     expect(modelAnswer(catalog, "maker/none", LIVE)).toMatchObject({ code: "model_not_found" });
@@ -70,7 +71,7 @@ describe("the list of models", () => {
 
 describe("the price list", () => {
   test("names the models of each tier in order, and USD per million tokens as numbers", () => {
-    const answer = pricingAnswer(catalog, LIVE);
+    const answer = atOnce(pricingAnswer(catalog, LIVE));
     expect(answer.tiers).toEqual({ cheap: ["lab/open", "maker/big"] });
     expect(answer.models.find((row) => row.model === "lab/open")).toEqual({
       model: "lab/open",
@@ -97,7 +98,7 @@ describe("the price list", () => {
   test("lists the operator's own server in a tier once it has a model", () => {
     const env = { ANY_BASE_URL: "http://127.0.0.1:1/v1", ANY_MODEL: "llama" };
     const named = catalogOf({ adapters: { any: anyServer() }, tiers: { cheap: tier("any/*") } }, { env });
-    expect(pricingAnswer(named, LIVE).tiers).toEqual({ cheap: ["any/llama"] });
+    expect(atOnce(pricingAnswer(named, LIVE)).tiers).toEqual({ cheap: ["any/llama"] });
   });
 
   test("as a table has a line a model and one for each step of its price", () => {

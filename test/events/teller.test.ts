@@ -9,7 +9,8 @@ import { Teller, type TellerDeps } from "../../src/events/teller.ts";
 import { createWebhooks } from "../../src/events/webhooks.ts";
 import type { Records } from "../../src/records/records.ts";
 import { RECORDS_UNIT, sqliteRecords } from "../../src/records/sqlite-records.ts";
-import { openSqliteThread, type SqliteThread } from "../../src/storage/sqlite-thread.ts";
+import { openSqliteThread } from "../../src/storage/sqlite-thread.ts";
+import type { SqliteThread } from "../../src/storage/thread-client.ts";
 import { NO_BOUNDS } from "../ledger/store.ts";
 import { eventually } from "../support/gateway.ts";
 

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import { LEDGER_UNIT, sqliteLedger } from "../../src/ledger/sqlite/ledger.ts";
-import { openSqliteThread, type SqliteThread } from "../../src/storage/sqlite-thread.ts";
+import { openSqliteThread } from "../../src/storage/sqlite-thread.ts";
+import type { SqliteThread } from "../../src/storage/thread-client.ts";
 import { CENT, holdRequest, newAccount, postRequest } from "../ledger/requests.ts";
 
 const BALLAST_BYTES = 2 * 1024 * 1024;

@@ -1,9 +1,20 @@
 // The gateway as several processes, when all of them die, or their parent, or when they are replaced under load without end.
 import { expect, it, onTestFinished } from "vitest";
+import { randomFrom } from "../../src/sandbox/vocabulary.ts";
 import type { SeenCall } from "../support/chat-call.ts";
+import { expectNothingHeld, expectNothingLost, startFleet, startLoad } from "../support/fleet.ts";
 import { eventually } from "../support/gateway.ts";
 import { isRunning } from "../support/is-running.ts";
-import { allReady, charged, inFlight, LONG, SHORT, startSeveral } from "../support/several.ts";
+import {
+  allReady,
+  charged,
+  childrenOf,
+  inFlight,
+  LONG,
+  processesReady,
+  SHORT,
+  startSeveral,
+} from "../support/several.ts";
 
 it("processes that are replaced five times under load turn nobody away, cut no stream and lose no sum", async () => {
   const gateway = await startSeveral(2);
@@ -72,4 +83,37 @@ it("children whose parent is killed answer what is open, and give the port up", 
   // The sandbox was the parent's, so the answer breaks off and is told to be broken; what matters is that all leave.
   await stream;
   await eventually(() => !children.some(isRunning) || undefined, "the children to leave", 10_000);
+});
+
+it("processes over one file are killed ten times under load, and then the parent: nothing is lost, doubled or held", async () => {
+  const credit = 1_000_000;
+  // A process that is killed within seconds, again and again, is none that cannot start.
+  const patience = JSON.stringify({ againMs: 20, againMsMax: 20, shortLivesMax: 1_000 });
+  const fleet = await startFleet(1, null, { WORKERS: "2" }, ["test/support/several-processes.ts", patience]);
+  onTestFinished(() => fleet.dispose());
+  const [account, poor] = [await fleet.account(credit), await fleet.account(1)];
+  const loads = [startLoad(fleet, account, randomFrom(1), 6), startLoad(fleet, poor, randomFrom(2), 6)] as const;
+  const children = () => fleet.up().flatMap(({ pid }) => childrenOf(pid));
+  for (let round = 0; round < 5; round++) {
+    await processesReady(2, fleet.up()[0]?.adminUrl ?? "");
+    const victims = children();
+    expect(victims).toHaveLength(2);
+    // The second dies while the first is started again.
+    for (const pid of victims) {
+      await loads[0].progress(5);
+      process.kill(pid, "SIGKILL");
+    }
+  }
+  await loads[0].progress(5);
+  const last = children();
+  await fleet.kill(0);
+  await eventually(() => !last.some(isRunning) || undefined, "the children to end with their store");
+  await fleet.start(0);
+  await loads[0].progress(5);
+  await Promise.all(loads.map((load) => load.stop()));
+  // What the killed ones held has ended with them, and not with its leases.
+  await expectNothingHeld(fleet, 30_000);
+  await expectNothingLost(fleet, account, credit, loads[0]);
+  await expectNothingLost(fleet, poor, 1, loads[1]);
+  expect(await fleet.drain()).toEqual([0]);
 });

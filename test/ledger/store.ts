@@ -6,7 +6,9 @@ import { type Clock, type ManualClock, manualClock } from "../../src/clock.ts";
 import type { Ledger, SharedLedger } from "../../src/ledger/model/ledger.ts";
 import { LEDGER_UNIT, sqliteLedger } from "../../src/ledger/sqlite/ledger.ts";
 import type { DiskBounds } from "../../src/storage/disk-guard.ts";
-import { openSqliteThread, type SqliteThread } from "../../src/storage/sqlite-thread.ts";
+import { openRemoteThread } from "../../src/storage/remote-thread.ts";
+import { openSqliteThread } from "../../src/storage/sqlite-thread.ts";
+import type { SqliteThread } from "../../src/storage/thread-client.ts";
 
 /** What every implementation of the ledger gives its tests. */
 export interface TestStore {
@@ -33,11 +35,34 @@ export function openLedgerThread(file: string, clock: Clock, disk: DiskBounds = 
   return openSqliteThread({ file, units: { ledger: LEDGER_UNIT }, clock, disk, sharing: "readers", onFatal });
 }
 
-export async function sqliteStore(): Promise<TestStore> {
+/** As a child has it: the thread is another's, and is reached over a socket. */
+export async function openRemoteLedger(file: string, clock: Clock): Promise<SqliteThread> {
+  const onFatal = (error: Error) => console.error("the store broke:", error);
+  const socket = `${file}-socket/s`;
+  const units = { ledger: LEDGER_UNIT };
+  const options = { file, units, clock, disk: NO_BOUNDS, sharing: "readers", onFatal } as const;
+  const kept = await openSqliteThread({ ...options, serve: socket });
+  const remote = await openRemoteThread({ socket, file, owner: "child", clock, onNews() {}, onFatal });
+  return {
+    unit: (name) => remote.unit(name),
+    ask: (text, values) => remote.ask(text, values),
+    backup: (path) => remote.backup(path),
+    tell: (text) => remote.tell(text),
+    async close() {
+      await remote.close();
+      await kept.close();
+    },
+  };
+}
+
+export const sqliteStore = () => storeOn(openLedgerThread);
+export const remoteStore = () => storeOn(openRemoteLedger);
+
+async function storeOn(open: (file: string, clock: Clock) => Promise<SqliteThread>): Promise<TestStore> {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-ledger-"));
   const file = join(folder, "tollgate.db");
   const clock = manualClock(START_MS);
-  let ledger = sqliteLedger(await openLedgerThread(file, clock));
+  let ledger = sqliteLedger(await open(file, clock));
   return {
     clock,
     shared: false,
@@ -48,7 +73,7 @@ export async function sqliteStore(): Promise<TestStore> {
     },
     async reopen() {
       await ledger.close();
-      ledger = sqliteLedger(await openLedgerThread(file, clock));
+      ledger = sqliteLedger(await open(file, clock));
       return ledger;
     },
     async dispose() {

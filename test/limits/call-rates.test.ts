@@ -1,11 +1,21 @@
 // What calls take of a minute, in memory and over Redis: never more than the limit, whoever asks.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { manualClock } from "../../src/clock.ts";
 import { type CallRates, memoryRates } from "../../src/limits/call-rates.ts";
 import { redisRates } from "../../src/limits/redis-rates.ts";
+import { RATES_UNIT, threadRates } from "../../src/limits/thread-rates.ts";
 import type { RedisLink } from "../../src/storage/redis-link.ts";
+import { openRemoteThread } from "../../src/storage/remote-thread.ts";
+import { openSqliteThread } from "../../src/storage/sqlite-thread.ts";
+import type { SqliteThread } from "../../src/storage/thread-client.ts";
+import { NO_BOUNDS } from "../ledger/store.ts";
+import type { MortalOperations } from "../storage/mortal-unit.ts";
 import { anyRedis, openLink, REDIS_MS_MAX } from "../support/redis.ts";
 
+const MORTAL = new URL("../storage/mortal-unit.ts", import.meta.url);
 const taken = (name: string, amount: number, limit = 10) => ({ name, limit, amount });
 
 function contract(open: () => CallRates): void {
@@ -38,6 +48,13 @@ function contract(open: () => CallRates): void {
   });
 }
 
+/** Several processes, one after the other. */
+function byTurns(own: readonly CallRates[]): CallRates {
+  let next = 0;
+  const turn = () => own[next++ % own.length] as CallRates;
+  return { take: (...asked) => turn().take(...asked), giveBack: (...asked) => turn().giveBack(...asked) };
+}
+
 describe("in memory", () => {
   const clock = manualClock(Date.UTC(2026, 4, 6, 12));
   const rates = memoryRates(clock);
@@ -52,10 +69,52 @@ describe("in memory", () => {
   });
 });
 
+describe("in the storage thread of another process", () => {
+  const clock = manualClock(Date.UTC(2026, 4, 6, 12));
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-rates-"));
+  const [file, socket] = [join(folder, "tollgate.db"), join(folder, "store/socket")];
+  const onFatal = (error: Error) => console.error("the store broke:", error);
+  const threads: SqliteThread[] = [];
+  beforeAll(async () => {
+    const options = {
+      file,
+      units: { rates: RATES_UNIT, mortal: MORTAL },
+      clock,
+      disk: NO_BOUNDS,
+      sharing: "readers",
+      onFatal,
+    } as const;
+    const kept = await openSqliteThread({ ...options, serve: socket });
+    const child = (owner: string) => openRemoteThread({ socket, file, owner, clock, onNews() {}, onFatal });
+    threads.push(await child("a"), await child("b"), kept);
+  });
+  afterAll(async () => {
+    for (const thread of threads) await thread.close();
+    rmSync(folder, { recursive: true });
+  });
+  contract(() => byTurns(threads.map(threadRates)));
+
+  test("counts nothing of a batch that is rolled back", async () => {
+    const [thread] = threads as [SqliteThread];
+    const rates = threadRates(thread);
+    const outcome = await rates.take("e", [taken("x", 4)]);
+    const minute = "minute" in outcome ? outcome.minute : 0;
+    // In one batch, which is carried out again without the one that fails.
+    const fail = thread.unit<MortalOperations>("mortal")("fail", null);
+    const batch = [rates.take("e", [taken("x", 4)]), rates.giveBack("e", minute, [taken("x", 1)]), fail];
+    expect((await Promise.allSettled(batch)).map(({ status }) => status)).toEqual([
+      "fulfilled",
+      "fulfilled",
+      "rejected",
+    ]);
+    expect(await rates.take("e", [taken("x", 4)])).toHaveProperty("full");
+    expect(await rates.take("e", [taken("x", 3)])).toHaveProperty("minute");
+  });
+});
+
 describe("over Redis", () => {
   let redis: Awaited<ReturnType<typeof anyRedis>>;
   let links: RedisLink[];
-  let next = 0;
   beforeAll(async () => {
     redis = await anyRedis();
     links = await Promise.all([openLink(redis.url), openLink(redis.url)]);
@@ -65,9 +124,5 @@ describe("over Redis", () => {
     await redis.dispose();
   });
   /** Two processes by turns, and names of a run of its own. */
-  contract(() => {
-    const own = links.map(redisRates);
-    const turn = () => own[next++ % own.length] as CallRates;
-    return { take: (...asked) => turn().take(...asked), giveBack: (...asked) => turn().giveBack(...asked) };
-  });
+  contract(() => byTurns(links.map(redisRates)));
 });

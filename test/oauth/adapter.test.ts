@@ -7,7 +7,8 @@ import { type ManualClock, manualClock } from "../../src/clock.ts";
 import { adapterOf, keepClient, UNUSED_CLIENT_MS } from "../../src/oauth/adapter.ts";
 import type { Records } from "../../src/records/records.ts";
 import { RECORDS_UNIT, sqliteRecords } from "../../src/records/sqlite-records.ts";
-import { openSqliteThread, type SqliteThread } from "../../src/storage/sqlite-thread.ts";
+import { openSqliteThread } from "../../src/storage/sqlite-thread.ts";
+import type { SqliteThread } from "../../src/storage/thread-client.ts";
 
 let folder: string;
 let thread: SqliteThread;

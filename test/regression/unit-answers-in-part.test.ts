@@ -13,7 +13,7 @@ const ASKED: UnitAsked = { task: "generate", body: { asked_pixels: 1_000_000 }, 
 const CONTEXT: UnitContext = {
   upstreamModel: "m",
   servedSlug: "lab/m",
-  spec: { slug: "lab/m", kind: "images", dialect: "openai-images", prices: [] },
+  spec: { slug: "lab/m", kind: "images", dialect: "openai-images" },
   completionId: "c",
   createdS: 1,
 };

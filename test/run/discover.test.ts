@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { searchIndex } from "../../src/run/search-index.ts";
 import { stem, wordsOf } from "../../src/run/search-words.ts";
+import { atOnce } from "../../src/slices.ts";
 import { LIVE } from "../catalog/catalog-of.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 import { AS_OTHERS_PUT_IT, AS_PEOPLE_PUT_IT, INTENTS, type Intent, QUESTIONS } from "./intents.ts";
@@ -148,13 +149,20 @@ describe("the search", () => {
       [one, other],
       [other, one],
     ]) {
-      const found = searchIndex(order).search("find pages on the web", 10);
+      const found = atOnce(searchIndex(order)).search("find pages on the web", 10);
       expect(found.map(({ action }) => action.configured)).toEqual([true, false]);
     }
   });
 
+  test("is made ready in steps, one at least for each action and row, twice", () => {
+    const actions = smallCatalog.all(LIVE);
+    const rows = actions.flatMap(({ table }) => Object.keys(table?.rows ?? {}));
+    expect(rows.length).toBeGreaterThan(0);
+    expect([...searchIndex(actions)].length).toBeGreaterThanOrEqual(2 * (actions.length + rows.length));
+  });
+
   test("finds the rows of a table by what they do, and names them", () => {
-    const [first] = searchIndex(smallCatalog.all(LIVE)).search("what people comment on a clip", 5);
+    const [first] = atOnce(searchIndex(smallCatalog.all(LIVE))).search("what people comment on a clip", 5);
     expect(first).toMatchObject({ row: "/v1/clips/comments" });
     expect(first?.action.id).toBe("clips/fetch");
   });
@@ -171,10 +179,9 @@ describe("the search", () => {
     );
     const clips = inSmallCatalog("clips/fetch");
     const crowded = { ...clips, table: { rows, by: { param: "endpoint" } } };
-    const found = searchIndex([crowded, inSmallCatalog("finders/profiles"), inSmallCatalog("finders/search")]).search(
-      "find pages with clips",
-      50,
-    );
+    const found = atOnce(
+      searchIndex([crowded, inSmallCatalog("finders/profiles"), inSmallCatalog("finders/search")]),
+    ).search("find pages with clips", 50);
     expect(found.filter(({ row }) => row !== null)).toHaveLength(20);
     const at = found.findIndex(({ action }) => action.id === "finders/profiles");
     // Behind the better one, and behind the first few rows.
@@ -189,13 +196,13 @@ describe("the search", () => {
     ["since", "finders/search", "a param"],
     ["clips", "clips/fetch", "its service"],
   ])("finds %s: %s, by %s", (query, id) => {
-    const [first] = searchIndex(smallCatalog.all(LIVE)).search(query, 3);
+    const [first] = atOnce(searchIndex(smallCatalog.all(LIVE))).search(query, 3);
     expect(first?.action.id).toBe(id);
     expect(first?.score).toBeGreaterThan(0);
   });
 
   test("forgives a slip of the pen, accents, case and an ending", () => {
-    const index = searchIndex(smallCatalog.all(LIVE));
+    const index = atOnce(searchIndex(smallCatalog.all(LIVE)));
     for (const query of ["PAGES", "páge", "finding web page"]) {
       expect(index.search(query, 3)[0]?.action.id, query).toBe("finders/search");
     }
@@ -205,7 +212,7 @@ describe("the search", () => {
   });
 
   test("finds nothing for words that say nothing", () => {
-    expect(searchIndex(smallCatalog.all(LIVE)).search("what is it that I want", 5)).toEqual([]);
+    expect(atOnce(searchIndex(smallCatalog.all(LIVE))).search("what is it that I want", 5)).toEqual([]);
   });
 });
 

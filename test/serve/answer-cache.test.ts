@@ -8,7 +8,8 @@ import { systemClock } from "../../src/clock.ts";
 import type { Records } from "../../src/records/records.ts";
 import { RECORDS_UNIT, sqliteRecords } from "../../src/records/sqlite-records.ts";
 import { AnswerCache, freeAnswer } from "../../src/serve/answer-cache.ts";
-import { openSqliteThread, type SqliteThread } from "../../src/storage/sqlite-thread.ts";
+import { openSqliteThread } from "../../src/storage/sqlite-thread.ts";
+import type { SqliteThread } from "../../src/storage/thread-client.ts";
 import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 
 type Json = Record<string, unknown>;

@@ -129,8 +129,9 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/sessions/session-record.ts": OWN,
   "src/storage/redis-dump.ts": OPERATOR,
   "src/storage/redis-slot.ts": OWN,
-  "src/storage/sqlite-thread.ts": OWN,
+  "src/storage/frames.ts": OWN,
   "src/storage/sqlite-worker.ts": OWN,
+  "src/storage/thread-client.ts": OWN,
 
   "src/upstream/answer-body.ts": ONE_MESSAGE,
   "src/upstream/dialects/chat-completions-events.ts": ONE_MESSAGE,

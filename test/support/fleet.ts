@@ -52,11 +52,12 @@ export interface Fleet {
 
 const FAR = { inference_cap_cents: 900_000_000, rate_limit: { requests_per_minute: 10_000_000, in_flight: 100_000 } };
 
-/** Starts `size` gateways. Each has a folder of its own, as on machines of their own. */
+/** Starts `size` gateways. Each has a folder of its own, as on machines of their own; without a Redis, a ledger of its own too. */
 export async function startFleet(
   size: number,
-  redisUrl: string,
+  redisUrl: string | null,
   environment: Readonly<Record<string, string>> = {},
+  program?: readonly string[],
 ): Promise<Fleet> {
   const sandbox = await startSandbox({ host: "127.0.0.1", port: 0 });
   const folder = mkdtempSync(join(tmpdir(), "tollgate-fleet-"));
@@ -69,7 +70,7 @@ export async function startFleet(
   };
   async function start(at: number): Promise<void> {
     const settings = {
-      REDIS_URL: redisUrl,
+      ...(redisUrl === null ? {} : { REDIS_URL: redisUrl }),
       // What becomes of calls while Redis is away is what a fleet is started for.
       REDIS_COMMAND_MS: String(HASTY_MS),
       SANDBOX_URL: sandbox.url,
@@ -81,7 +82,7 @@ export async function startFleet(
     const all = { ...settings, ...archive, ...environment, DATA_DIR: join(folder, `gateway-${at}`) };
     for (let tries = 1; !gateways.has(at); tries++) {
       // One that cannot reach its Redis at its start ends, and whoever sees to it starts it again.
-      const one = await spawnGateway(all).catch((error: Error) =>
+      const one = await spawnGateway(all, undefined, program).catch((error: Error) =>
         tries < START_TRIES && /cannot be reached/.test(error.message) ? null : Promise.reject(error),
       );
       if (one !== null) gateways.set(at, one);

@@ -29,6 +29,12 @@ export interface Several extends GatewayProcess {
   call(body?: Readonly<Record<string, unknown>>, connection?: "close" | "keep-alive"): Promise<SeenCall>;
 }
 
+/** Process ids of the children that a process has. */
+export function childrenOf(pid: number): number[] {
+  const file = `/proc/${pid}/task/${pid}/children`;
+  return readFileSync(file, "utf8").trim().split(" ").filter(Boolean).map(Number);
+}
+
 /** Sockets of a process, by their inodes. */
 function socketsOf(pid: number): Set<string> {
   const found = new Set<string>();
@@ -82,10 +88,7 @@ export async function startSeveral(
   await gateway.admin("PATCH", `/admin/v1/accounts/${made.account_id}`, FAR);
   const key = String(made.api_key);
   const port = Number(new URL(gateway.url).port);
-  const children = (): number[] => {
-    const file = `/proc/${gateway.pid}/task/${gateway.pid}/children`;
-    return readFileSync(file, "utf8").trim().split(" ").filter(Boolean).map(Number);
-  };
+  const children = () => childrenOf(gateway.pid);
   return {
     ...gateway,
     environment: { ...environment, ADMIN_PORT: new URL(gateway.adminUrl).port },
@@ -98,10 +101,7 @@ export async function startSeveral(
         return open.filter((inode) => own.has(inode)).length;
       });
     },
-    async ready() {
-      const state = (await (await fetch(`${gateway.adminUrl}/readyz`)).json()) as { processes: { ready: number } };
-      return state.processes.ready;
-    },
+    ready: () => readyOf(gateway.adminUrl),
     async total(name, part) {
       const text = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
       const lines = text.split("\n").filter((line) => line.startsWith(`${name}{`) && line.includes(part));
@@ -113,8 +113,17 @@ export async function startSeveral(
 
 export const charged = (seen: readonly SeenCall[]): number => seen.filter(({ acknowledged }) => acknowledged).length;
 
+async function readyOf(adminUrl: string): Promise<number> {
+  const state = (await (await fetch(`${adminUrl}/readyz`)).json()) as { processes: { ready: number } };
+  return state.processes.ready;
+}
+
+export function processesReady(wanted: number, adminUrl: string): Promise<true> {
+  return eventually(async () => (await readyOf(adminUrl)) === wanted || undefined, `${wanted} ready processes`);
+}
+
 export function allReady(gateway: Several, wanted: number): Promise<true> {
-  return eventually(async () => (await gateway.ready()) === wanted || undefined, `${wanted} ready processes`);
+  return processesReady(wanted, gateway.adminUrl);
 }
 
 /** Waits until so many calls run, the look itself left out. */

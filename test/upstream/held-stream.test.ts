@@ -7,7 +7,7 @@ import { passingLane } from "../../src/upstream/lane.ts";
 import { chatContext } from "../support/dialect-replay.ts";
 
 const CONTEXT = chatContext({ stream: true, spec: { dialect: "chat-completions", models: {} } });
-const LANE = passingLane(chatCompletionsPassing, { body: {} }, CONTEXT);
+const LANE = passingLane(chatCompletionsPassing, { body: {} }, { context: CONTEXT, told: () => null });
 
 function chunk(index: number, text: string | null, finish_reason: string | null = null): string {
   const delta = text === null ? {} : { content: text };

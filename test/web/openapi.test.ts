@@ -9,6 +9,7 @@ import { type CatalogAction, openActionCatalog } from "../../src/run/action-cata
 import { descriptorOf, rowDescriptor } from "../../src/run/descriptor.ts";
 import { OWN_ENDPOINTS } from "../../src/run/own-endpoints.ts";
 import { type JsonSchema, requiredParams, tableOf } from "../../src/run/params-schema.ts";
+import { atOnce } from "../../src/slices.ts";
 import { bodySchema, openApiDocument } from "../../src/web/openapi.ts";
 import { LIVE } from "../catalog/catalog-of.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
@@ -95,7 +96,7 @@ describe("openapi.json", () => {
   });
 
   test("says which protocol pays without a key once there is an address to pay to, and only for what costs something", async () => {
-    const paid = openApiDocument(actions, { publicUrl: "https://gate.example", payTo: "0x1234" });
+    const paid = atOnce(openApiDocument(actions, { publicUrl: "https://gate.example", payTo: "0x1234" }));
     const { errors } = await new Validator().validate(paid as unknown as SpecData);
     expect(errors ?? []).toEqual([]);
     const paths: Document["paths"] = JSON.parse(JSON.stringify(paid.paths));

@@ -6,7 +6,7 @@ import type { AdapterSpec, EmbeddingsSpec, ModelSpec } from "../adapter.ts";
 import type { ModelEnd } from "../model-end.ts";
 import { SLUG } from "../slug.ts";
 import type { TokenPriceSpec } from "../token-price.ts";
-import { tokenPrices } from "../token-price.ts";
+import { plainTokenPrices, tokenPrices } from "../token-price.ts";
 import type { UnitModelSpec, UnitPriceSpec } from "../unit-model.ts";
 import { unitPrices } from "../unit-model.ts";
 
@@ -36,7 +36,7 @@ const unitModelUpdate = z.strictObject({
 const name = z.string().min(1).max(200);
 const vendor = z.strictObject({
   chat: z.record(name, modelUpdate).optional(),
-  embeddings: z.record(name, modelUpdate).optional(),
+  embeddings: z.record(name, modelUpdate.extend({ prices: plainTokenPrices.optional() })).optional(),
   unitModels: z.record(name, unitModelUpdate).optional(),
 });
 const moment = z.string().regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/, "is no time as YYYY-MM-DDTHH:MM:SSZ");

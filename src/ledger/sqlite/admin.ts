@@ -61,6 +61,7 @@ export function patchAccount(
 ): AccountRow | null {
   const account = state.accounts.account(accountId);
   if (account === null) return null;
+  state.tellChanged(accountId);
   const { strictBounds, ...profile } = patch;
   Object.assign(account, profile);
   state.accounts.writeProfile(account);
@@ -94,6 +95,7 @@ export function patchKey(
   if (key === null) return null;
   Object.assign(key, patch, ceilingAfter(key, patch));
   state.accounts.changedKey(key);
+  state.tellChanged(accountId);
   return keyRow(state, key);
 }
 
@@ -110,6 +112,7 @@ export function rotateKey(
 ): RotatedKey | null {
   const key = findKey(state, request.accountId, request.keyId);
   if (key === null) return null;
+  state.tellChanged(request.accountId);
   const formerHash = key.secretHash;
   state.accounts.rotateKey(key, request.secretHash, request.hint);
   const row = keyRow(state, key);
@@ -121,6 +124,7 @@ export function deleteKey(state: LedgerState, { accountId, keyId }: { accountId:
   const key = account?.keys.get(keyId);
   if (!account || !key || key.primary) return false;
   state.accounts.deleteKey(account, key);
+  state.tellChanged(accountId);
   return true;
 }
 

@@ -7,10 +7,12 @@ import type { CostBeside, PostRequest, ReserveRequest } from "../model/ledger.ts
 import { windowsText } from "../model/window-list.ts";
 import type { BroughtRequest } from "./reserve.ts";
 
+type RequestBound = NonNullable<ReserveRequest["window"]>;
+
 /** The values of these fields of `T`, in this order. */
 type ListOf<T, Names extends readonly (keyof T)[]> = { readonly [At in keyof Names]: Required<T>[Names[At]] };
 
-/** Without a window of requests, which a process that is alone counts for itself. */
+/** `window` is null for a process that is alone, which counts for itself. */
 export type ReserveList = readonly [
   ListOf<ReserveRequest, ["accountId", "holdId", "keyId", "parentId", "amountNano", "inference", "owner", "leaseMs"]>,
   ListOf<
@@ -19,6 +21,7 @@ export type ReserveList = readonly [
   >,
   readonly ListOf<Slot, ["scope", "max", "code"]>[],
   windows: string,
+  window: ListOf<RequestBound, ["limit", "seconds"]> | null,
 ];
 
 /** Without `decided`, which is for stores that can be away. */
@@ -31,16 +34,17 @@ export type PostList = readonly [
 
 export function reserveList(request: ReserveRequest): ReserveList {
   const { accountId, holdId, keyId, parentId, amountNano, inference, owner, leaseMs, onExpire } = request;
-  const { requestId, operation, asked, effect, idempotency, unwritten = false, nowMs } = request;
+  const { requestId, operation, asked, effect, idempotency, unwritten = false, nowMs, window } = request;
   return [
     [accountId, holdId, keyId, parentId, amountNano, inference, owner, leaseMs],
     [onExpire, requestId, operation, asked, effect, idempotency, unwritten, nowMs],
     request.slots.map(({ scope, max, code }) => [scope, max, code]),
     windowsText(request.windows),
+    window === undefined ? null : [window.limit, window.seconds],
   ];
 }
 
-export function reserveOf([who, what, slots, windows]: ReserveList): BroughtRequest {
+export function reserveOf([who, what, slots, windows, window]: ReserveList): BroughtRequest {
   const [accountId, holdId, keyId, parentId, amountNano, inference, owner, leaseMs] = who;
   const [onExpire, requestId, operation, asked, effect, idempotency, unwritten, nowMs] = what;
   return {
@@ -62,6 +66,7 @@ export function reserveOf([who, what, slots, windows]: ReserveList): BroughtRequ
     idempotency,
     unwritten,
     nowMs,
+    window: window && { limit: window[0], seconds: window[1] },
   };
 }
 

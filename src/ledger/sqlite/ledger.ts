@@ -1,6 +1,6 @@
 // The ledger as the gateway calls it, kept by the storage thread. Open the thread with `LEDGER_UNIT` among its units.
 import { type Nano, nano, ZERO } from "../../money.ts";
-import type { SqliteThread } from "../../storage/sqlite-thread.ts";
+import type { SqliteThread } from "../../storage/thread-client.ts";
 import type { DoctorReport, Ledger, Told } from "../model/ledger.ts";
 import { sumFaults } from "../usage/check.ts";
 import { type AskReports, reportsOf } from "../usage/reports.ts";
@@ -100,4 +100,13 @@ export function sqliteLedger(thread: SqliteThread): Ledger {
       return { ...seen, findings: [...seen.findings, ...faults] };
     }
   }
+}
+
+/** Holds ended in one operation: a commit stays short, and calls come between. */
+const ABANDONED_COUNT = 500;
+
+/** Ends the holds of a process that has ended. Rejects where the store cannot: then they end with their leases. */
+export async function endHoldsOf(thread: SqliteThread, owner: string): Promise<void> {
+  const call = thread.unit<LedgerOperations>("ledger");
+  while ((await call("abandon", { owner, countMax: ABANDONED_COUNT })).length === ABANDONED_COUNT);
 }

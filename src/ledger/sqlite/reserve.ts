@@ -6,18 +6,22 @@ import type { ExtendOutcome, HoldRef, ReserveOutcome, ReserveRequest, Standing }
 import type { AccountState, KeyState, LiveHold } from "../model/state.ts";
 import { type WindowList, windowList } from "../model/window-list.ts";
 import { dayOf } from "../model/windows.ts";
+import type { Counting } from "./request-counts.ts";
 import type { LedgerState } from "./state.ts";
 
 /** The store's clock and the caller's may differ by this much. */
 const SKEW_MS_MAX = 30_000;
 
 /** Whether the hold gets a row: one that a crash would void anyway has none. */
-export function isWritten({ unwritten, idempotency, onExpire }: Omit<ReserveRequest, "windows">): boolean {
+export function isWritten({ unwritten, idempotency, onExpire }: Omit<ReserveRequest, "windows" | "window">): boolean {
   return !unwritten || idempotency !== null || onExpire !== "void";
 }
 
 /** A request as it comes to the store: with its windows in their short form. */
-export type BroughtRequest = Omit<ReserveRequest, "windows"> & { readonly windows: string };
+export type BroughtRequest = Omit<ReserveRequest, "windows" | "window"> & {
+  readonly windows: string;
+  readonly window: NonNullable<ReserveRequest["window"]> | null;
+};
 
 /** Holds the amount, or says why not. */
 export function reserve(state: LedgerState, request: BroughtRequest): ReserveOutcome {
@@ -35,8 +39,11 @@ export function reserve(state: LedgerState, request: BroughtRequest): ReserveOut
   const atMs = Math.max(account.clockMs, nowMs);
   const day = dayOf(atMs);
   const windows = windowList(request.windows);
+  const { accountId, window: bound } = request;
+  const counting = bound === null ? null : { accountId, atMs, nowMs, bound };
   const refused =
     idempotencyRefusal(state, request, atMs) ??
+    windowRefusal(state, counting) ??
     slotRefusal(account, request.slots) ??
     moneyRefusal({
       account,
@@ -51,7 +58,15 @@ export function reserve(state: LedgerState, request: BroughtRequest): ReserveOut
   if (refused !== null) return refused;
 
   place(state, request, { account, key, atMs, day, windows });
-  return { outcome: "held" };
+  if (counting === null) return { outcome: "held" };
+  state.requests.take(counting);
+  return { outcome: "held", window: state.requests.room(counting) };
+}
+
+function windowRefusal({ requests }: LedgerState, counting: Counting | null): ReserveOutcome | null {
+  if (counting === null) return null;
+  const { remaining, resetSeconds } = requests.room(counting);
+  return remaining > 0 ? null : { outcome: "window", limit: counting.bound.limit, resetSeconds };
 }
 
 interface Placing {

@@ -79,6 +79,21 @@ export function sweep(
   return ended;
 }
 
+/** Ends up to `countMax` holds of a process that has ended. */
+export function abandon(
+  state: LedgerState,
+  { owner, countMax }: { owner: string; countMax: number },
+): readonly string[] {
+  const ended: string[] = [];
+  for (const hold of state.holds.values()) {
+    if (ended.length >= countMax) break;
+    if (hold.owner !== owner) continue;
+    expire(state, hold, "its process ended");
+    ended.push(hold.holdId);
+  }
+  return ended;
+}
+
 function expire(state: LedgerState, hold: LiveHold, reason: string): void {
   if (hold.onExpire === "void") {
     state.release(hold, "expired", {

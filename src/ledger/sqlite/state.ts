@@ -20,6 +20,7 @@ import { BALANCE_SCOPE, costIn, marksPassed, type WindowList, windowList } from 
 import { DAY_MS, dayOf, periodEnd } from "../model/windows.ts";
 import type { AccountTables } from "./accounts.ts";
 import type { EntryTables, HoldSql } from "./entries.ts";
+import { RequestCounts } from "./request-counts.ts";
 
 /** What a posting says beyond its hold; the sweep, which posts for a holder that has gone, knows little of it. */
 export type PostDetail = Pick<
@@ -35,10 +36,13 @@ type CountedHold = Pick<LiveHold, "keyId" | "day" | "inference" | "windows">;
 export class LedgerState {
   readonly accounts: AccountTables;
   readonly entries: EntryTables;
+  readonly requests = new RequestCounts();
   readonly holds = new Map<string, LiveHold>();
   /** What the transaction has done to holds without a row, and a rollback takes back: those placed, and those ended as they were. */
   readonly #placed = new Set<LiveHold>();
   #ended: LiveHold[] = [];
+  /** Accounts of which the transaction has changed what processes remember. */
+  readonly #changed = new Set<string>();
   readonly #time: StoreTime;
   readonly #guard = guardClock();
 
@@ -55,16 +59,30 @@ export class LedgerState {
     this.entries.flush();
   }
 
-  committed(): void {
+  committed(tell: (accountId: string) => void): void {
+    this.#settled();
+    this.requests.committed();
+    for (const accountId of this.#changed) tell(accountId);
+    this.#changed.clear();
+  }
+
+  #settled(): void {
     this.#placed.clear();
     this.#ended = [];
+  }
+
+  /** What processes remember of an account, or of its keys, no longer holds once this is committed. */
+  tellChanged(accountId: string): void {
+    this.#changed.add(accountId);
   }
 
   /** Forgets what is in memory and reads it again; holds without a row are as the last commit left them. */
   reload(): void {
     const unwritten = [...this.holds.values()].filter((hold) => !hold.written && !this.#placed.has(hold));
     unwritten.push(...this.#ended);
-    this.committed();
+    this.#settled();
+    this.requests.rolledBack();
+    this.#changed.clear();
     this.entries.reload();
     this.accounts.clear();
     this.holds.clear();
@@ -179,7 +197,9 @@ export class LedgerState {
       balanceNano,
       ...(marked ? { marked } : {}),
     };
-    return this.#becomesStrict(account, absorbed, atMs) ? { ...posted, strict: true } : posted;
+    const strict = this.#becomesStrict(account, absorbed, atMs);
+    if (marked || strict) this.tellChanged(account.accountId);
+    return strict ? { ...posted, strict: true } : posted;
   }
 
   /** Counts what a call has cost us above its charge, or was charged above its cost, in the windows that ask for it. */

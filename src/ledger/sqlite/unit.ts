@@ -13,7 +13,7 @@ import { Doctor, type Examination } from "./doctor.ts";
 import { EntryTables } from "./entries.ts";
 import { extend, reserve, standing } from "./reserve.ts";
 import { LEDGER_SCHEMA } from "./schema.ts";
-import { post, renew, sweep, voidHold } from "./settle.ts";
+import { abandon, post, renew, sweep, voidHold } from "./settle.ts";
 import { LedgerState } from "./state.ts";
 
 /** The ledger's operations, as the event loop's side calls them. */
@@ -31,7 +31,7 @@ export function openUnit(database: DatabaseSync, time: StoreTime): SqliteUnit {
     operations: { ...operationsOn(state), ...examination(state, new Doctor(database, state)) },
     admissions: ["reserve", "openAccount", "createKey"],
     flush: () => state.flush(),
-    committed: () => state.committed(),
+    committed: (tell) => state.committed(tell),
     reload: () => state.reload(),
   };
 }
@@ -67,6 +67,7 @@ function operationsOn(state: LedgerState) {
     post: (list: PostList) => post(state, postOf(list)),
     void: bind(voidHold),
     sweep: bind(sweep),
+    abandon: bind(abandon),
     topUp: bind(admin.topUp),
     refund: bind(admin.refund),
     transaction: ({ accountId, transactionId }: { accountId: string | null; transactionId: string }) => {

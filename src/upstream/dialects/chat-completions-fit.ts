@@ -128,6 +128,8 @@ export function nearestEffort(word: string, known: readonly string[]): string | 
 /** The fields by which callers of OpenAI's wire say how hard a model is to think: OpenAI's own, OpenRouter's, and that of Claude's clients. */
 const THINKING_FIELDS = ["reasoning_effort", "reasoning", "thinking"] as const;
 
+const NO_FIELDS: readonly string[] = [];
+
 /** What a body asks of thinking, in one of OpenAI's words; undefined: nothing. */
 function askedEffort({ reasoning_effort, reasoning, thinking }: Json): string | undefined {
   const told = isRecord(reasoning) ? reasoning : {};
@@ -153,12 +155,14 @@ export function losesEffort(asked: string | undefined, { takes }: ChatWire): boo
 
 /** The fields of a body, as OpenAI's chat wire names them, that this vendor is not sent. */
 export function unsentFields(body: Json, wire: ChatWire): readonly string[] {
-  const { dropFields = [], takes } = wire;
-  const asked = askedEffort(body);
-  const isTold = takes?.efforts !== undefined && toldEffort(asked, takes) !== null;
-  const unsent = dropFields.filter(
-    (field) => body[field] != null && !(isTold && THINKING_FIELDS.some((name) => name === field)),
-  );
+  const { dropFields = NO_FIELDS, takes } = wire;
+  const isTold = takes?.efforts !== undefined && toldEffort(askedEffort(body), takes) !== null;
+  const unsent =
+    dropFields.length === 0
+      ? NO_FIELDS
+      : dropFields.filter(
+          (field) => body[field] != null && !(isTold && THINKING_FIELDS.some((name) => name === field)),
+        );
   if (takes?.efforts === undefined || isTold) return unsent;
   return [...unsent, ...THINKING_FIELDS.filter((field) => body[field] != null && !unsent.includes(field))];
 }

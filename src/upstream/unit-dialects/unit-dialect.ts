@@ -1,5 +1,5 @@
 // What the wire of a vendor's model must do that is sold by units: put a request into it, and read what comes back and what it used.
-import type { UnitModelSpec } from "../../catalog/adapter.ts";
+import type { UnitSpec } from "../../catalog/adapter.ts";
 import { isRecord, type Json } from "../../json.ts";
 import type { AttemptFailure, Counts } from "../../route.ts";
 import { classify } from "../classify.ts";
@@ -22,7 +22,7 @@ export interface UnitAsked {
 export interface UnitContext {
   readonly upstreamModel: string;
   readonly servedSlug: string;
-  readonly spec: UnitModelSpec;
+  readonly spec: UnitSpec;
   /** The answer's id, where the wire has one. */
   readonly completionId: string;
   /** Seconds since the epoch. */

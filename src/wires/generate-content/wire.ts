@@ -70,8 +70,8 @@ function listEndpoints({ models }: WireHost): readonly EndpointSpec[] {
     {
       ...FREE,
       ...below(LISTED, "/models"),
-      answer({ request, caller }) {
-        const body = modelPageJson(models.all(caller), request.query);
+      async answer({ request, caller }) {
+        const body = modelPageJson(await models.all(caller), request.query);
         return body instanceof GatewayError ? body : { status: 200, body };
       },
     },

@@ -38,6 +38,34 @@ export function windowsContract(stage: Stage): void {
     await clean();
   });
 
+  test("requests are counted in a window of their account: those that are held, until it ends", async () => {
+    const to = await account(100);
+    const { ledger, clock } = stage.store;
+    const window = { limit: 2, seconds: 60 };
+    clock.advance(60_000 - (clock.epochMs() % 60_000));
+    const slots = [{ scope: "jobs", max: 0, code: "too_many_inflight" as const }];
+    const reserve = (id: string, cents: number, more = {}) =>
+      ledger.reserve(holdRequest(to.hold(id, cents), { window, ...more }));
+    const held = (remaining: number) => ({ outcome: "held", window: { remaining, resetSeconds: 60 } });
+    const full = { outcome: "window", limit: 2, resetSeconds: 60 };
+    expect(await reserve("a", 101)).toMatchObject({ outcome: "insufficient" });
+    expect(await reserve("b", 1, { slots })).toMatchObject({ outcome: "slots" });
+    const keyed = { idempotency: { key: `${to.accountId} once`, fingerprint: "f", keepMs: 60_000 } };
+    expect(await reserve("c", 1, keyed)).toEqual(held(1));
+    expect(await reserve("d", 1)).toEqual(held(0));
+    expect(await reserve("e", 101, { slots })).toEqual(full);
+    expect(await reserve("f", 1, keyed)).toMatchObject({ outcome: "idempotency_in_progress" });
+    const other = await account(1);
+    expect(await ledger.reserve(holdRequest(other.hold("a", 1), { window }))).toEqual(held(1));
+    await ledger.patchAccount(to.accountId, { frozen: true });
+    expect(await reserve("g", 1)).toEqual({ outcome: "frozen" });
+    await ledger.patchAccount(to.accountId, { frozen: false });
+    clock.advance(59_500);
+    expect(await reserve("h", 1)).toEqual({ ...full, resetSeconds: 1 });
+    clock.advance(500);
+    expect(await reserve("i", 1)).toEqual(held(1));
+  });
+
   test("it takes room under the inference cap of all keys, where the call counts there, until the day ends", async () => {
     const to = await account(100, { inferenceCapNano: nano(10 * CENT) });
     const { ledger, clock } = stage.store;

@@ -1,4 +1,5 @@
 import { ledgerContract } from "../contract/ledger.ts";
-import { sqliteStore } from "../store.ts";
+import { remoteStore, sqliteStore } from "../store.ts";
 
 ledgerContract("sqlite", sqliteStore);
+ledgerContract("sqlite of another process", remoteStore);

@@ -1,0 +1,58 @@
+// Messages over a socket between processes of this machine: four bytes of length, one that says what follows, and text.
+
+/** Of one message. Both sides are ours: what is longer is a mistake, and is not gathered. */
+export const FRAME_BYTES_MAX = 256 * 1_048_576;
+const LENGTH_BYTES = 4;
+const HEAD_BYTES = LENGTH_BYTES + 1;
+/** A text is passed on as it is; anything else is JSON here. */
+const TEXT = 0;
+const JSON_VALUE = 1;
+
+/** Throws RangeError where the message is too long. */
+export function frameOf(message: unknown): Buffer {
+  const isText = typeof message === "string";
+  const text = isText ? message : JSON.stringify(message);
+  const length = Buffer.byteLength(text);
+  if (length > FRAME_BYTES_MAX) throw new RangeError(`a message of ${length} bytes is too long for the store's socket`);
+  const frame = Buffer.allocUnsafe(HEAD_BYTES + length);
+  frame.writeUInt32LE(length, 0);
+  frame[LENGTH_BYTES] = isText ? TEXT : JSON_VALUE;
+  frame.write(text, HEAD_BYTES);
+  return frame;
+}
+
+/** Cuts what comes over a socket into messages again. Half a message at its end is none. */
+export class FrameReader {
+  readonly #onMessage: (message: unknown) => void;
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+  /** With so many bytes there is something to be done. */
+  #needed = HEAD_BYTES;
+
+  constructor(onMessage: (message: unknown) => void) {
+    this.#onMessage = onMessage;
+  }
+
+  /** Throws where what comes is no message. */
+  push(chunk: Buffer): void {
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.length;
+    if (this.#bytes < this.#needed) return;
+    const all = this.#chunks.length === 1 ? chunk : Buffer.concat(this.#chunks, this.#bytes);
+    let at = 0;
+    for (;;) {
+      this.#needed = HEAD_BYTES;
+      if (all.length - at < HEAD_BYTES) break;
+      const length = all.readUInt32LE(at);
+      if (length > FRAME_BYTES_MAX) throw new RangeError(`a message of ${length} bytes is too long`);
+      this.#needed = HEAD_BYTES + length;
+      if (all.length - at < this.#needed) break;
+      const text = all.toString("utf8", at + HEAD_BYTES, at + this.#needed);
+      const isText = all[at + LENGTH_BYTES] === TEXT;
+      at += this.#needed;
+      this.#onMessage(isText ? text : JSON.parse(text));
+    }
+    this.#chunks = at < all.length ? [all.subarray(at)] : [];
+    this.#bytes = all.length - at;
+  }
+}

@@ -1,0 +1,30 @@
+// OpenAI's embeddings wire: a list of vectors, and the tokens that were read.
+import { isRecord } from "../../json.ts";
+import type { Counts } from "../../route.ts";
+import { classify } from "../classify.ts";
+import { readError, statusInside } from "../dialects/chat-completions-wire.ts";
+import { countOf, lastAt } from "../json-pointer.ts";
+import { malformed, type UnitDialect } from "./unit-dialect.ts";
+
+const CACHED_AT = ["/prompt_tokens_details/cached_tokens"];
+
+function countsOf(usage: unknown): Counts | null {
+  if (!isRecord(usage)) return null;
+  const prompt = countOf(usage.prompt_tokens);
+  const cachedIn = Math.min(prompt, countOf(lastAt(usage, CACHED_AT)));
+  return { textIn: prompt - cachedIn, cachedIn, textOut: countOf(usage.completion_tokens) };
+}
+
+export const embeddings: UnitDialect = {
+  request: ({ body }, { upstreamModel }) => ({ path: "/embeddings", body: { ...body, model: upstreamModel } }),
+  answer(json, _, { servedSlug }) {
+    if (isRecord(json) && json.error) return classify(statusInside(json), readError(json), null);
+    if (!isRecord(json) || !Array.isArray(json.data) || json.data.length === 0) {
+      return malformed("the answer has no embeddings");
+    }
+    const { usage, ...body } = json;
+    return { body: { ...body, model: servedSlug }, counts: countsOf(usage) };
+  },
+  told: (json) => countsOf(json.usage),
+  error: readError,
+};
