@@ -76,6 +76,19 @@ interface Reply {
   drop(): void;
 }
 
+function answerOf(reply: Reply, url: URL, limits: OpenOptions, call: AbortController): PublicAnswer | GatewayError {
+  const { bytesMax, send } = limits;
+  const { "content-encoding": coding, ...headers } = flat(reply.headers);
+  const encoding = encodingOf(coding);
+  if (encoding === null) return serverTrouble("sends a body in an encoding that is not understood here");
+  if (encoding !== "identity") delete headers["content-length"];
+  // To HEAD the length is told of a body that does not come.
+  const comes = send?.method === "HEAD" ? 0 : Number(headers["content-length"] ?? 0);
+  if (comes > bytesMax) return tooLarge(bytesMax);
+  const body = readBody(reply.body, { encoding, bytesMax, ended: () => call.abort(ENDED) });
+  return { status: reply.status, headers, finalUrl: url.href, body };
+}
+
 /**
  * Opens no connection before the first call, and keeps none for the next: which addresses were checked is then certain.
  * The proxy settings of the environment are not looked at.
@@ -120,19 +133,6 @@ export function createPublicFetch(options: PublicFetchOptions = {}): PublicFetch
       if (typeof target !== "string" && target.url.origin !== asked.origin && send !== undefined)
         send = { ...send, headers: {} };
     }
-  }
-
-  function answerOf(reply: Reply, url: URL, limits: OpenOptions, call: AbortController): PublicAnswer | GatewayError {
-    const { bytesMax, send } = limits;
-    const { "content-encoding": coding, ...headers } = flat(reply.headers);
-    const encoding = encodingOf(coding);
-    if (encoding === null) return serverTrouble("sends a body in an encoding that is not understood here");
-    if (encoding !== "identity") delete headers["content-length"];
-    // To HEAD the length is told of a body that does not come.
-    const comes = send?.method === "HEAD" ? 0 : Number(headers["content-length"] ?? 0);
-    if (comes > bytesMax) return tooLarge(bytesMax);
-    const body = readBody(reply.body, { encoding, bytesMax, ended: () => call.abort(ENDED) });
-    return { status: reply.status, headers, finalUrl: url.href, body };
   }
 
   return {
