@@ -1,11 +1,11 @@
-// Processes over one file: calls a second that one and two of them answer when they are kept busy, and what a call costs them together.
+// Processes over one file: what a call costs one and two of them, with the same load on each, and how much of it the thread that keeps the file.
 import { readFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type Bench, expectWhole, type Row, startClient, told } from "../bench.ts";
-import { cpuMs, loopCpuMs, median } from "../measure.ts";
+import { cpuMs, loopCpuMs, median, medianRatio } from "../measure.ts";
 import { startTollgate } from "../peers/tollgate.ts";
 import type { Client } from "../processes.ts";
 import type { Subject } from "../subjects.ts";
@@ -13,7 +13,14 @@ import { requestText } from "../workload.ts";
 
 const NAME = "cores";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const CONNECTIONS = 64;
+/** Of each process. */
+const CONNECTIONS = 32;
+/** Calls of each process before it is measured, and in a round: one that has seen half as many is slower for that alone. */
+const WARM_CALLS = 20_000;
+const ROUND_CALLS = 6_000;
+/** Of what they come to with `--quick`. */
+const QUICK_SHARE = 0.3;
+const MS_MAX = 300_000;
 const READY_TRIES = 300;
 const READY_PAUSE_MS = 100;
 
@@ -36,10 +43,10 @@ function idleMs(): number {
 
 interface Run {
   readonly aSecond: number;
-  /** Microseconds of CPU of all its processes together, and of the parent alone, whose storage thread serves them. */
+  /** Microseconds of CPU of all its processes together; of the parent's event loop; of its threads, which are the storage thread and its syncs. */
   readonly usACall: number;
-  readonly parentUsACall: number;
-  readonly parentLoopUsACall: number;
+  readonly loopUsACall: number;
+  readonly storeUsACall: number;
   /** Of all cores, in percent: where it is not near 0, the gateway was not what limits. */
   readonly idlePercent: number;
 }
@@ -49,30 +56,32 @@ export async function cores(bench: Bench): Promise<Row[]> {
   const ground = { ...bench, upstreamPort: bench.upstream.port, nodeFlags: [] };
   const runs = new Map<number, Run[]>([1, 2].map((count) => [count, []]));
   const subjects = new Map<number, Subject>();
+  const share = bench.quick ? QUICK_SHARE : 1;
   for (const count of runs.keys()) {
     const own = { ...ground, folder: join(bench.folder, `cores-${count}`) };
     const subject = await startTollgate(own, "tollgate", ROOT, { WORKERS: String(count) });
     subjects.set(count, subject);
     await allReady(subject, count);
-    await run(subject, client, bench.quick ? 6_000 : 12_000);
+    await run(subject, client, { processes: count, calls: share * WARM_CALLS });
   }
   for (let round = 1; round <= bench.rounds; round++) {
     for (const [count, subject] of subjects) {
-      const one = await run(subject, client, bench.quick ? 2_000 : 4_000);
+      const one = await run(subject, client, { processes: count, calls: share * ROUND_CALLS });
       bench.say(
-        `  ${NAME}, round ${round}, ${count}: ${one.aSecond.toFixed(0)}/s, ${one.usACall.toFixed(0)} us a call`,
+        `  ${NAME}, round ${round}, ${count}: ${one.aSecond.toFixed(0)}/s, ${one.usACall.toFixed(0)} us a call, ${one.storeUsACall.toFixed(0)} beside the loop`,
       );
       runs.get(count)?.push(one);
     }
   }
   for (const { child } of subjects.values()) if (child !== null) await bench.processes.stop(child);
+  const usOfOne = (runs.get(1) ?? []).map(({ usACall }) => usACall);
   return [...runs].map(([count, all]) => {
     const of = (figure: keyof Run) => median(all.map((one) => one[figure])).toFixed(0);
+    const us = all.map(({ usACall }) => usACall);
     const shared =
-      count === 1
-        ? ""
-        : `, ${of("parentUsACall")} us of it in the parent, ${of("parentLoopUsACall")} on its event loop`;
-    const figures = `${of("aSecond")} calls/s, ${of("usACall")} us of CPU a call${shared}`;
+      `, ${medianRatio(us, usOfOne).toFixed(2)}x of one: ${of("loopUsACall")} us on the parent's event loop, ` +
+      `${of("storeUsACall")} us in the thread that keeps the file`;
+    const figures = `${of("aSecond")} calls/s, ${of("usACall")} us of CPU a call${count === 1 ? "" : shared}`;
     return told(NAME, `WORKERS=${count}, kept busy`, `${figures}; ${of("idlePercent")} % of the machine was idle`);
   });
 }
@@ -87,21 +96,30 @@ async function allReady(subject: Subject, count: number): Promise<void> {
   throw new Error(`${count} processes were not ready in time`);
 }
 
-async function run(subject: Subject, client: Client, ms: number): Promise<Run> {
+/** The same for each process, however many there are. */
+interface Load {
+  readonly processes: number;
+  readonly calls: number;
+}
+
+async function run(subject: Subject, client: Client, { processes, calls }: Load): Promise<Run> {
   const request = requestText(subject, { stream: false });
   const pids = pidsOf(subject);
   const used = () => pids.map(cpuMs);
   const loop = () => loopCpuMs(pids[0] ?? 0);
-  const [before, loopBefore, idleBefore] = [used(), loop(), idleMs()];
-  const result = await client.run({ kind: "closed", port: subject.port, request, connections: CONNECTIONS, ms });
+  const [before, loopBefore, idleBefore, fromMs] = [used(), loop(), idleMs(), performance.now()];
+  const load = { kind: "closed", connections: CONNECTIONS * processes, count: calls * processes, ms: MS_MAX } as const;
+  const result = await client.run({ ...load, port: subject.port, request });
+  const ms = performance.now() - fromMs;
   const [after, loopMs, idle] = [used(), loop() - loopBefore, idleMs() - idleBefore];
   expectWhole(subject, result);
-  const usACall = after.map((own, at) => ((own - (before[at] ?? 0)) * 1_000) / result.whole);
+  const [parentUs = 0, ...childrenUs] = after.map((own, at) => ((own - (before[at] ?? 0)) * 1_000) / result.whole);
+  const loopUsACall = (loopMs * 1_000) / result.whole;
   return {
     aSecond: (result.whole * 1_000) / ms,
-    usACall: usACall.reduce((sum, us) => sum + us, 0),
-    parentUsACall: usACall[0] ?? 0,
-    parentLoopUsACall: (loopMs * 1_000) / result.whole,
+    usACall: childrenUs.reduce((sum, us) => sum + us, parentUs),
+    loopUsACall,
+    storeUsACall: parentUs - loopUsACall,
     idlePercent: (idle * 100) / (ms * cpus().length),
   };
 }

@@ -79,6 +79,23 @@ interface Reply {
   keep(): void;
 }
 
+function answerOf(reply: Reply, url: URL, limits: OpenOptions, call: AbortController): PublicAnswer | GatewayError {
+  const { bytesMax, send } = limits;
+  const { "content-encoding": coding, ...headers } = flat(reply.headers);
+  const encoding = encodingOf(coding);
+  if (encoding === null) return serverTrouble("sends a body in an encoding that is not understood here");
+  if (encoding !== "identity") delete headers["content-length"];
+  // To HEAD the length is told of a body that does not come.
+  const comes = send?.method === "HEAD" ? 0 : Number(headers["content-length"] ?? 0);
+  if (comes > bytesMax) return tooLarge(bytesMax);
+  const ended = (isWhole: boolean) => {
+    if (isWhole) reply.keep();
+    call.abort(ENDED);
+  };
+  const body = readBody(reply.body, { encoding, bytesMax, ended });
+  return { status: reply.status, headers, finalUrl: url.href, body };
+}
+
 /**
  * Opens no connection before the first call. One that has answered whole is kept for seconds, and serves none but a page of the same
  * origin whose name has been looked up again and has the very same addresses: which addresses were checked is certain for each page.
@@ -125,23 +142,6 @@ export function createPublicFetch(options: PublicFetchOptions = {}): PublicFetch
       if (typeof target !== "string" && target.url.origin !== asked.origin && send !== undefined)
         send = { ...send, headers: {} };
     }
-  }
-
-  function answerOf(reply: Reply, url: URL, limits: OpenOptions, call: AbortController): PublicAnswer | GatewayError {
-    const { bytesMax, send } = limits;
-    const { "content-encoding": coding, ...headers } = flat(reply.headers);
-    const encoding = encodingOf(coding);
-    if (encoding === null) return serverTrouble("sends a body in an encoding that is not understood here");
-    if (encoding !== "identity") delete headers["content-length"];
-    // To HEAD the length is told of a body that does not come.
-    const comes = send?.method === "HEAD" ? 0 : Number(headers["content-length"] ?? 0);
-    if (comes > bytesMax) return tooLarge(bytesMax);
-    const ended = (isWhole: boolean) => {
-      if (isWhole) reply.keep();
-      call.abort(ENDED);
-    };
-    const body = readBody(reply.body, { encoding, bytesMax, ended });
-    return { status: reply.status, headers, finalUrl: url.href, body };
   }
 
   return {

@@ -85,16 +85,16 @@ it("children whose parent is killed answer what is open, and give the port up", 
   await eventually(() => !children.some(isRunning) || undefined, "the children to leave", 10_000);
 });
 
-it("processes over one file are killed ten times under load, and then the parent: nothing is lost, doubled or held", async () => {
+it("processes over one file are killed six times under load, and then the parent: nothing is lost, doubled or held", async () => {
   const credit = 1_000_000;
   // A process that is killed within seconds, again and again, is none that cannot start.
   const patience = JSON.stringify({ againMs: 20, againMsMax: 20, shortLivesMax: 1_000 });
   const fleet = await startFleet(1, null, { WORKERS: "2" }, ["test/support/several-processes.ts", patience]);
   onTestFinished(() => fleet.dispose());
   const [account, poor] = [await fleet.account(credit), await fleet.account(1)];
-  const loads = [startLoad(fleet, account, randomFrom(1), 6), startLoad(fleet, poor, randomFrom(2), 6)] as const;
+  const loads = [startLoad(fleet, account, randomFrom(1), 4), startLoad(fleet, poor, randomFrom(2), 2)] as const;
   const children = () => fleet.up().flatMap(({ pid }) => childrenOf(pid));
-  for (let round = 0; round < 5; round++) {
+  for (let round = 0; round < 3; round++) {
     await processesReady(2, fleet.up()[0]?.adminUrl ?? "");
     const victims = children();
     expect(victims).toHaveLength(2);
