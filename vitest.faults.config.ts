@@ -20,6 +20,7 @@ const LONGEST = [
   "simulation",
   "processes",
   "jobs-kill",
+  "failover-outages",
   "soak",
   "slow-clients",
   "models-kill",

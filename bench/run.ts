@@ -23,6 +23,7 @@ import { jobs } from "./scenarios/jobs.ts";
 import { latency } from "./scenarios/latency.ts";
 import { many } from "./scenarios/many.ts";
 import { mcp } from "./scenarios/mcp.ts";
+import { memory } from "./scenarios/memory.ts";
 import { micro } from "./scenarios/micro.ts";
 import { models } from "./scenarios/models.ts";
 import { opted } from "./scenarios/opted.ts";
@@ -50,6 +51,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   many,
   "many-tls": over("tls", many),
   "many-http2": over("http2", many),
+  memory,
   slow,
   actions,
   acting,

@@ -127,11 +127,18 @@ export function most(a: Nano, b: Nano): Nano {
 export function costOf(counts: readonly number[], prices: readonly PicoPerToken[]): Nano {
   if (counts.length !== prices.length) throw new RangeError("each count has a price");
   let sum = 0;
-  for (let at = 0; at < counts.length; at++) sum += (counts[at] ?? 0) * (prices[at] ?? 0);
+  for (let at = 0; at < counts.length; at++) sum += priced(counts, at) * priced(prices, at);
   if (sum <= Number.MAX_SAFE_INTEGER) return nano(Math.ceil(sum / 1000));
   let exact = 0n;
-  for (const [at, count] of counts.entries()) exact += BigInt(count) * BigInt(prices[at] ?? 0);
+  for (let at = 0; at < counts.length; at++) exact += BigInt(priced(counts, at)) * BigInt(priced(prices, at));
   return nano(Number((exact + 999n) / 1000n));
+}
+
+/** What is missing would be given away if it counted as nothing. */
+function priced(amounts: readonly number[], at: number): number {
+  const amount = amounts[at];
+  if (amount === undefined) throw new RangeError("each count has a price");
+  return amount;
 }
 
 /** How many units at `price` the amount pays for. A price of zero affords any number: null. */

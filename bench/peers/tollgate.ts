@@ -63,13 +63,17 @@ export async function startTollgate(
   mkdirSync(folder, { recursive: true });
   const data = join(folder, "data");
   const overlay = resolve(root, "bench/overlay");
-  const flags = ["--disable-warning=ExperimentalWarning", ...ground.nodeFlags, main];
+  // As `npm start` starts it.
+  const keptSources = resolve(root, "src/kept-sources.mjs");
+  const imports = existsSync(keptSources) ? [`--import=${keptSources}`] : [];
+  const flags = ["--disable-warning=ExperimentalWarning", ...imports, ...ground.nodeFlags, main];
   const { child, ready } = await ground.processes.spawnUntil(process.execPath, flags, {
     isReady: (said) => LISTENS.exec(said)?.groups ?? null,
     logFile: join(folder, "output.log"),
     folder,
     env: {
       PATH: process.env.PATH,
+      MALLOC_ARENA_MAX: "2",
       // Free ones, that it says: one that was free a moment ago may be another's by now.
       PORT: "0",
       ADMIN_PORT: "0",

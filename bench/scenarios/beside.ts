@@ -117,14 +117,12 @@ const WORK: Readonly<Record<string, Work>> = {
     },
   },
   uploads: {
-    once: ({ open, key }) => {
-      const headers = { authorization: `Bearer ${key}`, "content-type": "application/octet-stream" };
-      return open("/api/v1/files?name=words.txt", { method: "POST", headers, body: UPLOAD });
+    once: async ({ account }) => {
+      const file = { filename: "words.txt", size_bytes: UPLOAD.length, mime: "text/plain" };
+      const told = JSON.parse(String(await account("/api/run/files/upload", file)));
+      await bodyOf("the upload", await fetch(told.data.put_url, { method: "PUT", body: UPLOAD }));
+      await account("/api/run/files/delete", { file_id: told.data.file_id });
     },
-  },
-  "lists of tools": {
-    everyMs: 20,
-    once: ({ account }) => account("/mcp", { jsonrpc: "2.0", id: 1, method: "tools/list", params: {} }),
   },
 };
 

@@ -134,12 +134,24 @@ async function credit(books: Books, accountId: string, body: z.output<typeof cre
   return new GatewayError("bad_request", { detail, param: "cents" });
 }
 
+type OfAccount = (account: AccountRow, call: Call) => ReturnType<Answering>;
+
 /** Finds the account that the path names, for steps that need to know its kind. */
-export function withAccount(books: Books, next: (account: AccountRow, call: Call) => ReturnType<Answering>): Answering {
+export function withAccount({ books }: Pick<AdminAccountParts, "books">, next: OfAccount): Answering {
   return async (call) => {
     const account = await books.account(call.request.params.id ?? "");
     return account === null ? noSuchAccount() : next(account, call);
   };
+}
+
+/** The same for a step that changes something of it. */
+export function changingAccount(parts: Pick<AdminAccountParts, "books" | "forget">, change: OfAccount): Answering {
+  return withAccount(parts, (account, call) =>
+    changed(
+      () => change(account, call),
+      () => parts.forget(account.accountId),
+    ),
+  );
 }
 
 /** What the account's calls of today have cost us above their charge, and what may come to that before further ones are refused. */
@@ -163,7 +175,7 @@ function accountRoutes(parts: AdminAccountParts): EndpointSpec[] {
     adminEndpoint(
       "GET",
       "/admin/v1/accounts/{id}",
-      withAccount(books, async (account) => {
+      withAccount(parts, async (account) => {
         const { keys, next } = await listKeys(books, account.accountId, { limit: KEYS_PER_ACCOUNT_MAX });
         const unpaid = await unpaidToday(parts, account.accountId);
         const ruled = await rulesOf(parts.rules, account.accountId);
@@ -189,24 +201,17 @@ function accountRoutes(parts: AdminAccountParts): EndpointSpec[] {
 }
 
 function keyRoutes(parts: AdminAccountParts): EndpointSpec[] {
-  const { books, forget } = parts;
+  const { books } = parts;
   const keyOf = (account: AccountRow, call: Call) => ({
     accountId: account.accountId,
     keyId: call.request.params.key ?? "",
     sandbox: account.kind === "sandbox",
   });
-  const changing = (change: (account: AccountRow, call: Call) => ReturnType<Answering>): Answering =>
-    withAccount(books, (account, call) =>
-      changed(
-        () => change(account, call),
-        () => forget(account.accountId),
-      ),
-    );
   return [
     adminEndpoint(
       "GET",
       "/admin/v1/accounts/{id}/keys",
-      withAccount(books, async (account, { request }) => {
+      withAccount(parts, async (account, { request }) => {
         const page = readQuery(keyPageSchema, request.query);
         if (page instanceof GatewayError) return page;
         const { keys, next } = await listKeys(books, account.accountId, page);
@@ -217,28 +222,28 @@ function keyRoutes(parts: AdminAccountParts): EndpointSpec[] {
     adminEndpoint(
       "POST",
       "/admin/v1/accounts/{id}/keys",
-      changing((account, call) =>
+      changingAccount(parts, (account, call) =>
         ofBody(newKeySchema, call.request, (body) => createKey(parts, keyOf(account, call), body)),
       ),
     ),
     adminEndpoint(
       "PATCH",
       "/admin/v1/accounts/{id}/keys/{key}",
-      changing((account, call) =>
+      changingAccount(parts, (account, call) =>
         ofBody(keyChangeSchema, call.request, (body) => changeKey(parts, keyOf(account, call), body)),
       ),
     ),
     adminEndpoint(
       "POST",
       "/admin/v1/accounts/{id}/keys/{key}/rotate",
-      changing((account, call) =>
+      changingAccount(parts, (account, call) =>
         ofBody(rotationSchema, call.request, (body) => rotateKey(parts, keyOf(account, call), body)),
       ),
     ),
     adminEndpoint(
       "GET",
       "/admin/v1/accounts/{id}/keys/{key}/why",
-      withAccount(books, async (account, { request }) => {
+      withAccount(parts, async (account, { request }) => {
         const asked = readQuery(whySchema, request.query);
         return asked instanceof GatewayError ? asked : whyAnswer(parts, account, request.params.key ?? "", asked);
       }),
@@ -246,7 +251,7 @@ function keyRoutes(parts: AdminAccountParts): EndpointSpec[] {
     adminEndpoint(
       "DELETE",
       "/admin/v1/accounts/{id}/keys/{key}",
-      changing((account, call) => revokeKey(parts, keyOf(account, call))),
+      changingAccount(parts, (account, call) => revokeKey(parts, keyOf(account, call))),
     ),
   ];
 }

@@ -59,12 +59,12 @@ export function adminProviderKeyEndpoints(parts: Parts): EndpointSpec[] {
     adminEndpoint(
       "GET",
       ADMIN_PATH,
-      withAccount(parts.books, async ({ accountId }) => listProviderKeys(parts, accountId)),
+      withAccount(parts, async ({ accountId }) => listProviderKeys(parts, accountId)),
     ),
     adminEndpoint(
       "DELETE",
       `${ADMIN_PATH}/{provider}`,
-      withAccount(parts.books, async ({ accountId }, { request }) =>
+      withAccount(parts, async ({ accountId }, { request }) =>
         changed(
           () => deleteProviderKey(parts, accountId, request.params.provider ?? ""),
           () => parts.forget(accountId),

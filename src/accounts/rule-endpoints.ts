@@ -1,15 +1,55 @@
 // Groups and budgets over HTTP: of an account's own below `/api/v1`, of any account below `/admin/v1`.
-import type { AccountRow } from "../account-rows.ts";
-import type { Answer, Call, EndpointSpec } from "../endpoint.ts";
+import type { Answer, Call, EndpointShape, EndpointSpec, GatewayRequest } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
-import { type AdminAccountParts, adminEndpoint, withAccount } from "./admin-accounts.ts";
-import { anyBudgetsSchema, budgetsAnswer, changeBudgets, ownBudgetsSchema } from "./budgets.ts";
+import { type AdminAccountParts, adminEndpoint, changingAccount, withAccount } from "./admin-accounts.ts";
+import { anyBudgetsSchema, type BudgetParts, budgetsAnswer, changeBudgets, ownBudgetsSchema } from "./budgets.ts";
 import { changed } from "./changed.ts";
-import { changeGroup, createGroup, deleteGroup, listGroups, showGroup } from "./groups.ts";
+import {
+  changeGroup,
+  createGroup,
+  deleteGroup,
+  type GroupOwner,
+  type GroupParts,
+  listGroups,
+  showGroup,
+} from "./groups.ts";
 import { accountPageSchema, listAccounts } from "./list-pages.ts";
 import { type AccountParts, type Answering, endpoint, writing } from "./own-endpoint.ts";
 import { ofBody, readQuery } from "./read-body.ts";
 import { groupChangeSchema, newGroupSchema } from "./rule-fields.ts";
+
+type Result = Promise<Answer | GatewayError>;
+type Rule = (owner: GroupOwner, request: GatewayRequest) => Result;
+
+/** Whose rules they are, and who may ask. What is no GET changes them. */
+interface RuleDoor {
+  readonly below: string;
+  /** What the path calls a group. */
+  readonly group: string;
+  readonly budgets: typeof anyBudgetsSchema | typeof ownBudgetsSchema;
+  open(method: EndpointShape["method"], path: string, rule: Rule): EndpointSpec;
+}
+
+function ruleEndpoints(parts: GroupParts & BudgetParts, { below, group, budgets, open }: RuleDoor): EndpointSpec[] {
+  const all = `${below}/groups`;
+  const one = `${all}/{${group}}`;
+  const idIn = (request: GatewayRequest) => request.params[group] ?? "";
+  return [
+    open("GET", all, async ({ accountId }) => ({ status: 200, body: { groups: await listGroups(parts, accountId) } })),
+    open("POST", all, (owner, request) => ofBody(newGroupSchema, request, (body) => createGroup(parts, owner, body))),
+    open("GET", one, ({ accountId }, request) => showGroup(parts, accountId, idIn(request))),
+    open("PATCH", one, (owner, request) =>
+      ofBody(groupChangeSchema, request, (body) => changeGroup(parts, { ...owner, groupId: idIn(request) }, body)),
+    ),
+    open("DELETE", one, ({ accountId }, request) => deleteGroup(parts, accountId, idIn(request))),
+    open("GET", `${below}/budgets`, ({ accountId }) => budgetsAnswer(parts, accountId)),
+    open("PATCH", `${below}/budgets`, ({ accountId }, request) =>
+      ofBody<Parameters<typeof changeBudgets>[2], Answer | GatewayError>(budgets, request, (body) =>
+        changeBudgets(parts, accountId, body),
+      ),
+    ),
+  ];
+}
 
 /** An agent key sees its account's money through its own row alone. */
 function reading(answer: Answering): Answering {
@@ -24,59 +64,19 @@ export function ownRuleEndpoints(parts: AccountParts): EndpointSpec[] {
         () => parts.forget(call.caller.payer.accountId),
       ),
     );
-  const groupId = ({ request }: Call) => request.params.id ?? "";
-  return [
-    endpoint(
-      "GET",
-      "/api/v1/groups",
-      reading(async ({ caller }) => ({
-        status: 200,
-        body: { groups: await listGroups(parts, caller.payer.accountId) },
-      })),
-    ),
-    endpoint(
-      "POST",
-      "/api/v1/groups",
-      changing(({ request, caller }) =>
-        ofBody(newGroupSchema, request, (body) => createGroup(parts, caller.payer, body)),
-      ),
-    ),
-    endpoint(
-      "GET",
-      "/api/v1/groups/{id}",
-      reading(async (call) => showGroup(parts, call.caller.payer.accountId, groupId(call))),
-    ),
-    endpoint(
-      "PATCH",
-      "/api/v1/groups/{id}",
-      changing((call) =>
-        ofBody(groupChangeSchema, call.request, (body) =>
-          changeGroup(parts, { ...call.caller.payer, groupId: groupId(call) }, body),
-        ),
-      ),
-    ),
-    endpoint(
-      "DELETE",
-      "/api/v1/groups/{id}",
-      changing(async (call) => deleteGroup(parts, call.caller.payer.accountId, groupId(call))),
-    ),
-    endpoint(
-      "GET",
-      "/api/v1/budgets",
-      reading(async ({ caller }) => budgetsAnswer(parts, caller.payer.accountId)),
-    ),
-    endpoint(
-      "PATCH",
-      "/api/v1/budgets",
-      changing(({ request, caller }) =>
-        ofBody(ownBudgetsSchema, request, (body) => changeBudgets(parts, caller.payer.accountId, body)),
-      ),
-    ),
-  ];
+  return ruleEndpoints(parts, {
+    below: "/api/v1",
+    group: "id",
+    budgets: ownBudgetsSchema,
+    open(method, path, rule) {
+      const answer: Answering = ({ caller, request }) => rule(caller.payer, request);
+      return endpoint(method, path, method === "GET" ? reading(answer) : changing(answer));
+    },
+  });
 }
 
 /** Of all accounts that a page of accounts has; one that has no groups is not named. */
-async function allGroups(parts: AdminAccountParts, { request }: Call): Promise<Answer | GatewayError> {
+async function allGroups(parts: AdminAccountParts, { request }: Call): Result {
   const page = readQuery(accountPageSchema, request.query);
   if (page instanceof GatewayError) return page;
   const { accounts, next } = await listAccounts(parts.books, page);
@@ -88,65 +88,18 @@ async function allGroups(parts: AdminAccountParts, { request }: Call): Promise<A
   return { status: 200, body: { groups: groups.flat(), next_cursor: next } };
 }
 
-type OfAccount = (account: AccountRow, call: Call) => Promise<Answer | GatewayError>;
-
 export function adminRuleEndpoints(parts: AdminAccountParts): EndpointSpec[] {
-  const { books, forget } = parts;
-  const ofAccount = (next: OfAccount) => withAccount(books, next);
-  const changing = (change: OfAccount) =>
-    ofAccount((account, call) =>
-      changed(
-        () => change(account, call),
-        () => forget(account.accountId),
-      ),
-    );
-  const groupOf = ({ accountId, kind }: AccountRow, { request }: Call) => ({
-    accountId,
-    sandbox: kind === "sandbox",
-    groupId: request.params.group ?? "",
+  const ruled = ruleEndpoints(parts, {
+    below: "/admin/v1/accounts/{id}",
+    group: "group",
+    budgets: anyBudgetsSchema,
+    open(method, path, rule) {
+      const of = method === "GET" ? withAccount : changingAccount;
+      const answer = of(parts, ({ accountId, kind }, { request }) =>
+        rule({ accountId, sandbox: kind === "sandbox" }, request),
+      );
+      return adminEndpoint(method, path, answer);
+    },
   });
-  return [
-    adminEndpoint("GET", "/admin/v1/groups", (call) => allGroups(parts, call)),
-    adminEndpoint(
-      "GET",
-      "/admin/v1/accounts/{id}/groups",
-      ofAccount(async ({ accountId }) => ({ status: 200, body: { groups: await listGroups(parts, accountId) } })),
-    ),
-    adminEndpoint(
-      "POST",
-      "/admin/v1/accounts/{id}/groups",
-      changing((account, call) =>
-        ofBody(newGroupSchema, call.request, (body) => createGroup(parts, groupOf(account, call), body)),
-      ),
-    ),
-    adminEndpoint(
-      "GET",
-      "/admin/v1/accounts/{id}/groups/{group}",
-      ofAccount(async ({ accountId }, { request }) => showGroup(parts, accountId, request.params.group ?? "")),
-    ),
-    adminEndpoint(
-      "PATCH",
-      "/admin/v1/accounts/{id}/groups/{group}",
-      changing((account, call) =>
-        ofBody(groupChangeSchema, call.request, (body) => changeGroup(parts, groupOf(account, call), body)),
-      ),
-    ),
-    adminEndpoint(
-      "DELETE",
-      "/admin/v1/accounts/{id}/groups/{group}",
-      changing(async ({ accountId }, { request }) => deleteGroup(parts, accountId, request.params.group ?? "")),
-    ),
-    adminEndpoint(
-      "GET",
-      "/admin/v1/accounts/{id}/budgets",
-      ofAccount(async ({ accountId }) => budgetsAnswer(parts, accountId)),
-    ),
-    adminEndpoint(
-      "PATCH",
-      "/admin/v1/accounts/{id}/budgets",
-      changing(({ accountId }, { request }) =>
-        ofBody(anyBudgetsSchema, request, (body) => changeBudgets(parts, accountId, body)),
-      ),
-    ),
-  ];
+  return [adminEndpoint("GET", "/admin/v1/groups", (call) => allGroups(parts, call)), ...ruled];
 }

@@ -11,6 +11,8 @@ const UNLISTED_MS = 30 * 86_400_000;
 
 const CHECKED = retirement.optional();
 
+const NO_HEADERS: Readonly<Record<string, string>> = {};
+
 /** The first instant of a day, `YYYY-MM-DD`, in UTC. */
 function dayMs(day: string): number {
   return Date.parse(`${day}T00:00:00Z`);
@@ -26,7 +28,7 @@ export function isGone(retires: Retirement | undefined, nowMs: number): boolean 
  * None before the day it is announced.
  */
 export function retirementHeaders(retires: Retirement | undefined, nowMs: number): Readonly<Record<string, string>> {
-  if (retires === undefined || nowMs < dayMs(retires.announced)) return {};
+  if (retires === undefined || nowMs < dayMs(retires.announced)) return NO_HEADERS;
   return {
     deprecation: "true",
     sunset: new Date(dayMs(retires.sunset)).toUTCString(),
@@ -71,8 +73,9 @@ export function isListedOn(day: string, retires: ModelEnd | null): boolean {
  * known, and where its successor is described. None where none of them ends.
  */
 export function modelEndHeaders(ends: readonly ModelEnd[]): Readonly<Record<string, string>> {
+  if (ends.length === 0) return NO_HEADERS;
   const [first] = ends.toSorted((a, b) => (a.on < b.on ? -1 : 1));
-  if (first === undefined) return {};
+  if (first === undefined) return NO_HEADERS;
   const sunset = new Date(dayMs(first.on)).toUTCString();
   if (first.successor === undefined) return { sunset };
   return { sunset, link: `</api/llm/v1/models/${first.successor}>; rel="successor-version"` };

@@ -1,7 +1,11 @@
 // Tells the caller which fields of the body were not sent, so that a client with extras keeps working and its author is not left guessing.
 import type { Adapter } from "../catalog/catalog.ts";
-import type { Frame } from "../endpoint.ts";
+import type { Frame, Reply } from "../endpoint.ts";
+import type { GatewayError } from "../errors.ts";
+import type { Charge, Cost } from "../plan.ts";
+import type { Candidate, FinalPart, Leg } from "../route.ts";
 import type { ModelCandidate } from "../upstream/model-candidate.ts";
+import type { ModelRequest } from "../wires/model-request.ts";
 
 const NAME = "x-tollgate-dropped";
 /** Servers in front of callers take a few thousand characters of all headers together. */
@@ -25,6 +29,11 @@ export function isOwnServer({ adapter }: { readonly adapter: Adapter }): boolean
   return adapter.spec.local === true;
 }
 
+/** Whether a body goes to an offer as it was sent. */
+export function takesUnsifted(offer: ModelCandidate["offer"], { passesUnsifted, asked }: ModelRequest): boolean {
+  return isOwnServer(offer) || (passesUnsifted === true && "chat" in offer && offer.chat.dialect === asked.wire);
+}
+
 /** The header of a body's dropped fields; none where every candidate is a server of the operator's own, which is sent them. */
 export function droppedHeader(dropped: readonly string[], ownServersOnly: boolean): Readonly<Record<string, string>> {
   return dropped.length === 0 || ownServersOnly ? {} : { [NAME]: listed(dropped) };
@@ -32,15 +41,30 @@ export function droppedHeader(dropped: readonly string[], ownServersOnly: boolea
 
 /** The same frame, which names the fields too that the vendor which answered was not sent, and says that its answer was mended; lists in several headers are one list. */
 export function tellingUnsent(frame: Frame): Frame {
-  return {
-    keepAlive: frame.keepAlive,
-    last: (final, cost, charge, legs) => frame.last(final, cost, charge, legs),
-    broken: (error, legs) => frame.broken(error, legs),
-    head(reply, served, legs, charge) {
-      frame.head(reply, served, legs, charge);
-      const unsent = (served as ModelCandidate).unsent();
-      if (unsent.length > 0) reply.header(NAME, listed(unsent));
-      if ((served as ModelCandidate).repaired()) reply.header("x-tollgate-repaired", "1");
-    },
-  };
+  return new TellingUnsent(frame);
+}
+
+class TellingUnsent implements Frame {
+  readonly #frame: Frame;
+  readonly keepAlive: Frame["keepAlive"];
+
+  constructor(frame: Frame) {
+    this.#frame = frame;
+    this.keepAlive = frame.keepAlive;
+  }
+
+  head(reply: Reply, served: Candidate, legs: readonly Leg[], charge: Charge | null): void {
+    this.#frame.head(reply, served, legs, charge);
+    const unsent = (served as ModelCandidate).unsent();
+    if (unsent.length > 0) reply.header(NAME, listed(unsent));
+    if ((served as ModelCandidate).repaired()) reply.header("x-tollgate-repaired", "1");
+  }
+
+  last(final: FinalPart, cost: Cost, charge: Charge, legs: readonly Leg[]): Uint8Array | string {
+    return this.#frame.last(final, cost, charge, legs);
+  }
+
+  broken(error: GatewayError, legs: readonly Leg[]): Uint8Array | string | null {
+    return this.#frame.broken(error, legs);
+  }
 }

@@ -1,7 +1,6 @@
 // Makes a Plan from a request to a model, in whatever wire it came: its candidates in order, the most it can cost, its meter and its frame.
 import { modelsRefusal } from "../accounts/allowed.ts";
 import type { Catalog, SoldModel } from "../catalog/catalog.ts";
-import { modelEndHeaders } from "../catalog/retirement.ts";
 import type { Clock } from "../clock.ts";
 import type { FramedPlan, PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
@@ -19,15 +18,16 @@ import { idempotencyOf } from "../wires/idempotency-key.ts";
 import { maxCostOf } from "../wires/max-cost.ts";
 import type { ModelRequest, OutputBound } from "../wires/model-request.ts";
 import { conversationKey, goesOn } from "./conversation-key.ts";
-import { droppedHeader, isOwnServer, tellingUnsent } from "./dropped-header.ts";
+import { takesUnsifted, tellingUnsent } from "./dropped-header.ts";
 import { notTaken } from "./not-taken.ts";
 import { withOwnKeys } from "./own-keys.ts";
+import { headersOf } from "./plan-headers.ts";
 import { type Placed, placed, prefer } from "./prefer.ts";
 import { partTokensMax } from "./prompt-bounds.ts";
 import { type FitModel, type QuotedPrompt, quoteOf } from "./quote.ts";
 import { resolveModels, type Wanted } from "./resolve-models.ts";
 import { type RouteOrder, routeOrder } from "./route-order.ts";
-import { routesHeader, type Unfit } from "./routes-header.ts";
+import type { Unfit } from "./routes-header.ts";
 import { countedOnce, tokenCost } from "./token-cost.ts";
 import type { TokenCounters } from "./token-counter.ts";
 
@@ -93,11 +93,6 @@ interface Make {
 }
 
 const NO_PARTS = {};
-
-/** Whether a body goes to an offer as it was sent. */
-function takesUnsifted(offer: ModelCandidate["offer"], { passesUnsifted, asked }: ModelRequest): boolean {
-  return isOwnServer(offer) || (passesUnsifted === true && "chat" in offer && offer.chat.dialect === asked.wire);
-}
 
 function ownMax(model: SoldModel): number {
   return model.outputTokensMax ?? OUTPUT_TOKENS_UNKNOWN;
@@ -244,8 +239,12 @@ function servingRoute(fit: FitModel, { healthKey }: Candidate, first: Placed | n
   return fit.model.slug === first.fit.model.slug ? "same-model" : "other-model";
 }
 
-/** Says which tier served in place of which, because a budget of the caller has come to where its owner wants that. */
-const LOWERED = "x-tollgate-lowered";
+/** The models of candidates, in the order in which they come first. */
+function modelsOf(tried: readonly Placed[]): readonly FitModel[] {
+  const [first] = tried;
+  if (first !== undefined && tried.length === 1) return [first.fit];
+  return [...new Set(tried.map(({ fit }) => fit))];
+}
 
 function isLowered({ lowerings }: PlanCall["audience"], tags: readonly string[], atMs: number): boolean {
   if (lowerings === undefined) return false;
@@ -315,7 +314,7 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
   const tried = order.placed;
   const served = new Fits(read);
   const route = served.routeOf(tried);
-  const models = tried.map(({ fit }) => fit).filter((fit, at, all) => all.indexOf(fit) === at);
+  const models = modelsOf(tried);
   const routeOf = (some: readonly FitModel[]) => {
     const left = ordered(some);
     // What was left of all of them is left of some of them.
@@ -375,15 +374,7 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     plan,
     asked: read.asked,
     keepAliveMs: keepAliveMs(call),
-    headers: {
-      ...modelEndHeaders(resolved.ends),
-      ...(resolved.lowered.length === 0 ? {} : { [LOWERED]: resolved.lowered.join(",") }),
-      ...droppedHeader(
-        read.dropped,
-        tried.every(({ candidate }) => takesUnsifted(candidate.offer, read)),
-      ),
-      ...(make.unfit === null ? null : routesHeader({ order, all: placed(fits), unfit: make.unfit, health })),
-    },
+    headers: headersOf(read, { resolved, order, fits, unfit: make.unfit, health }),
     frame: tellingUnsent(read.frame({ id, createdS, trace: isTraced, loweredTo: served.loweredTo })),
   };
 }

@@ -93,6 +93,8 @@ export function resolveModels(
   catalog: Catalog,
   settings: ResolveSettings,
 ): Resolved | GatewayError {
+  const [only] = wanted;
+  if (only !== undefined && wanted.length === 1) return resolvedOne(only, catalog, settings);
   const models: Wanted[] = [];
   const asked: Resolved["asked"][number][] = [];
   const ends: ModelEnd[] = [];
@@ -110,6 +112,35 @@ export function resolveModels(
     }
   }
   if (models.length > 0) return { models, asked, ends, lowered };
-  const names = wanted.map(({ name }) => name).join(", ");
+  return notConfigured(wanted.map(({ name }) => name).join(", "));
+}
+
+function notConfigured(names: string): GatewayError {
   return new GatewayError("upstream_not_configured", { detail: { detail: names } });
+}
+
+const NONE: readonly never[] = [];
+
+function firstOfEach(models: Opened["models"]): Opened["models"] {
+  return models.filter((one, at) => models.findIndex(({ model }) => model.slug === one.model.slug) === at);
+}
+
+/** The same of one name, as nearly every call has it: without the lists that are filled one by one. */
+function resolvedOne(
+  { name, param }: { readonly name: string; readonly param: string },
+  catalog: Catalog,
+  settings: ResolveSettings,
+): Resolved | GatewayError {
+  const opened = open(name, param, catalog, settings);
+  if (opened instanceof GatewayError) return opened;
+  const { retires, lowered } = opened;
+  const configured = opened.models.filter(({ model }) => model.offers.length > 0);
+  const served = configured.length < 2 ? configured : firstOfEach(configured);
+  if (served.length === 0) return notConfigured(name);
+  return {
+    models: served.map(({ model, firstTokenMsMax }) => ({ model, firstTokenMsMax, place: 0 })),
+    asked: [{ name: opened.name, param }],
+    ends: retires === null ? NONE : [retires],
+    lowered: lowered === undefined ? NONE : [lowered],
+  };
 }

@@ -95,6 +95,36 @@ function createLinks({ store, secret, baseUrl, clock }: FilesParts) {
   };
 }
 
+async function own(deps: LifecycleDeps, payer: string, id: string): Promise<FileRow | null> {
+  const row = await deps.rows.get(id);
+  if (row === null || row.payer !== payer || row.state === "new") return null;
+  return lookAgain(deps, row);
+}
+
+function lister(deps: LifecycleDeps) {
+  const looks = createRequestWindows({ clock: deps.clock });
+
+  /** The row as it is now, for a list; where the payer's lists have looked for too many uploads, as it was. */
+  function lookForList(row: FileRow): Promise<FileRow | null> | FileRow {
+    if (row.state === "pending" && !looks.take(row.payer, LOOKS_PER_MINUTE_MAX).allowed) return row;
+    return lookAgain(deps, row);
+  }
+
+  /** A page of a payer's files that are there. It may be shorter than `limit`; `next` says whether there is more. */
+  return async function list(payer: string, filter: FileFilter, limit: number, from: string | null) {
+    const files: FileView[] = [];
+    let next = from;
+    for (let pages = 0; pages < PAGES_MAX && files.length < limit; pages++) {
+      const page = await deps.rows.list(payer, limit - files.length, next);
+      const now = await Promise.all(page.rows.filter((row) => fits(row, filter)).map(lookForList));
+      for (const row of now) if (row?.state === "stored") files.push(view(row));
+      next = page.next;
+      if (next === null) break;
+    }
+    return { files, next };
+  };
+}
+
 export type Files = ReturnType<typeof createFiles>;
 
 /** Opens the files of all payers. A payer sees its own alone: anybody else's id is 404. */
@@ -105,34 +135,7 @@ export function createFiles(parts: FilesParts) {
   const links = createLinks(parts);
   const linked = async (row: FileRow): Promise<LinkedView> => ({ ...view(row), get_url: await links.get(row) });
 
-  async function own(payer: string, id: string): Promise<FileRow | null> {
-    const row = await rows.get(id);
-    if (row === null || row.payer !== payer || row.state === "new") return null;
-    return lookAgain(deps, row);
-  }
-
-  const looks = createRequestWindows({ clock: parts.clock });
-
-  /** The row as it is now, for a list; where the payer's lists have looked for too many uploads, as it was. */
-  function lookForList(row: FileRow): Promise<FileRow | null> | FileRow {
-    if (row.state === "pending" && !looks.take(row.payer, LOOKS_PER_MINUTE_MAX).allowed) return row;
-    return lookAgain(deps, row);
-  }
-
-  /** A page of a payer's files that are there. It may be shorter than `limit`; `next` says whether there is more. */
-  async function list(payer: string, filter: FileFilter, limit: number, from: string | null) {
-    const files: FileView[] = [];
-    let next = from;
-    for (let pages = 0; pages < PAGES_MAX && files.length < limit; pages++) {
-      const page = await rows.list(payer, limit - files.length, next);
-      const now = await Promise.all(page.rows.filter((row) => fits(row, filter)).map(lookForList));
-      for (const row of now) if (row?.state === "stored") files.push(view(row));
-      next = page.next;
-      if (next === null) break;
-    }
-    return { files, next };
-  }
-
+  const list = lister(deps);
   const sweep = () => sweepFiles(deps, parts.onBroken);
   const timer = setInterval(() => void sweep().catch(parts.onBroken), SWEEP_MS).unref();
 
@@ -158,13 +161,13 @@ export function createFiles(parts: FilesParts) {
     },
 
     async get(payer: string, id: string): Promise<LinkedView | GatewayError> {
-      const row = await own(payer, id);
+      const row = await own(deps, payer, id);
       return row === null ? noSuchFile() : linked(row);
     },
 
     /** A link to a file of the payer's whose bytes are there, for the one it is given to. */
     async link(payer: string, id: string): Promise<string | GatewayError> {
-      const row = await own(payer, id);
+      const row = await own(deps, payer, id);
       return row?.state === "stored" ? links.get(row) : noSuchFile();
     },
 
@@ -172,7 +175,7 @@ export function createFiles(parts: FilesParts) {
 
     async delete(payer: string, id: string): Promise<FileView | GatewayError> {
       for (;;) {
-        const row = await own(payer, id);
+        const row = await own(deps, payer, id);
         if (row === null) return noSuchFile();
         if (await discard(deps, row)) return view(row);
       }

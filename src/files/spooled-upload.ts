@@ -1,16 +1,13 @@
 // A form with files in it as it comes in: fields are kept, files wait on disk, so that a thousand of them at once take no memory.
 
-import { createHash, randomUUID } from "node:crypto";
-import { closeSync, openSync, read, unlinkSync, writeSync } from "node:fs";
-import { join } from "node:path";
-import { promisify } from "node:util";
+import { createHash } from "node:crypto";
 import { Busboy, type BusboyInstance } from "@fastify/busboy";
 import type { IncomingBody } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import type { BodyShare } from "../limits/body-bytes.ts";
+import { NamelessFile } from "../storage/nameless-file.ts";
 import type { UploadedFile } from "../upstream/form-body.ts";
 
-const readAsync = promisify(read);
 const BLOCK_BYTES = 64 * 1024;
 const FIELD_BYTES_MAX = 256 * 1024;
 const FIELDS_MAX = 64;
@@ -38,62 +35,18 @@ export interface SpooledFile extends UploadedFile {
   readonly sha256: string;
 }
 
-/** A file without a name, which all files of one form are written into, one behind the other. */
-class Spool {
-  readonly #folder: string;
-  #file: number | null = null;
-  #end = 0;
-  #reading = 0;
-  #closed = false;
-
-  constructor(folder: string) {
-    this.#folder = folder;
-  }
-
-  get end(): number {
-    return this.#end;
-  }
-
-  /** Throws where the disk is full. */
-  put(bytes: Uint8Array): void {
-    if (this.#closed) return;
-    if (this.#file === null) {
-      const path = join(this.#folder, `tollgate-${randomUUID()}`);
-      this.#file = openSync(path, "wx+", 0o600);
-      unlinkSync(path);
-    }
-    for (let at = 0; at < bytes.length; ) at += writeSync(this.#file, bytes, at, bytes.length - at, this.#end + at);
-    this.#end += bytes.length;
-  }
-
-  async *from(start: number, size: number): AsyncGenerator<Uint8Array, void, undefined> {
-    for (let at = start; at < start + size; ) {
-      if (this.#closed || this.#file === null) throw new Error("the form has been closed");
-      const block = Buffer.allocUnsafe(Math.min(BLOCK_BYTES, start + size - at));
-      this.#reading++;
-      let bytes: number;
-      try {
-        bytes = (await readAsync(this.#file, block, 0, block.length, at)).bytesRead;
-      } finally {
-        this.#reading--;
-        this.#release();
-      }
-      if (bytes === 0) throw new Error("the form's file is shorter than it was");
-      at += bytes;
-      yield block.subarray(0, bytes);
-    }
-  }
-
-  close(): void {
-    this.#closed = true;
-    this.#release();
-  }
-
-  /** Not before the last read has come back: the number of the file may be another's by then. */
-  #release(): void {
-    if (!this.#closed || this.#reading > 0 || this.#file === null) return;
-    closeSync(this.#file);
-    this.#file = null;
+/** One file of the form: all of them stand in one on the disk, one behind the other. */
+async function* piecesOf(
+  spool: NamelessFile,
+  start: number,
+  size: number,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  for (let at = start; at < start + size; ) {
+    const block = Buffer.allocUnsafe(Math.min(BLOCK_BYTES, start + size - at));
+    const bytes = await spool.read(block, at);
+    if (bytes === 0) throw new Error("the form has been closed");
+    at += bytes;
+    yield block.subarray(0, bytes);
   }
 }
 
@@ -122,7 +75,7 @@ class FormIntake {
   readonly #busboy: BusboyInstance;
   readonly #ended: Promise<void>;
 
-  constructor(contentType: string, rules: FormRules, spool: Spool) {
+  constructor(contentType: string, rules: FormRules, spool: NamelessFile) {
     const { fileBytesMax, filesMax } = rules;
     const limits = {
       fileSize: fileBytesMax,
@@ -168,7 +121,7 @@ class FormIntake {
       stream.on("error", fail);
       stream.on("end", () => {
         const size = spool.end - start;
-        const bytes = () => spool.from(start, size);
+        const bytes = () => piecesOf(spool, start, size);
         const name = filename === undefined || filename === "" ? "file" : filename;
         this.files.push({ field, filename: name, contentType: contentTypeOf, size, bytes, sha256: hash.digest("hex") });
       });
@@ -211,7 +164,7 @@ export async function spooledForm(
     return new GatewayError("unsupported_media", { detail: { detail } });
   }
   if (incoming === undefined) return wrong("is empty, must be a form");
-  const spool = new Spool(rules.folder);
+  const spool = new NamelessFile(rules.folder);
   try {
     const intake = new FormIntake(contentType, rules, spool);
     let size = 0;

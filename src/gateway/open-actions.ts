@@ -85,6 +85,7 @@ export async function openActions(parts: OpenActionsParts): Promise<OpenActions>
   });
   const localActions = [discover, ...actions, fetching, ...moreActions];
   const actionCatalog = openActionCatalog(catalog.current, localActions, ofVendor);
+  catalog.beforeNext(actionCatalog.ahead);
   const models = (endpoint: OwnEndpoint, audience: Audience) => modelsOf(endpoint, catalog.current(), audience);
   const { search, searchAll } = searchIn({ actionCatalog, clock }, function* (audience) {
     for (const endpoint of OWN_ENDPOINTS) {

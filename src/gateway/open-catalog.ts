@@ -8,9 +8,12 @@ import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import { type Vendors, vendorsOf } from "../sandbox/action-vendors.ts";
 import { startSandbox } from "../sandbox/server.ts";
+import { inSlices, type Steps } from "../slices.ts";
 
 export interface OpenCatalog {
   current(): Catalog;
+  /** Has `prepare` make ready, in slices, what is asked of each catalog that replaces this one, before it comes into force. */
+  beforeNext(prepare: (next: Catalog) => Steps<void>): void;
   /** The names that may be metric labels. */
   names(): ReadonlySet<string>;
   /** The sandbox upstream of this process, or the one that the settings name; null where there is none. */
@@ -76,6 +79,12 @@ export async function openCatalog(config: Config): Promise<OpenCatalog> {
       update,
     );
   let current = await load(await keptUpdate(config.dataDir), false);
+  const prepares: ((next: Catalog) => Steps<void>)[] = [];
+  const loadNext = async (update: ModelsUpdate | null) => {
+    const next = await load(update, true);
+    for (const prepare of prepares) await inSlices(prepare(next.catalog));
+    return next;
+  };
   // Calls are served while a catalog is made. One at a time: of two that are made side by side the older could come into force last.
   let last: Promise<unknown> = Promise.resolve();
   const inTurn = (work: () => Promise<void>): Promise<void> => {
@@ -85,16 +94,17 @@ export async function openCatalog(config: Config): Promise<OpenCatalog> {
   };
   return {
     current: () => current.catalog,
+    beforeNext: (prepare) => void prepares.push(prepare),
     names: () => current.names,
     sandboxUrl,
     update: () => current.update,
     reload: () =>
       inTurn(async () => {
-        current = await load(await keptUpdate(config.dataDir), true);
+        current = await loadNext(await keptUpdate(config.dataDir));
       }),
     take: (update, keep) =>
       inTurn(async () => {
-        const next = await load(update, true);
+        const next = await loadNext(update);
         await keep();
         current = next;
       }),

@@ -3,7 +3,7 @@
 import type { JobEnd, Served } from "../catalog/job-kind.ts";
 import type { Nano } from "../money.ts";
 import type { HoldChain, Payer } from "../plan.ts";
-import type { Records, StoredRecord } from "../records/records.ts";
+import type { PutRecord, Records, StoredRecord } from "../records/records.ts";
 import type { Leg } from "../route.ts";
 
 export const JOB = "job";
@@ -88,7 +88,13 @@ function ttlMs({ state }: JobRecord): number | null {
 }
 
 /** Writes a job where its version is still this one (0: where there is none yet); answers the new version, null where it is not. */
-export function putJob(records: Records, job: JobRecord, ifVersion: number): Promise<number | null> {
-  const { id, payer } = job;
-  return records.put({ kind: JOB, id, payer: payer.id, value: JSON.stringify(job), ttlMs: ttlMs(job), ifVersion });
+export function putJob(
+  records: Records,
+  job: JobRecord,
+  ifVersion: number,
+  manner: Pick<PutRecord, "isPatient"> = {},
+): Promise<number | null> {
+  const value = JSON.stringify(job);
+  const put = { kind: JOB, id: job.id, payer: job.payer.id, value, ttlMs: ttlMs(job), ifVersion };
+  return records.put({ ...put, ...manner });
 }

@@ -41,7 +41,7 @@ export async function postHold(
     estimated: false,
     priceVersion: kind,
     legs: postedLegs(legs),
-    ...costBeside(legs),
+    beside: costBeside(legs),
     tags,
     decided: true,
   });

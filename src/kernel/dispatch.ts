@@ -1,6 +1,15 @@
 // Runs a plan's route to its end: its last word, the reader's leaving, the parent's stop, or the deadline.
 import type { Plan } from "../plan.ts";
-import type { AttemptFailure, Candidate, EmptyAnswer, FinalPart, Reading, RouteAttempt, Tries } from "../route.ts";
+import type {
+  AnswerSink,
+  AttemptFailure,
+  Candidate,
+  EmptyAnswer,
+  FinalPart,
+  Reading,
+  RouteAttempt,
+  Tries,
+} from "../route.ts";
 import type { Relay } from "./relay.ts";
 
 /** How the route fared. `served` is the candidate that answered or was answering; `reading` is what it had said. */
@@ -49,7 +58,9 @@ const STOPPED: AttemptFailure = {
   retryAfterMs: null,
 };
 
-class Dispatch {
+/** Hears of its route itself: what a call listens with is no object beside it. */
+class Dispatch implements AnswerSink {
+  readonly content: AnswerSink["content"];
   readonly #plan: Plan;
   readonly #relay: Relay;
   readonly #tries: Tries;
@@ -68,17 +79,10 @@ class Dispatch {
     this.#tries = tries;
     this.#signal = signal;
     this.#resolve = resolve;
+    this.content = relay.content;
     this.#deadline = setTimeout(this.#outOfTime, tries.deadlineMs - tries.clock.elapsedMs());
     try {
-      this.#attempt = plan.route.open(
-        {
-          content: relay.content,
-          done: (final) => this.#done(final),
-          failed: (failure) => this.#failed(failure),
-        },
-        tries,
-        true,
-      );
+      this.#attempt = plan.route.open(this, tries, true);
     } catch (broken) {
       clearTimeout(this.#deadline);
       throw broken;
@@ -97,7 +101,7 @@ class Dispatch {
     this.#resolve(dispatched);
   }
 
-  #done(final: FinalPart): void {
+  done(final: FinalPart): void {
     const served = this.#attempt.served();
     const reading = this.#attempt.reading();
     const left = this.#readWhenLeft;
@@ -107,7 +111,7 @@ class Dispatch {
     this.#end({ outcome: "left_after_content", served, reading: ended === "whole" ? reading : left, ended });
   }
 
-  #failed(failure: AttemptFailure): void {
+  failed(failure: AttemptFailure): void {
     if (this.#readWhenLeft !== null) return this.#endLeft(this.#readWhenLeft);
     const { failures, empty, committedMs } = this.#tries;
     if (committedMs === null && empty !== null && failure.kind !== "gateway_stopped") return this.#endEmpty(empty);
@@ -168,7 +172,7 @@ class Dispatch {
     if (this.#over) return;
     this.#attempt.abort(failure.kind);
     this.#tries.failures.push(failure);
-    this.#failed(failure);
+    this.failed(failure);
   }
 }
 

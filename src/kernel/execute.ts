@@ -63,24 +63,29 @@ export async function execute(wanted: Plan | OpenPlan, execution: Execution, dep
     // Nothing is held here, or it is on its way to being released.
     return broken(id, cause, deps);
   }
-  // Nothing stands between the hold and the `try`. The call's own time begins when it has been let in.
-  const tries = newTries(plan, execution, deps);
-  let dispatched: Dispatched | null = null;
-  let settled: Settled;
+  // Nothing stands between the hold and the `try`.
   try {
-    execution.reader.admitted();
-    dispatched = await dispatch(plan, { relay: new Relay(execution.reader, tries), tries, signal: execution.signal });
-    if ("failures" in dispatched) tellBroken(dispatched.failures, id, deps);
-  } catch (error) {
-    deps.onBroken(error, id);
-    const failures = [INTERNAL];
-    dispatched =
-      tries.committedMs === null ? { outcome: "failed", failures } : { outcome: "broken", failures, held: null };
-  } finally {
-    const { funds, payer } = execution;
-    settled = await settle(held, plan, dispatched, { id, deps, funds, payer, tries });
+    // The call's own time begins when it has been let in.
+    const tries = newTries(plan, execution, deps);
+    let dispatched: Dispatched | null = null;
+    let settled: Settled;
+    try {
+      execution.reader.admitted();
+      dispatched = await dispatch(plan, { relay: new Relay(execution.reader, tries), tries, signal: execution.signal });
+      if ("failures" in dispatched) tellBroken(dispatched.failures, id, deps);
+    } catch (error) {
+      deps.onBroken(error, id);
+      const failures = [INTERNAL];
+      dispatched =
+        tries.committedMs === null ? { outcome: "failed", failures } : { outcome: "broken", failures, held: null };
+    } finally {
+      const { funds, payer } = execution;
+      settled = await settle(held, plan, dispatched, { id, deps, funds, payer, tries });
+    }
+    return ended(plan, { id, held, tries, dispatched, settled });
+  } catch (cause) {
+    return broken(id, cause, deps);
   }
-  return ended(plan, { id, held, tries, dispatched, settled });
 }
 
 /** A plan whose payer and bounds need no further look, as nearly every one. */

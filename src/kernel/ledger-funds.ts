@@ -186,7 +186,8 @@ export class LedgerFunds implements Funds {
     const fromMs = clock.elapsedMs();
     try {
       const posted = await ledger.post({
-        ...hold,
+        accountId: hold.accountId,
+        holdId: hold.holdId,
         amountNano: cost.chargeNano,
         upstreamNano: upstreamOf(legs),
         absorbReason: "usage_above_hold",
@@ -196,7 +197,7 @@ export class LedgerFunds implements Funds {
         estimated: cost.estimated,
         priceVersion: cost.priceVersion,
         legs: postedLegs(legs),
-        ...costBeside(legs),
+        beside: costBeside(legs),
         tags,
       });
       this.#deps.observer.ledgerTook("post", clock.elapsedMs() - fromMs);
@@ -302,7 +303,7 @@ export class LedgerFunds implements Funds {
       // A call ends with its process; what it has not been charged for by then is never charged.
       unwritten: kept === null,
       nowMs: clock.epochMs(),
-      ...(countsPaidCalls ? { window: { limit: requestsPerMinute, seconds: WINDOW_SECONDS } } : {}),
+      ...(countsPaidCalls ? { window: { limit: requestsPerMinute, seconds: WINDOW_SECONDS } } : null),
     };
   }
 

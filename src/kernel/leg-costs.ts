@@ -44,10 +44,15 @@ export function noteCosts(
   const floor = (one: Taken): Nano => (one === served?.taken ? known : ZERO);
   return Promise.all(
     open.map(async (one) => {
-      if (one.accepted && !isAll(one, served)) {
-        one.leg.upstreamNano = most(floor(one), await costOf(plan, one, onBroken));
+      try {
+        if (one.accepted && !isAll(one, served)) {
+          one.leg.upstreamNano = most(floor(one), await costOf(plan, one, onBroken));
+        }
+        if (one.inner !== null) putBefore(legs, one.leg, await one.inner);
+      } catch (error) {
+        // The call's hold is still to be ended, whatever of this is known.
+        onBroken(error);
       }
-      if (one.inner !== null) putBefore(legs, one.leg, await one.inner);
     }),
   ).then(() => {});
 }

@@ -20,10 +20,10 @@ export function costOf(legs: readonly Leg[]): Nano {
   return add(upstreamOf(legs), ownOf(legs));
 }
 
-/** What of it stands in no posting; nothing where there is none. */
-export function costBeside(legs: readonly Leg[]): { readonly beside?: CostBeside } {
+/** What of it stands in no posting; undefined where there is none. */
+export function costBeside(legs: readonly Leg[]): CostBeside | undefined {
   const costNano = ownOf(legs);
-  return costNano === ZERO ? {} : { beside: { chargedNano: ZERO, costNano } };
+  return costNano === ZERO ? undefined : { chargedNano: ZERO, costNano };
 }
 
 /** What all vendors together take from us. */

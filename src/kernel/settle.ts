@@ -74,7 +74,11 @@ export function settle(
   try {
     if (served !== null) plan.served?.(served.served);
   } catch (cause) {
-    return Promise.resolve(unsettled(cause, parts));
+    const ending = held === null ? Promise.resolve() : letGo(held, plan, null, parts);
+    return ending.then(
+      () => unsettled(cause, parts),
+      () => unsettled(cause, parts),
+    );
   }
   if (held !== null && served !== null) return capture(held, plan, served, parts);
   const ending = held === null ? giveAway(plan, served, parts) : release(held, plan, dispatched, parts);

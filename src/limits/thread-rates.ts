@@ -6,13 +6,15 @@ import type { RatesOperations } from "./rates-unit.ts";
 /** The file that the storage thread loads for rates. */
 export const RATES_UNIT = new URL("./rates-unit.ts", import.meta.url);
 
+const LOSABLE = { mayBeLost: true } as const;
+
 /** The rates in `thread`, whose units must have `rates: RATES_UNIT`. Nothing of them waits for the disk: a restart forgets them. */
 export function threadRates(thread: SqliteThread): CallRates {
   const call = thread.unit<RatesOperations>("rates");
   return {
-    take: (accountId, taken) => call("take", { accountId, taken }, true),
+    take: (accountId, taken) => call("take", { accountId, taken }, LOSABLE),
     giveBack: async (accountId, minute, taken) => {
-      await call("giveBack", { accountId, minute, taken }, true);
+      await call("giveBack", { accountId, minute, taken }, LOSABLE);
     },
   };
 }

@@ -89,7 +89,7 @@ export function createJobRows({ records, bytesMax }: JobRowsOptions): JobRows {
     async put(payer, row) {
       const id = randomBytes(12).toString("hex");
       const value = await written(row);
-      await records.put({ kind: JOB_ROW, id, payer, value, ttlMs: ROW_MS, ifVersion: 0, share });
+      await records.put({ kind: JOB_ROW, id, payer, value, ttlMs: ROW_MS, ifVersion: 0, share, isPatient: true });
       return id;
     },
     async read(names) {

@@ -22,6 +22,8 @@ export interface PutRecord {
   readonly ttlMs: number | null;
   /** Put only where the stored version is this: 0 for "not there yet". Null: whatever it is. */
   readonly ifVersion: number | null;
+  /** Who puts it has some milliseconds, and would rather be written with others than alone. */
+  readonly isPatient?: true;
   /** Of a record that is put once, has a payer and a time to live. It stands in no list. */
   readonly share?: Share;
 }

@@ -6,13 +6,15 @@ import type { RecordsOperations } from "./sqlite-unit.ts";
 /** The file that the storage thread loads for records. */
 export const RECORDS_UNIT = new URL("./sqlite-unit.ts", import.meta.url);
 
+const PATIENT = { isPatient: true } as const;
+
 /** The records in `thread`, whose units must have `records: RECORDS_UNIT`. Every call answers after its commit. */
 export function sqliteRecords(thread: SqliteThread): Records {
   const call = thread.unit<RecordsOperations>("records");
   return {
     get: (kind, id) => call("get", { kind, id }),
     size: (kind, id) => call("size", { kind, id }),
-    put: (record) => call("put", record),
+    put: ({ isPatient, ...record }) => call("put", record, isPatient === true ? PATIENT : undefined),
     delete: (kind, id) => call("delete", { kind, id }),
     list: (kind, payer, limit, cursor) => call("list", { kind, payer, limit, cursor }),
     sweep: (countMax) => call("sweep", countMax),

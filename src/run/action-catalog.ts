@@ -7,6 +7,7 @@ import type { LaunchSpec, LocalAction } from "../catalog/local-action.ts";
 import { nativeFacts } from "../catalog/native-actions.ts";
 import type { JsonObject } from "../catalog/said.ts";
 import { GatewayError } from "../errors.ts";
+import { atOnce, eachOf, type Steps } from "../slices.ts";
 
 /** A vendor's models as an action: what is asked of them and what they answer is in a wire of models. */
 export interface ModelAction {
@@ -52,6 +53,8 @@ export interface ActionCatalog {
   all(audience: Audience): readonly CatalogAction[];
   /** By `<service>/<action>`; null: no such action. */
   find(id: string, audience: Audience): CatalogAction | null;
+  /** Makes ready what is asked of a catalog that is to come into force: every call asks. */
+  ahead(next: Catalog): Steps<void>;
 }
 
 /** What one audience sees of one catalog. */
@@ -110,20 +113,24 @@ interface Ours {
   readonly ofVendor: (adapter: Adapter) => readonly LocalAction[];
 }
 
-function viewOf(catalog: Catalog, { locals, ofVendor }: Ours, audience: Audience): CatalogView {
+/** What vendors bring: nearly all. */
+function* ofVendors(catalog: Catalog, ofVendor: Ours["ofVendor"], audience: Audience): Steps<readonly CatalogAction[]> {
   const inPlay = catalog.adapters({ sandbox: true });
-  const native = [...catalog.adapters(audience).values()].flatMap((one) =>
-    fromModels(one, inPlay.get(one.id)?.configured ?? false),
-  );
-  const sold = catalog.actions(audience).map((one) => fromCatalog(one, catalog));
-  const withVendors = [...catalog.adapters(audience).values()].flatMap((one) =>
-    fromVendor(one, ofVendor(one), inPlay.get(one.id)?.configured ?? false),
-  );
+  const adapters = [...catalog.adapters(audience).values()];
+  const ofModels = (one: Adapter) => fromModels(one, inPlay.get(one.id)?.configured ?? false);
+  const native = (yield* eachOf(adapters, ofModels)).flat();
+  const sold = yield* eachOf(catalog.actions(audience), (one) => fromCatalog(one, catalog));
+  const ofOne = (one: Adapter) => fromVendor(one, ofVendor(one), inPlay.get(one.id)?.configured ?? false);
+  return [...sold, ...native, ...(yield* eachOf(adapters, ofOne)).flat()];
+}
+
+/** With our own, which ask the catalog in force what they can be done with. */
+function viewOf(catalog: Catalog, vendors: readonly CatalogAction[], locals: Ours["locals"], audience: Audience) {
   const ours = locals.map((local) => {
     const inSandbox = canBeDone(local, catalog, { sandbox: true });
     return fromUs(local, { configured: canBeDone(local, catalog, audience), inSandbox, vendors: [] });
   });
-  const all = [...sold, ...native, ...withVendors, ...ours];
+  const all = [...vendors, ...ours];
   all.sort((a, b) => (a.id < b.id ? -1 : 1));
   return { catalog, all, byId: new Map(all.map((one) => [one.id, one])) };
 }
@@ -135,23 +142,30 @@ function fromVendor(vendor: Adapter, locals: readonly LocalAction[], inSandbox: 
 
 /**
  * Lists the actions of the catalog in force; `ofVendor` are those of ours that are done with one vendor. The views are built lazily, and
- * again when the catalog is replaced.
+ * again when the catalog is replaced, for which `ahead` has done nearly all.
  */
 export function openActionCatalog(
   catalog: () => Catalog,
   locals: readonly LocalAction[],
   ofVendor: (adapter: Adapter) => readonly LocalAction[] = () => [],
 ): ActionCatalog {
+  const prepared = new WeakMap<Catalog, Map<boolean, readonly CatalogAction[]>>();
   const views = new Map<boolean, CatalogView>();
   function view(audience: Audience): CatalogView {
     const current = catalog();
     const known = views.get(audience.sandbox);
     if (known?.catalog === current) return known;
-    const fresh = viewOf(current, { locals, ofVendor }, audience);
+    const vendors = prepared.get(current)?.get(audience.sandbox) ?? atOnce(ofVendors(current, ofVendor, audience));
+    const fresh = viewOf(current, vendors, locals, audience);
     views.set(audience.sandbox, fresh);
     return fresh;
   }
   return {
+    *ahead(next) {
+      const made = new Map<boolean, readonly CatalogAction[]>();
+      for (const sandbox of [false, true]) made.set(sandbox, yield* ofVendors(next, ofVendor, { sandbox }));
+      prepared.set(next, made);
+    },
     all: (audience) => view(audience).all,
     find: (id, audience) => view(audience).byId.get(id) ?? null,
   };

@@ -11,19 +11,28 @@ const BATCH_MAX = 256;
 const BUSY_COUNT = 4;
 const GATHER_COUNT = 32;
 const GATHER_TURNS_MAX = 8;
+/** So long an operation whose caller has time waits for others to be committed with. */
+const PATIENCE_MS = 5;
 /** Operations that may wait; new work is refused at half of it, so that running work can still end. */
 const QUEUE_MAX = 32_768;
 const RETRY_AFTER_SECONDS = 5;
 
-/**
- * Calls an operation of a unit and answers what it returned, once that is committed and on disk. Rejects with `ledger_unavailable`.
- * `mayBeLost`: a crash may forget that it was ever called, and so it is answered without waiting for the disk.
- */
+/** How an operation is called; by default it is sent at once, and answered when it is on disk. */
+export interface Manner {
+  /** A crash may forget that it was ever called, and so it is answered without waiting for the disk. */
+  readonly mayBeLost?: true;
+  /** Its caller has some milliseconds: it goes with the next that has none, or after `PATIENCE_MS`, and makes no commit of its own where others make some. */
+  readonly isPatient?: true;
+}
+
+/** Calls an operation of a unit and answers what it returned, once that is committed and on disk. Rejects with `ledger_unavailable`. */
 export type UnitCaller<Ops extends Operations> = <Name extends keyof Ops & string>(
   name: Name,
   argument: Parameters<Ops[Name]>[0],
-  mayBeLost?: boolean,
+  manner?: Manner,
 ) => Promise<ReturnType<Ops[Name]>>;
+
+const AT_ONCE: Manner = {};
 
 export interface SqliteThread {
   unit<Ops extends Operations>(name: string): UnitCaller<Ops>;
@@ -90,6 +99,9 @@ export class ThreadClient implements SqliteThread {
   readonly #onNews: (news: StoreNews) => void;
   readonly #reading: ReadingThread;
   #queue: Waiting[] = [];
+  /** Those that go with the next that is sent. */
+  #patient: Waiting[] = [];
+  #patience: NodeJS.Timeout | null = null;
   /** The batch that the thread works on; the next one leaves when its answer is here. */
   #running: readonly Waiting[] | null = null;
   /** Those whose commits are on their way to the disk, the first ones first. */
@@ -115,23 +127,39 @@ export class ThreadClient implements SqliteThread {
   unit<Ops extends Operations>(name: string): UnitCaller<Ops> {
     const numbers = new Map<string, number>();
     for (const [number, entry] of this.#entries.entries()) if (entry.unit === name) numbers.set(entry.name, number);
-    return ((operation: string, argument: unknown, mayBeLost = false) => {
+    return ((operation: string, argument: unknown, manner = AT_ONCE) => {
       const number = numbers.get(operation);
-      if (number !== undefined) return this.#call(number, argument, mayBeLost);
+      if (number !== undefined) return this.#call(number, argument, manner);
       return Promise.reject(new Error(`the store has no operation ${name}.${operation}`));
     }) as never;
   }
 
-  #call(number: number, argument: unknown, mayBeLost: boolean): Promise<unknown> {
+  #call(number: number, argument: unknown, { mayBeLost, isPatient }: Manner): Promise<unknown> {
     if (this.#broken !== null) return Promise.reject(unavailable(this.#broken.message, true));
     if (this.#closing !== null) return Promise.reject(unavailable("the store is closed", true));
     const room = this.#entries[number]?.admission ? QUEUE_MAX / 2 : QUEUE_MAX;
-    if (this.#queue.length >= room) return Promise.reject(unavailable("too many operations wait", true));
+    if (this.#queue.length + this.#patient.length >= room)
+      return Promise.reject(unavailable("too many operations wait", true));
     return new Promise((resolve, reject) => {
-      this.#queue.push({ number, argument, mayBeLost, resolve, reject });
-      this.#schedule();
+      const waiting = { number, argument, mayBeLost: mayBeLost === true, resolve, reject };
+      (isPatient === true ? this.#patient : this.#queue).push(waiting);
+      if (isPatient === true) this.#patience ??= setTimeout(this.#waitedLong, PATIENCE_MS);
+      else this.#schedule();
     });
   }
+
+  /** From now on those that were patient are as others are. */
+  #hurry(): void {
+    if (this.#patience !== null) clearTimeout(this.#patience);
+    this.#patience = null;
+    this.#queue = this.#queue.length === 0 ? this.#patient : [...this.#queue, ...this.#patient];
+    this.#patient = [];
+  }
+
+  readonly #waitedLong = (): void => {
+    this.#hurry();
+    this.#schedule();
+  };
 
   /**
    * Sends at the end of the turn. Where a turn of a busy loop brings several operations, and the next ones more, waiting
@@ -161,6 +189,7 @@ export class ThreadClient implements SqliteThread {
 
   #send(countMax = BATCH_MAX): void {
     if (this.#running !== null || this.#broken !== null) return;
+    if (this.#patient.length > 0) this.#hurry();
     if (this.#queue.length === 0) {
       // The last to close a file empties its log: that is for the one that writes.
       if (this.#closing !== null && this.#unsynced.length === 0)
@@ -248,7 +277,8 @@ export class ThreadClient implements SqliteThread {
 
   /** The thread has ended, or the way to it has: `why`, unless that was asked for. */
   exited(why: Error): void {
-    if (this.#closing !== null && this.#queue.length === 0 && this.#running === null) this.#closing.resolve();
+    const isDone = this.#queue.length + this.#patient.length === 0 && this.#running === null;
+    if (this.#closing !== null && isDone) this.#closing.resolve();
     else this.break(why);
   }
 
@@ -257,13 +287,14 @@ export class ThreadClient implements SqliteThread {
     if (this.#broken !== null) return;
     this.#broken = error;
     const unsynced = this.#unsynced.map(({ waiting }) => waiting);
-    for (const { reject } of [...unsynced, ...(this.#running ?? []), ...this.#queue]) {
+    for (const { reject } of [...unsynced, ...(this.#running ?? []), ...this.#queue, ...this.#patient]) {
       reject(unavailable(error.message, false));
     }
     for (const { reject } of this.#backups) reject(error);
     this.#closing?.reject(error);
     this.#running = null;
     this.#queue = [];
+    this.#patient = [];
     this.#unsynced = [];
     this.#port.cut();
     void this.#reading.close();

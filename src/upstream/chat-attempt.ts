@@ -42,6 +42,8 @@ class ChatAttempt implements Attempt, ExchangeListener {
   readonly #exchange: Exchange;
   #body: UnaryBody | null = null;
   #unary: Exclude<UnaryAnswer, AttemptFailure> | null = null;
+  /** What a whole answer said, made when it is first asked for: leg, health and cost all do. */
+  #read: Reading | null = null;
   #isError = false;
   #status = 0;
   #retryAfterMs: number | null = null;
@@ -91,10 +93,8 @@ class ChatAttempt implements Attempt, ExchangeListener {
 
   reading(): Reading {
     if (this.#stream !== null) return this.#stream.reading();
-    if (this.#unary === null) return NOTHING_READ;
-    const { usage, text, upstreamCostNano, counts } = this.#unary;
-    const reading = { usage, delivered: { text, bytes: Buffer.byteLength(text) }, upstreamCostNano, skippedEvents: 0 };
-    return counts == null ? reading : { ...reading, counts };
+    this.#read ??= this.#unary === null ? null : readingOf(this.#unary);
+    return this.#read ?? NOTHING_READ;
   }
 
   head(status: number, headers: IncomingHttpHeaders): void {
@@ -208,6 +208,11 @@ class ChatAttempt implements Attempt, ExchangeListener {
     this.abort();
     this.#sink.failed(this.#options.onFailure(failure));
   }
+}
+
+function readingOf({ usage, text, upstreamCostNano, counts }: Exclude<UnaryAnswer, AttemptFailure>): Reading {
+  const reading = { usage, delivered: { text, bytes: Buffer.byteLength(text) }, upstreamCostNano, skippedEvents: 0 };
+  return counts == null ? reading : { ...reading, counts };
 }
 
 /** Starts an attempt. */

@@ -79,8 +79,19 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   send(dispatcher: Dispatcher, request: ExchangeRequest): void {
-    const allowH2 = request.upgrade === undefined && request.ownConnection !== true ? undefined : false;
-    const options = { method: "POST", ...request, headersTimeout: 0, bodyTimeout: 0, allowH2 } as const;
+    const { method = "POST", origin, path, headers, body, upgrade } = request;
+    const allowH2 = upgrade === undefined && request.ownConnection !== true ? undefined : false;
+    const options: Dispatcher.DispatchOptions = {
+      method,
+      origin,
+      path,
+      headers,
+      body,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      ...(upgrade === undefined ? null : { upgrade }),
+      ...(allowH2 === undefined ? null : { allowH2 }),
+    };
     try {
       dispatcher.dispatch(options, this);
     } catch (error) {

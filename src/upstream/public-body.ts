@@ -31,11 +31,11 @@ function decoded(body: Readable, encoding: Encoding): Readable {
 
 /**
  * The bytes as they come. Throws a GatewayError: `bad_url` past `bytesMax`, `upstream_error` where the body breaks off.
- * `ended` is called once, however it ends, but not before a reader begins.
+ * `ended` is called once, however it ends, but not before a reader begins; `isWhole`: nothing more comes of it.
  */
 export async function* readBody(
   body: Readable,
-  { encoding, bytesMax, ended }: { encoding: Encoding; bytesMax: number; ended: () => void },
+  { encoding, bytesMax, ended }: { encoding: Encoding; bytesMax: number; ended: (isWhole: boolean) => void },
 ): AsyncGenerator<Uint8Array> {
   let bytes = 0;
   try {
@@ -47,7 +47,8 @@ export async function* readBody(
   } catch (error) {
     throw troubleOf(error, bytesMax);
   } finally {
+    const isWhole = body.readableEnded;
     body.destroy();
-    ended();
+    ended(isWhole);
   }
 }

@@ -2,8 +2,9 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { isIP, type LookupFunction } from "node:net";
 import type { Readable } from "node:stream";
-import { Client } from "undici";
+import { Client, errors } from "undici";
 import { GatewayError } from "../errors.ts";
+import { KeptClients } from "./kept-clients.ts";
 import { createPublicAddresses, type PublicAddressesOptions } from "./public-addresses.ts";
 import { ENCODINGS, encodingOf, readBody } from "./public-body.ts";
 import { badUrl, serverTrouble, tooLarge, troubleOf } from "./public-trouble.ts";
@@ -74,10 +75,30 @@ interface Reply {
   readonly headers: IncomingHttpHeaders;
   readonly body: Readable;
   drop(): void;
+  /** It has been read whole: its connection may serve the next. */
+  keep(): void;
+}
+
+function answerOf(reply: Reply, url: URL, limits: OpenOptions, call: AbortController): PublicAnswer | GatewayError {
+  const { bytesMax, send } = limits;
+  const { "content-encoding": coding, ...headers } = flat(reply.headers);
+  const encoding = encodingOf(coding);
+  if (encoding === null) return serverTrouble("sends a body in an encoding that is not understood here");
+  if (encoding !== "identity") delete headers["content-length"];
+  // To HEAD the length is told of a body that does not come.
+  const comes = send?.method === "HEAD" ? 0 : Number(headers["content-length"] ?? 0);
+  if (comes > bytesMax) return tooLarge(bytesMax);
+  const ended = (isWhole: boolean) => {
+    if (isWhole) reply.keep();
+    call.abort(ENDED);
+  };
+  const body = readBody(reply.body, { encoding, bytesMax, ended });
+  return { status: reply.status, headers, finalUrl: url.href, body };
 }
 
 /**
- * Opens no connection before the first call, and keeps none for the next: which addresses were checked is then certain.
+ * Opens no connection before the first call. One that has answered whole is kept for seconds, and serves none but a page of the same
+ * origin whose name has been looked up again and has the very same addresses: which addresses were checked is certain for each page.
  * The proxy settings of the environment are not looked at.
  */
 export function createPublicFetch(options: PublicFetchOptions = {}): PublicFetch {
@@ -85,6 +106,7 @@ export function createPublicFetch(options: PublicFetchOptions = {}): PublicFetch
   const { msMaxForTests = Number.POSITIVE_INFINITY } = options;
   const publicAddresses = createPublicAddresses(options);
   const running = new Set<AbortController>();
+  const clients = new KeptClients();
   let closed = false;
 
   const mayUsePort = (port: number) => mayBeInner || allowForTests.some((pair) => pair.endsWith(`:${port}`));
@@ -106,7 +128,7 @@ export function createPublicFetch(options: PublicFetchOptions = {}): PublicFetch
       if (addresses.length === 0) return badUrl(subject + NOT_PUBLIC);
       const asked: URL = target.url;
       const reply = await ask(
-        { url: asked, addresses, userAgent },
+        { url: asked, addresses, userAgent, clients },
         send === undefined ? limits : { ...limits, send },
         call.signal,
       );
@@ -120,19 +142,6 @@ export function createPublicFetch(options: PublicFetchOptions = {}): PublicFetch
       if (typeof target !== "string" && target.url.origin !== asked.origin && send !== undefined)
         send = { ...send, headers: {} };
     }
-  }
-
-  function answerOf(reply: Reply, url: URL, limits: OpenOptions, call: AbortController): PublicAnswer | GatewayError {
-    const { bytesMax, send } = limits;
-    const { "content-encoding": coding, ...headers } = flat(reply.headers);
-    const encoding = encodingOf(coding);
-    if (encoding === null) return serverTrouble("sends a body in an encoding that is not understood here");
-    if (encoding !== "identity") delete headers["content-length"];
-    // To HEAD the length is told of a body that does not come.
-    const comes = send?.method === "HEAD" ? 0 : Number(headers["content-length"] ?? 0);
-    if (comes > bytesMax) return tooLarge(bytesMax);
-    const body = readBody(reply.body, { encoding, bytesMax, ended: () => call.abort(ENDED) });
-    return { status: reply.status, headers, finalUrl: url.href, body };
   }
 
   return {
@@ -155,6 +164,7 @@ export function createPublicFetch(options: PublicFetchOptions = {}): PublicFetch
     close() {
       closed = true;
       for (const call of running) call.abort(new GatewayError("draining"));
+      clients.close();
     },
   };
 }
@@ -177,14 +187,29 @@ function startCall({ msMax, signal }: OpenOptions): AbortController {
   return call;
 }
 
+interface Target {
+  readonly url: URL;
+  readonly addresses: readonly string[];
+  readonly userAgent: string;
+  readonly clients: KeptClients;
+}
+
 /** One request, to one of these addresses and to no other; the certificate is checked against the name all the same. */
-async function ask(
-  { url, addresses, userAgent }: { url: URL; addresses: readonly string[]; userAgent: string },
-  limits: OpenOptions,
-  signal: AbortSignal,
-): Promise<Reply> {
+async function ask(target: Target, limits: OpenOptions, signal: AbortSignal): Promise<Reply> {
   signal.throwIfAborted();
+  const { url, addresses, clients } = target;
   const { bytesMax, msMax } = limits;
+  const place = [url.origin, bytesMax, ...addresses.toSorted()].join(" ");
+  // What may change something is sent over a connection of its own: of a kept one that breaks it is not known whether it was heard.
+  const kept = limits.send === undefined ? clients.take(place) : null;
+  if (kept !== null) {
+    try {
+      return await askOver(kept, place, target, { limits, signal });
+    } catch (error) {
+      // Servers close connections that have been idle, and may just have done so.
+      if (signal.aborted || !(error instanceof errors.SocketError)) throw error;
+    }
+  }
   const timeout = Math.min(CONNECT_MS_MAX, msMax);
   const client = new Client(url.origin, {
     connect: { lookup: answersWith(addresses), timeout, rejectUnauthorized: true },
@@ -194,8 +219,18 @@ async function ask(
     headersTimeout: 0,
     bodyTimeout: 0,
   });
+  return askOver(client, place, target, { limits, signal });
+}
+
+async function askOver(
+  client: Client,
+  place: string,
+  { url, userAgent, clients }: Target,
+  { limits, signal }: { readonly limits: OpenOptions; readonly signal: AbortSignal },
+): Promise<Reply> {
   // A signal given to the request alone would be heard only once it is connected.
-  signal.addEventListener("abort", () => void client.destroy(signal.reason), { once: true });
+  const left = () => void client.destroy(signal.reason);
+  signal.addEventListener("abort", left, { once: true });
   const said = { accept: "*/*", "accept-encoding": ENCODINGS, "user-agent": userAgent };
   const path = url.pathname + url.search;
   const { send } = limits;
@@ -206,7 +241,12 @@ async function ask(
   );
   // Its reader hears of its end; one that is not read must not end the process.
   body.on("error", () => {});
-  return { status: statusCode, headers, body, drop: () => void client.destroy() };
+  const keep = () => {
+    if (send !== undefined) return;
+    signal.removeEventListener("abort", left);
+    clients.keep(place, client);
+  };
+  return { status: statusCode, headers, body, drop: () => void client.destroy(), keep };
 }
 
 function answersWith(addresses: readonly string[]): LookupFunction {

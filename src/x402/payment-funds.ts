@@ -61,7 +61,7 @@ export class PaymentFunds implements Funds {
       estimated: cost.estimated,
       priceVersion: cost.priceVersion,
       legs: postedLegs(legs),
-      ...costBeside(legs),
+      beside: costBeside(legs),
       tags,
     };
     try {

@@ -12,7 +12,7 @@ import type { TestAccount } from "../support/gateway.ts";
 import { REDIS_MS_MAX, type RedisServer, startRedis } from "../support/redis.ts";
 import { startVendor, type VendorRequest, type VendorServer } from "../support/vendor-server.ts";
 
-const CALLS = 500;
+const CALLS = 300;
 const UNPAID_CENTS = 12;
 const NANO_A_CENT = 10_000_000;
 const OUTCOMES = ["ok", "zeros", "untold", "empty", "malformed", "half", "refused"] as const;

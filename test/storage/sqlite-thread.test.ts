@@ -2,7 +2,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { Worker } from "node:worker_threads";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import { openSqliteThread } from "../../src/storage/sqlite-thread.ts";
 import { NO_BOUNDS } from "../ledger/store.ts";
@@ -37,4 +38,24 @@ test("the storage thread dies: who waits is refused, the process is told to end,
   const next = await openSqliteThread({ ...options, onFatal() {} });
   expect(await next.unit<MortalOperations>("mortal")("words", null)).toEqual(["acknowledged"]);
   await next.close();
+});
+
+test("an operation whose caller has time goes with the next that has none, and by itself where none comes", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-thread-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const options = { file: join(folder, "words.db"), units: { mortal: MORTAL }, clock: systemClock, disk: NO_BOUNDS };
+  const thread = await openSqliteThread({ ...options, onFatal() {} });
+  const call = thread.unit<MortalOperations>("mortal");
+  const messages = vi.spyOn(Worker.prototype, "postMessage");
+  onTestFinished(() => messages.mockRestore());
+  const patient = call("keep", "patient", { isPatient: true });
+  const hurried = call("keep", "hurried");
+  expect(await Promise.all([patient, hurried])).toEqual(["patient", "hurried"]);
+  expect(messages).toHaveBeenCalledTimes(1);
+  expect(await call("words", null)).toEqual(["hurried", "patient"]);
+  expect(await call("keep", "alone", { isPatient: true })).toBe("alone");
+  // What waits when the store is closed is kept as well.
+  const last = call("keep", "last", { isPatient: true });
+  await thread.close();
+  expect(await last).toBe("last");
 });

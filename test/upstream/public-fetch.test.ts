@@ -39,6 +39,50 @@ async function fetched(url = outside.url("/")) {
   return outcome(await outside.open(url));
 }
 
+describe("a connection that has answered whole", () => {
+  const staying: typeof outside.play = (socket) =>
+    socket.write(`${head(200, { connection: "keep-alive", "content-length": "5" })}hello`);
+
+  beforeEach(() => {
+    outside.play = staying;
+  });
+
+  it("serves the next page of its origin", async () => {
+    expect(String(await fetched())).toBe("hello");
+    expect(String(await fetched(outside.url("/next")))).toBe("hello");
+    expect(outside.dialled()).toBe(1);
+    expect(String(await fetched(outside.url("/next", "FILES.example.")))).toBe("hello");
+    outside.names["other.example"] = ["127.0.0.2"];
+    expect(String(await fetched(outside.url("/", "other.example")))).toBe("hello");
+    expect(outside.dialled()).toBe(2);
+  });
+
+  it("serves nobody once its name leads elsewhere", async () => {
+    expect(String(await fetched())).toBe("hello");
+    outside.names["files.example"] = ["127.0.0.1"];
+    expect(told(await outside.open(outside.url("/next"))).code).toBe("bad_url");
+    expect(outside.heads).toHaveLength(1);
+  });
+
+  it("is not what something is sent over", async () => {
+    expect(String(await fetched())).toBe("hello");
+    const send = { headers: {}, body: "{}" };
+    expect(String(await outcome(await outside.open(outside.url("/"), { send })))).toBe("hello");
+    expect(outside.dialled()).toBe(2);
+  });
+
+  it("is replaced, unseen, where its server closes it at that moment", async () => {
+    expect(String(await fetched())).toBe("hello");
+    outside.play = (socket) => {
+      outside.play = staying;
+      socket.destroy();
+    };
+    expect(String(await fetched(outside.url("/next")))).toBe("hello");
+    expect(outside.heads).toHaveLength(3);
+    expect(outside.dialled()).toBe(2);
+  });
+});
+
 describe("a good answer", () => {
   it("brings status, headers and body, and says where it came from", async () => {
     outside.play = (socket) => say(socket, { "content-type": "text/plain", "X-Two": "b" }, TEXT);
@@ -84,10 +128,16 @@ describe("a good answer", () => {
     expect((await fetched()) as Buffer).toHaveLength(BYTES_MAX);
   });
 
-  // Idle connections are closed after seconds anyway: this must not be why.
-  it("leaves nothing open once it has been read", { timeout: 2_000 }, async () => {
+  it("leaves nothing open once its connection has served no other page for seconds", async () => {
     outside.play = (socket) => socket.write("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello");
     expect(String(await fetched())).toBe("hello");
+    await outside.lastClosed();
+  });
+
+  it("leaves nothing open once the gateway ends", { timeout: 2_000 }, async () => {
+    outside.play = (socket) => socket.write("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello");
+    expect(String(await fetched())).toBe("hello");
+    outside.fetch.close();
     await outside.lastClosed();
   });
 

@@ -1,14 +1,23 @@
 // Routes in order of preference: the next is tried where one has failed and another may do better.
 import type { FailureKind } from "../../failures.ts";
-import type { AnswerSink, AttemptFailure, Candidate, Reading, Route, RouteAttempt, Tries } from "../../route.ts";
+import type {
+  AnswerSink,
+  AttemptFailure,
+  Candidate,
+  FinalPart,
+  Reading,
+  Route,
+  RouteAttempt,
+  Tries,
+} from "../../route.ts";
 import { mayTryOn } from "./retrying.ts";
 
-class Ladder implements RouteAttempt {
+class Ladder implements RouteAttempt, AnswerSink {
+  readonly content: AnswerSink["content"];
   readonly #rungs: readonly Route[];
   readonly #sink: AnswerSink;
   readonly #tries: Tries;
   readonly #isLast: boolean;
-  readonly #rungSink: AnswerSink;
   #at = 0;
   #attempt: RouteAttempt;
 
@@ -17,11 +26,7 @@ class Ladder implements RouteAttempt {
     this.#sink = sink;
     this.#tries = tries;
     this.#isLast = isLast;
-    this.#rungSink = {
-      content: sink.content,
-      done: sink.done,
-      failed: (failure) => this.#failed(failure),
-    };
+    this.content = sink.content;
     this.#attempt = this.#open();
   }
 
@@ -52,10 +57,14 @@ class Ladder implements RouteAttempt {
   #open(): RouteAttempt {
     const rung = this.#rungs[this.#at];
     if (rung === undefined) throw new Error("a ladder has at least one rung");
-    return rung.open(this.#rungSink, this.#tries, this.#isLast && this.#at === this.#rungs.length - 1);
+    return rung.open(this, this.#tries, this.#isLast && this.#at === this.#rungs.length - 1);
   }
 
-  #failed(failure: AttemptFailure): void {
+  done(final: FinalPart): void {
+    this.#sink.done(final);
+  }
+
+  failed(failure: AttemptFailure): void {
     if (!mayTryOn(failure, this.#tries)) return this.#sink.failed(failure);
     do this.#at += 1;
     while (this.#isPointless(failure));

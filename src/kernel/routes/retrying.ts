@@ -1,5 +1,5 @@
 // The route of one candidate: asks it, and asks it again where that may help. Every attempt becomes a leg here, and nowhere else.
-import { FAILURES } from "../../failures.ts";
+import { FAILURES, type FailureKind } from "../../failures.ts";
 import { ZERO } from "../../money.ts";
 import type {
   AnswerSink,
@@ -46,12 +46,13 @@ export function mayTryOn(failure: AttemptFailure, tries: Tries): boolean {
   return nextRoute === "once" ? tries.failures.filter(({ kind }) => kind === failure.kind).length === 1 : nextRoute;
 }
 
-class Retrying implements RouteAttempt {
+class Retrying implements RouteAttempt, AnswerSink {
+  /** Chunks go straight on: no step of the way adds a call of its own. */
+  readonly content: AnswerSink["content"];
   readonly #candidate: Candidate;
   readonly #sink: AnswerSink;
   readonly #tries: Tries;
   readonly #isLast: boolean;
-  readonly #attemptSink: AnswerSink;
   #attempt: Attempt | null = null;
   #fromMs = 0;
   #count = 0;
@@ -64,12 +65,7 @@ class Retrying implements RouteAttempt {
     this.#sink = sink;
     this.#tries = tries;
     this.#isLast = isLast;
-    this.#attemptSink = {
-      // Chunks go straight on: no step of the way adds a call of its own.
-      content: sink.content,
-      done: (final) => this.#done(final),
-      failed: (failure) => this.#failed(failure),
-    };
+    this.content = sink.content;
   }
 
   open(): void {
@@ -85,10 +81,10 @@ class Retrying implements RouteAttempt {
     // One that cannot even be opened has nothing of the attempt before it.
     this.#attempt = null;
     try {
-      this.#attempt = this.#candidate.open(this.#attemptSink, Math.min(firstMs, leftMs));
+      this.#attempt = this.#candidate.open(this, Math.min(firstMs, leftMs));
     } catch (cause) {
       const message = cause instanceof Error ? cause.message : String(cause);
-      this.#failed({ kind: "gateway_internal", status: 0, message, retryAfterMs: null, cause });
+      this.failed({ kind: "gateway_internal", status: 0, message, retryAfterMs: null, cause });
     } finally {
       this.#opening = false;
     }
@@ -126,7 +122,7 @@ class Retrying implements RouteAttempt {
     return this.#candidate;
   }
 
-  #done(final: FinalPart): void {
+  done(final: FinalPart): void {
     if (this.#over) return;
     this.#over = true;
     const { clock, committedMs, health } = this.#tries;
@@ -139,9 +135,9 @@ class Retrying implements RouteAttempt {
     this.#sink.done(final);
   }
 
-  #failed(failure: AttemptFailure): void {
+  failed(failure: AttemptFailure): void {
     // The caller of `open` must know its attempt before it hears that it has failed.
-    if (this.#opening) return queueMicrotask(() => this.#failed(failure));
+    if (this.#opening) return queueMicrotask(() => this.failed(failure));
     if (this.#over) return;
     const tries = this.#tries;
     tries.health.bad(this.#candidate, failure);
@@ -189,14 +185,27 @@ class Retrying implements RouteAttempt {
 
 /** Asks a candidate, again after failures that pass, and at once where another key of ours is fit. */
 export function retrying(candidate: Candidate): Route {
-  return {
-    candidate,
-    has: (other) => other === candidate,
-    pointlessAfter: (failed, kind) => candidate.pointlessAfter(failed, kind),
-    open(sink, tries, isLast) {
-      const attempt = new Retrying(candidate, sink, tries, isLast);
-      attempt.open();
-      return attempt;
-    },
-  };
+  return new RetryingRoute(candidate);
+}
+
+class RetryingRoute implements Route {
+  readonly candidate: Candidate;
+
+  constructor(candidate: Candidate) {
+    this.candidate = candidate;
+  }
+
+  has(other: Candidate): boolean {
+    return other === this.candidate;
+  }
+
+  pointlessAfter(failed: Candidate, kind: FailureKind): boolean {
+    return this.candidate.pointlessAfter(failed, kind);
+  }
+
+  open(sink: AnswerSink, tries: Tries, isLast: boolean): RouteAttempt {
+    const attempt = new Retrying(this.candidate, sink, tries, isLast);
+    attempt.open();
+    return attempt;
+  }
 }

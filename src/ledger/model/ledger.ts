@@ -136,7 +136,7 @@ export interface PostRequest extends HoldRef {
   /** What the caller has called it, as `name=value`; absent: nothing. */
   readonly tags?: readonly string[];
   /** What counts in windows of cost beside what it says of charge and cost; absent: nothing. */
-  readonly beside?: CostBeside;
+  readonly beside?: CostBeside | undefined;
   /** What is to be paid was kept before: the caller comes again until it is, so that a post which fails is no failed call. */
   readonly decided?: true;
 }

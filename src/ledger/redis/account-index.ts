@@ -96,6 +96,23 @@ function pairsOf(leases: string, flat: readonly string[]): Due[] {
   return flat.flatMap((accountId, at) => (at % 2 === 0 ? [{ leases, accountId, score: flat[at + 1] ?? "" }] : []));
 }
 
+/** What a scan finds, read a part at a time: of a list of millions the server would do nothing else for long. Of a sorted set, scores too. */
+async function* scanned(link: LedgerLink, command: "SSCAN" | "ZSCAN", key: string): AsyncGenerator<string> {
+  for (let cursor = ""; cursor !== "0"; ) {
+    const reply = await link.call(command, key, cursor || "0", "COUNT", SCAN_COUNT);
+    const [next, some] = reply as [string, string[]];
+    cursor = next;
+    yield* some;
+  }
+}
+
+/** Each once, in their order. */
+async function idsOf(link: LedgerLink, shard: number): Promise<string[]> {
+  const ids = new Set<string>();
+  for await (const id of scanned(link, "SSCAN", `accounts:${shard}`)) ids.add(id);
+  return [...ids].sort();
+}
+
 export function accountIndex(
   link: LedgerLink,
   run: RunTransition,
@@ -113,29 +130,17 @@ export function accountIndex(
     return nowMs - (apart.get(leases) ?? Number.NEGATIVE_INFINITY) < restMs ? [] : found;
   }
 
-  /** In their order, read a part at a time: of a list of millions the server would do nothing else for long. */
-  async function idsOf(shard: number): Promise<string[]> {
-    const ids = new Set<string>();
-    for (let cursor = ""; cursor !== "0"; ) {
-      const reply = await link.call("SSCAN", `accounts:${shard}`, cursor || "0", "COUNT", SCAN_COUNT);
-      const [next, some] = reply as [string, string[]];
-      cursor = next;
-      for (const id of some) ids.add(id);
-    }
-    return [...ids].sort();
-  }
-
   return {
     async register(accountId) {
       await link.call("SADD", accountsWith(accountId), accountId);
     },
     async *all() {
-      for (let shard = 0; shard < SHARDS; shard++) yield* await idsOf(shard);
+      for (let shard = 0; shard < SHARDS; shard++) yield* await idsOf(link, shard);
     },
     async page({ limit, after }) {
       const found: string[] = [];
       for (let shard = after === null ? 0 : shardOf(after); shard < SHARDS && found.length < limit; shard++) {
-        const ids = await idsOf(shard);
+        const ids = await idsOf(link, shard);
         const rest = after === null || shardOf(after) < shard ? ids : ids.filter((id) => id > after);
         found.push(...rest.slice(0, limit - found.length));
       }
@@ -159,12 +164,8 @@ export function accountIndex(
     async *unarchived() {
       for (const leases of LEASES) {
         const seen = new Set<string>();
-        for (let cursor = ""; cursor !== "0"; ) {
-          const reply = await link.call("ZSCAN", `${leases}:archive`, cursor || "0", "COUNT", SCAN_COUNT);
-          const [next, flat] = reply as [string, string[]];
-          cursor = next;
-          for (let at = 0; at < flat.length; at += 2) seen.add(flat[at] ?? "");
-        }
+        let at = 0;
+        for await (const word of scanned(link, "ZSCAN", `${leases}:archive`)) if (at++ % 2 === 0) seen.add(word);
         yield* seen;
       }
     },

@@ -174,40 +174,48 @@ function addTo(sums: Sums, posting: NumberedPosting): void {
   }
 }
 
+async function putHash(
+  link: RedisBooks["link"],
+  key: string,
+  fields: readonly (readonly [string, string | number])[],
+): Promise<void> {
+  for (let at = 0; at < fields.length; at += BATCH) {
+    await link.call("HSET", key, ...fields.slice(at, at + BATCH).flat());
+  }
+}
+
+async function putKeys(link: RedisBooks["link"], { account: { accountId }, keys }: AccountBook): Promise<void> {
+  for (const key of keys) await link.call("SET", secretKey(key.secretHash), JSON.stringify([accountId, key.keyId]));
+  const fields = keys.flatMap((key): [string, string | number][] => [
+    [key.keyId, JSON.stringify(profileOf(key, key.primary))],
+    [`${key.keyId}:paused`, key.paused ? "1" : "0"],
+    [`${key.keyId}:ceiling`, key.ceilingNano ?? ""],
+    [`${key.keyId}:period`, key.ceilingPeriod ?? ""],
+    [`${key.keyId}:created`, key.createdAtMs],
+    ...(key.lastUsedAtMs === null ? [] : [[`${key.keyId}:used`, key.lastUsedAtMs] as [string, number]]),
+    ...(key.externalId === null ? [] : [[`external:${key.externalId}`, key.keyId] as [string, string]]),
+  ]);
+  await putHash(link, `${accountBase(accountId)}:k`, fields);
+}
+
+async function putIdempotency(
+  link: RedisBooks["link"],
+  accountId: string,
+  rows: readonly BookIdempotency[],
+): Promise<void> {
+  for (const { keyId, key, fingerprint, holdId, state, effect, lapsesAtMs } of rows) {
+    const name = `${accountBase(accountId)}:i:${JSON.stringify([keyId, key])}`;
+    const fields = { state, fingerprint, hold: holdId, effect, lapses: lapsesAtMs };
+    await putHash(link, name, Object.entries(fields));
+    await link.call("PEXPIREAT", name, lapsesAtMs + KEPT_MS);
+  }
+}
+
 /** Writes a ledger into an empty Redis, all postings into its archive. */
 export function redisBookTarget(books: RedisBooks): BookTarget {
   const { link, archive, clock } = books;
   const index = indexOf(books);
   const all = new Map<string, Sums>();
-
-  async function putHash(key: string, fields: readonly (readonly [string, string | number])[]): Promise<void> {
-    for (let at = 0; at < fields.length; at += BATCH) {
-      await link.call("HSET", key, ...fields.slice(at, at + BATCH).flat());
-    }
-  }
-
-  async function putKeys({ account: { accountId }, keys }: AccountBook): Promise<void> {
-    for (const key of keys) await link.call("SET", secretKey(key.secretHash), JSON.stringify([accountId, key.keyId]));
-    const fields = keys.flatMap((key): [string, string | number][] => [
-      [key.keyId, JSON.stringify(profileOf(key, key.primary))],
-      [`${key.keyId}:paused`, key.paused ? "1" : "0"],
-      [`${key.keyId}:ceiling`, key.ceilingNano ?? ""],
-      [`${key.keyId}:period`, key.ceilingPeriod ?? ""],
-      [`${key.keyId}:created`, key.createdAtMs],
-      ...(key.lastUsedAtMs === null ? [] : [[`${key.keyId}:used`, key.lastUsedAtMs] as [string, number]]),
-      ...(key.externalId === null ? [] : [[`external:${key.externalId}`, key.keyId] as [string, string]]),
-    ]);
-    await putHash(`${accountBase(accountId)}:k`, fields);
-  }
-
-  async function putIdempotency(accountId: string, rows: readonly BookIdempotency[]): Promise<void> {
-    for (const { keyId, key, fingerprint, holdId, state, effect, lapsesAtMs } of rows) {
-      const name = `${accountBase(accountId)}:i:${JSON.stringify([keyId, key])}`;
-      const fields = { state, fingerprint, hold: holdId, effect, lapses: lapsesAtMs };
-      await putHash(name, Object.entries(fields));
-      await link.call("PEXPIREAT", name, lapsesAtMs + KEPT_MS);
-    }
-  }
 
   /** What may still be repeated is answered by Redis alone. */
   async function remember(posting: NumberedPosting): Promise<void> {
@@ -235,14 +243,15 @@ export function redisBookTarget(books: RedisBooks): BookTarget {
       const daysFrom = dayOf(clockMs) - DAYS_KEPT;
       for (const { scope, day, nano: amount } of costs) sums.days.set(`${scope}:${day}s`, { day, amount });
       await index.register(accountId);
-      await putKeys(book);
-      await putIdempotency(accountId, idempotency);
+      await putKeys(link, book);
+      await putIdempotency(link, accountId, idempotency);
       const days = [...sums.days].filter(([, { day }]) => day >= daysFrom);
       await putHash(
+        link,
         accountKey(accountId),
         days.map(([field, { amount }]) => [field, amount]),
       );
-      await putHash(`${accountBase(accountId)}:r`, [...sums.references]);
+      await putHash(link, `${accountBase(accountId)}:r`, [...sums.references]);
       // The account itself comes last: before it is there, nothing of it is found.
       const fields = {
         ...{ name: account.name, kind: account.kind, cap: account.inferenceCapNano, rpm: account.requestsPerMinute },
@@ -254,7 +263,7 @@ export function redisBookTarget(books: RedisBooks): BookTarget {
         // All that was absorbed is in the days.
         ...{ absorbed_from: 1, days_from: daysFrom, about: ABOUT },
       };
-      await putHash(accountKey(accountId), Object.entries(fields));
+      await putHash(link, accountKey(accountId), Object.entries(fields));
     },
     finish: () => Promise.resolve(),
     close: () => Promise.resolve(),

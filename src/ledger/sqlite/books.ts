@@ -193,6 +193,31 @@ interface Links {
   readonly days: Map<string, Day>;
 }
 
+/** The account itself, its keys and what may be repeated; `lastSeq` is its last posting. */
+function writeAccount(
+  sql: ReturnType<typeof prepareWrites>,
+  { account, clockMs, keys, idempotency }: AccountBook,
+  lastSeq: number | null,
+): void {
+  const { accountId, name, kind, createdAtMs, frozen, inferenceCapNano, requestsPerMinute, inFlightMax } = account;
+  sql.account.run(
+    ...[accountId, name, kind, createdAtMs, frozen ? 1 : 0, inferenceCapNano, requestsPerMinute, inFlightMax],
+    ...[account.grantedNano, account.spentNano, account.absorbedNano, clockMs, lastSeq],
+    account.strictBounds ? 1 : 0,
+  );
+  for (const key of keys) {
+    sql.key.run(
+      ...[key.keyId, accountId, key.primary ? 1 : 0, key.secretHash, key.hint, key.label, key.externalId],
+      ...[key.paused ? 1 : 0, key.ceilingNano, key.ceilingPeriod, key.createdAtMs, key.lastUsedAtMs],
+      ...[listText(key.services), listText(key.models), key.expiresAtMs],
+    );
+  }
+  for (const row of idempotency) {
+    const { keyId, key, fingerprint, holdId, state, effect, lapsesAtMs } = row;
+    sql.idempotency.run(accountId, keyId, key, fingerprint, holdId, state, effect, lapsesAtMs);
+  }
+}
+
 /** Writes a ledger into a new database, all of it in one transaction. */
 export function sqliteBookTarget(database: DatabaseSync, clock: Clock): BookTarget {
   openUnit(database, { epochMs: clock.epochMs(), elapsedMs: clock.elapsedMs() });
@@ -242,25 +267,10 @@ export function sqliteBookTarget(database: DatabaseSync, clock: Clock): BookTarg
     links.days.set(name, { scope, day, spent: before + by, absorbed: 0, last: null });
   }
 
-  function takeBook({ account, clockMs, keys, idempotency, costs }: AccountBook): void {
-    const { accountId, name, kind, createdAtMs, frozen, inferenceCapNano, requestsPerMinute, inFlightMax } = account;
-    sql.account.run(
-      ...[accountId, name, kind, createdAtMs, frozen ? 1 : 0, inferenceCapNano, requestsPerMinute, inFlightMax],
-      ...[account.grantedNano, account.spentNano, account.absorbedNano, clockMs, links.seqs.get(accountId) ?? null],
-      account.strictBounds ? 1 : 0,
-    );
-    for (const key of keys) {
-      sql.key.run(
-        ...[key.keyId, accountId, key.primary ? 1 : 0, key.secretHash, key.hint, key.label, key.externalId],
-        ...[key.paused ? 1 : 0, key.ceilingNano, key.ceilingPeriod, key.createdAtMs, key.lastUsedAtMs],
-        ...[listText(key.services), listText(key.models), key.expiresAtMs],
-      );
-    }
-    for (const row of idempotency) {
-      const { keyId, key, fingerprint, holdId, state, effect, lapsesAtMs } = row;
-      sql.idempotency.run(accountId, keyId, key, fingerprint, holdId, state, effect, lapsesAtMs);
-    }
-    for (const { scope, day, nano: whole } of costs) {
+  function takeBook(book: AccountBook): void {
+    const { accountId } = book.account;
+    writeAccount(sql, book, links.seqs.get(accountId) ?? null);
+    for (const { scope, day, nano: whole } of book.costs) {
       const name = storedScope(accountId, scope);
       addCost(name, day, Math.max(0, whole - (links.days.get(`${name} ${day}`)?.spent ?? 0)));
     }

@@ -90,7 +90,7 @@ export function postOf([what, how, usage, legs]: PostList): PostRequest {
   const [accountId, holdId, amountNano, upstreamNano, absorbReason, provider, served] = what;
   const [estimated, priceVersion, tags, beside] = how;
   return {
-    ...(beside === null ? {} : { beside }),
+    beside: beside ?? undefined,
     accountId,
     holdId,
     amountNano,

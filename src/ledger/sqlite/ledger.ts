@@ -10,6 +10,10 @@ import { type PostingSql, postingRow } from "./entries.ts";
 import { isWritten } from "./reserve.ts";
 import type { LedgerOperations } from "./unit.ts";
 
+const LOSABLE = { mayBeLost: true } as const;
+/** A job asks before each step, which takes seconds. */
+const PATIENT = { mayBeLost: true, isPatient: true } as const;
+
 /** The file that the storage thread loads for the ledger. */
 export const LEDGER_UNIT = new URL("./unit.ts", import.meta.url);
 
@@ -56,12 +60,12 @@ export function sqliteLedger(thread: SqliteThread): Ledger {
     deleteKey: (accountId, keyId) => call("deleteKey", { accountId, keyId }),
     reserve(request) {
       nano(request.amountNano);
-      return call("reserve", reserveList(request), !isWritten(request));
+      return call("reserve", reserveList(request), isWritten(request) ? undefined : LOSABLE);
     },
     extend: (hold, amountNano, accrued, leaseMs) =>
       call("extend", { hold, amountNano: nano(amountNano), accrued: nano(accrued), leaseMs }),
     // What it has seen is not undone by a crash of the process that asked.
-    standing: ({ accountId, holdId }) => call("standing", { accountId, holdId }, true),
+    standing: ({ accountId, holdId }) => call("standing", { accountId, holdId }, PATIENT),
     renew: (holds, leaseMs) => call("renew", { holds, leaseMs }),
     post(request) {
       nano(request.amountNano);

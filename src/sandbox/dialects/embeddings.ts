@@ -1,10 +1,11 @@
 // The embeddings dialect: vectors that depend on the text alone.
 import { z } from "zod";
 import type { Answer } from "../answer.ts";
-import type { Ask, Turn } from "../ask.ts";
+import type { Ask } from "../ask.ts";
 import { type Dialect, type DialectReading, schemaRefusal } from "../dialect.ts";
 import { type Random, randomFrom, seedOf } from "../vocabulary.ts";
 import { chatCompletions } from "./chat-completions.ts";
+import { inputAsk } from "./unit-reading.ts";
 
 const DIMENSIONS = 1_536;
 
@@ -36,22 +37,8 @@ function base64Of(vector: Float32Array): string {
 
 function askOf(model: string, inputs: readonly Input[]): Ask {
   const texts = inputs.filter((input) => typeof input === "string");
-  const turns = texts.map((text): Turn => ({ role: "input", text, parts: 0 }));
-  return {
-    model,
-    turns,
-    stream: false,
-    usageAsked: true,
-    outputTokensMax: null,
-    stops: [],
-    choices: 0,
-    tools: [],
-    toolUse: "none",
-    parallelTools: false,
-    schema: null,
-    thinkingTokens: 0,
-    extraTokens: inputs.reduce((sum, input) => sum + (typeof input === "string" ? 0 : input.length), 0),
-  };
+  const extraTokens = inputs.reduce((sum, input) => sum + (typeof input === "string" ? 0 : input.length), 0);
+  return { ...inputAsk(model, texts), extraTokens };
 }
 
 export const embeddings: Dialect = {

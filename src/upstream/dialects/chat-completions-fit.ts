@@ -130,6 +130,11 @@ const THINKING_FIELDS = ["reasoning_effort", "reasoning", "thinking"] as const;
 
 const NO_FIELDS: readonly string[] = [];
 
+function asksThinking(body: Json): boolean {
+  for (const field of THINKING_FIELDS) if (body[field] != null) return true;
+  return false;
+}
+
 /** What a body asks of thinking, in one of OpenAI's words; undefined: nothing. */
 function askedEffort({ reasoning_effort, reasoning, thinking }: Json): string | undefined {
   const told = isRecord(reasoning) ? reasoning : {};
@@ -156,14 +161,14 @@ export function losesEffort(asked: string | undefined, { takes }: ChatWire): boo
 /** The fields of a body, as OpenAI's chat wire names them, that this vendor is not sent. */
 export function unsentFields(body: Json, wire: ChatWire): readonly string[] {
   const { dropFields = NO_FIELDS, takes } = wire;
-  const isTold = takes?.efforts !== undefined && toldEffort(askedEffort(body), takes) !== null;
+  const isTold = takes?.efforts !== undefined && asksThinking(body) && toldEffort(askedEffort(body), takes) !== null;
   const unsent =
     dropFields.length === 0
       ? NO_FIELDS
       : dropFields.filter(
           (field) => body[field] != null && !(isTold && THINKING_FIELDS.some((name) => name === field)),
         );
-  if (takes?.efforts === undefined || isTold) return unsent;
+  if (takes?.efforts === undefined || isTold || !asksThinking(body)) return unsent;
   return [...unsent, ...THINKING_FIELDS.filter((field) => body[field] != null && !unsent.includes(field))];
 }
 

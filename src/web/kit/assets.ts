@@ -1,6 +1,7 @@
 // What pages load beside themselves: one stylesheet and a few small scripts, each under an address that changes with its content.
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
+import path from "node:path";
 import type { Call, EndpointSpec } from "../../endpoint.ts";
 import { answerWith, readyAnswer } from "../../run/ready-answer.ts";
 
@@ -15,20 +16,20 @@ export interface Asset {
   readonly endpoint: EndpointSpec;
 }
 
-/** Reads a file beside this code once, when the program starts. */
-function assetOf(file: string, type: keyof typeof TYPES): Asset {
-  const text = readFileSync(new URL(file, import.meta.url), "utf8");
+/** Reads files beside this code once, when the program starts; it is named by the last of them. */
+function assetOf(type: keyof typeof TYPES, ...files: readonly [string, ...string[]]): Asset {
+  const text = files.map((file) => readFileSync(new URL(file, import.meta.url), "utf8")).join("");
   const hash = createHash("sha256").update(text).digest("hex").slice(0, 12);
-  const name = (file.split("/").at(-1) ?? file).replace(/\.\w+$/, "");
+  const name = path.basename(files.at(-1) ?? files[0]).replace(/\.\w+$/, "");
   const href = `/assets/${name}.${hash}.${type}`;
   const ready = readyAnswer(text, TYPES[type], KEPT);
   const shape = { method: "GET", path: href, auth: "none", bodyBytesMax: 0 } as const;
   return { href, endpoint: Object.assign({ answer: ({ request }: Call) => answerWith(ready, request) }, shape) };
 }
 
-export const STYLE = assetOf("pages.css", "css");
-export const SCRIPT = assetOf("live.js", "js");
-export const TRY_SCRIPT = assetOf("../try/try.js", "js");
+export const STYLE = assetOf("css", "../base.css", "pages.css");
+export const SCRIPT = assetOf("js", "live.js");
+export const TRY_SCRIPT = assetOf("js", "../try/try.js");
 
 /** Both listeners serve them. */
 export function assetEndpoints(): readonly EndpointSpec[] {

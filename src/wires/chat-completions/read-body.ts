@@ -109,7 +109,7 @@ function includesUsage(usage: unknown): boolean {
 function requestOf(sent: Record<string, unknown>, sifted: Sifted, body: z.infer<typeof chatBody>): ModelRequest {
   const { preferences, dropped } = readPreferences(sent.provider);
   const named = typeof body.model === "string" ? [{ name: body.model, param: "model" }] : [];
-  const more = (body.models ?? []).map((name, at) => ({ name, param: `models.${at}` }));
+  const more = body.models?.map((name, at) => ({ name, param: `models.${at}` })) ?? [];
   const asked = Math.min(
     body.max_tokens ?? Number.POSITIVE_INFINITY,
     body.max_completion_tokens ?? Number.POSITIVE_INFINITY,
@@ -130,7 +130,7 @@ function requestOf(sent: Record<string, unknown>, sifted: Sifted, body: z.infer<
     unknownPart: sifted.unknown,
     maxCostCents: sent.max_cost_cents,
     preferences,
-    wanted: [...named, ...more],
+    wanted: more.length === 0 ? named : [...named, ...more],
     stream,
     choices: body.n ?? 1,
     output: {

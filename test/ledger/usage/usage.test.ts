@@ -123,16 +123,18 @@ test("a long report holds up neither the loop nor those who write, and too many 
   const ledger = sqliteLedger(thread);
   const count =
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1) SELECT COUNT(*) AS n FROM n";
+  // Some seconds.
+  const rows = 8_000_000;
   let done = false;
-  const long = thread.ask(count, [20_000_000]).then((rows) => {
+  const long = thread.ask(count, [rows]).then((found) => {
     done = true;
-    return rows;
+    return found;
   });
   await ledger.openAccount(newAccount("a", 100));
   await charge(ledger, { accountId: "a", holdId: "tx_1", cents: 1, nowMs: START_MS });
   expect(done).toBe(false);
   const more = Array.from({ length: 40 }, () => thread.ask(count, [1]).catch((error: unknown) => error));
-  expect(await long).toEqual([{ n: 20_000_000 }]);
+  expect(await long).toEqual([{ n: rows }]);
   const refused = (await Promise.all(more)).filter((one) => one instanceof GatewayError);
   expect(refused).toHaveLength(9);
   expect(refused[0]).toMatchObject({ code: "ledger_unavailable" });
