@@ -26,7 +26,7 @@ function readKept(kept) {
 }
 
 /** The file without its types: as it was kept under its content, or made now and kept where the folder can be written. */
-function stripped(file) {
+export function stripped(file) {
   const source = readFileSync(file, "utf8");
   const kept = join(FOLDER, `${hash("sha256", source)}.js`);
   const before = readKept(kept);

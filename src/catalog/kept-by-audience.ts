@@ -1,18 +1,20 @@
-// Answers that are made of the whole catalog, kept for as long as it is in force: they are free, and take milliseconds to make.
+// Answers that are made of the whole catalog, kept for the day on which it is in force: they are free, and take milliseconds to make.
 import { inSlices, jsonOf, type Steps } from "../slices.ts";
 import type { Audience, Catalog } from "./catalog.ts";
 
-/** The same value for the same catalog and what an audience sees of it, made in slices when it is first asked for. What could not be made is made anew for the next who asks. */
+/**
+ * The same value for the same catalog, day and audience, made in slices when it is first asked for: what is listed is one list for all
+ * three. What could not be made is made anew for the next who asks.
+ */
 export function keptByAudience<T>(make: (catalog: Catalog, audience: Audience) => Steps<T>) {
-  const kept = new WeakMap<Catalog, Map<boolean, Promise<T>>>();
+  const kept = new WeakMap<ReturnType<Catalog["listed"]>, Promise<T>>();
   return (catalog: Catalog, { sandbox }: Audience): Promise<T> => {
-    const byAudience = kept.get(catalog) ?? new Map<boolean, Promise<T>>();
-    kept.set(catalog, byAudience);
-    const known = byAudience.get(sandbox);
+    const listed = catalog.listed({ sandbox });
+    const known = kept.get(listed);
     if (known !== undefined) return known;
     const value = inSlices(make(catalog, { sandbox }));
-    byAudience.set(sandbox, value);
-    value.catch(() => byAudience.delete(sandbox));
+    kept.set(listed, value);
+    value.catch(() => kept.delete(listed));
     return value;
   };
 }

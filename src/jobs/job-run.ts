@@ -40,6 +40,8 @@ import { notHeld, STOPPED, succeedHold } from "./succeed-hold.ts";
 const GRACE_MS = 30_000;
 /** So often in a row a job may be adopted without coming a step further: what it does may be what its processes die of. */
 const ADOPTIONS_MAX = 50;
+/** A step takes seconds. */
+const PATIENT = { isPatient: true } as const;
 const FAILED: JobEnd = { status: "failed", result: null, chargeNano: ZERO };
 
 export class JobRun implements RunningJob {
@@ -212,7 +214,7 @@ export class JobRun implements RunningJob {
   async #beforePaidStep(): Promise<void> {
     this.#moved();
     const [standing] = await Promise.all([
-      this.#deps.ledger.standing(this.job.hold).catch(this.#proven.away),
+      this.#deps.ledger.standing(this.job.hold, PATIENT).catch(this.#proven.away),
       this.#proven.prove(),
     ]);
     if (standing === "good") return;

@@ -16,6 +16,8 @@ const CONNECT_MS_MAX = 10_000;
 /** A body that cannot be made smaller grows a little by being encoded. */
 const ENCODING_BYTES_MAX = 65_536;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+/** A server waits no longer on a connection: what it has not read may be sent again (RFC 9110, section 15.5.9). */
+const REQUEST_TIMEOUT = 408;
 /** An AbortController without a reason makes an error with a stack each time it ends a call that went well. */
 const ENDED = new Error("the call has ended");
 
@@ -204,10 +206,12 @@ async function ask(target: Target, limits: OpenOptions, signal: AbortSignal): Pr
   const kept = limits.send === undefined ? clients.take(place) : null;
   if (kept !== null) {
     try {
-      return await askOver(kept, place, target, { limits, signal });
+      const reply = await askOver(kept, place, target, { limits, signal });
+      if (reply.status !== REQUEST_TIMEOUT) return reply;
+      reply.drop();
     } catch (error) {
-      // Servers close connections that have been idle, and may just have done so.
-      if (signal.aborted || !(error instanceof errors.SocketError)) throw error;
+      // Servers close or reset connections that have been idle, and may just have done so.
+      if (signal.aborted || !isGone(error)) throw error;
     }
   }
   const timeout = Math.min(CONNECT_MS_MAX, msMax);
@@ -220,6 +224,12 @@ async function ask(target: Target, limits: OpenOptions, signal: AbortSignal): Pr
     bodyTimeout: 0,
   });
   return askOver(client, place, target, { limits, signal });
+}
+
+function isGone(error: unknown): boolean {
+  if (error instanceof errors.SocketError) return true;
+  const { code = "" } = error as NodeJS.ErrnoException;
+  return code === "ECONNRESET" || code === "EPIPE";
 }
 
 async function askOver(

@@ -1,21 +1,37 @@
-// Answers made of the whole catalog are made once for each audience, and anew when the catalog is replaced.
+// Answers made of the whole catalog are made once for each audience, and anew on the next day and when the catalog is replaced.
 import { expect, it } from "vitest";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { keptByAudience, keptJson } from "../../src/catalog/kept-by-audience.ts";
 
-it("an answer is kept for its catalog and audience", async () => {
+/** A catalog as its lists are: one for each audience, until the next day. */
+function listing() {
+  const lists = () => ({ live: [], play: [] });
+  let today = lists();
+  const listed: Catalog["listed"] = ({ sandbox }) => (sandbox ? today.play : today.live);
+  return {
+    catalog: { listed } as Catalog,
+    midnight() {
+      today = lists();
+    },
+  };
+}
+
+it("an answer is kept for its catalog, day and audience", async () => {
   let made = 0;
   const answer = keptByAudience(function* (_, { sandbox }) {
     yield;
     return { sandbox, made: ++made };
   });
-  const [one, other] = [{}, {}] as Catalog[] as [Catalog, Catalog];
+  const { catalog: one, midnight } = listing();
+  const { catalog: other } = listing();
   const [live, play] = [{ sandbox: false }, { sandbox: true }];
   // Who asks while it is made waits for the same.
   const asked = answer(one, live);
   expect(await answer(one, { ...live })).toBe(await asked);
   expect(await answer(one, play)).toEqual({ sandbox: true, made: 2 });
   expect(await answer(other, live)).toEqual({ sandbox: false, made: 3 });
+  midnight();
+  expect(await answer(one, live)).toEqual({ sandbox: false, made: 4 });
 });
 
 it("what could not be made is made anew for the next who asks", async () => {
@@ -28,7 +44,7 @@ it("what could not be made is made anew for the next who asks", async () => {
     yield;
     return make();
   });
-  const catalog = {} as Catalog;
+  const { catalog } = listing();
   await expect(answer(catalog, { sandbox: false })).rejects.toThrow("not now");
   expect(await answer(catalog, { sandbox: false })).toBe(2);
   const text = keptJson(() => ({

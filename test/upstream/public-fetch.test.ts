@@ -71,11 +71,15 @@ describe("a connection that has answered whole", () => {
     expect(outside.dialled()).toBe(2);
   });
 
-  it("is replaced, unseen, where its server closes it at that moment", async () => {
+  it.each<[string, (socket: Socket) => void]>([
+    ["closes it", (socket) => socket.destroy()],
+    ["resets it", (socket) => socket.resetAndDestroy()],
+    ["waits no longer", (socket) => socket.end(head(408, { "content-length": "0" }))],
+  ])("is replaced, unseen, where its server %s at that moment", async (_, leave) => {
     expect(String(await fetched())).toBe("hello");
     outside.play = (socket) => {
       outside.play = staying;
-      socket.destroy();
+      leave(socket);
     };
     expect(String(await fetched(outside.url("/next")))).toBe("hello");
     expect(outside.heads).toHaveLength(3);

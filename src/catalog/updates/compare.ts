@@ -118,7 +118,8 @@ export function comparedPrice(
   const listed = compilePrice({ since, ...rates }, where);
   const why = untold(ours, theirs);
   if (why !== null && sameBase(own, listed)) return null;
-  const steps = stepsOver(where, ours, theirs);
+  // What is asked of a model without an output is one price, however long it is.
+  const steps = onlyInput ? [] : stepsOver(where, ours, theirs);
   const { thousandCalls } = ours;
   const hours = hoursOver(where, ours, theirs);
   const price: TokenPriceSpec = {

@@ -221,8 +221,8 @@ export interface Money {
    * it will cost; and gives it a new lease. Refused as a whole; where the hold has as much already it is never refused.
    */
   extend(hold: HoldRef, amountNano: Nano, accrued: Nano, leaseMs: number): Promise<ExtendOutcome>;
-  /** Before a hold is used on that was placed long ago. */
-  standing(hold: HoldRef): Promise<Standing>;
+  /** Before a hold is used on that was placed long ago. `isPatient`: who asks has some milliseconds. */
+  standing(hold: HoldRef, manner?: { readonly isPatient: true }): Promise<Standing>;
   /** New leases for many holds at once; answers the ids that are no longer held. */
   renew(holds: readonly HoldRef[], leaseMs: number): Promise<readonly string[]>;
   post(request: PostRequest): Promise<PostOutcome>;

@@ -11,8 +11,6 @@ import { isWritten } from "./reserve.ts";
 import type { LedgerOperations } from "./unit.ts";
 
 const LOSABLE = { mayBeLost: true } as const;
-/** A job asks before each step, which takes seconds. */
-const PATIENT = { mayBeLost: true, isPatient: true } as const;
 
 /** The file that the storage thread loads for the ledger. */
 export const LEDGER_UNIT = new URL("./unit.ts", import.meta.url);
@@ -65,7 +63,7 @@ export function sqliteLedger(thread: SqliteThread): Ledger {
     extend: (hold, amountNano, accrued, leaseMs) =>
       call("extend", { hold, amountNano: nano(amountNano), accrued: nano(accrued), leaseMs }),
     // What it has seen is not undone by a crash of the process that asked.
-    standing: ({ accountId, holdId }) => call("standing", { accountId, holdId }, PATIENT),
+    standing: ({ accountId, holdId }, manner) => call("standing", { accountId, holdId }, { ...LOSABLE, ...manner }),
     renew: (holds, leaseMs) => call("renew", { holds, leaseMs }),
     post(request) {
       nano(request.amountNano);

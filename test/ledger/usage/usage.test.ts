@@ -124,7 +124,7 @@ test("a long report holds up neither the loop nor those who write, and too many 
   const count =
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1) SELECT COUNT(*) AS n FROM n";
   // Some seconds.
-  const rows = 8_000_000;
+  const rows = 20_000_000;
   let done = false;
   const long = thread.ask(count, [rows]).then((found) => {
     done = true;
