@@ -50,7 +50,7 @@ export async function openRemoteThread(options: RemoteThreadOptions): Promise<Sq
     else client.hear(message as FromThread);
   };
   const reader = new FrameReader((message) => hear(message as FromThread | Welcome));
-  socket.on("data", (chunk) => {
+  socket.on("data", (chunk: Buffer) => {
     try {
       reader.push(chunk);
     } catch {

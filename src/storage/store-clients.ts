@@ -119,7 +119,7 @@ export class StoreClients {
       if (owner === null) greet(message as Hello);
       else onMessage(client, message as ToThread);
     });
-    socket.on("data", (chunk) => {
+    socket.on("data", (chunk: Buffer) => {
       try {
         reader.push(chunk);
       } catch {
