@@ -7,9 +7,6 @@ import { setFlagsFromString } from "node:v8";
 // and once calls have been slow for a moment it takes that for long: from then on each call leaves 10 KB among the old objects, and costs a
 // quarter more CPU (bench/README.md).
 setFlagsFromString("--no-allocation-site-pretenuring");
-// The old objects of a heap may grow by a quarter, where V8 would take the half or more, before they are looked through for what is dead:
-// thousands of streams that end leave as much.
-setFlagsFromString("--heap-growing-percent=25");
 
 // What is imported from here on, and not before, is taken from what an earlier start has kept.
 const { prepareEnvironment, readConfig } = await import("./config.ts");
