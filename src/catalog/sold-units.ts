@@ -100,10 +100,11 @@ export function unitSlugsNamed(models: readonly SoldUnitModel[], kind: UnitKind,
 
 /** By slug, or by what stands behind the maker where only one has it. */
 export function unitModelNamed(models: readonly SoldUnitModel[], kind: UnitKind, name: string): SoldUnitModel | null {
+  const withSlug = (slug: string) => models.find((model) => model.kind === kind && model.slug === slug) ?? null;
+  const exact = withSlug(name);
+  if (exact !== null) return exact;
   const [only, ...more] = unitSlugsNamed(models, kind, name);
-  const named = (slug: string | undefined) =>
-    models.find((model) => model.kind === kind && model.slug === slug) ?? null;
-  return named(name) ?? (more.length === 0 ? named(only) : null);
+  return only === undefined || more.length > 0 ? null : withSlug(only);
 }
 
 /** Embeddings are listed by the token, beside chats; what calls them takes them as every model by units, at the price of a moment. */

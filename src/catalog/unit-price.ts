@@ -72,11 +72,8 @@ export function pricesAll({ rates }: UnitPrice, counts: Counts): boolean {
 /** What the counts cost in nano-USD, rounded up once. Of a unit without a price, the dearest token's: nothing is given away for a new name. */
 export function costOfCounts({ rates }: UnitPrice, counts: Counts): Nano {
   const dearestRate = Math.max(0, ...rates.values()) as PicoPerToken;
-  const units = Object.keys(counts);
-  return costOf(
-    units.map((unit) => counts[unit] ?? 0),
-    units.map((unit) => rates.get(unit) ?? dearestRate),
-  );
+  const prices = Object.keys(counts).map((unit) => rates.get(unit) ?? dearestRate);
+  return costOf(Object.values(counts), prices);
 }
 
 /** A cost price with our markup on every unit; its version says so. */

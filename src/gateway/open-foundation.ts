@@ -127,14 +127,13 @@ function ownFolder({ config, role }: GatewayOptions): string {
 
 /** A thread opens the stores, so the catalog is read meanwhile, unless other processes tell what it is made of. Where both have failed, the stores say why. */
 async function openBesideStores({ config, role }: GatewayOptions, opening: Promise<Stores>) {
-  const reading =
-    config.redisUrl !== null
-      ? opening.then((stores) => takeSharedUpdate(config, stores)).then(() => openCatalog(config))
-      : // Processes over a file sell by what its folder has; the parent, which is there before the others, says so.
-        role?.kind === "parent"
-        ? opening.then(forgetSharedUpdate).then(() => openCatalog(config))
-        : openCatalog(config);
-  const [opened, loaded] = await Promise.allSettled([opening, reading]);
+  const read = async () => {
+    if (config.redisUrl !== null) await takeSharedUpdate(config, await opening);
+    // Processes over a file sell by what its folder has; the parent, which is there before the others, says so.
+    else if (role?.kind === "parent") await forgetSharedUpdate(await opening);
+    return openCatalog(config);
+  };
+  const [opened, loaded] = await Promise.allSettled([opening, read()]);
   if (opened.status === "rejected") {
     if (loaded.status === "fulfilled") await loaded.value.close();
     throw opened.reason;

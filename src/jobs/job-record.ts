@@ -94,7 +94,7 @@ export function putJob(
   ifVersion: number,
   manner: Pick<PutRecord, "isPatient"> = {},
 ): Promise<number | null> {
+  const { id, payer } = job;
   const value = JSON.stringify(job);
-  const put = { kind: JOB, id: job.id, payer: job.payer.id, value, ttlMs: ttlMs(job), ifVersion };
-  return records.put({ ...put, ...manner });
+  return records.put({ kind: JOB, id, payer: payer.id, value, ttlMs: ttlMs(job), ifVersion, ...manner });
 }

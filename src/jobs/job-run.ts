@@ -33,15 +33,13 @@ import { cancelledAt } from "./cancelled.ts";
 import type { JobsDeps } from "./deps.ts";
 import { isOver, type JobRecord, type StoredJob } from "./job-record.ts";
 import { payJob } from "./pay-job.ts";
-import { ProvenJob } from "./proven-job.ts";
+import { PATIENT, ProvenJob } from "./proven-job.ts";
 import { notHeld, STOPPED, succeedHold } from "./succeed-hold.ts";
 
 /** How long a job that was told to end with what it has may take for that: its time was over, or it was cancelled. */
 const GRACE_MS = 30_000;
 /** So often in a row a job may be adopted without coming a step further: what it does may be what its processes die of. */
 const ADOPTIONS_MAX = 50;
-/** A step takes seconds. */
-const PATIENT = { isPatient: true } as const;
 const FAILED: JobEnd = { status: "failed", result: null, chargeNano: ZERO };
 
 export class JobRun implements RunningJob {

@@ -5,9 +5,8 @@ import type { Records } from "../records/records.ts";
 import type { Leg } from "../route.ts";
 import { findJob, type JobRecord, putJob, type StoredJob } from "./job-record.ts";
 
-/** A page takes seconds, and beside two hundred jobs callers wait whose calls are written in the same file. Of its end they are told at once. */
-const PATIENT = { isPatient: true } as const;
-const AT_ONCE = {} as const;
+/** A page takes seconds, and beside two hundred jobs callers wait whose calls are written in the same file. Its end is written at once. */
+export const PATIENT = { isPatient: true } as const;
 
 export interface ProvenJobParts {
   readonly records: Records;
@@ -89,7 +88,7 @@ export class ProvenJob {
     const state = this.#job.state === "queued" ? "running" : this.#job.state;
     const job = { ...this.#job, state, legs: legs() };
     this.#job = job;
-    const version = await putJob(records, job, this.#version, state === "running" ? PATIENT : AT_ONCE)
+    const version = await putJob(records, job, this.#version, state === "running" ? PATIENT : {})
       .catch(async (error: unknown) => {
         // It may have been written all the same: then it is there, word for word.
         const stored = await findJob(records, job.id);
