@@ -11,15 +11,20 @@ const RETRY_AFTER_SECONDS = 5;
 export type Value = string | number | null;
 export type ReadRow = Readonly<Record<string, Value>>;
 
+/** Asks for the next rows of an answer, of which the first have come. */
+export type GoOn = "go on";
+
 /** A `SELECT`, or what an inquiry is asked. */
 export type Question =
   | { readonly text: string; readonly values: readonly Value[] }
   | { readonly inquiry: string; readonly argument: unknown };
 
 export interface Reply {
-  /** The rows, or what the inquiry has answered. */
+  /** Rows, or what the inquiry has answered. */
   readonly value: unknown;
   readonly error: string | null;
+  /** There are more rows, which come when they are asked for: to take over all of them at once would hold up the loop. */
+  readonly more: boolean;
 }
 
 /**
@@ -53,6 +58,8 @@ function unavailable(detail: string): GatewayError {
 /** Reads `file`, which another thread of this process has open. The thread starts with the first question. */
 export function openReadingThread(file: string): ReadingThread {
   let waiting: Asking[] = [];
+  /** The first ones of an answer that comes in parts. */
+  let rows: ReadRow[] = [];
   let worker: Worker | null = null;
   let closed = false;
 
@@ -60,6 +67,7 @@ export function openReadingThread(file: string): ReadingThread {
     worker = null;
     const left = waiting;
     waiting = [];
+    rows = [];
     for (const { reject } of left) reject(unavailable(detail));
   }
 
@@ -70,10 +78,17 @@ export function openReadingThread(file: string): ReadingThread {
     });
     started.unref();
     // Questions are answered in the order in which they came.
-    started.on("message", ({ value, error }: Reply) => {
+    started.on("message", ({ value, error, more }: Reply) => {
+      if (more) {
+        rows.push(...(value as ReadRow[]));
+        setImmediate(() => started.postMessage("go on" satisfies GoOn));
+        return;
+      }
       const first = waiting.shift();
-      if (error === null) first?.resolve(value);
-      else first?.reject(unavailable(error));
+      if (error !== null) first?.reject(unavailable(error));
+      else if (rows.length === 0) first?.resolve(value);
+      else first?.resolve([...rows, ...(value as ReadRow[])]);
+      rows = [];
     });
     started.on("error", (error) => fail(String(error)));
     started.on("exit", () => {

@@ -3,10 +3,12 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
 import { giveWay } from "../give-way.ts";
 import { openReading } from "./open-database.ts";
-import type { OpenInquiry, Question, Reply } from "./reading-thread.ts";
+import type { GoOn, OpenInquiry, Question, Reply } from "./reading-thread.ts";
 
 /** Questions differ in what they filter and group by: more kinds of them than this are prepared anew. */
 const STATEMENTS_MAX = 64;
+/** Rows of one message, some hundred microseconds' work for who takes them over. */
+const ROWS_AT_ONCE = 64;
 
 const port = parentPort;
 if (port === null) throw new Error("this file is the reading thread's; open it with openReadingThread");
@@ -16,6 +18,7 @@ const inquiries = new Map<string, (argument: never) => unknown>();
 let database: DatabaseSync | null = null;
 /** The answers so far: they are given in the order of their questions. */
 let answered: Promise<void> = Promise.resolve();
+let goOn = (): void => {};
 giveWay();
 
 function opened(): DatabaseSync {
@@ -49,12 +52,25 @@ async function answerTo(question: Question): Promise<unknown> {
   return answer(question.argument as never);
 }
 
-port.on("message", (question: Question) => {
-  answered = answered.then(async () => {
-    const reply = await answerTo(question).then(
-      (value): Reply => ({ value, error: null }),
-      (error: unknown): Reply => ({ value: null, error: String(error) }),
-    );
-    port.postMessage(reply);
-  });
+async function reply(question: Question): Promise<void> {
+  const part = (value: unknown, more: boolean) => port?.postMessage({ value, error: null, more } satisfies Reply);
+  const value = await answerTo(question);
+  if (!("text" in question)) return part(value, false);
+  const rows = value as readonly unknown[];
+  let at = 0;
+  for (; at + ROWS_AT_ONCE < rows.length; at += ROWS_AT_ONCE) {
+    const goneOn = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    part(rows.slice(at, at + ROWS_AT_ONCE), true);
+    await goneOn;
+  }
+  part(rows.slice(at), false);
+}
+
+port.on("message", (asked: Question | GoOn) => {
+  if (asked === "go on") return goOn();
+  answered = answered
+    .then(() => reply(asked))
+    .catch((error: unknown) => port.postMessage({ value: null, error: String(error), more: false } satisfies Reply));
 });

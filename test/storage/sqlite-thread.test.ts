@@ -58,6 +58,29 @@ test.runIf(process.platform === "linux")("the thread that reads reports gives wa
   await thread.close();
 });
 
+test("many rows come a few dozen at a time, each when the loop has gone around, and before the answers to later questions", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-thread-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const options = { file: join(folder, "words.db"), units: { mortal: MORTAL }, clock: systemClock, disk: NO_BOUNDS };
+  const thread = await openSqliteThread({ ...options, sharing: "readers", onFatal() {} });
+  const messages = vi.spyOn(Worker.prototype, "postMessage");
+  onTestFinished(() => messages.mockRestore());
+  const numbers =
+    "WITH RECURSIVE counted(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted) SELECT n FROM counted LIMIT ?";
+  const answered: string[] = [];
+  const [many, none, broken] = await Promise.all([
+    thread.ask(numbers, [1_000]).finally(() => answered.push("many")),
+    thread.ask(numbers, [0]).finally(() => answered.push("none")),
+    thread.ask("SELECT nonsense", []).catch((error: unknown) => error),
+  ]);
+  expect(many).toEqual(Array.from({ length: 1_000 }, (_, at) => ({ n: at + 1 })));
+  expect(none).toEqual([]);
+  expect(broken).toEqual(REFUSED);
+  expect(answered).toEqual(["many", "none"]);
+  expect(messages).toHaveBeenCalledTimes(3 + 15);
+  await thread.close();
+});
+
 test("an operation whose caller has time goes with the next that has none, and by itself where none comes", async () => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-thread-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
