@@ -20,7 +20,7 @@ export interface OperatorParts {
   readonly losses: Losses;
   /** Has the losses be those of all processes. */
   readonly hearLosses: () => Promise<void>;
-  readonly setup: () => Setup;
+  readonly setup: () => Promise<Setup>;
 }
 
 export function operatorEndpoints({
@@ -32,13 +32,14 @@ export function operatorEndpoints({
   setup,
 }: OperatorParts): readonly EndpointSpec[] {
   return [
-    adminEndpoint("GET", "/admin/v1/providers", async () => ({ status: 200, body: setup() })),
+    adminEndpoint("GET", "/admin/v1/providers", async () => ({ status: 200, body: await setup() })),
     adminEndpoint("POST", "/admin/v1/providers/{id}/check", async ({ request }) => {
       const id = request.params.id ?? "";
       const deps = { catalog: catalog(), upstream, clock: systemClock, namesSet: config.namesSet };
       const checks = await checkProvider(id, deps);
       if (checks !== null) return { status: 200, body: { checks } };
-      const on = setup().providers.flatMap((provider) => (provider.on ? [provider.id] : []));
+      const { providers } = await setup();
+      const on = providers.flatMap((provider) => (provider.on ? [provider.id] : []));
       return notFound(`No provider that is on is called ${id.slice(0, 80)}`, id, on);
     }),
     adminEndpoint("GET", "/admin/v1/routes", async () => ({ status: 200, body: { routes: routeRows(upstream) } })),

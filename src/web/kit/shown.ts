@@ -3,6 +3,11 @@ import { type NanoSum, sumOfCents, usdTextOfSum } from "../../money.ts";
 import { type Html, html, type Put } from "../html.ts";
 import { withQuery } from "./ask.ts";
 
+const digits = (most: number) =>
+  new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: most });
+/** Kept: to make one takes longer than all else of a row. */
+const [CENTS, SMALL] = [digits(2), digits(4)];
+
 /** A sum in dollars, short to read. */
 export function rounded(nano: NanoSum): string {
   const usd = Number(nano) / 1e9;
@@ -10,8 +15,7 @@ export function rounded(nano: NanoSum): string {
   if (size === 0) return "$0";
   const sign = usd < 0 ? "-" : "";
   if (size < 0.0001) return `${sign}<$0.0001`;
-  const digits = size >= 1 ? 2 : 4;
-  return `${sign}$${size.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: digits })}`;
+  return `${sign}$${(size >= 1 ? CENTS : SMALL).format(size)}`;
 }
 
 /** A sum in dollars, short to read, exact on hover. */
