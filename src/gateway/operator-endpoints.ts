@@ -6,6 +6,7 @@ import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { EndpointSpec } from "../endpoint.ts";
 import { notFound } from "../run/nearest.ts";
+import { inSlices } from "../slices.ts";
 import { routeRows } from "../upstream/route-rows.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import { checkProvider } from "./check-provider.ts";
@@ -45,10 +46,11 @@ export function operatorEndpoints({
     adminEndpoint("GET", "/admin/v1/routes", async () => ({ status: 200, body: { routes: routeRows(upstream) } })),
     adminEndpoint("GET", "/admin/v1/prices", async ({ request }) => {
       const sandbox = request.query.get("sandbox") === "1";
-      const unit_models = unitPriceRows(catalog(), { sandbox });
+      const unit_models = await inSlices(unitPriceRows(catalog(), { sandbox }));
       await hearLosses();
       const lost = { losses: losses.rows(), unpriced: losses.unpriced() };
-      return { status: 200, body: { models: priceRows(catalog(), { sandbox }), unit_models, ...lost } };
+      const models = await inSlices(priceRows(catalog(), { sandbox }));
+      return { status: 200, body: { models, unit_models, ...lost } };
     }),
     adminEndpoint("GET", "/admin/v1/config", async () => ({ status: 200, body: { settings: config.effective } })),
   ];
