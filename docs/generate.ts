@@ -232,7 +232,7 @@ function hintRows(): readonly (readonly string[])[] {
 }
 
 function failureRows(): readonly (readonly string[])[] {
-  const yes = (value: boolean) => (value ? "yes" : "no");
+  const yes = (value = false) => (value ? "yes" : "no");
   return Object.entries<FailureRow>(FAILURES).map(([name, row]) => [
     code(name),
     row.fault,
