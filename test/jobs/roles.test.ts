@@ -158,11 +158,25 @@ it("that is looked for while it is being left is found all the same", async () =
 it("that one process hears of and finds at the same time is in the list of those that it runs", async () => {
   const serve = await serving({ news: jobNews(null) });
   const { promise: going, resolve: go } = Promise.withResolvers<void>();
-  const work = await working(() => going);
+  const { promise: bothLook, resolve: look } = Promise.withResolvers<void>();
+  const get: Records["get"] = async (kind, id) => {
+    if (kind === "job") await bothLook;
+    return stores.records.get(kind, id);
+  };
+  const work = await working(() => going, { records: { ...stores.records, get } });
   const ids = await Promise.all(Array.from({ length: 20 }, () => serve.launch(nameOf())));
   for (const id of ids) await seen(id, "that it waits", ({ runner }) => runner === WAITING);
-  const { tell } = jobNews(stores.others);
-  await Promise.all([work.jobs.adopt(), ...ids.map((id) => tell(id))]);
+  const { tell, hear } = jobNews(stores.others);
+  const heard = new Set<string>();
+  await hear(
+    (id) => heard.add(id),
+    () => {},
+  );
+  const finding = work.jobs.adopt();
+  for (const id of ids) await tell(id);
+  await eventually(() => (ids.every((id) => heard.has(id)) ? true : undefined), "all to be told of");
+  look();
+  await finding;
   for (const id of ids) await seen(id, "its runner", ({ runner }) => runner === work.self);
   const listed = await Promise.all(ids.map((id) => stores.records.get("open-job", `${work.self}/${id}`)));
   expect(listed.filter((one) => one === null)).toEqual([]);
