@@ -8,7 +8,7 @@ import { ladder } from "../kernel/routes/ladder.ts";
 import { retrying } from "../kernel/routes/retrying.ts";
 import type { RequestWindows } from "../limits/request-windows.ts";
 import type { CallerRequest, ThoughtSeal } from "../neutral.ts";
-import type { Payer, Plan } from "../plan.ts";
+import { idAfter, type Payer, type Plan } from "../plan.ts";
 import type { Candidate } from "../route.ts";
 import type { ChatOrder, ModelCandidate } from "../upstream/model-candidate.ts";
 import type { ServingRoute } from "../upstream/moved-conversations.ts";
@@ -278,7 +278,7 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
   if (refused !== null) return refused;
   const maxCostNano = maxCostOf(request, read.maxCostCents);
   if (maxCostNano instanceof GatewayError) return maxCostNano;
-  const id = request.id.replace(/^req_/, read.idPrefix);
+  const id = idAfter(request.id, read.idPrefix);
   const atMs = deps.clock.epochMs();
   const createdS = Math.floor(atMs / 1000);
   const isTraced = request.headers.get("x-tollgate-trace") === "1";
