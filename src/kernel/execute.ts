@@ -119,7 +119,8 @@ async function reserveKept(plan: Plan, { id, funds, parent, payer }: Execution, 
   if (plan.hold.kind !== "kept") throw new Error("only a kept hold is announced");
   // Work that goes on is renewed and charged by the account's ledger: a payment that was made once has nothing to renew.
   if (!isAccountPayer(payer)) return NEEDS_ACCOUNT;
-  await deps.keeper.announce(id, plan.hold, payer);
+  const refusal = await deps.keeper.announce(id, plan.hold, payer);
+  if (refusal !== null) return refusal;
   const reserved = await funds.reserve(plan, id, parent);
   if (!("amountNano" in reserved)) await deps.keeper.dismiss(id, plan.hold);
   return reserved;
