@@ -84,12 +84,7 @@ export interface RequestMade {
 }
 
 /** Headers that say where a request ends and whom it is for: of two of them, each server on the way may believe another. */
-function isOneLine(name: string): boolean {
-  // Asked of every header: the length alone tells nearly all of them apart, at less than a look into a set.
-  const { length } = name;
-  if (length === 4) return name === "host";
-  return length === 14 ? name === "content-length" : length === 17 && name === "transfer-encoding";
-}
+const ONE_LINE: ReadonlySet<string> = new Set(["content-length", "transfer-encoding", "host"]);
 
 /** A request as the edge read it; params and body are filled in when they are known. */
 export class EdgeRequest implements GatewayRequest {
@@ -138,7 +133,8 @@ export class EdgeRequest implements GatewayRequest {
     let apiKey = "";
     let seen = 0;
     req.forEach((name, value) => {
-      if (isOneLine(name)) {
+      // Asked of every header: its length alone tells most of them apart, at less than a look into a set.
+      if ((name.length === 4 || name.length === 14 || name.length === 17) && ONE_LINE.has(name)) {
         const bit = name === "host" ? 1 : name === "content-length" ? 2 : 4;
         if ((seen & bit) !== 0) this.fault ??= twice(name);
         seen |= bit;
