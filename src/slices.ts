@@ -20,13 +20,20 @@ type Slice = () => boolean;
 
 /** The works that wait for their next slice. There is one queue as there is one event loop: what takes slices by itself adds up with what does too. */
 const waiting: Slice[] = [];
+let isTurnPlanned = false;
+
+function planTurn(): void {
+  if (isTurnPlanned) return;
+  isTurnPlanned = true;
+  setImmediate(takeSlice);
+}
 
 /** One slice a turn of the loop, of the work that has waited longest. With the end of a work its turn is over as well: what it is waited for with goes on behind it. */
 function takeSlice(): void {
+  isTurnPlanned = false;
   const slice = waiting.shift();
-  if (slice === undefined) return;
-  if (!slice()) waiting.push(slice);
-  if (waiting.length > 0) setImmediate(takeSlice);
+  if (slice !== undefined && !slice()) waiting.push(slice);
+  if (waiting.length > 0) planTurn();
 }
 
 /** In slices of half a millisecond, of which a turn of the loop has one, whatever else is done in slices. Rejects with what the work throws. */
@@ -48,7 +55,7 @@ export function inSlices<Result>(steps: Steps<Result>): Promise<Result> {
         return true;
       }
     });
-    if (waiting.length === 1) setImmediate(takeSlice);
+    planTurn();
   });
 }
 
