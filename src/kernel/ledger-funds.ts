@@ -68,8 +68,8 @@ export class LedgerFunds implements Funds {
   readonly #caller: Caller;
   readonly #requestId: string;
   readonly #onWindow: (window: WindowState) => void;
-  /** By the call's id. */
-  readonly #taken = new Map<string, TakenRates>();
+  /** By the call's id; null: none was taken. */
+  #taken: Map<string, TakenRates> | null = null;
 
   constructor(
     deps: LedgerFundsDeps,
@@ -97,17 +97,19 @@ export class LedgerFunds implements Funds {
     if (taken instanceof GatewayError) return taken;
     const held = await this.#hold(plan, id, parent);
     if (taken === null) return held;
-    if ("amountNano" in held) this.#taken.set(id, taken);
-    else giveBackRates(taken, this.#caller.payer.accountId, rates, "none");
+    if ("amountNano" in held) {
+      this.#taken ??= new Map();
+      this.#taken.set(id, taken);
+    } else giveBackRates(taken, this.#caller.payer.accountId, rates, "none");
     return held;
   }
 
   /** Of the tokens that the call could use, those that it did not. */
   #giveBack(id: string, used: TokenUsage | null): void {
-    const taken = this.#taken.get(id);
+    const taken = this.#taken?.get(id);
     const { rates } = this.#deps;
     if (taken === undefined || rates === undefined) return;
-    this.#taken.delete(id);
+    this.#taken?.delete(id);
     giveBackRates(taken, this.#caller.payer.accountId, rates, used);
   }
 
