@@ -9,6 +9,7 @@ import type {
   ResponseFormat,
   ToolChoice,
 } from "../../neutral.ts";
+import { once } from "../neutral-blocks.ts";
 import { WIRE } from "./errors.ts";
 import { jsonSchema } from "./schema.ts";
 import { turnsOf } from "./turns.ts";
@@ -144,7 +145,6 @@ function neutralOf(body: Json): NeutralRequest {
 
 /** A request whose body has been checked. */
 export function generateRequest(body: Json): CallerRequest {
-  let neutral: NeutralRequest | null = null;
   return {
     wire: WIRE,
     body,
@@ -152,9 +152,6 @@ export function generateRequest(body: Json): CallerRequest {
     usesTools: declarationsOf(body).length > 0,
     reasoning: () => reasoningOf(body),
     format: () => formatOf(body),
-    neutral() {
-      neutral ??= neutralOf(body);
-      return neutral;
-    },
+    neutral: once(() => neutralOf(body)),
   };
 }

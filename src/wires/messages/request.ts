@@ -9,6 +9,7 @@ import type {
   ResponseFormat,
   ToolChoice,
 } from "../../neutral.ts";
+import { once } from "../neutral-blocks.ts";
 import type { ThoughtsShown } from "./blocks.ts";
 import type { MessagesBody } from "./body.ts";
 import { WIRE } from "./errors.ts";
@@ -144,7 +145,6 @@ function neutralOf(body: MessagesBody): NeutralRequest {
 
 /** A request whose body has been checked. */
 export function messagesRequest(body: MessagesBody): CallerRequest {
-  let neutral: NeutralRequest | null = null;
   return {
     wire: WIRE,
     body,
@@ -152,9 +152,6 @@ export function messagesRequest(body: MessagesBody): CallerRequest {
     usesTools: listOf(body.tools).length > 0,
     reasoning: () => reasoningOf(body),
     format: () => formatOf(body),
-    neutral() {
-      neutral ??= neutralOf(body);
-      return neutral;
-    },
+    neutral: once(() => neutralOf(body)),
   };
 }
