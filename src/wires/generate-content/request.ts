@@ -1,5 +1,5 @@
 // Reads a request in the generate-content wire, and says it in the neutral format.
-import { isRecord, type Json, numberOf, stringOf, wordOf } from "../../json.ts";
+import { isRecord, type Json, listOf, numberOf, stringOf, wordOf } from "../../json.ts";
 import type {
   CallerRequest,
   Effort,
@@ -18,10 +18,6 @@ const EFFORTS: readonly Effort[] = ["minimal", "low", "medium", "high"];
 const JSON_TYPE = "application/json";
 /** An answer of these is text of any kind, which is what models write. */
 const PLAIN_TYPES: readonly unknown[] = [undefined, null, "", "text/plain"];
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
 
 function part(body: Json, field: string): Json {
   const value = body[field];

@@ -1,5 +1,5 @@
 // Reads a request in the messages wire: it keeps the body for vendors of the same wire, and says it in the neutral format for the others.
-import { isRecord, type Json, numberOf, stringOf, wordOf } from "../../json.ts";
+import { isRecord, type Json, listOf, numberOf, stringOf, wordOf } from "../../json.ts";
 import type {
   CallerRequest,
   Effort,
@@ -17,10 +17,6 @@ import { isCacheMark } from "./sources.ts";
 import { turnsOf } from "./turns.ts";
 
 const EFFORTS: readonly Effort[] = ["minimal", "low", "medium", "high", "xhigh", "max"];
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
 
 /** A tool of the caller's own making; every other type is one that a vendor has made. */
 const OWN_TOOL = /^custom$/;
