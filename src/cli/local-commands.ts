@@ -1,4 +1,5 @@
 // Commands that need no gateway, though they ask it where one runs: settings and prices; and the sandbox upstream by itself.
+
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -8,6 +9,7 @@ import type { PriceRow, UnitPriceRow } from "../catalog/price-table.ts";
 import { systemClock } from "../clock.ts";
 import { type Config, describeSettings } from "../config.ts";
 import type { LossRow, UnpricedRow } from "../gateway/losses.ts";
+import { atOnce } from "../slices.ts";
 import { askedOr } from "./asked-or.ts";
 import { type Command, CommandError, UsageError } from "./command.ts";
 import { table } from "./text.ts";
@@ -115,8 +117,8 @@ const prices: Command = {
       () => admin.call<Listed>("GET", `/admin/v1/prices?sandbox=${sandbox ? 1 : 0}`),
       async () => {
         const catalog = await catalogOf(settings);
-        const unit_models = unitPriceRows(catalog, { sandbox });
-        return { models: priceRows(catalog, { sandbox }), unit_models, losses: [], unpriced: [] };
+        const unit_models = atOnce(unitPriceRows(catalog, { sandbox }));
+        return { models: atOnce(priceRows(catalog, { sandbox })), unit_models, losses: [], unpriced: [] };
       },
     );
     const { losses, unpriced } = asked.answer;
