@@ -451,6 +451,12 @@ export const ERRORS = {
     message: "The ledger cannot be reached, so no paid call can start.",
     hint: "Wait for Retry-After. Nothing was charged.",
   },
+  jobs_unavailable: {
+    status: 503,
+    retry: true,
+    message: "No process that runs jobs is alive, so none can be launched.",
+    hint: "Wait for Retry-After, or tell the operator, who starts a process with ROLE=work. Calls are answered. Nothing was held or charged.",
+  },
   storage_unavailable: {
     status: 503,
     retry: true,

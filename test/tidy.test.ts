@@ -58,6 +58,7 @@ const LINES: Record<string, number> = {
   "src/money.ts": 0,
   "src/clock.ts": 0,
   "src/slices.ts": 0,
+  "src/give-way.ts": 0,
   "src/node-http.ts": 0,
   "src/thread-flags.ts": 0,
   "src/version.ts": 0,

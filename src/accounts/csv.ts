@@ -1,4 +1,5 @@
 // Rows as comma-separated values (RFC 4180), as spreadsheets read them.
+import { eachOf, inSlices } from "../slices.ts";
 
 /** Fields beginning with these are formulas to a spreadsheet; what callers have written must not be one. */
 const FORMULA = /^[=+\-@\t\r]/;
@@ -13,8 +14,23 @@ function cell(value: unknown): string {
 
 export type CsvRow = Readonly<Record<string, unknown>>;
 
+function lineOf(columns: readonly string[], row: CsvRow): string {
+  return columns.map((name) => cell(row[name])).join(",");
+}
+
+function textOf(columns: readonly string[], lines: readonly string[]): string {
+  return `${[columns.join(","), ...lines].join("\r\n")}\r\n`;
+}
+
 /** With a heading; columns are named by `columns`, of which a row may lack some. */
 export function csvText(columns: readonly string[], rows: readonly CsvRow[]): string {
-  const lines = [columns.join(","), ...rows.map((row) => columns.map((name) => cell(row[name])).join(","))];
-  return `${lines.join("\r\n")}\r\n`;
+  return textOf(
+    columns,
+    rows.map((row) => lineOf(columns, row)),
+  );
+}
+
+/** The same, in slices. */
+export async function csvInSlices(columns: readonly string[], rows: readonly CsvRow[]): Promise<string> {
+  return textOf(columns, await inSlices(eachOf(rows, (row) => lineOf(columns, row))));
 }

@@ -6,7 +6,8 @@ import { usdTextOfSum } from "../money.ts";
 import type { Caller } from "../plan.ts";
 import type { FailedCall, FailedCalls, Reports, UsageField, UsageQuery, UsageRow } from "../usage-rows.ts";
 import type { Books } from "./books.ts";
-import { type CsvRow, csvText } from "./csv.ts";
+import { type CsvRow, csvInSlices } from "./csv.ts";
+import { fewAtATime } from "./few-at-a-time.ts";
 import { type Naming, namesOf } from "./names.ts";
 import { readQuery } from "./read-body.ts";
 import {
@@ -91,10 +92,10 @@ interface Page {
   readonly more?: Readonly<Record<string, unknown>>;
 }
 
-function pageAnswer({ format, name, columns, rows, next, more = {} }: Page): Answer {
+async function pageAnswer({ format, name, columns, rows, next, more = {} }: Page): Promise<Answer> {
   if (format === "json") return { status: 200, body: { [name]: rows, next_cursor: next, ...more } };
   const told = { "content-type": "text/csv; charset=utf-8", ...(next === null ? {} : { "x-next-cursor": next }) };
-  return { status: 200, body: csvText(columns, rows), headers: told };
+  return { status: 200, body: await csvInSlices(columns, rows), headers: told };
 }
 
 /** A column for each name that rows of this query have. */
@@ -124,14 +125,12 @@ async function usageAnswer(
   const page = await books.usage(query);
   if ("tooWide" in page) return tooWideError(page);
   const naming = namesOf(books, query.accountId);
-  const rows = await Promise.all(
-    page.rows.map(async (row) =>
-      usageRow(
-        query,
-        row,
-        { ...(await naming(Object.fromEntries(shownGroup(query, row)))), ...groupName(row) },
-        forOperator,
-      ),
+  const rows = await fewAtATime(page.rows, async (row) =>
+    usageRow(
+      query,
+      row,
+      { ...(await naming(Object.fromEntries(shownGroup(query, row)))), ...groupName(row) },
+      forOperator,
     ),
   );
   const nothing = { group: {}, calls: 0, amountNano: "0", upstreamNano: "0", absorbedNano: "0" };
@@ -230,7 +229,7 @@ export async function ownTransactions(
     return { status: 200, body: { transactions: [], next_cursor: null } };
   if (Object.values(filters).every((filter) => filter === undefined)) {
     const page = await books.transactions({ accountId, keyId, limit, cursor });
-    return { status: 200, body: { transactions: page.rows.map(transactionRow), next_cursor: page.next } };
+    return { status: 200, body: { transactions: await fewAtATime(page.rows, transactionRow), next_cursor: page.next } };
   }
   const search = searchOf({ ...read, account: accountId, key: keyId ?? undefined });
   if ("failed" in search) {
@@ -239,7 +238,7 @@ export async function ownTransactions(
   }
   const page = await books.search(search.postings);
   if ("tooWide" in page) return tooWideError(page);
-  return { status: 200, body: { transactions: page.rows.map(transactionRow), next_cursor: page.next } };
+  return { status: 200, body: { transactions: await fewAtATime(page.rows, transactionRow), next_cursor: page.next } };
 }
 
 export async function anyTransactions(
@@ -252,20 +251,19 @@ export async function anyTransactions(
   const search = searchOf(read);
   const name = "transactions";
   const naming = namesOf(books, null);
-  const withNames = (all: readonly CsvRow[]) =>
-    Promise.all(all.map(async (row): Promise<CsvRow> => ({ ...row, ...(await naming(row)) })));
+  const named = async (row: CsvRow): Promise<CsvRow> => ({ ...row, ...(await naming(row)) });
   if ("failed" in search) {
     const { rows, next } = await failedCalls.find(search.failed);
     return pageAnswer({
       format: read.format,
       name,
       columns: FAILED_COLUMNS,
-      rows: await withNames(rows.map(failedRow)),
+      rows: await fewAtATime(rows, (call) => named(failedRow(call))),
       next,
     });
   }
   const page = await books.search(search.postings);
   if ("tooWide" in page) return tooWideError(page);
-  const rows = await withNames(page.rows.map(foundTransactionRow));
+  const rows = await fewAtATime(page.rows, (posting) => named(foundTransactionRow(posting)));
   return pageAnswer({ format: read.format, name, columns: TRANSACTION_COLUMNS, rows, next: page.next });
 }

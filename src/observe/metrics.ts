@@ -192,8 +192,8 @@ export const METRICS = {
   build: {
     type: "gauge",
     name: "tollgate_build_info",
-    help: "1 for the version that runs, on the Node that runs it",
-    labels: ["version", "node"],
+    help: "1 for the version that runs, on the Node that runs it, and for what it does: ROLE",
+    labels: ["version", "node", "role"],
     merge: "highest",
   },
   diskFree: {

@@ -1,4 +1,5 @@
 // The event loop's side of the reading thread: asks long questions of a database without holding the loop or those who write.
+import type { DatabaseSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
 import { GatewayError } from "../errors.ts";
 import { THREAD_FLAGS } from "../thread-flags.ts";
@@ -10,25 +11,39 @@ const RETRY_AFTER_SECONDS = 5;
 export type Value = string | number | null;
 export type ReadRow = Readonly<Record<string, Value>>;
 
-export interface Question {
-  readonly text: string;
-  readonly values: readonly Value[];
-}
+/** Asks for the next rows of an answer, of which the first have come. */
+export type GoOn = "go on";
+
+/** A `SELECT`, or what an inquiry is asked. */
+export type Question =
+  | { readonly text: string; readonly values: readonly Value[] }
+  | { readonly inquiry: string; readonly argument: unknown };
 
 export interface Reply {
-  readonly rows: readonly ReadRow[];
+  /** Rows, or what the inquiry has answered. */
+  readonly value: unknown;
   readonly error: string | null;
+  /** There are more rows, which come when they are asked for: to take over all of them at once would hold up the loop. */
+  readonly more: boolean;
 }
+
+/**
+ * What a file exports as `openInquiry`, for what takes more than one `SELECT`: it reads for some milliseconds and answers, and goes on when it is asked
+ * again, so that others are answered between. Its database can only be read.
+ */
+export type OpenInquiry = (database: DatabaseSync) => (argument: never) => unknown;
 
 export interface ReadingThread {
   /** The rows of a `SELECT` over what has been committed. Rejects with `ledger_unavailable`. */
   ask(text: string, values: readonly Value[]): Promise<readonly ReadRow[]>;
+  /** What the inquiry of a file answers; it is opened once, when it is first asked. Rejects with `ledger_unavailable`. */
+  inquire(inquiry: URL, argument: unknown): Promise<unknown>;
   /** What waits is refused. To be closed before the thread that writes the file. */
   close(): Promise<void>;
 }
 
 interface Asking {
-  resolve(rows: readonly ReadRow[]): void;
+  resolve(value: unknown): void;
   reject(error: Error): void;
 }
 
@@ -43,6 +58,8 @@ function unavailable(detail: string): GatewayError {
 /** Reads `file`, which another thread of this process has open. The thread starts with the first question. */
 export function openReadingThread(file: string): ReadingThread {
   let waiting: Asking[] = [];
+  /** The first ones of an answer that comes in parts. */
+  let rows: ReadRow[] = [];
   let worker: Worker | null = null;
   let closed = false;
 
@@ -50,6 +67,7 @@ export function openReadingThread(file: string): ReadingThread {
     worker = null;
     const left = waiting;
     waiting = [];
+    rows = [];
     for (const { reject } of left) reject(unavailable(detail));
   }
 
@@ -60,10 +78,17 @@ export function openReadingThread(file: string): ReadingThread {
     });
     started.unref();
     // Questions are answered in the order in which they came.
-    started.on("message", ({ rows, error }: Reply) => {
+    started.on("message", ({ value, error, more }: Reply) => {
+      if (more) {
+        rows.push(...(value as ReadRow[]));
+        setImmediate(() => started.postMessage("go on" satisfies GoOn));
+        return;
+      }
       const first = waiting.shift();
-      if (error === null) first?.resolve(rows);
-      else first?.reject(unavailable(error));
+      if (error !== null) first?.reject(unavailable(error));
+      else if (rows.length === 0) first?.resolve(value);
+      else first?.resolve([...rows, ...(value as ReadRow[])]);
+      rows = [];
     });
     started.on("error", (error) => fail(String(error)));
     started.on("exit", () => {
@@ -72,17 +97,20 @@ export function openReadingThread(file: string): ReadingThread {
     return started;
   }
 
+  function put(question: Question): Promise<unknown> {
+    if (closed) return Promise.reject(unavailable("the store is closed"));
+    if (waiting.length >= WAITING_MAX) return Promise.reject(unavailable("too many reports are being made"));
+    worker ??= start();
+    const asked = worker;
+    return new Promise((resolve, reject) => {
+      waiting.push({ resolve, reject });
+      asked.postMessage(question);
+    });
+  }
+
   return {
-    ask(text, values) {
-      if (closed) return Promise.reject(unavailable("the store is closed"));
-      if (waiting.length >= WAITING_MAX) return Promise.reject(unavailable("too many reports are being made"));
-      worker ??= start();
-      const asked = worker;
-      return new Promise((resolve, reject) => {
-        waiting.push({ resolve, reject });
-        asked.postMessage({ text, values } satisfies Question);
-      });
-    },
+    ask: (text, values) => put({ text, values }) as Promise<readonly ReadRow[]>,
+    inquire: ({ href }, argument) => put({ inquiry: href, argument }),
     async close() {
       closed = true;
       const last = worker;

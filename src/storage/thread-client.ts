@@ -38,6 +38,8 @@ export interface SqliteThread {
   unit<Ops extends Operations>(name: string): UnitCaller<Ops>;
   /** Rows of a long `SELECT`, read by a connection of its own; the file must be shared with readers or processes. */
   ask(text: string, values: readonly Value[]): Promise<readonly ReadRow[]>;
+  /** What an inquiry answers, read likewise. */
+  inquire(inquiry: URL, argument: unknown): Promise<unknown>;
   /** Writes a consistent, durable copy to `path`. Rejects where it exists. */
   backup(path: string): Promise<void>;
   /** Has every process that shares the store hear a text, this one too. */
@@ -252,6 +254,10 @@ export class ThreadClient implements SqliteThread {
 
   ask(text: string, values: readonly Value[]): Promise<readonly ReadRow[]> {
     return this.#reading.ask(text, values);
+  }
+
+  inquire(inquiry: URL, argument: unknown): Promise<unknown> {
+    return this.#reading.inquire(inquiry, argument);
   }
 
   backup(path: string): Promise<void> {

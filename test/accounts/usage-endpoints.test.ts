@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { fewAtATime } from "../../src/accounts/few-at-a-time.ts";
 import { type Gate, openGate } from "./gate.ts";
 
 let gate: Gate;
@@ -138,4 +139,26 @@ test("the play money of a sandbox account is in no sum of the operator's unless 
   expect((await gate.call(play.api_key, "GET", "/api/v1/usage")).body.usage).toMatchObject([{ calls: 1 }]);
   const { status, body } = await gate.admin("GET", "/admin/v1/usage?sandbox=yes");
   expect([status, body.param]).toEqual([400, "sandbox"]);
+});
+
+test("rows are named a few at a time, in their order, and what waits on the loop goes between", async () => {
+  let [asked, most, between] = [0, 0, 0];
+  let going = true;
+  const count = () => {
+    between += 1;
+    if (going) setImmediate(count);
+  };
+  setImmediate(count);
+  const items = Array.from({ length: 100 }, (_, at) => at);
+  const named = await fewAtATime(items, async (item) => {
+    asked += 1;
+    most = Math.max(most, asked);
+    await Promise.resolve();
+    asked -= 1;
+    return item * 2;
+  });
+  going = false;
+  expect(named).toEqual(items.map((item) => item * 2));
+  expect(most).toBe(16);
+  expect(between).toBeGreaterThanOrEqual(6);
 });

@@ -46,6 +46,7 @@ export async function openRemoteLedger(file: string, clock: Clock): Promise<Sqli
   return {
     unit: (name) => remote.unit(name),
     ask: (text, values) => remote.ask(text, values),
+    inquire: (inquiry, argument) => remote.inquire(inquiry, argument),
     backup: (path) => remote.backup(path),
     tell: (text) => remote.tell(text),
     async close() {

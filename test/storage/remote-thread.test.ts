@@ -152,7 +152,11 @@ test("a batch that is too long to be sent goes in parts: one that is too long al
     sent.push(values);
     setImmediate(() => client.hear(JSON.stringify({ values, errors: null, commit: 0 })));
   };
-  const reading = { ask: () => Promise.resolve([]), close: () => Promise.resolve() };
+  const reading = {
+    ask: () => Promise.resolve([]),
+    inquire: () => Promise.resolve(null),
+    close: () => Promise.resolve(),
+  };
   const clock = manualClock(START_MS);
   const entries = [{ unit: "mortal", name: "keep", admission: false }];
   const client = new ThreadClient({ port: { post, cut() {} }, entries, reading, clock, onFatal() {} });

@@ -1,6 +1,6 @@
-// What becomes of those who wait for the storage thread when it dies.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+// Who waits for the storage thread, for how long, and what becomes of them when it dies; who reads beside it.
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { getPriority, tmpdir } from "node:os";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -38,6 +38,47 @@ test("the storage thread dies: who waits is refused, the process is told to end,
   const next = await openSqliteThread({ ...options, onFatal() {} });
   expect(await next.unit<MortalOperations>("mortal")("words", null)).toEqual(["acknowledged"]);
   await next.close();
+});
+
+/** Threads of this process that give way to others. */
+function givingWay(): number {
+  const threads = readdirSync("/proc/self/task").map(Number);
+  return threads.filter((thread) => getPriority(thread) === 10).length;
+}
+
+test.runIf(process.platform === "linux")("the thread that reads reports gives way to all others", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-thread-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const options = { file: join(folder, "words.db"), units: { mortal: MORTAL }, clock: systemClock, disk: NO_BOUNDS };
+  const before = givingWay();
+  const thread = await openSqliteThread({ ...options, sharing: "readers", onFatal() {} });
+  expect(givingWay()).toBe(before);
+  expect(await thread.ask("SELECT 1 AS one", [])).toEqual([{ one: 1 }]);
+  expect(givingWay()).toBe(before + 1);
+  await thread.close();
+});
+
+test("many rows come a few dozen at a time, each when the loop has gone around, and before the answers to later questions", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-thread-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const options = { file: join(folder, "words.db"), units: { mortal: MORTAL }, clock: systemClock, disk: NO_BOUNDS };
+  const thread = await openSqliteThread({ ...options, sharing: "readers", onFatal() {} });
+  const messages = vi.spyOn(Worker.prototype, "postMessage");
+  onTestFinished(() => messages.mockRestore());
+  const numbers =
+    "WITH RECURSIVE counted(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted) SELECT n FROM counted LIMIT ?";
+  const answered: string[] = [];
+  const [many, none, broken] = await Promise.all([
+    thread.ask(numbers, [1_000]).finally(() => answered.push("many")),
+    thread.ask(numbers, [0]).finally(() => answered.push("none")),
+    thread.ask("SELECT nonsense", []).catch((error: unknown) => error),
+  ]);
+  expect(many).toEqual(Array.from({ length: 1_000 }, (_, at) => ({ n: at + 1 })));
+  expect(none).toEqual([]);
+  expect(broken).toEqual(REFUSED);
+  expect(answered).toEqual(["many", "none"]);
+  expect(messages).toHaveBeenCalledTimes(3 + 15);
+  await thread.close();
 });
 
 test("an operation whose caller has time goes with the next that has none, and by itself where none comes", async () => {

@@ -104,6 +104,16 @@ export class AccountTables {
     }
   }
 
+  /** Those in memory now. */
+  idsInMemory(): string[] {
+    return [...this.#accounts.keys()];
+  }
+
+  /** An account for who looks and changes nothing, where it still is in memory. */
+  inMemory(accountId: string): AccountState | null {
+    return this.#accounts.get(accountId) ?? null;
+  }
+
   idsAfter(accountId: string, limit: number): string[] {
     return this.#sql.accountIds.all(accountId, limit).map((row) => String(row.account_id));
   }

@@ -21,6 +21,8 @@ import { costIn, countsOf, windowList } from "../model/window-list.ts";
 import { dayOf } from "../model/windows.ts";
 import { LEDGER_TABLES } from "../usage/sums.ts";
 import { UsageTally } from "../usage/tally.ts";
+import { openInquiry } from "./books-doctor.ts";
+import { visit } from "./doctor-visit.ts";
 import { type LedgerOperations, openUnit } from "./unit.ts";
 
 const BATCH = 500;
@@ -111,6 +113,7 @@ function rows(database: DatabaseSync, sql: string, ...values: (string | number)[
 export function sqliteBookSource(database: DatabaseSync, clock: Clock): BookSource {
   const unit = openUnit(database, { epochMs: clock.epochMs(), elapsedMs: clock.elapsedMs() });
   const { sweep, examine } = unit.operations as Pick<LedgerOperations, "sweep" | "examine">;
+  const examineBooks = openInquiry(database);
 
   async function* postings(): AsyncIterable<NumberedPosting[]> {
     const numbers = new Map<string, number>();
@@ -170,12 +173,7 @@ export function sqliteBookSource(database: DatabaseSync, clock: Clock): BookSour
     },
     postings,
     accounts,
-    async doctor() {
-      for (let begin = true; ; begin = false) {
-        const { done, seen } = examine({ begin, file: true });
-        if (done) return seen;
-      }
-    },
+    doctor: () => visit(examine, (asked) => examineBooks({ ...asked, file: true })),
     close: () => Promise.resolve(database.close()),
   };
 }

@@ -1,5 +1,5 @@
 // The rows that are written once and found by id: holds, postings, tombstones, idempotency keys.
-import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import type { PostingRow } from "../../account-rows.ts";
 import type { Nano } from "../../money.ts";
 import type { TokenUsage } from "../../route.ts";
@@ -23,11 +23,6 @@ export interface PostingPlace {
 
 /** A posting as it is written. */
 export type PlacedPosting = PostingRow & PostingPlace;
-
-/** What the doctor reads of a posting: of millions each column counts. */
-export type ExaminedPosting = PostingPlace &
-  Pick<PostingRow, "transactionId" | "kind" | "accountId" | "keyId" | "createdAtMs" | "reference" | "legs"> &
-  Pick<PostingRow, "amountNano" | "chargedCents" | "upstreamNano" | "absorbedNano">;
 
 export interface HoldSql {
   hold_id: string;
@@ -90,25 +85,6 @@ export interface PostingSql {
   before_of_account: number | null;
   before_of_key: number | null;
 }
-
-type ExaminedSql = readonly [
-  transactionId: string,
-  kind: PostingRow["kind"],
-  accountId: string,
-  keyId: string | null,
-  createdAtMs: number,
-  amount: Nano,
-  chargedCents: number,
-  upstream: Nano,
-  absorbed: Nano,
-  reference: string | null,
-  legs: string | null,
-  day: number | null,
-  inference: number,
-  beforeOfAccount: number | null,
-  beforeOfKey: number | null,
-  windows: string | null,
-];
 
 /** More than a number counts exactly. */
 interface Charged {
@@ -229,30 +205,6 @@ export class EntryTables {
     return row === undefined ? null : postingRow(row);
   }
 
-  /** The posting of that number. */
-  examinedPosting(number: number): ExaminedPosting | null {
-    const row = this.#sql.examined.get(number) as unknown as ExaminedSql | undefined;
-    if (row === undefined) return null;
-    return {
-      transactionId: row[0],
-      kind: row[1],
-      accountId: row[2],
-      keyId: row[3],
-      createdAtMs: row[4],
-      amountNano: row[5],
-      chargedCents: row[6],
-      upstreamNano: row[7],
-      absorbedNano: row[8],
-      reference: row[9],
-      legs: legsIn(row[10]),
-      day: row[11],
-      inference: row[12] === 1,
-      beforeOfAccount: row[13],
-      beforeOfKey: row[14],
-      windows: row[15],
-    };
-  }
-
   /** Up to `limit` postings of an account, or of one of its keys, from the one of number `from` backward. */
   list(owner: { accountId: string; keyId: string | null }, from: number | null, limit: number) {
     const rows: PostingRow[] = [];
@@ -291,12 +243,6 @@ export class EntryTables {
   }
 }
 
-/** Rows without the names of their columns: with those a posting takes the doctor 10 us to read, without 6. */
-function asArrays(statement: StatementSync): StatementSync {
-  statement.setReturnArrays(true);
-  return statement;
-}
-
 function prepare(database: DatabaseSync) {
   return {
     holds: database.prepare("SELECT * FROM hold"),
@@ -329,12 +275,6 @@ function prepare(database: DatabaseSync) {
     posting: database.prepare("SELECT * FROM posting WHERE transaction_id = ?"),
     postingByReference: database.prepare("SELECT * FROM posting WHERE account_id = ? AND kind = ? AND reference = ?"),
     postingByNumber: database.prepare("SELECT * FROM posting WHERE seq = ?"),
-    examined: asArrays(
-      database.prepare(
-        `SELECT transaction_id, kind, account_id, key_id, created_at, amount, charged_cents, upstream, absorbed, reference, legs,
-           day, inference, before_of_account, before_of_key, windows FROM posting WHERE seq = ?`,
-      ),
-    ),
     idempotency: database.prepare(
       `SELECT fingerprint, hold_id AS holdId, state, effect, lapses_at AS lapsesAtMs FROM idempotency
          WHERE account_id = ? AND key_id = ? AND idempotency_key = ?`,

@@ -5,12 +5,16 @@ import type { DoctorReport, Ledger, Told } from "../model/ledger.ts";
 import { sumFaults } from "../usage/check.ts";
 import { type AskReports, reportsOf } from "../usage/reports.ts";
 import { LEDGER_TABLES } from "../usage/sums.ts";
+import type { ExaminedBooks } from "./books-doctor.ts";
 import { postList, reserveList } from "./compact.ts";
+import { type Visited, visit } from "./doctor-visit.ts";
 import { type PostingSql, postingRow } from "./entries.ts";
 import { isWritten } from "./reserve.ts";
 import type { LedgerOperations } from "./unit.ts";
 
 const LOSABLE = { mayBeLost: true } as const;
+const PATIENT = { isPatient: true } as const;
+const DOCTOR_OF_BOOKS = new URL("./books-doctor.ts", import.meta.url);
 
 /** The file that the storage thread loads for the ledger. */
 export const LEDGER_UNIT = new URL("./unit.ts", import.meta.url);
@@ -42,7 +46,7 @@ export function sqliteLedger(thread: SqliteThread): Ledger {
     sandboxAccounts: "SELECT account_id FROM account WHERE kind = 'sandbox'",
     ask: ({ text, values }) => thread.ask(text, values),
   };
-  let visit: Promise<DoctorReport> | null = null;
+  let visiting: Promise<DoctorReport> | null = null;
   return {
     openAccount: (request) => call("openAccount", { ...request, creditNano: nano(request.creditNano) }),
     account: (accountId) => call("account", accountId),
@@ -85,23 +89,24 @@ export function sqliteLedger(thread: SqliteThread): Ledger {
     totals: () => call("totals", null),
     ...reportsOf(books, (row) => postingRow(row as unknown as PostingSql)),
     doctor(options) {
-      visit ??= examine(options?.file ?? false).finally(() => {
-        visit = null;
+      visiting ??= examine(thread, books, options?.file ?? false).finally(() => {
+        visiting = null;
       });
-      return visit;
+      return visiting;
     },
     backup: (path) => thread.backup(path),
     close: () => thread.close(),
   };
+}
 
-  async function examine(file: boolean): Promise<DoctorReport> {
-    for (let begin = true; ; begin = false) {
-      const { done, seen } = await call("examine", { begin, file });
-      if (!done) continue;
-      const faults = (await sumFaults(books)).map((detail) => ({ invariant: "I14", accountId: null, detail }));
-      return { ...seen, findings: [...seen.findings, ...faults] };
-    }
-  }
+async function examine(thread: SqliteThread, books: AskReports, file: boolean): Promise<DoctorReport> {
+  const call = thread.unit<LedgerOperations>("ledger");
+  const report = await visit(
+    (asked) => call("examine", asked, PATIENT),
+    (asked) => thread.inquire(DOCTOR_OF_BOOKS, { ...asked, file }) as Promise<Visited<ExaminedBooks>>,
+  );
+  const faults = (await sumFaults(books)).map((detail) => ({ invariant: "I14", accountId: null, detail }));
+  return { ...report, findings: [...report.findings, ...faults] };
 }
 
 /** Holds ended in one operation: a commit stays short, and calls come between. */

@@ -1,5 +1,6 @@
 // Finds postings: those of an account along its list, those of all accounts by their time.
 import type { PostingPage, PostingRow } from "../../account-rows.ts";
+import { eachOf, inSlices } from "../../slices.ts";
 import type { PostingSearch, TooWide } from "../../usage-rows.ts";
 import type { AskReports, Row } from "./reports.ts";
 import { sourceOf } from "./source.ts";
@@ -56,7 +57,7 @@ export async function searchPostings(
   const page = found.slice(0, limit);
   const last = found.length > limit ? page.at(-1) : undefined;
   return {
-    rows: page.map(rowOf),
+    rows: await inSlices(eachOf(page, rowOf)),
     next:
       last === undefined
         ? null

@@ -1,4 +1,5 @@
 // Who spent what: from the daily sums wherever they can tell, else from the postings of one day.
+import { eachOf, inSlices } from "../../slices.ts";
 import type { TooWide, UsageField, UsagePage, UsageQuery, UsageRow } from "../../usage-rows.ts";
 import { DAY_MS, dayOf } from "../model/windows.ts";
 import type { AskReports } from "./reports.ts";
@@ -234,7 +235,7 @@ export async function readUsage(
   const page = found.slice(0, query.limit);
   const last = found.length > query.limit && query.largestFirst !== true ? page.at(-1) : undefined;
   return {
-    rows: page.map((row) => rowIn(query, row)),
+    rows: await inSlices(eachOf(page, (row) => rowIn(query, row))),
     // PostgreSQL tells large numbers as text; a day is small in both.
     next:
       last === undefined

@@ -5,6 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { manualClock } from "../../../src/clock.ts";
 import type { Finding } from "../../../src/ledger/model/ledger.ts";
 import type { Window } from "../../../src/ledger/model/window-list.ts";
+import { openInquiry } from "../../../src/ledger/sqlite/books-doctor.ts";
+import { postList, reserveList } from "../../../src/ledger/sqlite/compact.ts";
 import { sqliteLedger } from "../../../src/ledger/sqlite/ledger.ts";
 import { type LedgerOperations, openUnit } from "../../../src/ledger/sqlite/unit.ts";
 import { nano } from "../../../src/money.ts";
@@ -52,10 +54,13 @@ function findingsAfter(sql: string): readonly Finding[] {
     database.exec(`PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF; ${sql}`);
     const { operations } = openUnit(database, { epochMs: clock.epochMs(), elapsedMs: clock.elapsedMs() });
     const { examine } = operations as Pick<LedgerOperations, "examine">;
-    for (let begin = true; ; begin = false) {
-      const { done, seen } = examine({ begin, file: true });
-      if (done) return seen.findings;
-    }
+    const examineBooks = openInquiry(database);
+    return [examine, examineBooks].flatMap((look) => {
+      for (let begin = true; ; begin = false) {
+        const { done, seen } = look({ begin, file: true });
+        if (done) return seen.findings;
+      }
+    });
   } finally {
     database.close();
     rmSync(file);
@@ -150,6 +155,39 @@ describe("each broken invariant is named, with the numbers", () => {
     expect((await ledger.doctor()).findings).toMatchObject([{ invariant: "I8", accountId: "a" }]);
     await ledger.close();
   });
+});
+
+test("the books are read some thousand rows at a time; what a deleted key's call has charged since its account was read is no finding", () => {
+  const file = join(folder, "busy.db");
+  copyFileSync(sound, file);
+  const database = openDatabase(file);
+  const unit = openUnit(database, { epochMs: clock.epochMs(), elapsedMs: clock.elapsedMs() });
+  const operations = unit.operations as unknown as LedgerOperations;
+  const inOneCommit = (work: () => unknown) => {
+    database.exec("BEGIN");
+    work();
+    unit.flush();
+    database.exec("COMMIT");
+  };
+  const hold = (holdId: string) => ({ accountId: "a", holdId, cents: 0, nowMs: clock.epochMs() });
+  const reserve = (holdId: string) => operations.reserve(reserveList(holdRequest(hold(holdId), { keyId: "doomed" })));
+  const post = (holdId: string) => operations.post(postList(postRequest(hold(holdId))));
+  inOneCommit(() => {
+    operations.createKey({ accountId: "a", key: newKey("doomed") });
+    for (let at = 0; at < 2_100; at++) {
+      reserve(`of many ${at}`);
+      post(`of many ${at}`);
+    }
+    operations.reserve(reserveList(holdRequest({ ...hold("late"), cents: 2 }, { keyId: "doomed" })));
+    operations.deleteKey({ accountId: "a", keyId: "doomed" });
+  });
+  const look = openInquiry(database);
+  expect(look({ begin: true, file: false })).toMatchObject({ done: false, seen: { accounts: 1, postings: 0 } });
+  inOneCommit(() => operations.post(postList(postRequest({ ...hold("late"), cents: 2 }))));
+  let visit = look({ begin: false, file: false });
+  while (!visit.done) visit = look({ begin: false, file: false });
+  expect(visit.seen).toEqual({ accounts: 2, postings: 2_107, findings: [] });
+  database.close();
 });
 
 test("a backup made while calls run is whole, private, and never overwrites", async () => {
