@@ -5,7 +5,6 @@ import type { Clock } from "../clock.ts";
 import type { Answer, Call, EndpointShape, EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { centsDown, type Nano, nanoFromCents } from "../money.ts";
-import { ownSlice } from "../slices.ts";
 import type { FailedCalls } from "../usage-rows.ts";
 import type { Unsold } from "./allowed.ts";
 import type { Books } from "./books.ts";
@@ -87,8 +86,6 @@ function withReason(error: unknown): unknown {
 
 export function adminEndpoint(method: EndpointShape["method"], path: string, answer: Answering): EndpointSpec {
   async function answerOrSayWhy(call: Call): ReturnType<Answering> {
-    // However many are asked at once, calls go between them.
-    await ownSlice();
     try {
       return await answer(call);
     } catch (error) {
