@@ -20,30 +20,32 @@ type Slice = () => boolean;
 
 /** The works that wait for their next slice. There is one queue as there is one event loop: what takes slices by itself adds up with what does too. */
 const waiting: Slice[] = [];
+let isTurnPlanned = false;
 
 /** Turns that take longer are of a loop with more to do than it can: then several slices are taken in each, so that their works come to an end. */
 const LONG_TURN_MS = 20;
 const IN_LONG_TURN_MS = 2;
 
-/** The slice of the work that has waited longest. With the end of a work its slice is over: what waits for that work goes on behind it. */
-function takeSlice(): void {
-  const slice = waiting[0];
-  const hasEnded = slice?.();
-  // Not before: while any work is in the queue, what is added to it is found without being announced.
-  waiting.shift();
-  if (slice !== undefined && hasEnded === false) waiting.push(slice);
+function planTurn(): void {
+  if (isTurnPlanned) return;
+  isTurnPlanned = true;
+  const fromMs = systemClock.elapsedMs();
+  setImmediate(() => takeTurn(systemClock.elapsedMs() - fromMs));
 }
 
-/** Takes one in the next turn of the loop, and so on while works wait. */
-function takeSlices(): void {
-  const fromMs = systemClock.elapsedMs();
-  setImmediate(() => {
-    const nowMs = systemClock.elapsedMs();
-    const untilMs = nowMs - fromMs > LONG_TURN_MS ? nowMs + IN_LONG_TURN_MS : nowMs;
-    do takeSlice();
-    while (waiting.length > 0 && systemClock.elapsedMs() < untilMs);
-    if (waiting.length > 0) takeSlices();
-  });
+/** The slice of the work that has waited longest. With the end of a work its slice is over: what waits for that work goes on behind it. */
+function takeSlice(): void {
+  const slice = waiting.shift();
+  if (slice?.() === false) waiting.push(slice);
+}
+
+/** One slice, and more where the loop has taken long to come to it. */
+function takeTurn(turnMs: number): void {
+  isTurnPlanned = false;
+  const untilMs = systemClock.elapsedMs() + (turnMs > LONG_TURN_MS ? IN_LONG_TURN_MS : 0);
+  do takeSlice();
+  while (waiting.length > 0 && systemClock.elapsedMs() < untilMs);
+  if (waiting.length > 0) planTurn();
 }
 
 /** In slices of half a millisecond, of which a turn of the loop has one, whatever else is done in slices. Rejects with what the work throws. */
@@ -65,7 +67,7 @@ export function inSlices<Result>(steps: Steps<Result>): Promise<Result> {
         return true;
       }
     });
-    if (waiting.length === 1) takeSlices();
+    planTurn();
   });
 }
 

@@ -50,7 +50,6 @@ function settingsMarkdown(): string {
 
 const config: Command = {
   name: "config",
-  takes: [],
   options: { markdown: { value: null, meaning: "explain all settings as the table of docs/settings.md" } },
   summary: "Shows the settings in force, secrets masked; with --help, explains all of them",
   async run(typed, { config: settings, admin, columns }) {
@@ -97,7 +96,6 @@ function dearTable({ models }: Listed, columns: number): readonly string[] {
 
 const prices: Command = {
   name: "prices",
-  takes: [],
   options: {
     sandbox: { value: null, meaning: "as sandbox accounts see it: every provider counts as configured" },
     available: { value: null, meaning: "only what a configured provider serves" },
@@ -155,7 +153,6 @@ async function priceListIn(named: string | undefined): Promise<PriceList> {
 
 const pricesCheck: Command = {
   name: "prices check",
-  takes: [],
   options: {
     file: { value: "PATH", meaning: "a list in the format of genai-prices, in place of the checkout's" },
     day: { value: "DATE", meaning: "as YYYY-MM-DD, in place of today" },
@@ -193,7 +190,6 @@ const pricesCheck: Command = {
 
 const sandbox: Command = {
   name: "sandbox",
-  takes: [],
   options: {
     host: { value: "ADDRESS", meaning: "where to listen, 127.0.0.1 without it" },
     port: { value: "PORT", meaning: "8090 without it; 0 takes a free one" },
