@@ -9,8 +9,8 @@ const COMMITS_PER_LOOK = 32;
 const LOG_PAGES_MAX = 16_000;
 /** Pages that the thread that commits may write itself, a few milliseconds' work. */
 const REST_PAGES_MAX = 250;
-/** Where the other thread does not get to it, SQLite does it within a commit, as it does for files without readers: 128 MB. */
-const AT_LAST_PAGES = 32_000;
+/** Where the other thread does not get to it, SQLite does it within a commit, as it does for files without readers: 256 MB. */
+const AT_LAST_PAGES = 64_000;
 
 export class LogLength {
   readonly #look: StatementSync;
