@@ -1,7 +1,7 @@
 // Providers that speak OpenAI's wire and differ in an address, a variable and a few quirks: a row each. Models are sold where the list
 // of prices that others keep has them, at the prices of 2026-11-23; of the rest, the one that the operator names and prices. No row has
 // been tried with a key: addresses and variables are those of the vendors' pages, and what is marked "unsure" is not said there.
-import { bearer, defineAdapters } from "#adapter";
+import { type AdapterSpec, bearer, type ChatSpec, defineAdapters } from "#adapter";
 
 const since = "2026-09-23";
 
@@ -61,22 +61,29 @@ const kimiThinks = {
 };
 const kimi = { contextTokens: 262_144, dropFields: fixedSampling };
 
-/** Of every row. */
-const beliefs = { "*": "which hints it refuses, how its models think, and who of them is still served" };
+interface Row extends Omit<AdapterSpec, "auth" | "beliefs" | "chat"> {
+  /** What it sells beside, or in place of, the model that is named. Default: that alone. */
+  readonly chat?: Omit<ChatSpec, "dialect">;
+}
 
-export default defineAdapters({
+/** What every row has, and its own. */
+const withShared = ({ chat = named, ...row }: Row): AdapterSpec => ({
+  ...row,
+  beliefs: { "*": "which hints it refuses, how its models think, and who of them is still served" },
+  auth: bearer,
+  chat: { ...openModels, ...chat },
+});
+
+const vendors: Readonly<Record<string, Row>> = {
   moonshot: {
     name: "Moonshot AI",
     docs: "https://platform.moonshot.ai/docs/api/chat",
-    beliefs,
     origin: "https://api.moonshot.ai/v1",
-    auth: bearer,
     pricedAs: "moonshotai",
     alsoCalled: ["moonshotai"],
     otelName: "moonshot_ai",
     // It names no `maker`: several others sell its models cheaper, but their cached tokens dearer, and a maker's price would take them off.
     chat: {
-      ...openModels,
       // Its thoughts before calls must come back; unsure of the models before K2.5.
       takes: {
         messageFields: ["name", "reasoning_content", "partial"],
@@ -108,14 +115,11 @@ export default defineAdapters({
   zhipu: {
     name: "Zhipu AI",
     docs: "https://docs.bigmodel.cn/api-reference",
-    beliefs,
     // The address within China, whose prices in yuan the list has in USD.
     origin: "https://open.bigmodel.cn/api/paas/v4",
-    auth: bearer,
     pricedAs: "zhipuai",
     keyEnv: ["ZHIPU_API_KEY", "ZHIPUAI_API_KEY"],
     chat: {
-      ...openModels,
       takes: glm,
       models: {
         "glm-5.3": sold("z-ai/glm-5.3", 1_000_000, "1.103", "3.862", "0.276"),
@@ -129,25 +133,16 @@ export default defineAdapters({
   zai: {
     name: "Z.ai",
     docs: "https://docs.z.ai/api-reference/llm/chat-completion",
-    beliefs,
     origin: "https://api.z.ai/api/paas/v4",
-    auth: bearer,
     alsoCalled: ["z-ai"],
-    chat: {
-      ...openModels,
-      takes: glm,
-      ...named,
-    },
+    chat: { takes: glm, ...named },
   },
   minimax: {
     name: "MiniMax",
     docs: "https://platform.minimax.io/docs/api-reference/text-openai-api",
-    beliefs,
     origin: "https://api.minimax.io/v1",
-    auth: bearer,
     // Unsure: whether a schema for the answer is taken. What it thinks stands in its text, between <think> and </think>.
     chat: {
-      ...openModels,
       takes: { messageFields: ["name", "reasoning_details"], developerRole: "system", efforts: [] },
       models: {
         "MiniMax-M3": {
@@ -172,55 +167,38 @@ export default defineAdapters({
   dashscope: {
     name: "Alibaba Cloud Model Studio (Qwen)",
     docs: "https://www.alibabacloud.com/help/en/model-studio/compatibility-of-openai-with-dashscope",
-    beliefs,
     origin: "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
-    auth: bearer,
     alsoCalled: ["alibaba", "qwen"],
-    chat: { ...openModels, ...named },
   },
   nvidia: {
     name: "NVIDIA NIM",
     docs: "https://docs.api.nvidia.com/nim/reference/llm-apis",
-    beliefs,
     origin: "https://integrate.api.nvidia.com/v1",
-    auth: bearer,
-    chat: { ...openModels, ...named },
   },
   sambanova: {
     name: "SambaNova",
     docs: "https://docs.sambanova.ai/cloud/api-reference",
-    beliefs,
     origin: "https://api.sambanova.ai/v1",
-    auth: bearer,
-    chat: { ...openModels, ...named },
   },
   deepinfra: {
     name: "DeepInfra",
     docs: "https://deepinfra.com/docs/openai_api",
-    beliefs,
     origin: "https://api.deepinfra.com/v1/openai",
-    auth: bearer,
     keyEnv: ["DEEPINFRA_API_KEY", "DEEPINFRA_TOKEN"],
     // It says itself what a call cost.
-    chat: { ...openModels, ...named, costUsdAt: "/estimated_cost" },
+    chat: { ...named, costUsdAt: "/estimated_cost" },
   },
   nebius: {
     name: "Nebius Token Factory",
     docs: "https://docs.tokenfactory.nebius.com",
-    beliefs,
     origin: "https://api.tokenfactory.nebius.com/v1",
-    auth: bearer,
-    chat: { ...openModels, ...named },
   },
   novita: {
     name: "Novita",
     docs: "https://novita.ai/docs/api-reference/model-apis-llm-create-chat-completion",
-    beliefs,
     origin: "https://api.novita.ai/openai/v1",
-    auth: bearer,
     // The list has old models of it alone; unsure whether they still live.
     chat: {
-      ...openModels,
       models: {
         "mistralai/mistral-nemo": sold("mistralai/mistral-nemo", 60_288, "0.17", "0.17"),
         "qwen/qwen-2.5-72b-instruct": sold("qwen/qwen-2.5-72b-instruct", 32_000, "0.38", "0.4"),
@@ -230,14 +208,11 @@ export default defineAdapters({
   huggingface: {
     name: "Hugging Face router",
     docs: "https://huggingface.co/docs/inference-providers",
-    beliefs,
     origin: "https://router.huggingface.co/v1",
-    auth: bearer,
     pricedAs: "huggingface_*",
     keyEnv: ["HF_TOKEN", "HUGGINGFACE_API_KEY"],
     // What follows the colon is the provider that it sends the call to, whose price it passes on.
     chat: {
-      ...openModels,
       models: {
         "deepseek-ai/DeepSeek-V3.2:novita": sold("deepseek/deepseek-v3.2", 163_840, "0.269", "0.4"),
         "zai-org/GLM-5:novita": sold("z-ai/glm-5", 202_800, "1", "3.2"),
@@ -264,33 +239,24 @@ export default defineAdapters({
   "github-models": {
     name: "GitHub Models",
     docs: "https://docs.github.com/en/rest/models/inference",
-    beliefs,
     origin: "https://models.github.ai/inference",
-    auth: bearer,
     // GITHUB_TOKEN is set on many a machine for other ends.
     keyEnv: ["GITHUB_MODELS_TOKEN"],
-    chat: { ...openModels, ...named },
   },
   "cloudflare-ai": {
     name: "Cloudflare Workers AI",
     docs: "https://developers.cloudflare.com/workers-ai/configuration/open-ai-compatibility/",
-    beliefs,
     origin: "https://api.cloudflare.com/client/v4/accounts/{account}/ai/v1",
     settings: { account: { env: ["CLOUDFLARE_ACCOUNT_ID"] } },
-    auth: bearer,
     keyEnv: ["CLOUDFLARE_AI_API_TOKEN", "CLOUDFLARE_API_TOKEN"],
     alsoCalled: ["cloudflare"],
-    chat: { ...openModels, ...named },
   },
   ovhcloud: {
     name: "OVHcloud AI Endpoints",
     docs: "https://help.ovhcloud.com/csm/en-public-cloud-ai-endpoints-getting-started",
-    beliefs,
     origin: "https://oai.endpoints.kepler.ai.cloud.ovh.net/v1",
-    auth: bearer,
     keyEnv: ["OVHCLOUD_API_KEY", "OVH_AI_ENDPOINTS_API_KEY"],
     chat: {
-      ...openModels,
       models: {
         "Meta-Llama-3_3-70B-Instruct": sold("meta-llama/llama-3.3-70b-instruct", 131_072, "0.74", "0.74"),
         "Llama-3.1-8B-Instruct": sold("meta-llama/llama-3.1-8b-instruct", 131_072, "0.11", "0.11"),
@@ -304,11 +270,8 @@ export default defineAdapters({
   avian: {
     name: "Avian",
     docs: "https://docs.avian.io",
-    beliefs,
     origin: "https://api.avian.io/v1",
-    auth: bearer,
     chat: {
-      ...openModels,
       models: {
         "deepseek/deepseek-v4-pro-0813": sold("deepseek/deepseek-v4-pro", 1_000_000, "0.561", "1.683", "0.0187"),
         "deepseek/deepseek-v4-flash": sold("deepseek/deepseek-v4-flash", 1_000_000, "0.14", "0.28", "0.0028"),
@@ -323,11 +286,8 @@ export default defineAdapters({
   doubleword: {
     name: "Doubleword",
     docs: "https://docs.doubleword.ai/inference-api",
-    beliefs,
     origin: "https://api.doubleword.ai/v1",
-    auth: bearer,
     chat: {
-      ...openModels,
       models: {
         "moonshotai/kimi-k3": sold("moonshotai/kimi-k3", 1_048_576, "3", "15", "0.3"),
         "zai-org/GLM-5.2-FP8": sold("z-ai/glm-5.2", 1_048_576, "0.93", "3", "0.19"),
@@ -338,33 +298,23 @@ export default defineAdapters({
   siliconflow: {
     name: "SiliconFlow",
     docs: "https://docs.siliconflow.com/en/api-reference/chat-completions/chat-completions",
-    beliefs,
     origin: "https://api.siliconflow.com/v1",
-    auth: bearer,
-    chat: { ...openModels, ...named },
   },
   baseten: {
     name: "Baseten",
     docs: "https://docs.baseten.co/development/model-apis/overview",
-    beliefs,
     origin: "https://inference.baseten.co/v1",
-    auth: bearer,
-    chat: { ...openModels, ...named },
   },
   hyperbolic: {
     name: "Hyperbolic",
     docs: "https://docs.hyperbolic.xyz/docs/rest-api",
-    beliefs,
     origin: "https://api.hyperbolic.xyz/v1",
-    auth: bearer,
-    chat: { ...openModels, ...named },
   },
   scaleway: {
     name: "Scaleway Generative APIs",
     docs: "https://www.scaleway.com/en/docs/generative-apis/",
-    beliefs,
     origin: "https://api.scaleway.ai/v1",
-    auth: bearer,
-    chat: { ...openModels, ...named },
   },
-});
+};
+
+export default defineAdapters(Object.fromEntries(Object.entries(vendors).map(([id, row]) => [id, withShared(row)])));

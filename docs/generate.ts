@@ -19,7 +19,7 @@ import { ERRORS, type ErrorCode, type ErrorRow } from "../src/errors.ts";
 import { FAILURES, type FailureRow } from "../src/failures.ts";
 import { filesActions } from "../src/files/file-actions.ts";
 import { cancelAction } from "../src/jobs/cancel-action.ts";
-import { METRICS } from "../src/observe/metrics.ts";
+import { METRICS, type MetricRow, metricType } from "../src/observe/metrics.ts";
 import { type CatalogAction, openActionCatalog } from "../src/run/action-catalog.ts";
 import { descriptorOf } from "../src/run/descriptor.ts";
 import { discoverAction } from "../src/run/discover.ts";
@@ -232,7 +232,7 @@ function hintRows(): readonly (readonly string[])[] {
 }
 
 function failureRows(): readonly (readonly string[])[] {
-  const yes = (value: boolean) => (value ? "yes" : "no");
+  const yes = (value = false) => (value ? "yes" : "no");
   return Object.entries<FailureRow>(FAILURES).map(([name, row]) => [
     code(name),
     row.fault,
@@ -244,11 +244,11 @@ function failureRows(): readonly (readonly string[])[] {
 }
 
 function metricRows(): readonly (readonly string[])[] {
-  return Object.values(METRICS).map(({ name, type, labels, help }) => [
-    code(name),
-    type,
-    labels.map(code).join(" "),
-    help,
+  return Object.values<MetricRow>(METRICS).map((row) => [
+    code(row.name),
+    metricType(row),
+    (row.labels ?? []).map(code).join(" "),
+    row.help,
   ]);
 }
 

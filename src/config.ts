@@ -217,6 +217,12 @@ export const SETTINGS = {
     whole(1, 64),
     "Processes that share the port, and the ledger: the parent keeps it in its file for them, or all have it in Redis",
   ),
+  role: setting(
+    "ROLE",
+    "both",
+    z.enum(["both", "serve", "work"], "must be both, serve or work"),
+    "With REDIS_URL: what this gateway does of what all over that Redis do. serve: it answers callers and does no work of its own; work: it does that, and answers as well, so that no caller should be sent there; both: both",
+  ),
   sandbox: setting("SANDBOX", "1", flag, "0: no sandbox accounts"),
   sandboxUrl: optional("SANDBOX_URL", webAddress(), "A sandbox upstream elsewhere; without it one on loopback"),
   signup: setting(
@@ -682,11 +688,18 @@ function parse<T>(row: Setting<T>, env: Environment): T | null {
   throw new ConfigError(`${shown}: ${result.error.issues[0]?.message ?? "cannot be read"}`);
 }
 
+/** Whether this gateway does what no call asks for, such as running jobs; else another one over the same Redis does. */
+export function doesWork({ role }: Pick<Config, "role">): boolean {
+  return role !== "serve";
+}
+
 /**
  * What only a start asks of the settings: tools open the same stores without it. Throws ConfigError where they would make
  * processes that refuse each other's links and seals.
  */
-export function checkStart({ redisUrl, signingSecret }: Config): void {
+export function checkStart({ redisUrl, signingSecret, role }: Config): void {
+  if (redisUrl === null && role !== "both")
+    throw new ConfigError(`ROLE=${role}: needs REDIS_URL: over a file no other gateway does the rest`);
   if (redisUrl === null || signingSecret !== null) return;
   throw new ConfigError(
     "SIGNING_SECRET: is needed with REDIS_URL: one process must open what another has signed or sealed",

@@ -2,8 +2,8 @@
 
 export interface ErrorRow {
   readonly status: number;
-  /** Whether the same request can succeed later; becomes `x-should-retry`. */
-  readonly retry: boolean;
+  /** The same request can succeed later; becomes `x-should-retry`. */
+  readonly retry?: true;
   /** Said to the caller; `{name}` is filled in from the detail. */
   readonly message: string;
   /** What to do next. */
@@ -15,50 +15,42 @@ export interface ErrorRow {
 export const ERRORS = {
   bad_request: {
     status: 400,
-    retry: false,
     message: "{detail}",
     hint: "Correct the field named in the message and send the request again.",
   },
   bad_url: {
     status: 400,
-    retry: false,
     message: "The URL {detail}.",
     hint: "Send an http or https address that anybody on the internet can open. Nothing was charged.",
   },
   onescrape_social: {
     status: 400,
-    retry: false,
     message: "The URL {detail}.",
     hint: "Posts and profiles are read by actions of their own: ask core/discover for the platform. Nothing was charged.",
   },
   onescrape_document: {
     status: 400,
-    retry: false,
     message: "The URL {detail}.",
     hint: "Only pages are read here: files/upload_from_url fetches a document as it is. Nothing was charged.",
   },
   onefind_identifier: {
     status: 400,
-    retry: false,
     message: "The query {detail}.",
     hint: "Send it to core/onefind-deep as one of its rows: that looks up who it is. Nothing was charged.",
   },
   unsupported_field: {
     status: 400,
-    retry: false,
     message: "The field {param} changes the price and is not priced here: {detail}",
     hint: "Leave the field out.",
     hints: { suffix: "Ask for the model without the suffix." },
   },
   upstream_rejected: {
     status: 400,
-    retry: false,
     message: "The provider refused the request: {detail}",
     hint: "Change the request as the provider's message says. Nothing was charged.",
   },
   context_length_exceeded: {
     status: 400,
-    retry: false,
     // Clients that go on with a model of a longer context know this by OpenAI's words alone.
     message:
       "This model's maximum context length is shorter than the prompt, and so is that of every other that was asked.",
@@ -66,19 +58,16 @@ export const ERRORS = {
   },
   content_policy_violation: {
     status: 400,
-    retry: false,
     message: "The model's provider refused the content: {detail}",
     hint: "Change the content. Nothing was charged.",
   },
   guard_refused: {
     status: 403,
-    retry: false,
     message: "The operator's guard refused the {stage}. {detail}",
     hint: "Change the request. Nothing was charged.",
   },
   previous_response_not_found: {
     status: 400,
-    retry: false,
     message: "No response of this id is kept.",
     hint: "Send store: true with the request whose answer you want to go on from: it is kept for a day. Or send the whole input.",
   },
@@ -90,7 +79,6 @@ export const ERRORS = {
   },
   invalid_token: {
     status: 401,
-    retry: false,
     message: "{detail}",
     hint: "Send `Authorization: Bearer tg_sk_...` with a key that has not been revoked; the operator makes one with `tollgate account create`.",
     hints: {
@@ -101,116 +89,97 @@ export const ERRORS = {
   },
   payment_required: {
     status: 402,
-    retry: false,
     message: "{detail}",
     hint: "Pay what the PAYMENT-REQUIRED header asks for (x402) and send the same request with PAYMENT-SIGNATURE, or send a key. Nothing was charged.",
   },
   x402_not_sellable: {
     status: 402,
-    retry: false,
     message: "What {asked} costs does not follow from its params alone, so it is not sold without an account.",
     hint: "Send `Authorization: Bearer tg_sk_...` with a key; GET /api/run/{service}/{action} tells how an action is priced.",
   },
   insufficient_balance: {
     status: 402,
-    retry: false,
     message: "This call can cost up to {needed_usd} USD and the account has {free_usd} USD free.",
     hint: "Add credit, or ask for less; for chat, lower max_tokens to what `affordable_output_tokens` says.",
   },
   credits_required: {
     status: 402,
-    retry: false,
     message: "This holds {needed_usd} USD until it ends and the account has {free_usd} USD free.",
     hint: "Add credit, or ask for less: a smaller budget, fewer rows, a shorter time.",
   },
   over_budget: {
     status: 402,
-    retry: false,
     message: "The budget of the call that this one belongs to has no room for {needed_usd} USD.",
     hint: "Give the call a larger budget.",
   },
   api_key_limit_exceeded: {
     status: 402,
-    retry: false,
     message: "This call can cost up to {needed_usd} USD and the key's {period} ceiling leaves {free_usd} USD.",
     hint: "Wait until `resets_at`, raise the key's ceiling, or use another key.",
   },
   budget_exceeded: {
     status: 402,
-    retry: false,
     message: "This call can cost up to {needed_usd} USD and the {period} budget of {whose} leaves {free_usd} USD.",
     hint: "Wait until `resets_at`, or have the budget raised.",
   },
   max_cost_exceeded: {
     status: 402,
-    retry: false,
     message: "This call can cost up to {needed_usd} USD, more than max_cost_cents allows.",
     hint: "Raise max_cost_cents to `needed_cents`, or ask for less.",
   },
   purchase_declined: {
     status: 403,
-    retry: false,
     message: "The person who was asked has not agreed to the purchase.",
     hint: "Nothing was bought, and nothing was charged. Do not ask again without a new reason.",
   },
   max_cost_required: {
     status: 402,
-    retry: false,
     message:
       "What {asked} costs is known only when it is bought, so max_cost_cents must say the most that it may cost.",
     hint: "Send max_cost_cents beside the params: so much is held, and what the purchase took of it is charged. Nothing was charged.",
   },
   insufficient_scope: {
     status: 403,
-    retry: false,
     message: "This access token lacks the scope {scope}.",
     hint: "Ask for an access token with that scope: the WWW-Authenticate header says where.",
   },
   key_paused: {
     status: 403,
-    retry: false,
     message: "This key is paused.",
     hint: "Resume the key, or use another.",
   },
   account_frozen: {
     status: 403,
-    retry: false,
     message: "This account is frozen.",
     hint: "Ask the operator of this gateway.",
   },
   key_not_allowed: {
     status: 403,
-    retry: false,
     message: "This key may not call {asked}.",
     hint: "Call what `allowed` lists, or use a key without this limit.",
   },
   address_not_allowed: {
     status: 403,
-    retry: false,
     message: "This key may not be used from {address}.",
     hint: "Call from an address that the key's list has, or have this one added to it.",
   },
   verification_required: {
     status: 403,
-    retry: false,
     message: "The seller wants to know who buys: {detail}",
     hint: "Have the human open data.verify_url, then send the same call again with the order_id of data. Nothing was charged.",
   },
   link_invalid: {
     status: 403,
-    retry: false,
     message: "{detail}",
     hint: "For a fresh link to a stored file, POST /api/run/files/get with its file_id; an upload that has lapsed begins anew with files/upload.",
   },
   key_cannot_mint_keys: {
     status: 403,
-    retry: false,
     message: "An agent key cannot create or change keys.",
     hint: "Use the account's primary key.",
   },
   not_found: {
     status: 404,
-    retry: false,
     message: "{detail}",
     hint: "GET /api/run lists every action, GET /llms.txt says how to call one.",
     hints: {
@@ -234,19 +203,16 @@ export const ERRORS = {
   },
   model_not_found: {
     status: 404,
-    retry: false,
     message: "No model or tier is called {model}.{more}",
     hint: "GET /api/llm/v1/models lists every model and tier that can be asked for.",
   },
   method_not_allowed: {
     status: 405,
-    retry: false,
     message: "{method} is not possible here; use {allow}.",
     hint: "Use a method that the Allow header names.",
   },
   gone: {
     status: 410,
-    retry: false,
     message: "{what} was retired on {sunset}. {instead}",
     hint: "Use what the Link header names; GET /api/run lists every action there is.",
     hints: {
@@ -268,31 +234,26 @@ export const ERRORS = {
   },
   replay_unavailable: {
     status: 409,
-    retry: false,
     message: "The request with this Idempotency-Key was answered and charged, and its answer is no longer kept.",
     hint: "Look the transaction up by `transaction_id`; use a new Idempotency-Key to run again.",
   },
   outcome_unknown: {
     status: 409,
-    retry: false,
     message: "It is not known whether this request took effect, and running it twice could repeat its effect.",
     hint: "Check with the vendor whether it happened; use a new Idempotency-Key to run again.",
   },
   session_closed: {
     status: 409,
-    retry: false,
     message: "The session is closed: {detail}.",
     hint: "create_session opens another one.",
   },
   conflict: {
     status: 409,
-    retry: false,
     message: "{detail}",
     hint: "Choose another value.",
   },
   too_many_keys: {
     status: 409,
-    retry: false,
     message: "This account has {limit} keys or more, and no account can make further ones.",
     hint: "DELETE /api/v1/agents/{id} revokes a key that is no longer used; PATCH changes one.",
   },
@@ -304,19 +265,16 @@ export const ERRORS = {
   },
   body_too_large: {
     status: 413,
-    retry: false,
     message: "The request body is larger than {limit_mib} MiB.",
     hint: "Send a smaller body.",
   },
   storage_quota_exceeded: {
     status: 413,
-    retry: false,
     message: "The file needs {needed} bytes and the account's files leave {free}.",
     hint: "Delete files with files/delete. Uploads that have not come yet keep their room for an hour.",
   },
   unsupported_media: {
     status: 415,
-    retry: false,
     message: "{detail}",
     hint: "Send uncompressed JSON with `Content-Type: application/json`.",
   },
@@ -337,13 +295,11 @@ export const ERRORS = {
   },
   no_summary: {
     status: 422,
-    retry: false,
     message: "The model gave no summary: {detail}",
     hint: "What the model used was charged. Make the conversation shorter, or ask another model for its summary.",
   },
   idempotency_mismatch: {
     status: 422,
-    retry: false,
     message: "This Idempotency-Key was used before with another body.",
     hint: "Use a new Idempotency-Key for a new request.",
   },
@@ -380,32 +336,27 @@ export const ERRORS = {
   },
   unpaid_costs: {
     status: 429,
-    retry: false,
     message:
       "Today this account's calls have cost more above what they were charged (misses, unreadable pages, refusals) than they may.",
     hint: "Wait for Retry-After (midnight UTC), or ask the operator to raise UNPAID_COST_CENTS. What is free goes on.",
   },
   inference_cap: {
     status: 429,
-    retry: false,
     message: "The account's daily inference cap leaves {free_usd} USD, and this call can cost up to {needed_usd} USD.",
     hint: "Wait for Retry-After (midnight UTC), lower max_tokens, or ask the operator to raise the cap.",
   },
   upstream_error: {
     status: 500,
-    retry: false,
     message: "No provider could answer: {detail}",
     hint: "Nothing was charged. Try again later, or choose another model or action.",
   },
   all_blocked: {
     status: 502,
-    retry: false,
     message: "No page could be read: {detail}",
     hint: "Nothing was charged. core/onescrape-deep goes on where this stopped: it gets past walls.",
   },
   no_people: {
     status: 502,
-    retry: false,
     message: "Nobody was found for {detail}.",
     hint: "Nothing was charged. Describe them in other words, or name the person with a company.",
   },
@@ -417,13 +368,11 @@ export const ERRORS = {
   },
   provider_key_refused: {
     status: 403,
-    retry: false,
     message: "{provider} refused this account's own key, and the key has no fallback.",
     hint: "Put a key that the provider takes, or one with `fallback: true`, by PUT /api/v1/provider-keys/<provider>. Nothing was charged.",
   },
   upstream_not_configured: {
     status: 503,
-    retry: false,
     message: "No provider of {detail} is available here.",
     hint: "Choose another model or action, or ask the operator to configure a provider for it. Nothing was charged.",
   },
@@ -450,6 +399,12 @@ export const ERRORS = {
     retry: true,
     message: "The ledger cannot be reached, so no paid call can start.",
     hint: "Wait for Retry-After. Nothing was charged.",
+  },
+  jobs_unavailable: {
+    status: 503,
+    retry: true,
+    message: "No process that runs jobs is alive, so none can be launched.",
+    hint: "Wait for Retry-After, or tell the operator, who starts a process with ROLE=work. Calls are answered. Nothing was held or charged.",
   },
   storage_unavailable: {
     status: 503,
@@ -538,6 +493,7 @@ export class GatewayError extends Error {
   }
 
   get retry(): boolean {
-    return this.options.retry ?? ERRORS[this.code].retry;
+    const row: ErrorRow = ERRORS[this.code];
+    return this.options.retry ?? row.retry === true;
   }
 }

@@ -23,6 +23,7 @@ import { type Setup, setupOf } from "./gateway/setup.ts";
 import { type SharedLosses, shareLosses } from "./gateway/shared-losses.ts";
 import { nextWords, startWords } from "./gateway/start-words.ts";
 import { unsoldIn } from "./gateway/unsold.ts";
+import { inSlices } from "./slices.ts";
 import { lowDiskText } from "./storage/disk-guard.ts";
 
 /** A running gateway. */
@@ -61,7 +62,9 @@ async function openGateway(options: GatewayOptions, opened: Opened): Promise<Gat
   const lists = openModelLists(foundation, role);
   const losses = openSharedLosses(foundation);
   const setup = () =>
-    setupOf({ config, catalog: catalog.current(), actionCatalog: actionCatalog.actionCatalog, url: url.get() });
+    inSlices(
+      setupOf({ config, catalog: catalog.current(), actionCatalog: actionCatalog.actionCatalog, url: url.get() }),
+    );
   opened(() => losses.stop());
   const doors = { options, phase, setup, lists, losses, opened };
   const { publicServer, adminServer } = await openDoors(foundation, work, doors);
@@ -84,7 +87,7 @@ async function openGateway(options: GatewayOptions, opened: Opened): Promise<Gat
     adminToken: work.callers.adminToken,
     sandboxUrl: catalog.sandboxUrl,
     async startWords() {
-      const made = setup();
+      const made = await setup();
       return [...startWords(made), ...warningOf(lowDiskText(await disk())), ...nextWords(made)];
     },
     reload: () => lists.reload(),
@@ -96,7 +99,7 @@ async function openGateway(options: GatewayOptions, opened: Opened): Promise<Gat
 interface DoorParts {
   readonly options: GatewayOptions;
   readonly phase: Phase;
-  readonly setup: () => Setup;
+  readonly setup: () => Promise<Setup>;
   readonly lists: ModelLists;
   readonly losses: SharedLosses;
   readonly opened: Opened;

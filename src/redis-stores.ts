@@ -1,7 +1,7 @@
 // The stores of many processes: Redis at `url`, the archive behind it, and a file of this process for what Redis has yet to hear.
 import { join } from "node:path";
 import { systemClock } from "./clock.ts";
-import type { Config } from "./config.ts";
+import { type Config, doesWork } from "./config.ts";
 import { claimArchive, exportPostings } from "./ledger/archive/export.ts";
 import { openArchive } from "./ledger/archive/open-archive.ts";
 import { redisLedger } from "./ledger/redis/ledger.ts";
@@ -14,7 +14,7 @@ import { redisRecords } from "./records/redis-records.ts";
 import { diskBounds } from "./storage/disk-guard.ts";
 import type { Subscription } from "./storage/redis-channel.ts";
 import { openRedis, type RedisLink } from "./storage/redis-link.ts";
-import type { StoreEvents, Stores } from "./stores.ts";
+import type { Others, StoreEvents, Stores } from "./stores.ts";
 
 /** Where processes tell each other how routes are. */
 const NEWS_CHANNEL = "tollgate:news";
@@ -24,6 +24,25 @@ async function requireSafe(link: RedisLink, config: Config): Promise<void> {
   const problems = await link.problems();
   if (problems.length === 0 || config.redisUnsafe) return;
   throw new Error(`REDIS_URL: this server would lose money. ${problems.join(" ")} REDIS_UNSAFE=1 starts all the same.`);
+}
+
+/** All that hear news here do so over one connection. */
+function newsOf(link: Pick<RedisLink, "subscribe">): Others["hear"] {
+  const listeners: { readonly onText: (text: string) => void; readonly onGap: () => void }[] = [];
+  let listening: Promise<Subscription> | null = null;
+  return async (onText, onGap) => {
+    listeners.push({ onText, onGap });
+    listening ??= link.subscribe(
+      NEWS_CHANNEL,
+      (text) => {
+        for (const listener of listeners) listener.onText(text);
+      },
+      () => {
+        for (const listener of listeners) listener.onGap();
+      },
+    );
+    await listening;
+  };
 }
 
 export interface ServerOptions {
@@ -48,8 +67,8 @@ export async function openServer(url: string, config: Config, options: ServerOpt
     const { archive } = await openArchive(config.archiveUrl, { file: join(archiveDir, "archive.db"), clock, onFatal });
     opened.push(() => archive.close());
     await claimArchive(link, archive);
-    const moving = exportPostings({ link, archive, clock, onBroken });
-    opened.push(() => moving.stop());
+    const moving = doesWork(config) ? exportPostings({ link, archive, clock, onBroken }) : null;
+    if (moving !== null) opened.push(() => moving.stop());
     const disk = diskBounds(config.diskFreeMibMin);
     const ownFile = await openSpool({ file: join(config.dataDir, "spool.db"), clock, disk, onFatal });
     const spool = keptUntilCopied(ownFile, link);
@@ -72,16 +91,14 @@ export async function openServer(url: string, config: Config, options: ServerOpt
           () => false,
         ),
       spool: () => ledger.spoolState(),
-      archiveBehindMs: () => moving.behindMs(),
+      archiveBehindMs: () => moving?.behindMs() ?? null,
       async onKeysChanged(forget) {
         changes = await link.subscribe(CHANGED_CHANNEL, forget, () => forget(null));
       },
       hearsChanges: () => changes?.isListening() ?? false,
       others: {
         tell: (text) => link.publish(NEWS_CHANNEL, text),
-        async hear(onText, onGap) {
-          await link.subscribe(NEWS_CHANNEL, onText, onGap);
-        },
+        hear: newsOf(link),
       },
       async close() {
         await ledger.close();

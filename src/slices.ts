@@ -1,5 +1,4 @@
 // Long work on the thread that serves calls, done in slices: whatever waits on the event loop goes between two of them.
-import { setImmediate } from "node:timers/promises";
 import { systemClock } from "./clock.ts";
 
 /** Work that can be left at each `yield`; what it does between two of them takes microseconds. */
@@ -16,16 +15,72 @@ export function atOnce<Result>(steps: Steps<Result>): Result {
   }
 }
 
-/** In slices of half a millisecond. Rejects with what the work throws. */
-export async function inSlices<Result>(steps: Steps<Result>): Promise<Result> {
-  for (;;) {
-    const untilMs = systemClock.elapsedMs() + SLICE_MS;
-    do {
-      const step = steps.next();
-      if (step.done) return step.value;
-    } while (systemClock.elapsedMs() < untilMs);
-    await setImmediate();
+/** Takes a slice of its work; true: the work has ended. */
+type Slice = () => boolean;
+
+/** The works that wait for their next slice. There is one queue as there is one event loop: what takes slices by itself adds up with what does too. */
+const waiting: Slice[] = [];
+let isTurnPlanned = false;
+
+function planTurn(): void {
+  if (isTurnPlanned) return;
+  isTurnPlanned = true;
+  setImmediate(takeSlice);
+}
+
+/** One slice a turn of the loop, of the work that has waited longest. With the end of a work its turn is over as well: what it is waited for with goes on behind it. */
+function takeSlice(): void {
+  isTurnPlanned = false;
+  const slice = waiting.shift();
+  if (slice !== undefined && !slice()) waiting.push(slice);
+  if (waiting.length > 0) planTurn();
+}
+
+/** In slices of half a millisecond, of which a turn of the loop has one, whatever else is done in slices. Rejects with what the work throws. */
+export function inSlices<Result>(steps: Steps<Result>): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    waiting.push(() => {
+      const untilMs = systemClock.elapsedMs() + SLICE_MS;
+      try {
+        do {
+          const step = steps.next();
+          if (step.done) {
+            resolve(step.value);
+            return true;
+          }
+        } while (systemClock.elapsedMs() < untilMs);
+        return false;
+      } catch (error) {
+        reject(error);
+        return true;
+      }
+    });
+    planTurn();
+  });
+}
+
+function* nothing(): Steps<void> {}
+
+/** Resolves at the place of a slice: what is done then, to the next wait, has a turn of the loop for itself as far as work in slices goes. */
+export function ownSlice(): Promise<void> {
+  return inSlices(nothing());
+}
+
+/** What `change` makes of each item, one after the other and in slices, where it waits for others itself. */
+export async function eachInSlices<Item, Result>(
+  items: Iterable<Item>,
+  change: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
+  const made: Result[] = [];
+  let untilMs = 0;
+  for (const item of items) {
+    if (systemClock.elapsedMs() >= untilMs) {
+      await ownSlice();
+      untilMs = systemClock.elapsedMs() + SLICE_MS;
+    }
+    made.push(await change(item));
   }
+  return made;
 }
 
 /** The JSON of plain values, such as `JSON.stringify` writes, with a step for each member of its first `depth` levels. */

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
-import { ConfigError, describeSettings, effectiveSettings, readConfig, SETTINGS } from "../src/config.ts";
+import { ConfigError, checkStart, describeSettings, effectiveSettings, readConfig, SETTINGS } from "../src/config.ts";
 
 function refusal(env: Record<string, string>): string {
   try {
@@ -145,6 +145,16 @@ describe("a setting that does not parse", () => {
       "a-new-one-of-many-letters,x",
     ])
       expect(refusal({ SIGNING_SECRET: bad })).toMatch(/^SIGNING_SECRET: must be at least 16/);
+  });
+
+  test("a gateway over a Redis may leave work to others, or do it for them; over a file there are no others", () => {
+    expect(readConfig({}).role).toBe("both");
+    expect(refusal({ ROLE: "worker" })).toMatch(/^ROLE="worker": must be both, serve or work/);
+    const shared = { REDIS_URL: "redis://127.0.0.1:6379", SIGNING_SECRET: "a-secret-of-many-letters" };
+    for (const ROLE of ["serve", "work"]) {
+      expect(() => checkStart(readConfig({ ROLE }))).toThrow(`ROLE=${ROLE}: needs REDIS_URL`);
+      expect(() => checkStart(readConfig({ ROLE, ...shared }))).not.toThrow();
+    }
   });
 
   test("more than one process may share a file, or a Redis", () => {

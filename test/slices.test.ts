@@ -3,7 +3,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { compileCatalog } from "../src/catalog/compile.ts";
 import { manualClock, systemClock } from "../src/clock.ts";
-import { atOnce, eachOf, inSlices, jsonOf, type Steps } from "../src/slices.ts";
+import { atOnce, eachInSlices, eachOf, inSlices, jsonOf, ownSlice, type Steps } from "../src/slices.ts";
 import { catalogOf, LIVE, priced, vendor } from "./catalog/catalog-of.ts";
 
 const STEPS = 100;
@@ -36,6 +36,42 @@ it("lets what waits on the loop go between slices of half a millisecond", async 
   expect(await turnsWhile(async () => atOnce(slow()))).toBeLessThan(2);
 });
 
+it("takes one slice a turn, however many works there are, each after all others", async () => {
+  const [works, slices] = [32, 4];
+  let turns = 0;
+  const tookIn: { readonly turn: number; readonly work: number }[] = [];
+  /** A step is longer than a slice, so that each is one. */
+  function* slicesOf(work: number): Steps<void> {
+    for (let slice = 0; slice < slices; slice++) {
+      tookIn.push({ turn: turns, work });
+      const untilMs = systemClock.elapsedMs() + 0.6;
+      while (systemClock.elapsedMs() < untilMs);
+      yield;
+    }
+  }
+  let next = setImmediate(function again() {
+    turns += 1;
+    next = setImmediate(again);
+  });
+  await Promise.all(Array.from({ length: works }, (_, work) => inSlices(slicesOf(work))));
+  clearImmediate(next);
+  expect(new Set(tookIn.map(({ turn }) => turn)).size).toBe(works * slices);
+  const inOrder = Array.from({ length: works * slices }, (_, at) => at % works);
+  expect(tookIn.map(({ work }) => work)).toEqual(inOrder);
+});
+
+it("has what waits for its own slice go on in turns of its own", async () => {
+  let turns = 0;
+  const wentOn: number[] = [];
+  let next = setImmediate(function again() {
+    turns += 1;
+    next = setImmediate(again);
+  });
+  await Promise.all(Array.from({ length: 20 }, () => ownSlice().then(() => wentOn.push(turns))));
+  clearImmediate(next);
+  expect(new Set(wentOn).size).toBe(20);
+});
+
 it("comes to the same result, and rejects with what the work throws", async () => {
   expect(await inSlices(slow())).toBe(atOnce(slow()));
   expect(await inSlices(eachOf([1, 2, 3], (one) => one * 2))).toEqual([2, 4, 6]);
@@ -43,6 +79,7 @@ it("comes to the same result, and rejects with what the work throws", async () =
     throw new Error("this one is broken");
   });
   await expect(inSlices(broken)).rejects.toThrow("this one is broken");
+  expect(await eachInSlices([1, 2, 3], async (one) => one * 2)).toEqual([2, 4, 6]);
 });
 
 it("has the next day's prices ready at midnight, of those who ask in the hour before it", async () => {

@@ -156,7 +156,6 @@ const LONG: Readonly<Record<string, string>> = {
   "adapters/realestateapi.ts": "one vendor, as every adapter is one file",
   "src/config.ts": "one table: every setting, with its check and its meaning",
   "src/errors.ts": "every code that callers are told, as one table",
-  "src/observe/metrics.ts": "every metric, as one table",
 };
 
 /** An object that is spread where it is written puts several fields on a line; the formatter's own way is one a line. */

@@ -1,12 +1,11 @@
 // What an account sees and does with its own keys: balance, transactions, agent keys.
 import type { Call, EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
-import { changed } from "./changed.ts";
 import { findTransaction } from "./find-transaction.ts";
-import { changeKey, createKey, keyChangeSchema, newKeySchema, revokeKey, rotateKey, rotationSchema } from "./keys.ts";
+import { ownKeyEndpoints } from "./key-endpoints.ts";
 import { keyPageSchema, listKeys } from "./list-pages.ts";
-import { type AccountParts, type Answering, endpoint, writing } from "./own-endpoint.ts";
-import { ofBody, readBody, readQuery } from "./read-body.ts";
+import { type AccountParts, endpoint } from "./own-endpoint.ts";
+import { readQuery } from "./read-body.ts";
 import { keyRow, ownAccountRow, wholeTransactionRow } from "./rows.ts";
 import { ownRuleEndpoints } from "./rule-endpoints.ts";
 import { rulesOf } from "./rules.ts";
@@ -62,48 +61,7 @@ function readingEndpoints(parts: AccountParts): EndpointSpec[] {
   ];
 }
 
-function writingEndpoints(parts: AccountParts): EndpointSpec[] {
-  const { forget } = parts;
-  const changing = (change: Answering): Answering =>
-    writing((call) =>
-      changed(
-        () => change(call),
-        () => forget(call.caller.payer.accountId),
-      ),
-    );
-  return [
-    endpoint(
-      "POST",
-      "/api/v1/agents",
-      changing(({ request, caller }) => ofBody(newKeySchema, request, (body) => createKey(parts, caller.payer, body))),
-    ),
-    endpoint(
-      "PATCH",
-      "/api/v1/agents/{id}",
-      changing(async (call) => {
-        const body = readBody(keyChangeSchema, call.request.body);
-        if (body instanceof GatewayError) return body;
-        return changeKey(parts, { ...call.caller.payer, keyId: idOf(call) }, body);
-      }),
-    ),
-    endpoint(
-      "POST",
-      "/api/v1/agents/{id}/rotate",
-      changing((call) =>
-        ofBody(rotationSchema, call.request, (body) =>
-          rotateKey(parts, { ...call.caller.payer, keyId: idOf(call) }, body),
-        ),
-      ),
-    ),
-    endpoint(
-      "DELETE",
-      "/api/v1/agents/{id}",
-      changing(async (call) => revokeKey(parts, { accountId: call.caller.payer.accountId, keyId: idOf(call) })),
-    ),
-  ];
-}
-
 /** The endpoints below `/api/v1` that an account's keys can call. */
 export function accountEndpoints(parts: AccountParts): EndpointSpec[] {
-  return [...readingEndpoints(parts), ...writingEndpoints(parts), ...ownRuleEndpoints(parts)];
+  return [...readingEndpoints(parts), ...ownKeyEndpoints(parts), ...ownRuleEndpoints(parts)];
 }

@@ -1,29 +1,19 @@
 // What the operator does with accounts: open, look at, change, credit; and with their keys.
 import { z } from "zod";
 import { type AccountLimits, type AccountRow, KEYS_PER_ACCOUNT_MAX } from "../account-rows.ts";
-import type { Clock } from "../clock.ts";
 import type { Answer, Call, EndpointShape, EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { centsDown, type Nano, nanoFromCents } from "../money.ts";
-import type { FailedCalls } from "../usage-rows.ts";
-import type { Unsold } from "./allowed.ts";
+import { ownSlice } from "../slices.ts";
 import type { Books } from "./books.ts";
 import { changed } from "./changed.ts";
-import {
-  centsSchema,
-  changeKey,
-  createKey,
-  keyChangeSchema,
-  newKeySchema,
-  revokeKey,
-  rotateKey,
-  rotationSchema,
-} from "./keys.ts";
+import { centsSchema } from "./keys.ts";
 import { accountPageSchema, keyPageSchema, listAccounts, listKeys } from "./list-pages.ts";
 import { nameSchema, openAccount, WELCOME_CENTS } from "./open-account.ts";
+import type { AccountParts } from "./own-endpoint.ts";
 import { ofBody, readBody, readQuery } from "./read-body.ts";
 import { accountRow, keyRow } from "./rows.ts";
-import { type RuleRecords, rulesOf } from "./rules.ts";
+import { rulesOf } from "./rules.ts";
 import { mintId } from "./secrets.ts";
 import { whyAnswer, whySchema } from "./why.ts";
 
@@ -55,16 +45,7 @@ const accountChangeSchema = z.strictObject({
 
 const creditSchema = z.strictObject({ cents: centsSchema.min(1, "must be at least 1"), reference });
 
-export interface AdminAccountParts {
-  readonly books: Books;
-  readonly rules: RuleRecords;
-  readonly clock: Clock;
-  readonly unsold: Unsold;
-  /** Where the ledger counts what models cost on a day. */
-  readonly inferenceScope: string;
-  /** Calls that were not charged. */
-  readonly failedCalls: FailedCalls;
-  readonly forget: (accountId: string) => void;
+export interface AdminAccountParts extends AccountParts {
   /** What a new account may do. */
   readonly limits: AccountLimits;
   /** Where the ledger counts what calls cost us unpaid, and what they paid above our cost; `maxNano` bounds the first, null: nothing. */
@@ -86,6 +67,8 @@ function withReason(error: unknown): unknown {
 
 export function adminEndpoint(method: EndpointShape["method"], path: string, answer: Answering): EndpointSpec {
   async function answerOrSayWhy(call: Call): ReturnType<Answering> {
+    // However many are asked at once, calls go between them.
+    await ownSlice();
     try {
       return await answer(call);
     } catch (error) {
@@ -202,11 +185,6 @@ function accountRoutes(parts: AdminAccountParts): EndpointSpec[] {
 
 function keyRoutes(parts: AdminAccountParts): EndpointSpec[] {
   const { books } = parts;
-  const keyOf = (account: AccountRow, call: Call) => ({
-    accountId: account.accountId,
-    keyId: call.request.params.key ?? "",
-    sandbox: account.kind === "sandbox",
-  });
   return [
     adminEndpoint(
       "GET",
@@ -220,38 +198,12 @@ function keyRoutes(parts: AdminAccountParts): EndpointSpec[] {
       }),
     ),
     adminEndpoint(
-      "POST",
-      "/admin/v1/accounts/{id}/keys",
-      changingAccount(parts, (account, call) =>
-        ofBody(newKeySchema, call.request, (body) => createKey(parts, keyOf(account, call), body)),
-      ),
-    ),
-    adminEndpoint(
-      "PATCH",
-      "/admin/v1/accounts/{id}/keys/{key}",
-      changingAccount(parts, (account, call) =>
-        ofBody(keyChangeSchema, call.request, (body) => changeKey(parts, keyOf(account, call), body)),
-      ),
-    ),
-    adminEndpoint(
-      "POST",
-      "/admin/v1/accounts/{id}/keys/{key}/rotate",
-      changingAccount(parts, (account, call) =>
-        ofBody(rotationSchema, call.request, (body) => rotateKey(parts, keyOf(account, call), body)),
-      ),
-    ),
-    adminEndpoint(
       "GET",
       "/admin/v1/accounts/{id}/keys/{key}/why",
       withAccount(parts, async (account, { request }) => {
         const asked = readQuery(whySchema, request.query);
         return asked instanceof GatewayError ? asked : whyAnswer(parts, account, request.params.key ?? "", asked);
       }),
-    ),
-    adminEndpoint(
-      "DELETE",
-      "/admin/v1/accounts/{id}/keys/{key}",
-      changingAccount(parts, (account, call) => revokeKey(parts, keyOf(account, call))),
     ),
   ];
 }

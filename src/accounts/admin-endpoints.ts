@@ -7,6 +7,7 @@ import { usdText } from "../money.ts";
 import { type AdminAccountParts, adminAccountEndpoints, adminEndpoint } from "./admin-accounts.ts";
 import type { Books } from "./books.ts";
 import { findTransaction } from "./find-transaction.ts";
+import { adminKeyEndpoints } from "./key-endpoints.ts";
 import { ofBody } from "./read-body.ts";
 import { operatorTransactionRow } from "./rows.ts";
 import { adminRuleEndpoints } from "./rule-endpoints.ts";
@@ -129,6 +130,7 @@ function watchEndpoints({ readiness, metricsText, metricsContentType, metricsOpe
 export function adminEndpoints(parts: AdminParts): EndpointSpec[] {
   return [
     ...adminAccountEndpoints(parts),
+    ...adminKeyEndpoints(parts),
     ...adminRuleEndpoints(parts),
     ...ledgerEndpoints(parts),
     ...watchEndpoints(parts),

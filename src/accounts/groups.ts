@@ -1,35 +1,12 @@
 // Groups of an account's keys, such as teams or projects: the same rules for the account's own primary key and for the operator.
-import type { Clock } from "../clock.ts";
 import type { Answer } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { centsUp, ZERO } from "../money.ts";
-import type { Unsold } from "./allowed.ts";
-import type { Books } from "./books.ts";
+import type { KeyParts, Owner } from "./own-endpoint.ts";
 import { isoTime } from "./rows.ts";
 import { type GroupChange, groupAfter, groupRow, soldCheck } from "./rule-fields.ts";
-import {
-  type AccountRules,
-  changeRules,
-  GROUPS_MAX,
-  type GroupRule,
-  groupScope,
-  type RuleRecords,
-  rulesOf,
-} from "./rules.ts";
+import { type AccountRules, changeRules, GROUPS_MAX, type GroupRule, groupScope, rulesOf } from "./rules.ts";
 import { mintId } from "./secrets.ts";
-
-export interface GroupParts {
-  readonly books: Books;
-  readonly rules: RuleRecords;
-  readonly clock: Clock;
-  readonly unsold: Unsold;
-}
-
-/** Whose groups are meant. */
-export interface GroupOwner {
-  readonly accountId: string;
-  readonly sandbox: boolean;
-}
 
 export function noSuchGroup(groupId: string): GatewayError {
   const detail = { detail: `There is no group ${groupId.slice(0, 80)} here.` };
@@ -41,12 +18,7 @@ function keysIn({ keys }: AccountRules, groupId: string): string[] {
 }
 
 /** Each group with what it has come to in the period that runs now (in the day where it has no ceiling). */
-async function shownGroups(
-  { books }: GroupParts,
-  accountId: string,
-  rules: AccountRules,
-  groups: readonly GroupRule[],
-) {
+async function shownGroups({ books }: KeyParts, accountId: string, rules: AccountRules, groups: readonly GroupRule[]) {
   const asked = groups.map(({ id, ceiling }) => ({ scope: groupScope(id), period: ceiling?.period ?? "day" }));
   const sums = asked.length === 0 ? [] : await books.periodSums(accountId, asked);
   return groups.map((group, at) => {
@@ -62,14 +34,14 @@ async function shownGroups(
   });
 }
 
-async function shown(parts: GroupParts, accountId: string, rules: AccountRules, groupId: string) {
+async function shown(parts: KeyParts, accountId: string, rules: AccountRules, groupId: string) {
   const group = rules.groups.find(({ id }) => id === groupId);
   if (group === undefined) return noSuchGroup(groupId);
   const [row] = await shownGroups(parts, accountId, rules, [group]);
   return { status: 200, body: row };
 }
 
-export async function listGroups(parts: GroupParts, accountId: string) {
+export async function listGroups(parts: KeyParts, accountId: string) {
   const rules = await rulesOf(parts.rules, accountId);
   return shownGroups(parts, accountId, rules, rules.groups);
 }
@@ -77,7 +49,7 @@ export async function listGroups(parts: GroupParts, accountId: string) {
 /** A group as it is answered. */
 export type GroupShown = Awaited<ReturnType<typeof listGroups>>[number];
 
-export async function showGroup(parts: GroupParts, accountId: string, groupId: string): Promise<Answer | GatewayError> {
+export async function showGroup(parts: KeyParts, accountId: string, groupId: string): Promise<Answer | GatewayError> {
   return shown(parts, accountId, await rulesOf(parts.rules, accountId), groupId);
 }
 
@@ -96,8 +68,8 @@ function nameTaken(rules: AccountRules, name: string, but: string | null): Gatew
 }
 
 export async function createGroup(
-  parts: GroupParts,
-  { accountId, sandbox }: GroupOwner,
+  parts: KeyParts,
+  { accountId, sandbox }: Owner,
   body: GroupChange & { readonly name: string },
 ): Promise<Answer | GatewayError> {
   const id = mintId("grp_");
@@ -114,8 +86,8 @@ export async function createGroup(
 }
 
 export async function changeGroup(
-  parts: GroupParts,
-  { accountId, sandbox, groupId }: GroupOwner & { readonly groupId: string },
+  parts: KeyParts,
+  { accountId, sandbox, groupId }: Owner & { readonly groupId: string },
   body: GroupChange,
 ): Promise<Answer | GatewayError> {
   const after = await changeRules(parts.rules, accountId, (before) => {
@@ -130,11 +102,7 @@ export async function changeGroup(
 }
 
 /** Its keys are in no group from then on. Calls under way end in the budget that they began in. */
-export async function deleteGroup(
-  parts: GroupParts,
-  accountId: string,
-  groupId: string,
-): Promise<Answer | GatewayError> {
+export async function deleteGroup(parts: KeyParts, accountId: string, groupId: string): Promise<Answer | GatewayError> {
   let freed: readonly string[] = [];
   const after = await changeRules(parts.rules, accountId, (before) => {
     if (!before.groups.some(({ id }) => id === groupId)) return noSuchGroup(groupId);

@@ -7,20 +7,12 @@ import { GatewayError } from "../errors.ts";
 import { nanoFromCents } from "../money.ts";
 import { addressesSchema } from "./addresses.ts";
 import { modelsSchema, servicesSchema, type Unsold } from "./allowed.ts";
-import type { Books } from "./books.ts";
 import { keepFormer } from "./former-secrets.ts";
 import { noSuchGroup } from "./groups.ts";
+import type { KeyParts } from "./own-endpoint.ts";
 import { GRANT_HINT, keyRow } from "./rows.ts";
-import { lowersField, rateFields, ratesAfter } from "./rule-fields.ts";
-import {
-  type AccountRules,
-  changeRules,
-  keyRule,
-  type RuleRecords,
-  rulesOf,
-  withKeyRule,
-  withoutKey,
-} from "./rules.ts";
+import { badField, lowersField, rateFields, ratesAfter } from "./rule-fields.ts";
+import { type AccountRules, changeRules, keyRule, rulesOf, withKeyRule, withoutKey } from "./rules.ts";
 import { mintId, mintKey } from "./secrets.ts";
 
 const label = z.string().trim().min(1, "must not be empty").max(100, "must have at most 100 characters");
@@ -103,18 +95,6 @@ function noSuchKey(keyId: string): GatewayError {
     of: "key",
     detail: { detail: `There is no key ${keyId.slice(0, 80)} here.` },
   });
-}
-
-function badField(path: string, message: string): GatewayError {
-  const detail = { detail: `${path}: ${message}` };
-  return new GatewayError("bad_request", { detail, param: path, data: { fields: [{ path, message }] } });
-}
-
-export interface KeyParts {
-  readonly books: Books;
-  readonly rules: RuleRecords;
-  readonly clock: Clock;
-  readonly unsold: Unsold;
 }
 
 type Lists = Pick<z.output<typeof keyChangeSchema>, "services" | "models">;

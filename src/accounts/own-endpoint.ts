@@ -10,17 +10,27 @@ import type { RuleRecords } from "./rules.ts";
 
 const BODY_BYTES_MAX = 64 * 1024;
 
-export interface AccountParts {
+/** What the keys of an account are made and changed with. */
+export interface KeyParts {
   readonly books: Books;
   readonly rules: RuleRecords;
   readonly clock: Clock;
   readonly unsold: Unsold;
+}
+
+export interface AccountParts extends KeyParts {
   /** Calls that were not charged. */
   readonly failedCalls: FailedCalls;
   /** Where the ledger counts what models cost on a day. */
   readonly inferenceScope: string;
   /** What is remembered of an account's keys must be read again. */
   readonly forget: (accountId: string) => void;
+}
+
+/** Whose something is. */
+export interface Owner {
+  readonly accountId: string;
+  readonly sandbox: boolean;
 }
 
 export type Answering = (call: Call & { readonly caller: Caller }) => Promise<Answer | GatewayError>;

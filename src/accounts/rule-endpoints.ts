@@ -1,36 +1,27 @@
 // Groups and budgets over HTTP: of an account's own below `/api/v1`, of any account below `/admin/v1`.
-import type { Answer, Call, EndpointShape, EndpointSpec, GatewayRequest } from "../endpoint.ts";
+import type { Answer, Call, EndpointSpec, GatewayRequest } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
-import { type AdminAccountParts, adminEndpoint, changingAccount, withAccount } from "./admin-accounts.ts";
+import { type AdminAccountParts, adminEndpoint } from "./admin-accounts.ts";
 import { anyBudgetsSchema, type BudgetParts, budgetsAnswer, changeBudgets, ownBudgetsSchema } from "./budgets.ts";
-import { changed } from "./changed.ts";
-import {
-  changeGroup,
-  createGroup,
-  deleteGroup,
-  type GroupOwner,
-  type GroupParts,
-  listGroups,
-  showGroup,
-} from "./groups.ts";
+import { adminDoor, type Door, ownDoor } from "./doors.ts";
+import { changeGroup, createGroup, deleteGroup, listGroups, showGroup } from "./groups.ts";
 import { accountPageSchema, listAccounts } from "./list-pages.ts";
-import { type AccountParts, type Answering, endpoint, writing } from "./own-endpoint.ts";
+import type { AccountParts, KeyParts } from "./own-endpoint.ts";
 import { ofBody, readQuery } from "./read-body.ts";
 import { groupChangeSchema, newGroupSchema } from "./rule-fields.ts";
 
-type Result = Promise<Answer | GatewayError>;
-type Rule = (owner: GroupOwner, request: GatewayRequest) => Result;
-
-/** Whose rules they are, and who may ask. What is no GET changes them. */
-interface RuleDoor {
-  readonly below: string;
+/** What differs between the doors. */
+interface RuleNames {
   /** What the path calls a group. */
   readonly group: string;
   readonly budgets: typeof anyBudgetsSchema | typeof ownBudgetsSchema;
-  open(method: EndpointShape["method"], path: string, rule: Rule): EndpointSpec;
 }
 
-function ruleEndpoints(parts: GroupParts & BudgetParts, { below, group, budgets, open }: RuleDoor): EndpointSpec[] {
+function ruleEndpoints(
+  parts: KeyParts & BudgetParts,
+  { below, open }: Door,
+  { group, budgets }: RuleNames,
+): EndpointSpec[] {
   const all = `${below}/groups`;
   const one = `${all}/{${group}}`;
   const idIn = (request: GatewayRequest) => request.params[group] ?? "";
@@ -51,32 +42,12 @@ function ruleEndpoints(parts: GroupParts & BudgetParts, { below, group, budgets,
   ];
 }
 
-/** An agent key sees its account's money through its own row alone. */
-function reading(answer: Answering): Answering {
-  return async (call) => (call.caller.primary ? answer(call) : new GatewayError("key_cannot_mint_keys"));
-}
-
 export function ownRuleEndpoints(parts: AccountParts): EndpointSpec[] {
-  const changing = (change: Answering): Answering =>
-    writing((call) =>
-      changed(
-        () => change(call),
-        () => parts.forget(call.caller.payer.accountId),
-      ),
-    );
-  return ruleEndpoints(parts, {
-    below: "/api/v1",
-    group: "id",
-    budgets: ownBudgetsSchema,
-    open(method, path, rule) {
-      const answer: Answering = ({ caller, request }) => rule(caller.payer, request);
-      return endpoint(method, path, method === "GET" ? reading(answer) : changing(answer));
-    },
-  });
+  return ruleEndpoints(parts, ownDoor(parts), { group: "id", budgets: ownBudgetsSchema });
 }
 
 /** Of all accounts that a page of accounts has; one that has no groups is not named. */
-async function allGroups(parts: AdminAccountParts, { request }: Call): Result {
+async function allGroups(parts: AdminAccountParts, { request }: Call): Promise<Answer | GatewayError> {
   const page = readQuery(accountPageSchema, request.query);
   if (page instanceof GatewayError) return page;
   const { accounts, next } = await listAccounts(parts.books, page);
@@ -89,17 +60,6 @@ async function allGroups(parts: AdminAccountParts, { request }: Call): Result {
 }
 
 export function adminRuleEndpoints(parts: AdminAccountParts): EndpointSpec[] {
-  const ruled = ruleEndpoints(parts, {
-    below: "/admin/v1/accounts/{id}",
-    group: "group",
-    budgets: anyBudgetsSchema,
-    open(method, path, rule) {
-      const of = method === "GET" ? withAccount : changingAccount;
-      const answer = of(parts, ({ accountId, kind }, { request }) =>
-        rule({ accountId, sandbox: kind === "sandbox" }, request),
-      );
-      return adminEndpoint(method, path, answer);
-    },
-  });
+  const ruled = ruleEndpoints(parts, adminDoor(parts), { group: "group", budgets: anyBudgetsSchema });
   return [adminEndpoint("GET", "/admin/v1/groups", (call) => allGroups(parts, call)), ...ruled];
 }

@@ -56,7 +56,8 @@ export const tagField = z
   .string("must be a tag such as team=red")
   .regex(/^[^\s=,][^=,]{0,39}=[^\p{C}]{1,100}$/u, "must be a tag such as team=red");
 
-function badField(path: string, message: string): GatewayError {
+/** The refusal of one field. */
+export function badField(path: string, message: string): GatewayError {
   const detail = { detail: `${path}: ${message}` };
   return new GatewayError("bad_request", { detail, param: path, data: { fields: [{ path, message }] } });
 }

@@ -2,15 +2,14 @@
 // its last refused calls were told.
 import { z } from "zod";
 import type { AccountRow, KeyRow, PeriodSums, ScopeOfPeriod } from "../account-rows.ts";
-import type { Clock } from "../clock.ts";
 import { ERRORS, type ErrorCode, GatewayError } from "../errors.ts";
 import { add, minus, type Nano, usdNumber, usdText } from "../money.ts";
 import type { Caller } from "../plan.ts";
 import type { FailedCall, FailedCalls } from "../usage-rows.ts";
 import { modelAllowed, serviceAllowed } from "./allowed.ts";
-import type { Books } from "./books.ts";
+import type { AccountParts } from "./own-endpoint.ts";
 import { isoTime } from "./rows.ts";
-import { type RuleRecords, rulesOf } from "./rules.ts";
+import { rulesOf } from "./rules.ts";
 import { underRules } from "./under-rules.ts";
 
 const RECENT = 10;
@@ -25,12 +24,7 @@ export const whySchema = z.strictObject({
   address: z.union([z.ipv4(), z.ipv6()], "must be an address such as 203.0.113.7").optional(),
 });
 
-export interface WhyParts {
-  readonly books: Books;
-  readonly rules: RuleRecords;
-  readonly clock: Clock;
-  /** Where the ledger counts what models cost on a day. */
-  readonly inferenceScope: string;
+export interface WhyParts extends Pick<AccountParts, "books" | "rules" | "clock" | "inferenceScope"> {
   /** Null: what calls were told is not looked up. */
   readonly failedCalls: FailedCalls | null;
 }

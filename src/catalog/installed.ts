@@ -1,4 +1,5 @@
 // What an installation has of the catalog: which vendors, tiers and actions are on, and what turns the others on.
+import { eachOf, type Steps } from "../slices.ts";
 import type { Adapter, Audience, Catalog, SoldModel } from "./catalog.ts";
 import { envName } from "./configure.ts";
 import { blendOf } from "./price.ts";
@@ -58,11 +59,13 @@ function firstPrice([first]: readonly SoldModel[]): number {
 }
 
 /** As live accounts see it; the cheapest tier first. */
-export function installedOf(catalog: Catalog): Installed {
+export function* installedOf(catalog: Catalog): Steps<Installed> {
+  const tiers = yield* eachOf(catalog.tiers.values(), (tier) => {
+    return { id: tier.id, models: tierModels(tier, catalog, LIVE) };
+  });
   return {
-    providers: [...catalog.adapters(LIVE).values()].map(providerOf),
-    tiers: [...catalog.tiers.values()]
-      .map((tier) => ({ id: tier.id, models: tierModels(tier, catalog, LIVE) }))
+    providers: yield* eachOf(catalog.adapters(LIVE).values(), providerOf),
+    tiers: tiers
       .sort((a, b) => firstPrice(a.models) - firstPrice(b.models))
       .map(({ id, models }) => ({
         id,
@@ -73,8 +76,8 @@ export function installedOf(catalog: Catalog): Installed {
 }
 
 /** A model that a first call can ask for: the cheapest tier that is served, or else any model that is; null: none is. */
-export function firstModelOf(catalog: Catalog): string | null {
-  const tier = installedOf(catalog).tiers.find(({ on }) => on > 0);
+export function firstModelOf(catalog: Catalog, { tiers }: Installed): string | null {
+  const tier = tiers.find(({ on }) => on > 0);
   if (tier !== undefined) return `core/${tier.id}`;
   return catalog.models(LIVE).find(({ listed, offers }) => listed && offers.length > 0)?.slug ?? null;
 }

@@ -1,4 +1,5 @@
 // Variables that the operator has set in vain, because they are nearly, but not quite, what is read.
+import { eachOf, type Steps } from "../slices.ts";
 import type { AdapterSpec } from "./adapter.ts";
 import { envName } from "./configure.ts";
 import { allVariablesOf, keyVariablesOf } from "./variables.ts";
@@ -78,16 +79,18 @@ function byLetters(name: string, known: ReadonlyMap<string, string>): string | n
  * Of the variables that are set, those that are not read and that are much like one that is read. Where that one is set too, there
  * is nothing to say.
  */
-export function nearVariables(
+export function* nearVariables(
   set: readonly string[],
   settings: readonly string[],
   adapters: ReadonlyMap<string, AdapterSpec>,
-): readonly NearVariable[] {
-  const read = new Set([...settings, ...[...adapters].flatMap(([id, spec]) => allVariablesOf(id, spec))]);
-  const known = new Map([...read].map((name) => [lettersOf(name), name]));
+): Steps<readonly NearVariable[]> {
+  const ofAdapters = yield* eachOf(adapters, ([id, spec]) => allVariablesOf(id, spec));
+  const read = new Set([...settings, ...ofAdapters.flat()]);
+  const known = new Map(yield* eachOf(read, (name) => [lettersOf(name), name] as const));
   const isSet = new Set(set);
-  return set
-    .filter((name) => !read.has(name))
-    .map((name) => ({ set: name, meant: byEnd(name.toUpperCase(), adapters) ?? byLetters(name, known) }))
-    .flatMap(({ set: name, meant }) => (meant === null || isSet.has(meant) ? [] : [{ set: name, meant }]));
+  const told = yield* eachOf(set, (name) => {
+    const meant = read.has(name) ? null : (byEnd(name.toUpperCase(), adapters) ?? byLetters(name, known));
+    return { set: name, meant };
+  });
+  return told.flatMap(({ set: name, meant }) => (meant === null || isSet.has(meant) ? [] : [{ set: name, meant }]));
 }

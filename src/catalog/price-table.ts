@@ -1,6 +1,7 @@
 // What `tollgate prices` prints: one line a model, as text for people or rows for programs.
 
 import { usdPerMillionText } from "../money.ts";
+import { eachOf, type Steps } from "../slices.ts";
 import type { Audience, Catalog, SoldEmbedding, SoldModel } from "./catalog.ts";
 import { timeText } from "./price-answers.ts";
 import { unitPriceText } from "./unit-price.ts";
@@ -53,10 +54,9 @@ function rowOf({ slug, sale, contextTokens, offers, tooDear }: SoldModel | SoldE
 }
 
 /** Every chat and embedding model with its sale price of today, by slug. */
-export function priceRows(catalog: Catalog, audience: Audience): readonly PriceRow[] {
-  return [...catalog.models(audience), ...catalog.embeddings(audience)]
-    .map(rowOf)
-    .sort((a, b) => (a.model < b.model ? -1 : 1));
+export function* priceRows(catalog: Catalog, audience: Audience): Steps<readonly PriceRow[]> {
+  const rows = yield* eachOf([...catalog.models(audience), ...catalog.embeddings(audience)], rowOf);
+  return rows.sort((a, b) => (a.model < b.model ? -1 : 1));
 }
 
 function shortCount(tokens: number): string {
@@ -86,8 +86,8 @@ export interface UnitPriceRow {
 }
 
 /** Every model that is sold by units with its sale price of today, by slug. */
-export function unitPriceRows(catalog: Catalog, audience: Audience): readonly UnitPriceRow[] {
-  return catalog.unitModels(audience).map(({ slug, kind, sale, offers }) => {
+export function unitPriceRows(catalog: Catalog, audience: Audience): Steps<readonly UnitPriceRow[]> {
+  return eachOf(catalog.unitModels(audience), ({ slug, kind, sale, offers }) => {
     const providers = offers.map(({ adapter }) => adapter.id);
     return { model: slug, kind, usd: unitPriceText(sale), since: sale.since, providers };
   });

@@ -1,6 +1,7 @@
 // Commands on accounts: open, look, limit, freeze, credit, refund.
 import type { accountRow } from "../accounts/rows.ts";
-import { type Command, type Typed, UsageError, type Workplace } from "./command.ts";
+import { allOf } from "./admin-client.ts";
+import { type Command, requesting, type Typed, UsageError } from "./command.ts";
 import { firstCallText } from "./first-call.ts";
 import { pairs, table, usd } from "./text.ts";
 
@@ -36,7 +37,6 @@ function kindOf(typed: Typed): "sandbox" | "business" | "personal" {
 
 const create: Command = {
   name: "account create",
-  takes: [],
   options: {
     name: { value: "NAME", required: true, meaning: "whose account it is" },
     "credit-cents": { value: "CENTS", meaning: "credit to begin with, instead of the welcome credit" },
@@ -60,25 +60,11 @@ const create: Command = {
   },
 };
 
-interface AccountsPage {
-  readonly accounts: readonly Account[];
-  /** Missing where the gateway is of a release that listed all at once. */
-  readonly next_cursor?: string | null;
-}
-
 const list: Command = {
   name: "account list",
-  takes: [],
-  options: {},
   summary: "Lists all accounts",
   async run(_typed, { admin, columns }) {
-    const accounts: Account[] = [];
-    for (let cursor: string | null = ""; cursor !== null; ) {
-      const query: string = cursor === "" ? "" : `?cursor=${cursor}`;
-      const page: AccountsPage = await admin.call("GET", `/admin/v1/accounts${query}`);
-      accounts.push(...page.accounts);
-      cursor = page.next_cursor ?? null;
-    }
+    const accounts = await allOf<Account>(admin, "/admin/v1/accounts", "accounts");
     const json = { accounts };
     const rows = accounts.map((account) => [
       account.account_id,
@@ -92,16 +78,13 @@ const list: Command = {
   },
 };
 
-const show: Command = {
+const show = requesting<Account>({
   name: "account show",
   takes: ["ACCOUNT"],
-  options: {},
   summary: "Shows an account",
-  async run(typed, { admin }) {
-    const json = await admin.call<Account>("GET", accountPath(typed.word("ACCOUNT")));
-    return { json, text: accountText(json) };
-  },
-};
+  request: (typed) => ["GET", accountPath(typed.word("ACCOUNT"))],
+  shown: accountText,
+});
 
 function switchOf(typed: Typed, option: string): boolean | undefined {
   const text = typed.text(option);
@@ -109,7 +92,7 @@ function switchOf(typed: Typed, option: string): boolean | undefined {
   throw new UsageError(`--${option} must be on or off`);
 }
 
-const limit: Command = {
+const limit = requesting<Account>({
   name: "account limit",
   takes: ["ACCOUNT"],
   options: {
@@ -122,41 +105,27 @@ const limit: Command = {
     },
   },
   summary: "Changes what an account may do; running gateways obey at once",
-  async run(typed, { admin }) {
-    const [cap, rate, inFlight] = ["inference-cap-cents", "requests-per-minute", "in-flight"].map((option) =>
-      typed.number(option),
-    );
-    const json = await admin.call<Account>("PATCH", accountPath(typed.word("ACCOUNT")), {
-      inference_cap_cents: cap,
-      rate_limit: { requests_per_minute: rate, in_flight: inFlight },
+  request(typed) {
+    const change = {
+      inference_cap_cents: typed.number("inference-cap-cents"),
+      rate_limit: { requests_per_minute: typed.number("requests-per-minute"), in_flight: typed.number("in-flight") },
       strict_bounds: switchOf(typed, "strict-bounds"),
-    });
-    return { json, text: accountText(json) };
+    };
+    return ["PATCH", accountPath(typed.word("ACCOUNT")), change];
   },
-};
+  shown: accountText,
+});
 
-async function setFrozen(frozen: boolean, typed: Typed, { admin }: Workplace) {
-  const json = await admin.call<Account>("PATCH", accountPath(typed.word("ACCOUNT")), { frozen });
-  return { json, text: `${json.account_id} is ${json.frozen ? "frozen" : "active"}.` };
-}
+const freezing = (name: string, frozen: boolean, summary: string) =>
+  requesting<Account>({
+    name,
+    takes: ["ACCOUNT"],
+    summary,
+    request: (typed) => ["PATCH", accountPath(typed.word("ACCOUNT")), { frozen }],
+    shown: (account) => `${account.account_id} is ${account.frozen ? "frozen" : "active"}.`,
+  });
 
-const freeze: Command = {
-  name: "freeze",
-  takes: ["ACCOUNT"],
-  options: {},
-  summary: "Stops all paid calls of an account",
-  run: (typed, place) => setFrozen(true, typed, place),
-};
-
-const unfreeze: Command = {
-  name: "unfreeze",
-  takes: ["ACCOUNT"],
-  options: {},
-  summary: "Lets an account pay again",
-  run: (typed, place) => setFrozen(false, typed, place),
-};
-
-const credit: Command = {
+const credit = requesting<{ balance_cents: number; repeated: boolean }>({
   name: "credit",
   takes: ["ACCOUNT"],
   options: {
@@ -164,28 +133,38 @@ const credit: Command = {
     reference: { value: "TEXT", required: true, meaning: "what it was paid with; the same reference counts once" },
   },
   summary: "Adds credit to an account",
-  async run(typed, { admin }) {
+  request(typed) {
     const body = { cents: typed.number("cents"), reference: typed.text("reference") };
-    const path = `${accountPath(typed.word("ACCOUNT"))}/credits`;
-    const json = await admin.call<{ balance_cents: number; repeated: boolean }>("POST", path, body);
-    const done = json.repeated ? "This reference was credited before; nothing was added." : "Credited.";
-    return { json, text: `${done} The balance is ${usd(json.balance_cents)}.` };
+    return ["POST", `${accountPath(typed.word("ACCOUNT"))}/credits`, body];
   },
-};
+  shown({ balance_cents, repeated }) {
+    const done = repeated ? "This reference was credited before; nothing was added." : "Credited.";
+    return `${done} The balance is ${usd(balance_cents)}.`;
+  },
+});
 
-const refund: Command = {
+const refund = requesting<{ refunded_usd: string; refund_id: string; repeated: boolean }>({
   name: "refund",
   takes: ["TRANSACTION"],
   options: { reason: { value: "TEXT", required: true, meaning: "kept with the refund" } },
   summary: "Gives a charge back, once",
-  async run(typed, { admin }) {
+  request(typed) {
     const path = `/admin/v1/transactions/${encodeURIComponent(typed.word("TRANSACTION"))}/refund`;
-    const json = await admin.call<{ refunded_usd: string; refund_id: string; repeated: boolean }>("POST", path, {
-      reason: typed.text("reason"),
-    });
-    const done = json.repeated ? "It had been refunded before" : "Refunded";
-    return { json, text: `${done}: ${json.refunded_usd} USD, transaction ${json.refund_id}.` };
+    return ["POST", path, { reason: typed.text("reason") }];
   },
-};
+  shown({ refunded_usd, refund_id, repeated }) {
+    const done = repeated ? "It had been refunded before" : "Refunded";
+    return `${done}: ${refunded_usd} USD, transaction ${refund_id}.`;
+  },
+});
 
-export const ACCOUNT_COMMANDS: readonly Command[] = [create, list, show, limit, freeze, unfreeze, credit, refund];
+export const ACCOUNT_COMMANDS: readonly Command[] = [
+  create,
+  list,
+  show,
+  limit,
+  freezing("freeze", true, "Stops all paid calls of an account"),
+  freezing("unfreeze", false, "Lets an account pay again"),
+  credit,
+  refund,
+];

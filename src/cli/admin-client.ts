@@ -91,3 +91,14 @@ export function createOwnClient(config: Config): AdminClient {
   const origin = config.publicUrl?.replace(/\/$/, "") ?? `http://${reachable(config.host)}:${config.port}`;
   return createClient({ origin, token: () => keyOf(config), settings: "PUBLIC_URL, or HOST and PORT" });
 }
+
+/** What a list has on all of its pages. A gateway of a release that listed all at once names no next one. */
+export async function allOf<Row>(admin: AdminClient, path: string, name: string): Promise<readonly Row[]> {
+  const rows: Row[] = [];
+  for (let cursor: unknown = ""; typeof cursor === "string"; ) {
+    const page: Record<string, unknown> = await admin.call("GET", cursor === "" ? path : `${path}?cursor=${cursor}`);
+    rows.push(...(page[name] as Row[]));
+    cursor = page.next_cursor;
+  }
+  return rows;
+}

@@ -120,7 +120,6 @@ interface Wanted {
 
 export const certifyCommand: Command = {
   name: "certify",
-  takes: [],
   rest: "VENDOR",
   options: {
     "max-cents": {

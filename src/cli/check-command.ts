@@ -63,7 +63,6 @@ function detailsOf(checks: readonly ProviderCheck[]): readonly string[] {
 
 export const check: Command = {
   name: "check",
-  takes: [],
   options: { provider: { value: "ID", meaning: "this one alone" } },
   summary: "Asks each provider that is on once, cheaply, and says whether it answers",
   async run(typed, place) {

@@ -62,17 +62,36 @@ export interface Result {
 export interface Command {
   /** One or two words, such as `account create`. */
   readonly name: string;
-  /** The names of its words, all required. */
-  readonly takes: readonly string[];
+  /** The names of its words, all required. Default: none. */
+  readonly takes?: readonly string[];
   /** The name of any number of words behind them. */
   readonly rest?: string;
-  readonly options: Readonly<Record<string, OptionShape>>;
+  readonly options?: Readonly<Record<string, OptionShape>>;
   readonly summary: string;
   readonly run: (typed: Typed, place: Workplace) => Promise<Result>;
 }
 
+/** A command that is one request to the admin listener, and shows its answer. */
+export function requesting<Answer>({
+  request,
+  shown,
+  ...words
+}: Omit<Command, "run"> & {
+  /** Method, path and body. */
+  request(typed: Typed): readonly [method: string, path: string, body?: unknown];
+  shown(answer: Answer, typed: Typed, columns: number): string;
+}): Command {
+  return {
+    ...words,
+    async run(typed, { admin, columns }) {
+      const json = await admin.call<Answer>(...request(typed));
+      return { json, text: shown(json, typed, columns) };
+    },
+  };
+}
+
 /** `tollgate credit ACCOUNT --cents CENTS --reference TEXT` */
-export function usageLine({ name, takes, rest, options }: Command): string {
+export function usageLine({ name, takes = [], rest, options = {} }: Command): string {
   const shown = Object.entries(options).map(([option, { value, required }]) => {
     const text = value === null ? `--${option}` : `--${option} ${value}`;
     return required ? text : `[${text}]`;

@@ -1,7 +1,7 @@
 // Commands on what has happened, and on the addresses that the operator has it sent to.
 import type { hookRow } from "../events/event-endpoints.ts";
 import type { eventRow } from "../events/event-log.ts";
-import { type Command, type Typed, UsageError } from "./command.ts";
+import { type Command, requesting, type Typed, UsageError } from "./command.ts";
 import { pairs, table } from "./text.ts";
 
 type Event = ReturnType<typeof eventRow>;
@@ -10,27 +10,28 @@ type Webhook = ReturnType<typeof hookRow> & { readonly secret?: string };
 
 const EVENTS = 50;
 
-const events: Command = {
+const events = requesting<{ events: Event[] }>({
   name: "events",
-  takes: [],
   options: {
     account: { value: "ID", meaning: "of this account alone" },
     limit: { value: "COUNT", meaning: `how many, newest first; ${EVENTS} by itself` },
   },
   summary: "Lists what has happened in the last 30 days, newest first",
-  async run(typed, { admin, columns }) {
+  request(typed) {
     const limit = typed.number("limit") ?? EVENTS;
     if (limit === 0 || limit > 1_000) throw new UsageError("--limit takes a number from 1 to 1000.");
     const account = typed.text("account");
     const query = new URLSearchParams({ limit: String(limit), ...(account === undefined ? {} : { account }) });
-    const json = await admin.call<{ events: Event[] }>("GET", `/admin/v1/events?${query}`);
+    return ["GET", `/admin/v1/events?${query}`];
+  },
+  shown(json, _typed, columns) {
     const rows = json.events.map(({ id, kind, account_id, at, data }) => [
       ...[at, kind, account_id ?? "-", id],
       JSON.stringify(data),
     ]);
-    return { json, text: table(["WHEN", "KIND", "ACCOUNT", "EVENT", "DATA"], rows, columns) };
+    return table(["WHEN", "KIND", "ACCOUNT", "EVENT", "DATA"], rows, columns);
   },
-};
+});
 
 const hookPath = (typed: Typed) => `/admin/v1/webhooks/${encodeURIComponent(typed.word("WEBHOOK"))}`;
 
@@ -43,66 +44,54 @@ function hookText({ id, url, kinds, secret }: Webhook): string {
   ]);
 }
 
-const create: Command = {
+const create = requesting<Webhook>({
   name: "webhook create",
   takes: ["URL"],
   options: { kinds: { value: "LIST", meaning: "kinds of events, by commas; all without it" } },
   summary: "Has every account's events sent to an address, and shows the secret that signs them, once",
-  async run(typed, { admin }) {
+  request(typed) {
     const kinds = typed
       .text("kinds")
       ?.split(",")
       .map((kind) => kind.trim());
-    const json = await admin.call<Webhook>("POST", "/admin/v1/webhooks", { url: typed.word("URL"), kinds });
-    return { json, text: hookText(json) };
+    return ["POST", "/admin/v1/webhooks", { url: typed.word("URL"), kinds }];
   },
-};
+  shown: hookText,
+});
 
-const list: Command = {
+const list = requesting<{ webhooks: Webhook[] }>({
   name: "webhook list",
-  takes: [],
-  options: {},
   summary: "Lists the operator's webhooks",
-  async run(_typed, { admin, columns }) {
-    const json = await admin.call<{ webhooks: Webhook[] }>("GET", "/admin/v1/webhooks");
-    const rows = json.webhooks.map(({ id, url, kinds }) => [id, url, kinds === null ? "all" : kinds.join(", ")]);
-    return { json, text: table(["WEBHOOK", "ADDRESS", "KINDS"], rows, columns) };
+  request: () => ["GET", "/admin/v1/webhooks"],
+  shown({ webhooks }, _typed, columns) {
+    const rows = webhooks.map(({ id, url, kinds }) => [id, url, kinds === null ? "all" : kinds.join(", ")]);
+    return table(["WEBHOOK", "ADDRESS", "KINDS"], rows, columns);
   },
-};
+});
 
-const rotate: Command = {
+const rotate = requesting<Webhook>({
   name: "webhook rotate",
   takes: ["WEBHOOK"],
   options: { "overlap-seconds": { value: "SECONDS", meaning: "how long the old secret signs too; a day by itself" } },
   summary: "Makes a new secret of a webhook and shows it, once",
-  async run(typed, { admin }) {
-    const json = await admin.call<Webhook>("POST", `${hookPath(typed)}/rotate`, {
-      overlap_seconds: typed.number("overlap-seconds"),
-    });
-    return { json, text: hookText(json) };
-  },
-};
+  request: (typed) => ["POST", `${hookPath(typed)}/rotate`, { overlap_seconds: typed.number("overlap-seconds") }],
+  shown: hookText,
+});
 
-const redeliver: Command = {
+const redeliver = requesting({
   name: "webhook redeliver",
   takes: ["WEBHOOK", "EVENT"],
-  options: {},
   summary: "Sends an event to a webhook once more",
-  async run(typed, { admin }) {
-    const json = await admin.call("POST", `${hookPath(typed)}/redeliver`, { event_id: typed.word("EVENT") });
-    return { json, text: `${typed.word("EVENT")} is on its way.` };
-  },
-};
+  request: (typed) => ["POST", `${hookPath(typed)}/redeliver`, { event_id: typed.word("EVENT") }],
+  shown: (_answer, typed) => `${typed.word("EVENT")} is on its way.`,
+});
 
-const remove: Command = {
+const remove = requesting({
   name: "webhook delete",
   takes: ["WEBHOOK"],
-  options: {},
   summary: "Deletes a webhook; what waits for it is not sent",
-  async run(typed, { admin }) {
-    const json = await admin.call("DELETE", hookPath(typed));
-    return { json, text: `${typed.word("WEBHOOK")} is deleted.` };
-  },
-};
+  request: (typed) => ["DELETE", hookPath(typed)],
+  shown: (_answer, typed) => `${typed.word("WEBHOOK")} is deleted.`,
+});
 
 export const EVENT_COMMANDS: readonly Command[] = [events, create, list, rotate, redeliver, remove];

@@ -2,17 +2,21 @@
 import type { BudgetsShown } from "../accounts/budgets.ts";
 import type { GroupShown } from "../accounts/groups.ts";
 import { accountPath } from "./account-commands.ts";
-import { type Command, type OptionShape, type Typed, UsageError } from "./command.ts";
+import { type Command, type OptionShape, requesting, type Typed, UsageError } from "./command.ts";
 import { pairs, table } from "./text.ts";
 
 const dollars = (cents: number) => (cents / 100).toFixed(2);
 
-function ceilingText({ ceiling_cents: cents, ceiling_period: period }: GroupShown): string {
+/** What a group or a key may spend. */
+export function ceilingText({
+  ceiling_cents: cents,
+  ceiling_period: period,
+}: Pick<GroupShown, "ceiling_cents" | "ceiling_period">): string {
   return cents === null ? "none" : `${dollars(cents)} USD a ${period}`;
 }
 
 /** A list as it is typed: nothing for all, and `none` for an empty one. */
-function listText(list: readonly string[] | null): string {
+export function listText(list: readonly string[] | null): string {
   if (list === null) return "all";
   return list.length === 0 ? "none" : list.join(", ");
 }
@@ -33,25 +37,28 @@ function groupText(group: GroupShown): string {
   ]);
 }
 
+export const PERIOD: OptionShape = { value: "day|week|month", meaning: "the period, month without it" };
+const LOWER_AT: OptionShape = {
+  value: "50|80",
+  meaning: "percent of the ceiling from which on a tier is served by the one below it; or never",
+};
 /** How a mark and rates are typed, of a group and of a key. */
 export const RULES: Readonly<Record<string, OptionShape>> = {
-  "lower-at": {
-    value: "50|80",
-    meaning: "percent of the ceiling from which on a tier is served by the one below it; or never",
-  },
+  "lower-at": LOWER_AT,
   "requests-per-minute": { value: "COUNT", meaning: "requests in a minute; or any" },
   "tokens-per-minute": { value: "COUNT", meaning: "tokens in a minute; or any" },
 };
 
 const LIMITS: Readonly<Record<string, OptionShape>> = {
   "ceiling-cents": { value: "CENTS", meaning: "most its keys may spend together in a period; or none" },
-  "ceiling-period": { value: "day|week|month", meaning: "the period, month without it" },
+  "ceiling-period": PERIOD,
   ...RULES,
   services: { value: "LIST", meaning: "services or service/action its keys may call, by commas; or all, or none" },
   models: { value: "LIST", meaning: "models or tiers its keys may ask for, by commas; or all, or none" },
 };
 
-function listOf(typed: Typed, option: string): readonly string[] | null | undefined {
+/** A list by commas as the API wants it: null for `all`, empty for `none`. */
+export function listOf(typed: Typed, option: string): readonly string[] | null | undefined {
   const text = typed.text(option);
   if (text === undefined || text === "all") return text === undefined ? undefined : null;
   return text === "none" ? [] : text.split(",").map((entry) => entry.trim());
@@ -82,73 +89,63 @@ function limitsOf(typed: Typed) {
 const groupsPath = (typed: Typed) => `${accountPath(typed.word("ACCOUNT"))}/groups`;
 const groupPath = (typed: Typed) => `${groupsPath(typed)}/${encodeURIComponent(typed.word("GROUP"))}`;
 
-const create: Command = {
+const create = requesting<GroupShown>({
   name: "group create",
   takes: ["ACCOUNT"],
   options: { name: { value: "NAME", required: true, meaning: "what it is called, such as a team" }, ...LIMITS },
   summary: "Makes a group of an account's keys; `key limit --group` puts keys in it",
-  async run(typed, { admin }) {
-    const json = await admin.call<GroupShown>("POST", groupsPath(typed), {
-      name: typed.text("name"),
-      ...limitsOf(typed),
-    });
-    return { json, text: groupText(json) };
-  },
-};
+  request: (typed) => ["POST", groupsPath(typed), { name: typed.text("name"), ...limitsOf(typed) }],
+  shown: groupText,
+});
 
-const list: Command = {
+const list = requesting<{ groups: GroupShown[] }>({
   name: "group list",
   takes: ["ACCOUNT"],
-  options: {},
   summary: "Lists an account's groups with what they have spent in their periods",
-  async run(typed, { admin, columns }) {
-    const json = await admin.call<{ groups: GroupShown[] }>("GET", groupsPath(typed));
-    const rows = json.groups.map((group) => [
+  request: (typed) => ["GET", groupsPath(typed)],
+  shown({ groups }, _typed, columns) {
+    const rows = groups.map((group) => [
       ...[group.id, group.name, ceilingText(group), dollars(group.spent_cents), dollars(group.held_cents)],
       String(group.keys.length),
     ]);
-    return { json, text: table(["GROUP", "NAME", "CEILING", "SPENT USD", "HELD USD", "KEYS"], rows, columns) };
+    return table(["GROUP", "NAME", "CEILING", "SPENT USD", "HELD USD", "KEYS"], rows, columns);
   },
-};
+});
 
-const show: Command = {
+const show = requesting<GroupShown>({
   name: "group show",
   takes: ["ACCOUNT", "GROUP"],
-  options: {},
   summary: "Shows a group",
-  async run(typed, { admin }) {
-    const json = await admin.call<GroupShown>("GET", groupPath(typed));
-    return { json, text: groupText(json) };
-  },
-};
+  request: (typed) => ["GET", groupPath(typed)],
+  shown: groupText,
+});
 
-const limit: Command = {
+/** A change that names nothing is not sent. */
+export function named<C extends object>(change: C): C {
+  if (Object.values(change).every((value) => value === undefined)) throw new UsageError("Name what is to change.");
+  return change;
+}
+
+const limit = requesting<GroupShown>({
   name: "group limit",
   takes: ["ACCOUNT", "GROUP"],
   options: { name: { value: "NAME", meaning: "another name" }, ...LIMITS },
   summary: "Changes what a group may spend and call; running gateways obey at once",
-  async run(typed, { admin }) {
-    const change = { name: typed.text("name"), ...limitsOf(typed) };
-    if (Object.values(change).every((value) => value === undefined)) throw new UsageError("Name what is to change.");
-    const json = await admin.call<GroupShown>("PATCH", groupPath(typed), change);
-    return { json, text: groupText(json) };
-  },
-};
+  request: (typed) => ["PATCH", groupPath(typed), named({ name: typed.text("name"), ...limitsOf(typed) })],
+  shown: groupText,
+});
 
-const remove: Command = {
+const remove = requesting<{ keys: string[] }>({
   name: "group delete",
   takes: ["ACCOUNT", "GROUP"],
-  options: {},
   summary: "Deletes a group; its keys are in no group from then on",
-  async run(typed, { admin }) {
-    const json = await admin.call<{ keys: string[] }>("DELETE", groupPath(typed));
-    return { json, text: `${typed.word("GROUP")} is deleted. Keys that were in it: ${json.keys.length}.` };
-  },
-};
+  request: (typed) => ["DELETE", groupPath(typed)],
+  shown: ({ keys }, typed) => `${typed.word("GROUP")} is deleted. Keys that were in it: ${keys.length}.`,
+});
 
 const budgetsPath = (typed: Typed) => `${accountPath(typed.word("ACCOUNT"))}/budgets`;
 
-function budgetsText({ budgets, low_balance_cents: low }: BudgetsShown, columns: number): string {
+function budgetsText({ budgets, low_balance_cents: low }: BudgetsShown, _typed: Typed, columns: number): string {
   const rows = budgets.map((one) => [
     ...[one.of, one.id, one.name, `${dollars(one.ceiling_cents)} a ${one.ceiling_period}`],
     ...[dollars(one.spent_cents), dollars(one.held_cents)],
@@ -160,31 +157,25 @@ function budgetsText({ budgets, low_balance_cents: low }: BudgetsShown, columns:
   return `${table(head, rows, columns)}${told}`;
 }
 
-const budgetShow: Command = {
+const budgetShow = requesting<BudgetsShown>({
   name: "budget show",
   takes: ["ACCOUNT"],
-  options: {},
   summary: "Shows every ceiling of an account, its groups, keys and tags, and what they have come to",
-  async run(typed, { admin, columns }) {
-    const json = await admin.call<BudgetsShown>("GET", budgetsPath(typed));
-    return { json, text: budgetsText(json, columns) };
-  },
-};
+  request: (typed) => ["GET", budgetsPath(typed)],
+  shown: budgetsText,
+});
 
-const budgetSet: Command = {
+const budgetSet = requesting<BudgetsShown>({
   name: "budget set",
   takes: ["ACCOUNT"],
   options: {
     "ceiling-cents": { value: "CENTS", meaning: "most the account may spend in a period; or none" },
-    "ceiling-period": { value: "day|week|month", meaning: "the period, month without it" },
-    "lower-at": {
-      value: "50|80",
-      meaning: "percent of the ceiling from which on a tier is served by the one below it; or never",
-    },
+    "ceiling-period": PERIOD,
+    "lower-at": LOWER_AT,
     "low-balance-cents": { value: "CENTS", meaning: "a balance that is told when it falls below this; or none" },
   },
   summary: "Sets an account's own ceiling, and which balance is low",
-  async run(typed, { admin, columns }) {
+  request(typed) {
     const cents = orNull(typed, "ceiling-cents", "none");
     const low = orNull(typed, "low-balance-cents", "none");
     if (cents === undefined && low === undefined) throw new UsageError("Name --ceiling-cents or --low-balance-cents.");
@@ -193,12 +184,9 @@ const budgetSet: Command = {
       ceiling_period: typed.text("ceiling-period"),
       lower_at: orNull(typed, "lower-at", "never"),
     };
-    const json = await admin.call<BudgetsShown>("PATCH", budgetsPath(typed), {
-      account: cents == null ? cents : ceiling,
-      low_balance_cents: low,
-    });
-    return { json, text: budgetsText(json, columns) };
+    return ["PATCH", budgetsPath(typed), { account: cents == null ? cents : ceiling, low_balance_cents: low }];
   },
-};
+  shown: budgetsText,
+});
 
 export const GROUP_COMMANDS: readonly Command[] = [create, list, show, limit, remove, budgetShow, budgetSet];

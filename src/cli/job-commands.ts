@@ -11,7 +11,6 @@ function span(seconds: number): string {
 
 export const jobs: Command = {
   name: "jobs",
-  takes: [],
   options: { account: { value: "ID", meaning: "of this account alone" } },
   summary: "Lists the jobs that are not over, those first that have stood still for longest",
   async run(typed, { admin }) {

@@ -3,24 +3,15 @@ import type { keyRow } from "../accounts/rows.ts";
 import type { WhyShown } from "../accounts/why.ts";
 import { systemClock } from "../clock.ts";
 import { accountPath } from "./account-commands.ts";
-import { type Command, type Typed, UsageError, type Workplace } from "./command.ts";
-import { RULES, rulesOf } from "./group-commands.ts";
+import { allOf } from "./admin-client.ts";
+import { type Command, requesting, type Typed } from "./command.ts";
+import { ceilingText, listOf, listText, named, PERIOD, RULES, rulesOf } from "./group-commands.ts";
 import { pairs, table } from "./text.ts";
 
 type Key = ReturnType<typeof keyRow> & { readonly api_key?: string };
 
-function keyPath(typed: Typed): string {
-  return `${accountPath(typed.word("ACCOUNT"))}/keys/${encodeURIComponent(typed.word("KEY"))}`;
-}
-
-function ceilingText(key: Key): string {
-  return key.ceiling_cents === null ? "none" : `${(key.ceiling_cents / 100).toFixed(2)} USD a ${key.ceiling_period}`;
-}
-
-function listText(list: readonly string[] | null): string {
-  if (list === null) return "all";
-  return list.length === 0 ? "none" : list.join(", ");
-}
+const keysPath = (typed: Typed) => `${accountPath(typed.word("ACCOUNT"))}/keys`;
+const keyPath = (typed: Typed) => `${keysPath(typed)}/${encodeURIComponent(typed.word("KEY"))}`;
 
 function limitPairs(key: Key): readonly (readonly [name: string, value: string])[] {
   return [
@@ -46,7 +37,7 @@ function stateText(key: Key): string {
 
 const LIMITS = {
   "ceiling-cents": { value: "CENTS", meaning: "most it may spend in a period; or none" },
-  "ceiling-period": { value: "day|week|month", meaning: "the period, month without it" },
+  "ceiling-period": PERIOD,
   services: { value: "LIST", meaning: "services or service/action it may call, by commas; or all, or none" },
   models: { value: "LIST", meaning: "models or tiers it may ask for, by commas; or all, or none" },
   addresses: { value: "LIST", meaning: "addresses and ranges it may be used from, by commas; or all" },
@@ -54,13 +45,6 @@ const LIMITS = {
   ...RULES,
   "expires-at": { value: "TIME", meaning: "when it stops working, such as 2027-01-31T12:00:00Z; or never" },
 };
-
-/** A list by commas as the API wants it: null for `all`, empty for `none`. */
-function listOf(typed: Typed, option: string): readonly string[] | null | undefined {
-  const text = typed.text(option);
-  if (text === undefined || text === "all") return text === undefined ? undefined : null;
-  return text === "none" ? [] : text.split(",").map((entry) => entry.trim());
-}
 
 /** What of a key's limits was typed; the rest is left out. */
 function limitsOf(typed: Typed) {
@@ -77,7 +61,7 @@ function limitsOf(typed: Typed) {
   };
 }
 
-const create: Command = {
+const create = requesting<Key>({
   name: "key create",
   takes: ["ACCOUNT"],
   options: {
@@ -86,29 +70,19 @@ const create: Command = {
     "external-id": { value: "TEXT", meaning: "your own name for it, unique in the account" },
   },
   summary: "Makes an agent key and shows it, once",
-  async run(typed, { admin }) {
-    const json = await admin.call<Key>("POST", `${accountPath(typed.word("ACCOUNT"))}/keys`, {
-      label: typed.text("label"),
-      external_id: typed.text("external-id"),
-      ...limitsOf(typed),
-    });
-    return { json, text: secretText(json) };
+  request(typed) {
+    const body = { label: typed.text("label"), external_id: typed.text("external-id"), ...limitsOf(typed) };
+    return ["POST", keysPath(typed), body];
   },
-};
+  shown: secretText,
+});
 
 const list: Command = {
   name: "key list",
   takes: ["ACCOUNT"],
-  options: {},
   summary: "Lists an account's keys",
   async run(typed, { admin, columns }) {
-    const keys: Key[] = [];
-    for (let cursor: string | null = ""; cursor !== null; ) {
-      const path: string = `${accountPath(typed.word("ACCOUNT"))}/keys${cursor === "" ? "" : `?cursor=${cursor}`}`;
-      const page = await admin.call<{ keys: Key[]; next_cursor: string | null }>("GET", path);
-      keys.push(...page.keys);
-      cursor = page.next_cursor;
-    }
+    const keys = await allOf<Key>(admin, keysPath(typed), "keys");
     const rows = keys.map((key) => [
       key.id,
       key.primary ? `${key.label} *` : key.label,
@@ -127,33 +101,25 @@ const list: Command = {
   },
 };
 
-const limit: Command = {
+const limit = requesting<Key>({
   name: "key limit",
   takes: ["ACCOUNT", "KEY"],
   options: LIMITS,
   summary: "Changes what an agent key may spend and call, and until when; running gateways obey at once",
-  async run(typed, { admin }) {
-    const limits = limitsOf(typed);
-    if (Object.values(limits).every((value) => value === undefined)) throw new UsageError("Name what is to change.");
-    const json = await admin.call<Key>("PATCH", keyPath(typed), limits);
-    return { json, text: pairs([["id", json.id], ...limitPairs(json)]) };
-  },
-};
+  request: (typed) => ["PATCH", keyPath(typed), named(limitsOf(typed))],
+  shown: (key) => pairs([["id", key.id], ...limitPairs(key)]),
+});
 
-function pausing(name: string, paused: boolean, summary: string): Command {
-  return {
+const pausing = (name: string, paused: boolean, summary: string) =>
+  requesting<Key>({
     name,
     takes: ["ACCOUNT", "KEY"],
-    options: {},
     summary,
-    async run(typed: Typed, { admin }: Workplace) {
-      const json = await admin.call<Key>("PATCH", keyPath(typed), { paused });
-      return { json, text: `${json.id} is ${json.paused ? "paused" : "active"}.` };
-    },
-  };
-}
+    request: (typed) => ["PATCH", keyPath(typed), { paused }],
+    shown: (key) => `${key.id} is ${key.paused ? "paused" : "active"}.`,
+  });
 
-const rotate: Command = {
+const rotate = requesting<Key>({
   name: "key rotate",
   takes: ["ACCOUNT", "KEY"],
   options: {
@@ -163,13 +129,9 @@ const rotate: Command = {
     },
   },
   summary: "Swaps a key's secret; the old one stops at once, or after an overlap",
-  async run(typed, { admin }) {
-    const json = await admin.call<Key>("POST", `${keyPath(typed)}/rotate`, {
-      overlap_seconds: typed.number("overlap-seconds"),
-    });
-    return { json, text: secretText(json) };
-  },
-};
+  request: (typed) => ["POST", `${keyPath(typed)}/rotate`, { overlap_seconds: typed.number("overlap-seconds") }],
+  shown: secretText,
+});
 
 function whyText({ key_id: id, label, reasons, bounded_by: bound, recent = [] }: WhyShown): string {
   const refused = reasons.map(
@@ -188,7 +150,7 @@ function whyText({ key_id: id, label, reasons, bounded_by: bound, recent = [] }:
   ].join("\n");
 }
 
-const why: Command = {
+const why = requesting<WhyShown>({
   name: "key why",
   takes: ["ACCOUNT", "KEY"],
   options: {
@@ -197,27 +159,24 @@ const why: Command = {
     address: { value: "ADDRESS", meaning: "whether it may be used from this address" },
   },
   summary: "Says why calls of a key are refused, or would be, and what its last refused calls were told",
-  async run(typed, { admin }) {
+  request(typed) {
     const asked = ["model", "action", "address"].flatMap((name) => {
       const value = typed.text(name);
       return value === undefined ? [] : [[name, value] as const];
     });
     const query = asked.length === 0 ? "" : `?${new URLSearchParams(Object.fromEntries(asked))}`;
-    const json = await admin.call<WhyShown>("GET", `${keyPath(typed)}/why${query}`);
-    return { json, text: whyText(json) };
+    return ["GET", `${keyPath(typed)}/why${query}`];
   },
-};
+  shown: whyText,
+});
 
-const revoke: Command = {
+const revoke = requesting({
   name: "key revoke",
   takes: ["ACCOUNT", "KEY"],
-  options: {},
   summary: "Revokes a key for good",
-  async run(typed, { admin }) {
-    const json = await admin.call("DELETE", keyPath(typed));
-    return { json, text: `${typed.word("KEY")} is revoked.` };
-  },
-};
+  request: (typed) => ["DELETE", keyPath(typed)],
+  shown: (_answer, typed) => `${typed.word("KEY")} is revoked.`,
+});
 
 export const KEY_COMMANDS: readonly Command[] = [
   create,

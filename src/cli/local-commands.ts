@@ -1,4 +1,5 @@
 // Commands that need no gateway, though they ask it where one runs: settings and prices; and the sandbox upstream by itself.
+
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -8,6 +9,7 @@ import type { PriceRow, UnitPriceRow } from "../catalog/price-table.ts";
 import { systemClock } from "../clock.ts";
 import { type Config, describeSettings } from "../config.ts";
 import type { LossRow, UnpricedRow } from "../gateway/losses.ts";
+import { atOnce } from "../slices.ts";
 import { askedOr } from "./asked-or.ts";
 import { type Command, CommandError, UsageError } from "./command.ts";
 import { table } from "./text.ts";
@@ -48,7 +50,6 @@ function settingsMarkdown(): string {
 
 const config: Command = {
   name: "config",
-  takes: [],
   options: { markdown: { value: null, meaning: "explain all settings as the table of docs/settings.md" } },
   summary: "Shows the settings in force, secrets masked; with --help, explains all of them",
   async run(typed, { config: settings, admin, columns }) {
@@ -95,7 +96,6 @@ function dearTable({ models }: Listed, columns: number): readonly string[] {
 
 const prices: Command = {
   name: "prices",
-  takes: [],
   options: {
     sandbox: { value: null, meaning: "as sandbox accounts see it: every provider counts as configured" },
     available: { value: null, meaning: "only what a configured provider serves" },
@@ -117,8 +117,8 @@ const prices: Command = {
       () => admin.call<Listed>("GET", `/admin/v1/prices?sandbox=${sandbox ? 1 : 0}`),
       async () => {
         const catalog = await catalogOf(settings);
-        const unit_models = unitPriceRows(catalog, { sandbox });
-        return { models: priceRows(catalog, { sandbox }), unit_models, losses: [], unpriced: [] };
+        const unit_models = atOnce(unitPriceRows(catalog, { sandbox }));
+        return { models: atOnce(priceRows(catalog, { sandbox })), unit_models, losses: [], unpriced: [] };
       },
     );
     const { losses, unpriced } = asked.answer;
@@ -153,7 +153,6 @@ async function priceListIn(named: string | undefined): Promise<PriceList> {
 
 const pricesCheck: Command = {
   name: "prices check",
-  takes: [],
   options: {
     file: { value: "PATH", meaning: "a list in the format of genai-prices, in place of the checkout's" },
     day: { value: "DATE", meaning: "as YYYY-MM-DD, in place of today" },
@@ -191,7 +190,6 @@ const pricesCheck: Command = {
 
 const sandbox: Command = {
   name: "sandbox",
-  takes: [],
   options: {
     host: { value: "ADDRESS", meaning: "where to listen, 127.0.0.1 without it" },
     port: { value: "PORT", meaning: "8090 without it; 0 takes a free one" },

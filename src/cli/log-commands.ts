@@ -14,7 +14,6 @@ const own = { value: null, meaning: "of your own account, by its primary key in 
 const set: Command = {
   name: "log set",
   takes: ["ACCOUNT", "ON_OR_OFF"],
-  options: {},
   summary: "Has bodies and answers of an account's calls kept, or no longer; ACCOUNT own is that of TOLLGATE_API_KEY",
   async run(typed, place) {
     const word = typed.word("ON_OR_OFF");
@@ -29,7 +28,6 @@ const set: Command = {
 
 const list: Command = {
   name: "log list",
-  takes: [],
   options: {
     account: { value: "ID", meaning: "of this account alone" },
     own,

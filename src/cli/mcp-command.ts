@@ -72,7 +72,6 @@ function messageIn(line: string): Json | null {
 
 export const MCP_COMMAND: Command = {
   name: "mcp",
-  takes: [],
   options: {
     url: { value: "URL", meaning: "the gateway's address; default: the one that the settings say" },
     tools: { value: "LIST", meaning: "actions that are to be tools of their own, such as brave/search,exa/search" },

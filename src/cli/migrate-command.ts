@@ -124,7 +124,6 @@ async function toFolder(folder: string, config: Config): Promise<Moved> {
 
 export const migrate: Command = {
   name: "migrate",
-  takes: [],
   options: {
     to: {
       value: "PLACE",

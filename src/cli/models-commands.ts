@@ -42,7 +42,6 @@ async function soldHere(config: Config, sandbox: boolean): Promise<Models> {
 
 const models: Command = {
   name: "models",
-  takes: [],
   options: { sandbox: { value: null, meaning: "as sandbox accounts see it: every provider counts as configured" } },
   summary: "Lists the models that are sold: by whom, since when, until when, and how old each fact is",
   async run(typed, { config, admin, columns }) {
@@ -120,7 +119,6 @@ async function updated(typed: Typed, { admin, config }: Workplace): Promise<Told
 
 const update: Command = {
   name: "models update",
-  takes: [],
   options: {
     from: {
       value: "SOURCE",
@@ -157,8 +155,6 @@ const update: Command = {
 
 const rollback: Command = {
   name: "models rollback",
-  takes: [],
-  options: {},
   summary: "Goes back to the list that was taken before the last one",
   async run(_typed, { admin, config }) {
     const asked = await askedOr(

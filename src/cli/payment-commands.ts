@@ -33,8 +33,6 @@ function taken(error: unknown): never {
 export const PAYMENT_COMMANDS: readonly Command[] = [
   {
     name: "x402 pending",
-    takes: [],
-    options: {},
     summary: "Lists the payments on chain of which it is not known yet whether they were made",
     async run(_, { admin }) {
       const { payments } = await admin.call<Pick<Looked, "payments">>("GET", PATH).catch(taken);
@@ -43,8 +41,6 @@ export const PAYMENT_COMMANDS: readonly Command[] = [
   },
   {
     name: "x402 reconcile",
-    takes: [],
-    options: {},
     summary: "Finds out now what became of them, and books what was paid",
     async run(_, { admin }) {
       const looked = await admin.call<Looked>("POST", `${PATH}/reconcile`).catch(taken);

@@ -5,12 +5,14 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
+import { someServe } from "../jobs/runners.ts";
 import { beginFilling, claimArchive, EXPORTER, endFilling, isLedger } from "../ledger/archive/export.ts";
 import { openArchive } from "../ledger/archive/open-archive.ts";
 import { argumentsOf } from "../ledger/redis/arguments.ts";
 import type { RedisBooks } from "../ledger/redis/books.ts";
 import { ledgerScripts } from "../ledger/redis/script.ts";
 import { type Every, everyInterval } from "../ledger/sweep.ts";
+import { redisRecords } from "../records/redis-records.ts";
 import { openRedis, type RedisLink } from "../storage/redis-link.ts";
 import { LEASE_MS } from "../stores.ts";
 import { CommandError } from "./command.ts";
@@ -59,7 +61,10 @@ async function claimAlone(link: RedisLink, every: Every) {
   const self = `command ${randomUUID()}`;
   const claim = async (ms: number) =>
     (await run("exporter", EXPORTER, argumentsOf("exporter", { who: self, ms })))[0] === "own";
-  if (!(await claim(ALONE_MS))) {
+  const isFree = (await claim(ALONE_MS)) && !(await someServe(redisRecords(link)));
+  if (!isFree) {
+    // Another's claim stays as it is.
+    await claim(0);
     throw new CommandError(
       "A gateway or another command is at work on this Redis: stop it and repeat this. One that was killed is out of the way after a minute.",
     );

@@ -109,7 +109,6 @@ async function restoreFile(path: string, config: Config): Promise<Restored> {
 export const restore: Command = {
   name: "restore",
   takes: ["PATH"],
-  options: {},
   summary:
     "Puts a copy that backup wrote into an empty DATA_DIR, or an empty Redis where REDIS_URL names one, and verifies it",
   async run(typed, place) {

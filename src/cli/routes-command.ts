@@ -16,7 +16,6 @@ function linesOf({ provider, model, rests, failures }: RouteRow): readonly (read
 
 export const routesCommand: Command = {
   name: "routes",
-  takes: [],
   options: { provider: { value: "ID", meaning: "of this one alone" } },
   summary: "Lists the routes that rest, and what routes failed with lately, in their providers' own words",
   async run(typed, { admin, columns }) {

@@ -68,7 +68,7 @@ function overview(columns: number, commands: readonly Command[] = COMMANDS): str
 }
 
 function help(command: Command, columns: number): string {
-  const options = Object.entries(command.options).map(
+  const options = Object.entries(command.options ?? {}).map(
     ([name, { value, meaning }]) => [value === null ? `--${name}` : `--${name} ${value}`, meaning] as const,
   );
   const shown = pairs([...options, ["--json", "print the result as JSON"]], columns);
@@ -99,7 +99,7 @@ interface Parsed {
 }
 
 function parse(command: Command, rest: readonly string[]): Parsed {
-  const own = Object.entries(command.options).map(([name, { value }]) => [
+  const own = Object.entries(command.options ?? {}).map(([name, { value }]) => [
     name,
     { type: value === null ? ("boolean" as const) : ("string" as const) },
   ]);
@@ -111,21 +111,20 @@ function parse(command: Command, rest: readonly string[]): Parsed {
   }
 }
 
-function typedFor(command: Command, { values, positionals }: Parsed): Typed {
-  const [extra] = positionals.slice(command.takes.length);
-  if (extra !== undefined && command.rest === undefined)
-    throw new UsageError(`${JSON.stringify(extra)} is one word too many.`);
-  const missing = command.takes[positionals.length];
+function typedFor({ takes = [], rest, options = {} }: Command, { values, positionals }: Parsed): Typed {
+  const [extra] = positionals.slice(takes.length);
+  if (extra !== undefined && rest === undefined) throw new UsageError(`${JSON.stringify(extra)} is one word too many.`);
+  const missing = takes[positionals.length];
   if (missing !== undefined) throw new UsageError(`${missing} is missing.`);
   const texts = new Map(
     Object.entries(values).flatMap(([name, value]) => (typeof value === "string" ? [[name, value]] : [])),
   );
-  for (const [name, { required }] of Object.entries(command.options)) {
+  for (const [name, { required }] of Object.entries(options)) {
     if (required && !texts.get(name)) throw new UsageError(`--${name} is missing.`);
   }
   return {
-    word: (name) => positionals[command.takes.indexOf(name)] ?? "",
-    rest: () => positionals.slice(command.takes.length),
+    word: (name) => positionals[takes.indexOf(name)] ?? "",
+    rest: () => positionals.slice(takes.length),
     text: (option) => texts.get(option),
     number(option) {
       const text = texts.get(option);

@@ -107,7 +107,6 @@ function proofLines({ payments = [] }: Proven): readonly string[] {
 
 const doctor: Command = {
   name: "doctor",
-  takes: [],
   options: {
     price: {
       value: "VERSION",
@@ -134,7 +133,6 @@ const doctor: Command = {
 const backup: Command = {
   name: "backup",
   takes: ["PATH"],
-  options: {},
   summary: "Writes a consistent copy of all that is kept to PATH; with Redis while no gateway runs, else at any time",
   async run(typed, place) {
     const path = resolve(typed.word("PATH"));

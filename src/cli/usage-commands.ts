@@ -65,7 +65,6 @@ function columnsOf(rows: readonly Row[]): string[] {
 
 const usage: Command = {
   name: "usage",
-  takes: [],
   options: {
     by: {
       value: "FIELDS",
@@ -127,7 +126,6 @@ const FAILED_COLUMNS = {
 
 const transactions: Command = {
   name: "transactions",
-  takes: [],
   options: {
     ...FILTERS,
     status: { value: "STATUS", meaning: "charged or credited; or failed or refused, which were not charged" },

@@ -40,8 +40,6 @@ function paying(error: unknown): never {
 export const WALLET_COMMANDS: readonly Command[] = [
   {
     name: "wallet",
-    takes: [],
-    options: {},
     summary:
       "Shows what the wallet has paid to merchants today, and the payments of which it is not known whether they were made",
     async run(_, { admin }) {
@@ -51,8 +49,6 @@ export const WALLET_COMMANDS: readonly Command[] = [
   },
   {
     name: "wallet reconcile",
-    takes: [],
-    options: {},
     summary: "Asks the chains now what became of payments to merchants that are in doubt",
     async run(_, { admin }) {
       const looked = await admin.call<Looked>("POST", `${PATH}/reconcile`).catch(paying);

@@ -35,6 +35,8 @@ export interface FilesParts {
   readonly secret: string;
   /** The address that callers know us by; asked at each link, since a free port is known only when it is open. */
   readonly baseUrl: () => string;
+  /** False: another process forgets uploads that never came. Left out: this one does. */
+  readonly sweeps?: boolean;
   readonly onBroken: (error: unknown) => void;
 }
 
@@ -125,6 +127,12 @@ function lister(deps: LifecycleDeps) {
   };
 }
 
+/** Does so until the answered function is called. */
+function everyMinute(sweep: () => Promise<unknown>, onBroken: FilesParts["onBroken"]): () => void {
+  const timer = setInterval(() => void sweep().catch(onBroken), SWEEP_MS).unref();
+  return () => clearInterval(timer);
+}
+
 export type Files = ReturnType<typeof createFiles>;
 
 /** Opens the files of all payers. A payer sees its own alone: anybody else's id is 404. */
@@ -137,7 +145,7 @@ export function createFiles(parts: FilesParts) {
 
   const list = lister(deps);
   const sweep = () => sweepFiles(deps, parts.onBroken);
-  const timer = setInterval(() => void sweep().catch(parts.onBroken), SWEEP_MS).unref();
+  const close = parts.sweeps === false ? () => {} : everyMinute(sweep, parts.onBroken);
 
   return {
     /** Reserves quota for an upload, and says where its bytes go. */
@@ -196,7 +204,7 @@ export function createFiles(parts: FilesParts) {
     /** Forgets uploads that never came; also does so every minute by itself. */
     sweep,
 
-    close: () => clearInterval(timer),
+    close,
   };
 }
 

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import type { LocalAction } from "../catalog/local-action.ts";
 import type { Clock } from "../clock.ts";
-import type { Config } from "../config.ts";
+import { type Config, doesWork } from "../config.ts";
 import type { EndpointSpec } from "../endpoint.ts";
 import type { Records } from "../records/records.ts";
 import { openDiskStore } from "./disk-store.ts";
@@ -55,7 +55,7 @@ export async function openFiles(options: OpenFilesOptions): Promise<OpenFiles> {
   const { config, clock, openPublic } = options;
   const secrets = signingSecrets(config.signingSecret, config.dataDir);
   const [secret] = secrets;
-  const files = createFiles({ ...options, store: await openStore(config, clock), secret });
+  const files = createFiles({ ...options, store: await openStore(config, clock), secret, sweeps: doesWork(config) });
   return {
     files,
     actions: filesActions({ files, openPublic }),

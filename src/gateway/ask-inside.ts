@@ -8,6 +8,7 @@ import { isRecord, stringOf } from "../json.ts";
 import type { Caller } from "../plan.ts";
 import { requestInside } from "../run/request-inside.ts";
 import type { ServeDeps } from "../serve/deps.ts";
+import { ownSlice } from "../slices.ts";
 import { type Ask, Refused } from "../web/kit/ask.ts";
 import { callInside } from "./call-inside.ts";
 
@@ -59,6 +60,8 @@ export function askInside(endpoints: readonly Endpoint[], deps: ServeDeps): (ask
       );
       const call = { request, caller, gone: new AbortController().signal };
       const answer = await ("stream" in endpoint ? endpoint.stream(call) : endpoint.answer(call));
+      // What many pages read is there in one turn of the loop; each is made of it in one of its own.
+      await ownSlice();
       if ("bytes" in answer) throw new Error(`${path} is streamed, and cannot be asked by a page`);
       if (answer instanceof GatewayError) return refused(answer);
       const type = answer.headers?.["content-type"] ?? "application/json";

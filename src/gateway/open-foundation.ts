@@ -91,6 +91,7 @@ async function foundationOf(options: GatewayOptions, opened: Opened): Promise<Fo
     rest: (route) => upstream.health.putBehind(route),
   });
   const observer = openObserver({
+    config,
     log,
     isKnown: (name) => catalog.names().has(name) || localNames.has(name),
     otelName,

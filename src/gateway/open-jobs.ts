@@ -11,6 +11,7 @@ import { systemClock } from "../clock.ts";
 import type { EndpointSpec } from "../endpoint.ts";
 import { cancelAction } from "../jobs/cancel-action.ts";
 import { createJobEvents } from "../jobs/job-events.ts";
+import { jobNews } from "../jobs/job-news.ts";
 import type { JobRecord } from "../jobs/job-record.ts";
 import { type JobView, jobRow, jobView } from "../jobs/job-view.ts";
 import { createJobs, type Jobs } from "../jobs/jobs.ts";
@@ -37,6 +38,8 @@ export interface OpenJobsParts {
   readonly keptBytesMax: number;
   /** No answer of an action is passed on before all of it is there. */
   readonly readsWhole: boolean;
+  /** Jobs are run here; false: they are left to other processes. */
+  readonly works: boolean;
   readonly stores: Stores;
   readonly windows: CallWindows;
   readonly observer: Pick<Observer, "unpaid">;
@@ -158,6 +161,7 @@ export function openJobs(parts: OpenJobsParts): OpenJobs {
     keepEnd,
     keptBytesMax,
     readsWhole,
+    works,
   } = parts;
   const { ledger, records, shared } = stores;
   const clock = systemClock;
@@ -172,6 +176,8 @@ export function openJobs(parts: OpenJobsParts): OpenJobs {
     kinds,
     self: owner,
     shared,
+    works,
+    news: jobNews(stores.others),
     runnerLeaseMs: RUNNER_LEASE_MS,
     holdLeaseMs: KEPT_LEASE_MS,
     innerCalls,

@@ -1,5 +1,6 @@
 // The list of models of a gateway: how it is brought up to date, what the operator asks of it, and what its old prices were.
 import { systemClock } from "../clock.ts";
+import { doesWork } from "../config.ts";
 import type { EndpointSpec } from "../endpoint.ts";
 import { modelEndpoints } from "./model-endpoints.ts";
 import { ModelUpdates } from "./model-updates.ts";
@@ -19,14 +20,13 @@ export function openModelLists(foundation: Foundation, role: GatewayOptions["rol
   const { config, catalog, stores, upstream, log, observer, broken } = foundation;
   const { records } = stores;
   // Of several processes of one machine the parent asks, and keeps what prices were.
-  const versions =
-    role?.kind === "child"
-      ? null
-      : keepPriceVersions(records, catalog.current, (error) => broken(error, "versions of prices were not kept"));
+  const isOne = role?.kind !== "child";
+  const asks = isOne && doesWork(config);
+  const onBroken = (error: unknown) => broken(error, "versions of prices were not kept");
+  const versions = asks ? keepPriceVersions(records, catalog.current, onBroken) : null;
   const onTaken = () => versions?.note();
   const ended = observer.modelsUpdated;
-  const asks = role?.kind !== "child";
-  const keeps = asks || config.redisUrl !== null;
+  const keeps = isOne || config.redisUrl !== null;
   const updates = new ModelUpdates({ config, stores, catalog, upstream, log, asks, keeps, onTaken, ended });
   observer.onScrape({
     modelListAgeMs() {

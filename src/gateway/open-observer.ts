@@ -1,5 +1,6 @@
 // What is seen of requests, and the gauges that are read when they are scraped.
 import { systemClock } from "../clock.ts";
+import type { Config } from "../config.ts";
 import type { FailedCallFile } from "../observe/failed-calls.ts";
 import type { Log } from "../observe/log.ts";
 import { createObserver, type Observer } from "../observe/observer.ts";
@@ -10,6 +11,7 @@ import type { Stores } from "../stores.ts";
 import type { TellBroken } from "./store-outage.ts";
 
 export interface OpenObserverParts {
+  readonly config: Pick<Config, "role">;
   readonly log: Log;
   /** Tells names that we have given from those that callers make up. */
   readonly isKnown: (name: string) => boolean;
@@ -27,13 +29,14 @@ export interface OpenObserverParts {
 }
 
 export function openObserver(parts: OpenObserverParts): Observer {
-  const { log, isKnown, otelName, stores, looksAtBooks, disk, failedCalls, traces, onEnd, broken } = parts;
+  const { config, log, isKnown, otelName, stores, looksAtBooks, disk, failedCalls, traces, onEnd, broken } = parts;
   const { ledger, spool, archiveBehindMs } = stores;
   const observer = createObserver({
     clock: systemClock,
     log,
     isKnown,
     otelName,
+    role: config.role,
     onUnread: (error) => broken(error, "gauges not read"),
     onEnd(record) {
       failedCalls.note(record);

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { systemClock } from "../clock.ts";
-import type { Config } from "../config.ts";
+import { type Config, doesWork } from "../config.ts";
 import { openS3Objects } from "../files/s3-bucket.ts";
 import { signingSecrets } from "../files/signed-links.ts";
 import { requestTimeMs } from "../http/request-id.ts";
@@ -41,7 +41,7 @@ function openBucket(config: Config, endpoint: string, onBroken: (error: unknown)
   });
   const days = config.requestLogDays;
   const bucket = new LogBucket({ objects, owner: randomUUID(), days, clock: systemClock, onBroken });
-  void bucket.keepSwept();
+  if (doesWork(config)) void bucket.keepSwept();
   return bucket;
 }
 

@@ -1,7 +1,7 @@
 // What a gateway does for its callers: the actions, composites, sessions and jobs, and how a call is paid and run.
 import type { Proof } from "../accounts/admin-endpoints.ts";
 import { systemClock } from "../clock.ts";
-import type { Config } from "../config.ts";
+import { type Config, doesWork } from "../config.ts";
 import type { Endpoint, EndpointSpec } from "../endpoint.ts";
 import type { JobRecord } from "../jobs/job-record.ts";
 import type { Jobs } from "../jobs/jobs.ts";
@@ -60,7 +60,7 @@ export interface Work {
   readonly openId: OpenIdProvider | null;
   /** What both doors ask of it. */
   readonly deps: DoorDeps;
-  /** Begins with work of its own: jobs that others have left, and machines whose time is over. */
+  /** Begins with work of its own: jobs that others have left, and machines whose time is over. Where others work, it begins to leave jobs to them. */
   start(): Promise<void>;
   close(): Promise<void>;
 }
@@ -90,11 +90,11 @@ interface WorkParts {
 
 /** What beats by itself from here on: what processes tell each other, the leases of holds, and what is told of events. */
 async function openBeats(foundation: Foundation, { options, phase, opened }: WorkParts) {
-  const { broken, upstream, stores } = foundation;
+  const { upstream, stores } = foundation;
   // The parent serves no caller: what it tells the operator of routes, it hears from the others.
   const sharedRoutes = await shareRoutes(upstream, stores.others, options.role?.kind !== "parent");
   opened(sharedRoutes.stop);
-  const leases = await openLeases(stores, broken);
+  const leases = await openLeases(foundation);
   opened(leases.stop);
   const events = openEvents(foundation, phase);
   opened(events.close);
@@ -145,6 +145,7 @@ async function workOf(foundation: Foundation, opening: WorkParts): Promise<Work>
     deps: { ...kernel, ...doors, ...paying, observer, draining: () => phase.draining },
     async start() {
       await jobs.start();
+      if (!doesWork(foundation.config)) return;
       endings.start();
       events.teller.start();
       strangers?.start();
@@ -203,7 +204,9 @@ function openGatewayJobs(
   const { stores, observer, upstream, catalog, config } = foundation;
   const { keptBytesMax, guardAnswers: readsWhole } = config;
   const chat = chatDeps(foundation);
-  return openJobs({ ...own, stores, observer, upstream, catalog: catalog.current, keptBytesMax, readsWhole, chat });
+  const works = doesWork(config);
+  const parts = { stores, observer, upstream, catalog: catalog.current, keptBytesMax, readsWhole, works, chat };
+  return openJobs({ ...own, ...parts });
 }
 
 /** Work that goes on reads the budgets of its key anew. */

@@ -6,6 +6,7 @@ import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { EndpointSpec } from "../endpoint.ts";
 import { notFound } from "../run/nearest.ts";
+import { inSlices } from "../slices.ts";
 import { routeRows } from "../upstream/route-rows.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import { checkProvider } from "./check-provider.ts";
@@ -20,7 +21,7 @@ export interface OperatorParts {
   readonly losses: Losses;
   /** Has the losses be those of all processes. */
   readonly hearLosses: () => Promise<void>;
-  readonly setup: () => Setup;
+  readonly setup: () => Promise<Setup>;
 }
 
 export function operatorEndpoints({
@@ -32,22 +33,24 @@ export function operatorEndpoints({
   setup,
 }: OperatorParts): readonly EndpointSpec[] {
   return [
-    adminEndpoint("GET", "/admin/v1/providers", async () => ({ status: 200, body: setup() })),
+    adminEndpoint("GET", "/admin/v1/providers", async () => ({ status: 200, body: await setup() })),
     adminEndpoint("POST", "/admin/v1/providers/{id}/check", async ({ request }) => {
       const id = request.params.id ?? "";
       const deps = { catalog: catalog(), upstream, clock: systemClock, namesSet: config.namesSet };
       const checks = await checkProvider(id, deps);
       if (checks !== null) return { status: 200, body: { checks } };
-      const on = setup().providers.flatMap((provider) => (provider.on ? [provider.id] : []));
+      const { providers } = await setup();
+      const on = providers.flatMap((provider) => (provider.on ? [provider.id] : []));
       return notFound(`No provider that is on is called ${id.slice(0, 80)}`, id, on);
     }),
     adminEndpoint("GET", "/admin/v1/routes", async () => ({ status: 200, body: { routes: routeRows(upstream) } })),
     adminEndpoint("GET", "/admin/v1/prices", async ({ request }) => {
       const sandbox = request.query.get("sandbox") === "1";
-      const unit_models = unitPriceRows(catalog(), { sandbox });
+      const unit_models = await inSlices(unitPriceRows(catalog(), { sandbox }));
       await hearLosses();
       const lost = { losses: losses.rows(), unpriced: losses.unpriced() };
-      return { status: 200, body: { models: priceRows(catalog(), { sandbox }), unit_models, ...lost } };
+      const models = await inSlices(priceRows(catalog(), { sandbox }));
+      return { status: 200, body: { models, unit_models, ...lost } };
     }),
     adminEndpoint("GET", "/admin/v1/config", async () => ({ status: 200, body: { settings: config.effective } })),
   ];

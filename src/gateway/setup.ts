@@ -4,6 +4,7 @@ import { firstModelOf, type InstalledProvider, type InstalledTier, installedOf }
 import { type NearVariable, nearVariables } from "../catalog/near-variables.ts";
 import { type Config, SETTINGS } from "../config.ts";
 import type { ActionCatalog } from "../run/action-catalog.ts";
+import type { Steps } from "../slices.ts";
 
 export interface Setup {
   /** The public address. */
@@ -29,15 +30,16 @@ export interface SetupParts {
 const LIVE = { sandbox: false };
 const SETTING_NAMES: readonly string[] = Object.values(SETTINGS).map(({ name }) => name);
 
-export function setupOf({ config, catalog, actionCatalog, url }: SetupParts): Setup {
+export function* setupOf({ config, catalog, actionCatalog, url }: SetupParts): Steps<Setup> {
   const specs = new Map([...catalog.adapters(LIVE)].map(([id, { spec }]) => [id, spec]));
   const actions = actionCatalog.all(LIVE);
+  const installed = yield* installedOf(catalog);
   return {
     url,
-    ...installedOf(catalog),
+    ...installed,
     actions: { on: actions.filter(({ configured }) => configured).length, of: actions.length },
-    mistyped: nearVariables(config.namesSet, SETTING_NAMES, specs),
-    first_model: firstModelOf(catalog),
+    mistyped: yield* nearVariables(config.namesSet, SETTING_NAMES, specs),
+    first_model: firstModelOf(catalog, installed),
     sandbox: config.sandbox,
   };
 }

@@ -17,11 +17,15 @@ export interface Cancelled {
   readonly atMs: number;
 }
 
-/** Keeps when it was cancelled, and tells its runner; a second time changes nothing. */
-export async function keepCancelled(records: Records, { jobId: id, atMs }: Cancelled, runner: string): Promise<void> {
+/** Keeps when it was cancelled; a second time changes nothing. Whether this was the first. */
+export async function keepCancelled(records: Records, { jobId: id, atMs }: Cancelled): Promise<boolean> {
   const value = String(atMs);
-  const first = await records.put({ kind: KIND, id, payer: null, value, ttlMs: KEPT_MS, ifVersion: 0 });
-  if (first === null) return;
+  return (await records.put({ kind: KIND, id, payer: null, value, ttlMs: KEPT_MS, ifVersion: 0 })) !== null;
+}
+
+/** Tells the runner of it, who looks every few seconds. */
+export async function tellRunner(records: Records, { jobId: id, atMs }: Cancelled, runner: string): Promise<void> {
+  const value = String(atMs);
   await records.put({ kind: TOLD, id, payer: listOf(runner), value, ttlMs: TOLD_MS, ifVersion: null });
 }
 

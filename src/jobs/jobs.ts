@@ -1,18 +1,20 @@
-// Work that outlives its request: launched with a kept hold, run here, and adopted by another process where this one dies.
+// Work that outlives its request: launched with a kept hold, run here or where jobs are run, and adopted by another process where that one dies.
 
 import type { JobKind } from "../catalog/job-kind.ts";
 import type { HoldKeeper } from "../kernel/deps.ts";
 import { centsUp } from "../money.ts";
 import type { Payer } from "../plan.ts";
-import { heard, keepCancelled, toldTo } from "./cancelled.ts";
+import { Adoptions } from "./adoptions.ts";
+import { cancelledAt, heard, keepCancelled, tellRunner, toldTo } from "./cancelled.ts";
 import { CostRooms } from "./cost-room.ts";
 import type { JobsDeps } from "./deps.ts";
-import { findJob, isOver, JOB, type JobRecord, putJob, type StoredJob } from "./job-record.ts";
+import { type JobNews, jobNews } from "./job-news.ts";
+import { findJob, isOver, type JobRecord, type StoredJob } from "./job-record.ts";
 import { JobRun } from "./job-run.ts";
 import { spentSoFar } from "./job-view.ts";
 import { JobWatches, type WatchedJob } from "./job-watches.ts";
 import { Launches } from "./launches.ts";
-import { Runners } from "./runners.ts";
+import { Runners, WAITING } from "./runners.ts";
 
 export interface JobsOptions extends Omit<JobsDeps, "onWritten" | "costRooms"> {
   readonly kinds: readonly JobKind[];
@@ -20,6 +22,10 @@ export interface JobsOptions extends Omit<JobsDeps, "onWritten" | "costRooms"> {
   readonly self: string;
   /** Other processes share the records; false: whatever another process has left is this one's. */
   readonly shared: boolean;
+  /** False: jobs that are launched here are left to processes that run them. Left out: this one does. */
+  readonly works?: boolean;
+  /** How processes tell each other of jobs. Left out: they find out by themselves. */
+  readonly news?: JobNews;
   /** How long a process counts as alive without saying so, in milliseconds. */
   readonly runnerLeaseMs: number;
 }
@@ -63,7 +69,6 @@ export interface JobsSeen {
 /** How many leases pass between two looks at what the store says is run here. */
 const OWN_LOOKS = 3;
 const HOLDS_AT_ONCE = 1_000;
-const ADOPTED_AT_ONCE = 32;
 const STOP_MS_MAX = 1_000;
 const AGAIN_MS = 1_000;
 
@@ -75,22 +80,24 @@ class RunningJobs implements Jobs {
   readonly #runs = new Map<string, { readonly run: JobRun; readonly over: Promise<void> }>();
   /** Those of them that are at work, and not waiting to be tried again. */
   readonly #active = new Set<string>();
-  /** Adoptions that the store has not answered: they may have been written. */
-  readonly #unsure = new Set<string>();
-  /** What has a dead runner and could not be adopted, and since when, on `clock.elapsedMs()`. */
-  readonly #stranded = new Map<string, number>();
   readonly #ended = new Map<string, { readonly kind: string; readonly status: string; count: number }>();
   readonly #watches: JobWatches;
   readonly #costRooms: CostRooms;
-  #adopted = 0;
   readonly #timers: NodeJS.Timeout[] = [];
+  readonly #works: boolean;
+  readonly #news: JobNews;
+  /** What is done with jobs that are left here or have just been told of. */
+  readonly #passing = new Set<Promise<void>>();
+  readonly #adoptions: Adoptions;
   #adopting: Promise<void> | null = null;
   #isStopped = false;
 
   constructor(options: JobsOptions) {
     this.#options = options;
-    const { records, clock, self, shared, runnerLeaseMs: leaseMs } = options;
-    this.#runners = new Runners({ records, clock, self, shared, leaseMs });
+    const { records, clock, self, shared, works = true, news = jobNews(null), runnerLeaseMs: leaseMs } = options;
+    this.#works = works;
+    this.#news = news;
+    this.#runners = new Runners({ records, clock, self, shared, works, leaseMs });
     this.#costRooms = new CostRooms(options.windows.unpaidNano);
     this.#kinds = new Map(options.kinds.map((kind) => [kind.name, kind]));
     this.#watches = new JobWatches({
@@ -105,7 +112,16 @@ class RunningJobs implements Jobs {
       self,
       runners: this.#runners,
       kinds: this.#kinds,
+      run: (stored) => this.#goOnWith(stored),
+    });
+    this.#adoptions = new Adoptions({
+      ...options,
+      runners: this.#runners,
+      kinds: this.#kinds,
+      isStopped: () => this.#isStopped,
       run: (stored) => this.#run(stored),
+      again: (id) => this.#again(id),
+      forget: (id, job, runner) => this.#forget(id, job, runner),
     });
   }
 
@@ -120,12 +136,15 @@ class RunningJobs implements Jobs {
       this.#timers.push(timer);
     };
     every(runnerLeaseMs / 4, () => this.#runners.beat());
+    every(runnerLeaseMs * OWN_LOOKS, () => this.#lookAfterOwn());
+    if (!this.#works) return;
     every(runnerLeaseMs / 4, () => this.adopt());
     if (shared) every(runnerLeaseMs / 4, () => this.#lookForCancelled());
     // Far more often than their leases last: after an outage a store that many share asks only who has been heard of since.
     every(runnerLeaseMs, () => this.#renew());
-    every(runnerLeaseMs * OWN_LOOKS, () => this.#lookAfterOwn());
-    void this.adopt().catch((error: unknown) => this.#options.onBroken(error, ""));
+    const adopt = () => void this.adopt().catch((error: unknown) => this.#options.onBroken(error, ""));
+    await this.#news.hear((id) => this.#pass(id, this.#look(id)), adopt);
+    adopt();
   }
 
   async stop(): Promise<void> {
@@ -134,7 +153,11 @@ class RunningJobs implements Jobs {
     this.#watches.stop();
     for (const { run } of this.#runs.values()) run.leave();
     const ended = Promise.all([...this.#runs.values()].map(({ over }) => over));
-    await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, STOP_MS_MAX).unref())]);
+    const passed = Promise.all(this.#passing);
+    await Promise.race([
+      Promise.all([ended, passed]),
+      new Promise((resolve) => setTimeout(resolve, STOP_MS_MAX).unref()),
+    ]);
     await this.#adopting?.catch(() => {});
     await this.#runners.leave().catch((error: unknown) => this.#options.onBroken(error, ""));
   }
@@ -148,9 +171,16 @@ class RunningJobs implements Jobs {
     const job = await this.find(id, payer);
     if (job === null || isOver(job)) return job;
     // First what outlives this process: a runner that adopts the job must not go on with it.
-    const atMs = Math.floor(this.#options.clock.epochMs());
-    await keepCancelled(this.#options.records, { jobId: id, atMs }, job.runner);
-    this.#runs.get(id)?.run.cancel(atMs);
+    const { records, clock } = this.#options;
+    const atMs = Math.floor(clock.epochMs());
+    const cancelled = { jobId: id, atMs };
+    if (!(await keepCancelled(records, cancelled))) return job;
+    // Read again: a runner that has adopted it meanwhile may have looked before this was kept.
+    const { runner } = (await this.find(id, payer)) ?? job;
+    await tellRunner(records, cancelled, runner);
+    const here = this.#runs.get(id);
+    if (here === undefined) await this.#news.tell(id);
+    else here.run.cancel(atMs);
     return job;
   }
 
@@ -163,13 +193,14 @@ class RunningJobs implements Jobs {
   }
 
   async open(countMax: number): Promise<readonly JobRecord[]> {
-    const jobs: JobRecord[] = [];
+    // What changes hands is in two lists for a moment.
+    const jobs = new Map<string, JobRecord>();
     for await (const id of this.#runners.all()) {
-      if (jobs.length >= countMax) break;
+      if (jobs.size >= countMax) break;
       const stored = await findJob(this.#options.records, id);
-      if (stored !== null && !isOver(stored.job)) jobs.push(stored.job);
+      if (stored !== null && !isOver(stored.job)) jobs.set(id, stored.job);
     }
-    return jobs;
+    return [...jobs.values()];
   }
 
   running(kind?: string): number {
@@ -182,7 +213,7 @@ class RunningJobs implements Jobs {
     const runs = [...this.#runs.values()].map(({ run }) => run);
     const since = (times: readonly number[], nowMs: number) =>
       times.reduce((most, at) => Math.max(most, nowMs - at), 0);
-    const moved = [...runs.map(({ movedMs }) => movedMs), ...this.#stranded.values()];
+    const moved = [...runs.map(({ movedMs }) => movedMs), ...this.#adoptions.strandedMs];
     return {
       running: runs.length,
       oldestMs: since(
@@ -190,7 +221,7 @@ class RunningJobs implements Jobs {
         clock.epochMs(),
       ),
       stillMs: since(moved, clock.elapsedMs()),
-      adopted: this.#adopted,
+      adopted: this.#adoptions.count,
       ended: [...this.#ended.values()],
     };
   }
@@ -208,6 +239,37 @@ class RunningJobs implements Jobs {
       this.#runs.get(jobId)?.run.cancel(atMs);
       await heard(records, jobId);
     }
+  }
+
+  /** Something that another process has told of this job is seen to. */
+  async #look(id: string): Promise<void> {
+    if (this.#isStopped) return;
+    const here = this.#runs.get(id);
+    if (here === undefined) return this.#adoptions.adopt(id, WAITING);
+    const atMs = await cancelledAt(this.#options.records, id);
+    if (atMs !== null) here.run.cancel(atMs);
+  }
+
+  /** Sees to it that a stop waits for it. */
+  #pass(id: string, work: Promise<void>): void {
+    const passing: Promise<void> = work
+      .catch((error: unknown) => this.#options.onBroken(error, id))
+      .finally(() => this.#passing.delete(passing));
+    this.#passing.add(passing);
+  }
+
+  /** A job of this process's goes on: here, or where jobs are run. */
+  #goOnWith(stored: StoredJob): void {
+    const { id } = stored.job;
+    if (this.#works) return this.#run(stored);
+    const leaving = this.keeper.leave(stored).then(
+      () => this.#news.tell(id),
+      (error: unknown) => {
+        this.#options.onBroken(error, id);
+        void this.#again(id);
+      },
+    );
+    this.#pass(id, leaving);
   }
 
   #run(stored: StoredJob): void {
@@ -259,7 +321,7 @@ class RunningJobs implements Jobs {
   async #goOn(id: string): Promise<true> {
     if (this.#isStopped) return true;
     const stored = await findJob(this.#options.records, id);
-    if (stored !== null && !isOver(stored.job) && stored.job.runner === this.#options.self) this.#run(stored);
+    if (stored !== null && !isOver(stored.job) && stored.job.runner === this.#options.self) this.#goOnWith(stored);
     else await this.#forget(id, stored?.job ?? null);
     return true;
   }
@@ -274,7 +336,7 @@ class RunningJobs implements Jobs {
   async #lookAfterOwn(): Promise<void> {
     await this.keeper.undo();
     for (const id of await this.#runners.own()) {
-      if (this.#runs.has(id) || this.#unsure.has(id)) continue;
+      if (this.#runs.has(id) || this.#adoptions.isUnsure(id)) continue;
       // A launch is listed before it has a record: what has none, or is still launching, is left alone.
       const stored = await findJob(this.#options.records, id);
       if (stored !== null && stored.job.state !== "launching") await this.#goOn(id);
@@ -299,60 +361,14 @@ class RunningJobs implements Jobs {
 
   /** Never twice at a time: a round that finds the last one still going is left out. */
   adopt(): Promise<void> {
-    this.#adopting ??= this.#adoptDead().finally(() => {
-      this.#adopting = null;
-    });
+    if (!this.#works) return Promise.resolve();
+    this.#adopting ??= this.#adoptions
+      .adoptDead()
+      .then(() => this.#renew())
+      .finally(() => {
+        this.#adopting = null;
+      });
     return this.#adopting;
-  }
-
-  async #adoptDead(): Promise<void> {
-    for await (const { runner, jobIds } of this.#runners.dead()) {
-      for (let at = 0; at < jobIds.length && !this.#isStopped; at += ADOPTED_AT_ONCE) {
-        const some = jobIds.slice(at, at + ADOPTED_AT_ONCE);
-        await Promise.all(
-          some.map((id) =>
-            this.#adopt(id, runner)
-              .then(() => this.#stranded.delete(id))
-              .catch((error: unknown) => {
-                if (!this.#stranded.has(id)) this.#stranded.set(id, this.#options.clock.elapsedMs());
-                this.#options.onBroken(error, id);
-              }),
-          ),
-        );
-      }
-    }
-    await this.#renew();
-  }
-
-  /** A launch that died: its caller was not told of it, so it has never begun. */
-  async #drop({ id, kind, hold, runner }: JobRecord): Promise<void> {
-    const { records, ledger } = this.#options;
-    await ledger.void(hold, "its launch died");
-    await this.#kinds.get(kind)?.abandon?.(id);
-    await records.delete(JOB, id);
-    await this.#runners.remove(id, runner);
-  }
-
-  async #adopt(id: string, runner: string): Promise<void> {
-    const { records, self } = this.#options;
-    if (this.#unsure.has(id)) return;
-    const stored = await findJob(records, id);
-    if (stored === null || isOver(stored.job) || stored.job.runner !== runner)
-      return this.#forget(id, stored?.job ?? null, runner);
-    const { job, version } = stored;
-    if (job.state === "launching") return this.#drop(job);
-    if (!this.#kinds.has(job.kind)) throw new Error(`the job ${id} is of the unknown kind ${job.kind}`);
-    await this.#runners.add(id);
-    const adopted = { ...job, runner: self, adoptions: (job.adoptions ?? 0) + 1 };
-    const adoptedVersion = await putJob(records, adopted, version).catch((error: unknown) => {
-      this.#unsure.add(id);
-      void this.#again(id).finally(() => this.#unsure.delete(id));
-      throw error;
-    });
-    if (adoptedVersion === null) return this.#runners.remove(id);
-    await this.#runners.remove(id, runner);
-    this.#adopted += 1;
-    this.#run({ job: adopted, version: adoptedVersion });
   }
 }
 

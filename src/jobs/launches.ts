@@ -6,7 +6,7 @@ import { ZERO } from "../money.ts";
 import type { Held, KeptHoldSpec, Payer } from "../plan.ts";
 import type { JobsDeps } from "./deps.ts";
 import { JOB, type JobRecord, putJob, type StoredJob } from "./job-record.ts";
-import type { Runners } from "./runners.ts";
+import { type Runners, WAITING } from "./runners.ts";
 
 const RETRY_SECONDS = 5;
 
@@ -15,7 +15,7 @@ export interface LaunchesParts extends Pick<JobsDeps, "records" | "clock"> {
   readonly self: string;
   readonly runners: Runners;
   readonly kinds: ReadonlyMap<string, JobKind>;
-  /** Its hold is placed: it may begin. */
+  /** Its hold is placed: it may begin, here or where jobs are run. */
   readonly run: (stored: StoredJob) => void;
 }
 
@@ -40,8 +40,9 @@ export class Launches implements HoldKeeper {
     this.#parts = parts;
   }
 
-  async announce(holdId: string, hold: KeptHoldSpec, payer: Payer): Promise<void> {
+  async announce(holdId: string, hold: KeptHoldSpec, payer: Payer): Promise<GatewayError | null> {
     const { records, runners, self, clock } = this.#parts;
+    if (!(await runners.someWork())) return new GatewayError("jobs_unavailable", { retryAfterSeconds: RETRY_SECONDS });
     const id = jobIdOf(hold);
     const job: JobRecord = {
       id,
@@ -69,6 +70,7 @@ export class Launches implements HoldKeeper {
     const version = await putJob(records, job, 0);
     if (version === null) throw new Error(`there is a job ${id} already`);
     this.#launching.set(id, { job, version });
+    return null;
   }
 
   async dismiss(_holdId: string, hold: KeptHoldSpec): Promise<void> {
@@ -97,5 +99,17 @@ export class Launches implements HoldKeeper {
     // Cut off from the store for so long that others took this process for dead: a caller who asks again launches anew.
     if (version === null) throw new GatewayError("ledger_unavailable", { retryAfterSeconds: RETRY_SECONDS });
     this.#parts.run({ job, version });
+  }
+
+  /**
+   * Leaves a job to a process that runs jobs. Only what was answered for is left: a write of which it is not known whether it counted may
+   * be undone here, and must not be run elsewhere. Rejects where the store is away; it is this process's until that was tried again.
+   */
+  async leave({ job, version }: StoredJob): Promise<void> {
+    const { records, runners } = this.#parts;
+    // In both lists at first: it is found in either, whichever of these steps is the last of this process.
+    await runners.add(job.id, WAITING);
+    await putJob(records, { ...job, runner: WAITING }, version);
+    await runners.remove(job.id);
   }
 }

@@ -1,13 +1,14 @@
 // What the kernel is given: the parts that every call meets, handed in by the composition root.
 import type { Clock } from "../clock.ts";
+import type { GatewayError } from "../errors.ts";
 import type { Held, KeptHoldSpec, Payer } from "../plan.ts";
 import type { Records } from "../records/records.ts";
 import type { Health } from "../route.ts";
 
 /** Goes on with holds that outlive their requests. */
 export interface HoldKeeper {
-  /** A hold is about to be placed: whatever dies from now on, its record is there. */
-  announce(holdId: string, hold: KeptHoldSpec, payer: Payer): Promise<void>;
+  /** A hold is about to be placed: whatever dies from now on, its record is there. Not null: why it must not be, and there is no record. */
+  announce(holdId: string, hold: KeptHoldSpec, payer: Payer): Promise<GatewayError | null>;
   /** The hold was refused, or it was given back because the launch failed: there is nothing to go on with. */
   dismiss(holdId: string, hold: KeptHoldSpec): Promise<void>;
   /** The hold is placed and its launch has been answered for: from now on it is the keeper's to end. */

@@ -1,6 +1,6 @@
 // The story of every call: quote, reserve, dispatch and relay, settle. Knows no transport and no wire; its caller writes the last part.
 import { GatewayError } from "../errors.ts";
-import { centsUp, least, type Nano, usdText, ZERO } from "../money.ts";
+import { centsUp, least, usdText, ZERO } from "../money.ts";
 import {
   type AnswerReader,
   type Ended,
@@ -49,7 +49,8 @@ export async function execute(wanted: Plan | OpenPlan, execution: Execution, dep
   let plan: Plan;
   let held: Held | null = null;
   try {
-    const bounded = isReady(wanted) ? wanted : await readied(wanted, execution.payer);
+    const readying = isReady(wanted) ? wanted : readied(wanted, execution.payer);
+    const bounded = readying instanceof Promise ? await readying : readying;
     if (bounded instanceof GatewayError) return refused(id, bounded);
     plan = bounded;
     if (plan.hold.kind !== "none") {
@@ -90,14 +91,21 @@ export async function execute(wanted: Plan | OpenPlan, execution: Execution, dep
 
 /** A plan whose payer and bounds need no further look, as nearly every one. */
 function isReady(wanted: Plan | OpenPlan): wanted is Plan {
-  if ("forPayer" in wanted) return false;
-  return wanted.maxCostNano === null || wanted.quote.nano <= wanted.maxCostNano;
+  return !("forPayer" in wanted) && isWithinMaxCost(wanted);
 }
 
-async function readied(wanted: Plan | OpenPlan, payer: Payer): Promise<Plan | GatewayError> {
-  const owned = "forPayer" in wanted ? await wanted.forPayer(payer) : wanted;
-  if (owned instanceof GatewayError || owned.maxCostNano === null) return owned;
-  return withinMaxCost(owned, owned.maxCostNano);
+function isWithinMaxCost({ quote, maxCostNano }: Plan): boolean {
+  return maxCostNano === null || quote.nano <= maxCostNano;
+}
+
+type Ready = Plan | GatewayError;
+
+/** No frame of its own where nothing waits, as for nearly every action. */
+function readied(wanted: Plan | OpenPlan, payer: Payer): Ready | Promise<Ready> {
+  const bounded = (owned: Ready): Ready | Promise<Ready> =>
+    owned instanceof GatewayError || isWithinMaxCost(owned) ? owned : withinMaxCost(owned);
+  const owned = "forPayer" in wanted ? wanted.forPayer(payer) : wanted;
+  return owned instanceof Promise ? owned.then(bounded) : bounded(owned);
 }
 
 type Reserved = Awaited<ReturnType<Funds["reserve"]>>;
@@ -111,7 +119,8 @@ async function reserveKept(plan: Plan, { id, funds, parent, payer }: Execution, 
   if (plan.hold.kind !== "kept") throw new Error("only a kept hold is announced");
   // Work that goes on is renewed and charged by the account's ledger: a payment that was made once has nothing to renew.
   if (!isAccountPayer(payer)) return NEEDS_ACCOUNT;
-  await deps.keeper.announce(id, plan.hold, payer);
+  const refusal = await deps.keeper.announce(id, plan.hold, payer);
+  if (refusal !== null) return refusal;
   const reserved = await funds.reserve(plan, id, parent);
   if (!("amountNano" in reserved)) await deps.keeper.dismiss(id, plan.hold);
   return reserved;
@@ -124,9 +133,9 @@ function tellBroken(failures: readonly AttemptFailure[], id: string, deps: Kerne
 }
 
 /** The plan within the caller's own bound on its cost; where its cheap quote is above that, with the tighter one. */
-async function withinMaxCost(plan: Plan, maxCostNano: Nano): Promise<Plan | GatewayError> {
-  const { quote } = plan;
-  if (quote.nano <= maxCostNano) return plan;
+async function withinMaxCost(plan: Plan): Promise<Ready> {
+  const { quote, maxCostNano } = plan;
+  if (maxCostNano === null) return plan;
   const nano = quote.tighten === null ? quote.nano : least(quote.nano, await quote.tighten());
   if (nano <= maxCostNano) return { ...plan, quote: { ...quote, nano, tighten: null } };
   const within = quote.within?.(maxCostNano) ?? null;

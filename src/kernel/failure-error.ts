@@ -1,6 +1,6 @@
 // What the caller is told when every route has failed, or the one that was answering broke.
 import { GatewayError } from "../errors.ts";
-import { FAILURES, type FailureRow } from "../failures.ts";
+import { FAILURES } from "../failures.ts";
 import type { Plan } from "../plan.ts";
 import type { AttemptFailure, Leg } from "../route.ts";
 import { isRecord } from "../upstream/json-pointer.ts";
@@ -31,7 +31,7 @@ function telling(failures: readonly AttemptFailure[]): AttemptFailure | undefine
 /** The vendor's body as `data` has it; nothing where it is not for the caller. */
 function bodyFields(failure: AttemptFailure | undefined): object {
   if (failure?.vendorBody === undefined) return {};
-  const { passesBody }: FailureRow = FAILURES[failure.kind];
+  const { passesBody } = FAILURES[failure.kind];
   const { vendorBody } = failure;
   return passesBody === true && isRecord(vendorBody) ? vendorBody : { vendor: vendorBody };
 }

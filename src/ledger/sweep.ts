@@ -21,6 +21,8 @@ export interface LeaseOptions {
   readonly leaseMs: number;
   /** A sweep or a heartbeat failed; it is tried again at the next beat. */
   readonly onBroken: (error: unknown) => void;
+  /** False: another process ends the holds of the dead. Left out: this one does as well. */
+  readonly sweeps?: boolean;
   /** A round in other stores with something to sweep, such as the records; answers whether there may be more. */
   readonly alsoSweep?: () => Promise<boolean>;
   readonly every?: Every;
@@ -46,7 +48,7 @@ export const everyInterval: Every = (ms, run) => {
 
 /** Starts the heartbeat and the sweep. Only holds older than a quarter of a lease are renewed: most calls never are. */
 export function keepLeases(options: LeaseOptions): KeptLeases {
-  const { ledger, clock, owner, leaseMs, every = everyInterval } = options;
+  const { ledger, clock, owner, leaseMs, sweeps = true, every = everyInterval } = options;
   const kept = new Map<string, { readonly hold: HoldRef; readonly sinceMs: number }>();
   const quarterMs = leaseMs / 4;
 
@@ -72,7 +74,8 @@ export function keepLeases(options: LeaseOptions): KeptLeases {
     await sweepAll();
     for (let rounds = 0; rounds < ALSO_ROUNDS_MAX && (await options.alsoSweep?.()); rounds++);
   }, options.onBroken);
-  const stops = [every(quarterMs, heart.run), every(Math.min(SWEEP_MS, quarterMs), broom.run)];
+  const stops = [every(quarterMs, heart.run)];
+  if (sweeps) stops.push(every(Math.min(SWEEP_MS, quarterMs), broom.run));
 
   return {
     // Its names alone: a hold is placed with the whole request, and streams are open for long.

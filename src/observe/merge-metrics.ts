@@ -1,9 +1,9 @@
 // Metrics of several processes as if they were one: texts in Prometheus' format are read, added up and written again.
-import { METRICS } from "./metrics.ts";
+import { METRICS, type MetricRow } from "./metrics.ts";
 
-/** Gauges that must not be added up: our own that say so, and Node's. Counters and histograms always add up. */
+/** Gauges that must not be added up: our own but for those that say so, and Node's. Counters and histograms always add up. */
 const HIGHEST = new Set([
-  ...Object.values(METRICS).flatMap((row) => ("merge" in row ? [row.name as string] : [])),
+  ...Object.values<MetricRow>(METRICS).flatMap((row) => (row.merge === "sum" ? [] : [row.name])),
   "nodejs_version_info",
 ]);
 const LOWEST = new Set(["process_start_time_seconds", "process_max_fds", "nodejs_eventloop_lag_min_seconds"]);

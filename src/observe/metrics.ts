@@ -1,7 +1,7 @@
 // Every metric the gateway has, in one table. Names and bounds of `gen_ai_*` are those of OpenTelemetry's conventions.
-import { setImmediate } from "node:timers/promises";
 import { Gauge, type Registry } from "prom-client";
 import { NANO_PER_USD } from "../money.ts";
+import { eachInSlices } from "../slices.ts";
 import { CounterSeries, HistogramSeries } from "./series.ts";
 
 const DURATION_S = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
@@ -13,6 +13,15 @@ const FIRST_TOKEN_S = [
 ];
 const OWN_WORK_S = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1];
 
+export interface MetricRow {
+  readonly name: string;
+  readonly help: string;
+  readonly labels?: readonly string[];
+  readonly bounds?: readonly number[];
+  readonly unit?: number;
+  readonly merge?: "sum";
+}
+
 const GEN_AI = [
   "gen_ai_operation_name",
   "gen_ai_provider_name",
@@ -22,388 +31,303 @@ const GEN_AI = [
 ] as const;
 const MODEL = ["operation", "provider", "asked", "served", "sandbox"] as const;
 
-/** Numbers of several processes are added up, but for those with `merge`: of a gauge that each process sees alike, the highest. */
+/**
+ * What has `bounds` is a histogram, what ends in `_total` a counter, and the rest are gauges. A gauge is what each process sees alike, and of
+ * several processes the highest counts; one with `merge: "sum"` is added up, as counters and histograms are.
+ */
 export const METRICS = {
   tokenUsage: {
-    type: "histogram",
     name: "gen_ai_client_token_usage",
     help: "Tokens per call. input and output are totals; cached_input and cache_creation_input are parts of input, reasoning of output",
     labels: [...GEN_AI, "gen_ai_token_type"],
     bounds: TOKENS,
   },
   duration: {
-    type: "histogram",
     name: "gen_ai_server_request_duration_seconds",
     help: "From the request's head to the end of its answer, of calls that reached a provider; error_type is empty on success",
     labels: [...GEN_AI, "error_type"],
     bounds: DURATION_S,
   },
   firstToken: {
-    type: "histogram",
     name: "gen_ai_server_time_to_first_token_seconds",
     help: "From the request's head to the first content sent, of streamed answers",
     labels: GEN_AI,
     bounds: FIRST_TOKEN_S,
   },
   perToken: {
-    type: "histogram",
     name: "gen_ai_server_time_per_output_token_seconds",
     help: "Time after the first token divided by the tokens after it, of streamed answers",
     labels: GEN_AI,
     bounds: PER_TOKEN_S,
   },
   actionDuration: {
-    type: "histogram",
     name: "tollgate_action_duration_seconds",
     help: "From the request's head to the end of its answer, of calls of actions that reached a vendor; code is empty on success",
     labels: [...MODEL, "code"],
     bounds: DURATION_S,
   },
   requests: {
-    type: "counter",
     name: "tollgate_requests_total",
     help: "Requests answered; code is empty where there was no error, status 0 where the client left first",
     labels: ["endpoint", "status", "code", "sandbox"],
   },
   requestDuration: {
-    type: "histogram",
     name: "tollgate_request_duration_seconds",
     help: "From the request's head to the end of its answer",
     labels: ["endpoint", "sandbox"],
     bounds: DURATION_S,
   },
   outcomes: {
-    type: "counter",
     name: "tollgate_outcomes_total",
     help: "How paid requests ended",
     labels: ["operation", "outcome", "sandbox"],
   },
   attempts: {
-    type: "counter",
     name: "tollgate_attempts_total",
     help: "Tries of one route; outcome is ok or the failure's kind",
     labels: ["provider", "outcome", "sandbox"],
   },
   attemptFirstToken: {
-    type: "histogram",
     name: "tollgate_attempt_first_token_seconds",
     help: "From the start of an attempt to its first content",
     labels: ["provider", "sandbox"],
     bounds: FIRST_TOKEN_S,
   },
   fallbacks: {
-    type: "counter",
     name: "tollgate_fallbacks_total",
     help: "Routes that failed and were followed by another; served is _none where none could answer",
     labels: ["asked", "served", "reason", "sandbox"],
   },
   charged: {
-    type: "counter",
     name: "tollgate_charged_usd_total",
     help: "Taken from payers",
     labels: MODEL,
     unit: NANO_PER_USD,
   },
   upstreamCost: {
-    type: "counter",
     name: "tollgate_upstream_cost_usd_total",
     help: "What providers take from us; tollgate_charged_usd_total less this is the margin",
     labels: MODEL,
     unit: NANO_PER_USD,
   },
   absorbed: {
-    type: "counter",
     name: "tollgate_absorbed_usd_total",
     help: "Cost that no payer was charged for",
     labels: ["reason", "sandbox"],
     unit: NANO_PER_USD,
   },
   unpaid: {
-    type: "counter",
     name: "tollgate_unpaid_cost_usd_total",
     help: "What calls and jobs have cost above their charge, by whether they were charged at all",
     labels: ["charged"],
     unit: NANO_PER_USD,
   },
   guardJudged: {
-    type: "counter",
     name: "tollgate_guard_judgements_total",
     help: "What the operator's guard said of requests and answers: pass, refuse, edit, or away where it did not",
     labels: ["stage", "outcome"],
   },
   callsLogged: {
-    type: "counter",
     name: "tollgate_request_log_calls_total",
     help: "Calls whose body and answer were kept, and those that were left out because there was no room, or the disk did not take them",
     labels: ["outcome"],
   },
   guardCost: {
-    type: "counter",
     name: "tollgate_guard_cost_usd_total",
     help: "What providers take from us for the questions of GUARD_MODEL, which no payer is charged for",
     labels: ["model"],
     unit: NANO_PER_USD,
   },
   overhead: {
-    type: "histogram",
     name: "tollgate_overhead_seconds",
     help: "Time of a good answer that was not spent in attempts: the gateway's own work and its ledger",
     labels: ["operation", "sandbox"],
     bounds: OWN_WORK_S,
   },
   ledger: {
-    type: "histogram",
     name: "tollgate_ledger_operation_seconds",
     help: "Operations of the ledger as the event loop sees them",
     labels: ["operation"],
     bounds: OWN_WORK_S,
   },
   skippedEvents: {
-    type: "counter",
     name: "tollgate_stream_events_skipped_total",
     help: "Events of providers' streams that could not be parsed",
     labels: ["provider", "sandbox"],
   },
   unpriced: {
-    type: "counter",
     name: "tollgate_unpriced_usage_total",
     help: "Answers whose usage counts what has no price here, such as server_tool_use; alarm above 0",
     labels: ["provider", "counter", "sandbox"],
   },
   lost: {
-    type: "counter",
     name: "tollgate_model_losses_usd_total",
     help: "What providers have said that answers of a model cost, above what their callers were charged; without sandbox accounts",
     labels: ["provider", "model"],
     unit: NANO_PER_USD,
   },
   modelUpdates: {
-    type: "counter",
     name: "tollgate_model_updates_total",
     help: "Lists of models that were read to be taken, by what became of it: taken, unchanged, refused, or withdrawn by a rollback",
     labels: ["outcome"],
   },
   sealsUnopened: {
-    type: "counter",
     name: "tollgate_seals_unopened_total",
     help: "Sealed thoughts that came back and were left out: of another account, vendor, family of models or secret, or changed",
-    labels: [],
   },
   build: {
-    type: "gauge",
     name: "tollgate_build_info",
-    help: "1 for the version that runs, on the Node that runs it",
-    labels: ["version", "node"],
-    merge: "highest",
+    help: "1 for the version that runs, on the Node that runs it, and for what it does: ROLE",
+    labels: ["version", "node", "role"],
   },
   diskFree: {
-    type: "gauge",
     name: "tollgate_disk_free_bytes",
     help: "Free on the disk of DATA_DIR",
-    labels: [],
-    merge: "highest",
   },
   diskNeeded: {
-    type: "gauge",
     name: "tollgate_disk_needed_bytes",
     help: "With less free on the disk of DATA_DIR no paid call is taken on: DISK_FREE_MIB_MIN",
-    labels: [],
-    merge: "highest",
   },
   modelListAge: {
-    type: "gauge",
     name: "tollgate_model_list_age_seconds",
     help: "How long ago the list of models in force was last held against its source; 0: none was taken",
-    labels: [],
-    merge: "highest",
   },
   inFlight: {
-    type: "gauge",
     name: "tollgate_in_flight",
     help: "Requests whose answer has not ended",
-    labels: [],
+    merge: "sum",
   },
   longestHold: {
-    type: "gauge",
     name: "tollgate_event_loop_longest_hold_seconds",
     help: "The longest that one piece of work kept a process from all others since the last look; alarm above 0.2 s",
-    labels: [],
-    merge: "highest",
   },
-  accounts: { type: "gauge", name: "tollgate_accounts", help: "Accounts in the ledger", labels: [], merge: "highest" },
+  accounts: { name: "tollgate_accounts", help: "Accounts in the ledger" },
   holdsOpen: {
-    type: "gauge",
     name: "tollgate_holds_open",
     help: "Holds not yet posted or released",
-    labels: [],
-    merge: "highest",
   },
   held: {
-    type: "gauge",
     name: "tollgate_held_usd",
     help: "Money in open holds; play money of sandbox accounts by itself",
     labels: ["sandbox"],
-    merge: "highest",
   },
   spent: {
-    type: "gauge",
     name: "tollgate_spent_usd",
     help: "All that was ever charged; play money of sandbox accounts by itself",
     labels: ["sandbox"],
-    merge: "highest",
   },
   spoolDepth: {
-    type: "gauge",
     name: "tollgate_spool_depth",
     help: "Ends of calls that the shared ledger has not been told of, or has not answered",
-    labels: [],
+    merge: "sum",
   },
   spoolOldest: {
-    type: "gauge",
     name: "tollgate_spool_oldest_seconds",
     help: "Age of the oldest of them; alarm above half a lease, 30 s",
-    labels: [],
-    merge: "highest",
   },
   archiveBehind: {
-    type: "gauge",
     name: "tollgate_archive_behind_seconds",
     help: "How late postings are on their way from Redis to the archive; alarm above five minutes",
-    labels: [],
-    merge: "highest",
   },
   answersWaiting: {
-    type: "gauge",
     name: "tollgate_answers_waiting_bytes",
     help: "Memory of answers that wait for their clients to read them; ANSWERS_MIB is its bound",
-    labels: [],
+    merge: "sum",
   },
   jobsRunning: {
-    type: "gauge",
     name: "tollgate_jobs_running",
     help: "Jobs that a process runs: launched or adopted, and not over",
-    labels: [],
+    merge: "sum",
   },
   jobsOldest: {
-    type: "gauge",
     name: "tollgate_jobs_oldest_seconds",
     help: "Since the oldest of them was launched",
-    labels: [],
-    merge: "highest",
   },
   jobsStill: {
-    type: "gauge",
     name: "tollgate_jobs_still_seconds",
     help: "Since a job last came a step further, of the one that has stood still for longest, or that nobody can adopt; alarm above two minutes",
-    labels: [],
-    merge: "highest",
   },
   jobsAdopted: {
-    type: "counter",
     name: "tollgate_jobs_adopted_total",
     help: "Jobs taken over from processes that died",
-    labels: [],
   },
   jobsEnded: {
-    type: "counter",
     name: "tollgate_jobs_ended_total",
     help: "Jobs that are over, by kind; status is succeeded or failed",
     labels: ["kind", "status"],
   },
   sessionsOpen: {
-    type: "gauge",
     name: "tollgate_sessions_open",
     help: "Metered sessions that a process keeps open",
-    labels: [],
+    merge: "sum",
   },
   boxesUnclosed: {
-    type: "gauge",
     name: "tollgate_session_boxes_unclosed",
     help: "Boxes of sessions that are over whose vendors have not yet said that they are closed, over all processes",
-    labels: [],
-    merge: "highest",
   },
   boxesUnclosedOldest: {
-    type: "gauge",
     name: "tollgate_session_boxes_unclosed_oldest_seconds",
     help: "Since the oldest of them is to be closed; alarm above twenty minutes",
-    labels: [],
-    merge: "highest",
   },
   settlements: {
-    type: "counter",
     name: "tollgate_x402_settlements_total",
     help: "Payments on chain that were tried, by what came of them: settled, refused, or open where nobody can say yet",
     labels: ["outcome"],
   },
   paymentsOpen: {
-    type: "gauge",
     name: "tollgate_x402_payments_open",
     help: "Payments on chain of which it is not known yet whether they were made, over all processes",
-    labels: [],
-    merge: "highest",
   },
   paymentsOpenOldest: {
-    type: "gauge",
     name: "tollgate_x402_payments_open_oldest_seconds",
     help: "Since the oldest of them was tried; alarm above ten minutes",
-    labels: [],
-    merge: "highest",
   },
   merchantPayments: {
-    type: "counter",
     name: "tollgate_merchant_payments_total",
     help: "Payments that merchants asked for, by what came of them: paid, refused, unanswered where nobody can say yet, or unpaid",
     labels: ["rail", "outcome"],
   },
   walletOpen: {
-    type: "gauge",
     name: "tollgate_wallet_payments_open",
     help: "Payments to merchants of which it is not known yet whether they were made, over all processes",
-    labels: [],
-    merge: "highest",
   },
   walletOpenOldest: {
-    type: "gauge",
     name: "tollgate_wallet_payments_open_oldest_seconds",
     help: "Since the oldest of them was signed; alarm above an hour",
-    labels: [],
-    merge: "highest",
   },
   resting: {
-    type: "gauge",
     name: "tollgate_route_resting",
     help: "1 for a route that rests after failures",
     labels: ["provider", "model"],
-    merge: "highest",
   },
-} as const;
+} as const satisfies Readonly<Record<string, MetricRow>>;
 
 type Table = typeof METRICS;
-type LabelsOf<K extends keyof Table> = Table[K]["labels"][number];
+type LabelsOf<K extends keyof Table> = Table[K] extends { readonly labels: readonly (infer L extends string)[] }
+  ? L
+  : never;
 
 /** One instrument per row of the table. */
 export type Metrics = {
-  readonly [K in keyof Table]: Table[K]["type"] extends "counter"
-    ? CounterSeries<LabelsOf<K>>
-    : Table[K]["type"] extends "histogram"
-      ? HistogramSeries<LabelsOf<K>>
+  readonly [K in keyof Table]: Table[K] extends { readonly bounds: readonly number[] }
+    ? HistogramSeries<LabelsOf<K>>
+    : Table[K]["name"] extends `${string}_total`
+      ? CounterSeries<LabelsOf<K>>
       : Gauge<LabelsOf<K>>;
 };
 
-interface Row {
-  readonly type: "counter" | "histogram" | "gauge";
-  readonly name: string;
-  readonly help: string;
-  readonly labels: readonly string[];
-  readonly bounds?: readonly number[];
-  readonly unit?: number;
+/** What a metric is, as Prometheus names it. */
+export function metricType({ name, bounds }: MetricRow): "counter" | "histogram" | "gauge" {
+  if (bounds !== undefined) return "histogram";
+  return name.endsWith("_total") ? "counter" : "gauge";
 }
 
-function instrument(registry: Registry, row: Row): unknown {
-  if (row.type === "counter") return new CounterSeries(row, row.unit ?? 1);
-  if (row.type === "histogram") return new HistogramSeries(row, row.bounds ?? []);
-  return new Gauge({ name: row.name, help: row.help, labelNames: row.labels, registers: [registry] });
+function instrument(registry: Registry, row: MetricRow): unknown {
+  const { name, help, labels = [] } = row;
+  const type = metricType(row);
+  if (type === "counter") return new CounterSeries({ name, help, labels }, row.unit ?? 1);
+  if (type === "histogram") return new HistogramSeries({ name, help, labels }, row.bounds ?? []);
+  return new Gauge({ name, help, labelNames: labels, registers: [registry] });
 }
 
 /** Makes the instruments of the table; gauges live in `registry`, beside the process's own. */
@@ -412,13 +336,10 @@ export function createMetrics(registry: Registry): Metrics {
   return Object.fromEntries(entries) as Metrics;
 }
 
-/** Everything in Prometheus' text format. Lets the event loop breathe between two metrics. */
+/** Everything in Prometheus' text format, in slices. */
 export async function metricsText(metrics: Metrics, registry: Registry): Promise<string> {
-  const parts: string[] = [];
-  for (const series of Object.values(metrics)) {
-    if (series instanceof Gauge) continue;
-    parts.push(series.text());
-    await setImmediate();
-  }
-  return parts.join("") + (await registry.metrics());
+  const counted = Object.values(metrics).flatMap((series) => (series instanceof Gauge ? [] : [series]));
+  const ours = await eachInSlices(counted, async (series) => series.text());
+  const gauges = await eachInSlices(registry.getMetricsAsArray(), ({ name }) => registry.getSingleMetricAsString(name));
+  return `${ours.join("")}${gauges.join("\n\n")}\n`;
 }

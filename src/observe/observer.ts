@@ -135,6 +135,8 @@ export interface ObserverOptions {
   readonly isKnown: (name: string) => boolean;
   /** An adapter's name in OpenTelemetry's conventions. Default: its id. */
   readonly otelName?: (provider: string) => string;
+  /** What of the work of all processes this one does. Default: both. */
+  readonly role?: "both" | "serve" | "work";
   /** Hears why gauges could not be read. Default: it is logged. */
   readonly onUnread?: (error: unknown) => void;
   /** Hears of each request that has ended. */
@@ -158,12 +160,12 @@ function longestHolds(): () => number {
 }
 
 export function createObserver(options: ObserverOptions): Observer {
-  const { clock, log, isKnown, otelName = (provider) => provider, onEnd, onJobEnd } = options;
+  const { clock, log, isKnown, otelName = (provider) => provider, role = "both", onEnd, onJobEnd } = options;
   const { onUnread = (err: unknown) => log.logger.warn({ err }, "gauges not read") } = options;
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const metrics = createMetrics(registry);
-  metrics.build.set({ version: VERSION, node: process.versions.node }, 1);
+  metrics.build.set({ version: VERSION, node: process.versions.node, role }, 1);
   const count = createCounting(metrics, isKnown, otelName);
   const longestHold = longestHolds();
   const ledgerCells = new Map<string, HistogramCell>();

@@ -79,14 +79,30 @@ async function linkedCalls(
   return linked;
 }
 
-async function servedByVendors(
-  call: SoldCall,
-  order: ActionOrder & { readonly paying: ReturnType<typeof payingOf> },
-  deps: RunDeps,
-): Promise<Serving | GatewayError> {
-  const { sold, row, payer } = call;
+/** What offers are made candidates with. */
+interface Serve {
+  readonly call: SoldCall;
+  readonly order: ActionOrder;
+  readonly paying: ReturnType<typeof payingOf>;
+  readonly deps: RunDeps;
+}
+
+type Served = Serving | GatewayError;
+
+/** Nothing waits where the action takes neither ids that it gave nor files, as nearly every one. */
+function servedByVendors(serve: Serve): Served | Promise<Served> {
+  const { call, deps } = serve;
   const offered = offeredCalls(call);
   if (offered instanceof GatewayError) return offered;
+  const looksAt = offered.some(({ offer: { spec } }) => spec.requires !== undefined || spec.files !== undefined);
+  if (!looksAt) return servedBy(offered, offered, serve);
+  return lookedAt(offered, call.payer, deps).then((linked) =>
+    linked instanceof GatewayError ? linked : servedBy(offered, linked, serve),
+  );
+}
+
+/** The calls as they go out, or why one of them may not. */
+async function lookedAt(offered: readonly OfferedCall[], payer: Payer, deps: RunDeps) {
   for (const { offer, params: own } of offered) {
     if (offer.spec.requires === undefined) continue;
     const foreign = await foreignId(offer, own, { payer, records: deps.records });
@@ -94,10 +110,19 @@ async function servedByVendors(
     if (refused !== null) return refused;
   }
   const hasFiles = offered.some(({ offer }) => offer.spec.files !== undefined);
-  const linked = hasFiles ? await linkedCalls(offered, payer, deps) : offered;
-  if (linked instanceof GatewayError) return linked;
-  const around = (offer: ActionOffer, own: Params) => deps.paidTimes.around(offer, own, { payer, callId: order.id });
-  const byCandidate = candidatesOf(linked, call, { ...order, around, upstream: deps.upstream });
+  return hasFiles ? linkedCalls(offered, payer, deps) : offered;
+}
+
+function servedBy(
+  offered: readonly OfferedCall[],
+  linked: readonly OfferedCall[],
+  { call, order, paying, deps }: Serve,
+): Serving {
+  const { sold, row, payer } = call;
+  const { id, requestId, preamble, sandboxFault } = order;
+  const { upstream } = deps;
+  const around = (offer: ActionOffer, own: Params) => deps.paidTimes.around(offer, own, { payer, callId: id });
+  const byCandidate = candidatesOf(linked, call, { upstream, id, requestId, preamble, sandboxFault, paying, around });
   const offeredBy = (candidate: Candidate) => byCandidate.get(candidate as ActionCandidate) ?? null;
   const { servedAs } = sold;
   return {
@@ -218,23 +243,35 @@ export function openActionPlan(call: CheckedCall, order: ActionOrder, deps: RunD
 }
 
 /** The plan of a call that has been checked, or why there is none. */
-export async function actionPlan(
+export function actionPlan(
   call: CheckedCall,
   payer: Payer,
   order: ActionOrder,
   deps: RunDeps,
-): Promise<Plan | GatewayError> {
+): Plan | GatewayError | Promise<Plan | GatewayError> {
   const { action, params, row } = call;
-  const { price, effect } = action.facts;
   const serving =
     action.kind === "local"
       ? servedHere(action.local, { ...call, payer }, order, deps)
-      : await servedByVendors(
-          { sold: action.sold, params, row, payer },
-          { ...order, paying: payingOf(call, order) },
+      : servedByVendors({
+          call: { sold: action.sold, params, row, payer },
+          order,
+          paying: payingOf(call, order),
           deps,
-        );
+        });
+  return serving instanceof Promise
+    ? serving.then((served) => servedPlan(served, call, { payer, order }))
+    : servedPlan(serving, call, { payer, order });
+}
+
+function servedPlan(
+  serving: Served,
+  call: CheckedCall,
+  { payer, order }: { readonly payer: Payer; readonly order: ActionOrder },
+): Plan | GatewayError {
   if (serving instanceof GatewayError) return serving;
+  const { action, params, row } = call;
+  const { price, effect } = action.facts;
   const { offeredBy, upstreamNanoMax, ...served } = serving;
   const cents = quoteCents(price, params, row);
   const { maxCostNano } = order;

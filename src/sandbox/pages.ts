@@ -13,10 +13,10 @@ interface SandboxPage {
 interface NamedPage {
   readonly does: string;
   readonly page: SandboxPage;
-  /** What a reader of it reads. */
-  readonly text: string;
+  /** What a reader of it reads. Default: nothing. */
+  readonly text?: string;
   /** Vendors read the article behind it, where its address names none of them. */
-  readonly vendorsPass: boolean;
+  readonly vendorsPass?: true;
   /** What the operator or the hour decides elsewhere: why our own fetch passes it over. */
   readonly passedOver?: PassedOver;
   /** As if calls of vendors had cost as much as they may: none is asked. */
@@ -44,7 +44,6 @@ export const SANDBOX_PAGES: Readonly<Record<string, NamedPage>> = {
       { status: 403 },
     ),
     text: "Verify you are human by completing the action below.",
-    vendorsPass: false,
   },
   shell: {
     does: "An empty shell that a script would fill; vendors run it.",
@@ -59,13 +58,10 @@ export const SANDBOX_PAGES: Readonly<Record<string, NamedPage>> = {
     does: "A short page.",
     page: html("<title>Thin</title>", `<p>${THIN_WORDS}</p>`),
     text: THIN_WORDS,
-    vendorsPass: false,
   },
   missing: {
     does: "Status 404.",
     page: html("<title>Not found</title>", "<p>Not found.</p>", { status: 404 }),
-    text: "",
-    vendorsPass: false,
   },
   slow: {
     does: "A good page, after three seconds.",
@@ -76,14 +72,11 @@ export const SANDBOX_PAGES: Readonly<Record<string, NamedPage>> = {
   hang: {
     does: "Never answers us; vendors read it.",
     page: html("", "", { afterMs: null }),
-    text: "",
     vendorsPass: true,
   },
   empty: {
     does: "A page with nothing on it.",
     page: html("<title>Empty</title>", ""),
-    text: "",
-    vendorsPass: false,
   },
   scant: {
     does: "An empty shell of which vendors bring a line: less than is enough.",
@@ -92,7 +85,6 @@ export const SANDBOX_PAGES: Readonly<Record<string, NamedPage>> = {
       `<div id="root"></div><noscript>${SHELL_WORDS}</noscript><script src="/app.js"></script>`,
     ),
     text: THIN_WORDS,
-    vendorsPass: false,
   },
   hidden: {
     does: "A good page with a text in it that is written for machines alone.",
@@ -104,7 +96,6 @@ export const SANDBOX_PAGES: Readonly<Record<string, NamedPage>> = {
     does: "The beginning of what its readers pay for.",
     page: html("<title>Paid</title>", `${article()}<p>${PAID_WORDS}</p>`),
     text: articleText(),
-    vendorsPass: false,
   },
   long: {
     does: "A page that is longer than a row.",
@@ -115,14 +106,11 @@ export const SANDBOX_PAGES: Readonly<Record<string, NamedPage>> = {
   nested: {
     does: "A page that nests too deep to be taken apart by us; vendors read it.",
     page: html("<title>Nested</title>", "<div>".repeat(NESTED_TIMES)),
-    text: "",
     vendorsPass: true,
   },
   image: {
     does: "No page, by what its server says.",
     page: { status: 200, type: "image/png", body: "", afterMs: 0 },
-    text: "",
-    vendorsPass: false,
   },
   off: passedOver("off", "Our own fetch is off, as by DIRECT_FETCH=0; vendors read it."),
   busy: passedOver("busy", "Our own fetch has no room for it; vendors read it."),
@@ -130,15 +118,11 @@ export const SANDBOX_PAGES: Readonly<Record<string, NamedPage>> = {
   cost_bound: {
     does: "Nothing on it for us, and calls of vendors have cost as much as they may.",
     page: html("<title>Empty</title>", ""),
-    text: "",
-    vendorsPass: false,
     isCostly: true,
   },
   document: {
     does: "A PDF, by what its server says.",
     page: { status: 200, type: "application/pdf", body: "%PDF-1.7", afterMs: 0 },
-    text: "",
-    vendorsPass: false,
   },
 };
 
@@ -220,6 +204,6 @@ export function vendorPage(
     const page = html("<title>At the gate</title>", article());
     return { url: href, title: "At the gate", markdown: articleText(), html: page.body, status: 200 };
   }
-  const { text, page } = found.named;
+  const { text = "", page } = found.named;
   return { url: href, title: "", markdown: text, html: page.body, status: page.status };
 }

@@ -10,10 +10,11 @@ import type { AnswerSink, Attempt, AttemptFailure, Reading } from "../route.ts";
 import type { WireRequest } from "./build-request.ts";
 import type { Login } from "./login.ts";
 import { missingFrom } from "./missing-from.ts";
-import { failureOf, type Judgement, judge, rulebookOf, type VendorAnswer } from "./read-answer.ts";
+import { failureOf, type Judgement, judge, type VendorAnswer } from "./read-answer.ts";
+import type { ReadyAction } from "./ready-action.ts";
 import { retryAfterMs } from "./retry-after.ts";
 import { runScript } from "./run-script.ts";
-import { type ActionResult, runSteps } from "./run-steps.ts";
+import { type ActionResult, resultOf, runSteps } from "./run-steps.ts";
 import type { AskedSidecar } from "./sidecar/sidecar.ts";
 import { signed } from "./sign-jwt.ts";
 import { Splice } from "./splice.ts";
@@ -40,6 +41,8 @@ export interface BuildParts {
 
 export interface ActionAttemptOptions {
   readonly offer: ActionOffer;
+  /** Of the offer. */
+  readonly ready: ReadyAction;
   readonly params: Params;
   /** Ours, for a script. */
   readonly key: string;
@@ -65,6 +68,8 @@ export interface ActionAttemptOptions {
   readonly onFailure: (failure: AttemptFailure, shown: readonly string[]) => AttemptFailure;
 }
 
+const FIRST: BuildParts = { at: 0 };
+const AT_ONCE = { afterMs: 0 };
 const JSON_ANSWER: NonNullable<ActionSpec["answer"]> = { kind: "json" };
 
 class ActionAttempt implements Attempt {
@@ -81,15 +86,19 @@ class ActionAttempt implements Attempt {
   constructor(options: ActionAttemptOptions, sink: AnswerSink) {
     this.#options = options;
     this.#sink = sink;
-    this.#client = new VendorClient({ ...options, adapter: options.offer.adapter });
+    const { offer, acquire, msMax, dispatcher, clock, sidecar, login } = options;
+    this.#client = new VendorClient({ adapter: offer.adapter, acquire, msMax, dispatcher, clock, sidecar, login });
     this.#splice = options.preamble === null ? null : new Splice(options.preamble, sink);
   }
 
   async start(): Promise<void> {
     try {
-      const { around } = this.#options;
+      const { around, offer } = this.#options;
       if (around !== null) await around.before();
-      const result = await this.#run();
+      const { request, run, steps = [] } = offer.spec;
+      // Nearly every action is one request, which needs no frame of its own.
+      const isOne = request !== undefined && run === undefined && steps.length === 0;
+      const result = isOne ? this.#only(await this.#ask(request, FIRST, AT_ONCE)) : await this.#run();
       this.#finish(around === null ? result : await this.#changed(result, around));
     } catch (error) {
       this.#fail(error instanceof VendorFailure ? error.failure : this.#broken(error));
@@ -123,6 +132,10 @@ class ActionAttempt implements Attempt {
       skippedEvents: 0,
     };
     return { ...common, answer: this.#answer, miss: this.#result?.miss ?? false };
+  }
+
+  #only(answer: VendorAnswer): ActionResult {
+    return resultOf(answer, this.#judge(answer, null));
   }
 
   #run(): Promise<ActionResult> {
@@ -172,8 +185,8 @@ class ActionAttempt implements Attempt {
 
   /** What an answer means. Throws VendorFailure where it is a failure. */
   #judge(answer: VendorAnswer, step: StepSpec | null): Judgement {
-    const { offer, clock } = this.#options;
-    const judgement = judge(answer, rulebookOf(offer.adapter.spec, offer.spec, step));
+    const { ready, clock } = this.#options;
+    const judgement = judge(answer, ready.rulebook(step));
     const { verdict, rule } = judgement;
     if (verdict === "success" || verdict === "miss") return judgement;
     const failure = failureOf(answer, verdict, rule, retryAfterMs(answer.headers, clock.epochMs()));

@@ -2,15 +2,17 @@
 import type { Dispatcher } from "undici";
 import type { ActionOffer, Adapter } from "../catalog/catalog.ts";
 import type { TableEndpoint } from "../catalog/endpoint-table.ts";
+import type { RequestSpec } from "../catalog/request-spec.ts";
 import type { Params } from "../catalog/said.ts";
 import type { Clock } from "../clock.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../route.ts";
-import { type Around, openActionAttempt } from "./action-attempt.ts";
-import { buildRequest } from "./build-request.ts";
+import { type Around, type BuildParts, openActionAttempt } from "./action-attempt.ts";
+import { buildRequest, type WireRequest } from "./build-request.ts";
 import type { KeyRing } from "./key-ring.ts";
 import type { Login, Paying } from "./login.ts";
 import type { CountPdf } from "./pdf-at-address.ts";
 import { looksIntoBody } from "./read-answer.ts";
+import type { ReadyAction } from "./ready-action.ts";
 import type { Sidecar } from "./sidecar/sidecar.ts";
 import type { VendorRateLimiter } from "./vendor-rate-limiter.ts";
 import { readableFailure } from "./without-key.ts";
@@ -56,6 +58,7 @@ export interface ActionCandidateParts {
   readonly sidecarOf: (adapter: Adapter, key: string) => Sidecar | null;
   readonly loginOf: (adapter: Adapter, key: string, paying?: Paying) => Login;
   readonly countPdf: CountPdf;
+  readonly readyOf: (offer: ActionOffer) => ReadyAction;
 }
 
 /** The whole time of an action, in milliseconds. */
@@ -71,10 +74,27 @@ function sandboxHeaders(offer: ActionOffer, order: ActionOrder, at: number): Rec
   return fault === null ? named : { ...named, "x-tollgate-sandbox-fault": fault };
 }
 
+function requestFor(
+  spec: RequestSpec,
+  { at, soFar, values }: BuildParts,
+  { offer, order, ready }: { readonly offer: ActionOffer; readonly order: ActionOrder; readonly ready: ReadyAction },
+): WireRequest {
+  const { adapter } = offer;
+  const { params, row } = order;
+  const wire =
+    values === undefined
+      ? buildRequest({ adapter, spec, params, row, soFar, ready: ready.request(spec) })
+      : buildRequest({ adapter, spec, params: values, row: null, soFar: undefined });
+  if (order.sandbox === null) return wire;
+  const ours = { "x-request-id": order.requestId, ...sandboxHeaders(offer, order, at) };
+  return { ...wire, headers: { ...wire.headers, ...ours } };
+}
+
 /** The candidate of one offer for one call. */
 export function actionCandidate(offer: ActionOffer, order: ActionOrder, parts: ActionCandidateParts): ActionCandidate {
   const { adapter, spec } = offer;
   const { dispatcher, clock, ringOf, restKey, limiter, sidecarOf, loginOf, countPdf } = parts;
+  const ready = parts.readyOf(offer);
   const msMax = actionMsMax(offer);
   // The sandbox has no rate limit, and one sandbox account must not delay another.
   const rate = order.sandbox === null ? (spec.rate ?? adapter.spec.rate) : undefined;
@@ -93,10 +113,11 @@ export function actionCandidate(offer: ActionOffer, order: ActionOrder, parts: A
     pointlessAfter: (_, kind) => kind === "caller_invalid",
     open(sink: AnswerSink, firstMsMax: number): Attempt {
       const key = ringOf(adapter).take();
-      const { params, row, callId = order.requestId, paying } = order;
+      const { params, callId = order.requestId, paying } = order;
       return openActionAttempt(
         {
           offer,
+          ready,
           params,
           key,
           callId,
@@ -120,13 +141,7 @@ export function actionCandidate(offer: ActionOffer, order: ActionOrder, parts: A
               signal,
             }),
           acquire: (request) => limiter.acquire(limiterKey, rate, request),
-          build(request, { at, soFar, values }) {
-            const call =
-              values === undefined ? { params, row, soFar } : { params: values, row: null, soFar: undefined };
-            const wire = buildRequest({ adapter, spec: request, ...call });
-            const ours = { "x-request-id": order.requestId, ...sandboxHeaders(offer, order, at) };
-            return { ...wire, headers: { ...wire.headers, ...(order.sandbox === null ? {} : ours) } };
-          },
+          build: (request, parts) => requestFor(request, parts, { offer, order, ready }),
           onFailure(failure, shown) {
             if (failure.restMs !== undefined && order.sandbox === null) limiter.rest(limiterKey, failure.restMs);
             const told = readableFailure(failure, [key, ...shown].join("\n"), order.restore);

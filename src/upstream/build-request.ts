@@ -21,6 +21,73 @@ export interface WireRequest {
   readonly ownConnection?: true;
 }
 
+/** Where a request goes. */
+interface Base {
+  /** Scheme and authority. */
+  readonly origin: string;
+  /** What stands before every path; without a slash at its end. */
+  readonly path: string;
+}
+
+function baseOf(address: string): Base {
+  const { origin, pathname } = new URL(address);
+  return { origin, path: pathname.replace(/\/$/, "") };
+}
+
+function addressOf({ origin, origins }: Adapter, host: string | undefined): string {
+  return host === undefined ? origin : (origins[host] ?? origin);
+}
+
+/** The path and the query that a template says. */
+interface Place {
+  readonly path: string;
+  readonly query: string;
+}
+
+function placeOf(text: string): Place {
+  const [path = "", query = ""] = text.split(/\?(.*)/s);
+  return { path, query };
+}
+
+const HAS_PLACES = /\{[^{}]+\}/;
+
+/** What of a request is the same in every call: made once for the requests of an action, and each time for one that a script asks for. */
+export class ReadyRequest {
+  readonly names: ReadonlyMap<string, string | null>;
+  /** Null: its address has places in it. */
+  readonly base: Base | null;
+  /** Null: its path has places in it, or is the vendor's to say. */
+  readonly place: Place | null;
+  readonly #adapter: Adapter;
+  readonly #spec: RequestSpec;
+  /** By the type of the body; "" without one. */
+  readonly #headers = new Map<string, Readonly<Record<string, string>>>();
+
+  constructor(adapter: Adapter, spec: RequestSpec) {
+    this.#adapter = adapter;
+    this.#spec = spec;
+    this.names = new Map(Object.entries(spec.names ?? {}));
+    const address = addressOf(adapter, spec.origin);
+    this.base = HAS_PLACES.test(address) ? null : baseOf(address);
+    this.place = spec.pathAt !== undefined || HAS_PLACES.test(spec.path) ? null : placeOf(spec.path);
+  }
+
+  headers(contentType: string): Readonly<Record<string, string>> {
+    const known = this.#headers.get(contentType);
+    if (known !== undefined) return known;
+    const { userAgent, spec } = this.#adapter;
+    const made = {
+      accept: "application/json",
+      ...(contentType === "" ? {} : { "content-type": contentType }),
+      ...(userAgent === null ? {} : { "user-agent": userAgent }),
+      ...spec.headers,
+      ...this.#spec.headers,
+    };
+    this.#headers.set(contentType, made);
+    return made;
+  }
+}
+
 export interface RequestParts {
   readonly adapter: Adapter;
   readonly spec: RequestSpec;
@@ -29,6 +96,8 @@ export interface RequestParts {
   readonly row: TableEndpoint | null;
   /** What the steps before have answered; undefined in the first request, and in a script, whose pointers lead into its params. */
   readonly soFar: unknown;
+  /** Of this adapter and spec. Default: it is made. */
+  readonly ready?: ReadyRequest | undefined;
 }
 
 /** A request cannot be made of this; the sentence says why: a param that cannot stand in its place, or a vendor's strange answer. */
@@ -77,13 +146,16 @@ function fill(template: string, params: Params, soFar: unknown): { readonly text
   return { text, used };
 }
 
-function fillHost(origin: string, params: Params, used: Set<string>): string {
-  return origin.replace(/\{([^{}]+)\}/g, (_, name: string) => {
+/** The address, and the params that are used by then. */
+function fillHost(origin: string, params: Params, before: ReadonlySet<string>) {
+  const used = new Set(before);
+  const address = origin.replace(/\{([^{}]+)\}/g, (_, name: string) => {
     const value = String(params[name] ?? "");
     if (!HOST_PART.test(value)) throw new UnbuildableRequest(`{${name}} cannot stand in a host`);
     used.add(name);
     return value;
   });
+  return { base: baseOf(address), used };
 }
 
 /** The path of an address below a base address; the whole path where the address is not below it. */
@@ -139,18 +211,30 @@ function put(target: Fields, path: readonly string[], value: unknown): void {
   target[name] = next;
 }
 
+function add(fields: Fields, name: string, value: unknown, nested: boolean): void {
+  if (nested && name.includes("/")) put(fields, name.split("/"), value);
+  else fields[name] = value;
+}
+
 /** The fields that are sent: fixed ones, and the params under the vendor's names. */
-function fieldsOf(spec: RequestSpec, params: Params, used: ReadonlySet<string>, nested: boolean): Fields {
+function fieldsOf({ spec, names }: Named, params: Params, used: ReadonlySet<string>, nested: boolean): Fields {
   const fields: Fields = {};
-  const add = (name: string, value: unknown) => put(fields, nested ? name.split("/") : [name], value);
-  const names = new Map(Object.entries(spec.names ?? {}));
-  for (const [name, value] of Object.entries<Json>(spec.fixed ?? {})) add(name, value);
-  for (const [name, value] of Object.entries(params)) {
+  for (const [name, value] of Object.entries<Json>(spec.fixed ?? NO_FIELDS)) add(fields, name, value, nested);
+  for (const name of Object.keys(params)) {
+    const value = params[name];
     const wireName = names.has(name) ? names.get(name) : name;
-    if (value !== undefined && typeof wireName === "string" && !used.has(name)) add(wireName, value);
+    if (value !== undefined && typeof wireName === "string" && !used.has(name)) add(fields, wireName, value, nested);
   }
   return fields;
 }
+
+interface Named {
+  readonly spec: RequestSpec;
+  readonly names: ReadonlyMap<string, string | null>;
+}
+
+const NO_FIELDS = {};
+const NONE_USED: ReadonlySet<string> = new Set();
 
 function queryOf(fields: Fields): URLSearchParams {
   const query = new URLSearchParams();
@@ -167,45 +251,46 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
 };
 
 /** Makes the request of one step. Throws UnbuildableRequest. */
-export function buildRequest({ adapter, spec, params: given, row, soFar }: RequestParts): WireRequest {
+export function buildRequest({ adapter, spec, params: given, row, soFar, ready: made }: RequestParts): WireRequest {
+  const ready = made ?? new ReadyRequest(adapter, spec);
   const isStep = soFar !== undefined;
-  const source = isStep ? soFar : given;
   const params = spec.params === undefined ? given : spec.params(given);
   const method = row !== null && !isStep ? row.method : spec.method;
   const send = spec.send ?? (isStep ? "none" : method === "GET" || method === "DELETE" ? "query" : "json");
-  const template = row !== null && !isStep ? row.path : spec.path;
-  const { text, used } =
-    spec.pathAt === undefined
-      ? fill(template, params, source)
-      : { text: followed(spec, adapter, source), used: new Set<string>() };
+  const own = row === null || isStep ? ready.place : null;
+  const { place, used } =
+    own === null
+      ? placed({ adapter, spec, params, row: isStep ? null : row, source: isStep ? soFar : given })
+      : { place: own, used: NONE_USED };
   const host = (isStep ? undefined : row?.origin) ?? spec.origin;
-  const origin = host === undefined ? adapter.origin : (adapter.origins[host] ?? adapter.origin);
-  const base = new URL(fillHost(origin, params, used));
+  const known = host === spec.origin ? ready.base : null;
+  const { base, used: taken } =
+    known === null ? fillHost(addressOf(adapter, host), params, used) : { base: known, used };
   const keyless = host !== undefined && adapter.spec.keylessOrigins?.includes(host) === true;
   const nested = send === "json" || send === "connect";
-  const own = { ...(send === "none" ? spec.fixed : fieldsOf(spec, params, used, nested)) };
-  const fields = isStep ? own : { ...own, ...row?.fixed };
+  const said = send === "none" ? { ...spec.fixed } : fieldsOf({ spec, names: ready.names }, params, taken, nested);
+  const fields = isStep || row === null ? said : { ...said, ...row.fixed };
   const inQuery = send === "query" || method === "GET" || method === "DELETE";
   const query = inQuery ? queryOf(fields).toString() : "";
-  const [path = "", ownQuery = ""] = text.split(/\?(.*)/s);
-  const search = [ownQuery, query].filter(Boolean).join("&");
+  const search = place.query === "" || query === "" ? place.query + query : `${place.query}&${query}`;
   const whole = isStep || inQuery ? undefined : row?.body;
   const parts = () => (inQuery ? null : bodyOf(send, fields));
   const body = whole === undefined ? parts() : JSON.stringify(fields[whole]);
-  return {
-    method,
-    origin: base.origin,
-    path: base.pathname.replace(/\/$/, "") + path + (search === "" ? "" : `?${search}`),
-    headers: {
-      accept: "application/json",
-      ...(body === null ? {} : { "content-type": CONTENT_TYPES[send] ?? "application/json" }),
-      ...(adapter.userAgent === null ? {} : { "user-agent": adapter.userAgent }),
-      ...adapter.spec.headers,
-      ...spec.headers,
-    },
-    body,
-    ...(keyless ? { keyless: true as const } : {}),
-  };
+  const path = base.path + place.path + (search === "" ? "" : `?${search}`);
+  const headers = ready.headers(body === null ? "" : (CONTENT_TYPES[send] ?? "application/json"));
+  const request = { method, origin: base.origin, path, headers, body };
+  return keyless ? { ...request, keyless: true } : request;
+}
+
+interface Unplaced extends Pick<RequestParts, "adapter" | "spec" | "params" | "row"> {
+  readonly source: unknown;
+}
+
+/** Where a request goes below its origin, and the params that this took. */
+function placed({ adapter, spec, params, row, source }: Unplaced) {
+  if (spec.pathAt !== undefined) return { place: placeOf(followed(spec, adapter, source)), used: NONE_USED };
+  const { text, used } = fill(row === null ? spec.path : row.path, params, source);
+  return { place: placeOf(text), used };
 }
 
 function bodyOf(send: string, fields: Fields | JsonObject): string | Buffer | null {

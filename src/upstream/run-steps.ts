@@ -35,6 +35,10 @@ export interface StepsOptions {
 
 type Judged = Judgement & { readonly answer: VendorAnswer };
 
+export function resultOf(answer: VendorAnswer, { verdict, rule }: Judgement): ActionResult {
+  return { answer, miss: verdict === "miss", data: rule?.data };
+}
+
 /** Throws VendorFailure. */
 export async function runSteps(options: StepsOptions): Promise<ActionResult> {
   const { spec, ask, judge } = options;
@@ -47,7 +51,7 @@ export async function runSteps(options: StepsOptions): Promise<ActionResult> {
     const next = await answerOf(step, index + 1, last.answer, options);
     last = { ...next, answer: step.merge === true ? laidOver(last.answer, next.answer) : next.answer };
   }
-  return { answer: last.answer, miss: last.verdict === "miss", data: last.rule?.data };
+  return resultOf(last.answer, last);
 }
 
 /** The step's answer; of one that polls, the first that is ready. */

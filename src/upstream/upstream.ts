@@ -23,6 +23,7 @@ import {
 import { createMovedConversations, type MovedConversations } from "./moved-conversations.ts";
 import { createCountPdf } from "./pdf-at-address.ts";
 import { createPublicFetch, type PublicFetch } from "./public-fetch.ts";
+import { readyActions } from "./ready-action.ts";
 import { createRouteFailures, type RouteFailures } from "./route-failures.ts";
 import { createRouteHealth, type RouteHealth } from "./route-health.ts";
 import { createSidecars } from "./sidecar/sidecars.ts";
@@ -126,6 +127,7 @@ export function createUpstream(clock: Clock, options: UpstreamOptions = {}): Ups
     loginOf,
     mediaFetcher,
     countPdf: createCountPdf(mediaFetcher),
+    readyOf: readyActions(),
     onUnpriced,
   };
 

@@ -83,8 +83,12 @@ export class VendorClient {
       const permit = this.#permit(question.afterMs);
       if (permit.waitMs > 0) await this.#waitFor(permit);
       const built = this.#build(question, isFirst);
-      const request = this.#options.login?.authorize(built) ?? built;
-      const answer = await this.#paid(request instanceof Promise ? await request : request, question);
+      const { login } = this.#options;
+      const authorized = login?.authorize(built) ?? built;
+      const request = authorized instanceof Promise ? await authorized : authorized;
+      let answer = await this.#exchange(request, question);
+      if (answer.status === 402 && login?.pays === true)
+        answer = await this.#paid(answer, request, { login, question });
       this.answers++;
       return answer;
     } catch (error) {
@@ -173,11 +177,12 @@ export class VendorClient {
     }
   }
 
-  /** An exchange that is paid where the vendor wants that: the very same request goes again, once. A second 402 is an answer like any other. */
-  async #paid(request: WireRequest, question: Question): Promise<VendorAnswer> {
-    const { login } = this.#options;
-    const answer = await this.#exchange(request, question);
-    if (answer.status !== 402 || login?.pays !== true) return answer;
+  /** The vendor wants to be paid: the very same request goes again, once. A second 402 is an answer like any other. */
+  async #paid(
+    answer: VendorAnswer,
+    request: WireRequest,
+    { login, question }: { readonly login: Login; readonly question: Question },
+  ): Promise<VendorAnswer> {
     // Before anything is paid there has to be leave to ask again.
     const permit = this.#permit(0);
     if (permit.waitMs > 0) await this.#waitFor(permit);
@@ -206,7 +211,7 @@ export class VendorClient {
     return again;
   }
 
-  async #exchange(request: WireRequest, question: Question): Promise<VendorAnswer> {
+  #exchange(request: WireRequest, question: Question): Promise<VendorAnswer> {
     const { adapter, dispatcher, clock, sidecar = null } = this.#options;
     if (this.#over) throw cancelled();
     const { redirectsMax, splice, messages = null, msMax = Number.POSITIVE_INFINITY } = question;
@@ -217,20 +222,24 @@ export class VendorClient {
         ? new VendorExchange(options)
         : new SidecarExchange(sidecar, Math.max(1, Math.min(msMax, this.#leftMs)));
     this.#running.add(exchange);
-    try {
-      const answer = await exchange.run(request);
-      this.status = answer.status;
-      this.#taken ||= exchange.accepted;
-      return answer;
-    } catch (error) {
-      // What a vendor has taken up it may have done, whatever became of its answer on the way.
-      const wasAsked = error instanceof VendorFailure && error.failure.mayHaveRun !== false;
-      this.#taken ||= wasAsked && exchange.accepted;
-      throw error;
-    } finally {
-      // One that was stopped is kept, so that it can still say whether it was accepted.
-      if (!this.#over) this.#running.delete(exchange);
-    }
+    return exchange.run(request).then(
+      (answer) => {
+        this.status = answer.status;
+        this.#ended(exchange, true);
+        return answer;
+      },
+      (error: unknown) => {
+        // What a vendor has taken up it may have done, whatever became of its answer on the way.
+        this.#ended(exchange, error instanceof VendorFailure && error.failure.mayHaveRun !== false);
+        throw error;
+      },
+    );
+  }
+
+  #ended(exchange: VendorExchange | SidecarExchange, wasAsked: boolean): void {
+    this.#taken ||= wasAsked && exchange.accepted;
+    // One that was stopped is kept, so that it can still say whether it was accepted.
+    if (!this.#over) this.#running.delete(exchange);
   }
 }
 

@@ -72,6 +72,7 @@ export const ERROR_TYPES: Readonly<Record<ErrorCode, string>> = {
   merchant_unpaid: "server_error",
   payments_unavailable: "server_error",
   ledger_unavailable: "server_error",
+  jobs_unavailable: "server_error",
   storage_unavailable: "server_error",
   clock_skew: "server_error",
   guard_unavailable: "server_error",

@@ -1,12 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { nearVariables } from "../../src/catalog/near-variables.ts";
 import { SETTINGS } from "../../src/config.ts";
+import { atOnce } from "../../src/slices.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 
 const catalog = await shippedCatalog();
 const specs = new Map([...catalog.adapters({ sandbox: false })].map(([id, { spec }]) => [id, spec]));
 const settings = Object.values(SETTINGS).map(({ name }) => name);
-const near = (...set: string[]) => nearVariables(set, settings, specs).map(({ meant }) => meant);
+const near = (...set: string[]) => atOnce(nearVariables(set, settings, specs)).map(({ meant }) => meant);
 
 describe("a variable that is nearly one that is read", () => {
   test.each([

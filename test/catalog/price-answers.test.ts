@@ -102,7 +102,7 @@ describe("the price list", () => {
   });
 
   test("as a table has a line a model and one for each step of its price", () => {
-    expect(priceRows(catalog, LIVE).flatMap(priceLines)).toEqual([
+    expect(atOnce(priceRows(catalog, LIVE)).flatMap(priceLines)).toEqual([
       ["lab/open", "0.0028", "0.0028", "0.28", "8k", "-"],
       ["maker/big", "1.25", "0.125", "10", "1M", "maker"],
       ["  above 200k", "2.5", "", "15", "", ""],
@@ -111,7 +111,7 @@ describe("the price list", () => {
   });
 
   test("for programs has the same rows", () => {
-    expect(priceRows(catalog, LIVE)[1]).toEqual({
+    expect(atOnce(priceRows(catalog, LIVE))[1]).toEqual({
       model: "maker/big",
       input: "1.25",
       cached: "0.125",

@@ -2,6 +2,7 @@
 import { expect, it } from "vitest";
 import { priceRows } from "../../src/catalog/price-table.ts";
 import { usdPerMillionText } from "../../src/money.ts";
+import { atOnce } from "../../src/slices.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 import { LIVE } from "./catalog-of.ts";
 
@@ -26,7 +27,7 @@ it.each([
     const { offers = [] } = catalog.model("openai/gpt-5.4", LIVE) ?? {};
     const atAzure = offers.find(({ adapter }) => adapter.id === "azure-openai");
     expect(atAzure === undefined ? null : usdPerMillionText(atAzure.cost.input)).toBe(cost);
-    const row = priceRows(catalog, LIVE).find(({ model }) => model === "openai/gpt-5.4");
+    const row = atOnce(priceRows(catalog, LIVE)).find(({ model }) => model === "openai/gpt-5.4");
     expect([row?.providers, row?.tooDear]).toEqual([asked, tooDear]);
   },
 );

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { type ExtractOrder, extractPage } from "../../src/composites/pages/extract-page.ts";
 import { judgedPage } from "../../src/composites/pages/judged-page.ts";
+import { charsOf, textOf } from "../../src/composites/pages/page-dom.ts";
 import { parsed } from "../../src/composites/pages/page-tree.ts";
 
 const URL_OF_PAGE = "https://a.example/deep/page";
@@ -271,6 +272,21 @@ describe("what a page says of itself", () => {
 
   it("is nothing where it says nothing, or what it says cannot be read", () => {
     expect(extracted(`<script type="application/ld+json">{"@type":</script><p>${SENTENCE}</p>`).details).toEqual({});
+  });
+});
+
+describe("the characters of a text", () => {
+  it.each([
+    ["words", "<p>one two</p>"],
+    ["blanks at every edge", "  <p> one </p>\n<p>\t two</p>  "],
+    ["words that meet between elements", "<b>on</b>e <i> two</i>"],
+    ["elements of nothing but blanks", "<p>one</p><p> \n </p><p>\u00a0</p>two<p>   </p>"],
+    ["blanks of every kind", "a\u00a0\u1680b\u2000c\u2028d\u3000\ufeffe\v\ff\r\ng\u200bh"],
+    ["signs of two units", "😀 <b>😀</b>"],
+    ["nothing", " <p> </p>\n"],
+  ])("are as many where they are counted in place: %s", (_, html) => {
+    const root = parsed(html);
+    expect(charsOf(root)).toBe(textOf(root).length);
   });
 });
 

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { METRICS } from "../../src/observe/metrics.ts";
+import { METRICS, type MetricRow, metricType } from "../../src/observe/metrics.ts";
 import { installed } from "../support/apt-install.ts";
 import { DEPLOY, ROOT, read, temporary, yaml } from "./deployed.ts";
 
@@ -17,12 +17,6 @@ interface Rule {
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-interface MetricRow {
-  readonly type: string;
-  readonly name: string;
-  readonly labels: readonly string[];
-}
-
 /** It comes with Prometheus; where neither can be had, what a rule makes of series is not tried. */
 const promtool = await installed(
   () => ["/usr/bin/promtool", "/usr/local/bin/promtool"].find(existsSync),
@@ -32,8 +26,8 @@ const promtool = await installed(
 
 const METRIC_NAMES = new Map<string, readonly string[]>(
   Object.values<MetricRow>(METRICS).flatMap((row): [string, readonly string[]][] => {
-    const labels = [...row.labels, "instance"];
-    if (row.type !== "histogram") return [[row.name, labels]];
+    const labels = [...(row.labels ?? []), "instance"];
+    if (metricType(row) !== "histogram") return [[row.name, labels]];
     return ["_bucket", "_sum", "_count"].map((end) => [`${row.name}${end}`, [...labels, "le"]]);
   }),
 );

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { manualClock } from "../../src/clock.ts";
 import { nano } from "../../src/money.ts";
 import { createLog, type LogLevel } from "../../src/observe/log.ts";
-import { METRICS } from "../../src/observe/metrics.ts";
+import { METRICS, type MetricRow, metricType } from "../../src/observe/metrics.ts";
 import { createObserver } from "../../src/observe/observer.ts";
 import type { RequestRecord } from "../../src/observe/record.ts";
 import type { Leg } from "../../src/route.ts";
@@ -334,9 +334,9 @@ describe("at a scrape", () => {
 
   test("every metric of the table is explained", async () => {
     const text = await setUp().observer.metricsText();
-    for (const { name, type } of Object.values(METRICS)) {
-      expect(text).toMatch(new RegExp(`^# HELP ${name} \\S`, "m"));
-      expect(text).toMatch(new RegExp(`^# TYPE ${name} ${type}$`, "m"));
+    for (const row of Object.values<MetricRow>(METRICS)) {
+      expect(text).toMatch(new RegExp(`^# HELP ${row.name} \\S`, "m"));
+      expect(text).toMatch(new RegExp(`^# TYPE ${row.name} ${metricType(row)}$`, "m"));
     }
   });
 });

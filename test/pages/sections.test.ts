@@ -5,9 +5,10 @@ import { GatewayError } from "../../src/errors.ts";
 import { overviewSection } from "../../src/web/account/overview.ts";
 import { pricesSection } from "../../src/web/console/prices.ts";
 import { todaySection } from "../../src/web/console/today.ts";
-import { html } from "../../src/web/html.ts";
+import { html, textOf } from "../../src/web/html.ts";
 import { type Ask, Refused } from "../../src/web/kit/ask.ts";
 import { type Door, type Section, sectionEndpoints } from "../../src/web/kit/sections.ts";
+import { rowsOf, table } from "../../src/web/kit/shown.ts";
 
 const NOW_MS = Date.parse("2026-11-22T10:00:00Z");
 const BODIES: Readonly<Record<string, unknown>> = {
@@ -36,6 +37,26 @@ async function answered(section: Section, method: "GET" | "POST", fields = ""): 
   const request = { method, path: section.path, query, body: Buffer.from(fields) } as unknown as GatewayRequest;
   return (await endpoint?.answer({ request })) ?? { status: 0, body: "" };
 }
+
+describe("a long table", () => {
+  it("is made a row a step, within the page and as it would be all at once", () => {
+    const names = Array.from({ length: 500 }, (_, at) => `<${at}>`);
+    const made: string[] = [];
+    const rows = rowsOf(names, (name) => {
+      made.push(name);
+      return [html`<b>${name}</b>`];
+    });
+    const page = html`<main>${[html`<p>Above</p>`, table("Names", [{ name: "Name" }], { rows, none: "" })]}</main>`;
+    expect(made).toEqual([]);
+    const steps = textOf(page);
+    steps.next();
+    steps.next();
+    expect(made).toEqual(names.slice(0, 2));
+    const lines = names.map((_, at) => `<tr><td class="" data-name="Name"><b>&lt;${at}&gt;</b></td></tr>\n`);
+    expect(page.text).toContain(`<main><p>Above</p><div`);
+    expect(page.text).toContain(`<tbody>${lines.join("")}</tbody>`);
+  });
+});
 
 describe("a report that is refused", () => {
   it.each([

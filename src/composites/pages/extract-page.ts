@@ -70,7 +70,7 @@ function codeOf(document: PageElement, tags: readonly string[]): Code {
 
 /** Whether a script was to make the body: it pleads for scripts, or shows the shape of what is to come, and says little else. */
 function isScripted({ scripts, pleads, tags }: Code, body: PageElement): boolean {
-  const seen = charsOf(body);
+  const seen = charsOf(body, SCRIPT_CHARS_MIN);
   if (scripts === 0 || seen >= SCRIPT_CHARS_MIN) return false;
   return seen === 0 || pleads || ((hasMount(tags) || hasSkeleton(tags)) && saysNothing(body));
 }
@@ -103,7 +103,7 @@ function headingOf(document: PageElement, title: string | null): string {
   const said = headings.filter((text) => text !== "");
   if (said.length > 0) return said.find((text) => !isSite(text)) ?? "";
   // Without any, a longer text has its title, less the name of the site behind it.
-  const own = charsOf(bodyOf(document)) < TITLED_CHARS_MIN ? "" : (title ?? "");
+  const own = charsOf(bodyOf(document), TITLED_CHARS_MIN) < TITLED_CHARS_MIN ? "" : (title ?? "");
   return own.split(BEHIND_TITLE)[0]?.trim() ?? "";
 }
 
@@ -126,7 +126,7 @@ export function extractPage({ html, url, format, mainContent }: ExtractOrder): E
   const heading = headingOf(document, title);
   if (mainContent) removeClutter(bodyOf(document));
   // A page may have all it says in what stands around others.
-  const isEmptied = mainContent && charsOf(bodyOf(document)) === 0;
+  const isEmptied = mainContent && charsOf(bodyOf(document), 1) === 0;
   const text = isEmptied ? shownPage(html, tags, url).document : document;
   const facts = { visibleChars: charsOf(bodyOf(text)), scripted, walled, hiddenText, teaser };
   const part = mainContent ? withHeading(mainPart(text), heading) : bodyOf(text);

@@ -1,5 +1,6 @@
 // The thread that reads what strangers wrote: one task at a time, whatever is in it.
 import { parentPort } from "node:worker_threads";
+import type { ThreadAnswer } from "./extractor.ts";
 import { judgedPage, judgedText } from "./judged-page.ts";
 import { linksIn } from "./page-addresses.ts";
 import { decodedPage, type PageDone, type PageTask } from "./page-tasks.ts";
@@ -15,11 +16,16 @@ function doTask(task: PageTask): PageDone[PageTask["kind"]] {
   return judgedPage(task.page, task.order);
 }
 
+function tell(answer: Omit<ThreadAnswer, "workedMs">): void {
+  const { user, system } = process.threadCpuUsage();
+  parentPort?.postMessage({ ...answer, workedMs: (user + system) / 1_000 } satisfies ThreadAnswer);
+}
+
 parentPort?.on("message", (task: PageTask) => {
   try {
-    parentPort?.postMessage({ done: doTask(task) });
-  } catch (error) {
-    parentPort?.postMessage({ failure: error instanceof Error ? error.message : String(error) });
+    tell({ done: doTask(task) });
+  } catch {
+    tell({});
   }
 });
-parentPort?.postMessage({ isReady: true });
+tell({ isReady: true });

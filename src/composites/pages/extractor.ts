@@ -41,10 +41,12 @@ const START_MS_MAX = 30_000;
 /** A page has the time that its thread works on it; where others have the processor meanwhile, so many times that. */
 const WAIT_FACTOR = 8;
 
-/** What a thread says: once that it is ready, then what came of each task. */
-interface Answer {
+/** What a thread says: once that it is ready, then what came of each task; each time how long it has worked since it was started. */
+export interface ThreadAnswer {
   readonly isReady?: true;
   readonly done?: PageDone[PageTask["kind"]];
+  /** In milliseconds of a processor. */
+  readonly workedMs: number;
 }
 
 /** The threads, and what waits for them. They are started by the first pages, and die with the process. */
@@ -54,6 +56,8 @@ class Pool {
   readonly #memoryMib: number;
   readonly #turns = new Turns();
   readonly #idle: Worker[] = [];
+  /** How long each had worked when it was last heard of: asking would be a message for each page. */
+  readonly #workedMs = new WeakMap<Worker, number>();
   readonly #all = new Set<Worker>();
   /** Long pages that are being read. */
   #long = 0;
@@ -151,13 +155,15 @@ class Pool {
       done(result);
       this.#next();
     };
-    const told = (answer: Answer) => {
+    const told = (answer: ThreadAnswer) => {
+      this.#workedMs.set(worker, answer.workedMs);
       if (answer.isReady !== true) return end(answer.done ?? null, true);
       stopTimer();
-      stopTimer = onceWorked(worker, msMax, broken);
+      stopTimer = onceWorked(worker, { fromMs: answer.workedMs, ms: msMax }, broken);
     };
     const broken = () => end(null, false);
-    let stopTimer = isNew ? onceLate(START_MS_MAX, broken) : onceWorked(worker, msMax, broken);
+    const fromMs = this.#workedMs.get(worker) ?? 0;
+    let stopTimer = isNew ? onceLate(START_MS_MAX, broken) : onceWorked(worker, { fromMs, ms: msMax }, broken);
     worker.on("message", told);
     worker.once("error", broken);
     worker.once("exit", broken);
@@ -176,20 +182,23 @@ async function workedMs(worker: Worker): Promise<number> {
   return (user + system) / 1_000;
 }
 
-/** Acts once a thread has worked so long from now on; what is returned stops that. */
-function onceWorked(worker: Worker, ms: number, act: () => void): () => void {
+/** Acts once a thread that has worked for `fromMs` has worked `ms` more; what is returned stops that. */
+function onceWorked(
+  worker: Worker,
+  { fromMs, ms }: { readonly fromMs: number; readonly ms: number },
+  act: () => void,
+): () => void {
   let isOver = false;
-  let timer: NodeJS.Timeout | undefined;
   const last = setTimeout(act, ms * WAIT_FACTOR);
-  const look = async (before: Promise<number>) => {
-    const leftMs = ms - ((await workedMs(worker)) - (await before));
+  const look = async () => {
+    const leftMs = ms - ((await workedMs(worker)) - fromMs);
     if (isOver) return;
     if (leftMs <= 1) act();
-    else timer = setTimeout(begin, leftMs, before);
+    else timer = setTimeout(begin, leftMs);
   };
   // A thread that ends meanwhile is heard of as ended.
-  const begin = (before: Promise<number>) => void look(before).catch(() => {});
-  timer = setTimeout(begin, ms, workedMs(worker));
+  const begin = () => void look().catch(() => {});
+  let timer = setTimeout(begin, ms);
   return () => {
     isOver = true;
     clearTimeout(timer);

@@ -9,7 +9,8 @@ const BLOCKS = new Set(
 const VOID = new Set("area,base,br,col,command,embed,hr,img,input,keygen,link,meta,param,source,track,wbr".split(","));
 /** They say something without any text. */
 const SAYING = new Set("a,table,thead,tbody,tfoot,th,td,iframe,script,audio,video".split(","));
-const BLANK_RUN = /[ \r\n\t]+/g;
+/** What is more or other than one blank. */
+const BLANK_RUN = /[\r\n\t][ \r\n\t]*| [ \r\n\t]+/g;
 
 export function isBlock(element: PageElement): boolean {
   return BLOCKS.has(element.localName);

@@ -1,5 +1,5 @@
 // A stranger's HTML as a tree of elements, within bounds: what reads pages sees as much of the DOM as is written down here.
-import { PageElement, type PageNode, parsed, TEXT } from "./page-tree.ts";
+import { nextIn, PageElement, type PageLeaf, type PageNode, parsed, TEXT } from "./page-tree.ts";
 
 /** Longer pages are not taken apart. */
 export const PAGE_CHARS_MAX = 3 * 1_048_576;
@@ -12,12 +12,29 @@ const TAG_CHARS_MAX = 2_048;
 const TAG = /^<(\/?)([a-z][a-z0-9-]*)/i;
 const VOID = /^(area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr|p|li|td|tr|th|option|dt|dd)$/i;
 
+/** Blanks that are more or other than one of a keyboard: text is mostly words with one between two, which stays as it is. */
+const BLANKS = /[^\S ]\s*| \s+/g;
+
 export function textOf(node: PageNode | null): string {
-  return (node?.textContent ?? "").replace(/\s+/g, " ").trim();
+  return (node?.textContent ?? "").replace(BLANKS, " ").trim();
 }
 
-export function charsOf(node: PageNode | null): number {
-  return textOf(node).length;
+/** How long `textOf` is, counted where it stands: the text of a whole page is not put together for that. From `enough` on no further text is looked at. */
+export function charsOf(root: PageElement, enough = Number.POSITIVE_INFINITY): number {
+  let chars = 0;
+  let isApart = false;
+  for (let node = root.firstChild; node !== null && chars < enough; node = nextIn(root, node)) {
+    if (node.nodeType !== TEXT) continue;
+    const text = (node as PageLeaf).data.replace(BLANKS, " ");
+    const words = text.trim();
+    if (words === "") isApart ||= text !== "";
+    else {
+      if (chars > 0 && (isApart || text.startsWith(" "))) chars += 1;
+      chars += words.length;
+      isApart = text.endsWith(" ");
+    }
+  }
+  return chars;
 }
 
 /** All tags, each from its `<` to the next `>`: every character is looked at once, whatever is open. */

@@ -1,4 +1,5 @@
 // What the threads that read strangers' bytes are asked for: a page taken apart, the rules of a robots.txt, the addresses of a site's map.
+import { isAscii } from "node:buffer";
 import type { JudgedPage, PageOrder } from "./judged-page.ts";
 import type { Robots } from "./robots.ts";
 import type { SiteMap } from "./site-locations.ts";
@@ -51,12 +52,11 @@ function decodedAs(charset: string, bytes: Uint8Array): string | null {
 }
 
 function hasBeyondAscii(bytes: Uint8Array, atLeast: number): boolean {
+  if (isAscii(bytes)) return false;
   let count = 0;
-  for (const byte of bytes) {
-    if (byte >= 0x80) count += 1;
-    if (count === atLeast) return true;
-  }
-  return false;
+  // By index: an iterator takes ten times as long.
+  for (let at = 0; at < bytes.length && count < atLeast; at++) if ((bytes[at] ?? 0) >= 0x80) count += 1;
+  return count === atLeast;
 }
 
 /** The text of a page: in UTF-8 where it is that, whatever is said of it; else by what is said that is true; else as well as it can be read. */

@@ -62,7 +62,7 @@ function hidingOf(element: PageElement, styles: PageStyles): Hiding | null {
   const declared = styles.of(element);
   const style = styleOf(element, styles);
   if (NOT_SHOWN.test(style) || element.hasAttribute("hidden")) {
-    const isLater = element.matches(CHOSEN) && charsOf(element) > 0;
+    const isLater = element.matches(CHOSEN) && charsOf(element, 1) > 0;
     return isLater ? null : "not_shown";
   }
   if (element.getAttribute("aria-hidden") === "true") {
@@ -87,7 +87,7 @@ export function removeUnseen(body: PageElement, styles: PageStyles): boolean {
   for (const element of body.querySelectorAll(looked)) {
     const hiding = hidingOf(element, styles);
     if (hiding === null) continue;
-    if (hiding === "hidden_text" && charsOf(element) >= HIDDEN_CHARS_MIN) hasHiddenText = true;
+    if (hiding === "hidden_text" && charsOf(element, HIDDEN_CHARS_MIN) >= HIDDEN_CHARS_MIN) hasHiddenText = true;
     // An image may be seen at another time than its box says; a text alone is taken out for its style.
     element.remove();
   }

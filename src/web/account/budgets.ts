@@ -7,7 +7,7 @@ import { nothingElse, Refused } from "../kit/ask.ts";
 import { meter } from "../kit/charts.ts";
 import { buttonForm, centsIn, field, PERIODS, type PostForm, postForm } from "../kit/forms.ts";
 import type { Section, Visit } from "../kit/sections.ts";
-import { card, moneyOfCents, pill, table, time } from "../kit/shown.ts";
+import { card, moneyOfCents, pill, rowsOf, table, time } from "../kit/shown.ts";
 import { dollars } from "../words.ts";
 
 type BudgetShown = BudgetsShown["budgets"][number];
@@ -85,7 +85,7 @@ function groupsTable(form: Omit<PostForm, "act">, groups: readonly GroupShown[])
   const columns = [{ name: "Group" }, { name: "Ceiling" }, { name: "Keys", kind: "num" }, { name: "Do" }];
   return table("Groups", columns, {
     none: "There is no group. A group bounds several keys together, such as those of a team.",
-    rows: groups.map(({ id, name, ceiling_cents, ceiling_period, keys }) => [
+    rows: rowsOf(groups, ({ id, name, ceiling_cents, ceiling_period, keys }) => [
       html`<strong class="name">${name}</strong>`,
       ceiling_cents === null ? "none" : html`${moneyOfCents(ceiling_cents)} a ${ceiling_period ?? "day"}`,
       String(keys.length),

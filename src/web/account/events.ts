@@ -3,7 +3,7 @@ import { type Html, html } from "../html.ts";
 import { nothingElse, Refused, withQuery } from "../kit/ask.ts";
 import { buttonForm, field, type PostForm, postForm } from "../kit/forms.ts";
 import type { Act, Section, Visit } from "../kit/sections.ts";
-import { callBox, card, nextPage, pill, table, time } from "../kit/shown.ts";
+import { callBox, card, nextPage, pill, rowsOf, table, time } from "../kit/shown.ts";
 import type { EventShown, EventsShown, WebhookShown } from "./answers.ts";
 
 const PAGE = "25";
@@ -38,7 +38,7 @@ function eventsTable(form: Omit<PostForm, "act">, { events }: EventsShown, hooks
   const columns = [{ name: "When (UTC)" }, { name: "What" }, { name: "Do", kind: "acts" }];
   return table("Events", hooks.length === 0 ? columns.slice(0, 2) : columns, {
     none: "Nothing has happened yet that is told: marks of budgets, low balances, first uses of keys, ends of jobs.",
-    rows: events.map((event) => [
+    rows: rowsOf(events, (event) => [
       time(event.at),
       html`${pill(event.kind)} <span class="name">${saidOf(event)}</span>`,
       ...(hooks.length === 0 ? [] : [again(form, event, hooks)]),

@@ -3,7 +3,7 @@ import { html } from "../html.ts";
 import { nothingElse, Refused } from "../kit/ask.ts";
 import { buttonForm, field } from "../kit/forms.ts";
 import type { Section } from "../kit/sections.ts";
-import { card, count, nextPage, table, time } from "../kit/shown.ts";
+import { card, count, nextPage, rowsOf, table, time } from "../kit/shown.ts";
 
 interface FileShown {
   readonly file_id: string;
@@ -63,7 +63,7 @@ export const filesSection: Section = {
       { name: "Size", kind: "num" },
       { name: "Do", kind: "acts" },
     ];
-    const rows = files.map(({ file_id: id, filename, mime, source, size_bytes, created_at }) => [
+    const rows = rowsOf(files, ({ file_id: id, filename, mime, source, size_bytes, created_at }) => [
       html`<strong class="name">${filename}</strong><br><span class="soft">${mime ?? ""}</span>`,
       time(created_at),
       html`<span class="name">${source}</span>`,

@@ -4,7 +4,7 @@ import { type Ask, nothingElse, Refused, withQuery } from "../kit/ask.ts";
 import { meter } from "../kit/charts.ts";
 import { buttonForm } from "../kit/forms.ts";
 import type { Section, Visit } from "../kit/sections.ts";
-import { moneyOfCents, nextPage, pill, problem, table, time } from "../kit/shown.ts";
+import { moneyOfCents, nextPage, pill, problem, rowsOf, table, time } from "../kit/shown.ts";
 
 interface JobShown {
   readonly job_id: string;
@@ -51,7 +51,7 @@ async function jobsOf(ask: Ask, csrf: string, cursor: string): Promise<Html> {
     { name: "Cost", kind: "num" },
     { name: "Do", kind: "acts" },
   ];
-  const rows = found.jobs.map((job) => [
+  const rows = rowsOf(found.jobs, (job) => [
     time(job.created_at),
     html`<span class="name">${job.job}</span><br><span class="soft"><code>${job.job_id}</code></span>`,
     stateOf(job),

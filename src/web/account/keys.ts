@@ -7,7 +7,7 @@ import { type Ask, nothingElse, Refused, withQuery } from "../kit/ask.ts";
 import { meter } from "../kit/charts.ts";
 import { buttonForm, centsIn, field, listIn, numberIn, PERIODS, type PostForm, postForm } from "../kit/forms.ts";
 import type { Act, Section, Visit } from "../kit/sections.ts";
-import { callBox, card, moneyOfCents, nextPage, pill, table, time } from "../kit/shown.ts";
+import { callBox, card, moneyOfCents, nextPage, pill, rowsOf, table, time } from "../kit/shown.ts";
 import { dollars } from "../words.ts";
 import type { KeyMade, KeyShown, KeysShown } from "./answers.ts";
 
@@ -182,7 +182,7 @@ export async function keysOf(ask: Ask, api: string, { query }: Listed): Promise<
 export function keysTable(agents: readonly KeyShown[], made: KeysTable): Html {
   const columns = [{ name: "Key" }, { name: "Spent" }, { name: "Last used", kind: "desk" }, { name: "Do" }];
   const nameOf = new Map(made.groups.map(({ id, name }) => [id, name]));
-  const rows = agents.map((key) => [
+  const rows = rowsOf(agents, (key) => [
     html`<strong class="name">${key.label}</strong> ${stateOf(key)}<br><span class="soft"><code class="desk">${key.hint}</code>${key.group === null ? "" : html` ${pill(nameOf.get(key.group) ?? key.group)}`}</span>`,
     spentOf(key),
     time(key.last_used_at),

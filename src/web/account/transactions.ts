@@ -3,7 +3,7 @@ import { type Html, html } from "../html.ts";
 import { Refused, withQuery } from "../kit/ask.ts";
 import { field } from "../kit/forms.ts";
 import type { Section, Visit } from "../kit/sections.ts";
-import { card, count, facts, money, nextPage, pill, problem, table, time } from "../kit/shown.ts";
+import { card, count, facts, money, nextPage, pill, problem, rowsOf, table, time } from "../kit/shown.ts";
 import {
   calledName,
   type FailedShown,
@@ -55,7 +55,7 @@ export function chargeRows(rows: readonly TransactionShown[], path: string): Htm
   ];
   return table("Transactions", columns, {
     none: "There is nothing of the kind.",
-    rows: rows.map((row) => [
+    rows: rowsOf(rows, (row) => [
       html`<a href="${path}/${encodeURIComponent(row.transaction_id)}">${time(row.created_at)}</a>`,
       html`<span class="name">${calledName(row) || row.kind}</span> ${row.kind === "charge" ? "" : pill(row.kind, "good")}`,
       (row.tags ?? []).join(" "),
@@ -71,7 +71,7 @@ export function failedRows(rows: readonly FailedShown[], whose?: (row: FailedSho
   const columns = [{ name: "When (UTC)" }, { name: "What" }, { name: "Why" }];
   return table("Calls that were not charged", columns, {
     none: "No call of the kind is known. Those of the last days are kept.",
-    rows: rows.map((row) => [
+    rows: rowsOf(rows, (row) => [
       time(row.created_at),
       html`<span class="name">${row.asked ?? row.endpoint}</span>${whose === undefined ? "" : html`<br>${whose(row)}`}<br><span class="soft"><code>${row.request_id}</code></span>`,
       html`${pill(row.code ?? String(row.status), "bad")} <span class="soft">${row.status}, after ${count(row.ms)} ms</span>${

@@ -7,7 +7,7 @@ import { type Html, html } from "../html.ts";
 import { nothingElse, Refused, withQuery } from "../kit/ask.ts";
 import { buttonForm, centsIn, field, postForm } from "../kit/forms.ts";
 import type { Act, Section, Visit } from "../kit/sections.ts";
-import { callBox, card, moneyOfCents, nextPage, pill, table, tiles, time } from "../kit/shown.ts";
+import { callBox, card, moneyOfCents, nextPage, pill, rowsOf, table, tiles, time } from "../kit/shown.ts";
 import { dollars } from "../words.ts";
 import type { AccountShown } from "./answers.ts";
 
@@ -52,7 +52,7 @@ export const accountsSection: Section = {
       { name: "Spent", kind: "num desk" },
       { name: "Balance", kind: "num" },
     ];
-    const rows = found.accounts.map((one) => [
+    const rows = rowsOf(found.accounts, (one) => [
       html`<a class="name" href="${PATH}/${encodeURIComponent(one.account_id)}">${one.name}</a> ${one.kind === "sandbox" ? pill("sandbox", "warn") : ""} ${one.frozen ? pill("frozen", "bad") : ""}<br><code class="soft">${one.account_id}</code>`,
       time(one.created_at),
       moneyOfCents(one.spent_cents),

@@ -4,7 +4,7 @@ import { html } from "../html.ts";
 import { Refused, withQuery } from "../kit/ask.ts";
 import { DAY_MS, dayOf } from "../kit/days.ts";
 import type { Section } from "../kit/sections.ts";
-import { card, count, money, pill, table } from "../kit/shown.ts";
+import { card, count, money, pill, rowsOf, table } from "../kit/shown.ts";
 import type { Usage } from "./answers.ts";
 
 const PATH = "/console/prices";
@@ -52,7 +52,7 @@ export function pricesSection(epochMs: () => number): Section {
         { name: "Cost", kind: "num" },
         { name: "Margin", kind: "num" },
       ];
-      const rows = lines.map((line) => [
+      const rows = rowsOf(lines, (line) => [
         html`<span class="name">${line.model ?? "other"}</span><br><span class="soft">${line.provider ?? ""}</span>`,
         count(line.calls),
         money(line.charged_nano_usd),

@@ -6,7 +6,7 @@ import { type Html, html } from "../html.ts";
 import { bodyOr, Refused } from "../kit/ask.ts";
 import { buttonForm } from "../kit/forms.ts";
 import type { Section } from "../kit/sections.ts";
-import { card, count, pill, table, time } from "../kit/shown.ts";
+import { card, count, pill, rowsOf, table, time } from "../kit/shown.ts";
 import { seriesIn } from "./metrics-read.ts";
 
 type Failure = RouteRow["failures"][number] & { readonly model: string };
@@ -128,7 +128,7 @@ export const routesSection: Section = {
       { name: "Do", kind: "acts" },
     ];
     const tiers = setup.tiers.map(({ id, on: served, of }) => [`core/${id}`, `${served} of ${of}`]);
-    const offRows = off.map(({ name, variables, waits_for }) => [
+    const offRows = rowsOf(off, ({ name, variables, waits_for }) => [
       name,
       html`<code>${waits_for ?? variables.join(", ")}</code>`,
     ]);

@@ -4,7 +4,7 @@ import type { JobRow } from "../../jobs/job-view.ts";
 import { type Html, html } from "../html.ts";
 import { bodyOr, Refused } from "../kit/ask.ts";
 import type { Section, Visit } from "../kit/sections.ts";
-import { card, count, pill, problem, table, tiles } from "../kit/shown.ts";
+import { card, count, pill, problem, rowsOf, table, tiles } from "../kit/shown.ts";
 import { seriesIn, seriesSum } from "./metrics-read.ts";
 
 const PATH = "/console/running";
@@ -33,15 +33,13 @@ export async function runningNow({ ask }: Visit): Promise<Html> {
     { name: "Held", kind: "num" },
     { name: "Spent", kind: "num desk" },
   ];
-  const rows = found.jobs
-    .slice(0, SHOWN_MAX)
-    .map((job) => [
-      html`${job.kind} ${job.sandbox ? pill("sandbox", "warn") : ""}<br><code>${job.job_id}</code><br><a href="/console/accounts/${encodeURIComponent(job.account_id)}">${job.account_id}</a>`,
-      html`${pill(job.status)} ${job.done === null ? "" : `${job.done} of ${job.total ?? "?"}`}`,
-      `${count(job.still_seconds)} s of ${count(job.age_seconds)} s`,
-      `$${job.held_usd}`,
-      `$${job.spent_usd}`,
-    ]);
+  const rows = rowsOf(found.jobs.slice(0, SHOWN_MAX), (job) => [
+    html`${job.kind} ${job.sandbox ? pill("sandbox", "warn") : ""}<br><code>${job.job_id}</code><br><a href="/console/accounts/${encodeURIComponent(job.account_id)}">${job.account_id}</a>`,
+    html`${pill(job.status)} ${job.done === null ? "" : `${job.done} of ${job.total ?? "?"}`}`,
+    `${count(job.still_seconds)} s of ${count(job.age_seconds)} s`,
+    `$${job.held_usd}`,
+    `$${job.spent_usd}`,
+  ]);
   return html`${tiles(shown.map(([name, words]) => ({ name: words, value: count(Math.round(seriesSum(series, name) * 10_000) / 10_000) })))}${card("Jobs, those that stand still first", table("Jobs", columns, { rows, none: "No job runs." }))}`;
 }
 

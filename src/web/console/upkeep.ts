@@ -3,7 +3,7 @@ import { type Html, html } from "../html.ts";
 import { type Ask, Refused, withQuery } from "../kit/ask.ts";
 import { buttonForm } from "../kit/forms.ts";
 import type { Section } from "../kit/sections.ts";
-import { card, count, nextPage, pill, table, tiles, time } from "../kit/shown.ts";
+import { card, count, nextPage, pill, rowsOf, table, tiles, time } from "../kit/shown.ts";
 import type { DoneShown, VendorShown } from "./answers.ts";
 import { seriesIn, seriesSum } from "./metrics-read.ts";
 
@@ -88,7 +88,7 @@ export const doctorSection: Section = {
       async run({ ask }) {
         const report = await ask<Report>("GET", "/admin/v1/doctor");
         if (report instanceof Refused) return report;
-        const rows = report.findings.map(({ invariant, accountId, detail }) => [
+        const rows = rowsOf(report.findings, ({ invariant, accountId, detail }) => [
           pill(invariant, "bad"),
           accountId ?? "",
           detail,
@@ -114,7 +114,7 @@ export const doctorSection: Section = {
     if (certified instanceof Refused) return certified;
     const waiting = await waitingShown(ask);
     if (waiting instanceof Refused) return waiting;
-    const rows = config.settings.map(({ name, value, from }) => [
+    const rows = rowsOf(config.settings, ({ name, value, from }) => [
       html`<code>${name}</code>`,
       html`<span class="name">${value}</span>`,
       from === "default" ? "" : from,
@@ -144,7 +144,7 @@ export const logSection: Section = {
     const columns = [{ name: "When (UTC)" }, { name: "Who" }, { name: "What" }, { name: "Came of it" }];
     const state = (status: number | null) =>
       status === null ? pill("not known", "warn") : pill(String(status), status < 400 ? "good" : "bad");
-    const rows = found.log.map(({ at, by, proven, method, path, body, status }) => [
+    const rows = rowsOf(found.log, ({ at, by, proven, method, path, body, status }) => [
       time(at),
       html`<span class="name">${by}</span> ${proven === true ? pill("proven", "good") : ""}`,
       html`<code>${method} ${path}</code><br><span class="soft name">${body}</span>`,

@@ -1,7 +1,8 @@
 // Parts of pages that are told anew while they are open, as server-sent events of ready HTML. After a restart the browser asks again by itself.
 import type { EndpointSpec, GatewayRequest } from "../../endpoint.ts";
 import { GatewayError } from "../../errors.ts";
-import type { Html } from "../html.ts";
+import { inSlices } from "../../slices.ts";
+import { type Html, textOf } from "../html.ts";
 import type { Door, Visit } from "./sections.ts";
 
 const EVERY_MS = 2_000;
@@ -40,7 +41,7 @@ async function look({ door, part }: Live, request: GatewayRequest, before: strin
   try {
     const who = await door.enter(request);
     if (who === null) return null;
-    const now = (await part({ ...who, request, fields: {} })).text;
+    const now = await inSlices(textOf(await part({ ...who, request, fields: {} })));
     return { now, sent: now === before ? ": still so\n\n" : eventOf(now) };
   } catch (error) {
     // A store that is away comes back, and the page stays open until then.

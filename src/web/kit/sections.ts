@@ -3,7 +3,8 @@ import type { Answer, EndpointShape, EndpointSpec, GatewayRequest } from "../../
 import { GatewayError } from "../../errors.ts";
 import { fieldsOf } from "../../oauth/choices-form.ts";
 import { seeOther } from "../../oauth/forms.ts";
-import { type Html, html } from "../html.ts";
+import { inSlices } from "../../slices.ts";
+import { Html, html, textOf } from "../html.ts";
 import { type Ask, Refused } from "./ask.ts";
 import { postForm } from "./forms.ts";
 import { type Place, pageAnswer, type Shell } from "./page.ts";
@@ -73,13 +74,18 @@ function shellOf({ section, door, csrf }: Entered, { title, scripts }: Pick<Show
   };
 }
 
+/** A page as an answer, its text made in slices. */
+async function answerOf(shell: Shell, body: Html, status = 200): Promise<Answer> {
+  return pageAnswer(shell, new Html(await inSlices(textOf(body))), status);
+}
+
 async function shown(entered: Entered, above: Html | string, statusAtLeast = 200): Promise<Answer> {
   const made = await entered.section.show(entered);
   if (made instanceof Refused) {
     return pageAnswer(shellOf(entered, { title: "Not to be had" }), html`${above}${problem(made.words)}`, made.status);
   }
   if (made.goTo !== undefined) return seeOther(made.goTo);
-  return pageAnswer(shellOf(entered, made), html`${above}${made.body}`, Math.max(statusAtLeast, made.status ?? 200));
+  return answerOf(shellOf(entered, made), html`${above}${made.body}`, Math.max(statusAtLeast, made.status ?? 200));
 }
 
 /** The question before it is done, with all that was sent, so that yes is one more press. */
@@ -100,7 +106,7 @@ async function acted(entered: Entered): Promise<Answer> {
   if (sure !== undefined) return question(entered, sure);
   const done = await act.run(entered);
   if (done instanceof Refused) return shown(entered, problem(done.words), done.status);
-  if (done !== null) return pageAnswer(shellOf(entered, { title: act.told }), done);
+  if (done !== null) return answerOf(shellOf(entered, { title: act.told }), done);
   const query = new URLSearchParams([...request.query].filter(([one]) => one !== "done"));
   query.set("done", name);
   return seeOther(`${request.path}?${query}`);

@@ -1,7 +1,12 @@
 // How facts look on a page: sums with their exact amount on hover, times, states, tables and forms.
 import { type NanoSum, sumOfCents, usdTextOfSum } from "../../money.ts";
-import { type Html, html, type Put } from "../html.ts";
+import { Html, html, type Put } from "../html.ts";
 import { withQuery } from "./ask.ts";
+
+const digits = (most: number) =>
+  new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: most });
+/** Kept: to make one takes longer than all else of a row. */
+const [CENTS, SMALL] = [digits(2), digits(4)];
 
 /** A sum in dollars, short to read. */
 export function rounded(nano: NanoSum): string {
@@ -10,8 +15,7 @@ export function rounded(nano: NanoSum): string {
   if (size === 0) return "$0";
   const sign = usd < 0 ? "-" : "";
   if (size < 0.0001) return `${sign}<$0.0001`;
-  const digits = size >= 1 ? 2 : 4;
-  return `${sign}$${size.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: digits })}`;
+  return `${sign}$${(size >= 1 ? CENTS : SMALL).format(size)}`;
 }
 
 /** A sum in dollars, short to read, exact on hover. */
@@ -61,21 +65,43 @@ export interface Column {
   readonly kind?: string;
 }
 
+/** Rows of cells. */
+export interface Rows extends Iterable<readonly Put[]> {
+  readonly length: number;
+}
+
+/** Rows of a list that may be long: each is made when it becomes text. */
+export function rowsOf<Item>(items: readonly Item[], cells: (item: Item) => readonly Put[]): Rows {
+  return {
+    length: items.length,
+    *[Symbol.iterator]() {
+      for (const item of items) yield cells(item);
+    },
+  };
+}
+
+/** A line of a table for each row. */
+function linesOf(columns: readonly Column[], rows: Rows): Html {
+  const line = (row: readonly Put[]) =>
+    html`<tr>${row.map((cell, at) => html`<td class="${columns[at]?.kind ?? ""}" data-name="${columns[at]?.name ?? ""}">${cell}</td>`)}</tr>\n`;
+  return new Html({
+    *[Symbol.iterator]() {
+      for (const row of rows) yield line(row);
+    },
+  });
+}
+
 /** Rows of cells below their columns' names; `none` is said where there are none. */
 export function table(
   label: string,
   columns: readonly Column[],
-  { rows, none }: { readonly rows: readonly (readonly Put[])[]; readonly none: string },
+  { rows, none }: { readonly rows: Rows; readonly none: string },
 ): Html {
   if (rows.length === 0) return html`<p class="none">${none}</p>`;
   const head = columns.map(({ name, kind = "" }) =>
     name === "" ? html`<td class="${kind}"></td>` : html`<th scope="col" class="${kind}">${name}</th>`,
   );
-  const body = rows.map(
-    (row) =>
-      html`<tr>${row.map((cell, at) => html`<td class="${columns[at]?.kind ?? ""}" data-name="${columns[at]?.name ?? ""}">${cell}</td>`)}</tr>\n`,
-  );
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="${label}"><table class="${columns.length > 2 ? "stack" : ""}"><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table></div>`;
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="${label}"><table class="${columns.length > 2 ? "stack" : ""}"><thead><tr>${head}</tr></thead><tbody>${linesOf(columns, rows)}</tbody></table></div>`;
 }
 
 /** A part of a page under a heading of its own. */

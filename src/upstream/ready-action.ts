@@ -1,0 +1,48 @@
+// What of an action is the same in every call of it, made at the first: its requests but for the params, and the rules for its answers.
+import type { ActionOffer } from "../catalog/catalog.ts";
+import type { RequestSpec, StepSpec } from "../catalog/request-spec.ts";
+import { ReadyRequest } from "./build-request.ts";
+import { type Rulebook, rulebookOf } from "./read-answer.ts";
+
+export class ReadyAction {
+  readonly #offer: ActionOffer;
+  readonly #requests = new Map<RequestSpec, ReadyRequest | null>();
+  readonly #rulebooks = new Map<StepSpec | null, Rulebook>();
+
+  constructor(offer: ActionOffer) {
+    this.#offer = offer;
+    const { request, steps = [] } = offer.spec;
+    if (request !== undefined) this.#requests.set(request, null);
+    for (const step of steps) this.#requests.set(step.request, null);
+  }
+
+  /** Undefined: it is one of a script's, which says anew each time what it asks for. */
+  request(spec: RequestSpec): ReadyRequest | undefined {
+    const known = this.#requests.get(spec);
+    if (known !== null) return known;
+    const made = new ReadyRequest(this.#offer.adapter, spec);
+    this.#requests.set(spec, made);
+    return made;
+  }
+
+  /** Of the answer to a step; null: to the action's own request, or to a script's. */
+  rulebook(step: StepSpec | null): Rulebook {
+    const known = this.#rulebooks.get(step);
+    if (known !== undefined) return known;
+    const made = rulebookOf(this.#offer.adapter.spec, this.#offer.spec, step);
+    this.#rulebooks.set(step, made);
+    return made;
+  }
+}
+
+/** Returns a function that keeps what it made for as long as its catalog is in force. */
+export function readyActions(): (offer: ActionOffer) => ReadyAction {
+  const made = new WeakMap<ActionOffer, ReadyAction>();
+  return (offer) => {
+    const known = made.get(offer);
+    if (known !== undefined) return known;
+    const ready = new ReadyAction(offer);
+    made.set(offer, ready);
+    return ready;
+  };
+}
