@@ -1,9 +1,9 @@
 // A consistent copy of the database while it is in use: between two checkpoints, commits leave the file itself alone.
-import { rmSync } from "node:fs";
-import { chmod, copyFile } from "node:fs/promises";
+import { constants, rmSync } from "node:fs";
+import { chmod, copyFile, type FileHandle, open, rm } from "node:fs/promises";
 import type { DatabaseSync } from "node:sqlite";
 import { setTimeout as pause } from "node:timers/promises";
-import { CHECKPOINT_PAGES, openDatabase, sqliteCode } from "./open-database.ts";
+import { openDatabase, sqliteCode } from "./open-database.ts";
 import { writeWhole } from "./whole-file.ts";
 
 /** A report that is being read keeps the log from being emptied for as long as it takes. */
@@ -11,9 +11,58 @@ const CHECKPOINT_TRIES = 100;
 const CHECKPOINT_PAUSE_MS = 100;
 
 async function emptyLog(database: DatabaseSync): Promise<void> {
+  const waitMs = Number(database.prepare("PRAGMA busy_timeout").get()?.timeout);
+  // Calls are not to wait with it for a report to be over.
+  database.exec("PRAGMA busy_timeout = 0");
+  try {
+    await emptyWhenFree(database);
+  } finally {
+    database.exec(`PRAGMA busy_timeout = ${waitMs}`);
+  }
+}
+
+async function emptyWhenFree(database: DatabaseSync): Promise<void> {
   for (let tries = 1; database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get()?.busy !== 0; tries++) {
     if (tries === CHECKPOINT_TRIES) throw new Error("the write-ahead log could not be written into the database");
     await pause(CHECKPOINT_PAUSE_MS);
+  }
+}
+
+/** A step of a copy, and how much of it the disk may have to write at once: what calls have committed is synced between. */
+const STEP_BYTES = 1024 * 1024;
+const UNSYNCED_BYTES_MAX = 8 * STEP_BYTES;
+
+/** Copies a file without the disk being busy with it for long: at once where the file system can share its blocks, else in small steps, each on the disk before too many have come. */
+export async function copySteadily(from: string, to: string): Promise<void> {
+  try {
+    return await copyFile(from, to, constants.COPYFILE_FICLONE_FORCE);
+  } catch {
+    await rm(to, { force: true });
+  }
+  const source = await open(from, "r");
+  try {
+    const target = await open(to, "wx", 0o600);
+    try {
+      await copySteps(source, target);
+    } finally {
+      await target.close();
+    }
+  } finally {
+    await source.close();
+  }
+}
+
+/** In steps of its own reading and writing, so that other work of the thread goes between. */
+export async function copySteps(source: FileHandle, target: FileHandle): Promise<void> {
+  const buffer = Buffer.allocUnsafe(STEP_BYTES);
+  for (let unsynced = 0; ; ) {
+    const { bytesRead } = await source.read(buffer, 0, STEP_BYTES, null);
+    if (bytesRead === 0) return;
+    for (let at = 0; at < bytesRead; ) at += (await target.write(buffer, at, bytesRead - at)).bytesWritten;
+    unsynced += bytesRead;
+    if (unsynced < UNSYNCED_BYTES_MAX) continue;
+    await target.datasync();
+    unsynced = 0;
   }
 }
 
@@ -23,12 +72,13 @@ async function emptyLog(database: DatabaseSync): Promise<void> {
  */
 export async function backupTo(database: DatabaseSync, file: string, path: string): Promise<void> {
   await writeWhole(path, async (part) => {
+    const pages = Number(database.prepare("PRAGMA wal_autocheckpoint").get()?.wal_autocheckpoint);
     database.exec("PRAGMA wal_autocheckpoint = 0");
     try {
       await emptyLog(database);
-      await copyFile(file, part);
+      await copySteadily(file, part);
     } finally {
-      database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+      database.exec(`PRAGMA wal_autocheckpoint = ${pages}`);
     }
   });
 }

@@ -3,6 +3,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { backupTo } from "./backup.ts";
 import { guardDisk } from "./disk-guard.ts";
 import { FRAME_BYTES_MAX } from "./frames.ts";
+import { LogLength } from "./log-length.ts";
 import { LogSync } from "./log-sync.ts";
 import { openShared, sqliteCode } from "./open-database.ts";
 import type { OpenUnit, SqliteUnit } from "./sqlite-unit.ts";
@@ -45,6 +46,9 @@ const changed = new Set<string>();
 const noteChanged = (accountId: string): void => void changed.add(accountId);
 await openUnits();
 const log = openLog();
+// A file without readers is locked, and one that processes share is written by each of them.
+const logLength =
+  start.sharing === "readers" ? new LogLength(database, () => clients.own.say({ kind: "long-log" })) : null;
 let backups: Promise<void> = Promise.resolve();
 /** While the file is copied no checkpoint may change it. */
 let copying = false;
@@ -66,7 +70,9 @@ function hear(client: StoreClient, message: ToThread): void {
   if (typeof message === "string") answerBatch(client, JSON.parse(message) as Batch);
   else if (message.kind === "tell") clients.tellAll({ kind: "told", text: message.text });
   else if (message.kind === "backup") answerBackup(client, message.path);
-  else if (client === clients.own) void close();
+  else if (client !== clients.own) return;
+  else if (message.kind === "log-written") logLength?.written();
+  else void close();
 }
 
 /** What came before in memory may be in no file: were one more batch carried out, it would write that for good. */
@@ -190,7 +196,10 @@ function transact(calls: readonly unknown[]): BatchDone {
   }
   for (const unit of units) unit.flush();
   commit.run();
-  if (rowsChanged.get()?.rows !== rowsBefore) log?.committed();
+  if (rowsChanged.get()?.rows !== rowsBefore) {
+    log?.committed();
+    logLength?.committed();
+  }
   for (const unit of units) unit.committed?.(noteChanged);
   return { values, errors };
 }
@@ -233,11 +242,13 @@ function undo(error: unknown): void {
 function answerBackup(client: StoreClient, path: string): void {
   backups = backups.then(async () => {
     copying = true;
+    await logLength?.hold();
     const error = await backupTo(database, start.file, path).then(
       () => null,
       (reason: unknown) => (reason instanceof Error ? reason.message : String(reason)),
     );
     copying = false;
+    logLength?.release();
     client.say({ kind: "backup", error });
   });
 }

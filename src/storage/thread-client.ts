@@ -33,6 +33,8 @@ export type UnitCaller<Ops extends Operations> = <Name extends keyof Ops & strin
 ) => Promise<ReturnType<Ops[Name]>>;
 
 const AT_ONCE: Manner = {};
+/** What the reading thread does about a long log. */
+const WRITE_LOG = new URL("./write-log.ts", import.meta.url);
 
 export interface SqliteThread {
   unit<Ops extends Operations>(name: string): UnitCaller<Ops>;
@@ -224,7 +226,16 @@ export class ThreadClient implements SqliteThread {
       const waiting = this.#backups.shift();
       if (message.error === null) waiting?.resolve();
       else waiting?.reject(new Error(message.error));
-    } else if (message.kind !== "ready") this.#onNews(message);
+    } else if (message.kind === "long-log") this.#writeLog();
+    else if (message.kind !== "ready") this.#onNews(message);
+  }
+
+  /** Where that is not possible now, the thread asks again. */
+  #writeLog(): void {
+    const written = () => {
+      if (this.#broken === null) this.#port.post({ kind: "log-written" });
+    };
+    this.#reading.inquire(WRITE_LOG, null).then(written, written);
   }
 
   #settle({ values, errors, commit }: BatchAnswer): void {

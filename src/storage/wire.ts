@@ -37,6 +37,8 @@ export type ToThread =
   | string
   | { readonly kind: "backup"; readonly path: string }
   | { readonly kind: "tell"; readonly text: string }
+  /** What `long-log` has asked for is done, or could not be. From the thread's own process alone. */
+  | { readonly kind: "log-written" }
   | { readonly kind: "close" };
 
 /** A number says that this commit, and all before it, are on disk. */
@@ -45,6 +47,8 @@ export type FromThread =
   | number
   | Ready
   | { readonly kind: "backup"; readonly error: string | null }
+  /** The log is to be written into the database. To the thread's own process alone. */
+  | { readonly kind: "long-log" }
   | { readonly kind: "fatal"; readonly error: string }
   | StoreNews;
 

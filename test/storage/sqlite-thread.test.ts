@@ -1,10 +1,14 @@
 // Who waits for the storage thread, for how long, and what becomes of them when it dies; who reads beside it.
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { open } from "node:fs/promises";
 import { getPriority, tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { systemClock } from "../../src/clock.ts";
+import { copySteps } from "../../src/storage/backup.ts";
 import { openSqliteThread } from "../../src/storage/sqlite-thread.ts";
 import { NO_BOUNDS } from "../ledger/store.ts";
 import type { MortalOperations } from "./mortal-unit.ts";
@@ -79,6 +83,44 @@ test("many rows come a few dozen at a time, each when the loop has gone around, 
   expect(answered).toEqual(["many", "none"]);
   expect(messages).toHaveBeenCalledTimes(3 + 15);
   await thread.close();
+});
+
+test("a long log is written into the database by the thread that reads, while commits go on", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-thread-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const options = { file: join(folder, "words.db"), units: { mortal: MORTAL }, clock: systemClock, disk: NO_BOUNDS };
+  const thread = await openSqliteThread({ ...options, sharing: "readers", onFatal() {} });
+  const call = thread.unit<MortalOperations>("mortal");
+  const other = new DatabaseSync(options.file);
+  const length = other.prepare("PRAGMA wal_checkpoint(NOOP)");
+  const word = "x".repeat(100_000);
+  for (let at = 0; at < 150; at++) await call("keep", word);
+  expect(length.get()).toMatchObject({ checkpointed: 0 });
+  for (let at = 0; at < 50; at++) await call("keep", word);
+  await vi.waitFor(() => expect(length.get()?.checkpointed).toBeGreaterThanOrEqual(4_000), 60_000);
+  expect(length.get()?.log).toBeGreaterThanOrEqual(4_900);
+  other.close();
+  const copy = join(folder, "copy.db");
+  await Promise.all([thread.backup(copy), call("keep", "meanwhile")]);
+  await thread.close();
+  const kept = new DatabaseSync(copy);
+  expect(kept.prepare("SELECT COUNT(*) AS words, SUM(word = ?) AS long FROM word").get(word)).toMatchObject({
+    long: 200,
+  });
+  kept.close();
+});
+
+test("a copy is on the disk step by step, and never much of it is not", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-copy-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const bytes = randomBytes(20_000_000);
+  writeFileSync(join(folder, "from"), bytes);
+  const [source, target] = await Promise.all([open(join(folder, "from"), "r"), open(join(folder, "to"), "wx")]);
+  const syncs = vi.spyOn(target, "datasync");
+  await copySteps(source, target);
+  await Promise.all([source.close(), target.close()]);
+  expect(readFileSync(join(folder, "to")).equals(bytes)).toBe(true);
+  expect(syncs).toHaveBeenCalledTimes(2);
 });
 
 test("an operation whose caller has time goes with the next that has none, and by itself where none comes", async () => {

@@ -94,8 +94,8 @@ interface Charged {
   absorbed: bigint;
 }
 
-/** Tombstones that a sweep removes at most: a few milliseconds' work. */
-const TOMBSTONES_PRUNED_MAX = 5_000;
+/** Rows of a kind that are removed at once, under a millisecond's work. */
+const PRUNED_AT_ONCE = 64;
 
 export class EntryTables {
   readonly #sql: ReturnType<typeof prepare>;
@@ -170,10 +170,13 @@ export class EntryTables {
     this.#sql.bury.run(holdId, accountId, end.state, end.reason, end.atMs);
   }
 
-  /** Removes tombstones, and up to `countMax` idempotency keys, that cannot be asked for any more. */
-  prune(countMax: number, buriedBeforeMs: number, nowMs: number): void {
-    this.#sql.pruneTombstones.run(buriedBeforeMs, TOMBSTONES_PRUNED_MAX);
-    this.#sql.pruneIdempotency.run(nowMs, countMax);
+  /** Removes some tombstones and idempotency keys that cannot be asked for any more; answers whether there may be others. */
+  prune(buriedBeforeMs: number, nowMs: number): boolean {
+    const pruned = [
+      this.#sql.pruneTombstones.run(buriedBeforeMs, PRUNED_AT_ONCE),
+      this.#sql.pruneIdempotency.run(nowMs, PRUNED_AT_ONCE),
+    ];
+    return pruned.some(({ changes }) => changes === PRUNED_AT_ONCE);
   }
 
   /** Writes a posting and answers its number. `isPlay`: it is of a sandbox account. */

@@ -79,7 +79,7 @@ export function sqliteLedger(thread: SqliteThread): Ledger {
     },
     void: ({ accountId, holdId }, reason, { keyFate = "free", upstreamNano = ZERO } = {}) =>
       call("void", { accountId, holdId, reason, keyFate, upstreamNano: nano(upstreamNano) }),
-    sweep: (countMax, onlyOwner) => call("sweep", { countMax, onlyOwner: onlyOwner ?? null }),
+    sweep: (countMax, onlyOwner) => sweepInSteps(thread, countMax, onlyOwner ?? null),
     topUp: (accountId, transactionId, amountNano, reference) =>
       call("topUp", { accountId, transactionId, amountNano: nano(amountNano) as Nano, reference }),
     refund: (transactionId, refundId, reason) => call("refund", { transactionId, refundId, reason }),
@@ -109,11 +109,26 @@ async function examine(thread: SqliteThread, books: AskReports, file: boolean): 
   return { ...report, findings: [...report.findings, ...faults] };
 }
 
-/** Holds ended in one operation: a commit stays short, and calls come between. */
-const ABANDONED_COUNT = 500;
+/** Holds ended in one operation, about a millisecond's work: calls come between. */
+const ENDED_AT_ONCE = 32;
+/** Steps of forgetting in one sweep. */
+const PRUNE_STEPS_MAX = 80;
+
+/** Ends up to `countMax` holds, and forgets what cannot be asked for any more, a few rows at a time. */
+async function sweepInSteps(thread: SqliteThread, countMax: number, onlyOwner: string | null): Promise<string[]> {
+  const call = thread.unit<LedgerOperations>("ledger");
+  const ended: string[] = [];
+  for (let last = ENDED_AT_ONCE; last === ENDED_AT_ONCE && ended.length < countMax; ) {
+    const some = await call("sweep", { countMax: Math.min(ENDED_AT_ONCE, countMax - ended.length), onlyOwner });
+    ended.push(...some);
+    last = some.length;
+  }
+  for (let steps = 0; steps < PRUNE_STEPS_MAX && (await call("prune", null, PATIENT)); steps++);
+  return ended;
+}
 
 /** Ends the holds of a process that has ended. Rejects where the store cannot: then they end with their leases. */
 export async function endHoldsOf(thread: SqliteThread, owner: string): Promise<void> {
   const call = thread.unit<LedgerOperations>("ledger");
-  while ((await call("abandon", { owner, countMax: ABANDONED_COUNT })).length === ABANDONED_COUNT);
+  while ((await call("abandon", { owner, countMax: ENDED_AT_ONCE })).length === ENDED_AT_ONCE);
 }

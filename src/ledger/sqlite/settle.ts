@@ -74,9 +74,13 @@ export function sweep(
     expire(state, hold, orphaned ? "its process ended" : "its lease ended");
     ended.push(hold.holdId);
   }
-  const { nowMs } = state.now();
-  state.entries.prune(countMax, nowMs - TOMBSTONE_KEPT_MS, nowMs);
   return ended;
+}
+
+/** Forgets some of what cannot be asked for any more; answers whether there may be others. */
+export function prune(state: LedgerState): boolean {
+  const { nowMs } = state.now();
+  return state.entries.prune(nowMs - TOMBSTONE_KEPT_MS, nowMs);
 }
 
 /** Ends up to `countMax` holds of a process that has ended. */

@@ -13,7 +13,7 @@ import { Doctor, type ExaminedMemory } from "./doctor.ts";
 import { EntryTables } from "./entries.ts";
 import { extend, reserve, standing } from "./reserve.ts";
 import { LEDGER_SCHEMA } from "./schema.ts";
-import { abandon, post, renew, sweep, voidHold } from "./settle.ts";
+import { abandon, post, prune, renew, sweep, voidHold } from "./settle.ts";
 import { LedgerState } from "./state.ts";
 
 /** The ledger's operations, as the event loop's side calls them. */
@@ -68,6 +68,7 @@ function operationsOn(state: LedgerState) {
     post: (list: PostList) => post(state, postOf(list)),
     void: bind(voidHold),
     sweep: bind(sweep),
+    prune: (_: null) => prune(state),
     abandon: bind(abandon),
     topUp: bind(admin.topUp),
     refund: bind(admin.refund),

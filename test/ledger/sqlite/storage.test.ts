@@ -2,7 +2,8 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { Worker } from "node:worker_threads";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { manualClock, systemClock } from "../../../src/clock.ts";
 import { sqliteLedger } from "../../../src/ledger/sqlite/ledger.ts";
 import { nano } from "../../../src/money.ts";
@@ -120,6 +121,27 @@ test("holds without a row are as the last commit left them when a batch is rolle
   expect((await ledger.doctor({ file: true })).findings).toEqual([]);
   for (const id of ["fresh", "grows", "stays"]) await ledger.post(postRequest(hold(id, 5)));
   expect(await ledger.account("a")).toMatchObject({ spentNano: 20e7, heldNano: 0 });
+  await ledger.close();
+});
+
+test("a sweep ends many holds a few at a time, and forgets their ends likewise: calls go between", async () => {
+  const time = manualClock(START_MS);
+  const ledger = sqliteLedger(await openLedgerThread(join(folder, "tollgate.db"), time));
+  await ledger.openAccount(newAccount("a", 1_000));
+  const ids = Array.from({ length: 100 }, (_, at) => `hold ${at}`);
+  await Promise.all(ids.map((id) => ledger.reserve(holdRequest(hold(id, 1)))));
+  time.advance(61_000);
+  const messages = vi.spyOn(Worker.prototype, "postMessage");
+  onTestFinished(() => messages.mockRestore());
+  expect((await ledger.sweep(90)).length).toBe(90);
+  // 32, 32 and 26 holds, and a look at what may be forgotten.
+  expect(messages).toHaveBeenCalledTimes(4);
+  expect((await ledger.sweep(90)).length).toBe(10);
+  // A day later their ends are forgotten, 64 rows at once.
+  time.advance(86_400_000 * 2);
+  messages.mockClear();
+  expect(await ledger.sweep(90)).toEqual([]);
+  expect(messages).toHaveBeenCalledTimes(1 + 2);
   await ledger.close();
 });
 
