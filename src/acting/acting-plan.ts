@@ -3,7 +3,7 @@ import type { FramedOpenPlan, GatewayRequest, PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { add, least, type Nano, nano, nanoFromCents, ZERO } from "../money.ts";
 import type { NeutralTurn } from "../neutral.ts";
-import type { OpenPlan, Payer, Plan, Quote } from "../plan.ts";
+import { idAfter, type OpenPlan, type Payer, type Plan, type Quote } from "../plan.ts";
 import type { ActionsAsk } from "../wires/action-tools.ts";
 import { CALLS_MAX } from "../wires/action-tools.ts";
 import type { ModelRequest } from "../wires/model-request.ts";
@@ -229,10 +229,10 @@ export async function actingPlan(
   const { acting, callsMax, quoteFor } = done;
   const { first } = acting;
   const trace = request.headers.get("x-tollgate-trace") === "1";
-  const id = request.id.replace(/^req_/, read.idPrefix);
+  const id = idAfter(request.id, read.idPrefix);
   const frame = read.frame({ id, createdS, trace, loweredTo: () => null });
   const own = {
-    id: request.id.replace(/^req_/, "tx_"),
+    id: idAfter(request.id, "tx_"),
     requestId: request.id,
     sandboxFault: request.headers.get("x-tollgate-sandbox-fault") ?? null,
     callsMax,

@@ -167,13 +167,17 @@ export function must(fits: boolean, problem: string): void {
 
 const HEADER_NAME = /^[A-Za-z0-9-]+$/;
 
+function firstPart(key: string): string {
+  const end = key.indexOf("\n");
+  return end < 0 ? key : key.slice(0, end);
+}
+
 /** The first part of the key in a header; the other parts of such a key are for scripts. */
 export function header(name: string, prefix: string): Auth {
   must(HEADER_NAME.test(name), `cannot stand in a header named ${JSON.stringify(name)}`);
   return {
     plain: true,
-    authorize: (request, { key }) =>
-      key === "" ? request : withHeaders(request, { [name]: prefix + (key.split("\n", 1)[0] ?? "") }),
+    authorize: (request, { key }) => (key === "" ? request : withHeaders(request, { [name]: prefix + firstPart(key) })),
     shown({ headers }) {
       const value = String(headers[name.toLowerCase()] ?? "");
       return value.startsWith(prefix) && isSaid(value.slice(prefix.length));

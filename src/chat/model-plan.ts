@@ -8,7 +8,7 @@ import { ladder } from "../kernel/routes/ladder.ts";
 import { retrying } from "../kernel/routes/retrying.ts";
 import type { RequestWindows } from "../limits/request-windows.ts";
 import type { CallerRequest, ThoughtSeal } from "../neutral.ts";
-import type { Payer, Plan } from "../plan.ts";
+import { idAfter, type Payer, type Plan } from "../plan.ts";
 import type { Candidate } from "../route.ts";
 import type { ChatOrder, ModelCandidate } from "../upstream/model-candidate.ts";
 import type { ServingRoute } from "../upstream/moved-conversations.ts";
@@ -149,13 +149,20 @@ function unfitOf({ offers }: SoldModel, made: readonly (ModelCandidate | string)
     });
 }
 
+/** Those that are no reason. A list that grows takes room for seventeen, and nearly every call has one of them for as long as it runs. */
+function fitOf<One extends object>(made: readonly (One | string)[]): readonly One[] {
+  const [first] = made;
+  if (made.length === 1 && typeof first === "object") return [first];
+  return made.filter((one) => typeof one !== "string");
+}
+
 function fitModel({ model, firstTokenMsMax, place }: Wanted, make: Make): FitModel | string {
   const { read } = make;
   const partTokens = partTokensMax(read.shape, model.parts, model.contextTokens);
   if (partTokens === null) return notTaken(model, read, { catalog: make.deps.catalog(), sandbox: make.sandbox });
   const outputTokensMax = outputTokensMaxOf(read.output, model);
   const made = candidatesOf(model, firstTokenMsMax, outputTokensMax, make);
-  const candidates = made.filter((one) => typeof one !== "string");
+  const candidates = fitOf(made);
   if (candidates.length === 0) {
     const reason = made.find((one) => typeof one === "string") ?? "content of this kind is not taken";
     return `${model.slug} cannot be asked for this: ${reason}`;
@@ -194,7 +201,7 @@ function stoppedFirst(fits: readonly FitModel[]): readonly FitModel[] {
 function fitModels(wanted: readonly Wanted[], make: Make): readonly FitModel[] | GatewayError {
   const { read } = make;
   const made = wanted.map((one) => fitModel(one, make));
-  const fits = made.filter((one) => typeof one !== "string");
+  const fits = fitOf(made);
   if (fits.length > 0 && read.unknownPart === null) {
     return fits.length > 1 && read.asked.body.stop != null ? stoppedFirst(fits) : fits;
   }
@@ -206,7 +213,7 @@ function fitModels(wanted: readonly Wanted[], make: Make): readonly FitModel[] |
 
 /** Which model each candidate serves, those made with fewer output tokens included. */
 class Fits {
-  readonly #placed: Placed[] = [];
+  #placed: readonly Placed[] = [];
   readonly #read: ModelRequest;
 
   constructor(read: ModelRequest) {
@@ -215,7 +222,7 @@ class Fits {
 
   /** The route of these candidates, in their order. */
   routeOf(some: readonly Placed[]) {
-    this.#placed.push(...some);
+    this.#placed = this.#placed.length === 0 ? some : [...this.#placed, ...some];
     return ladder(some.map(({ candidate }) => retrying(candidate)));
   }
 
@@ -271,7 +278,7 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
   if (refused !== null) return refused;
   const maxCostNano = maxCostOf(request, read.maxCostCents);
   if (maxCostNano instanceof GatewayError) return maxCostNano;
-  const id = request.id.replace(/^req_/, read.idPrefix);
+  const id = idAfter(request.id, read.idPrefix);
   const atMs = deps.clock.epochMs();
   const createdS = Math.floor(atMs / 1000);
   const isTraced = request.headers.get("x-tollgate-trace") === "1";

@@ -26,6 +26,10 @@ export interface Placed {
 
 /** Every candidate of the models, in their order. */
 export function placed(models: readonly FitModel[]): readonly Placed[] {
+  const [fit] = models;
+  const [candidate] = fit?.candidates ?? [];
+  if (fit !== undefined && candidate !== undefined && models.length === 1 && fit.candidates.length === 1)
+    return [{ fit, candidate }];
   return models.flatMap((fit) => fit.candidates.map((candidate) => ({ fit, candidate })));
 }
 

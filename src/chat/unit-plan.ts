@@ -9,7 +9,7 @@ import { GatewayError } from "../errors.ts";
 import { ladder } from "../kernel/routes/ladder.ts";
 import { retrying } from "../kernel/routes/retrying.ts";
 import { callsAffordable, most, type Nano, ZERO } from "../money.ts";
-import type { Plan } from "../plan.ts";
+import { idAfter, type Plan } from "../plan.ts";
 import type { Candidate, Counts, TokenUsage } from "../route.ts";
 import type { UploadedFile } from "../upstream/form-body.ts";
 import { isRecord } from "../upstream/json-pointer.ts";
@@ -92,7 +92,7 @@ function fitsOf<Body>(
     }
     const candidate = upstream.unitCandidate(offer, {
       requestId: request.id,
-      completionId: request.id.replace(/^req_/, "cmpl-"),
+      completionId: idAfter(request.id, "cmpl-"),
       createdS: Math.floor(clock.epochMs() / 1000),
       servedSlug: model.slug,
       clocks: {

@@ -4,6 +4,7 @@ import type { ActionSpec } from "../catalog/action.ts";
 import type { ActionOffer, Adapter, Catalog, Offer } from "../catalog/catalog.ts";
 import type { Params } from "../catalog/said.ts";
 import { nanoFromCents } from "../money.ts";
+import { idAfter } from "../plan.ts";
 import type { Candidate } from "../route.ts";
 import { upstreamCentsOf } from "../run/action-price.ts";
 import type { Upstream } from "../upstream/upstream.ts";
@@ -55,7 +56,7 @@ export interface ModelQuestion {
 /** A question to a model as a candidate, or why it cannot be asked there. */
 export function askModel({ offer, slug, body, outputTokensMax }: ModelQuestion, order: CheckOrder): CheckAsk {
   const { upstream, requestId, createdS, msMax } = order;
-  const completionId = requestId.replace(/^req_/, "chatcmpl-");
+  const completionId = idAfter(requestId, "chatcmpl-");
   const candidate = upstream.chatCandidate(offer, {
     asked: { ...chatRequest(body), mayBeEmpty: true },
     answers: chatAnswers({ id: completionId, createdS, model: slug }),

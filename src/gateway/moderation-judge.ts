@@ -10,7 +10,7 @@ import { execute } from "../kernel/execute.ts";
 import { upstreamOf } from "../kernel/legs.ts";
 import { WholeAnswer } from "../kernel/whole-answer.ts";
 import type { Nano } from "../money.ts";
-import type { Funds, Payer, Plan } from "../plan.ts";
+import { type Funds, idAfter, type Payer, type Plan } from "../plan.ts";
 import { requestInside } from "../run/request-inside.ts";
 import type { Guarded, Judge } from "../upstream/guard.ts";
 import { shownText } from "./shown-text.ts";
@@ -82,7 +82,7 @@ export function moderationJudge({ model, msMax, chat, kernel, onCost }: Moderati
     if (pieces.every((piece) => piece.trim() === "")) return { action: "pass" };
     const { requestId, sandbox } = asked;
     const payer: Payer = { id: "acct:operator", sandbox };
-    const call = { id: requestId.replace(/^req_/, "tx_"), payer, funds: OPERATORS, parent: null, signal: null };
+    const call = { id: idAfter(requestId, "tx_"), payer, funds: OPERATORS, parent: null, signal: null };
     const plan = planOf(pieces, asked);
     const { final, error, legs } = await execute(
       plan,

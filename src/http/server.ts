@@ -326,6 +326,8 @@ class Edge implements ReplyHost, StreamLimits, SocketsHost {
 
   #readBody(res: HttpResponse, request: EdgeRequest, endpoint: Endpoint, reply: UwsReply): void {
     const done = (ending: Buffer | BodyRefusal): void => {
+      // Its reader has nothing left to let go, and a stream's answer may be long in coming.
+      reply.whileReading(null);
       if (!("error" in ending)) {
         request.body = ending;
         this.#begin(request, endpoint, reply);

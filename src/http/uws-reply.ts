@@ -112,8 +112,8 @@ export class UwsReply implements Reply, SlowClient, Due {
     return this.#begun || this.#ended;
   }
 
-  /** The body that is still being read, to be let go when the client leaves. */
-  whileReading(body: OpenBody): void {
+  /** The body that is still being read, to be let go when the client leaves; null: it has been. */
+  whileReading(body: OpenBody | null): void {
     this.#body = body;
   }
 

@@ -1,6 +1,7 @@
 // Funds from an account's balance: one atomic ledger operation lets a call in or says exactly why not, and one ends its hold.
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
+import type { OverCeiling } from "../events/refusals.ts";
 import type { HoldRef, Ledger, ReserveOutcome, ReserveRequest } from "../ledger/model/ledger.ts";
 import type { CallRates } from "../limits/call-rates.ts";
 import type { WindowState } from "../limits/request-windows.ts";
@@ -11,15 +12,7 @@ import type { Route, TokenUsage } from "../route.ts";
 import { countedWindow, WINDOW_SECONDS } from "./counted-window.ts";
 import { costBeside, costOf, postedLegs, upstreamOf } from "./legs.ts";
 import { giveBackRates, type TakenRates, takeRates } from "./minute-rates.ts";
-import {
-  isShort,
-  type OverCeiling,
-  overCeiling,
-  refusal,
-  room,
-  shortError,
-  TEMPORARY_SECONDS,
-} from "./refused-hold.ts";
+import { isShort, overCeiling, refusal, room, shortError, TEMPORARY_SECONDS } from "./refused-hold.ts";
 import type { CallWindows } from "./windows.ts";
 
 /** Leases of this process's running holds: renewed until released. */
@@ -68,8 +61,8 @@ export class LedgerFunds implements Funds {
   readonly #caller: Caller;
   readonly #requestId: string;
   readonly #onWindow: (window: WindowState) => void;
-  /** By the call's id. */
-  readonly #taken = new Map<string, TakenRates>();
+  /** By the call's id; null: none was taken. */
+  #taken: Map<string, TakenRates> | null = null;
 
   constructor(
     deps: LedgerFundsDeps,
@@ -97,17 +90,19 @@ export class LedgerFunds implements Funds {
     if (taken instanceof GatewayError) return taken;
     const held = await this.#hold(plan, id, parent);
     if (taken === null) return held;
-    if ("amountNano" in held) this.#taken.set(id, taken);
-    else giveBackRates(taken, this.#caller.payer.accountId, rates, "none");
+    if ("amountNano" in held) {
+      this.#taken ??= new Map();
+      this.#taken.set(id, taken);
+    } else giveBackRates(taken, this.#caller.payer.accountId, rates, "none");
     return held;
   }
 
   /** Of the tokens that the call could use, those that it did not. */
   #giveBack(id: string, used: TokenUsage | null): void {
-    const taken = this.#taken.get(id);
+    const taken = this.#taken?.get(id);
     const { rates } = this.#deps;
     if (taken === undefined || rates === undefined) return;
-    this.#taken.delete(id);
+    this.#taken?.delete(id);
     giveBackRates(taken, this.#caller.payer.accountId, rates, used);
   }
 

@@ -6,7 +6,7 @@ import { GatewayError } from "../errors.ts";
 import { EVENTS_PREAMBLE, wantsEvents } from "../event-stream.ts";
 import type { OuterCall } from "../kernel/inner-call.ts";
 import { readTraceparent } from "../observe/trace-context.ts";
-import type { Audience, Plan } from "../plan.ts";
+import { type Audience, idAfter, type Plan } from "../plan.ts";
 import { callTags } from "../wires/call-tags.ts";
 import { eventBytes, eventsFrame } from "../wires/envelope/events.ts";
 import { envelopeFrame, PREAMBLE } from "../wires/envelope/frame.ts";
@@ -61,7 +61,7 @@ function planOfParams(asked: PlanCall, action: CheckedAction, deps: RunDeps): Fr
   const isTold =
     action.kind === "local" && action.local.events !== undefined && wantsEvents(request.headers.get("accept"));
   const order = {
-    id: request.id.replace(/^req_/, "tx_"),
+    id: idAfter(request.id, "tx_"),
     requestId: request.id,
     sandboxFault: request.headers.get("x-tollgate-sandbox-fault") ?? null,
     ...callerTrace(request),

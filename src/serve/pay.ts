@@ -4,7 +4,7 @@ import { GatewayError } from "../errors.ts";
 import { execute } from "../kernel/execute.ts";
 import { keyPays, type Paying } from "../kernel/key-pays.ts";
 import type { WindowState } from "../limits/request-windows.ts";
-import type { Caller, Ended, OpenPlan, Plan } from "../plan.ts";
+import { type Caller, type Ended, idAfter, type OpenPlan, type Plan } from "../plan.ts";
 import { type Answering, addHeaders } from "./answering.ts";
 import type { ServeDeps } from "./deps.ts";
 import { finish } from "./finish.ts";
@@ -39,7 +39,7 @@ export async function pay(
       plan,
       {
         // The same random characters name the request and its transaction, so that one leads to the other.
-        id: request.id.replace(/^req_/, "tx_"),
+        id: idAfter(request.id, "tx_"),
         payer: paying.payer,
         funds: paying.funds,
         parent: null,

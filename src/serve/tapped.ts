@@ -4,7 +4,7 @@ import type { GatewayRequest } from "../endpoint.ts";
 import type { GatewayError } from "../errors.ts";
 import { LOGGED_BYTES_MAX, type RequestLog } from "../observe/request-log.ts";
 import type { SpanContents } from "../observe/span-content.ts";
-import type { Caller } from "../plan.ts";
+import { type Caller, idAfter } from "../plan.ts";
 import type { Answering } from "./answering.ts";
 import { Heard } from "./heard.ts";
 import { TeeReply } from "./tee-reply.ts";
@@ -44,7 +44,7 @@ export async function tapped(
     if (keep !== null && caller !== null) {
       const { accountId, keyId } = caller.payer;
       const { requestId, asked, status, code } = record;
-      const ids = { transactionId: request.id.replace(/^req_/, "tx_"), requestId, accountId, keyId };
+      const ids = { transactionId: idAfter(request.id, "tx_"), requestId, accountId, keyId };
       const answer = tee.copied?.bytes.toString("utf8") ?? null;
       const said = { asked, status: refused?.status ?? status, code: refused?.code ?? code, body, answer };
       keep(wasRun ? { ...ids, path: request.path, ...said } : null);

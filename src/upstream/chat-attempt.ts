@@ -31,6 +31,17 @@ export interface ChatAttemptOptions {
   readonly onFailure: (failure: AttemptFailure) => AttemptFailure;
 }
 
+/**
+ * undici keeps a body until its answer ends, and where it makes the bytes itself they are a piece of a pool, all eight kilobytes of which
+ * stay with it: a stream, which may be open for minutes, brings its own.
+ */
+function withOwnBytes(request: ExchangeRequest): ExchangeRequest {
+  if (typeof request.body !== "string") return request;
+  const body = Buffer.allocUnsafeSlow(Buffer.byteLength(request.body));
+  body.write(request.body);
+  return { ...request, body };
+}
+
 /** A promise where it has to be signed, or a token to be fetched for it; it rejects with VendorFailure. */
 type Asked = ExchangeRequest | Promise<ExchangeRequest>;
 
@@ -62,9 +73,10 @@ class ChatAttempt implements Attempt, ExchangeListener {
 
   /** Sends the request, and does not keep it. A request that cannot even be sent fails before this returns. */
   start(request: Asked): void {
-    const { dispatcher, lane } = this.#options;
-    const send = (ready: ExchangeRequest) => {
+    const { dispatcher, lane, stream } = this.#options;
+    const send = (asked: ExchangeRequest) => {
       if (this.#over) return;
+      const ready = stream ? withOwnBytes(asked) : asked;
       this.#exchange.send(dispatcher, lane.passesBytes === true ? { ...ready, ownConnection: true } : ready);
     };
     if (!(request instanceof Promise)) return send(request);

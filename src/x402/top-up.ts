@@ -4,7 +4,7 @@ import { readBody } from "../accounts/read-body.ts";
 import type { Answer, Call, EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { centsDown, minus, nanoFromCents, ZERO } from "../money.ts";
-import type { Caller } from "../plan.ts";
+import { type Caller, idAfter } from "../plan.ts";
 import { paymentRequired, type Resource, requirementsOf, requirementsV1 } from "./challenge.ts";
 import { claim, PENDING } from "./claim.ts";
 import type { DoorParts } from "./door.ts";
@@ -64,7 +64,7 @@ export function topUpEndpoint(parts: DoorParts): EndpointSpec {
 async function fill(filling: Filling, parts: DoorParts): Promise<Answer | GatewayError> {
   const { caller, payment, cents, paidFor, requestId, refused } = filling;
   const { accountId } = caller.payer;
-  const id = requestId.replace(/^req_/, "tx_");
+  const id = idAfter(requestId, "tx_");
   const what = { operation: "topup", asked: "x402", effect: "write", slots: [], workMsMax: 0 } as const;
   const fingerprint = `topup ${accountId} ${cents}`;
   const claimed = await claim({ ...what, id, payment, paidFor, fingerprint, requestId, refused }, parts);

@@ -9,7 +9,8 @@ const DONE = Buffer.from("[DONE]");
 
 /** Whether a delta gives the caller something: text, reasoning, a refusal, audio or a tool call; not a bare role. */
 export function bearsContent(delta: Readonly<Record<string, unknown>>): boolean {
-  for (const [key, value] of Object.entries(delta)) {
+  for (const key of Object.keys(delta)) {
+    const value = delta[key];
     if (key === "role" || value === null || value === "" || value === undefined) continue;
     if (Array.isArray(value) && value.length === 0) continue;
     return true;

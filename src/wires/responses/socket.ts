@@ -3,6 +3,7 @@ import type { Answer, Call, OverSocket } from "../../endpoint.ts";
 import { GatewayError } from "../../errors.ts";
 import { isRecord, type Json } from "../../json.ts";
 import { says } from "../../json-bytes.ts";
+import { idAfter } from "../../plan.ts";
 import type { WireHost } from "../wire.ts";
 import { createIn, itemsIn, remember } from "./conversation.ts";
 import { ID_PREFIX } from "./read-body.ts";
@@ -35,7 +36,7 @@ async function ready({ request, caller }: Call, host: WireHost): Promise<Answer 
   const row = host.models.one(name, caller);
   if (row instanceof GatewayError) return row;
   const createdS = Math.floor(host.epochMs() / 1000);
-  const head = { id: request.id.replace(/^req_/, ID_PREFIX), createdS, model: row.id };
+  const head = { id: idAfter(request.id, ID_PREFIX), createdS, model: row.id };
   const state = { status: "completed", output: [], completedS: createdS } as const;
   const response = { ...responseObject(head, one.call.echo(), state), usage: NO_USAGE };
   if (request.memory !== undefined) remember(request.memory, head.id, itemsIn(one.body));
