@@ -220,8 +220,8 @@ export const SETTINGS = {
   role: setting(
     "ROLE",
     "both",
-    z.enum(["both", "serve", "work"], "must be both, serve or work"),
-    "With REDIS_URL: what this gateway does of what all over that Redis do. serve: it answers callers and does no work of its own; work: it does that, and answers as well, so that no caller should be sent there; both: both",
+    z.enum(["both", "serve", "work", "split"], "must be both, serve, work or split"),
+    "What is done here. serve, with REDIS_URL: callers are answered, and what no call asks for is left to other gateways; work, with REDIS_URL: that is done, and callers are answered too, but should not be sent here; split, with WORKERS: the first of them does that, the others answer callers; both: all of it",
   ),
   sandbox: setting("SANDBOX", "1", flag, "0: no sandbox accounts"),
   sandboxUrl: optional("SANDBOX_URL", webAddress(), "A sandbox upstream elsewhere; without it one on loopback"),
@@ -688,7 +688,7 @@ function parse<T>(row: Setting<T>, env: Environment): T | null {
   throw new ConfigError(`${shown}: ${result.error.issues[0]?.message ?? "cannot be read"}`);
 }
 
-/** Whether this gateway does what no call asks for, such as running jobs; else another one over the same Redis does. */
+/** Whether this process may do what no call asks for, such as running jobs; else another one over the same store does. */
 export function doesWork({ role }: Pick<Config, "role">): boolean {
   return role !== "serve";
 }
@@ -697,8 +697,12 @@ export function doesWork({ role }: Pick<Config, "role">): boolean {
  * What only a start asks of the settings: tools open the same stores without it. Throws ConfigError where they would make
  * processes that refuse each other's links and seals.
  */
-export function checkStart({ redisUrl, signingSecret, role }: Config): void {
-  if (redisUrl === null && role !== "both")
+export function checkStart({ redisUrl, signingSecret, role, workers }: Config): void {
+  if (role === "split" && workers === 1)
+    throw new ConfigError(
+      "ROLE=split: needs WORKERS above 1: one of them does what no call asks for, the others answer callers",
+    );
+  if (redisUrl === null && (role === "serve" || role === "work"))
     throw new ConfigError(`ROLE=${role}: needs REDIS_URL: over a file no other gateway does the rest`);
   if (redisUrl === null || signingSecret !== null) return;
   throw new ConfigError(

@@ -111,7 +111,7 @@ function openSharedLosses({ losses, stores, broken }: Foundation): SharedLosses 
   return shareLosses({ losses, records, clock: systemClock, shared, onBroken });
 }
 
-/** Begins to listen: first for callers, then for the operator. A parent leaves the callers to its children, who leave the operator to it. */
+/** Begins to listen: first for callers, then for the operator. A parent leaves the callers to its children that serve, and all leave the operator to it. */
 async function openDoors(foundation: Foundation, work: Work, parts: DoorParts) {
   const { options, phase, setup, lists, losses, opened } = parts;
   const { config, catalog, upstream, observer, failedCalls } = foundation;
@@ -123,7 +123,8 @@ async function openDoors(foundation: Foundation, work: Work, parts: DoorParts) {
   const mcp = openMcp(endpoints, { config, records: foundation.stores.records, deps });
   const pages = config.pages ? openAccountPages(endpoints, work) : [];
   const served = { endpoints: [...endpoints, ...mcp, ...pages], sharesPort };
-  const publicServer = role?.kind === "parent" ? null : await listenPublic(config, deps, served);
+  const listens = role === undefined || (role.kind === "child" && role.serves);
+  const publicServer = listens ? await listenPublic(config, deps, served) : null;
   opened(() => publicServer?.close());
   if (publicServer !== null) url.listensOn(publicServer.port);
   if (role?.kind === "child") return { publicServer, adminServer: null };

@@ -22,17 +22,29 @@ type Slice = () => boolean;
 const waiting: Slice[] = [];
 let isTurnPlanned = false;
 
+/** Turns that take longer are of a loop with more to do than it can: then several slices are taken in each, so that their works come to an end. */
+const LONG_TURN_MS = 20;
+const IN_LONG_TURN_MS = 2;
+
 function planTurn(): void {
   if (isTurnPlanned) return;
   isTurnPlanned = true;
-  setImmediate(takeSlice);
+  const fromMs = systemClock.elapsedMs();
+  setImmediate(() => takeTurn(systemClock.elapsedMs() - fromMs));
 }
 
-/** One slice a turn of the loop, of the work that has waited longest. With the end of a work its turn is over as well: what it is waited for with goes on behind it. */
+/** The slice of the work that has waited longest. With the end of a work its slice is over: what waits for that work goes on behind it. */
 function takeSlice(): void {
-  isTurnPlanned = false;
   const slice = waiting.shift();
-  if (slice !== undefined && !slice()) waiting.push(slice);
+  if (slice?.() === false) waiting.push(slice);
+}
+
+/** One slice, and more where the loop has taken long to come to it. */
+function takeTurn(turnMs: number): void {
+  isTurnPlanned = false;
+  const untilMs = systemClock.elapsedMs() + (turnMs > LONG_TURN_MS ? IN_LONG_TURN_MS : 0);
+  do takeSlice();
+  while (waiting.length > 0 && systemClock.elapsedMs() < untilMs);
   if (waiting.length > 0) planTurn();
 }
 

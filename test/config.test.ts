@@ -149,12 +149,14 @@ describe("a setting that does not parse", () => {
 
   test("a gateway over a Redis may leave work to others, or do it for them; over a file there are no others", () => {
     expect(readConfig({}).role).toBe("both");
-    expect(refusal({ ROLE: "worker" })).toMatch(/^ROLE="worker": must be both, serve or work/);
+    expect(refusal({ ROLE: "worker" })).toMatch(/^ROLE="worker": must be both, serve, work or split/);
     const shared = { REDIS_URL: "redis://127.0.0.1:6379", SIGNING_SECRET: "a-secret-of-many-letters" };
     for (const ROLE of ["serve", "work"]) {
       expect(() => checkStart(readConfig({ ROLE }))).toThrow(`ROLE=${ROLE}: needs REDIS_URL`);
       expect(() => checkStart(readConfig({ ROLE, ...shared }))).not.toThrow();
     }
+    expect(() => checkStart(readConfig({ ROLE: "split" }))).toThrow("ROLE=split: needs WORKERS above 1");
+    expect(() => checkStart(readConfig({ ROLE: "split", WORKERS: "2" }))).not.toThrow();
   });
 
   test("more than one process may share a file, or a Redis", () => {

@@ -4,7 +4,6 @@ import { type AccountLimits, type AccountRow, KEYS_PER_ACCOUNT_MAX } from "../ac
 import type { Answer, Call, EndpointShape, EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { centsDown, type Nano, nanoFromCents } from "../money.ts";
-import { ownSlice } from "../slices.ts";
 import type { Books } from "./books.ts";
 import { changed } from "./changed.ts";
 import { centsSchema } from "./keys.ts";
@@ -67,8 +66,6 @@ function withReason(error: unknown): unknown {
 
 export function adminEndpoint(method: EndpointShape["method"], path: string, answer: Answering): EndpointSpec {
   async function answerOrSayWhy(call: Call): ReturnType<Answering> {
-    // However many are asked at once, calls go between them.
-    await ownSlice();
     try {
       return await answer(call);
     } catch (error) {

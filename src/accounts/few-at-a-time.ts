@@ -1,5 +1,5 @@
 // Rows of a report are named and written a few at a time: calls go between, on this thread and on the one that knows the names.
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { ownSlice } from "../slices.ts";
 
 /** Each may take two operations of the store, and a few tens of microseconds here. */
 const AT_ONCE = 16;
@@ -11,7 +11,7 @@ export async function fewAtATime<Item, Result>(
 ): Promise<Result[]> {
   const made: Result[] = [];
   for (let at = 0; at < items.length; at += AT_ONCE) {
-    if (at > 0) await nextTurn();
+    if (at > 0) await ownSlice();
     made.push(...(await Promise.all(items.slice(at, at + AT_ONCE).map(change))));
   }
   return made;

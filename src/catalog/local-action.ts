@@ -174,6 +174,8 @@ export interface LocalAction<P = Params> extends ActionFacts<P> {
   needs?(audience: { readonly sandbox: boolean }): readonly string[] | null;
   /** For all of it, in milliseconds. Default 120,000. */
   readonly msMax?: number;
+  /** Its answer may have hundreds of kilobytes: its JSON is written in slices, and other calls go between. It is made of plain values. */
+  readonly mayBeLong?: true;
   /** The `data` of the envelope, as JSON can write it, or in parts, or with what was paid for it; or what the caller is told instead, free of charge. */
   run(params: P, call: LocalCall): unknown | GatewayError | Promise<unknown | GatewayError>;
   /**

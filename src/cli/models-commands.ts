@@ -1,6 +1,6 @@
 // `tollgate models`: what is sold, by whom, since when and until when; and how the list of it is brought up to date, and back.
 import { resolve } from "node:path";
-import type { Change } from "../catalog/updates/changes.ts";
+import type { Proposal } from "../catalog/updates/proposal.ts";
 import type { SoldRow } from "../catalog/updates/rows.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
@@ -10,13 +10,7 @@ import { type Command, CommandError, type Typed, type Workplace } from "./comman
 import { catalogOf } from "./local-commands.ts";
 import { table } from "./text.ts";
 
-interface Told {
-  readonly format: string;
-  readonly changes: readonly Change[];
-  readonly taken: number;
-  readonly compared: number;
-  readonly unknown: readonly string[];
-}
+type Told = Omit<Proposal, "update">;
 
 interface Models {
   readonly models: readonly SoldRow[];

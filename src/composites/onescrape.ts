@@ -84,6 +84,7 @@ export function onescrapeAction(parts: PageParts): LocalAction {
     },
     upstreamCentsMax: ({ urls }) => pagesOf(urls).length * UPSTREAM_CENTS_EACH,
     needs: () => neededBy(cheapRungs(parts.ladder()), parts),
+    mayBeLong: true,
     async run(params, call) {
       const urls = pagesOf(params.urls);
       const read = await readAll(urls, params, call, parts);

@@ -206,6 +206,7 @@ function searchAction(action: string, description: string, deps: OnesearchDeps):
     price: { mode: "fixed", cents: PRICE_CENTS },
     upstreamCentsMax: () => UPSTREAM_CENTS_MAX,
     needs: () => neededFor(deps),
+    mayBeLong: true,
     run: (params, call) => new Onesearch(params, call, deps).run(),
     example: { params: EXAMPLE },
   });

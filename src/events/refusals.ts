@@ -5,9 +5,10 @@ import type { EventLog } from "./event-log.ts";
 /** Those that this process has told lately; one that is told twice has the same id. */
 const KNOWN_MAX = 10_000;
 
-interface OverCeiling {
+export interface OverCeiling {
   readonly accountId: string;
   readonly keyId: string;
+  /** As the ledger counts it. */
   readonly scope: string;
   readonly maxNano: Nano;
   readonly resetsAtMs: number;

@@ -19,6 +19,8 @@ export type Role =
     }
   | {
       readonly kind: "child";
+      /** Callers come to it. */
+      readonly serves: boolean;
       /** What this process alone keeps lies here. */
       readonly ownDir: string;
     };

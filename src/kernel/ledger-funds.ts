@@ -1,6 +1,7 @@
 // Funds from an account's balance: one atomic ledger operation lets a call in or says exactly why not, and one ends its hold.
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
+import type { OverCeiling } from "../events/refusals.ts";
 import type { HoldRef, Ledger, ReserveOutcome, ReserveRequest } from "../ledger/model/ledger.ts";
 import type { CallRates } from "../limits/call-rates.ts";
 import type { WindowState } from "../limits/request-windows.ts";
@@ -11,15 +12,7 @@ import type { Route, TokenUsage } from "../route.ts";
 import { countedWindow, WINDOW_SECONDS } from "./counted-window.ts";
 import { costBeside, costOf, postedLegs, upstreamOf } from "./legs.ts";
 import { giveBackRates, type TakenRates, takeRates } from "./minute-rates.ts";
-import {
-  isShort,
-  type OverCeiling,
-  overCeiling,
-  refusal,
-  room,
-  shortError,
-  TEMPORARY_SECONDS,
-} from "./refused-hold.ts";
+import { isShort, overCeiling, refusal, room, shortError, TEMPORARY_SECONDS } from "./refused-hold.ts";
 import type { CallWindows } from "./windows.ts";
 
 /** Leases of this process's running holds: renewed until released. */

@@ -1,5 +1,6 @@
 // Why the ledger does not let a call in, as the caller is told it: with what would have been possible, and when.
 import { GatewayError } from "../errors.ts";
+import type { OverCeiling } from "../events/refusals.ts";
 import type { ReserveOutcome } from "../ledger/model/ledger.ts";
 import { INFERENCE_SCOPE, keyScope } from "../ledger/model/state.ts";
 import { add, centsDown, centsUp, minus, type Nano, usdText } from "../money.ts";
@@ -25,16 +26,6 @@ export function isShort(outcome: ReserveOutcome): outcome is Short {
 function boundOf(short: Exclude<Short, { readonly outcome: "insufficient" }>): Nano {
   if (short.outcome === "ceiling") return short.ceilingNano;
   return short.outcome === "inference_cap" ? short.capNano : short.maxNano;
-}
-
-/** A ceiling or cap that has refused a call. */
-export interface OverCeiling {
-  readonly accountId: string;
-  readonly keyId: string;
-  /** As the ledger counts it. */
-  readonly scope: string;
-  readonly maxNano: Nano;
-  readonly resetsAtMs: number;
 }
 
 export function overCeiling(

@@ -3,6 +3,7 @@ import type { AuthInfo, McpHttpHandler } from "@modelcontextprotocol/server";
 import type { Answer, EndpointSpec, StreamAnswer, StreamCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { readJson } from "../json-bytes.ts";
+import { ownSlice } from "../slices.ts";
 import { readPins } from "./pinned-tools.ts";
 import { type McpCaller, type McpDeps, serverFactory } from "./server.ts";
 
@@ -79,13 +80,15 @@ function refusal({ request, caller }: StreamCall, { door, wantsSignIn }: McpOpti
 /** POST serves both revisions; GET and DELETE are told that there is nothing of the kind. */
 export function mcpEndpoints(options: McpOptions): readonly EndpointSpec[] {
   let handler: Promise<McpHttpHandler> | null = null;
-  // Loaded by the first request: most gateways start without one.
-  const handlerOf = () => {
-    handler ??= import("@modelcontextprotocol/server").then((library) =>
-      library.createMcpHandler(serverFactory(library, callerOf, options), { keepAliveMs: KEEP_ALIVE_MS }),
-    );
-    return handler;
-  };
+  // Loaded by the first request: most gateways start without one. What it loads takes long, so calls go between its parts.
+  async function load(): Promise<McpHttpHandler> {
+    const library = await import("@modelcontextprotocol/server");
+    await ownSlice();
+    // Node loads its own fetch, with all that belongs to it, where a part of it is named first.
+    new Headers();
+    await ownSlice();
+    return library.createMcpHandler(serverFactory(library, callerOf, options), { keepAliveMs: KEEP_ALIVE_MS });
+  }
 
   async function stream(call: StreamCall): Promise<Answer | StreamAnswer | GatewayError> {
     const refused = refusal(call, options);
@@ -96,6 +99,8 @@ export function mcpEndpoints(options: McpOptions): readonly EndpointSpec[] {
       return new GatewayError("bad_request", { param: "tools", detail: { detail: `tools: ${read.wrong}` } });
     const sent = messageIn(request.body);
     if (sent instanceof GatewayError) return sent;
+    handler ??= load();
+    const { fetch } = await handler;
     const headers = new Headers();
     for (const name of HEADERS) {
       const value = request.headers.get(name);
@@ -111,7 +116,7 @@ export function mcpEndpoints(options: McpOptions): readonly EndpointSpec[] {
     };
     const url = `http://gateway${PATH}`;
     const asked = new Request(url, { method: "POST", headers, signal: gone });
-    return answerOf(await (await handlerOf()).fetch(asked, { authInfo: authOf(inner), parsedBody: sent.message }));
+    return answerOf(await fetch(asked, { authInfo: authOf(inner), parsedBody: sent.message }));
   }
 
   return [{ method: "POST", path: PATH, auth: "none", bodyBytesMax: BODY_BYTES_MAX, bodyWhole: true, stream }];

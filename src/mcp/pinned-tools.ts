@@ -1,6 +1,7 @@
 // Typed tools: actions with a name and a schema of their own, three that every client sees and up to twenty that an address names.
 import type { Clock } from "../clock.ts";
 import { isRecord } from "../json.ts";
+import { ownSlice } from "../slices.ts";
 import type { CallInside, InnerCaller } from "./inner-http.ts";
 import { ASK_MODEL, actionTool, TOOLS, type Tool } from "./tools.ts";
 
@@ -116,6 +117,7 @@ export class ToolList {
     const key = `${id} ${name}`;
     const known = this.#known.get(key);
     if (known !== undefined && known.untilMs > nowMs) return known.tool;
+    await ownSlice();
     const tool = await described(id, name, { callInside: this.#callInside, caller });
     if (typeof tool === "number") return tool;
     if (this.#known.size >= KNOWN_MAX) this.#known.clear();

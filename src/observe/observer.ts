@@ -136,7 +136,7 @@ export interface ObserverOptions {
   /** An adapter's name in OpenTelemetry's conventions. Default: its id. */
   readonly otelName?: (provider: string) => string;
   /** What of the work of all processes this one does. Default: both. */
-  readonly role?: "both" | "serve" | "work";
+  readonly role?: "both" | "serve" | "work" | "split";
   /** Hears why gauges could not be read. Default: it is logged. */
   readonly onUnread?: (error: unknown) => void;
   /** Hears of each request that has ended. */

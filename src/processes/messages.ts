@@ -1,8 +1,16 @@
 // What the parent and its children say to each other; both run from one tree, though a child's may be newer.
 
+/** What one child does of what all do together. */
+export interface ChildPart {
+  readonly role: "both" | "serve" | "work";
+  /** Callers come to it. */
+  readonly serves: boolean;
+}
+
 /** What a child must know before it starts, beside the environment that it shares with the parent. */
 export interface WorkerStart {
   readonly kind: "start";
+  readonly part: ChildPart;
   /** What this process alone keeps lies here. */
   readonly ownDir: string;
   /** The port that all share. */

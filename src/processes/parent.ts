@@ -7,6 +7,7 @@ import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import { startGateway } from "../gateway.ts";
 import { readMetrics, writeMetrics } from "../observe/merge-metrics.ts";
+import type { ChildPart } from "./messages.ts";
 import { PATIENCE, type Patience, type Supervisor, startSupervisor } from "./supervisor.ts";
 import { WORKER_ARGUMENT } from "./worker.ts";
 
@@ -50,6 +51,17 @@ async function freePort(host: string, wanted: number): Promise<number> {
   return bound === null || typeof bound === "string" ? wanted : bound.port;
 }
 
+/** Of several processes that part it, the first does what no call asks for, and callers come to the others. */
+function partOf(role: Config["role"], place: number): ChildPart {
+  if (role !== "split") return { role, serves: true };
+  return place === 1 ? { role: "work", serves: false } : { role: "serve", serves: true };
+}
+
+/** How many processes take calls. */
+export function servingOf({ role, workers }: Pick<Config, "role" | "workers">): number {
+  return role === "split" ? workers - 1 : workers;
+}
+
 function readinessOf(supervisor: Supervisor | null, wanted: number): Readiness {
   const ready = supervisor?.ready() ?? 0;
   const processes = { ready, wanted };
@@ -67,7 +79,7 @@ export async function startProcesses({ config: set, say, onFatal, patience }: Pr
     onFatal,
     role: {
       kind: "parent",
-      readiness: () => readinessOf(supervisor, config.workers),
+      readiness: () => readinessOf(supervisor, servingOf(config)),
       async metricsText() {
         const own = await gateway.metricsText();
         return supervisor === null ? own : writeMetrics(await supervisor.metrics(readMetrics(own)));
@@ -79,6 +91,7 @@ export async function startProcesses({ config: set, say, onFatal, patience }: Pr
       file: PROGRAM,
       args: [WORKER_ARGUMENT],
       count: config.workers,
+      partOf: (place) => partOf(config.role, place),
       dataDir: config.dataDir,
       port: config.port,
       sandboxUrl: gateway.sandboxUrl,

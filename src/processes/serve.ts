@@ -2,7 +2,7 @@
 import { type Config, checkStart, takeWalletKeys } from "../config.ts";
 import { startGateway } from "../gateway.ts";
 import { openWallet } from "../wallet/wallet.ts";
-import { type Processes, startProcesses } from "./parent.ts";
+import { type Processes, servingOf, startProcesses } from "./parent.ts";
 import type { Patience } from "./supervisor.ts";
 
 function say(line: string): void {
@@ -67,6 +67,8 @@ export async function serve(config: Config, patience?: Patience): Promise<void> 
     ...(patience === undefined ? {} : { patience }),
   });
   obeySignals(processes, SEVERAL);
-  say(`${config.workers} processes share the public port.`);
+  const serving = servingOf(config);
+  const beside = serving < config.workers ? ", and one beside them does what no call asks for" : "";
+  say(`${serving} processes share the public port${beside}.`);
   await sayListening(processes);
 }

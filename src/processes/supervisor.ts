@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Clock } from "../clock.ts";
 import { countedOnly, type Families, mergeMetrics, readMetrics } from "../observe/merge-metrics.ts";
 import { Child } from "./child.ts";
-import type { WorkerStart } from "./messages.ts";
+import type { ChildPart, WorkerStart } from "./messages.ts";
 
 /** How patient the parent is, in milliseconds. */
 export interface Patience {
@@ -43,6 +43,8 @@ export interface SupervisorOptions {
   readonly file: string;
   readonly args: readonly string[];
   readonly count: number;
+  /** Of the child at a place; the first is 1. */
+  readonly partOf: (place: number) => ChildPart;
   /** Every child has a folder of its own in it, `worker-<n>`. */
   readonly dataDir: string;
   /** The port that all share; not 0. */
@@ -117,7 +119,8 @@ export class Supervisor {
 
   /** How many processes take calls. */
   ready(): number {
-    return this.#places.filter(({ child }) => child?.isReady === true).length;
+    const { partOf } = this.#options;
+    return this.#places.filter(({ number, child }) => partOf(number).serves && child?.isReady === true).length;
   }
 
   get stopping(): boolean {
@@ -158,9 +161,9 @@ export class Supervisor {
     await Promise.all(leaving);
   }
 
-  #launch(ownDir: string): Child {
-    const { file, args, clock, port, sandboxUrl } = this.#options;
-    const start: WorkerStart = { kind: "start", ownDir, port, sandboxUrl };
+  #launch({ number }: Place, ownDir: string): Child {
+    const { file, args, clock, partOf, port, sandboxUrl } = this.#options;
+    const start: WorkerStart = { kind: "start", part: partOf(number), ownDir, port, sandboxUrl };
     const child = new Child({ file, args, start, clock });
     this.#living.add(child);
     void child.ended.then((how) => this.#ended(child, how));
@@ -169,7 +172,7 @@ export class Supervisor {
 
   /** Whether its child listens; not where it ended before, or took too long. */
   #fill(place: Place): Promise<boolean> {
-    place.child = this.#launch(place.ownDir);
+    place.child = this.#launch(place, place.ownDir);
     return this.#listens(place.child);
   }
 
@@ -231,7 +234,7 @@ export class Supervisor {
     if (place.again !== null) clearTimeout(place.again);
     place.again = null;
     place.replacing = true;
-    const next = this.#launch(place.child === null ? place.ownDir : this.#freeDir());
+    const next = this.#launch(place, place.child === null ? place.ownDir : this.#freeDir());
     const listens = (await this.#listens(next)) && !next.hasEnded;
     place.replacing = false;
     const old = place.child;

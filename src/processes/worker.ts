@@ -18,13 +18,16 @@ function tellParent(message: FromChild): Promise<void> {
   });
 }
 
-async function startAs({ ownDir, port, sandboxUrl }: WorkerStart, onFatal: (error: Error) => void): Promise<Gateway> {
-  const config = { ...readConfig(), port, sandboxUrl };
+async function startAs(
+  { ownDir, part, port, sandboxUrl }: WorkerStart,
+  onFatal: (error: Error) => void,
+): Promise<Gateway> {
+  const config = { ...readConfig(), port, sandboxUrl, role: part.role };
   const gateway = await startGateway({
     config,
     onFatal,
     wallet: await openWallet(takeWalletKeys()),
-    role: { kind: "child", ownDir },
+    role: { kind: "child", ownDir, serves: part.serves },
   });
   await tellParent({ kind: "ready" });
   return gateway;

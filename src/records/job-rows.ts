@@ -1,8 +1,8 @@
 // The rows of a job's result: each a record of its own, written as soon as it is finished, and named by the job's own record.
 import { randomBytes } from "node:crypto";
 import { promisify } from "node:util";
-import { gunzip, gzip } from "node:zlib";
-import type { Records } from "./records.ts";
+import { gunzip, gzip, type ZlibOptions } from "node:zlib";
+import type { Records, StoredRecord } from "./records.ts";
 
 export const JOB_ROW = "job-row";
 const ROW_MS = 7 * 24 * 3_600_000;
@@ -10,6 +10,11 @@ const ROW_MS = 7 * 24 * 3_600_000;
 const PLAIN_CHARS_MAX = 65_536;
 /** Nothing that we wrote is longer. */
 const ROW_BYTES_MAX = 64 * 1_048_576;
+
+/** Each piece that comes out is a turn of its own of the threads that compress: so long, most rows come out in one. */
+const PIECE_BYTES = 256 * 1024;
+const compressed = promisify<string, ZlibOptions, Buffer>(gzip);
+const expanded = promisify<Buffer, ZlibOptions, Buffer>(gunzip);
 
 export interface JobRows {
   /**
@@ -20,14 +25,14 @@ export interface JobRows {
   /** The rows of these names, in this order; null: one of them is there no more. */
   read(names: readonly string[]): Promise<readonly unknown[] | null>;
   /**
-   * The same as JSON, read one by one as they are asked for; readers of one row at the same time have it in the same memory. Null: one of
+   * The same as JSON, read as they are asked for, short ones together; readers of one row at the same time have it in the same memory. Null: one of
    * them is there no more.
    */
   texts(names: readonly string[]): Promise<AsyncIterable<Uint8Array> | null>;
 }
 
 export interface JobRowsOptions {
-  readonly records: Pick<Records, "get" | "put" | "size">;
+  readonly records: Pick<Records, "get" | "put" | "sizes">;
   /** What all rows of a payer may have together; beyond it the oldest leave. */
   readonly bytesMax: number;
 }
@@ -35,40 +40,54 @@ export interface JobRowsOptions {
 async function written(row: unknown): Promise<string> {
   const json = JSON.stringify(row);
   if (json.length <= PLAIN_CHARS_MAX) return json;
-  return `gzip ${(await promisify(gzip)(json)).toString("base64")}`;
+  return `gzip ${(await compressed(json, { chunkSize: PIECE_BYTES })).toString("base64")}`;
 }
 
 /** The JSON of a row, in memory of its own. */
 async function textOf(value: string): Promise<Uint8Array<ArrayBuffer>> {
   if (!value.startsWith("gzip ")) return new TextEncoder().encode(value);
-  return new Uint8Array(
-    await promisify(gunzip)(Buffer.from(value.slice(5), "base64"), { maxOutputLength: ROW_BYTES_MAX }),
-  );
+  const bounds = { maxOutputLength: ROW_BYTES_MAX, chunkSize: PIECE_BYTES };
+  return new Uint8Array(await expanded(Buffer.from(value.slice(5), "base64"), bounds));
+}
+
+/** As they are stored, so many bytes of rows are read in one go, and so many rows; each is expanded when it is asked for. */
+const [RUN_BYTES_MAX, RUN_ROWS_MAX] = [65_536, 32];
+
+/** Rows that are read together. A long one is alone. */
+function runsOf(names: readonly string[], sizes: readonly (number | null)[]): string[][] {
+  const runs: string[][] = [];
+  let room = 0;
+  for (const [at, name] of names.entries()) {
+    const bytes = sizes[at] ?? 0;
+    const last = runs.at(-1);
+    if (last !== undefined && bytes <= room && last.length < RUN_ROWS_MAX) last.push(name);
+    else {
+      runs.push([name]);
+      room = RUN_BYTES_MAX;
+    }
+    room -= bytes;
+  }
+  return runs;
 }
 
 /** Finds what is being read already, or is still in the hands of an earlier reader; what no reader has any more is not kept here. */
 class SharedTexts {
-  readonly #read: (name: string) => Promise<Uint8Array<ArrayBuffer>>;
   readonly #coming = new Map<string, Promise<Uint8Array>>();
   readonly #kept = new Map<string, WeakRef<ArrayBuffer>>();
   readonly #left = new FinalizationRegistry<string>((name) => {
     if (this.#kept.get(name)?.deref() === undefined) this.#kept.delete(name);
   });
 
-  constructor(read: (name: string) => Promise<Uint8Array<ArrayBuffer>>) {
-    this.#read = read;
-  }
-
-  async get(name: string): Promise<Uint8Array> {
+  async get(name: string, read: () => Promise<Uint8Array<ArrayBuffer>>): Promise<Uint8Array> {
     const kept = this.#kept.get(name)?.deref();
     if (kept !== undefined) return new Uint8Array(kept);
-    const coming = this.#coming.get(name) ?? this.#fetch(name).finally(() => this.#coming.delete(name));
+    const coming = this.#coming.get(name) ?? this.#fetch(name, read).finally(() => this.#coming.delete(name));
     this.#coming.set(name, coming);
     return coming;
   }
 
-  async #fetch(name: string): Promise<Uint8Array> {
-    const text = await this.#read(name);
+  async #fetch(name: string, read: () => Promise<Uint8Array<ArrayBuffer>>): Promise<Uint8Array> {
+    const text = await read();
     this.#kept.set(name, new WeakRef(text.buffer));
     this.#left.register(text.buffer, name);
     return text;
@@ -77,13 +96,20 @@ class SharedTexts {
 
 export function createJobRows({ records, bytesMax }: JobRowsOptions): JobRows {
   const share = { bytesMax, full: "oldest_leave" } as const;
-  const shared = new SharedTexts(async (name) => {
-    const found = await records.get(JOB_ROW, name);
-    if (found === null) throw new Error(`the row ${name} has left while its result was read`);
-    return textOf(found.value);
-  });
-  async function* inOrder(names: readonly string[]): AsyncGenerator<Uint8Array> {
-    for (const name of names) yield await shared.get(name);
+  const shared = new SharedTexts();
+  /** A run is read by the first row of it that no other reader has. */
+  async function* inOrder(runs: readonly (readonly string[])[]): AsyncGenerator<Uint8Array> {
+    for (const run of runs) {
+      let found: Promise<readonly (StoredRecord | null)[]> | null = null;
+      for (const [at, name] of run.entries()) {
+        yield await shared.get(name, async () => {
+          found ??= Promise.all(run.map((one) => records.get(JOB_ROW, one)));
+          const row = (await found)[at] ?? null;
+          if (row === null) throw new Error(`the row ${name} has left while its result was read`);
+          return textOf(row.value);
+        });
+      }
+    }
   }
   return {
     async put(payer, row) {
@@ -100,8 +126,8 @@ export function createJobRows({ records, bytesMax }: JobRowsOptions): JobRows {
       return texts.map((text) => JSON.parse(Buffer.from(text).toString("utf8")));
     },
     async texts(names) {
-      const sizes = await Promise.all(names.map((name) => records.size(JOB_ROW, name)));
-      return sizes.includes(null) ? null : inOrder(names);
+      const sizes = await records.sizes(JOB_ROW, names);
+      return sizes.includes(null) ? null : inOrder(runsOf(names, sizes));
     },
   };
 }

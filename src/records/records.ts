@@ -42,8 +42,8 @@ export function sharedBytes(value: string): number {
 
 export interface Records {
   get(kind: string, id: string): Promise<StoredRecord | null>;
-  /** How many bytes its value has, without reading it; null: it is not there. */
-  size(kind: string, id: string): Promise<number | null>;
+  /** How many bytes each one's value has, without reading it, in this order; null: it is not there. */
+  sizes(kind: string, ids: readonly string[]): Promise<readonly (number | null)[]>;
   /** The new version, or null where `ifVersion` did not match, or the share has no room. */
   put(record: PutRecord): Promise<number | null>;
   delete(kind: string, id: string): Promise<boolean>;

@@ -13,7 +13,7 @@ export function sqliteRecords(thread: SqliteThread): Records {
   const call = thread.unit<RecordsOperations>("records");
   return {
     get: (kind, id) => call("get", { kind, id }),
-    size: (kind, id) => call("size", { kind, id }),
+    sizes: (kind, ids) => call("sizes", { kind, ids }),
     put: ({ isPatient, ...record }) => call("put", record, isPatient === true ? PATIENT : undefined),
     delete: (kind, id) => call("delete", { kind, id }),
     list: (kind, payer, limit, cursor) => call("list", { kind, payer, limit, cursor }),

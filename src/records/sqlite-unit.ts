@@ -90,9 +90,9 @@ function operationsOn(sql: ReturnType<typeof prepare>, time: StoreTime, changed:
     get: ({ kind, id }: { kind: string; id: string }) =>
       (sql.get.get(kind, id, time.epochMs) as unknown as StoredRecord | undefined) ?? null,
 
-    size({ kind, id }: { kind: string; id: string }): number | null {
-      const row = sql.size.get(kind, id, time.epochMs);
-      return row === undefined ? null : Number(row.bytes);
+    sizes({ kind, ids }: { kind: string; ids: readonly string[] }): (number | null)[] {
+      const rows = ids.map((id) => sql.size.get(kind, id, time.epochMs));
+      return rows.map((row) => (row === undefined ? null : Number(row.bytes)));
     },
 
     put({ kind, id, payer, value, ttlMs, ifVersion, share }: PutRecord): number | null {

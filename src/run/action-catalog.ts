@@ -1,11 +1,10 @@
 // Everything that can be called as /api/run/{service}/{action}: the catalog's actions and those we serve ourselves, in one list.
-import type { ActionFacts, ActionSpec } from "../catalog/action.ts";
+import type { ActionSpec } from "../catalog/action.ts";
 import type { NativeWire } from "../catalog/adapter.ts";
 import type { Adapter, Audience, Catalog, SoldAction } from "../catalog/catalog.ts";
 import type { EndpointTable } from "../catalog/endpoint-table.ts";
 import type { LaunchSpec, LocalAction } from "../catalog/local-action.ts";
 import { nativeFacts } from "../catalog/native-actions.ts";
-import type { JsonObject } from "../catalog/said.ts";
 import { GatewayError } from "../errors.ts";
 import { atOnce, eachOf, type Steps } from "../slices.ts";
 
@@ -16,13 +15,7 @@ export interface ModelAction {
 }
 
 /** What is known of an action, whatever serves it. */
-interface Listed {
-  /** `<service>/<action>`. */
-  readonly id: string;
-  readonly service: string;
-  readonly action: string;
-  readonly facts: ActionFacts;
-  readonly exampleParams: JsonObject;
+interface Listed extends Pick<SoldAction, "id" | "service" | "action" | "facts" | "exampleParams"> {
   /** False: no provider that serves it is configured; calling it is 503 `upstream_not_configured`. */
   readonly configured: boolean;
   /** Whether calls of sandbox accounts are answered, whichever caller asks. */

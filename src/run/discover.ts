@@ -4,6 +4,7 @@ import { isCallable, modelAllowed } from "../accounts/allowed.ts";
 import type { Audience as CatalogAudience } from "../catalog/catalog.ts";
 import { type LocalAction, type LocalCall, localAction } from "../catalog/local-action.ts";
 import type { Allowed, Payer } from "../plan.ts";
+import { eachOf, inSlices } from "../slices.ts";
 import type { ActionCatalog, CatalogAction } from "./action-catalog.ts";
 import {
   type ActionStatus,
@@ -151,7 +152,9 @@ class Discovery {
     const { services, models } = this.#allows;
     const isBounded = services !== null || models !== null;
     const found = await discovered(this.#deps, this.#payer, query, isBounded ? LOOKED_THROUGH : limit);
-    return found.flatMap((one) => this.#rowOf(one) ?? []).slice(0, limit);
+    // The first row of an action writes its schema, which takes as long as a few calls do.
+    const rows = await inSlices(eachOf(found, (one) => this.#rowOf(one)));
+    return rows.filter((row) => row !== null).slice(0, limit);
   }
 
   #modelsOf(endpoint: OwnEndpoint): readonly string[] {

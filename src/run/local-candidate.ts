@@ -7,6 +7,7 @@ import { Spend } from "../kernel/parent-funds.ts";
 import { type Nano, nanoFromCents } from "../money.ts";
 import type { Allowed, Payer } from "../plan.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Candidate, FinalPart, Reading } from "../route.ts";
+import { inSlices, jsonOf } from "../slices.ts";
 import { NOTHING_READ } from "../upstream/nothing-read.ts";
 import { VendorFailure } from "../upstream/vendor-failure.ts";
 import type { ActionOrder, RunDeps } from "./deps.ts";
@@ -75,6 +76,7 @@ class LocalAttempt implements Attempt {
   async run(
     serve: (call: CountedCalls, signal: AbortSignal) => ReturnType<LocalAction["run"]>,
     onBroken: (error: unknown) => void,
+    mayBeLong: boolean,
   ): Promise<void> {
     try {
       const answer = await serve(this.#calls, this.#stop.signal);
@@ -82,13 +84,16 @@ class LocalAttempt implements Attempt {
       this.#answer = this.#paid === null ? answer : this.#paid.data;
       if (this.#answer instanceof JsonInParts) return await this.#pass(this.#answer.parts, this.#preamble);
       if (this.#answer instanceof EventParts) return await this.#pass(this.#answer.parts, this.#preamble, 0);
-      this.#end(this.#answer instanceof GatewayError ? refusal(this.#answer) : null);
+      if (this.#answer instanceof GatewayError) return this.#failed(refusal(this.#answer));
+      const value = this.#answer ?? null;
+      const json = mayBeLong ? await inSlices(jsonOf(value)) : JSON.stringify(value);
+      this.#done({ kind: "body", body: { json } });
     } catch (error) {
       // A vendor whose whole answer this is has failed as vendors do.
-      if (error instanceof VendorFailure) return this.#end(error.failure);
+      if (error instanceof VendorFailure) return this.#failed(error.failure);
       onBroken(error);
       const told = error instanceof GatewayError ? error : new GatewayError("internal_error", { cause: error });
-      this.#end({ ...refusal(told), mayHaveRun: true });
+      this.#failed({ ...refusal(told), mayHaveRun: true });
     }
   }
 
@@ -141,20 +146,27 @@ class LocalAttempt implements Attempt {
       }
       await this.#full?.promise;
     }
-    if (isBegun) return this.#end(null, { kind: "stream", tail: NO_MORE });
+    if (isBegun) return this.#done({ kind: "stream", tail: NO_MORE });
     const json = Buffer.concat(kept).toString("utf8");
     // Only a call of our own reads the value.
     if (preamble === null) this.#answer = JSON.parse(json);
-    this.#end(null, { kind: "body", body: { json } });
+    this.#done({ kind: "body", body: { json } });
   }
 
-  #end(failure: AttemptFailure | null, final: FinalPart | null = null): void {
+  #end(tell: () => void): void {
     if (this.#over) return;
     this.#over = true;
     // Whatever it has not waited for ends with it.
     this.#stop.abort();
-    if (failure !== null) return this.#sink.failed(failure);
-    this.#sink.done(final ?? { kind: "body", body: { json: JSON.stringify(this.#answer ?? null) } });
+    tell();
+  }
+
+  #done(final: FinalPart): void {
+    this.#end(() => this.#sink.done(final));
+  }
+
+  #failed(failure: AttemptFailure): void {
+    this.#end(() => this.#sink.failed(failure));
   }
 }
 
@@ -206,7 +218,7 @@ export function localCandidate(local: LocalAction, params: Params, order: LocalO
         };
         return order.eventBytes === undefined ? local.run(params, call) : tell(local, params, call, order.eventBytes);
       };
-      void attempt.run(serve, (error) => onBroken(error, order.requestId));
+      void attempt.run(serve, (error) => onBroken(error, order.requestId), local.mayBeLong === true);
       return attempt;
     },
   };

@@ -163,6 +163,20 @@ export function paramNames(schema: JsonSchema): readonly string[] {
   return [...new Set([...own, ...branches.flatMap((one) => paramNames(one as JsonSchema))])];
 }
 
+/** The same of an action whose schema need not be there yet: to write one takes a hundred times as long. */
+export function paramNamesOf(action: CatalogAction): readonly string[] {
+  return namesIn(action.facts.params) ?? paramNames(paramsSchema(action));
+}
+
+/** Null: they are known by the schema alone. */
+function namesIn(params: unknown): readonly string[] | null {
+  if (params instanceof z.ZodObject) return Object.keys(params.shape);
+  if (!(params instanceof z.ZodUnion)) return null;
+  const options = params.options.map(namesIn);
+  const known = options.filter((names) => names !== null);
+  return known.length === options.length ? [...new Set(known.flat())] : null;
+}
+
 /** Where the params of an action depend on a row of its table: the param that names it, and the rows that this action takes. */
 export interface TableOf {
   readonly param: string;

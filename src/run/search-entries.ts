@@ -1,7 +1,7 @@
 // What the search knows of each thing that can be found: an action, an endpoint, and the rows of either, in fields that weigh differently.
 import type { CatalogAction } from "./action-catalog.ts";
 import type { OwnEndpoint } from "./own-endpoints.ts";
-import { paramNames, paramsSchema, tableOf } from "./params-schema.ts";
+import { paramNamesOf, tableOf } from "./params-schema.ts";
 
 /** What has rows: an action with a table, or an endpoint with its models. */
 export type Owner = CatalogAction | OwnEndpoint;
@@ -28,7 +28,7 @@ export function* actionEntries(action: CatalogAction): Iterable<Entry> {
     service: `${service} ${action.vendors[0]?.spec.name ?? ""}`,
     keywords: `${(facts.keywords ?? []).join(" ")} ${facts.category}`,
     description: facts.description,
-    params: paramNames(paramsSchema(action)).join(" "),
+    params: paramNamesOf(action).join(" "),
     asked: facts.asked ?? "",
   };
   for (const [row, { summary, params }] of Object.entries(tableOf(action)?.rows ?? {}))

@@ -1,7 +1,7 @@
 // The search over everything that can be called: actions by what they say of themselves, and the rows of their tables.
 import type { Audience } from "../catalog/catalog.ts";
 import { type FormKind, formsIn } from "../catalog/said-forms.ts";
-import type { Steps } from "../slices.ts";
+import { ownSlice, type Steps } from "../slices.ts";
 import type { CatalogAction } from "./action-catalog.ts";
 import { AskedPhrases } from "./asked-phrases.ts";
 import { type DailyCatalog, oncePerDay } from "./once-per-day.ts";
@@ -248,8 +248,14 @@ export interface Searches {
 /** `endpoints`: those that an audience sees beside the actions. */
 export function searchIn(daily: DailyCatalog, endpoints: (audience: Audience) => Iterable<SearchedEndpoint>): Searches {
   const index = oncePerDay(daily, (actions, audience: Audience) => searchIndex(actions, endpoints(audience)));
+  /** All who have waited for it have it in one turn of the loop: each looks in one of its own. */
+  const ready = async (audience: Audience) => {
+    const made = await index(audience);
+    await ownSlice();
+    return made;
+  };
   return {
-    search: async (audience, query, max) => (await index(audience)).search(query, max),
-    searchAll: async (audience, query, max) => (await index(audience)).searchAll(query, max),
+    search: async (audience, query, max) => (await ready(audience)).search(query, max),
+    searchAll: async (audience, query, max) => (await ready(audience)).searchAll(query, max),
   };
 }

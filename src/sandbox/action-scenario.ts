@@ -37,7 +37,8 @@ export function isActionArrival({ target }: Arrival): boolean {
   return target.headers[ACTION_HEADER] !== undefined;
 }
 
-function refused(status: number, message?: string): VendorWords {
+/** A refusal in the usual words of its status. */
+export function refused(status: number, message?: string): VendorWords {
   return { status, headers: {}, body: refusalBody(status, message), isText: false };
 }
 

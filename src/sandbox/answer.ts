@@ -147,3 +147,12 @@ export function answerTo(ask: Ask, conduct: Conduct): Answer {
     },
   };
 }
+
+/** Where the token limit cut a call, its input is what a unary answer can still show of it. */
+export function cutInput(fragments: readonly string[]): unknown {
+  try {
+    return JSON.parse(fragments.join(""));
+  } catch {
+    return {};
+  }
+}

@@ -79,7 +79,8 @@ function dialectOf({ url, headers }: Target): { dialect: Dialect; known: boolean
   return { dialect: marked ?? chatCompletions, known: false };
 }
 
-function jsonOf(body: Buffer): unknown {
+/** A body as JSON; undefined where it is none. */
+export function jsonOf(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString("utf8"));
   } catch {

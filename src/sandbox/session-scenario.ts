@@ -1,11 +1,11 @@
 // Requests of a vendor's sessions: its stand-in answers them, and the faults of actions are played over it.
-import { refusalBody, type VendorWords } from "./action-body.ts";
+import type { VendorWords } from "./action-body.ts";
 import { ACTION_FAULTS, actionConductOf, USUAL } from "./action-faults.ts";
 import { addressOf, hasKey } from "./action-request.ts";
-import type { ActionScenario } from "./action-scenario.ts";
+import { type ActionScenario, refused } from "./action-scenario.ts";
 import type { Vendors } from "./action-vendors.ts";
 import type { MachineRoom } from "./machines.ts";
-import type { Arrival } from "./scenario.ts";
+import { type Arrival, jsonOf } from "./scenario.ts";
 import type { StandIn } from "./stand-in.ts";
 
 /** What the gateway calls requests of sessions, where others name their action. */
@@ -20,18 +20,6 @@ export interface SessionDeps {
 
 export function isSessionArrival({ target }: Arrival): boolean {
   return target.headers["x-tollgate-sandbox-action"] === SESSIONS;
-}
-
-function jsonOf(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString("utf8"));
-  } catch {
-    return undefined;
-  }
-}
-
-function refused(status: number, message?: string): VendorWords {
-  return { status, headers: {}, body: refusalBody(status, message), isText: false };
 }
 
 function wordsOf(arrival: Arrival, { vendors, standIn, room }: SessionDeps): VendorWords {

@@ -15,6 +15,8 @@ const HEADER_BYTES_MAX = 16_384;
 const CONNECT_MS_MAX = 10_000;
 /** A body that cannot be made smaller grows a little by being encoded. */
 const ENCODING_BYTES_MAX = 65_536;
+/** Encoded, a short body may have as many bytes as a long one, so that what is read of an origin shares its connections: its robots.txt, then its pages. */
+const SHARED_BYTES_MAX = 8 * 1_048_576;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 /** A server waits no longer on a connection: what it has not read may be sent again (RFC 9110, section 15.5.9). */
 const REQUEST_TIMEOUT = 408;
@@ -201,7 +203,8 @@ async function ask(target: Target, limits: OpenOptions, signal: AbortSignal): Pr
   signal.throwIfAborted();
   const { url, addresses, clients } = target;
   const { bytesMax, msMax } = limits;
-  const place = [url.origin, bytesMax, ...addresses.toSorted()].join(" ");
+  const encodedMax = Math.max(bytesMax, SHARED_BYTES_MAX) + ENCODING_BYTES_MAX;
+  const place = [url.origin, encodedMax, ...addresses.toSorted()].join(" ");
   // What may change something is sent over a connection of its own: of a kept one that breaks it is not known whether it was heard.
   const kept = limits.send === undefined ? clients.take(place) : null;
   if (kept !== null) {
@@ -219,7 +222,7 @@ async function ask(target: Target, limits: OpenOptions, signal: AbortSignal): Pr
     connect: { lookup: answersWith(addresses), timeout, rejectUnauthorized: true },
     allowH2: false,
     maxHeaderSize: HEADER_BYTES_MAX,
-    maxResponseSize: bytesMax + ENCODING_BYTES_MAX,
+    maxResponseSize: encodedMax,
     headersTimeout: 0,
     bodyTimeout: 0,
   });

@@ -4,24 +4,18 @@ import type { ActionSpec } from "../catalog/action.ts";
 import type { AdapterSpec } from "../catalog/adapter.ts";
 import type { AnswerRule, Verdict, When } from "../catalog/answer-rule.ts";
 import type { StepSpec } from "../catalog/request-spec.ts";
+import type { ScriptAnswer } from "../catalog/script.ts";
 import { FAILURES, type FailureKind } from "../failures.ts";
 import type { AttemptFailure } from "../route.ts";
 import { atPointer, isRecord } from "./json-pointer.ts";
 
 /** An answer, whole. */
-export interface VendorAnswer {
-  readonly status: number;
+export interface VendorAnswer extends Omit<ScriptAnswer, "headers"> {
   readonly headers: IncomingHttpHeaders;
-  /** The parsed body; undefined where it is no JSON. */
-  readonly json: unknown;
-  /** The body as text; "" of one that is not text. */
-  readonly text: string;
   /** The body as it is, its compression undone. */
   readonly bytes: Buffer;
   /** It was long and has gone to the caller as it came, or to a script that listens: there is nothing left to read. */
   readonly passedOn?: true;
-  /** Of what a script listened to: why it heard no more, although there may have been more. */
-  readonly cut?: "enough" | "late";
 }
 
 export interface Judgement {

@@ -7,7 +7,7 @@ import { Html, html } from "./html.ts";
 
 const textOf = (file: string) => readFileSync(new URL(file, import.meta.url), "utf8");
 const STYLE = textOf("base.css") + textOf("catalog.css");
-const SCRIPT = textOf("catalog.js");
+const SCRIPT = textOf("copy.js") + textOf("catalog.js");
 const ICON = `data:image/svg+xml,${encodeURIComponent(
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#0b5d4e"/>' +
     '<path d="M3 11h10M4 11V5m0 1 8 2.5" stroke="#fff" stroke-width="1.6" fill="none" stroke-linecap="round"/></svg>',

@@ -1,18 +1,14 @@
 // One authorization is for one thing: it is claimed in the ledger, and so for all processes, before anything is done for it.
-import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import type { Leases } from "../kernel/ledger-funds.ts";
 import { refusal } from "../kernel/refused-hold.ts";
-import type { Audit, Money, ReserveOutcome, ReserveRequest } from "../ledger/model/ledger.ts";
+import type { Money, ReserveOutcome, ReserveRequest } from "../ledger/model/ledger.ts";
 import { type Nano, ZERO } from "../money.ts";
-import type { Observer } from "../observe/observer.ts";
-import type { Records } from "../records/records.ts";
-import { type House, unpaidWindows } from "./books.ts";
-import type { Chain } from "./chain.ts";
-import type { Facilitator, Verdict } from "./facilitator.ts";
+import { unpaidWindows } from "./books.ts";
+import type { Verdict } from "./facilitator.ts";
 import { nameOf, type Payment } from "./read-payment.ts";
 import { receiptOf, type StoredReceipt } from "./receipts.ts";
-import { settleReceipt } from "./settle-receipt.ts";
+import { type SettleDeps, settleReceipt } from "./settle-receipt.ts";
 
 /** Calls of one address at once, and of all of them. */
 const IN_FLIGHT_MAX = 8;
@@ -26,22 +22,9 @@ const LIFE_MS_MOST = 540_000;
 /** What was refused again is not tried for so long: its sender pays nothing for trying. */
 const REFUSED_REST_MS = 10_000;
 
-export interface PaymentDeps {
-  readonly ledger: Money & Pick<Audit, "transaction">;
-  readonly records: Records;
+export interface PaymentDeps extends SettleDeps {
   readonly leases: Leases;
-  readonly clock: Clock;
-  readonly owner: string;
-  readonly leaseMs: number;
-  /** Where what comes in is booked. */
-  readonly house: House;
-  /** What making a payment costs us. */
-  readonly settlementNano: Nano;
-  readonly facilitator: Facilitator;
-  /** Null: no node is asked, and what a facilitator says is believed. */
-  readonly chain: Chain | null;
   readonly unpaid: { readonly each: Nano; readonly all: Nano } | null;
-  readonly observer: Pick<Observer, "settled">;
 }
 
 /** What is claimed, and for what. */

@@ -16,11 +16,12 @@ export interface SettleDeps {
   readonly clock: Clock;
   readonly owner: string;
   readonly leaseMs: number;
-  /** Whose receipts they are. */
+  /** Whose receipts they are, and where what comes in is booked. */
   readonly house: House;
   /** What making a payment costs us. */
   readonly settlementNano: Nano;
   readonly facilitator: Facilitator;
+  /** Null: no node is asked, and what a facilitator says is believed. */
   readonly chain: Chain | null;
   readonly observer: Pick<Observer, "settled">;
 }

@@ -7,10 +7,13 @@ it("thirty kills over the embedded store: every launch that was told of ends, an
   expect(await killLoop(30, 20)).toBeGreaterThanOrEqual(600);
 });
 
-it("ten kills over Redis, of processes that only a lease tells dead", async () => {
+it.each([
+  ["six kills over Redis, of processes that only a lease tells dead", 6, false],
+  ["four kills over Redis, each of a process that launches and of one that runs what it launches", 4, true],
+])("%s", async (_, kills, parted) => {
   const redis = await startRedis();
   try {
-    expect(await killLoop(10, 20, redis.url)).toBeGreaterThanOrEqual(200);
+    expect(await killLoop(kills, 20, redis.url, parted)).toBeGreaterThanOrEqual(kills * 20);
   } finally {
     await redis.dispose();
   }

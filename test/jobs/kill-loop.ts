@@ -28,23 +28,33 @@ function start(folder: string, words: readonly string[]) {
   return child;
 }
 
-/** Each launch that was told of has ended, was charged once and in full, and nothing is held. Answers how many there were. */
-export async function killLoop(kills: number, launches: number, redisUrl = ""): Promise<number> {
+/**
+ * Each launch that was told of has ended, was charged once and in full, and nothing is held. Answers how many there were. `parted`: what
+ * is launched in one process is run in another, and both are killed.
+ */
+export async function killLoop(kills: number, launches: number, redisUrl = "", parted = false): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-jobs-kill-"));
   const acked: { readonly id: string; readonly cents: number }[] = [];
   try {
     for (let kill = 0; kill < kills; kill++) {
-      const child = start(folder, [`k${kill}`, "launch", redisUrl]);
+      const child = start(folder, [`k${kill}`, parted ? "serve" : "launch", redisUrl]);
+      const work = parted ? start(folder, [`w${kill}`, "work", redisUrl]) : null;
+      const workEnds = work === null ? null : once(work, "exit");
       let told = 0;
       for await (const line of createInterface({ input: child.stdout })) {
         const [id = "", cents] = line.split(" ");
         acked.push({ id, cents: Number(cents) });
-        if (++told === launches) setTimeout(() => child.kill("SIGKILL"), Math.random() * KILL_MS_MAX);
+        if (++told !== launches) continue;
+        for (const one of [child, work]) setTimeout(() => one?.kill("SIGKILL"), Math.random() * KILL_MS_MAX);
       }
+      await workEnds;
     }
     const last = start(folder, ["last", "finish", redisUrl]);
     expect(await once(last, "exit")).toEqual([0, null]);
-    const environment = { DATA_DIR: folder, ...(redisUrl === "" ? {} : { REDIS_URL: redisUrl }) };
+    const environment = {
+      DATA_DIR: folder,
+      ...(redisUrl === "" ? {} : { REDIS_URL: redisUrl, ARCHIVE_URL: `file://${folder}/archive.db` }),
+    };
     const stores = await openStores(readConfig(environment), {
       onFatal(error) {
         throw error;

@@ -64,6 +64,8 @@ async function open(kind: JobKind, more: Partial<JobsOptions>): Promise<Process>
   const stage = openJobs({ ...stores, records: more.records ?? stores.records }, self, [kind], { asked, ...told });
   opened.push(stage);
   await stage.jobs.start();
+  // Its first look is over: the next one begins when it is asked for.
+  await stage.jobs.adopt();
   return { ...stage, self };
 }
 const serving = (more: Partial<JobsOptions> = {}) => open(stepping(STEPS, forever), { works: false, ...more });
@@ -128,6 +130,45 @@ it("cancelled while it waits it ends unpaid at whoever takes it", async () => {
   await working();
   expect(await ended(id)).toMatchObject({ state: "failed", end: { cancelled: true }, chargedCents: 0 });
   expect(asked).toEqual([]);
+});
+
+it("that is looked for while it is being left is found all the same", async () => {
+  const [reached, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const deaf = { news: jobNews(null) };
+  const work = await working(undefined, deaf);
+  const { put, get } = stores.records;
+  const slow: Records["put"] = async (record) => {
+    if (record.value.includes(`"runner":"${WAITING}"`)) {
+      reached.resolve();
+      await go.promise;
+    }
+    return put(record);
+  };
+  const serve = await serving({ ...deaf, records: { ...stores.records, put: slow } });
+  const id = await serve.launch(nameOf());
+  await reached.promise;
+  await work.jobs.adopt();
+  go.resolve();
+  const left = async () => ((await get("open-job", `${serve.self}/${id}`)) === null ? true : undefined);
+  await eventually(left, "that it was left");
+  await work.jobs.adopt();
+  expect(await ended(id)).toMatchObject({ state: "succeeded", chargedCents: 3 });
+});
+
+it("that one process hears of and finds at the same time is in the list of those that it runs", async () => {
+  const serve = await serving({ news: jobNews(null) });
+  const { promise: going, resolve: go } = Promise.withResolvers<void>();
+  const work = await working(() => going);
+  const ids = await Promise.all(Array.from({ length: 20 }, () => serve.launch(nameOf())));
+  for (const id of ids) await seen(id, "that it waits", ({ runner }) => runner === WAITING);
+  const { tell } = jobNews(stores.others);
+  await Promise.all([work.jobs.adopt(), ...ids.map((id) => tell(id))]);
+  for (const id of ids) await seen(id, "its runner", ({ runner }) => runner === work.self);
+  const listed = await Promise.all(ids.map((id) => stores.records.get("open-job", `${work.self}/${id}`)));
+  expect(listed.filter((one) => one === null)).toEqual([]);
+  go();
+  for (const id of ids) expect(await ended(id)).toMatchObject({ chargedCents: 3 });
+  expect(asked).toHaveLength(60);
 });
 
 it("without a process that runs jobs a launch is refused before anything is held, and calls it off for no later one", async () => {

@@ -135,7 +135,8 @@ export function openJobs(
         sandboxFault: null,
         chain: { firstId: holdId, keyId, asked: "core/stepping", slots: [], onExpire: "void" },
       };
-      await jobs.keeper.announce(holdId, spec, PAYER);
+      const refusal = await jobs.keeper.announce(holdId, spec, PAYER);
+      if (refusal !== null) throw refusal;
       const held = await ledger.reserve({
         accountId: ACCOUNT,
         holdId,

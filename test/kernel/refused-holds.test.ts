@@ -19,7 +19,7 @@ const UNAVAILABLE = Array.from({ length: CALLS }, () => "ledger_unavailable");
 const unasked = () => Promise.reject(new Error("a hold needs no records"));
 const NO_RECORDS: Records = {
   get: unasked,
-  size: unasked,
+  sizes: unasked,
   put: unasked,
   delete: unasked,
   list: unasked,

@@ -1,10 +1,13 @@
 // Several processes over one file: what one of them is told the others know, windows are one for all, and what a dead one held is free at once.
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { callChat, type SeenCall } from "../support/chat-call.ts";
 import { type Fleet, startFleet } from "../support/fleet.ts";
 import { eventually } from "../support/gateway.ts";
-import type { GatewayProcess } from "../support/gateway-process.ts";
-import { childrenOf, processesReady } from "../support/several.ts";
+import { type GatewayProcess, spawnGateway } from "../support/gateway-process.ts";
+import { childrenOf, listenersTo, processesReady } from "../support/several.ts";
 
 const CREDIT = 1_000_000;
 /** Far below the lease of what a dead process held, and enough for a busy machine. */
@@ -89,4 +92,32 @@ test("SIGHUP replaces every process, and no stream is cut", async () => {
   expect(childrenOf(gateway().pid).filter((pid) => before.includes(pid))).toEqual([]);
   expect(await fleet.doctor()).toEqual({ holds: 0, findings: [] });
   expect(await fleet.drain()).toEqual([0]);
+});
+
+test("where the work is split off, callers come to the other processes, and a session that one of them opened is run by the first", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-split-"));
+  const split = await spawnGateway({ DATA_DIR: folder, WORKERS: "3", ROLE: "split", LOG_LEVEL: "error" });
+  onTestFinished(async () => {
+    await split.kill();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  await processesReady(2, split.adminUrl);
+  const children = childrenOf(split.pid);
+  const listeners = listenersTo(Number(new URL(split.url).port), children);
+  const [worker, ...more] = children.filter((pid) => !listeners.includes(pid));
+  expect([listeners.length, more]).toEqual([2, []]);
+  const made = await split.admin("POST", "/admin/v1/accounts", { name: "ada", kind: "sandbox", credit_cents: 1_000 });
+  const run = async (action: string, params: object) => {
+    const headers = { authorization: `Bearer ${made.api_key}`, "content-type": "application/json" };
+    const body = JSON.stringify(params);
+    const answer = await fetch(`${split.url}/api/run/e2b/${action}`, { method: "POST", headers, body });
+    return ((await answer.json()) as { data: Record<string, unknown> }).data;
+  };
+  const { session_id } = await run("create_session", {});
+  await eventually(async () => {
+    const { jobs } = (await split.admin("GET", "/admin/v1/jobs")) as { jobs: { runner: string }[] };
+    return jobs[0]?.runner.includes(`-${worker}-`) || undefined;
+  }, "its runner");
+  expect(await run("close", { session_id })).toMatchObject({ status: "closed", ended: "closed", minutes: 1 });
+  expect(await split.admin("GET", "/admin/v1/doctor")).toMatchObject({ holds: 0, findings: [] });
 });

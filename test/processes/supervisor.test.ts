@@ -47,6 +47,7 @@ async function supervised(
     file: FILE,
     args: [],
     count,
+    partOf: () => ({ role: "both", serves: true }),
     dataDir,
     port: 1,
     sandboxUrl: null,

@@ -35,14 +35,15 @@ export function recordsContract(name: string, open: () => Promise<TestRecords>):
       expect(await store.records.get("job", "none")).toBeNull();
     });
 
-    test("the size of a record is that of its value in bytes, as long as it is there", async () => {
+    test("the sizes of records are those of their values in bytes, as long as they are there", async () => {
       await put("sized", { value: "é💶 and more", ttlMs: 1_000 });
-      expect(await store.records.size("job", "sized")).toBe(Buffer.byteLength("é💶 and more"));
-      expect(await store.records.size("file", "sized")).toBeNull();
-      store.clock.advance(1_000);
-      expect(await store.records.size("job", "sized")).toBeNull();
       await put("emptied", { value: "" });
-      expect(await store.records.size("job", "emptied")).toBe(0);
+      const bytes = Buffer.byteLength("é💶 and more");
+      expect(await store.records.sizes("job", ["sized", "none", "emptied", "sized"])).toEqual([bytes, null, 0, bytes]);
+      expect(await store.records.sizes("file", ["sized"])).toEqual([null]);
+      expect(await store.records.sizes("file", [])).toEqual([]);
+      store.clock.advance(1_000);
+      expect(await store.records.sizes("job", ["sized", "emptied"])).toEqual([null, 0]);
     });
 
     test("of many who put on the same version, one wins", async () => {

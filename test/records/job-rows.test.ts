@@ -34,6 +34,34 @@ describe("the rows of a job's result", () => {
     expect(stored?.value.length).toBeLessThan(20_000);
   });
 
+  it("are read together where they are short, and one by one where they are long", async () => {
+    const asked: string[] = [];
+    const counted: Pick<Stores["records"], "get" | "put" | "sizes"> = {
+      put: (record) => stores.records.put(record),
+      sizes: (kind, ids) => {
+        asked.push(`sizes of ${ids.length}`);
+        return stores.records.sizes(kind, ids);
+      },
+      get: (kind, id) => {
+        asked.push("a row");
+        return stores.records.get(kind, id);
+      },
+    };
+    const rows = createJobRows({ records: counted, bytesMax: 1_000_000 });
+    const told = [{ at: 0 }, { at: 1 }, { at: 2, text: "x".repeat(60_000) }, { at: 3, text: "y".repeat(60_000) }];
+    const names: string[] = [];
+    for (const row of told) names.push(await rows.put("acct:c", row));
+    const texts: string[] = [];
+    const asking: number[] = [];
+    for await (const text of (await rows.texts(names)) ?? []) {
+      texts.push(Buffer.from(text).toString("utf8"));
+      asking.push(asked.length);
+    }
+    expect(texts).toEqual(told.map((row) => JSON.stringify(row)));
+    expect(asked[0]).toBe("sizes of 4");
+    expect(asking).toEqual([4, 4, 4, 5]);
+  });
+
   it("are kept for seven days", async () => {
     const stored = await stores.records.get(JOB_ROW, await rowsWith(1_000_000).put("acct:a", {}));
     expect((stored?.expiresAtMs ?? 0) - (stored?.createdAtMs ?? 0)).toBe(7 * 86_400_000);

@@ -10,7 +10,15 @@ import type { Payer } from "../../src/plan.ts";
 import { type CatalogAction, openActionCatalog } from "../../src/run/action-catalog.ts";
 import { descriptorOf, rowDescriptor } from "../../src/run/descriptor.ts";
 import { discoverAction } from "../../src/run/discover.ts";
-import { type JsonSchema, MAIL_PATTERN, paramsSchema, tableOf, UNSAID } from "../../src/run/params-schema.ts";
+import {
+  type JsonSchema,
+  MAIL_PATTERN,
+  paramNames,
+  paramNamesOf,
+  paramsSchema,
+  tableOf,
+  UNSAID,
+} from "../../src/run/params-schema.ts";
 import { readParams } from "../../src/run/read-call.ts";
 import { offeredCalls } from "../../src/run/sold-candidates.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
@@ -145,6 +153,12 @@ describe("no published schema differs from what is accepted", () => {
       ).toEqual([]);
     }
   });
+});
+
+test("the names of params are those of the schema, without one", () => {
+  for (const action of actions) {
+    expect(paramNamesOf(action), action.id).toEqual(paramNames(paramsSchema(action)));
+  }
 });
 
 test("strict readers of JSON Schema can read all of them", () => {

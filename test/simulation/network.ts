@@ -136,7 +136,10 @@ export class Network {
     return {
       put: (record) => this.send(gateway, owner, "put", operations.put(record)),
       get,
-      size: async (kind, id) => Buffer.byteLength((await get(kind, id))?.value ?? "") || null,
+      sizes: async (kind, ids) => {
+        const found = await Promise.all(ids.map((id) => get(kind, id)));
+        return found.map((record) => (record === null ? null : Buffer.byteLength(record.value)));
+      },
       delete: (kind, id) => this.send(gateway, owner, "delete", operations.delete(kind, id)),
       list: (kind, payer) => this.send(gateway, owner, "list", operations.list(kind, payer)),
       sweep: () => Promise.resolve(0),

@@ -49,13 +49,25 @@ function socketsOf(pid: number): Set<string> {
   return found;
 }
 
-/** Inodes of the established connections to a local port. */
-function connectionsTo(port: number): string[] {
+/** Inodes of the sockets at a local port that are in a state, as the kernel writes it. */
+function socketsAt(port: number, wanted: string): string[] {
   const hex = port.toString(16).toUpperCase().padStart(4, "0");
   const rows = readFileSync("/proc/net/tcp", "utf8")
     .split("\n")
     .map((line) => line.trim().split(/\s+/));
-  return rows.filter(([, local, , state]) => local?.endsWith(`:${hex}`) && state === "01").map((row) => row[9] ?? "");
+  return rows.filter(([, local, , state]) => local?.endsWith(`:${hex}`) && state === wanted).map((row) => row[9] ?? "");
+}
+
+/** Inodes of the established connections to a local port. */
+const connectionsTo = (port: number): string[] => socketsAt(port, "01");
+
+/** Process ids of the children of a gateway that listen on its public port. */
+export function listenersTo(port: number, of: readonly number[]): number[] {
+  const listening = socketsAt(port, "0A");
+  return of.filter((pid) => {
+    const own = socketsOf(pid);
+    return listening.some((inode) => own.has(inode));
+  });
 }
 
 /** With `patience`, milliseconds that replace the parent's usual ones. All of it ends with the test, or when `atEnd` says. */

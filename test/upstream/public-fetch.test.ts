@@ -57,6 +57,13 @@ describe("a connection that has answered whole", () => {
     expect(outside.dialled()).toBe(2);
   });
 
+  it("serves what may be longer, as a page after the robots.txt of its host", async () => {
+    const small = answered(await outside.open(outside.url("/robots.txt"), { bytesMax: 5 }));
+    expect(String(await outcome(small))).toBe("hello");
+    expect(String(await fetched())).toBe("hello");
+    expect(outside.dialled()).toBe(1);
+  });
+
   it("serves nobody once its name leads elsewhere", async () => {
     expect(String(await fetched())).toBe("hello");
     outside.names["files.example"] = ["127.0.0.1"];

@@ -1,5 +1,6 @@
 // The thread that reads what strangers wrote: one task at a time, whatever is in it.
 import { parentPort } from "node:worker_threads";
+import { giveWay } from "../../give-way.ts";
 import type { ThreadAnswer } from "./extractor.ts";
 import { judgedPage, judgedText } from "./judged-page.ts";
 import { linksIn } from "./page-addresses.ts";
@@ -28,4 +29,6 @@ parentPort?.on("message", (task: PageTask) => {
     tell({});
   }
 });
+// Not before its code is loaded, which the first page waits for.
+giveWay();
 tell({ isReady: true });

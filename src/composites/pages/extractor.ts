@@ -38,8 +38,8 @@ const ORDINARY_PART = 5;
 const TASK_BYTES_MAX = 6 * 1_048_576;
 /** Until a new thread has loaded its code: on a busy machine that takes longer than a page may. */
 const START_MS_MAX = 30_000;
-/** A page has the time that its thread works on it; where others have the processor meanwhile, so many times that. */
-const WAIT_FACTOR = 8;
+/** A page has the time that its thread works on it; where others have the processor meanwhile, so many times that: calls go before it, but for a tenth of a core. */
+const WAIT_FACTOR = 12;
 
 /** What a thread says: once that it is ready, then what came of each task; each time how long it has worked since it was started. */
 export interface ThreadAnswer {

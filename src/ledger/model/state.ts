@@ -2,6 +2,7 @@
 import type { AccountKind, CeilingPeriod } from "../../account-rows.ts";
 import type { ErrorCode } from "../../errors.ts";
 import type { Nano } from "../../money.ts";
+import type { ReserveRequest } from "./ledger.ts";
 import type { Overruns } from "./strict-bounds.ts";
 import type { WindowList } from "./window-list.ts";
 import { periodStart } from "./windows.ts";
@@ -72,23 +73,19 @@ export interface AccountState extends Overruns {
 }
 
 /** A live hold. */
-export interface LiveHold {
-  readonly holdId: string;
+/** What of it stands as it was reserved. */
+type Reserved = Pick<
+  ReserveRequest,
+  "holdId" | "keyId" | "parentId" | "requestId" | "operation" | "asked" | "effect" | "inference" | "owner" | "onExpire"
+>;
+
+export interface LiveHold extends Reserved {
   readonly account: AccountState;
-  readonly keyId: string;
-  readonly parentId: string | null;
-  readonly requestId: string;
-  readonly operation: string;
-  readonly asked: string;
-  readonly effect: "read" | "write";
   /** The day of its reserve, which its money belongs to for ever. */
   readonly day: number;
-  readonly inference: boolean;
   /** What it has brought beside the store's own. */
   readonly windows: WindowList;
   readonly slots: readonly string[];
-  readonly owner: string;
-  readonly onExpire: "void" | "post-accrued";
   readonly idempotencyKey: string | null;
   readonly createdAtMs: number;
   /** What its money is counted in: its key's day, the account's inference day where it counts there, and what it has brought. */

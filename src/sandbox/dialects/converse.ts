@@ -1,5 +1,5 @@
 // The converse dialect: blocks by their kind, events under their names in binary frames, errors that are exceptions.
-import type { Answer, AnswerUsage, Choice } from "../answer.ts";
+import { type Answer, type AnswerUsage, type Choice, cutInput } from "../answer.ts";
 import { type Dialect, type DialectEvent, type DialectReading, readingOf } from "../dialect.ts";
 import { namedFrame } from "../eventstream-frame.ts";
 import type { Conduct } from "../faults.ts";
@@ -32,14 +32,6 @@ function usageOf(usage: AnswerUsage) {
   };
 }
 
-function inputOf(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return {};
-  }
-}
-
 function stopReasonOf(choice: Choice | undefined): string {
   return choice?.stoppedBy ? "stop_sequence" : STOP_REASONS[choice?.finish ?? "stop"];
 }
@@ -55,7 +47,7 @@ function whole(reading: ConverseReading, answer: Answer, conduct: Conduct): Reco
   const thought = choice?.thinking.join("") ?? "";
   const reasoningText = { text: thought, signature: signed(choice, reading) };
   const calls = (choice?.calls ?? []).map(({ id, name, fragments }) => ({
-    toolUse: { toolUseId: `tooluse_${id}`, name, input: inputOf(fragments.join("")) },
+    toolUse: { toolUseId: `tooluse_${id}`, name, input: cutInput(fragments) },
   }));
   const thoughts = thought === "" ? [] : [{ reasoningContent: { reasoningText } }];
   const content = [...thoughts, ...(text === "" ? [] : [{ text }]), ...calls];

@@ -1,5 +1,5 @@
 // The messages dialect: content blocks, named events and errors as its vendor writes them.
-import type { Answer, AnswerUsage, Choice } from "../answer.ts";
+import { type Answer, type AnswerUsage, type Choice, cutInput } from "../answer.ts";
 import { type Dialect, type DialectEvent, type DialectReading, readingOf } from "../dialect.ts";
 import { wrappedFrame } from "../eventstream-frame.ts";
 import type { Conduct } from "../faults.ts";
@@ -40,15 +40,6 @@ interface Block {
   readonly whole: Record<string, unknown>;
 }
 
-/** Where the token limit cut a call, its input is what a unary answer can still show of it. */
-function inputOf(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return {};
-  }
-}
-
 function blocksOf(choice: Choice, showThinking: boolean): Block[] {
   const blocks: Block[] = [];
   const thinking = choice.thinking.join("");
@@ -78,7 +69,7 @@ function blocksOf(choice: Choice, showThinking: boolean): Block[] {
     blocks.push({
       start: { ...head, input: {} },
       deltas: [empty, ...filled],
-      whole: { ...head, input: inputOf(fragments.join("")) },
+      whole: { ...head, input: cutInput(fragments) },
     });
   }
   return blocks;

@@ -1,5 +1,5 @@
 // Reads a whole answer in OpenAI's wire for a caller of another one.
-import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
+import { isRecord, type Json, listOf, stringOf, wordOf } from "../../json.ts";
 import type { AnswerBlock, NeutralChoice } from "../../neutral.ts";
 import { classify } from "../classify.ts";
 import { callName } from "./call-names.ts";
@@ -16,13 +16,9 @@ import {
 } from "./chat-completions-wire.ts";
 import type { ChatContext, ReadAnswer } from "./dialect.ts";
 
-function list(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
 /** The thoughts: signed ones as they are, and what was said aloud where no signed one repeats it. */
 function thoughtsOf(message: Json, context: ChatContext): AnswerBlock[] {
-  const seals = list(message.reasoning_details)
+  const seals = listOf(message.reasoning_details)
     .map((detail) => sealOf(detail, context))
     .filter((seal) => seal !== null);
   const text = reasoningText(message);
@@ -32,7 +28,7 @@ function thoughtsOf(message: Json, context: ChatContext): AnswerBlock[] {
 }
 
 function callsOf(message: Json, context: ChatContext): AnswerBlock[] {
-  return list(message.tool_calls)
+  return listOf(message.tool_calls)
     .filter(isRecord)
     .map((call, at): AnswerBlock => {
       const told = isRecord(call.function) ? call.function : {};
@@ -47,7 +43,7 @@ function blocksOf(message: Json, context: ChatContext): AnswerBlock[] {
     const text = key === "content" ? contentText(message) : (stringOf(message.refusal) ?? "");
     return text === "" ? [] : [{ kind: key === "content" ? "text" : "refusal", text, citations: [] }];
   });
-  const images = list(message.images)
+  const images = listOf(message.images)
     .map(imageUrl)
     .filter((url) => url !== null);
   return [
@@ -71,7 +67,7 @@ function choiceOf(choice: Json, at: number, context: ChatContext): NeutralChoice
 /** The answer, or why it is none. */
 export function chatCompletionsAnswer(json: unknown, context: ChatContext): ReadAnswer {
   if (isRecord(json) && json.error) return classify(statusInside(json), readError(json), null);
-  const told = isRecord(json) ? list(json.choices).filter(isRecord) : [];
+  const told = isRecord(json) ? listOf(json.choices).filter(isRecord) : [];
   if (told.length === 0) {
     return { kind: "provider_malformed", status: 200, message: "the answer has no choices", retryAfterMs: null };
   }

@@ -1,5 +1,5 @@
 // Reads a stream in OpenAI's wire for a caller of another one.
-import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
+import { isRecord, type Json, listOf, stringOf, wordOf } from "../../json.ts";
 import type { NeutralEvent } from "../../neutral.ts";
 import { classify } from "../classify.ts";
 import { callName } from "./call-names.ts";
@@ -136,16 +136,16 @@ class ChatCompletionsEvents implements StreamReader {
     this.#say(index, "reasoning", reasoningText(delta));
     this.#say(index, "text", contentText(delta));
     this.#say(index, "refusal", stringOf(delta.refusal) ?? "");
-    for (const image of list(delta.images)) {
+    for (const image of listOf(delta.images)) {
       const url = imageUrl(image);
       if (url === null) continue;
       this.#bore = true;
       this.#tell({ kind: "image", choice: index, at: choice.images++, url });
     }
-    for (const [position, call] of list(delta.tool_calls).entries()) {
+    for (const [position, call] of listOf(delta.tool_calls).entries()) {
       if (isRecord(call)) this.#call(index, choice, typeof call.index === "number" ? call.index : position, call);
     }
-    for (const detail of list(delta.reasoning_details)) this.#think(index, choice, detail);
+    for (const detail of listOf(delta.reasoning_details)) this.#think(index, choice, detail);
   }
 
   #say(choice: number, kind: "text" | "reasoning" | "refusal", text: string): void {
@@ -196,10 +196,6 @@ class ChatCompletionsEvents implements StreamReader {
     const message = "the stream leaves too much open";
     this.#out.fail({ kind: "provider_malformed", status: 200, message, retryAfterMs: null });
   }
-}
-
-function list(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }
 
 /** A reader of one stream in OpenAI's wire, in the neutral format. */

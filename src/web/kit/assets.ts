@@ -28,7 +28,7 @@ function assetOf(type: keyof typeof TYPES, ...files: readonly [string, ...string
 }
 
 export const STYLE = assetOf("css", "../base.css", "pages.css");
-export const SCRIPT = assetOf("js", "live.js");
+export const SCRIPT = assetOf("js", "../copy.js", "live.js");
 export const TRY_SCRIPT = assetOf("js", "../try/try.js");
 
 /** Both listeners serve them. */

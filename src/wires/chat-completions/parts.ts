@@ -1,9 +1,8 @@
 // Reads the content parts of OpenAI's chat wire as neutral blocks.
 import { isRecord, stringOf, wordOf } from "../../json.ts";
-import type { ForeignBlock, MediaBlock, MediaSource, TextBlock } from "../../neutral.ts";
+import type { MediaSource } from "../../neutral.ts";
+import { audioBlock, foreign, type PartBlock, textBlock } from "../neutral-blocks.ts";
 import type { ChatMessage } from "./body.ts";
-
-export type PartBlock = TextBlock | MediaBlock | ForeignBlock;
 
 /** Whether a `cache_control` asks for a cache. Its time to live is not read: an hour is priced apart, and every mark here lives five minutes. */
 export function isCacheMark(value: unknown): boolean {
@@ -17,14 +16,6 @@ export function partsOf(message: ChatMessage): PartBlock[] {
   return Array.isArray(content) ? content.map(readPart) : [];
 }
 
-function textBlock(text: string, cacheMark: boolean): TextBlock {
-  return { kind: "text", text, cacheMark };
-}
-
-function foreign(what: string): ForeignBlock {
-  return { kind: "foreign", what };
-}
-
 function readPart(part: unknown): PartBlock {
   if (!isRecord(part)) return foreign("a content part that is no object");
   const cacheMark = isCacheMark(part.cache_control);
@@ -36,7 +27,7 @@ function readPart(part: unknown): PartBlock {
     case "image_url":
       return readImage(part.image_url, cacheMark);
     case "input_audio":
-      return readAudio(part.input_audio, cacheMark);
+      return audioBlock(part.input_audio, cacheMark);
     case "file":
       return readFile(part.file, cacheMark);
     default:
@@ -48,14 +39,6 @@ function readImage(image: unknown, cacheMark: boolean): PartBlock {
   const source = sourceOf(isRecord(image) ? image.url : image);
   if (source === null) return foreign("an image_url that is neither a base64 data: URL nor an http address");
   return { kind: "image", source, filename: null, cacheMark };
-}
-
-function readAudio(audio: unknown, cacheMark: boolean): PartBlock {
-  const base64 = isRecord(audio) ? stringOf(audio.data) : undefined;
-  const format = isRecord(audio) ? stringOf(audio.format) : undefined;
-  if (base64 === undefined || format === undefined) return foreign("an input_audio part without data and format");
-  const source: MediaSource = { at: "inline", mediaType: `audio/${format.toLowerCase()}`, base64 };
-  return { kind: "audio", source, filename: null, cacheMark };
 }
 
 function readFile(file: unknown, cacheMark: boolean): PartBlock {

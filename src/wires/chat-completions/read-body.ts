@@ -5,6 +5,7 @@ import { readFields } from "../../field-issues.ts";
 import { isRecord } from "../../json.ts";
 import { HOSTS_NOTHING, type Hosts, readActions } from "../action-tools.ts";
 import type { ModelRequest } from "../model-request.ts";
+import { wantedNames } from "../neutral-blocks.ts";
 import { invalid, parseJson } from "../parse-json.ts";
 import { readPreferences } from "../preferences.ts";
 import { shapeOf } from "../prompt-shape.ts";
@@ -108,8 +109,6 @@ function includesUsage(usage: unknown): boolean {
 /** The request that a checked body makes, and how its answer is framed. */
 function requestOf(sent: Record<string, unknown>, sifted: Sifted, body: z.infer<typeof chatBody>): ModelRequest {
   const { preferences, dropped } = readPreferences(sent.provider);
-  const named = typeof body.model === "string" ? [{ name: body.model, param: "model" }] : [];
-  const more = body.models?.map((name, at) => ({ name, param: `models.${at}` })) ?? [];
   const asked = Math.min(
     body.max_tokens ?? Number.POSITIVE_INFINITY,
     body.max_completion_tokens ?? Number.POSITIVE_INFINITY,
@@ -130,7 +129,7 @@ function requestOf(sent: Record<string, unknown>, sifted: Sifted, body: z.infer<
     unknownPart: sifted.unknown,
     maxCostCents: sent.max_cost_cents,
     preferences,
-    wanted: more.length === 0 ? named : [...named, ...more],
+    wanted: wantedNames(body.model, body.models),
     stream,
     choices: body.n ?? 1,
     output: {

@@ -9,6 +9,7 @@ import type {
   ResponseFormat,
   ToolChoice,
 } from "../../neutral.ts";
+import { once } from "../neutral-blocks.ts";
 import type { ChatBody } from "./body.ts";
 import { isCacheMark } from "./parts.ts";
 import { turnsOf } from "./turns.ts";
@@ -187,7 +188,6 @@ function extraOf(body: ChatBody): Json {
 
 /** A chat request whose body has been checked. */
 export function chatRequest(body: ChatBody): CallerRequest {
-  let neutral: NeutralRequest | null = null;
   return {
     wire: WIRE,
     body,
@@ -195,9 +195,6 @@ export function chatRequest(body: ChatBody): CallerRequest {
     usesTools: Array.isArray(body.tools) && body.tools.length > 0,
     reasoning: () => reasoningOf(body),
     format: () => formatOf(body),
-    neutral() {
-      neutral ??= neutralOf(body);
-      return neutral;
-    },
+    neutral: once(() => neutralOf(body)),
   };
 }

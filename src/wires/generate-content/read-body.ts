@@ -6,6 +6,7 @@ import { readFields } from "../../field-issues.ts";
 import { isRecord, type Json } from "../../json.ts";
 import type { ThoughtSeal } from "../../neutral.ts";
 import type { ModelRequest } from "../model-request.ts";
+import { wantedNames } from "../neutral-blocks.ts";
 import { invalid, parseJson } from "../parse-json.ts";
 import { readPreferences } from "../preferences.ts";
 import type { PromptShape } from "../prompt-shape.ts";
@@ -104,7 +105,6 @@ export function readGenerate(
   const made = generateRequest(kept);
   const { form, model } = asked;
   const choices = body.generationConfig?.candidateCount ?? 1;
-  const more = (body.models ?? []).map((name, at) => ({ name, param: `models.${at}` }));
   return {
     operation: "generate",
     idPrefix: "gen_",
@@ -118,7 +118,7 @@ export function readGenerate(
     unknownPart: sifted.unknown,
     maxCostCents: sent.max_cost_cents,
     preferences,
-    wanted: [{ name: model, param: "model" }, ...more],
+    wanted: wantedNames(model, body.models),
     stream: form !== null,
     choices,
     output: { asked: body.generationConfig?.maxOutputTokens ?? null, fallback: null, cap: null, shared: true },

@@ -1,5 +1,5 @@
 // Reads a request in the generate-content wire, and says it in the neutral format.
-import { isRecord, type Json, numberOf, stringOf, wordOf } from "../../json.ts";
+import { isRecord, type Json, listOf, numberOf, stringOf, wordOf } from "../../json.ts";
 import type {
   CallerRequest,
   Effort,
@@ -9,6 +9,7 @@ import type {
   ResponseFormat,
   ToolChoice,
 } from "../../neutral.ts";
+import { once } from "../neutral-blocks.ts";
 import { WIRE } from "./errors.ts";
 import { jsonSchema } from "./schema.ts";
 import { turnsOf } from "./turns.ts";
@@ -17,10 +18,6 @@ const EFFORTS: readonly Effort[] = ["minimal", "low", "medium", "high"];
 const JSON_TYPE = "application/json";
 /** An answer of these is text of any kind, which is what models write. */
 const PLAIN_TYPES: readonly unknown[] = [undefined, null, "", "text/plain"];
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
 
 function part(body: Json, field: string): Json {
   const value = body[field];
@@ -144,7 +141,6 @@ function neutralOf(body: Json): NeutralRequest {
 
 /** A request whose body has been checked. */
 export function generateRequest(body: Json): CallerRequest {
-  let neutral: NeutralRequest | null = null;
   return {
     wire: WIRE,
     body,
@@ -152,9 +148,6 @@ export function generateRequest(body: Json): CallerRequest {
     usesTools: declarationsOf(body).length > 0,
     reasoning: () => reasoningOf(body),
     format: () => formatOf(body),
-    neutral() {
-      neutral ??= neutralOf(body);
-      return neutral;
-    },
+    neutral: once(() => neutralOf(body)),
   };
 }

@@ -8,6 +8,7 @@ import { keysIn } from "../../json-bytes.ts";
 import type { ThoughtSeal } from "../../neutral.ts";
 import { HOSTS_NOTHING, type Hosts, readActions } from "../action-tools.ts";
 import type { ModelRequest } from "../model-request.ts";
+import { wantedNames } from "../neutral-blocks.ts";
 import { invalid, parseJson } from "../parse-json.ts";
 import { readPreferences } from "../preferences.ts";
 import { shapeOf } from "../prompt-shape.ts";
@@ -153,10 +154,7 @@ export function readMessages(
     unknownPart: sifted.unknown,
     maxCostCents: sent.max_cost_cents,
     preferences,
-    wanted: [body.model, ...(body.models ?? [])].map((name, at) => ({
-      name,
-      param: at === 0 ? "model" : `models.${at - 1}`,
-    })),
+    wanted: wantedNames(body.model, body.models),
     stream,
     choices: 1,
     output: { asked: body.max_tokens ?? null, fallback: null, cap: null, shared: true },

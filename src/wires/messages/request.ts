@@ -1,5 +1,5 @@
 // Reads a request in the messages wire: it keeps the body for vendors of the same wire, and says it in the neutral format for the others.
-import { isRecord, type Json, numberOf, stringOf, wordOf } from "../../json.ts";
+import { isRecord, type Json, listOf, numberOf, stringOf, wordOf } from "../../json.ts";
 import type {
   CallerRequest,
   Effort,
@@ -9,6 +9,7 @@ import type {
   ResponseFormat,
   ToolChoice,
 } from "../../neutral.ts";
+import { once } from "../neutral-blocks.ts";
 import type { ThoughtsShown } from "./blocks.ts";
 import type { MessagesBody } from "./body.ts";
 import { WIRE } from "./errors.ts";
@@ -16,10 +17,6 @@ import { isCacheMark } from "./sources.ts";
 import { turnsOf } from "./turns.ts";
 
 const EFFORTS: readonly Effort[] = ["minimal", "low", "medium", "high", "xhigh", "max"];
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
 
 /** A tool of the caller's own making; every other type is one that a vendor has made. */
 const OWN_TOOL = /^custom$/;
@@ -144,7 +141,6 @@ function neutralOf(body: MessagesBody): NeutralRequest {
 
 /** A request whose body has been checked. */
 export function messagesRequest(body: MessagesBody): CallerRequest {
-  let neutral: NeutralRequest | null = null;
   return {
     wire: WIRE,
     body,
@@ -152,9 +148,6 @@ export function messagesRequest(body: MessagesBody): CallerRequest {
     usesTools: listOf(body.tools).length > 0,
     reasoning: () => reasoningOf(body),
     format: () => formatOf(body),
-    neutral() {
-      neutral ??= neutralOf(body);
-      return neutral;
-    },
+    neutral: once(() => neutralOf(body)),
   };
 }

@@ -1,14 +1,7 @@
 // Reads the media and the texts of the messages wire's blocks as neutral ones.
 import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
-import type { ForeignBlock, MediaBlock, MediaSource, NeutralBlock, TextBlock } from "../../neutral.ts";
-
-export function foreign(what: string): ForeignBlock {
-  return { kind: "foreign", what };
-}
-
-export function textBlock(text: string, cacheMark = false): TextBlock {
-  return { kind: "text", text, cacheMark };
-}
+import type { ForeignBlock, MediaBlock, MediaSource, NeutralBlock } from "../../neutral.ts";
+import { foreign, textBlock } from "../neutral-blocks.ts";
 
 /** Whether a block's `cache_control` asks for a cache. */
 export function isCacheMark(block: Json): boolean {

@@ -1,8 +1,9 @@
 // Reads the messages of the messages wire as the turns of a conversation.
 import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
 import type { NeutralBlock, NeutralTurn } from "../../neutral.ts";
+import { foreign, textBlock } from "../neutral-blocks.ts";
 import type { MessagesBody } from "./body.ts";
-import { documentOf, foreign, isCacheMark, mediaOf, searchResultOf, textBlock } from "./sources.ts";
+import { documentOf, isCacheMark, mediaOf, searchResultOf } from "./sources.ts";
 
 /** Made for the vendor's books, never for the model: in front of any other model's prompt it only spoils the cache. */
 const BILLING_LINE = /^x-[a-z]+-billing-header:/;

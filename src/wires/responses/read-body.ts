@@ -6,6 +6,7 @@ import { isRecord, type Json, numberOf } from "../../json.ts";
 import type { ThoughtSeal } from "../../neutral.ts";
 import { type Hosts, readActions } from "../action-tools.ts";
 import type { ModelRequest } from "../model-request.ts";
+import { wantedNames } from "../neutral-blocks.ts";
 import { invalid } from "../parse-json.ts";
 import { readPreferences } from "../preferences.ts";
 import type { PromptShape } from "../prompt-shape.ts";
@@ -142,8 +143,6 @@ function requestOf(
   const seals = store || includes(body, "reasoning.encrypted_content");
   const { nowS, onSocket = false } = options;
   const call = new ResponsesCall(body, { store, maxOutputTokens: asked, seals, nowS, onSocket });
-  const named = typeof read.model === "string" ? [{ name: read.model, param: "model" }] : [];
-  const more = (read.models ?? []).map((name, at) => ({ name, param: `models.${at}` }));
   const asWire = responsesRequest(body);
   const request: ModelRequest = {
     operation: "responses",
@@ -158,7 +157,7 @@ function requestOf(
     unknownPart: sifted.unknown,
     maxCostCents: sent.max_cost_cents,
     preferences,
-    wanted: [...named, ...more],
+    wanted: wantedNames(read.model, read.models),
     stream,
     choices: 1,
     output: { asked: numberOf(asked) ?? null, fallback: null, cap: null, shared: true },

@@ -1,6 +1,7 @@
 // Reads a request in OpenAI's responses wire: it keeps the body for vendors of the same wire, and says it neutrally for the others.
 import { defined, isRecord, numberOf, stringOf } from "../../json.ts";
 import type { CallerRequest, Effort, NeutralRequest, ReasoningAsk, ResponseFormat } from "../../neutral.ts";
+import { once } from "../neutral-blocks.ts";
 import type { ResponsesBody } from "./body.ts";
 import { ResponsesTools, toolLists } from "./tools.ts";
 import { turnsOf } from "./turns.ts";
@@ -76,7 +77,6 @@ function neutralOf(body: ResponsesBody): NeutralRequest {
 
 /** A request whose body has been checked. */
 export function responsesRequest(body: ResponsesBody): CallerRequest {
-  let neutral: NeutralRequest | null = null;
   return {
     wire: WIRE,
     body,
@@ -84,9 +84,6 @@ export function responsesRequest(body: ResponsesBody): CallerRequest {
     usesTools: toolLists(body).length > 0,
     reasoning: () => reasoningOf(body),
     format: () => formatOf(body),
-    neutral() {
-      neutral ??= neutralOf(body);
-      return neutral;
-    },
+    neutral: once(() => neutralOf(body)),
   };
 }

@@ -1,8 +1,9 @@
 // Reads the input items of OpenAI's responses wire as the turns of a conversation.
 import { type Json, stringOf, wordOf } from "../../json.ts";
 import type { NeutralBlock, NeutralTurn, ReasoningBlock, ToolResultBlock } from "../../neutral.ts";
+import { foreign, textBlock } from "../neutral-blocks.ts";
 import type { ResponsesBody, ResponsesItem } from "./body.ts";
-import { foreign, partsOf, textBlock } from "./parts.ts";
+import { partsOf } from "./parts.ts";
 import type { ResponsesTools } from "./tools.ts";
 
 /** Thoughts beyond these are so far back that no model looks at them; each costs us work to open. */
