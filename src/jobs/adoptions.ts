@@ -46,13 +46,15 @@ export class Adoptions {
 
   /** It may be this process's by now. */
   isUnsure(jobId: string): boolean {
-    return this.#unsure.has(jobId);
+    return this.#unsure.has(jobId) || this.#taking.has(jobId);
   }
 
   /** What dead runners have left, and what waits for one. */
   async adoptDead(): Promise<void> {
     const { runners, clock, onBroken, isStopped } = this.#parts;
+    const found = new Set<string>();
     for await (const { runner, jobIds } of runners.dead()) {
+      for (const id of jobIds) found.add(id);
       for (let at = 0; at < jobIds.length && !isStopped(); at += ADOPTED_AT_ONCE) {
         const some = jobIds.slice(at, at + ADOPTED_AT_ONCE);
         await Promise.all(
@@ -67,6 +69,8 @@ export class Adoptions {
         );
       }
     }
+    // Another process has them now.
+    for (const id of this.#stranded.keys()) if (!found.has(id)) this.#stranded.delete(id);
   }
 
   /** A job of this runner's. Once at a time: the loser of two would take it out of the list of those that are run here. */

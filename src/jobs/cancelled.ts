@@ -17,10 +17,9 @@ export interface Cancelled {
   readonly atMs: number;
 }
 
-/** Keeps when it was cancelled; a second time changes nothing. Whether this was the first. */
-export async function keepCancelled(records: Records, { jobId: id, atMs }: Cancelled): Promise<boolean> {
-  const value = String(atMs);
-  return (await records.put({ kind: KIND, id, payer: null, value, ttlMs: KEPT_MS, ifVersion: 0 })) !== null;
+/** Keeps when it was cancelled; a second time changes nothing. */
+export async function keepCancelled(records: Records, { jobId: id, atMs }: Cancelled): Promise<void> {
+  await records.put({ kind: KIND, id, payer: null, value: String(atMs), ttlMs: KEPT_MS, ifVersion: 0 });
 }
 
 /** Tells the runner of it, who looks every few seconds. */

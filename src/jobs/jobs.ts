@@ -80,6 +80,8 @@ class RunningJobs implements Jobs {
   readonly #runs = new Map<string, { readonly run: JobRun; readonly over: Promise<void> }>();
   /** Those of them that are at work, and not waiting to be tried again. */
   readonly #active = new Set<string>();
+  /** Those that are tried again, until it is known whose they are. */
+  readonly #trying = new Map<string, Promise<void>>();
   readonly #ended = new Map<string, { readonly kind: string; readonly status: string; count: number }>();
   readonly #watches: JobWatches;
   readonly #costRooms: CostRooms;
@@ -174,8 +176,8 @@ class RunningJobs implements Jobs {
     const { records, clock } = this.#options;
     const atMs = Math.floor(clock.epochMs());
     const cancelled = { jobId: id, atMs };
-    if (!(await keepCancelled(records, cancelled))) return job;
-    // Read again: a runner that has adopted it meanwhile may have looked before this was kept.
+    await keepCancelled(records, cancelled);
+    // Read again: a runner that has adopted it meanwhile may have looked before this was kept. Told again, too: who asked before may have been cut off.
     const { runner } = (await this.find(id, payer)) ?? job;
     await tellRunner(records, cancelled, runner);
     const here = this.#runs.get(id);
@@ -307,7 +309,15 @@ class RunningJobs implements Jobs {
   }
 
   /** What did not come to its end here is tried again where it is still this process's, however long the store is away. */
-  async #again(id: string): Promise<void> {
+  #again(id: string): Promise<void> {
+    const under = this.#trying.get(id);
+    if (under !== undefined) return under;
+    const trying = this.#tryAgain(id).finally(() => this.#trying.delete(id));
+    this.#trying.set(id, trying);
+    return trying;
+  }
+
+  async #tryAgain(id: string): Promise<void> {
     for (let isKnown = false; !isKnown && !this.#isStopped; ) {
       await new Promise((resolve) => setTimeout(resolve, AGAIN_MS).unref());
       isKnown = await this.#goOn(id).catch((error: unknown) => {
@@ -336,7 +346,7 @@ class RunningJobs implements Jobs {
   async #lookAfterOwn(): Promise<void> {
     await this.keeper.undo();
     for (const id of await this.#runners.own()) {
-      if (this.#runs.has(id) || this.#adoptions.isUnsure(id)) continue;
+      if (this.#runs.has(id) || this.keeper.isLaunching(id) || this.#adoptions.isUnsure(id)) continue;
       // A launch is listed before it has a record: what has none, or is still launching, is left alone.
       const stored = await findJob(this.#options.records, id);
       if (stored !== null && stored.job.state !== "launching") await this.#goOn(id);

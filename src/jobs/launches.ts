@@ -84,6 +84,11 @@ export class Launches implements HoldKeeper {
     this.#undone.delete(id);
   }
 
+  /** Whether its caller may still be told that it came to nothing: until it has been taken over, or dismissed. */
+  isLaunching(jobId: string): boolean {
+    return this.#launching.has(jobId);
+  }
+
   /** Dismisses what could not be dismissed. Rejects where the store is still away. */
   async undo(): Promise<void> {
     for (const hold of this.#undone.values()) await this.dismiss("", hold);
@@ -94,8 +99,8 @@ export class Launches implements HoldKeeper {
     const launching = this.#launching.get(id);
     if (launching === undefined) throw new Error(`nobody has announced the job ${id}`);
     const job: JobRecord = { ...launching.job, state: "queued", amountNano };
-    this.#launching.delete(id);
     const version = await putJob(this.#parts.records, job, launching.version);
+    this.#launching.delete(id);
     // Cut off from the store for so long that others took this process for dead: a caller who asks again launches anew.
     if (version === null) throw new GatewayError("ledger_unavailable", { retryAfterSeconds: RETRY_SECONDS });
     this.#parts.run({ job, version });

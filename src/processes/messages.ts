@@ -10,7 +10,8 @@ export interface ChildPart {
 /** What a child must know before it starts, beside the environment that it shares with the parent. */
 export interface WorkerStart {
   readonly kind: "start";
-  readonly part: ChildPart;
+  /** Left out by a parent of a release before there were parts, which starts children of this one when it is reloaded. */
+  readonly part?: ChildPart;
   /** What this process alone keeps lies here. */
   readonly ownDir: string;
   /** The port that all share. */

@@ -206,7 +206,8 @@ export class Supervisor {
     const { clock, patience, say, onGivenUp } = this.#options;
     const short = clock.elapsedMs() - child.startedMs < patience.stableMs;
     place.shortLives = short ? place.shortLives + 1 : 1;
-    if (this.#places.every((other) => this.#fails(other))) {
+    const serving = this.#places.filter(({ number }) => this.#options.partOf(number).serves);
+    if (serving.every((other) => this.#fails(other))) {
       this.#stopping = true;
       onGivenUp(new Error(`every process ended ${patience.shortLivesMax} times in a row soon after its start`));
       return;

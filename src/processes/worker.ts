@@ -3,10 +3,11 @@ import { readConfig, takeWalletKeys } from "../config.ts";
 import { type Gateway, startGateway } from "../gateway.ts";
 import { StoreGone, ToldToEnd } from "../storage/remote-thread.ts";
 import { openWallet } from "../wallet/wallet.ts";
-import type { FromChild, ToChild, WorkerStart } from "./messages.ts";
+import type { ChildPart, FromChild, ToChild, WorkerStart } from "./messages.ts";
 
 /** Tells the program that it is a child. */
 export const WORKER_ARGUMENT = "worker";
+const WHOLE: ChildPart = { role: "both", serves: true };
 /** How long a process that has lost its store waits for the parent's end to show. It pays for nothing meanwhile. */
 const PARENT_ENDS_MS = 1_000;
 
@@ -19,7 +20,7 @@ function tellParent(message: FromChild): Promise<void> {
 }
 
 async function startAs(
-  { ownDir, part, port, sandboxUrl }: WorkerStart,
+  { ownDir, part = WHOLE, port, sandboxUrl }: WorkerStart,
   onFatal: (error: Error) => void,
 ): Promise<Gateway> {
   const config = { ...readConfig(), port, sandboxUrl, role: part.role };

@@ -1,13 +1,14 @@
 // A consistent copy of the database while it is in use: between two checkpoints, commits leave the file itself alone.
-import { constants, rmSync } from "node:fs";
-import { chmod, copyFile, type FileHandle, open, rm } from "node:fs/promises";
+import { read, rmSync } from "node:fs";
+import { chmod, copyFile, type FileHandle, open } from "node:fs/promises";
 import type { DatabaseSync } from "node:sqlite";
 import { setTimeout as pause } from "node:timers/promises";
-import { openDatabase, sqliteCode } from "./open-database.ts";
+import { promisify } from "node:util";
+import { type OpenDatabase, openDatabase, sqliteCode } from "./open-database.ts";
 import { writeWhole } from "./whole-file.ts";
 
 /** A report that is being read keeps the log from being emptied for as long as it takes. */
-const CHECKPOINT_TRIES = 100;
+const CHECKPOINT_TRIES = 350;
 const CHECKPOINT_PAUSE_MS = 100;
 
 async function emptyLog(database: DatabaseSync): Promise<void> {
@@ -32,33 +33,19 @@ async function emptyWhenFree(database: DatabaseSync): Promise<void> {
 const STEP_BYTES = 1024 * 1024;
 const UNSYNCED_BYTES_MAX = 8 * STEP_BYTES;
 
-/** Copies a file without the disk being busy with it for long: at once where the file system can share its blocks, else in small steps, each on the disk before too many have come. */
-export async function copySteadily(from: string, to: string): Promise<void> {
-  try {
-    return await copyFile(from, to, constants.COPYFILE_FICLONE_FORCE);
-  } catch {
-    await rm(to, { force: true });
-  }
-  const source = await open(from, "r");
-  try {
-    const target = await open(to, "wx", 0o600);
-    try {
-      await copySteps(source, target);
-    } finally {
-      await target.close();
-    }
-  } finally {
-    await source.close();
-  }
-}
+const readAt = promisify(read);
 
-/** In steps of its own reading and writing, so that other work of the thread goes between. */
-export async function copySteps(source: FileHandle, target: FileHandle): Promise<void> {
+/**
+ * Copies an open file without the disk being busy with it for long: in small steps, between which the thread does other work, each on the disk before too
+ * many have come. It is read by its descriptor, since the locks on it end where another is closed.
+ */
+export async function copySteps(source: number, target: FileHandle): Promise<void> {
   const buffer = Buffer.allocUnsafe(STEP_BYTES);
-  for (let unsynced = 0; ; ) {
-    const { bytesRead } = await source.read(buffer, 0, STEP_BYTES, null);
+  for (let copied = 0, unsynced = 0; ; ) {
+    const { bytesRead } = await readAt(source, buffer, 0, STEP_BYTES, copied);
     if (bytesRead === 0) return;
     for (let at = 0; at < bytesRead; ) at += (await target.write(buffer, at, bytesRead - at)).bytesWritten;
+    copied += bytesRead;
     unsynced += bytesRead;
     if (unsynced < UNSYNCED_BYTES_MAX) continue;
     await target.datasync();
@@ -67,16 +54,17 @@ export async function copySteps(source: FileHandle, target: FileHandle): Promise
 }
 
 /**
- * Copies the database in `file` to `path`, as it is now, and makes the copy durable. Throws where `path` exists. Commits go
+ * Copies the database to `path`, as it is now, and makes the copy durable. Throws where `path` exists. Commits go
  * on meanwhile: they stay in the write-ahead log. The database must not be closed before this is done.
  */
-export async function backupTo(database: DatabaseSync, file: string, path: string): Promise<void> {
+export async function backupTo({ database, descriptor }: OpenDatabase, path: string): Promise<void> {
   await writeWhole(path, async (part) => {
     const pages = Number(database.prepare("PRAGMA wal_autocheckpoint").get()?.wal_autocheckpoint);
     database.exec("PRAGMA wal_autocheckpoint = 0");
     try {
       await emptyLog(database);
-      await copySteadily(file, part);
+      const target = await open(part, "wx", 0o600);
+      await copySteps(descriptor, target).finally(() => target.close());
     } finally {
       database.exec(`PRAGMA wal_autocheckpoint = ${pages}`);
     }

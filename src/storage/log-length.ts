@@ -1,7 +1,7 @@
 // How long the write-ahead log gets. To write it into the database takes tens of milliseconds and two syncs: the reading thread does that, so that no call
 // waits for it, and the thread that commits writes the last pages alone, with which the log begins anew.
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { CHECKPOINT_PAGES } from "./open-database.ts";
+import { CHECKPOINT_PAGES, isFatal } from "./open-database.ts";
 
 /** Commits between two looks, which take 20 us each. */
 const COMMITS_PER_LOOK = 32;
@@ -22,7 +22,7 @@ export class LogLength {
   #held = false;
   #waiting: (() => void)[] = [];
 
-  /** `ask` has the reading thread write what there is; `written` is to be called when it has, or could not. */
+  /** `ask` has the reading thread write what there is; `written` is to be called when it has, or could not; both methods throw what is fatal. */
   constructor(database: DatabaseSync, ask: () => void) {
     this.#look = database.prepare("PRAGMA wal_checkpoint(NOOP)");
     this.#write = database.prepare("PRAGMA wal_checkpoint(PASSIVE)");
@@ -78,11 +78,12 @@ interface Length {
 
 const NO_LOG: Length = { log: 0, checkpointed: 0 };
 
-/** What fails here is done later: the commits before it are none the worse, as SQLite has it with what it writes within a commit. */
+/** What cannot be done now is done later: the commits before it are none the worse, as SQLite has it with what it writes within a commit. Throws what is fatal. */
 function quietly(statement: StatementSync): Length | null {
   try {
     return statement.get() as unknown as Length;
-  } catch {
+  } catch (error) {
+    if (isFatal(error)) throw error;
     return null;
   }
 }

@@ -12,7 +12,12 @@ const SHARED_BUSY_MS_MAX = 10_000;
 const SHARE_TRIES = 100;
 const SHARE_PAUSE_MS = 20;
 const SQLITE_BUSY = 5;
-const SQLITE_FULL = 13;
+const SQLITE_IOERR = 10;
+const SQLITE_CORRUPT = 11;
+export const SQLITE_FULL = 13;
+const SQLITE_NOTADB = 26;
+/** After these nothing that the file or the memory says can be trusted; a failed fsync is never tried again. */
+const FATAL = new Set([SQLITE_IOERR, SQLITE_CORRUPT, SQLITE_NOTADB]);
 /** The memory that connections share could not grow: the disk is full, and nothing has been lost. */
 const SQLITE_IOERR_SHMSIZE = 4_874;
 
@@ -28,9 +33,19 @@ export function sqliteCode(error: unknown): number {
   return typeof code === "number" ? code & 0xff : 0;
 }
 
+/** Whether nothing that the file says can be trusted after this error. */
+export function isFatal(error: unknown): boolean {
+  return FATAL.has(sqliteCode(error));
+}
+
 /** A database, and what closes it. */
 export interface OpenDatabase {
   readonly database: DatabaseSync;
+  /**
+   * The same file, to be read and synced by. The system lets go of all locks of a process on a file when it closes any of its descriptors for
+   * it, and others would take the database for abandoned: so there is this one alone, for as long as the database is open.
+   */
+  readonly descriptor: number;
   close(): void;
 }
 
@@ -42,10 +57,13 @@ export function openShared(file: string, sharing: Sharing): OpenDatabase {
   const lock = sharing === "readers" ? takeLock(file) : null;
   try {
     const database = openFile(file, sharing);
+    const descriptor = openSync(file, "r");
     return {
       database,
+      descriptor,
       close() {
         database.close();
+        closeSync(descriptor);
         lock?.close();
       },
     };
@@ -57,7 +75,7 @@ export function openShared(file: string, sharing: Sharing): OpenDatabase {
 
 /** Opens `file` for this connection alone. */
 export function openDatabase(file: string): DatabaseSync {
-  return openShared(file, "none").database;
+  return openFile(file, "none");
 }
 
 /** Opens a file that a thread of this process writes, to read what has been committed. */

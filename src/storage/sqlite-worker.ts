@@ -5,19 +5,13 @@ import { guardDisk } from "./disk-guard.ts";
 import { FRAME_BYTES_MAX } from "./frames.ts";
 import { LogLength } from "./log-length.ts";
 import { LogSync } from "./log-sync.ts";
-import { openShared, sqliteCode } from "./open-database.ts";
+import { isFatal, openShared, SQLITE_FULL, sqliteCode } from "./open-database.ts";
 import type { OpenUnit, SqliteUnit } from "./sqlite-unit.ts";
 import { type StoreClient, StoreClients } from "./store-clients.ts";
 import type { Batch, BatchAnswer, BatchDone, OperationEntry, ThreadStart, ToThread } from "./wire.ts";
 
 /** Pages in the write-ahead log before it is emptied, once the disk has been full: 1 MB. */
 const CHECKPOINT_PAGES_TIGHT = 250;
-const SQLITE_IOERR = 10;
-const SQLITE_CORRUPT = 11;
-const SQLITE_FULL = 13;
-const SQLITE_NOTADB = 26;
-/** After these nothing that the file or the memory says can be trusted; a failed fsync is never tried again. */
-const FATAL = new Set([SQLITE_IOERR, SQLITE_CORRUPT, SQLITE_NOTADB]);
 
 /** Characters of values, as they are counted, with which a batch ends: the process sends the rest again. Each may be six in an answer. */
 const VALUES_CHARS_MAX = 8 * 1_048_576;
@@ -48,7 +42,9 @@ await openUnits();
 const log = openLog();
 // A file without readers is locked, and one that processes share is written by each of them.
 const logLength =
-  start.sharing === "readers" ? new LogLength(database, () => clients.own.say({ kind: "long-log" })) : null;
+  start.sharing === "readers"
+    ? new LogLength(database, () => clients.own.say({ kind: "long-log", descriptor: file.descriptor }))
+    : null;
 let backups: Promise<void> = Promise.resolve();
 /** While the file is copied no checkpoint may change it. */
 let copying = false;
@@ -71,8 +67,17 @@ function hear(client: StoreClient, message: ToThread): void {
   else if (message.kind === "tell") clients.tellAll({ kind: "told", text: message.text });
   else if (message.kind === "backup") answerBackup(client, message.path);
   else if (client !== clients.own) return;
-  else if (message.kind === "log-written") logLength?.written();
+  else if (message.kind === "log-written") logWritten(message.fatal);
   else void close();
+}
+
+function logWritten(fatal: string | null): void {
+  if (fatal !== null) return end(fatal);
+  try {
+    logLength?.written();
+  } catch (error) {
+    end(String(error));
+  }
 }
 
 /** What came before in memory may be in no file: were one more batch carried out, it would write that for good. */
@@ -225,14 +230,14 @@ function makeRoom(): boolean {
   try {
     return database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get()?.busy === 0 || dropped;
   } catch (error) {
-    if (FATAL.has(sqliteCode(error))) throw error;
+    if (isFatal(error)) throw error;
     return dropped;
   }
 }
 
 /** Takes a failed transaction back, in the file and in memory. Throws on where nothing can be trusted any more. */
 function undo(error: unknown): void {
-  if (FATAL.has(sqliteCode(error))) throw error;
+  if (isFatal(error)) throw error;
   // SQLite has rolled back by itself after some errors, a full disk among them.
   if (database.isTransaction) database.exec("ROLLBACK");
   for (const unit of units) unit.reload();
@@ -241,9 +246,9 @@ function undo(error: unknown): void {
 /** One at a time, and `close` waits for the last. */
 function answerBackup(client: StoreClient, path: string): void {
   backups = backups.then(async () => {
-    copying = true;
     await logLength?.hold();
-    const error = await backupTo(database, start.file, path).then(
+    copying = true;
+    const error = await backupTo(file, path).then(
       () => null,
       (reason: unknown) => (reason instanceof Error ? reason.message : String(reason)),
     );

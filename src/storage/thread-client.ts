@@ -226,16 +226,19 @@ export class ThreadClient implements SqliteThread {
       const waiting = this.#backups.shift();
       if (message.error === null) waiting?.resolve();
       else waiting?.reject(new Error(message.error));
-    } else if (message.kind === "long-log") this.#writeLog();
+    } else if (message.kind === "long-log") this.#writeLog(message.descriptor);
     else if (message.kind !== "ready") this.#onNews(message);
   }
 
   /** Where that is not possible now, the thread asks again. */
-  #writeLog(): void {
-    const written = () => {
-      if (this.#broken === null) this.#port.post({ kind: "log-written" });
+  #writeLog(descriptor: number): void {
+    const written = (fatal: string | null) => {
+      if (this.#broken === null) this.#port.post({ kind: "log-written", fatal });
     };
-    this.#reading.inquire(WRITE_LOG, null).then(written, written);
+    this.#reading.inquire(WRITE_LOG, descriptor).then(
+      (fatal) => written(fatal as string | null),
+      () => written(null),
+    );
   }
 
   #settle({ values, errors, commit }: BatchAnswer): void {

@@ -38,7 +38,7 @@ export type ToThread =
   | { readonly kind: "backup"; readonly path: string }
   | { readonly kind: "tell"; readonly text: string }
   /** What `long-log` has asked for is done, or could not be. From the thread's own process alone. */
-  | { readonly kind: "log-written" }
+  | { readonly kind: "log-written"; readonly fatal: string | null }
   | { readonly kind: "close" };
 
 /** A number says that this commit, and all before it, are on disk. */
@@ -47,8 +47,8 @@ export type FromThread =
   | number
   | Ready
   | { readonly kind: "backup"; readonly error: string | null }
-  /** The log is to be written into the database. To the thread's own process alone. */
-  | { readonly kind: "long-log" }
+  /** The log is to be written into the database, whose file has this descriptor. To the thread's own process alone. */
+  | { readonly kind: "long-log"; readonly descriptor: number }
   | { readonly kind: "fatal"; readonly error: string }
   | StoreNews;
 

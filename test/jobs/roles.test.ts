@@ -119,6 +119,27 @@ it("is followed where it was launched, and cancelled from there while it runs el
   watched.close();
 });
 
+it("whose cancelling was cut off is cancelled by the next that asks for it", async () => {
+  const untilTold = ({ signal }: RunningJob) =>
+    new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+  const { put } = stores.records;
+  let isAway = true;
+  const serve = await serving({
+    records: {
+      ...stores.records,
+      put: (record) =>
+        isAway && record.kind === "job-cancelled-told" ? Promise.reject(new Error("away")) : put(record),
+    },
+  });
+  await working((job, step) => (step === 1 ? untilTold(job) : undefined));
+  const id = await serve.launch(nameOf());
+  await seen(id, "a step", ({ progress }) => progress === 1);
+  await expect(serve.jobs.cancel(id, PAYER)).rejects.toThrow("away");
+  isAway = false;
+  await serve.jobs.cancel(id, PAYER);
+  expect(await ended(id)).toMatchObject({ end: { cancelled: true }, chargedCents: 2 });
+});
+
 it("cancelled while it waits it ends unpaid at whoever takes it", async () => {
   const deaf = { news: jobNews(null) };
   const serve = await serving(deaf);

@@ -1,6 +1,6 @@
 // Who waits for the storage thread, for how long, and what becomes of them when it dies; who reads beside it.
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { getPriority, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -110,6 +110,29 @@ test("a long log is written into the database by the thread that reads, while co
   kept.close();
 });
 
+/** What the system has locked of a file. */
+function locksOn(file: string): number {
+  const inode = `:${statSync(file).ino} `;
+  return readFileSync("/proc/locks", "utf8")
+    .split("\n")
+    .filter((line) => line.includes(inode)).length;
+}
+
+test.runIf(process.platform === "linux")(
+  "after a backup the file is locked as before: other programs that look at it do not take its log for abandoned",
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), "tollgate-thread-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const options = { file: join(folder, "words.db"), units: { mortal: MORTAL }, clock: systemClock, disk: NO_BOUNDS };
+    const thread = await openSqliteThread({ ...options, sharing: "readers", onFatal() {} });
+    await thread.unit<MortalOperations>("mortal")("keep", "before");
+    expect(locksOn(options.file)).toBe(1);
+    await thread.backup(join(folder, "copy.db"));
+    expect(locksOn(options.file)).toBe(1);
+    await thread.close();
+  },
+);
+
 test("a copy is on the disk step by step, and never much of it is not", async () => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-copy-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -117,7 +140,7 @@ test("a copy is on the disk step by step, and never much of it is not", async ()
   writeFileSync(join(folder, "from"), bytes);
   const [source, target] = await Promise.all([open(join(folder, "from"), "r"), open(join(folder, "to"), "wx")]);
   const syncs = vi.spyOn(target, "datasync");
-  await copySteps(source, target);
+  await copySteps(source.fd, target);
   await Promise.all([source.close(), target.close()]);
   expect(readFileSync(join(folder, "to")).equals(bytes)).toBe(true);
   expect(syncs).toHaveBeenCalledTimes(2);

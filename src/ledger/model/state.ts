@@ -72,13 +72,13 @@ export interface AccountState extends Overruns {
   isInUse: boolean;
 }
 
-/** A live hold. */
-/** What of it stands as it was reserved. */
+/** What of a hold stands as it was reserved. */
 type Reserved = Pick<
   ReserveRequest,
   "holdId" | "keyId" | "parentId" | "requestId" | "operation" | "asked" | "effect" | "inference" | "owner" | "onExpire"
 >;
 
+/** A live hold. */
 export interface LiveHold extends Reserved {
   readonly account: AccountState;
   /** The day of its reserve, which its money belongs to for ever. */

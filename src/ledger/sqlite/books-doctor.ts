@@ -9,7 +9,7 @@ import { type DaySums, examinedPostings, NOTHING, PostingWalk, type Say, type St
 
 /** Postings and accounts that are read for one answer, some ten milliseconds' work: reports are made between. */
 const ROWS_AT_ONCE = 2_000;
-/** Of them, how many an account is like, with its row, its days and its keys. */
+/** Of them, how many an account is like, with its row and its keys, beside its days. */
 const ROWS_OF_ACCOUNT = 10;
 /** Postings read in one go. */
 const POSTINGS_PER_STEP = 500;
@@ -92,7 +92,7 @@ class BooksDoctor {
       }
       this.#seen.postings += walk.count;
       walk.end((day) => this.#dayRow(day, account), say);
-      yield (walk.count % POSTINGS_PER_STEP) + ROWS_OF_ACCOUNT;
+      yield (walk.count % POSTINGS_PER_STEP) + ROWS_OF_ACCOUNT + days.size;
     }
     if (reached !== last) this.#countPostings(last, reached, sayOfAll);
   }

@@ -14,6 +14,8 @@ import type { LedgerOperations } from "./unit.ts";
 
 const LOSABLE = { mayBeLost: true } as const;
 const PATIENT = { isPatient: true } as const;
+/** What a crash brings back is forgotten again. */
+const FORGETTING = { isPatient: true, mayBeLost: true } as const;
 const DOCTOR_OF_BOOKS = new URL("./books-doctor.ts", import.meta.url);
 
 /** The file that the storage thread loads for the ledger. */
@@ -114,16 +116,20 @@ const ENDED_AT_ONCE = 32;
 /** Steps of forgetting in one sweep. */
 const PRUNE_STEPS_MAX = 80;
 
+/** Of a process that has ended: what it left is ended before this one serves, and each step waits for the disk. */
+const LEFT_AT_ONCE = 500;
+
 /** Ends up to `countMax` holds, and forgets what cannot be asked for any more, a few rows at a time. */
 async function sweepInSteps(thread: SqliteThread, countMax: number, onlyOwner: string | null): Promise<string[]> {
   const call = thread.unit<LedgerOperations>("ledger");
+  const atOnce = onlyOwner === null ? ENDED_AT_ONCE : LEFT_AT_ONCE;
   const ended: string[] = [];
-  for (let last = ENDED_AT_ONCE; last === ENDED_AT_ONCE && ended.length < countMax; ) {
-    const some = await call("sweep", { countMax: Math.min(ENDED_AT_ONCE, countMax - ended.length), onlyOwner });
+  for (let last = atOnce; last === atOnce && ended.length < countMax; ) {
+    const some = await call("sweep", { countMax: Math.min(atOnce, countMax - ended.length), onlyOwner });
     ended.push(...some);
     last = some.length;
   }
-  for (let steps = 0; steps < PRUNE_STEPS_MAX && (await call("prune", null, PATIENT)); steps++);
+  for (let steps = 0; steps < PRUNE_STEPS_MAX && (await call("prune", null, FORGETTING)); steps++);
   return ended;
 }
 
