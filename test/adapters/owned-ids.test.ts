@@ -42,6 +42,8 @@ async function failed(account: TestAccount, action: string, params: object) {
 }
 
 const AGENT = "agent-0f1e2d3c-4b5a-4697-8877-665544332211";
+/** Longer than what a hash has of it by chance. */
+const OWN_ID = 'ada-lovelace"a\n';
 const INBOX = "quiet-harbor@agentmail.to";
 
 describe("what a vendor has made for one caller", () => {
@@ -105,11 +107,11 @@ describe("an id that callers choose", () => {
       seen.push(filters.user_id);
       return { body: { results: [{ id: "1", memory: "m", user_id: filters.user_id }] } };
     });
-    const search = { query: "food", user_id: 'ad"a\n' };
+    const search = { query: "food", user_id: OWN_ID };
     const told = await Promise.all([ada, ada, eve].map((account) => gateway.run(account, "mem0/search", search)));
-    for (const { json } of told) expect(json.data).toMatchObject({ results: [{ user_id: 'ad"a\n' }] });
+    for (const { json } of told) expect(json.data).toMatchObject({ results: [{ user_id: OWN_ID }] });
     expect(new Set(seen).size).toBe(2);
-    expect(seen.join()).not.toContain("ad");
+    for (const id of seen) expect(id).not.toContain(OWN_ID.slice(0, 8));
   });
 
   it("is hidden in Zep's paths and bodies alike: two callers' threads of one name are two", async () => {
