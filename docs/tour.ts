@@ -9,7 +9,7 @@ const ADMIN = `http://127.0.0.1:${ADMIN_PORT}`;
 const LANES = 16;
 const BEFORE_MS = 2_000;
 const AFTER_MS = 3_000;
-const READY_MS_MAX = 30_000;
+const READY_MS_MAX = 120_000;
 const LOOK_MS = 1_000;
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
