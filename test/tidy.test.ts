@@ -145,6 +145,9 @@ const PRIVATE_WORDS_LEFT = [
   "src/ledger",
 ];
 
+/** What a test gives a step by the clock, at least. */
+const CLOCK_MS_MIN = 4_000;
+
 const VAGUE = /(^|[-/])(utils?|common|helpers?|managers?|services?|base)(\.ts|\/|-|$)/;
 
 /** Most files are this short. No single one is cut up for it: a bound on each bends the code that is near it. */
@@ -335,6 +338,17 @@ describe("the house", () => {
       .filter((file) => file !== "test/support/file-cost.ts")
       .filter((file) => /^(before|after)(All|Each)\(/m.test(readFileSync(file, "utf8")))
       .map((file) => `${file}: a process reads it once for all of its files - use onTestFinished where it is called`);
+    expect(broken).toEqual([]);
+  });
+
+  it("gives what the clock measures in tests seconds, as other work on the machine takes some", () => {
+    const bound = /(?:performance\.now|Date\.now|elapsedMs)\(\) - \w+\)\.toBeLessThan(?:OrEqual)?\(([\d_]+)\)/g;
+    const broken = filesBelow("test").flatMap((file) =>
+      [...readFileSync(file, "utf8").matchAll(bound)]
+        .map(([, most = ""]) => Number(most.replaceAll("_", "")))
+        .filter((most) => most < CLOCK_MS_MIN)
+        .map((most) => `${file}: ${most} ms - measure the processor's time, or wait for ${CLOCK_MS_MIN} ms and more`),
+    );
     expect(broken).toEqual([]);
   });
 

@@ -102,7 +102,7 @@ describe("ranges", () => {
       expect(answers.every(({ status, bytes }) => status === 206 && bytes === 1)).toBe(true);
     }
     delay.disable();
-    expect(delay.max / 1e6).toBeLessThan(500);
+    expect(delay.max / 1e6).toBeLessThan(2_000);
   });
 
   it("that nobody reads take little memory", async () => {
