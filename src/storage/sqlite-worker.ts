@@ -152,14 +152,23 @@ function tellChanged(): void {
 
 /** Runs all calls, or the first ones where their answers come to much, in one transaction. Where that fails, each alone, so that one bad call costs the others nothing. */
 function runBatch(calls: readonly unknown[], roomMade = false): BatchDone {
+  const rowsBefore = rowsChanged.get()?.rows;
+  let done: BatchDone;
   try {
-    return transact(calls);
+    done = transact(calls);
   } catch (error) {
     undo(error);
     const full = sqliteCode(error) === SQLITE_FULL;
     if (full && !roomMade && makeRoom()) return runBatch(calls, true);
     if (full || calls.length === 2) return rejected(calls, String(error));
+    return runEach(calls, roomMade);
   }
+  // It is committed: what fails from here on must not have it carried out again, and ends the thread.
+  settle(rowsBefore);
+  return done;
+}
+
+function runEach(calls: readonly unknown[], roomMade: boolean): BatchDone {
   const values: unknown[] = [];
   const errors: Record<number, string> = {};
   let chars = 0;
@@ -179,7 +188,6 @@ function rejected(calls: readonly unknown[], error: string): BatchDone {
 }
 
 function transact(calls: readonly unknown[]): BatchDone {
-  const rowsBefore = rowsChanged.get()?.rows;
   const low = disk.isLow(time.elapsedMs);
   const values: unknown[] = [];
   let errors: Record<number, string> | null = null;
@@ -201,12 +209,16 @@ function transact(calls: readonly unknown[]): BatchDone {
   }
   for (const unit of units) unit.flush();
   commit.run();
+  return { values, errors };
+}
+
+/** What follows a commit; `rowsBefore`: how many rows had ever changed before it. */
+function settle(rowsBefore: unknown): void {
   if (rowsChanged.get()?.rows !== rowsBefore) {
     log?.committed();
     logLength?.committed();
   }
   for (const unit of units) unit.committed?.(noteChanged);
-  return { values, errors };
 }
 
 /** How long a value is as JSON at most, before anything in it is escaped. */

@@ -7,10 +7,19 @@ export type MortalOperations = ReturnType<typeof operationsOn>;
 
 export function openUnit(database: DatabaseSync): SqliteUnit {
   database.exec("CREATE TABLE IF NOT EXISTS word (word TEXT NOT NULL) STRICT");
-  return { operations: operationsOn(database), admissions: [], flush() {}, reload() {} };
+  const after: Commit = { fails: false };
+  const committed = () => {
+    if (after.fails) throw new Error("what follows a commit failed");
+  };
+  return { operations: operationsOn(database, after), admissions: [], flush() {}, committed, reload() {} };
 }
 
-function operationsOn(database: DatabaseSync) {
+/** What becomes of what follows a commit. */
+interface Commit {
+  fails: boolean;
+}
+
+function operationsOn(database: DatabaseSync, after: Commit) {
   const insert = database.prepare("INSERT INTO word (word) VALUES (?)");
   const all = database.prepare("SELECT word FROM word ORDER BY rowid");
   return {
@@ -23,6 +32,12 @@ function operationsOn(database: DatabaseSync) {
     tell: (length: number): string => "x".repeat(length),
     /** So many numbers, of 24 characters each. */
     count: (length: number): number[] => Array(length).fill(-1.2345678901234567e-100),
+    /** What follows the commit of it fails. */
+    keepAtLast(word: string): string {
+      after.fails = true;
+      insert.run(word);
+      return word;
+    },
     fail(_: null): never {
       throw new Error("an operation failed");
     },

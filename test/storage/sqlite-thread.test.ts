@@ -44,6 +44,22 @@ test("the storage thread dies: who waits is refused, the process is told to end,
   await next.close();
 });
 
+test("what follows a commit fails: nothing of it is done again, who waits is refused, and the process is told to end", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-thread-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const ended = Promise.withResolvers<Error>();
+  const options = { file: join(folder, "words.db"), units: { mortal: MORTAL }, clock: systemClock, disk: NO_BOUNDS };
+  const thread = await openSqliteThread({ ...options, onFatal: ended.resolve });
+  const call = thread.unit<MortalOperations>("mortal");
+  const together = await Promise.allSettled([call("keep", "one"), call("keepAtLast", "two"), call("keep", "three")]);
+  expect(together.map((one) => one.status === "rejected" && one.reason)).toEqual([REFUSED, REFUSED, REFUSED]);
+  expect((await ended.promise).message).toContain("what follows a commit failed");
+  await thread.close();
+  const next = await openSqliteThread({ ...options, onFatal() {} });
+  expect(await next.unit<MortalOperations>("mortal")("words", null)).toEqual(["one", "two", "three"]);
+  await next.close();
+});
+
 /** Threads of this process that give way to others. */
 function givingWay(): number {
   const threads = readdirSync("/proc/self/task").map(Number);
