@@ -76,6 +76,5 @@ export async function streams(bench: Bench): Promise<Row[]> {
   });
   const ours = costs.get("tollgate");
   if (ours === undefined) return [...rows];
-  const most = bench.wire === "http2" ? 1.2 : 1.25;
-  return [...rows, atMost(NAME, "CPU over the bare proxy's", medianRatio(ours, costs.get("bare")), most, "x")];
+  return [...rows, atMost(NAME, "CPU over the bare proxy's", medianRatio(ours, costs.get("bare")), 1.2, "x")];
 }
