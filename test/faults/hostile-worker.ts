@@ -63,7 +63,7 @@ async function repeat(
 site.listen(0, "127.0.0.2", () => {
   const { port } = site.address() as AddressInfo;
   parentPort?.postMessage({ port });
-  parentPort?.once("message", async ({ url, key, seconds }: Target) => {
+  parentPort?.on("message", async ({ url, key, seconds }: Target) => {
     const to = (path: string) => ({ url: `${url}${path}`, key, untilMs: performance.now() + seconds * 1_000 });
     const attacks = [
       ...[1, 2, 3].map(() => repeat("pages", to("/api/run/core/onescrape"), () => scrape(port))),
@@ -71,7 +71,5 @@ site.listen(0, "127.0.0.2", () => {
       repeat("chat", to("/v1/chat/completions"), () => CHAT),
     ];
     parentPort?.postMessage({ attacked: Object.assign({}, ...(await Promise.all(attacks))) as Attacked });
-    site.closeAllConnections();
-    site.close();
   });
 });
