@@ -1,4 +1,4 @@
-// The test suite: real servers on free ports, so files run side by side. vitest.quick.config.ts runs a part of it.
+// The test suite: real servers on free ports, so files run side by side. vitest.system.config.ts and vitest.quick.config.ts are lanes like it.
 import { availableParallelism } from "node:os";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 import { HeavyFirst } from "./test/heavy-first.ts";
@@ -49,4 +49,12 @@ export function suite(files: readonly TestFile[], { fileCpuSecondsMax }: Bounds)
   };
 }
 
-export default defineConfig(suite(suiteFiles(), { fileCpuSecondsMax: 90 }));
+/** A file that is named on the command line runs, whichever lane it belongs to. */
+const namesFiles = process.argv.some((word) => word.endsWith(".test.ts"));
+
+export default defineConfig(
+  suite(
+    suiteFiles().filter(({ lane }) => lane === "test" || namesFiles),
+    { fileCpuSecondsMax: 40 },
+  ),
+);

@@ -4,6 +4,9 @@ import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeF
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { onlyAProcessShows } from "./support/process-fact.ts";
+
+onlyAProcessShows("the lanes of .ci/run");
 
 const CI = join(import.meta.dirname, "../.ci");
 

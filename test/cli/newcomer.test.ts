@@ -10,7 +10,10 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { INSTALLED_MS_MAX, installed } from "../support/apt-install.ts";
 import { endWithTests } from "../support/end-with-tests.ts";
+import { onlyAProcessShows } from "../support/process-fact.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
+
+onlyAProcessShows("a newcomer's first hour");
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const WORDS = "An answer of a model on this very machine.";

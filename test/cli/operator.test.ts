@@ -10,7 +10,10 @@ import { INSTALLED_MS_MAX, installed } from "../support/apt-install.ts";
 import { callChat } from "../support/chat-call.ts";
 import { endWithTests } from "../support/end-with-tests.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { onlyAProcessShows } from "../support/process-fact.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
+
+onlyAProcessShows("an operator's commands");
 
 const ROOT = join(import.meta.dirname, "../..");
 const PAGE = readFileSync(join(ROOT, "docs/operations.md"), "utf8");
