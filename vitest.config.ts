@@ -41,7 +41,7 @@ export function suite(files: readonly TestFile[], { fileCpuSecondsMax }: Bounds)
         },
         {
           // Files that count what belongs to the whole process: its timers, its memory. Where Node reads the sources by the hook of
-          // test/support/stripped-sources.mjs a process keeps 200 MB more, for a reason not found yet; a gateway's own growth is the same.
+          // test/support/kept-sources.mjs a process keeps 200 MB more, for a reason not found yet; a gateway's own growth is the same.
           test: { ...COMMON, experimental: {}, name: "own process", include: paths(true), isolate: true, provide },
         },
       ],

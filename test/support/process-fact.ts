@@ -3,6 +3,7 @@
 
 export const PROCESS_FACTS = [
   "a newcomer's first hour",
+  "the commands of the README",
   "the command line is a program",
   "an operator's commands",
   "an old Node is turned away",
