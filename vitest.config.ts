@@ -2,6 +2,7 @@
 import { availableParallelism } from "node:os";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 import { HeavyFirst } from "./test/heavy-first.ts";
+import LaneReport, { type LaneBounds } from "./test/lane-report.ts";
 import { suiteFiles, type TestFile } from "./test/lanes.ts";
 
 /** Much of a test is waiting for clocks and sockets: one file more than there are cores keeps these busy. */
@@ -15,23 +16,25 @@ const COMMON = {
   // Node reads the sources itself, as it does for the gateway: nothing is transformed, and no call goes by way of a runner's exports.
   experimental: { viteModuleRunner: false, nodeLoader: false },
   setupFiles: ["test/support/file-cost.ts"],
+  runner: "test/support/skip-missing.ts",
   // Bounds for what hangs, not for what is slow: others may load the machine as well.
   testTimeout: 180_000,
   hookTimeout: 180_000,
 };
 
-interface Bounds {
-  /** The most processor time that one file may take, in seconds; its children's is not in it. */
+interface Bounds extends LaneBounds {
+  /** The most processor time that one file may take with its children, in seconds. */
   readonly fileCpuSecondsMax: number;
 }
 
-export function suite(files: readonly TestFile[], { fileCpuSecondsMax }: Bounds): ViteUserConfig {
+export function suite(files: readonly TestFile[], { fileCpuSecondsMax, ...bounds }: Bounds): ViteUserConfig {
   const paths = (ownProcess: boolean) => files.filter((file) => file.ownProcess === ownProcess).map(({ path }) => path);
   const provide = { fileCpuSecondsMax };
   return {
     test: {
       globalSetup: ["test/support/run-folder.ts"],
       sequence: { sequencer: HeavyFirst },
+      reporters: ["default", new LaneReport(bounds)],
       maxWorkers: WORKERS,
       projects: [
         {

@@ -42,4 +42,21 @@ describe("the command itself", () => {
     child.kill("SIGTERM");
     expect(await closed).toEqual([0, null]);
   });
+
+  test("certify ends with a report when it is interrupted", async () => {
+    const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", CLI, "certify", "--json"], {
+      // No key of a vendor: the stand-ins are asked.
+      env: { PATH: process.env.PATH, NODE_OPTIONS: process.env.NODE_OPTIONS },
+    });
+    endWithTests(child);
+    let out = "";
+    child.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
+    const closed = once(child, "close");
+    await once(child.stderr, "data");
+    child.kill("SIGINT");
+    expect(await closed).toEqual([1, null]);
+    const { stopped, calls } = JSON.parse(out) as { stopped: string; calls: object[] };
+    expect(stopped).toBe("interrupted");
+    expect(calls.at(-1)).toMatchObject({ verdict: "not asked", note: "it was stopped" });
+  });
 });
