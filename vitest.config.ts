@@ -2,6 +2,7 @@
 import { availableParallelism } from "node:os";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 import { HeavyFirst } from "./test/heavy-first.ts";
+import { LANE, PROCESSES } from "./test/lane-config.ts";
 import LaneReport, { type LaneBounds } from "./test/lane-report.ts";
 import { suiteFiles, type TestFile } from "./test/lanes.ts";
 
@@ -10,13 +11,8 @@ const WORKERS = Math.min(8, availableParallelism() + 1);
 
 /** What every process that runs tests has in common. */
 const COMMON = {
-  pool: "forks" as const,
+  ...PROCESSES,
   maxWorkers: WORKERS,
-  execArgv: ["--disable-warning=ExperimentalWarning"],
-  // Node reads the sources itself, as it does for the gateway: nothing is transformed, and no call goes by way of a runner's exports.
-  experimental: { viteModuleRunner: false, nodeLoader: false },
-  setupFiles: ["test/support/file-cost.ts"],
-  runner: "test/support/skip-missing.ts",
   // Bounds for what hangs, not for what is slow: others may load the machine as well.
   testTimeout: 180_000,
   hookTimeout: 180_000,
@@ -32,7 +28,7 @@ export function suite(files: readonly TestFile[], { fileCpuSecondsMax, ...bounds
   const provide = { fileCpuSecondsMax };
   return {
     test: {
-      globalSetup: ["test/support/run-folder.ts"],
+      globalSetup: LANE.globalSetup,
       sequence: { sequencer: HeavyFirst },
       reporters: ["default", new LaneReport(bounds)],
       maxWorkers: WORKERS,
