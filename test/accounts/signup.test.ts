@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
-import { REDIS_MS_MAX, startRedis } from "../support/redis.ts";
+import { anyRedis, REDIS_MS_MAX } from "../support/redis.ts";
 
 let gateway: TestGateway;
 let dataDir: string;
@@ -147,7 +147,7 @@ describe("where it is open", () => {
   it("counts an address over processes and restarts, however many come at once", {
     timeout: REDIS_MS_MAX,
   }, async () => {
-    const redis = await startRedis();
+    const redis = await anyRedis();
     const shared = { REDIS_URL: redis.url, ARCHIVE_URL: `file://${dataDir}/archive.db` };
     const processOf = (name: string) =>
       start({ SIGNUPS_PER_ADDRESS_PER_HOUR: "4", ...shared, DATA_DIR: join(dataDir, name) });

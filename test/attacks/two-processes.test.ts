@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type AcmeGateway, startAcmeGateway } from "../run/acme-gateway.ts";
 import type { TestAccount } from "../support/gateway.ts";
-import { REDIS_MS_MAX, startRedis } from "../support/redis.ts";
+import { anyRedis, REDIS_MS_MAX } from "../support/redis.ts";
 
 const BOUND_CENTS = 2;
 /** What a vendor takes for a search that finds nothing. */
@@ -15,7 +15,7 @@ const IN_FLIGHT = 8;
 let one: AcmeGateway;
 let other: AcmeGateway;
 beforeAll(async () => {
-  const redis = await startRedis();
+  const redis = await anyRedis();
   const folder = mkdtempSync(join(tmpdir(), "tollgate-archive-"));
   const settings = {
     ARCHIVE_URL: `file://${folder}/archive.db`,

@@ -1,7 +1,7 @@
 // A ledger moves to Redis and back, or is refused before anything is written.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { withBooks } from "../../src/cli/redis-books.ts";
 import { readConfig } from "../../src/config.ts";
 import { holdRequest, newAccount, postRequest } from "../ledger/requests.ts";
@@ -11,8 +11,11 @@ import { answers, hold, openFile, openStage, order, seen, tollgate } from "./mig
 
 onlyAProcessShows("a move between stores");
 
-const { server, before, folder, copy, filled, openServer, dispose } = await openStage();
-afterAll(dispose);
+let { server, before, folder, copy, filled, openServer, dispose } = {} as Awaited<ReturnType<typeof openStage>>;
+beforeAll(async () => {
+  ({ server, before, folder, copy, filled, openServer, dispose } = await openStage());
+});
+afterAll(() => dispose());
 beforeEach(() => server.send("FLUSHALL"));
 
 test("a ledger moves to Redis and back, and nothing that anybody can see changes", async () => {

@@ -1,13 +1,14 @@
 // The first hour of somebody who has a clone and a model server of their own: each step does what the one before it printed.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { INSTALLED_MS_MAX, installed } from "../support/apt-install.ts";
+import { INSTALLED_MS_MAX } from "../support/apt-install.ts";
+import { needCurl } from "../support/curl.ts";
 import { endWithTests } from "../support/end-with-tests.ts";
 import { freePort } from "../support/free-port.ts";
 import { onlyAProcessShows } from "../support/process-fact.ts";
@@ -23,7 +24,7 @@ let own: VendorServer;
 let shell: Record<string, string>;
 
 beforeAll(async () => {
-  await installed(() => ["/usr/bin/curl", "/bin/curl", "/usr/local/bin/curl"].find(existsSync), "curl", "curl");
+  await needCurl();
   own = await startVendor();
   own.answers({
     body: {

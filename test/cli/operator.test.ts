@@ -2,12 +2,13 @@
 // call failed, and how a key is stopped, each in under a minute.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { INSTALLED_MS_MAX, installed } from "../support/apt-install.ts";
+import { INSTALLED_MS_MAX } from "../support/apt-install.ts";
 import { callChat } from "../support/chat-call.ts";
+import { needCurl } from "../support/curl.ts";
 import { endWithTests } from "../support/end-with-tests.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 import { writeNpm } from "../support/npm.ts";
@@ -43,7 +44,7 @@ const call = (key: string) =>
   callChat({ model: MODEL, max_tokens: 2_000, messages: [{ role: "user", content: "Hi" }] }, { url: gateway.url, key });
 
 beforeAll(async () => {
-  await installed(() => ["/usr/bin/curl", "/bin/curl", "/usr/local/bin/curl"].find(existsSync), "curl", "curl");
+  await needCurl();
   vendor = await startVendor();
   folder = mkdtempSync(join(tmpdir(), "tollgate-operator-"));
   gateway = await startTestGateway({ DATA_DIR: folder, GROQ_API_KEY: "k", GROQ_BASE_URL: `${vendor.url}/v1` });

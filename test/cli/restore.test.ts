@@ -2,18 +2,21 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { systemClock as clock } from "../../src/clock.ts";
 import { readConfig } from "../../src/config.ts";
 import { openSqliteArchive } from "../../src/ledger/archive/sqlite.ts";
 import { nano } from "../../src/money.ts";
 import { openStores } from "../../src/stores.ts";
 import { CENT, holdRequest, postRequest } from "../ledger/requests.ts";
-import { POSTGRES_MS_MAX, startPostgres } from "../support/postgres.ts";
+import { anyPostgres, POSTGRES_MS_MAX } from "../support/postgres.ts";
 import { hold, openFile, openStage, seen, tollgate } from "./migrate-stage.ts";
 
-const { server, before, folder, copy, filled, openServer, dispose } = await openStage();
-afterAll(dispose);
+let { server, before, folder, copy, filled, openServer, dispose } = {} as Awaited<ReturnType<typeof openStage>>;
+beforeAll(async () => {
+  ({ server, before, folder, copy, filled, openServer, dispose } = await openStage());
+});
+afterAll(() => dispose());
 beforeEach(() => server.send("FLUSHALL"));
 
 describe("a copy of everything in Redis", () => {
@@ -134,7 +137,7 @@ describe("a copy of everything in Redis", () => {
   });
 
   test("needs no file beside it where the archive is in PostgreSQL", { timeout: POSTGRES_MS_MAX }, async () => {
-    const postgres = await startPostgres();
+    const postgres = await anyPostgres();
     const { store, env, path } = await copied({ ARCHIVE_URL: postgres.url });
     await store.close();
     expect((await tollgate(env, "backup", path)).code).toBe(0);

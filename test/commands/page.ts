@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { expect, onTestFinished, test } from "vitest";
+import { needCurl } from "../support/curl.ts";
 import { endWithTests } from "../support/end-with-tests.ts";
 import { writeNpm } from "../support/npm.ts";
 import { blocksOf, commandsOf, isShell, ROOT, reasonOf, runsOf } from "./blocks.ts";
@@ -151,6 +152,7 @@ class Reader {
 /** The README's commands are started by npm itself, those of the other pages by what npm would start. */
 export function runCommandsOf(path: string): void {
   test(`the commands of ${path} run as they stand`, { timeout: PAGE_MS_MAX }, async () => {
+    await needCurl();
     const reader = new Reader(path === "README.md");
     onTestFinished(async () => {
       await reader.stop();

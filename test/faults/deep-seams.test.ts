@@ -12,7 +12,7 @@ import { ACCOUNT, type JobsStage, moneyOf, openJobs } from "../jobs/stage.ts";
 import { CENT, newAccount } from "../ledger/requests.ts";
 import { eventually } from "../support/gateway.ts";
 import { type MortalStores, mortalStores } from "../support/mortal-stores.ts";
-import { REDIS_MS_MAX, startRedis } from "../support/redis.ts";
+import { anyRedis, REDIS_MS_MAX } from "../support/redis.ts";
 
 /** Operations after which those who adopt die in turn; the last one lives. */
 const ADOPTERS_DIE_AT = [1, 2, 3, 5, 9, 20, 60, 150, 400, 900];
@@ -112,7 +112,7 @@ it("over the embedded store", async () => {
 });
 
 it("over Redis", { timeout: 600_000 + REDIS_MS_MAX }, async () => {
-  const redis = await startRedis();
+  const redis = await anyRedis();
   onTestFinished(() => redis.dispose());
   console.log(`${await everySeam(await opened(redis.url))} deaths`);
 });

@@ -1,14 +1,14 @@
 // The same as in test/jobs, for longer, and over Redis as well.
 import { expect, it } from "vitest";
 import { killLoop } from "../jobs/kill-loop.ts";
-import { startRedis } from "../support/redis.ts";
+import { anyRedis } from "../support/redis.ts";
 
 it("thirty kills over the embedded store: every launch that was told of ends, and is paid once", async () => {
   expect(await killLoop(30, 20)).toBeGreaterThanOrEqual(600);
 });
 
 async function killedOverRedis(kills: number, parted: boolean): Promise<number> {
-  const redis = await startRedis();
+  const redis = await anyRedis();
   try {
     return await killLoop(kills, 20, redis.url, parted);
   } finally {

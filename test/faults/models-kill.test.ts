@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, expect, it, onTestFinished } from "vitest";
 import { eventually } from "../support/gateway.ts";
 import { doctorOffline, type GatewayProcess, spawnGateway } from "../support/gateway-process.ts";
-import { startRedis } from "../support/redis.ts";
+import { anyRedis } from "../support/redis.ts";
 
 const DATA_DIR = mkdtempSync(join(tmpdir(), "tollgate-models-kill-"));
 afterAll(() => rmSync(DATA_DIR, { recursive: true, force: true }));
@@ -56,7 +56,7 @@ it("sells wholly at one of the two prices after each death, with books that add 
 });
 
 it("two processes over one Redis sell at one price after one of them has died between the record of a list and its file", async () => {
-  const redis = await startRedis();
+  const redis = await anyRedis();
   onTestFinished(() => redis.dispose());
   const at = (name: string) => ({
     DATA_DIR: join(DATA_DIR, name),

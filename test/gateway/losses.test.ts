@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { run } from "../../src/cli/run.ts";
 import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 import { spawnGateway } from "../support/gateway-process.ts";
-import { REDIS_MS_MAX, startRedis } from "../support/redis.ts";
+import { anyRedis, REDIS_MS_MAX } from "../support/redis.ts";
 
 const MODEL = "qwen/qwen3.7-max";
 let costUsd = 0;
@@ -125,7 +125,7 @@ it("is known after a restart, and the model goes on behind the others", async ()
 it("is one sum of all processes over one Redis, each of which puts the model behind", {
   timeout: REDIS_MS_MAX,
 }, async () => {
-  const redis = await startRedis();
+  const redis = await anyRedis();
   onTestFinished(() => redis.dispose());
   const shared = {
     ...environment,
@@ -147,7 +147,7 @@ it("is one sum of all processes over one Redis, each of which puts the model beh
 });
 
 it("is told by the parent of several processes, which serves no call itself", { timeout: REDIS_MS_MAX }, async () => {
-  const redis = await startRedis();
+  const redis = await anyRedis();
   onTestFinished(() => redis.dispose());
   const settings = { ...environment, DATA_DIR: folderOfOurs(), REDIS_URL: redis.url, WORKERS: "2", LOG_LEVEL: "error" };
   const parent = await spawnGateway(settings);

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { run } from "../../src/cli/run.ts";
 import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
-import { REDIS_MS_MAX, startRedis } from "../support/redis.ts";
+import { anyRedis, REDIS_MS_MAX } from "../support/redis.ts";
 
 const MODEL = "openai/gpt-5.4-mini";
 const token = (usd: number) => usd / 1_000_000;
@@ -215,7 +215,7 @@ it("asks a source once a day by itself, keeps what it told through a restart, an
 it("processes over one Redis sell at one price as soon as one of them has taken it", {
   timeout: REDIS_MS_MAX,
 }, async () => {
-  const redis = await startRedis();
+  const redis = await anyRedis();
   onTestFinished(() => redis.dispose());
   const archive = mkdtempSync(join(folder, "archive-"));
   const environment = {

@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readConfig } from "../../src/config.ts";
 import { openStores } from "../../src/stores.ts";
-import { startRedis } from "../support/redis.ts";
+import { anyRedis } from "../support/redis.ts";
 import { jobsContract } from "./jobs-contract.ts";
 
 jobsContract("redis", async () => {
-  const redis = await startRedis();
+  const redis = await anyRedis();
   const folder = mkdtempSync(join(tmpdir(), "tollgate-jobs-"));
   const stores = await openStores(readConfig({ DATA_DIR: folder, REDIS_URL: redis.url, REDIS_COMMAND_MS: "10000" }), {
     onFatal(error) {

@@ -13,7 +13,7 @@ import type { Records } from "../../src/records/records.ts";
 import { openStores, type Stores } from "../../src/stores.ts";
 import { newAccount } from "../ledger/requests.ts";
 import { eventually } from "../support/gateway.ts";
-import { REDIS_MS_MAX, type RedisServer, startRedis } from "../support/redis.ts";
+import { anyRedis, type LentRedis, REDIS_MS_MAX } from "../support/redis.ts";
 import { launchThroughKernel } from "./kernel-launch.ts";
 import { ACCOUNT, type Asked, type JobsStage, moneyOf, openJobs, PAYER, stepping } from "./stage.ts";
 
@@ -21,14 +21,14 @@ const STEPS = 3;
 /** A beat is a quarter of it: longer than any test waits, so that what is seen was told. */
 const NO_BEATS_MS = 600_000;
 const folder = mkdtempSync(join(tmpdir(), "tollgate-roles-"));
-let redis: RedisServer;
+let redis: LentRedis;
 let stores: Stores;
 let asked: Asked = [];
 let opened: JobsStage[] = [];
 let number = 0;
 
 beforeAll(async () => {
-  redis = await startRedis();
+  redis = await anyRedis();
   const environment = { DATA_DIR: folder, REDIS_URL: redis.url, REDIS_COMMAND_MS: "10000" };
   stores = await openStores(readConfig(environment), {
     onFatal(error) {

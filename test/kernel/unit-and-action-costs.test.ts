@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AcmeGateway, startAcmeGateway } from "../run/acme-gateway.ts";
 import type { TestAccount } from "../support/gateway.ts";
-import { REDIS_MS_MAX, type RedisServer, startRedis } from "../support/redis.ts";
+import { anyRedis, type LentRedis, REDIS_MS_MAX } from "../support/redis.ts";
 import { startVendor, type VendorRequest, type VendorServer } from "../support/vendor-server.ts";
 
 const CALLS = 300;
@@ -165,7 +165,7 @@ function numbers(seed: number): (below: number) => number {
 describe.each(["SQLite", "Redis"])("over %s", (store) => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-costs-"));
   let vendor: VendorServer;
-  let redis: RedisServer | null = null;
+  let redis: LentRedis | null = null;
   let gateway: AcmeGateway;
   let account: TestAccount;
   let current: { readonly sold: Sold; readonly scripts: Script[] } = { sold: SOLD.paints as Sold, scripts: [] };
@@ -176,7 +176,7 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
     writeFileSync(join(folder, "adapters", "lab.ts"), ADAPTER);
     vendor = await startVendor();
     vendor.answers((response, request) => answer(response, request));
-    redis = store === "Redis" ? await startRedis() : null;
+    redis = store === "Redis" ? await anyRedis() : null;
     gateway = await startAcmeGateway({
       ...{ OVERLAY_DIR: folder, LAB_API_KEY: "key", LAB_BASE_URL: vendor.url, ACME_BASE_URL: vendor.url },
       ...{ EXA_API_KEY: "key", EXA_BASE_URL: vendor.url, DIRECT_FETCH: "0" },

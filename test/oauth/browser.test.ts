@@ -1,9 +1,9 @@
 // The whole flow in a real Chromium: a client's link, the sign-in, the consent, and back to the client with a code.
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Browser } from "puppeteer-core";
+import type { BrowserContext } from "puppeteer-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { BROWSER_MS_MAX, openBrowser } from "../support/browser.ts";
+import { BROWSER_MS_MAX, openProfile } from "../support/browser.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 import { onlyAProcessShows } from "../support/process-fact.ts";
 import { Client, pkce, type Tokens } from "./person.ts";
@@ -12,13 +12,13 @@ onlyAProcessShows("a sign-in in a browser");
 
 let gateway: TestGateway;
 let account: TestAccount;
-let browser: Browser;
+let browser: BrowserContext;
 let callback: Server;
 let redirect: string;
 beforeAll(async () => {
   gateway = await startTestGateway({ OAUTH: "1", TRUST_PROXY: "1" });
   account = await gateway.account();
-  browser = await openBrowser();
+  browser = await openProfile();
   callback = createServer((_, response) => response.end("back at the client"));
   await new Promise<void>((resolve) => callback.listen(0, "127.0.0.1", resolve));
   redirect = `http://127.0.0.1:${(callback.address() as AddressInfo).port}/callback`;

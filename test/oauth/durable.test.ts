@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { eventually, startTestGateway } from "../support/gateway.ts";
 import { onlyAProcessShows } from "../support/process-fact.ts";
-import { REDIS_MS_MAX, startRedis } from "../support/redis.ts";
+import { anyRedis, REDIS_MS_MAX } from "../support/redis.ts";
 import { Client, Person, pkce, type Tokens } from "./person.ts";
 
 onlyAProcessShows("a grant after a restart");
@@ -58,7 +58,7 @@ it("a restart forgets no grant, no session and no client", async () => {
 it(
   "two processes over Redis agree: what one has begun the other ends, and a grant that is revoked at one is at both",
   async () => {
-    const redis = await startRedis();
+    const redis = await anyRedis();
     const archive = folder();
     const [port, awayPort] = [await freePort(), await freePort()];
     // As a proxy in front would have it: one address for both, of which each takes its share.

@@ -5,9 +5,9 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Browser, Page } from "puppeteer-core";
+import type { Page } from "puppeteer-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { BROWSER_MS_MAX, openBrowser } from "../support/browser.ts";
+import { BROWSER_MS_MAX, openProfile } from "../support/browser.ts";
 import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
 
@@ -33,7 +33,6 @@ declare const axe: { run(options: object): Promise<{ violations: { id: string; n
 
 let gateway: TestGateway;
 let account: TestAccount;
-let browser: Browser;
 let page: Page;
 let receiver: Server;
 /** A provider whose every word is a stranger's: it fails with them, or answers with them where it is asked to. */
@@ -120,11 +119,9 @@ beforeAll(async () => {
     ...{ at: "2026-11-22T10:00:00.000Z", version: "0.1.0", fine: 3, not_asked: 1 },
     differs: [{ asked: XSS[2], kind: "whole", status: 200, detail: XSS[1] }],
   });
-  browser = await openBrowser();
-}, BROWSER_MS_MAX);
+});
 
 afterAll(async () => {
-  await browser?.close();
   receiver?.close();
   await gateway?.stop();
   await vendor?.close();
@@ -133,8 +130,7 @@ afterAll(async () => {
 beforeEach(async () => {
   complaints = [];
   clicks = 0;
-  const context = await browser.createBrowserContext();
-  page = await context.newPage();
+  page = await (await openProfile()).newPage();
   page.on("dialog", (dialog) => {
     complaints.push(`a script of a stranger ran: ${dialog.message()}`);
     void dialog.dismiss();

@@ -13,7 +13,7 @@ import { UNCLOSED } from "../../src/sessions/unclosed.ts";
 import { openSqliteThread } from "../../src/storage/sqlite-thread.ts";
 import { NO_BOUNDS } from "../ledger/store.ts";
 import { onlyAProcessShows } from "../support/process-fact.ts";
-import { openLink, REDIS_MS_MAX, startRedis } from "../support/redis.ts";
+import { anyRedis, openLink, REDIS_MS_MAX } from "../support/redis.ts";
 
 onlyAProcessShows("records in Redis");
 
@@ -33,7 +33,7 @@ async function inSqlite() {
 }
 
 async function inRedis() {
-  const server = await startRedis();
+  const server = await anyRedis();
   const link = await openLink(server.url);
   const dispose = async () => {
     await link.close();

@@ -6,7 +6,7 @@ import { redisLedger } from "../../src/ledger/redis/ledger.ts";
 import { nano } from "../../src/money.ts";
 import type { RedisLink } from "../../src/storage/redis-link.ts";
 import { CENT, holdRequest, newAccount, newKey, postRequest } from "../ledger/requests.ts";
-import { openLink, REDIS_MS_MAX, type RedisServer, startRedis } from "../support/redis.ts";
+import { anyRedis, type LentRedis, openLink, REDIS_MS_MAX } from "../support/redis.ts";
 
 // Processes cannot be given a clock, so these are four connections of this one, whose clock stands in for the server's.
 const SIZE = 4;
@@ -14,10 +14,10 @@ const LEASE_MS = 60_000;
 const CALLS = 512;
 const BEFORE_MIDNIGHT_MS = Date.UTC(2026, 10, 30, 23, 59, 59, 999);
 
-let redis: RedisServer;
+let redis: LentRedis;
 let links: RedisLink[];
 beforeAll(async () => {
-  redis = await startRedis();
+  redis = await anyRedis();
   links = await Promise.all(Array.from({ length: SIZE }, () => openLink(redis.url)));
 }, REDIS_MS_MAX);
 afterAll(async () => {

@@ -17,7 +17,7 @@ import { redisRecords } from "../../src/records/redis-records.ts";
 import { CENT } from "../ledger/requests.ts";
 import { callChat } from "../support/chat-call.ts";
 import { eventually, startTestGateway, type TestGateway } from "../support/gateway.ts";
-import { openLink, REDIS_MS_MAX, type RedisServer, startRedis } from "../support/redis.ts";
+import { anyRedis, type LentRedis, openLink, REDIS_MS_MAX } from "../support/redis.ts";
 
 const deep = localAction({
   service: "core",
@@ -38,7 +38,7 @@ const kind: JobKind = {
   run: async () => ({ status: "succeeded", result: {}, chargeNano: nano(3 * CENT) }),
 };
 
-let redis: RedisServer;
+let redis: LentRedis;
 let serve: TestGateway;
 const folder = mkdtempSync(join(tmpdir(), "tollgate-roles-"));
 const start = (role: string) => {
@@ -46,7 +46,7 @@ const start = (role: string) => {
   return startTestGateway({ ...settings, ROLE: role }, { actions: [deep], jobKinds: [kind] });
 };
 beforeAll(async () => {
-  redis = await startRedis();
+  redis = await anyRedis();
   // First, so that it would have taken by now whatever it takes.
   serve = await start("serve");
 }, REDIS_MS_MAX);

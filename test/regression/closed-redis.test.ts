@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, test } from "vitest";
 import { endWithTests } from "../support/end-with-tests.ts";
-import { REDIS_MS_MAX, startRedis } from "../support/redis.ts";
+import { anyRedis, REDIS_MS_MAX } from "../support/redis.ts";
 
 const COMMAND_MS = 60_000;
 const EXIT_MS_MAX = COMMAND_MS / 2;
@@ -11,7 +11,7 @@ const EXIT_MS_MAX = COMMAND_MS / 2;
 test("a process ends when it has closed its connection to Redis, however patient that was", {
   timeout: REDIS_MS_MAX,
 }, async () => {
-  const redis = await startRedis();
+  const redis = await anyRedis();
   const link = JSON.stringify(new URL("../../src/storage/redis-link.ts", import.meta.url).href);
   const program = `
     const { openRedis } = await import(${link});

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AcmeGateway, startAcmeGateway } from "../run/acme-gateway.ts";
-import { REDIS_MS_MAX, startRedis } from "../support/redis.ts";
+import { anyRedis, REDIS_MS_MAX } from "../support/redis.ts";
 
 const SETTINGS = { KEPT_ANSWERS_MIB: "1" };
 const MIB = 1024 * 1024;
@@ -42,7 +42,7 @@ async function inOneFile(): Promise<Stage> {
 }
 
 async function overRedis(): Promise<Stage> {
-  const redis = await startRedis();
+  const redis = await anyRedis();
   const folder = mkdtempSync(join(tmpdir(), "tollgate-kept-"));
   const shared = { ...SETTINGS, REDIS_URL: redis.url, ARCHIVE_URL: `file://${folder}/archive.db` };
   const one = await startAcmeGateway(shared);

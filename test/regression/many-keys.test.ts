@@ -13,7 +13,7 @@ import { type Gate, openGate, type Seen } from "../accounts/gate.ts";
 import { redisStore } from "../ledger/redis/store.ts";
 import { holdRequest, newAccount, newKey } from "../ledger/requests.ts";
 import { openLedgerThread, START_MS } from "../ledger/store.ts";
-import { openLink, REDIS_MS_MAX, startRedis } from "../support/redis.ts";
+import { anyRedis, openLink, REDIS_MS_MAX } from "../support/redis.ts";
 
 const BEFORE = 6_000;
 
@@ -58,7 +58,7 @@ async function inFile(): Promise<Stage> {
 }
 
 async function inRedis(): Promise<Stage> {
-  const redis = await startRedis();
+  const redis = await anyRedis();
   const link = await openLink(redis.url);
   const store = redisStore(link, async () => {
     await link.close();

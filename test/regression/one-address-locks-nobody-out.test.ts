@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { mintKey } from "../../src/accounts/secrets.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
-import { REDIS_MS_MAX, startRedis } from "../support/redis.ts";
+import { anyRedis, REDIS_MS_MAX } from "../support/redis.ts";
 
 const PROXIED = { TRUST_PROXY: "1" };
 const GOOD_KEYS = 20;
@@ -48,7 +48,7 @@ test(
   "one address that makes keys up locks nobody else out, over Redis with two processes",
   async () => {
     const folder = mkdtempSync(join(tmpdir(), "tollgate-archive-"));
-    const redis = await startRedis();
+    const redis = await anyRedis();
     const shared = { ...PROXIED, REDIS_URL: redis.url, ARCHIVE_URL: `file://${folder}/archive.db` };
     const gateways = [await startTestGateway(shared), await startTestGateway(shared)] as const;
     onTestFinished(async () => {

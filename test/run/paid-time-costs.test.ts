@@ -2,16 +2,16 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type FakeBrowserbase, startBrowserbase } from "../support/browserbase.ts";
 import type { TestAccount } from "../support/gateway.ts";
-import { REDIS_MS_MAX, type RedisServer, startRedis } from "../support/redis.ts";
+import { anyRedis, type LentRedis, REDIS_MS_MAX } from "../support/redis.ts";
 import { type AcmeGateway, startAcmeGateway } from "./acme-gateway.ts";
 
 describe.each(["SQLite", "Redis"])("over %s", (store) => {
   let vendor: FakeBrowserbase;
-  let redis: RedisServer | null = null;
+  let redis: LentRedis | null = null;
   let gateway: AcmeGateway;
   beforeAll(async () => {
     vendor = await startBrowserbase();
-    redis = store === "Redis" ? await startRedis() : null;
+    redis = store === "Redis" ? await anyRedis() : null;
     gateway = await startAcmeGateway({
       ...{ BROWSERBASE_API_KEY: "bb-key", BROWSERBASE_BASE_URL: vendor.url },
       ...(redis === null ? {} : { REDIS_URL: redis.url }),

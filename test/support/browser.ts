@@ -1,7 +1,8 @@
 // A real headless browser for tests of pages: Debian's chromium, installed where it is missing and that is possible.
 import { existsSync } from "node:fs";
-import puppeteer, { type Browser } from "puppeteer-core";
+import puppeteer, { type Browser, type BrowserContext } from "puppeteer-core";
 import { INSTALLED_MS_MAX, installed } from "./apt-install.ts";
+import { endWithTests } from "./end-with-tests.ts";
 
 const PLACES = [
   "/usr/bin/chromium",
@@ -28,4 +29,17 @@ export async function openBrowser(...more: readonly string[]): Promise<Browser> 
     // Half a minute is not enough where others load the machine as well.
     timeout: START_MS_MAX,
   });
+}
+
+/** The browser that files of this process share. */
+let shared: Promise<Browser> | null = null;
+
+/** An empty profile in a browser that files of this process share. */
+export async function openProfile(): Promise<BrowserContext> {
+  shared ??= openBrowser().then((browser) => {
+    const child = browser.process();
+    if (child !== null) endWithTests(child);
+    return browser;
+  });
+  return (await shared).createBrowserContext();
 }

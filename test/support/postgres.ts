@@ -4,6 +4,7 @@ import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { Client } from "pg";
 import { INSTALLED_MS_MAX, installed } from "./apt-install.ts";
 import { freePort } from "./free-port.ts";
 import { type GuardedServer, startGuarded } from "./guarded-server.ts";
@@ -67,4 +68,26 @@ export async function startPostgres(): Promise<PostgresServer> {
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** The server that files of this process share. */
+let shared: Promise<PostgresServer> | null = null;
+let databases = 0;
+
+/** An empty database of a server that the test neither stops nor restarts. */
+export async function anyPostgres(): Promise<Pick<PostgresServer, "url" | "dispose">> {
+  shared ??= startPostgres();
+  const { url } = await shared;
+  const name = `test_${++databases}`;
+  await command(url, `CREATE DATABASE ${name}`);
+  const own = new URL(url);
+  own.pathname = `/${name}`;
+  return { url: own.href, dispose: () => command(url, `DROP DATABASE ${name} WITH (FORCE)`) };
+}
+
+async function command(url: string, text: string): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query(text);
+  await client.end();
 }

@@ -140,10 +140,25 @@ export function openLink(url: string): Promise<RedisLink> {
   return openRedis(url, { onBroken() {}, commandMsMax: PATIENT_MS });
 }
 
-/** A server whose contents are the test's alone: `REDIS_URL`'s where that is set, emptied, else one of the test's own. */
-export async function anyRedis(): Promise<Pick<RedisServer, "url" | "send" | "dispose">> {
+export type LentRedis = Pick<RedisServer, "url" | "send" | "dispose">;
+
+/** Servers of this process that no test has at the moment. */
+const idle: RedisServer[] = [];
+
+async function giveBack(server: RedisServer): Promise<void> {
+  await server.send("FLUSHALL");
+  for (const [name, value] of Object.entries({ ...SAFE, maxmemory: "0" }))
+    await server.send("CONFIG", "SET", name, value);
+  idle.push(server);
+}
+
+/** An empty server that the test neither stops nor restarts: `REDIS_URL`'s where that is set, else one that files of this process share by turns. */
+export async function anyRedis(): Promise<LentRedis> {
   const given = process.env.REDIS_URL;
-  if (given === undefined) return startRedis();
+  if (given === undefined) {
+    const server = idle.pop() ?? (await startRedis());
+    return { ...server, dispose: () => giveBack(server) };
+  }
   // Files of tests run side by side, each in a database of its own; 0 is left alone.
   const url = new URL(given);
   url.pathname = `/${1 + (Number(process.env.VITEST_POOL_ID ?? 0) % 15)}`;

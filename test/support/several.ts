@@ -6,7 +6,7 @@ import { onTestFinished } from "vitest";
 import { callChat, type SeenCall } from "./chat-call.ts";
 import { eventually } from "./gateway.ts";
 import { type GatewayProcess, spawnGateway } from "./gateway-process.ts";
-import { startRedis } from "./redis.ts";
+import { anyRedis } from "./redis.ts";
 
 const STREAM = { stream: true, stream_options: { include_usage: true }, max_tokens: 100 };
 export const SHORT = { model: "sandbox/ok", messages: [{ role: "user", content: "hello" }], ...STREAM };
@@ -76,7 +76,7 @@ export async function startSeveral(
   patience?: Record<string, number>,
   atEnd: (end: () => Promise<void>) => void = onTestFinished,
 ): Promise<Several> {
-  const redis = await startRedis();
+  const redis = await anyRedis();
   const dataDir = mkdtempSync(join(tmpdir(), "tollgate-several-"));
   const environment = {
     DATA_DIR: dataDir,

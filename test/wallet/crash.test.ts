@@ -15,7 +15,7 @@ import { Wallets } from "../../src/wallet/purse.ts";
 import { walletReconciler } from "../../src/wallet/reconcile.ts";
 import { keySigner, type Signer } from "../../src/wallet/signer.ts";
 import { onlyAProcessShows } from "../support/process-fact.ts";
-import { startRedis } from "../support/redis.ts";
+import { anyRedis } from "../support/redis.ts";
 import { Merchant } from "./merchant.ts";
 
 onlyAProcessShows("wallet payments in Redis");
@@ -38,7 +38,7 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
     await merchant.listen();
     merchant.units = 10_000n;
     const folder = mkdtempSync(join(tmpdir(), "tollgate-wallet-"));
-    const redis = store === "Redis" ? await startRedis() : null;
+    const redis = store === "Redis" ? await anyRedis() : null;
     const shared = redis === null ? {} : { REDIS_URL: redis.url, SIGNING_SECRET: "s".repeat(32) };
     stores = await openStores(readConfig({ DATA_DIR: folder, ...shared }), {
       onFatal: (error) => {

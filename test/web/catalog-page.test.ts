@@ -1,10 +1,10 @@
 import { execFile } from "node:child_process";
 import { request } from "node:http";
 import { promisify } from "node:util";
-import type { Browser, HTTPResponse, Page } from "puppeteer-core";
+import type { BrowserContext, HTTPResponse, Page } from "puppeteer-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { FOUND_MAX } from "../../src/web/catalog-view.ts";
-import { BROWSER_MS_MAX, openBrowser } from "../support/browser.ts";
+import { BROWSER_MS_MAX, openProfile } from "../support/browser.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 import { manyActions } from "./catalog-actions.ts";
 
@@ -39,13 +39,13 @@ declare function getComputedStyle(
 };
 
 let gateway: TestGateway;
-let browser: Browser;
+let browser: BrowserContext;
 let page: Page;
 let complaints: string[];
 
 beforeAll(async () => {
   gateway = await startTestGateway({ ADDRESS_REQUESTS_PER_MINUTE: "100000" });
-  browser = await openBrowser();
+  browser = await openProfile();
 }, BROWSER_MS_MAX);
 
 afterAll(async () => {
@@ -293,7 +293,7 @@ describe("the catalog's page", () => {
   });
 
   test("opens what the address names: price, params, and a call that copies", async () => {
-    await browser.defaultBrowserContext().setPermission(gateway.url, {
+    await browser.setPermission(gateway.url, {
       permission: { name: "clipboard-read" },
       state: "granted",
     });

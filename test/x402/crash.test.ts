@@ -22,7 +22,7 @@ import { readPayment } from "../../src/x402/read-payment.ts";
 import { openReceipts } from "../../src/x402/receipts.ts";
 import { createReconciler } from "../../src/x402/settle-receipt.ts";
 import { onlyAProcessShows } from "../support/process-fact.ts";
-import { startRedis } from "../support/redis.ts";
+import { anyRedis } from "../support/redis.ts";
 import { PAY_TO, TestChain, type Wallet } from "./chain.ts";
 
 onlyAProcessShows("x402 payments in Redis");
@@ -61,7 +61,7 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
   let calls = 0;
   beforeAll(async () => {
     const folder = mkdtempSync(join(tmpdir(), "tollgate-x402-"));
-    const redis = store === "Redis" ? await startRedis() : null;
+    const redis = store === "Redis" ? await anyRedis() : null;
     const shared = redis === null ? {} : { REDIS_URL: redis.url, SIGNING_SECRET: "s".repeat(32) };
     stores = await openStores(readConfig({ DATA_DIR: folder, ...shared }), {
       onFatal: (error) => {

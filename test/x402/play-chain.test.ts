@@ -11,7 +11,7 @@ import { openStores } from "../../src/stores.ts";
 import { requirementsOf } from "../../src/x402/challenge.ts";
 import { createPlayChain, PLAY_UNITS, type PlayChain } from "../../src/x402/play-chain.ts";
 import { type Payment, readPayment } from "../../src/x402/read-payment.ts";
-import { startRedis } from "../support/redis.ts";
+import { anyRedis } from "../support/redis.ts";
 import { type KeyWallet, keyWallet } from "./wallet.ts";
 
 const DOLLAR = requirementsOf(nano(1_000_000_000), { payTo: PLAY_PAY_TO, network: PLAY_NETWORK });
@@ -27,7 +27,7 @@ describe.each(["SQLite", "Redis"])("over %s", (store) => {
   let close: () => Promise<void>;
   beforeAll(async () => {
     const folder = mkdtempSync(join(tmpdir(), "tollgate-play-"));
-    const redis = store === "Redis" ? await startRedis() : null;
+    const redis = store === "Redis" ? await anyRedis() : null;
     const shared = redis === null ? {} : { REDIS_URL: redis.url, SIGNING_SECRET: "s".repeat(32) };
     const stores = await openStores(readConfig({ DATA_DIR: folder, ...shared }), {
       onFatal: (error) => {

@@ -11,7 +11,7 @@ import { openSqliteArchive } from "../../../src/ledger/archive/sqlite.ts";
 import { guardDisk } from "../../../src/storage/disk-guard.ts";
 import { openDatabase } from "../../../src/storage/open-database.ts";
 import { freePort } from "../../support/free-port.ts";
-import { POSTGRES_MS_MAX, startPostgres } from "../../support/postgres.ts";
+import { anyPostgres, POSTGRES_MS_MAX, startPostgres } from "../../support/postgres.ts";
 import { onlyAProcessShows } from "../../support/process-fact.ts";
 import { EVERYTHING, pagesOf } from "../usage/contract.ts";
 import { archiveContract, posting } from "./contract.ts";
@@ -41,7 +41,7 @@ async function sqlite() {
 }
 
 async function postgres() {
-  const server = await startPostgres();
+  const server = await anyPostgres();
   const archive = await openPostgresArchive(server.url);
   return {
     archive,
@@ -100,7 +100,7 @@ test("an archive of the release before this one opens, and keeps what it has", {
   await ofFile.close();
   rmSync(folder, { recursive: true });
 
-  const server = await startPostgres();
+  const server = await anyPostgres();
   const first = await openPostgresArchive(server.url);
   await first.append(before);
   await first.close();

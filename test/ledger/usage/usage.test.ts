@@ -15,7 +15,7 @@ import { EntryTables } from "../../../src/ledger/sqlite/entries.ts";
 import { sqliteLedger } from "../../../src/ledger/sqlite/ledger.ts";
 import { openDatabase } from "../../../src/storage/open-database.ts";
 import type { Reports } from "../../../src/usage-rows.ts";
-import { startPostgres } from "../../support/postgres.ts";
+import { anyPostgres } from "../../support/postgres.ts";
 import { charge, newAccount } from "../requests.ts";
 import { openLedgerThread, START_MS } from "../store.ts";
 import { type TestBooks, usageContract } from "./contract.ts";
@@ -96,7 +96,7 @@ async function openFile(postings: readonly NumberedPosting[]): Promise<TestBooks
 }
 
 async function openServer(postings: readonly NumberedPosting[]): Promise<TestBooks> {
-  const server = await startPostgres();
+  const server = await anyPostgres();
   const archive = await openPostgresArchive(server.url);
   await keep(archive, postings);
   return {

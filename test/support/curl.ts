@@ -1,0 +1,7 @@
+// curl, which the pages' commands call.
+import { existsSync } from "node:fs";
+import { installed } from "./apt-install.ts";
+
+const PLACES = ["/usr/bin/curl", "/bin/curl", "/usr/local/bin/curl"];
+
+export const needCurl = () => installed(() => PLACES.find((place) => existsSync(place)), "curl", "curl");
