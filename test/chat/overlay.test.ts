@@ -7,7 +7,10 @@ import OpenAI from "openai";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { endWithTests } from "../support/end-with-tests.ts";
 import { eventually } from "../support/gateway.ts";
+import { onlyAProcessShows } from "../support/process-fact.ts";
 import { type RecordingVendor, startRecordingVendor } from "./recording-vendor.ts";
+
+onlyAProcessShows("SIGHUP reloads");
 
 const MAIN = new URL("../../src/main.ts", import.meta.url).pathname;
 
@@ -34,9 +37,6 @@ export default defineAdapter({
 function tier(model: string): string {
   return `// Ours.
 import { defineTier } from "#tier";
-import { onlyAProcessShows } from "../support/process-fact.ts";
-
-onlyAProcessShows("SIGHUP reloads");
 
 export default defineTier({ purpose: "Ours.", firstTokenMsMax: 5_000, candidates: [{ model: "${model}" }] });
 `;

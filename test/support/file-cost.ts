@@ -1,6 +1,6 @@
 // Keeps the suite fast: a file that takes more processor time than its lane allows fails. The runner reads this before every file.
 // Processor time, not wall time: load from elsewhere fails no file.
-import { appendFileSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { cpuUsage } from "node:process";
 import { afterAll, inject } from "vitest";
 
@@ -43,7 +43,6 @@ const before = secondsSoFar();
 afterAll(({}, { file }) => {
   const seconds = secondsSoFar() - before;
   file.meta.cpuSeconds = seconds;
-  if (process.env.COSTS_TO) appendFileSync(process.env.COSTS_TO, `${seconds.toFixed(2)} ${file.name}\n`);
   const most = inject("fileCpuSecondsMax");
   if (seconds > most) {
     throw new Error(`${file.name} took ${seconds.toFixed(1)} s of the processor; its lane allows a file ${most}`);
