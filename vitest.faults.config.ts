@@ -23,7 +23,6 @@ const LONGEST = [
   "failover-outages",
   "soak",
   "slow-clients",
-  "models-kill",
 ];
 
 const COMMON = {

@@ -69,7 +69,6 @@ async function openGateway(options: GatewayOptions, opened: Opened): Promise<Gat
   const doors = { options, phase, setup, lists, losses, opened };
   const { publicServer, adminServer } = await openDoors(foundation, work, doors);
   opened(() => lists.stop());
-  await lists.start();
   // The parent serves no caller, so it has no work of its own to go on with.
   if (role?.kind !== "parent") await work.start();
 

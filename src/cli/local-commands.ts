@@ -6,6 +6,7 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { PriceList } from "../catalog/price-check.ts";
 import type { PriceRow, UnitPriceRow } from "../catalog/price-table.ts";
+import type { ModelsUpdate } from "../catalog/updates/update.ts";
 import { systemClock } from "../clock.ts";
 import { type Config, describeSettings } from "../config.ts";
 import type { LossRow, UnpricedRow } from "../gateway/losses.ts";
@@ -17,14 +18,14 @@ import { table } from "./text.ts";
 /** Prices are read, nothing is called: the sandbox's address does not matter. */
 const NOWHERE = "http://127.0.0.1:1";
 
-/** The catalog's files as they are now. */
-export async function catalogOf(settings: Config) {
-  const [{ loadCatalog }, { keptUpdate }] = await Promise.all([
+/** The catalog of the files as they are now, with `update` in place of the model list that is kept. */
+export async function catalogOf(settings: Config, update?: ModelsUpdate) {
+  const [{ loadCatalog }, { readModelsFile }] = await Promise.all([
     import("../catalog/load.ts"),
-    import("../catalog/updates/kept.ts"),
+    import("../catalog/updates/models-file.ts"),
   ]);
   return loadCatalog({
-    update: await keptUpdate(settings.dataDir),
+    update: update ?? (await readModelsFile(settings)),
     env: settings.vendorEnv,
     clock: systemClock,
     sandboxOrigin: settings.sandboxUrl ?? NOWHERE,

@@ -113,8 +113,6 @@ export interface Observer {
   unpriced(provider: string, counter: string, sandbox: boolean): void;
   /** A provider has said that an answer of a model cost so much more than was charged for it. */
   lost(provider: string, model: string, lostNano: Nano): void;
-  /** A list of models was read to be taken, or was gone back from. */
-  modelsUpdated(outcome: "taken" | "unchanged" | "refused" | "withdrawn"): void;
   /** A caller sent a sealed thought that does not open for where it would go. */
   sealUnopened(): void;
   /** Asked at each scrape. Where it rejects, that is logged and the gauges keep their last values. */
@@ -273,9 +271,6 @@ export function createObserver(options: ObserverOptions): Observer {
     },
     lost(provider, model, lostNano) {
       metrics.lost.cell({ provider, model }).total += lostNano;
-    },
-    modelsUpdated(outcome) {
-      metrics.modelUpdates.cell({ outcome }).total += 1;
     },
     sealUnopened() {
       metrics.sealsUnopened.cell({}).total += 1;
