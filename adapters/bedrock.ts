@@ -44,6 +44,7 @@ const thinking = {
   takes: { ...nova.takes, effortField: "reasoningConfig", efforts: ["none", "low", "medium"] },
 } as const;
 const gptOss = {
+  outputTokensMax: 16_384,
   tokenizer: "o200k",
   takes: { effortField: "reasoning_effort", efforts: ["low", "medium", "high"] },
 } as const;

@@ -103,6 +103,10 @@ export default defineAdapter({
       ...images,
       prices: [{ since, textIn: "0.5", imageIn: "0.5", textOut: "3", imageOut: "60" }],
     },
+    "gemini-nano-banana-2.1": {
+      ...images,
+      prices: [{ since: "2026-11-03", textIn: "1.5", imageIn: "1.5", textOut: "7.5", imageOut: "30" }],
+    },
     "gemini-3.1-flash-lite-image": {
       ...images,
       prices: [{ since, textIn: "0.25", imageIn: "0.25", textOut: "1.5", imageOut: "30" }],

@@ -2,7 +2,7 @@
 import { bearer, defineAdapter } from "#adapter";
 
 const since = "2026-08-21";
-const context = { contextTokens: 256_000 };
+const context = { contextTokens: 262_144, outputTokensMax: 262_144 };
 // An image is shrunk to 1,540 pixels a side and cut into patches of 28: at most 55 x 55 and a mark for each row. Models
 // with patches of 16 stop at 1,024 pixels, which is 64 x 64 and a mark for each row.
 const sees = { ...context, parts: { imageTokensMax: 4_200 } };
@@ -52,10 +52,12 @@ export default defineAdapter({
         ...sees,
         slug: "mistralai/mistral-medium-3.1",
         contextTokens: 128_000,
+        outputTokensMax: 128_000,
         prices: [{ since, input: "0.4", output: "2", cacheRead: "0.04" }],
       },
       "mistral-small-2603": {
         ...sees,
+        outputTokensMax: 256_000,
         takes: { ...takes, efforts: ["none", "high"] },
         prices: [{ since, input: "0.15", output: "0.6", cacheRead: "0.015" }],
       },
@@ -63,9 +65,14 @@ export default defineAdapter({
       "ministral-3b-2512": {
         ...sees,
         contextTokens: 131_072,
+        outputTokensMax: 131_072,
         prices: [{ since, input: "0.1", output: "0.1", cacheRead: "0.01" }],
       },
-      "codestral-2508": { ...context, prices: [{ since, input: "0.3", output: "0.9", cacheRead: "0.03" }] },
+      "codestral-2508": {
+        contextTokens: 256_000,
+        outputTokensMax: 128_000,
+        prices: [{ since, input: "0.3", output: "0.9", cacheRead: "0.03" }],
+      },
       "devstral-2512": {
         ...context,
         ...ended,

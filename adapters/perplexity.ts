@@ -43,6 +43,7 @@ export default defineAdapter({
       "perplexity/sonar": {
         slug: "perplexity/sonar",
         contextTokens: 128_000,
+        outputTokensMax: 8_192,
         parts: { foundTokensMax },
         prices: [{ since: ended, input: "0.25", output: "2.5", cacheRead: "0.0625", thousandCalls: "2.5" }],
       },

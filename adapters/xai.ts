@@ -5,7 +5,12 @@ const lately = "2026-09-23";
 // An image is cut into at most 7 tiles of 256 tokens; an eighth for good measure.
 const sees = { parts: { imageTokensMax: 2_048 } };
 /** They think in any case. */
-const always = { takes: { messageFields: ["name", "reasoning_content"], efforts: ["low", "medium", "high", "xhigh"] } };
+const always = {
+  ...sees,
+  contextTokens: 500_000,
+  outputTokensMax: 500_000,
+  takes: { messageFields: ["name", "reasoning_content"], efforts: ["low", "medium", "high", "xhigh"] },
+};
 // From 200,000 tokens of prompt on the whole call costs more.
 const long = (input: string, output: string, cacheRead: string) => ({
   promptTokens: 199_999,
@@ -32,26 +37,27 @@ export default defineAdapter({
     reasoningOutside: true,
     models: {
       "grok-4.7": {
-        ...sees,
         ...always,
-        contextTokens: 500_000,
         prices: [{ since: lately, input: "2", output: "6", cacheRead: "0.5", steps: [long("4", "12", "1")] }],
       },
       "grok-4.6": {
-        ...sees,
         ...always,
-        contextTokens: 500_000,
         prices: [{ since: lately, input: "2", output: "6", cacheRead: "0.5", steps: [long("4", "12", "1")] }],
       },
       "grok-4.5": {
-        ...sees,
         ...always,
-        contextTokens: 500_000,
         prices: [{ since: lately, input: "2", output: "6", cacheRead: "0.3", steps: [long("4", "12", "0.6")] }],
+      },
+      "grok-build-0.1": {
+        ...always,
+        contextTokens: 256_000,
+        outputTokensMax: 256_000,
+        prices: [{ since: lately, input: "1", output: "2", cacheRead: "0.2", steps: [long("2", "4", "0.4")] }],
       },
       "grok-4.3": {
         ...sees,
         contextTokens: 1_000_000,
+        outputTokensMax: 30_000,
         prices: [{ since: lately, input: "1.25", output: "2.5", cacheRead: "0.2", steps: [long("2.5", "5", "0.4")] }],
       },
     },

@@ -83,7 +83,7 @@ export function listPriceOf(slug: string, group: Group, liveIds: ReadonlySet<str
   const [first, ...rest] = sellersOf(group, liveIds);
   if (rest.length === 0) return first.cost;
   const ids = [first, ...rest].map((listing) => listing.adapter.id).join("+");
-  return dearest([first.cost, ...rest.map((listing) => listing.cost)], `${slug}(${ids})`);
+  return dearest([first.cost, ...rest.map((listing) => listing.cost)], `${slug}(${ids})`, true);
 }
 
 function inOrder(a: PricedListing, b: PricedListing): number {
