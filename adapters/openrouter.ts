@@ -50,13 +50,14 @@ const luna6 = { since: autumn, input: "0.1", output: "0.5", cacheRead: "0.01", c
 const luna6Long = { ...long, input: "0.2", output: "0.75", cacheRead: "0.02", cacheWrite: "0.25" };
 const haiku55 = { since: autumn, input: "0.1", output: "0.5", cacheRead: "0.01", cacheWrite: "0.125" };
 const haiku55Long = { promptTokens: 100_000, input: "0.5", output: "2.5", cacheRead: "0.05", cacheWrite: "0.625" };
-const grok = (input: string, output: string, cacheRead: string) => ({ since: autumn, input, output, cacheRead });
-const grokLong = (input: string, output: string, cacheRead: string) => ({
-  promptTokens: 200_000,
-  input,
-  output,
-  cacheRead,
-});
+/** From 200,000 tokens of prompt on the whole call costs twice as much. */
+const grok = (input: string, output: string, cacheRead: string) => {
+  const [twiceInput = "", twiceOutput = "", twiceRead = ""] = [input, output, cacheRead].map(
+    (usd) => `${2 * Number(usd)}`,
+  );
+  const long = { promptTokens: 200_000, input: twiceInput, output: twiceOutput, cacheRead: twiceRead };
+  return { prices: [{ since: autumn, input, output, cacheRead, steps: [long] }] };
+};
 /** Half price until the end of November, and until the end of the year. */
 const argon = [
   { since: "2026-10-13", input: "2", output: "10", cacheRead: "0.1" },
@@ -199,14 +200,8 @@ export default defineAdapter({
       "mistralai/mistral-large-2512": { ...mistral, ...price("0.5", "1.5", "0.05") },
       "mistralai/mistral-small-2603": { ...mistral, ...price("0.15", "0.6", "0.015") },
       "mistralai/codestral-2508": { ...sized(256_000, 204_800), ...price("0.3", "0.9", "0.03") },
-      "x-ai/grok-4.7": {
-        ...sized(500_000, 450_000, 2_048),
-        prices: [{ ...grok("2", "6", "0.5"), steps: [grokLong("4", "12", "1")] }],
-      },
-      "x-ai/grok-4.3": {
-        ...sized(1_000_000, 900_000, 2_048),
-        prices: [{ ...grok("1.25", "2.5", "0.2"), steps: [grokLong("2.5", "5", "0.4")] }],
-      },
+      "x-ai/grok-4.7": { ...sized(500_000, 450_000, 2_048), ...grok("2", "6", "0.5") },
+      "x-ai/grok-4.3": { ...sized(1_000_000, 900_000, 2_048), ...grok("1.25", "2.5", "0.2") },
       // What its maker sells under this name is this one; the older one costs twice as much here.
       "deepseek/deepseek-v4-pro-0813": {
         ...sized(1_048_576, 384_000),

@@ -16,12 +16,22 @@ export function allowedModel<Row extends { readonly id: string; readonly availab
 }
 
 /** The price list: prices are the same for everybody. */
-export function allowedPricing<Model extends Priced, Unit extends Priced, Rest>(
-  pricing: Rest & { readonly models: readonly Model[]; readonly unit_models: readonly Unit[] },
+export function allowedPricing<Tier extends Priced, Model extends Priced, Unit extends Priced, Rest>(
+  pricing: Rest & {
+    readonly tier_prices: readonly Tier[];
+    readonly models: readonly Model[];
+    readonly unit_models: readonly Unit[];
+  },
   allows: Allowed | undefined,
 ) {
   if (allows === undefined || allows.models === null) return pricing;
   const shown = <Row extends Priced>(row: Row): Row =>
     modelAllowed(allows, row.model) ? row : { ...row, available: false };
-  return { ...pricing, models: pricing.models.map(shown), unit_models: pricing.unit_models.map(shown) };
+  const { tier_prices, models, unit_models } = pricing;
+  return {
+    ...pricing,
+    tier_prices: tier_prices.map(shown),
+    models: models.map(shown),
+    unit_models: unit_models.map(shown),
+  };
 }

@@ -122,10 +122,10 @@ function largestParts(specs: readonly ModelSpec[]): PartBounds {
 }
 
 function sizesOf(specs: readonly ModelSpec[]) {
-  const outputs = specs.map((spec) => spec.outputTokensMax);
+  const outputs = specs.flatMap((spec) => spec.outputTokensMax ?? []);
   return {
     contextTokens: Math.max(...specs.map((spec) => spec.contextTokens)),
-    outputTokensMax: outputs.includes(undefined) ? null : Math.max(...outputs.map((count) => count ?? 0)),
+    outputTokensMax: outputs.length === 0 ? null : Math.max(...outputs),
     parts: largestParts(specs),
     tokenizer: specs.every((spec) => spec.tokenizer === "o200k") ? ("o200k" as const) : ("unknown" as const),
   };
