@@ -2,7 +2,9 @@
 import { bearer, defineAdapter } from "#adapter";
 
 const since = "2026-08-21";
-const context = { contextTokens: 262_144, outputTokensMax: 262_144 };
+/** An answer may fill the context. */
+const filled = (tokens: number) => ({ contextTokens: tokens, outputTokensMax: tokens });
+const context = filled(262_144);
 // An image is shrunk to 1,540 pixels a side and cut into patches of 28: at most 55 x 55 and a mark for each row. Models
 // with patches of 16 stop at 1,024 pixels, which is 64 x 64 and a mark for each row.
 const sees = { ...context, parts: { imageTokensMax: 4_200 } };
@@ -51,8 +53,7 @@ export default defineAdapter({
       "mistral-medium-2508": {
         ...sees,
         slug: "mistralai/mistral-medium-3.1",
-        contextTokens: 128_000,
-        outputTokensMax: 128_000,
+        ...filled(128_000),
         prices: [{ since, input: "0.4", output: "2", cacheRead: "0.04" }],
       },
       "mistral-small-2603": {
@@ -64,8 +65,7 @@ export default defineAdapter({
       "ministral-14b-2512": { ...sees, prices: [{ since, input: "0.2", output: "0.2", cacheRead: "0.02" }] },
       "ministral-3b-2512": {
         ...sees,
-        contextTokens: 131_072,
-        outputTokensMax: 131_072,
+        ...filled(131_072),
         prices: [{ since, input: "0.1", output: "0.1", cacheRead: "0.01" }],
       },
       "codestral-2508": {

@@ -4,14 +4,13 @@ import { bearer, defineAdapter } from "#adapter";
 
 const since = "2026-08-21";
 const gptOss = { contextTokens: 131_072, outputTokensMax: 131_072, tokenizer: "o200k" } as const;
-const glm = { contextTokens: 202_752, outputTokensMax: 128_000 };
-const qwen = { contextTokens: 262_144 };
 const autumn = "2026-11-03";
-type Sizes = readonly [contextTokens: number, outputTokensMax: number];
+type Sizes = readonly [contextTokens: number, outputTokensMax?: number];
 /** `rates`: USD per million tokens of input, output and cached input. */
-const sold = (slug: string, [contextTokens, outputTokensMax]: Sizes, rates: string) => {
+const sold = (slug: string, [contextTokens, outputTokensMax]: Sizes, rates: string, begun = autumn) => {
   const [input = "", output = "", cacheRead = input] = rates.split("/");
-  return { slug, contextTokens, outputTokensMax, prices: [{ since: autumn, input, output, cacheRead }] };
+  const prices = [{ since: begun, input, output, cacheRead }];
+  return { slug, contextTokens, ...(outputTokensMax && { outputTokensMax }), prices };
 };
 /** Ends that others have seen, as days on which calls began to fail. */
 const ended = (on: string, successor?: string) =>
@@ -54,42 +53,33 @@ export default defineAdapter({
       ),
       "meta-llama/Llama-3.3-70B-Instruct-Turbo": {
         ...llamaEnd,
-        slug: "meta-llama/llama-3.3-70b-instruct",
-        contextTokens: 131_072,
-        prices: [{ since, input: "0.88", output: "0.88" }],
+        ...sold("meta-llama/llama-3.3-70b-instruct", [131_072], "0.88/0.88", since),
       },
-      "meta-llama/Llama-4-Maverick-17B-128E-Instruct-FP8": {
-        slug: "meta-llama/llama-4-maverick",
-        contextTokens: 1_048_576,
-        prices: [{ since, input: "0.27", output: "0.85" }],
-      },
+      "meta-llama/Llama-4-Maverick-17B-128E-Instruct-FP8": sold(
+        "meta-llama/llama-4-maverick",
+        [1_048_576],
+        "0.27/0.85",
+        since,
+      ),
       "openai/gpt-oss-120b": { ...gptOss, prices: [{ since, input: "0.15", output: "0.6" }] },
       "openai/gpt-oss-20b": { ...gptOss, ...ended("2026-09-15"), prices: [{ since, input: "0.05", output: "0.2" }] },
       // Gone since that day, or before it.
       "moonshotai/Kimi-K2.5": {
         ...ended("2026-11-22", "moonshotai/kimi-k3.1-pro"),
-        slug: "moonshotai/kimi-k2.5",
-        contextTokens: 262_144,
-        prices: [{ since, input: "0.5", output: "2.8" }],
+        ...sold("moonshotai/kimi-k2.5", [262_144], "0.5/2.8", since),
       },
       "zai-org/GLM-5": {
-        ...glm,
         ...ended("2026-06-22", "z-ai/glm-5.3"),
-        slug: "z-ai/glm-5",
-        prices: [{ since, input: "1", output: "3.2" }],
+        ...sold("z-ai/glm-5", [202_752, 128_000], "1/3.2", since),
       },
-      "zai-org/GLM-4.6": { ...glm, slug: "z-ai/glm-4.6", prices: [{ since, input: "0.6", output: "2.2" }] },
+      "zai-org/GLM-4.6": sold("z-ai/glm-4.6", [202_752, 128_000], "0.6/2.2", since),
       "Qwen/Qwen3.5-397B-A17B": {
-        ...qwen,
         ...ended("2026-06-29", "qwen/qwen3.7-plus"),
-        slug: "qwen/qwen3.5-397b-a17b",
-        prices: [{ since, input: "0.6", output: "3.6" }],
+        ...sold("qwen/qwen3.5-397b-a17b", [262_144], "0.6/3.6", since),
       },
       "Qwen/Qwen3-Next-80B-A3B-Instruct": {
-        ...qwen,
         ...qwenEnd,
-        slug: "qwen/qwen3-next-80b-a3b-instruct",
-        prices: [{ since, input: "0.15", output: "1.5" }],
+        ...sold("qwen/qwen3-next-80b-a3b-instruct", [262_144], "0.15/1.5", since),
       },
     },
   },
