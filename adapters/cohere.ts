@@ -23,7 +23,7 @@ const rerank = { kind: "rerank", dialect: "cohere-rerank" } as const;
 export default defineAdapter({
   name: "Cohere",
   docs: "https://docs.cohere.com/reference/rerank",
-  beliefs: { "*": "which of its models think, and at which words of effort" },
+  beliefs: { "*": "which of its models think, at which words of effort, and how long their answers may be" },
   origin: "https://api.cohere.com",
   auth: bearer,
   maker: "cohere",

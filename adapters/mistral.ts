@@ -21,6 +21,7 @@ const takes = {
 export default defineAdapter({
   name: "Mistral",
   docs: "https://docs.mistral.ai/api",
+  beliefs: { "*": "how long the answers of some of its models may be" },
   origin: "https://api.mistral.ai/v1",
   auth: bearer,
   maker: "mistralai",

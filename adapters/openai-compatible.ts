@@ -182,18 +182,6 @@ const vendors: Readonly<Record<string, Row>> = {
       },
     },
   },
-  "gemini-embeddings": {
-    name: "Google Gemini's embeddings",
-    docs: "https://ai.google.dev/gemini-api/docs/openai",
-    origin: "https://generativelanguage.googleapis.com/v1beta/openai",
-    maker: "google",
-    pricedAs: "google",
-    keyEnv: ["GEMINI_API_KEY", "GOOGLE_API_KEY"],
-    chat: { models: {} },
-    embeddings: {
-      models: { "gemini-embedding-2": { contextTokens: 8_192, dropFields: ["user"], ...price("0.2/0") } },
-    },
-  },
   dashscope: {
     name: "Alibaba Cloud Model Studio (Qwen)",
     docs: "https://www.alibabacloud.com/help/en/model-studio/compatibility-of-openai-with-dashscope",

@@ -103,6 +103,7 @@ const stored = {
 export default defineAdapter({
   name: "OpenRouter",
   docs: "https://openrouter.ai/docs/api-reference/chat-completion",
+  beliefs: { "*": "how long the answers of some of its models may be" },
   origin: "https://openrouter.ai/api/v1",
   auth: bearer,
   nativeActions: { chat: "chat-completions" },
@@ -215,7 +216,7 @@ export default defineAdapter({
       "moonshotai/kimi-k3": { ...sized(1_048_576, 131_072), ...price("3", "15", "0.3") },
       "moonshotai/kimi-k2.6": { ...sized(262_144, 235_929), ...price("0.95", "4", "0.16", autumn) },
       "z-ai/glm-5.3": { ...sized(1_048_576, 131_072), ...price("1.4", "4.4", "0.26", autumn) },
-      "z-ai/glm-5.3-flash": { ...sized(1_310_720, 131_072), ...price("0.15", "0.5", "0.03", autumn) },
+      "z-ai/glm-5.3-flash": { ...sized(1_048_576, 131_072), ...price("0.15", "0.5", "0.03", autumn) },
       "z-ai/glm-5.3-flashx": { ...sized(1_048_576, 131_072), ...price("0.37", "1.25", "0.075", autumn) },
       "z-ai/glm-5.2": { ...sized(1_048_576, 131_072), ...price("1.4", "4.4", "0.26") },
       "z-ai/glm-5.1": { ...sized(202_752, 128_000), ...price("1.4", "4.4", "0.26", autumn) },
@@ -230,8 +231,8 @@ export default defineAdapter({
         ...sized(131_072, 16_384),
         ...price("0.59", "0.79", "0.295", "2026-11-09"),
       },
-      "meta-llama/llama-4-maverick": { ...sized(1_048_576, 16_384), ...price("0.35", "1", "0.17", autumn) },
-      "cohere/command-a": { ...sized(256_000, 8_000), ...price("2.5", "10") },
+      "meta-llama/llama-4-maverick": { ...sized(524_288, 32_768), ...price("0.35", "1", "0.17", autumn) },
+      "cohere/command-a": { ...sized(256_000, 8_192), ...price("2.5", "10") },
     },
   },
   embeddings: {

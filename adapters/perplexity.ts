@@ -13,7 +13,7 @@ export default defineAdapter({
   name: "Perplexity",
   docs: "https://docs.perplexity.ai/docs/agent-api/migrate-from-sonar",
   beliefs: {
-    "*": "whether one step can search more than once, each for its fee, and whether fields are refused that it does not know",
+    "*": "whether one step can search more than once, each for its fee, whether unknown fields are refused, and how long an answer may be",
   },
   origin: "https://api.perplexity.ai/v1",
   auth: bearer,

@@ -23,6 +23,7 @@ const price = (input: string, output: string, cacheRead: string) => {
 export default defineAdapter({
   name: "xAI",
   docs: "https://docs.x.ai/docs/api-reference",
+  beliefs: { "*": "how long the answers of some of its models may be" },
   origin: "https://api.x.ai/v1",
   auth: bearer,
   maker: "x-ai",
