@@ -6,14 +6,15 @@ import { type AdapterSpec, bearer, type ChatSpec, defineAdapters } from "#adapte
 const since = "2026-09-23";
 
 /** In USD per million tokens of input, output, cached input and writes of the cache; a bucket that has no price of its own costs as input. */
-const price = (rates: string) => {
-  const [input = "", output = "", cacheRead = input, cacheWrite = input] = rates.split("/");
-  return { prices: [{ since, input, output, cacheRead, cacheWrite }] };
+const rates = (text: string) => {
+  const [input = "", output = "", cacheRead = input, cacheWrite = input] = text.split("/");
+  return { input, output, cacheRead, cacheWrite };
 };
+const price = (text: string) => ({ prices: [{ since, ...rates(text) }] });
 /** With its context, and its longest answer where a list has it at this vendor. */
 type Sizes = readonly [contextTokens: number, outputTokensMax?: number];
-const sold = (slug: string, [contextTokens, outputTokensMax]: Sizes, rates: string) => {
-  return { slug, contextTokens, ...(outputTokensMax && { outputTokensMax }), ...price(rates) };
+const sold = (slug: string, [contextTokens, outputTokensMax]: Sizes, usd: string) => {
+  return { slug, contextTokens, ...(outputTokensMax && { outputTokensMax }), ...price(usd) };
 };
 const o200k = <T>(model: T) => ({ ...model, tokenizer: "o200k" as const });
 
@@ -163,18 +164,8 @@ const vendors: Readonly<Record<string, Row>> = {
       takes: { messageFields: ["name", "reasoning_details"], developerRole: "system", efforts: [] },
       models: {
         "MiniMax-M3": {
-          slug: "minimax/minimax-m3",
-          contextTokens: 1_000_000,
-          outputTokensMax: 128_000,
-          prices: [
-            {
-              since,
-              input: "0.3",
-              output: "1.2",
-              cacheRead: "0.06",
-              steps: [{ promptTokens: 512_000, input: "0.6", output: "2.4", cacheRead: "0.12" }],
-            },
-          ],
+          ...sold("minimax/minimax-m3", [1_000_000, 128_000], "0.3/1.2/0.06"),
+          prices: [{ since, ...rates("0.3/1.2/0.06"), steps: [{ promptTokens: 512_000, ...rates("0.6/2.4/0.12") }] }],
         },
         "MiniMax-M2.7": sold("minimax/minimax-m2.7", [204_800, 131_072], "0.3/1.2/0.06/0.375"),
         "MiniMax-M2.7-highspeed": sold("minimax/minimax-m2.7-highspeed", [204_800, 131_072], "0.6/2.4/0.06/0.375"),

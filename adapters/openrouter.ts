@@ -78,14 +78,7 @@ const pro2Long = { promptTokens: 200_000, input: "2.5", output: "15", cacheRead:
 const qwenMax = [{ since: "2026-10-19", input: "1.475", output: "4.425", cacheRead: "0.295", cacheWrite: "1.84375" }];
 const qwenPlusLong = { promptTokens: 256_000, input: "0.96", output: "3.84", cacheRead: "0.192", cacheWrite: "1.2" };
 const qwenPlus = [
-  {
-    since: "2026-10-19",
-    input: "0.32",
-    output: "1.28",
-    cacheRead: "0.064",
-    cacheWrite: "0.4",
-    steps: [qwenPlusLong],
-  },
+  { since: "2026-10-19", input: "0.32", output: "1.28", cacheRead: "0.064", cacheWrite: "0.4", steps: [qwenPlusLong] },
 ];
 
 // What its makers end is ended here on the same day.

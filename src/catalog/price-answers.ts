@@ -194,14 +194,17 @@ function priceRow(model: Sold) {
   };
 }
 
-/** A tier as `tierRow` has it, in USD per million tokens. */
-function tierPriceRow(tier: Tier, catalog: Catalog, audience: Audience) {
-  const listed = tierListed(tier, catalog, audience);
-  if (listed === null) return null;
-  const { first, served, priceMax } = listed;
-  const candidates = served.map(({ slug }) => slug);
-  return { ...priceRow(first), model: tierName(tier), kind: "tier", candidates, price_max: perMillion(priceMax) };
+/** Tiers as the list of models has them, in USD per million tokens; the cheapest first. */
+export function tierPriceRows(catalog: Catalog, audience: Audience) {
+  return byFirstPrice(catalog, audience).flatMap((tier) => {
+    const listed = tierListed(tier, catalog, audience);
+    if (listed === null) return [];
+    const candidates = listed.served.map(({ slug }) => slug);
+    const price_max = perMillion(listed.priceMax);
+    return [{ ...priceRow(listed.first), model: tierName(tier), kind: "tier", candidates, price_max }];
+  });
 }
+export type TierPriceRow = ReturnType<typeof tierPriceRows>[number];
 
 /** `GET /api/llm/v1/models`: OpenAI's list shape, tiers first; prices are decimal strings in USD per token. */
 export function* modelsAnswer(catalog: Catalog, audience: Audience) {
@@ -231,12 +234,11 @@ export function* pricingAnswer(catalog: Catalog, audience: Audience) {
   const tiers = yield* eachOf(catalog.tiers.values(), (tier) => {
     return [tier.id, tierModels(tier, catalog, audience).map(({ slug }) => slug)] as const;
   });
-  const tierPrices = yield* eachOf(byFirstPrice(catalog, audience), (tier) => tierPriceRow(tier, catalog, audience));
+  const tier_prices = tierPriceRows(catalog, audience);
   const listed = catalog.unitModels(audience).filter((model) => model.listed);
   const byUnits = yield* eachOf(listed, ({ slug, kind, sale, offers }) => {
     return { model: slug, kind, usd: unitPriceText(sale), available: offers.length > 0, since: sale.since };
   });
   const models = yield* eachOf(catalog.listed(audience), priceRow);
-  const priced = tierPrices.filter((row) => row !== null);
-  return { tiers: Object.fromEntries(tiers), tier_prices: priced, models, unit_models: byUnits };
+  return { tiers: Object.fromEntries(tiers), tier_prices, models, unit_models: byUnits };
 }

@@ -56,7 +56,7 @@ function factsOf(adapterId: string, upstreamModel: string): readonly Fact[] {
   const id = adapterId.replace("-dated", "").replace("bedrock-anthropic", "bedrock");
   const names = [`${id}/${upstreamModel}`, `${id}/${upstreamModel.split(":")[0]}`];
   const found = names.map((name) => FACTS_LIST.models[name]).find((facts) => facts !== undefined);
-  return (found ?? []).filter((fact) => fact !== null);
+  return (found ?? []).flatMap((fact) => (fact === null ? [] : [fact]));
 }
 
 beforeAll(async () => {
