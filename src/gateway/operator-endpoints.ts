@@ -1,6 +1,7 @@
 // What the operator asks of a running gateway about itself: its providers, prices and settings, and whether the providers answer.
 import { adminEndpoint } from "../accounts/admin-accounts.ts";
 import type { Catalog } from "../catalog/catalog.ts";
+import { tierPriceRows } from "../catalog/price-answers.ts";
 import { priceRows, unitPriceRows } from "../catalog/price-table.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
@@ -50,7 +51,7 @@ export function operatorEndpoints({
       await hearLosses();
       const lost = { losses: losses.rows(), unpriced: losses.unpriced() };
       const models = await inSlices(priceRows(catalog(), { sandbox }));
-      return { status: 200, body: { models, unit_models, ...lost } };
+      return { status: 200, body: { tiers: tierPriceRows(catalog(), { sandbox }), models, unit_models, ...lost } };
     }),
     adminEndpoint("GET", "/admin/v1/config", async () => ({ status: 200, body: { settings: config.effective } })),
   ];
