@@ -95,6 +95,8 @@ export interface FailedCall {
     readonly model: string;
     readonly status: number;
     readonly reason: string | null;
+    /** The vendor's words where only the operator can mend it. */
+    readonly refusal?: string;
     readonly ms: number;
     readonly upstreamNano: number;
   }[];

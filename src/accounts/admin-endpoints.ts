@@ -32,12 +32,26 @@ export type Proof = () => Promise<{
   readonly findings: readonly unknown[];
 }>;
 
+/** A vendor refuses our key, has nothing left for it, or does not serve a model to it. */
+export interface Refusal {
+  readonly provider: string;
+  /** `key bad`, `empty` or `model missing`, as `tollgate check` says. */
+  readonly verdict: string;
+  /** Where the key stands. */
+  readonly variable: string;
+  readonly status: number;
+  /** All of it in one line, with what to do and what the vendor said, without our key. */
+  readonly message: string;
+  readonly last_at: string;
+}
+
 export interface AdminParts extends AdminAccountParts {
   readonly readiness: () => Readiness | Promise<Readiness>;
   /** Everything in Prometheus' text format. */
   readonly metricsText: () => Promise<string>;
   /** What `doctor` holds against chains beside the ledger itself. */
   readonly proofs: readonly Proof[];
+  readonly refusals?: () => readonly Refusal[];
   readonly metricsContentType: string;
   /** True where the admin listener is on loopback: metrics need no token. */
   readonly metricsOpen: boolean;
@@ -81,14 +95,15 @@ async function backup(books: Books, path: string): Promise<Answer | GatewayError
   }
 }
 
-async function doctor(books: Books, proofs: readonly Proof[]): Promise<Answer> {
+async function doctor({ books, proofs, refusals }: AdminParts): Promise<Answer> {
   const [report, ...proved] = await Promise.all([books.doctor(), ...proofs.map((prove) => prove())]);
   const findings = [...report.findings, ...proved.flatMap((one) => one.findings)];
   const payments = proved.map(({ of, proved: count, unknown }) => ({ of, proved: count, unknown }));
-  return { status: 200, body: { ...report, findings, payments } };
+  return { status: 200, body: { ...report, findings, payments, refusals: refusals?.() ?? [] } };
 }
 
-function ledgerEndpoints({ books, rules, failedCalls, proofs }: AdminParts): EndpointSpec[] {
+function ledgerEndpoints(parts: AdminParts): EndpointSpec[] {
+  const { books, rules } = parts;
   return [
     adminEndpoint("GET", "/admin/v1/transactions/{id}", async ({ request }) => {
       const found = await findTransaction(books, null, request.params.id ?? "");
@@ -101,9 +116,9 @@ function ledgerEndpoints({ books, rules, failedCalls, proofs }: AdminParts): End
     adminEndpoint("POST", "/admin/v1/transactions/{id}/refund", ({ request }) =>
       ofBody(refundSchema, request, (body) => refund(books, request.params.id ?? "", body.reason)),
     ),
-    adminEndpoint("GET", "/admin/v1/transactions", ({ request }) => anyTransactions(books, failedCalls, request.query)),
+    adminEndpoint("GET", "/admin/v1/transactions", ({ request }) => anyTransactions(books, parts, request.query)),
     adminEndpoint("GET", "/admin/v1/usage", ({ request }) => anyUsage({ books, rules }, request.query)),
-    adminEndpoint("GET", "/admin/v1/doctor", () => doctor(books, proofs)),
+    adminEndpoint("GET", "/admin/v1/doctor", () => doctor(parts)),
     adminEndpoint("POST", "/admin/v1/backup", ({ request }) =>
       ofBody(backupSchema, request, (body) => backup(books, body.path)),
     ),

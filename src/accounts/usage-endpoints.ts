@@ -9,6 +9,7 @@ import type { Books } from "./books.ts";
 import { type CsvRow, csvInSlices } from "./csv.ts";
 import { fewAtATime } from "./few-at-a-time.ts";
 import { type Naming, namesOf } from "./names.ts";
+import type { AccountParts } from "./own-endpoint.ts";
 import { readQuery } from "./read-body.ts";
 import {
   ownSearchSchema,
@@ -49,7 +50,7 @@ const TRANSACTION_COLUMNS = [
 ];
 const FAILED_COLUMNS = [
   ...["request_id", "kind", "created_at", "account_id", "account_name", "key_id", "key_label", "endpoint", "asked"],
-  ...["status", "code", "message", "ms", "tags"],
+  ...["status", "code", "reason", "message", "ms", "tags"],
   "attempts",
 ];
 
@@ -205,9 +206,9 @@ function failedRow(call: FailedCall): CsvRow {
   };
 }
 
-/** What its payer is told of a call that was not charged: not what it cost us. */
+/** A call that was not charged as its payer sees it: not what it cost us, nor what a vendor says of our key. */
 function ownFailedRow(call: FailedCall) {
-  const attempts = call.attempts.map(({ upstreamNano: _, ...attempt }) => attempt);
+  const attempts = call.attempts.map(({ upstreamNano: _, refusal: __, ...attempt }) => attempt);
   return { ...failedRow(call), attempts };
 }
 
@@ -243,7 +244,7 @@ export async function ownTransactions(
 
 export async function anyTransactions(
   books: NamedBooks,
-  failedCalls: FailedCalls,
+  { failedCalls, reasonOf }: Pick<AccountParts, "failedCalls" | "reasonOf">,
   asked: URLSearchParams,
 ): Promise<Answer | GatewayError> {
   const read = readQuery(searchSchema, asked);
@@ -258,7 +259,9 @@ export async function anyTransactions(
       format: read.format,
       name,
       columns: FAILED_COLUMNS,
-      rows: await fewAtATime(rows, (call) => named(failedRow(call))),
+      rows: await fewAtATime(rows, (call) =>
+        named({ ...failedRow(call), reason: reasonOf?.(call) ?? call.message ?? null }),
+      ),
       next,
     });
   }

@@ -121,7 +121,7 @@ const FAILED_COLUMNS = {
   asked: "MODEL OR ACTION",
   status: "STATUS",
   code: "CODE",
-  message: "WHY",
+  reason: "REASON",
 };
 
 const transactions: Command = {

@@ -47,7 +47,7 @@ export interface ProviderCheck {
   readonly detail: string;
 }
 
-const VERDICTS: Partial<Record<FailureKind, CheckVerdict>> = {
+export const VERDICTS: Partial<Record<FailureKind, CheckVerdict>> = {
   provider_auth_failed: "key bad",
   provider_billing: "empty",
   provider_model_missing: "model missing",

@@ -1,6 +1,7 @@
 // The two doors of the gateway: one for callers, one for the operator, both in front of the same serving.
-import { adminEndpoints, type Proof, type Readiness } from "../accounts/admin-endpoints.ts";
+import { adminEndpoints, type Proof, type Readiness, type Refusal } from "../accounts/admin-endpoints.ts";
 import type { Unsold } from "../accounts/allowed.ts";
+import type { AccountParts } from "../accounts/own-endpoint.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Endpoint, EndpointSpec } from "../endpoint.ts";
@@ -80,11 +81,13 @@ export interface AdminDoor {
   readonly openId: OpenIdProvider | null;
   /** What `doctor` holds against chains. */
   readonly proofs: readonly Proof[];
+  readonly reasonOf: NonNullable<AccountParts["reasonOf"]>;
+  readonly refusals: () => readonly Refusal[];
 }
 
 /** Rejects where the port cannot be had. */
 export async function listenAdmin(config: Config, deps: DoorDeps, door: AdminDoor): Promise<HttpServer> {
-  const { stores, readiness, metricsText, failedCalls, operator, unsold, proofs } = door;
+  const { stores, readiness, metricsText, failedCalls, operator, unsold, proofs, reasonOf, refusals } = door;
   const endpoints = adminEndpoints({
     ...openingParts(config, stores),
     rules: stores.records,
@@ -96,7 +99,9 @@ export async function listenAdmin(config: Config, deps: DoorDeps, door: AdminDoo
     readiness,
     metricsText,
     failedCalls,
+    reasonOf,
     proofs,
+    refusals,
     metricsContentType: deps.observer.contentType,
     metricsOpen: LOOPBACK.includes(config.adminHost),
   });

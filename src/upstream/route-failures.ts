@@ -8,6 +8,8 @@ const OF_PROVIDER_MAX = 20;
 /** Providers are those of the catalog; another process may have read a longer one. */
 const PROVIDERS_MAX = 1_000;
 const WORDS_CHARS_MAX = 300;
+/** What health keys of the sandbox begin with. */
+const SANDBOX_SCOPE = "sandbox:";
 /** What one message to other processes has room for; the rest is told by the next. */
 const TOLD_MAX = 200;
 
@@ -16,6 +18,8 @@ export interface RouteFailure {
   readonly provider: string;
   /** The model or `service/action` that was asked for there. */
   readonly model: string;
+  /** The sandbox played the provider. */
+  readonly sandbox?: boolean | undefined;
   readonly reason: FailureKind;
   /** The provider's status, 0 where none came. */
   readonly status: number;
@@ -28,7 +32,7 @@ export interface RouteFailure {
 
 export interface RouteFailures {
   /** An attempt has failed; what callers are at fault for, and their words, are not kept. */
-  note(route: Pick<Candidate, "provider" | "model">, failure: AttemptFailure): void;
+  note(route: Pick<Candidate, "provider" | "model" | "healthKey">, failure: AttemptFailure): void;
   /** Those of all processes, the newest first. */
   all(): readonly RouteFailure[];
   /** What this process has noted since it was last asked; `count` is that of since then. */
@@ -65,7 +69,7 @@ function together(before: RouteFailure | undefined, next: RouteFailure): RouteFa
 export function createRouteFailures(clock: Clock): RouteFailures {
   const ofProviders = new Map<string, Map<string, RouteFailure>>();
   const untold = new Map<string, RouteFailure>();
-  const nameOf = ({ model, reason, status }: RouteFailure) => `${reason} ${status} ${model}`;
+  const nameOf = ({ model, reason, status, sandbox }: RouteFailure) => `${reason} ${status} ${sandbox} ${model}`;
 
   function add(failure: RouteFailure): void {
     const { provider } = failure;
@@ -75,11 +79,12 @@ export function createRouteFailures(clock: Clock): RouteFailures {
   }
 
   return {
-    note({ provider, model }, { kind: reason, status, message }) {
+    note({ provider, model, healthKey }, { kind: reason, status, message }) {
       if (FAILURES[reason].fault !== "provider") return;
       const nowMs = clock.epochMs();
       const at = { firstAtMs: nowMs, lastAtMs: nowMs };
-      const failure = { provider, model, reason, status, words: lineOf(message), count: 1, ...at };
+      const sandbox = healthKey.startsWith(SANDBOX_SCOPE) || undefined;
+      const failure = { provider, model, sandbox, reason, status, words: lineOf(message), count: 1, ...at };
       add(failure);
       const name = `${provider} ${nameOf(failure)}`;
       putLast(untold, name, together(untold.get(name), failure), TOLD_MAX);

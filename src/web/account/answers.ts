@@ -38,6 +38,8 @@ export interface FailedShown {
   readonly asked: string | null;
   readonly status: number;
   readonly code: string | null;
+  /** For the operator alone. */
+  readonly reason?: string | null;
   readonly ms: number;
   readonly tags?: readonly string[];
   readonly attempts: readonly {

@@ -74,7 +74,7 @@ export function failedRows(rows: readonly FailedShown[], whose?: (row: FailedSho
     rows: rowsOf(rows, (row) => [
       time(row.created_at),
       html`<span class="name">${row.asked ?? row.endpoint}</span>${whose === undefined ? "" : html`<br>${whose(row)}`}<br><span class="soft"><code>${row.request_id}</code></span>`,
-      html`${pill(row.code ?? String(row.status), "bad")} <span class="soft">${row.status}, after ${count(row.ms)} ms</span>${
+      html`${pill(row.code ?? String(row.status), "bad")} <span class="soft">${row.status}, after ${count(row.ms)} ms</span>${row.reason == null ? "" : html`<br><span class="name">${row.reason}</span>`}${
         row.attempts.length === 0
           ? html`<br><span class="soft">No provider was asked.</span>`
           : table(`Attempts of ${row.request_id}`, ATTEMPT, {
