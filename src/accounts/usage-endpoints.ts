@@ -2,7 +2,7 @@
 import type { Accounts } from "../account-rows.ts";
 import type { Answer } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
-import { usdTextOfSum } from "../money.ts";
+import { lessOf, usdTextOfSum } from "../money.ts";
 import type { Caller } from "../plan.ts";
 import type { FailedCall, FailedCalls, Reports, UsageField, UsageQuery, UsageRow } from "../usage-rows.ts";
 import type { Books } from "./books.ts";
@@ -70,6 +70,7 @@ function shownGroup({ by }: UsageQuery, { group }: UsageRow) {
 /** `names`: of its account and its key. */
 function usageRow(query: UsageQuery, row: UsageRow, names: Naming, forOperator: boolean): CsvRow {
   const amount = query.kind === "charged" ? "charged" : "credited";
+  const margin = lessOf(row.amountNano, row.upstreamNano);
   return {
     ...Object.fromEntries(shownGroup(query, row)),
     ...names,
@@ -78,7 +79,17 @@ function usageRow(query: UsageQuery, row: UsageRow, names: Naming, forOperator: 
     [`${amount}_usd`]: usdTextOfSum(row.amountNano),
     input_tokens: row.inputTokens,
     output_tokens: row.outputTokens,
-    ...(forOperator ? { upstream_nano_usd: count(row.upstreamNano), absorbed_nano_usd: count(row.absorbedNano) } : {}),
+    ...(forOperator
+      ? {
+          upstream_nano_usd: count(row.upstreamNano),
+          upstream_usd: usdTextOfSum(row.upstreamNano),
+          absorbed_nano_usd: count(row.absorbedNano),
+          absorbed_usd: usdTextOfSum(row.absorbedNano),
+        }
+      : {}),
+    ...(forOperator && query.kind === "charged"
+      ? { margin_nano_usd: count(margin), margin_usd: usdTextOfSum(margin) }
+      : {}),
   };
 }
 

@@ -17,6 +17,7 @@ export interface UsageLine {
   readonly charged_nano_usd: NanoSum;
   readonly upstream_nano_usd: NanoSum;
   readonly absorbed_nano_usd: NanoSum;
+  readonly margin_nano_usd: NanoSum;
 }
 export interface Usage {
   readonly usage: readonly UsageLine[];
