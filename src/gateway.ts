@@ -18,7 +18,7 @@ import type { GatewayOptions } from "./gateway/options.ts";
 import { providerKeyParts } from "./gateway/provider-keys.ts";
 import { publicEndpoints } from "./gateway/public-endpoints.ts";
 import { listenerUrl } from "./gateway/public-url.ts";
-import { reasonOf, refusalsIn } from "./gateway/refused-key.ts";
+import { explained, refusalsIn } from "./gateway/refused-key.ts";
 import { requestLogEndpoints } from "./gateway/request-log-endpoints.ts";
 import { type Setup, setupOf } from "./gateway/setup.ts";
 import { type SharedLosses, shareLosses } from "./gateway/shared-losses.ts";
@@ -146,9 +146,8 @@ async function openDoors(foundation: Foundation, work: Work, parts: DoorParts) {
     adminToken: work.callers.adminToken,
     readiness: () => readyWithStores(readiness(), foundation),
     metricsText,
-    failedCalls,
+    failedCalls: explained(failedCalls, catalog.current),
     proofs: work.proofs,
-    reasonOf: (call) => reasonOf(call, catalog.current()),
     refusals: () => refusalsIn(upstream.failures, catalog.current()),
     log: foundation.log,
     openId: work.openId,
@@ -156,7 +155,7 @@ async function openDoors(foundation: Foundation, work: Work, parts: DoorParts) {
       ...operator,
       ...certificateEndpoints(catalog.current, foundation.stores.records),
       ...lists.endpoints,
-      jobsEndpoint(jobs),
+      jobsEndpoint(jobs, foundation.stores.ledger),
       ...work.payments,
       ...adminEventEndpoints(work.events),
       ...requestLogEndpoints({ stores: foundation.stores, log: work.requestLog, forget: deps.forget }),

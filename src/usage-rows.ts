@@ -87,6 +87,8 @@ export interface FailedCall {
   readonly code: string | null;
   /** The same in words. What an older release has kept has none. */
   readonly message?: string | null;
+  /** What the operator has to know of it; callers are not shown it. */
+  readonly reason?: string | null;
   readonly ms: number;
   readonly tags: readonly string[];
   /** What was tried, and what each took from us. */

@@ -8,6 +8,7 @@ import { type AdminAccountParts, adminAccountEndpoints, adminEndpoint } from "./
 import type { Books } from "./books.ts";
 import { findTransaction } from "./find-transaction.ts";
 import { adminKeyEndpoints } from "./key-endpoints.ts";
+import { named } from "./names.ts";
 import { ofBody } from "./read-body.ts";
 import { operatorTransactionRow } from "./rows.ts";
 import { adminRuleEndpoints } from "./rule-endpoints.ts";
@@ -32,17 +33,9 @@ export type Proof = () => Promise<{
   readonly findings: readonly unknown[];
 }>;
 
-/** A vendor refuses our key, has nothing left for it, or does not serve a model to it. */
+/** What a vendor refuses us, in one line. */
 export interface Refusal {
-  readonly provider: string;
-  /** `key bad`, `empty` or `model missing`, as `tollgate check` says. */
-  readonly verdict: string;
-  /** Where the key stands. */
-  readonly variable: string;
-  readonly status: number;
-  /** All of it in one line, with what to do and what the vendor said, without our key. */
   readonly message: string;
-  readonly last_at: string;
 }
 
 export interface AdminParts extends AdminAccountParts {
@@ -103,11 +96,11 @@ async function doctor({ books, proofs, refusals }: AdminParts): Promise<Answer> 
 }
 
 function ledgerEndpoints(parts: AdminParts): EndpointSpec[] {
-  const { books, rules } = parts;
+  const { books, rules, failedCalls } = parts;
   return [
     adminEndpoint("GET", "/admin/v1/transactions/{id}", async ({ request }) => {
       const found = await findTransaction(books, null, request.params.id ?? "");
-      if (found !== null) return { status: 200, body: operatorTransactionRow(found) };
+      if (found !== null) return { status: 200, body: (await named(books, null, [found], operatorTransactionRow))[0] };
       return new GatewayError("not_found", {
         of: "any_transaction",
         detail: { detail: "There is no such transaction." },
@@ -116,7 +109,7 @@ function ledgerEndpoints(parts: AdminParts): EndpointSpec[] {
     adminEndpoint("POST", "/admin/v1/transactions/{id}/refund", ({ request }) =>
       ofBody(refundSchema, request, (body) => refund(books, request.params.id ?? "", body.reason)),
     ),
-    adminEndpoint("GET", "/admin/v1/transactions", ({ request }) => anyTransactions(books, parts, request.query)),
+    adminEndpoint("GET", "/admin/v1/transactions", ({ request }) => anyTransactions(books, failedCalls, request.query)),
     adminEndpoint("GET", "/admin/v1/usage", ({ request }) => anyUsage({ books, rules }, request.query)),
     adminEndpoint("GET", "/admin/v1/doctor", () => doctor(parts)),
     adminEndpoint("POST", "/admin/v1/backup", ({ request }) =>

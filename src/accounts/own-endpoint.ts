@@ -3,7 +3,7 @@ import type { Clock } from "../clock.ts";
 import type { Answer, Call, EndpointShape, EndpointSpec } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import type { Caller } from "../plan.ts";
-import type { FailedCall, FailedCalls } from "../usage-rows.ts";
+import type { FailedCalls } from "../usage-rows.ts";
 import type { Unsold } from "./allowed.ts";
 import type { Books } from "./books.ts";
 import type { RuleRecords } from "./rules.ts";
@@ -21,8 +21,6 @@ export interface KeyParts {
 export interface AccountParts extends KeyParts {
   /** Calls that were not charged. */
   readonly failedCalls: FailedCalls;
-  /** What the operator has to know of such a call beyond what its caller was told. */
-  readonly reasonOf?: (call: FailedCall) => string | null;
   /** Where the ledger counts what models cost on a day. */
   readonly inferenceScope: string;
   /** What is remembered of an account's keys must be read again. */

@@ -24,7 +24,7 @@ export const whySchema = z.strictObject({
   address: z.union([z.ipv4(), z.ipv6()], "must be an address such as 203.0.113.7").optional(),
 });
 
-export interface WhyParts extends Pick<AccountParts, "books" | "rules" | "clock" | "inferenceScope" | "reasonOf"> {
+export interface WhyParts extends Pick<AccountParts, "books" | "rules" | "clock" | "inferenceScope"> {
   /** Null: what calls were told is not looked up. */
   readonly failedCalls: FailedCalls | null;
 }
@@ -109,14 +109,14 @@ function ruled(
   return reasons;
 }
 
-function callRow(call: FailedCall, reasonOf: WhyParts["reasonOf"]) {
+function callRow(call: FailedCall) {
   const { requestId, createdAtMs, status, endpoint, asked, httpStatus, code, message = null } = call;
   const row = { request_id: requestId, at: isoTime(createdAtMs), kind: status, endpoint, asked };
-  return { ...row, status: httpStatus, code, message, reason: reasonOf?.(call) ?? message };
+  return { ...row, status: httpStatus, code, message, reason: call.reason ?? message };
 }
 
 /** Refused and failed calls, newest first. */
-async function recentCalls(failedCalls: FailedCalls, { accountId, keyId }: KeyRow, reasonOf: WhyParts["reasonOf"]) {
+async function recentCalls(failedCalls: FailedCalls, { accountId, keyId }: KeyRow) {
   const search = {
     accountId,
     keyId,
@@ -133,7 +133,7 @@ async function recentCalls(failedCalls: FailedCalls, { accountId, keyId }: KeyRo
     failedCalls.find({ ...search, status: "failed" }),
   ]);
   const all = [...refused.rows, ...failed.rows].sort((one, other) => other.createdAtMs - one.createdAtMs);
-  return all.slice(0, RECENT).map((call) => callRow(call, reasonOf));
+  return all.slice(0, RECENT).map(callRow);
 }
 
 /** What refuses a key's calls now, and the least that bounds one, as it is answered. */
@@ -146,7 +146,7 @@ export async function whyAnswer(
   keyId: string,
   asked: z.output<typeof whySchema>,
 ) {
-  const { books, rules, clock, failedCalls, reasonOf } = parts;
+  const { books, rules, clock, failedCalls } = parts;
   const key = await books.key(account.accountId, keyId);
   if (key === null)
     return new GatewayError("not_found", {
@@ -170,7 +170,7 @@ export async function whyAnswer(
       reasons,
       most_usd: usdNumber(tightest.leftNano),
       bounded_by: `${tightest.whose} leaves ${usdText(tightest.leftNano)} USD`,
-      ...(failedCalls === null ? {} : { recent: await recentCalls(failedCalls, key, reasonOf) }),
+      ...(failedCalls === null ? {} : { recent: await recentCalls(failedCalls, key) }),
     },
   };
 }

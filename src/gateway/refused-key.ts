@@ -7,9 +7,9 @@ import { keyVariablesOf, variablesOf } from "../catalog/variables.ts";
 import { FAILURES, type FailureKind } from "../failures.ts";
 import type { Log } from "../observe/log.ts";
 import type { AttemptFailure } from "../route.ts";
-import type { RouteFailures } from "../upstream/route-failures.ts";
+import { lineOf, type RouteFailures } from "../upstream/route-failures.ts";
 import type { RefusedKey } from "../upstream/upstream.ts";
-import type { FailedCall } from "../usage-rows.ts";
+import type { FailedCall, FailedCalls } from "../usage-rows.ts";
 import { VERDICTS } from "./check-provider.ts";
 
 const ALL = { sandbox: true };
@@ -33,8 +33,7 @@ function sentence(
   place = "",
 ): string {
   const [says, usual] = SAYS[kind] ?? ["cannot serve us", "see `tollgate check`"];
-  const said = message.slice(0, 300).replace(/\s+/g, " ").replace(/\.$/, "");
-  return `${adapter.spec.name} ${says} (${VERDICTS[kind]}): ${variableOf(adapter)}${place}; ${todo ?? usual}. It said ${status}: ${said}`;
+  return `${adapter.spec.name} ${says} (${VERDICTS[kind]}): ${variableOf(adapter)}${place}; ${todo ?? usual}. It said ${status}: ${lineOf(message).replace(/\.$/, "")}`;
 }
 
 /** Logs each refused key once for the time that it rests. The sandbox is shown no key of ours. */
@@ -51,7 +50,7 @@ export function logRefusedKeys({ logger }: Log): (refused: RefusedKey) => void {
 
 /** What vendors have refused since the gateway started: one row per vendor and verdict, the newest first. */
 export function refusalsIn(failures: Pick<RouteFailures, "all">, catalog: Catalog): readonly Refusal[] {
-  const found = new Map<string, Refusal>();
+  const found = new Map<string, Refusal & Readonly<Record<string, string | number>>>();
   for (const { provider, reason: kind, status, words, sandbox, lastAtMs } of failures.all()) {
     const adapter = catalog.adapters(LIVE).get(provider);
     const verdict = VERDICTS[kind] ?? kind;
@@ -75,12 +74,22 @@ function variablesFor(asked: string, catalog: Catalog): readonly string[] {
   return [...new Set(ways)].filter(Boolean).slice(0, VARIABLES_MAX);
 }
 
-/** Why a call failed or was refused, as the operator needs it: what the vendor refused, or what would turn the call on. */
-export function reasonOf({ attempts, code, asked, message = null }: FailedCall, catalog: Catalog): string | null {
+/** Why a call failed or was refused: what the vendor refused, or what would turn the call on. */
+function reasonOf({ attempts, code, asked, message = null }: FailedCall, catalog: Catalog): string | null {
   const last = attempts.findLast(({ refusal }) => refusal !== undefined);
   const adapter = catalog.adapters(LIVE).get(last?.vendor ?? "");
   if (last?.refusal !== undefined && adapter !== undefined)
     return sentence(adapter, { kind: last.reason as FailureKind, status: last.status, message: last.refusal });
   const variables = code === "upstream_not_configured" && asked !== null ? variablesFor(asked, catalog) : [];
   return variables.length === 0 ? message : `No key is set for ${asked}: set ${variables.join(" or ")}`;
+}
+
+/** Calls that were not charged, each with its reason for the operator. */
+export function explained(calls: FailedCalls, catalog: () => Catalog): FailedCalls {
+  return {
+    async find(search) {
+      const { rows, next } = await calls.find(search);
+      return { rows: rows.map((call) => ({ ...call, reason: reasonOf(call, catalog()) })), next };
+    },
+  };
 }

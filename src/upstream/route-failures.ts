@@ -8,8 +8,6 @@ const OF_PROVIDER_MAX = 20;
 /** Providers are those of the catalog; another process may have read a longer one. */
 const PROVIDERS_MAX = 1_000;
 const WORDS_CHARS_MAX = 300;
-/** What health keys of the sandbox begin with. */
-const SANDBOX_SCOPE = "sandbox:";
 /** What one message to other processes has room for; the rest is told by the next. */
 const TOLD_MAX = 200;
 
@@ -42,7 +40,7 @@ export interface RouteFailures {
 }
 
 /** One line, of bounded length. */
-function lineOf(words: string): string {
+export function lineOf(words: string): string {
   return words
     .slice(0, WORDS_CHARS_MAX * 2)
     .replace(/[\s\p{Cc}\p{Cf}]+/gu, " ")
@@ -83,7 +81,7 @@ export function createRouteFailures(clock: Clock): RouteFailures {
       if (FAILURES[reason].fault !== "provider") return;
       const nowMs = clock.epochMs();
       const at = { firstAtMs: nowMs, lastAtMs: nowMs };
-      const sandbox = healthKey.startsWith(SANDBOX_SCOPE) || undefined;
+      const sandbox = healthKey.startsWith("sandbox:") || undefined;
       const failure = { provider, model, sandbox, reason, status, words: lineOf(message), count: 1, ...at };
       add(failure);
       const name = `${provider} ${nameOf(failure)}`;

@@ -24,8 +24,7 @@ export interface Usage {
 }
 
 /** With what is kept for the operator alone. */
-export type AnyTransaction = WholeTransaction &
-  ReturnType<typeof operatorTransactionRow> & { readonly account_name?: string | null };
+export type AnyTransaction = WholeTransaction & ReturnType<typeof operatorTransactionRow>;
 
 /** What an operator has done. */
 export interface DoneShown {

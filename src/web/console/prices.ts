@@ -8,11 +8,7 @@ import type { Usage } from "./answers.ts";
 
 const PATH = "/console/prices";
 const DAYS = 7;
-const MARGINS = [
-  ["provider", "Provider"],
-  ["model", "Model or action"],
-  ["model,provider", "Model at each provider"],
-] as const;
+const MARGINS_BY = ["provider", "model", "model,provider"];
 
 interface Prices {
   readonly losses: readonly {
@@ -33,25 +29,25 @@ interface Models {
   }[];
 }
 
-async function marginsBy(ask: Ask, by: string, name: string, from: string): Promise<Html | Refused> {
+async function marginsBy(ask: Ask, by: string, from: string): Promise<Html | Refused> {
   const sold = await ask<Usage>("GET", withQuery("/admin/v1/usage", { by, from, limit: "1000" }));
   if (sold instanceof Refused) return sold;
   const lines = sold.usage.toSorted((a, b) => Number(a.margin_nano_usd) - Number(b.margin_nano_usd)).slice(0, 100);
   const columns = [
-    { name },
+    { name: "Of" },
     { name: "Calls", kind: "num desk" },
     { name: "Charged", kind: "num" },
     { name: "Cost", kind: "num" },
     { name: "Margin", kind: "num" },
   ];
   const rows = rowsOf(lines, ({ model, provider, calls, margin_nano_usd: margin, ...line }) => [
-    html`<span class="name">${(model ?? provider) || "other"}</span>${model && provider ? html`<br><span class="soft">${provider}</span>` : ""}`,
+    html`<span class="name">${model ?? provider ?? "other"}</span><br><span class="soft">${model == null ? "" : (provider ?? "")}</span>`,
     count(calls),
     money(line.charged_nano_usd),
     money(line.upstream_nano_usd),
     Number(margin) < 0 ? html`${pill("loses", "bad")} ${money(margin)}` : money(margin),
   ]);
-  const title = `Margin by ${name.toLowerCase()}`;
+  const title = `Margin by ${by.replace(",", " and ")}`;
   return card(title, table(title, columns, { rows, none: "Nothing was sold in this time." }));
 }
 
@@ -64,8 +60,8 @@ export function pricesSection(epochMs: () => number): Section {
       if (prices instanceof Refused) return prices;
       const from = dayOf(epochMs() - DAYS * DAY_MS);
       const margins: Html[] = [];
-      for (const [by, name] of MARGINS) {
-        const shown = await marginsBy(ask, by, name, from);
+      for (const by of MARGINS_BY) {
+        const shown = await marginsBy(ask, by, from);
         if (shown instanceof Refused) return shown;
         margins.push(shown);
       }
