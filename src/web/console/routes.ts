@@ -59,7 +59,7 @@ function failuresShown(all: readonly Failure[], name: string): Html | string {
   const [last, ...others] = all;
   if (last === undefined) return "";
   const more = others.slice(0, FAILURES_SHOWN_MAX).map((one) => html`<p>${failureShown(one)}</p>`);
-  return html`${failureShown(last)}${more.length === 0 ? "" : html`<details><summary aria-label="Earlier failures of ${name}">${count(others.length)} more</summary>${more}</details>`}`;
+  return html`${failureShown(last)}${more.length === 0 ? "" : html`<details><summary aria-label="${count(others.length)} more failures of ${name}">${count(others.length)} more</summary>${more}</details>`}`;
 }
 
 export const routesSection: Section = {
