@@ -12,6 +12,7 @@ import { routeRows } from "../upstream/route-rows.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import { checkProvider } from "./check-provider.ts";
 import type { Losses } from "./losses.ts";
+import { refusalsIn } from "./refused-key.ts";
 import type { Setup } from "./setup.ts";
 
 export interface OperatorParts {
@@ -44,7 +45,10 @@ export function operatorEndpoints({
       const on = providers.flatMap((provider) => (provider.on ? [provider.id] : []));
       return notFound(`No provider that is on is called ${id.slice(0, 80)}`, id, on);
     }),
-    adminEndpoint("GET", "/admin/v1/routes", async () => ({ status: 200, body: { routes: routeRows(upstream) } })),
+    adminEndpoint("GET", "/admin/v1/routes", async () => ({
+      status: 200,
+      body: { refusals: refusalsIn(upstream.failures, catalog()), routes: routeRows(upstream) },
+    })),
     adminEndpoint("GET", "/admin/v1/prices", async ({ request }) => {
       const sandbox = request.query.get("sandbox") === "1";
       const unit_models = await inSlices(unitPriceRows(catalog(), { sandbox }));

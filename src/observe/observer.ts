@@ -162,6 +162,8 @@ export function createObserver(options: ObserverOptions): Observer {
   const { onUnread = (err: unknown) => log.logger.warn({ err }, "gauges not read") } = options;
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
+  // A gauge must not be called a total; these three are sums of gauges that are there by kind.
+  for (const kind of ["resources", "handles", "requests"]) registry.removeSingleMetric(`nodejs_active_${kind}_total`);
   const metrics = createMetrics(registry);
   metrics.build.set({ version: VERSION, node: process.versions.node, role }, 1);
   const count = createCounting(metrics, isKnown, otelName);
