@@ -15,8 +15,6 @@ export interface GenerateFrameOptions {
   readonly choices: number;
   readonly trace: boolean;
   readonly id: string;
-  /** What the most output tokens were lowered to for the one that served; null: they stand as asked. */
-  readonly loweredTo: (served: Candidate) => number | null;
 }
 
 /** The wire's counts, and `cost` in USD, which its clients pass over. */
@@ -43,8 +41,7 @@ class GenerateFrame implements Frame {
   }
 
   head(reply: Reply, served: Candidate, attempts: readonly Leg[], charge: Charge | null): void {
-    const { form, loweredTo } = this.#options;
-    writeHead(reply, { served, attempts, charge, stream: isEvents(form), loweredTo: loweredTo(served) });
+    writeHead(reply, { served, attempts, charge, stream: isEvents(this.#options.form) });
   }
 
   last(final: FinalPart, cost: Cost, charge: Charge, legs: readonly Leg[]): Uint8Array | string {

@@ -126,6 +126,6 @@ export function readGenerate(
     sentText: () => sentText(kept, GENERATE_FIELDS),
     readText: () => readText(kept, GENERATE_FIELDS),
     answers: (head) => generateAnswers(head, { showsThoughts: showsThoughts(kept), choices, form }),
-    frame: ({ id, trace, loweredTo }) => createGenerateFrame({ form, choices, trace, id, loweredTo }),
+    frame: ({ id, trace }) => createGenerateFrame({ form, choices, trace, id }),
   };
 }
