@@ -22,7 +22,12 @@ interface Pattern {
 /** Nothing that is served has a longer path. */
 const PATH_CHARS_MAX = 200;
 
+/** A client's base URL has no more segments too many. */
+const EXTRA_SEGMENTS_MAX = 6;
+
 const MODELS = "/models/";
+/** The version at which that wire's clients ask. */
+const VERB_VERSION = "v1beta";
 /** One wire has the model and, behind a colon, what it is asked for in the path. */
 function isModelAndVerb(path: string): boolean {
   const [models, verb] = [path.indexOf(MODELS), path.lastIndexOf(":")];
@@ -55,6 +60,17 @@ function elsewhere(path: string, served: Iterable<string>): string | undefined {
   return undefined;
 }
 
+/** What a path ends with, from all of it to its last segment. */
+function endingsOf(path: string): readonly string[] {
+  const segments = path.slice(0, PATH_CHARS_MAX).split("/").filter(Boolean);
+  return segments.slice(0, EXTRA_SEGMENTS_MAX).map((_, at) => `/${segments.slice(at).join("/")}`);
+}
+
+/** The versioned base of an endpoint that clients know by a shorter path as well: `/api/llm/v1`; null: it has one path. */
+function baseOf({ path, alias }: Endpoint): string | null {
+  return alias === undefined ? null : path.slice(0, path.length - alias.length) + area(alias);
+}
+
 function addTo<K>(table: Map<K, ByMethod>, key: K, endpoint: Endpoint): void {
   const methods = table.get(key) ?? new Map<string, Endpoint>();
   if (methods.has(endpoint.method)) throw new Error(`two endpoints for ${endpoint.method} ${endpoint.path}`);
@@ -71,7 +87,10 @@ export function matchEndpoint(endpoints: readonly Endpoint[], unknownPath: HintO
   const exact = new Map<string, ByMethod>();
   const byPattern = new Map<string, ByMethod>();
   const wires = new Map<string, ErrorCodec>();
+  const bases = new Set<string>();
   for (const endpoint of endpoints) {
+    const base = baseOf(endpoint);
+    if (base !== null) bases.add(base);
     for (const path of [endpoint.path, ...(endpoint.alias === undefined ? [] : [endpoint.alias])]) {
       addTo(path.includes("{") ? byPattern : exact, path, endpoint);
       wires.set(path, endpoint.errors);
@@ -99,25 +118,48 @@ export function matchEndpoint(endpoints: readonly Endpoint[], unknownPath: HintO
     return null;
   };
 
-  const notFound = (path: string): Match => {
+  /** What a client with a wrong base URL meant: the version is missing, doubled, or below something else. */
+  const meantBy = (method: string, path: string) => {
+    const hasVerb = isModelAndVerb(path);
+    const rank = (base: string) => path.lastIndexOf(`${base.slice(base.lastIndexOf("/"))}/`);
+    const tried = [...bases].sort((a, b) =>
+      hasVerb ? Number(b.endsWith(VERB_VERSION)) - Number(a.endsWith(VERB_VERSION)) : rank(b) - rank(a),
+    );
+    const served = endingsOf(path).flatMap((ending) =>
+      tried.flatMap((base) => {
+        const methods = find(base + ending)?.methods;
+        return methods === undefined ? [] : [{ right: base + ending, methods }];
+      }),
+    );
+    const asked = served.find(({ methods }) => methods.has(hasVerb ? "POST" : method));
+    return hasVerb ? asked : (asked ?? served[0]);
+  };
+
+  const notFound = (method: string, path: string): Match => {
+    const slash = path.length > 1 && path.endsWith("/") && find(path.slice(0, -1)) !== null;
+    const meant = slash || find(path) !== null ? undefined : meantBy(method, path);
+    if (meant !== undefined) {
+      const detail = `There is nothing at ${path.slice(0, 200)}. The right path is ${meant.right}.`;
+      const errors = [...meant.methods.values()][0]?.errors ?? envelopeErrors;
+      return { error: new GatewayError("not_found", { of: unknownPath, detail: { detail } }), errors };
+    }
     if (isModelAndVerb(path)) {
       const detail = `There is nothing at ${path.slice(0, 200)}.`;
       const error = new GatewayError("not_found", { of: "model_verb", detail: { detail } });
-      return { error, errors: wireOf(`/v1beta${path.slice(path.lastIndexOf(MODELS))}`) };
+      return { error, errors: wireOf(`/${VERB_VERSION}${path.slice(path.lastIndexOf(MODELS))}`) };
     }
-    const slash = path.length > 1 && path.endsWith("/") && find(path.slice(0, -1)) !== null;
     const near = slash ? undefined : elsewhere(path, exact.keys());
-    const meant = near === undefined ? "" : ` There is ${near}.`;
-    const hint = slash ? ` Leave the slash at the end out: ${path.slice(0, -1)}` : meant;
+    const there = near === undefined ? "" : ` There is ${near}.`;
+    const hint = slash ? ` Leave the slash at the end out: ${path.slice(0, -1)}` : there;
     const detail = `There is nothing at ${path.slice(0, 200)}.${hint}`;
     return { error: new GatewayError("not_found", { of: unknownPath, detail: { detail } }), errors: wireOf(path) };
   };
 
   return (method, path) => {
     const found = find(path);
-    if (found === null) return notFound(path);
+    if (found === null) return notFound(method, path);
     const endpoint = found.methods.get(method);
-    if (endpoint === undefined && isModelAndVerb(path)) return notFound(path);
+    if (endpoint === undefined && isModelAndVerb(path)) return notFound(method, path);
     if (endpoint === undefined) {
       const allow = [...found.methods.keys(), "OPTIONS"].join(", ");
       const detail = { method: method.slice(0, 20), allow };
