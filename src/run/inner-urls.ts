@@ -5,7 +5,7 @@ import type { TableEndpoint } from "../catalog/endpoint-table.ts";
 import type { Params } from "../catalog/said.ts";
 import { type FieldIssue, INNER_URL_WORDS } from "../field-issues.ts";
 import { isPublicAddress } from "../upstream/public-address.ts";
-import { isInnerName } from "../upstream/public-url.ts";
+import { isInnerName, NOT_PUBLIC, readPublicUrl } from "../upstream/public-url.ts";
 
 /** Whether a text is an http address of a private, loopback or otherwise inner host, in whatever spelling. What is behind a name is not asked. */
 export function leadsInside(text: string): boolean {
@@ -24,6 +24,21 @@ export function innerUrl(names: readonly string[], params: Params): FieldIssue |
       if (typeof one !== "string" || !leadsInside(one)) continue;
       return { path: isList ? `${name}.${at}` : name, message: INNER_URL_WORDS, code: "bad_url" };
     }
+  }
+  return null;
+}
+
+/** Whether a port may be used is known where the address is opened. */
+const ANY_PORT = () => true;
+
+/** The first of these params that one of our own functions is to open and that cannot be a public address; null: there is none. */
+export function notPublic(names: readonly string[], given: Params): FieldIssue | null {
+  for (const path of names) {
+    const text = given[path];
+    if (typeof text !== "string" || text === "") continue;
+    const read = readPublicUrl(text, ANY_PORT);
+    const message = typeof read === "string" ? read : leadsInside(text) ? NOT_PUBLIC : null;
+    if (message !== null) return { path, message, code: "bad_url" };
   }
   return null;
 }

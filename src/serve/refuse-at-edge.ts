@@ -2,8 +2,10 @@
 
 import type { ErrorCodec, GatewayRequest, Reply } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
+import type { Nano } from "../money.ts";
 import type { Caller } from "../plan.ts";
 import { takeKnown } from "./admit.ts";
+import { balanceLeft } from "./balance-left.ts";
 import type { ServeDeps } from "./deps.ts";
 import { sendError, tellChallenge, tellRequestId } from "./render-error.ts";
 import { ToldWindow } from "./told-window.ts";
@@ -23,6 +25,10 @@ export function refuseAtEdge(
   continueTrace(request, reply, record);
   tellRequestId(reply, request.id, errors);
   const window = new ToldWindow(reply);
+  const send = (told: GatewayError, balance: Nano | null): void => {
+    if (!reply.closed) record.bytesOut = sendError(reply, told, { requestId: request.id, errors, balance });
+    deps.observer.end(record);
+  };
   const tell = (counted: Caller | GatewayError | null): void => {
     const told = counted instanceof GatewayError ? counted : error;
     if (counted !== null && !(counted instanceof GatewayError)) {
@@ -33,10 +39,11 @@ export function refuseAtEdge(
     record.status = told.status;
     record.code = told.code;
     tellChallenge(reply, told, request.path, deps);
-    record.bytesOut = sendError(reply, told, { requestId: request.id, errors, balance: null });
-    deps.observer.end(record);
+    const balance = balanceLeft(told, record.accountId, errors, deps);
+    if (balance === null) send(told, null);
+    else balance.then((left) => send(told, left));
   };
-  const counted = takeKnown(request, window, deps);
+  const counted = takeKnown(request, { window, record }, deps);
   if (counted instanceof Promise) counted.then(tell, () => tell(null));
   else tell(counted);
 }

@@ -37,7 +37,9 @@ const named = (path: string) => path.replace(/\{[^}]*\}/g, "some/model").replace
 const HEADS = ["", "/api/llm", "/v1/v1", "/api/llm/v1/v1", "/api/v1", "/elsewhere/v1", "/v1beta/v1beta", "/v1/v1beta"];
 
 describe.each(MODEL_WIRES.map((wire) => [wire.name, wire] as const))("the %s wire", (name, wire) => {
-  const paths = [...wire.calls, ...(wire.counts ?? []), ...(wire.embeddings ?? [])].map(({ path }: WirePaths) => named(path));
+  const paths = [...wire.calls, ...(wire.counts ?? []), ...(wire.embeddings ?? [])].map(({ path }: WirePaths) =>
+    named(path),
+  );
   const ends = [...new Set(paths.map((path) => path.replace(/^\/api\/llm\/v1(beta)?/, "")))];
   const served = new Set(paths.flatMap((path) => [path, path.replace("/api/llm", "")]));
 
