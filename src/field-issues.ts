@@ -13,11 +13,11 @@ export interface FieldIssue {
 /** What a URL must be, where a schema asks for one. */
 export const URL_WORDS = "must be an http or https address such as https://example.com/page";
 
-/** Marks a param that holds an address which we open ourselves: what is no such address is `bad_url` before anything else is looked at. */
-export const OPENED_URL = { $comment: URL_WORDS } as const;
-
 /** What the host of a URL must be that a vendor is asked to open. */
 export const INNER_URL_WORDS = "must not lead to a private address";
+
+/** Marks a param with an address that we open ourselves: one that cannot be opened is `bad_url` before anything else is said. */
+export const OPENED_URL = { $comment: `${URL_WORDS}; ${INNER_URL_WORDS}` } as const;
 
 /** No reader wants more of them; a long list of wrong items has as many. */
 const ISSUES_MAX = 100;

@@ -13,6 +13,12 @@ export type MatchEndpoint = (method: string, path: string) => Match;
 
 type ByMethod = Map<string, Endpoint>;
 
+interface Found {
+  readonly methods: ByMethod;
+  readonly names: readonly string[];
+  readonly values: readonly string[];
+}
+
 interface Pattern {
   readonly regex: RegExp;
   readonly names: readonly string[];
@@ -22,12 +28,12 @@ interface Pattern {
 /** Nothing that is served has a longer path. */
 const PATH_CHARS_MAX = 200;
 
+/** Where models are asked: the version that nearly all clients use, and that of those who name the model in the path. */
+const BASES = ["/api/llm/v1", "/api/llm/v1beta"];
 /** A client's base URL has no more segments too many. */
 const EXTRA_SEGMENTS_MAX = 6;
 
 const MODELS = "/models/";
-/** The version at which that wire's clients ask. */
-const VERB_VERSION = "v1beta";
 /** One wire has the model and, behind a colon, what it is asked for in the path. */
 function isModelAndVerb(path: string): boolean {
   const [models, verb] = [path.indexOf(MODELS), path.lastIndexOf(":")];
@@ -53,22 +59,27 @@ function area(path: string): string {
   return path.split("/", path.startsWith("/api/") ? 3 : 2).join("/");
 }
 
+/** What a client with a wrong base URL meant: the version is missing, doubled, or below something else. */
+function meantBy(path: string, find: (path: string) => Found | null) {
+  const hasVerb = isModelAndVerb(path);
+  const bases = hasVerb || path.includes("/v1beta/") ? BASES.toReversed() : BASES;
+  const segments = path.slice(0, PATH_CHARS_MAX).split("/").filter(Boolean);
+  for (let extra = 0; extra < Math.min(segments.length, EXTRA_SEGMENTS_MAX); extra++) {
+    for (const base of bases) {
+      const right = `${base}/${segments.slice(extra).join("/")}`;
+      const [...served] = find(right)?.methods.values() ?? [];
+      const endpoint = hasVerb ? served.find(({ method }) => method === "POST") : served[0];
+      if (endpoint !== undefined) return { right, errors: endpoint.errors };
+    }
+  }
+  return null;
+}
+
 /** What is served under another beginning: a client's base URL lacked part of it, or had part of it twice. */
 function elsewhere(path: string, served: Iterable<string>): string | undefined {
   if (path.length < 2) return undefined;
   for (const one of served) if (one.endsWith(path) || (one !== "/" && path.endsWith(one))) return one;
   return undefined;
-}
-
-/** What a path ends with, from all of it to its last segment. */
-function endingsOf(path: string): readonly string[] {
-  const segments = path.slice(0, PATH_CHARS_MAX).split("/").filter(Boolean);
-  return segments.slice(0, EXTRA_SEGMENTS_MAX).map((_, at) => `/${segments.slice(at).join("/")}`);
-}
-
-/** The versioned base of an endpoint that clients know by a shorter path as well: `/api/llm/v1`; null: it has one path. */
-function baseOf({ path, alias }: Endpoint): string | null {
-  return alias === undefined ? null : path.slice(0, path.length - alias.length) + area(alias);
 }
 
 function addTo<K>(table: Map<K, ByMethod>, key: K, endpoint: Endpoint): void {
@@ -87,10 +98,7 @@ export function matchEndpoint(endpoints: readonly Endpoint[], unknownPath: HintO
   const exact = new Map<string, ByMethod>();
   const byPattern = new Map<string, ByMethod>();
   const wires = new Map<string, ErrorCodec>();
-  const bases = new Set<string>();
   for (const endpoint of endpoints) {
-    const base = baseOf(endpoint);
-    if (base !== null) bases.add(base);
     for (const path of [endpoint.path, ...(endpoint.alias === undefined ? [] : [endpoint.alias])]) {
       addTo(path.includes("{") ? byPattern : exact, path, endpoint);
       wires.set(path, endpoint.errors);
@@ -108,7 +116,7 @@ export function matchEndpoint(endpoints: readonly Endpoint[], unknownPath: HintO
     return envelopeErrors;
   };
 
-  const find = (path: string): { methods: ByMethod; names: readonly string[]; values: readonly string[] } | null => {
+  const find = (path: string): Found | null => {
     const methods = exact.get(path);
     if (methods !== undefined) return { methods, names: [], values: [] };
     for (const { regex, names, methods } of patterns) {
@@ -118,35 +126,17 @@ export function matchEndpoint(endpoints: readonly Endpoint[], unknownPath: HintO
     return null;
   };
 
-  /** What a client with a wrong base URL meant: the version is missing, doubled, or below something else. */
-  const meantBy = (method: string, path: string) => {
-    const hasVerb = isModelAndVerb(path);
-    const rank = (base: string) => path.lastIndexOf(`${base.slice(base.lastIndexOf("/"))}/`);
-    const tried = [...bases].sort((a, b) =>
-      hasVerb ? Number(b.endsWith(VERB_VERSION)) - Number(a.endsWith(VERB_VERSION)) : rank(b) - rank(a),
-    );
-    const served = endingsOf(path).flatMap((ending) =>
-      tried.flatMap((base) => {
-        const methods = find(base + ending)?.methods;
-        return methods === undefined ? [] : [{ right: base + ending, methods }];
-      }),
-    );
-    const asked = served.find(({ methods }) => methods.has(hasVerb ? "POST" : method));
-    return hasVerb ? asked : (asked ?? served[0]);
-  };
-
-  const notFound = (method: string, path: string): Match => {
+  const notFound = (path: string): Match => {
     const slash = path.length > 1 && path.endsWith("/") && find(path.slice(0, -1)) !== null;
-    const meant = slash || find(path) !== null ? undefined : meantBy(method, path);
-    if (meant !== undefined) {
+    const meant = slash || find(path) !== null ? null : meantBy(path, find);
+    if (meant !== null) {
       const detail = `There is nothing at ${path.slice(0, 200)}. The right path is ${meant.right}.`;
-      const errors = [...meant.methods.values()][0]?.errors ?? envelopeErrors;
-      return { error: new GatewayError("not_found", { of: unknownPath, detail: { detail } }), errors };
+      return { error: new GatewayError("not_found", { of: unknownPath, detail: { detail } }), errors: meant.errors };
     }
     if (isModelAndVerb(path)) {
       const detail = `There is nothing at ${path.slice(0, 200)}.`;
       const error = new GatewayError("not_found", { of: "model_verb", detail: { detail } });
-      return { error, errors: wireOf(`/${VERB_VERSION}${path.slice(path.lastIndexOf(MODELS))}`) };
+      return { error, errors: wireOf(`/v1beta${path.slice(path.lastIndexOf(MODELS))}`) };
     }
     const near = slash ? undefined : elsewhere(path, exact.keys());
     const there = near === undefined ? "" : ` There is ${near}.`;
@@ -157,9 +147,9 @@ export function matchEndpoint(endpoints: readonly Endpoint[], unknownPath: HintO
 
   return (method, path) => {
     const found = find(path);
-    if (found === null) return notFound(method, path);
+    if (found === null) return notFound(path);
     const endpoint = found.methods.get(method);
-    if (endpoint === undefined && isModelAndVerb(path)) return notFound(method, path);
+    if (endpoint === undefined && isModelAndVerb(path)) return notFound(path);
     if (endpoint === undefined) {
       const allow = [...found.methods.keys(), "OPTIONS"].join(", ");
       const detail = { method: method.slice(0, 20), allow };

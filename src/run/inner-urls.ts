@@ -3,9 +3,9 @@
 import { isIP } from "node:net";
 import type { TableEndpoint } from "../catalog/endpoint-table.ts";
 import type { Params } from "../catalog/said.ts";
-import { type FieldIssue, INNER_URL_WORDS } from "../field-issues.ts";
+import { type FieldIssue, INNER_URL_WORDS, URL_WORDS } from "../field-issues.ts";
 import { isPublicAddress } from "../upstream/public-address.ts";
-import { isInnerName, NOT_PUBLIC, readPublicUrl } from "../upstream/public-url.ts";
+import { isInnerName } from "../upstream/public-url.ts";
 
 /** Whether a text is an http address of a private, loopback or otherwise inner host, in whatever spelling. What is behind a name is not asked. */
 export function leadsInside(text: string): boolean {
@@ -15,30 +15,24 @@ export function leadsInside(text: string): boolean {
   return isIP(host) === 0 ? isInnerName(host) : !isPublicAddress(host);
 }
 
-/** The first of these params that leads inside; null: none does. `names` are those that hold addresses, or lists of them. */
-export function innerUrl(names: readonly string[], params: Params): FieldIssue | null {
+function innerWords(text: string): string | null {
+  return leadsInside(text) ? INNER_URL_WORDS : null;
+}
+
+/** What is wrong with an address that can be nothing else; null: nothing. */
+export function addressWords(text: string): string | null {
+  return /^https?:$/.test(URL.parse(text.trim())?.protocol ?? "") ? innerWords(text) : URL_WORDS;
+}
+
+/** The first of these params that is no address to open; null: all are. `names` are those that hold addresses, or lists of them. */
+export function wrongUrl(names: readonly string[], params: Params, wordsFor = innerWords): FieldIssue | null {
   for (const name of names) {
     const given = params[name];
     const isList = Array.isArray(given);
     for (const [at, one] of (isList ? given : [given]).entries()) {
-      if (typeof one !== "string" || !leadsInside(one)) continue;
-      return { path: isList ? `${name}.${at}` : name, message: INNER_URL_WORDS, code: "bad_url" };
+      const message = typeof one === "string" ? wordsFor(one) : null;
+      if (message !== null) return { path: isList ? `${name}.${at}` : name, message, code: "bad_url" };
     }
-  }
-  return null;
-}
-
-/** Whether a port may be used is known where the address is opened. */
-const ANY_PORT = () => true;
-
-/** The first of these params that one of our own functions is to open and that cannot be a public address; null: there is none. */
-export function notPublic(names: readonly string[], given: Params): FieldIssue | null {
-  for (const path of names) {
-    const text = given[path];
-    if (typeof text !== "string" || text === "") continue;
-    const read = readPublicUrl(text, ANY_PORT);
-    const message = typeof read === "string" ? read : leadsInside(text) ? NOT_PUBLIC : null;
-    if (message !== null) return { path, message, code: "bad_url" };
   }
   return null;
 }

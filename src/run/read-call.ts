@@ -10,7 +10,7 @@ import type { Audience } from "../plan.ts";
 import { maxCostOf } from "../wires/max-cost.ts";
 import { parseJson } from "../wires/parse-json.ts";
 import { type CatalogAction, type CheckedAction, notConfigured } from "./action-catalog.ts";
-import { innerUrl, notPublic, urlParamsOfRow } from "./inner-urls.ts";
+import { addressWords, urlParamsOfRow, wrongUrl } from "./inner-urls.ts";
 import { urlParamsOf } from "./params-schema.ts";
 import { namedRow } from "./table-params.ts";
 
@@ -33,7 +33,7 @@ const ISSUES_SHOWN_MAX = 20;
 /** Names are the caller's: one of a megabyte need not come back three times. */
 const NAME_CHARS_MAX = 200;
 
-/** The error that names every field at fault. Its code is that of the first of them, but an address that is none comes before all. */
+/** The error that names every field at fault. Its code is that of the first of them; an address that is none comes before all. */
 export function fieldsError(issues: readonly FieldIssue[]): GatewayError {
   const fields = issues.toSorted((a, b) => Number(b.code === "bad_url") - Number(a.code === "bad_url"));
   const shown = fields
@@ -63,14 +63,14 @@ export function readParams(
   action: CatalogAction,
   given: Record<string, unknown>,
 ): { readonly params: Params; readonly row: TableEndpoint | null } | GatewayError {
-  const inner = action.kind === "sold" ? innerUrl(urlParamsOf(action), given) : notPublic(urlParamsOf(action), given);
-  if (inner !== null) return fieldsError([inner]);
+  const wrong = wrongUrl(urlParamsOf(action), given, addressWords);
+  if (wrong !== null) return fieldsError([wrong]);
   const read = readFields(action.facts.params, given);
   if (!("data" in read)) return fieldsError(read);
   if (action.table === undefined) return { params: read.data, row: null };
   const named = namedRow(action.table.rows, action.table.by, read.data);
   if (!("row" in named)) return fieldsError(named);
-  const inside = innerUrl(urlParamsOfRow(named.row), named.params);
+  const inside = wrongUrl(urlParamsOfRow(named.row), named.params);
   return inside === null ? named : fieldsError([inside]);
 }
 

@@ -6,47 +6,34 @@ import type { ServeDeps } from "./deps.ts";
 
 /** The ledger is away: it is not asked again for the sake of the error. */
 const LEDGER_AWAY: ReadonlySet<ErrorCode> = new Set(["ledger_unavailable", "clock_skew"]);
-
-/** A caller who is turned away for coming too often must not make the ledger work: so long one balance does for all such answers. */
-const REMEMBERED_MS = 1_000;
-const REMEMBERED_MAX = 10_000;
-
-interface Remembered {
-  readonly untilMs: number;
-  readonly balance: Promise<Nano | null>;
-}
-const remembered = new WeakMap<ServeDeps["ledger"], Map<string, Remembered>>();
+/** Callers who come too often must not make the ledger work: for so long, one look at the balance does for all their refusals. */
+const RECENT_MS = 1_000;
+const RECENT_MAX = 10_000;
+const recent = new WeakMap<ServeDeps["ledger"], Map<string, { atMs: number; balance: Promise<Nano | null> }>>();
 
 type Deps = Pick<ServeDeps, "ledger" | "clock">;
 
-async function balanceOf(accountId: string, { ledger }: Deps): Promise<Nano | null> {
-  try {
-    const account = await ledger.account(accountId);
-    return account === null ? null : minus(account.grantedNano, account.spentNano);
-  } catch {
-    return null;
-  }
+function balanceOf(accountId: string, { ledger }: Deps): Promise<Nano | null> {
+  const read = ledger.account(accountId);
+  return read
+    .then((account) => (account === null ? null : minus(account.grantedNano, account.spentNano)))
+    .catch(() => null);
 }
 
 function recentBalanceOf(accountId: string, deps: Deps): Promise<Nano | null> {
-  const known = remembered.get(deps.ledger) ?? new Map<string, Remembered>();
-  remembered.set(deps.ledger, known);
-  const nowMs = deps.clock.elapsedMs();
+  const known = recent.get(deps.ledger) ?? new Map();
+  recent.set(deps.ledger, known);
+  const atMs = deps.clock.elapsedMs();
   const found = known.get(accountId);
-  if (found !== undefined && nowMs < found.untilMs) return found.balance;
-  if (known.size >= REMEMBERED_MAX) known.clear();
+  if (found !== undefined && atMs - found.atMs < RECENT_MS) return found.balance;
+  if (known.size >= RECENT_MAX) known.clear();
   const balance = balanceOf(accountId, deps);
-  known.set(accountId, { untilMs: nowMs + REMEMBERED_MS, balance });
+  known.set(accountId, { atMs, balance });
   return balance;
 }
 
 /** The account's balance; null where the wire does not say it, where no payer is known, and where the ledger does not know. */
-export function balanceLeft(
-  error: GatewayError,
-  accountId: string | null,
-  errors: ErrorCodec,
-  deps: Deps,
-): Promise<Nano | null> | null {
+export async function balanceLeft(error: GatewayError, accountId: string | null, errors: ErrorCodec, deps: Deps) {
   if (errors.tellsBalance === undefined || accountId === null || LEDGER_AWAY.has(error.code)) return null;
   return error.code === "rate_limited" ? recentBalanceOf(accountId, deps) : balanceOf(accountId, deps);
 }

@@ -2,7 +2,6 @@
 
 import type { ErrorCodec, GatewayRequest, Reply } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
-import type { Nano } from "../money.ts";
 import type { Caller } from "../plan.ts";
 import { takeKnown } from "./admit.ts";
 import { balanceLeft } from "./balance-left.ts";
@@ -25,10 +24,6 @@ export function refuseAtEdge(
   continueTrace(request, reply, record);
   tellRequestId(reply, request.id, errors);
   const window = new ToldWindow(reply);
-  const send = (told: GatewayError, balance: Nano | null): void => {
-    if (!reply.closed) record.bytesOut = sendError(reply, told, { requestId: request.id, errors, balance });
-    deps.observer.end(record);
-  };
   const tell = (counted: Caller | GatewayError | null): void => {
     const told = counted instanceof GatewayError ? counted : error;
     if (counted !== null && !(counted instanceof GatewayError)) {
@@ -39,9 +34,10 @@ export function refuseAtEdge(
     record.status = told.status;
     record.code = told.code;
     tellChallenge(reply, told, request.path, deps);
-    const balance = balanceLeft(told, record.accountId, errors, deps);
-    if (balance === null) send(told, null);
-    else balance.then((left) => send(told, left));
+    balanceLeft(told, record.accountId, errors, deps).then((balance) => {
+      if (!reply.closed) record.bytesOut = sendError(reply, told, { requestId: request.id, errors, balance });
+      deps.observer.end(record);
+    });
   };
   const counted = takeKnown(request, { window, record }, deps);
   if (counted instanceof Promise) counted.then(tell, () => tell(null));
