@@ -129,20 +129,19 @@ export function matchEndpoint(endpoints: readonly Endpoint[], unknownPath: HintO
   const notFound = (path: string): Match => {
     const slash = path.length > 1 && path.endsWith("/") && find(path.slice(0, -1)) !== null;
     const meant = slash || find(path) !== null ? null : meantBy(path, find);
-    if (meant !== null) {
-      const detail = `There is nothing at ${path.slice(0, 200)}. The right path is ${meant.right}.`;
-      return { error: new GatewayError("not_found", { of: unknownPath, detail: { detail } }), errors: meant.errors };
-    }
-    if (isModelAndVerb(path)) {
+    if (meant === null && isModelAndVerb(path)) {
       const detail = `There is nothing at ${path.slice(0, 200)}.`;
       const error = new GatewayError("not_found", { of: "model_verb", detail: { detail } });
       return { error, errors: wireOf(`/v1beta${path.slice(path.lastIndexOf(MODELS))}`) };
     }
-    const near = slash ? undefined : elsewhere(path, exact.keys());
+    const near = slash ? undefined : (meant?.right ?? elsewhere(path, exact.keys()));
     const there = near === undefined ? "" : ` There is ${near}.`;
     const hint = slash ? ` Leave the slash at the end out: ${path.slice(0, -1)}` : there;
     const detail = `There is nothing at ${path.slice(0, 200)}.${hint}`;
-    return { error: new GatewayError("not_found", { of: unknownPath, detail: { detail } }), errors: wireOf(path) };
+    return {
+      error: new GatewayError("not_found", { of: unknownPath, detail: { detail } }),
+      errors: meant?.errors ?? wireOf(path),
+    };
   };
 
   return (method, path) => {

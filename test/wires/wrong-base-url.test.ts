@@ -49,7 +49,7 @@ describe.each(MODEL_WIRES.map((wire) => [wire.name, wire] as const))("the %s wir
         const { status, json } = await ask("POST", path);
         expect([path, status]).toEqual([path, 404]);
         const told = SHAPES[name]?.(json);
-        expect(told?.message).toMatch(/ The right path is \/api\/llm\/v1(beta)?\//);
+        expect(told?.message).toMatch(/ There is \/api\/llm\/v1(beta)?\//);
         expect(told?.message.endsWith(`${end}.`)).toBe(true);
       }
     }
@@ -66,7 +66,7 @@ describe("lists of models", () => {
   ])("%s is told of %s", async (path, right, wire) => {
     const { status, json } = await ask("GET", path);
     expect(status).toBe(404);
-    expect(SHAPES[wire]?.(json)?.message).toBe(`There is nothing at ${path}. The right path is ${right}.`);
+    expect(SHAPES[wire]?.(json)?.message).toBe(`There is nothing at ${path}. There is ${right}.`);
   });
 });
 
@@ -78,7 +78,7 @@ describe("models of other kinds, in OpenAI's form", () => {
         const { status, json } = await ask("POST", head + end);
         expect([status, SHAPES["chat-completions"]?.(json)?.message]).toEqual([
           404,
-          `There is nothing at ${head}${end}. The right path is /api/llm/v1${end}.`,
+          `There is nothing at ${head}${end}. There is /api/llm/v1${end}.`,
         ]);
       }
     },
