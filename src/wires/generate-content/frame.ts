@@ -18,7 +18,7 @@ export interface GenerateFrameOptions {
 }
 
 /** The wire's counts, and `cost` in USD, which its clients pass over. */
-function usageJson(usage: TokenUsage, charge: Charge): Json {
+function usageJson(usage: TokenUsage, charge: Charge, { actions }: Cost): Json {
   const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens } = usage;
   const prompt = inputTokens + cacheReadTokens + cacheWriteTokens;
   return {
@@ -28,6 +28,7 @@ function usageJson(usage: TokenUsage, charge: Charge): Json {
     thoughtsTokenCount: reasoningTokens,
     totalTokenCount: prompt + outputTokens,
     cost: usdNumber(charge.chargedNano),
+    ...(actions === undefined ? {} : { actions }),
   };
 }
 
@@ -47,7 +48,7 @@ class GenerateFrame implements Frame {
   last(final: FinalPart, cost: Cost, charge: Charge, legs: readonly Leg[]): Uint8Array | string {
     const { form, choices, trace, id } = this.#options;
     const told: Json = {};
-    if (cost.usage !== null) told.usageMetadata = usageJson(cost.usage, charge);
+    if (cost.usage !== null) told.usageMetadata = usageJson(cost.usage, charge, cost);
     if (trace) told.tollgate = traceJson(legs, charge);
     if (final.kind === "body" || form === null) {
       return JSON.stringify(final.kind === "body" ? Object.assign(final.body, told) : told);
