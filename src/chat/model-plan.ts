@@ -101,7 +101,9 @@ function ownMax({ outputTokensMax, contextTokens }: SoldModel): number {
 
 /** The most output tokens at a model, before its payer's money is looked at. */
 function outputTokensMaxOf({ asked, fallback, cap }: OutputBound, model: SoldModel): number {
-  const wanted = Math.min(asked ?? fallback ?? ownMax(model), cap ?? Number.POSITIVE_INFINITY);
+  // Longer than the whole context means as long as the model can answer.
+  const length = asked !== null && asked > model.contextTokens ? ownMax(model) : asked;
+  const wanted = Math.min(length ?? fallback ?? ownMax(model), cap ?? Number.POSITIVE_INFINITY);
   return Math.min(wanted, model.outputTokensMax ?? wanted);
 }
 
@@ -242,9 +244,9 @@ class Fits {
   /** What the output of the one that served was lowered to; null: it stands as asked. */
   readonly loweredTo = (served: Candidate): number | null => {
     const { outputTokensMax, model } = this.of(served);
-    const { asked, cap, shared } = this.#read.output;
-    if (!shared) return cap !== null && asked !== null && asked > cap ? cap : null;
-    return outputTokensMax < Math.min(asked ?? ownMax(model), ownMax(model)) ? outputTokensMax : null;
+    const { asked, shared } = this.#read.output;
+    const expected = asked ?? (shared ? ownMax(model) : 0);
+    return outputTokensMax < expected ? outputTokensMax : null;
   };
 }
 
@@ -389,6 +391,7 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     asked: read.asked,
     keepAliveMs: keepAliveMs(call),
     headers: headersOf(read, { resolved, order, fits, unfit: make.unfit, health }),
-    frame: tellingUnsent(read.frame({ id, createdS, trace: isTraced, loweredTo: served.loweredTo })),
+    loweredTo: served.loweredTo,
+    frame: tellingUnsent(read.frame({ id, createdS, trace: isTraced })),
   };
 }

@@ -182,8 +182,8 @@ class ActionAttempt implements Attempt {
 
   /** What an answer means. Throws VendorFailure where it is a failure. */
   #judge(answer: VendorAnswer, step: StepSpec | null): Judgement {
-    const { ready, clock } = this.#options;
-    const judgement = judge(answer, ready.rulebook(step));
+    const { ready, clock, params } = this.#options;
+    const judgement = judge(answer, ready.rulebook(step, params));
     const { verdict, rule } = judgement;
     if (verdict === "success" || verdict === "miss") return judgement;
     const failure = failureOf(answer, verdict, rule, retryAfterMs(answer.headers, clock.epochMs()));
