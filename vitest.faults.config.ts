@@ -24,7 +24,6 @@ const LONGEST = [
   "failover-outages",
   "soak",
   "slow-clients",
-  "models-kill",
 ];
 
 const COMMON = {

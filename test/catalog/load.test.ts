@@ -330,7 +330,7 @@ describe("a broken file stops the loading, and says where", () => {
   });
 
   test("a file that is not named in kebab-case, and a folder with nothing in it", async () => {
-    expect(await problemsOf(load())).toEqual([`${folder} has no file in adapters/ or tiers/`]);
+    expect(await problemsOf(load())).toEqual([`${folder} has no file in adapters/ or tiers/, and no models.json`]);
     write("adapters/Acme_One.ts", ACME);
     expect(await problemsOf(load())).toEqual([
       `${path.join(folder, "adapters/Acme_One.ts")} is not named in-this-way.ts`,
