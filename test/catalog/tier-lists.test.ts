@@ -7,6 +7,7 @@ import { loadCatalog } from "../../src/catalog/load.ts";
 import { modelAnswer, modelsAnswer, pricingAnswer } from "../../src/catalog/price-answers.ts";
 import { manualClock } from "../../src/clock.ts";
 import { atOnce } from "../../src/slices.ts";
+import { tierDetails } from "../../src/web/catalog-details.ts";
 import { tiersShown } from "../../src/web/tiers-shown.ts";
 import { MODEL_WIRES } from "../../src/wires/model-wires.ts";
 import { LIVE, PLAY, TODAY_MS } from "./catalog-of.ts";
@@ -68,6 +69,10 @@ describe.each(INSTALLATIONS)("%s", (_, env) => {
     expect(atOnce(installedOf(catalog)).tiers.map(({ id }) => `core/${id}`)).toEqual(ids);
     const shown = tiersShown(catalog, LIVE).toReversed();
     expect(shown.map(({ tier }) => `core/${tier.id}`)).toEqual(ids);
+    for (const one of shown) {
+      const page = tierDetails(one, { publicUrl: "https://t.example", sandbox: true, signup: false }).text;
+      expect(page).toContain(`${one.listed?.first.slug}: $`);
+    }
     for (const [at, row] of pricing.tier_prices.entries()) {
       const first = pricing.models.find(({ model }) => model === shown[at]?.listed?.first.slug);
       expect({ ...row, model: first?.model, kind: "chat" }).toMatchObject({ ...first });

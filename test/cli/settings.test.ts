@@ -155,6 +155,17 @@ describe("prices", () => {
     );
   });
 
+  test("begins with the tiers, each at its first choice's price with the most that it can cost", async () => {
+    const { out } = await tollgate(["prices", "--json"], { OPENAI_API_KEY: "k" });
+    const { tiers, models } = JSON.parse(out);
+    expect(tiers.map(({ model }: { model: string }) => model)).toEqual(["core/cheap", "core/mid", "core/best"]);
+    const [cheap] = tiers;
+    const first = models.find(({ model }: { model: string }) => model === cheap.candidates[0]);
+    expect([cheap.prompt_usd_per_million, cheap.context_length]).toEqual([Number(first.input), first.contextTokens]);
+    const text = (await tollgate(["prices", "--available"], { OPENAI_API_KEY: "k" })).out;
+    expect(text).toMatch(/^core\/cheap +0\.1 +0\.01 +0\.5 .*openai\/gpt-6-luna\n +at most +0\.1 +0\.01 +0\.5/m);
+  });
+
   test("prints a table for people", async () => {
     const { code, out } = await tollgate(["prices"]);
     expect(code).toBe(0);

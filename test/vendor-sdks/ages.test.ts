@@ -1,7 +1,7 @@
 // How old everything is that our wires and prices are held against: it is told, and red above 45 days for what can be taken anew.
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { ENDS_LIST, PRICE_LIST } from "../support/price-list.ts";
+import { ENDS_LIST, FACTS_LIST, PRICE_LIST } from "../support/price-list.ts";
 
 const DAYS_MAX = 45;
 const DAY_MS = 86_400_000;
@@ -21,6 +21,7 @@ it.each([
   ["vendors' SDKs", SDKS_TAKEN],
   [PRICE_LIST.source, PRICE_LIST.taken],
   [ENDS_LIST.source, ENDS_LIST.taken],
+  [FACTS_LIST.source.join(" and "), FACTS_LIST.taken],
 ])("%s are of the last 45 days", (name, taken) => {
   console.log(`${name}: ${age(taken)} days old`);
   expect(age(taken), `${name} were taken ${age(taken)} days ago: take newer ones`).toBeLessThanOrEqual(DAYS_MAX);
