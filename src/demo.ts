@@ -39,6 +39,8 @@ function say(text = ""): void {
   process.stdout.write(`${text}\n`);
 }
 
+const centsText = (cents: number) => `${cents} ${cents === 1 ? "cent" : "cents"}`;
+
 async function call(gateway: Gateway, path: string, key: string, body?: unknown): Promise<Record<string, unknown>> {
   const response = await fetch(path, {
     method: body === undefined ? "GET" : "POST",
@@ -77,7 +79,7 @@ async function runActions(gateway: Gateway, key: string): Promise<void> {
   const [best] = data as { endpoint: string; price_cents: number }[];
   if (best === undefined) throw new Error("nothing was found in the catalog");
   say(
-    `An agent asks core/discover for "${find.query}" and is told of ${best.endpoint}, at most ${best.price_cents} cents.`,
+    `An agent asks core/discover for "${find.query}" and is told of ${best.endpoint}, at most ${centsText(best.price_cents)}.`,
   );
   say();
   const { href } = new URL(best.endpoint, gateway.url);
@@ -92,7 +94,7 @@ async function runActions(gateway: Gateway, key: string): Promise<void> {
     const body = (await response.json()) as { charged_cents?: number; transaction_id?: string; error?: string };
     const receipt = body.transaction_id ?? `${body.error}, nothing charged`;
     say(
-      `  ${response.ok ? "answered" : "failed  "}  ${best.endpoint}  ${response.status}  ${body.charged_cents ?? 0} cent  ${receipt}`,
+      `  ${response.ok ? "answered" : "failed  "}  ${best.endpoint}  ${response.status}  ${centsText(body.charged_cents ?? 0)}  ${receipt}`,
     );
   }
   say();
@@ -124,7 +126,7 @@ async function actingModel(gateway: Gateway, key: string): Promise<void> {
   };
   for (const { vendor, model, ok, ms } of legs) say(`  ${ok ? "answered" : "failed  "}  ${vendor} ${model}  ${ms} ms`);
   say();
-  const ran = actions.map(({ action, cents }) => `${action} for ${cents} cent`).join(", ");
+  const ran = actions.map(({ action, cents }) => `${action} for ${centsText(cents)}`).join(", ");
   say(
     `Cost       ${cost.toFixed(9)} USD in one posting of ${legs.length} legs: ${ran}, and ${legs.length - actions.length} rounds of the model`,
   );
@@ -171,7 +173,7 @@ async function runJob(gateway: Gateway, key: string): Promise<void> {
   if (job.status !== "succeeded" || job.result === undefined) throw new Error(`the job ${job_id} is ${job.status}`);
   for (const { url, provider, chars, charged_cents, error } of job.result.rows) {
     const what = error === undefined ? `by ${provider}, ${chars} characters` : error;
-    say(`  ${error === undefined ? "read    " : "not read"}  ${url}  ${charged_cents} cent  ${what}`);
+    say(`  ${error === undefined ? "read    " : "not read"}  ${url}  ${centsText(charged_cents)}  ${what}`);
   }
   say();
   say(
@@ -231,7 +233,7 @@ async function payWithoutAccount(gateway: Gateway): Promise<void> {
   const paid = await ask({ "payment-signature": payment });
   const { data, charged_cents, transaction_id } = (await paid.json()) as Record<string, unknown>;
   if (!paid.ok) throw new Error(`the paid call was answered ${paid.status}`);
-  say(`  answered   ${paid.status}  ${charged_cents} cent  ${transaction_id}`);
+  say(`  answered   ${paid.status}  ${centsText(Number(charged_cents))}  ${transaction_id}`);
   say(`             ${JSON.stringify(data).slice(0, 100)}...`);
   say(`  receipt    ${JSON.stringify(fromHeader(paid.headers.get("payment-response")))}`);
   const again = await ask({ "payment-signature": payment });

@@ -19,16 +19,14 @@ export type Naming = {
 
 /** The row with dollars and dates beside its exact sums and times: `charged_usd` behind `charged_nano_usd`, `resets_at` behind `resets_at_ms`. */
 export function readable<Row extends object>(row: Row): Row {
-  const all = Object.entries(row).flatMap(([name, value]) => {
-    const shown = name.replace(/_nano_usd$/, "_usd").replace(/_at_ms$/, "_at");
-    if (shown === name || value === null) return [[name, value]];
-    const told = name.endsWith("_ms") ? new Date(Number(value)).toISOString() : usdTextOfSum(value);
-    return [
-      [name, value],
-      [shown, told],
-    ];
-  });
-  return Object.fromEntries(all) as Row;
+  const all: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(row)) {
+    all[name] = value;
+    if (value === null) continue;
+    if (name.endsWith("_nano_usd")) all[name.replace("_nano_usd", "_usd")] = usdTextOfSum(value);
+    if (name.endsWith("_at_ms")) all[name.replace("_at_ms", "_at")] = new Date(Number(value)).toISOString();
+  }
+  return all as Row;
 }
 
 /** A readable row with names for each item. `accountId`: whose they are, where the rows do not say it. */

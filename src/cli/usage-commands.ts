@@ -51,12 +51,13 @@ async function rowsOf({ admin }: Workplace, typed: Typed, asked: Asked): Promise
 
 const shown = (value: unknown) => (value === null || value === undefined ? "-" : String(value));
 
-function asTable(columns: Readonly<Record<string, string>>, rows: readonly Row[]): string {
+function asTable(columns: Readonly<Record<string, string>>, rows: readonly Row[], width: number): string {
   if (rows.length === 0) return "Nothing.";
   const names = Object.keys(columns);
   return table(
     Object.values(columns),
     rows.map((row) => names.map((name) => shown(row[name]))),
+    width,
   );
 }
 
@@ -95,7 +96,10 @@ const usage: Command = {
     const json = { usage: rows };
     if (typed.flag("csv")) return { json, text: csvText(columnsOf(rows), rows).trimEnd() };
     const columns = columnsOf(rows).filter((name) => !name.endsWith("_nano_usd"));
-    return { json, text: asTable(Object.fromEntries(columns.map((name) => [name, name.toUpperCase()])), rows) };
+    return {
+      json,
+      text: asTable(Object.fromEntries(columns.map((name) => [name, name.toUpperCase()])), rows, place.columns),
+    };
   },
 };
 
@@ -109,7 +113,7 @@ const TRANSACTION_COLUMNS = {
   key_label: "LABEL",
   served: "MODEL OR ACTION",
   vendor: "PROVIDER",
-  charged_nano_usd: "NANO-USD",
+  nano: "NANO-USD",
   usd: "USD",
 };
 
@@ -148,8 +152,12 @@ const transactions: Command = {
     const json = { transactions: rows };
     if (typed.flag("csv")) return { json, text: csvText(columnsOf(rows), rows).trimEnd() };
     const isCharge = !["failed", "refused"].includes(typed.text("status") ?? "");
-    const priced = rows.map((row) => ({ ...row, usd: rounded((row.charged_nano_usd ?? 0) as NanoSum) }));
-    return { json, text: isCharge ? asTable(TRANSACTION_COLUMNS, priced) : asTable(FAILED_COLUMNS, rows) };
+    if (!isCharge) return { json, text: asTable(FAILED_COLUMNS, rows, place.columns) };
+    const priced = rows.map(({ credited_nano_usd, charged_nano_usd = 0, ...row }) => {
+      const nano = (credited_nano_usd ?? charged_nano_usd) as NanoSum;
+      return { ...row, nano, usd: rounded(nano) };
+    });
+    return { json, text: asTable(TRANSACTION_COLUMNS, priced, place.columns) };
   },
 };
 

@@ -1,4 +1,5 @@
 // The operator's pages on the admin listener, signed in with the admin token or by the OpenID provider: each shows what the operator's endpoints answer, and changes what they change.
+import type { Refusal } from "../../accounts/admin-endpoints.ts";
 import type { EndpointSpec, GatewayRequest } from "../../endpoint.ts";
 import { isCsrf } from "../../oauth/sessions.ts";
 import { eventsSection } from "../account/events.ts";
@@ -12,7 +13,7 @@ import { accountSection, accountsSection } from "./accounts.ts";
 import { callSection, callsSection, findSection } from "./calls.ts";
 import type { Operator } from "./operator-sessions.ts";
 import { pricesSection } from "./prices.ts";
-import { type Routes, routesSection } from "./routes.ts";
+import { routesSection } from "./routes.ts";
 import { RUNNING_LIVE, runningNow, runningSection } from "./running.ts";
 import { isOwnOrigin, operatorSignIn, type SignInParts, toSignIn } from "./sign-in.ts";
 import { createGlance, TODAY_LIVE, todaySection } from "./today.ts";
@@ -54,7 +55,9 @@ export function consolePages(parts: ConsoleParts): readonly EndpointSpec[] {
       return session === null ? null : { ask: askAs(request, session), csrf: session.csrf };
     },
     async notice(ask) {
-      const { refusals } = bodyOr(await ask<Pick<Routes, "refusals">>("GET", "/admin/v1/routes"), { refusals: [] });
+      const { refusals } = bodyOr(await ask<{ refusals: readonly Refusal[] }>("GET", "/admin/v1/routes"), {
+        refusals: [],
+      });
       return html`${refusals.map(({ message }) => problem(message))}`;
     },
     isOurs: (request, csrf, sent) => isOwnOrigin(request) && isCsrf({ csrf }, sent),

@@ -59,12 +59,9 @@ export function pricesSection(epochMs: () => number): Section {
       const prices = await ask<Prices>("GET", "/admin/v1/prices");
       if (prices instanceof Refused) return prices;
       const from = dayOf(epochMs() - DAYS * DAY_MS);
-      const margins: Html[] = [];
-      for (const by of MARGINS_BY) {
-        const shown = await marginsBy(ask, by, from);
-        if (shown instanceof Refused) return shown;
-        margins.push(shown);
-      }
+      const margins = await Promise.all(MARGINS_BY.map((by) => marginsBy(ask, by, from)));
+      const refused = margins.find((shown) => shown instanceof Refused);
+      if (refused !== undefined) return refused;
       const listed = await ask<Models>("GET", "/admin/v1/models");
       if (listed instanceof Refused) return listed;
       const lost = prices.losses.map(({ provider, model, percent, rests }) => [
@@ -80,7 +77,7 @@ export function pricesSection(epochMs: () => number): Section {
         .map(({ model, until, providers }) => [until ?? "", model, providers.join(", ") || "no provider that is on"]);
       return {
         title: "Prices against cost",
-        body: html`<p class="lead">Margins are what was charged in ${DAYS} days less what it cost us, the losers first.</p>${margins}
+        body: html`<p class="lead">Margins are what was charged in ${DAYS} days less what it cost us, the losers first.</p>${margins as Html[]}
 <div class="grid">${card("Lost today, by the vendor's own word", table("Losses", [{ name: "Model" }, { name: "Provider" }, { name: "Above its price" }, { name: "State" }], { rows: lost, none: "Nothing was sold below its cost." }))}
 ${card("Counted without a price", table("Unpriced", [{ name: "Provider" }, { name: "What" }, { name: "Answers", kind: "num" }], { rows: unpriced, none: "Providers counted nothing that has no price." }))}</div>
 ${card("Models that retire", table("Ends", [{ name: "On" }, { name: "Model" }, { name: "Served by" }], { rows: ends, none: "No model that is sold is known to end." }))}`,

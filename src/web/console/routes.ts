@@ -1,6 +1,5 @@
 // Routes: which providers are on, what rests, what failed last and why, and asking one whether it answers.
 
-import type { Refusal } from "../../accounts/admin-endpoints.ts";
 import type { InstalledProvider } from "../../catalog/installed.ts";
 import type { RouteRow } from "../../upstream/route-rows.ts";
 import { type Html, html } from "../html.ts";
@@ -21,10 +20,6 @@ const FAILURES_SHOWN_MAX = 9;
 interface Setup {
   readonly providers: readonly InstalledProvider[];
   readonly tiers: readonly { readonly id: string; readonly on: number; readonly of: number }[];
-}
-export interface Routes {
-  readonly refusals: readonly Refusal[];
-  readonly routes: readonly RouteRow[];
 }
 interface Checks {
   readonly checks: readonly {
@@ -86,7 +81,7 @@ export const routesSection: Section = {
     const setup = await ask<Setup>("GET", "/admin/v1/providers");
     if (setup instanceof Refused) return setup;
     const series = seriesIn(bodyOr(await ask<string>("GET", "/metrics"), ""), [RESTING, ATTEMPTS]);
-    const routes = await ask<Routes>("GET", "/admin/v1/routes");
+    const routes = await ask<{ routes: readonly RouteRow[] }>("GET", "/admin/v1/routes");
     if (routes instanceof Refused) return routes;
     const failed = byProvider(routes.routes);
     const resting = series.filter(({ name, value }) => name === RESTING && value > 0);

@@ -1,5 +1,5 @@
 // Today at a glance: spend, margin, losses, errors and how long first tokens take, told anew while the page is open; and who spent most on any day.
-import { lessOf, sumOf } from "../../money.ts";
+import { sumOf } from "../../money.ts";
 import { type Html, html } from "../html.ts";
 import { type Ask, bodyOr, Refused, withQuery } from "../kit/ask.ts";
 import { SHARES_MAX, shares } from "../kit/charts.ts";
@@ -35,8 +35,8 @@ function seconds(value: number | null): string {
     : `≤ ${value >= 1 ? value : `${Math.round(value * 1_000)} m`}${value >= 1 ? " " : ""}s`;
 }
 
-const sum = (lines: readonly UsageLine[], name: "charged_nano_usd" | "upstream_nano_usd" | "absorbed_nano_usd") =>
-  sumOf(lines.map((line) => line[name]));
+const sum = (lines: readonly UsageLine[], of: "charged" | "margin" | "absorbed") =>
+  sumOf(lines.map((line) => line[`${of}_nano_usd`]));
 
 /** Made once for a gateway: looks are shared by all who look, and the earlier ones are what "lately" is told from. */
 export function createGlance(epochMs: () => number): (visit: Visit) => Promise<Html> {
@@ -61,21 +61,20 @@ export function createGlance(epochMs: () => number): (visit: Visit) => Promise<H
     if (lines instanceof Refused) return html`${problem(lines.words)}`;
     const series = seriesIn(bodyOr(await ask<string>("GET", "/metrics"), ""), NAMES);
     const told = lately(bucketsOf(series, FIRST_TOKEN), nowMs);
-    const [charged, upstream, absorbed] = [
-      sum(lines, "charged_nano_usd"),
-      sum(lines, "upstream_nano_usd"),
-      sum(lines, "absorbed_nano_usd"),
-    ];
     const outcomes = series.filter(({ name }) => name === "tollgate_outcomes_total");
     const all = seriesSum(outcomes, "tollgate_outcomes_total");
     const bad = outcomes.filter(({ labels }) => !GOOD.includes(labels.outcome ?? ""));
     return tiles([
       {
         name: "Spend today",
-        value: money(charged),
+        value: money(sum(lines, "charged")),
         more: `${count(lines.reduce((n, { calls }) => n + calls, 0))} calls, ${day} UTC`,
       },
-      { name: "Margin today", value: money(lessOf(charged, upstream)), more: html`of which ${money(absorbed)} lost` },
+      {
+        name: "Margin today",
+        value: money(sum(lines, "margin")),
+        more: html`of which ${money(sum(lines, "absorbed"))} lost`,
+      },
       {
         name: "Not served",
         value: count(seriesSum(bad, "tollgate_outcomes_total")),
