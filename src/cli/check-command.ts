@@ -32,7 +32,7 @@ async function fromHere({ config }: Workplace): Promise<Checker> {
     import("../clock.ts"),
   ]);
   const catalog = await catalogOf(config);
-  const upstream = createUpstream(systemClock);
+  const upstream = createUpstream(systemClock, config);
   const deps = { catalog, upstream, clock: systemClock, namesSet: config.namesSet };
   const live = [...catalog.adapters({ sandbox: false }).values()];
   return {

@@ -69,7 +69,7 @@ async function updateHere(typed: Typed, config: Config): Promise<Told> {
     import("../catalog/updates/kept.ts"),
     import("../catalog/load.ts"),
   ]);
-  const upstream = createUpstream(systemClock);
+  const upstream = createUpstream(systemClock, config);
   try {
     const [catalog, before] = [await catalogOf(config), await keptUpdate(config.dataDir)];
     const order = { from, vendor: typed.text("vendor") ?? null, yes: typed.flag("yes") };

@@ -53,6 +53,7 @@ const VERDICTS: Partial<Record<FailureKind, CheckVerdict>> = {
   provider_model_missing: "model missing",
   provider_rate_limited: "rate limited",
   provider_connection_failed: "unreachable",
+  gateway_proxy_failed: "unreachable",
   provider_timeout: "slow",
   caller_invalid: "refused",
   caller_unsupported: "refused",

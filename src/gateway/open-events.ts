@@ -32,11 +32,11 @@ export function openEvents(
   foundation: Pick<Foundation, "config" | "catalog" | "upstream" | "stores" | "broken">,
   phase: Readonly<Phase>,
 ): OpenEvents {
-  const { webhooksPrivate: mayBeInner } = foundation.config;
+  const { webhooksPrivate: mayBeInner, proxies } = foundation.config;
   const { records, ledger, shared } = foundation.stores;
   const clock = systemClock;
   const onBroken = (error: unknown) => foundation.broken(error, "events could not be told");
-  const internet = createPublicFetch({ userAgent: "Tollgate-Webhooks", mayBeInner });
+  const internet = createPublicFetch({ userAgent: "Tollgate-Webhooks", mayBeInner, proxies });
   const send: Send = async (url, headers, body) => {
     // A redirect is no answer: what was signed is for the address that was named.
     const limits = { bytesMax: ANSWER_BYTES_MAX, msMax: SEND_MS_MAX, redirectsMax: 0, send: { headers, body } };

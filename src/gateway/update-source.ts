@@ -36,7 +36,7 @@ async function bounded(body: ReadableStream<Uint8Array>): Promise<Uint8Array> {
   return whole;
 }
 
-async function bytesAt(address: string, signal: AbortSignal): Promise<Uint8Array> {
+async function bytesAt(address: string, signal: AbortSignal, { fetch }: Pick<Upstream, "fetch">): Promise<Uint8Array> {
   try {
     const both = AbortSignal.any([signal, AbortSignal.timeout(READ_MS_MAX)]);
     const answer = await fetch(address, { signal: both, headers: { accept: "application/json" } });
@@ -83,7 +83,7 @@ export async function readSource(
     signal,
   }: { readonly adapters: ReadonlyMap<string, Adapter>; readonly upstream: Upstream; readonly signal: AbortSignal },
 ): Promise<ReadSource> {
-  if (ADDRESS.test(from)) return { bytes: await bytesAt(from, signal), vendor: null };
+  if (ADDRESS.test(from)) return { bytes: await bytesAt(from, signal, upstream), vendor: null };
   const adapter = adapters.get(from);
   if (adapter === undefined || isAbsolute(from)) return { bytes: await bytesOfFile(from), vendor: null };
   if (!adapter.configured) throw new BadList("it is a provider that is not on");
