@@ -5,10 +5,10 @@ import { matchEndpoint } from "../http/match-endpoint.ts";
 import { requestIds } from "../http/request-id.ts";
 import type { CallInside, InnerCall, InnerCaller } from "../mcp/inner-http.ts";
 import { requestInside } from "../run/request-inside.ts";
-import { MAX_COST_HEADER } from "../wires/max-cost.ts";
 import type { ServeDeps } from "../serve/deps.ts";
 import { KeptReply } from "../serve/kept-reply.ts";
 import { serve } from "../serve/serve.ts";
+import { MAX_COST_HEADER } from "../wires/max-cost.ts";
 
 function headersOf(
   { body, headers = {} }: InnerCall,

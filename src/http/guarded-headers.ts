@@ -22,7 +22,11 @@ export const GUARDED_HEADERS: ReadonlyMap<string, Guard> = new Map<string, Guard
   ["x-tollgate-sandbox", { text: /^[01]$/, rule: "must be sent once, and be 0 or 1" }],
   [
     "idempotency-key",
-    { text: /^"?[\x21-\x7e]{1,255}"?$/, rule: "1 to 255 visible ASCII characters, sent once", shown: "Idempotency-Key" },
+    {
+      text: /^"?[\x21-\x7e]{1,255}"?$/,
+      rule: "1 to 255 visible ASCII characters, sent once",
+      shown: "Idempotency-Key",
+    },
   ],
   ["payment-signature", ASCII],
   ["x-payment", ASCII],
