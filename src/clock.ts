@@ -47,7 +47,7 @@ export function manualClock(startEpochMs: number): ManualClock {
     },
     setEpochMs(ms) {
       epochMs = ms;
-      // Nobody sets a clock on the millisecond: what is reckoned from the other one has a fraction from now on.
+      // A clock is never set on the millisecond, so times made of the other one have a fraction from now on.
       elapsedMs += FRACTION_MS;
     },
   };

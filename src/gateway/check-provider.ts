@@ -43,6 +43,8 @@ export interface ProviderCheck {
   /** The vendor's status; 0 where none came. */
   readonly status: number;
   readonly ms: number;
+  /** Through which it was asked, without its password; left out: none. */
+  readonly proxy?: string;
   /** The vendor's own words, or what is to be done; "" where there is nothing to say. */
   readonly detail: string;
 }
@@ -100,7 +102,8 @@ async function checkKey(adapter: Adapter, keyName: string | null, deps: CheckDep
   const requestId = `req_check${randomBytes(8).toString("hex")}`;
   const createdS = Math.floor(clock.epochMs() / 1000);
   const question = checkQuestion(adapter, { catalog, upstream, requestId, createdS, msMax: ANSWER_MS_MAX });
-  const common = { provider: adapter.id, key: keyName };
+  const proxy = upstream.proxyOf(adapter.origin);
+  const common = { provider: adapter.id, key: keyName, ...(proxy === null ? {} : { proxy }) };
   if (typeof question === "string")
     return { ...common, asked: null, verdict: "not asked", answered: false, status: 0, ms: 0, detail: question };
   const startedMs = clock.elapsedMs();

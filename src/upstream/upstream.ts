@@ -4,7 +4,7 @@ import type { PurseFor } from "../catalog/auth.ts";
 import type { ActionOffer, Adapter, Offer, UnitOffer } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
-import { NO_PROXIES, type Proxies } from "../proxies.ts";
+import { destinationOf, NO_PROXIES, type Proxies, withoutPassword } from "../proxies.ts";
 import type { AttemptFailure } from "../route.ts";
 import { createAccessTokens } from "./access-tokens.ts";
 import { type ActionCandidate, type ActionOrder, actionCandidate } from "./action-candidate.ts";
@@ -46,6 +46,8 @@ export interface Upstream {
   actionCandidate(offer: ActionOffer, order: ActionOrder): ActionCandidate;
   /** `fetch` by the same way out. */
   readonly fetch: typeof fetch;
+  /** The proxy through which an address is reached, without its password; null: it is reached directly. */
+  proxyOf(address: string): string | null;
   /** Runs a script of an adapter that belongs to no call. Throws VendorFailure, or what the script throws. */
   vendorScript<T>(script: (context: SessionContext) => Promise<T>, order: ScriptOrder): Promise<T>;
   close(): Promise<void>;
@@ -141,6 +143,10 @@ export function createUpstream(clock: Clock, options: UpstreamOptions = {}): Ups
     health,
     failures,
     fetch: fetchThrough(proxies),
+    proxyOf(address) {
+      const proxy = proxies.proxyFor(destinationOf(new URL(address)));
+      return proxy && withoutPassword(proxy.href).replace(/\/$/, "");
+    },
     moved: createMovedConversations(clock),
     actionCandidate: (offer, order) => actionCandidate(offer, order, parts),
     vendorScript: (script, order) => runVendorScript(script, order, parts),

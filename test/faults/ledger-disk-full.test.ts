@@ -46,7 +46,7 @@ function fill(path: string): void {
 }
 
 test.skipIf(!mounted)(
-  "a full disk: running calls end on the ballast, nothing acknowledged is lost, what is refused is freed, and room heals it",
+  "a full disk: running calls end on the ballast, nothing acknowledged is lost, and room heals it",
   async () => {
     const ledger = sqliteLedger(await open());
     const [ballast, filler] = [join(folder, "ballast"), join(folder, "filler")];
