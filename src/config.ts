@@ -796,7 +796,7 @@ export function readConfig(env: Environment = process.env): Config {
   }
   return Object.freeze({
     ...config,
-    proxies: createProxies({ https: config.httpsProxy, http: config.httpProxy, exempts: config.noProxy }),
+    proxies: createProxies(config.httpsProxy, config.httpProxy, config.noProxy),
     firstTokenMsMaxByTier: Object.freeze(Object.fromEntries(tiers)),
     vendorEnv: Object.freeze(Object.fromEntries(present(env).filter(([name]) => VENDOR.test(name)))),
     namesSet: Object.freeze(present(env).flatMap(([name]) => (TIER_CLOCK.test(name) ? [] : [name]))),

@@ -71,20 +71,12 @@ function plainName(name: string): string {
   return name.toLowerCase().replace(/\.$/, "");
 }
 
-export interface ProxySettings {
-  readonly https: URL | null;
-  readonly http: URL | null;
-  readonly exempts: Exempts | null;
-}
+/** Null: none. */
+type Proxy = URL | null;
 
-export function createProxies({ https, http, exempts }: ProxySettings): Proxies {
+export function createProxies(https: Proxy, http: Proxy, exempts: Exempts | null): Proxies {
   if (https === null && http === null) return NO_PROXIES;
-  return {
-    proxyFor(destination) {
-      const proxy = destination.secure ? https : http;
-      return proxy === null || exempts?.(destination) === true ? null : proxy;
-    },
-  };
+  return { proxyFor: (to) => (exempts?.(to) === true ? null : to.secure ? https : http) };
 }
 
 /** Where an address leads to. */

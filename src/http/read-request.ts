@@ -149,7 +149,7 @@ export class EdgeRequest implements GatewayRequest {
       else if (proxied && name === "x-forwarded-for") this.#append(name, value);
     });
     if (apiKey !== "") this.#keepFirst("authorization", `Bearer ${apiKey}`);
-    this.refusal = guard.error(this.#headers.has("authorization"));
+    this.refusal = guard.refusal();
     if (coding !== null) this.fault ??= codingFault(coding);
   }
 

@@ -104,7 +104,7 @@ class WayOut {
   }
 
   async #connect({ address, port, proxy }: Way): Promise<Socket> {
-    const socket = proxy === null ? connectTo(address, port) : await openTunnel(proxy, { host: address, port });
+    const socket = proxy === null ? connectTo(address, port) : await openTunnel(proxy, [address], port);
     return this.#keep(socket);
   }
 
