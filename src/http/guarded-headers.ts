@@ -15,7 +15,7 @@ export const GUARDED_HEADERS: ReadonlyMap<string, Guard> = new Map<string, Guard
   ),
   ["x-tollgate-tags", [/^[^\ufffd]+$/, "must be sent once, in UTF-8, and not be empty"]],
   ["x-tollgate-sandbox", [/^[01]$/, "must be sent once, and be 0 or 1"]],
-  [KEY, [/^"?[\x21-\x7e]{1,255}"?$/, "1 to 255 visible ASCII characters, sent once"]],
+  [KEY, [/^[\x21-\x7e]{1,257}$/, "1 to 255 visible ASCII characters, sent once"]],
 ]);
 
 /** Looks at the headers of one request, in their order. */
