@@ -22,13 +22,11 @@ import {
   unitCandidate,
 } from "./model-candidate.ts";
 import { createMovedConversations, type MovedConversations } from "./moved-conversations.ts";
-import { createCountPdf } from "./pdf-at-address.ts";
 import { createPublicFetch, type PublicFetch } from "./public-fetch.ts";
 import { readyActions } from "./ready-action.ts";
 import { createRouteFailures, type RouteFailures } from "./route-failures.ts";
 import { createRouteHealth, type RouteHealth } from "./route-health.ts";
 import { createSidecars } from "./sidecar/sidecars.ts";
-import { fetchThrough } from "./tunnel.ts";
 import { createVendorRateLimiter } from "./vendor-rate-limiter.ts";
 import { readyVendor, type Vendor } from "./vendor-request.ts";
 import { runVendorScript, type ScriptOrder } from "./vendor-script.ts";
@@ -44,8 +42,6 @@ export interface Upstream {
   chatCandidate(offer: Offer, order: ChatOrder): ModelCandidate | string;
   unitCandidate(offer: UnitOffer, order: UnitOrder): UnitCandidate;
   actionCandidate(offer: ActionOffer, order: ActionOrder): ActionCandidate;
-  /** `fetch` by the same way out. */
-  readonly fetch: typeof fetch;
   /** The proxy through which an address is reached, without its password; null: it is reached directly. */
   proxyOf(address: string): string | null;
   /** Runs a script of an adapter that belongs to no call. Throws VendorFailure, or what the script throws. */
@@ -134,7 +130,6 @@ export function createUpstream(clock: Clock, options: UpstreamOptions = {}): Ups
     sidecarOf: sidecars.of,
     loginOf,
     mediaFetcher,
-    countPdf: createCountPdf(mediaFetcher),
     readyOf: readyActions(),
     onUnpriced,
   };
@@ -142,7 +137,6 @@ export function createUpstream(clock: Clock, options: UpstreamOptions = {}): Ups
   return {
     health,
     failures,
-    fetch: fetchThrough(proxies),
     proxyOf(address) {
       const proxy = proxies.proxyFor(destinationOf(new URL(address)));
       return proxy && withoutPassword(proxy.href).replace(/\/$/, "");
