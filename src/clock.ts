@@ -1,9 +1,9 @@
 // Time, as the rest of the gateway sees it: one clock that tests can replace.
 
 export interface Clock {
-  /** Milliseconds since the epoch, for windows, expiry and what people read. */
+  /** Milliseconds since the epoch, always whole, for windows, expiry and what people read. */
   epochMs(): number;
-  /** Milliseconds that only go forward, for durations and deadlines. */
+  /** Milliseconds that only go forward, with fractions, for durations and deadlines. */
   elapsedMs(): number;
 }
 
@@ -24,8 +24,10 @@ export const machineClock: Clock = {
 /** A clock that is set once, now: setting the other one later, forward or back, does not change how old anything is. */
 export function steadyClock(clock: Clock): Clock {
   const startMs = clock.epochMs() - clock.elapsedMs();
-  return { epochMs: () => startMs + clock.elapsedMs(), elapsedMs: () => clock.elapsedMs() };
+  return { epochMs: () => Math.floor(startMs + clock.elapsedMs()), elapsedMs: () => clock.elapsedMs() };
 }
+
+const FRACTION_MS = 1 / 1_024;
 
 /** A clock that stands still until it is told to move. */
 export interface ManualClock extends Clock {
@@ -45,6 +47,8 @@ export function manualClock(startEpochMs: number): ManualClock {
     },
     setEpochMs(ms) {
       epochMs = ms;
+      // A clock is never set on the millisecond, so times made of the other one have a fraction from now on.
+      elapsedMs += FRACTION_MS;
     },
   };
 }

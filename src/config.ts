@@ -3,6 +3,14 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { z } from "zod";
 import { nano, nanoFromCents } from "./money.ts";
+import {
+  createProxies,
+  type Exempts,
+  type Proxies,
+  readNoProxy,
+  readProxyAddress,
+  withoutPassword,
+} from "./proxies.ts";
 
 /** A setting that does not parse. Its message is one line that names the setting and is fit for the operator. */
 export class ConfigError extends Error {}
@@ -16,6 +24,8 @@ interface Setting<T> {
   readonly schema: z.ZodType<T, string>;
   /** Never printed. */
   readonly secret: boolean;
+  /** A name that other programs read as well, also in lower case, which then counts. It may hold a password. */
+  readonly shared?: true;
 }
 
 function setting<T>(name: string, fallback: string, schema: z.ZodType<T, string>, meaning: string): Setting<T> {
@@ -28,6 +38,22 @@ function optional<T>(name: string, schema: z.ZodType<T, string>, meaning: string
 
 function secret<T>(row: Setting<T>): Setting<T> {
   return { ...row, secret: true };
+}
+
+/** Reads with a function that throws what is wrong. */
+function readBy<T>(read: (text: string) => T) {
+  return z.string().transform((text, context): T => {
+    try {
+      return read(text);
+    } catch (error) {
+      context.addIssue((error as Error).message);
+      return z.NEVER;
+    }
+  });
+}
+
+function shared<T>(row: Setting<T>): Setting<T> {
+  return { ...row, shared: true };
 }
 
 function whole(min: number, max: number) {
@@ -346,6 +372,23 @@ export const SETTINGS = {
     flag,
     "1: vendors that offer HTTP/2 are spoken to in it, up to 100 calls over one connection, whose end is all of theirs; 0: in HTTP/1.1, a connection for each call at once. Where an adapter says `http2`, that holds for its vendor",
   ),
+  httpsProxy: shared(
+    optional<URL>(
+      "HTTPS_PROXY",
+      readBy(readProxyAddress),
+      "The proxy through which https addresses are reached, by CONNECT: http://user:password@proxy.example:3128. https_proxy in lower case counts before it, as with the two below",
+    ),
+  ),
+  httpProxy: shared(
+    optional<URL>("HTTP_PROXY", readBy(readProxyAddress), "The same for http addresses, by CONNECT as well"),
+  ),
+  noProxy: shared(
+    optional<Exempts>(
+      "NO_PROXY",
+      readBy(readNoProxy),
+      "What is reached without a proxy, with commas between: hosts and domains with all below them, addresses, ranges such as 10.0.0.0/8, each with :PORT where one port is meant, or *. Servers on this machine are not left out by themselves",
+    ),
+  ),
   directFetch: setting("DIRECT_FETCH", "1", flag, "0: core/onescrape fetches no page itself, and asks vendors alone"),
   robots: setting("ROBOTS", "1", flag, "1: pages that robots.txt forbids are not fetched by us; 0: they are"),
   logLevel: setting("LOG_LEVEL", "info", z.enum(LEVELS, `must be one of ${LEVELS.join(", ")}`), "Least level logged"),
@@ -643,6 +686,8 @@ export type Config = {
   readonly firstTokenMsMaxByTier: Readonly<Record<string, number>>;
   /** What adapters may ask for, by the name of the variable: keys, base addresses and prices of local servers. */
   readonly vendorEnv: Readonly<Record<string, string>>;
+  /** Made of HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */
+  readonly proxies: Proxies;
   /** The names of all variables that are set, whichever part reads them, so that a mistyped one can be told. */
   readonly namesSet: readonly string[];
   /** What is in force as people may see it. */
@@ -673,12 +718,18 @@ function present(env: Environment): [name: string, value: string][] {
   return Object.entries(env).flatMap(([name, value]) => (value ? [[name, value] as [string, string]] : []));
 }
 
+/** The variable that a setting is read from. */
+function variableOf({ name, shared }: Setting<unknown>, env: Environment): string {
+  return shared === true && env[name.toLowerCase()] ? name.toLowerCase() : name;
+}
+
 function parse<T>(row: Setting<T>, env: Environment): T | null {
-  const raw = env[row.name] || row.fallback;
+  const name = variableOf(row, env);
+  const raw = env[name] || row.fallback;
   if (raw === null) return null;
   const result = row.schema.safeParse(raw);
   if (result.success) return result.data;
-  const shown = row.secret || hasPassword(raw) ? row.name : `${row.name}=${JSON.stringify(raw)}`;
+  const shown = row.secret || row.shared || hasPassword(raw) ? name : `${name}=${JSON.stringify(raw)}`;
   throw new ConfigError(`${shown}: ${result.error.issues[0]?.message ?? "cannot be read"}`);
 }
 
@@ -737,6 +788,7 @@ export function readConfig(env: Environment = process.env): Config {
   }
   return Object.freeze({
     ...config,
+    proxies: createProxies(config.httpsProxy, config.httpProxy, config.noProxy),
     firstTokenMsMaxByTier: Object.freeze(Object.fromEntries(tiers)),
     vendorEnv: Object.freeze(Object.fromEntries(present(env).filter(([name]) => VENDOR.test(name)))),
     namesSet: Object.freeze(present(env).flatMap(([name]) => (TIER_CLOCK.test(name) ? [] : [name]))),
@@ -799,7 +851,8 @@ export interface EffectiveSetting {
 /** What is in force, for people; secrets are masked. Does not check. */
 export function effectiveSettings(env: Environment): EffectiveSetting[] {
   const rows: EffectiveSetting[] = Object.values(SETTINGS).map((row) => {
-    const raw = env[row.name];
+    const raw = env[variableOf(row, env)];
+    if (raw && row.shared) return { name: row.name, value: withoutPassword(raw), from: "environment" };
     if (!raw) return { name: row.name, value: row.fallback ?? "none", from: "default" };
     return { name: row.name, value: row.secret || hasPassword(raw) ? "(set)" : raw, from: "environment" };
   });

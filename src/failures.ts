@@ -46,6 +46,8 @@ const ROWS = {
   provider_empty: { fault: "provider", nextRoute: "once", code: "upstream_error" },
   /** A whole answer that does not fit the schema which its route was told in words: it may be asked once more. */
   provider_unfit: { fault: "provider", nextRoute: "once", sameRoute: true, code: "upstream_error" },
+  /** The operator's own proxy: nothing is wrong with the vendor, and another may be reached without it. */
+  gateway_proxy_failed: { fault: "gateway", nextRoute: true, sameRoute: true, code: "upstream_error" },
   gateway_deadline: { fault: "gateway", nextRoute: false, code: "upstream_error" },
   gateway_stopped: { fault: "gateway", nextRoute: false, code: "upstream_error" },
   gateway_lost_race: { fault: "gateway", nextRoute: false, code: "upstream_error" },

@@ -48,7 +48,8 @@ export interface Gateway {
 
 /** Starts a gateway. Rejects with a sentence for the operator where a port, a folder or a file is not as it must be; then nothing of it is left open. */
 export function startGateway(options: GatewayOptions): Promise<Gateway> {
-  return closedIfFailed((opened) => openGateway(options, opened));
+  const internet = { proxies: options.config.proxies, ...options.internet };
+  return closedIfFailed((opened) => openGateway({ ...options, internet }, opened));
 }
 
 async function openGateway(options: GatewayOptions, opened: Opened): Promise<Gateway> {

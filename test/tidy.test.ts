@@ -60,6 +60,7 @@ const LINES: Record<string, number> = {
   "src/slices.ts": 0,
   "src/give-way.ts": 0,
   "src/node-http.ts": 0,
+  "src/proxies.ts": 0,
   "src/thread-flags.ts": 0,
   "src/version.ts": 0,
   // The sandbox stands apart: it imports the catalog's vocabulary and line 0, and only main, cli and demo start it.

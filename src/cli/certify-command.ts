@@ -65,7 +65,11 @@ async function certifyWith({ config, progress }: Workplace, { named, centsMax, r
   const opened = await openCatalog(config);
   const told: UnpricedUsage[] = [];
   const unpriced = (one: UnpricedUsage) => told.push(one);
-  const upstream = createUpstream(systemClock, { onUnpriced: unpriced, purseFor: playPurses() });
+  const upstream = createUpstream(systemClock, {
+    onUnpriced: unpriced,
+    purseFor: playPurses(),
+    proxies: config.proxies,
+  });
   const tap = tapVendors();
   const stop = new AbortController();
   const leave = () => stop.abort();

@@ -32,7 +32,7 @@ async function fromHere({ config }: Workplace): Promise<Checker> {
     import("../clock.ts"),
   ]);
   const catalog = await catalogOf(config);
-  const upstream = createUpstream(systemClock);
+  const upstream = createUpstream(systemClock, config);
   const deps = { catalog, upstream, clock: systemClock, namesSet: config.namesSet };
   const live = [...catalog.adapters({ sandbox: false }).values()];
   return {
@@ -48,6 +48,14 @@ async function fromHere({ config }: Workplace): Promise<Checker> {
 
 function rowOf({ provider, asked, verdict, ms }: ProviderCheck): readonly string[] {
   return [provider, verdict, asked === null ? "" : `${ms}`, asked ?? ""];
+}
+
+/** A line for each proxy, with the providers that are asked through it. */
+function proxiesOf(checks: readonly ProviderCheck[]): readonly string[] {
+  const proxied = Object.groupBy(checks, ({ proxy }) => proxy ?? "");
+  return Object.entries(proxied).flatMap(([proxy, those = []]) =>
+    proxy === "" ? [] : [`through ${proxy}: ${[...new Set(those.map(({ provider }) => provider))].join(", ")}`],
+  );
 }
 
 /** What there is to say beyond the verdict, a line each. */
@@ -88,7 +96,7 @@ export const check: Command = {
     checks.sort((a, b) => (a.provider < b.provider ? -1 : 1));
     const good = checks.length > 0 && checks.every(({ answered, verdict }) => answered || verdict === "not asked");
     const rows = table(["PROVIDER", "STATE", "MS", "ASKED"], checks.map(rowOf), place.columns);
-    const details = detailsOf(checks);
+    const details = [...proxiesOf(checks), ...detailsOf(checks)];
     const text =
       checks.length === 0 ? "No provider is on." : [rows, ...(details.length > 0 ? ["", ...details] : [])].join("\n");
     return { json: { ok: good, from: asked.from, checks }, text: asked.told(text), good };

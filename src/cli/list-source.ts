@@ -6,6 +6,8 @@ import { BadList } from "../catalog/updates/list.ts";
 import { LIST_BYTES_MAX } from "../catalog/updates/read-list.ts";
 import { systemClock } from "../clock.ts";
 import { wholeWithin } from "../pieces.ts";
+import type { Proxies } from "../proxies.ts";
+import { fetchThrough } from "../upstream/tunnel.ts";
 import { createUpstream } from "../upstream/upstream.ts";
 import { VendorFailure } from "../upstream/vendor-failure.ts";
 
@@ -35,10 +37,10 @@ async function bounded(body: ReadableStream<Uint8Array>): Promise<Uint8Array> {
   return whole;
 }
 
-async function bytesAt(address: string): Promise<Uint8Array> {
+async function bytesAt(address: string, proxies: Proxies): Promise<Uint8Array> {
   try {
     const signal = AbortSignal.timeout(READ_MS_MAX);
-    const answer = await fetch(address, { signal, headers: { accept: "application/json" } });
+    const answer = await fetchThrough(proxies)(address, { signal, headers: { accept: "application/json" } });
     if (!answer.ok) throw new BadList(`it answered ${answer.status}`);
     return answer.body === null ? new Uint8Array() : await bounded(answer.body);
   } catch (error) {
@@ -49,12 +51,12 @@ async function bytesAt(address: string): Promise<Uint8Array> {
   }
 }
 
-async function bytesFrom(adapter: Adapter): Promise<Uint8Array> {
+async function bytesFrom(adapter: Adapter, proxies: Proxies): Promise<Uint8Array> {
   const path = adapter.spec.chat?.modelsPath ?? "/models";
   const script = async ({ ask }: SessionContext) => (await ask({ method: "GET", path, send: "none" })).json;
   const { signal } = new AbortController();
   const order = { adapter, name: "models", requestId: "req_models", msMax: READ_MS_MAX, sandboxFault: null, signal };
-  const upstream = createUpstream(systemClock);
+  const upstream = createUpstream(systemClock, { proxies });
   try {
     return Buffer.from(JSON.stringify((await upstream.vendorScript(script, order)) ?? null));
   } catch (error) {
@@ -73,10 +75,14 @@ export function sourceText(from: string): string {
 }
 
 /** Reads a source: an address, a configured provider's id, or a file. Throws BadList. */
-export async function readSource(from: string, adapters: ReadonlyMap<string, Adapter>): Promise<ReadSource> {
-  if (ADDRESS.test(from)) return { bytes: await bytesAt(from), vendor: null };
+export async function readSource(
+  from: string,
+  adapters: ReadonlyMap<string, Adapter>,
+  proxies: Proxies,
+): Promise<ReadSource> {
+  if (ADDRESS.test(from)) return { bytes: await bytesAt(from, proxies), vendor: null };
   const adapter = adapters.get(from);
   if (adapter === undefined) return { bytes: await bytesOfFile(from), vendor: null };
   if (!adapter.configured) throw new BadList("it is a provider that is not on");
-  return { bytes: await bytesFrom(adapter), vendor: from };
+  return { bytes: await bytesFrom(adapter, proxies), vendor: from };
 }

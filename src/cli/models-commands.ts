@@ -74,7 +74,7 @@ async function updated(typed: Typed, config: Config): Promise<Updated> {
   const [catalog, before] = [await catalogOf(config), await file.readModelsFile(config)];
   const source = sourceText(from);
   try {
-    const read = await readSource(from, catalog.adapters({ sandbox: false }));
+    const read = await readSource(from, catalog.adapters({ sandbox: false }), config.proxies);
     const proposal = proposalOf({
       bytes: read.bytes,
       source,

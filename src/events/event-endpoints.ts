@@ -19,8 +19,8 @@ export interface EventParts {
   readonly streams: EventStreams;
   readonly webhooks: Webhooks;
   readonly teller: Pick<Teller, "redeliver">;
-  /** Whether it may be sent to, as far as that can be told from the address; null: it may. */
-  readonly urlFault: (url: string) => string | null;
+  /** Why it may not be sent to, as far as that is known before anything is sent; null: it may. */
+  readonly urlFault: (url: string) => Promise<string | null>;
 }
 
 const kinds = z
@@ -66,7 +66,7 @@ function actions({ log, streams, webhooks, teller, urlFault }: EventParts) {
     async create(payer: string, { request }: Call): Promise<Answer | GatewayError> {
       const body = readBody(newSchema, request.body);
       if (body instanceof GatewayError) return body;
-      const fault = urlFault(body.url);
+      const fault = await urlFault(body.url);
       if (fault !== null) return new GatewayError("bad_url", { param: "url", detail: { detail: `url: ${fault}` } });
       const hook = await webhooks.create(payer, body.url, body.kinds ?? null);
       const detail = `There are ${WEBHOOKS_MAX} webhooks, and there can be no more: delete one.`;

@@ -46,6 +46,7 @@ function openStore(config: Config, clock: Clock): Promise<FileStore> {
     secretAccessKey: filesS3SecretAccessKey ?? "",
     folder,
     clock,
+    proxies: config.proxies,
     leftBeforeMs,
   });
 }

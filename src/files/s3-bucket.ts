@@ -1,12 +1,14 @@
 // One bucket of a store that speaks S3's protocol: signed requests, and whole objects by their names.
 import type { IncomingMessage } from "node:http";
-import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import { request as httpsRequest } from "node:https";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { AwsV4Signer } from "aws4fetch";
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
-import { Agent as HttpAgent, request as httpRequest } from "../node-http.ts";
+import { request as httpRequest } from "../node-http.ts";
+import { NO_PROXIES, type Proxies } from "../proxies.ts";
+import { newAgent } from "../upstream/tunnel.ts";
 
 const SILENCE_MS_MAX = 30_000;
 /** Those that write, and those that do anything else. */
@@ -26,6 +28,8 @@ export interface S3Address {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly clock: Clock;
+  /** Default: none. */
+  readonly proxies?: Proxies;
 }
 
 interface Asking {
@@ -64,12 +68,11 @@ export function createSigner({ endpoint, bucket, region, accessKeyId, secretAcce
 }
 
 /** Makes the requests. Answers of 404 are answers; any other that is not good is our trouble. */
-export function createAsking({ endpoint }: S3Address, signer: S3Signer) {
+export function createAsking({ endpoint, proxies = NO_PROXIES }: S3Address, signer: S3Signer) {
   const secure = endpoint.startsWith("https:");
   const pool = { keepAlive: true, maxSockets: CONNECTIONS_MAX };
-  const open = () => (secure ? new HttpsAgent(pool) : new HttpAgent(pool));
   // Many who read keep none waiting who writes.
-  const [reading, writing] = [open(), open()];
+  const [reading, writing] = [newAgent(proxies, secure, pool), newAgent(proxies, secure, pool)];
   return async (id: string, { method, headers = {}, query, body }: Asking): Promise<IncomingMessage> => {
     const url = query === undefined ? signer.urlOf(id) : `${signer.urlOf(id)}?${new URLSearchParams(query)}`;
     const signed = await signer.sign({ method, url, headers: { ...headers } });

@@ -8,12 +8,16 @@ import { requestInside } from "../run/request-inside.ts";
 import type { ServeDeps } from "../serve/deps.ts";
 import { KeptReply } from "../serve/kept-reply.ts";
 import { serve } from "../serve/serve.ts";
+import { MAX_COST_HEADER } from "../wires/max-cost.ts";
 
 function headersOf(
   { body, headers = {} }: InnerCall,
-  { authorization, payment, sandbox }: InnerCaller,
+  { authorization, payment, sandbox, bounds = new Map() }: InnerCaller,
 ): Map<string, string> {
-  const all = new Map(Object.entries(headers));
+  const all = new Map([...bounds, ...Object.entries(headers)]);
+  const [whole, own] = [bounds.get(MAX_COST_HEADER), headers[MAX_COST_HEADER]];
+  // Of two bounds the lower holds; one that is no number is refused where it is read.
+  if (whole !== undefined && !(Number(own) <= Number(whole))) all.set(MAX_COST_HEADER, whole);
   if (authorization !== undefined) all.set("authorization", authorization);
   if (payment !== undefined) all.set("payment-signature", payment);
   if (sandbox === true) all.set("x-tollgate-sandbox", "1");

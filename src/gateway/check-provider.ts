@@ -41,6 +41,8 @@ export interface ProviderCheck {
   /** The vendor's status; 0 where none came. */
   readonly status: number;
   readonly ms: number;
+  /** Through which it was asked, without its password; left out: none. */
+  readonly proxy?: string;
   /** The vendor's own words, or what is to be done; "" where there is nothing to say. */
   readonly detail: string;
 }
@@ -51,6 +53,7 @@ export const VERDICTS: Partial<Record<FailureKind, CheckVerdict>> = {
   provider_model_missing: "model missing",
   provider_rate_limited: "rate limited",
   provider_connection_failed: "unreachable",
+  gateway_proxy_failed: "unreachable",
   provider_timeout: "slow",
   caller_invalid: "refused",
   caller_unsupported: "refused",
@@ -90,7 +93,8 @@ async function checkKey(adapter: Adapter, keyName: string | null, deps: CheckDep
   const requestId = `req_check${randomBytes(8).toString("hex")}`;
   const createdS = Math.floor(clock.epochMs() / 1000);
   const question = checkQuestion(adapter, { catalog, upstream, requestId, createdS, msMax: ANSWER_MS_MAX });
-  const common = { provider: adapter.id, key: keyName };
+  const proxy = upstream.proxyOf(adapter.origin);
+  const common = { provider: adapter.id, key: keyName, ...(proxy === null ? {} : { proxy }) };
   if (typeof question === "string")
     return { ...common, asked: null, verdict: "not asked", answered: false, status: 0, ms: 0, detail: question };
   const startedMs = clock.elapsedMs();

@@ -65,7 +65,7 @@ function modelsOf({ models: kind }: OwnEndpoint, catalog: Catalog, audience: Aud
 export async function openActions(parts: OpenActionsParts): Promise<OpenActions> {
   const { config, log, records, catalog, publicUrl, purseFor, internet, moreActions, ofVendor } = parts;
   const clock = systemClock;
-  const publicFetch = createPublicFetch();
+  const publicFetch = createPublicFetch({ proxies: config.proxies });
   const { files, actions, endpoints } = await openFiles({
     config,
     records,

@@ -9,13 +9,15 @@ import { type Send, Teller } from "../events/teller.ts";
 import { createWebhooks } from "../events/webhooks.ts";
 import type { JobRecord } from "../jobs/job-record.ts";
 import type { LedgerFundsDeps } from "../kernel/ledger-funds.ts";
-import { createPublicFetch } from "../upstream/public-fetch.ts";
-import { readPublicUrl } from "../upstream/public-url.ts";
+import { createPublicAddresses } from "../upstream/public-addresses.ts";
+import { createPublicFetch, type PublicFetchOptions } from "../upstream/public-fetch.ts";
+import { NOT_PUBLIC, readPublicUrl } from "../upstream/public-url.ts";
 import type { Phase } from "./drain.ts";
 import { createNotices } from "./notices.ts";
 import type { Foundation } from "./open-foundation.ts";
 
 const SEND_MS_MAX = 15_000;
+const LOOK_UP_MS_MAX = 10_000;
 /** Of an answer nothing is read but its head, however long it says that it is. */
 const ANSWER_BYTES_MAX = Number.MAX_SAFE_INTEGER / 2;
 
@@ -31,12 +33,13 @@ export interface OpenEvents extends EventParts {
 export function openEvents(
   foundation: Pick<Foundation, "config" | "catalog" | "upstream" | "stores" | "broken">,
   phase: Readonly<Phase>,
+  inTests: PublicFetchOptions = {},
 ): OpenEvents {
-  const { webhooksPrivate: mayBeInner } = foundation.config;
+  const { webhooksPrivate: mayBeInner, proxies } = foundation.config;
   const { records, ledger, shared } = foundation.stores;
   const clock = systemClock;
   const onBroken = (error: unknown) => foundation.broken(error, "events could not be told");
-  const internet = createPublicFetch({ userAgent: "Tollgate-Webhooks", mayBeInner });
+  const internet = createPublicFetch({ ...inTests, userAgent: "Tollgate-Webhooks", mayBeInner, proxies });
   const send: Send = async (url, headers, body) => {
     // A redirect is no answer: what was signed is for the address that was named.
     const limits = { bytesMax: ANSWER_BYTES_MAX, msMax: SEND_MS_MAX, redirectsMax: 0, send: { headers, body } };
@@ -51,9 +54,14 @@ export function openEvents(
   const webhooks = createWebhooks(records, clock);
   const notice = createNotices(foundation, log.tell);
   const teller = new Teller({ shared, ledger, log, webhooks, records, clock, send, notice, onBroken });
-  const urlFault = (url: string) => {
+  const lookUp = createPublicAddresses({ ...inTests, mayBeInner });
+  const urlFault = async (url: string) => {
     const read = readPublicUrl(url, () => mayBeInner, mayBeInner);
-    return typeof read === "string" ? `the address ${read}` : null;
+    if (typeof read === "string") return `the address ${read}`;
+    if (mayBeInner) return null;
+    const found = await lookUp(read, AbortSignal.timeout(LOOK_UP_MS_MAX)).catch(() => null);
+    if (found === null) return "the name of the address could not be looked up; try again";
+    return found.length === 0 ? `the address ${NOT_PUBLIC}` : null;
   };
   return {
     log,

@@ -15,6 +15,7 @@ import type { Traces } from "../observe/traces.ts";
 import { type DiskRoom, diskBounds, diskRoom } from "../storage/disk-guard.ts";
 import { openStores, type Stores } from "../stores.ts";
 import { createPublicFetch } from "../upstream/public-fetch.ts";
+import { newAgent } from "../upstream/tunnel.ts";
 import { createUpstream, type Upstream } from "../upstream/upstream.ts";
 import { closedIfFailed, type Opened } from "./closed-if-failed.ts";
 import { Losses } from "./losses.ts";
@@ -111,6 +112,7 @@ async function foundationOf(options: GatewayOptions, opened: Opened): Promise<Fo
     onUnpriced: tellUnpriced(log, observer, losses),
     purseFor: wallets.purseFor,
     http2: config.vendorsHttp2,
+    proxies: config.proxies,
   });
   opened(upstream.close);
   observer.onScrape({ restingRoutes: () => upstream.health.resting() });
@@ -150,7 +152,8 @@ async function openTracesOf(
   const { otelRatio: ratio, otelDelayMs: delayMs } = config;
   if (otelUrl === null) return null;
   const { openTraces } = await import("../observe/traces.ts");
-  const settings = { url: `${otelUrl}/v1/traces`, headers, serviceName, ratio, delayMs };
+  const agent = (isSecure: boolean) => newAgent(config.proxies, isSecure);
+  const settings = { url: `${otelUrl}/v1/traces`, agent, headers, serviceName, ratio, delayMs };
   return openTraces({ settings, clock: systemClock, otelName, contents });
 }
 

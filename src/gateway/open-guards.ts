@@ -32,8 +32,8 @@ function judgeByModel(name: string, foundation: Foundation, kernel: KernelDeps):
 /** The server is the operator's, so it may be an inner one. It is asked first: the model judges what it has made of a request. */
 export function openGuards(foundation: Foundation, kernel: KernelDeps): OpenGuards {
   const { config, broken, observer } = foundation;
-  const { guardUrl: url, guardModel, guardMsMax: msMax, guardOpen: open } = config;
-  const internet = url === null ? null : createPublicFetch({ userAgent: "Tollgate-Guard", mayBeInner: true });
+  const { guardUrl: url, guardModel, guardMsMax: msMax, guardOpen: open, proxies } = config;
+  const internet = url === null ? null : createPublicFetch({ userAgent: "Tollgate-Guard", mayBeInner: true, proxies });
   const judges: Judge[] = [];
   if (url !== null && internet !== null) judges.push(guardServer({ url, msMax, internet }));
   if (guardModel !== null) judges.push(judgeByModel(guardModel, foundation, kernel));

@@ -32,7 +32,7 @@ export function openOpenId(
   const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret } = config;
   if (issuer === null || clientId === null) return null;
   // The operator has named it, so it may stand inside.
-  const fetched = createPublicFetch({ mayBeInner: true });
+  const fetched = createPublicFetch({ mayBeInner: true, proxies: config.proxies });
   const ask: AskProvider = async (url, send) => {
     const limits = { bytesMax: BYTES_MAX, msMax: MS_MAX, redirectsMax: 0, answersRedirects: true } as const;
     const answer = await fetched.open(url, { ...limits, send });

@@ -38,6 +38,7 @@ function openBucket(config: Config, endpoint: string, onBroken: (error: unknown)
     accessKeyId: config.requestLogS3AccessKeyId ?? "",
     secretAccessKey: config.requestLogS3SecretAccessKey ?? "",
     clock: systemClock,
+    proxies: config.proxies,
   });
   const days = config.requestLogDays;
   const bucket = new LogBucket({ objects, owner: randomUUID(), days, clock: systemClock, onBroken });

@@ -12,6 +12,7 @@ import type { Observer } from "../observe/observer.ts";
 import { descriptorOf } from "../run/descriptor.ts";
 import type { StrangerDoor } from "../serve/deps.ts";
 import { LEASE_MS, type Stores } from "../stores.ts";
+import { fetchThrough } from "../upstream/tunnel.ts";
 import type { Wallet } from "../wallet/wallet.ts";
 import { HOUSE, openHouse, PLAY_HOUSE } from "../x402/books.ts";
 import { rpcChain } from "../x402/chain.ts";
@@ -85,7 +86,7 @@ export async function openStrangers(parts: StrangersParts): Promise<Strangers | 
 function proofOf({ config, stores: { ledger, records } }: StrangersParts): Proof | null {
   const { x402RpcUrl: url, x402Network } = config;
   if (url === null) return null;
-  const node = nodeRpc(url);
+  const node = nodeRpc(url, fetchThrough(config.proxies));
   return () => proveIncome({ ledger, records, node, asset: NETWORKS[x402Network].asset });
 }
 
@@ -125,7 +126,7 @@ async function openLive(parts: StrangersParts): Promise<DoorParts | null> {
   const { x402PayTo: payTo, x402RpcUrl: rpcUrl, unpaidCostNano: each } = config;
   if (payTo === null) return null;
   const network = NETWORKS[config.x402Network];
-  const node = rpcUrl === null ? null : nodeRpc(rpcUrl);
+  const node = rpcUrl === null ? null : nodeRpc(rpcUrl, fetchThrough(config.proxies));
   const facilitator = facilitatorOf(parts, network, node);
   await openHouse(stores.ledger, HOUSE);
   return {
@@ -143,7 +144,7 @@ async function openLive(parts: StrangersParts): Promise<DoorParts | null> {
 /** A server that is asked, or this process with a wallet of its own. The settings name one of the two. */
 function facilitatorOf({ config, stores, owner, wallet }: StrangersParts, network: Network, node: NodeRpc | null) {
   const { x402FacilitatorUrl: url, x402GasWeiMax: feeWeiMax } = config;
-  if (url !== null) return httpFacilitator(url);
+  if (url !== null) return httpFacilitator(url, { fetchOut: fetchThrough(config.proxies) });
   if (node === null) throw new Error("no facilitator is set");
   const signer = wallet?.gas ?? null;
   // Of several processes the parent has no keys, and makes no payment: its children do.

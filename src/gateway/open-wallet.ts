@@ -8,6 +8,7 @@ import type { Config } from "../config.ts";
 import type { EndpointSpec } from "../endpoint.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { Stores } from "../stores.ts";
+import { fetchThrough } from "../upstream/tunnel.ts";
 import { openHouse, walletBooks } from "../wallet/books.ts";
 import { hexOf } from "../wallet/hex.ts";
 import { provePaid } from "../wallet/prove.ts";
@@ -69,16 +70,17 @@ export async function openWallets(parts: WalletParts): Promise<OpenWallet> {
   const { signers } = wallet;
   const paying = { ...networks, signers, records, books, onBroken, told: observer.merchantPaid };
   const wallets = new Wallets(paying);
+  const fetchOut = fetchThrough(config.proxies);
   const nodes = { mpp: config.mppRpcUrl, x402: config.x402RpcUrl };
   const giveBack = async (callId: string) => {
     const given = await ledger.refund(callId, `${callId}_back`, "the payment that it was charged for was not made");
     return given.outcome !== "unknown_transaction";
   };
-  const reconciler = walletReconciler({ records, books, giveBack, clock: systemClock, nodes, onBroken });
+  const reconciler = walletReconciler({ records, books, giveBack, clock: systemClock, nodes, fetchOut, onBroken });
   observer.onScrape({ walletPayments: () => reconciler.seen() });
   return {
     purseFor: (call) => (call.sandbox ? play(call) : wallets.purse(call)),
-    prove: () => provePaid({ records, ledger, nodes }),
+    prove: () => provePaid({ records, ledger, nodes, fetchOut }),
     admin: walletEndpoints({ records, books, signers, reconciler }),
     reconciler,
   };

@@ -96,7 +96,7 @@ async function openBeats(foundation: Foundation, { options, phase, opened }: Wor
   opened(sharedRoutes.stop);
   const leases = await openLeases(foundation);
   opened(leases.stop);
-  const events = openEvents(foundation, phase);
+  const events = openEvents(foundation, phase, options.internet);
   opened(events.close);
   return { sharedRoutes, leases, events };
 }

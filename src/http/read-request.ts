@@ -5,6 +5,7 @@ import type { Endpoint, GatewayRequest, IncomingBody } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import type { BodyShare } from "../limits/body-bytes.ts";
 import { addressText, clientAddress } from "./client-address.ts";
+import { HeaderGuard } from "./guarded-headers.ts";
 import type { SlowClient, SlowClients } from "./slow-clients.ts";
 
 /** The request headers that anything in the gateway may read; the rest is dropped here. */
@@ -104,6 +105,8 @@ export class EdgeRequest implements GatewayRequest {
   readonly #headers = new Map<string, string>();
   /** What is wrong with its head, so that it is not sure where it ends: its connection must. Null: nothing. */
   fault: GatewayError | null = null;
+  /** Why it is refused, whatever it asks for: a header that guards money cannot be read. Null: nothing is wrong. */
+  refusal: GatewayError | null = null;
   #address: string | null = null;
 
   /** Copies what we keep of a request's head; `req` is dead once its handler has returned. */
@@ -132,7 +135,9 @@ export class EdgeRequest implements GatewayRequest {
     let coding: string | null = null;
     let apiKey = "";
     let seen = 0;
+    const guard = new HeaderGuard();
     req.forEach((name, value) => {
+      guard.see(name, value);
       if (ONE_LINE.has(name)) {
         const bit = name === "host" ? 1 : name === "content-length" ? 2 : 4;
         if ((seen & bit) !== 0) this.fault ??= twice(name);
@@ -144,6 +149,7 @@ export class EdgeRequest implements GatewayRequest {
       else if (proxied && name === "x-forwarded-for") this.#append(name, value);
     });
     if (apiKey !== "") this.#keepFirst("authorization", `Bearer ${apiKey}`);
+    this.refusal = guard.refusal();
     if (coding !== null) this.fault ??= codingFault(coding);
   }
 

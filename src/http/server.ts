@@ -121,6 +121,8 @@ const LOOPBACK_HOSTS = ["127.0.0.1", "localhost", "[::1]"];
  */
 export async function listen(options: HttpOptions): Promise<HttpServer> {
   const uws = await import("uWebSockets.js");
+  // Leaves the header out that names uWebSockets; the type file lacks this as well.
+  (uws as unknown as { _cfg(code: string): void })._cfg("silent");
   const app = uws.App();
   const edge = new Edge(options);
   edge.sockets.serve(app, options.endpoints);
@@ -245,7 +247,7 @@ class Edge implements ReplyHost, StreamLimits, SocketsHost {
   arrived(res: HttpResponse, req: HttpRequest, endpoint: Endpoint): { request: EdgeRequest; reply: UwsReply } | null {
     const { request, reply } = this.#arrive(res, req, this.#allHeaders);
     request.path = endpoint.path;
-    const refusal = request.fault ?? this.#turnAway(request.headers);
+    const refusal = request.fault ?? request.refusal ?? this.#turnAway(request.headers);
     if (refusal === null) return { request, reply };
     reply.closeAfterwards();
     this.refuse(request, reply, refusal, endpoint);
@@ -292,7 +294,7 @@ class Edge implements ReplyHost, StreamLimits, SocketsHost {
     if (request.path === endpoint.alias) request.path = endpoint.path;
     if ("stream" in endpoint) request.keep(req, STREAM_HEADERS);
     if (endpoint.cookies === true) request.keep(req, COOKIE_HEADERS);
-    const turnedAway = this.#turnAway(request.headers);
+    const turnedAway = request.refusal ?? this.#turnAway(request.headers);
     if (turnedAway !== null) this.#options.refuse(request, reply, turnedAway, endpoint.errors);
     else if (hasBody(request)) this.#readBody(res, request, endpoint, reply);
     else this.#begin(request, endpoint, reply);

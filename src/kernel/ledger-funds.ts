@@ -19,6 +19,8 @@ import type { CallWindows } from "./windows.ts";
 export interface Leases {
   keep(hold: HoldRef): void;
   release(hold: HoldRef): void;
+  /** What the ledger did not end is freed as soon as it can be. */
+  abandon?(hold: HoldRef): void;
 }
 
 /** What all calls that an account pays for share. */
@@ -212,6 +214,9 @@ export class LedgerFunds implements Funds {
         absorbReason: `hold_${posted.outcome}`,
         balanceNano: null,
       };
+    } catch (error) {
+      leases.abandon?.(hold);
+      throw error;
     } finally {
       leases.release(hold);
       this.#giveBack(id, cost.usage);
@@ -227,6 +232,9 @@ export class LedgerFunds implements Funds {
       const { outcome } = await ledger.void(hold, reason, { keyFate, upstreamNano });
       if (outcome === "voided") this.#noteUnpaid(ZERO, upstreamNano);
       this.#deps.observer.ledgerTook("void", clock.elapsedMs() - fromMs);
+    } catch (error) {
+      leases.abandon?.(hold);
+      throw error;
     } finally {
       leases.release(hold);
       this.#giveBack(id, null);

@@ -3,6 +3,8 @@ import type { Clock } from "../clock.ts";
 import type { HoldRef, Money } from "./model/ledger.ts";
 
 const SWEEP_MS = 5_000;
+/** Between two tries to free what could not be freed. */
+const FREE_MS = 1_000;
 /** Holds ended in one operation: a commit stays short, and calls come between. */
 const SWEEP_COUNT = 500;
 /** Rounds of other stores in one sweep, so that holds do not wait for long. */
@@ -14,7 +16,7 @@ const RENEW_COUNT = 1_000;
 export type Every = (ms: number, run: () => void) => () => void;
 
 export interface LeaseOptions {
-  readonly ledger: Pick<Money, "renew" | "sweep">;
+  readonly ledger: Pick<Money, "renew" | "sweep" | "letGo">;
   readonly clock: Clock;
   /** This process, as the owner of its holds. */
   readonly owner: string;
@@ -33,6 +35,8 @@ export interface KeptLeases {
   keep(hold: HoldRef): void;
   /** The hold has been posted or voided. */
   release(hold: HoldRef): void;
+  /** Its end was refused: it is freed, now or as soon as the ledger takes that. */
+  abandon(hold: HoldRef): void;
   /** To be called once before the first reserve: ends the holds of every process but this one. */
   recover(): Promise<void>;
   /** Stops both, and waits for what is under way. */
@@ -50,6 +54,7 @@ export const everyInterval: Every = (ms, run) => {
 export function keepLeases(options: LeaseOptions): KeptLeases {
   const { ledger, clock, owner, leaseMs, sweeps = true, every = everyInterval } = options;
   const kept = new Map<string, { readonly hold: HoldRef; readonly sinceMs: number }>();
+  const abandoned = new Set<HoldRef>();
   const quarterMs = leaseMs / 4;
 
   async function beat(): Promise<void> {
@@ -69,6 +74,12 @@ export function keepLeases(options: LeaseOptions): KeptLeases {
     }
   }
 
+  const freeing = steady(async () => {
+    for (const hold of abandoned) {
+      await ledger.letGo?.(hold);
+      abandoned.delete(hold);
+    }
+  }, options.onBroken);
   const heart = steady(beat, options.onBroken);
   const broom = steady(async () => {
     await sweepAll();
@@ -76,15 +87,20 @@ export function keepLeases(options: LeaseOptions): KeptLeases {
   }, options.onBroken);
   const stops = [every(quarterMs, heart.run)];
   if (sweeps) stops.push(every(Math.min(SWEEP_MS, quarterMs), broom.run));
+  stops.push(every(FREE_MS, freeing.run));
 
   return {
     // Its names alone: a hold is placed with the whole request, and streams are open for long.
     keep: ({ accountId, holdId }) => kept.set(holdId, { hold: { accountId, holdId }, sinceMs: clock.elapsedMs() }),
     release: ({ holdId }) => kept.delete(holdId),
+    abandon(hold) {
+      abandoned.add(hold);
+      freeing.run();
+    },
     recover: () => sweepAll(owner),
     async stop() {
       for (const stop of stops) stop();
-      await Promise.all([heart.idle(), broom.idle()]);
+      await Promise.all([heart.idle(), broom.idle(), freeing.idle()]);
     },
   };
 }

@@ -1,4 +1,4 @@
-// How tools reach the gateway they stand in: one of its own endpoints is called inside of the process, by the same path as over HTTP. Types alone.
+// How tools reach the gateway they stand in: one of its own endpoints is called inside of the process, by the same path as over HTTP.
 
 export interface InnerCall {
   readonly method: "GET" | "POST";
@@ -16,6 +16,8 @@ export interface InnerCaller {
   readonly payment?: string | undefined;
   /** It asks for the sandbox and has no key. */
   readonly sandbox?: boolean | undefined;
+  /** What headers of the request bound for all of its calls: what they may cost, their key and their tags. */
+  readonly bounds?: ReadonlyMap<string, string> | undefined;
   readonly address: string;
   /** Aborted when the caller has left: the call ends as if its client had. */
   readonly signal: AbortSignal;
@@ -30,5 +32,8 @@ export interface InnerAnswer {
   readonly asked?: string;
   readonly receipt?: string;
 }
+
+/** Headers of a request that hold for each call which it brings. */
+export const BOUNDS: readonly string[] = ["x-tollgate-max-cost-cents", "idempotency-key", "x-tollgate-tags"];
 
 export type CallInside = (call: InnerCall, caller: InnerCaller) => Promise<InnerAnswer>;

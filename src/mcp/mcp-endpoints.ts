@@ -4,6 +4,7 @@ import type { Answer, EndpointSpec, StreamAnswer, StreamCall } from "../endpoint
 import { GatewayError } from "../errors.ts";
 import { readJson } from "../json-bytes.ts";
 import { ownSlice } from "../slices.ts";
+import { BOUNDS } from "./inner-http.ts";
 import { readPins } from "./pinned-tools.ts";
 import { type McpCaller, type McpDeps, serverFactory } from "./server.ts";
 
@@ -109,6 +110,7 @@ export function mcpEndpoints(options: McpOptions): readonly EndpointSpec[] {
     const inner: McpCaller = {
       authorization: request.headers.get("authorization"),
       sandbox: request.headers.get("x-tollgate-sandbox") === "1",
+      bounds: new Map([...request.headers].filter(([name]) => BOUNDS.includes(name))),
       address: request.address,
       signal: gone,
       payer: caller?.payer.id ?? null,

@@ -138,8 +138,8 @@ function answerTools(server: ProtocolServer, caller: McpCaller, deps: ToolDeps):
               const about = total === null ? told : { ...told, total };
               return mcpReq.notify({ method: "notifications/progress", params: about });
             };
-      const { authorization, address, sandbox } = caller;
-      const inner = { authorization, address, sandbox, payment: paymentIn(mcpReq._meta), signal };
+      const { authorization, address, sandbox, bounds } = caller;
+      const inner = { authorization, address, sandbox, bounds, payment: paymentIn(mcpReq._meta), signal };
       return answerCall({ tool, args, caller: inner, leftovers, onProgress }, deps);
     },
   );

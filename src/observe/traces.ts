@@ -1,4 +1,6 @@
 // Traces for a collector of OpenTelemetry's: a span for each request and each job, a span below it for each attempt. Loaded only where a collector is set.
+
+import type { Agent } from "node:http";
 import {
   type Context,
   ROOT_CONTEXT,
@@ -27,6 +29,8 @@ export interface TraceSettings {
   readonly serviceName: string;
   /** The part of the traces that begin here which is kept, from 0 to 1. A trace that a caller began is kept where the caller keeps it. */
   readonly ratio: number;
+  /** Makes the agent that speaks to it. */
+  readonly agent: (isSecure: boolean) => Agent;
   /** How long spans wait to be sent together. */
   readonly delayMs: number;
 }
@@ -69,7 +73,8 @@ class PlannedIds implements IdGenerator {
 /** Opens the way to a collector. What it does not take is dropped; no call waits for it. */
 export function openTraces({ settings, clock, otelName, contents }: TracesParts): Traces {
   const ids = new PlannedIds();
-  const exporter = new OTLPTraceExporter({ url: settings.url, headers: { ...settings.headers } });
+  const httpAgentOptions = (protocol: string) => settings.agent(protocol === "https:");
+  const exporter = new OTLPTraceExporter({ url: settings.url, headers: { ...settings.headers }, httpAgentOptions });
   const sizes = contents === null ? { maxQueueSize: QUEUE_MAX } : LARGE;
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ "service.name": settings.serviceName, "service.version": VERSION }),

@@ -7,6 +7,7 @@ import type { Adapter } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
 import { isRecord } from "../json.ts";
 import { wholeWithin } from "../pieces.ts";
+import { proxyFailureIn } from "./tunnel.ts";
 import { failureOfKind, VendorFailure } from "./vendor-failure.ts";
 
 /** A token that lapses sooner is fetched anew. */
@@ -81,7 +82,8 @@ export function createAccessTokens(clock: Clock, dispatcher: Dispatcher): Access
       tokens.delete(key);
       if (error instanceof VendorFailure) throw error;
       const message = error instanceof Error ? error.message : String(error);
-      throw new VendorFailure({ ...failureOfKind("provider_connection_failed", message), mayHaveRun: false });
+      const kind = proxyFailureIn(error) === null ? "provider_connection_failed" : "gateway_proxy_failed";
+      throw new VendorFailure({ ...failureOfKind(kind, message), mayHaveRun: false });
     }
   }
 

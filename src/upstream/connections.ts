@@ -3,7 +3,9 @@ import type { Socket } from "node:net";
 import { Agent, buildConnector, type Dispatcher, errors, Pool } from "undici";
 import type { Adapter } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
+import { NO_PROXIES, type Proxies } from "../proxies.ts";
 import { SpareConnection, speaksHttp2 } from "./spare-connection.ts";
+import { connectorThrough } from "./tunnel.ts";
 
 type Connector = buildConnector.connector;
 
@@ -84,8 +86,15 @@ interface Kept {
   readonly spare: SpareConnection | null;
 }
 
-function connectorFor(http2: boolean): Connector {
-  return buildConnector({ allowH2: http2, preferH2: true, timeout: CONNECT_MS_MAX });
+function connectorFor(http2: boolean, proxies: Proxies): Connector {
+  const connector = buildConnector({ allowH2: http2, preferH2: true, timeout: CONNECT_MS_MAX });
+  const through = connectorThrough(proxies, connector);
+  return http2 ? watched(through) : through;
+}
+
+/** The server in this process that stands in for vendors, which no proxy of the network reaches. */
+function isOurs({ isSandbox, origin }: Adapter): boolean {
+  return isSandbox === true && new URL(origin).hostname === "127.0.0.1";
 }
 
 /** Where a vendor's connections go, but for hosts whose names callers make. */
@@ -95,11 +104,12 @@ function originsOf({ origin, origins }: Adapter): readonly string[] {
 }
 
 /** Opens none before the first call. With `byDefault` HTTP/2 is spoken where an adapter says nothing of it; other origins have HTTP/1.1. */
-export function createConnections(clock: Clock, byDefault: boolean): Connections {
+export function createConnections(clock: Clock, byDefault: boolean, proxies: Proxies = NO_PROXIES): Connections {
   const origins = new Map<string, Kept>();
+  const ours = new Set<string>();
 
   function keptOf(origin: string, rules: ConnectionRules): Kept {
-    const connect = rules.http2 ? watched(connectorFor(true)) : connectorFor(false);
+    const connect = connectorFor(rules.http2, ours.has(origin) ? NO_PROXIES : proxies);
     const spare = rules.warm && origin.startsWith("https:") ? new SpareConnection(connect, clock) : null;
     return { rules, spare, connect: spare?.connect ?? connect };
   }
@@ -134,6 +144,7 @@ export function createConnections(clock: Clock, byDefault: boolean): Connections
   return {
     dispatcher,
     keepFor(adapter) {
+      if (isOurs(adapter)) ours.add(new URL(adapter.origin).origin);
       const rules = { http2: adapter.spec.http2 ?? byDefault, warm: adapter.keys.length > 0 };
       for (const origin of originsOf(adapter)) keep(origin, rules);
     },

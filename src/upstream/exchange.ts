@@ -4,6 +4,7 @@ import type { Duplex, Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { Clock } from "../clock.ts";
 import type { AttemptFailure } from "../route.ts";
+import { proxyFailureIn } from "./tunnel.ts";
 
 export interface ExchangeRequest {
   /** Default POST. */
@@ -200,7 +201,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const mayHaveRun = this.#controller !== null;
     const isAtOnce = !this.#hasHead && this.#clock.elapsedMs() - this.#sentMs < CLOSED_MS_MAX;
     if (isAtOnce && !this.#over) this.taken = false;
-    this.#fail({ ...failure("provider_connection_failed", error.message), mayHaveRun });
+    const kind = proxyFailureIn(error) === null ? "provider_connection_failed" : "gateway_proxy_failed";
+    this.#fail({ ...failure(kind, error.message), mayHaveRun });
   }
 
   #fail(reason: AttemptFailure): void {

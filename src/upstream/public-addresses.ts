@@ -2,6 +2,7 @@
 import { isIP } from "node:net";
 import { networkInterfaces } from "node:os";
 import { systemClock } from "../clock.ts";
+import type { Proxies } from "../proxies.ts";
 import { isPublicAddress } from "./public-address.ts";
 import { createResolveName, type ResolveName } from "./public-names.ts";
 import type { PublicUrl } from "./public-url.ts";
@@ -17,6 +18,8 @@ export interface PublicAddressesOptions {
   readonly allowForTests?: readonly string[];
   /** Inner names, private addresses and any port as well: where the operator has said that he means them. */
   readonly mayBeInner?: boolean;
+  /** What is connected to goes through these, at an address that was checked here. Default: none. */
+  readonly proxies?: Proxies;
 }
 
 /** The addresses to connect to: all that the name has, or none where a single one is not public. */

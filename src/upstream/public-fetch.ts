@@ -2,13 +2,15 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { isIP, type LookupFunction } from "node:net";
 import type { Readable } from "node:stream";
-import { Client, errors } from "undici";
+import { buildConnector, Client, errors } from "undici";
 import { GatewayError } from "../errors.ts";
+import { NO_PROXIES, type Proxies } from "../proxies.ts";
 import { KeptClients } from "./kept-clients.ts";
 import { createPublicAddresses, type PublicAddressesOptions } from "./public-addresses.ts";
 import { ENCODINGS, encodingOf, readBody } from "./public-body.ts";
 import { badUrl, serverTrouble, tooLarge, troubleOf } from "./public-trouble.ts";
 import { NOT_PUBLIC, readLocation, readPublicUrl } from "./public-url.ts";
+import { connectorThrough } from "./tunnel.ts";
 
 const REDIRECTS_MAX = 5;
 const HEADER_BYTES_MAX = 16_384;
@@ -103,11 +105,10 @@ function answerOf(reply: Reply, url: URL, limits: OpenOptions, call: AbortContro
 /**
  * Opens no connection before the first call. One that has answered whole is kept for seconds, and serves none but a page of the same
  * origin whose name has been looked up again and has the very same addresses: which addresses were checked is certain for each page.
- * The proxy settings of the environment are not looked at.
  */
 export function createPublicFetch(options: PublicFetchOptions = {}): PublicFetch {
   const { allowForTests = [], userAgent = "Tollgate", mayBeInner = false } = options;
-  const { msMaxForTests = Number.POSITIVE_INFINITY } = options;
+  const { msMaxForTests = Number.POSITIVE_INFINITY, proxies = NO_PROXIES } = options;
   const publicAddresses = createPublicAddresses(options);
   const running = new Set<AbortController>();
   const clients = new KeptClients();
@@ -132,7 +133,7 @@ export function createPublicFetch(options: PublicFetchOptions = {}): PublicFetch
       if (addresses.length === 0) return badUrl(subject + NOT_PUBLIC);
       const asked: URL = target.url;
       const reply = await ask(
-        { url: asked, addresses, userAgent, clients },
+        { url: asked, addresses, userAgent, clients, proxies },
         send === undefined ? limits : { ...limits, send },
         call.signal,
       );
@@ -196,12 +197,13 @@ interface Target {
   readonly addresses: readonly string[];
   readonly userAgent: string;
   readonly clients: KeptClients;
+  readonly proxies: Proxies;
 }
 
 /** One request, to one of these addresses and to no other; the certificate is checked against the name all the same. */
 async function ask(target: Target, limits: OpenOptions, signal: AbortSignal): Promise<Reply> {
   signal.throwIfAborted();
-  const { url, addresses, clients } = target;
+  const { url, addresses, clients, proxies } = target;
   const { bytesMax, msMax } = limits;
   const encodedMax = Math.max(bytesMax, SHARED_BYTES_MAX) + ENCODING_BYTES_MAX;
   const place = [url.origin, encodedMax, ...addresses.toSorted()].join(" ");
@@ -219,7 +221,11 @@ async function ask(target: Target, limits: OpenOptions, signal: AbortSignal): Pr
   }
   const timeout = Math.min(CONNECT_MS_MAX, msMax);
   const client = new Client(url.origin, {
-    connect: { lookup: answersWith(addresses), timeout, rejectUnauthorized: true },
+    connect: connectorThrough(
+      proxies,
+      buildConnector({ lookup: answersWith(addresses), timeout, rejectUnauthorized: true, allowH2: false }),
+      addresses,
+    ),
     allowH2: false,
     maxHeaderSize: HEADER_BYTES_MAX,
     maxResponseSize: encodedMax,

@@ -3,8 +3,10 @@ import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } fro
 import { connect, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { createServer, request } from "../node-http.ts";
+import { destinationOf, NO_PROXIES } from "../proxies.ts";
 import { createPublicAddresses, type PublicAddressesOptions } from "./public-addresses.ts";
 import { readPublicUrl } from "./public-url.ts";
+import { openTunnel } from "./tunnel.ts";
 
 const CONNECT_MS_MAX = 10_000;
 const SOCKETS_MAX = 256;
@@ -35,6 +37,8 @@ export interface PublicProxy {
 interface Way {
   readonly address: string;
   readonly port: number;
+  /** The operator's, through which the address is reached. */
+  readonly proxy: URL | null;
 }
 
 class WayOut {
@@ -89,13 +93,19 @@ class WayOut {
 
   /** Where an address leads; null: to nothing that may be connected to. */
   async #wayTo(text: string): Promise<Way | null> {
-    const { allowForTests = [], mayBeInner } = this.#options;
+    const { allowForTests = [], mayBeInner, proxies = NO_PROXIES } = this.#options;
     if (this.#bytes > this.#options.bytesMax) return null;
     const mayUsePort = (port: number) => allowForTests.some((pair) => pair.endsWith(`:${port}`));
     const read = readPublicUrl(text, mayUsePort, mayBeInner);
     if (typeof read === "string") return null;
     const [address] = await this.#addresses(read, this.#stop.signal).catch(() => []);
-    return address === undefined ? null : { address, port: read.port };
+    if (address === undefined) return null;
+    return { address, port: read.port, proxy: proxies.proxyFor(destinationOf(read.url)) };
+  }
+
+  async #connect({ address, port, proxy }: Way): Promise<Socket> {
+    const socket = proxy === null ? connectTo(address, port) : await openTunnel(proxy, [address], port);
+    return this.#keep(socket);
   }
 
   async #tunnel({ url = "" }: IncomingMessage, client: Duplex, head: Buffer): Promise<void> {
@@ -104,15 +114,18 @@ class WayOut {
       client.end("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n");
       return;
     }
-    const server = this.#keep(connectTo(way));
+    const server = await this.#connect(way);
+    if (client.destroyed) server.destroy();
     server.on("close", () => client.destroy());
     client.on("close", () => server.destroy());
-    server.once("connect", () => {
+    const begin = () => {
       client.write("HTTP/1.1 200 Connection established\r\n\r\n");
       server.write(head);
       server.pipe(client);
       client.pipe(server);
-    });
+    };
+    if (server.connecting) server.once("connect", begin);
+    else begin();
   }
 
   async #pass(asked: IncomingMessage, answer: ServerResponse): Promise<void> {
@@ -123,8 +136,9 @@ class WayOut {
       return;
     }
     const { pathname, search, host } = new URL(url);
+    const socket = await this.#connect(way);
     const sent = request({
-      createConnection: () => this.#keep(connectTo(way)),
+      createConnection: () => socket,
       method: asked.method,
       path: pathname + search,
       headers: { ...ownHeaders(asked.headers), host },
@@ -152,7 +166,7 @@ function ownHeaders(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !HOP_HEADERS.includes(name)));
 }
 
-function connectTo({ address, port }: Way): Socket {
+function connectTo(address: string, port: number): Socket {
   const socket = connect({ host: address, port });
   socket.setTimeout(CONNECT_MS_MAX, () => {
     if (socket.connecting) socket.destroy();

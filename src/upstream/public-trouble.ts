@@ -1,5 +1,6 @@
 // Outgoing safety: what a caller is told when an address of theirs could not be fetched, in words that name no address of ours.
 import { GatewayError } from "../errors.ts";
+import { proxyFailureIn } from "./tunnel.ts";
 
 /** First match wins. By codes of Node, undici, OpenSSL, zlib and Brotli, and by name where an error of theirs has no code. */
 const WORDS: readonly (readonly [pattern: RegExp, words: string])[] = [
@@ -24,9 +25,16 @@ export function tooLarge(bytesMax: number): GatewayError {
   return badUrl(`serves more than the ${bytesMax} bytes that are taken here`);
 }
 
+/** The operator's proxy is. */
+function proxyTrouble(cause: Error): GatewayError {
+  return new GatewayError("upstream_error", { detail: { detail: `${cause.message}, which is this gateway's` }, cause });
+}
+
 /** What any error on the way means for the caller. */
 export function troubleOf(error: unknown, bytesMax: number): GatewayError {
   if (error instanceof GatewayError) return error;
+  const failure = proxyFailureIn(error);
+  if (failure !== null) return proxyTrouble(failure);
   const { code = "", name = "" } = error as { code?: string; name?: string };
   if (code === "UND_ERR_RES_EXCEEDED_MAX_SIZE") return tooLarge(bytesMax);
   const words = WORDS.find(([pattern]) => pattern.test(`${code} ${name}`))?.[1] ?? "could not be reached";

@@ -4,6 +4,7 @@ import type { PurseFor } from "../catalog/auth.ts";
 import type { ActionOffer, Adapter, Offer, UnitOffer } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
+import { destinationOf, NO_PROXIES, type Proxies, withoutPassword } from "../proxies.ts";
 import type { AttemptFailure } from "../route.ts";
 import { createAccessTokens } from "./access-tokens.ts";
 import { type ActionCandidate, type ActionOrder, actionCandidate } from "./action-candidate.ts";
@@ -41,6 +42,8 @@ export interface Upstream {
   chatCandidate(offer: Offer, order: ChatOrder): ModelCandidate | string;
   unitCandidate(offer: UnitOffer, order: UnitOrder): UnitCandidate;
   actionCandidate(offer: ActionOffer, order: ActionOrder): ActionCandidate;
+  /** The proxy through which an address is reached, without its password; null: it is reached directly. */
+  proxyOf(address: string): string | null;
   /** Runs a script of an adapter that belongs to no call. Throws VendorFailure, or what the script throws. */
   vendorScript<T>(script: (context: SessionContext) => Promise<T>, order: ScriptOrder): Promise<T>;
   close(): Promise<void>;
@@ -66,6 +69,8 @@ export interface UpstreamOptions {
   readonly purseFor?: PurseFor;
   /** Vendors are spoken to in it where they offer it and their adapters do not say otherwise. Default false. */
   readonly http2?: boolean;
+  /** Default: none. */
+  readonly proxies?: Proxies;
 }
 
 /** A failure that is our key's fault rests the key; the candidate may go again at once where another is fit. */
@@ -91,14 +96,14 @@ function keyRests(of: {
 
 /** Opens no connection before the first call. */
 export function createUpstream(clock: Clock, options: UpstreamOptions = {}): Upstream {
-  const { onRefusedKey = () => {}, publicFetch = createPublicFetch(), unpaidLinks = null } = options;
-  const { onUnpriced = () => {}, purseFor = () => null, http2 = false } = options;
+  const { onRefusedKey = () => {}, publicFetch = createPublicFetch(options), unpaidLinks = null } = options;
+  const { onUnpriced = () => {}, purseFor = () => null, http2 = false, proxies = NO_PROXIES } = options;
   const mediaFetcher = createMediaFetcher(publicFetch.open, unpaidLinks);
-  const { dispatcher, ...connections } = createConnections(clock, http2);
+  const { dispatcher, ...connections } = createConnections(clock, http2, proxies);
   const tokens = createAccessTokens(clock, dispatcher);
   const loginParts = { tokens, clock, purseFor };
   const logins = plainLogins(loginParts);
-  const sidecars = createSidecars(clock);
+  const sidecars = createSidecars(clock, proxies);
   const loginOf = (adapter: Adapter, key: string, paying?: Paying): Login =>
     paying === undefined ? logins.of(adapter, key) : loginAt(adapter, key, loginParts, paying);
   const failures = createRouteFailures(clock);
@@ -132,6 +137,10 @@ export function createUpstream(clock: Clock, options: UpstreamOptions = {}): Ups
   return {
     health,
     failures,
+    proxyOf(address) {
+      const proxy = proxies.proxyFor(destinationOf(new URL(address)));
+      return proxy && withoutPassword(proxy.href).replace(/\/$/, "");
+    },
     moved: createMovedConversations(clock),
     actionCandidate: (offer, order) => actionCandidate(offer, order, parts),
     vendorScript: (script, order) => runVendorScript(script, order, parts),

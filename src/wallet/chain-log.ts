@@ -16,9 +16,9 @@ const logs = z.array(z.object({ transactionHash: z.string().regex(/^0x[0-9a-fA-F
 export type OnChain = { readonly transaction: string } | "open" | "lapsed" | "unknown";
 
 /** The node at `url`. */
-export function nodeAt(url: string): AskNode {
+export function nodeAt(url: string, fetchOut: typeof fetch = fetch): AskNode {
   return async (method, params) => {
-    const response = await fetch(url, {
+    const response = await fetchOut(url, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
@@ -30,8 +30,8 @@ export function nodeAt(url: string): AskNode {
 }
 
 /** Asks the node at `url`. Never rejects. */
-export async function onChain(url: string, paid: PaidRecord): Promise<OnChain> {
-  const call = nodeAt(url);
+export async function onChain(url: string, paid: PaidRecord, fetchOut = fetch): Promise<OnChain> {
+  const call = nodeAt(url, fetchOut);
   try {
     // The clock is read first: what is made after that is seen by the next look.
     const { number, timestamp } = await blockAt(call, "latest");

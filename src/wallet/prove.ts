@@ -16,9 +16,11 @@ export interface PaidProofParts {
   readonly ledger: Pick<Audit, "transaction">;
   /** A node of each rail's network; null: none can be asked. */
   readonly nodes: Readonly<Record<Rail, string | null>>;
+  /** How they are reached. Default: directly. */
+  readonly fetchOut?: typeof fetch;
 }
 
-export async function provePaid({ records, ledger, nodes }: PaidProofParts): Promise<Proved> {
+export async function provePaid({ records, ledger, nodes, fetchOut = fetch }: PaidProofParts): Promise<Proved> {
   const made = (await endedPaid(records, PROVED_MAX)).filter(({ state }) => state === "made");
   const findings: Finding[] = [];
   const found = (paid: PaidRecord, words: string) =>
@@ -27,7 +29,7 @@ export async function provePaid({ records, ledger, nodes }: PaidProofParts): Pro
   await inChunks(made, async (paid) => {
     const booked = await ledger.transaction(HOUSE, bookingId(paid.callId));
     if (booked?.amountNano !== paid.amountNano) return void found(paid, "what was paid is not what is booked");
-    const isThere = await onItsChain(paid, nodes[paid.rail]);
+    const isThere = await onItsChain(paid, nodes[paid.rail], fetchOut);
     if (isThere === true) proved += 1;
     if (isThere === false) found(paid, `${paid.merchant} was not paid on chain, and the books have it as made`);
   });
@@ -35,12 +37,12 @@ export async function provePaid({ records, ledger, nodes }: PaidProofParts): Pro
 }
 
 /** Null: its chain cannot be asked. A merchant may name a transaction that is none, so the event is looked for as well. */
-async function onItsChain(paid: PaidRecord, url: string | null): Promise<boolean | null> {
+async function onItsChain(paid: PaidRecord, url: string | null, fetchOut: typeof fetch): Promise<boolean | null> {
   if (url === null) return null;
   const { transaction, asset, topics } = paid;
-  const logs = transaction === null ? null : await logsOf(nodeAt(url), transaction).catch(() => null);
+  const logs = transaction === null ? null : await logsOf(nodeAt(url, fetchOut), transaction).catch(() => null);
   if (logs !== null && logIn(logs, asset, topics) !== null) return true;
-  const seen = await onChain(url, paid);
+  const seen = await onChain(url, paid, fetchOut);
   if (typeof seen === "object") return true;
   return seen === "lapsed" ? false : null;
 }

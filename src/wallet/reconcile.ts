@@ -20,17 +20,19 @@ export interface ReconcileParts {
   readonly clock: Clock;
   /** A node of each rail's network; null: none can be asked. */
   readonly nodes: Readonly<Record<Rail, string | null>>;
+  /** How they are reached. Default: directly. */
+  readonly fetchOut?: typeof fetch;
   readonly onBroken: (error: unknown) => void;
 }
 
 export type WalletReconciler = InDoubt<PaidRecord["state"]>;
 
 export function walletReconciler(parts: ReconcileParts): WalletReconciler {
-  const { records, books, giveBack, clock, nodes, onBroken } = parts;
+  const { records, books, giveBack, clock, nodes, fetchOut, onBroken } = parts;
 
   async function stateOf(paid: PaidRecord): Promise<PaidRecord["state"]> {
     const node = nodes[paid.rail];
-    const found = node === null ? "unknown" : await onChain(node, paid);
+    const found = node === null ? "unknown" : await onChain(node, paid, fetchOut);
     const isOld = paid.validBefore * 1_000 + UNTOLD_MS <= clock.epochMs();
     if (node === null && isOld) {
       await putPaid(records, { ...paid, state: "made" });

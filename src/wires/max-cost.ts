@@ -6,7 +6,7 @@ import { type Nano, nanoFromCents } from "../money.ts";
 
 /** The most that a caller can allow a call to cost. */
 export const MAX_COST_CENTS = 900_000_000;
-const HEADER = "x-tollgate-max-cost-cents";
+export const MAX_COST_HEADER = "x-tollgate-max-cost-cents";
 const RULE = `must be a whole number of cents from 0 to ${MAX_COST_CENTS}`;
 
 const FIELD = "max_cost_cents";
@@ -22,9 +22,9 @@ function isCents(value: unknown): value is number {
 
 /** The bound of a request whose body has `inBody` for it, the smaller one where the header has one too; null: none. */
 export function maxCostOf(request: GatewayRequest, inBody: unknown): Nano | null | GatewayError {
-  const header = request.headers.get(HEADER);
+  const header = request.headers.get(MAX_COST_HEADER);
   const inHeader = header !== undefined && /^\d{1,9}$/.test(header) ? Number(header) : header;
-  if (inHeader !== undefined && !isCents(inHeader)) return wrong(HEADER);
+  if (inHeader !== undefined && !isCents(inHeader)) return wrong(MAX_COST_HEADER);
   if (inBody !== undefined && inBody !== null && !isCents(inBody)) return wrong(FIELD);
   if (inHeader === undefined && (inBody === undefined || inBody === null)) return null;
   const given = [inHeader, inBody].filter(isCents);

@@ -51,9 +51,12 @@ function reasonOf(reason: string | null | undefined): string {
 /** Its answers are waited for that long, in milliseconds. */
 export interface FacilitatorBounds {
   readonly verifyMsMax?: number;
+  /** How it is reached. Default: directly. */
+  readonly fetchOut?: typeof fetch;
 }
 
-export function httpFacilitator(url: string, { verifyMsMax = VERIFY_MS_MAX }: FacilitatorBounds = {}): Facilitator {
+export function httpFacilitator(url: string, bounds: FacilitatorBounds = {}): Facilitator {
+  const { verifyMsMax = VERIFY_MS_MAX, fetchOut = fetch } = bounds;
   const base = url.endsWith("/") ? url.slice(0, -1) : url;
   const verifyInTurn = atOnce(VERIFIES_AT_ONCE_MAX, VERIFY_TURN_MS_MAX);
   const settleInTurn = atOnce(SETTLES_AT_ONCE_MAX, SETTLE_TURN_MS_MAX);
@@ -61,7 +64,7 @@ export function httpFacilitator(url: string, { verifyMsMax = VERIFY_MS_MAX }: Fa
   /** Null: it did not answer, or not with what it should; `broken`: the connection ended before it had. */
   async function ask<T>(path: string, payment: Payment, asked: unknown, schema: z.ZodType<T>, msMax: number) {
     try {
-      const response = await fetch(`${base}${path}`, {
+      const response = await fetchOut(`${base}${path}`, {
         method: "POST",
         headers: { "content-type": "application/json" },
         body: JSON.stringify({

@@ -20,19 +20,24 @@ export interface NodeRpc {
   call(method: string, params: readonly unknown[]): Promise<unknown>;
 }
 
-export function nodeRpc(url: string): NodeRpc {
+export function nodeRpc(url: string, fetchOut: typeof fetch = fetch): NodeRpc {
   const inTurn = atOnce(AT_ONCE_MAX, TURN_MS_MAX);
   // Whatever a node is asked twice does what once does: a transaction has its number.
   const twice = (method: string, params: readonly unknown[]) =>
-    ask(url, method, params).catch((error: unknown) => {
+    ask({ url, fetchOut }, method, params).catch((error: unknown) => {
       if (!isBroken(error)) throw error;
-      return ask(url, method, params);
+      return ask({ url, fetchOut }, method, params);
     });
   return { call: (method, params) => inTurn(() => twice(method, params)) };
 }
 
-async function ask(url: string, method: string, params: readonly unknown[]): Promise<unknown> {
-  const response = await fetch(url, {
+interface Node {
+  readonly url: string;
+  readonly fetchOut: typeof fetch;
+}
+
+async function ask({ url, fetchOut }: Node, method: string, params: readonly unknown[]): Promise<unknown> {
+  const response = await fetchOut(url, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),

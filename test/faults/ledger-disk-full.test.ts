@@ -2,9 +2,10 @@ import { spawnSync } from "node:child_process";
 import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, test, vi } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import { LEDGER_UNIT, sqliteLedger } from "../../src/ledger/sqlite/ledger.ts";
+import { keepLeases } from "../../src/ledger/sweep.ts";
 import { openSqliteThread } from "../../src/storage/sqlite-thread.ts";
 import type { SqliteThread } from "../../src/storage/thread-client.ts";
 import { CENT, holdRequest, newAccount, postRequest } from "../ledger/requests.ts";
@@ -54,6 +55,8 @@ test.skipIf(!mounted)(
     await ledger.openAccount(newAccount("a", 1_000_000));
     const running = Array.from({ length: RUNNING }, (_, at) => hold(`running-${at}`, 2));
     await Promise.all(running.map((hold) => ledger.reserve(holdRequest(hold))));
+    const refused = [hold("refused", 3), hold("refused-with-a-row", 5)] as const;
+    for (const [at, one] of refused.entries()) await ledger.reserve(holdRequest(one, { unwritten: at === 0 }));
     fill(filler);
 
     const post = (hold: { accountId: string; holdId: string; cents: number }) =>
@@ -77,8 +80,20 @@ test.skipIf(!mounted)(
     const together = await Promise.allSettled(running.slice(-100).map(post));
     expect(together.every(({ status }) => status === "rejected")).toBe(true);
 
+    const heldCents = async () => ((await ledger.account("a"))?.heldNano ?? 0) / CENT;
+    const held = await heldCents();
+    const leases = keepLeases({ ledger, clock: systemClock, owner: "p", leaseMs: 60_000, onBroken() {} });
+    for (const one of refused) {
+      await expect(post(one)).rejects.toMatchObject({ code: "ledger_unavailable" });
+      leases.abandon(one);
+    }
+    await vi.waitFor(async () => expect(await heldCents()).toBe(held - 3), { timeout: 30_000 });
+
     rmSync(filler);
     rmSync(`${filler}-2`);
+    await vi.waitFor(async () => expect(await heldCents()).toBe(held - 8), { timeout: 30_000 });
+    await leases.stop();
+    for (const one of refused) expect(await post(one)).toMatch(/missing|expired/);
     for (const hold of running) expect(await post(hold)).toBe("posted");
     await ledger.close();
     const again = sqliteLedger(await open());

@@ -57,6 +57,13 @@ describe("a request that is in order", () => {
     expect((await call(port, "/echo", { method: "POST", body: Buffer.from("{}") })).json.body).toBe("{}");
   });
 
+  test("is answered without a word of the program that listens", async () => {
+    const { port } = await startEdge();
+    const client = await rawClient(port);
+    client.send(request("GET /hello"));
+    expect(await client.sees(/"method"/)).not.toMatch(/uwebsockets/i);
+  });
+
   test("may come without a body, or with an empty one", async () => {
     const { port } = await startEdge();
     expect((await call(port, "/echo", { method: "POST" })).json.body).toBe("");

@@ -58,16 +58,17 @@ interface Connecting {
   readonly asks?: ((message: string) => { action: "accept" | "decline" | "cancel"; content?: { buy: boolean } }) | null;
   readonly key?: string | null;
   readonly query?: string;
+  readonly more?: Readonly<Record<string, string>>;
 }
 
 async function connected<T>(
-  { mode = "auto", key = account.key, query = "", asks = null }: Connecting,
+  { mode = "auto", key = account.key, query = "", asks = null, more = {} }: Connecting,
   use: (client: Client) => Promise<T>,
 ) {
   const capabilities = asks === null ? {} : { elicitation: { form: {} } };
   const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode }, capabilities });
   if (asks !== null) client.setRequestHandler("elicitation/create", ({ params }) => asks(params.message));
-  const headers: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key}` };
+  const headers: Record<string, string> = { ...more, ...(key === null ? {} : { authorization: `Bearer ${key}` }) };
   const url = new URL(`${gateway.url}/mcp${query}`);
   await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }));
   try {
@@ -113,6 +114,30 @@ describe.each(MODES)("a client in %s mode", (_, mode) => {
       const balance = await client.callTool({ name: "get_balance", arguments: {} });
       expect(envelopeOf(balance).balance_cents).toBeLessThan(100_000);
     });
+  });
+
+  it("bounds all its calls by the headers that bound calls over HTTP, of which the lower holds", async () => {
+    const search = { action: "brave/search", params: { q: "bounds" } };
+    const run = (cents: string, own: object) =>
+      connected({ mode, more: { "x-tollgate-max-cost-cents": cents } }, async (client) =>
+        JSON.stringify((await client.callTool({ name: "run_action", arguments: { ...search, ...own } })).content),
+      );
+    expect(await run("0", {})).toContain("max_cost_exceeded");
+    expect(await run("0", { max_cost_cents: 5 })).toContain("max_cost_exceeded");
+    expect(await run("5", { max_cost_cents: 0 })).toContain("max_cost_exceeded");
+    expect(await run("much", {})).toContain("x-tollgate-max-cost-cents");
+    expect(await run("5", {})).toContain("charged_cents");
+  });
+
+  it("repeats a call under the Idempotency-Key of its request", async () => {
+    const search = { action: "brave/search", params: { q: "again" } };
+    const key = { "idempotency-key": `again-${JSON.stringify(mode).replaceAll('"', "")}` };
+    const ids = await connected({ mode, more: key }, async (client) => {
+      const run = () => client.callTool({ name: "run_action", arguments: search });
+      return [await run(), await run()].map((result) => envelopeOf(result).transaction_id);
+    });
+    expect(ids[0]).toEqual(expect.any(String));
+    expect(ids[1]).toBe(ids[0]);
   });
 
   it("asks a model", async () => {

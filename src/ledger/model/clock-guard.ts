@@ -24,7 +24,7 @@ export function guardClock(): (epochMs: number, elapsedMs: number) => GuardedTim
     }
     if (leap === null || Math.abs(offset - leap.offsetMs) > LEAP_MS_MAX)
       leap = { offsetMs: offset, sinceMs: elapsedMs };
-    if (elapsedMs - leap.sinceMs < BELIEVED_AFTER_MS) return { nowMs: offsetMs + elapsedMs, skewed: true };
+    if (elapsedMs - leap.sinceMs < BELIEVED_AFTER_MS) return { nowMs: Math.floor(offsetMs + elapsedMs), skewed: true };
     leap = null;
     offsetMs = offset;
     return { nowMs: epochMs, skewed: false };

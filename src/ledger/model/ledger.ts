@@ -225,6 +225,11 @@ export interface Money {
   standing(hold: HoldRef, manner?: { readonly isPatient: true }): Promise<Standing>;
   /** New leases for many holds at once; answers the ids that are no longer held. */
   renew(holds: readonly HoldRef[], leaseMs: number): Promise<readonly string[]>;
+  /**
+   * Frees a hold whose end was refused, on a full disk too: at once, or with the next sweep where it has a row. Left out: ends that are
+   * refused are kept elsewhere and told again.
+   */
+  letGo?(hold: HoldRef): Promise<null>;
   post(request: PostRequest): Promise<PostOutcome>;
   /** Releases a hold. A hold that is not there leaves a tombstone, so that a delayed reserve is refused. */
   void(hold: HoldRef, reason: string, end?: VoidEnd): Promise<VoidOutcome>;

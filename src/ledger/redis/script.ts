@@ -106,7 +106,6 @@ export function transitionClock(clock: Clock, given: boolean): () => TransitionT
   return () => {
     const epochMs = Math.floor(clock.epochMs());
     const { nowMs, skewed } = guard(epochMs, clock.elapsedMs());
-    const now = Math.floor(nowMs);
-    return { leapt: skewed, args: [String(now), skewed ? "1" : "0", given ? String(epochMs) : ""], nowMs: now };
+    return { leapt: skewed, args: [String(nowMs), skewed ? "1" : "0", given ? String(epochMs) : ""], nowMs };
   };
 }

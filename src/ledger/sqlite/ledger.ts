@@ -71,6 +71,7 @@ export function sqliteLedger(thread: SqliteThread): Ledger {
     // What it has seen is not undone by a crash of the process that asked.
     standing: ({ accountId, holdId }, manner) => call("standing", { accountId, holdId }, { ...LOSABLE, ...manner }),
     renew: (holds, leaseMs) => call("renew", { holds, leaseMs }),
+    letGo: ({ accountId, holdId }) => call("letGo", { accountId, holdId }, LOSABLE),
     post(request) {
       nano(request.amountNano);
       nano(request.upstreamNano);

@@ -61,6 +61,14 @@ export function renew(
   return gone;
 }
 
+/** Frees a hold whose end was refused. That of one without a row is in memory alone, and needs no room. */
+export function letGo(state: LedgerState, ref: HoldRef): null {
+  const hold = state.hold(ref);
+  if (hold?.written === false) state.forget(hold);
+  else if (hold !== null) hold.leaseEndsElapsedMs = Number.NEGATIVE_INFINITY;
+  return null;
+}
+
 /** Ends up to `countMax` holds whose lease has ended or whose process must be dead, and prunes what cannot be asked for any more. */
 export function sweep(
   state: LedgerState,

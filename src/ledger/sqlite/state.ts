@@ -260,6 +260,11 @@ export class LedgerState {
     this.entries.bury(hold.holdId, hold.account.accountId, { state, reason, atMs: this.accountNow(hold.account) });
   }
 
+  /** Ends a hold that has no row, without a word of it anywhere. */
+  forget(hold: LiveHold): void {
+    this.#remove(hold, "free");
+  }
+
   #remove(hold: LiveHold, keyFate: KeyFate | "posted" | "expired"): void {
     releaseHold(hold);
     this.holds.delete(hold.holdId);

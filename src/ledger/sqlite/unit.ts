@@ -13,7 +13,7 @@ import { Doctor, type ExaminedMemory } from "./doctor.ts";
 import { EntryTables } from "./entries.ts";
 import { extend, reserve, standing } from "./reserve.ts";
 import { LEDGER_SCHEMA } from "./schema.ts";
-import { abandon, post, prune, renew, sweep, voidHold } from "./settle.ts";
+import { abandon, letGo, post, prune, renew, sweep, voidHold } from "./settle.ts";
 import { LedgerState } from "./state.ts";
 
 /** The ledger's operations, as the event loop's side calls them. */
@@ -65,6 +65,7 @@ function operationsOn(state: LedgerState) {
     extend: bind(extend),
     standing: bind(standing),
     renew: bind(renew),
+    letGo: bind(letGo),
     post: (list: PostList) => post(state, postOf(list)),
     void: bind(voidHold),
     sweep: bind(sweep),

@@ -27,6 +27,8 @@ export interface SidecarOptions {
   readonly file: string;
   readonly key: string;
   readonly clock: Clock;
+  /** Through which it reaches its vendor. Default: none. */
+  readonly proxy?: URL | null;
   /** Default: five minutes. */
   readonly idleMs?: number;
 }
@@ -143,12 +145,15 @@ export class Sidecar implements AskedSidecar {
   }
 
   #start(): Running | VendorFailure {
-    const { file, key, clock } = this.#options;
+    const { file, key, clock, proxy } = this.#options;
     const waitMs = this.#notBeforeMs - clock.elapsedMs();
     if (waitMs > 0 || this.#isClosed) return unasked("the sidecar has died", "provider_connection_failed");
     const args = ["--disable-warning=ExperimentalWarning", `--max-old-space-size=${HEAP_MIB}`, PROGRAM, file];
-    // No variable of ours is its business. Its key goes over the lines, where no other process can read it, as it can an environment.
-    const child = spawn(process.execPath, args, { env: {}, stdio: ["pipe", "ignore", "ignore", "pipe"] });
+    // No other variable of ours is its business. Its key goes over the lines, where no other process can read it, as it can an environment.
+    const child = spawn(process.execPath, args, {
+      env: proxy ? { https_proxy: proxy.href } : {},
+      stdio: ["pipe", "ignore", "ignore", "pipe"],
+    });
     const { promise: ended, resolve } = Promise.withResolvers<void>();
     const running: Running = { child, waiting: new Map(), ended };
     const end = (): void => {

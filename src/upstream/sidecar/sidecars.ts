@@ -1,6 +1,7 @@
 // The sidecar processes of this process: one for each file and key.
 import type { Adapter } from "../../catalog/catalog.ts";
 import type { Clock } from "../../clock.ts";
+import { destinationOf, type Proxies } from "../../proxies.ts";
 import { Sidecar } from "./sidecar.ts";
 
 export interface Sidecars {
@@ -10,14 +11,15 @@ export interface Sidecars {
 }
 
 /** None is started before it is asked. */
-export function createSidecars(clock: Clock): Sidecars {
+export function createSidecars(clock: Clock, proxies: Proxies): Sidecars {
   const known = new Map<string, Sidecar>();
   return {
     of({ spec, origin, isSandbox }, key) {
       const { sidecar: file } = spec;
       if (file === undefined || isSandbox === true || origin !== spec.origin) return null;
       const name = `${file} ${key}`;
-      const sidecar = known.get(name) ?? new Sidecar({ file, key, clock });
+      const sidecar =
+        known.get(name) ?? new Sidecar({ file, key, clock, proxy: proxies.proxyFor(destinationOf(new URL(origin))) });
       known.set(name, sidecar);
       return sidecar;
     },

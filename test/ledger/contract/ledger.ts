@@ -209,6 +209,34 @@ export function ledgerContract(name: string, open: () => Promise<TestStore>): vo
       expect(await store.ledger.reserve(holdRequest(other.hold("b", 2)))).toEqual({ outcome: "held" });
     });
 
+    test.each([
+      ["forward by minutes", 6 * 60_000],
+      ["forward by days", 40 * DAY_MS],
+      ["backward by minutes", -6 * 60_000],
+      ["backward by days", -40 * DAY_MS],
+    ])("a call and a job that run while the clock leaps %s end and are charged", async (_, leapMs) => {
+      const to = await account(100);
+      const { ledger, clock } = store;
+      expect(await ledger.reserve(holdRequest(to.hold("call", 5)))).toEqual({ outcome: "held" });
+      await ledger.reserve(holdRequest(to.hold("early", 5)));
+      await ledger.reserve(holdRequest(to.hold("job", 5), { onExpire: "post-accrued", owner: "job:1" }));
+      clock.advance(1_000);
+      clock.setEpochMs(clock.epochMs() + leapMs);
+      clock.advance(1_000);
+      expect(await ledger.post(postRequest(to.hold("early", 5)))).toMatchObject({ outcome: "posted" });
+      const extended = await ledger.extend(to.hold("job", 0), nano(6 * CENT), nano(2 * CENT), 120_000);
+      expect(extended).toMatchObject({ outcome: "extended" });
+      const running = ["call", "job"].map((id) => to.hold(id, 0));
+      for (let second = 0; second < 90; second += 15) {
+        clock.advance(15_000);
+        await ledger.renew(running, 60_000);
+        expect(await ledger.sweep(100)).toEqual([]);
+      }
+      expect(await ledger.post(postRequest(to.hold("call", 5)))).toMatchObject({ outcome: "posted" });
+      expect(await ledger.post(postRequest(to.hold("job", 6)))).toMatchObject({ outcome: "posted" });
+      expect(await ledger.keys(to.accountId)).toMatchObject([{ periodHeldNano: 0 }]);
+    });
+
     test("a caller whose clock differs is refused", async () => {
       const to = await account(10);
       const nowMs = store.clock.epochMs() - 31_000;

@@ -1,0 +1,87 @@
+// The way out through the operator's proxy: a tunnel by CONNECT, under every client that reaches other networks.
+import type { AgentOptions } from "node:http";
+import { Agent as HttpsAgent } from "node:https";
+import { isIP, type Socket } from "node:net";
+import { Agent, buildConnector, Client, Dispatcher1Wrapper } from "undici";
+import { Agent as HttpAgent } from "../node-http.ts";
+import { destinationOf, NO_PROXIES, type Proxies } from "../proxies.ts";
+
+type Connector = buildConnector.connector;
+
+const TUNNEL_MS_MAX = 10_000;
+
+/** The proxy did not open a tunnel. Whatever was asked has not been sent. */
+export class ProxyFailure extends Error {}
+
+/** The proxy's failure where an error is one, also where a client has wrapped it. */
+export function proxyFailureIn(error: unknown): ProxyFailure | null {
+  if (error instanceof ProxyFailure) return error;
+  return error instanceof Error && error.cause !== undefined ? proxyFailureIn(error.cause) : null;
+}
+
+/** Opens a connection through a proxy to the first of these hosts that it reaches. Rejects with a ProxyFailure. */
+export async function openTunnel(proxy: URL, [host = "", ...others]: readonly string[], port: number): Promise<Socket> {
+  const path = `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
+  const login = [proxy.username, proxy.password].map(decodeURIComponent).join(":");
+  const authorization = `Basic ${Buffer.from(login).toString("base64")}`;
+  const limits = { connect: { timeout: TUNNEL_MS_MAX }, headersTimeout: TUNNEL_MS_MAX, allowH2: false };
+  const client = new Client(proxy.origin, limits);
+  try {
+    const headers = { host: path, ...(login === ":" ? {} : { "proxy-authorization": authorization }) };
+    // Without a name of its own, undici would ask the proxy for the certificate of the destination.
+    const asked = { path, headers, servername: proxy.hostname };
+    const { statusCode, socket } = await client.connect(asked);
+    if (statusCode >= 200 && statusCode < 300) return socket as Socket;
+    socket.on("error", () => {}).destroy();
+    const todo = statusCode === 407 ? ": check the user and password in HTTPS_PROXY and HTTP_PROXY" : "";
+    throw new ProxyFailure(`the proxy of HTTPS_PROXY or HTTP_PROXY answered CONNECT with ${statusCode}${todo}`);
+  } catch (error) {
+    if (others.length > 0) return openTunnel(proxy, others, port);
+    if (error instanceof ProxyFailure) throw error;
+    const { code, message } = error as NodeJS.ErrnoException;
+    const words = `the proxy of HTTPS_PROXY or HTTP_PROXY cannot be reached (${code ?? message})`;
+    throw new ProxyFailure(words, { cause: error });
+  } finally {
+    void client.close();
+  }
+}
+
+/** A connector of undici's that goes through the proxy of its destination. TLS is spoken with the destination, within the tunnel. */
+export function connectorThrough(proxies: Proxies, connector: Connector, addresses?: readonly string[]): Connector {
+  if (proxies === NO_PROXIES) return connector;
+  return (options, callback) => {
+    const { secure, host, port } = destinationOf({ ...options, port: options.port ?? "" });
+    const proxy = proxies.proxyFor({ secure, host, port });
+    if (proxy === null) return connector(options, callback);
+    openTunnel(proxy, addresses ?? [host], port).then(
+      (socket) => (secure ? connector({ ...options, httpSocket: socket }, callback) : callback(null, socket)),
+      (error: Error) => callback(error, null),
+    );
+  };
+}
+
+/** An agent of Node's own clients that goes through the proxies. */
+export function newAgent(proxies: Proxies, secure: boolean, pool: AgentOptions = {}): InstanceType<typeof HttpAgent> {
+  const agent = secure ? new HttpsAgent(pool) : new HttpAgent(pool);
+  const connect = agent.createConnection.bind(agent);
+  agent.createConnection = (options, done) => {
+    const [host, port] = [options.host ?? "", Number(options.port)];
+    const proxy = proxies.proxyFor({ secure, host, port });
+    if (proxy === null) return connect(options, done);
+    openTunnel(proxy, [host], port).then(
+      (socket) => done?.(null, secure ? (connect({ ...options, socket } as typeof options) ?? socket) : socket),
+      (error: Error) => done?.(error, null as never),
+    );
+    return undefined;
+  };
+  return agent;
+}
+
+/** `fetch` that goes through the proxies. */
+export function fetchThrough(proxies: Proxies): typeof fetch {
+  if (proxies === NO_PROXIES) return fetch;
+  const connect = connectorThrough(proxies, buildConnector({ timeout: TUNNEL_MS_MAX, allowH2: false }));
+  // Node's own fetch speaks to dispatchers of an older undici.
+  const dispatcher = new Dispatcher1Wrapper(new Agent({ connect }));
+  return (input, init) => fetch(input, { ...init, dispatcher } as object);
+}
