@@ -105,6 +105,8 @@ export default defineAdapter({
   nativeActions: { chat: "chat-completions" },
   chat: {
     dialect: "chat-completions",
+    // Some of its vendors take no other characters.
+    takes: { toolIds: "word" },
     maxTokensField: "max_completion_tokens",
     streamUsage: "always",
     costUsdAt: "/cost",

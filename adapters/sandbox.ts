@@ -11,6 +11,7 @@ export default defineAdapter({
   sandboxOnly: true,
   chat: {
     dialect: "chat-completions",
+    toolCalls: "strict",
     models: {},
     anyModel: {
       contextTokens: 200_000,

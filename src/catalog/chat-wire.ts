@@ -12,8 +12,11 @@ const takes = z.strictObject({
   messageFields: z.array(z.string()).optional(),
   /** What messages of role `developer` are sent as. */
   developerRole: z.literal("system").optional(),
-  /** Ids of tool calls are nine letters and digits; or calls and results have none, in a wire where their names do as well. */
-  toolIds: z.enum(["nine", "none"]).optional(),
+  /**
+   * Ids of tool calls are nine letters and digits, or up to 64 letters, digits, `_` and `-` (`word`); or calls and results have none, in a wire
+   * where their names do as well. Default: that of the wire.
+   */
+  toolIds: z.enum(["nine", "none", "word"]).optional(),
   /** The field in which a message with tool calls must have the thoughts before them, and be they none. */
   thoughtsWithCalls: z.literal("reasoning_content").optional(),
   /**
@@ -51,6 +54,13 @@ const paths = z.strictObject({
 export const wireFields = {
   /** What is taken of OpenAI's chat wire, and of the wire `converse` as far as it has the like. */
   takes: takes.optional(),
+  /**
+   * `strict`: calls of tools are as the wire has them, with ids of their own and their arguments as text, so that answers with tools pass where
+   * the caller speaks the wire too. Default: such answers are told anew.
+   */
+  toolCalls: z.literal("strict").optional(),
+  /** In the chat wire: schemas of tools with alternatives (`anyOf` and its kind) at their top are refused. Default: they are taken. */
+  toolSchemas: z.literal("plain").optional(),
   /** Its answers may come in parts, thoughts among them, where OpenAI's clients expect a string: they are told anew, never passed on. */
   answersInParts: z.boolean().optional(),
   /**

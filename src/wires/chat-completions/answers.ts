@@ -10,6 +10,7 @@ import type {
   NeutralEvent,
   ReasoningBlock,
 } from "../../neutral.ts";
+import { jsonText, rawObject } from "../../raw-json.ts";
 import type { AnswerHead } from "../wire.ts";
 
 const NOTHING = Buffer.alloc(0);
@@ -84,18 +85,9 @@ function toldOf(event: NeutralEvent): string {
   const { id, action, arguments: params } = event.action;
   const told =
     event.kind === "action-begun"
-      ? { id, action, params: jsonIn(params), status: "running" }
+      ? { id, action, params: rawObject(params) ?? params, status: "running" }
       : { id, action, status: event.action.ok ? "done" : "failed", ok: event.action.ok, cents: event.action.cents };
-  return `,"tollgate":${JSON.stringify({ action: told })}`;
-}
-
-/** Of a model's writing, so it may be none. */
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+  return `,"tollgate":${jsonText({ action: told })}`;
 }
 
 function of<K extends AnswerBlock["kind"]>(blocks: readonly AnswerBlock[], kind: K) {
