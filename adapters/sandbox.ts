@@ -12,6 +12,7 @@ export default defineAdapter({
   chat: {
     dialect: "chat-completions",
     toolCalls: "strict",
+    toolSchemas: "plain",
     models: {},
     anyModel: {
       contextTokens: 200_000,

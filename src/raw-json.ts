@@ -8,7 +8,7 @@ const NAMES: ReadonlySet<unknown> = new Set(["input", "args", "arguments", "resp
 /** Most texts have none of them with an object for its value, and need no second look. */
 const HAS_ARGUMENTS = /"(?:input|args|arguments|response)"\s*:\s*\{/;
 
-/** Stands in written JSON for a kept text. It is never sent, so nobody can write it. */
+/** Stands in written JSON for a kept text. It is never sent, so no caller can write it. */
 const MARK = randomBytes(16).toString("hex");
 const QUOTED_MARK = `"${MARK}"`;
 /** The kept texts of the value that `jsonText` is writing, in order; null: nothing is being written. */

@@ -20,7 +20,7 @@ function blockOf(block: Json, format: string, callOf: ReturnType<typeof wholeCal
   if (isRecord(block.reasoningContent)) return thought(block.reasoningContent, format);
   if (!isRecord(block.toolUse)) return null;
   const { toolUseId, name, input } = block.toolUse;
-  return callOf({ id: toolUseId, name, arguments: input });
+  return callOf({ id: toolUseId, name, arguments: input ?? {} });
 }
 
 /** The answer, or why it is none. */

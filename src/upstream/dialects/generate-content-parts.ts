@@ -44,7 +44,7 @@ export class PartReader {
 
   #callOf(call: unknown): AnswerCallBlock | null {
     if (!isRecord(call) || typeof call.name !== "string") return null;
-    return this.#wholeCall({ ...call, arguments: call.args });
+    return this.#wholeCall({ ...call, arguments: call.args ?? {} });
   }
 }
 

@@ -21,7 +21,7 @@ function blockOf(block: Json, format: string, callOf: ReturnType<typeof wholeCal
     case "redacted_thinking":
       return typeof block.data === "string" ? thoughtOf(format, { sealed: block.data }) : null;
     case "tool_use":
-      return callOf({ id: block.id, name: block.name, arguments: block.input });
+      return callOf({ id: block.id, name: block.name, arguments: block.input ?? {} });
     default:
       return null;
   }

@@ -27,7 +27,7 @@ export function wholeCalls(context: ChatContext): (told: CallPiece) => AnswerCal
   const ids = new GivenIds(context);
   return ({ id, name: told, arguments: args }) => {
     const name = wordOf(told);
-    const text = argumentsText(args) || "{}";
+    const text = argumentsText(args);
     return { kind: "tool-call", id: ids.give(id), name: context.tools?.original(name) ?? name, arguments: text };
   };
 }

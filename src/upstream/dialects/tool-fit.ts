@@ -80,8 +80,7 @@ export class ToolFit {
     const change: Change = (slot, value, holder) => {
       if (slot === "name") return typeof value === "string" && value !== "" ? this.#name(value) : value;
       if (slot === "arguments") return value === undefined ? value : argumentsText(value);
-      if (slot === "schema")
-        return isRecord(value) ? fittedSchema(value, this.#rules, holder.strict === true) : value;
+      if (slot === "schema") return isRecord(value) ? fittedSchema(value, this.#rules, holder.strict === true) : value;
       const id = wordOf(value);
       if (slot === "thought" || slot === "ahead")
         return id === "" ? value : slot === "ahead" ? ids.ahead(id) : ids.of(id);
