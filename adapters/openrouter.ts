@@ -105,7 +105,7 @@ export default defineAdapter({
   nativeActions: { chat: "chat-completions" },
   chat: {
     dialect: "chat-completions",
-    // Some of its vendors take no other characters.
+    // Some vendors behind it refuse other characters.
     takes: { toolIds: "word" },
     maxTokensField: "max_completion_tokens",
     streamUsage: "always",

@@ -1,20 +1,20 @@
-// JSON objects that keep the text they were read from. The arguments of a tool call are passed on as they were written: with digits that no
-// number here holds, forms of numbers, and the order of keys.
+// Keeps the original text of tool arguments through parsing and writing, because numbers with many digits, number forms such as 1.0, and
+// the order of keys like "2" and "1" would not survive.
 import { randomBytes } from "node:crypto";
 import { isRecord, type Json } from "./json.ts";
 
-/** The members in which wires carry arguments, and what a function answered. */
+/** The members in which wires carry arguments and results as objects. */
 const NAMES: ReadonlySet<unknown> = new Set(["input", "args", "arguments", "response"]);
-/** Most texts have none of them with an object for its value, and need no second look. */
+/** Most texts have no such member and are only parsed. */
 const HAS_ARGUMENTS = /"(?:input|args|arguments|response)"\s*:\s*\{/;
 
-/** Stands in written JSON for a kept text. It is never sent, so no caller can write it. */
+/** Placeholder for a kept text while JSON is written. It never leaves the process, so no input can contain it. */
 const MARK = randomBytes(16).toString("hex");
 const QUOTED_MARK = `"${MARK}"`;
-/** The kept texts of the value that `jsonText` is writing, in order; null: nothing is being written. */
+/** The kept texts that the running `jsonText` has met, in order; null: none is running. */
 const writing: { texts: string[] | null } = { texts: null };
 
-/** Anything but `jsonText` writes the object as usual. */
+/** Only `jsonText` writes the kept text; JSON.stringify writes the object as usual. */
 function keep(object: Json, text: string): Json {
   if (Object.hasOwn(object, "toJSON")) return object;
   const toJSON = () => {
@@ -25,13 +25,13 @@ function keep(object: Json, text: string): Json {
   return Object.defineProperty(object, "toJSON", { value: toJSON });
 }
 
-/** The value as JSON, with kept texts as they are. */
+/** JSON.stringify, with kept texts in place of their objects. */
 export function jsonText(value: unknown): string {
   const texts: string[] = [];
   writing.texts = texts;
   try {
     const written = JSON.stringify(value);
-    // Line ends stand between values alone, and would end a line of an event stream.
+    // Raw line ends can only be white space between values, and would break an event stream.
     if (texts.length === 0) return written;
     let at = 0;
     return written.replaceAll(QUOTED_MARK, () => texts[at++]?.replace(/[\r\n]+/g, " ") ?? "");
@@ -40,12 +40,12 @@ export function jsonText(value: unknown): string {
   }
 }
 
-/** Arguments as text: some write the object itself, or null for none. */
+/** Arguments as text; vendors and callers also send an object, or null. */
 export function argumentsText(told: unknown): string {
   return typeof told === "string" ? told : told === undefined || told === null ? "" : jsonText(told);
 }
 
-/** The object that a text says, which keeps the text; null: it is no object. */
+/** Parses an object and keeps its text; null: the text is no object. */
 export function rawObject(text: string): Json | null {
   try {
     const object: unknown = JSON.parse(text);
@@ -59,7 +59,7 @@ interface Open {
   readonly value: unknown;
   /** Null: the next string is a key. */
   key: string | number | null;
-  /** Where the text to keep begins; -1: there is none. */
+  /** Where the text to keep begins; -1: nothing is kept. */
   readonly start: number;
 }
 
@@ -78,7 +78,7 @@ function endOfString(text: string, at: number): number {
   return text.length;
 }
 
-/** Walks a valid text and what it says side by side. Of a key that is there twice the last counts, as for the parser. */
+/** Walks a valid text and its parsed value side by side. The last of duplicate keys counts, as in JSON.parse. */
 function keepTexts(text: string, root: unknown): void {
   const open: Open[] = [];
   let isKeeping = false;
@@ -98,13 +98,13 @@ function keepTexts(text: string, root: unknown): void {
       const { value, start = -1 } = open.pop() ?? {};
       if (start < 0) continue;
       isKeeping = false;
-      // A copy: a slice would hold on to the whole text.
+      // A slice would keep the whole text in memory.
       if (isRecord(value)) keep(value, Buffer.from(text.slice(start, at + 1)).toString());
     } else if (char === "," && top !== undefined) top.key = typeof top.key === "number" ? top.key + 1 : null;
   }
 }
 
-/** JSON.parse, where objects of arguments keep their texts. */
+/** JSON.parse that keeps the texts of arguments. */
 export function parseRaw(text: string): unknown {
   const json: unknown = JSON.parse(text);
   if (HAS_ARGUMENTS.test(text)) keepTexts(text, json);

@@ -135,10 +135,12 @@ export function laneOf(dialect: Dialect, side: CallerSide, plain: ChatContext): 
   if (why !== null) return why;
   const lane = passingLane(passing, asked, { context, told: toldBy(dialect, context) });
   if ((lane.links ?? []).length > LINKS_MAX) return tooMany(lane.links ?? []);
+  // Only a vendor whose calls are surely valid may pass them through; features that no neutral answer has still pass.
   const isLax = asked.usesTools && context.wire.toolCalls !== "strict" && asked.neutral().foreign.length === 0;
   const isTranslated = context.wire.answersInParts === true || isLax;
   if (!isTranslated && !asked.usesTools) return lane;
   const translating = translatingLane(dialect, side, context, lane.links ?? []);
+  // Whether names were changed is known once the request is made.
   const chosen = () => (isTranslated || context.tools.renames ? translating : lane);
   return { ...lane, reader: (out) => chosen().reader(out), answer: (json) => chosen().answer(json) };
 }

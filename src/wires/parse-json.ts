@@ -9,7 +9,7 @@ export function invalid(param: string, detail: string): GatewayError {
   return new GatewayError("bad_request", { ...named, detail: { detail: `${param || "body"}: ${detail}` } });
 }
 
-/** The body as JSON; arguments of tools in it keep their texts. */
+/** The body as JSON. Arguments of tool calls keep their text. */
 export function parseJson(bytes: Buffer): unknown | GatewayError {
   const read = readJson(bytes, parseRaw);
   return "json" in read ? read.json : invalid("", read.wrong);

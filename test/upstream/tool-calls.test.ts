@@ -43,13 +43,13 @@ const PATHS: Readonly<Record<string, (model: string, stream: boolean) => string>
 const WEATHER = { name: "weather", schema: { type: "object", properties: { city: { type: "string" } } } };
 const HI: Asked = { turns: [{ user: "Hi" }], tools: [WEATHER] };
 
-async function post(wire: DialectName, dialect: string, asked: Asked) {
+async function post(wire: DialectName, dialect: string, asked: Asked, more: Readonly<Record<string, string>> = {}) {
   const model = `via-${dialect}/m`;
   const stream = asked.stream === true;
   const body = TOOL_FORMATS[wire].ask(asked);
   const response = await fetch(gateway.url + (PATHS[wire]?.(model, stream) ?? ""), {
     method: "POST",
-    headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json", ...more },
     // As text: what it says of numbers is part of the test.
     body: wire === "generate-content" ? body : body.replace("{", `{"model":"${model}",`),
   });
@@ -111,6 +111,15 @@ describe.each(ROWS)("%s asked, %s answers", (wire, dialect) => {
     );
     expect(calls).toEqual([{ id: "call_1", name: "weather", args: ARGS }]);
     expect(reason).toBe(TOOL_FORMATS[wire].words.calls);
+  });
+
+  it("an answer that is kept for its Idempotency-Key is the same to the digit", async () => {
+    const calls = [{ id: "call_1", name: "weather", args: ARGS }];
+    vendor.answers({ body: TOOL_FORMATS[dialect].answer({ calls, reason: TOOL_FORMATS[dialect].words.calls }) });
+    const key = { "idempotency-key": `${wire}-by-${dialect}` };
+    const texts = [await post(wire, dialect, HI, key), await post(wire, dialect, HI, key)].map(({ text }) => text);
+    expect(texts.map((text) => TOOL_FORMATS[wire].told(text).calls)).toEqual([calls, calls]);
+    expect(vendor.asked).toHaveLength(1);
   });
 
   it.each([false, true])("odd ids become valid ones of their own, turn after turn; streamed: %s", async (stream) => {

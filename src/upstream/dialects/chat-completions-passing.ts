@@ -15,7 +15,7 @@ const OWN_FIELDS = new Set(["model", "models", "max_tokens", "max_completion_tok
 /** An empty list of tools is none, and some vendors refuse it, and a choice among none as well. */
 const TOOL_FIELDS = new Set(["tools", "tool_choice", "parallel_tool_calls"]);
 
-/** Where a body has ids, names and schemas of tools. Calls before thoughts: a thought is known by its call. */
+/** The fields with ids, names and schemas of tools. Calls come first, because a thought refers to its call. */
 const TOOLS: ToolPlaces = {
   messages: [
     {

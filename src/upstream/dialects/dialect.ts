@@ -46,7 +46,7 @@ export interface ChatContext {
   readonly seal?: OwnSeal | undefined;
   /** What the caller's wire wants of an answer that passes; absent: nothing. */
   readonly passed?: (() => PassedAnswer) | undefined;
-  /** The tools of the request and what became of them; absent: they came and go as they are. */
+  /** Maps tool names and ids between caller and vendor; absent: nothing is mapped. */
   readonly tools?: ToolFit | undefined;
   /** Hears of a counter in an answer's usage that has no price here. */
   readonly unpriced?: ((counter: string) => void) | undefined;

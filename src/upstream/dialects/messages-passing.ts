@@ -52,7 +52,7 @@ function openedMessages(messages: readonly unknown[], seal: OwnSeal | undefined)
   });
 }
 
-/** Where a body has ids, names and schemas of tools. */
+/** The fields with ids, names and schemas of tools. */
 const TOOLS: ToolPlaces = {
   messages: [
     {

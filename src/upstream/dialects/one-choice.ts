@@ -37,19 +37,19 @@ export class OneChoice {
     if (typeof text === "string" && text !== "") this.give({ kind, choice: 0, text });
   }
 
-  /** A piece of a call. */
+  /** Starts or continues a call. */
   call(piece: CallPiece): void {
     this.begin();
     this.#delivered = true;
     this.#tell(this.#calls.read(piece, true));
   }
 
-  /** A piece of the arguments of a call that has begun. */
+  /** Adds arguments to an open call; others are ignored. */
   callArguments(key: unknown, told: unknown): void {
     if (this.#calls.has(key)) this.call({ key, arguments: told });
   }
 
-  /** A call is over. `whole` are its arguments, where no piece of them has come. */
+  /** Ends a call. `whole` are its arguments, used where no fragments arrived. */
   closeCall(key: unknown, whole?: unknown): void {
     this.#tell(this.#calls.close(key, whole));
   }

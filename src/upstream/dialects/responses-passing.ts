@@ -59,7 +59,7 @@ function includeOf(include: unknown, { wire }: ChatContext): string[] | undefine
 
 const DECLARED: ToolPlaces = { name: "name", parameters: "schema" };
 
-/** Where a body has ids, names and schemas of tools. */
+/** The fields with ids, names and schemas of tools. */
 const TOOLS: ToolPlaces = {
   input: [
     {

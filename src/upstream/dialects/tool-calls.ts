@@ -1,4 +1,4 @@
-// Gathers the tool calls of one choice, in whichever pieces its vendor sends them: known by index, else by id, else by their order.
+// Collects the streamed tool calls of one choice: pieces are matched by index, otherwise by id, otherwise by order.
 import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
 import type { AnswerCallBlock, FinishReason, NeutralEvent } from "../../neutral.ts";
 import { argumentsText } from "../../raw-json.ts";
@@ -6,19 +6,19 @@ import { malformed } from "../vendor-failure.ts";
 import type { ChatContext, EventOut } from "./dialect.ts";
 import { GivenIds } from "./tool-ids.ts";
 
-/** The most that waits for a name or for an end, in characters, and the most calls of a choice. */
+/** Bounds on the characters held back and on the calls of one choice. */
 const KEPT_MAX = 1024 * 1024;
 const CALLS_MAX = 1_024;
 
-/** What a vendor says of a call at once. */
+/** One piece of a call as the vendor sends it. */
 export interface CallPiece {
-  /** Its index, or whatever it is known by; absent: the vendor sends none. */
+  /** The call's index or another key; absent: the vendor sends none. */
   readonly key?: unknown;
   readonly id?: unknown;
   readonly name?: unknown;
-  /** A piece of them as text, or all of them as an object. */
+  /** A fragment of text, or the whole object. */
   readonly arguments?: unknown;
-  /** All of them, for a call whose pieces never come. */
+  /** The whole arguments, used where no fragments arrive. */
   readonly whole?: unknown;
 }
 
@@ -32,12 +32,12 @@ export function wholeCalls(context: ChatContext): (told: CallPiece) => AnswerCal
   };
 }
 
-/** A choice that calls tools has not just stopped, whatever its vendor says. */
+/** Some vendors say `stop` beside tool calls. */
 export function reasonWith(reason: FinishReason, said: readonly { readonly kind: string }[]): FinishReason {
   return reason === "stop" && said.some(({ kind }) => kind === "tool-call") ? "tool_calls" : reason;
 }
 
-/** A call as OpenAI's chat wire has it. */
+/** Reads a call of OpenAI's chat wire. */
 export function pieceOf({ index, id, function: told }: Json): CallPiece {
   const { name, arguments: args } = isRecord(told) ? told : {};
   return { key: typeof index === "number" ? index : undefined, id, name, arguments: args };
@@ -48,7 +48,7 @@ interface OpenCall {
   id: unknown;
   name: string;
   begun: boolean;
-  /** Arguments that came before the name was all there. */
+  /** Arguments that arrived before the name was complete. */
   held: string;
   whole: string;
   written: boolean;
@@ -71,21 +71,21 @@ export class ToolCalls {
     this.#out = out;
   }
 
-  /** Why the choice has ended. */
+  /** The reason to finish, given that the choice may have calls. */
   reason(told: FinishReason): FinishReason {
     return this.#count > 0 && told === "stop" ? "tool_calls" : told;
   }
 
-  /** Whether a call is open that is known by this. */
+  /** Whether a call with this key is open. */
   has(key: unknown): boolean {
     return this.#open.has(key);
   }
 
-  /** `isNamed`: its name does not come in pieces. */
+  /** `isNamed`: this vendor sends names whole. */
   read(piece: CallPiece, isNamed = false): readonly NeutralEvent[] {
     const call = this.#find(piece);
     if (wordOf(call.id) === "") call.id = piece.id;
-    // An empty object may stand for what is still to come.
+    // Some vendors send an empty object first and the arguments in later fragments.
     const isEmpty = isRecord(piece.arguments) && Object.keys(piece.arguments).length === 0;
     const whole = isEmpty ? piece.arguments : piece.whole;
     if (whole !== undefined) call.whole = argumentsText(whole);
@@ -98,7 +98,7 @@ export class ToolCalls {
     return this.#begin(call);
   }
 
-  /** A call is over. `whole` are its arguments, where no piece of them has come. */
+  /** Ends a call. `whole` are its arguments, used where no fragments arrived. */
   close(key: unknown, whole?: unknown): readonly NeutralEvent[] {
     const call = this.#open.get(key);
     if (call === undefined) return [];
@@ -118,12 +118,12 @@ export class ToolCalls {
     const [word, named] = [wordOf(id), wordOf(name) !== ""];
     const place = key ?? (word === "" ? null : `id ${word}`);
     const known = place === null ? undefined : this.#open.get(place);
-    // Some give every call the same index.
+    // Some vendors give every call the same index.
     const isOther = word !== "" && named && wordOf(known?.id) !== "" && word !== wordOf(known?.id);
     if (known !== undefined && !isOther) return known;
     const last = this.#last;
     if (key !== undefined || last === null) return this.#opened(place);
-    // A name, or an id with one, is the next call's, unless the last still lacks it.
+    // A name, or an id with a name, starts a new call unless the last call still lacks it.
     const isLasts = word === "" ? !named || !this.#isPast(last) : [word, named ? word : ""].includes(wordOf(last.id));
     return isLasts ? last : this.#opened(place);
   }
@@ -143,7 +143,7 @@ export class ToolCalls {
     return call;
   }
 
-  /** A name comes in pieces, or again and again, or longer each time. */
+  /** A name arrives in pieces, is repeated in each piece, or grows with each piece. */
   #name(call: OpenCall, piece: string): void {
     if (piece === call.name) return;
     call.name = piece.startsWith(call.name) && this.#isWhole(piece) ? piece : call.name + piece;

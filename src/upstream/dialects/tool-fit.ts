@@ -1,4 +1,4 @@
-// One rule for the ids, names and schemas of tools in a request: each becomes what its vendor takes, and what comes back is mapped back.
+// Makes the ids, names and schemas of tools in a request valid for its vendor, and restores the caller's names in the answer.
 import type { ChatWire, DialectName } from "../../catalog/chat-wire.ts";
 import { isRecord, type Json, wordOf } from "../../json.ts";
 import { argumentsText } from "../../raw-json.ts";
@@ -13,7 +13,7 @@ interface ToolRules extends SchemaRule {
 
 const WORD = /^[a-zA-Z0-9_-]{1,64}$/;
 
-/** What the vendors of a dialect take, where their adapters say nothing else. */
+/** Defaults for the vendors of each dialect. Adapters override them with `toolIds` and `toolSchemas`. */
 const RULES: Readonly<Record<DialectName, ToolRules>> = {
   "chat-completions": { ids: "any", names: WORD, isPlain: false, hasProperties: true },
   responses: { ids: "any", names: WORD, isPlain: true, hasProperties: true },
@@ -22,10 +22,10 @@ const RULES: Readonly<Record<DialectName, ToolRules>> = {
   converse: { ids: "word", names: /^[a-zA-Z][\w-]{0,63}$/, isPlain: true, hasProperties: false },
 };
 
-/** What stands at a place: `thought` is the call that a thought belongs to, `ahead` the same before the call. */
+/** What a field holds. `thought` and `ahead` are the id of the call that a thought belongs to, after the call and before it. */
 type Slot = "call" | "result" | "thought" | "ahead" | "name" | "arguments" | "schema";
 
-/** Where a format has them; a function says it by the object around, a list is one of whatever many. */
+/** The fields of a format that hold them. A function decides by the object around the field; `[places]` describes each item of a list. */
 export type ToolPlaces =
   | Slot
   | ((holder: Json) => Slot | null)
@@ -34,7 +34,7 @@ export type ToolPlaces =
 
 type Change = (slot: Slot, value: unknown, holder: Json) => unknown;
 
-/** The same value where nothing changes. */
+/** Copies only what changes. */
 function changed(value: unknown, places: ToolPlaces, change: Change, holder: Json): unknown {
   if (typeof places === "string" || typeof places === "function") {
     const slot = typeof places === "string" ? places : places(holder);
@@ -60,12 +60,12 @@ function isList(places: ToolPlaces): places is readonly [ToolPlaces] {
   return Array.isArray(places);
 }
 
-/** One request's tools at one vendor. What is read of the answer is read after the request was made. */
+/** The tools of one call at one vendor. Answers rely on what `fitted` has seen of the request. */
 export class ToolFit {
   readonly #rules: ToolRules;
-  /** The caller's names by the vendor's. */
+  /** From the vendor's names to the caller's. */
   readonly #names = new Map<string, string>();
-  /** The ids of the conversation, as its caller has them. */
+  /** The conversation's ids, as the caller sent them. */
   readonly #ids = new Set<string>();
 
   constructor(dialect: DialectName, { takes: { toolIds } = {}, toolSchemas }: ChatWire) {
@@ -74,7 +74,7 @@ export class ToolFit {
     this.#rules = { ...rules, ids, isPlain: rules.isPlain || toolSchemas === "plain" };
   }
 
-  /** A body in the vendor's wire, or a neutral request, with what its vendor takes. */
+  /** Returns the body itself where nothing has to change. */
   fitted<Body>(body: Body, places: ToolPlaces): Body {
     const ids = new FittedIds(this.#rules.ids);
     const change: Change = (slot, value, holder) => {
@@ -101,25 +101,25 @@ export class ToolFit {
     return this.#names.get(name) ?? name;
   }
 
-  /** Whether the vendor knows some tool by another name. */
+  /** Whether the vendor was sent any name other than the caller's. */
   get renames(): boolean {
     return [...this.#names].some(([fitted, name]) => fitted !== name);
   }
 
-  /** Whether a name that comes in pieces is surely all there. */
+  /** Whether a name that may come in pieces is complete: it is a tool's, and no other tool's name begins with it. */
   isWhole(name: string): boolean {
     if (!this.#names.has(name)) return false;
     for (const other of this.#names.keys()) if (other !== name && other.startsWith(name)) return false;
     return true;
   }
 
-  /** Whether a call of the conversation has this id. */
+  /** Whether a call in the conversation already has this id. */
   hasId(id: string): boolean {
     return this.#ids.has(id);
   }
 }
 
-/** The places in a neutral request. */
+/** The fields of a neutral request. */
 export const NEUTRAL_TOOLS: ToolPlaces = {
   turns: [
     {
@@ -136,7 +136,7 @@ export const NEUTRAL_TOOLS: ToolPlaces = {
   toolChoice: { name: "name" },
 };
 
-/** That of a call; by itself a request has one of its own. */
+/** Uses the call's own, or a new one where a request is made on its own. */
 export function fitOf(
   { tools, wire }: { readonly tools?: ToolFit | undefined; readonly wire: ChatWire },
   dialect: DialectName,

@@ -1,4 +1,4 @@
-// Ids of tool calls: what a vendor is sent for its caller's, and what the caller gets for the vendor's. Both are unique within a conversation.
+// Maps the ids of tool calls: the caller's to the vendor's in a request, the vendor's to the caller's in an answer. Both stay unique within a conversation.
 import { hash } from "node:crypto";
 
 /** Nine letters and digits, up to 64 of `[a-zA-Z0-9_-]`, or up to 64 characters of any kind. */
@@ -8,20 +8,22 @@ const NINE = /^[a-zA-Z0-9]{9}$/;
 const ID_CHARS_MAX = 64;
 const ID_CHARS_KEPT = 31;
 
-/** An id as a vendor takes it. The same always becomes the same. */
-function fittedId(id: string, rule: IdRule): string {
-  if (rule === "nine" && !NINE.test(id)) return hash("sha256", id, "base64url").replace(/[-_]/g, "x").slice(0, 9);
+/** Makes an id valid under a rule, always in the same way. `turn` above 1 gives a repeated id a value of its own. */
+function fittedId(id: string, rule: IdRule, turn = 1): string {
+  const whole = turn === 1 ? id : `${id} ${turn}`;
+  if (rule === "nine")
+    return NINE.test(whole) ? id : hash("sha256", whole, "base64url").replace(/[-_]/g, "x").slice(0, 9);
   const plain = rule === "word" ? id.replace(/[^a-zA-Z0-9_-]/g, "_") : id;
-  if (plain.length <= ID_CHARS_MAX) return plain || "call";
-  return `${plain.slice(0, ID_CHARS_KEPT)}_${hash("md5", id)}`;
+  if (turn === 1 && plain.length <= ID_CHARS_MAX) return plain || "call";
+  return `${plain.slice(0, ID_CHARS_KEPT)}_${hash("md5", whole)}`;
 }
 
-/** The ids of one conversation, each unique: a call that repeats an earlier one's gets another, and its result follows. */
+/** Maps the ids of one conversation. A call that repeats an earlier id gets a new one, and its result gets the same. */
 export class FittedIds {
   readonly #rule: IdRule;
   readonly #taken = new Set<string>();
   readonly #ahead = new Map<string, string>();
-  readonly #calls = new Map<string, { readonly unanswered: string[]; last: string }>();
+  readonly #calls = new Map<string, { readonly unanswered: string[]; last: string; count: number }>();
 
   constructor(rule: IdRule) {
     this.#rule = rule;
@@ -31,17 +33,16 @@ export class FittedIds {
     const ahead = this.#ahead.get(id);
     this.#ahead.delete(id);
     if (ahead !== undefined) return ahead;
-    const fitted = this.#free(id);
-    const known = this.#calls.get(id);
-    this.#taken.add(fitted);
-    if (known === undefined) this.#calls.set(id, { unanswered: [fitted], last: fitted });
-    else {
-      known.unanswered.push(fitted);
-      known.last = fitted;
-    }
-    return fitted;
+    const known = this.#calls.get(id) ?? { unanswered: [], last: "", count: 0 };
+    this.#calls.set(id, known);
+    known.count += 1;
+    known.last = this.#free(id, known.count);
+    known.unanswered.push(known.last);
+    this.#taken.add(known.last);
+    return known.last;
   }
 
+  /** A thought names the call that follows it. */
   ahead(id: string): string {
     const fitted = this.call(id);
     this.#ahead.set(id, fitted);
@@ -57,17 +58,17 @@ export class FittedIds {
     return this.#calls.get(id)?.last ?? id;
   }
 
-  /** The vendor's own id, where it fits, before the one that its caller was given for it. */
-  #free(id: string): string {
+  /** The vendor gets its own id back where that is valid. */
+  #free(id: string, count: number): string {
     const own = originalId(id);
     if (own !== null && fittedId(own, this.#rule) === own && !this.#taken.has(own)) return own;
-    let fitted = fittedId(id, this.#rule);
-    for (let n = 2; this.#taken.has(fitted); n++) fitted = fittedId(`${id || "call"}_${n}`, this.#rule);
+    let fitted = fittedId(id, this.#rule, count);
+    for (let turn = count + 1; this.#taken.has(fitted); turn++) fitted = fittedId(id, this.#rule, turn);
     return fitted;
   }
 }
 
-/** The call that is answered, and the conversation before it. */
+/** What new ids must differ from. */
 interface Answered {
   readonly completionId: string;
   readonly tools?: { hasId(id: string): boolean } | undefined;
@@ -75,16 +76,16 @@ interface Answered {
 
 const VALID = /^[a-zA-Z0-9_-]{1,64}$/;
 const TAIL_CHARS = 28;
-/** One of ours, with the vendor's own id in it where that is short enough. */
+/** An id made here that contains the vendor's. */
 const OURS = /^call_[a-zA-Z0-9-]{0,28}_\d+__([a-zA-Z0-9_-]+)$/;
 
-/** The vendor's id in one that we gave in its place; null: there is none. */
+/** Reads the vendor's id back from one made here; null: it contains none. */
 export function originalId(id: string): string | null {
   const encoded = OURS.exec(id)?.[1];
   return encoded === undefined ? null : Buffer.from(encoded, "base64url").toString();
 }
 
-/** Those of one answer. */
+/** Gives the caller an id for each call of one answer. */
 export class GivenIds {
   readonly #context: Answered;
   readonly #given = new Set<string>();
@@ -93,7 +94,7 @@ export class GivenIds {
     this.#context = context;
   }
 
-  /** The vendor's id, where it is one; else another from which `originalId` reads it back. */
+  /** Keeps a valid, unused id; otherwise makes one, with the vendor's id inside where there is room. */
   give(told: unknown): string {
     const own = typeof told === "string" ? told : "";
     const given = VALID.test(own) && !this.#isTaken(own) ? own : this.#made(own);

@@ -1,14 +1,14 @@
-// A tool's schema in the form that its vendor takes: an object with properties and, where they are refused, no alternatives at its top.
+// Rewrites a tool's schema for vendors that require an object with properties, or refuse `anyOf` and its kind at the top level.
 import { defined, isRecord, type Json, listOf, stringOf } from "../../json.ts";
 
-/** What vendors want of a schema: no alternatives at its top, and properties, be they none. */
+/** What a vendor requires: no alternatives at the top level, and `properties` even where they are empty. */
 export interface SchemaRule {
   readonly isPlain: boolean;
   readonly hasProperties: boolean;
 }
 
 const REFUSED = ["anyOf", "oneOf", "allOf", "$ref", "not", "enum"];
-/** A reference can lead to itself. */
+/** A reference can point to itself. */
 const DEPTH_MAX = 8;
 
 function pointed(root: Json, ref: unknown): unknown {
@@ -19,7 +19,7 @@ function pointed(root: Json, ref: unknown): unknown {
   return path.length === 0 ? null : path.reduce<unknown>((at, name) => (isRecord(at) ? at[name] : null), root);
 }
 
-/** The properties that an object may have by any of its alternatives, and those that it has by each. */
+/** Merges all alternatives: properties of any of them, required where each requires them. */
 function fieldsOf(schema: Json, root: Json, depth = 0): { readonly properties: Json; readonly required: Set<unknown> } {
   const properties: Json = isRecord(schema.properties) ? { ...schema.properties } : {};
   const required = new Set(listOf(schema.required));
@@ -43,13 +43,13 @@ function withoutAlternatives(schema: Json): Json {
   if (refused.length === 0) return schema;
   const kept = Object.entries(schema).filter(([word]) => !REFUSED.includes(word));
   const { properties, required } = fieldsOf(schema, schema);
-  // What the schema cannot say any more, the model is told in words.
+  // The merged schema accepts more than the original, so the description carries the rest.
   const told = `The object must also fit this JSON Schema: ${JSON.stringify(Object.fromEntries(refused))}`;
   const description = [stringOf(schema.description), told].filter(Boolean).join("\n");
   return { ...Object.fromEntries(kept), properties, required: [...required], description };
 }
 
-/** The same schema where it is as the vendor takes it. */
+/** Returns the schema itself where nothing has to change. */
 export function fittedSchema(schema: Json, { isPlain, hasProperties }: SchemaRule, isStrict: boolean): Json {
   const plain = isPlain ? withoutAlternatives(schema) : schema;
   if (!isPlain && (!hasProperties || REFUSED.some((word) => plain[word] !== undefined))) return plain;
