@@ -10,7 +10,8 @@ import type {
   NeutralEvent,
   ReasoningBlock,
 } from "../../neutral.ts";
-import { jsonText, rawObject } from "../../raw-json.ts";
+import { jsonText } from "../../raw-json.ts";
+import { actionTold } from "../action-events.ts";
 import type { AnswerHead } from "../wire.ts";
 
 const NOTHING = Buffer.alloc(0);
@@ -82,12 +83,7 @@ function annotationsOf(blocks: readonly AnswerBlock[]): readonly Json[] {
 /** What the gateway does between two rounds, beside an empty delta that clients pass over. */
 function toldOf(event: NeutralEvent): string {
   if (event.kind !== "action-begun" && event.kind !== "action-done") return "";
-  const { id, action, arguments: params } = event.action;
-  const told =
-    event.kind === "action-begun"
-      ? { id, action, params: rawObject(params) ?? params, status: "running" }
-      : { id, action, status: event.action.ok ? "done" : "failed", ok: event.action.ok, cents: event.action.cents };
-  return `,"tollgate":${jsonText({ action: told })}`;
+  return `,"tollgate":${jsonText({ action: actionTold(event) })}`;
 }
 
 function of<K extends AnswerBlock["kind"]>(blocks: readonly AnswerBlock[], kind: K) {

@@ -16,12 +16,10 @@ export interface GenerateFrameOptions {
   readonly choices: number;
   readonly trace: boolean;
   readonly id: string;
-  /** What the most output tokens were lowered to for the one that served; null: they stand as asked. */
-  readonly loweredTo: (served: Candidate) => number | null;
 }
 
 /** The wire's counts, and `cost` in USD, which its clients pass over. */
-function usageJson(usage: TokenUsage, charge: Charge): Json {
+function usageJson(usage: TokenUsage, charge: Charge, { actions }: Cost): Json {
   const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens } = usage;
   const prompt = inputTokens + cacheReadTokens + cacheWriteTokens;
   return {
@@ -31,6 +29,7 @@ function usageJson(usage: TokenUsage, charge: Charge): Json {
     thoughtsTokenCount: reasoningTokens,
     totalTokenCount: prompt + outputTokens,
     cost: usdNumber(charge.chargedNano),
+    ...(actions === undefined ? {} : { actions }),
   };
 }
 
@@ -44,24 +43,23 @@ class GenerateFrame implements Frame {
   }
 
   head(reply: Reply, served: Candidate, attempts: readonly Leg[], charge: Charge | null): void {
-    const { form, loweredTo } = this.#options;
-    writeHead(reply, { served, attempts, charge, stream: isEvents(form), loweredTo: loweredTo(served) });
+    writeHead(reply, { served, attempts, charge, stream: isEvents(this.#options.form) });
   }
 
   last(final: FinalPart, cost: Cost, charge: Charge, legs: readonly Leg[]): Uint8Array | string {
     const { form, choices, trace, id } = this.#options;
     const told: Json = {};
-    if (cost.usage !== null) told.usageMetadata = usageJson(cost.usage, charge);
+    if (cost.usage !== null) told.usageMetadata = usageJson(cost.usage, charge, cost);
     if (trace) told.tollgate = traceJson(legs, charge);
     if (final.kind === "body" || form === null) {
       return jsonText(final.kind === "body" ? Object.assign(final.body, told) : told);
     }
-    const inner = JSON.stringify(told).slice(1);
+    const inner = jsonText(told).slice(1);
     // The end of an only candidate is open; after several there is a piece of its own.
     const head = { modelVersion: legs.at(-1)?.model ?? "", responseId: id };
     const text =
       choices > 1
-        ? `${form.next}${JSON.stringify(Object.assign(head, told))}${form.after}`
+        ? `${form.next}${jsonText(Object.assign(head, told))}${form.after}`
         : `${inner === "}" ? "" : ","}${inner}${form.after}`;
     return Buffer.concat([final.tail, Buffer.from(`${text}${form.end}`)]);
   }
