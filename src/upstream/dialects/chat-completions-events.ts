@@ -179,7 +179,7 @@ class ChatCompletionsEvents implements StreamReader {
       this.#out.fail(classify(200, { words: ["error"], message: "the stream ended with an error" }, null));
     } else {
       if (reason === "stop" && !this.#bore && this.#context.mayBeEmpty !== true) this.#out.empty(EMPTY);
-      for (const told of choice.calls.closeAll()) this.#tell(told);
+      for (const told of choice.calls.settleAll()) this.#tell(told);
       this.#tell({ kind: "finish", choice: index, reason: choice.calls.reason(finishOf(reason)), native });
     }
   }

@@ -66,7 +66,7 @@ export class OneChoice {
 
   finish({ reason, native }: Pick<Extract<NeutralEvent, { kind: "finish" }>, "reason" | "native">): void {
     this.begin();
-    this.#tell(this.#calls.closeAll());
+    this.#tell(this.#calls.settleAll());
     this.#out.event({ kind: "finish", choice: 0, reason: this.#calls.reason(reason), native });
   }
 }

@@ -103,15 +103,19 @@ export class ToolCalls {
     const call = this.#open.get(key);
     if (call === undefined) return [];
     this.#open.delete(key);
-    const begun = call.begun ? [] : this.#begin(call);
     this.#kept -= call.held.length + call.whole.length;
-    return call.written
-      ? begun
-      : [...begun, ...this.#write(call, whole === undefined ? call.whole : argumentsText(whole))];
+    if (whole !== undefined) call.whole = argumentsText(whole);
+    return this.#settle(call);
   }
 
-  closeAll(): readonly NeutralEvent[] {
-    return [...this.#open.keys()].flatMap((key) => this.close(key));
+  /** Tells what was held back. More fragments may follow, because some vendors finish early. */
+  settleAll(): readonly NeutralEvent[] {
+    return [...this.#open.values()].flatMap((call) => this.#settle(call));
+  }
+
+  #settle(call: OpenCall): readonly NeutralEvent[] {
+    const begun = call.begun ? [] : this.#begin(call);
+    return call.written ? begun : [...begun, ...this.#write(call, call.whole)];
   }
 
   #find({ key, id, name }: CallPiece): OpenCall {
