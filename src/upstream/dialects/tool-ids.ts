@@ -76,13 +76,15 @@ interface Answered {
 
 const VALID = /^[a-zA-Z0-9_-]{1,64}$/;
 const TAIL_CHARS = 28;
-/** An id made here that contains the vendor's. */
-const OURS = /^call_[a-zA-Z0-9-]{0,28}_\d+__([a-zA-Z0-9_-]+)$/;
+/** What an id made here begins with, before the vendor's. */
+const OURS = /^call_[a-zA-Z0-9-]+_\d+$/;
+const BETWEEN = "__";
 
 /** Reads the vendor's id back from one made here; null: it contains none. */
-export function originalId(id: string): string | null {
-  const encoded = OURS.exec(id)?.[1];
-  return encoded === undefined ? null : Buffer.from(encoded, "base64url").toString();
+function originalId(id: string): string | null {
+  const at = id.indexOf(BETWEEN);
+  if (at < 0 || !OURS.test(id.slice(0, at))) return null;
+  return Buffer.from(id.slice(at + BETWEEN.length), "base64url").toString();
 }
 
 /** Gives the caller an id for each call of one answer. */
@@ -108,9 +110,9 @@ export class GivenIds {
 
   #made(own: string): string {
     const tail = this.#context.completionId.replace(/^[a-z]+[-_]/, "").replace(/[^a-zA-Z0-9-]/g, "");
-    const end = own === "" ? "" : `__${Buffer.from(own).toString("base64url")}`;
+    const end = own === "" ? "" : `${BETWEEN}${Buffer.from(own).toString("base64url")}`;
     for (let n = 0; ; n++) {
-      const short = `call_${tail.slice(-TAIL_CHARS)}_${n}`;
+      const short = `call_${tail.slice(-TAIL_CHARS) || "x"}_${n}`;
       const id = short.length + end.length <= ID_CHARS_MAX ? short + end : short;
       if (!this.#isTaken(id)) return id;
     }
