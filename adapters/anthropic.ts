@@ -49,6 +49,7 @@ export default defineAdapter({
   headers: { "anthropic-version": "2023-06-01" },
   chat: {
     dialect: "messages",
+    toolCalls: "strict",
     reasoningFormat: "anthropic-claude-v1",
     // Those that take no words of effort.
     reasoning: "budget",

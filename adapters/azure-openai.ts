@@ -100,6 +100,8 @@ const dated = Object.fromEntries(
 );
 const chat = {
   dialect: "chat-completions" as const,
+  toolCalls: "strict" as const,
+  toolSchemas: "plain" as const,
   hidesReasoning: true,
   maxTokensField: "max_completion_tokens" as const,
   dropFields,

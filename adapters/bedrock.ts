@@ -122,6 +122,7 @@ export default defineAdapters({
     beliefs: { "*": "which regions have which models" },
     chat: {
       dialect: "messages",
+      toolCalls: "strict",
       dropFields: elsewhere,
       // It opens no links.
       fetches: "none",

@@ -169,6 +169,8 @@ export default defineAdapter({
   nativeActions: { chat: "chat-completions", embeddings: "embeddings", image: "images" },
   chat: {
     dialect: "chat-completions",
+    toolCalls: "strict",
+    toolSchemas: "plain",
     hidesReasoning: true,
     maxTokensField: "max_completion_tokens",
     dropFields,

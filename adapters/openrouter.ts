@@ -102,6 +102,8 @@ export default defineAdapter({
   nativeActions: { chat: "chat-completions" },
   chat: {
     dialect: "chat-completions",
+    // Some vendors behind it refuse other characters.
+    takes: { toolIds: "word" },
     maxTokensField: "max_completion_tokens",
     streamUsage: "always",
     costUsdAt: "/cost",

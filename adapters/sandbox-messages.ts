@@ -12,6 +12,7 @@ export default defineAdapter({
   headers: { "anthropic-version": "2023-06-01" },
   chat: {
     dialect: "messages",
+    toolCalls: "strict",
     models: {},
     anyModel: {
       contextTokens: 200_000,

@@ -11,6 +11,7 @@ export default defineAdapter({
   sandboxOnly: true,
   chat: {
     dialect: "responses",
+    toolCalls: "strict",
     models: {},
     anyModel: {
       contextTokens: 200_000,

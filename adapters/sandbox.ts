@@ -11,6 +11,8 @@ export default defineAdapter({
   sandboxOnly: true,
   chat: {
     dialect: "chat-completions",
+    toolCalls: "strict",
+    toolSchemas: "plain",
     models: {},
     anyModel: {
       contextTokens: 200_000,

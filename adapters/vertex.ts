@@ -129,6 +129,7 @@ export default defineAdapters({
     otelName: "gcp.vertex_ai",
     chat: {
       dialect: "messages",
+      toolCalls: "strict",
       dropFields: elsewhere,
       // It opens no links.
       fetches: "none",

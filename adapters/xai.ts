@@ -31,6 +31,7 @@ export default defineAdapter({
   otelName: "x_ai",
   chat: {
     dialect: "chat-completions",
+    toolCalls: "strict",
     hidesReasoning: true,
     maxTokensField: "max_completion_tokens",
     // Its reasoning models refuse the penalties, and to be told where to stop.

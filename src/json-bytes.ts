@@ -2,6 +2,7 @@
 // writing them anew would change them (numbers, the order of keys, a key that is there twice).
 import { isUtf8 } from "node:buffer";
 import type { Json } from "./json.ts";
+import { jsonText } from "./raw-json.ts";
 
 const SPACE = 0x20;
 const QUOTE = 0x22;
@@ -77,13 +78,16 @@ function isTooDeep(value: unknown, depth: number): boolean {
 }
 
 /** What a caller's bytes say as JSON, or what is wrong with them; of a syntax error the place, as the parser gives it. Every body is read here. */
-export function readJson(bytes: Buffer): { readonly json: unknown } | { readonly wrong: string } {
+export function readJson(
+  bytes: Buffer,
+  parse: (text: string) => unknown = JSON.parse,
+): { readonly json: unknown } | { readonly wrong: string } {
   // Broken characters would be replaced by longer ones, and the prompt would be another than the one that was sent.
   if (!isUtf8(bytes)) return { wrong: "not valid UTF-8" };
   const tooMuch = tooMuchIn(bytes);
   if (tooMuch !== null) return { wrong: tooMuch };
   try {
-    const json: unknown = JSON.parse(bytes.toString("utf8"));
+    const json = parse(bytes.toString("utf8"));
     return isTooDeep(json, DEPTH_MAX) ? { wrong: `nested deeper than ${DEPTH_MAX} levels` } : { json };
   } catch (error) {
     return { wrong: `not valid JSON: ${error instanceof Error ? error.message.slice(0, 200) : "unreadable"}` };
@@ -192,7 +196,7 @@ export function withMembers(bytes: Buffer, changes: Readonly<Record<string, unkn
   const changed = (name: string) => {
     written.add(name);
     const value = changes[name];
-    if (value !== undefined) put(Buffer.from(`${JSON.stringify(name)}:${JSON.stringify(value)}`));
+    if (value !== undefined) put(Buffer.from(`${JSON.stringify(name)}:${jsonText(value)}`));
   };
   for (const { name, start, end } of membersOf(bytes)) {
     if (Object.hasOwn(changes, name)) changed(name);

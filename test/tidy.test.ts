@@ -51,6 +51,8 @@ const LINES: Record<string, number> = {
   "src/field-issues.ts": 0,
   "src/json.ts": 0,
   "src/json-bytes.ts": 0,
+  "src/raw-json.ts": 0,
+  "src/short-name.ts": 0,
   "src/pieces.ts": 0,
   "src/errors.ts": 0,
   "src/failures.ts": 0,

@@ -1,14 +1,12 @@
 // The functions that a model is offered for the actions of a request, and what it calls by each of them.
-import { hash } from "node:crypto";
 import { GatewayError } from "../errors.ts";
 import { isRecord, type Json, stringOf } from "../json.ts";
 import type { HostedTool, NeutralTool, Source } from "../neutral.ts";
+import { shortName } from "../short-name.ts";
 import type { ActionsAsk, ActionTool, WantedHosted } from "../wires/action-tools.ts";
 import type { ActionsAudience, ActionsCatalog, KnownAction } from "./deps.ts";
 
-/** Vendors take names of so many characters, and so many functions. */
-const NAME_CHARS_MAX = 64;
-const HASH_CHARS = 8;
+/** Vendors take so many functions. */
 const FUNCTIONS_MAX = 128;
 
 /** What a call of a function comes to. */
@@ -39,9 +37,7 @@ export interface OfferedTool {
 }
 
 export function functionName(service: string, action: string): string {
-  const whole = `${service}__${action}`;
-  if (whole.length <= NAME_CHARS_MAX) return whole;
-  return `${whole.slice(0, NAME_CHARS_MAX - HASH_CHARS - 1)}_${hash("sha256", whole).slice(0, HASH_CHARS)}`;
+  return shortName(`${service}__${action}`);
 }
 
 /** The schema without what the caller has set: the model can neither read nor change it. */

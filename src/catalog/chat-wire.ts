@@ -12,8 +12,11 @@ const takes = z.strictObject({
   messageFields: z.array(z.string()).optional(),
   /** What messages of role `developer` are sent as. */
   developerRole: z.literal("system").optional(),
-  /** Ids of tool calls are nine letters and digits; or calls and results have none, in a wire where their names do as well. */
-  toolIds: z.enum(["nine", "none"]).optional(),
+  /**
+   * Ids of tool calls: nine letters and digits, `word` for up to 64 letters, digits, `_` and `-`, or `none` where names alone pair calls with
+   * results. Default: the wire's own rule.
+   */
+  toolIds: z.enum(["nine", "none", "word"]).optional(),
   /** The field in which a message with tool calls must have the thoughts before them, and be they none. */
   thoughtsWithCalls: z.literal("reasoning_content").optional(),
   /**
@@ -51,6 +54,13 @@ const paths = z.strictObject({
 export const wireFields = {
   /** What is taken of OpenAI's chat wire, and of the wire `converse` as far as it has the like. */
   takes: takes.optional(),
+  /**
+   * `strict`: the vendor's tool calls always follow its wire (unique valid ids, whole names, arguments as text), so answers to requests with
+   * tools pass untouched where the caller speaks the same wire. Default: such answers are read and written again.
+   */
+  toolCalls: z.literal("strict").optional(),
+  /** `plain`: a chat-completions vendor that refuses tool schemas with `anyOf` and its kind at the top level. */
+  toolSchemas: z.literal("plain").optional(),
   /** Its answers may come in parts, thoughts among them, where OpenAI's clients expect a string: they are told anew, never passed on. */
   answersInParts: z.boolean().optional(),
   /**

@@ -94,6 +94,8 @@ function inOrder(a: PricedListing, b: PricedListing): number {
 /** Every field of `ChatWire`, so that the compiler misses one that is forgotten here. */
 const WIRE_FIELDS: Readonly<Record<keyof ChatWire, true>> = {
   takes: true,
+  toolCalls: true,
+  toolSchemas: true,
   answersInParts: true,
   fetches: true,
   paths: true,

@@ -2,6 +2,7 @@
 import { type ErrorCode, type ErrorOptions, GatewayError } from "../errors.ts";
 import { ZERO } from "../money.ts";
 import { type Charge, type Cost, type Funds, isAccountPayer, type Payer, type Plan } from "../plan.ts";
+import { jsonText, parseRaw } from "../raw-json.ts";
 import type { Share } from "../records/records.ts";
 import type { Leg } from "../route.ts";
 import type { KernelDeps } from "./deps.ts";
@@ -64,7 +65,7 @@ function roomOf(payer: Payer, share: Share): { readonly payer: string; readonly 
 /** Tells whether it is kept. What goes wrong here is logged. */
 async function keep(id: string, { kind, what, bytesMax, share }: Kept, payer: Payer, deps: KernelDeps) {
   try {
-    const value = JSON.stringify(what);
+    const value = jsonText(what);
     if (Buffer.byteLength(value) > bytesMax) return false;
     const record = { kind, id, ...roomOf(payer, share), value, ttlMs: KEEP_MS, ifVersion: null };
     return (await deps.records.put(record)) !== null;
@@ -128,7 +129,7 @@ export async function replay(
     isKept ? funds.balance().then((balance) => launchCharge(id, balance)) : funds.charged(id),
   ]);
   const found = answer ?? refused;
-  const value = found === null ? null : (JSON.parse(found.value) as KeptAnswer | KeptRefusal);
+  const value = found === null ? null : (parseRaw(found.value) as KeptAnswer | KeptRefusal);
   if (value !== null && "code" in value) return { kept: true, error: new GatewayError(value.code, value.options) };
   if (value !== null && charge !== null) return { body: value.body, cost: value.cost, charge, legs: value.attempts };
   // A kept hold is open for as long as its work runs: until it is charged for, an answer that is not there is about to be given.

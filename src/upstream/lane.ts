@@ -11,6 +11,7 @@ import type {
   UpstreamBody,
   VendorError,
 } from "./dialects/dialect.ts";
+import { fitOf } from "./dialects/tool-fit.ts";
 import { EventWriter } from "./event-writer.ts";
 import type { HeldStream } from "./held-stream.ts";
 import { type FetchedMedia, LINKS_MAX, linksOf, type MediaLink, withMedia } from "./media-links.ts";
@@ -119,8 +120,9 @@ function tooMany(links: readonly MediaLink[]): string {
 }
 
 /** The lane of a call, or why the dialect cannot take it. */
-export function laneOf(dialect: Dialect, side: CallerSide, context: ChatContext): Lane | string {
+export function laneOf(dialect: Dialect, side: CallerSide, plain: ChatContext): Lane | string {
   const { asked } = side;
+  const context = { ...plain, tools: fitOf(plain, dialect.wire) };
   const { passing } = dialect;
   const isOwnForm = context.wire.takes?.responsesForm !== undefined;
   if (passing === null || dialect.wire !== asked.wire || isOwnForm) {
@@ -133,6 +135,12 @@ export function laneOf(dialect: Dialect, side: CallerSide, context: ChatContext)
   if (why !== null) return why;
   const lane = passingLane(passing, asked, { context, told: toldBy(dialect, context) });
   if ((lane.links ?? []).length > LINKS_MAX) return tooMany(lane.links ?? []);
-  if (context.wire.answersInParts !== true) return lane;
-  return { ...translatingLane(dialect, side, context, lane.links ?? []), request: lane.request };
+  // Only a vendor whose calls are surely valid may pass them through; features that no neutral answer has still pass.
+  const isLax = asked.usesTools && context.wire.toolCalls !== "strict" && asked.neutral().foreign.length === 0;
+  const isTranslated = context.wire.answersInParts === true || isLax;
+  if (!isTranslated && !asked.usesTools) return lane;
+  const translating = translatingLane(dialect, side, context, lane.links ?? []);
+  // Whether names were changed is known once the request is made.
+  const chosen = () => (isTranslated || context.tools.renames ? translating : lane);
+  return { ...lane, reader: (out) => chosen().reader(out), answer: (json) => chosen().answer(json) };
 }

@@ -3,6 +3,7 @@ import type { DialectName } from "../catalog/chat-wire.ts";
 import { isRecord } from "../json.ts";
 import { readJson } from "../json-bytes.ts";
 import type { AnswerBlock, FinishReason, NeutralEvent } from "../neutral.ts";
+import { jsonText, parseRaw } from "../raw-json.ts";
 import { AnswerBlocks } from "./answer-blocks.ts";
 import { DIALECTS } from "./dialects/by-name.ts";
 import type { ChatContext, Dialect, EventOut, StreamReader } from "./dialects/dialect.ts";
@@ -105,10 +106,10 @@ export class ToldAnswer {
 
   /** One message, or a list of what would otherwise be events. */
   #readWhole(): void {
-    const read = readJson(Buffer.concat(this.#parts.splice(0)));
+    const read = readJson(Buffer.concat(this.#parts.splice(0)), parseRaw);
     const json = "wrong" in read ? null : read.json;
     for (const event of Array.isArray(json) ? json : []) {
-      const bytes = Buffer.from(JSON.stringify(event));
+      const bytes = Buffer.from(jsonText(event));
       this.#reader.event(bytes, 0, bytes.length, null);
     }
     const answer = isRecord(json) ? this.#dialect.answer(json, this.#context) : null;

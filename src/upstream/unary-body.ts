@@ -1,4 +1,5 @@
 // Collects a whole answer under a bound and reads it as JSON.
+import { parseRaw } from "../raw-json.ts";
 
 export const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
 
@@ -32,7 +33,7 @@ export class UnaryBody {
   json(): unknown {
     const text = this.text();
     try {
-      return JSON.parse(text);
+      return parseRaw(text);
     } catch {
       return text;
     }

@@ -4,6 +4,7 @@ import type { Adapter, Offer } from "../catalog/catalog.ts";
 import type { ModelPaths } from "../catalog/chat-wire.ts";
 import type { Clock } from "../clock.ts";
 import { withMembers } from "../json-bytes.ts";
+import { jsonText } from "../raw-json.ts";
 import type { UpstreamBody } from "./dialects/dialect.ts";
 import type { ExchangeRequest } from "./exchange.ts";
 import { createKeyRing, type KeyRing } from "./key-ring.ts";
@@ -62,7 +63,7 @@ export function exchangeRequest(
   const other = named === undefined ? null : new URL(adapter.origins[named] ?? adapter.origin);
   const { origin, basePath } = other === null ? vendor : { origin: other.origin, basePath: pathOf(other) };
   const headers: Record<string, string> = { ...vendor.headers, ...more, "x-request-id": requestId };
-  if (form === undefined) return { origin, path: basePath + path, headers, body: bytes ?? JSON.stringify(body) };
+  if (form === undefined) return { origin, path: basePath + path, headers, body: bytes ?? jsonText(body) };
   const parts = Readable.from(form.bytes(), { objectMode: false });
   return { origin, path: basePath + path, headers: { ...headers, ...form.headers }, body: parts };
 }

@@ -70,7 +70,15 @@ const NEUTRAL = {
   parallel_tool_calls: false,
   response_format: { type: "json_schema", json_schema: { name: "a", strict: true, schema: { type: "object" } } },
   tools: [
-    { type: "function", function: { name: "f", description: "d", parameters: { any: { thing: [1] } }, strict: true } },
+    {
+      type: "function",
+      function: {
+        name: "f",
+        description: "d",
+        parameters: { type: "object", properties: {}, any: { thing: [1] } },
+        strict: true,
+      },
+    },
   ],
   tool_choice: { type: "function", function: { name: "f" } },
 };

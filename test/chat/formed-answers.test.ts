@@ -169,11 +169,11 @@ it("an answer that is nested without end ends its call at once, with what it cos
   const seen = await chat(NATIVE, { response_format: form });
   expect(seen).toMatchObject({ text: nested, repaired: null, asked: 1 });
 
-  // Arguments that cannot be written out again, which is where reading the answer throws.
+  // Parts within parts, which is where reading the answer throws.
   const usage = '"usage":{"prompt_tokens":1000,"completion_tokens":100}';
-  const call = `{"id":"c","type":"function","function":{"name":"f","arguments":${nested}}}`;
-  const message = `{"role":"assistant","content":null,"tool_calls":[${call}]}`;
-  vendor.answers({ body: `{"choices":[{"index":0,"message":${message},"finish_reason":"tool_calls"}],${usage}}` });
+  const parts = `${'[{"type":"text","text":'.repeat(20_000)}1${"}]".repeat(20_000)}`;
+  const message = `{"role":"assistant","content":${parts}}`;
+  vendor.answers({ body: `{"choices":[{"index":0,"message":${message},"finish_reason":"stop"}],${usage}}` });
   const { json, id } = await ask("/api/llm/v1/responses", { model: IN_WORDS, input: "Where?" });
   expect(json.error).toMatchObject({ code: "upstream_error" });
   const { upstream_nano_usd } = await gateway.record(id);

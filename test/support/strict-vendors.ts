@@ -186,7 +186,29 @@ const openaiFields = strict(
   (at) => invalid(`Unknown parameter: '${at}'.`),
 );
 
-const openai: Check = (body, url) => openaiFields(body, url) ?? openaiSampling(body, url);
+/** Ids, names and schemas of tools, in the words that people have reported. */
+const openaiTools: Check = (body) => {
+  const said = JSON.stringify(body.messages);
+  const id = said.match(/"(?:tool_call_)?id":"([^"]{65,})"/)?.[1];
+  if (id !== undefined) return invalid(`Invalid 'messages': string too long. Expected at most 64, got ${id.length}.`);
+  for (const { function: tool } of (body.tools ?? []) as {
+    function: { name: string; parameters?: Record<string, unknown> };
+  }[]) {
+    const { name, parameters } = tool;
+    if (!/^[a-zA-Z0-9_-]{1,64}$/.test(name)) return invalid(`Invalid 'tools[0].function.name': '${name}'.`);
+    if (parameters === undefined) continue;
+    const wrong = ["anyOf", "oneOf", "allOf", "enum", "not"].find((word) => parameters[word] !== undefined);
+    if (wrong !== undefined || parameters.type !== "object")
+      return invalid(
+        `Invalid schema for function '${name}': schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level.`,
+      );
+    if (parameters.properties === undefined)
+      return invalid(`Invalid schema for function '${name}': In context=(), object schema missing properties.`);
+  }
+  return null;
+};
+
+const openai: Check = (body, url) => openaiFields(body, url) ?? openaiTools(body, url) ?? openaiSampling(body, url);
 
 /** What its own SDK has fields for, in bodies, messages and parts. */
 const fireworks = strict(

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { type Ask, jsonTokens, type Schema, type Turn } from "../ask.ts";
 import { refuse, schemaRefusal } from "../dialect.ts";
 import type { Refusal } from "../refusals.ts";
+import { schemaWithProperties } from "./tool-schema.ts";
 
 const textPart = z.looseObject({ type: z.literal("text"), text: z.string() });
 const refusalPart = z.looseObject({ type: z.literal("refusal"), refusal: z.string() });
@@ -13,11 +14,12 @@ const audioPart = z.looseObject({
 });
 const filePart = z.looseObject({ type: z.literal("file"), file: z.looseObject({}) });
 
+const toolName = z.string().regex(/^[\w-]{1,64}$/);
 const plain = z.union([z.string(), z.array(textPart).min(1)]);
 const toolCall = z.looseObject({
-  id: z.string(),
+  id: z.string().min(1).max(64),
   type: z.literal("function"),
-  function: z.looseObject({ name: z.string(), arguments: z.string() }),
+  function: z.looseObject({ name: toolName, arguments: z.string() }),
 });
 
 const message = z.discriminatedUnion("role", [
@@ -40,7 +42,6 @@ const message = z.discriminatedUnion("role", [
 ]);
 
 const schemaObject = z.record(z.string(), z.unknown());
-const toolName = z.string().regex(/^[\w-]{1,64}$/);
 const count = z.number().int().min(1).nullish();
 
 const body = z.looseObject({
@@ -60,7 +61,7 @@ const body = z.looseObject({
     .array(
       z.looseObject({
         type: z.literal("function"),
-        function: z.looseObject({ name: toolName, parameters: schemaObject.nullish() }),
+        function: z.looseObject({ name: toolName, parameters: schemaWithProperties.nullish() }),
       }),
     )
     .min(1)

@@ -4,6 +4,7 @@ import { type Ask, jsonTokens, type Turn } from "../ask.ts";
 import { refuse, schemaRefusal } from "../dialect.ts";
 import type { Refusal } from "../refusals.ts";
 import { signatureOf } from "./messages-request.ts";
+import { plainSchema } from "./tool-schema.ts";
 
 const object = z.record(z.string(), z.unknown());
 const base64 = z.string().regex(/^[\w+/]+={0,2}$/, "invalid base64 data");
@@ -59,7 +60,7 @@ const body = z.strictObject({
               toolSpec: z.strictObject({
                 name: toolName,
                 description: z.string().min(1).optional(),
-                inputSchema: z.strictObject({ json: z.looseObject({ type: z.literal("object") }) }),
+                inputSchema: z.strictObject({ json: plainSchema }),
                 strict: z.boolean().optional(),
               }),
             }),

@@ -7,6 +7,8 @@ import type { Refusal } from "../refusals.ts";
 const object = z.record(z.string(), z.unknown());
 const base64 = z.string().regex(/^[\w+/-]+={0,2}$/, "Base64 decoding failed");
 
+const functionName = z.string().regex(/^[A-Za-z_][\w.:-]{0,63}$/, "Invalid function name");
+
 const part = z
   .strictObject({
     text: z.string().optional(),
@@ -14,9 +16,7 @@ const part = z
       .strictObject({ mimeType: z.string().min(1), data: base64, displayName: z.string().optional() })
       .optional(),
     fileData: z.strictObject({ mimeType: z.string().optional(), fileUri: z.string().min(1) }).optional(),
-    functionCall: z
-      .strictObject({ id: z.string().optional(), name: z.string().min(1), args: object.optional() })
-      .optional(),
+    functionCall: z.strictObject({ id: z.string().optional(), name: functionName, args: object.optional() }).optional(),
     functionResponse: z
       .strictObject({
         id: z.string().optional(),
@@ -70,7 +70,7 @@ const generationConfig = z.strictObject({
 });
 
 const declaration = z.strictObject({
-  name: z.string().regex(/^[A-Za-z_][\w.:-]{0,63}$/, "Invalid function name"),
+  name: functionName,
   description: z.string().optional(),
   parameters: object.optional(),
   parametersJsonSchema: object.optional(),

@@ -4,6 +4,7 @@ import { type Ask, jsonTokens, type Turn } from "../ask.ts";
 import { refuse, schemaRefusal } from "../dialect.ts";
 import type { Refusal } from "../refusals.ts";
 import { seedOf } from "../vocabulary.ts";
+import { plainSchema } from "./tool-schema.ts";
 
 const object = z.record(z.string(), z.unknown());
 const cache = { cache_control: z.strictObject({ type: z.literal("ephemeral"), ttl: z.string().optional() }).nullish() };
@@ -39,7 +40,7 @@ const document = z.strictObject({
 const toolUse = z.strictObject({
   type: z.literal("tool_use"),
   id: z.string().regex(/^[\w-]+$/),
-  name: z.string().min(1),
+  name: z.string().regex(/^[\w-]{1,128}$/),
   input: object,
   ...cache,
 });
@@ -96,7 +97,7 @@ const body = z.strictObject({
             .nullish(),
           name: toolName,
           description: z.string().optional(),
-          input_schema: z.looseObject({ type: z.literal("object") }),
+          input_schema: plainSchema,
           strict: z.boolean().optional(),
           eager_input_streaming: z.boolean().nullish(),
           defer_loading: z.boolean().optional(),
@@ -150,6 +151,10 @@ function blocksOf(message: Message | undefined): readonly Block[] {
 
 /** The calls of one message must be answered in the next, and only they. */
 function toolTurnRefusal(messages: readonly Message[]): Refusal | null {
+  const called = messages.flatMap((message) =>
+    blocksOf(message).flatMap((one) => (one.type === "tool_use" ? [one.id] : [])),
+  );
+  if (new Set(called).size < called.length) return refuse("messages", "`tool_use` ids must be unique");
   for (const [at, message] of messages.entries()) {
     const before = blocksOf(messages[at - 1]).flatMap((block) => (block.type === "tool_use" ? [block.id] : []));
     const answered = blocksOf(message).flatMap((block) => (block.type === "tool_result" ? [block.tool_use_id] : []));

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { type Ask, jsonTokens, type Schema, type Turn } from "../ask.ts";
 import { refuse, schemaRefusal } from "../dialect.ts";
 import type { Refusal } from "../refusals.ts";
+import { schemaWithProperties } from "./tool-schema.ts";
 
 const detail = z.enum(["low", "high", "auto", "original"]);
 const inputText = z.strictObject({ type: z.literal("input_text"), text: z.string() });
@@ -56,7 +57,7 @@ const functionTool = z.strictObject({
   type: z.literal("function"),
   name: toolName,
   description: z.string().nullish(),
-  parameters: schemaObject.nullish(),
+  parameters: schemaWithProperties.nullish(),
   strict: z.boolean().nullish(),
 });
 const customTool = z.strictObject({

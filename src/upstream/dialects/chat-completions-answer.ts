@@ -2,7 +2,6 @@
 import { isRecord, type Json, listOf, stringOf, wordOf } from "../../json.ts";
 import type { AnswerBlock, NeutralChoice } from "../../neutral.ts";
 import { classify } from "../classify.ts";
-import { callName } from "./call-names.ts";
 import {
   contentText,
   EMPTY,
@@ -15,6 +14,7 @@ import {
   statusInside,
 } from "./chat-completions-wire.ts";
 import type { ChatContext, ReadAnswer } from "./dialect.ts";
+import { pieceOf, reasonWith, wholeCalls } from "./tool-calls.ts";
 
 /** The thoughts: signed ones as they are, and what was said aloud where no signed one repeats it. */
 function thoughtsOf(message: Json, context: ChatContext): AnswerBlock[] {
@@ -27,18 +27,9 @@ function thoughtsOf(message: Json, context: ChatContext): AnswerBlock[] {
   return [aloud, ...seals];
 }
 
-function callsOf(message: Json, context: ChatContext): AnswerBlock[] {
-  return listOf(message.tool_calls)
-    .filter(isRecord)
-    .map((call, at): AnswerBlock => {
-      const told = isRecord(call.function) ? call.function : {};
-      const text = isRecord(told.arguments) ? JSON.stringify(told.arguments) : (stringOf(told.arguments) ?? "");
-      const id = wordOf(call.id) || callName(context, at);
-      return { kind: "tool-call", id, name: wordOf(told.name), arguments: text || "{}" };
-    });
-}
+type CallOf = ReturnType<typeof wholeCalls>;
 
-function blocksOf(message: Json, context: ChatContext): AnswerBlock[] {
+function blocksOf(message: Json, context: ChatContext, callOf: CallOf): AnswerBlock[] {
   const said = (["content", "refusal"] as const).flatMap((key): AnswerBlock[] => {
     const text = key === "content" ? contentText(message) : (stringOf(message.refusal) ?? "");
     return text === "" ? [] : [{ kind: key === "content" ? "text" : "refusal", text, citations: [] }];
@@ -50,16 +41,19 @@ function blocksOf(message: Json, context: ChatContext): AnswerBlock[] {
     ...thoughtsOf(message, context),
     ...said,
     ...images.map((url): AnswerBlock => ({ kind: "image", url })),
-    ...callsOf(message, context),
+    ...listOf(message.tool_calls)
+      .filter(isRecord)
+      .map((call) => callOf(pieceOf(call))),
   ];
 }
 
-function choiceOf(choice: Json, at: number, context: ChatContext): NeutralChoice {
+function choiceOf(choice: Json, at: number, context: ChatContext, callOf: CallOf): NeutralChoice {
   const reason = wordOf(choice.finish_reason);
+  const blocks = blocksOf(isRecord(choice.message) ? choice.message : {}, context, callOf);
   return {
     index: typeof choice.index === "number" ? choice.index : at,
-    blocks: blocksOf(isRecord(choice.message) ? choice.message : {}, context),
-    reason: finishOf(reason),
+    blocks,
+    reason: reasonWith(finishOf(reason), blocks),
     native: stringOf(choice.native_finish_reason) ?? reason,
   };
 }
@@ -71,7 +65,8 @@ export function chatCompletionsAnswer(json: unknown, context: ChatContext): Read
   if (told.length === 0) {
     return { kind: "provider_malformed", status: 200, message: "the answer has no choices", retryAfterMs: null };
   }
-  const choices = told.map((choice, at) => choiceOf(choice, at, context));
+  const callOf = wholeCalls(context);
+  const choices = told.map((choice, at) => choiceOf(choice, at, context, callOf));
   const empty = choices.every(({ blocks, reason }) => reason === "stop" && blocks.length === 0);
   const { usage, upstreamCostNano } = readUsage(json, context);
   const answer = { choices, usage };

@@ -1,8 +1,8 @@
 // Reads a stream in OpenAI's wire for a caller of another one.
 import { isRecord, type Json, listOf, stringOf, wordOf } from "../../json.ts";
 import type { NeutralEvent } from "../../neutral.ts";
+import { parseRaw } from "../../raw-json.ts";
 import { classify } from "../classify.ts";
-import { callName } from "./call-names.ts";
 import {
   contentText,
   EMPTY,
@@ -16,11 +16,12 @@ import {
 } from "./chat-completions-wire.ts";
 import type { ChatContext, EventOut, StreamReader } from "./dialect.ts";
 import { type EventShape, learnShape, matchesTemplate, textWithin } from "./event-template.ts";
+import { pieceOf, ToolCalls } from "./tool-calls.ts";
+import { GivenIds } from "./tool-ids.ts";
 
 const DONE = "[DONE]";
-/** The most that is kept of a thought until its signature comes, and of the names of calls, in characters and calls. */
+/** The most that is kept of a thought until its signature comes, in characters. */
 const THOUGHT_MAX = 1024 * 1024;
-const CALLS_MAX = 1_024;
 /** Of a vendor whose events differ in more than their text, so many are learned from in vain. */
 const LEARNED_MAX = 16;
 
@@ -33,7 +34,7 @@ function isDelta(event: NeutralEvent | null): event is Delta {
 
 /** What one choice has given so far. */
 interface Choice {
-  readonly calls: Set<number>;
+  readonly calls: ToolCalls;
   /** The text of a thought whose signature has not come yet. */
   thought: string;
   thoughts: number;
@@ -45,6 +46,7 @@ class ChatCompletionsEvents implements StreamReader {
   readonly #context: ChatContext;
   readonly #out: EventOut;
   readonly #choices = new Map<number, Choice>();
+  readonly #ids: GivenIds;
   #bore = false;
   /** What surrounds the text of events that say `#delta` with another text: nearly all do, and are not parsed. */
   #shape: EventShape | null = null;
@@ -57,6 +59,7 @@ class ChatCompletionsEvents implements StreamReader {
   constructor(context: ChatContext, out: EventOut) {
     this.#context = context;
     this.#out = out;
+    this.#ids = new GivenIds(context);
   }
 
   event(bytes: Buffer, start: number, end: number): boolean {
@@ -96,7 +99,7 @@ class ChatCompletionsEvents implements StreamReader {
     }
     let chunk: unknown;
     try {
-      chunk = JSON.parse(text);
+      chunk = parseRaw(text);
     } catch {
       return false;
     }
@@ -126,7 +129,8 @@ class ChatCompletionsEvents implements StreamReader {
   #choice(index: number): Choice {
     const known = this.#choices.get(index);
     if (known !== undefined) return known;
-    const choice = { calls: new Set<number>(), thought: "", thoughts: 0, images: 0, finished: false };
+    const calls = new ToolCalls(this.#context, index, this.#ids, this.#out);
+    const choice = { calls, thought: "", thoughts: 0, images: 0, finished: false };
     this.#choices.set(index, choice);
     this.#tell({ kind: "begin", choice: index });
     return choice;
@@ -142,8 +146,9 @@ class ChatCompletionsEvents implements StreamReader {
       this.#bore = true;
       this.#tell({ kind: "image", choice: index, at: choice.images++, url });
     }
-    for (const [position, call] of listOf(delta.tool_calls).entries()) {
-      if (isRecord(call)) this.#call(index, choice, typeof call.index === "number" ? call.index : position, call);
+    for (const call of listOf(delta.tool_calls).filter(isRecord)) {
+      this.#bore = true;
+      for (const told of choice.calls.read(pieceOf(call))) this.#tell(told);
     }
     for (const detail of listOf(delta.reasoning_details)) this.#think(index, choice, detail);
   }
@@ -152,20 +157,6 @@ class ChatCompletionsEvents implements StreamReader {
     if (text === "") return;
     this.#bore = true;
     this.#tell({ kind, choice, text });
-  }
-
-  #call(index: number, choice: Choice, at: number, call: Json): void {
-    const told = isRecord(call.function) ? call.function : {};
-    const text = stringOf(told.arguments) ?? "";
-    this.#bore = true;
-    if (choice.calls.has(at)) {
-      if (text !== "") this.#tell({ kind: "tool-arguments", choice: index, at, text });
-      return;
-    }
-    choice.calls.add(at);
-    if (choice.calls.size > CALLS_MAX) return this.#tooMuch();
-    const id = wordOf(call.id) || callName(this.#context, at);
-    this.#tell({ kind: "tool-call", choice: index, at, id, name: wordOf(told.name), arguments: text });
   }
 
   /** A thought comes in fragments, of which the last is signed. */
@@ -188,7 +179,8 @@ class ChatCompletionsEvents implements StreamReader {
       this.#out.fail(classify(200, { words: ["error"], message: "the stream ended with an error" }, null));
     } else {
       if (reason === "stop" && !this.#bore && this.#context.mayBeEmpty !== true) this.#out.empty(EMPTY);
-      this.#tell({ kind: "finish", choice: index, reason: finishOf(reason), native });
+      for (const told of choice.calls.settleAll()) this.#tell(told);
+      this.#tell({ kind: "finish", choice: index, reason: choice.calls.reason(finishOf(reason)), native });
     }
   }
 

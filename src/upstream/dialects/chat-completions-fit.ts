@@ -1,5 +1,4 @@
 // Fits a body of OpenAI's wire to what its vendor takes of it: said in the vendor's own way where it has one, else left out.
-import { createHash } from "node:crypto";
 import type { ChatTakes, ChatWire } from "../../catalog/chat-wire.ts";
 import { isRecord, type Json, numberOf, stringOf } from "../../json.ts";
 import { JSON_ONLY, jsonBySchema } from "./json-words.ts";
@@ -12,15 +11,8 @@ const THOUGHT_NAMES = [
   ["reasoning", "reasoning_content"],
   ["reasoning_content", "reasoning"],
 ] as const;
-const NINE = /^[a-zA-Z0-9]{9}$/;
 /** From no thinking to the most. */
 const EFFORT_WORDS: readonly string[] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
-
-/** The same id always becomes the same, so calls and results still meet. */
-function nineOf(id: unknown): unknown {
-  if (typeof id !== "string" || NINE.test(id)) return id;
-  return createHash("sha256").update(id).digest("base64url").replace(/[-_]/g, "x").slice(0, 9);
-}
 
 function without(from: Json, isLeftOut: (field: string) => boolean): Json {
   return Object.fromEntries(Object.entries(from).filter(([field]) => !isLeftOut(field)));
@@ -37,16 +29,11 @@ function fitContent(parts: readonly unknown[], known: readonly string[]): readon
   });
 }
 
-function nineCall(call: unknown): unknown {
-  return isRecord(call) ? { ...call, id: nineOf(call.id) } : call;
-}
-
 /** Whether a message is already as its vendor takes it, as most are: nothing is copied then. */
 function fits(message: Json, takes: ChatTakes): boolean {
-  const { messageFields: known, developerRole, toolIds, thoughtsWithCalls } = takes;
+  const { messageFields: known, developerRole, thoughtsWithCalls } = takes;
   if (message.role === "developer" && developerRole !== undefined) return false;
-  const hasIds = message.tool_calls !== undefined || message.tool_call_id !== undefined;
-  if (hasIds && (toolIds === "nine" || thoughtsWithCalls !== undefined)) return false;
+  if (message.tool_calls !== undefined && thoughtsWithCalls !== undefined) return false;
   if (known === undefined) return true;
   for (const field of Object.keys(message)) if (!MESSAGE_FIELDS.has(field) && !known.includes(field)) return false;
   return !Array.isArray(message.content) || message.content.every((part) => isRecord(part) && isPlain(part));
@@ -58,7 +45,7 @@ function isPlain({ type, cache_control }: Json): boolean {
 
 function fitMessage(message: unknown, takes: ChatTakes): unknown {
   if (!isRecord(message) || fits(message, takes)) return message;
-  const { messageFields: known, developerRole, toolIds, thoughtsWithCalls } = takes;
+  const { messageFields: known, developerRole, thoughtsWithCalls } = takes;
   const fitted = without(
     message,
     (field) => known !== undefined && !MESSAGE_FIELDS.has(field) && !known.includes(field),
@@ -69,9 +56,7 @@ function fitMessage(message: unknown, takes: ChatTakes): unknown {
       fitted[name] = message[other];
   }
   if (message.role === "developer" && developerRole !== undefined) fitted.role = developerRole;
-  if (toolIds === "nine" && message.tool_call_id !== undefined) fitted.tool_call_id = nineOf(message.tool_call_id);
   if (!Array.isArray(message.tool_calls) || message.tool_calls.length === 0) return fitted;
-  if (toolIds === "nine") fitted.tool_calls = message.tool_calls.map(nineCall);
   if (thoughtsWithCalls !== undefined && typeof fitted[thoughtsWithCalls] !== "string") {
     fitted[thoughtsWithCalls] = stringOf(message.reasoning) ?? "";
   }

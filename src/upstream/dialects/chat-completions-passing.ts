@@ -7,6 +7,7 @@ import { fittedFields, unfit } from "./chat-completions-fit.ts";
 import { bearsContent, createChatCompletionsReader } from "./chat-completions-stream.ts";
 import { EMPTY, nameThoughts, readError, readUsage, statusInside } from "./chat-completions-wire.ts";
 import type { ChatContext, Passing, UnaryAnswer, UpstreamBody } from "./dialect.ts";
+import { fitOf, type ToolPlaces } from "./tool-fit.ts";
 
 /** Fields that we set ourselves, or that no vendor should see. */
 const OWN_FIELDS = new Set(["model", "models", "max_tokens", "max_completion_tokens", "stream", "stream_options"]);
@@ -14,8 +15,23 @@ const OWN_FIELDS = new Set(["model", "models", "max_tokens", "max_completion_tok
 /** An empty list of tools is none, and some vendors refuse it, and a choice among none as well. */
 const TOOL_FIELDS = new Set(["tools", "tool_choice", "parallel_tool_calls"]);
 
-function request(body: Json, context: ChatContext): UpstreamBody {
+/** The fields with ids, names and schemas of tools. Calls come first, because a thought refers to its call. */
+const TOOLS: ToolPlaces = {
+  messages: [
+    {
+      tool_calls: [{ id: "call", function: { name: "name", arguments: "arguments" }, custom: { name: "name" } }],
+      reasoning_details: [{ id: "thought" }],
+      tool_call_id: ({ role }) => (role === "tool" ? "result" : null),
+      name: ({ role }) => (role === "tool" ? "name" : null),
+    },
+  ],
+  tools: [{ function: { name: "name", parameters: "schema" } }],
+  tool_choice: { function: { name: "name" }, allowed_tools: { tools: [{ function: { name: "name" } }] } },
+};
+
+function request(asked: Json, context: ChatContext): UpstreamBody {
   const { spec, wire } = context;
+  const body = fitOf(context, "chat-completions").fitted(asked, TOOLS);
   const noTools = Array.isArray(body.tools) && body.tools.length === 0;
   // Fields are added one by one, never deleted: an object that has lost a field is several times slower to write as JSON.
   const sent: Record<string, unknown> = { model: context.upstreamModel };

@@ -1,10 +1,11 @@
 // Reads a whole answer of the converse wire.
-import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
+import { isRecord, type Json, stringOf } from "../../json.ts";
 import type { AnswerBlock } from "../../neutral.ts";
 import { malformed } from "../vendor-failure.ts";
 import { emptiness, failureOf, finishOf, formatOf, usageOf } from "./converse-wire.ts";
 import type { ChatContext, ReadAnswer } from "./dialect.ts";
 import { thoughtOf } from "./messages-answer.ts";
+import { reasonWith, wholeCalls } from "./tool-calls.ts";
 
 function thought(content: Json, format: string): AnswerBlock | null {
   if (typeof content.redactedContent === "string") return thoughtOf(format, { sealed: content.redactedContent });
@@ -14,12 +15,12 @@ function thought(content: Json, format: string): AnswerBlock | null {
 }
 
 /** A block; null where it is of a kind we do not know. */
-function blockOf(block: Json, format: string): AnswerBlock | null {
+function blockOf(block: Json, format: string, callOf: ReturnType<typeof wholeCalls>): AnswerBlock | null {
   if (typeof block.text === "string") return { kind: "text", text: block.text, citations: [] };
   if (isRecord(block.reasoningContent)) return thought(block.reasoningContent, format);
   if (!isRecord(block.toolUse)) return null;
   const { toolUseId, name, input } = block.toolUse;
-  return { kind: "tool-call", id: wordOf(toolUseId), name: wordOf(name), arguments: JSON.stringify(input ?? {}) };
+  return callOf({ id: toolUseId, name, arguments: input ?? {} });
 }
 
 /** The answer, or why it is none. */
@@ -30,13 +31,14 @@ export function converseAnswer(json: unknown, context: ChatContext): ReadAnswer 
   const native = stringOf(json.stopReason);
   if (native === undefined) return malformed("the answer has no stopReason");
   const format = formatOf(context);
-  const read = message.content.filter(isRecord).map((block) => blockOf(block, format));
+  const callOf = wholeCalls(context);
+  const read = message.content.filter(isRecord).map((block) => blockOf(block, format, callOf));
   const blocks = read.filter((block) => block !== null);
   const gives = blocks.some((block) => block.kind === "tool-call" || ("text" in block && block.text !== ""));
   const failure = failureOf(native);
   if (failure !== null) return failure;
   const empty = gives ? null : emptiness(native);
-  const choice = { index: 0, blocks, reason: finishOf(native), native };
+  const choice = { index: 0, blocks, reason: reasonWith(finishOf(native), blocks), native };
   const answer = { choices: [choice], usage: usageOf(json.usage) };
   return { answer, upstreamCostNano: null, ...(empty === null ? {} : { empty }) };
 }

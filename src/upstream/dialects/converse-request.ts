@@ -10,9 +10,7 @@ import { withoutDropped } from "./dropped-fields.ts";
 import { JSON_ONLY, jsonBySchema } from "./json-words.ts";
 import { guaranteedSchema } from "./messages-schema.ts";
 import { conversationOf, type Turn } from "./messages-turns.ts";
-
-/** What the wire takes as the name of a tool. */
-const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
+import { fitOf, NEUTRAL_TOOLS } from "./tool-fit.ts";
 
 /** The wire cannot say that no tool may be called; where none has been, the tools are left out. */
 function toolConfig({ tools, toolChoice }: NeutralRequest, turns: readonly Turn[], put: ConverseTurns) {
@@ -63,7 +61,7 @@ function outputConfig(asked: NeutralRequest, context: ChatContext): Json | undef
 
 /** The request in the converse wire. Fields that have no place in it are left out; see `converseUnsupported`. */
 export function converseRequest(request: NeutralRequest, context: ChatContext): UpstreamBody {
-  const asked = withoutDropped(request, context);
+  const asked = withoutDropped(fitOf(context, "converse").fitted(request, NEUTRAL_TOOLS), context);
   const { system, turns } = conversationOf(asked.turns, formatOf(context));
   const put = new ConverseTurns(context.wire.takes?.cachePoints ?? []);
   const instructions = [...put.system(system), ...formatWords(asked, context)];
@@ -93,8 +91,6 @@ export function converseUnsupported(request: NeutralRequest, context: ChatContex
   if (asked.choices > 1) return "n above 1 has no place in its wire";
   if (asked.stops.some((stop) => stop.trim() === "")) return "a stop of nothing but white space is refused by its wire";
   if (asked.tools.some(({ kind }) => kind === "server")) return "tools of other vendors have no place in its wire";
-  if (asked.tools.some((tool) => tool.kind === "function" && !TOOL_NAME.test(tool.name)))
-    return "names of tools are letters, digits, _ and -, at most 64 of them, in its wire";
   if (asked.tools.length > 0 && asked.parallelToolCalls === false)
     return "parallel_tool_calls: false has no place in its wire";
   const format = guaranteed(asked, context);

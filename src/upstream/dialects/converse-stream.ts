@@ -1,5 +1,5 @@
 // Reads a stream of the converse wire, whose events have their names outside of their data.
-import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
+import { isRecord, type Json, stringOf } from "../../json.ts";
 import { emptiness, failureOf, finishOf, formatOf, usageOf } from "./converse-wire.ts";
 import type { ChatContext, EventOut, StreamReader } from "./dialect.ts";
 import { eventJson } from "./event-json.ts";
@@ -13,7 +13,7 @@ class ConverseReader implements StreamReader {
 
   constructor(context: ChatContext, out: EventOut) {
     this.#out = out;
-    this.#choice = new OneChoice(out);
+    this.#choice = new OneChoice(context, out);
     this.#blocks = new OpenBlocks(out, this.#choice, formatOf(context));
   }
 
@@ -47,12 +47,12 @@ class ConverseReader implements StreamReader {
   /** Calls alone are announced; what is no call begins with its first delta. */
   #start(index: unknown, { toolUse }: Json): void {
     if (!isRecord(toolUse)) return;
-    this.#blocks.openCall(index, { id: wordOf(toolUse.toolUseId), name: wordOf(toolUse.name), input: "{}" });
+    this.#choice.call({ key: index, id: toolUse.toolUseId, name: toolUse.name, whole: "{}" });
   }
 
   #delta(index: unknown, { text, toolUse, reasoningContent }: Json): void {
     if (typeof text === "string") this.#choice.say("text", text);
-    if (isRecord(toolUse)) this.#blocks.write(index, toolUse.input);
+    if (isRecord(toolUse)) this.#choice.callArguments(index, toolUse.input);
     if (isRecord(reasoningContent)) this.#think(index, reasoningContent);
   }
 

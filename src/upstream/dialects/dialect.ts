@@ -1,6 +1,6 @@
 // What a vendor's wire must do: put a request into it, and read what comes back, as neutral events or as the caller's own bytes.
 import type { ChatSpec } from "../../catalog/adapter.ts";
-import type { ChatWire } from "../../catalog/chat-wire.ts";
+import type { ChatWire, DialectName } from "../../catalog/chat-wire.ts";
 import type { Json } from "../../json.ts";
 import type { Nano } from "../../money.ts";
 import type {
@@ -14,6 +14,7 @@ import type {
 import type { AttemptFailure, Counts, TokenUsage } from "../../route.ts";
 import type { FormBody } from "../form-body.ts";
 import type { FetchedMedia, MediaLink } from "../media-links.ts";
+import type { ToolFit } from "./tool-fit.ts";
 
 /** Seals the thoughts of the vendor and the family of models that a call goes to, and opens those that came back. */
 export interface OwnSeal {
@@ -45,6 +46,8 @@ export interface ChatContext {
   readonly seal?: OwnSeal | undefined;
   /** What the caller's wire wants of an answer that passes; absent: nothing. */
   readonly passed?: (() => PassedAnswer) | undefined;
+  /** Maps tool names and ids between caller and vendor; absent: nothing is mapped. */
+  readonly tools?: ToolFit | undefined;
   /** Hears of a counter in an answer's usage that has no price here. */
   readonly unpriced?: ((counter: string) => void) | undefined;
 }
@@ -154,7 +157,7 @@ export interface Passing {
 
 export interface Dialect {
   /** The name of the wire, which a caller's wire may have as well. */
-  readonly wire: string;
+  readonly wire: DialectName;
   /** Null: no caller speaks this wire to us, and everything is translated. */
   readonly passing: Passing | null;
   /** Which links its vendors open themselves, where an adapter does not say otherwise; absent: all. */

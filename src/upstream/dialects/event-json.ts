@@ -1,10 +1,11 @@
 // The data of one event of a stream, where it is an object; most dialects read no other.
 import { isRecord, type Json } from "../../json.ts";
+import { parseRaw } from "../../raw-json.ts";
 
 /** Null: it is no JSON, or no object. */
 export function eventJson(bytes: Buffer, start: number, end: number): Json | null {
   try {
-    const data: unknown = JSON.parse(bytes.toString("utf8", start, end));
+    const data = parseRaw(bytes.toString("utf8", start, end));
     return isRecord(data) ? data : null;
   } catch {
     return null;

@@ -1,9 +1,9 @@
 // Reads the parts of a candidate in the generate-content wire.
 import { isRecord, type Json, stringOf } from "../../json.ts";
 import type { AnswerCallBlock, ReasoningBlock } from "../../neutral.ts";
-import { callName } from "./call-names.ts";
 import type { ChatContext } from "./dialect.ts";
 import { formatOf } from "./generate-content-wire.ts";
+import { wholeCalls } from "./tool-calls.ts";
 
 /** What one part gives the caller; a signature can come with any part, or with an empty one. */
 export interface ReadAnswerPart {
@@ -14,15 +14,14 @@ export interface ReadAnswerPart {
   readonly signed: ReasoningBlock | null;
 }
 
-/** Reads the parts of one answer. Where the vendor names no calls they get names: unique across answers, and short enough for any vendor. */
+/** Reads the parts of one answer. */
 export class PartReader {
   readonly #format: string;
-  readonly #context: ChatContext;
-  #count = 0;
+  readonly #wholeCall: ReturnType<typeof wholeCalls>;
 
   constructor(context: ChatContext) {
     this.#format = formatOf(context);
-    this.#context = context;
+    this.#wholeCall = wholeCalls(context);
   }
 
   /** The parts of a candidate's content, in order. */
@@ -45,8 +44,7 @@ export class PartReader {
 
   #callOf(call: unknown): AnswerCallBlock | null {
     if (!isRecord(call) || typeof call.name !== "string") return null;
-    const id = stringOf(call.id) || callName(this.#context, this.#count++);
-    return { kind: "tool-call", id, name: call.name, arguments: JSON.stringify(call.args ?? {}) };
+    return this.#wholeCall({ ...call, arguments: call.args ?? {} });
   }
 }
 

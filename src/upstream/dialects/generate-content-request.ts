@@ -6,6 +6,7 @@ import { withoutDropped } from "./dropped-fields.ts";
 import { type ConversationRules, conversationOf } from "./generate-content-turns.ts";
 import { formatOf } from "./generate-content-wire.ts";
 import { budgetOf } from "./thinking-budget.ts";
+import { fitOf, NEUTRAL_TOOLS } from "./tool-fit.ts";
 
 const STOPS_MAX = 5;
 const CANDIDATES_MAX = 8;
@@ -91,7 +92,7 @@ function generationConfig(asked: NeutralRequest, context: ChatContext): Json {
 
 /** The request in the generate-content wire. Fields without a place in it are left out; see the function below. */
 export function generateContentRequest(request: NeutralRequest, context: ChatContext): UpstreamBody {
-  const asked = withoutDropped(request, context);
+  const asked = withoutDropped(fitOf(context, "generate-content").fitted(request, NEUTRAL_TOOLS), context);
   const { system, turns } = conversationOf(asked.turns, rulesOf(context));
   const { safetySettings } = asked.extra;
   const sent = defined({

@@ -1,5 +1,5 @@
 // The conversation of a request in the generate-content wire: a system instruction, then turns of user and model.
-import { defined, isRecord, type Json, stringOf } from "../../json.ts";
+import { defined, type Json, stringOf } from "../../json.ts";
 import type {
   MediaSource,
   NeutralBlock,
@@ -8,6 +8,7 @@ import type {
   ToolCallBlock,
   ToolResultBlock,
 } from "../../neutral.ts";
+import { rawObject } from "../../raw-json.ts";
 import { argumentsOf } from "./tool-arguments.ts";
 
 export interface Turn {
@@ -66,10 +67,11 @@ function mediaPart(source: MediaSource): Json | string {
 
 /** A tool's answer as the object that the wire wants. */
 function responseOf(text: string, isError: boolean): Json {
-  if (isError) return { error: text };
+  const object = isError ? { error: text } : rawObject(text);
+  if (object !== null) return object;
   try {
     const parsed: unknown = JSON.parse(text);
-    return isRecord(parsed) ? parsed : { output: parsed };
+    return { output: parsed };
   } catch {
     return { output: text };
   }

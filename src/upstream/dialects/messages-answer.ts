@@ -1,9 +1,10 @@
 // Reads a whole answer of the messages wire.
-import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
+import { isRecord, type Json, stringOf } from "../../json.ts";
 import type { AnswerBlock, ReasoningBlock } from "../../neutral.ts";
 import { malformed } from "../vendor-failure.ts";
 import type { ChatContext, ReadAnswer } from "./dialect.ts";
 import { emptiness, explanationOf, failureInside, finishOf, formatOf, usageOf } from "./messages-wire.ts";
+import { reasonWith, wholeCalls } from "./tool-calls.ts";
 
 /** A thought as its vendor takes it back: readable and signed, or sealed. */
 export function thoughtOf(format: string, told: Partial<ReasoningBlock>): ReasoningBlock {
@@ -11,7 +12,7 @@ export function thoughtOf(format: string, told: Partial<ReasoningBlock>): Reason
 }
 
 /** A block; null where it is of a type we do not know. */
-function blockOf(block: Json, format: string): AnswerBlock | null {
+function blockOf(block: Json, format: string, callOf: ReturnType<typeof wholeCalls>): AnswerBlock | null {
   switch (block.type) {
     case "text":
       return { kind: "text", text: stringOf(block.text) ?? "", citations: [] };
@@ -19,10 +20,8 @@ function blockOf(block: Json, format: string): AnswerBlock | null {
       return thoughtOf(format, { text: stringOf(block.thinking) ?? "", signature: stringOf(block.signature) || null });
     case "redacted_thinking":
       return typeof block.data === "string" ? thoughtOf(format, { sealed: block.data }) : null;
-    case "tool_use": {
-      const told = { id: wordOf(block.id), name: wordOf(block.name) };
-      return { kind: "tool-call", ...told, arguments: JSON.stringify(block.input ?? {}) };
-    }
+    case "tool_use":
+      return callOf({ id: block.id, name: block.name, arguments: block.input ?? {} });
     default:
       return null;
   }
@@ -40,9 +39,10 @@ export function messagesAnswer(json: unknown, context: ChatContext): ReadAnswer 
   const native = stringOf(json.stop_reason);
   if (native === undefined) return malformed("the answer has no stop_reason");
   const format = formatOf(context);
-  const read = json.content.filter(isRecord).map((block) => blockOf(block, format));
+  const callOf = wholeCalls(context);
+  const read = json.content.filter(isRecord).map((block) => blockOf(block, format, callOf));
   const blocks = read.filter((block) => block !== null);
-  const reason = finishOf(native);
+  const reason = reasonWith(finishOf(native), blocks);
   const explanation = reason === "content_filter" && !blocks.some(gives) ? explanationOf(json) : undefined;
   if (explanation !== undefined) blocks.push({ kind: "refusal", text: explanation, citations: [] });
   const empty = blocks.some(gives) ? null : emptiness(reason, native);

@@ -7,6 +7,7 @@ import type { ChatContext, OwnSeal, Passing, UnaryAnswer, UpstreamBody } from ".
 import { messagesLinks, messagesWithMedia } from "./messages-links.ts";
 import { messagesPassingReader } from "./messages-passing-stream.ts";
 import { emptiness, failureInside, finishOf, messagesError, tellUnpriced, usageOf } from "./messages-wire.ts";
+import { fitOf, type ToolPlaces } from "./tool-fit.ts";
 
 /** Fields of the gateway's own, and those that are set here. */
 const OWN_FIELDS = ["max_cost_cents", "provider", "models"];
@@ -51,12 +52,31 @@ function openedMessages(messages: readonly unknown[], seal: OwnSeal | undefined)
   });
 }
 
+/** The fields with ids, names and schemas of tools. */
+const TOOLS: ToolPlaces = {
+  messages: [
+    {
+      content: [
+        {
+          id: ({ type }) => (type === "tool_use" ? "call" : null),
+          name: ({ type }) => (type === "tool_use" ? "name" : null),
+          tool_use_id: ({ type }) => (type === "tool_result" ? "result" : null),
+        },
+      ],
+    },
+  ],
+  tools: [{ name: "name", input_schema: "schema" }],
+  tool_choice: { name: "name" },
+};
+
 /** The members in which what goes out differs from what came; undefined: left out. */
-function changesOf(body: Json, context: ChatContext, maybeSealed: boolean): Json {
+function changesOf(asked: Json, context: ChatContext, maybeSealed: boolean): Json {
   const { wire } = context;
+  const body = fitOf(context, "messages").fitted(asked, TOOLS);
   const changes: Json = { model: context.upstreamModel, max_tokens: context.outputTokensMax };
   for (const field of [...OWN_FIELDS, ...(wire.dropFields ?? [])]) changes[field] = undefined;
   changes.stream = context.stream ? true : undefined;
+  for (const field of Object.keys(TOOLS)) if (body[field] !== asked[field]) changes[field] = body[field];
   const thinking = thinkingWithin(body.thinking, context.outputTokensMax);
   if (thinking !== null) changes.thinking = thinking;
   // A model that thinks in any case refuses to be told not to.

@@ -8,6 +8,7 @@ import { guaranteedSchema } from "./messages-schema.ts";
 import { type Thinking, thinkingOf, thinks } from "./messages-thinking.ts";
 import { cacheControl, conversationOf } from "./messages-turns.ts";
 import { formatOf } from "./messages-wire.ts";
+import { fitOf, NEUTRAL_TOOLS } from "./tool-fit.ts";
 
 const USER_ID_CHARACTERS_MAX = 512;
 
@@ -68,7 +69,7 @@ function outputConfig({ format, extra }: NeutralRequest, effort: string | undefi
 
 /** The request in the messages wire. Fields that have no place in it are left out; see `messagesUnsupported`. */
 export function messagesRequest(request: NeutralRequest, context: ChatContext): UpstreamBody {
-  const asked = withoutDropped(request, context);
+  const asked = withoutDropped(fitOf(context, "messages").fitted(request, NEUTRAL_TOOLS), context);
   const { system, turns } = conversationOf(asked.turns, formatOf(context));
   const { tools, tool_choice, forced } = toolFields(asked);
   const thinking = thinkingOf(asked, context, turns, forced);

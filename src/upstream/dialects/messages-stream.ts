@@ -1,5 +1,5 @@
 // Reads a stream of the messages wire.
-import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
+import { isRecord, type Json, stringOf } from "../../json.ts";
 import type { ChatContext, EventOut, StreamReader } from "./dialect.ts";
 import { eventJson } from "./event-json.ts";
 import { emptiness, explanationOf, failureInside, finishOf, formatOf, mergeUsage, usageOf } from "./messages-wire.ts";
@@ -15,7 +15,7 @@ class MessagesReader implements StreamReader {
 
   constructor(context: ChatContext, out: EventOut) {
     this.#out = out;
-    this.#choice = new OneChoice(out);
+    this.#choice = new OneChoice(context, out);
     this.#blocks = new OpenBlocks(out, this.#choice, formatOf(context));
   }
 
@@ -73,10 +73,8 @@ class MessagesReader implements StreamReader {
       case "redacted_thinking":
         this.#blocks.sealed(block.data);
         return;
-      case "tool_use": {
-        const input = JSON.stringify(block.input ?? {});
-        this.#blocks.openCall(index, { id: wordOf(block.id), name: wordOf(block.name), input });
-      }
+      case "tool_use":
+        this.#choice.call({ key: index, id: block.id, name: block.name, whole: block.input ?? {} });
     }
   }
 
@@ -89,7 +87,7 @@ class MessagesReader implements StreamReader {
       case "signature_delta":
         return this.#blocks.sign(index, delta.signature);
       case "input_json_delta":
-        return this.#blocks.write(index, delta.partial_json);
+        return this.#choice.callArguments(index, delta.partial_json);
     }
   }
 

@@ -1,5 +1,4 @@
 // The conversation of a request in the messages wire: system blocks, then turns of alternating roles.
-import { hash } from "node:crypto";
 import { defined, type Json } from "../../json.ts";
 import type {
   MediaBlock,
@@ -25,17 +24,6 @@ export interface Conversation {
 }
 
 const IMAGE_TYPES = ["image/jpeg", "image/png", "image/gif", "image/webp"];
-
-/** The longest id that all vendors of this conversation take; what is longer keeps its beginning and a hash of all of it. */
-const ID_CHARACTERS_MAX = 64;
-const ID_CHARACTERS_KEPT = 31;
-
-/** A tool call's id as this wire allows it. The same id always becomes the same, so calls and results still meet. */
-function toolUseId(id: string | null): string {
-  const own = (id ?? "").replace(/[^a-zA-Z0-9_-]/g, "_") || "_";
-  if (own.length <= ID_CHARACTERS_MAX) return own;
-  return `${own.slice(0, ID_CHARACTERS_KEPT)}_${hash("md5", own, "hex")}`;
-}
 
 /** Without its time to live: an hour is priced apart, and every mark here lives five minutes. */
 export function cacheControl(mark: boolean): Json | undefined {
@@ -69,7 +57,7 @@ function mediaBlock({ kind, source: from, filename, cacheMark }: MediaBlock): Js
 
 function toolUse({ id, name, arguments: text, cacheMark }: ToolCallBlock): Json {
   const cache_control = cacheControl(cacheMark);
-  return defined({ type: "tool_use", id: toolUseId(id), name, input: argumentsOf(text), cache_control });
+  return defined({ type: "tool_use", id, name, input: argumentsOf(text), cache_control });
 }
 
 class ConversationBuilder {
@@ -148,7 +136,7 @@ class ConversationBuilder {
     const blocks = typeof content === "string" ? content : this.#blocks(content);
     return defined({
       type: "tool_result",
-      tool_use_id: toolUseId(callId),
+      tool_use_id: callId,
       content: typeof blocks === "string" || blocks.length > 0 ? blocks : undefined,
       is_error: isError ? true : undefined,
       cache_control: cacheControl(cacheMark),

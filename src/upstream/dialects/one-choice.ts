@@ -1,15 +1,19 @@
 // The events of an answer of one choice: it begins with whatever comes first, and knows whether it has given anything.
 import type { NeutralEvent, ReasoningBlock } from "../../neutral.ts";
-import type { EventOut } from "./dialect.ts";
+import type { ChatContext, EventOut } from "./dialect.ts";
+import { type CallPiece, ToolCalls } from "./tool-calls.ts";
+import { GivenIds } from "./tool-ids.ts";
 
 export class OneChoice {
   readonly #out: EventOut;
   #begun = false;
   #delivered = false;
   #thoughts = 0;
+  readonly #calls: ToolCalls;
 
-  constructor(out: EventOut) {
+  constructor(context: ChatContext, out: EventOut) {
     this.#out = out;
+    this.#calls = new ToolCalls(context, 0, new GivenIds(context), out);
   }
 
   /** Something came that a caller can use. */
@@ -33,14 +37,36 @@ export class OneChoice {
     if (typeof text === "string" && text !== "") this.give({ kind, choice: 0, text });
   }
 
+  /** Starts or continues a call. */
+  call(piece: CallPiece): void {
+    this.begin();
+    this.#delivered = true;
+    this.#tell(this.#calls.read(piece, true));
+  }
+
+  /** Adds arguments to an open call; others are ignored. */
+  callArguments(key: unknown, told: unknown): void {
+    if (this.#calls.has(key)) this.call({ key, arguments: told });
+  }
+
+  /** Ends a call. `whole` are its arguments, used where no fragments arrived. */
+  closeCall(key: unknown, whole?: unknown): void {
+    this.#tell(this.#calls.close(key, whole));
+  }
+
+  #tell(events: readonly NeutralEvent[]): void {
+    for (const event of events) this.give(event);
+  }
+
   /** A thought as its vendor takes it back; by itself it is nothing that a caller can use. */
   sign(thought: ReasoningBlock): void {
     this.begin();
     this.#out.event({ kind: "thought", choice: 0, at: this.#thoughts++, thought });
   }
 
-  finish(end: Pick<Extract<NeutralEvent, { kind: "finish" }>, "reason" | "native">): void {
+  finish({ reason, native }: Pick<Extract<NeutralEvent, { kind: "finish" }>, "reason" | "native">): void {
     this.begin();
-    this.#out.event({ kind: "finish", choice: 0, ...end });
+    this.#tell(this.#calls.settleAll());
+    this.#out.event({ kind: "finish", choice: 0, reason: this.#calls.reason(reason), native });
   }
 }

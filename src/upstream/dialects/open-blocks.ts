@@ -5,10 +5,7 @@ import type { EventOut } from "./dialect.ts";
 import { thoughtOf } from "./messages-answer.ts";
 import type { OneChoice } from "./one-choice.ts";
 
-type OpenBlock =
-  | { readonly kind: "call"; readonly at: number; readonly input: string; written: boolean }
-  | { readonly kind: "thought"; text: string; signature: string }
-  | { readonly kind: "other" };
+type OpenBlock = { readonly kind: "thought"; text: string; signature: string } | { readonly kind: "other" };
 
 /** The most that open blocks may make us keep, in characters: a vendor that opens more, or never closes one, has failed. */
 const KEPT_MAX = 1024 * 1024;
@@ -16,8 +13,7 @@ const KEPT_PER_BLOCK = 64;
 
 function keptBy(block: OpenBlock | undefined): number {
   if (block === undefined) return 0;
-  if (block.kind === "thought") return KEPT_PER_BLOCK + block.text.length + block.signature.length;
-  return block.kind === "call" ? KEPT_PER_BLOCK + block.input.length : KEPT_PER_BLOCK;
+  return block.kind === "thought" ? KEPT_PER_BLOCK + block.text.length + block.signature.length : KEPT_PER_BLOCK;
 }
 
 /** Blocks are known by what the vendor calls them, such as a number. One that was not opened is left alone. */
@@ -27,7 +23,6 @@ export class OpenBlocks {
   readonly #format: string;
   readonly #open = new Map<unknown, OpenBlock>();
   #kept = 0;
-  #calls = 0;
 
   /** `format`: who can read the signatures of its thoughts. */
   constructor(out: EventOut, choice: OneChoice, format: string) {
@@ -36,25 +31,12 @@ export class OpenBlocks {
     this.#format = format;
   }
 
-  /** A call begins. `input` are its arguments where none are written later: clients parse what was written. */
-  openCall(index: unknown, { id, name, input }: Readonly<Record<"id" | "name" | "input", string>>): void {
-    const at = this.#calls++;
-    this.#put(index, { kind: "call", at, input, written: false });
-    this.#choice.give({ kind: "tool-call", choice: 0, at, id, name, arguments: "" });
-  }
-
   openThought(index: unknown, signature = ""): void {
     this.#put(index, { kind: "thought", text: "", signature });
   }
 
   openOther(index: unknown): void {
     this.#put(index, { kind: "other" });
-  }
-
-  /** A fragment of a call's arguments. */
-  write(index: unknown, fragment: unknown): void {
-    const open = this.#open.get(index);
-    if (open?.kind === "call" && typeof fragment === "string") this.#write(open, fragment);
   }
 
   /** A fragment of a thought, which is told as it comes. Where no thought is open, this is one that will not be signed. */
@@ -92,17 +74,11 @@ export class OpenBlocks {
     if (open?.kind === "thought" && open.signature !== "") {
       this.#choice.sign(thoughtOf(this.#format, { text: open.text, signature: open.signature }));
     }
-    if (open?.kind === "call" && !open.written) this.#write(open, open.input);
+    this.#choice.closeCall(index);
   }
 
   closeAll(): void {
     for (const index of [...this.#open.keys()]) this.close(index);
-  }
-
-  #write(call: OpenBlock & { kind: "call" }, fragment: string): void {
-    if (fragment === "") return;
-    call.written = true;
-    this.#choice.give({ kind: "tool-arguments", choice: 0, at: call.at, text: fragment });
   }
 
   /** Keeps a block under an index, where one that was never closed may lie still. */

@@ -2,10 +2,10 @@
 import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
 import type { AnswerBlock } from "../../neutral.ts";
 import { malformed } from "../vendor-failure.ts";
-import { callName } from "./call-names.ts";
 import { upstreamCostFrom } from "./chat-completions-wire.ts";
 import type { ChatContext, ReadAnswer } from "./dialect.ts";
 import { emptiness, endOf, failureInside, sealOf, usageOf } from "./responses-wire.ts";
+import { wholeCalls } from "./tool-calls.ts";
 
 function listOf(value: unknown): readonly Json[] {
   return Array.isArray(value) ? value.filter(isRecord) : [];
@@ -24,19 +24,12 @@ function shownOf(item: Json): string {
 }
 
 /** The blocks of an output item; none of one whose type we do not know. */
-function blocksOf(item: Json, at: number, context: ChatContext): AnswerBlock[] {
+function blocksOf(item: Json, callOf: ReturnType<typeof wholeCalls>, context: ChatContext): AnswerBlock[] {
   switch (item.type) {
     case "message":
       return listOf(item.content).flatMap(partBlock);
     case "function_call":
-      return [
-        {
-          kind: "tool-call",
-          id: wordOf(item.call_id) || callName(context, at),
-          name: wordOf(item.name),
-          arguments: stringOf(item.arguments) ?? "",
-        },
-      ];
+      return [callOf({ ...item, id: item.call_id })];
     case "reasoning": {
       const text = shownOf(item);
       const seal = sealOf(item, context);
@@ -57,7 +50,8 @@ export function responsesAnswer(json: unknown, context: ChatContext): ReadAnswer
   if (!isRecord(json)) return malformed("the answer is no JSON object");
   if (isRecord(json.error)) return failureInside(json.error);
   if (!Array.isArray(json.output)) return malformed("the answer has no output");
-  const blocks = listOf(json.output).flatMap((item, at) => blocksOf(item, at, context));
+  const callOf = wholeCalls(context);
+  const blocks = listOf(json.output).flatMap((item) => blocksOf(item, callOf, context));
   const end = endOf(
     json,
     blocks.some(({ kind }) => kind === "tool-call"),

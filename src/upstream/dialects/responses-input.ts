@@ -10,13 +10,6 @@ export interface Input {
   readonly reason: string | null;
 }
 
-const CALL_ID_LENGTH_MAX = 64;
-
-/** The same id always becomes the same, so calls and results still meet. What tells ids apart is at their end. */
-function callId(id: string | null): string {
-  return (id ?? "").slice(-CALL_ID_LENGTH_MAX) || "call";
-}
-
 /** A part of a message, or why it has no place. */
 function mediaPart({ kind, source, filename }: MediaBlock): Json | string {
   if (kind === "audio") return "audio input";
@@ -76,11 +69,11 @@ class InputBuilder {
       }
       case "tool-call": {
         const { id, name, arguments: text } = block;
-        this.#item({ type: "function_call", call_id: callId(id), name, arguments: text || "{}" });
+        this.#item({ type: "function_call", call_id: id, name, arguments: text || "{}" });
         return;
       }
       case "tool-result":
-        this.#item({ type: "function_call_output", call_id: callId(block.callId), output: this.#output(block) });
+        this.#item({ type: "function_call_output", call_id: block.callId, output: this.#output(block) });
         return;
       case "reasoning": {
         // A thought without a seal is the model's own words, which it does not take back.

@@ -6,6 +6,7 @@ import { malformed } from "../vendor-failure.ts";
 import { readError, upstreamCostFrom } from "./chat-completions-wire.ts";
 import type { BytesOut, ChatContext, Passing, StreamReader, UnaryAnswer, UpstreamBody } from "./dialect.ts";
 import { emptiness, endOf, failureInside, reasoningItem, sealOf, tellUnpriced, usageOf } from "./responses-wire.ts";
+import { fitOf, type ToolPlaces } from "./tool-fit.ts";
 
 const SEALS = "reasoning.encrypted_content";
 const LOGPROBS = "message.output_text.logprobs";
@@ -56,8 +57,28 @@ function includeOf(include: unknown, { wire }: ChatContext): string[] | undefine
   return asked.length > 0 ? asked : undefined;
 }
 
-function request(body: Json, context: ChatContext): UpstreamBody {
+const DECLARED: ToolPlaces = { name: "name", parameters: "schema" };
+
+/** The fields with ids, names and schemas of tools. */
+const TOOLS: ToolPlaces = {
+  input: [
+    {
+      call_id: ({ type, call_id }) => {
+        if (String(type).endsWith("_output")) return "result";
+        return type === "function_call" || call_id !== undefined ? "call" : null;
+      },
+      name: ({ type }) => (String(type).endsWith("_call") ? "name" : null),
+      arguments: "arguments",
+      tools: [DECLARED],
+    },
+  ],
+  tools: [{ ...DECLARED, tools: [DECLARED] }],
+  tool_choice: { name: "name", tools: [{ name: "name" }] },
+};
+
+function request(asked: Json, context: ChatContext): UpstreamBody {
   const { spec, wire } = context;
+  const body = fitOf(context, "responses").fitted(asked, TOOLS);
   const noTools = Array.isArray(body.tools) && body.tools.length === 0;
   const sent: Json = { model: context.upstreamModel };
   for (const field of Object.keys(body)) {

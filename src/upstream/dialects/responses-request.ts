@@ -8,6 +8,7 @@ import { withoutDropped } from "./dropped-fields.ts";
 import { inputOf } from "./responses-input.ts";
 import { plainFields } from "./responses-plain.ts";
 import { formatOf } from "./responses-wire.ts";
+import { fitOf, NEUTRAL_TOOLS } from "./tool-fit.ts";
 
 /** The least bound on output that the wire takes. */
 const OUTPUT_TOKENS_MIN = 16;
@@ -56,7 +57,7 @@ function reasoningOf(ask: ReasoningAsk | null, { wire }: ChatContext): Json | un
 
 /** The request in the responses wire. Nothing is stored there: what later turns need comes back sealed. */
 export function responsesRequest(request: NeutralRequest, context: ChatContext): UpstreamBody {
-  const asked = withoutDropped(request, context);
+  const asked = withoutDropped(fitOf(context, "responses").fitted(request, NEUTRAL_TOOLS), context);
   const { reasoning, sampling, user, extra } = asked;
   const { spec, wire } = context;
   const { items } = inputOf(asked.turns, formatOf(context));

@@ -1,34 +1,23 @@
 // Reads a stream of OpenAI's responses wire.
 import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
-import { callName } from "./call-names.ts";
 import { upstreamCostFrom } from "./chat-completions-wire.ts";
 import type { ChatContext, EventOut, StreamReader } from "./dialect.ts";
 import { eventJson } from "./event-json.ts";
 import { OneChoice } from "./one-choice.ts";
 import { emptiness, endOf, failureInside, sealOf, usageOf } from "./responses-wire.ts";
 
-/** A call that is being written; `written` says whether its arguments came in pieces. */
-interface OpenCall {
-  readonly at: number;
-  written: boolean;
-}
-
-/** A vendor that begins more calls without ending one has failed. */
-const OPEN_CALLS_MAX = 1_024;
-
 class ResponsesReader implements StreamReader {
   readonly #out: EventOut;
   readonly #choice: OneChoice;
   readonly #context: ChatContext;
-  readonly #open = new Map<unknown, OpenCall>();
-  #calls = 0;
+  #hasCalls = false;
   #summaries = 0;
   #over = false;
 
   constructor(context: ChatContext, out: EventOut) {
     this.#context = context;
     this.#out = out;
-    this.#choice = new OneChoice(out);
+    this.#choice = new OneChoice(context, out);
   }
 
   event(bytes: Buffer, start: number, end: number, name: string | null): boolean {
@@ -63,7 +52,7 @@ class ResponsesReader implements StreamReader {
         this.#choice.say("reasoning", data.delta);
         return;
       case "response.function_call_arguments.delta":
-        this.#write(this.#open.get(data.output_index), data.delta);
+        this.#choice.callArguments(data.output_index, data.delta);
         return;
       case "response.output_item.done":
         this.#done(data.output_index, item);
@@ -80,27 +69,14 @@ class ResponsesReader implements StreamReader {
     }
   }
 
-  #openCall(index: unknown, item: Json): void {
-    const at = this.#calls++;
-    this.#open.set(index, { at, written: false });
-    if (this.#open.size > OPEN_CALLS_MAX) return this.#malformed("the stream leaves too much open");
-    const told = { id: wordOf(item.call_id) || callName(this.#context, at), name: wordOf(item.name), arguments: "" };
-    this.#choice.give({ kind: "tool-call", choice: 0, at, ...told });
-    this.#write(this.#open.get(index), item.arguments);
-  }
-
-  #write(call: OpenCall | undefined, text: unknown): void {
-    if (call === undefined || typeof text !== "string" || text === "") return;
-    call.written = true;
-    this.#choice.give({ kind: "tool-arguments", choice: 0, at: call.at, text });
+  #openCall(key: unknown, { call_id: id, name, arguments: told }: Json): void {
+    this.#hasCalls = true;
+    this.#choice.call({ key, id, name, arguments: told });
   }
 
   #done(index: unknown, item: Json): void {
-    if (item.type === "reasoning") return this.#sign(item);
-    const call = this.#open.get(index);
-    if (call === undefined) return;
-    this.#open.delete(index);
-    if (!call.written) this.#write(call, item.arguments);
+    if (item.type === "reasoning") this.#sign(item);
+    else this.#choice.closeCall(index, item.arguments);
   }
 
   /** The seal comes last: it is the one piece of a thought that a client has to carry back. */
@@ -115,7 +91,7 @@ class ResponsesReader implements StreamReader {
     if (usage !== null) this.#out.usage(usage);
     const costNano = upstreamCostFrom(response.usage, this.#context);
     if (costNano !== null) this.#out.upstreamCost(costNano);
-    const end = endOf(response, this.#calls > 0);
+    const end = endOf(response, this.#hasCalls);
     if (end === null) return this.#malformed(`the answer's status is ${wordOf(response.status) || "missing"}`);
     const empty = this.#choice.delivered ? null : emptiness(end.reason, end.native);
     if (empty !== null) this.#out.empty(empty);

@@ -10,6 +10,7 @@ import type {
   NeutralEvent,
   ReasoningBlock,
 } from "../../neutral.ts";
+import { jsonText } from "../../raw-json.ts";
 import { actionTold } from "../action-events.ts";
 import type { AnswerHead } from "../wire.ts";
 
@@ -82,7 +83,7 @@ function annotationsOf(blocks: readonly AnswerBlock[]): readonly Json[] {
 /** What the gateway does between two rounds, beside an empty delta that clients pass over. */
 function toldOf(event: NeutralEvent): string {
   if (event.kind !== "action-begun" && event.kind !== "action-done") return "";
-  return `,"tollgate":${JSON.stringify({ action: actionTold(event) })}`;
+  return `,"tollgate":${jsonText({ action: actionTold(event) })}`;
 }
 
 function of<K extends AnswerBlock["kind"]>(blocks: readonly AnswerBlock[], kind: K) {

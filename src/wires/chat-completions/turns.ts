@@ -1,6 +1,7 @@
 // Reads the messages of OpenAI's chat wire as the turns of a conversation.
 import { isRecord, stringOf, wordOf } from "../../json.ts";
 import type { NeutralBlock, NeutralTurn, ReasoningBlock, ToolResultBlock } from "../../neutral.ts";
+import { argumentsText } from "../../raw-json.ts";
 import type { ChatBody, ChatMessage } from "./body.ts";
 import { isCacheMark, partsOf } from "./parts.ts";
 
@@ -24,11 +25,6 @@ function turnOf(message: ChatMessage): NeutralTurn {
     default:
       return { role: "user", blocks: [{ kind: "foreign", what: `messages of role ${wordOf(role).slice(0, 50)}` }] };
   }
-}
-
-/** Arguments come as text; some write the object itself. */
-function argumentsText(value: unknown): string {
-  return isRecord(value) ? JSON.stringify(value) : (stringOf(value) ?? "");
 }
 
 function callsOf(message: ChatMessage): NeutralBlock[] {

@@ -13,6 +13,7 @@ import type {
   NeutralEvent,
   ReasoningBlock,
 } from "../../neutral.ts";
+import { jsonText, rawObject } from "../../raw-json.ts";
 import { type ActionEvent, AT_WORK, actionTold } from "../action-events.ts";
 import type { AnswerHead } from "../wire.ts";
 import { groundingOf } from "./grounding.ts";
@@ -46,24 +47,15 @@ function finishOf({ reason, native }: { readonly reason: FinishReason; readonly 
   return EXACT.has(native) ? native : FINISH[reason];
 }
 
-/** What a model that was cut off has written is no object. */
-function argsOf(text: string): Json {
-  try {
-    const args: unknown = JSON.parse(text === "" ? "{}" : text);
-    return isRecord(args) ? args : {};
-  } catch {
-    return {};
-  }
-}
-
 function imagePart(url: string): Json | null {
   const type = DATA_URL.exec(url.slice(0, 200));
   if (type === null) return null;
   return { inlineData: { mimeType: type[1], data: url.slice(type[0].length) } };
 }
 
+/** What a model that was cut off has written is no object. */
 function callPart(call: { readonly id: string; readonly name: string; readonly arguments: string }): Json {
-  return { functionCall: { id: call.id, name: call.name, args: argsOf(call.arguments) } };
+  return { functionCall: { id: call.id, name: call.name, args: rawObject(call.arguments) ?? {} } };
 }
 
 /** The signature of a thought that belongs to no call, on a part of its own. */
@@ -202,7 +194,7 @@ class GenerateEncoder implements EventEncoder {
     const { form } = this.#options;
     if (form === null) return NOTHING;
     const { model, id } = this.#head;
-    const json = JSON.stringify({ candidates: [candidate], modelVersion: model, responseId: id, ...more });
+    const json = jsonText({ candidates: [candidate], modelVersion: model, responseId: id, ...more });
     const before = this.#begun ? form.next : form.first;
     this.#begun = true;
     return Buffer.from(isWhole ? `${before}${json}${form.after}` : `${before}${json.slice(0, -1)}`);

@@ -4,6 +4,7 @@ import type { GatewayError } from "../../errors.ts";
 import type { Json } from "../../json.ts";
 import { usdNumber } from "../../money.ts";
 import type { Charge, Cost } from "../../plan.ts";
+import { jsonText } from "../../raw-json.ts";
 import type { Candidate, FinalPart, Leg, TokenUsage } from "../../route.ts";
 import { streamHeaders, traceJson, writeHead } from "../answer-head.ts";
 import { errorJson } from "./errors.ts";
@@ -51,14 +52,14 @@ class GenerateFrame implements Frame {
     if (cost.usage !== null) told.usageMetadata = usageJson(cost.usage, charge, cost);
     if (trace) told.tollgate = traceJson(legs, charge);
     if (final.kind === "body" || form === null) {
-      return JSON.stringify(final.kind === "body" ? Object.assign(final.body, told) : told);
+      return jsonText(final.kind === "body" ? Object.assign(final.body, told) : told);
     }
-    const inner = JSON.stringify(told).slice(1);
+    const inner = jsonText(told).slice(1);
     // The end of an only candidate is open; after several there is a piece of its own.
     const head = { modelVersion: legs.at(-1)?.model ?? "", responseId: id };
     const text =
       choices > 1
-        ? `${form.next}${JSON.stringify(Object.assign(head, told))}${form.after}`
+        ? `${form.next}${jsonText(Object.assign(head, told))}${form.after}`
         : `${inner === "}" ? "" : ","}${inner}${form.after}`;
     return Buffer.concat([final.tail, Buffer.from(`${text}${form.end}`)]);
   }

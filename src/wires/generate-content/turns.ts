@@ -1,6 +1,7 @@
 // Reads the contents of the generate-content wire as the turns of a conversation.
 import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
 import type { MediaSource, NeutralBlock, NeutralTurn } from "../../neutral.ts";
+import { jsonText } from "../../raw-json.ts";
 
 function listOf(value: unknown): readonly Json[] {
   return Array.isArray(value) ? value.filter(isRecord) : [];
@@ -43,7 +44,7 @@ function resultText(response: unknown): { readonly content: string; readonly isE
     const only = output ?? result;
     if (typeof only === "string") return { content: only, isError: false };
   }
-  return { content: JSON.stringify(response ?? {}), isError: false };
+  return { content: jsonText(response ?? {}), isError: false };
 }
 
 /** Reads parts in order. Calls and results without ids belong together by their functions' names, first to first. */
@@ -80,7 +81,7 @@ class PartReader {
     const id = stringOf(told) || `call_${this.#count++}`;
     const waiting = this.#waiting.get(name) ?? new Set<string>();
     this.#waiting.set(name, waiting.add(id));
-    return { kind: "tool-call", id, name, arguments: JSON.stringify(args ?? {}), cacheMark: false };
+    return { kind: "tool-call", id, name, arguments: jsonText(args ?? {}), cacheMark: false };
   }
 
   #result({ id: told, name: called, response, parts }: Json): NeutralBlock {

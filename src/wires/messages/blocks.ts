@@ -1,5 +1,5 @@
 // What the messages wire's answers are made of: content blocks, and the words for why they end.
-import { isRecord, type Json } from "../../json.ts";
+import type { Json } from "../../json.ts";
 import type {
   ActionBlock,
   ActionCall,
@@ -9,6 +9,7 @@ import type {
   ReasoningBlock,
   Source,
 } from "../../neutral.ts";
+import { rawObject } from "../../raw-json.ts";
 import { RUN_HERE } from "./run-here.ts";
 
 /** What of a model's thoughts a client sees. `sealed`: it wants them back, not to read them; `none`: it has not asked for any. */
@@ -27,12 +28,7 @@ export function signatureOf({ sealed }: ReasoningBlock): string {
 
 /** The input of a call; what a model that was cut off has written is none. */
 function inputOf(text: string): Json {
-  try {
-    const input: unknown = JSON.parse(text);
-    return isRecord(input) ? input : {};
-  } catch {
-    return {};
-  }
+  return rawObject(text) ?? {};
 }
 
 function thoughtOf(thought: ReasoningBlock, shown: ThoughtsShown): Json | null {

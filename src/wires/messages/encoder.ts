@@ -1,6 +1,7 @@
 // Writes the events of one stream in the messages wire: one block open at a time, numbered without gaps.
 import type { Json } from "../../json.ts";
 import type { ActionCall, EventEncoder, NeutralEvent, ReasoningBlock } from "../../neutral.ts";
+import { jsonText } from "../../raw-json.ts";
 import type { AnswerHead } from "../wire.ts";
 import {
   actionResult,
@@ -41,7 +42,7 @@ function deltaOpening(index: number, delta: string): string {
 }
 
 export function eventText(type: string, fields: Readonly<Record<string, unknown>>): string {
-  return `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
+  return `event: ${type}\ndata: ${jsonText({ type, ...fields })}\n\n`;
 }
 
 export interface EncoderOptions {
@@ -176,7 +177,7 @@ export class MessagesEncoder implements EventEncoder {
     const { input, ...use } = actionUse(action);
     const index = ++this.#index;
     const begun = eventText("content_block_start", { index, content_block: { ...use, input: {} } });
-    const delta = { type: "input_json_delta", partial_json: JSON.stringify(input) };
+    const delta = { type: "input_json_delta", partial_json: jsonText(input) };
     return before + begun + eventText("content_block_delta", { index, delta }) + this.#stop();
   }
 

@@ -3,6 +3,7 @@ import type { Frame, Reply } from "../../endpoint.ts";
 import type { GatewayError } from "../../errors.ts";
 import { isRecord } from "../../json.ts";
 import type { Charge, Cost } from "../../plan.ts";
+import { jsonText } from "../../raw-json.ts";
 import type { Candidate, FinalPart, Leg } from "../../route.ts";
 import { streamHeaders, traceJson, writeHead } from "../answer-head.ts";
 import { errorJson } from "./errors.ts";
@@ -36,7 +37,7 @@ class MessagesFrame implements Frame {
     if (final.kind === "body") {
       const { body } = final;
       body.usage = { ...(isRecord(body.usage) ? body.usage : {}), ...usage };
-      return JSON.stringify(trace === null ? body : Object.assign(body, trace));
+      return jsonText(trace === null ? body : Object.assign(body, trace));
     }
     const told = trace === null ? "" : `,${JSON.stringify(trace).slice(1, -1)}`;
     return Buffer.concat([final.tail, Buffer.from(`${JSON.stringify(usage).slice(1)}${told}}\n\n${STOP}`)]);

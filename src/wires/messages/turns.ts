@@ -1,6 +1,7 @@
 // Reads the messages of the messages wire as the turns of a conversation.
 import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
 import type { NeutralBlock, NeutralTurn } from "../../neutral.ts";
+import { jsonText } from "../../raw-json.ts";
 import { foreign, textBlock } from "../neutral-blocks.ts";
 import type { MessagesBody } from "./body.ts";
 import { documentOf, isCacheMark, mediaOf, searchResultOf } from "./sources.ts";
@@ -58,7 +59,7 @@ function callOf(block: Json): NeutralBlock {
     kind: "tool-call",
     id: stringOf(block.id) ?? null,
     name: wordOf(block.name),
-    arguments: JSON.stringify(block.input ?? {}),
+    arguments: jsonText(block.input ?? {}),
     cacheMark: isCacheMark(block),
   };
 }

@@ -1,12 +1,8 @@
 // The tools of the responses wire as plain functions, and the way back: other wires have one flat list of names and know only JSON.
-import { createHash } from "node:crypto";
 import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
 import type { NeutralTool, ToolChoice } from "../../neutral.ts";
+import { shortName } from "../../short-name.ts";
 import type { ResponsesBody } from "./body.ts";
-
-/** Vendors take names of so many characters. */
-const NAME_CHARS_MAX = 64;
-const HASH_CHARS = 8;
 
 /** How the caller calls a tool that the model knows by a flat name. */
 export interface CalledTool {
@@ -32,11 +28,7 @@ const CUSTOM_PARAMETERS = {
 
 /** A tool's name where names are flat; too long ones end in a hash of the whole. */
 export function flatName(namespace: string | null, name: string): string {
-  if (namespace === null) return name;
-  const whole = `${namespace}__${name}`;
-  if (whole.length <= NAME_CHARS_MAX) return whole;
-  const hash = createHash("sha256").update(whole).digest("hex").slice(0, HASH_CHARS);
-  return `${whole.slice(0, NAME_CHARS_MAX - HASH_CHARS - 1)}_${hash}`;
+  return namespace === null ? name : shortName(`${namespace}__${name}`);
 }
 
 /** The lists of tools in a body: its own, and those that come as items of the conversation. */

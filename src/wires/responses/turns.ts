@@ -1,6 +1,7 @@
 // Reads the input items of OpenAI's responses wire as the turns of a conversation.
 import { type Json, stringOf, wordOf } from "../../json.ts";
 import type { NeutralBlock, NeutralTurn, ReasoningBlock, ToolResultBlock } from "../../neutral.ts";
+import { argumentsText } from "../../raw-json.ts";
 import { foreign, textBlock } from "../neutral-blocks.ts";
 import type { ResponsesBody, ResponsesItem } from "./body.ts";
 import { partsOf } from "./parts.ts";
@@ -28,7 +29,7 @@ class TurnBuilder {
       case "message":
         return this.#message(item);
       case "function_call":
-        return this.#call(item, stringOf(item.arguments) ?? "");
+        return this.#call(item, argumentsText(item.arguments));
       case "custom_tool_call":
         return this.#call(item, JSON.stringify({ input: stringOf(item.input) ?? "" }));
       case "function_call_output":

@@ -38,7 +38,7 @@ describe("a stream", () => {
     expect(out.text("reasoning")).toBe("**Plan** look it up");
     const calls = out.list("tool_calls");
     expect(calls).toEqual([
-      { index: 0, id: "fc9x", type: "function", function: { name: "get_weather", arguments: '{"city":"Paris"}' } },
+      { index: 0, id: "fc9x", type: "function", function: { name: "get_weather", arguments: '{"city": "Paris"}' } },
       { index: 1, id: "call_0123456789abcdef_0", type: "function", function: { name: "get_time", arguments: "{}" } },
     ]);
     const details = out.list("reasoning_details");

@@ -1,4 +1,5 @@
 // OpenAI chat requests come out in the responses wire with their meaning kept, and its answers come back in OpenAI's chat wire.
+import { hash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import type { ChatContext } from "../../../src/upstream/dialects/dialect.ts";
 import { responses } from "../../../src/upstream/dialects/responses.ts";
@@ -80,7 +81,7 @@ describe("the request", () => {
         { role: "tool", tool_call_id: call.id, content: "blue" },
       ],
     });
-    const call_id = "x".repeat(64);
+    const call_id = `call_${"x".repeat(26)}_${hash("md5", call.id)}`;
     expect((body.input as unknown[]).slice(1)).toEqual([
       { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "gAA:A==" },
       { type: "function_call", call_id, name: "get_weather", arguments: "{}" },

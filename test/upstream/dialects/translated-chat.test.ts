@@ -82,7 +82,7 @@ describe("a request", () => {
     ).toEqual({
       model: "vendor-model-1",
       messages: [{ role: "user", content: "Hi" }],
-      tools: [{ type: "function", function: { name: "f", parameters: schema } }],
+      tools: [{ type: "function", function: { name: "f", parameters: { type: "object", properties: {} } } }],
       tool_choice: { type: "function", function: { name: "f" } },
       parallel_tool_calls: false,
       response_format: { type: "json_schema", json_schema: { name: "answer", schema } },

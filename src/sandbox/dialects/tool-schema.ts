@@ -1,0 +1,16 @@
+// What vendors refuse of a tool's schema, wherever they do.
+import { z } from "zod";
+
+/** An object at its top, with no alternatives beside it. */
+export const plainSchema = z
+  .looseObject({ type: z.literal("object") })
+  .refine(
+    (schema) => ["anyOf", "oneOf", "allOf"].every((word) => schema[word] === undefined),
+    "input_schema does not support oneOf, allOf, or anyOf at the top level",
+  );
+
+/** The same where properties have to be said, be they none. */
+export const schemaWithProperties = plainSchema.refine(
+  ({ properties }) => typeof properties === "object" && properties !== null,
+  "object schema missing properties",
+);

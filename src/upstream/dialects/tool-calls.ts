@@ -1,0 +1,178 @@
+// Collects the streamed tool calls of one choice: pieces are matched by index, otherwise by id, otherwise by order.
+import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
+import type { AnswerCallBlock, FinishReason, NeutralEvent } from "../../neutral.ts";
+import { argumentsText } from "../../raw-json.ts";
+import { malformed } from "../vendor-failure.ts";
+import type { ChatContext, EventOut } from "./dialect.ts";
+import { GivenIds } from "./tool-ids.ts";
+
+/** Bounds on the characters held back and on the calls of one choice. */
+const KEPT_MAX = 1024 * 1024;
+const CALLS_MAX = 1_024;
+
+/** One piece of a call as the vendor sends it. */
+export interface CallPiece {
+  /** The call's index or another key; absent: the vendor sends none. */
+  readonly key?: unknown;
+  readonly id?: unknown;
+  readonly name?: unknown;
+  /** A fragment of text, or the whole object. */
+  readonly arguments?: unknown;
+  /** The whole arguments, used where no fragments arrive. */
+  readonly whole?: unknown;
+}
+
+/** Reads calls that come whole. */
+export function wholeCalls(context: ChatContext): (told: CallPiece) => AnswerCallBlock {
+  const ids = new GivenIds(context);
+  return ({ id, name: told, arguments: args }) => {
+    const name = wordOf(told);
+    const text = argumentsText(args);
+    return { kind: "tool-call", id: ids.give(id), name: context.tools?.original(name) ?? name, arguments: text };
+  };
+}
+
+/** Some vendors say `stop` beside tool calls. */
+export function reasonWith(reason: FinishReason, said: readonly { readonly kind: string }[]): FinishReason {
+  return reason === "stop" && said.some(({ kind }) => kind === "tool-call") ? "tool_calls" : reason;
+}
+
+/** Reads a call of OpenAI's chat wire. */
+export function pieceOf({ index, id, function: told }: Json): CallPiece {
+  const { name, arguments: args } = isRecord(told) ? told : {};
+  return { key: typeof index === "number" ? index : undefined, id, name, arguments: args };
+}
+
+interface OpenCall {
+  readonly at: number;
+  id: unknown;
+  name: string;
+  begun: boolean;
+  /** Arguments that arrived before the name was complete. */
+  held: string;
+  whole: string;
+  written: boolean;
+}
+
+export class ToolCalls {
+  readonly #context: Pick<ChatContext, "tools">;
+  readonly #choice: number;
+  readonly #ids: GivenIds;
+  readonly #out: Pick<EventOut, "fail">;
+  readonly #open = new Map<unknown, OpenCall>();
+  #last: OpenCall | null = null;
+  #count = 0;
+  #kept = 0;
+
+  constructor(context: Pick<ChatContext, "tools">, choice: number, ids: GivenIds, out: Pick<EventOut, "fail">) {
+    this.#context = context;
+    this.#choice = choice;
+    this.#ids = ids;
+    this.#out = out;
+  }
+
+  /** The reason to finish, given that the choice may have calls. */
+  reason(told: FinishReason): FinishReason {
+    return this.#count > 0 && told === "stop" ? "tool_calls" : told;
+  }
+
+  /** Whether a call with this key is open. */
+  has(key: unknown): boolean {
+    return this.#open.has(key);
+  }
+
+  /** `isNamed`: this vendor sends names whole. */
+  read(piece: CallPiece, isNamed = false): readonly NeutralEvent[] {
+    const call = this.#find(piece);
+    if (wordOf(call.id) === "") call.id = piece.id;
+    // Some vendors send an empty object first and the arguments in later fragments.
+    const isEmpty = isRecord(piece.arguments) && Object.keys(piece.arguments).length === 0;
+    const whole = isEmpty ? piece.arguments : piece.whole;
+    if (whole !== undefined) call.whole = argumentsText(whole);
+    const text = isEmpty ? "" : argumentsText(piece.arguments);
+    if (call.begun) return this.#write(call, text);
+    this.#name(call, stringOf(piece.name) ?? "");
+    call.held += text;
+    this.#keep(text.length + call.whole.length);
+    if (call.name === "" || !(isNamed || call.held !== "" || this.#isWhole(call.name))) return [];
+    return this.#begin(call);
+  }
+
+  /** Ends a call. `whole` are its arguments, used where no fragments arrived. */
+  close(key: unknown, whole?: unknown): readonly NeutralEvent[] {
+    const call = this.#open.get(key);
+    if (call === undefined) return [];
+    this.#open.delete(key);
+    this.#kept -= call.held.length + call.whole.length;
+    if (whole !== undefined) call.whole = argumentsText(whole);
+    return this.#settle(call);
+  }
+
+  /** Tells what was held back. More fragments may follow, because some vendors finish early. */
+  settleAll(): readonly NeutralEvent[] {
+    return [...this.#open.values()].flatMap((call) => this.#settle(call));
+  }
+
+  #settle(call: OpenCall): readonly NeutralEvent[] {
+    const begun = call.begun ? [] : this.#begin(call);
+    return call.written ? begun : [...begun, ...this.#write(call, call.whole)];
+  }
+
+  #find({ key, id, name }: CallPiece): OpenCall {
+    const [word, named] = [wordOf(id), wordOf(name) !== ""];
+    const place = key ?? (word === "" ? null : `id ${word}`);
+    const known = place === null ? undefined : this.#open.get(place);
+    // Some vendors give every call the same index.
+    const isOther = word !== "" && named && wordOf(known?.id) !== "" && word !== wordOf(known?.id);
+    if (known !== undefined && !isOther) return known;
+    const last = this.#last;
+    if (key !== undefined || last === null) return this.#opened(place);
+    // A name, or an id with a name, starts a new call unless the last call still lacks it.
+    const isLasts = word === "" ? !named || !this.#isPast(last) : [word, named ? word : ""].includes(wordOf(last.id));
+    return isLasts ? last : this.#opened(place);
+  }
+
+  #isPast({ name, held, whole, written }: OpenCall): boolean {
+    return written || held !== "" || whole !== "" || this.#isWhole(name);
+  }
+
+  #opened(place: unknown): OpenCall {
+    const at = this.#count++;
+    const before = this.#open.get(place);
+    if (before !== undefined) this.#open.set(`before ${at}`, before);
+    const call: OpenCall = { at, id: undefined, name: "", begun: false, held: "", whole: "", written: false };
+    this.#open.set(place ?? `order ${at}`, call);
+    this.#last = call;
+    if (this.#count > CALLS_MAX) this.#keep(KEPT_MAX);
+    return call;
+  }
+
+  /** A name arrives in pieces, is repeated in each piece, or grows with each piece. */
+  #name(call: OpenCall, piece: string): void {
+    if (piece === call.name) return;
+    call.name = piece.startsWith(call.name) && this.#isWhole(piece) ? piece : call.name + piece;
+  }
+
+  #isWhole(name: string): boolean {
+    return name !== "" && (this.#context.tools?.isWhole(name) ?? true);
+  }
+
+  #begin(call: OpenCall): readonly NeutralEvent[] {
+    const { at, held } = call;
+    call.begun = true;
+    call.written = held !== "";
+    const name = this.#context.tools?.original(call.name) ?? call.name;
+    return [{ kind: "tool-call", choice: this.#choice, at, id: this.#ids.give(call.id), name, arguments: held }];
+  }
+
+  #write(call: OpenCall, text: string): readonly NeutralEvent[] {
+    if (text === "") return [];
+    call.written = true;
+    return [{ kind: "tool-arguments", choice: this.#choice, at: call.at, text }];
+  }
+
+  #keep(more: number): void {
+    this.#kept += more;
+    if (this.#kept >= KEPT_MAX) this.#out.fail(malformed("the stream leaves too much open"));
+  }
+}

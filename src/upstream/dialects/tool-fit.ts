@@ -1,0 +1,145 @@
+// Makes the ids, names and schemas of tools in a request valid for its vendor, and restores the caller's names in the answer.
+import type { ChatWire, DialectName } from "../../catalog/chat-wire.ts";
+import { isRecord, type Json, wordOf } from "../../json.ts";
+import { argumentsText } from "../../raw-json.ts";
+import { hashedName } from "../../short-name.ts";
+import { FittedIds, type IdRule } from "./tool-ids.ts";
+import { fittedSchema, type SchemaRule } from "./tool-schemas.ts";
+
+interface ToolRules extends SchemaRule {
+  readonly ids: IdRule;
+  readonly names: RegExp;
+}
+
+const WORD = /^[a-zA-Z0-9_-]{1,64}$/;
+
+/** Defaults for the vendors of each dialect. Adapters override them with `toolIds` and `toolSchemas`. */
+const RULES: Readonly<Record<DialectName, ToolRules>> = {
+  "chat-completions": { ids: "any", names: WORD, isPlain: false, hasProperties: true },
+  responses: { ids: "any", names: WORD, isPlain: true, hasProperties: true },
+  messages: { ids: "word", names: /^[a-zA-Z0-9_-]{1,128}$/, isPlain: true, hasProperties: false },
+  "generate-content": { ids: "any", names: /^[a-zA-Z_][\w.:-]{0,63}$/, isPlain: false, hasProperties: false },
+  converse: { ids: "word", names: /^[a-zA-Z][\w-]{0,63}$/, isPlain: true, hasProperties: false },
+};
+
+/** What a field holds. `thought` and `ahead` are the id of the call that a thought belongs to, after the call and before it. */
+type Slot = "call" | "result" | "thought" | "ahead" | "name" | "arguments" | "schema";
+
+/** The fields of a format that hold them. A function decides by the object around the field; `[places]` describes each item of a list. */
+export type ToolPlaces =
+  | Slot
+  | ((holder: Json) => Slot | null)
+  | readonly [ToolPlaces]
+  | { readonly [field: string]: ToolPlaces };
+
+type Change = (slot: Slot, value: unknown, holder: Json) => unknown;
+
+/** Copies only what changes. */
+function changed(value: unknown, places: ToolPlaces, change: Change, holder: Json): unknown {
+  if (typeof places === "string" || typeof places === "function") {
+    const slot = typeof places === "string" ? places : places(holder);
+    return slot === null ? value : change(slot, value, holder);
+  }
+  if (isList(places)) {
+    if (!Array.isArray(value)) return value;
+    const list = value.map((one) => changed(one, places[0], change, holder));
+    return list.some((one, at) => one !== value[at]) ? list : value;
+  }
+  if (!isRecord(value)) return value;
+  let copy: Json | null = null;
+  for (const field of Object.keys(places)) {
+    const inner = changed(value[field], places[field] ?? {}, change, value);
+    if (inner === value[field]) continue;
+    copy ??= { ...value };
+    copy[field] = inner;
+  }
+  return copy ?? value;
+}
+
+function isList(places: ToolPlaces): places is readonly [ToolPlaces] {
+  return Array.isArray(places);
+}
+
+/** The tools of one call at one vendor. Answers rely on what `fitted` has seen of the request. */
+export class ToolFit {
+  readonly #rules: ToolRules;
+  /** From the vendor's names to the caller's. */
+  readonly #names = new Map<string, string>();
+  /** The conversation's ids, as the caller sent them. */
+  readonly #ids = new Set<string>();
+
+  constructor(dialect: DialectName, { takes: { toolIds } = {}, toolSchemas }: ChatWire) {
+    const rules = RULES[dialect];
+    const ids = toolIds === undefined || toolIds === "none" ? rules.ids : toolIds;
+    this.#rules = { ...rules, ids, isPlain: rules.isPlain || toolSchemas === "plain" };
+  }
+
+  /** Returns the body itself where nothing has to change. */
+  fitted<Body>(body: Body, places: ToolPlaces): Body {
+    const ids = new FittedIds(this.#rules.ids);
+    const change: Change = (slot, value, holder) => {
+      if (slot === "name") return typeof value === "string" && value !== "" ? this.#name(value) : value;
+      if (slot === "arguments") return value === undefined ? value : argumentsText(value);
+      if (slot === "schema") return isRecord(value) ? fittedSchema(value, this.#rules, holder.strict === true) : value;
+      const id = wordOf(value);
+      if (slot === "thought" || slot === "ahead")
+        return id === "" ? value : slot === "ahead" ? ids.ahead(id) : ids.of(id);
+      this.#ids.add(id);
+      return slot === "call" ? ids.call(id) : ids.result(id);
+    };
+    return changed(body, places, change, {}) as Body;
+  }
+
+  #name(name: string): string {
+    const fitted = this.#rules.names.test(name) ? name : hashedName(name);
+    this.#names.set(fitted, name);
+    return fitted;
+  }
+
+  /** The caller's name of a tool. */
+  original(name: string): string {
+    return this.#names.get(name) ?? name;
+  }
+
+  /** Whether the vendor was sent any name other than the caller's. */
+  get renames(): boolean {
+    return [...this.#names].some(([fitted, name]) => fitted !== name);
+  }
+
+  /** Whether a name that may come in pieces is complete: it is a tool's, and no other tool's name begins with it. */
+  isWhole(name: string): boolean {
+    if (!this.#names.has(name)) return false;
+    for (const other of this.#names.keys()) if (other !== name && other.startsWith(name)) return false;
+    return true;
+  }
+
+  /** Whether a call in the conversation already has this id. */
+  hasId(id: string): boolean {
+    return this.#ids.has(id);
+  }
+}
+
+/** The fields of a neutral request. */
+export const NEUTRAL_TOOLS: ToolPlaces = {
+  turns: [
+    {
+      blocks: [
+        {
+          id: ({ kind }) => (kind === "tool-call" ? "call" : null),
+          callId: ({ kind }) => (kind === "tool-result" ? "result" : kind === "reasoning" ? "ahead" : null),
+          name: ({ kind }) => (kind === "tool-call" || kind === "tool-result" ? "name" : null),
+        },
+      ],
+    },
+  ],
+  tools: [{ name: ({ kind }) => (kind === "function" ? "name" : null), parameters: "schema" }],
+  toolChoice: { name: "name" },
+};
+
+/** Uses the call's own, or a new one where a request is made on its own. */
+export function fitOf(
+  { tools, wire }: { readonly tools?: ToolFit | undefined; readonly wire: ChatWire },
+  dialect: DialectName,
+): ToolFit {
+  return tools ?? new ToolFit(dialect, wire);
+}
