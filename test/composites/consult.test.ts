@@ -30,7 +30,8 @@ const NEWS = "recent news articles about heat pumps";
 const ask = (params: object, of = account) => stage.gateway.run(of, "core/consult", params);
 const consult = async (params: object) => {
   const { json } = await ask(params);
-  expect(json).toMatchObject({ ok: true, charged_cents: 1 });
+  const { action } = json.data as Advice;
+  expect(json).toMatchObject({ ok: true, charged_cents: action === null ? 0 : 1 });
   return json.data as Advice;
 };
 const told = () => {
