@@ -82,7 +82,16 @@ function annotationsOf(blocks: readonly AnswerBlock[]): readonly Json[] {
 /** What the gateway does between two rounds, beside an empty delta that clients pass over. */
 function toldOf(event: NeutralEvent): string {
   if (event.kind !== "action-begun" && event.kind !== "action-done") return "";
-  return `,"tollgate":${JSON.stringify({ action: actionTold(event) })}`;
+  return `,"tollgate":${JSON.stringify({ action: actionTold(event, jsonIn(event.action.arguments)) })}`;
+}
+
+/** Of a model's writing, so it may be none. */
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
 }
 
 function of<K extends AnswerBlock["kind"]>(blocks: readonly AnswerBlock[], kind: K) {

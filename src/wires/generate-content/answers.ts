@@ -15,7 +15,7 @@ import type {
 } from "../../neutral.ts";
 import { type ActionEvent, AT_WORK, actionTold } from "../action-events.ts";
 import type { AnswerHead } from "../wire.ts";
-import { groundingOf } from "./grounding.ts";
+import { groundingOf, type RanTool } from "./grounding.ts";
 import { isEvents, type StreamForm } from "./stream-form.ts";
 import { signatureOf } from "./turns.ts";
 
@@ -54,6 +54,10 @@ function argsOf(text: string): Json {
   } catch {
     return {};
   }
+}
+
+function ranOf({ hosted, ok, arguments: text }: ActionBlock): RanTool {
+  return { hosted, ok, args: argsOf(text) };
 }
 
 function imagePart(url: string): Json | null {
@@ -155,7 +159,9 @@ class GenerateEncoder implements EventEncoder {
   }
 
   #acts(index: number, event: ActionEvent): Buffer {
-    return this.#event({ content: NO_WORDS, index }, true, { tollgate: { action: actionTold(event) } });
+    return this.#event({ content: NO_WORDS, index }, true, {
+      tollgate: { action: actionTold(event, argsOf(event.action.arguments)) },
+    });
   }
 
   #candidate(index: number): OpenCandidate {
@@ -194,7 +200,7 @@ class GenerateEncoder implements EventEncoder {
   #finish(index: number, finishReason: string): Buffer {
     const parts = this.#candidate(index).takeCalls();
     const content = { parts: parts.length > 0 ? parts : [{ text: "" }], role: "model" };
-    const grounding = groundingOf(this.#ran, this.#cited, this.#said);
+    const grounding = groundingOf(this.#ran.map(ranOf), this.#cited, this.#said);
     return this.#event({ content, finishReason, index, ...grounding }, this.#options.choices > 1);
   }
 
@@ -260,7 +266,7 @@ function foundIn(blocks: readonly AnswerBlock[]): Json {
   const texts = blocks.filter((block): block is AnswerTextBlock => block.kind === "text");
   const cited = texts.flatMap(({ citations }) => citations.map(({ json }) => json));
   const ran = blocks.filter((block): block is ActionBlock => block.kind === "action");
-  return groundingOf(ran, cited, texts.map(({ text }) => text).join(""));
+  return groundingOf(ran.map(ranOf), cited, texts.map(({ text }) => text).join(""));
 }
 
 /** The one text of each candidate that came to its end, beside its thoughts. */
