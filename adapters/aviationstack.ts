@@ -19,12 +19,13 @@ export default defineAdapter({
   actions: {
     flights: action({
       asked:
-        "is my flight on time; flight delayed or cancelled; when does the plane land; which gate; arrivals and departures of an airport; track a flight; has it taken off; terminal; landing time; airline schedule; pick up somebody from the airport; connection; boarding",
+        "is my flight on time; flight delayed or cancelled; when does the plane land; which gate; arrivals and departures of an airport; track a flight; has it taken off; terminal; landing time; airline schedule; pick up somebody from the airport; connection; boarding; a flight by its number; where is flight BA117 now",
       description:
         "Status of flights: delays, gates, terminals, scheduled and actual times, by number, airline or airport.",
       category: "market",
       keywords: [
         "flight status",
+        "flight number",
         "is my flight delayed",
         "departures",
         "arrivals",

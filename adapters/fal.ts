@@ -72,13 +72,14 @@ export default defineAdapter({
     }),
     generate: action({
       asked:
-        "make a video from text; animate a picture; make a song; music for a video; text to video; short film, cartoon, clip, animation; compose a melody, beat, soundtrack; sound effects; clone a voice; talking avatar; upscale a photo; 3d model; lip sync; logo, poster, portrait, drawing, picture, illustration, artwork; remove the background",
+        "make a video from text; animate a picture; make a song; music for a video; text to video; short film, cartoon, clip, animation; a generator for a five-second clip; generate a short video clip; compose a melody, beat, soundtrack; sound effects; clone a voice; talking avatar; upscale a photo; 3d model; lip sync; logo, poster, portrait, drawing, picture, illustration, artwork; remove the background",
       description:
         "Makes an image, a video, speech or music with the model you name, and waits for it. Each model has its own params and its own price.",
       category: "media",
       keywords: [
         "text to image",
         "text to video",
+        "video generator",
         "image to video",
         "edit image",
         "text to speech",

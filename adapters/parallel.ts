@@ -97,10 +97,10 @@ export default defineAdapter({
     }),
     extract: action({
       asked:
-        "text of several pages; read these links; contents of urls; summarise these web pages; what do these articles say",
+        "text of several pages; read these links; contents of urls; summarise these web pages; what do these articles say; a PDF on the web into text",
       description: "Reads up to 20 web pages and returns their text, or the passages that matter to an objective.",
       category: "scraping",
-      keywords: ["read several URLs", "excerpts", "page text", "pdf"],
+      keywords: ["read several URLs", "excerpts", "page text", "pdf to text"],
       effect: "read",
       params: extract,
       price: {

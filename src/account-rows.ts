@@ -1,6 +1,6 @@
 // What is kept of accounts and keys: the rows that the ledger writes and the accounts' endpoints show, and the way to them. Types and nothing else.
 import type { Nano } from "./money.ts";
-import type { TokenUsage } from "./route.ts";
+import type { TokenUsage, ToldCost } from "./route.ts";
 
 export type AccountKind = "personal" | "business" | "sandbox";
 export type CeilingPeriod = "day" | "week" | "month";
@@ -162,6 +162,8 @@ export interface PostedLeg {
   readonly reason: string | null;
   /** How many legs of one vendor and outcome were summed into it; 1 as a rule. */
   readonly count: number;
+  /** What it cost the caller, of a model that acts. */
+  readonly told?: ToldCost;
 }
 
 /** An immutable entry. `spent` only grows by postings of kind `charge`; refunds and top-ups grow `granted`. */

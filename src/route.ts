@@ -69,6 +69,12 @@ export interface EmptyAnswer {
 }
 
 /** One vendor's part in a call: one attempt of one candidate. Trace, hops, metrics and the posting's legs are read from it. */
+export interface ToldCost {
+  readonly action: string | null;
+  readonly ok: boolean;
+  readonly nano: Nano;
+}
+
 export interface Leg {
   /** The adapter's id. */
   readonly provider: string;
@@ -85,6 +91,8 @@ export interface Leg {
   readonly firstTokenMs: number | null;
   /** What the vendor takes from us for it, known or estimated. Filled in when the call has ended, whatever it came to. */
   upstreamNano: Nano;
+  /** What it cost the caller, of a model that acts: a round of it (action null), or an action as the answer tells it. */
+  told?: ToldCost;
   /** Work of our own that asks others for something: no vendor takes anything for it. */
   readonly own?: true;
   /** What such work counts as its cost; absent: what a fetch counts. */

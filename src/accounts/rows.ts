@@ -110,8 +110,9 @@ function calledRow(operation: string | null, called: string | null) {
 
 /** A vendor's part in a charge, for its payer, who is not told what it cost us. */
 function legRow({ transactionId, operation }: PostingRow, leg: PostedLeg, at: number) {
-  const { vendor, model, ok, ms, reason, count } = leg;
-  const row = { id: `${transactionId}.${at + 1}`, vendor, ...calledRow(operation, model), ok, ms, reason };
+  const { vendor, model, ok, ms, reason, count, told } = leg;
+  const charged = told === undefined ? {} : { charged_nano_usd: told.nano };
+  const row = { id: `${transactionId}.${at + 1}`, vendor, ...calledRow(operation, model), ok, ms, reason, ...charged };
   return count === 1 ? row : { ...row, count };
 }
 
@@ -142,7 +143,22 @@ function legRows<Row>({ posting, leg: asked }: FoundTransaction, row: (leg: Post
 /** One transaction as its payer sees it, whole. */
 export function wholeTransactionRow(found: FoundTransaction) {
   const { posting } = found;
-  return { ...transactionRow(posting), legs: legRows(found, (leg, at) => legRow(posting, leg, at)) };
+  return {
+    ...transactionRow(posting),
+    ...actionsRow(posting),
+    legs: legRows(found, (leg, at) => legRow(posting, leg, at)),
+  };
+}
+
+/** The actions that a model has called, as its answer told them. */
+function actionsRow({ legs }: PostingRow) {
+  const told = legs.flatMap((leg) => leg.told ?? []);
+  if (told.length === 0) return {};
+  return {
+    actions: told.flatMap(({ action, nano, ok }) =>
+      action === null ? [] : [{ action, cents: nano / NANO_PER_CENT, ok }],
+    ),
+  };
 }
 
 /** All that is kept of a transaction but its legs, for the operator's eyes. */
@@ -168,6 +184,7 @@ export function operatorTransactionRow(found: FoundTransaction) {
   const { posting: transaction } = found;
   return {
     ...foundTransactionRow(transaction),
+    ...actionsRow(transaction),
     legs: legRows(found, (leg, at) => ({ ...legRow(transaction, leg, at), upstream_nano_usd: leg.upstreamNano })),
   };
 }

@@ -92,7 +92,8 @@ const TOO_MANY = "No more calls of actions are run for this answer. Answer with 
 export class ActionCalls {
   readonly #parts: ActionCallsParts;
   readonly #taken = new Map<ToolBounds, Taken>();
-  readonly #uses: ActionUse[] = [];
+  /** Null: it has not ended. */
+  readonly #uses: (ActionUse | null)[] = [];
   #left: number;
 
   constructor(parts: ActionCallsParts) {
@@ -105,9 +106,9 @@ export class ActionCalls {
     return this.#left;
   }
 
-  /** What ran, in the order in which it ended. */
+  /** What ran, in the order in which it was called. */
   uses(): readonly ActionUse[] {
-    return [...this.#uses];
+    return this.#uses.filter((use) => use !== null);
   }
 
   /** `hasRoom` says whether so much can be spent and the model can still answer. */
@@ -189,7 +190,10 @@ export class ActionCalls {
     tell({ kind: "action-begun", choice: 0, action: begun });
     const meter = new Meter(spend);
     const inner: InnerCalls = calls.paidBy(meter);
-    const answer = await finishedJob(await inner.call({ action: run.id, params: params as JsonObject }), {
+    const place = this.#uses.length;
+    this.#uses.push(null);
+    const first = await inner.call({ action: run.id, params: params as JsonObject });
+    const answer = await finishedJob(first, {
       calls: inner,
       clock: deps.clock,
       deadlineMs,
@@ -199,7 +203,8 @@ export class ActionCalls {
     taken.nano = add(minus(taken.nano, nano), meter.spentNano);
     const { ok } = answer;
     const cents = meter.spentNano / NANO_PER_CENT;
-    this.#uses.push({ action: run.id, cents, ok });
+    this.#uses[place] = { action: run.id, cents, ok };
+    calls.tell(first.id, { action: run.id, ok, nano: meter.spentNano });
     const sources = ok ? (tool.found?.(answer.data) ?? []) : [];
     const told = ok && tool.found !== undefined ? sources : ok ? answer.data : null;
     const output = ok ? dataText(told) : refusalText(answer.error);

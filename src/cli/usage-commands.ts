@@ -131,16 +131,36 @@ const FAILED_COLUMNS = {
   reason: "REASON",
 };
 
+const LEG_COLUMNS = {
+  vendor: "PROVIDER",
+  model: "MODEL",
+  service: "SERVICE",
+  action: "ACTION",
+  ok: "OK",
+  ms: "MS",
+  charged_nano_usd: "NANO-USD",
+};
+
+async function oneTransaction(id: string, { admin, columns }: Workplace) {
+  const json: Row = await admin.call("GET", `/admin/v1/transactions/${encodeURIComponent(id)}`);
+  const actions = asTable({ action: "ACTION", cents: "CENTS", ok: "OK" }, (json.actions ?? []) as Row[], columns);
+  const tables = [asTable(TRANSACTION_COLUMNS, [json], columns), asTable(LEG_COLUMNS, json.legs as Row[], columns)];
+  return { json, text: (json.actions === undefined ? tables : [...tables, actions]).join("\n\n") };
+}
+
 const transactions: Command = {
   name: "transactions",
   options: {
     ...FILTERS,
+    id: { value: "TRANSACTION", meaning: "this one alone, with what each route and each action of it cost" },
     status: { value: "STATUS", meaning: "charged or credited; or failed or refused, which were not charged" },
     limit: { value: "COUNT", meaning: `how many, newest first; ${TRANSACTIONS} by itself` },
     csv: CSV,
   },
   summary: "Lists transactions, newest first",
   async run(typed, place) {
+    const id = typed.text("id");
+    if (id !== undefined) return oneTransaction(id, place);
     const limit = typed.number("limit") ?? TRANSACTIONS;
     if (limit === 0) throw new UsageError("--limit takes a number from 1 on.");
     const rows = await rowsOf(place, typed, {

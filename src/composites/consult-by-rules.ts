@@ -106,7 +106,11 @@ function filled(action: ToldAction, words: string) {
   else {
     for (const param of params) {
       const form = formIn(words, param);
-      if (form !== undefined) given[param.name] = param.kind === "array" ? [form] : form;
+      // What stands there once is meant once: the first param that asks for it has it.
+      const isTaken = Object.values(given)
+        .flat()
+        .includes(form ?? "");
+      if (form !== undefined && !isTaken) given[param.name] = param.kind === "array" ? [form] : form;
     }
   }
   return { given, missing: [] };

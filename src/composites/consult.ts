@@ -1,8 +1,9 @@
 // core/consult: what a caller wants done becomes one call, ready to be sent; or one short question, where it cannot.
 import { z } from "zod";
-import { type LocalAction, type LocalCall, localAction } from "../catalog/local-action.ts";
+import { type LocalAction, type LocalCall, localAction, PaidAnswer } from "../catalog/local-action.ts";
 import type { JsonObject } from "../catalog/said.ts";
 import { GatewayError } from "../errors.ts";
+import { ZERO } from "../money.ts";
 import type { Payer } from "../plan.ts";
 import type { Records } from "../records/records.ts";
 import { isRecord } from "../upstream/json-pointer.ts";
@@ -153,7 +154,8 @@ class Consult {
       return this.#advice(conversation.id, found);
     }
     await conversation.keep([...told, { by: "us", text: found }]);
-    return { conversation_id: conversation.id, question: found, service: null, action: null, params: null };
+    const question = { conversation_id: conversation.id, question: found, service: null, action: null, params: null };
+    return new PaidAnswer(question, { paidNano: ZERO, isMiss: true });
   }
 
   #advice(id: string, { choice, params, maxCostCents }: Advice): object {
@@ -244,7 +246,8 @@ export function consultAction(deps: ConsultDeps): LocalAction {
     ],
     effect: "read",
     params: consultParams,
-    price: { mode: "fixed", cents: PRICE_CENTS },
+    // What names no action is free.
+    price: { mode: "fixed", cents: PRICE_CENTS, freeOnMiss: true },
     upstreamCentsMax: () => PRICE_CENTS,
     run: (params, call) => new Consult(call, deps).run(params),
     example: { params: { intent: "find recent news about heat pumps" } },

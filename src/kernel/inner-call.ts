@@ -1,7 +1,7 @@
 // Calls within a call, as their caller sees them. Types alone: running actions is not the kernel's matter.
 import type { InnerCalls, InnerModels } from "../catalog/local-action.ts";
 import type { AnswerReader, Ended, Payer, Plan } from "../plan.ts";
-import type { Leg } from "../route.ts";
+import type { Leg, ToldCost } from "../route.ts";
 import type { Spending } from "./parent-funds.ts";
 
 /** The call that they are made for. */
@@ -41,4 +41,6 @@ export interface CountedCalls extends InnerCalls, InnerModels {
 export interface PlannedCalls extends CountedCalls {
   /** Such as a round of a model. It never rejects. */
   planned(call: PlannedCall): Promise<Ended>;
+  /** Notes on the leg of a call, by its id, what it cost the caller. */
+  tell(id: string, told: ToldCost): void;
 }

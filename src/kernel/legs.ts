@@ -33,7 +33,7 @@ export function upstreamOf(legs: readonly Leg[]): Nano {
 
 /** The legs as the ledger keeps them. */
 export function postedLegs(legs: readonly Leg[]): readonly PostedLeg[] {
-  return legs.map(({ provider, model, upstreamNano, failure, ms }) => ({
+  return legs.map(({ provider, model, upstreamNano, failure, ms, told }) => ({
     vendor: provider,
     model,
     upstreamNano,
@@ -41,5 +41,6 @@ export function postedLegs(legs: readonly Leg[]): readonly PostedLeg[] {
     ms: Math.round(ms),
     reason: failure,
     count: 1,
+    ...(told === undefined ? {} : { told }),
   }));
 }

@@ -20,7 +20,7 @@ import { race } from "../kernel/routes/race.ts";
 import { WholeAnswer } from "../kernel/whole-answer.ts";
 import { add, most, ZERO } from "../money.ts";
 import type { AnswerReader, Audience, Ended, Plan } from "../plan.ts";
-import type { Candidate, Leg, Route } from "../route.ts";
+import type { Candidate, Leg, Route, ToldCost } from "../route.ts";
 import { atPointer } from "../upstream/json-pointer.ts";
 import type { RunDeps } from "./deps.ts";
 import { OURSELVES } from "./local-candidate.ts";
@@ -102,7 +102,14 @@ class Calls implements PlannedCalls {
 
   async planned({ name, plan, reader }: PlannedCall): Promise<Ended> {
     const { at, id } = this.#begin(name);
-    return (await this.#execute(plan, at, { id, msMax: undefined, reader })).ended;
+    const { ended } = await this.#execute(plan, at, { id, msMax: undefined, reader });
+    if (ended.charge !== null) this.tell(id, { action: null, ok: true, nano: ended.charge.chargedNano });
+    return ended;
+  }
+
+  tell(id: string, told: ToldCost): void {
+    const leg = this.#left.legs[Number(id.slice(id.lastIndexOf(".") + 1)) - 1];
+    if (leg !== undefined) leg.told = told;
   }
 
   async own<T>({ name, countsNano, run, outcome }: OwnWork<T>): Promise<OwnDone<T>> {

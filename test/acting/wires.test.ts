@@ -3,7 +3,7 @@ import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TestAccount } from "../support/gateway.ts";
 import { callMessages } from "../support/messages-call.ts";
-import { MODEL, type Stage, startStage } from "./stage.ts";
+import { FOUND, MODEL, type Stage, startStage } from "./stage.ts";
 
 let stage: Stage;
 let account: TestAccount;
@@ -24,10 +24,10 @@ const asks = () =>
 const acts = () =>
   stage.says({ calls: [{ id: "c1", name: "brave__search", args: { q: "tide" } }] }, { text: "At noon." });
 
-async function post(path: string, body: Record<string, unknown>): Promise<Response> {
+async function post(path: string, body: Record<string, unknown>, by = account): Promise<Response> {
   return fetch(`${stage.gateway.url}/api/llm/v1${path}`, {
     method: "POST",
-    headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${by.key}`, "content-type": "application/json" },
     body: JSON.stringify({ model: MODEL, ...body }),
   });
 }
@@ -298,6 +298,60 @@ describe("the generate-content wire", () => {
     asks();
     await ask("generateContent", { tools: [{ googleSearch: { excludeDomains: ["example.com"] } }] });
     expect(JSON.stringify(stage.rounds()[1])).not.toContain(URL_FOUND);
+  });
+});
+
+describe("the transaction lists the actions as the answer did, and each leg what it cost", () => {
+  const tools = [{ type: "action", action: "brave/search" }];
+  const google = (verb: string): [string, Record<string, unknown>] => [
+    `beta/models/${MODEL}:${verb}`,
+    { model: undefined, contents: [{ parts: [{ text: "When?" }] }], tools },
+  ];
+  const messages = [{ role: "user", content: "When?" }];
+  it.each<[string, [string, Record<string, unknown>]]>([
+    ["chat", ["/chat/completions", { messages, tools }]],
+    [
+      "chat, streamed",
+      ["/chat/completions", { messages, tools, stream: true, stream_options: { include_usage: true } }],
+    ],
+    ["responses", ["/responses", { input: "When?", tools }]],
+    ["responses, streamed", ["/responses", { input: "When?", tools, stream: true }]],
+    ["messages", ["/messages", { messages, tools, max_tokens: 500 }]],
+    ["messages, streamed", ["/messages", { messages, tools, max_tokens: 500, stream: true }]],
+    ["generate-content", google("generateContent")],
+    ["generate-content, streamed", google("streamGenerateContent?alt=sse")],
+  ])("%s", async (_, [path, body]) => {
+    stage.says(
+      {
+        calls: [
+          { id: "c1", name: "brave__search", args: { q: "tide" } },
+          { id: "c2", name: "brave__search", args: { q: "fails" } },
+        ],
+      },
+      { text: "At noon." },
+    );
+    stage.finds((response, { url }) => {
+      response.writeHead(url.includes("fails") ? 500 : 200, { "content-type": "application/json" });
+      response.end(url.includes("fails") ? "{}" : JSON.stringify(FOUND));
+    });
+    const by = await stage.account();
+    const text = await (await post(path, body, by)).text();
+    const actions = [
+      { action: "brave/search", cents: 1, ok: true },
+      { action: "brave/search", cents: 0, ok: false },
+    ];
+    expect(text).toContain(JSON.stringify(actions));
+    const [charge] = (await stage.charges(by)) as unknown as {
+      transaction_id: string;
+      actions: unknown;
+      charged_nano_usd: number;
+      legs: { charged_nano_usd?: number }[];
+    }[];
+    expect(charge?.actions).toEqual(actions);
+    const sum = charge?.legs.reduce((all, { charged_nano_usd: nano = 0 }) => all + nano, 0);
+    expect(sum).toBe(charge?.charged_nano_usd);
+    const operator = await stage.gateway.admin("GET", `/admin/v1/transactions/${charge?.transaction_id}`);
+    expect(operator.json.actions).toEqual(actions);
   });
 });
 

@@ -30,7 +30,8 @@ const NEWS = "recent news articles about heat pumps";
 const ask = (params: object, of = account) => stage.gateway.run(of, "core/consult", params);
 const consult = async (params: object) => {
   const { json } = await ask(params);
-  expect(json).toMatchObject({ ok: true, charged_cents: 1 });
+  const { action } = json.data as Advice;
+  expect(json).toMatchObject({ ok: true, charged_cents: action === null ? 0 : 1 });
   return json.data as Advice;
 };
 const told = () => {
@@ -151,3 +152,26 @@ it.each([{}, { intent: " " }, { intent: "x".repeat(1_001) }, { intent: "x", conv
     expect((await ask(params)).json).toMatchObject({ error: "bad_request", charged_cents: 0 });
   },
 );
+
+describe("without a model", () => {
+  it.each([
+    ["turn a PDF on the web into text", "parallel/extract"],
+    ["a PDF on the web into text", "parallel/extract"],
+    ["a flight by its number", "aviationstack/flights"],
+    ["a generator for a five-second clip", "fal/generate"],
+  ])("puts first, and asks about, for free: %s", async (intent, right) => {
+    const sandbox = await stage.gateway.account();
+    const found = await stage.gateway.run(sandbox, "core/discover", { query: intent });
+    const [first] = found.json.data as { service: string; action: string }[];
+    expect(`${first?.service}/${first?.action}`).toBe(right);
+    const { json } = await stage.gateway.run(sandbox, "core/consult", { intent });
+    expect(json).toMatchObject({ charged_cents: 0, data: { action: null, question: expect.stringContaining(right) } });
+  });
+
+  it("a flight that is named by its number is a call, which costs a cent", async () => {
+    const sandbox = await stage.gateway.account();
+    const { json } = await stage.gateway.run(sandbox, "core/consult", { intent: "where is flight BA117 right now" });
+    const data = { service: "aviationstack", action: "flights", params: { flight_iata: "BA117" } };
+    expect(json).toMatchObject({ charged_cents: 1, data });
+  });
+});

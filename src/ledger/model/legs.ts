@@ -22,22 +22,29 @@ export type PackedLeg =
       ok: 0 | 1,
       reason: string | null,
       count: number,
+      told?: readonly [action: string | null, nano: number, ok: 0 | 1],
     ];
 
-function packed({ vendor, model, upstreamNano, ok, ms, reason, count }: PostedLeg): PackedLeg {
+function packed({ vendor, model, upstreamNano, ok, ms, reason, count, told }: PostedLeg): PackedLeg {
   const leg = [vendor, model, nano(upstreamNano), Math.round(ms)] as const;
+  if (told !== undefined) {
+    return [...leg, ok ? 1 : 0, reason, count, [told.action, nano(told.nano), told.ok ? 1 : 0]];
+  }
   return ok && reason === null && count === 1 ? leg : [...leg, ok ? 1 : 0, reason, count];
 }
 
-function unpacked([vendor, model, upstream, ms, ok = 1, reason = null, count = 1]: PackedLeg): PostedLeg {
-  return { vendor, model, upstreamNano: nano(upstream), ok: ok === 1, ms, reason, count };
+function unpacked([vendor, model, upstream, ms, ok = 1, reason = null, count = 1, told]: PackedLeg): PostedLeg {
+  const leg = { vendor, model, upstreamNano: nano(upstream), ok: ok === 1, ms, reason, count };
+  return told === undefined ? leg : { ...leg, told: { action: told[0], nano: nano(told[1]), ok: told[2] === 1 } };
 }
 
 function fits(legs: readonly PostedLeg[]): boolean {
   if (legs.length > LEGS_MAX) return false;
   let most = 0;
-  for (const { vendor, model, reason } of legs)
-    most += LEG_BYTES_MAX + CHARACTER_BYTES_MAX * (vendor.length + model.length + (reason?.length ?? 0));
+  for (const { vendor, model, reason, told } of legs) {
+    const chars = vendor.length + model.length + (reason?.length ?? 0) + (told?.action?.length ?? 0);
+    most += LEG_BYTES_MAX + CHARACTER_BYTES_MAX * chars;
+  }
   return most <= LEGS_BYTES_MAX || Buffer.byteLength(JSON.stringify(legs.map(packed))) <= LEGS_BYTES_MAX;
 }
 
@@ -54,9 +61,10 @@ const BLURS: readonly Blur[] = [
 /** One leg for all of a kind, in the order in which the kinds first came. */
 function summed(legs: readonly PostedLeg[], blur: Blur): PostedLeg[] {
   const kinds = new Map<string, PostedLeg>();
-  for (const leg of legs.map(blur)) {
-    const { vendor, model, ok, reason, upstreamNano, ms, count } = leg;
-    const kind = JSON.stringify([vendor, model, ok, reason]);
+  for (const [at, leg] of legs.map(blur).entries()) {
+    const { vendor, model, ok, reason, upstreamNano, ms, count, told } = leg;
+    // What a caller was told of stays a leg of its own: a model that acts has few of them.
+    const kind = JSON.stringify([vendor, model, ok, reason, told === undefined ? null : at]);
     const before = kinds.get(kind);
     if (before === undefined) kinds.set(kind, leg);
     else

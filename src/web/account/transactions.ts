@@ -147,6 +147,10 @@ export function legsTable(whole: WholeTransaction): Html {
   });
 }
 
+function actionsOf({ actions = [] }: WholeTransaction): string {
+  return actions.map(({ action, cents, ok }) => `${action} ${cents}¢${ok ? "" : ", failed"}`).join("; ") || "-";
+}
+
 /** What one transaction was. */
 export function transactionFacts(whole: WholeTransaction): Html {
   const { usage } = whole;
@@ -161,6 +165,7 @@ export function transactionFacts(whole: WholeTransaction): Html {
     ["Cost", shareOf(whole)],
     ["Tokens", tokens || "-"],
     ["Key", html`${whole.key_label ?? ""} <code>${whole.key_id ?? "-"}</code>`],
+    ["Actions", actionsOf(whole)],
     ["Tags", (whole.tags ?? []).join(" ") || "-"],
     ["Request", html`<code>${whole.request_id ?? "-"}</code>`],
     ["Transaction", html`<code>${whole.transaction_id}</code>`],

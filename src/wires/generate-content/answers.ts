@@ -16,7 +16,7 @@ import type {
 import { jsonText, rawObject } from "../../raw-json.ts";
 import { type ActionEvent, AT_WORK, actionTold } from "../action-events.ts";
 import type { AnswerHead } from "../wire.ts";
-import { groundingOf } from "./grounding.ts";
+import { groundingOf, type RanTool } from "./grounding.ts";
 import { isEvents, type StreamForm } from "./stream-form.ts";
 import { signatureOf } from "./turns.ts";
 
@@ -45,6 +45,11 @@ const EXACT: ReadonlySet<string> = new Set([
 
 function finishOf({ reason, native }: { readonly reason: FinishReason; readonly native: string }): string {
   return EXACT.has(native) ? native : FINISH[reason];
+}
+
+/** Arguments that were cut off are no object. */
+function ranOf({ hosted, ok, arguments: text }: ActionBlock): RanTool {
+  return { hosted, ok, args: rawObject(text) ?? {} };
 }
 
 function imagePart(url: string): Json | null {
@@ -147,7 +152,9 @@ class GenerateEncoder implements EventEncoder {
   }
 
   #acts(index: number, event: ActionEvent): Buffer {
-    return this.#event({ content: NO_WORDS, index }, true, { tollgate: { action: actionTold(event) } });
+    return this.#event({ content: NO_WORDS, index }, true, {
+      tollgate: { action: actionTold(event) },
+    });
   }
 
   #candidate(index: number): OpenCandidate {
@@ -186,7 +193,7 @@ class GenerateEncoder implements EventEncoder {
   #finish(index: number, finishReason: string): Buffer {
     const parts = this.#candidate(index).takeCalls();
     const content = { parts: parts.length > 0 ? parts : [{ text: "" }], role: "model" };
-    const grounding = groundingOf(this.#ran, this.#cited, this.#said);
+    const grounding = groundingOf(this.#ran.map(ranOf), this.#cited, this.#said);
     return this.#event({ content, finishReason, index, ...grounding }, this.#options.choices > 1);
   }
 
@@ -252,7 +259,7 @@ function foundIn(blocks: readonly AnswerBlock[]): Json {
   const texts = blocks.filter((block): block is AnswerTextBlock => block.kind === "text");
   const cited = texts.flatMap(({ citations }) => citations.map(({ json }) => json));
   const ran = blocks.filter((block): block is ActionBlock => block.kind === "action");
-  return groundingOf(ran, cited, texts.map(({ text }) => text).join(""));
+  return groundingOf(ran.map(ranOf), cited, texts.map(({ text }) => text).join(""));
 }
 
 /** The one text of each candidate that came to its end, beside its thoughts. */

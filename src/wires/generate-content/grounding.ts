@@ -2,9 +2,13 @@
 import type { Json } from "../../json.ts";
 import type { ActionBlock } from "../../neutral.ts";
 
+/** A tool that has run, with the arguments that the model gave it. */
+export interface RanTool extends Pick<ActionBlock, "hosted" | "ok"> {
+  readonly args: Json;
+}
+
 /** `text`: all that was said, in which each citation has its characters; the wire counts bytes. */
-export function groundingOf(ran: readonly ActionBlock[], cited: readonly Json[], text: string): Json {
-  const argumentOf = ({ arguments: json }: ActionBlock, name: string) => (JSON.parse(json || "{}") as Json)[name];
+export function groundingOf(ran: readonly RanTool[], cited: readonly Json[], text: string): Json {
   const searches = ran.filter(({ hosted }) => hosted === "web_search");
   const pages = ran.filter(({ hosted }) => hosted === "web_fetch");
   if (searches.length + pages.length === 0) return {};
@@ -14,14 +18,14 @@ export function groundingOf(ran: readonly ActionBlock[], cited: readonly Json[],
     groundingChunkIndices: [at],
   }));
   const groundingMetadata = {
-    webSearchQueries: searches.map((one) => argumentOf(one, "query")),
+    webSearchQueries: searches.map(({ args }) => args.query),
     groundingChunks: cited.map(({ url, title }) => ({ web: { uri: url, title } })),
     groundingSupports: supports.filter(({ segment }) => segment.text !== ""),
   };
   if (pages.length === 0) return { groundingMetadata };
-  const urlMetadata = pages.map((one) => ({
-    retrievedUrl: argumentOf(one, "url"),
-    urlRetrievalStatus: `URL_RETRIEVAL_STATUS_${one.ok ? "SUCCESS" : "ERROR"}`,
+  const urlMetadata = pages.map(({ args, ok }) => ({
+    retrievedUrl: args.url,
+    urlRetrievalStatus: `URL_RETRIEVAL_STATUS_${ok ? "SUCCESS" : "ERROR"}`,
   }));
   return { groundingMetadata, urlContextMetadata: { urlMetadata } };
 }
