@@ -4,9 +4,10 @@ import { isIP, type LookupFunction } from "node:net";
 import type { Readable } from "node:stream";
 import { Client, errors } from "undici";
 import { GatewayError } from "../errors.ts";
+import { ENCODINGS, encodingOf } from "./decoding.ts";
 import { KeptClients } from "./kept-clients.ts";
 import { createPublicAddresses, type PublicAddressesOptions } from "./public-addresses.ts";
-import { ENCODINGS, encodingOf, readBody } from "./public-body.ts";
+import { readBody } from "./public-body.ts";
 import { badUrl, serverTrouble, tooLarge, troubleOf } from "./public-trouble.ts";
 import { NOT_PUBLIC, readLocation, readPublicUrl } from "./public-url.ts";
 

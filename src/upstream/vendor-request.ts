@@ -54,6 +54,12 @@ export function placed(
   return { path, body: Object.fromEntries(Object.entries(body).filter(([field]) => !paths.without.includes(field))) };
 }
 
+export function growingLast(asked: UpstreamBody, field: string | undefined): UpstreamBody {
+  if (field === undefined || asked.bytes !== undefined || asked.body[field] === undefined) return asked;
+  const { [field]: growing, ...stable } = asked.body;
+  return { ...asked, body: { ...stable, [field]: growing } };
+}
+
 export function exchangeRequest(
   vendor: Vendor,
   { path, body, bytes, headers: more, form, origin: named }: UpstreamBody,

@@ -95,8 +95,9 @@ export class OpenBlocks {
     if (open?.kind === "call" && !open.written) this.#write(open, open.input);
   }
 
+  /** More may come of a call whose arguments have begun. */
   closeAll(): void {
-    for (const index of [...this.#open.keys()]) this.close(index);
+    for (const [index, open] of [...this.#open]) if (open.kind !== "call" || !open.written) this.close(index);
   }
 
   #write(call: OpenBlock & { kind: "call" }, fragment: string): void {

@@ -15,15 +15,34 @@ function countsOf(usage: unknown): Counts | null {
   return { textIn: prompt - cachedIn, cachedIn, textOut: countOf(usage.completion_tokens) };
 }
 
+const FLOAT_BYTES = 4;
+
+/** A vector in the form that was asked for; undefined: it is none. */
+function vectorAs(encoding: unknown, vector: unknown): unknown {
+  if (Array.isArray(vector)) {
+    if (encoding !== "base64") return vector;
+    const bytes = Buffer.alloc(vector.length * FLOAT_BYTES);
+    for (const [at, value] of vector.entries()) bytes.writeFloatLE(Number(value), at * FLOAT_BYTES);
+    return bytes.toString("base64");
+  }
+  if (typeof vector !== "string" || encoding === "base64") return typeof vector === "string" ? vector : undefined;
+  const bytes = Buffer.from(vector, "base64");
+  if (bytes.length === 0 || bytes.length % FLOAT_BYTES !== 0) return undefined;
+  return Array.from({ length: bytes.length / FLOAT_BYTES }, (_, at) => bytes.readFloatLE(at * FLOAT_BYTES));
+}
+
 export const embeddings: UnitDialect = {
   request: ({ body }, { upstreamModel }) => ({ path: "/embeddings", body: { ...body, model: upstreamModel } }),
-  answer(json, _, { servedSlug }) {
+  answer(json, { body: asked }, { servedSlug }) {
     if (isRecord(json) && json.error) return classify(statusInside(json), readError(json), null);
     if (!isRecord(json) || !Array.isArray(json.data) || json.data.length === 0) {
       return malformed("the answer has no embeddings");
     }
     const { usage, ...body } = json;
-    return { body: { ...body, model: servedSlug }, counts: countsOf(usage) };
+    const rows = json.data.filter(isRecord);
+    const data = rows.map((row) => ({ ...row, embedding: vectorAs(asked.encoding_format, row.embedding) }));
+    if (data.some(({ embedding }) => embedding === undefined)) return malformed("an embedding is no vector");
+    return { body: { ...body, data, model: servedSlug }, counts: countsOf(usage) };
   },
   told: (json) => countsOf(json.usage),
   error: readError,
