@@ -55,7 +55,7 @@ class ChatAttempt implements Attempt, ExchangeListener {
   readonly #sink: AnswerSink;
   /** Made when a stream comes, or where one was asked for. */
   #stream: EventStream | HeldBytes | null = null;
-  /** Of events that nobody asked for. */
+  /** What a vendor's events say where a whole answer was asked for. */
   #gathered: GatheredAnswer | null = null;
   #gatheredBytes = 0;
   #paused = false;
@@ -170,7 +170,7 @@ class ChatAttempt implements Attempt, ExchangeListener {
   failed(failure: AttemptFailure): void {
     if (this.#isError && failure.kind === "provider_malformed") return this.#failWithBody(failure.message);
     const cut = failure.kind === "provider_connection_failed" && this.#status !== 0;
-    // Of a body that was cut nobody knows what it lacks where nothing else says where the answer ends.
+    // Where the end of the body alone ends an answer, a body that was cut may lack anything.
     const isOver = failure.kind === "provider_timeout" || (cut && this.#options.lane.endsWithBody !== true);
     if (isOver && this.#stream?.finished) return this.#stream.end();
     this.#fail(cut ? { ...failure, kind: "provider_cut" } : failure);

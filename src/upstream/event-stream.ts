@@ -10,7 +10,7 @@ import { SseScanner } from "./sse-scanner.ts";
 
 const EVENT_BYTES_MAX = 16 * 1024 * 1024;
 /** What is read at one go, in events and in bytes of them: then others have their turn. */
-const SLICE_EVENTS = 128;
+const SLICE_EVENTS = 256;
 const SLICE_BYTES = 256 * 1024;
 
 /** How the events of a stream are told apart. */
@@ -50,8 +50,8 @@ export class EventStream {
     this.#out = new HeldStream(sink);
     this.#reader = lane.reader(this.#out);
     const read = (bytes: Buffer, start: number, end: number, name: string | null) => {
-      const isRead = start === end || this.#out.over || this.#reader.event(bytes, start, end, name);
-      if (!isRead) this.#out.skip();
+      if (start === end || this.#out.over) return true;
+      if (!this.#reader.event(bytes, start, end, name)) this.#out.skip();
       this.#sliceEvents++;
       this.#sliceBytes += end - start;
       return !this.#isSlice;

@@ -172,7 +172,10 @@ class Served<AnOffer extends AnyOffer> implements CandidateOf<AnOffer> {
     const vendor = vendorOf(adapter);
     const key = vendor.ring.take(conversation);
     const body = growingLast(lane.request(media), lane.grows);
-    const sent = wire.paths === undefined ? body : placed(body, wire.paths, { adapter, upstreamModel }, stream);
+    const sent =
+      wire.paths === undefined
+        ? body
+        : placed(body, wire.paths, { adapter, upstreamModel }, { stream, last: lane.grows });
     const request = exchangeRequest(vendor, sent, { adapter, requestId });
     return openChatAttempt(
       {

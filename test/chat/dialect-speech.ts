@@ -1,10 +1,10 @@
 // What a vendor of each dialect says: the same short answers, as events and whole. A dialect without an entry does not compile.
 import type { DialectName } from "../../src/catalog/chat-wire.ts";
 import { namedFrame } from "../../src/sandbox/eventstream-frame.ts";
-import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 import { DIALECTS } from "../../src/upstream/dialects/by-name.ts";
 import { ToldAnswer } from "../../src/upstream/told-answer.ts";
 import { MODEL_WIRES } from "../../src/wires/model-wires.ts";
+import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -23,7 +23,8 @@ export interface Speech {
 
 const data = (json: unknown) => Buffer.from(`data: ${typeof json === "string" ? json : JSON.stringify(json)}\n\n`);
 const named = (json: Json) => Buffer.from(`event: ${json.type}\n${data(json)}`);
-const frame = (json: unknown, name = "") => namedFrame({ name, data: JSON.stringify(json) });
+const frame = (json: unknown, name = "") =>
+  namedFrame({ name, data: JSON.stringify(json), tokens: 0, kind: "content" });
 const SSE = "text/event-stream";
 const USAGE = { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 };
 const isMarked = (at: number, marks: "first" | "each") => marks === "each" || at === 0;
@@ -45,11 +46,20 @@ const response = (text: string) => ({
   id: "resp_x",
   object: "response",
   status: "completed",
-  output: [{ type: "message", id: "msg_x", role: "assistant", content: [{ type: "output_text", text, annotations: [] }] }],
+  output: [
+    { type: "message", id: "msg_x", role: "assistant", content: [{ type: "output_text", text, annotations: [] }] },
+  ],
   usage: { input_tokens: 5, output_tokens: 2 },
 });
 const begun = named({ type: "response.created", response: { ...response(""), status: "in_progress", output: [] } });
-const message = { id: "msg_x", type: "message", role: "assistant", model: "m", content: [], usage: { input_tokens: 5 } };
+const message = {
+  id: "msg_x",
+  type: "message",
+  role: "assistant",
+  model: "m",
+  content: [],
+  usage: { input_tokens: 5 },
+};
 
 export const SPEECHES: Readonly<Record<DialectName, Speech>> = {
   "chat-completions": {
@@ -124,14 +134,19 @@ export const SPEECHES: Readonly<Record<DialectName, Speech>> = {
       ]),
       frame({ usage: { inputTokens: 5, outputTokens: 2 } }, "metadata"),
     ],
-    nothing: { start: frame({ role: "assistant" }, "messageStart"), finish: frame({ stopReason: "end_turn" }, "messageStop") },
+    nothing: {
+      start: frame({ role: "assistant" }, "messageStart"),
+      finish: frame({ stopReason: "end_turn" }, "messageStop"),
+    },
   },
 };
 
 export const DIALECT_NAMES = Object.keys(DIALECTS) as readonly DialectName[];
 
 /** How each wire is asked for a word; a wire without an entry fails. */
-const ASKING: Readonly<Record<string, (model: string, stream: boolean) => { readonly path: string; readonly body: Json }>> = {
+const ASKING: Readonly<
+  Record<string, (model: string, stream: boolean) => { readonly path: string; readonly body: Json }>
+> = {
   "chat-completions": (model, stream) => ({
     path: "/v1/chat/completions",
     body: { model, stream, messages: [{ role: "user", content: "Hi" }] },

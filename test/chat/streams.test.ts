@@ -47,7 +47,10 @@ describe.each(ALL)("on %s, of a vendor that speaks %s", (wire, dialect) => {
     const streamed = await ask(gateway, account, { ...via, stream: true });
     expect([streamed.status, streamed.said, streamed.reason]).toEqual([200, "Hello", "stop"]);
     expect(streamed.text).toMatch(/^(event|data): /);
-    vendor.answers({ headers: { "content-type": speech.type }, body: Buffer.concat(speech.early(["Hel", "lo"], "first")) });
+    vendor.answers({
+      headers: { "content-type": speech.type },
+      body: Buffer.concat(speech.early(["Hel", "lo"], "first")),
+    });
     const whole = await ask(gateway, account, { ...via, stream: false });
     expect([whole.status, whole.said, whole.reason]).toEqual([200, "Hello", "stop"]);
     expect(JSON.parse(whole.text)).toBeTypeOf("object");
@@ -63,7 +66,9 @@ describe.each(DIALECT_NAMES)("of a vendor that speaks %s", (dialect) => {
 
   it("a list of events is read where a stream was asked for, unless events are no JSON", async () => {
     if (dialect === "converse") return;
-    const list = speech.early(["Hel", "lo"], "first").map((event) => /^data: (\{.*)$/m.exec(event.toString())?.[1] ?? "null");
+    const list = speech
+      .early(["Hel", "lo"], "first")
+      .map((event) => /^data: (\{.*)$/m.exec(event.toString())?.[1] ?? "null");
     vendor.answers({ body: `[${list.filter((one) => one !== "null").join(",")}]` });
     const { said, reason } = await ask(gateway, account, { wire, dialect, stream: true });
     expect([said, reason]).toEqual(["Hello", "stop"]);
@@ -76,8 +81,14 @@ describe.each(DIALECT_NAMES)("of a vendor that speaks %s", (dialect) => {
   });
 
   it.each(Object.entries(CODINGS))("what is compressed by %s is read, streamed and whole", async (coding, compress) => {
-    for (const [stream, type, body] of [[true, speech.type, events], [false, "application/json", whole]] as const) {
-      vendor.answers({ headers: { "content-type": type, "content-encoding": coding.toUpperCase() }, body: compress(body) });
+    for (const [stream, type, body] of [
+      [true, speech.type, events],
+      [false, "application/json", whole],
+    ] as const) {
+      vendor.answers({
+        headers: { "content-type": type, "content-encoding": coding.toUpperCase() },
+        body: compress(body),
+      });
       const good = await ask(gateway, account, { wire, dialect, stream });
       expect([good.status, good.said, good.reason]).toEqual([200, "Hello", "stop"]);
       expect(vendor.asked[0]?.headers["accept-encoding"]).toContain(coding);
@@ -88,7 +99,8 @@ describe.each(DIALECT_NAMES)("of a vendor that speaks %s", (dialect) => {
       const cut = await ask(gateway, account, { wire, dialect, stream });
       const ended = DIALECTS[dialect].end !== null && stream;
       // Behind its end mark nothing of an answer can be missing.
-      if (!ended || cut.said !== "Hello") expect([cut.said === "Hello" && cut.reason === "stop", await charge(cut.requestId)]).toEqual([false, 0]);
+      if (!ended || cut.said !== "Hello")
+        expect([cut.said === "Hello" && cut.reason === "stop", await charge(cut.requestId)]).toEqual([false, 0]);
     }
   });
 
@@ -122,7 +134,11 @@ it("a compressed stream goes on event by event, and ends with its body", async (
   const answer = await fetch(`${gateway.url}/v1/chat/completions`, {
     method: "POST",
     headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
-    body: JSON.stringify({ model: "via-chat-completions/m", stream: true, messages: [{ role: "user", content: "Hi" }] }),
+    body: JSON.stringify({
+      model: "via-chat-completions/m",
+      stream: true,
+      messages: [{ role: "user", content: "Hi" }],
+    }),
   });
   let text = "";
   for await (const piece of answer.body ?? []) {
@@ -136,7 +152,11 @@ it("what a small body unpacks to is bounded as any answer, and costs nothing", a
   const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, 0x20));
   for (const stream of [true, false]) {
     vendor.answers({ headers: { "content-type": "application/json", "content-encoding": "gzip" }, body: bomb });
-    const { status, requestId } = await ask(gateway, account, { wire: "messages", dialect: "chat-completions", stream });
+    const { status, requestId } = await ask(gateway, account, {
+      wire: "messages",
+      dialect: "chat-completions",
+      stream,
+    });
     expect([status >= 500, await charge(requestId)]).toEqual([true, 0]);
   }
 });

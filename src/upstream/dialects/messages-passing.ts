@@ -79,7 +79,7 @@ function request(body: Json, context: ChatContext, sent?: SentRequest): Upstream
     return { path, body: stream === undefined ? changed : { ...changed, stream } };
   }
   const changes = changesOf(body, context, sent.bytes.includes(MAYBE_SEALED));
-  return { path, body, bytes: withMembers(sent.bytes, changes, "messages"), headers: sent.headers };
+  return { path, body, bytes: withMembers(sent.bytes, changes), headers: sent.headers };
 }
 
 function textOf(content: readonly unknown[]): string {

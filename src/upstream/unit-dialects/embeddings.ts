@@ -15,20 +15,14 @@ function countsOf(usage: unknown): Counts | null {
   return { textIn: prompt - cachedIn, cachedIn, textOut: countOf(usage.completion_tokens) };
 }
 
-const FLOAT_BYTES = 4;
-
 /** A vector in the form that was asked for; undefined: it is none. */
 function vectorAs(encoding: unknown, vector: unknown): unknown {
-  if (Array.isArray(vector)) {
-    if (encoding !== "base64") return vector;
-    const bytes = Buffer.alloc(vector.length * FLOAT_BYTES);
-    for (const [at, value] of vector.entries()) bytes.writeFloatLE(Number(value), at * FLOAT_BYTES);
-    return bytes.toString("base64");
-  }
-  if (typeof vector !== "string" || encoding === "base64") return typeof vector === "string" ? vector : undefined;
-  const bytes = Buffer.from(vector, "base64");
-  if (bytes.length === 0 || bytes.length % FLOAT_BYTES !== 0) return undefined;
-  return Array.from({ length: bytes.length / FLOAT_BYTES }, (_, at) => bytes.readFloatLE(at * FLOAT_BYTES));
+  const wantsText = encoding === "base64";
+  if (Array.isArray(vector))
+    return wantsText ? Buffer.from(new Float32Array(vector).buffer).toString("base64") : vector;
+  if (typeof vector !== "string" || wantsText) return typeof vector === "string" ? vector : undefined;
+  const { buffer, length } = new Uint8Array(Buffer.from(vector, "base64"));
+  return length === 0 || length % Float32Array.BYTES_PER_ELEMENT !== 0 ? undefined : [...new Float32Array(buffer)];
 }
 
 export const embeddings: UnitDialect = {
