@@ -60,9 +60,9 @@ export class HeldStream implements BytesOut {
     return this.#running === 0 && this.#choices.size > 0;
   }
 
-  /** It is complete, and no content has come since. */
+  /** It is complete, and no content has come since. One that says nothing yet may still begin. */
   get closing(): boolean {
-    return this.#closing && this.finished && this.#committed;
+    return this.#closing && this.finished && (this.#committed || this.#empty === null);
   }
 
   reading(): Reading {
@@ -107,8 +107,11 @@ export class HeldStream implements BytesOut {
     this.#hold(bytes);
   }
 
-  /** Lets the finishes out in the order they came. */
-  release(): void {
+  /** Lets out what is held, in the order it came: content follows. */
+  release(withEnds = true): void {
+    for (const held of this.#preamble) this.#ready.push(held);
+    this.#preamble = [];
+    if (!withEnds) return;
     const ends = [...this.#ends.values()];
     this.#ends.clear();
     for (const { write } of ends) this.#ready.push(write());
@@ -182,12 +185,10 @@ export class HeldStream implements BytesOut {
 
   #content(event: Buffer): void {
     if (!this.#committed || this.#closing) {
-      for (const held of this.#preamble) this.#ready.push(held);
       this.#committed = true;
-      this.#preamble = [];
       this.#closing = false;
       // Another choice may go on after one has finished.
-      if (!this.#endsEarly) this.release();
+      this.release(!this.#endsEarly);
       this.#heldBytes = 0;
       for (const { bytes } of this.#ends.values()) this.#heldBytes += bytes;
     }

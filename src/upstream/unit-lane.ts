@@ -45,7 +45,7 @@ function readEvent(dialect: UnitDialect, asked: UnitAsked, context: UnitContext,
     if (read.kind === "finish") out.finish(ends++, read.bytes.length, () => read.bytes);
     else {
       // They may bring content themselves, so they keep their place.
-      out.release();
+      if (read.kind === "content") out.release();
       out.raw(read.bytes, read.kind);
     }
     return true;

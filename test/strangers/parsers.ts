@@ -183,10 +183,10 @@ export const PARSERS: readonly Parser[] = [
   },
   {
     file: "src/upstream/event-stream.ts",
-    what: "pieces of calls by turns",
+    what: "pieces of a call",
     size: 10_000,
     of: (size) => {
-      const call = (at: number) => ({ index: at % 8, id: `c${at % 8}`, function: { name: "f", arguments: "{" } });
+      const call = (at: number) => ({ index: 0, id: "c", function: { name: "f", arguments: `"${at}":{},` } });
       return readEvents(size, (at) => ({ choices: [{ index: 0, delta: { tool_calls: [call(at)] } }] }));
     },
   },
