@@ -77,6 +77,8 @@ export class EventStream {
 
   /** Reads one chunk. False: others are to have their turn. Throws EventTooLarge. */
   push(chunk: Buffer): boolean {
+    // Who hears of content may ask for more at once.
+    this.waits = false;
     try {
       this.waits = !this.#scanner.push(chunk);
     } finally {
