@@ -14,6 +14,15 @@ export const EVENTS_PREAMBLE = Buffer.from("retry: 3000\n\n");
 /** A comment, which clients pass over. */
 export const HEARTBEAT = Buffer.from(": still there\n\n");
 
+/** The media type that a `content-type` names, without its parameters. Case does not count (RFC 9110, 8.3.1). */
+export function mediaTypeOf(contentType: string | undefined): string {
+  return contentType?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
+}
+
+export function isEventStream(contentType: string | undefined): boolean {
+  return mediaTypeOf(contentType) === TYPE;
+}
+
 /** Whether events are what Accept names first: many clients name them behind JSON without wanting any. */
 export function wantsEvents(accept: string | undefined): boolean {
   return accept?.split(/[,;]/, 1)[0]?.trim().toLowerCase() === TYPE;

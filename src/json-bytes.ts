@@ -187,9 +187,9 @@ export function memberValue(bytes: Buffer, { start, end }: Member): { readonly s
 
 /**
  * A valid JSON object with other values for some of its members, and without those whose value is undefined; every other
- * member as it came, to the byte, and in its place. New members stand behind the others.
+ * member as it came, to the byte, and in its place. New members stand behind the others, and behind them the one named `last`.
  */
-export function withMembers(bytes: Buffer, changes: Readonly<Record<string, unknown>>): Buffer {
+export function withMembers(bytes: Buffer, changes: Readonly<Record<string, unknown>>, last?: string): Buffer {
   const written = new Set<string>();
   const parts: Buffer[] = [];
   const put = (part: Buffer) => parts.push(Buffer.from(parts.length === 0 ? "{" : ","), part);
@@ -198,11 +198,14 @@ export function withMembers(bytes: Buffer, changes: Readonly<Record<string, unkn
     const value = changes[name];
     if (value !== undefined) put(Buffer.from(`${JSON.stringify(name)}:${jsonText(value)}`));
   };
-  for (const { name, start, end } of membersOf(bytes)) {
+  const keep = ({ name, start, end }: Member) => {
     if (Object.hasOwn(changes, name)) changed(name);
     else put(bytes.subarray(start, end));
-  }
-  for (const name of Object.keys(changes)) if (!written.has(name)) changed(name);
+  };
+  const members = membersOf(bytes);
+  for (const member of members) if (member.name !== last) keep(member);
+  for (const name of Object.keys(changes)) if (!written.has(name) && name !== last) changed(name);
+  for (const member of members) if (member.name === last) keep(member);
   if (parts.length === 0) parts.push(Buffer.from("{"));
   return Buffer.concat([...parts, Buffer.from("}")]);
 }

@@ -1,6 +1,7 @@
 // `tollgate mcp`: MCP over standard input and output, for clients that start a program instead of asking an address. Every message goes to
 // a gateway's /mcp as it came, and what comes of it is written as a line.
 import { createInterface } from "node:readline";
+import { isEventStream } from "../event-stream.ts";
 import { isRecord, type Json } from "../json.ts";
 import type { Command } from "./command.ts";
 
@@ -46,7 +47,7 @@ async function passOn(message: Json, url: string, key: string | null, say: (line
   try {
     const headers = headersOf(message, key);
     const answer = await fetch(url, { method: "POST", headers, body: JSON.stringify(message) });
-    if (answer.headers.get("content-type")?.startsWith("text/event-stream") === true && answer.body !== null) {
+    if (isEventStream(answer.headers.get("content-type") ?? "") && answer.body !== null) {
       for await (const line of messagesIn(answer.body)) say(line);
       return;
     }

@@ -1,4 +1,5 @@
 // What a vendor's answer looks like without what it says: each field's place and type, and how two such shapes differ.
+import { isEventStream } from "../event-stream.ts";
 
 /** JSON pointers, with `*` for every item of a list, and the types that stood there. The root is `""`. */
 export type Shape = Readonly<Record<string, readonly string[]>>;
@@ -32,7 +33,7 @@ function jsonIn(text: string): unknown {
 /** The values in a body: of a stream of events one for each that is JSON, else the body's own. Empty where it is no JSON. */
 function valuesIn(body: Buffer, contentType: string): readonly unknown[] {
   const text = body.toString("utf8");
-  const parts = contentType.startsWith("text/event-stream")
+  const parts = isEventStream(contentType)
     ? text.split(/\r\n|\n|\r/).flatMap((line) => (line.startsWith("data:") ? [line.slice("data:".length)] : []))
     : [text];
   return parts.map(jsonIn).filter((value) => value !== undefined);

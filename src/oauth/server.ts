@@ -2,6 +2,7 @@
 import inject, { type DispatchFunc } from "light-my-request";
 import Provider, { type AdapterPayload, type Configuration, errors, type Interaction } from "oidc-provider";
 import type { Answer, GatewayRequest } from "../endpoint.ts";
+import { mediaTypeOf } from "../event-stream.ts";
 import { isRecord, stringOf } from "../json.ts";
 import { resourcesOf, SCOPE } from "./access-tokens.ts";
 import { type AdapterParts, adapterOf, keepClient } from "./adapter.ts";
@@ -168,7 +169,7 @@ async function relayed(request: GatewayRequest, handle: DispatchFunc, base: stri
   const query = new URLSearchParams(request.query);
   const isAuthorize = path === "/oauth/authorize";
   const asked = isAuthorize ? withScope(query) : query.toString();
-  const isForm = (request.headers.get("content-type") ?? "").startsWith("application/x-www-form-urlencoded");
+  const isForm = mediaTypeOf(request.headers.get("content-type")) === "application/x-www-form-urlencoded";
   const isDevice = path === "/oauth/device/code" && isForm;
   const payload = isDevice ? Buffer.from(withScope(new URLSearchParams(body.toString("utf8")))) : body;
   const headers: Record<string, string> = { host, "x-forwarded-proto": protocol.slice(0, -1) };

@@ -3,10 +3,13 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
 import type { Clock } from "../clock.ts";
-import type { AnswerSink, Attempt, AttemptFailure, Reading } from "../route.ts";
+import { mediaTypeOf } from "../event-stream.ts";
+import type { AnswerSink, Attempt, AttemptFailure, FinalPart, Reading } from "../route.ts";
+import { ownSlice } from "../slices.ts";
 import { classify } from "./classify.ts";
+import { STREAM_ENCODINGS } from "./decoding.ts";
 import type { UnaryAnswer } from "./dialects/dialect.ts";
-import { EventStream, type Framing, framingOf } from "./event-stream.ts";
+import { EventStream, framingOf } from "./event-stream.ts";
 import { Exchange, type ExchangeListener, type ExchangeRequest } from "./exchange.ts";
 import { HeldBytes } from "./held-bytes.ts";
 import type { Lane } from "./lane.ts";
@@ -14,6 +17,7 @@ import { NOTHING_READ } from "./nothing-read.ts";
 import { retryAfterMs } from "./retry-after.ts";
 import { ANSWER_BYTES_MAX, UnaryBody } from "./unary-body.ts";
 import { emptyAnswer, failureOfKind, malformed, unfitAnswer, VendorFailure } from "./vendor-failure.ts";
+import { GatheredAnswer } from "./whole-stream.ts";
 
 const ERROR_BYTES_MAX = 64 * 1024;
 /** How long we wait for usage and a goodbye once the answer itself is complete. */
@@ -35,11 +39,12 @@ export interface ChatAttemptOptions {
  * undici keeps a body until its answer ends, and where it makes the bytes itself they are a piece of a pool, all eight kilobytes of which
  * stay with it: a stream, which may be open for minutes, brings its own.
  */
-function withOwnBytes(request: ExchangeRequest): ExchangeRequest {
-  if (typeof request.body !== "string") return request;
+function asStream(request: ExchangeRequest): ExchangeRequest {
+  const headers = { "accept-encoding": STREAM_ENCODINGS, ...request.headers };
+  if (typeof request.body !== "string") return { ...request, headers };
   const body = Buffer.allocUnsafeSlow(Buffer.byteLength(request.body));
   body.write(request.body);
-  return { ...request, body };
+  return { ...request, headers, body };
 }
 
 /** A promise where it has to be signed, or a token to be fetched for it; it rejects with VendorFailure. */
@@ -48,8 +53,14 @@ type Asked = ExchangeRequest | Promise<ExchangeRequest>;
 class ChatAttempt implements Attempt, ExchangeListener {
   readonly #options: ChatAttemptOptions;
   readonly #sink: AnswerSink;
-  /** Made when the head says that a stream comes. */
+  /** Made when a stream comes, or where one was asked for. */
   #stream: EventStream | HeldBytes | null = null;
+  /** What a vendor's events say where a whole answer was asked for. */
+  #gathered: GatheredAnswer | null = null;
+  #gatheredBytes = 0;
+  #paused = false;
+  /** Others have their turn before more is read. */
+  #givesWay = false;
   readonly #exchange: Exchange;
   #body: UnaryBody | null = null;
   #unary: Exclude<UnaryAnswer, AttemptFailure> | null = null;
@@ -65,8 +76,8 @@ class ChatAttempt implements Attempt, ExchangeListener {
     this.#sink = sink;
     const clocks = {
       firstMsMax: options.firstTokenMsMax,
-      gapMsMax: () => (this.#stream?.finished ? GOODBYE_MS_MAX : options.gapMsMax),
-      quiet: () => this.#stream?.finished === true,
+      gapMsMax: () => (this.#closing ? GOODBYE_MS_MAX : options.gapMsMax),
+      quiet: () => this.#closing,
     };
     this.#exchange = new Exchange(this, clocks, options.clock);
   }
@@ -76,7 +87,7 @@ class ChatAttempt implements Attempt, ExchangeListener {
     const { dispatcher, lane, stream } = this.#options;
     const send = (asked: ExchangeRequest) => {
       if (this.#over) return;
-      const ready = stream ? withOwnBytes(asked) : asked;
+      const ready = stream ? asStream(asked) : asked;
       this.#exchange.send(dispatcher, lane.passesBytes === true ? { ...ready, ownConnection: true } : ready);
     };
     if (!(request instanceof Promise)) return send(request);
@@ -87,11 +98,13 @@ class ChatAttempt implements Attempt, ExchangeListener {
   }
 
   pause(): void {
+    this.#paused = true;
     this.#exchange.pause();
   }
 
   resume(): void {
-    this.#exchange.resume();
+    this.#paused = false;
+    this.#goOn();
   }
 
   abort(): void {
@@ -111,32 +124,31 @@ class ChatAttempt implements Attempt, ExchangeListener {
 
   head(status: number, headers: IncomingHttpHeaders): void {
     this.#status = status;
-    const type = String(headers["content-type"] ?? "");
+    const type = headers["content-type"];
+    const { lane, stream } = this.#options;
     if (status < 200 || status >= 300) {
       this.#isError = true;
       this.#retryAfterMs = retryAfterMs(headers, this.#options.clock.epochMs());
       this.#body = new UnaryBody(ERROR_BYTES_MAX);
-    } else if (this.#options.lane.passesBytes === true && !type.startsWith("application/json")) {
+    } else if (lane.passesBytes === true && mediaTypeOf(type) !== "application/json") {
       this.#stream = new HeldBytes(this.#listener);
     } else {
-      const framing = this.#options.stream ? framingOf(type) : null;
-      if (framing === null) this.#body = new UnaryBody(ANSWER_BYTES_MAX);
-      else this.#stream = this.#openStream(framing);
+      const framing = framingOf(type);
+      const { gather } = lane;
+      if (framing !== null && stream) this.#stream = new EventStream(lane, this.#listener, framing);
+      else if (framing !== null && gather !== undefined) {
+        const gathered = new GatheredAnswer();
+        this.#gathered = gathered;
+        this.#stream = new EventStream({ reader: (out) => gather(gathered, out) }, this.#listener, framing);
+      } else this.#body = new UnaryBody(ANSWER_BYTES_MAX);
     }
   }
 
   data(chunk: Buffer): void {
-    if (this.#stream !== null) {
-      const running = !this.#stream.finished;
-      try {
-        this.#stream.push(chunk);
-      } catch (error) {
-        this.#fail(malformed(String(error)));
-      }
-      if (running && this.#stream.finished) this.#exchange.hurry();
-      return;
-    }
-    if (this.#body === null || this.#body.push(chunk)) return;
+    if (this.#gathered !== null) this.#gatheredBytes += chunk.length;
+    const fits = this.#gatheredBytes <= ANSWER_BYTES_MAX;
+    if (fits && this.#stream !== null) return this.#readEvents(this.#stream, chunk);
+    if (fits && (this.#body === null || this.#body.push(chunk))) return;
     if (this.#isError) this.#failWithBody("an error body too large to read");
     else this.#fail(malformed("the answer is too large"));
   }
@@ -156,27 +168,59 @@ class ChatAttempt implements Attempt, ExchangeListener {
   }
 
   failed(failure: AttemptFailure): void {
+    if (this.#isError && failure.kind === "provider_malformed") return this.#failWithBody(failure.message);
     const cut = failure.kind === "provider_connection_failed" && this.#status !== 0;
-    if (cut && this.#stream?.finished) return this.#stream.end();
+    // Where the end of the body alone ends an answer, a body that was cut may lack anything.
+    const isOver = failure.kind === "provider_timeout" || (cut && this.#options.lane.endsWithBody !== true);
+    if (isOver && this.#stream?.finished) return this.#stream.end();
     this.#fail(cut ? { ...failure, kind: "provider_cut" } : failure);
   }
 
-  #openStream(framing: Framing): EventStream {
-    return new EventStream(this.#options.lane, this.#listener, framing);
+  /** All has come but the end mark, which some vendors leave out. */
+  get #closing(): boolean {
+    return this.#options.lane.endsWithBody !== true && this.#stream?.closing === true;
+  }
+
+  #readEvents(stream: EventStream | HeldBytes, chunk: Buffer): void {
+    const wasClosing = this.#closing;
+    try {
+      if (!stream.push(chunk)) this.#giveWay();
+    } catch (error) {
+      this.#fail(malformed(String(error)));
+    }
+    if (!wasClosing && this.#closing) this.#exchange.hurry();
+  }
+
+  #giveWay(): void {
+    if (this.#over) return;
+    this.#givesWay = true;
+    this.#exchange.pause();
+    void ownSlice().then(() => {
+      this.#givesWay = false;
+      this.#goOn();
+    });
+  }
+
+  #goOn(): void {
+    if (this.#stream?.waits && !this.#isHalted) this.#readEvents(this.#stream, Buffer.alloc(0));
+    if (!this.#isHalted) this.#exchange.resume();
+  }
+
+  get #isHalted(): boolean {
+    return this.#over || this.#paused || this.#givesWay;
   }
 
   /** What a stream of either sort tells. */
   get #listener(): AnswerSink {
     return {
       content: (bytes) => {
+        if (this.#gathered !== null) return;
         this.#exchange.answering();
         this.#sink.content(bytes);
       },
       done: (final) => {
-        if (this.#over) return;
-        this.#over = true;
-        this.#exchange.release();
-        this.#sink.done(final);
+        if (this.#gathered === null) this.#done(final);
+        else this.#finish(this.#options.lane.answer(this.#gathered));
       },
       failed: (failure) => this.#fail(failure),
     };
@@ -184,6 +228,11 @@ class ChatAttempt implements Attempt, ExchangeListener {
 
   #readBody(json: unknown): void {
     const { lane, stream } = this.#options;
+    if (stream && lane.tell !== undefined) {
+      const told = new EventStream(lane, this.#listener);
+      this.#stream = told;
+      return told.tell(json, lane.tell);
+    }
     const answer = this.#answerIn(json);
     if ("kind" in answer) {
       // What the vendor has used it takes its price for, whatever it has answered.
@@ -193,11 +242,21 @@ class ChatAttempt implements Attempt, ExchangeListener {
     }
     this.#unary = answer;
     if (stream) return this.#fail(malformed("a whole answer came where a stream was asked for"));
+    this.#finish(answer);
+  }
+
+  #finish(answer: UnaryAnswer): void {
+    if ("kind" in answer) return this.#fail(answer);
     const final = { kind: "body", body: answer.body } as const;
     if (answer.empty !== undefined) return this.#fail(emptyAnswer(answer.empty, final));
     if (answer.unfit !== undefined) return this.#fail(unfitAnswer(answer.unfit, final));
+    this.#done(final);
+  }
+
+  #done(final: FinalPart): void {
     if (this.#over) return;
     this.#over = true;
+    this.#exchange.release();
     this.#sink.done(final);
   }
 

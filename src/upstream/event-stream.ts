@@ -1,4 +1,5 @@
 // The stream side of an attempt: bytes become events, events become the answer in the caller's wire.
+import { isEventStream, mediaTypeOf } from "../event-stream.ts";
 import type { AnswerSink, Reading } from "../route.ts";
 import { classify } from "./classify.ts";
 import type { StreamReader } from "./dialects/dialect.ts";
@@ -8,14 +9,17 @@ import type { Lane } from "./lane.ts";
 import { SseScanner } from "./sse-scanner.ts";
 
 const EVENT_BYTES_MAX = 16 * 1024 * 1024;
+/** What is read at one go, in events and in bytes of them: then others have their turn. */
+const SLICE_EVENTS = 256;
+const SLICE_BYTES = 256 * 1024;
 
 /** How the events of a stream are told apart. */
 export type Framing = "sse" | "eventstream";
 
 /** By the content type of an answer; null: it is no stream. */
-export function framingOf(contentType: string): Framing | null {
-  if (contentType.startsWith("text/event-stream")) return "sse";
-  return contentType.startsWith("application/vnd.amazon.eventstream") ? "eventstream" : null;
+export function framingOf(contentType: string | undefined): Framing | null {
+  if (isEventStream(contentType)) return "sse";
+  return mediaTypeOf(contentType) === "application/vnd.amazon.eventstream" ? "eventstream" : null;
 }
 
 /** The status that an exception inside a binary stream comes with where it comes before it. */
@@ -29,7 +33,7 @@ const EXCEPTION_STATUS: Readonly<Record<string, number>> = {
 };
 
 interface Scanner {
-  push(chunk: Buffer): void;
+  push(chunk: Buffer): boolean;
   end(): void;
 }
 
@@ -37,12 +41,20 @@ export class EventStream {
   readonly #out: HeldStream;
   readonly #reader: StreamReader;
   readonly #scanner: Scanner;
+  #sliceEvents = 0;
+  #sliceBytes = 0;
+  /** It has stopped within a chunk, and goes on with the next one, which may be empty. */
+  waits = false;
 
-  constructor(lane: Lane, sink: AnswerSink, framing: Framing = "sse") {
+  constructor(lane: Pick<Lane, "reader">, sink: AnswerSink, framing: Framing = "sse") {
     this.#out = new HeldStream(sink);
     this.#reader = lane.reader(this.#out);
     const read = (bytes: Buffer, start: number, end: number, name: string | null) => {
-      if (!this.#out.over && !this.#reader.event(bytes, start, end, name)) this.#out.skip();
+      if (start === end || this.#out.over) return true;
+      if (!this.#reader.event(bytes, start, end, name)) this.#out.skip();
+      this.#sliceEvents++;
+      this.#sliceBytes += end - start;
+      return !this.#isSlice;
     };
     this.#scanner =
       framing === "sse"
@@ -55,17 +67,39 @@ export class EventStream {
     return this.#out.finished;
   }
 
-  /** Reads one chunk. Throws EventTooLarge. */
-  push(chunk: Buffer): void {
+  get closing(): boolean {
+    return this.#out.closing;
+  }
+
+  get #isSlice(): boolean {
+    return this.#sliceEvents >= SLICE_EVENTS || this.#sliceBytes >= SLICE_BYTES;
+  }
+
+  /** Reads one chunk. False: others are to have their turn. Throws EventTooLarge. */
+  push(chunk: Buffer): boolean {
+    // Who hears of content may ask for more at once.
+    this.waits = false;
     try {
-      this.#scanner.push(chunk);
+      this.waits = !this.#scanner.push(chunk);
     } finally {
       this.#out.flush();
     }
+    if (!this.#isSlice) return true;
+    this.#sliceEvents = 0;
+    this.#sliceBytes = 0;
+    return false;
+  }
+
+  /** Reads a body that is no stream: a whole answer, or a list of what would otherwise be events. */
+  tell(json: unknown, whole: NonNullable<Lane["tell"]>): void {
+    if (!Array.isArray(json)) return whole(json, this.#out);
+    this.push(Buffer.from(json.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("")));
+    this.end();
   }
 
   /** The body has ended: the stream is whole if the answer was finished, and cut if it was not. */
   end(): void {
+    while (this.waits) this.push(Buffer.alloc(0));
     this.#scanner.end();
     this.#out.end();
   }

@@ -6,9 +6,11 @@ import type { EventOut, OwnSeal } from "./dialects/dialect.ts";
 import type { HeldStream } from "./held-stream.ts";
 import { sealedThought } from "./sealed-thoughts.ts";
 
+/** About what a finish takes. */
+const FINISH_BYTES = 128;
+
 /** What gives the caller something commits the answer; a bare beginning or a signature does not. */
-function kindOf(event: NeutralEvent): "content" | "preamble" | "finish" {
-  if (event.kind === "finish") return "finish";
+function kindOf(event: NeutralEvent): "content" | "preamble" {
   return event.kind === "begin" || event.kind === "thought" || event.kind === "citation" ? "preamble" : "content";
 }
 
@@ -49,6 +51,8 @@ export class EventWriter implements EventOut {
     const held = this.#held;
     if (held.over) return;
     held.choice(event.choice, event.kind === "finish");
+    // Encoders close what they have open with it, so they hear of it when nothing can follow.
+    if (event.kind === "finish") return held.finish(event.choice, FINISH_BYTES, () => this.#encoder.encode(event));
     const bytes = this.#encoder.encode(event);
     // Of what the caller's wire says nothing, the caller has seen nothing either: it commits to no candidate.
     if (bytes.length > 0) held.raw(bytes, kindOf(event));
@@ -64,7 +68,7 @@ export class EventWriter implements EventOut {
     this.#held.upstreamCost(nano);
   }
 
-  empty(message: string): void {
+  empty(message: string | null): void {
     this.#held.empty(message);
   }
 

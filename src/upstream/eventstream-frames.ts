@@ -54,6 +54,7 @@ export class EventstreamFrames {
   #pieces: Buffer[] = [];
   #bytes = 0;
   #wanted = PRELUDE_BYTES;
+  #stopped = false;
 
   constructor(onEvent: OnEvent, onException: OnException, eventBytesMax: number) {
     this.#onEvent = onEvent;
@@ -61,18 +62,19 @@ export class EventstreamFrames {
     this.#eventBytesMax = eventBytesMax;
   }
 
-  /** Reads one chunk. Throws EventTooLarge, and BrokenFrame where a checksum is wrong. */
-  push(chunk: Buffer): void {
+  /** Reads one chunk, as the scanner does. Throws EventTooLarge, and BrokenFrame where a checksum is wrong. */
+  push(chunk: Buffer): boolean {
+    this.#stopped = false;
     this.#pieces.push(chunk);
     this.#bytes += chunk.length;
     if (this.#bytes < this.#wanted) {
       // The chunk is the connection's own, and may not be there any more when the next one comes.
       this.#pieces[this.#pieces.length - 1] = Buffer.from(chunk);
-      return;
+      return true;
     }
     let bytes = this.#pieces.length === 1 ? chunk : Buffer.concat(this.#pieces);
     this.#wanted = PRELUDE_BYTES;
-    while (bytes.length >= PRELUDE_BYTES) {
+    while (bytes.length >= PRELUDE_BYTES && !this.#stopped) {
       const length = this.#lengthOf(bytes);
       if (bytes.length < length) {
         this.#wanted = length;
@@ -83,6 +85,7 @@ export class EventstreamFrames {
     }
     this.#pieces = bytes.length === 0 ? [] : [Buffer.from(bytes)];
     this.#bytes = bytes.length;
+    return !this.#stopped || bytes.length === 0;
   }
 
   #lengthOf(bytes: Buffer): number {
@@ -112,6 +115,6 @@ export class EventstreamFrames {
     }
     const name = headers.get(":event-type") ?? null;
     const data = name === "chunk" ? unwrapped(payload) : payload;
-    this.#onEvent(data, 0, data.length, name === "chunk" ? null : name);
+    this.#stopped = this.#onEvent(data, 0, data.length, name === "chunk" ? null : name) === false;
   }
 }

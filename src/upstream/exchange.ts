@@ -1,9 +1,10 @@
 // One request to an upstream over undici, with our own clocks: the only place that sends bytes out of the gateway.
 import type { IncomingHttpHeaders } from "node:http";
-import type { Duplex, Readable } from "node:stream";
+import type { Duplex, Readable, Transform } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { Clock } from "../clock.ts";
 import type { AttemptFailure } from "../route.ts";
+import { decoderOf, ENCODINGS, encodingOf } from "./decoding.ts";
 import { proxyFailureIn } from "./tunnel.ts";
 
 export interface ExchangeRequest {
@@ -66,9 +67,12 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #over = false;
   #answering = false;
   #paused = false;
+  #pausedMs = 0;
   #lastMs = 0;
   #sentMs = 0;
   #hasHead = false;
+  /** Undoes the compression of the body; null: the body comes as it is. */
+  #decoder: Transform | null = null;
   /** The request has been written whole to the socket, and the vendor has not closed that at once. */
   taken = false;
 
@@ -80,7 +84,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   send(dispatcher: Dispatcher, request: ExchangeRequest): void {
-    const { method = "POST", origin, path, headers, body, upgrade } = request;
+    const { method = "POST", origin, path, body, upgrade } = request;
+    const headers = upgrade === undefined ? { "accept-encoding": ENCODINGS, ...request.headers } : request.headers;
     const allowH2 = upgrade === undefined && request.ownConnection !== true ? undefined : false;
     const options: Dispatcher.DispatchOptions = {
       method,
@@ -119,6 +124,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   pause(): void {
     if (this.#over || this.#paused) return;
     this.#paused = true;
+    this.#pausedMs = this.#clock.elapsedMs();
+    this.#decoder?.pause();
     this.#controller?.pause();
     this.#socket?.pause();
   }
@@ -126,8 +133,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
   resume(): void {
     if (!this.#paused) return;
     this.#paused = false;
-    this.#lastMs = this.#clock.elapsedMs();
-    this.#controller?.resume();
+    this.#lastMs += this.#clock.elapsedMs() - this.#pausedMs;
+    this.#decoder?.resume();
+    if (this.#decoder?.writableNeedDrain !== true) this.#controller?.resume();
     this.#socket?.resume();
   }
 
@@ -147,6 +155,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   release(): void {
     if (this.#over) return;
     this.#over = true;
+    this.#undecoded();
     this.resume();
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#controller?.abort(new Error("the body went on after its end")), DRAIN_MS_MAX);
@@ -166,7 +175,34 @@ export class Exchange implements Dispatcher.DispatchHandler {
     // Fifteen views of the first bytes, which undici keeps for its own callers until the answer ends.
     controller.rawHeaders = null;
     this.#hasHead = true;
-    if (!this.#over && status >= 200) this.#listener.head(status, headers);
+    if (this.#over || status < 200) return;
+    const encoding = encodingOf(headers["content-encoding"]);
+    // How an error is encoded matters less than its status.
+    if (encoding === null && status < 300) return this.#garbled(new Error("its encoding is not understood"));
+    if (encoding !== null && encoding !== "identity") this.#decoder = this.#decoding(decoderOf(encoding));
+    this.#listener.head(status, headers);
+  }
+
+  #decoding(decoder: Transform): Transform {
+    decoder.on("data", (piece: Buffer) => this.#listener.data(piece));
+    decoder.on("drain", () => this.#paused || this.#controller?.resume());
+    decoder.on("end", () => this.#ended());
+    return decoder.on("error", this.#garbled);
+  }
+
+  readonly #garbled = (error: Error): void => {
+    if (this.#over) return;
+    this.#fail({
+      ...failure("provider_malformed", `the answer cannot be decoded: ${error.message}`),
+      mayHaveRun: true,
+    });
+    this.#controller?.abort(error);
+  };
+
+  /** Whatever is not decoded yet is not wanted any more. */
+  #undecoded(): void {
+    this.#decoder?.removeAllListeners("data").removeAllListeners("end").destroy();
+    this.#decoder = null;
   }
 
   onRequestUpgrade(
@@ -187,10 +223,16 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onResponseData(_: Dispatcher.DispatchController | null, chunk: Buffer): void {
     if (this.#over) return;
     if (!this.#clocks.quiet()) this.#lastMs = this.#clock.elapsedMs();
-    this.#listener.data(chunk);
+    if (this.#decoder === null) this.#listener.data(chunk);
+    else if (!this.#decoder.write(chunk)) this.#controller?.pause();
   }
 
   onResponseEnd(): void {
+    if (this.#decoder === null) this.#ended();
+    else this.#decoder.end();
+  }
+
+  #ended(): void {
     if (this.#over) return this.#finish();
     this.#finish();
     this.#listener.end();
@@ -215,6 +257,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#over = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
+    this.#undecoded();
     this.#socket?.destroy();
   }
 

@@ -1,12 +1,13 @@
 // A judge of the operator's guard that is a server of the operator's: what it is sent, and what it may answer, within bounds of size and time.
 import { z } from "zod";
 import { GatewayError } from "../errors.ts";
-import { wholeOf } from "../pieces.ts";
+import { readJson } from "../json-bytes.ts";
+import { wholeOf, wholeWithin } from "../pieces.ts";
 import type { Judge } from "./guard.ts";
 import type { PublicFetch } from "./public-fetch.ts";
+import { ANSWER_BYTES_MAX } from "./unary-body.ts";
 
-/** The longest body that it may give back. */
-const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
+const ERROR_BYTES_MAX = 64 * 1024;
 
 export interface GuardServerOptions {
   readonly url: string;
@@ -27,8 +28,12 @@ export function guardServer({ url, msMax, internet }: GuardServerOptions): Judge
     const send = { headers, body: sent };
     const answer = await internet.open(url, { bytesMax: ANSWER_BYTES_MAX, msMax, redirectsMax: 0, send });
     if (answer instanceof GatewayError) throw answer;
-    const whole = await wholeOf(answer.body);
-    if (answer.status !== 200) throw new Error(`the guard answered ${answer.status}`);
-    return answerSchema.parse(JSON.parse(whole.toString("utf8")));
+    if (answer.status !== 200) {
+      await wholeWithin(answer.body, ERROR_BYTES_MAX);
+      throw new Error(`the guard answered ${answer.status}`);
+    }
+    const read = readJson(await wholeOf(answer.body));
+    if ("wrong" in read) throw new Error(`the guard's answer is ${read.wrong}`);
+    return answerSchema.parse(read.json);
   };
 }

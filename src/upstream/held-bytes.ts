@@ -7,18 +7,21 @@ export class HeldBytes {
   #bytes = 0;
   /** Nothing in the bytes says where they end. */
   readonly finished = false;
+  readonly closing = false;
+  readonly waits = false;
 
   constructor(sink: AnswerSink) {
     this.#sink = sink;
   }
 
   /** Passes the piece before it on. */
-  push(chunk: Buffer): void {
-    if (chunk.length === 0) return;
+  push(chunk: Buffer): boolean {
+    if (chunk.length === 0) return true;
     const before = this.#last;
     this.#last = chunk;
     this.#bytes += chunk.length;
     if (before !== null) this.#sink.content(before);
+    return true;
   }
 
   /** An answer without a byte is none. */

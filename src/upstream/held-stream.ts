@@ -13,19 +13,24 @@ import { emptyAnswer } from "./vendor-failure.ts";
 const HELD_BYTES_MAX = 1024 * 1024;
 /** A vendor's choices are kept count of. We ask for eight at most. */
 const CHOICES_MAX = 128;
+/** A vendor that sends so many events which cannot be read speaks another format. */
+const UNREADABLE_MAX = 100;
 
 /**
  * Knows no wire. Preamble is held until content comes, so that another candidate can still take
- * over unseen; finish events are held until the end, because they are part of what the ledger's commit precedes.
+ * over unseen; finish events are held until the end, as more may come, and because the ledger's commit precedes them.
  */
 export class HeldStream implements BytesOut {
   readonly #sink: AnswerSink;
   readonly #text = new DeliveredText();
   #preamble: Buffer[] = [];
-  #held: Buffer[] = [];
-  /** The size of both together, and of the largest event in them. */
+  readonly #ends = new Map<number, { readonly bytes: number; readonly write: () => Buffer }>();
+  /** The size of what came since content did, and of the largest event in it. */
   #heldBytes = 0;
   #largestBytes = 0;
+  #closing = false;
+  /** A choice went on after its finish, so none is believed before the answer is over. */
+  #endsEarly = false;
   /** Content of the piece that is being read: one write for all events that came together. */
   readonly #ready = new Pieces();
   #committed = false;
@@ -55,6 +60,11 @@ export class HeldStream implements BytesOut {
     return this.#running === 0 && this.#choices.size > 0;
   }
 
+  /** It is complete, and no content has come since. One that says nothing yet may still begin. */
+  get closing(): boolean {
+    return this.#closing && this.finished && (this.#committed || this.#empty === null);
+  }
+
   reading(): Reading {
     const reading = {
       usage: this.#usage,
@@ -68,6 +78,7 @@ export class HeldStream implements BytesOut {
   /** An event could not be parsed and was left out. */
   skip(): void {
     this.#skipped++;
+    if (this.#skipped >= UNREADABLE_MAX) this.#tooMuch(`${UNREADABLE_MAX} events of the stream cannot be read`);
   }
 
   choice(index: number, ended: boolean): void {
@@ -76,14 +87,34 @@ export class HeldStream implements BytesOut {
     if (before === undefined) this.#running += 1;
     if (before === undefined || (ended && !before)) this.#choices.set(index, ended);
     if (ended && before !== true) this.#running -= 1;
+    if (!ended && before === true) this.#endsEarly = true;
     if (this.#choices.size > CHOICES_MAX) this.#tooMuch(`the stream has more than ${CHOICES_MAX} choices`);
   }
 
   raw(event: Buffer, kind: "content" | "preamble" | "finish"): void {
     if (this.#over) return;
-    if (kind === "finish") this.#hold(event, this.#held);
-    else if (kind === "preamble" && !this.#committed) this.#hold(event, this.#preamble);
-    else this.#content(event);
+    if (kind === "finish") return this.finish(0, event.length, () => event);
+    if (kind === "content") return this.#content(event);
+    if (this.#committed) return this.#ready.push(event);
+    this.#preamble.push(event);
+    this.#hold(event.length);
+  }
+
+  finish(index: number, bytes: number, write: () => Buffer): void {
+    if (this.#over) return;
+    this.#closing = true;
+    this.#ends.set(index, { bytes, write });
+    this.#hold(bytes);
+  }
+
+  /** Lets out what is held, in the order it came: content follows. */
+  release(withEnds = true): void {
+    for (const held of this.#preamble) this.#ready.push(held);
+    this.#preamble = [];
+    if (!withEnds) return;
+    const ends = [...this.#ends.values()];
+    this.#ends.clear();
+    for (const { write } of ends) this.#ready.push(write());
   }
 
   usage(usage: TokenUsage): void {
@@ -99,8 +130,8 @@ export class HeldStream implements BytesOut {
     this.#upstreamCostNano = nano;
   }
 
-  empty(message: string): void {
-    this.#empty ??= message;
+  empty(message: string | null): void {
+    this.#empty = message;
   }
 
   fail(failure: AttemptFailure): void {
@@ -120,7 +151,8 @@ export class HeldStream implements BytesOut {
       return;
     }
     this.#over = true;
-    const answer = { kind: "stream", tail: Buffer.concat([...this.#preamble, ...this.#held]) } as const;
+    const ends = [...this.#ends.values()].map(({ write }) => write());
+    const answer = { kind: "stream", tail: Buffer.concat([...this.#preamble, ...ends]) } as const;
     if (this.#empty === null || this.#committed) this.#sink.done(answer);
     else this.#sink.failed(emptyAnswer(this.#empty, answer));
   }
@@ -138,29 +170,27 @@ export class HeldStream implements BytesOut {
     this.#text.addText(text);
   }
 
-  #hold(event: Buffer, held: Buffer[]): void {
-    held.push(event);
-    this.#heldBytes += event.length;
-    this.#largestBytes = Math.max(this.#largestBytes, event.length);
+  #hold(bytes: number): void {
+    this.#heldBytes += bytes;
+    this.#largestBytes = Math.max(this.#largestBytes, bytes);
     if (this.#heldBytes - this.#largestBytes > HELD_BYTES_MAX)
       this.#tooMuch("the stream goes on and on without content");
   }
 
   #tooMuch(message: string): void {
     this.#preamble = [];
-    this.#held = [];
+    this.#ends.clear();
     this.fail({ kind: "provider_malformed", status: 200, message, retryAfterMs: null });
   }
 
   #content(event: Buffer): void {
-    if (!this.#committed || this.#held.length > 0) {
-      // Another choice may go on after one has finished: what was held goes first, in the order it came.
-      for (const held of [...this.#preamble, ...this.#held]) this.#ready.push(held);
+    if (!this.#committed || this.#closing) {
       this.#committed = true;
-      this.#preamble = [];
-      this.#held = [];
+      this.#closing = false;
+      // Another choice may go on after one has finished.
+      this.release(!this.#endsEarly);
       this.#heldBytes = 0;
-      this.#largestBytes = 0;
+      for (const { bytes } of this.#ends.values()) this.#heldBytes += bytes;
     }
     this.#ready.push(event);
   }

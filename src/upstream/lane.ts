@@ -16,6 +16,7 @@ import { EventWriter } from "./event-writer.ts";
 import type { HeldStream } from "./held-stream.ts";
 import { type FetchedMedia, LINKS_MAX, linksOf, type MediaLink, withMedia } from "./media-links.ts";
 import { openedRequest, sealedAnswer } from "./sealed-thoughts.ts";
+import { eventsOf, GatheredAnswer } from "./whole-stream.ts";
 
 /** What a vendor says that it has used: tokens, or the counts of what it sells by units. */
 export interface Told {
@@ -29,7 +30,16 @@ export interface Lane {
   readonly links?: readonly MediaLink[];
   request(media?: FetchedMedia): UpstreamBody;
   reader(out: HeldStream): StreamReader;
+  /** Of a body, or of events that were gathered. */
   answer(json: unknown): UnaryAnswer;
+  /** Tells a whole answer as the stream that was asked for; absent: it is no answer to that. */
+  tell?(json: unknown, out: HeldStream): void;
+  /** Reads events that are to be a whole answer; absent: they are no answer to that. */
+  gather?(gathered: GatheredAnswer, out: HeldStream): StreamReader;
+  /** Nothing within a stream says where it ends. */
+  readonly endsWithBody?: boolean;
+  /** The field of a request that goes last. */
+  readonly grows?: string;
   /** What a body says was used that is no good answer; absent: that cannot be known. */
   told?(json: unknown): Told | null;
   error(body: unknown): VendorError;
@@ -90,19 +100,34 @@ function translatingLane(
   const { seal } = context;
   return {
     links,
+    endsWithBody: dialect.end === null,
+    grows: dialect.grows,
     request(media) {
       const whole = withMedia(asked.neutral(), links, media ?? null);
       return dialect.request(seal === undefined ? whole : openedRequest(whole, seal), context);
     },
     reader: (out) => dialect.reader(context, new EventWriter(out, answers.encoder(), seal)),
     answer(json) {
-      const read = dialect.answer(json, context);
+      const isGathered = json instanceof GatheredAnswer;
+      const read = isGathered ? { answer: json.answer(), upstreamCostNano: null } : dialect.answer(json, context);
       if ("kind" in read) return read;
       const { answer, upstreamCostNano, empty } = read;
       const told = seal === undefined ? answer : sealedAnswer(answer, seal);
       const whole = { body: answers.whole(told), usage: answer.usage, upstreamCostNano, text: textOf(answer) };
       return empty === undefined ? whole : { ...whole, empty };
     },
+    tell(json, out) {
+      const usage = isRecord(json) ? dialect.usage(json, context) : null;
+      if (usage !== null) out.usage(usage);
+      const read = dialect.answer(json, context);
+      if ("kind" in read) return out.fail(read);
+      if (read.upstreamCostNano !== null) out.upstreamCost(read.upstreamCostNano);
+      out.empty(read.empty ?? null);
+      const writer = new EventWriter(out, answers.encoder(), seal);
+      for (const event of eventsOf(read.answer)) writer.event(event);
+      out.end();
+    },
+    gather: (gathered, out) => dialect.reader(context, new EventWriter(out, gathered)),
     told: toldBy(dialect, context),
     error: (body) => dialect.error(body),
   };
@@ -134,13 +159,18 @@ export function laneOf(dialect: Dialect, side: CallerSide, plain: ChatContext): 
   const why = passing.unsupported?.(asked.body, context) ?? null;
   if (why !== null) return why;
   const lane = passingLane(passing, asked, { context, told: toldBy(dialect, context) });
-  if ((lane.links ?? []).length > LINKS_MAX) return tooMany(lane.links ?? []);
+  const { links = [] } = lane;
+  if (links.length > LINKS_MAX) return tooMany(links);
+  const other = translatingLane(dialect, side, context, links);
   // Only a vendor whose calls are surely valid may pass them through; features that no neutral answer has still pass.
   const isLax = asked.usesTools && context.wire.toolCalls !== "strict" && asked.neutral().foreign.length === 0;
   const isTranslated = context.wire.answersInParts === true || isLax;
-  if (!isTranslated && !asked.usesTools) return lane;
-  const translating = translatingLane(dialect, side, context, lane.links ?? []);
   // Whether names were changed is known once the request is made.
-  const chosen = () => (isTranslated || context.tools.renames ? translating : lane);
-  return { ...lane, reader: (out) => chosen().reader(out), answer: (json) => chosen().answer(json) };
+  const chosen = () => (isTranslated || context.tools.renames ? other : lane);
+  return {
+    ...other,
+    ...lane,
+    reader: (out) => chosen().reader(out),
+    answer: (json) => (json instanceof GatheredAnswer ? other : chosen()).answer(json),
+  };
 }

@@ -17,7 +17,7 @@ import type { Login } from "./login.ts";
 import type { FetchedMedia } from "./media-links.ts";
 import { UNIT_DIALECTS, type UnitAsked } from "./unit-dialects.ts";
 import { unitLane } from "./unit-lane.ts";
-import { exchangeRequest, placed, type Vendor } from "./vendor-request.ts";
+import { exchangeRequest, growingLast, placed, type Vendor } from "./vendor-request.ts";
 import { unsentOf, wireFor } from "./wire-for.ts";
 import { readableFailure } from "./without-key.ts";
 
@@ -171,8 +171,11 @@ class Served<AnOffer extends AnyOffer> implements CandidateOf<AnOffer> {
     const { dispatcher, clock, vendorOf, restKey, loginOf } = this.#parts;
     const vendor = vendorOf(adapter);
     const key = vendor.ring.take(conversation);
-    const body = lane.request(media);
-    const sent = wire.paths === undefined ? body : placed(body, wire.paths, { adapter, upstreamModel }, stream);
+    const body = growingLast(lane.request(media), lane.grows);
+    const sent =
+      wire.paths === undefined
+        ? body
+        : placed(body, wire.paths, { adapter, upstreamModel }, { stream, last: lane.grows });
     const request = exchangeRequest(vendor, sent, { adapter, requestId });
     return openChatAttempt(
       {

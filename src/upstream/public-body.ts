@@ -1,30 +1,12 @@
 // Outgoing safety: the body of a fetched address, decoded, and counted after decoding, so that a small body cannot become a huge one.
 import { pipeline, type Readable } from "node:stream";
-import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
+import { decoderOf, type Encoding } from "./decoding.ts";
 import { tooLarge, troubleOf } from "./public-trouble.ts";
-
-const DECODERS = {
-  gzip: createGunzip,
-  "x-gzip": createGunzip,
-  deflate: createInflate,
-  br: createBrotliDecompress,
-} as const;
-
-/** What servers are told that they may send. */
-export const ENCODINGS = "gzip, deflate, br";
-
-export type Encoding = keyof typeof DECODERS | "identity";
-
-/** The encoding that a header names; null for one that is not understood, and for several on top of each other. */
-export function encodingOf(header: string | undefined): Encoding | null {
-  const name = (header ?? "").trim().toLowerCase() || "identity";
-  return name === "identity" || Object.hasOwn(DECODERS, name) ? (name as Encoding) : null;
-}
 
 function decoded(body: Readable, encoding: Encoding): Readable {
   if (encoding === "identity") return body;
   // Each step of the decoder waits until its last piece was read: memory does not grow with what it could make.
-  const decoder = DECODERS[encoding]();
+  const decoder = decoderOf(encoding);
   pipeline(body, decoder, () => {});
   return decoder;
 }

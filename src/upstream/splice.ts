@@ -1,5 +1,6 @@
 // Passes a long answer on as it comes, unparsed, where it need not be looked into.
 import type { IncomingHttpHeaders } from "node:http";
+import { mediaTypeOf } from "../event-stream.ts";
 import type { AnswerSink } from "../route.ts";
 import type { AnswerBody } from "./answer-body.ts";
 
@@ -28,9 +29,8 @@ export class Splice {
 
   /** Whether the answer whose beginning this is can be passed on: a good one, of JSON, that has become long. */
   takes(status: number, headers: IncomingHttpHeaders, body: AnswerBody): boolean {
-    if (body.length <= SPLICE_FROM_BYTES || body.encoded || status < 200 || status >= 300) return false;
-    const type = String(headers["content-type"] ?? "");
-    return type.includes("json") && CLOSING.has(body.firstByte);
+    if (body.length <= SPLICE_FROM_BYTES || status < 200 || status >= 300) return false;
+    return mediaTypeOf(headers["content-type"]).includes("json") && CLOSING.has(body.firstByte);
   }
 
   begin(body: AnswerBody): void {

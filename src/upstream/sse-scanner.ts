@@ -5,8 +5,11 @@ const CR = 13;
 const COLON = 58;
 const SPACE = 32;
 
-/** Called for each event: its data in `bytes[start, end)`, valid only during the call, and its `event:` name if any. */
-export type OnEvent = (bytes: Buffer, start: number, end: number, name: string | null) => void;
+/**
+ * Called for each event: its data in `bytes[start, end)`, valid only during the call, and its `event:` name if any.
+ * False: the scanner stops behind it.
+ */
+export type OnEvent = (bytes: Buffer, start: number, end: number, name: string | null) => unknown;
 
 /** An event grew past the scanner's bound. */
 export class EventTooLarge extends Error {}
@@ -55,18 +58,27 @@ export class SseScanner {
   #dataIsCopy = false;
   #copy = EMPTY;
   #name: string | null = null;
+  /** What follows the event that it has stopped behind. */
+  #rest = EMPTY;
+  #stopped = false;
 
   constructor(onEvent: OnEvent, eventBytesMax: number) {
     this.#onEvent = onEvent;
     this.#eventBytesMax = eventBytesMax;
   }
 
-  /** Reads one chunk. Throws EventTooLarge. */
-  push(chunk: Buffer): void {
+  /** Reads one chunk. False: it has stopped, and goes on with the next chunk, which may be empty. Throws EventTooLarge. */
+  push(piece: Buffer): boolean {
+    const chunk = this.#rest.length === 0 ? piece : Buffer.concat([this.#rest, piece]);
+    this.#rest = EMPTY;
+    this.#stopped = false;
     let from = 0;
     if (this.#lineLength > 0) {
       const lineEnd = chunk.indexOf(LF);
-      if (lineEnd < 0) return this.#keepLine(chunk, 0);
+      if (lineEnd < 0) {
+        this.#keepLine(chunk, 0);
+        return true;
+      }
       this.#keepLine(chunk, 0, lineEnd);
       const length = this.#lineLength;
       this.#lineLength = 0;
@@ -74,16 +86,19 @@ export class SseScanner {
       from = lineEnd + 1;
     }
     const length = chunk.length;
-    while (from < length) {
+    while (from < length && !this.#stopped) {
       const lineEnd = chunk.indexOf(LF, from);
       if (lineEnd < 0) {
         this.#keepLine(chunk, from);
+        from = length;
         break;
       }
       this.#readLine(chunk, from, lineEnd, false);
       from = lineEnd + 1;
     }
     if (this.#hasData && !this.#dataIsCopy) this.#copyData();
+    if (from < length) this.#rest = Buffer.from(chunk.subarray(from));
+    return from >= length;
   }
 
   /** The stream has ended: an event whose blank line never came is delivered all the same, as some servers omit it. */
@@ -152,7 +167,7 @@ export class SseScanner {
     if (!this.#hasData) return;
     this.#hasData = false;
     const data = this.#data;
-    this.#onEvent(data, this.#dataStart, this.#dataEnd, name);
+    if (this.#onEvent(data, this.#dataStart, this.#dataEnd, name) === false) this.#stopped = true;
     this.#data = EMPTY;
     // A rare huge event must not keep its memory for the rest of a long stream.
     if (this.#copy.length > 65_536) this.#copy = EMPTY;

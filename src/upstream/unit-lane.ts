@@ -11,6 +11,7 @@ const DONE = "[DONE]";
 
 function readEvent(dialect: UnitDialect, asked: UnitAsked, context: UnitContext, out: HeldStream) {
   let bore = false;
+  let ends = 0;
   return (bytes: Buffer, start: number, end: number): boolean => {
     const text = bytes.toString("utf8", start, end);
     if (text === DONE) {
@@ -41,7 +42,12 @@ function readEvent(dialect: UnitDialect, asked: UnitAsked, context: UnitContext,
     }
     out.choice(read.choice ?? 0, read.kind === "finish");
     if (read.text !== undefined) out.deliveredText(read.text);
-    out.raw(read.bytes, read.kind);
+    if (read.kind === "finish") out.finish(ends++, read.bytes.length, () => read.bytes);
+    else {
+      // They may bring content themselves, so they keep their place.
+      if (read.kind === "content") out.release();
+      out.raw(read.bytes, read.kind);
+    }
     return true;
   };
 }

@@ -103,11 +103,8 @@ export class VendorExchange implements ExchangeListener {
     if (this.#cutter !== null) return this.#cut((cutter) => cutter.end(), true);
     if (this.#splicing) return this.#endSpliced();
     try {
-      const read = this.#body?.read();
-      if (read === undefined || read === null) {
-        return this.#fail(failureOfKind("provider_malformed", "the answer cannot be decoded"));
-      }
-      const answer = { status: this.#status, headers: this.#headers, ...read };
+      const body = this.#body ?? new AnswerBody(this.#headers);
+      const answer = { status: this.#status, headers: this.#headers, ...body.read() };
       if (!this.#follow(answer)) this.#outcome.resolve(answer);
     } catch (error) {
       this.#fail({ ...failureOfKind("provider_malformed", String(error), this.#status), mayHaveRun: true });
@@ -139,9 +136,6 @@ export class VendorExchange implements ExchangeListener {
     const opened = this.#status === 101 && this.#headers["sec-websocket-accept"] === this.#accept;
     if (this.#accept !== null && !opened)
       return this.#fail(failureOfKind("provider_malformed", "no web socket was opened"));
-    if (this.#headers["content-encoding"] !== undefined) {
-      return this.#fail(failureOfKind("provider_malformed", "the stream is encoded", this.#status));
-    }
     this.#cutter = messageCutter(messages, (bytes) => this.#exchange?.write(bytes));
     for (const payload of messages.said ?? []) this.#exchange?.write(saidFrame(payload));
   }

@@ -40,7 +40,7 @@ export function placed(
   { body, bytes }: UpstreamBody,
   paths: ModelPaths,
   offer: Pick<Offer, "adapter" | "upstreamModel">,
-  stream: boolean,
+  { stream, last }: { readonly stream: boolean; readonly last: string | undefined },
 ): UpstreamBody {
   const path = (stream ? paths.stream : paths.whole).replace(/\{([a-z]+)\}/g, (_, name: string) =>
     encodeURIComponent(name === "model" ? offer.upstreamModel : (offer.adapter.settings[name] ?? "")),
@@ -49,10 +49,17 @@ export function placed(
     return {
       path,
       body,
-      bytes: withMembers(bytes, Object.fromEntries(paths.without.map((field) => [field, undefined]))),
+      bytes: withMembers(bytes, Object.fromEntries(paths.without.map((field) => [field, undefined])), last),
     };
   }
   return { path, body: Object.fromEntries(Object.entries(body).filter(([field]) => !paths.without.includes(field))) };
+}
+
+/** Bytes that a vendor gets as its own clients send them keep their order. */
+export function growingLast(asked: UpstreamBody, field: string | undefined): UpstreamBody {
+  if (field === undefined || asked.bytes !== undefined || asked.body[field] === undefined) return asked;
+  const { [field]: growing, ...stable } = asked.body;
+  return { ...asked, body: { ...stable, [field]: growing } };
 }
 
 export function exchangeRequest(

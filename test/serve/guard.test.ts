@@ -1,5 +1,6 @@
 // The operator's guard on a real gateway: what it is shown, what its verdicts do, and what its failures do, shut and open.
 import { createHash } from "node:crypto";
+import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { shownText } from "../../src/gateway/shown-text.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
@@ -32,6 +33,7 @@ async function ask(
 
 const code = ({ json }: { json: Json }) => (json.error as Json | undefined)?.code;
 const pass = { body: { action: "pass" } };
+const DEEP = `{"action":"edit","body":{"a":${"[".repeat(30_000)}${"]".repeat(30_000)}}}`;
 
 describe("a guard", () => {
   let gateway: TestGateway;
@@ -102,6 +104,15 @@ describe("a guard", () => {
     ["answers an error", { status: 500, body: {} }],
     ["answers no JSON", { body: "yes" }],
     ["answers no verdict", { body: { action: "perhaps" } }],
+    ["gives back what is nested beyond all measure", { body: DEEP }],
+    [
+      "gives back more values than any body may have",
+      { body: `{"action":"edit","body":{"a":[${"1,".repeat(300_000)}1]}}` },
+    ],
+    [
+      "unpacks without end",
+      { headers: { "content-encoding": "gzip" }, body: gzipSync(Buffer.alloc(64 * 1024 * 1024, 0x20)) },
+    ],
     ["redirects", { status: 302, headers: { location: "http://127.0.0.1:1/" }, body: {} }],
     [
       "announces more than it sends",
@@ -214,6 +225,7 @@ describe("a guard over answers", () => {
 
   it.each<readonly [string, VendorAnswer]>([
     ["hangs", () => {}],
+    ["gives back what is nested beyond all measure", { body: DEEP }],
     ["redirects", { status: 302, headers: { location: "http://127.0.0.1:1/" }, body: {} }],
     [
       "says that it sends 10 GB",

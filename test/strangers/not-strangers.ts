@@ -24,7 +24,6 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/oauth/openid-way.ts": OWN,
   "src/demo.ts": "reads what a gateway of its own answers",
   "src/accounts/rules.ts": OWN,
-  "src/upstream/guard-server.ts": ONE_MESSAGE,
   "src/serve/guarded.ts": "reads the one answer of a call, at most 32 MiB, that a frame is about to write",
   "src/serve/answer-cache.ts":
     "reads the lines of an answer that this gateway has written, at most a mebibyte, each once by the members of json-bytes",
@@ -131,11 +130,8 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/storage/thread-client.ts": OWN,
 
   "src/upstream/answer-body.ts": ONE_MESSAGE,
-  "src/upstream/dialects/chat-completions-events.ts": ONE_MESSAGE,
-  "src/upstream/dialects/chat-completions-stream.ts": ONE_MESSAGE,
   "src/upstream/dialects/event-json.ts": ONE_MESSAGE,
   "src/upstream/dialects/generate-content-turns.ts": ONE_MESSAGE,
-  "src/upstream/dialects/messages-passing-stream.ts": ONE_MESSAGE,
   "src/upstream/dialects/responses-passing.ts": ONE_MESSAGE,
   "src/upstream/dialects/tool-arguments.ts": ONE_MESSAGE,
   "src/upstream/sidecar/serve-lines.ts": ONE_MESSAGE,

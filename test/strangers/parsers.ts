@@ -43,8 +43,12 @@ import { readForm } from "../../src/sandbox/form.ts";
 import { createMachineRoom } from "../../src/sandbox/machines.ts";
 import { ConnectFrames } from "../../src/upstream/connect-frames.ts";
 import { DeliveredText } from "../../src/upstream/delivered-text.ts";
+import { DIALECTS } from "../../src/upstream/dialects/by-name.ts";
 import { learnTemplate } from "../../src/upstream/dialects/event-template.ts";
+import { EventStream } from "../../src/upstream/event-stream.ts";
+import { EventWriter } from "../../src/upstream/event-writer.ts";
 import { EventstreamFrames } from "../../src/upstream/eventstream-frames.ts";
+import type { HeldStream } from "../../src/upstream/held-stream.ts";
 import { messageCutter } from "../../src/upstream/message-cutter.ts";
 import { nearlyJson } from "../../src/upstream/nearly-json.ts";
 import { eachLine } from "../../src/upstream/sidecar/lines.ts";
@@ -65,6 +69,7 @@ import { readPreferences } from "../../src/wires/preferences.ts";
 import { readText, sentText } from "../../src/wires/prompt-text.ts";
 import { readResponsesBody } from "../../src/wires/responses/read-body.ts";
 import { readPayment } from "../../src/x402/read-payment.ts";
+import { chatContext } from "../support/dialect-replay.ts";
 
 /** A function that reads strangers' words. `size` is what it takes some milliseconds for. */
 export interface Parser {
@@ -148,7 +153,42 @@ function generatedCalls(count: number): () => void {
   };
 }
 
+/** A vendor's events, read for a caller of another wire in as many slices as they take. */
+function readEvents(count: number, event: (at: number) => unknown): () => void {
+  const unreadable = (at: number) => at % 1_000 === 999;
+  const lines = many(count, (at) => `data: ${unreadable(at) ? "{" : JSON.stringify(event(at))}\n\n`);
+  const chunks = pieces(Buffer.from(lines.join("")), 65_536);
+  const context = chatContext({ stream: true, spec: { dialect: "chat-completions", models: {} } });
+  const head = { id: "m", model: "x", createdS: 1 };
+  const options = { shown: "all", head, promptTokens: 1, stops: [] } as const;
+  return () => {
+    const encoder = new MessagesEncoder(options as unknown as ConstructorParameters<typeof MessagesEncoder>[0]);
+    const reader = (out: HeldStream) => DIALECTS["chat-completions"].reader(context, new EventWriter(out, encoder));
+    const stream = new EventStream({ reader }, { content() {}, done() {}, failed() {} });
+    for (const chunk of chunks) {
+      stream.push(chunk);
+      while (stream.waits) stream.push(Buffer.alloc(0));
+    }
+  };
+}
+
 export const PARSERS: readonly Parser[] = [
+  {
+    file: "src/upstream/event-stream.ts",
+    what: "events that say nothing, some of which cannot be read",
+    size: 20_000,
+    of: (size) =>
+      readEvents(size, () => ({ choices: [{ index: 0, delta: { role: "assistant" }, finish_reason: null }] })),
+  },
+  {
+    file: "src/upstream/event-stream.ts",
+    what: "pieces of a call",
+    size: 10_000,
+    of: (size) => {
+      const call = (at: number) => ({ index: 0, id: "c", function: { name: "f", arguments: `"${at}":{},` } });
+      return readEvents(size, (at) => ({ choices: [{ index: 0, delta: { tool_calls: [call(at)] } }] }));
+    },
+  },
   {
     file: "src/wires/generate-content/answers.ts",
     what: "calls whose arguments come by turns",

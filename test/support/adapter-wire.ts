@@ -110,7 +110,7 @@ export async function wire(adapterId: string): Promise<AdapterWire> {
       const text = typeof body === "string" ? body : JSON.stringify(body);
       const collected = new AnswerBody({ "content-type": "application/json", ...headers });
       collected.push(Buffer.from(text));
-      const answer = { status, headers, json: undefined, text: "", bytes: Buffer.alloc(0), ...collected.read() };
+      const answer = { status, headers, ...collected.read() };
       const book = rulebookOf(adapter.spec, whole, step === undefined ? null : (whole.steps?.[step] ?? null));
       const { verdict, rule } = judge(answer, book);
       return {

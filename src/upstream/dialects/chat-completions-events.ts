@@ -15,6 +15,7 @@ import {
   statusInside,
 } from "./chat-completions-wire.ts";
 import type { ChatContext, EventOut, StreamReader } from "./dialect.ts";
+import { eventJson } from "./event-json.ts";
 import { type EventShape, learnShape, matchesTemplate, textWithin } from "./event-template.ts";
 import { pieceOf, ToolCalls } from "./tool-calls.ts";
 import { GivenIds } from "./tool-ids.ts";
@@ -39,7 +40,6 @@ interface Choice {
   thought: string;
   thoughts: number;
   images: number;
-  finished: boolean;
 }
 
 class ChatCompletionsEvents implements StreamReader {
@@ -92,18 +92,12 @@ class ChatCompletionsEvents implements StreamReader {
   }
 
   #parsed(bytes: Buffer, start: number, end: number): boolean {
-    const text = bytes.toString("utf8", start, end);
-    if (text === DONE) {
+    if (bytes.toString("utf8", start, end) === DONE) {
       this.#out.end();
       return true;
     }
-    let chunk: unknown;
-    try {
-      chunk = parseRaw(text);
-    } catch {
-      return false;
-    }
-    if (!isRecord(chunk)) return false;
+    const chunk = eventJson(bytes, start, end);
+    if (chunk === null) return false;
     if (chunk.error) this.#out.fail(classify(statusInside(chunk), readError(chunk), null));
     else this.#read(chunk);
     return true;
@@ -120,7 +114,6 @@ class ChatCompletionsEvents implements StreamReader {
 
   #readChoice(index: number, told: Json): void {
     const choice = this.#choice(index);
-    if (choice.finished) return;
     if (isRecord(told.delta)) this.#give(index, choice, told.delta);
     const reason = wordOf(told.finish_reason);
     if (reason !== "") this.#finish(index, choice, reason, stringOf(told.native_finish_reason) ?? reason);
@@ -130,7 +123,7 @@ class ChatCompletionsEvents implements StreamReader {
     const known = this.#choices.get(index);
     if (known !== undefined) return known;
     const calls = new ToolCalls(this.#context, index, this.#ids, this.#out);
-    const choice = { calls, thought: "", thoughts: 0, images: 0, finished: false };
+    const choice = { calls, thought: "", thoughts: 0, images: 0 };
     this.#choices.set(index, choice);
     this.#tell({ kind: "begin", choice: index });
     return choice;
@@ -173,7 +166,6 @@ class ChatCompletionsEvents implements StreamReader {
   }
 
   #finish(index: number, choice: Choice, reason: string, native: string): void {
-    choice.finished = true;
     this.#shape = null;
     if (reason === "error") {
       this.#out.fail(classify(200, { words: ["error"], message: "the stream ended with an error" }, null));

@@ -1,8 +1,9 @@
 // Reads a stream in OpenAI's wire and passes it on under our model's name, parsing only the events that differ.
-import { isRecord } from "../../json.ts";
+import { isRecord, type Json, listOf } from "../../json.ts";
 import { classify } from "../classify.ts";
 import { EMPTY, nameThoughts, readError, readUsage, statusInside } from "./chat-completions-wire.ts";
 import type { BytesOut, ChatContext, StreamReader } from "./dialect.ts";
+import { eventJson } from "./event-json.ts";
 import { type EventTemplate, filledTemplate, learnTemplate, matchesTemplate } from "./event-template.ts";
 
 const DONE = Buffer.from("[DONE]");
@@ -51,10 +52,16 @@ function survey(choices: readonly unknown[]) {
   return { bearing, finish, text, indices };
 }
 
+function eventOf(chunk: Json): Buffer {
+  return Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`);
+}
+
 class ChatCompletionsReader implements StreamReader {
   readonly #context: ChatContext;
   readonly #out: BytesOut;
   #template: EventTemplate | null = null;
+  /** The chunks that brought content with their reason to finish, by their choice: they are held, as more may come. */
+  readonly #held = new Map<number, Json>();
   #bore = false;
 
   constructor(context: ChatContext, out: BytesOut) {
@@ -80,13 +87,8 @@ class ChatCompletionsReader implements StreamReader {
   }
 
   #parsed(came: Buffer): boolean {
-    let chunk: unknown;
-    try {
-      chunk = JSON.parse(came.toString("utf8"));
-    } catch {
-      return false;
-    }
-    if (!isRecord(chunk)) return false;
+    const chunk = eventJson(came, 0, came.length);
+    if (chunk === null) return false;
     if (chunk.error) {
       this.#out.fail(classify(statusInside(chunk), readError(chunk), null));
       return true;
@@ -105,20 +107,45 @@ class ChatCompletionsReader implements StreamReader {
       return;
     }
     this.#bore ||= bearing;
-    if (finish === "stop" && !this.#bore && this.#context.mayBeEmpty !== true) this.#out.empty(EMPTY);
+    if (finish === "stop" && this.#context.mayBeEmpty !== true) this.#out.empty(this.#bore ? null : EMPTY);
     const { usage: _usage, x_groq: _groq, obfuscation: _padding, ...sent } = chunk;
     sent.id = this.#context.completionId;
     sent.model = this.#context.servedSlug;
     for (const choice of choices) if (isRecord(choice) && isRecord(choice.delta)) nameThoughts(choice.delta);
-    const data = JSON.stringify(sent);
-    const event = Buffer.from(`data: ${data}\n\n`);
-    for (const [index, ended] of indices) this.#out.choice(index, ended);
-    this.#out.raw(event, finish !== null ? "finish" : bearing ? "content" : "preamble");
+    const event = eventOf(sent);
+    const [[index] = [0]] = indices;
+    if (bearing) this.#goOn(index);
+    for (const [at, ended] of indices) this.#out.choice(at, ended);
+    if (finish === null) this.#out.raw(event, bearing ? "content" : "preamble");
+    else {
+      this.#template = null;
+      if (bearing) this.#held.set(index, sent);
+      // A bare reason to finish goes beside what has brought content.
+      this.#out.finish(bearing ? index : ~index, event.length, () => {
+        if (bearing) this.#held.delete(index);
+        return event;
+      });
+    }
     if (text !== "") {
       const escaped = Buffer.from(JSON.stringify(text));
       this.#out.delivered(escaped, 1, escaped.length - 1);
     }
     if (bearing && finish === null) this.#template = learnTemplate(came, event);
+  }
+
+  /** A choice that had finished goes on: what came with the reason to finish goes out, and the reason itself waits on. */
+  #goOn(index: number): void {
+    const held = this.#held.get(index);
+    if (held === undefined) return;
+    const part = (change: Json) => {
+      const choices = listOf(held.choices).map((choice) => (isRecord(choice) ? { ...choice, ...change } : choice));
+      return eventOf({ ...held, choices });
+    };
+    const end = part({ delta: {} });
+    this.#out.choice(index, false);
+    this.#out.finish(index, end.length, () => end);
+    this.#held.delete(index);
+    this.#out.raw(part({ finish_reason: null }), "content");
   }
 }
 

@@ -9,6 +9,8 @@ import type { Dialect } from "./dialect.ts";
 export const chatCompletions: Dialect = {
   wire: "chat-completions",
   passing: chatCompletionsPassing,
+  end: "[DONE]",
+  grows: "messages",
   request: chatCompletionsRequest,
   reader: chatCompletionsEvents,
   answer: chatCompletionsAnswer,

@@ -10,6 +10,7 @@ class ConverseReader implements StreamReader {
   readonly #out: EventOut;
   readonly #choice: OneChoice;
   readonly #blocks: OpenBlocks;
+  #finished = false;
 
   constructor(context: ChatContext, out: EventOut) {
     this.#out = out;
@@ -39,7 +40,7 @@ class ConverseReader implements StreamReader {
       case "metadata": {
         const usage = usageOf(data.usage);
         if (usage !== null) this.#out.usage(usage);
-        this.#out.end();
+        if (this.#finished) this.#out.end();
       }
     }
   }
@@ -64,6 +65,7 @@ class ConverseReader implements StreamReader {
   }
 
   #finish(native: string): void {
+    this.#finished = true;
     this.#blocks.closeAll();
     const failure = failureOf(native);
     if (failure !== null) return this.#out.fail(failure);

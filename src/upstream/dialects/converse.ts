@@ -8,6 +8,8 @@ import type { Dialect } from "./dialect.ts";
 export const converse: Dialect = {
   wire: "converse",
   passing: null,
+  end: "metadata",
+  grows: "messages",
   fetches: "none",
   request: converseRequest,
   reader: converseReader,

@@ -71,8 +71,8 @@ interface StreamOut {
   /** The newest cumulative counts; the last call counts, never a sum. */
   usage(usage: TokenUsage): void;
   upstreamCost(nano: Nano): void;
-  /** The answer finishes without having said anything, for no reason of the caller's. Said before its finish. */
-  empty(message: string): void;
+  /** The answer finishes without having said anything, for no reason of the caller's; null: it has said something after all. */
+  empty(message: string | null): void;
   /** The vendor said that it failed. Nothing after it is read. */
   fail(failure: AttemptFailure): void;
   /** The vendor said that the stream is complete. */
@@ -89,8 +89,10 @@ export interface EventOut extends StreamOut {
 export interface BytesOut extends StreamOut {
   /** Says of each choice in a finished event, before `raw` takes the event, whether it ended normally with it. */
   choice(index: number, ended: boolean): void;
-  /** A whole event as it goes out. */
+  /** A whole event as it goes out. A finish goes out last, and replaces the one before it. */
   raw(event: Buffer, kind: "content" | "preamble" | "finish"): void;
+  /** The same of one choice: about so many bytes, which are written when they go out. */
+  finish(index: number, bytes: number, write: () => Buffer): void;
   /** Text that `raw` delivered, as JSON-escaped UTF-8, for counting tokens where no usage comes. */
   delivered(bytes: Buffer, start: number, end: number): void;
 }
@@ -160,6 +162,13 @@ export interface Dialect {
   readonly wire: DialectName;
   /** Null: no caller speaks this wire to us, and everything is translated. */
   readonly passing: Passing | null;
+  /**
+   * What ends a stream, an event's type or its whole data; null: the end of its body alone. A reason to finish ends nothing: what comes
+   * after it is part of the answer.
+   */
+  readonly end: string | null;
+  /** The field of a request that grows from turn to turn. It goes last, as vendors' caches know a prompt by how its body begins. */
+  readonly grows: string;
   /** Which links its vendors open themselves, where an adapter does not say otherwise; absent: all. */
   readonly fetches?: ChatWire["fetches"];
   request(request: NeutralRequest, context: ChatContext): UpstreamBody;

@@ -10,7 +10,6 @@ interface Choice {
   calls: number;
   thoughts: number;
   images: number;
-  finished: boolean;
 }
 
 class GenerateContentReader implements StreamReader {
@@ -39,9 +38,7 @@ class GenerateContentReader implements StreamReader {
   }
 
   #block(native: string): void {
-    const choice = this.#choice(0);
-    if (choice.finished) return;
-    choice.finished = true;
+    this.#choice(0);
     this.#out.event({ kind: "finish", choice: 0, reason: "content_filter", native });
   }
 
@@ -49,15 +46,12 @@ class GenerateContentReader implements StreamReader {
     if (!isRecord(candidate)) return;
     const index = Number.isInteger(candidate.index) ? Number(candidate.index) : 0;
     const choice = this.#choice(index);
-    if (choice.finished) return;
     for (const part of this.#parts.partsOf(candidate)) this.#give(index, choice, part);
     const native = finishReasonOf(candidate);
     if (native !== null) this.#finish(index, choice, native, candidate);
   }
 
-  /** The stream has no end of its own: once every choice has finished, the end of the body is the end of the answer. */
   #finish(index: number, choice: Choice, native: string, candidate: Json): void {
-    choice.finished = true;
     const given = { anything: this.#delivered, calls: choice.calls > 0, mayBeEmpty: this.#mayBeEmpty };
     const ending = endingOf(native, candidate, given);
     if (typeof ending !== "string") return this.#out.fail(ending);
@@ -69,7 +63,7 @@ class GenerateContentReader implements StreamReader {
   #choice(index: number): Choice {
     const known = this.#choices.get(index);
     if (known !== undefined) return known;
-    const choice = { calls: 0, thoughts: 0, images: 0, finished: false };
+    const choice = { calls: 0, thoughts: 0, images: 0 };
     this.#choices.set(index, choice);
     this.#out.event({ kind: "begin", choice: index });
     return choice;

@@ -8,6 +8,8 @@ import { generateContentError, usageOf } from "./generate-content-wire.ts";
 export const generateContent: Dialect = {
   wire: "generate-content",
   passing: null,
+  end: null,
+  grows: "contents",
   fetches: "https-typed",
   request: generateContentRequest,
   reader: generateContentReader,

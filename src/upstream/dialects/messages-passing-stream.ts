@@ -1,6 +1,7 @@
 // Reads a stream of the messages wire and passes it on under our model's name, parsing only the events that differ.
 import { isRecord, type Json, stringOf } from "../../json.ts";
 import type { BytesOut, ChatContext, StreamReader } from "./dialect.ts";
+import { eventJson } from "./event-json.ts";
 import { type EventTemplate, filledTemplate, learnTemplate, matchesTemplate } from "./event-template.ts";
 import { COUNTS, emptiness, failureInside, finishOf, mergeUsage, tellUnpriced, usageOf } from "./messages-wire.ts";
 
@@ -35,20 +36,11 @@ class MessagesPassingReader implements StreamReader {
       this.#out.delivered(bytes, from, to);
       return true;
     }
-    let data: unknown;
+    const data = eventJson(bytes, start, end);
+    if (data === null) return false;
     const came = bytes.subarray(start, end);
-    const json = came.toString("utf8");
-    try {
-      data = JSON.parse(json);
-    } catch {
-      return false;
-    }
-    if (!isRecord(data)) return false;
     const type = stringOf(data.type) ?? name;
-    // Nothing can come between an answer's finish and its end; its last event is not even closed.
-    if (type !== null && /^\w+$/.test(type) && (!this.#finished || type === "message_stop" || type === "error")) {
-      this.#read(type, data, { json, bytes: came });
-    }
+    if (type !== null && /^\w+$/.test(type)) this.#read(type, data, { json: came.toString("utf8"), bytes: came });
     return true;
   }
 
@@ -92,6 +84,7 @@ class MessagesPassingReader implements StreamReader {
   #start(block: Json, json: string): void {
     const isEmpty = /thinking$/.test(String(block.type)) || (block.type === "text" && block.text === "");
     this.#bore ||= !isEmpty;
+    this.#out.choice(0, false);
     this.#out.raw(eventOf("content_block_start", json), isEmpty ? "preamble" : "content");
     const text = `${stringOf(block.name) ?? ""}${stringOf(block.text) ?? ""}`;
     this.#deliver(text);
@@ -100,6 +93,7 @@ class MessagesPassingReader implements StreamReader {
   #delta(delta: Json, { json, bytes }: { readonly json: string; readonly bytes: Buffer }): void {
     const text = textOf(delta);
     this.#bore ||= text !== "";
+    this.#out.choice(0, false);
     const event = eventOf("content_block_delta", json);
     this.#out.raw(event, text === "" ? "preamble" : "content");
     this.#deliver(text);
@@ -122,8 +116,9 @@ class MessagesPassingReader implements StreamReader {
     if (typeof native !== "string") return;
     const empty = this.#bore ? null : emptiness(finishOf(native), native);
     if (empty !== null) this.#out.empty(empty);
+    if (!this.#finished) tellUnpriced(this.#usage, this.#context);
     this.#finished = true;
-    tellUnpriced(this.#usage, this.#context);
+    this.#template = null;
     const { usage, ...told } = data;
     const more = Object.entries(isRecord(usage) ? usage : {}).filter(
       ([name]) => !COUNTS.includes(name) && name !== "cost",

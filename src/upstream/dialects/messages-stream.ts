@@ -11,7 +11,6 @@ class MessagesReader implements StreamReader {
   readonly #choice: OneChoice;
   readonly #blocks: OpenBlocks;
   #usage: Json = {};
-  #finished = false;
 
   constructor(context: ChatContext, out: EventOut) {
     this.#out = out;
@@ -93,9 +92,8 @@ class MessagesReader implements StreamReader {
 
   #finish(delta: Json): void {
     const native = delta.stop_reason;
-    if (typeof native !== "string" || this.#finished) return;
+    if (typeof native !== "string") return;
     this.#blocks.closeAll();
-    this.#finished = true;
     const finish = finishOf(native);
     if (finish === "content_filter" && !this.#choice.delivered) this.#choice.say("refusal", explanationOf(delta));
     const empty = this.#choice.delivered ? null : emptiness(finish, native);

@@ -10,6 +10,8 @@ import { messagesError, usageOf } from "./messages-wire.ts";
 export const messages: Dialect = {
   wire: "messages",
   passing: messagesPassing,
+  end: "message_stop",
+  grows: "messages",
   fetches: "https",
   request: messagesRequest,
   reader: messagesReader,

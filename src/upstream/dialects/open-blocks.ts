@@ -77,6 +77,7 @@ export class OpenBlocks {
     this.#choice.closeCall(index);
   }
 
+  /** More may come of a call whose arguments have begun. */
   closeAll(): void {
     for (const index of [...this.#open.keys()]) this.close(index);
   }

@@ -11,6 +11,8 @@ import { usageOf } from "./responses-wire.ts";
 export const responses: Dialect = {
   wire: "responses",
   passing: responsesPassing,
+  end: "response.completed",
+  grows: "input",
   request: responsesRequest,
   reader: responsesReader,
   answer: responsesAnswer,

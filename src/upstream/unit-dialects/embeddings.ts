@@ -15,19 +15,32 @@ function countsOf(usage: unknown): Counts | null {
   return { textIn: prompt - cachedIn, cachedIn, textOut: countOf(usage.completion_tokens) };
 }
 
+/** A vector in the form that was asked for; undefined: it is none. */
+function vectorAs(encoding: unknown, vector: unknown): unknown {
+  const wantsText = encoding === "base64";
+  if (Array.isArray(vector))
+    return wantsText ? Buffer.from(new Float32Array(vector).buffer).toString("base64") : vector;
+  if (typeof vector !== "string" || wantsText) return typeof vector === "string" ? vector : undefined;
+  const { buffer, length } = new Uint8Array(Buffer.from(vector, "base64"));
+  return length === 0 || length % Float32Array.BYTES_PER_ELEMENT !== 0 ? undefined : [...new Float32Array(buffer)];
+}
+
 export const embeddings: UnitDialect = {
   request({ body: { encoding_format, ...body } }, { upstreamModel }) {
     // Without a word all answer in floats, and some do not know the word for it.
     const format = encoding_format === "float" ? {} : { encoding_format };
     return { path: "/embeddings", body: { ...body, ...format, model: upstreamModel } };
   },
-  answer(json, _, { servedSlug }) {
+  answer(json, { body: asked }, { servedSlug }) {
     if (isRecord(json) && json.error) return classify(statusInside(json), readError(json), null);
     if (!isRecord(json) || !Array.isArray(json.data) || json.data.length === 0) {
       return malformed("the answer has no embeddings");
     }
     const { usage, ...body } = json;
-    return { body: { ...body, model: servedSlug }, counts: countsOf(usage) };
+    const rows = json.data.filter(isRecord);
+    const data = rows.map((row) => ({ ...row, embedding: vectorAs(asked.encoding_format, row.embedding) }));
+    if (data.some(({ embedding }) => embedding === undefined)) return malformed("an embedding is no vector");
+    return { body: { ...body, data, model: servedSlug }, counts: countsOf(usage) };
   },
   told: (json) => countsOf(json.usage),
   error: readError,

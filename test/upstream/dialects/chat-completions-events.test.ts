@@ -69,10 +69,10 @@ test("events that are alike but for their text say what they would say one by on
   );
 });
 
-test("after its finish a choice says nothing more, however alike", () => {
+test("what a choice says after its finish is told, however alike", () => {
   const word = delta(0, { content: "a" });
   const kinds = told([word, word, word, delta(0, {}, "stop"), word], false).map((event) =>
     typeof event === "string" ? event : event.kind,
   );
-  expect(kinds).toEqual(["begin", "text", "text", "text", "finish"]);
+  expect(kinds).toEqual(["begin", "text", "text", "text", "finish", "text"]);
 });
