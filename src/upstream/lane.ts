@@ -1,6 +1,7 @@
 // The way between a caller's wire and a vendor's: bytes pass where both are the same by name, else all goes by neutral events.
 import { isRecord } from "../json.ts";
 import type { AnswerBlock, AnswerCodec, CallerRequest, NeutralAnswer, ThoughtSeal } from "../neutral.ts";
+import { jsonText } from "../raw-json.ts";
 import type { Counts, TokenUsage } from "../route.ts";
 import type {
   ChatContext,
@@ -67,7 +68,7 @@ export function passingLane(
     request(media) {
       if (media === undefined) return passing.request(body, context, sent);
       const whole = passing.withMedia?.(body, media) ?? body;
-      const bytes = sent && { ...sent, bytes: Buffer.from(JSON.stringify(whole)) };
+      const bytes = sent && { ...sent, bytes: Buffer.from(jsonText(whole)) };
       return passing.request(whole, context, bytes);
     },
     reader: (out) => passing.reader(context, out),

@@ -1,7 +1,6 @@
 // Reads a stream in OpenAI's wire for a caller of another one.
 import { isRecord, type Json, listOf, stringOf, wordOf } from "../../json.ts";
 import type { NeutralEvent } from "../../neutral.ts";
-import { parseRaw } from "../../raw-json.ts";
 import { classify } from "../classify.ts";
 import {
   contentText,
