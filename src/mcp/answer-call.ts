@@ -63,12 +63,15 @@ async function waitedFor(call: ToolCall, { callInside, clock }: AnswerDeps): Pro
   const { tool, args, caller, onProgress } = call;
   const waitMs = Number(args.wait_seconds ?? 0) * 1_000;
   const endMs = clock.elapsedMs() + waitMs;
-  for (let looks = 1; ; looks++) {
+  for (let told = -1; ; ) {
     const answer = await callInside(tool.call(args), caller);
     const job = jobIn(answer);
+    if (job === null || caller.signal.aborted) return answer;
+    // Progress only ever grows (MCP, progress).
+    told = Math.max(job.done, told + 0.001);
+    await onProgress?.(told, job.total, job.message);
     const leftMs = endMs - clock.elapsedMs();
-    if (job === null || job.isOver || leftMs <= 0 || caller.signal.aborted) return answer;
-    await onProgress?.(job.done + looks / 1_000, job.total, job.message);
+    if (job.isOver || leftMs <= 0) return answer;
     await pause(Math.min(LOOK_MS, leftMs), caller.signal);
   }
 }
