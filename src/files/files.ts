@@ -35,10 +35,17 @@ export interface FilesParts {
   readonly secret: string;
   /** The address that callers know us by; asked at each link, since a free port is known only when it is open. */
   readonly baseUrl: () => string;
+  /** Left out: any key is good. */
+  readonly stampOf?: StampOf | undefined;
   /** False: another process forgets uploads that never came. Left out: this one does. */
   readonly sweeps?: boolean;
   readonly onBroken: (error: unknown) => void;
 }
+
+/** What the links of a payer's key are signed with, which changes with the key's secret; null: the key is not good. */
+export type StampOf = (payer: string, keyId: string) => Promise<string | null>;
+
+const NO_STAMP: StampOf = async () => "";
 
 /** What callers see of a file (contract, 2.8). */
 export type FileView = {
@@ -57,6 +64,13 @@ export type LinkedView = FileView & { readonly get_url: string };
 
 /** Bytes that are at hand, and where they come from. */
 export type KeptBytes = Pick<NewFile, "filename" | "mime" | "source"> & { readonly bytes: Uint8Array };
+
+type Keyed = Pick<Payer, "id"> & { readonly keyId?: string };
+
+/** The key that a payer's links are good with; undefined: it pays without an account. */
+export function keyOf({ keyId }: Keyed): string | undefined {
+  return keyId;
+}
 
 export interface FileFilter {
   /** All of them must be on the file. */
@@ -84,15 +98,20 @@ function fits(row: FileRow, { tags, query }: FileFilter): boolean {
 }
 
 /** Links for about an hour: into the store where it has its own, else to our endpoints. */
-function createLinks({ store, secret, baseUrl, clock }: FilesParts) {
-  const ours = (method: "GET" | "PUT", id: string, untilMs: number) =>
-    `${baseUrl()}${signedPath(secret, { method, id, expiresAt: Math.ceil(untilMs / 1_000) })}`;
+function createLinks({ store, secret, baseUrl, clock, stampOf = NO_STAMP }: FilesParts) {
+  async function ours(method: "GET" | "PUT", { id, payer }: FileRow, untilMs: number, keyId = ""): Promise<string> {
+    const key = keyId === "" ? undefined : { id: keyId, stamp: (await stampOf(payer, keyId)) ?? "" };
+    return `${baseUrl()}${signedPath(secret, { method, id, expiresAt: Math.ceil(untilMs / 1_000), key })}`;
+  }
   return {
-    async get({ id, ...file }: FileRow): Promise<string> {
-      return store.links?.get(id, file, LINK_SECONDS) ?? ours("GET", id, clock.epochMs() + LINK_SECONDS * 1_000);
+    async get(row: FileRow, keyId?: string): Promise<string> {
+      const { id, ...file } = row;
+      return (
+        store.links?.get(id, file, LINK_SECONDS) ?? ours("GET", row, clock.epochMs() + LINK_SECONDS * 1_000, keyId)
+      );
     },
-    async put({ id, sizeBytes, lapsesAtMs }: FileRow): Promise<string> {
-      return store.links?.put(id, sizeBytes, LINK_SECONDS) ?? ours("PUT", id, lapsesAtMs);
+    async put(row: FileRow, keyId?: string): Promise<string> {
+      return store.links?.put(row.id, row.sizeBytes, LINK_SECONDS) ?? ours("PUT", row, row.lapsesAtMs, keyId);
     },
   };
 }
@@ -135,13 +154,16 @@ function everyMinute(sweep: () => Promise<unknown>, onBroken: FilesParts["onBrok
 
 export type Files = ReturnType<typeof createFiles>;
 
-/** Opens the files of all payers. A payer sees its own alone: anybody else's id is 404. */
+/** Opens the files of all payers. A payer sees its own alone: anybody else's id is 404. Links are good as long as the key `keyId` is. */
 export function createFiles(parts: FilesParts) {
   const rows = fileRows(parts.records, parts.clock);
   const quota = createQuota(parts.records, rows, QUOTA_BYTES_MAX);
   const deps: LifecycleDeps = { rows, quota, store: parts.store, clock: parts.clock, busy: new Set() };
   const links = createLinks(parts);
-  const linked = async (row: FileRow): Promise<LinkedView> => ({ ...view(row), get_url: await links.get(row) });
+  const linked = async (row: FileRow, keyId?: string): Promise<LinkedView> => ({
+    ...view(row),
+    get_url: await links.get(row, keyId),
+  });
 
   const list = lister(deps);
   const sweep = () => sweepFiles(deps, parts.onBroken);
@@ -149,34 +171,38 @@ export function createFiles(parts: FilesParts) {
 
   return {
     /** Reserves quota for an upload, and says where its bytes go. */
-    async announce(payer: string, file: NewFile): Promise<(LinkedView & { put_url: string }) | GatewayError> {
+    async announce(
+      payer: string,
+      file: NewFile,
+      keyId?: string,
+    ): Promise<(LinkedView & { put_url: string }) | GatewayError> {
       const row = await claim(deps, payer, file);
       if (row instanceof GatewayError) return row;
-      return { ...(await linked(row)), put_url: await links.put(row) };
+      return { ...(await linked(row, keyId)), put_url: await links.put(row, keyId) };
     },
 
     /** Keeps bytes that were fetched; `sizeBytes` null: it is not known how many. */
-    async keep(payer: string, file: Parameters<typeof keep>[2], bytes: AsyncIterable<Uint8Array>) {
+    async keep(payer: string, file: Parameters<typeof keep>[2], bytes: AsyncIterable<Uint8Array>, keyId?: string) {
       const row = await keep(deps, payer, file, bytes);
-      return row instanceof GatewayError ? row : linked(row);
+      return row instanceof GatewayError ? row : linked(row, keyId);
     },
 
     /** Keeps the answer of an action, too large for an envelope, as a file of its payer. */
-    async keepBytes(payer: Pick<Payer, "id">, { bytes, ...facts }: KeptBytes): Promise<LinkedView | GatewayError> {
+    async keepBytes(payer: Keyed, { bytes, ...facts }: KeptBytes): Promise<LinkedView | GatewayError> {
       const file = { ...facts, tags: [], note: null, sizeBytes: bytes.length };
       const row = await keep(deps, payer.id, file, one(bytes));
-      return row instanceof GatewayError ? row : linked(row);
+      return row instanceof GatewayError ? row : linked(row, keyOf(payer));
     },
 
-    async get(payer: string, id: string): Promise<LinkedView | GatewayError> {
+    async get(payer: string, id: string, keyId?: string): Promise<LinkedView | GatewayError> {
       const row = await own(deps, payer, id);
-      return row === null ? noSuchFile() : linked(row);
+      return row === null ? noSuchFile() : linked(row, keyId);
     },
 
     /** A link to a file of the payer's whose bytes are there, for the one it is given to. */
-    async link(payer: string, id: string): Promise<string | GatewayError> {
-      const row = await own(deps, payer, id);
-      return row?.state === "stored" ? links.get(row) : noSuchFile();
+    async link(payer: Keyed, id: string): Promise<string | GatewayError> {
+      const row = await own(deps, payer.id, id);
+      return row?.state === "stored" ? links.get(row, keyOf(payer)) : noSuchFile();
     },
 
     list,
@@ -197,6 +223,12 @@ export function createFiles(parts: FilesParts) {
     async stored(id: string): Promise<FileRow | null> {
       const row = await rows.get(id);
       return row?.state === "stored" ? row : null;
+    },
+
+    /** What a link to a file was signed with beside it; null: its key is not good any more. */
+    async stamp(id: string, keyId: string): Promise<string | null | GatewayError> {
+      const row = await rows.get(id);
+      return row === null ? noSuchFile() : (parts.stampOf ?? NO_STAMP)(row.payer, keyId);
     },
 
     read: parts.store.read,
