@@ -14,6 +14,7 @@ import type { ChatOrder, ModelCandidate } from "../upstream/model-candidate.ts";
 import type { ServingRoute } from "../upstream/moved-conversations.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import { callTags } from "../wires/call-tags.ts";
+import { withoutForm } from "../wires/fingerprint.ts";
 import { idempotencyOf } from "../wires/idempotency-key.ts";
 import { maxCostOf } from "../wires/max-cost.ts";
 import type { ModelRequest, OutputBound } from "../wires/model-request.ts";
@@ -26,6 +27,7 @@ import { type Placed, placed, prefer } from "./prefer.ts";
 import { partTokensMax } from "./prompt-bounds.ts";
 import { type FitModel, type QuotedPrompt, quoteOf } from "./quote.ts";
 import { resolveModels, type Wanted } from "./resolve-models.ts";
+import { retelling } from "./retold.ts";
 import { type RouteOrder, routeOrder } from "./route-order.ts";
 import type { Unfit } from "./routes-header.ts";
 import { countedOnce, tokenCost } from "./token-cost.ts";
@@ -62,11 +64,17 @@ export interface ChatDeps {
   readonly freeWindows: RequestWindows;
 }
 
-/** A stream cannot be kept, so its key would promise what cannot be kept. */
-function keyOf({ request, audience }: PlanCall, { stream, sent }: ModelRequest): Plan["idempotency"] | GatewayError {
-  if (!stream || !request.headers.has("idempotency-key")) return idempotencyOf(request, sent, audience.payer === null);
+function keyOf({ request, audience }: PlanCall, { sent }: ModelRequest): Plan["idempotency"] | GatewayError {
+  const { path, body } = withoutForm(request.path, sent);
+  return idempotencyOf({ headers: request.headers, path }, body, audience.payer === null);
+}
+
+/** A stream is not kept, so a key goes with one only where the same was answered whole before. */
+function onlyAgain({ request }: PlanCall, { stream }: ModelRequest): Pick<Plan, "onlyAgain"> {
   const param = "Idempotency-Key";
-  return new GatewayError("bad_request", { param, detail: { detail: `${param}: not possible with stream` } });
+  if (!stream || !request.headers.has("idempotency-key")) return {};
+  const detail = { detail: `${param}: not possible with stream, unless the same was answered whole under it before` };
+  return { onlyAgain: new GatewayError("bad_request", { param, detail }) };
 }
 
 function keepAliveMs({ request }: PlanCall): number | null {
@@ -355,6 +363,7 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     slots: [],
     inference: true,
     idempotency,
+    ...onlyAgain(call, read),
     tags,
     route,
     wholeMsMax: settings.wholeMsMax,
@@ -377,11 +386,13 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     },
     prepare: null,
   };
+  const frame = tellingUnsent(read.frame({ id, createdS, trace: isTraced, loweredTo: served.loweredTo }));
   return {
     plan,
     asked: read.asked,
     keepAliveMs: keepAliveMs(call),
     headers: headersOf(read, { resolved, order, fits, unfit: make.unfit, health }),
-    frame: tellingUnsent(read.frame({ id, createdS, trace: isTraced, loweredTo: served.loweredTo })),
+    frame,
+    retell: retelling(read, frame),
   };
 }

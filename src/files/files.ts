@@ -97,21 +97,24 @@ function fits(row: FileRow, { tags, query }: FileFilter): boolean {
   return tags.every((tag) => row.tags.includes(tag)) && row.filename.toLowerCase().includes(query.toLowerCase());
 }
 
-/** Links for about an hour: into the store where it has its own, else to our endpoints. */
+/** Links for about an hour, good as long as the key `keyId` is: into the store where it has its own, else to our endpoints. */
 function createLinks({ store, secret, baseUrl, clock, stampOf = NO_STAMP }: FilesParts) {
   async function ours(method: "GET" | "PUT", { id, payer }: FileRow, untilMs: number, keyId = ""): Promise<string> {
     const key = keyId === "" ? undefined : { id: keyId, stamp: (await stampOf(payer, keyId)) ?? "" };
     return `${baseUrl()}${signedPath(secret, { method, id, expiresAt: Math.ceil(untilMs / 1_000), key })}`;
   }
+  async function get(row: FileRow, keyId?: string): Promise<string> {
+    const { id, ...file } = row;
+    return store.links?.get(id, file, LINK_SECONDS) ?? ours("GET", row, clock.epochMs() + LINK_SECONDS * 1_000, keyId);
+  }
+  const linked = async (row: FileRow, keyId?: string) => ({ ...view(row), get_url: await get(row, keyId) });
   return {
-    async get(row: FileRow, keyId?: string): Promise<string> {
-      const { id, ...file } = row;
-      return (
-        store.links?.get(id, file, LINK_SECONDS) ?? ours("GET", row, clock.epochMs() + LINK_SECONDS * 1_000, keyId)
-      );
-    },
-    async put(row: FileRow, keyId?: string): Promise<string> {
-      return store.links?.put(row.id, row.sizeBytes, LINK_SECONDS) ?? ours("PUT", row, row.lapsesAtMs, keyId);
+    get,
+    linked,
+    async announced(row: FileRow, keyId?: string) {
+      const { id, sizeBytes, lapsesAtMs } = row;
+      const put = await (store.links?.put(id, sizeBytes, LINK_SECONDS) ?? ours("PUT", row, lapsesAtMs, keyId));
+      return { ...(await linked(row, keyId)), put_url: put };
     },
   };
 }
@@ -146,6 +149,30 @@ function lister(deps: LifecycleDeps) {
   };
 }
 
+/** What the holder of a link does with its file. */
+function byLink(deps: LifecycleDeps, { store, stampOf = NO_STAMP }: FilesParts) {
+  const { rows } = deps;
+  return {
+    /** The bytes of an announced upload. */
+    receive: (id: string, body: AsyncIterable<Uint8Array>, contentLength: number | null) =>
+      receive(deps, id, body, contentLength),
+
+    /** Null: there is no such file, or not yet. */
+    async stored(id: string): Promise<FileRow | null> {
+      const row = await rows.get(id);
+      return row?.state === "stored" ? row : null;
+    },
+
+    /** What the link was signed with beside the file; null: its key is not good any more. */
+    async stamp(id: string, keyId: string): Promise<string | null | GatewayError> {
+      const row = await rows.get(id);
+      return row === null ? noSuchFile() : stampOf(row.payer, keyId);
+    },
+
+    read: store.read,
+  };
+}
+
 /** Does so until the answered function is called. */
 function everyMinute(sweep: () => Promise<unknown>, onBroken: FilesParts["onBroken"]): () => void {
   const timer = setInterval(() => void sweep().catch(onBroken), SWEEP_MS).unref();
@@ -154,31 +181,22 @@ function everyMinute(sweep: () => Promise<unknown>, onBroken: FilesParts["onBrok
 
 export type Files = ReturnType<typeof createFiles>;
 
-/** Opens the files of all payers. A payer sees its own alone: anybody else's id is 404. Links are good as long as the key `keyId` is. */
+/** Opens the files of all payers. A payer sees its own alone: anybody else's id is 404. */
 export function createFiles(parts: FilesParts) {
   const rows = fileRows(parts.records, parts.clock);
   const quota = createQuota(parts.records, rows, QUOTA_BYTES_MAX);
   const deps: LifecycleDeps = { rows, quota, store: parts.store, clock: parts.clock, busy: new Set() };
   const links = createLinks(parts);
-  const linked = async (row: FileRow, keyId?: string): Promise<LinkedView> => ({
-    ...view(row),
-    get_url: await links.get(row, keyId),
-  });
-
+  const { linked } = links;
   const list = lister(deps);
   const sweep = () => sweepFiles(deps, parts.onBroken);
   const close = parts.sweeps === false ? () => {} : everyMinute(sweep, parts.onBroken);
 
   return {
     /** Reserves quota for an upload, and says where its bytes go. */
-    async announce(
-      payer: string,
-      file: NewFile,
-      keyId?: string,
-    ): Promise<(LinkedView & { put_url: string }) | GatewayError> {
+    async announce(payer: string, file: NewFile, keyId?: string) {
       const row = await claim(deps, payer, file);
-      if (row instanceof GatewayError) return row;
-      return { ...(await linked(row, keyId)), put_url: await links.put(row, keyId) };
+      return row instanceof GatewayError ? row : links.announced(row, keyId);
     },
 
     /** Keeps bytes that were fetched; `sizeBytes` null: it is not known how many. */
@@ -215,23 +233,7 @@ export function createFiles(parts: FilesParts) {
       }
     },
 
-    /** The bytes of an announced upload, from the holder of its link. */
-    receive: (id: string, body: AsyncIterable<Uint8Array>, contentLength: number | null) =>
-      receive(deps, id, body, contentLength),
-
-    /** A file for the holder of its link; null: there is none, or not yet. */
-    async stored(id: string): Promise<FileRow | null> {
-      const row = await rows.get(id);
-      return row?.state === "stored" ? row : null;
-    },
-
-    /** What a link to a file was signed with beside it; null: its key is not good any more. */
-    async stamp(id: string, keyId: string): Promise<string | null | GatewayError> {
-      const row = await rows.get(id);
-      return row === null ? noSuchFile() : (parts.stampOf ?? NO_STAMP)(row.payer, keyId);
-    },
-
-    read: parts.store.read,
+    ...byLink(deps, parts),
 
     /** Forgets uploads that never came; also does so every minute by itself. */
     sweep,

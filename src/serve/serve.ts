@@ -129,7 +129,12 @@ function answerCall(
   const make = isTapped ? (to: Answering) => tapped(request, caller, to, { log, contents, make: plain }) : plain;
   return order === null || cache === undefined
     ? make(answering)
-    : throughCache(order, answering, { ...deps, cache }, make);
+    : throughCache(
+        order,
+        answering,
+        { ...deps, cache },
+        { make, plan: () => endpoint.plan({ request, audience: caller ?? STRANGER }) },
+      );
 }
 
 async function answerAtOnce(
