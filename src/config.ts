@@ -641,6 +641,17 @@ export const SETTINGS = {
 
 type Settings = typeof SETTINGS;
 
+/** Those that let callers in by another way than a key, which whoever comes by an older way must not notice. */
+export const DOORS: readonly (keyof Settings)[] = [
+  "signup",
+  "oauth",
+  "oidcIssuer",
+  "mcpOrigins",
+  "x402PayTo",
+  "x402Models",
+  "x402Sandbox",
+];
+
 /** What the environment said. Names are those of the table; times in ms, money in nano-USD. */
 export type Config = {
   readonly [K in keyof Settings]: Settings[K] extends Setting<infer T> ? T : never;

@@ -79,7 +79,7 @@ async function base(at: TestGateway, elsewhere: TestGateway): Promise<Omit<Enter
   return { at, elsewhere, account, person: new Person(at.url), client: null };
 }
 
-type Kind = "primary key" | "agent key" | "grant" | "session";
+type Kind = "primary key" | "agent key" | "grant" | "session" | "operator's session";
 
 const ENTER: Readonly<Record<Kind, (at: TestGateway, elsewhere: TestGateway) => Promise<Entered>>> = {
   async "primary key"(at, elsewhere) {
@@ -112,7 +112,18 @@ const ENTER: Readonly<Record<Kind, (at: TestGateway, elsewhere: TestGateway) => 
     const keyId = (await keysOf(made)).find(({ primary }) => primary)?.id ?? "";
     return { ...made, keyId, headers: { cookie, "x-csrf-token": csrf }, secret: made.account.key };
   },
+  async "operator's session"(at, elsewhere) {
+    return { ...(await base(at, elsewhere)), keyId: "", headers: await operator(at), secret: "" };
+  },
 };
+
+async function operator(at: TestGateway): Promise<Headers> {
+  const body = new URLSearchParams({ token: at.adminToken });
+  const headers = { origin: at.adminUrl, "content-type": "application/x-www-form-urlencoded" };
+  const sent = { method: "POST", headers, body: body.toString(), redirect: "manual" } as const;
+  const signedIn = await fetch(`${at.adminUrl}/console/sign-in`, sent);
+  return { cookie: signedIn.headers.get("set-cookie")?.split(";")[0] ?? "" };
+}
 
 const ofKey = ({ account, keyId }: Entered) => `/admin/v1/accounts/${account.accountId}/keys/${keyId}`;
 async function changed(entered: Entered, method: string, path: string, body?: Json): Promise<void> {
@@ -133,6 +144,18 @@ async function signedOut({ person }: Entered): Promise<void> {
   await person.submit("/sign-out", { csrf: await person.csrf() });
 }
 
+async function operatorSignedOut({ at, headers }: Entered): Promise<void> {
+  const page = await (await fetch(`${at.adminUrl}/console`, { headers })).text();
+  const body = new URLSearchParams({ csrf: /name="csrf" value="([^"]+)"/.exec(page)?.[1] ?? "" });
+  const form = { origin: at.adminUrl, "content-type": "application/x-www-form-urlencoded", ...headers };
+  await fetch(`${at.adminUrl}/console/sign-out`, {
+    method: "POST",
+    headers: form,
+    body: body.toString(),
+    redirect: "manual",
+  });
+}
+
 type Change = (entered: Entered) => Promise<void>;
 const CHANGES: Readonly<Record<Kind, Readonly<Record<string, Change>>>> = {
   "primary key": { "its key is rotated": rotated, "its account is frozen": frozen },
@@ -145,6 +168,7 @@ const CHANGES: Readonly<Record<Kind, Readonly<Record<string, Change>>>> = {
   },
   grant: { "the client revokes its token": grantRevoked, "the owner revokes the grant": revoked },
   session: { "its person signs out": signedOut, "the key that opened it is rotated": rotated },
+  "operator's session": { "the operator signs out": operatorSignedOut },
 };
 
 /** Reads until the end of a body, which has begun. */
@@ -223,6 +247,10 @@ const LASTING: Readonly<Record<string, Lasting>> = {
     by: ["session"],
     open: async ({ at, headers }) => readOn(await fetch(`${at.url}/account/jobs/live`, { headers })),
   },
+  "A page of the console that is told anew: `/console/running/live`": {
+    by: ["operator's session"],
+    open: async ({ at, headers }) => readOn(await fetch(`${at.adminUrl}/console/running/live`, { headers })),
+  },
 };
 
 const CASES = Object.entries(LASTING).flatMap(([what, { by, open }]) =>
@@ -241,7 +269,7 @@ const GOES_ON: readonly string[] = ["its key is paused", "its account is frozen"
 const MCP = "Progress of a job over MCP: `get_result`";
 
 it("has a use here of all that the page lists", () => {
-  expect(Object.keys(LASTING)).toEqual(LISTED.filter((what) => !what.includes("console")));
+  expect(Object.keys(LASTING)).toEqual(LISTED);
 });
 
 describe.each(["a file", "Redis"])("over %s", (store) => {
