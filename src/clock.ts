@@ -1,4 +1,5 @@
 // Time, as the rest of the gateway sees it: one clock that tests can replace.
+import { setTimeout } from "node:timers/promises";
 
 export interface Clock {
   /** Milliseconds since the epoch, for windows, expiry and what people read. */
@@ -47,4 +48,9 @@ export function manualClock(startEpochMs: number): ManualClock {
       epochMs = ms;
     },
   };
+}
+
+/** Resolves after a while, or as soon as the signal is aborted. It keeps no process alive. */
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await setTimeout(Math.max(0, ms), null, { signal, ref: false }).catch(() => {});
 }

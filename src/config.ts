@@ -641,7 +641,7 @@ export const SETTINGS = {
 
 type Settings = typeof SETTINGS;
 
-/** Those that let callers in by another way than a key, which whoever comes by an older way must not notice. */
+/** The settings that let callers in by another way than a key; those who have signed in must not notice them. */
 export const DOORS: readonly (keyof Settings)[] = [
   "signup",
   "oauth",

@@ -13,11 +13,8 @@ const SESSION = randomUUID();
 
 /** What the address wants to read of a message in its head (MCP 2026-07-28, Streamable HTTP). */
 function headersOf(message: Json, key: string | null): Record<string, string> {
-  const headers: Record<string, string> = {
-    "content-type": "application/json",
-    accept: ACCEPT,
-    "mcp-session-id": SESSION,
-  };
+  const headers: Record<string, string> = { "content-type": "application/json", accept: ACCEPT };
+  headers["mcp-session-id"] = SESSION;
   if (key !== null) headers.authorization = `Bearer ${key}`;
   const params = isRecord(message.params) ? message.params : {};
   const version = isRecord(params._meta) ? params._meta[VERSION_KEY] : undefined;

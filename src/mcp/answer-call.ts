@@ -1,6 +1,6 @@
 // One call of a tool: its arguments are checked, an endpoint of the gateway is asked, and what came of it is told; jobs are waited for.
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import type { Clock } from "../clock.ts";
+import { type Clock, pause } from "../clock.ts";
 import { readFields } from "../field-issues.ts";
 import { isRecord } from "../json.ts";
 import type { CallInside, InnerAnswer, InnerCaller } from "./inner-http.ts";
@@ -43,19 +43,6 @@ function jobIn({ status, bytes, type }: InnerAnswer): JobState | null {
   const numbers = [progress.done, progress.total].map((value) => (typeof value === "number" ? value : null));
   const isOver = !["queued", "running", "pending", "processing", "in_progress"].includes(job.status);
   return { isOver, done: numbers[0] ?? 0, total: numbers[1] ?? null, message: job.status };
-}
-
-/** Resolves after a while, or when the caller leaves. */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(over, ms);
-    function over(): void {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", over);
-      resolve();
-    }
-    signal.addEventListener("abort", over, { once: true });
-  });
 }
 
 /** Asks for a job until it is over, or the time that the client would wait is. */

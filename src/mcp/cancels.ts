@@ -11,15 +11,10 @@ export interface Others {
   hear(onText: (text: string) => void, onGap: () => void): Promise<void>;
 }
 
-export interface Cancels {
-  /** Ends the call that a message of this client cancels; any other message does nothing. */
-  take(client: string, message: Json): void;
-  /** The signal is aborted when the call is cancelled or `gone` is; `end` forgets the call. */
-  begin(client: string, message: Json, gone: AbortSignal): { readonly signal: AbortSignal; end(): void };
-}
+export type Cancels = Awaited<ReturnType<typeof createCancels>>;
 
 /** `others` is null where this is the only process. */
-export async function createCancels(others: Others | null): Promise<Cancels> {
+export async function createCancels(others: Others | null) {
   const running = new Map<string, Set<AbortController>>();
 
   /** Clients that look like one may use the same id at once: then none of their calls is ended for another's. */
@@ -37,13 +32,15 @@ export async function createCancels(others: Others | null): Promise<Cancels> {
   );
   const nameOf = (client: string, id: unknown) => JSON.stringify([client, id]);
   return {
-    take(client, { method, params }) {
+    /** Ends the call that a message of this client cancels; any other message does nothing. */
+    take(client: string, { method, params }: Json): void {
       if (method !== CANCELLED || !isRecord(params)) return;
       const call = nameOf(client, params.requestId);
       // News that is lost leaves the call to run to its end, as the protocol allows.
       if (!cancel(call)) others?.tell(NEWS + call).catch(() => {});
     },
-    begin(client, { id }, gone) {
+    /** The signal is aborted when the call is cancelled or `gone` is; `end` forgets the call. */
+    begin(client: string, { id }: Json, gone: AbortSignal) {
       const call = nameOf(client, id);
       const own = new AbortController();
       const same = (running.get(call) ?? new Set()).add(own);

@@ -6,7 +6,7 @@ import { GatewayError } from "../errors.ts";
 import { isRecord } from "../json.ts";
 import { readJson } from "../json-bytes.ts";
 import { ownSlice } from "../slices.ts";
-import { answerOf, BOTH, formOf } from "./accepted.ts";
+import { answerOf, formOf } from "./accepted.ts";
 import type { Cancels } from "./cancels.ts";
 import { readPins } from "./pinned-tools.ts";
 import { type McpCaller, type McpDeps, serverFactory } from "./server.ts";
@@ -106,7 +106,7 @@ export function mcpEndpoints(options: McpOptions): readonly EndpointSpec[] {
     const client = clientOf(call);
     options.cancels.take(client, message);
     const { signal, end } = options.cancels.begin(client, message, call.gone);
-    const headers = new Headers({ accept: BOTH });
+    const headers = new Headers({ accept: "application/json, text/event-stream" });
     for (const name of HEADERS) {
       const value = request.headers.get(name);
       if (value !== undefined) headers.set(name, value);

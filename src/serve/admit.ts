@@ -34,8 +34,8 @@ export function tellAddress(request: GatewayRequest, reply: Reply, deps: ServeDe
 }
 
 /**
- * Whether a caller without a key may ask what a call costs, and pay for it some other way. Where sessions count as callers nobody is a
- * stranger: the account pays, or the request is refused.
+ * Whether a caller without a key may ask what a call costs, and pay for it some other way. Where a session counts as a caller, the account
+ * pays or the request is refused.
  */
 export function isStranger(
   endpoint: EndpointShape,

@@ -64,7 +64,7 @@ export async function pay(
   }
 }
 
-/** A request that wants a plan, and who asks; null: nobody with a key. */
+/** A request that wants a plan; `caller` is null where it came without a key. */
 interface Asking {
   readonly request: GatewayRequest;
   readonly endpoint: Endpoint;
