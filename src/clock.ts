@@ -1,5 +1,4 @@
 // Time, as the rest of the gateway sees it: one clock that tests can replace.
-import { setTimeout } from "node:timers/promises";
 
 export interface Clock {
   /** Milliseconds since the epoch, for windows, expiry and what people read. */
@@ -51,6 +50,15 @@ export function manualClock(startEpochMs: number): ManualClock {
 }
 
 /** Resolves after a while, or as soon as the signal is aborted. It keeps no process alive. */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await setTimeout(Math.max(0, ms), null, { signal, ref: false }).catch(() => {});
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const over = () => {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", over);
+    resolve();
+  };
+  const timer = setTimeout(over, ms).unref();
+  signal.addEventListener("abort", over, { once: true });
+  if (signal.aborted) over();
+  return promise;
 }

@@ -1,6 +1,7 @@
 // A call whose caller lets the answer be one that was given before: a hit is told again, a miss is made, and kept if it is whole and good.
 import type { FramedOpenPlan } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
+import { launchCharge } from "../kernel/replay.ts";
 import { ZERO } from "../money.ts";
 import { ANSWER_BYTES_MAX, CACHE_HEADER, type CachedAnswer, type CacheOrder } from "./answer-cache.ts";
 import { type Answering, addHeaders } from "./answering.ts";
@@ -8,7 +9,6 @@ import type { ServeDeps } from "./deps.ts";
 import { TeeReply } from "./tee-reply.ts";
 
 const FREE = { chargeNano: ZERO, upstreamNano: ZERO, estimated: false, priceVersion: "" };
-const UNCHARGED = { transactionId: null, chargedNano: ZERO, chargedCents: 0, absorbedNano: ZERO } as const;
 
 /** `make` makes the answer as always, into the reply that it is given; `plan` makes its plan alone. */
 export async function throughCache(
@@ -61,7 +61,7 @@ function retold(kept: CachedAnswer, framed: FramedOpenPlan | GatewayError): Cach
     framed.retell?.({
       ...form,
       cost: { ...FREE, usage },
-      charge: { ...UNCHARGED, absorbReason: null, balanceNano: null },
+      charge: launchCharge("", null),
       legs,
     }) ?? null;
   if (told === null) return null;
