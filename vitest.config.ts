@@ -1,7 +1,9 @@
-// The test suite: real servers on free ports, so files run side by side. vitest.quick.config.ts runs a part of it.
+// The test suite: real servers on free ports, so files run side by side. vitest.system.config.ts and vitest.quick.config.ts are lanes like it.
 import { availableParallelism } from "node:os";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 import { HeavyFirst } from "./test/heavy-first.ts";
+import { LANE, PROCESSES } from "./test/lane-config.ts";
+import LaneReport, { type LaneBounds } from "./test/lane-report.ts";
 import { suiteFiles, type TestFile } from "./test/lanes.ts";
 
 /** Much of a test is waiting for clocks and sockets: one file more than there are cores keeps these busy. */
@@ -9,29 +11,26 @@ const WORKERS = Math.min(8, availableParallelism() + 1);
 
 /** What every process that runs tests has in common. */
 const COMMON = {
-  pool: "forks" as const,
+  ...PROCESSES,
   maxWorkers: WORKERS,
-  execArgv: ["--disable-warning=ExperimentalWarning"],
-  // Node reads the sources itself, as it does for the gateway: nothing is transformed, and no call goes by way of a runner's exports.
-  experimental: { viteModuleRunner: false, nodeLoader: false },
-  setupFiles: ["test/support/file-cost.ts"],
   // Bounds for what hangs, not for what is slow: others may load the machine as well.
   testTimeout: 180_000,
   hookTimeout: 180_000,
 };
 
-interface Bounds {
-  /** The most processor time that one file may take, in seconds; its children's is not in it. */
+interface Bounds extends LaneBounds {
+  /** The most processor time that one file may take with its children, in seconds. */
   readonly fileCpuSecondsMax: number;
 }
 
-export function suite(files: readonly TestFile[], { fileCpuSecondsMax }: Bounds): ViteUserConfig {
+export function suite(files: readonly TestFile[], { fileCpuSecondsMax, ...bounds }: Bounds): ViteUserConfig {
   const paths = (ownProcess: boolean) => files.filter((file) => file.ownProcess === ownProcess).map(({ path }) => path);
   const provide = { fileCpuSecondsMax };
   return {
     test: {
-      globalSetup: ["test/support/run-folder.ts"],
+      globalSetup: LANE.globalSetup,
       sequence: { sequencer: HeavyFirst },
+      reporters: ["default", new LaneReport(bounds)],
       maxWorkers: WORKERS,
       projects: [
         {
@@ -41,7 +40,7 @@ export function suite(files: readonly TestFile[], { fileCpuSecondsMax }: Bounds)
         },
         {
           // Files that count what belongs to the whole process: its timers, its memory. Where Node reads the sources by the hook of
-          // test/support/stripped-sources.mjs a process keeps 200 MB more, for a reason not found yet; a gateway's own growth is the same.
+          // test/support/kept-sources.mjs a process keeps 200 MB more, for a reason not found yet; a gateway's own growth is the same.
           test: { ...COMMON, experimental: {}, name: "own process", include: paths(true), isolate: true, provide },
         },
       ],
@@ -49,4 +48,12 @@ export function suite(files: readonly TestFile[], { fileCpuSecondsMax }: Bounds)
   };
 }
 
-export default defineConfig(suite(suiteFiles(), { fileCpuSecondsMax: 90 }));
+/** A file that is named on the command line runs, whichever lane it belongs to. */
+const namesFiles = process.argv.some((word) => word.endsWith(".test.ts"));
+
+export default defineConfig(
+  suite(
+    suiteFiles().filter(({ lane }) => lane === "test" || namesFiles),
+    { fileCpuSecondsMax: 40 },
+  ),
+);

@@ -1,5 +1,6 @@
 // The long fault tests: kill loops and mixed loads. Three files at a time, since most of each is waiting for clocks; those that measure run alone.
 import { defineConfig } from "vitest/config";
+import { LANE, PROCESSES } from "./test/lane-config.ts";
 import { longestFirst } from "./test/longest-first.ts";
 
 /** Their bounds are times of a machine that has nothing else to do. */
@@ -23,14 +24,10 @@ const LONGEST = [
   "failover-outages",
   "soak",
   "slow-clients",
-  "models-kill",
 ];
 
 const COMMON = {
-  pool: "forks" as const,
-  execArgv: ["--disable-warning=ExperimentalWarning"],
-  // Node reads the sources itself: nothing is transformed.
-  experimental: { viteModuleRunner: false, nodeLoader: false },
+  ...PROCESSES,
   // What runs side by side within a file is waiting for clocks, not working.
   maxConcurrency: 100,
   // Bounds for what hangs: on a machine that others load as well, what takes two minutes takes ten.
@@ -40,7 +37,7 @@ const COMMON = {
 
 export default defineConfig({
   test: {
-    globalSetup: ["test/support/run-folder.ts"],
+    globalSetup: LANE.globalSetup,
     sequence: { sequencer: longestFirst(LONGEST) },
     projects: [
       {

@@ -1,4 +1,4 @@
-// Says at the end of a run what failed, and counts: all tests of all reports there are. Exits with 1 where anything failed.
+// Says at the end of a run what failed, what each lane took, and counts: all tests of all reports there are. Exits with 1 where anything failed.
 const { existsSync, readFileSync } = require("node:fs");
 const { join } = require("node:path");
 
@@ -8,7 +8,7 @@ const lanes = readFileSync(join(folder, "lanes"), "utf8")
   .trim()
   .split("\n")
   .map((line) => line.split(" "))
-  .map(([name, status, kind]) => ({ name, status: Number(status), kind }));
+  .map(([name, status, seconds, kind]) => ({ name, status: Number(status), seconds: Number(seconds), kind }));
 
 let passed = 0;
 let failed = 0;
@@ -43,6 +43,11 @@ for (const { name, status, kind } of lanes) {
   else if (kind === "tests" && report.numTotalTests === 0) fail(`lane ${name}`, "it ran no tests");
   // What no test says: a command that failed, or an error outside of the tests.
   else if (status !== 0 && failed === failedBefore) fail(`lane ${name}`, `exit status ${status}`);
+}
+
+for (const { name, seconds } of lanes) {
+  const skipped = reportOf(name)?.numPendingTests ?? 0;
+  console.log(`${name}: ${seconds} s${skipped > 0 ? `, ${skipped} tests skipped` : ""}`);
 }
 
 // The one line that is read by machines.

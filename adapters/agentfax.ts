@@ -1,4 +1,4 @@
-// agentfax: a document sent as a fax, paid by the page. A merchant that is paid by the call: we count the pages first, and it is paid for no more.
+// agentfax: sends a document as a fax. The merchant asks for its price by the page, and is paid for at most `pages`.
 import { action, defineAdapter, paidBy, z } from "#adapter";
 
 const CENTS_A_PAGE = 20;
@@ -16,8 +16,7 @@ export default defineAdapter({
         "fax a document; send a fax; fax these papers to an office; fax number of a clinic, a pharmacy, a bank, the court; they only take fax; submit a form by fax",
       category: "commerce",
       effect: "write",
-      description:
-        "Sends a document as a fax to any phone number, at 20 cents a page; one of more than 10 pages is refused.",
+      description: "Sends a document as a fax to any phone number, at 20 cents a page; at most 10 pages.",
       keywords: ["fax", "send a fax", "fax a PDF", "office that only takes fax", "send papers"],
       params: z.strictObject({
         to: z
@@ -27,13 +26,15 @@ export default defineAdapter({
         file_url: z
           .url({ protocol: /^https?$/ })
           .max(2_000)
-          .describe("Where the document is: a public address of a PDF of at most 8 MiB, which is not encrypted."),
+          .describe("Where the document is: a public address of a PDF."),
         pages: z
           .int()
           .min(1)
           .max(PAGES_MAX)
           .default(PAGES_MAX)
-          .describe("The most pages that are paid for; a longer document is not sent, and costs nothing."),
+          .describe(
+            "The most pages to pay for; if the merchant asks for more, nothing is sent and nothing is charged.",
+          ),
       }),
       price: {
         mode: "capped",
@@ -44,11 +45,7 @@ export default defineAdapter({
         quoteCents: ({ pages }) => CENTS_A_PAGE * pages,
       },
       upstreamCents: ({ pages }) => CENTS_A_PAGE * pages,
-      async run({ ask, params: { to, file_url, pages }, pdfPages }) {
-        const counted = await pdfPages("file_url", pages);
-        const bound = { values: { to, file_url }, paysCentsMax: CENTS_A_PAGE * counted };
-        return (await ask({ method: "POST", path: "/fax" }, bound)).json;
-      },
+      request: { method: "POST", path: "/fax", names: { pages: null } },
       timeoutMs: 120_000,
       example: {
         params: { to: "+14155550123", file_url: "https://example.com/two-pages.pdf", pages: 2 },

@@ -93,6 +93,7 @@ export default defineAdapter({
       "claude-sonnet-4-6": {
         ...older,
         ...sees(1_000_000, 1_600),
+        outputTokensMax: 128_000,
         slug: "anthropic/claude-sonnet-4.6",
         prices: [{ since, ...sonnet }],
       },

@@ -44,6 +44,7 @@ const thinking = {
   takes: { ...nova.takes, effortField: "reasoningConfig", efforts: ["none", "low", "medium"] },
 } as const;
 const gptOss = {
+  outputTokensMax: 16_384,
   tokenizer: "o200k",
   takes: { effortField: "reasoning_effort", efforts: ["low", "medium", "high"] },
 } as const;
@@ -65,15 +66,9 @@ const older = {
 const opus = [{ since, input: "5", output: "25", cacheRead: "0.5", cacheWrite: "6.25" }];
 
 /** Above 100,000 tokens of prompt the whole call costs five times as much. */
+const haiku55Long = { promptTokens: 100_000, input: "0.5", output: "2.5", cacheRead: "0.05", cacheWrite: "0.625" };
 const haiku55 = [
-  {
-    since: autumn,
-    input: "0.1",
-    output: "0.5",
-    cacheRead: "0.01",
-    cacheWrite: "0.125",
-    steps: [{ promptTokens: 100_000, input: "0.5", output: "2.5", cacheRead: "0.05", cacheWrite: "0.625" }],
-  },
+  { since: autumn, input: "0.1", output: "0.5", cacheRead: "0.01", cacheWrite: "0.125", steps: [haiku55Long] },
 ];
 
 export default defineAdapters({

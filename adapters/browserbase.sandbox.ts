@@ -1,11 +1,14 @@
 // Browserbase as the sandbox plays it: sessions that run until they are released.
 import { defineStandIn, put, type StandInCall, textAt, type UseOptions, withNewIds } from "#sandbox";
 
-/** The answer about the session that the request's path names. */
+/** The answer about the session that the request's path names; one that was released can still be looked at. */
 function aboutOne(call: StandInCall, how: UseOptions = {}) {
   const id = /^\/v1\/sessions\/([^/]+)$/.exec(call.path)?.[1] ?? "";
   call.use("session", { ...how, id });
-  return put(call.answer, { "/id": id });
+  return put(call.answer, {
+    "/id": id,
+    ...(call.find("session", id) === undefined ? { "/status": "COMPLETED" } : null),
+  });
 }
 
 export default defineStandIn({
@@ -18,7 +21,7 @@ export default defineStandIn({
     extend_session: (call) => aboutOne(call),
     session_status: (call) => aboutOne(call, { evenEnded: true }),
     release_session(call) {
-      const answer = aboutOne(call);
+      const answer = aboutOne(call, { evenEnded: true });
       // It is looked at before it is released.
       if (call.at === 1) call.end("session");
       return answer;

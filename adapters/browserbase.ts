@@ -27,6 +27,9 @@ const session_id = z
 const requires = [{ kind: "session", param: "session_id" }];
 const common = { category: "browser", upstreamCents: 0, price: { mode: "fixed", cents: 0 } } as const;
 
+/** What is told of one that was released, though its vendor may not have ended it yet. */
+const OVER = { status: "COMPLETED", alive: false } as const;
+
 /** What is in the list of those that run may have been ended by now. */
 const isAlive = (status: string) => status === "RUNNING" || status === "PENDING";
 
@@ -182,7 +185,10 @@ const door = {
   session_status: action({
     ...tell,
     async run({ ask, params }) {
-      const { json } = await ask({ method: "GET", path: `${oneAtDoor}/status`, send: "none" }, { values: params });
+      const request = { method: "GET", path: `${oneAtDoor}/status`, send: "none" } as const;
+      const { status: code, json } = await ask(request, { values: params, accepts: [404] });
+      // Whose it is was looked at before: one that is not there any more has ended.
+      if (code === 404) return { sessionId: params.session_id, ...OVER, paidMinutes: 0 };
       const { status = "unknown", usage, expiresAt } = atDoor.parse(json);
       const left = { paidMinutes: usage?.minutesRemaining, expiresAt };
       return { sessionId: params.session_id, status, alive: status === "active", ...left };
@@ -195,7 +201,7 @@ const door = {
   release_session: action({
     ...end,
     async run({ ask, params }) {
-      await ask({ method: "DELETE", path: oneAtDoor, send: "none" }, { values: params, accepts: [204] });
+      await ask({ method: "DELETE", path: oneAtDoor, send: "none" }, { values: params, accepts: [204, 404] });
       return { sessionId: params.session_id, released: true };
     },
     example: { params: { session_id: id }, answers: [doorExample] },
@@ -297,7 +303,7 @@ export default defineAdapter({
     session_status: action({
       ...tell,
       asked: "is my browser still running; how many minutes does my browser have left",
-      prepaid: { does: "tells", id: "session_id" },
+      prepaid: { does: "tells", id: "session_id", over: OVER },
       async run({ ask, params }) {
         const { json } = await ask(
           { method: "GET", path: "/v1/sessions/{session_id}", send: "none" },

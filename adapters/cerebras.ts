@@ -23,6 +23,7 @@ export default defineAdapter({
       "gpt-oss-120b": {
         slug: "openai/gpt-oss-120b",
         contextTokens: 131_072,
+        outputTokensMax: 32_768,
         tokenizer: "o200k",
         prices: [{ since, input: "0.35", output: "0.75" }],
       },
@@ -30,6 +31,7 @@ export default defineAdapter({
       "qwen-3.8-27b": {
         slug: "qwen/qwen3.8-27b",
         contextTokens: 131_072,
+        outputTokensMax: 32_768,
         takes: { messageFields: ["name"], developerRole: "system", efforts: ["none", "low", "medium", "high"] },
         prices: [{ since: "2026-11-03", input: "0.99", output: "1.49" }],
       },

@@ -4,8 +4,9 @@ import { bearer, defineAdapter } from "#adapter";
 const since = "2026-08-21";
 const lately = "2026-09-23";
 const chat = "/compatibility/v1/chat/completions";
-const sold = (contextTokens: number, input: string, output: string) => ({
+const sold = (contextTokens: number, outputTokensMax: number, input: string, output: string) => ({
   contextTokens,
+  outputTokensMax,
   prices: [{ since: lately, input, output }],
 });
 /** Its tools may not say whether their arguments must fit their schema exactly. */
@@ -22,7 +23,7 @@ const rerank = { kind: "rerank", dialect: "cohere-rerank" } as const;
 export default defineAdapter({
   name: "Cohere",
   docs: "https://docs.cohere.com/reference/rerank",
-  beliefs: { "*": "which of its models think, and at which words of effort" },
+  beliefs: { "*": "which of its models think, at which words of effort, and how long their answers may be" },
   origin: "https://api.cohere.com",
   auth: bearer,
   maker: "cohere",
@@ -40,10 +41,10 @@ export default defineAdapter({
     ],
     takes: { messageFields: ["name"], efforts: [], refuses: ["n"], fit },
     models: {
-      "command-a-03-2025": { ...sold(256_000, "2.5", "10"), slug: "cohere/command-a" },
-      "command-r-08-2024": sold(128_000, "0.15", "0.6"),
-      "command-r-plus-08-2024": sold(128_000, "2.5", "10"),
-      "command-r7b-12-2024": sold(128_000, "0.0375", "0.15"),
+      "command-a-03-2025": { ...sold(256_000, 8_000, "2.5", "10"), slug: "cohere/command-a" },
+      "command-r-08-2024": sold(128_000, 4_096, "0.15", "0.6"),
+      "command-r-plus-08-2024": sold(128_000, 4_096, "2.5", "10"),
+      "command-r7b-12-2024": sold(128_000, 4_096, "0.0375", "0.15"),
     },
   },
   unitModels: {

@@ -1,4 +1,4 @@
-// Google's Gemini, first-hand, at the prices listed on 2026-11-23. Its embeddings do not speak OpenAI's wire at this address.
+// Google's Gemini, first-hand, at the prices listed on 2026-11-23. Its embeddings speak OpenAI's wire at an address of their own (gemini-embeddings.ts).
 import { defineAdapter, keyHeader } from "#adapter";
 
 const since = "2026-08-21";
@@ -102,6 +102,10 @@ export default defineAdapter({
     "gemini-3.1-flash-image": {
       ...images,
       prices: [{ since, textIn: "0.5", imageIn: "0.5", textOut: "3", imageOut: "60" }],
+    },
+    "gemini-nano-banana-2.1": {
+      ...images,
+      prices: [{ since: "2026-11-03", textIn: "1.5", imageIn: "1.5", textOut: "7.5", imageOut: "30" }],
     },
     "gemini-3.1-flash-lite-image": {
       ...images,

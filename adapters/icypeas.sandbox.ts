@@ -4,15 +4,21 @@ import { defineStandIn, type Item, put, refuse, type StandInCall, textAt } from 
 const unknown = refuse(200, { success: true, items: [], total: 0 });
 
 function launched(call: StandInCall, item: Item) {
-  call.keep("search", textAt(call.answer, "/item/_id"), item);
+  const id = textAt(call.answer, "/item/_id");
+  call.keep("search", id, { _id: id, ...item });
   return call.answer;
 }
 
 export default defineStandIn({
   actions: {
     "email-search": (call) => launched(call, { fullname: `${call.text("firstname")} ${call.text("lastname")}` }),
+    "domain-search": (call) => launched(call, { fullname: call.text("domainOrCompany") }),
     "email-verification": (call) => launched(call, { email: call.sent("email") }),
     result(call) {
+      if (call.sent("mode") === "single") {
+        const items = call.list("search").map(({ _id = "", ...results }) => ({ _id, status: "DEBITED", results }));
+        return put(call.answer, { "/items": items.toReversed(), "/total": items.length });
+      }
       const { fullname, email } = call.use("search", { unknown });
       const answer = put(call.answer, {
         "/items/0/results/fullname": fullname,

@@ -5,6 +5,9 @@ import { action, defineAdapter, keyHeader, rule, z } from "#adapter";
 /** From memory: a search is one credit of its smallest plan, a check a tenth of it. */
 const [SEARCH_CENTS, CHECK_CENTS] = [2, 0.5];
 
+/** The vendor lists no more at a time. */
+const LISTED_MAX = 100;
+
 const words = z.string().min(1).max(200);
 const _id = "Ulm0GJkBqRgGXWmSX2wh";
 const domainOrCompany = words.describe("Domain or name of the company");
@@ -107,11 +110,22 @@ export default defineAdapter({
       description:
         "Tells how a search of icypeas stands and what it found. Ask every 3 to 5 seconds: NONE, SCHEDULED and IN_PROGRESS mean that it still works.",
       keywords: ["result of an email search", "is the search done"],
-      params: z.strictObject({ id: words.describe("The _id of the search") }),
+      params: z
+        .strictObject({
+          id: words.describe("The _id of the search").optional(),
+          mode: z.literal("single").describe("Lists your own searches, the newest first").optional(),
+          limit: z.int().min(1).max(LISTED_MAX).default(10).describe("How many are listed at most"),
+        })
+        .check(rule({ oneOf: [{ required: ["id"] }, { required: ["mode"] }] }, "id", "is needed, or mode; not both")),
       price: { mode: "fixed", cents: 1 },
       upstreamCents: 0,
-      request: post("/bulk-single-searchs/read"),
-      content: ["/items/0/status"],
+      request: {
+        ...post("/bulk-single-searchs/read"),
+        // Searches of all callers stand in the list, from which each is shown its own.
+        params: ({ id, mode }) => (id === undefined ? { mode, limit: LISTED_MAX } : { id }),
+      },
+      content: ({ mode }) => (mode === undefined ? ["/items/0/status"] : ["/items"]),
+      lists: { by: "mode", kind: "search", field: "items", id: "/_id", limit: "limit" },
       rules: [
         { at: "/items", empty: true, means: "caller_invalid" },
         { at: "/items/0/status", is: ["NOT_FOUND", "DEBITED_NOT_FOUND"], means: "miss" },

@@ -2,7 +2,9 @@
 import { bearer, defineAdapter } from "#adapter";
 
 const since = "2026-08-21";
-const context = { contextTokens: 256_000 };
+/** An answer may fill the context. */
+const filled = (tokens: number) => ({ contextTokens: tokens, outputTokensMax: tokens });
+const context = filled(262_144);
 // An image is shrunk to 1,540 pixels a side and cut into patches of 28: at most 55 x 55 and a mark for each row. Models
 // with patches of 16 stop at 1,024 pixels, which is 64 x 64 and a mark for each row.
 const sees = { ...context, parts: { imageTokensMax: 4_200 } };
@@ -19,6 +21,7 @@ const takes = {
 export default defineAdapter({
   name: "Mistral",
   docs: "https://docs.mistral.ai/api",
+  beliefs: { "*": "how long the answers of some of its models may be" },
   origin: "https://api.mistral.ai/v1",
   auth: bearer,
   maker: "mistralai",
@@ -51,21 +54,26 @@ export default defineAdapter({
       "mistral-medium-2508": {
         ...sees,
         slug: "mistralai/mistral-medium-3.1",
-        contextTokens: 128_000,
+        ...filled(128_000),
         prices: [{ since, input: "0.4", output: "2", cacheRead: "0.04" }],
       },
       "mistral-small-2603": {
         ...sees,
+        outputTokensMax: 256_000,
         takes: { ...takes, efforts: ["none", "high"] },
         prices: [{ since, input: "0.15", output: "0.6", cacheRead: "0.015" }],
       },
       "ministral-14b-2512": { ...sees, prices: [{ since, input: "0.2", output: "0.2", cacheRead: "0.02" }] },
       "ministral-3b-2512": {
         ...sees,
-        contextTokens: 131_072,
+        ...filled(131_072),
         prices: [{ since, input: "0.1", output: "0.1", cacheRead: "0.01" }],
       },
-      "codestral-2508": { ...context, prices: [{ since, input: "0.3", output: "0.9", cacheRead: "0.03" }] },
+      "codestral-2508": {
+        contextTokens: 256_000,
+        outputTokensMax: 128_000,
+        prices: [{ since, input: "0.3", output: "0.9", cacheRead: "0.03" }],
+      },
       "devstral-2512": {
         ...context,
         ...ended,

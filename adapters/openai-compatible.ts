@@ -5,15 +5,17 @@ import { type AdapterSpec, bearer, type ChatSpec, defineAdapters } from "#adapte
 
 const since = "2026-09-23";
 
-/** In USD per million tokens; a bucket that has no price of its own costs as input. */
-const price = (input: string, output: string, cacheRead = input, cacheWrite = input) => ({
-  prices: [{ since, input, output, cacheRead, cacheWrite }],
-});
-const sold = (slug: string, contextTokens: number, ...rates: Parameters<typeof price>) => ({
-  slug,
-  contextTokens,
-  ...price(...rates),
-});
+/** In USD per million tokens of input, output, cached input and writes of the cache; a bucket that has no price of its own costs as input. */
+const rates = (text: string) => {
+  const [input = "", output = "", cacheRead = input, cacheWrite = input] = text.split("/");
+  return { input, output, cacheRead, cacheWrite };
+};
+const price = (text: string) => ({ prices: [{ since, ...rates(text) }] });
+/** With its context, and its longest answer where a list has it at this vendor. */
+type Sizes = readonly [contextTokens: number, outputTokensMax?: number];
+const sold = (slug: string, [contextTokens, outputTokensMax]: Sizes, usd: string) => {
+  return { slug, contextTokens, ...(outputTokensMax && { outputTokensMax }), ...price(usd) };
+};
 const o200k = <T>(model: T) => ({ ...model, tokenizer: "o200k" as const });
 
 /** Servers of open models. Hints that some of them refuse and that an answer does not depend on; unsure: who takes which. */
@@ -37,6 +39,9 @@ const glm = {
   noThinking: { thinking: { type: "disabled" } },
 };
 
+const glm4 = { contextTokens: 200_000, outputTokensMax: 128_000 };
+const glm5 = { contextTokens: 1_000_000, outputTokensMax: 128_000 };
+
 /** So does this one of Moonshot's, whose thoughts before calls must come back. */
 const mayThink = {
   takes: {
@@ -59,7 +64,8 @@ const kimiThinks = {
     efforts: ["low", "high", "max"],
   },
 };
-const kimi = { contextTokens: 262_144, dropFields: fixedSampling };
+const kimi = { contextTokens: 262_144, outputTokensMax: 262_144, dropFields: fixedSampling };
+const kimi3 = { ...kimi, ...kimiThinks, contextTokens: 1_048_576, outputTokensMax: 1_048_576 };
 
 interface Row extends Omit<AdapterSpec, "auth" | "beliefs" | "chat"> {
   /** What it sells beside, or in place of, the model that is named. Default: that alone. */
@@ -69,7 +75,9 @@ interface Row extends Omit<AdapterSpec, "auth" | "beliefs" | "chat"> {
 /** What every row has, and its own. */
 const withShared = ({ chat = named, ...row }: Row): AdapterSpec => ({
   ...row,
-  beliefs: { "*": "which hints it refuses, how its models think, and who of them is still served" },
+  beliefs: {
+    "*": "which hints it refuses, how its models think, how long their answers may be, and who of them is still served",
+  },
   auth: bearer,
   chat: { ...openModels, ...chat },
 });
@@ -82,7 +90,7 @@ const vendors: Readonly<Record<string, Row>> = {
     pricedAs: "moonshotai",
     alsoCalled: ["moonshotai"],
     otelName: "moonshot_ai",
-    // It names no `maker`: several others sell its models cheaper, but their cached tokens dearer, and a maker's price would take them off.
+    maker: "moonshotai",
     chat: {
       // Its thoughts before calls must come back; unsure of the models before K2.5.
       takes: {
@@ -94,19 +102,15 @@ const vendors: Readonly<Record<string, Row>> = {
       usageAt: ["/usage", "/choices/0/usage"],
       cacheReadAt: ["/prompt_tokens_details/cached_tokens", "/cached_tokens"],
       models: {
-        "kimi-k3.1-pro": { ...kimi, ...kimiThinks, ...sold("moonshotai/kimi-k3.1-pro", 1_048_576, "2", "10", "0.2") },
-        "kimi-k3": { ...kimi, ...kimiThinks, ...sold("moonshotai/kimi-k3", 1_048_576, "3", "15", "0.3") },
-        "kimi-k2.7-code": { ...kimi, slug: "moonshotai/kimi-k2.7-code", ...price("0.95", "4", "0.19") },
-        "kimi-k2.7-code-highspeed": {
-          ...kimi,
-          slug: "moonshotai/kimi-k2.7-code-highspeed",
-          ...price("1.9", "8", "0.38"),
-        },
-        "kimi-k2.6": { ...kimi, ...mayThink, slug: "moonshotai/kimi-k2.6", ...price("0.95", "4", "0.16") },
+        "kimi-k3.1-pro": { ...kimi3, ...price("2/10/0.2") },
+        "kimi-k3.1-pro-highspeed": { ...kimi3, ...price("4/20/0.2") },
+        "kimi-k3": { ...kimi3, ...price("3/15/0.3") },
+        "kimi-k2.7-code": { ...kimi, ...price("0.95/4/0.19") },
+        "kimi-k2.7-code-highspeed": { ...kimi, ...price("1.9/8/0.38") },
+        "kimi-k2.6": { ...kimi, ...mayThink, ...price("0.95/4/0.16") },
         "kimi-k2.5": {
           ...kimi,
-          slug: "moonshotai/kimi-k2.5",
-          ...price("0.6", "3", "0.1"),
+          ...price("0.6/3/0.1"),
           retires: { on: "2026-08-31", successor: "moonshotai/kimi-k2.6" },
         },
       },
@@ -122,11 +126,11 @@ const vendors: Readonly<Record<string, Row>> = {
     chat: {
       takes: glm,
       models: {
-        "glm-5.3": sold("z-ai/glm-5.3", 1_000_000, "1.103", "3.862", "0.276"),
-        "glm-5.2": sold("z-ai/glm-5.2", 1_000_000, "1.103", "3.862", "0.276"),
-        "glm-5.1": sold("z-ai/glm-5.1", 200_000, "0.828", "3.31", "0.179"),
-        "glm-5": sold("z-ai/glm-5", 200_000, "0.552", "2.483", "0.138"),
-        "glm-4.7": sold("z-ai/glm-4.7", 200_000, "0.276", "1.103", "0.055"),
+        "glm-5.3": sold("z-ai/glm-5.3", [1_000_000, 128_000], "1.103/3.862/0.276"),
+        "glm-5.2": sold("z-ai/glm-5.2", [1_000_000, 128_000], "1.103/3.862/0.276"),
+        "glm-5.1": sold("z-ai/glm-5.1", [200_000, 128_000], "0.828/3.31/0.179"),
+        "glm-5": sold("z-ai/glm-5", [200_000, 128_000], "0.552/2.483/0.138"),
+        "glm-4.7": sold("z-ai/glm-4.7", [200_000, 128_000], "0.276/1.103/0.055"),
       },
     },
   },
@@ -135,7 +139,21 @@ const vendors: Readonly<Record<string, Row>> = {
     docs: "https://docs.z.ai/api-reference/llm/chat-completion",
     origin: "https://api.z.ai/api/paas/v4",
     alsoCalled: ["z-ai"],
-    chat: { takes: glm, ...named },
+    maker: "z-ai",
+    chat: {
+      ...named,
+      takes: glm,
+      models: {
+        "glm-5.3": { ...glm5, ...price("1.4/4.4/0.26") },
+        "glm-5.3-flash": { ...glm5, ...price("0.15/0.5/0.03") },
+        "glm-5.3-flashx": { ...glm5, ...price("0.37/1.25/0.075") },
+        "glm-5.2": { ...glm5, ...price("1.4/4.4/0.26") },
+        "glm-5.1": { ...glm4, ...price("1.4/4.4/0.26") },
+        "glm-5": { ...glm4, ...price("1/3.2/0.2") },
+        "glm-4.7": { ...glm4, ...price("0.6/2.2/0.11") },
+        "glm-4.6": { ...glm4, ...price("0.6/2.2/0.11") },
+      },
+    },
   },
   minimax: {
     name: "MiniMax",
@@ -146,21 +164,12 @@ const vendors: Readonly<Record<string, Row>> = {
       takes: { messageFields: ["name", "reasoning_details"], developerRole: "system", efforts: [] },
       models: {
         "MiniMax-M3": {
-          slug: "minimax/minimax-m3",
-          contextTokens: 1_000_000,
-          prices: [
-            {
-              since,
-              input: "0.3",
-              output: "1.2",
-              cacheRead: "0.06",
-              steps: [{ promptTokens: 512_000, input: "0.6", output: "2.4", cacheRead: "0.12" }],
-            },
-          ],
+          ...sold("minimax/minimax-m3", [1_000_000, 128_000], "0.3/1.2/0.06"),
+          prices: [{ since, ...rates("0.3/1.2/0.06"), steps: [{ promptTokens: 512_000, ...rates("0.6/2.4/0.12") }] }],
         },
-        "MiniMax-M2.7": sold("minimax/minimax-m2.7", 204_800, "0.3", "1.2", "0.06", "0.375"),
-        "MiniMax-M2.7-highspeed": sold("minimax/minimax-m2.7-highspeed", 204_800, "0.6", "2.4", "0.06", "0.375"),
-        "MiniMax-M2.5": sold("minimax/minimax-m2.5", 204_800, "0.3", "1.2", "0.03", "0.375"),
+        "MiniMax-M2.7": sold("minimax/minimax-m2.7", [204_800, 131_072], "0.3/1.2/0.06/0.375"),
+        "MiniMax-M2.7-highspeed": sold("minimax/minimax-m2.7-highspeed", [204_800, 131_072], "0.6/2.4/0.06/0.375"),
+        "MiniMax-M2.5": sold("minimax/minimax-m2.5", [204_800, 131_072], "0.3/1.2/0.03/0.375"),
       },
     },
   },
@@ -200,8 +209,8 @@ const vendors: Readonly<Record<string, Row>> = {
     // The list has old models of it alone; unsure whether they still live.
     chat: {
       models: {
-        "mistralai/mistral-nemo": sold("mistralai/mistral-nemo", 60_288, "0.17", "0.17"),
-        "qwen/qwen-2.5-72b-instruct": sold("qwen/qwen-2.5-72b-instruct", 32_000, "0.38", "0.4"),
+        "mistralai/mistral-nemo": sold("mistralai/mistral-nemo", [60_288, 16_000], "0.17/0.17"),
+        "qwen/qwen-2.5-72b-instruct": sold("qwen/qwen-2.5-72b-instruct", [32_000, 8_192], "0.38/0.4"),
       },
     },
   },
@@ -214,25 +223,24 @@ const vendors: Readonly<Record<string, Row>> = {
     // What follows the colon is the provider that it sends the call to, whose price it passes on.
     chat: {
       models: {
-        "deepseek-ai/DeepSeek-V3.2:novita": sold("deepseek/deepseek-v3.2", 163_840, "0.269", "0.4"),
-        "zai-org/GLM-5:novita": sold("z-ai/glm-5", 202_800, "1", "3.2"),
-        "zai-org/GLM-4.7:novita": sold("z-ai/glm-4.7", 204_800, "0.6", "2.2"),
-        "zai-org/GLM-4.6:novita": sold("z-ai/glm-4.6", 204_800, "0.55", "2.2"),
-        "moonshotai/Kimi-K2.5:novita": sold("moonshotai/kimi-k2.5", 262_144, "0.6", "3"),
-        "moonshotai/Kimi-K2-Thinking:nebius": sold("moonshotai/kimi-k2-thinking", 262_144, "0.6", "2.5"),
-        "openai/gpt-oss-120b:novita": o200k(sold("openai/gpt-oss-120b", 131_072, "0.05", "0.25")),
-        "openai/gpt-oss-20b:novita": o200k(sold("openai/gpt-oss-20b", 131_072, "0.04", "0.15")),
-        "meta-llama/Llama-3.3-70B-Instruct:nebius": sold("meta-llama/llama-3.3-70b-instruct", 131_072, "0.25", "0.75"),
-        "meta-llama/Llama-3.1-8B-Instruct:nebius": sold("meta-llama/llama-3.1-8b-instruct", 131_072, "0.03", "0.09"),
+        "deepseek-ai/DeepSeek-V3.2:novita": sold("deepseek/deepseek-v3.2", [163_840, 65_536], "0.269/0.4"),
+        "zai-org/GLM-5:novita": sold("z-ai/glm-5", [202_800, 131_072], "1/3.2"),
+        "zai-org/GLM-4.7:novita": sold("z-ai/glm-4.7", [204_800, 131_072], "0.6/2.2"),
+        "zai-org/GLM-4.6:novita": sold("z-ai/glm-4.6", [204_800, 131_072], "0.55/2.2"),
+        "moonshotai/Kimi-K2.5:novita": sold("moonshotai/kimi-k2.5", [262_144, 262_144], "0.6/3"),
+        "moonshotai/Kimi-K2-Thinking:nebius": sold("moonshotai/kimi-k2-thinking", [262_144, 262_144], "0.6/2.5"),
+        "openai/gpt-oss-120b:novita": o200k(sold("openai/gpt-oss-120b", [131_072, 32_768], "0.05/0.25")),
+        "openai/gpt-oss-20b:novita": o200k(sold("openai/gpt-oss-20b", [131_072, 32_768], "0.04/0.15")),
+        "meta-llama/Llama-3.3-70B-Instruct:nebius": sold("meta-llama/llama-3.3-70b-instruct", [131_072], "0.25/0.75"),
+        "meta-llama/Llama-3.1-8B-Instruct:nebius": sold("meta-llama/llama-3.1-8b-instruct", [131_072], "0.03/0.09"),
         "meta-llama/Llama-4-Maverick-17B-128E-Instruct-FP8:novita": sold(
           "meta-llama/llama-4-maverick",
-          1_048_576,
-          "0.27",
-          "0.85",
+          [1_048_576],
+          "0.27/0.85",
         ),
-        "Qwen/Qwen3.5-397B-A17B:together": sold("qwen/qwen3.5-397b-a17b", 262_144, "0.6", "3.6"),
-        "Qwen/Qwen3-Coder-480B-A35B-Instruct:nebius": sold("qwen/qwen3-coder", 262_144, "0.4", "1.8"),
-        "Qwen/Qwen3-235B-A22B-Instruct-2507:nebius": sold("qwen/qwen3-235b-a22b-2507", 262_144, "0.2", "0.6"),
+        "Qwen/Qwen3.5-397B-A17B:together": sold("qwen/qwen3.5-397b-a17b", [262_144, 32_768], "0.6/3.6"),
+        "Qwen/Qwen3-Coder-480B-A35B-Instruct:nebius": sold("qwen/qwen3-coder", [262_144, 65_536], "0.4/1.8"),
+        "Qwen/Qwen3-235B-A22B-Instruct-2507:nebius": sold("qwen/qwen3-235b-a22b-2507", [262_144, 16_384], "0.2/0.6"),
       },
     },
   },
@@ -258,12 +266,16 @@ const vendors: Readonly<Record<string, Row>> = {
     keyEnv: ["OVHCLOUD_API_KEY", "OVH_AI_ENDPOINTS_API_KEY"],
     chat: {
       models: {
-        "Meta-Llama-3_3-70B-Instruct": sold("meta-llama/llama-3.3-70b-instruct", 131_072, "0.74", "0.74"),
-        "Llama-3.1-8B-Instruct": sold("meta-llama/llama-3.1-8b-instruct", 131_072, "0.11", "0.11"),
-        "Mistral-Small-3.2-24B-Instruct-2506": sold("mistralai/mistral-small-3.2-24b-instruct", 131_072, "0.1", "0.31"),
-        "Qwen3-Coder-30B-A3B-Instruct": sold("qwen/qwen3-coder-30b-a3b-instruct", 262_144, "0.07", "0.26"),
-        "gpt-oss-120b": o200k(sold("openai/gpt-oss-120b", 131_072, "0.09", "0.47")),
-        "gpt-oss-20b": o200k(sold("openai/gpt-oss-20b", 131_072, "0.05", "0.18")),
+        "Meta-Llama-3_3-70B-Instruct": sold("meta-llama/llama-3.3-70b-instruct", [131_072, 131_000], "0.74/0.74"),
+        "Llama-3.1-8B-Instruct": sold("meta-llama/llama-3.1-8b-instruct", [131_072, 131_000], "0.11/0.11"),
+        "Mistral-Small-3.2-24B-Instruct-2506": sold(
+          "mistralai/mistral-small-3.2-24b-instruct",
+          [131_072, 128_000],
+          "0.1/0.31",
+        ),
+        "Qwen3-Coder-30B-A3B-Instruct": sold("qwen/qwen3-coder-30b-a3b-instruct", [262_144, 32_768], "0.07/0.26"),
+        "gpt-oss-120b": o200k(sold("openai/gpt-oss-120b", [131_072, 131_000], "0.09/0.47")),
+        "gpt-oss-20b": o200k(sold("openai/gpt-oss-20b", [131_072, 131_000], "0.05/0.18")),
       },
     },
   },
@@ -273,13 +285,13 @@ const vendors: Readonly<Record<string, Row>> = {
     origin: "https://api.avian.io/v1",
     chat: {
       models: {
-        "deepseek/deepseek-v4-pro-0813": sold("deepseek/deepseek-v4-pro", 1_000_000, "0.561", "1.683", "0.0187"),
-        "deepseek/deepseek-v4-flash": sold("deepseek/deepseek-v4-flash", 1_000_000, "0.14", "0.28", "0.0028"),
-        "deepseek/deepseek-v4.1-flash": sold("deepseek/deepseek-v4.1-flash", 1_000_000, "0.1275", "0.51", "0.00255"),
-        "moonshotai/kimi-k3": sold("moonshotai/kimi-k3", 1_000_000, "2.55", "12.75", "0.255"),
-        "z-ai/glm-5.3": sold("z-ai/glm-5.3", 1_000_000, "1.19", "3.74", "0.221"),
-        "z-ai/glm-5.3-flash": sold("z-ai/glm-5.3-flash", 1_000_000, "0.1275", "0.425", "0.0255"),
-        "minimax/minimax-m3": sold("minimax/minimax-m3", 512_000, "0.255", "1.02", "0.051"),
+        "deepseek/deepseek-v4-pro-0813": sold("deepseek/deepseek-v4-pro", [1_000_000], "0.561/1.683/0.0187"),
+        "deepseek/deepseek-v4-flash": sold("deepseek/deepseek-v4-flash", [1_000_000], "0.14/0.28/0.0028"),
+        "deepseek/deepseek-v4.1-flash": sold("deepseek/deepseek-v4.1-flash", [1_000_000], "0.1275/0.51/0.00255"),
+        "moonshotai/kimi-k3": sold("moonshotai/kimi-k3", [1_000_000], "2.55/12.75/0.255"),
+        "z-ai/glm-5.3": sold("z-ai/glm-5.3", [1_000_000], "1.19/3.74/0.221"),
+        "z-ai/glm-5.3-flash": sold("z-ai/glm-5.3-flash", [1_000_000], "0.1275/0.425/0.0255"),
+        "minimax/minimax-m3": sold("minimax/minimax-m3", [512_000], "0.255/1.02/0.051"),
       },
     },
   },
@@ -289,9 +301,9 @@ const vendors: Readonly<Record<string, Row>> = {
     origin: "https://api.doubleword.ai/v1",
     chat: {
       models: {
-        "moonshotai/kimi-k3": sold("moonshotai/kimi-k3", 1_048_576, "3", "15", "0.3"),
-        "zai-org/GLM-5.2-FP8": sold("z-ai/glm-5.2", 1_048_576, "0.93", "3", "0.19"),
-        "Qwen/Qwen3.8-27B-FP8": sold("qwen/qwen3.8-27b", 262_144, "0.45", "3", "0.04"),
+        "moonshotai/kimi-k3": sold("moonshotai/kimi-k3", [1_048_576], "3/15/0.3"),
+        "zai-org/GLM-5.2-FP8": sold("z-ai/glm-5.2", [1_048_576], "0.93/3/0.19"),
+        "Qwen/Qwen3.8-27B-FP8": sold("qwen/qwen3.8-27b", [262_144], "0.45/3/0.04"),
       },
     },
   },

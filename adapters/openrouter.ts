@@ -4,8 +4,10 @@ import { bearer, defineAdapter } from "#adapter";
 
 const since = "2026-08-21";
 const autumn = "2026-11-03";
-const sized = (contextTokens: number, imageTokensMax?: number) =>
-  imageTokensMax === undefined ? { contextTokens } : { contextTokens, parts: { imageTokensMax } };
+const sized = (contextTokens: number, outputTokensMax: number, imageTokensMax?: number) => {
+  const sizes = { contextTokens, outputTokensMax };
+  return imageTokensMax === undefined ? sizes : { ...sizes, parts: { imageTokensMax } };
+};
 
 /** It reasons without showing it. */
 const unseen = <T>(model: T) => ({ ...model, hidesReasoning: true });
@@ -17,16 +19,16 @@ const price = (input: string, output: string, cacheRead = input, begun = since) 
 });
 
 // Images count as they do at the makers; their own files say why. Documents cost extra here, so none is sent.
-const claude = { ...sized(1_000_000, 4_784), outputTokensMax: 128_000 };
-const claudeSmall = { ...sized(200_000, 1_600), outputTokensMax: 64_000 };
-const gpt54 = { ...unseen(o200k(sized(1_050_000, 12_000))), outputTokensMax: 128_000 };
-const gpt54Small = unseen(o200k(sized(400_000, 24_600)));
-const gpt5 = unseen(o200k(sized(400_000, 1_445)));
-const gpt5Small = unseen(o200k(sized(400_000, 3_779)));
-const gpt41 = o200k(sized(1_000_000, 3_779));
-const gemini3 = unseen(sized(1_000_000, 2_240));
-const gemini2 = unseen(sized(1_000_000, 8_256));
-const mistral = sized(256_000, 4_200);
+const claude = sized(1_000_000, 128_000, 4_784);
+const claudeSmall = sized(200_000, 64_000, 1_600);
+const gpt54 = unseen(o200k(sized(1_050_000, 128_000, 12_000)));
+const gpt54Small = unseen(o200k(sized(400_000, 128_000, 24_600)));
+const gpt5 = unseen(o200k(sized(400_000, 128_000, 1_445)));
+const gpt5Small = unseen(o200k(sized(400_000, 128_000, 3_779)));
+const gpt41 = o200k(sized(1_000_000, 32_768, 3_779));
+const gemini3 = unseen(sized(1_000_000, 65_536, 2_240));
+const gemini2 = unseen(sized(1_000_000, 65_535, 8_256));
+const mistral = sized(262_144, 209_715, 4_200);
 
 const opus = [{ since, input: "5", output: "25", cacheRead: "0.5", cacheWrite: "6.25" }];
 const sonnet = { input: "3", output: "15", cacheRead: "0.3", cacheWrite: "3.75" };
@@ -48,13 +50,14 @@ const luna6 = { since: autumn, input: "0.1", output: "0.5", cacheRead: "0.01", c
 const luna6Long = { ...long, input: "0.2", output: "0.75", cacheRead: "0.02", cacheWrite: "0.25" };
 const haiku55 = { since: autumn, input: "0.1", output: "0.5", cacheRead: "0.01", cacheWrite: "0.125" };
 const haiku55Long = { promptTokens: 100_000, input: "0.5", output: "2.5", cacheRead: "0.05", cacheWrite: "0.625" };
-const grok = (input: string, output: string, cacheRead: string) => ({ since: autumn, input, output, cacheRead });
-const grokLong = (input: string, output: string, cacheRead: string) => ({
-  promptTokens: 200_000,
-  input,
-  output,
-  cacheRead,
-});
+/** From 200,000 tokens of prompt on the whole call costs twice as much. */
+const grok = (input: string, output: string, cacheRead: string) => {
+  const [twiceInput = "", twiceOutput = "", twiceRead = ""] = [input, output, cacheRead].map(
+    (usd) => `${2 * Number(usd)}`,
+  );
+  const long = { promptTokens: 200_000, input: twiceInput, output: twiceOutput, cacheRead: twiceRead };
+  return { prices: [{ since: autumn, input, output, cacheRead, steps: [long] }] };
+};
 /** Half price until the end of November, and until the end of the year. */
 const argon = [
   { since: "2026-10-13", input: "2", output: "10", cacheRead: "0.1" },
@@ -75,14 +78,7 @@ const pro2Long = { promptTokens: 200_000, input: "2.5", output: "15", cacheRead:
 const qwenMax = [{ since: "2026-10-19", input: "1.475", output: "4.425", cacheRead: "0.295", cacheWrite: "1.84375" }];
 const qwenPlusLong = { promptTokens: 256_000, input: "0.96", output: "3.84", cacheRead: "0.192", cacheWrite: "1.2" };
 const qwenPlus = [
-  {
-    since: "2026-10-19",
-    input: "0.32",
-    output: "1.28",
-    cacheRead: "0.064",
-    cacheWrite: "0.4",
-    steps: [qwenPlusLong],
-  },
+  { since: "2026-10-19", input: "0.32", output: "1.28", cacheRead: "0.064", cacheWrite: "0.4", steps: [qwenPlusLong] },
 ];
 
 // What its makers end is ended here on the same day.
@@ -100,6 +96,7 @@ const stored = {
 export default defineAdapter({
   name: "OpenRouter",
   docs: "https://openrouter.ai/docs/api-reference/chat-completion",
+  beliefs: { "*": "how long the answers of some of its models may be" },
   origin: "https://openrouter.ai/api/v1",
   auth: bearer,
   nativeActions: { chat: "chat-completions" },
@@ -156,8 +153,8 @@ export default defineAdapter({
       },
       "openai/gpt-4.1": { ...gpt41, ...ends(january, "openai/gpt-5.4"), ...price("2", "8", "0.5") },
       "openai/gpt-4.1-mini": { ...gpt41, ...ends(january, "openai/gpt-5.4-mini"), ...price("0.4", "1.6", "0.1") },
-      "openai/gpt-oss-120b": { ...o200k(sized(131_072)), ...price("0.1", "0.5", "0.1", autumn) },
-      "openai/gpt-oss-20b": { ...o200k(sized(131_072)), ...price("0.03", "0.14", "0.009", autumn) },
+      "openai/gpt-oss-120b": { ...o200k(sized(131_072, 65_536)), ...price("0.1", "0.5", "0.1", autumn) },
+      "openai/gpt-oss-20b": { ...o200k(sized(131_072, 32_768)), ...price("0.03", "0.14", "0.009", autumn) },
       "google/gemini-4-argon": { ...stored, ...gemini3, prices: argon },
       "google/gemini-3.8-flash": { ...stored, ...gemini3, prices: flash },
       "google/gemini-3.6-flash": { ...stored, ...gemini3, prices: flash },
@@ -190,45 +187,45 @@ export default defineAdapter({
         ...price("0.1", "0.4", "0.01"),
       },
       "mistralai/mistral-large-4-0": {
-        ...sized(1_048_576, 4_200),
+        ...sized(1_048_576, 262_144, 4_200),
         slug: "mistralai/mistral-large-4",
         ...price("0.7", "2.1", "0.07", autumn),
       },
       "mistralai/mistral-large-2512": { ...mistral, ...price("0.5", "1.5", "0.05") },
       "mistralai/mistral-small-2603": { ...mistral, ...price("0.15", "0.6", "0.015") },
-      "mistralai/codestral-2508": { ...sized(256_000), ...price("0.3", "0.9", "0.03") },
-      "x-ai/grok-4.7": {
-        ...sized(500_000, 2_048),
-        prices: [{ ...grok("2", "6", "0.5"), steps: [grokLong("4", "12", "1")] }],
-      },
-      "x-ai/grok-4.3": {
-        ...sized(1_000_000, 2_048),
-        prices: [{ ...grok("1.25", "2.5", "0.2"), steps: [grokLong("2.5", "5", "0.4")] }],
-      },
+      "mistralai/codestral-2508": { ...sized(256_000, 204_800), ...price("0.3", "0.9", "0.03") },
+      "x-ai/grok-4.7": { ...sized(500_000, 450_000, 2_048), ...grok("2", "6", "0.5") },
+      "x-ai/grok-4.3": { ...sized(1_000_000, 900_000, 2_048), ...grok("1.25", "2.5", "0.2") },
       // What its maker sells under this name is this one; the older one costs twice as much here.
       "deepseek/deepseek-v4-pro-0813": {
-        ...sized(1_048_576),
+        ...sized(1_048_576, 384_000),
         slug: "deepseek/deepseek-v4-pro",
         ...price("0.66", "1.98", "0.022"),
       },
-      "deepseek/deepseek-v4.1-flash": { ...sized(1_048_576), ...price("0.21", "0.84", "0.0042", autumn) },
-      "deepseek/deepseek-v4-flash": { ...sized(1_000_000), ...price("0.105", "0.21", "0.021", "2026-11-09") },
-      "deepseek/deepseek-v3.2": { ...sized(163_840), ...price("0.26", "0.38", "0.13", "2026-11-09") },
-      "moonshotai/kimi-k3.1-pro": { ...sized(1_048_576), ...price("2", "10", "0.2", autumn) },
-      "moonshotai/kimi-k3": { ...sized(1_048_576), ...price("3", "15", "0.3") },
-      "moonshotai/kimi-k2.6": { ...sized(262_144), ...price("0.95", "4", "0.16", autumn) },
-      "z-ai/glm-5.3": { ...sized(1_048_576), ...price("1.4", "4.4", "0.26", autumn) },
-      "z-ai/glm-5.3-flash": { ...sized(1_310_720), ...price("0.15", "0.5", "0.03", autumn) },
-      "z-ai/glm-5.2": { ...sized(1_048_576), ...price("1.4", "4.4", "0.26") },
-      "z-ai/glm-5.1": { ...sized(202_752), ...price("1.4", "4.4", "0.26", autumn) },
-      "minimax/minimax-m3": { ...sized(524_288), ...price("0.3", "1.2", "0.06") },
-      "minimax/minimax-m2.7": { ...sized(204_800), ...price("0.27", "1.08", "0.054") },
-      "qwen/qwen3.8-flash": { ...sized(1_000_000), ...price("0.15", "0.47", "0.016", autumn) },
-      "qwen/qwen3.7-max": { ...sized(1_000_000), prices: qwenMax },
-      "qwen/qwen3.7-plus": { ...sized(1_000_000), prices: qwenPlus },
-      "meta-llama/llama-3.3-70b-instruct": { ...sized(131_072), ...price("0.59", "0.79", "0.295", "2026-11-09") },
-      "meta-llama/llama-4-maverick": { ...sized(1_048_576), ...price("0.35", "1", "0.17", autumn) },
-      "cohere/command-a": { ...sized(256_000), ...price("2.5", "10") },
+      "deepseek/deepseek-v4.1-flash": { ...sized(1_048_576, 384_000), ...price("0.21", "0.84", "0.0042", autumn) },
+      "deepseek/deepseek-v4-flash": { ...sized(1_000_000, 384_000), ...price("0.105", "0.21", "0.021", "2026-11-09") },
+      "deepseek/deepseek-v3.2": { ...sized(163_840, 65_536), ...price("0.26", "0.38", "0.13", "2026-11-09") },
+      "moonshotai/kimi-k3.1-pro": { ...sized(1_048_576, 131_072), ...price("2", "10", "0.2", autumn) },
+      "moonshotai/kimi-k3": { ...sized(1_048_576, 131_072), ...price("3", "15", "0.3") },
+      "moonshotai/kimi-k2.6": { ...sized(262_144, 235_929), ...price("0.95", "4", "0.16", autumn) },
+      "z-ai/glm-5.3": { ...sized(1_048_576, 131_072), ...price("1.4", "4.4", "0.26", autumn) },
+      "z-ai/glm-5.3-flash": { ...sized(1_048_576, 131_072), ...price("0.15", "0.5", "0.03", autumn) },
+      "z-ai/glm-5.3-flashx": { ...sized(1_048_576, 131_072), ...price("0.37", "1.25", "0.075", autumn) },
+      "z-ai/glm-5.2": { ...sized(1_048_576, 131_072), ...price("1.4", "4.4", "0.26") },
+      "z-ai/glm-5.1": { ...sized(202_752, 128_000), ...price("1.4", "4.4", "0.26", autumn) },
+      "minimax/minimax-m3": { ...sized(524_288, 512_000), ...price("0.3", "1.2", "0.06") },
+      "minimax/minimax-m2.7": { ...sized(204_800, 131_072), ...price("0.27", "1.08", "0.054") },
+      "qwen/qwen3.8-flash": { ...sized(1_000_000, 131_072), ...price("0.15", "0.47", "0.016", autumn) },
+      "qwen/qwen3.7-max": { ...sized(1_000_000, 131_072), prices: qwenMax },
+      "qwen/qwen3.7-plus": { ...sized(1_000_000, 131_072), prices: qwenPlus },
+      "meta/muse-wonder": { ...sized(1_048_576, 131_072), ...price("4", "20", "0.2", autumn) },
+      "meta/muse-spark-1.3": { ...sized(1_048_576, 131_072), ...price("1.25", "4.25", "0.15", autumn) },
+      "meta-llama/llama-3.3-70b-instruct": {
+        ...sized(131_072, 16_384),
+        ...price("0.59", "0.79", "0.295", "2026-11-09"),
+      },
+      "meta-llama/llama-4-maverick": { ...sized(524_288, 32_768), ...price("0.35", "1", "0.17", autumn) },
+      "cohere/command-a": { ...sized(256_000, 8_192), ...price("2.5", "10") },
     },
   },
   embeddings: {

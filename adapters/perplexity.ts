@@ -13,7 +13,7 @@ export default defineAdapter({
   name: "Perplexity",
   docs: "https://docs.perplexity.ai/docs/agent-api/migrate-from-sonar",
   beliefs: {
-    "*": "whether one step can search more than once, each for its fee, and whether fields are refused that it does not know",
+    "*": "whether one step can search more than once, each for its fee, whether unknown fields are refused, and how long an answer may be",
   },
   origin: "https://api.perplexity.ai/v1",
   auth: bearer,
@@ -43,6 +43,7 @@ export default defineAdapter({
       "perplexity/sonar": {
         slug: "perplexity/sonar",
         contextTokens: 128_000,
+        outputTokensMax: 8_192,
         parts: { foundTokensMax },
         prices: [{ since: ended, input: "0.25", output: "2.5", cacheRead: "0.0625", thousandCalls: "2.5" }],
       },

@@ -3,15 +3,15 @@
 import { bearer, defineAdapter } from "#adapter";
 
 const since = "2026-08-21";
-const gptOss = { contextTokens: 131_072, tokenizer: "o200k" } as const;
-const glm = { contextTokens: 202_752 };
-const qwen = { contextTokens: 262_144 };
+const gptOss = { contextTokens: 131_072, outputTokensMax: 131_072, tokenizer: "o200k" } as const;
 const autumn = "2026-11-03";
-const sold = (slug: string, contextTokens: number, input: string, output: string, cacheRead = input) => ({
-  slug,
-  contextTokens,
-  prices: [{ since: autumn, input, output, cacheRead }],
-});
+type Sizes = readonly [contextTokens: number, outputTokensMax?: number];
+/** `rates`: USD per million tokens of input, output and cached input. */
+const sold = (slug: string, [contextTokens, outputTokensMax]: Sizes, rates: string, begun = autumn) => {
+  const [input = "", output = "", cacheRead = input] = rates.split("/");
+  const prices = [{ since: begun, input, output, cacheRead }];
+  return { slug, contextTokens, ...(outputTokensMax && { outputTokensMax }), prices };
+};
 /** Ends that others have seen, as days on which calls began to fail. */
 const ended = (on: string, successor?: string) =>
   successor === undefined ? { retires: { on } } : { retires: { on, successor } };
@@ -23,7 +23,9 @@ const completes = { kind: "completion", dialect: "openai-completion", refuses: [
 export default defineAdapter({
   name: "Together",
   docs: "https://docs.together.ai/reference/chat-completions",
-  beliefs: { "*": "whether its older models that have no end here are still served" },
+  beliefs: {
+    "*": "whether its older models that have no end here are still served, and how long the answers of some may be",
+  },
   origin: "https://api.together.xyz/v1",
   auth: bearer,
   chat: {
@@ -36,53 +38,48 @@ export default defineAdapter({
       noThinking: { reasoning: { enabled: false } },
     },
     models: {
-      "moonshotai/Kimi-K3.1-Pro": sold("moonshotai/kimi-k3.1-pro", 1_048_576, "2", "10", "0.2"),
-      "moonshotai/Kimi-K3": sold("moonshotai/kimi-k3", 1_048_576, "3", "15", "0.3"),
-      "zai-org/GLM-5.3": sold("z-ai/glm-5.3", 1_048_575, "1.4", "4.4", "0.26"),
-      "zai-org/GLM-5.3-Flash": sold("z-ai/glm-5.3-flash", 1_048_575, "0.15", "0.5", "0.03"),
-      "deepseek-ai/DeepSeek-V4.1-Flash": sold("deepseek/deepseek-v4.1-flash", 1_048_576, "0.3", "1.2", "0.006"),
-      "Qwen/Qwen3.8-Flash": sold("qwen/qwen3.8-flash", 1_000_000, "0.15", "0.47"),
-      "Qwen/Qwen3.7-Plus": sold("qwen/qwen3.7-plus", 1_000_000, "0.32", "1.28"),
-      "MiniMaxAI/MiniMax-M3.1-Flash": sold("minimax/minimax-m3.1-flash", 1_048_576, "0.15", "0.6", "0.015"),
-      "meta-models/Muse-Spark-Open-816B-A42B": sold("meta-models/muse-spark-open", 1_048_576, "1.25", "4.25", "0.15"),
+      "moonshotai/Kimi-K3.1-Pro": sold("moonshotai/kimi-k3.1-pro", [1_048_576, 1_048_576], "2/10/0.2"),
+      "moonshotai/Kimi-K3": sold("moonshotai/kimi-k3", [1_048_576, 1_048_576], "3/15/0.3"),
+      "zai-org/GLM-5.3": sold("z-ai/glm-5.3", [1_048_575, 128_000], "1.4/4.4/0.26"),
+      "zai-org/GLM-5.3-Flash": sold("z-ai/glm-5.3-flash", [1_048_575, 128_000], "0.15/0.5/0.03"),
+      "deepseek-ai/DeepSeek-V4.1-Flash": sold("deepseek/deepseek-v4.1-flash", [1_048_576, 384_000], "0.3/1.2/0.006"),
+      "Qwen/Qwen3.8-Flash": sold("qwen/qwen3.8-flash", [1_000_000, 131_072], "0.15/0.47"),
+      "Qwen/Qwen3.7-Plus": sold("qwen/qwen3.7-plus", [1_000_000, 65_536], "0.32/1.28"),
+      "MiniMaxAI/MiniMax-M3.1-Flash": sold("minimax/minimax-m3.1-flash", [1_048_576, 512_000], "0.15/0.6/0.015"),
+      "meta-models/Muse-Spark-Open-816B-A42B": sold(
+        "meta-models/muse-spark-open",
+        [1_048_576, 131_072],
+        "1.25/4.25/0.15",
+      ),
       "meta-llama/Llama-3.3-70B-Instruct-Turbo": {
         ...llamaEnd,
-        slug: "meta-llama/llama-3.3-70b-instruct",
-        contextTokens: 131_072,
-        prices: [{ since, input: "0.88", output: "0.88" }],
+        ...sold("meta-llama/llama-3.3-70b-instruct", [131_072], "0.88/0.88", since),
       },
-      "meta-llama/Llama-4-Maverick-17B-128E-Instruct-FP8": {
-        slug: "meta-llama/llama-4-maverick",
-        contextTokens: 1_048_576,
-        prices: [{ since, input: "0.27", output: "0.85" }],
-      },
+      "meta-llama/Llama-4-Maverick-17B-128E-Instruct-FP8": sold(
+        "meta-llama/llama-4-maverick",
+        [1_048_576],
+        "0.27/0.85",
+        since,
+      ),
       "openai/gpt-oss-120b": { ...gptOss, prices: [{ since, input: "0.15", output: "0.6" }] },
       "openai/gpt-oss-20b": { ...gptOss, ...ended("2026-09-15"), prices: [{ since, input: "0.05", output: "0.2" }] },
       // Gone since that day, or before it.
       "moonshotai/Kimi-K2.5": {
         ...ended("2026-11-22", "moonshotai/kimi-k3.1-pro"),
-        slug: "moonshotai/kimi-k2.5",
-        contextTokens: 262_144,
-        prices: [{ since, input: "0.5", output: "2.8" }],
+        ...sold("moonshotai/kimi-k2.5", [262_144], "0.5/2.8", since),
       },
       "zai-org/GLM-5": {
-        ...glm,
         ...ended("2026-06-22", "z-ai/glm-5.3"),
-        slug: "z-ai/glm-5",
-        prices: [{ since, input: "1", output: "3.2" }],
+        ...sold("z-ai/glm-5", [202_752, 128_000], "1/3.2", since),
       },
-      "zai-org/GLM-4.6": { ...glm, slug: "z-ai/glm-4.6", prices: [{ since, input: "0.6", output: "2.2" }] },
+      "zai-org/GLM-4.6": sold("z-ai/glm-4.6", [202_752, 128_000], "0.6/2.2", since),
       "Qwen/Qwen3.5-397B-A17B": {
-        ...qwen,
         ...ended("2026-06-29", "qwen/qwen3.7-plus"),
-        slug: "qwen/qwen3.5-397b-a17b",
-        prices: [{ since, input: "0.6", output: "3.6" }],
+        ...sold("qwen/qwen3.5-397b-a17b", [262_144], "0.6/3.6", since),
       },
       "Qwen/Qwen3-Next-80B-A3B-Instruct": {
-        ...qwen,
         ...qwenEnd,
-        slug: "qwen/qwen3-next-80b-a3b-instruct",
-        prices: [{ since, input: "0.15", output: "1.5" }],
+        ...sold("qwen/qwen3-next-80b-a3b-instruct", [262_144], "0.15/1.5", since),
       },
     },
   },

@@ -5,18 +5,25 @@ const lately = "2026-09-23";
 // An image is cut into at most 7 tiles of 256 tokens; an eighth for good measure.
 const sees = { parts: { imageTokensMax: 2_048 } };
 /** They think in any case. */
-const always = { takes: { messageFields: ["name", "reasoning_content"], efforts: ["low", "medium", "high", "xhigh"] } };
-// From 200,000 tokens of prompt on the whole call costs more.
-const long = (input: string, output: string, cacheRead: string) => ({
-  promptTokens: 199_999,
-  input,
-  output,
-  cacheRead,
-});
+const always = {
+  ...sees,
+  contextTokens: 500_000,
+  outputTokensMax: 500_000,
+  takes: { messageFields: ["name", "reasoning_content"], efforts: ["low", "medium", "high", "xhigh"] },
+};
+/** In USD per million tokens; from 200,000 tokens of prompt on the whole call costs twice as much. */
+const price = (input: string, output: string, cacheRead: string) => {
+  const [twiceInput = "", twiceOutput = "", twiceRead = ""] = [input, output, cacheRead].map(
+    (usd) => `${2 * Number(usd)}`,
+  );
+  const long = { promptTokens: 199_999, input: twiceInput, output: twiceOutput, cacheRead: twiceRead };
+  return { prices: [{ since: lately, input, output, cacheRead, steps: [long] }] };
+};
 
 export default defineAdapter({
   name: "xAI",
   docs: "https://docs.x.ai/docs/api-reference",
+  beliefs: { "*": "how long the answers of some of its models may be" },
   origin: "https://api.x.ai/v1",
   auth: bearer,
   maker: "x-ai",
@@ -31,29 +38,11 @@ export default defineAdapter({
     takes: { messageFields: ["name", "reasoning_content"], efforts: ["none", "low", "medium", "high", "xhigh"] },
     reasoningOutside: true,
     models: {
-      "grok-4.7": {
-        ...sees,
-        ...always,
-        contextTokens: 500_000,
-        prices: [{ since: lately, input: "2", output: "6", cacheRead: "0.5", steps: [long("4", "12", "1")] }],
-      },
-      "grok-4.6": {
-        ...sees,
-        ...always,
-        contextTokens: 500_000,
-        prices: [{ since: lately, input: "2", output: "6", cacheRead: "0.5", steps: [long("4", "12", "1")] }],
-      },
-      "grok-4.5": {
-        ...sees,
-        ...always,
-        contextTokens: 500_000,
-        prices: [{ since: lately, input: "2", output: "6", cacheRead: "0.3", steps: [long("4", "12", "0.6")] }],
-      },
-      "grok-4.3": {
-        ...sees,
-        contextTokens: 1_000_000,
-        prices: [{ since: lately, input: "1.25", output: "2.5", cacheRead: "0.2", steps: [long("2.5", "5", "0.4")] }],
-      },
+      "grok-4.7": { ...always, ...price("2", "6", "0.5") },
+      "grok-4.6": { ...always, ...price("2", "6", "0.5") },
+      "grok-4.5": { ...always, ...price("2", "6", "0.3") },
+      "grok-build-0.1": { ...always, contextTokens: 256_000, outputTokensMax: 256_000, ...price("1", "2", "0.2") },
+      "grok-4.3": { ...sees, contextTokens: 1_000_000, outputTokensMax: 30_000, ...price("1.25", "2.5", "0.2") },
     },
   },
 });

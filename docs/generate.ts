@@ -145,6 +145,7 @@ async function catalogTables() {
   const tiers = [...catalog.tiers.values()].map(({ id, purpose, models }) => [
     code(`core/${id}`),
     purpose,
+    code(models[0] ?? ""),
     String(models.length),
     `[${id}.ts](../tiers/${id}.ts)`,
   ]);
@@ -154,7 +155,7 @@ async function catalogTables() {
       ["Provider", "Key", "Base URL", "Chat models", "Embedding models", "Other models", "Not confirmed yet", "File"],
       providers,
     ),
-    tiers: table(["Tier", "For", "Candidates", "File"], tiers),
+    tiers: table(["Tier", "For", "First choice", "Candidates", "File"], tiers),
     actions: table(
       ["Action", "Price", "What it does", "Key"],
       actions.map((one) => actionRow(one, actions)),

@@ -330,12 +330,6 @@ export const SETTINGS = {
     text.transform((value) => resolve(value)),
     "A folder with tiers/ and adapters/ that add to or replace the shipped ones",
   ),
-  modelsUpdate: setting(
-    "MODELS_UPDATE",
-    "off",
-    z.enum(["off", "daily"], "must be off or daily"),
-    "daily: prices, lengths and ends of models are taken from MODELS_SOURCE once a day",
-  ),
   modelsSource: optional(
     "MODELS_SOURCE",
     z
@@ -344,7 +338,7 @@ export const SETTINGS = {
         /^(https?:\/\/\S+|\/.+|[a-z0-9]+(-[a-z0-9]+)*)$/,
         "must be an http or https address, a file's whole path, or a provider's id",
       ),
-    "The list of models that is read by `tollgate models update`, and by MODELS_UPDATE=daily; without it nothing is fetched",
+    "The list of models that `tollgate models update` reads; a gateway itself never reads one",
   ),
   vendorsHttp2: setting(
     "VENDORS_HTTP2",
@@ -731,8 +725,6 @@ export function readConfig(env: Environment = process.env): Config {
     return [[tier.toLowerCase().replaceAll("_", "-"), ms]];
   });
   const config = Object.fromEntries(values) as Config;
-  if (config.modelsUpdate === "daily" && config.modelsSource === null)
-    throw new ConfigError("MODELS_SOURCE: is needed with MODELS_UPDATE=daily");
   if (config.oidcIssuer !== null && config.oidcClientId === null)
     throw new ConfigError("OIDC_CLIENT_ID: is needed with OIDC_ISSUER");
   if (config.oidcIssuer !== null && !config.oauth) throw new ConfigError("OAUTH: 1 is needed with OIDC_ISSUER");

@@ -114,6 +114,8 @@ export interface Framing {
   readonly headers?: Readonly<Record<string, string>>;
   /** Called when the call has ended, however: what it kept for its attempts is no longer needed. */
   readonly ended?: () => void;
+  /** What the output tokens that the caller asked for were lowered to for the one that served; null: they stand. Absent: nothing lowers them. */
+  readonly loweredTo?: (served: Candidate) => number | null;
   /** What a model is asked, as the caller's wire has read it; absent: none is, or in no wire that has turns. */
   readonly asked?: CallerRequest;
   /** All of an answer that was kept in another form, whole or streamed, in the form of this call; null: it cannot be told so. */

@@ -188,7 +188,7 @@ export const ERRORS = {
       event: "GET /api/v1/events lists the account's events of 30 days; the operator's list is GET /admin/v1/events.",
       group:
         "GET /api/v1/groups lists the account's groups; the operator's list is GET /admin/v1/accounts/{id}/groups.",
-      path: "GET /llms.txt says what is served where. The base URL of an OpenAI client ends in /v1, or in /api/llm/v1.",
+      path: "GET /llms.txt says what is served where. The base URL of an OpenAI client ends in /v1, or in /api/llm/v1; clients that add /v1 or /v1beta themselves take the host alone, or /api/llm.",
       model_verb:
         "POST /v1beta/models/{model}:generateContent, :streamGenerateContent, :countTokens, :embedContent and :batchEmbedContents are served; the base address of such a client ends before /v1beta, or in /api/llm.",
       admin_path:

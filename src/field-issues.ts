@@ -16,6 +16,9 @@ export const URL_WORDS = "must be an http or https address such as https://examp
 /** What the host of a URL must be that a vendor is asked to open. */
 export const INNER_URL_WORDS = "must not lead to a private address";
 
+/** Marks a param with an address that we open ourselves: one that cannot be opened is `bad_url` before anything else is said. */
+export const OPENED_URL = { $comment: `${URL_WORDS}; ${INNER_URL_WORDS}` } as const;
+
 /** No reader wants more of them; a long list of wrong items has as many. */
 const ISSUES_MAX = 100;
 const NAMES_SHOWN_MAX = 30;

@@ -18,6 +18,7 @@ import type { GatewayOptions } from "./gateway/options.ts";
 import { providerKeyParts } from "./gateway/provider-keys.ts";
 import { publicEndpoints } from "./gateway/public-endpoints.ts";
 import { listenerUrl } from "./gateway/public-url.ts";
+import { explained, refusalsIn } from "./gateway/refused-key.ts";
 import { requestLogEndpoints } from "./gateway/request-log-endpoints.ts";
 import { type Setup, setupOf } from "./gateway/setup.ts";
 import { type SharedLosses, shareLosses } from "./gateway/shared-losses.ts";
@@ -57,7 +58,7 @@ async function openGateway(options: GatewayOptions, opened: Opened): Promise<Gat
   opened(foundation.close);
   const work = await openWork(foundation, options, phase);
   opened(work.close);
-  const { catalog, observer, disk } = foundation;
+  const { catalog, observer, disk, upstream } = foundation;
   const { url, actionCatalog } = work;
   const lists = openModelLists(foundation, role);
   const losses = openSharedLosses(foundation);
@@ -69,7 +70,6 @@ async function openGateway(options: GatewayOptions, opened: Opened): Promise<Gat
   const doors = { options, phase, setup, lists, losses, opened };
   const { publicServer, adminServer } = await openDoors(foundation, work, doors);
   opened(() => lists.stop());
-  await lists.start();
   // The parent serves no caller, so it has no work of its own to go on with.
   if (role?.kind !== "parent") await work.start();
 
@@ -88,7 +88,8 @@ async function openGateway(options: GatewayOptions, opened: Opened): Promise<Gat
     sandboxUrl: catalog.sandboxUrl,
     async startWords() {
       const made = await setup();
-      return [...startWords(made), ...warningOf(lowDiskText(await disk())), ...nextWords(made)];
+      const refused = refusalsIn(upstream.failures, catalog.current()).flatMap(({ message }) => warningOf(message));
+      return [...refused, ...startWords(made), ...warningOf(lowDiskText(await disk())), ...nextWords(made)];
     },
     reload: () => lists.reload(),
     ...createDrain({ config, phase, publicServer, adminServer, observer, closeParts }),
@@ -145,15 +146,16 @@ async function openDoors(foundation: Foundation, work: Work, parts: DoorParts) {
     adminToken: work.callers.adminToken,
     readiness: () => readyWithStores(readiness(), foundation),
     metricsText,
-    failedCalls,
+    failedCalls: explained(failedCalls, catalog.current),
     proofs: work.proofs,
+    refusals: () => refusalsIn(upstream.failures, catalog.current()),
     log: foundation.log,
     openId: work.openId,
     operator: [
       ...operator,
       ...certificateEndpoints(catalog.current, foundation.stores.records),
       ...lists.endpoints,
-      jobsEndpoint(jobs),
+      jobsEndpoint(jobs, foundation.stores.ledger),
       ...work.payments,
       ...adminEventEndpoints(work.events),
       ...requestLogEndpoints({ stores: foundation.stores, log: work.requestLog, forget: deps.forget }),

@@ -320,6 +320,8 @@ export interface AnswerText {
 export interface AnswerCodec {
   /** A new one for each attempt. */
   encoder(): EventEncoder;
+  /** What shows in a stream that the model calls an action; absent: a comment between events. */
+  readonly atWork?: Buffer;
   /** A whole answer as the JSON of the wire, without what its charge adds. */
   whole(answer: NeutralAnswer): Record<string, unknown>;
   /** The texts of a whole answer of this wire that came to its end, for a format that they must have; absent: none are looked at. */

@@ -77,6 +77,8 @@ export interface Leg {
   readonly status: number;
   /** Why it did not answer; null where it did. */
   readonly failure: FailureKind | null;
+  /** What the vendor said where only the operator can mend it, without our key. Never shown to callers. */
+  readonly refusal?: string;
   /** When it began, as an epoch in milliseconds; legs that earlier releases kept do not say. */
   readonly startedAtMs?: number;
   readonly ms: number;

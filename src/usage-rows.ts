@@ -87,6 +87,8 @@ export interface FailedCall {
   readonly code: string | null;
   /** The same in words. What an older release has kept has none. */
   readonly message?: string | null;
+  /** What the operator has to know of it; callers are not shown it. */
+  readonly reason?: string | null;
   readonly ms: number;
   readonly tags: readonly string[];
   /** What was tried, and what each took from us. */
@@ -95,6 +97,8 @@ export interface FailedCall {
     readonly model: string;
     readonly status: number;
     readonly reason: string | null;
+    /** The vendor's words where only the operator can mend it. */
+    readonly refusal?: string;
     readonly ms: number;
     readonly upstreamNano: number;
   }[];

@@ -4,6 +4,9 @@ import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeF
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { onlyAProcessShows } from "./support/process-fact.ts";
+
+onlyAProcessShows("the lanes of .ci/run");
 
 const CI = join(import.meta.dirname, "../.ci");
 
@@ -16,6 +19,7 @@ interface Played {
 const NPM = `#!/bin/sh
 echo "$1 $2" >> asked
 name=$([ "$1" = run ] && echo "$2" || echo "$1")
+case "$*" in *--project=alone*) name="$name-alone" ;; esac
 for word in "$@"; do
   case "$word" in --outputFile.json=*) cp "played/$name.json" "\${word#*=}" 2>/dev/null ;; esac
 done
@@ -36,6 +40,7 @@ function reportOf(...cases: readonly Case[]) {
   const status = cases.some((one) => one.status === "failed") ? "failed" : "passed";
   return {
     numTotalTests: cases.length,
+    numPendingTests: cases.filter((one) => one.status === "skipped").length,
     testResults: [{ name: "test/a.test.ts", status, message: "", assertionResults: cases }],
   };
 }
@@ -66,26 +71,37 @@ async function ci(lanes: Readonly<Record<string, Played>>, scripts: readonly str
   return { code, out, asked, last: out.trim().split("\n").at(-1) };
 }
 
-const ALL_GOOD = { test: { report: reportOf(...good(3), skipped) }, "test:faults": { report: reportOf(...good(2)) } };
+const ALL_GOOD = {
+  test: { report: reportOf(...good(3), skipped) },
+  "test:system": { report: reportOf(...good(1)) },
+  "test:faults": { report: reportOf(...good(2)) },
+  "test:faults-alone": { report: reportOf(...good(1)) },
+};
 
 test("all lanes run, and the tests of all reports are counted", async () => {
-  const { code, asked, last } = await ci(ALL_GOOD);
-  expect(asked).toEqual(["ci", "run check", "run test", "run demo", "run test:faults"]);
-  expect([code, last]).toEqual([0, "5 passed, 0 failed"]);
+  const { code, out, asked, last } = await ci(ALL_GOOD);
+  expect(asked.slice(0, 4)).toEqual(["ci", "run check", "run test", "run test:system"]);
+  // Beside each other.
+  expect(asked.slice(4, 6).sort()).toEqual(["run demo", "run test:faults"]);
+  expect(asked.slice(6)).toEqual(["run test:faults"]);
+  expect([code, last]).toEqual([0, "7 passed, 0 failed"]);
+  for (const lane of ["check", "test", "system", "demo", "faults", "faults-alone"])
+    expect(out).toMatch(new RegExp(`^${lane}: \\d+ s`, "m"));
+  expect(out).toMatch(/^test: \d+ s, 1 tests skipped$/m);
 });
 
 test("lanes that package.json has come to have run and count as well", async () => {
   const more = { "test:matrix": { report: reportOf(...good(10)) }, "test:clients": { report: reportOf(...good(20)) } };
   const { code, asked, last } = await ci({ ...ALL_GOOD, ...more }, ["test:clients", "test:matrix"]);
   expect(asked).toEqual(expect.arrayContaining(["run test:matrix", "run test:clients"]));
-  expect([code, last]).toEqual([0, "35 passed, 0 failed"]);
+  expect([code, last]).toEqual([0, "37 passed, 0 failed"]);
 });
 
 test("a test that failed is named at the end, and the lanes after it run", async () => {
   const broken = { status: 1, report: reportOf(...good(2), bad("the sum"), bad("the rest")) };
   const { code, out, asked, last } = await ci({ ...ALL_GOOD, test: broken });
   expect(asked).toContain("run test:faults");
-  expect([code, last]).toEqual([1, "4 passed, 2 failed"]);
+  expect([code, last]).toEqual([1, "6 passed, 2 failed"]);
   expect(out).toContain("FAILED test/a.test.ts: the sum\n  why the sum");
 });
 
@@ -116,7 +132,7 @@ test.each<[string, Record<string, Played>, string]>([
 ])("a lane %s counts as one that failed", async (_, lanes, said) => {
   const { code, out, last } = await ci({ ...ALL_GOOD, ...lanes });
   expect(code).toBe(1);
-  expect(last).toMatch(/^[235] passed, 1 failed$/);
+  expect(last).toMatch(/^[457] passed, 1 failed$/);
   expect(out).toContain(said);
 });
 

@@ -4,6 +4,9 @@ import { once } from "node:events";
 import { expect, onTestFinished, test } from "vitest";
 import { eventually } from "./support/gateway.ts";
 import { isRunning } from "./support/is-running.ts";
+import { onlyAProcessShows } from "./support/process-fact.ts";
+
+onlyAProcessShows("a killed test run");
 
 test.each(["child", "group"])("a %s ends with a runner that is killed", async (what) => {
   const own = JSON.stringify(new URL("./support/end-with-tests.ts", import.meta.url).href);

@@ -430,7 +430,7 @@ const FINDINGS: Record<string, readonly (readonly [number: string, found: string
       "OpenRouter's usage and provider fields",
       ["test/chat/preferences.test.ts", "brings usage at the end of a stream"],
     ],
-    ["9", "commands in the docs do not run as written", ["test/commands.test.ts", "run as they stand"]],
+    ["9", "commands in the docs do not run as written", ["test/commands/page.ts", "run as they stand"]],
     [
       "10",
       "board and alerts",

@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { expect, test } from "vitest";
 import { DOORS, suiteFiles } from "./lanes.ts";
+import { PROCESS_FACTS } from "./support/process-fact.ts";
 
 const files = suiteFiles();
 /** Wherever it is: files move. */
@@ -15,9 +16,20 @@ test.each([
   ["sqlite/model.test.ts", "random histories"],
   ["redis/ledger.test.ts", "processes"],
   ["catalog-page.test.ts", "processes"],
+  ["supervisor.test.ts", "processes"],
   ["gateway-kill.test.ts", undefined],
 ])("%s starts %s", (path, starts) => {
   expect(fileAt(path)?.starts).toBe(starts);
+});
+
+test("npm test has what runs in process, and one file for each fact that only a process can show", () => {
+  const shown = files.flatMap(({ fact }) => (fact === null ? [] : [fact]));
+  expect(shown.toSorted()).toEqual(PROCESS_FACTS.toSorted());
+  for (const { path, starts, lane, fact } of files)
+    expect([path, lane]).toEqual([path, starts === "processes" && fact === null ? "system" : "test"]);
+  // A file that names a fact and starts nothing has no need of it.
+  expect(files.filter(({ fact, starts }) => fact !== null && starts !== "processes")).toEqual([]);
+  expect(files.filter(({ lane }) => lane === "system").length).toBeLessThan(files.length / 5);
 });
 
 test("the quick lane has what starts nothing, and a file for each door", () => {

@@ -1,4 +1,10 @@
 // Which lane each test file runs in, read off what it imports: there is no list that a new file could be missing from.
+//
+//   test     what runs in process, and one file for each fact that only a process can show (test/support/process-fact.ts)
+//   system   every other file that starts processes, servers or a browser
+//   quick    of `test`, what starts nothing, and one file for each door
+//
+// The other lanes are folders.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, normalize } from "node:path";
 import { importsOf, withoutComments } from "./support/imports.ts";
@@ -9,9 +15,9 @@ const ROOT = join(import.meta.dirname, "..");
 const STARTS = ["nothing", "a gateway", "random histories", "processes"] as const;
 type Starts = (typeof STARTS)[number];
 
-/** Real Redis, PostgreSQL, Chromium and gateways of their own processes all come by way of `node:child_process`. */
+/** Real Redis, PostgreSQL and gateways of their own processes all come by way of `node:child_process`. */
 const STARTERS: readonly (readonly [Starts, RegExp])[] = [
-  ["processes", /^(node:child_process|puppeteer-core)$/],
+  ["processes", /^(node:child_process|puppeteer-core|src\/processes\/supervisor\.ts)$/],
   ["random histories", /^test\/simulation\/|^test\/ledger\/model\/suite\.ts$|\.fuzz\.test\.ts$/],
   ["a gateway", /^src\/gateway\.ts$/],
 ];
@@ -23,10 +29,15 @@ export const DOORS: readonly string[] = ["test/docs.test.ts", "test/chat/client.
 const PROCESS_WIDE =
   /\bprocess\s*\.\s*(memoryUsage|getActiveResourcesInfo|resourceUsage|cpuUsage|listenerCount|on|once)\b|\bcreateHook\(|\bmonitorEventLoopDelay\(|\bperformance\s*\.\s*eventLoopUtilization\b/;
 
+const FACT = /^onlyAProcessShows\("([^"]+)"\);$/m;
+
 export interface TestFile {
   /** From the root of the tree. */
   readonly path: string;
   readonly starts: Starts;
+  readonly lane: "test" | "system";
+  /** What it shows that only a process can show. */
+  readonly fact: string | null;
   /** The more it starts, the heavier. */
   readonly weight: number;
   readonly quick: boolean;
@@ -50,12 +61,16 @@ function reachOf(path: string, found = new Set<string>()): ReadonlySet<string> {
 function describeFile(path: string): TestFile {
   const reach = [...reachOf(path)];
   const starts = STARTERS.find(([, pattern]) => reach.some((target) => pattern.test(target)))?.[0] ?? "nothing";
+  const code = codeOf(path);
+  const fact = FACT.exec(code)?.[1] ?? null;
   return {
     path,
     starts,
+    lane: starts === "processes" && fact === null ? "system" : "test",
+    fact,
     weight: STARTS.indexOf(starts),
     quick: starts === "nothing" || DOORS.includes(path),
-    ownProcess: PROCESS_WIDE.test(codeOf(path)),
+    ownProcess: PROCESS_WIDE.test(code),
   };
 }
 
@@ -68,7 +83,7 @@ function filesUnder(folder: string): readonly string[] {
   );
 }
 
-/** Every test file but those of other lanes. */
+/** Every test file but those of the lanes that are folders. */
 export function suiteFiles(): readonly TestFile[] {
   return readdirSync(join(ROOT, "test"), { withFileTypes: true })
     .filter(({ name }) => !OTHER_LANES.includes(name))

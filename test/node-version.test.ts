@@ -4,6 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
+import { onlyAProcessShows } from "./support/process-fact.ts";
+
+onlyAProcessShows("an old Node is turned away");
 
 const SCRIPT = fileURLToPath(new URL("../src/node-version.cjs", import.meta.url));
 const ROOT = fileURLToPath(new URL("..", import.meta.url));

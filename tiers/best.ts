@@ -1,4 +1,5 @@
-// The strongest models, which may think for a while before they answer. The last ones are the operator's own servers.
+// The strongest models, which may think for a while before they answer, and no small one after them: where none of them is configured, the
+// tier is not served. The last ones are the operator's own servers.
 import { defineTier } from "#tier";
 
 export default defineTier({
@@ -16,8 +17,6 @@ export default defineTier({
     { model: "z-ai/glm-5.3" },
     { model: "deepseek/deepseek-v4-pro" },
     { model: "mistralai/mistral-large-4" },
-    { model: "qwen/qwen3.8-27b" },
-    { model: "openai/gpt-oss-120b" },
     { model: "ollama/*" },
     { model: "vllm/*" },
     { model: "custom/*" },

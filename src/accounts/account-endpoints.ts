@@ -4,6 +4,7 @@ import { GatewayError } from "../errors.ts";
 import { findTransaction } from "./find-transaction.ts";
 import { ownKeyEndpoints } from "./key-endpoints.ts";
 import { keyPageSchema, listKeys } from "./list-pages.ts";
+import { named } from "./names.ts";
 import { type AccountParts, endpoint } from "./own-endpoint.ts";
 import { readQuery } from "./read-body.ts";
 import { keyRow, ownAccountRow, wholeTransactionRow } from "./rows.ts";
@@ -36,7 +37,7 @@ function readingEndpoints(parts: AccountParts): EndpointSpec[] {
       const { payer, primary } = call.caller;
       const found = await findTransaction(books, payer.accountId, idOf(call));
       if (found !== null && (primary || found.posting.keyId === payer.keyId))
-        return { status: 200, body: wholeTransactionRow(found) };
+        return { status: 200, body: (await named(books, payer.accountId, [found], wholeTransactionRow))[0] };
       return new GatewayError("not_found", { of: "transaction", detail: { detail: "There is no such transaction." } });
     }),
     endpoint("GET", "/api/v1/agents", async ({ request, caller: { payer, primary } }) => {

@@ -8,6 +8,7 @@ import { type AdminAccountParts, adminAccountEndpoints, adminEndpoint } from "./
 import type { Books } from "./books.ts";
 import { findTransaction } from "./find-transaction.ts";
 import { adminKeyEndpoints } from "./key-endpoints.ts";
+import { named } from "./names.ts";
 import { ofBody } from "./read-body.ts";
 import { operatorTransactionRow } from "./rows.ts";
 import { adminRuleEndpoints } from "./rule-endpoints.ts";
@@ -32,12 +33,18 @@ export type Proof = () => Promise<{
   readonly findings: readonly unknown[];
 }>;
 
+/** What a vendor refuses us, in one line. */
+export interface Refusal {
+  readonly message: string;
+}
+
 export interface AdminParts extends AdminAccountParts {
   readonly readiness: () => Readiness | Promise<Readiness>;
   /** Everything in Prometheus' text format. */
   readonly metricsText: () => Promise<string>;
   /** What `doctor` holds against chains beside the ledger itself. */
   readonly proofs: readonly Proof[];
+  readonly refusals?: () => readonly Refusal[];
   readonly metricsContentType: string;
   /** True where the admin listener is on loopback: metrics need no token. */
   readonly metricsOpen: boolean;
@@ -81,18 +88,19 @@ async function backup(books: Books, path: string): Promise<Answer | GatewayError
   }
 }
 
-async function doctor(books: Books, proofs: readonly Proof[]): Promise<Answer> {
+async function doctor({ books, proofs, refusals }: AdminParts): Promise<Answer> {
   const [report, ...proved] = await Promise.all([books.doctor(), ...proofs.map((prove) => prove())]);
   const findings = [...report.findings, ...proved.flatMap((one) => one.findings)];
   const payments = proved.map(({ of, proved: count, unknown }) => ({ of, proved: count, unknown }));
-  return { status: 200, body: { ...report, findings, payments } };
+  return { status: 200, body: { ...report, findings, payments, refusals: refusals?.() ?? [] } };
 }
 
-function ledgerEndpoints({ books, rules, failedCalls, proofs }: AdminParts): EndpointSpec[] {
+function ledgerEndpoints(parts: AdminParts): EndpointSpec[] {
+  const { books, rules, failedCalls } = parts;
   return [
     adminEndpoint("GET", "/admin/v1/transactions/{id}", async ({ request }) => {
       const found = await findTransaction(books, null, request.params.id ?? "");
-      if (found !== null) return { status: 200, body: operatorTransactionRow(found) };
+      if (found !== null) return { status: 200, body: (await named(books, null, [found], operatorTransactionRow))[0] };
       return new GatewayError("not_found", {
         of: "any_transaction",
         detail: { detail: "There is no such transaction." },
@@ -103,7 +111,7 @@ function ledgerEndpoints({ books, rules, failedCalls, proofs }: AdminParts): End
     ),
     adminEndpoint("GET", "/admin/v1/transactions", ({ request }) => anyTransactions(books, failedCalls, request.query)),
     adminEndpoint("GET", "/admin/v1/usage", ({ request }) => anyUsage({ books, rules }, request.query)),
-    adminEndpoint("GET", "/admin/v1/doctor", () => doctor(books, proofs)),
+    adminEndpoint("GET", "/admin/v1/doctor", () => doctor(parts)),
     adminEndpoint("POST", "/admin/v1/backup", ({ request }) =>
       ofBody(backupSchema, request, (body) => backup(books, body.path)),
     ),

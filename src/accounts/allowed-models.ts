@@ -15,13 +15,17 @@ export function allowedModel<Row extends { readonly id: string; readonly availab
   return allows === undefined || modelAllowed(allows, row.id) ? row : { ...row, available: false };
 }
 
+type Lists = Readonly<Record<"tier_prices" | "models" | "unit_models", readonly Priced[]>>;
+
 /** The price list: prices are the same for everybody. */
-export function allowedPricing<Model extends Priced, Unit extends Priced, Rest>(
-  pricing: Rest & { readonly models: readonly Model[]; readonly unit_models: readonly Unit[] },
-  allows: Allowed | undefined,
-) {
+export function allowedPricing<Pricing extends Lists>(pricing: Pricing, allows: Allowed | undefined) {
   if (allows === undefined || allows.models === null) return pricing;
-  const shown = <Row extends Priced>(row: Row): Row =>
-    modelAllowed(allows, row.model) ? row : { ...row, available: false };
-  return { ...pricing, models: pricing.models.map(shown), unit_models: pricing.unit_models.map(shown) };
+  const shown = (row: Priced) => (modelAllowed(allows, row.model) ? row : { ...row, available: false });
+  const { tier_prices, models, unit_models } = pricing;
+  return {
+    ...pricing,
+    tier_prices: tier_prices.map(shown),
+    models: models.map(shown),
+    unit_models: unit_models.map(shown),
+  };
 }

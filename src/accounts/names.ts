@@ -1,7 +1,9 @@
 // Puts the names of accounts and the labels of keys beside their ids, so that they need not be looked up one by one.
 import type { Accounts } from "../account-rows.ts";
+import { usdTextOfSum } from "../money.ts";
+import { fewAtATime } from "./few-at-a-time.ts";
 
-type Names = Pick<Accounts, "account" | "key">;
+export type Names = Pick<Accounts, "account" | "key">;
 
 /** The fields of a row that say whose it is. What is not an id, or of an account that is gone, has no name. */
 interface Owned {
@@ -9,10 +11,38 @@ interface Owned {
   readonly key_id?: unknown;
 }
 
-export interface Naming {
+export type Naming = {
   readonly account_name?: string | null;
   readonly key_label?: string | null;
   readonly group_name?: string | null;
+};
+
+/** The row with dollars and dates beside its exact sums and times: `charged_usd` behind `charged_nano_usd`, `resets_at` behind `resets_at_ms`. */
+export function readable<Row extends object>(row: Row): Row {
+  const all = Object.entries(row).flatMap(([name, value]) => {
+    const shown = name.replace(/_nano_usd$/, "_usd").replace(/_at_ms$/, "_at");
+    if (shown === name || value === null) return [[name, value]];
+    const told = name.endsWith("_ms") ? new Date(Number(value)).toISOString() : usdTextOfSum(value);
+    return [
+      [name, value],
+      [shown, told],
+    ];
+  });
+  return Object.fromEntries(all) as Row;
+}
+
+/** A readable row with names for each item. `accountId`: whose they are, where the rows do not say it. */
+export function named<Item, Row extends object>(
+  books: Names,
+  accountId: string | null,
+  items: readonly Item[],
+  rowOf: (item: Item) => Row,
+): Promise<(Row & Naming)[]> {
+  const naming = namesOf(books, accountId);
+  return fewAtATime(items, async (item) => {
+    const row = readable(rowOf(item));
+    return { ...row, ...(await naming(row)) };
+  });
 }
 
 /** Each account and each key is read once for all rows. `accountId`: whose the rows are, where they do not say it. */

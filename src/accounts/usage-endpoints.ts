@@ -2,13 +2,13 @@
 import type { Accounts } from "../account-rows.ts";
 import type { Answer } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
-import { usdTextOfSum } from "../money.ts";
+import { lessOf } from "../money.ts";
 import type { Caller } from "../plan.ts";
 import type { FailedCall, FailedCalls, Reports, UsageField, UsageQuery, UsageRow } from "../usage-rows.ts";
 import type { Books } from "./books.ts";
 import { type CsvRow, csvInSlices } from "./csv.ts";
 import { fewAtATime } from "./few-at-a-time.ts";
-import { type Naming, namesOf } from "./names.ts";
+import { type Naming, named, namesOf, readable } from "./names.ts";
 import { readQuery } from "./read-body.ts";
 import {
   ownSearchSchema,
@@ -44,12 +44,13 @@ const OTHER = "other";
 const TRANSACTION_COLUMNS = [
   ...["transaction_id", "kind", "request_id", "created_at", "account_id", "account_name", "key_id", "key_label"],
   ...["endpoint", "asked", "served"],
-  ...["vendor", "charged_cents", "charged_nano_usd", "credited_nano_usd", "upstream_nano_usd", "absorbed_nano_usd"],
+  ...["vendor", "charged_cents", "charged_nano_usd", "charged_usd", "credited_nano_usd", "credited_usd"],
+  ...["upstream_nano_usd", "upstream_usd", "absorbed_nano_usd", "absorbed_usd"],
   ...["estimated", "reference", "reason", "tags"],
 ];
 const FAILED_COLUMNS = [
   ...["request_id", "kind", "created_at", "account_id", "account_name", "key_id", "key_label", "endpoint", "asked"],
-  ...["status", "code", "message", "ms", "tags"],
+  ...["status", "code", "reason", "message", "ms", "tags"],
   "attempts",
 ];
 
@@ -69,16 +70,17 @@ function shownGroup({ by }: UsageQuery, { group }: UsageRow) {
 /** `names`: of its account and its key. */
 function usageRow(query: UsageQuery, row: UsageRow, names: Naming, forOperator: boolean): CsvRow {
   const amount = query.kind === "charged" ? "charged" : "credited";
-  return {
+  const margin = lessOf(row.amountNano, row.upstreamNano);
+  return readable({
     ...Object.fromEntries(shownGroup(query, row)),
     ...names,
     calls: row.calls,
     [`${amount}_nano_usd`]: count(row.amountNano),
-    [`${amount}_usd`]: usdTextOfSum(row.amountNano),
     input_tokens: row.inputTokens,
     output_tokens: row.outputTokens,
     ...(forOperator ? { upstream_nano_usd: count(row.upstreamNano), absorbed_nano_usd: count(row.absorbedNano) } : {}),
-  };
+    ...(forOperator && query.kind === "charged" ? { margin_nano_usd: count(margin) } : {}),
+  });
 }
 
 interface Page {
@@ -205,9 +207,9 @@ function failedRow(call: FailedCall): CsvRow {
   };
 }
 
-/** What its payer is told of a call that was not charged: not what it cost us. */
+/** A call that was not charged as its payer sees it: not what it cost us, nor what a vendor says of our key. */
 function ownFailedRow(call: FailedCall) {
-  const attempts = call.attempts.map(({ upstreamNano: _, ...attempt }) => attempt);
+  const attempts = call.attempts.map(({ upstreamNano: _, refusal: __, ...attempt }) => attempt);
   return { ...failedRow(call), attempts };
 }
 
@@ -225,20 +227,21 @@ export async function ownTransactions(
   const { limit, cursor = null, ...filters } = read;
   const { accountId } = payer;
   const keyId = primary ? (read.key ?? null) : payer.keyId;
+  const shown = async <Item>(page: { rows: readonly Item[]; next: string | null }, rowOf: (item: Item) => object) => {
+    const transactions = await named(books, accountId, page.rows, rowOf);
+    return { status: 200, body: { transactions, next_cursor: page.next } };
+  };
   if (!primary && read.key !== undefined && read.key !== payer.keyId)
     return { status: 200, body: { transactions: [], next_cursor: null } };
   if (Object.values(filters).every((filter) => filter === undefined)) {
-    const page = await books.transactions({ accountId, keyId, limit, cursor });
-    return { status: 200, body: { transactions: await fewAtATime(page.rows, transactionRow), next_cursor: page.next } };
+    return shown(await books.transactions({ accountId, keyId, limit, cursor }), transactionRow);
   }
   const search = searchOf({ ...read, account: accountId, key: keyId ?? undefined });
   if ("failed" in search) {
-    const { rows, next } = await failedCalls.find(search.failed);
-    return { status: 200, body: { transactions: rows.map(ownFailedRow), next_cursor: next } };
+    return shown(await failedCalls.find(search.failed), ownFailedRow);
   }
   const page = await books.search(search.postings);
-  if ("tooWide" in page) return tooWideError(page);
-  return { status: 200, body: { transactions: await fewAtATime(page.rows, transactionRow), next_cursor: page.next } };
+  return "tooWide" in page ? tooWideError(page) : shown(page, transactionRow);
 }
 
 export async function anyTransactions(
@@ -250,20 +253,18 @@ export async function anyTransactions(
   if (read instanceof GatewayError) return read;
   const search = searchOf(read);
   const name = "transactions";
-  const naming = namesOf(books, null);
-  const named = async (row: CsvRow): Promise<CsvRow> => ({ ...row, ...(await naming(row)) });
   if ("failed" in search) {
     const { rows, next } = await failedCalls.find(search.failed);
     return pageAnswer({
       format: read.format,
       name,
       columns: FAILED_COLUMNS,
-      rows: await fewAtATime(rows, (call) => named(failedRow(call))),
+      rows: await named(books, null, rows, (call) => ({ ...failedRow(call), reason: call.reason ?? call.message })),
       next,
     });
   }
   const page = await books.search(search.postings);
   if ("tooWide" in page) return tooWideError(page);
-  const rows = await fewAtATime(page.rows, (posting) => named(foundTransactionRow(posting)));
+  const rows = await named(books, null, page.rows, foundTransactionRow);
   return pageAnswer({ format: read.format, name, columns: TRANSACTION_COLUMNS, rows, next: page.next });
 }

@@ -112,7 +112,7 @@ function ruled(
 function callRow(call: FailedCall) {
   const { requestId, createdAtMs, status, endpoint, asked, httpStatus, code, message = null } = call;
   const row = { request_id: requestId, at: isoTime(createdAtMs), kind: status, endpoint, asked };
-  return { ...row, status: httpStatus, code, message };
+  return { ...row, status: httpStatus, code, message, reason: call.reason ?? message };
 }
 
 /** Refused and failed calls, newest first. */

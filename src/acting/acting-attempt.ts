@@ -49,6 +49,11 @@ function failureOf(told: GatewayError): AttemptFailure {
   return { kind, status: told.status, message: told.message, retryAfterMs: null, told };
 }
 
+/** Stands in for the model that serves; `round`: how that was asked first, null before any has answered. */
+export interface ActingCandidate extends Candidate {
+  readonly round: Candidate | null;
+}
+
 export class ActingAttempt implements RouteAttempt, ActingCost {
   readonly #parts: ActingParts;
   readonly #sink: AnswerSink;
@@ -143,7 +148,7 @@ export class ActingAttempt implements RouteAttempt, ActingCost {
   }
 
   /** A stand-in for whichever model has begun to answer. It never reads on: what it does then is the matter of its rounds. */
-  #served({ call }: ActingCall): Candidate {
+  #served({ call }: ActingCall): ActingCandidate {
     const run = this.#run;
     const none = () => {
       throw new Error("a model that acts is opened by its route");
@@ -154,6 +159,9 @@ export class ActingAttempt implements RouteAttempt, ActingCost {
       },
       get model() {
         return run.served?.model ?? "";
+      },
+      get round() {
+        return run.served;
       },
       healthKey: `acting:${call.request.path}`,
       firstTokenMsMax: 0,

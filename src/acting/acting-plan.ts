@@ -4,10 +4,11 @@ import { GatewayError } from "../errors.ts";
 import { add, least, type Nano, nano, nanoFromCents, ZERO } from "../money.ts";
 import type { NeutralTurn } from "../neutral.ts";
 import { idAfter, type OpenPlan, type Payer, type Plan, type Quote } from "../plan.ts";
+import type { Candidate } from "../route.ts";
 import type { ActionsAsk } from "../wires/action-tools.ts";
 import { CALLS_MAX } from "../wires/action-tools.ts";
 import type { ModelRequest } from "../wires/model-request.ts";
-import { type ActingCost, type ActingParts, actingRoute } from "./acting-attempt.ts";
+import { type ActingCandidate, type ActingCost, type ActingParts, actingRoute } from "./acting-attempt.ts";
 import { type ActingCall, ROUNDS_MAX } from "./acting-run.ts";
 import type { ActingDeps } from "./deps.ts";
 import { withKept } from "./kept-turns.ts";
@@ -230,7 +231,7 @@ export async function actingPlan(
   const { first } = acting;
   const trace = request.headers.get("x-tollgate-trace") === "1";
   const id = idAfter(request.id, read.idPrefix);
-  const frame = read.frame({ id, createdS, trace, loweredTo: () => null });
+  const frame = read.frame({ id, createdS, trace });
   const own = {
     id: idAfter(request.id, "tx_"),
     requestId: request.id,
@@ -244,5 +245,9 @@ export async function actingPlan(
   const noRoute = () => first.plan.route;
   const plan: OpenPlan = { operation, asked, streamed, whilePaused, tags, quote: quoteFor(noRoute), forPayer };
   const { headers = {}, keepAliveMs } = first;
-  return { plan, asked: read.asked, keepAliveMs, headers, frame };
+  const loweredTo = (served: Candidate) => {
+    const { round } = served as ActingCandidate;
+    return round === null ? null : (first.loweredTo?.(round) ?? null);
+  };
+  return { plan, asked: read.asked, keepAliveMs, headers, loweredTo, frame };
 }

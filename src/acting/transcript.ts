@@ -1,6 +1,7 @@
 // One answer that a model gives in several rounds: what it says goes out in the caller's wire as it comes, what it calls is kept from it.
 import type { AnswerBlock, AnswerCodec, EventEncoder, FinishReason, NeutralAnswer, NeutralEvent } from "../neutral.ts";
 import { AnswerBlocks } from "../upstream/answer-blocks.ts";
+import { AT_WORK } from "../wires/action-events.ts";
 import type { AnswerHead } from "../wires/wire.ts";
 
 /** What one round came to. */
@@ -12,8 +13,6 @@ export interface Round {
 }
 
 const NOTHING = Buffer.alloc(0);
-/** Shows that the model is at work, and commits its round to the route that it came by: clients of events pass over it. */
-const AT_WORK = Buffer.from(": the model calls an action\n\n");
 /** Between what is said in two rounds, where a wire has one text for all. */
 const BETWEEN = "\n\n";
 
@@ -94,7 +93,7 @@ class RoundEncoder implements EventEncoder {
   }
 
   #call(event: Extract<NeutralEvent, { kind: "tool-call" }>): Buffer {
-    if (this.#transcript.isAction(event.name)) return AT_WORK;
+    if (this.#transcript.isAction(event.name)) return this.#transcript.atWork;
     const at = this.#own.size;
     this.#own.set(event.at, at);
     return this.encoder.encode({ ...event, at });
@@ -109,6 +108,7 @@ export class Transcript {
   /** The attempt that has come to a finish last. */
   #attempts: RoundEncoder[] = [];
   #hasText = false;
+  atWork: Buffer = AT_WORK;
   /** Of all text so far, where the wire has one text for all. */
   #chars = 0;
 
@@ -129,6 +129,7 @@ export class Transcript {
   codec(head: AnswerHead): AnswerCodec {
     const { answers, createdS } = this.#parts;
     const codec = answers({ ...head, createdS });
+    this.atWork = codec.atWork ?? AT_WORK;
     return {
       encoder: () => {
         const isFirst = this.#encoder === null;

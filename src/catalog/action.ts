@@ -176,6 +176,8 @@ const anAction = z
       .optional(),
     /** Params that must be ids of that kind which the payer got here; anybody else's is 404. `inside`: each text of that name in what the param holds. */
     requires: z.array(z.strictObject({ kind: words, param: words, inside: words.optional() })).optional(),
+    /** A call with the param `by` lists what all callers have there: the payer is shown its own items of the list in `field`, as many as `limit` says. */
+    lists: z.strictObject({ by: words, kind: words, field: words, id: pointer, limit: words }).optional(),
     /** Params that are ids of files that the payer has here: the vendor gets a link to the file instead, which lives for an hour. */
     files: z.array(words).min(1).optional(),
     /** What it has to do with the adapter's `prepaid` time. */

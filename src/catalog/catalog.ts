@@ -121,7 +121,7 @@ interface Sold<Kind extends string, AnOffer> {
   readonly slug: string;
   /** The largest context of its offers. */
   readonly contextTokens: number;
-  /** The largest answer of its offers; null where that is not known. */
+  /** The longest answer of its offers; null where it is known of none of them. */
   readonly outputTokensMax: number | null;
   /** The largest bound of its offers for each kind of part that one of them takes. */
   readonly parts: PartBounds;

@@ -1,9 +1,8 @@
 // What an installation has of the catalog: which vendors, tiers and actions are on, and what turns the others on.
 import { eachOf, type Steps } from "../slices.ts";
-import type { Adapter, Audience, Catalog, SoldModel } from "./catalog.ts";
+import type { Adapter, Audience, Catalog } from "./catalog.ts";
 import { envName } from "./configure.ts";
-import { blendOf } from "./price.ts";
-import { tierModels } from "./price-answers.ts";
+import { byFirstPrice, tierModels } from "./price-answers.ts";
 import { SESSION_ACTIONS } from "./session.ts";
 import { variablesOf } from "./variables.ts";
 
@@ -54,24 +53,14 @@ function providerOf({ id, spec, configured }: Adapter): InstalledProvider {
   };
 }
 
-function firstPrice([first]: readonly SoldModel[]): number {
-  return first === undefined ? Number.POSITIVE_INFINITY : blendOf(first.sale);
-}
-
 /** As live accounts see it; the cheapest tier first. */
 export function* installedOf(catalog: Catalog): Steps<Installed> {
-  const tiers = yield* eachOf(catalog.tiers.values(), (tier) => {
-    return { id: tier.id, models: tierModels(tier, catalog, LIVE) };
-  });
   return {
     providers: yield* eachOf(catalog.adapters(LIVE).values(), providerOf),
-    tiers: tiers
-      .sort((a, b) => firstPrice(a.models) - firstPrice(b.models))
-      .map(({ id, models }) => ({
-        id,
-        on: models.filter(({ offers }) => offers.length > 0).length,
-        of: models.length,
-      })),
+    tiers: yield* eachOf(byFirstPrice(catalog, LIVE), (tier) => {
+      const models = tierModels(tier, catalog, LIVE);
+      return { id: tier.id, on: models.filter(({ offers }) => offers.length > 0).length, of: models.length };
+    }),
   };
 }
 

@@ -11,6 +11,7 @@ import { type CatalogOptions, compileCatalog } from "./compile.ts";
 import type { EndpointTable } from "./endpoint-table.ts";
 import { keptVerdict } from "./kept-verdict.ts";
 import type { ActionTierSpec, CompositeTierSpec, TierSpec } from "./tier.ts";
+import { MODELS_FILE } from "./updates/models-file.ts";
 import { type ModelsUpdate, withUpdate } from "./updates/update.ts";
 import { CatalogError, checkAdapter, checkTable, checkTier, isAdapterTable } from "./validate.ts";
 
@@ -229,7 +230,8 @@ async function readRoot(root: string, reading: Reading) {
   const { shownAs, problems } = reading;
   const adapters = await listFolder(root, "adapters", shownAs);
   const tiers = await listFolder(root, "tiers", shownAs);
-  if (adapters.length + tiers.length === 0) problems.push(`${shownAs} has no file in adapters/ or tiers/`);
+  const isEmpty = adapters.length + tiers.length === 0 && !(await entriesOf(root, "")).includes(MODELS_FILE);
+  if (isEmpty) problems.push(`${shownAs} has no file in adapters/ or tiers/, and no ${MODELS_FILE}`);
   const adapterFiles = await readFiles<AdapterSpec | AdapterTable>(adapters, checkAdapter, reading);
   const adapterSpecs = adaptersOf(adapterFiles, shownAs, problems);
   const tierSpecs = await readFiles<AnyTierSpec>(tiers, checkTier, reading);

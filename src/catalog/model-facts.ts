@@ -105,24 +105,6 @@ export function modelFacts(model: SoldModel | SoldEmbedding, catalog: Catalog): 
   };
 }
 
-/** A tier takes what all that serve it take. */
-export function tierFacts(name: string, models: readonly SoldModel[], catalog: Catalog): ModelFacts {
-  const facts = models.map((model) => modelFacts(model, catalog));
-  const inAll = (of: (one: ModelFacts) => readonly string[]) => {
-    const [first = [], ...others] = facts.map(of);
-    return first.filter((one) => others.every((other) => other.includes(one)));
-  };
-  return {
-    name: nameOf(name),
-    architecture: architecture(
-      inAll(({ architecture: one }) => one.input_modalities),
-      "text",
-      null,
-    ),
-    supported_parameters: inAll(({ supported_parameters: some }) => some),
-  };
-}
-
 export function unitFacts(slug: string, kind: UnitKind): ModelFacts {
   const [input, output] = UNIT_MODALITIES[kind];
   return { name: nameOf(slug), architecture: architecture(input, output, null), supported_parameters: [] };

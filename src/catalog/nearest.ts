@@ -16,11 +16,12 @@ function likeness(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
   return (2 * shared) / (a.size + b.size);
 }
 
-/** Up to three of `names` that are much like `asked`, the nearest first. */
+/** Up to three of `names` that are much like `asked`, the nearest first. What is asked without a maker is compared with what follows theirs. */
 export function nearest(asked: string, names: readonly string[]): readonly string[] {
   const pairs = pairsOf(asked.slice(0, 200));
+  const compared = (name: string) => (asked.includes("/") ? name : name.slice(name.lastIndexOf("/") + 1));
   return names
-    .map((name) => ({ name, like: likeness(pairs, pairsOf(name)) }))
+    .map((name) => ({ name, like: likeness(pairs, pairsOf(compared(name))) }))
     .filter(({ like }) => like >= LIKENESS_MIN)
     .sort((a, b) => b.like - a.like)
     .slice(0, NEAREST_MAX)

@@ -1,6 +1,6 @@
 // Time of a vendor's machine that is paid before it passes: we keep how much of it is left, and end the machine when it is over.
 import { z } from "zod";
-import { count, fn, type Said, words } from "./said.ts";
+import { count, fn, jsonObject, type Said, words } from "./said.ts";
 import type { ScriptContext } from "./script.ts";
 
 type Asking = Pick<ScriptContext, "ask" | "end">;
@@ -32,7 +32,8 @@ export const prepaidUse = z.discriminatedUnion("does", [
   }),
   /** `id` is the param that says of which. */
   z.strictObject({ does: z.literal("extends"), id: words, minutes: words }),
-  z.strictObject({ does: z.literal("tells"), id: words }),
+  /** `over`: what its answer says once we have ended it, whatever the vendor still says. */
+  z.strictObject({ does: z.literal("tells"), id: words, over: jsonObject.optional() }),
   z.strictObject({ does: z.literal("ends"), id: words }),
 ]);
 export type PrepaidUse = Said<z.infer<typeof prepaidUse>>;

@@ -13,7 +13,7 @@ import type {
   TokenRates,
 } from "./catalog.ts";
 import { findEither, findTier, tierName } from "./find-model.ts";
-import { modelFacts, tierFacts, unitFacts } from "./model-facts.ts";
+import { modelFacts, nameOf, unitFacts } from "./model-facts.ts";
 import { blendOf, dearest } from "./price.ts";
 import { unitPriceText } from "./unit-price.ts";
 
@@ -126,42 +126,59 @@ export function tierModels({ models }: Tier, catalog: Catalog, audience: Audienc
     .filter(({ slug }) => known.has(slug));
 }
 
-/** A tier as a model: at the price of the dearest that can serve it, and with the sizes that all of those have. */
-function tierRow(tier: Tier, catalog: Catalog, audience: Audience) {
+/** What a tier is listed by. */
+export interface TierListed {
+  /** The candidate that serves as long as it is well: the first that is configured, or while none is, the first. */
+  readonly first: SoldModel;
+  /** Those that are configured, in the order in which they are tried. */
+  readonly served: readonly SoldModel[];
+  /** The most that a call can cost: in every bucket the price of the dearest candidate. */
+  readonly priceMax: TokenPrice;
+}
+
+/** Null: it has no candidate that is sold. */
+export function tierListed(tier: Tier, catalog: Catalog, audience: Audience): TierListed | null {
   const models = tierModels(tier, catalog, audience);
   const served = models.filter(({ offers }) => offers.length > 0);
   const [first, ...rest] = served.length > 0 ? served : models;
   if (first === undefined) return null;
-  const price = dearest([first.sale, ...rest.map(({ sale }) => sale)], tierName(tier));
-  const outputs = [first, ...rest].map(({ outputTokensMax }) => outputTokensMax).filter((tokens) => tokens !== null);
+  return { first, served, priceMax: dearest([first.sale, ...rest.map(({ sale }) => sale)], tierName(tier)) };
+}
+
+/** A tier as a model: what its first available candidate costs and can do, with the most that a call can cost beside it. */
+function tierRow(tier: Tier, catalog: Catalog, audience: Audience) {
+  const listed = tierListed(tier, catalog, audience);
+  if (listed === null) return null;
+  const { first, served, priceMax } = listed;
   return {
-    blend: blendOf(price),
-    row: {
-      id: tierName(tier),
-      object: "model",
-      created: createdOf(price),
-      owned_by: "core",
-      kind: "tier",
-      ...tierFacts(tierName(tier), [first, ...rest], catalog),
-      description: tier.purpose,
-      /** In the order in which they are tried; those without a configured provider are left out. */
-      candidates: served.map(({ slug }) => slug),
-      available: served.length > 0,
-      sandbox: models.some((model) => inSandbox(model, catalog)),
-      context_length: Math.min(...[first, ...rest].map(({ contextTokens }) => contextTokens)),
-      max_output_tokens: outputs.length > 0 ? Math.min(...outputs) : null,
-      pricing: pricingOf(price),
-    },
+    ...modelRow(first, catalog),
+    id: tierName(tier),
+    owned_by: "core",
+    kind: "tier",
+    name: nameOf(tierName(tier)),
+    description: tier.purpose,
+    candidates: served.map(({ slug }) => slug),
+    sandbox: tierModels(tier, catalog, audience).some((model) => inSandbox(model, catalog)),
+    price_max: pricingOf(priceMax),
+    expiration_date: undefined,
+    successor: undefined,
   };
+}
+
+/** The cheapest by its first candidate comes first. */
+export function byFirstPrice(catalog: Catalog, audience: Audience): readonly Tier[] {
+  const blend = (tier: Tier) => {
+    const listed = tierListed(tier, catalog, audience);
+    return listed === null ? Number.POSITIVE_INFINITY : blendOf(listed.first.sale);
+  };
+  const priced = [...catalog.tiers.values()].map((tier) => ({ tier, blend: blend(tier) }));
+  return priced.sort((a, b) => a.blend - b.blend).map(({ tier }) => tier);
 }
 
 /** The cheapest tier first. */
 function* tierRows(catalog: Catalog, audience: Audience) {
-  const rows = yield* eachOf(catalog.tiers.values(), (tier) => tierRow(tier, catalog, audience));
-  return rows
-    .filter((row) => row !== null)
-    .sort((a, b) => a.blend - b.blend)
-    .map(({ row }) => row);
+  const rows = yield* eachOf(byFirstPrice(catalog, audience), (tier) => tierRow(tier, catalog, audience));
+  return rows.filter((row) => row !== null);
 }
 
 function priceRow(model: Sold) {
@@ -177,6 +194,18 @@ function priceRow(model: Sold) {
   };
 }
 
+/** Tiers as the list of models has them, in USD per million tokens; the cheapest first. */
+export function tierPriceRows(catalog: Catalog, audience: Audience) {
+  return byFirstPrice(catalog, audience).flatMap((tier) => {
+    const listed = tierListed(tier, catalog, audience);
+    if (listed === null) return [];
+    const candidates = listed.served.map(({ slug }) => slug);
+    const price_max = perMillion(listed.priceMax);
+    return [{ ...priceRow(listed.first), model: tierName(tier), kind: "tier", candidates, price_max }];
+  });
+}
+export type TierPriceRow = ReturnType<typeof tierPriceRows>[number];
+
 /** `GET /api/llm/v1/models`: OpenAI's list shape, tiers first; prices are decimal strings in USD per token. */
 export function* modelsAnswer(catalog: Catalog, audience: Audience) {
   const models = yield* eachOf(catalog.listed(audience), (model) => modelRow(model, catalog));
@@ -190,7 +219,7 @@ export function* modelsAnswer(catalog: Catalog, audience: Audience) {
 /** `GET /api/llm/v1/models/{slug}`: one row of the list, by any name that a call may give it; or why there is none. */
 export function modelAnswer(catalog: Catalog, name: string, audience: Audience) {
   const tier = findTier(name, catalog);
-  const row = tier === null ? null : tierRow(tier, catalog, audience)?.row;
+  const row = tier === null ? null : tierRow(tier, catalog, audience);
   if (row != null) return row;
   const model = findEither(name, "slug", catalog, audience);
   if (!(model instanceof GatewayError)) return modelRow(model, catalog);
@@ -205,10 +234,11 @@ export function* pricingAnswer(catalog: Catalog, audience: Audience) {
   const tiers = yield* eachOf(catalog.tiers.values(), (tier) => {
     return [tier.id, tierModels(tier, catalog, audience).map(({ slug }) => slug)] as const;
   });
+  const tier_prices = tierPriceRows(catalog, audience);
   const listed = catalog.unitModels(audience).filter((model) => model.listed);
   const byUnits = yield* eachOf(listed, ({ slug, kind, sale, offers }) => {
     return { model: slug, kind, usd: unitPriceText(sale), available: offers.length > 0, since: sale.since };
   });
   const models = yield* eachOf(catalog.listed(audience), priceRow);
-  return { tiers: Object.fromEntries(tiers), models, unit_models: byUnits };
+  return { tiers: Object.fromEntries(tiers), tier_prices, models, unit_models: byUnits };
 }

@@ -3,7 +3,7 @@
 import { usdPerMillionText } from "../money.ts";
 import { eachOf, type Steps } from "../slices.ts";
 import type { Audience, Catalog, SoldEmbedding, SoldModel } from "./catalog.ts";
-import { timeText } from "./price-answers.ts";
+import { type TierPriceRow, timeText } from "./price-answers.ts";
 import { unitPriceText } from "./unit-price.ts";
 
 /** A line of the price list; prices are decimal strings in USD per million tokens. */
@@ -74,6 +74,14 @@ export function priceLines(row: PriceRow): readonly (readonly string[])[] {
     ...row.hours.map((at) => [`  ${at.from} to ${at.until} UTC`, at.input, "", at.output, "", ""]),
     ...row.steps.map((step) => [`  above ${shortCount(step.promptTokens)}`, step.input, "", step.output, "", ""]),
   ];
+}
+
+/** A tier as cells below the heading, and what a call can cost at most. */
+export function tierPriceLines({ price_max, candidates, ...row }: TierPriceRow): readonly (readonly string[])[] {
+  const usd = (one: typeof price_max) =>
+    [one.prompt_usd_per_million, one.cache_read_usd_per_million, one.completion_usd_per_million].map(String);
+  const first = [row.model, ...usd(row), shortCount(row.context_length), candidates.join(", ") || "-"];
+  return [first, ["  at most", ...usd(price_max), "", ""]];
 }
 
 /** A line of the list of what is sold by units; prices are decimal strings in USD, by what they are for. */

@@ -41,6 +41,23 @@ export function costOfUsage(price: TokenPrice, usage: TokenUsage): Nano {
   );
 }
 
+/** A vendor without a cheaper price for cached tokens sells none: it bills the whole prompt as input. */
+function discountsCache({ input, cacheRead }: TokenRates): boolean {
+  return cacheRead < input;
+}
+
+/**
+ * The usage that a call is charged for. Tokens that the route's vendor read from its cache but bills in full count as input, also where
+ * the sale price has a discount for cached tokens.
+ */
+export function soldUsage(usage: TokenUsage, { cost, sale }: { readonly cost: TokenPrice; readonly sale: TokenPrice }) {
+  const { inputTokens, cacheReadTokens, cacheWriteTokens } = usage;
+  const promptTokens = inputTokens + cacheReadTokens + cacheWriteTokens;
+  const rates = ratesOf(cost, promptTokens);
+  if (discountsCache(rates) || rates.cacheRead <= ratesOf(sale, promptTokens).cacheRead) return usage;
+  return { ...usage, inputTokens: inputTokens + cacheReadTokens, cacheReadTokens: 0 };
+}
+
 /** The most that any usage within the bound can cost, in nano-USD: every token in the dearest bucket it could be in. */
 export function boundOf(price: TokenPrice, bound: UsageBound): Nano {
   let prompt = dearestPrompt(price);
@@ -218,16 +235,20 @@ function lengthsOf(prices: readonly TokenPrice[]): readonly number[] {
   return [...lengths].sort((a, b) => a - b);
 }
 
-/** The dearest of several prices in every bucket, for every prompt length and at every hour: selling at it, no candidate makes a loss. */
-export function dearest(all: readonly [TokenPrice, ...TokenPrice[]], name: string): TokenPrice {
+/**
+ * The dearest of several prices in every bucket, for every prompt length and at every hour: selling at it, no candidate makes a loss.
+ * With `asList`, the price of cached tokens is the dearest of the vendors that have one (see `soldUsage`).
+ */
+export function dearest(all: readonly [TokenPrice, ...TokenPrice[]], name: string, asList = false): TokenPrice {
   const prices = all.map(dearestHours);
   const above = (promptTokens: number): TokenRates => {
     const rates = prices.map((price) => ratesOf(price, promptTokens + 1));
-    const most = (bucket: keyof TokenRates) => rates.map((one) => one[bucket]).reduce(dearer);
+    const most = (bucket: keyof TokenRates, some = rates) => some.map((one) => one[bucket]).reduce(dearer);
+    const discounted = asList ? rates.filter(discountsCache) : [];
     return {
       input: most("input"),
       output: most("output"),
-      cacheRead: most("cacheRead"),
+      cacheRead: most("cacheRead", discounted.length > 0 ? discounted : rates),
       cacheWrite: most("cacheWrite"),
       thousandth: most("thousandth"),
     };
@@ -261,7 +282,8 @@ export function isDearer(cost: TokenPrice, sale: TokenPrice): boolean {
 function isDearerNow(cost: TokenPrice, sale: TokenPrice): boolean {
   return [0, ...lengthsOf([cost, sale])].some((promptTokens) => {
     const ours = ratesOf(cost, promptTokens + 1);
-    const theirs = ratesOf(sale, promptTokens + 1);
+    const listed = ratesOf(sale, promptTokens + 1);
+    const theirs = discountsCache(ours) ? listed : { ...listed, cacheRead: dearer(listed.input, listed.cacheRead) };
     return BUCKETS.some((bucket) => ours[bucket] > theirs[bucket]);
   });
 }

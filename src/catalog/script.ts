@@ -59,8 +59,6 @@ export interface ScriptContext<P = Params> {
   token(claims: JsonObject, lifeS: number): string;
   /** Aborted when the call has ended before the script. */
   readonly signal: AbortSignal;
-  /** How many pages the PDF has whose public address stands in this param. Where it is none, or has more than `most`, the call ends as the caller's fault. */
-  pdfPages(param: string, most: number): Promise<number>;
   /**
    * One exchange with the vendor, at its pace and within the action's `timeoutMs`. Its answer is held against the rules: a failure is
    * thrown and a miss ends the action, so what comes back is good.

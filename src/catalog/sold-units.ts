@@ -116,7 +116,13 @@ export function embeddingByUnits({ slug, sale, offers, retires, listed }: SoldEm
     offers: offers.map(({ adapter, upstreamModel, spec, cost, healthKey }) => ({
       adapter,
       upstreamModel,
-      spec: { kind: "embeddings", dialect: "openai-embeddings", inputTokensMax: spec.contextTokens },
+      spec: {
+        kind: "embeddings",
+        dialect: "openai-embeddings",
+        inputTokensMax: spec.contextTokens,
+        renamed: spec.takes?.renamed ?? {},
+        omits: spec.dropFields ?? [],
+      },
       cost: unitsOfTokens(priceAt(cost, atMs)),
       healthKey,
     })),

@@ -83,7 +83,7 @@ export function listPriceOf(slug: string, group: Group, liveIds: ReadonlySet<str
   const [first, ...rest] = sellersOf(group, liveIds);
   if (rest.length === 0) return first.cost;
   const ids = [first, ...rest].map((listing) => listing.adapter.id).join("+");
-  return dearest([first.cost, ...rest.map((listing) => listing.cost)], `${slug}(${ids})`);
+  return dearest([first.cost, ...rest.map((listing) => listing.cost)], `${slug}(${ids})`, true);
 }
 
 function inOrder(a: PricedListing, b: PricedListing): number {
@@ -122,10 +122,10 @@ function largestParts(specs: readonly ModelSpec[]): PartBounds {
 }
 
 function sizesOf(specs: readonly ModelSpec[]) {
-  const outputs = specs.map((spec) => spec.outputTokensMax);
+  const outputs = specs.flatMap((spec) => spec.outputTokensMax ?? []);
   return {
     contextTokens: Math.max(...specs.map((spec) => spec.contextTokens)),
-    outputTokensMax: outputs.includes(undefined) ? null : Math.max(...outputs.map((count) => count ?? 0)),
+    outputTokensMax: outputs.length === 0 ? null : Math.max(...outputs),
     parts: largestParts(specs),
     tokenizer: specs.every((spec) => spec.tokenizer === "o200k") ? ("o200k" as const) : ("unknown" as const),
   };

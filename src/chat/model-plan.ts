@@ -1,6 +1,6 @@
 // Makes a Plan from a request to a model, in whatever wire it came: its candidates in order, the most it can cost, its meter and its frame.
 import { modelsRefusal } from "../accounts/allowed.ts";
-import type { Catalog, SoldModel } from "../catalog/catalog.ts";
+import type { Catalog, Offer, SoldModel } from "../catalog/catalog.ts";
 import type { Clock } from "../clock.ts";
 import type { FramedPlan, PlanCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
@@ -102,14 +102,22 @@ interface Make {
 
 const NO_PARTS = {};
 
-function ownMax(model: SoldModel): number {
-  return model.outputTokensMax ?? OUTPUT_TOKENS_UNKNOWN;
+/** What a call gets that names no bound. Some models may fill their whole context: half of it leaves room for the prompt. */
+function ownMax({ outputTokensMax, contextTokens }: SoldModel): number {
+  return Math.min(outputTokensMax ?? OUTPUT_TOKENS_UNKNOWN, Math.ceil(contextTokens / 2));
 }
 
 /** The most output tokens at a model, before its payer's money is looked at. */
 function outputTokensMaxOf({ asked, fallback, cap }: OutputBound, model: SoldModel): number {
-  const wanted = Math.min(asked ?? fallback ?? ownMax(model), cap ?? Number.POSITIVE_INFINITY);
+  // Longer than the whole context means as long as the model can answer.
+  const length = asked !== null && asked > model.contextTokens ? ownMax(model) : asked;
+  const wanted = Math.min(length ?? fallback ?? ownMax(model), cap ?? Number.POSITIVE_INFINITY);
   return Math.min(wanted, model.outputTokensMax ?? wanted);
+}
+
+/** A vendor refuses more than its own longest answer, where another of the same model takes it. */
+function takenBy({ spec }: Offer, outputTokensMax: number): number {
+  return Math.min(outputTokensMax, spec.outputTokensMax ?? outputTokensMax);
 }
 
 function candidatesOf(model: SoldModel, firstTokenMsMax: number, outputTokensMax: number, make: Make) {
@@ -120,7 +128,7 @@ function candidatesOf(model: SoldModel, firstTokenMsMax: number, outputTokensMax
     ? { firstTokenMsMax, lastFirstTokenMsMax: settings.lastFirstTokenMsMax, gapMsMax: settings.gapMsMax }
     : { firstTokenMsMax: unaryMs, lastFirstTokenMsMax: unaryMs, gapMsMax: settings.gapMsMax };
   const answers = read.answers({ id: make.id, createdS: make.createdS, model: model.slug });
-  const orderFor = (asked: CallerRequest): ChatOrder => ({
+  const orderFor = (offer: Offer, asked: CallerRequest): ChatOrder => ({
     asked,
     answers,
     requestId: make.requestId,
@@ -131,7 +139,7 @@ function candidatesOf(model: SoldModel, firstTokenMsMax: number, outputTokensMax
     stream: read.stream,
     servedSlug: model.slug,
     contextTokens: model.contextTokens,
-    outputTokensMax,
+    outputTokensMax: takenBy(offer, outputTokensMax),
     clocks,
     seal: read.seal,
   });
@@ -139,7 +147,7 @@ function candidatesOf(model: SoldModel, firstTokenMsMax: number, outputTokensMax
   for (const offer of model.offers) {
     if (partTokensMax(read.shape, offer.spec.parts ?? NO_PARTS, offer.spec.contextTokens) === null) continue;
     const asked = takesUnsifted(offer, read) ? read.unsifted() : read.asked;
-    made.push(upstream.chatCandidate(offer, orderFor(asked)));
+    made.push(upstream.chatCandidate(offer, orderFor(offer, asked)));
   }
   if (make.unfit !== null) make.unfit.push(...unfitOf(model, made));
   return made;
@@ -237,15 +245,16 @@ class Fits {
   of(served: Candidate): FitModel {
     const placed = this.#placed.find(({ candidate }) => candidate === served);
     if (placed === undefined) throw new Error("served by a route that is not the plan's");
-    return placed.fit;
+    const { fit, candidate } = placed;
+    return { ...fit, outputTokensMax: takenBy(candidate.offer, fit.outputTokensMax) };
   }
 
   /** What the output of the one that served was lowered to; null: it stands as asked. */
   readonly loweredTo = (served: Candidate): number | null => {
     const { outputTokensMax, model } = this.of(served);
-    const { asked, cap, shared } = this.#read.output;
-    if (!shared) return cap !== null && asked !== null && asked > cap ? cap : null;
-    return outputTokensMax < Math.min(asked ?? ownMax(model), ownMax(model)) ? outputTokensMax : null;
+    const { asked, shared } = this.#read.output;
+    const expected = asked ?? (shared ? ownMax(model) : 0);
+    return outputTokensMax < expected ? outputTokensMax : null;
   };
 }
 
@@ -386,12 +395,13 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     },
     prepare: null,
   };
-  const frame = tellingUnsent(read.frame({ id, createdS, trace: isTraced, loweredTo: served.loweredTo }));
+  const frame = tellingUnsent(read.frame({ id, createdS, trace: isTraced }));
   return {
     plan,
     asked: read.asked,
     keepAliveMs: keepAliveMs(call),
     headers: headersOf(read, { resolved, order, fits, unfit: make.unfit, health }),
+    loweredTo: served.loweredTo,
     frame,
     retell: retelling(read, frame),
   };

@@ -31,10 +31,10 @@ function bad(param: string, why: string): GatewayError {
 }
 
 /** At most so much, and as actions fail. */
-function asAction({ plan, frame, headers = {} }: FramedPlan, most: Nano): FramedPlan {
+function asAction({ plan, asked: _, ...framed }: FramedPlan, most: Nano): FramedPlan {
   const maxCostNano = plan.maxCostNano === null ? most : least(plan.maxCostNano, most);
   const capped = { ...plan, maxCostNano, failedStatus: 500, timedOutStatus: 500, limitedStatus: 500 };
-  return { plan: capped, frame, keepAliveMs: null, headers };
+  return { ...framed, plan: capped, keepAliveMs: null };
 }
 
 /** Only this vendor may serve. */
@@ -87,7 +87,7 @@ async function modelAction(
   const cap = Math.min(tokens, asked.output.cap ?? tokens);
   const lowered = modelPlan(call, { ...read, output: { ...read.output, cap } }, deps);
   if (lowered instanceof GatewayError) return lowered;
-  return asAction({ ...lowered, headers: { ...lowered.headers, "x-tollgate-max-tokens": String(cap) } }, dollar);
+  return asAction({ ...lowered, loweredTo: () => cap }, dollar);
 }
 
 /** One image of at most five cents, ours and the caller's: of the best quality that they pay for, where none is named. */

@@ -9,9 +9,6 @@ import type { Resolved } from "./resolve-models.ts";
 import type { RouteOrder } from "./route-order.ts";
 import { routesHeader, type Unfit } from "./routes-header.ts";
 
-/** Says which tier served in place of which, because a budget of the caller has come to where its owner wants that. */
-const LOWERED = "x-tollgate-lowered";
-
 /** What every answer to a plan says of how it was made. */
 export function headersOf(
   read: ModelRequest,
@@ -30,10 +27,12 @@ export function headersOf(
   },
 ): Readonly<Record<string, string>> {
   const ends = modelEndHeaders(resolved.ends);
-  if (resolved.lowered.length === 0 && read.dropped.length === 0 && unfit === null) return ends;
+  if (resolved.serves.length === 0 && read.dropped.length === 0 && unfit === null) return ends;
+  const inPlace: Record<string, string> = {};
+  for (const [name, says] of resolved.serves) inPlace[name] = name in inPlace ? `${inPlace[name]},${says}` : says;
   return {
     ...ends,
-    ...(resolved.lowered.length === 0 ? null : { [LOWERED]: resolved.lowered.join(",") }),
+    ...inPlace,
     ...droppedHeader(
       read.dropped,
       order.placed.every(({ candidate }) => takesUnsifted(candidate.offer, read)),

@@ -3,6 +3,7 @@ import type { ModelEnd } from "../catalog/adapter.ts";
 import type { Catalog, SoldModel, Tier } from "../catalog/catalog.ts";
 import { findModel, findStandIn, findTier, tierName } from "../catalog/find-model.ts";
 import { GatewayError } from "../errors.ts";
+import { headerSafe } from "../wires/sift.ts";
 
 /** A model to try, and how long it may take to its first content while another remains. */
 export interface Wanted {
@@ -22,14 +23,17 @@ export interface ResolveSettings {
   readonly lowers?: boolean;
 }
 
+/** A header, and what it says: `core/best=core/mid` where a budget has lowered a tier, `claude-opus-9=core/best` for a name that no model has. */
+export type InPlace = readonly [header: "x-tollgate-lowered" | "x-tollgate-stand-in", says: string];
+
 /** The models behind one name, and the name as it stands in keys' lists and in postings. */
 interface Opened {
   readonly name: string;
   readonly models: readonly Omit<Wanted, "place">[];
   /** When what was named ends; a tier does not, others of its models take over. */
   readonly retires: ModelEnd | null;
-  /** Which tier serves in place of which, as `core/best=core/mid`. */
-  readonly lowered?: string;
+  /** Which tier serves in place of what was named. */
+  readonly serves?: readonly InPlace[];
 }
 
 /** Some clients name a model with the day that it was made: it is sold without. */
@@ -48,7 +52,8 @@ function openTier(tier: Tier, catalog: Catalog, settings: ResolveSettings): Open
   if (below === null) return openedTier(tier, catalog, settings);
   const { models } = openedTier(below, catalog, settings);
   if (models.every(({ model }) => model.offers.length === 0)) return openedTier(tier, catalog, settings);
-  return { name: tierName(tier), models, retires: null, lowered: `${tierName(tier)}=${tierName(below)}` };
+  const serves = [["x-tollgate-lowered", `${tierName(tier)}=${tierName(below)}`]] as const;
+  return { name: tierName(tier), models, retires: null, serves };
 }
 
 function openedTier(tier: Tier, catalog: Catalog, settings: ResolveSettings): Opened {
@@ -67,7 +72,11 @@ function open(name: string, param: string, catalog: Catalog, settings: ResolveSe
   const model = named instanceof GatewayError ? withoutDay(named, name, param, catalog, settings) : named;
   const isServed = !(model instanceof GatewayError) && model.offers.length > 0;
   const standIn = isServed ? null : findStandIn(name, catalog);
-  if (standIn !== null) return openTier(standIn, catalog, settings);
+  if (standIn !== null) {
+    const opened = openTier(standIn, catalog, settings);
+    const served: InPlace = ["x-tollgate-stand-in", `${headerSafe(name)}=${tierName(standIn)}`];
+    return { ...opened, serves: [served, ...(opened.serves ?? [])] };
+  }
   if (model instanceof GatewayError) return model;
   return { name: model.slug, models: [{ model, firstTokenMsMax: settings.firstTokenMsMax }], retires: model.retires };
 }
@@ -80,8 +89,8 @@ export interface Resolved {
   readonly asked: readonly { readonly name: string; readonly param: string }[];
   /** The ends of the models that were named. */
   readonly ends: readonly ModelEnd[];
-  /** Tiers that are served by the one below them, as `core/best=core/mid`. */
-  readonly lowered: readonly string[];
+  /** Which tiers serve in place of what was named. */
+  readonly serves: readonly InPlace[];
 }
 
 /**
@@ -98,20 +107,20 @@ export function resolveModels(
   const models: Wanted[] = [];
   const asked: Resolved["asked"][number][] = [];
   const ends: ModelEnd[] = [];
-  const lowered: string[] = [];
+  const serves: InPlace[] = [];
   for (const { name, param } of wanted) {
     const place = asked.length;
     const opened = open(name, param, catalog, settings);
     if (opened instanceof GatewayError) return opened;
     asked.push({ name: opened.name, param });
     if (opened.retires !== null) ends.push(opened.retires);
-    if (opened.lowered !== undefined) lowered.push(opened.lowered);
+    serves.push(...(opened.serves ?? NONE));
     for (const { model, firstTokenMsMax } of opened.models) {
       if (model.offers.length === 0 || models.some((known) => known.model.slug === model.slug)) continue;
       models.push({ model, firstTokenMsMax, place });
     }
   }
-  if (models.length > 0) return { models, asked, ends, lowered };
+  if (models.length > 0) return { models, asked, ends, serves };
   return notConfigured(wanted.map(({ name }) => name).join(", "));
 }
 
@@ -133,7 +142,7 @@ function resolvedOne(
 ): Resolved | GatewayError {
   const opened = open(name, param, catalog, settings);
   if (opened instanceof GatewayError) return opened;
-  const { retires, lowered } = opened;
+  const { retires, serves = NONE } = opened;
   const configured = opened.models.filter(({ model }) => model.offers.length > 0);
   const served = configured.length < 2 ? configured : firstOfEach(configured);
   if (served.length === 0) return notConfigured(name);
@@ -141,6 +150,6 @@ function resolvedOne(
     models: served.map(({ model, firstTokenMsMax }) => ({ model, firstTokenMsMax, place: 0 })),
     asked: [{ name: opened.name, param }],
     ends: retires === null ? NONE : [retires],
-    lowered: lowered === undefined ? NONE : [lowered],
+    serves,
   };
 }

@@ -1,7 +1,7 @@
 // The token meter: what an answer cost from the usage that came, or from our own count where none did.
 import type { SoldModel } from "../catalog/catalog.ts";
-import { costOfUsage, priceAt } from "../catalog/price.ts";
-import { type Nano, ZERO } from "../money.ts";
+import { costOfUsage, priceAt, soldUsage } from "../catalog/price.ts";
+import { ZERO } from "../money.ts";
 import type { Cost } from "../plan.ts";
 import type { Reading, TokenUsage } from "../route.ts";
 import type { ModelCandidate } from "../upstream/model-candidate.ts";
@@ -26,24 +26,21 @@ export function countedOnce(text: () => string, counter: TokenCounter): () => Pr
   };
 }
 
-/** What its vendor takes from us; of a key of the caller's own, nothing. */
-function upstreamOf({ offer }: ModelCandidate, reading: Reading, usage: TokenUsage, atMs: number): Nano {
-  if (offer.adapter.ownKey === true) return ZERO;
-  return reading.upstreamCostNano ?? costOfUsage(priceAt(offer.cost, atMs), usage);
-}
-
 function priced(
   model: SoldModel,
-  served: ModelCandidate,
-  usage: TokenUsage,
+  { offer }: ModelCandidate,
+  counted: TokenUsage,
   reading: Reading,
   estimated: boolean,
   atMs: number,
 ): Cost {
-  const sale = priceAt(model.sale, atMs);
+  const [sale, cost] = [priceAt(model.sale, atMs), priceAt(offer.cost, atMs)];
+  const usage = soldUsage(counted, { cost, sale });
+  // The vendor takes nothing from us for a call with the caller's own key.
+  const upstreamNano = offer.adapter.ownKey === true ? ZERO : (reading.upstreamCostNano ?? costOfUsage(cost, counted));
   return {
     chargeNano: costOfUsage(sale, usage),
-    upstreamNano: upstreamOf(served, reading, usage, atMs),
+    upstreamNano,
     usage,
     estimated,
     priceVersion: sale.version,

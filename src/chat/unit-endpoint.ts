@@ -38,6 +38,8 @@ export interface UnitFit {
   readonly countsMax: Counts;
   /** The body as this offer's dialect takes it. */
   readonly body: Record<string, unknown>;
+  /** What the output tokens that the caller asked for were lowered to; absent: they stand. */
+  readonly loweredTo?: number;
   /** It is all that the caller sent: nothing was dropped for this offer. */
   readonly isWhole?: boolean;
   /** The vendor is asked for events, whatever the caller gets. */

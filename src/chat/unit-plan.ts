@@ -162,6 +162,7 @@ export function unitPlan<Body extends NamedBy & { readonly model?: string | null
       ),
       ...modelEndHeaders(model.retires === null ? [] : [model.retires]),
     },
+    loweredTo: (served) => fits.get(served)?.loweredTo ?? null,
     frame: unitFrame(form, tellsCost),
   };
 }

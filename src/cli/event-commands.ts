@@ -25,11 +25,11 @@ const events = requesting<{ events: Event[] }>({
     return ["GET", `/admin/v1/events?${query}`];
   },
   shown(json, _typed, columns) {
-    const rows = json.events.map(({ id, kind, account_id, at, data }) => [
-      ...[at, kind, account_id ?? "-", id],
+    const rows = json.events.map(({ id, kind, account_id, at, data: { account_name, ...data } }) => [
+      ...[at, kind, account_id ?? "-", String(account_name ?? "-"), id],
       JSON.stringify(data),
     ]);
-    return table(["WHEN", "KIND", "ACCOUNT", "EVENT", "DATA"], rows, columns);
+    return table(["WHEN", "KIND", "ACCOUNT", "NAME", "EVENT", "DATA"], rows, columns);
   },
 });
 

@@ -3,7 +3,7 @@ import type { JobRow } from "../jobs/job-view.ts";
 import type { Command } from "./command.ts";
 import { table } from "./text.ts";
 
-const HEADS = ["JOB", "KIND", "STATUS", "ACCOUNT", "AGE", "STILL", "DONE", "HELD", "SPENT", "RUNNER"];
+const HEADS = ["JOB", "KIND", "STATUS", "ACCOUNT", "NAME", "AGE", "STILL", "DONE", "HELD", "SPENT", "RUNNER"];
 
 function span(seconds: number): string {
   return seconds < 120 ? `${seconds} s` : `${Math.floor(seconds / 60)} min`;
@@ -23,6 +23,7 @@ export const jobs: Command = {
       row.kind,
       row.status,
       row.account_id,
+      row.account_name ?? "-",
       span(row.age_seconds),
       span(row.still_seconds),
       row.total === null ? "-" : `${row.done} of ${row.total}`,

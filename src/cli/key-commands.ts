@@ -137,8 +137,8 @@ function whyText({ key_id: id, label, reasons, bounded_by: bound, recent = [] }:
   const refused = reasons.map(
     ({ code, message, hint, until }) => `- ${code}: ${message} ${until === undefined ? hint : `Until ${until}.`}`,
   );
-  const rows = recent.map(({ at, status, code, asked, message }) =>
-    [at, status, code, asked, message].map((value) => String(value ?? "-")),
+  const rows = recent.map(({ at, status, code, asked, reason }) =>
+    [at, status, code, asked, reason].map((value) => String(value ?? "-")),
   );
   return [
     `${id} (${label}) ${reasons.length === 0 ? "may call; nothing refuses it." : "is refused:"}`,
@@ -146,7 +146,7 @@ function whyText({ key_id: id, label, reasons, bounded_by: bound, recent = [] }:
     `The most that one call may cost now: ${bound}.`,
     rows.length === 0
       ? "No call of it was refused or failed lately."
-      : table(["WHEN", "STATUS", "CODE", "ASKED", "WHY"], rows),
+      : table(["WHEN", "STATUS", "CODE", "ASKED", "REASON"], rows),
   ].join("\n");
 }
 

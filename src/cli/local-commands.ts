@@ -4,8 +4,10 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import type { TierPriceRow } from "../catalog/price-answers.ts";
 import type { PriceList } from "../catalog/price-check.ts";
 import type { PriceRow, UnitPriceRow } from "../catalog/price-table.ts";
+import type { ModelsUpdate } from "../catalog/updates/update.ts";
 import { systemClock } from "../clock.ts";
 import { type Config, describeSettings } from "../config.ts";
 import type { LossRow, UnpricedRow } from "../gateway/losses.ts";
@@ -17,14 +19,14 @@ import { table } from "./text.ts";
 /** Prices are read, nothing is called: the sandbox's address does not matter. */
 const NOWHERE = "http://127.0.0.1:1";
 
-/** The catalog's files as they are now. */
-export async function catalogOf(settings: Config) {
-  const [{ loadCatalog }, { keptUpdate }] = await Promise.all([
+/** The catalog of the files as they are now, with `update` in place of the model list that is kept. */
+export async function catalogOf(settings: Config, update?: ModelsUpdate) {
+  const [{ loadCatalog }, { readModelsFile }] = await Promise.all([
     import("../catalog/load.ts"),
-    import("../catalog/updates/kept.ts"),
+    import("../catalog/updates/models-file.ts"),
   ]);
   return loadCatalog({
-    update: await keptUpdate(settings.dataDir),
+    update: update ?? (await readModelsFile(settings)),
     env: settings.vendorEnv,
     clock: systemClock,
     sandboxOrigin: settings.sandboxUrl ?? NOWHERE,
@@ -68,6 +70,7 @@ const config: Command = {
 
 /** What the gateway says of prices, and of what it has lost by them today. */
 interface Listed {
+  readonly tiers: readonly TierPriceRow[];
   readonly models: readonly PriceRow[];
   readonly unit_models: readonly UnitPriceRow[];
   readonly losses: readonly LossRow[];
@@ -107,6 +110,7 @@ const prices: Command = {
       PRICE_TITLE,
       priceLines,
       priceRows,
+      tierPriceLines,
       UNIT_PRICE_HEADING,
       UNIT_PRICE_TITLE,
       unitPriceCells,
@@ -118,17 +122,20 @@ const prices: Command = {
       async () => {
         const catalog = await catalogOf(settings);
         const unit_models = atOnce(unitPriceRows(catalog, { sandbox }));
-        return { models: atOnce(priceRows(catalog, { sandbox })), unit_models, losses: [], unpriced: [] };
+        const tiers = (await import("../catalog/price-answers.ts")).tierPriceRows(catalog, { sandbox });
+        return { tiers, models: atOnce(priceRows(catalog, { sandbox })), unit_models, losses: [], unpriced: [] };
       },
     );
     const { losses, unpriced } = asked.answer;
     const isListed = ({ providers }: PriceRow | UnitPriceRow) => providers.length > 0 || !typed.flag("available");
+    const tiers = asked.answer.tiers.filter(({ available }) => available || !typed.flag("available"));
     const [models, unit_models] = [asked.answer.models.filter(isListed), asked.answer.unit_models.filter(isListed)];
-    const byToken = `${PRICE_TITLE}\n\n${table(PRICE_HEADING, models.flatMap(priceLines), columns)}`;
+    const lines = [...tiers.flatMap(tierPriceLines), ...models.flatMap(priceLines)];
+    const byToken = `${PRICE_TITLE}\n\n${table(PRICE_HEADING, lines, columns)}`;
     const byUnit = `${UNIT_PRICE_TITLE}\n\n${table(UNIT_PRICE_HEADING, unit_models.map(unitPriceCells), columns)}`;
     const told = [...dearTable(asked.answer, columns), ...lossLines(asked.answer)];
     return {
-      json: { from: asked.from, models, unit_models, losses, unpriced },
+      json: { from: asked.from, tiers, models, unit_models, losses, unpriced },
       text: asked.told([`${byToken}\n\n${byUnit}`, ...told].join("\n\n")),
     };
   },

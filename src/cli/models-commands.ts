@@ -1,21 +1,16 @@
-// `tollgate models`: what is sold, by whom, since when and until when; and how the list of it is brought up to date, and back.
-import { resolve } from "node:path";
+// `tollgate models`: what is sold, by whom, since when and until when; and the update of that from a public list.
 import type { Proposal } from "../catalog/updates/proposal.ts";
 import type { SoldRow } from "../catalog/updates/rows.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
-import { NoGateway } from "./admin-client.ts";
 import { askedOr } from "./asked-or.ts";
-import { type Command, CommandError, type Typed, type Workplace } from "./command.ts";
+import { type Command, CommandError, type Typed } from "./command.ts";
 import { catalogOf } from "./local-commands.ts";
 import { table } from "./text.ts";
-
-type Told = Omit<Proposal, "update">;
 
 interface Models {
   readonly models: readonly SoldRow[];
   readonly list: { readonly taken_at: string; readonly checked_at: string; readonly source: string } | null;
-  readonly kept: readonly string[];
 }
 
 /** The day, UTC. */
@@ -24,14 +19,14 @@ function today(): string {
 }
 
 async function soldHere(config: Config, sandbox: boolean): Promise<Models> {
-  const [{ soldRows }, { keptStamps, keptUpdate }] = await Promise.all([
+  const [{ soldRows }, { readModelsFile }] = await Promise.all([
     import("../catalog/updates/rows.ts"),
-    import("../catalog/updates/kept.ts"),
+    import("../catalog/updates/models-file.ts"),
   ]);
-  const update = await keptUpdate(config.dataDir);
+  const update = await readModelsFile(config);
   const models = soldRows(await catalogOf(config), update, { sandbox });
   const list = update && { taken_at: update.takenAt, checked_at: update.checkedAt, source: update.source };
-  return { models, list, kept: await keptStamps(config.dataDir) };
+  return { models, list };
 }
 
 const models: Command = {
@@ -57,57 +52,47 @@ const models: Command = {
   },
 };
 
-/** Without a gateway: the same, and the next start finds it. */
-async function updateHere(typed: Typed, config: Config): Promise<Told> {
-  if (config.redisUrl !== null)
-    throw new CommandError("With REDIS_URL a running gateway takes lists: start one first.");
-  const from = sourceOf(typed) ?? config.modelsSource;
+interface Updated {
+  readonly proposal: Proposal;
+  readonly file: string;
+}
+
+/** Compares the catalog with a list, and writes the file that the next load lays over the adapters. Throws CommandError where the list cannot be believed. */
+async function updated(typed: Typed, config: Config): Promise<Updated> {
+  const from = typed.text("from") ?? config.modelsSource;
   if (from === null) throw new CommandError("No source is set: name one with --from, or set MODELS_SOURCE.");
-  const [{ proposeUpdate }, { createUpstream }, { keepUpdate, keptUpdate }, { loadCatalog }] = await Promise.all([
-    import("../gateway/propose-update.ts"),
-    import("../upstream/upstream.ts"),
-    import("../catalog/updates/kept.ts"),
-    import("../catalog/load.ts"),
-  ]);
-  const upstream = createUpstream(systemClock);
+  const [{ readSource, sourceText }, { proposalOf }, { vendorFactsOf }, file, { BadList }, { replaceWhole }] =
+    await Promise.all([
+      import("./list-source.ts"),
+      import("../catalog/updates/proposal.ts"),
+      import("../catalog/updates/facts-of.ts"),
+      import("../catalog/updates/models-file.ts"),
+      import("../catalog/updates/list.ts"),
+      import("../storage/whole-file.ts"),
+    ]);
+  const path = file.modelsFile(config);
+  const [catalog, before] = [await catalogOf(config), await file.readModelsFile(config)];
+  const source = sourceText(from);
   try {
-    const [catalog, before] = [await catalogOf(config), await keptUpdate(config.dataDir)];
-    const order = { from, vendor: typed.text("vendor") ?? null, yes: typed.flag("yes") };
-    const { signal } = new AbortController();
-    const { markupPercent } = config;
-    const deps = { catalog, before, upstream, markupPercent, clock: systemClock, signal };
-    const { told, update, json } = await proposeUpdate(order, deps);
+    const read = await readSource(from, catalog.adapters({ sandbox: false }));
+    const proposal = proposalOf({
+      bytes: read.bytes,
+      source,
+      vendor: read.vendor ?? typed.text("vendor") ?? null,
+      vendors: vendorFactsOf(catalog),
+      before,
+      markupPercent: config.markupPercent,
+      takenAt: `${new Date(systemClock.epochMs()).toISOString().slice(0, 19)}Z`,
+      yes: typed.flag("yes"),
+    });
     if (!typed.flag("dry-run")) {
-      await loadCatalog({ ...catalogOptions(config), update });
-      await keepUpdate(config.dataDir, update, json);
+      await catalogOf(config, proposal.update);
+      await replaceWhole(path, file.modelsFileText(proposal.update));
     }
-    return JSON.parse(told) as Told;
-  } finally {
-    await upstream.close();
-  }
-}
-
-/** What a catalog is made by, for a look whether it can be. */
-function catalogOptions({ vendorEnv, contact, overlayDir, markupPercent, allowLoss }: Config) {
-  const sandboxOrigin = "http://127.0.0.1:1";
-  return { env: vendorEnv, clock: systemClock, sandboxOrigin, contact, overlayDir, markupPercent, allowLoss };
-}
-
-/** A file by its whole path: the gateway may run in another folder. What names no file is an address or a provider. */
-function sourceOf(typed: Typed): string | undefined {
-  const from = typed.text("from");
-  return from === undefined || !/[./\\]/.test(from) || /^https?:/.test(from) ? from : resolve(from);
-}
-
-async function updated(typed: Typed, { admin, config }: Workplace): Promise<Told> {
-  const [from, vendor] = [sourceOf(typed), typed.text("vendor")];
-  const named = { ...(from === undefined ? {} : { from }), ...(vendor === undefined ? {} : { vendor }) };
-  const body = { ...named, dry_run: typed.flag("dry-run"), yes: typed.flag("yes") };
-  try {
-    return await admin.call<Told>("POST", "/admin/v1/models/update", body);
+    return { proposal, file: path };
   } catch (error) {
-    if (!(error instanceof NoGateway)) throw error;
-    return updateHere(typed, config);
+    if (error instanceof BadList) throw new CommandError(`${source}: ${error.message}; nothing was changed`);
+    throw error;
   }
 }
 
@@ -122,49 +107,23 @@ const update: Command = {
     "dry-run": { value: null, meaning: "show what would change, and change nothing" },
     yes: { value: null, meaning: "take also what moves a price by more than three times, or would be sold below cost" },
   },
-  summary: "Takes prices, lengths, new models and ends from a list; exits with 1 where some of it waits for --yes",
-  async run(typed, place) {
+  summary:
+    "Writes models.json with prices, lengths, new models and ends from a list; exits with 1 where some wait for --yes",
+  async run(typed, { config, columns }) {
     const { CHANGE_HEADING, changeCells } = await import("../catalog/updates/rows.ts");
-    const told = await updated(typed, place);
+    const { proposal, file } = await updated(typed, config);
+    const { format, changes, taken, compared, unknown } = proposal;
     const [yes, dry] = [typed.flag("yes"), typed.flag("dry-run")];
-    const held = told.changes.length - told.taken;
-    const rows = told.changes.map((change) => changeCells(change, yes));
-    const done = dry ? "would be taken" : "taken";
-    const sum = `${told.format}: ${told.compared} models compared, ${told.unknown.length} not in it; ${told.taken} changes ${done}, ${held} wait for --yes.`;
+    const held = changes.length - taken;
+    const rows = changes.map((change) => changeCells(change, yes));
+    const sum = `${format}: ${compared} models compared, ${unknown.length} not in it; ${taken} changes ${dry ? "would be taken" : "taken"}, ${held} wait for --yes.`;
+    const next = dry ? "" : `\n${file} is written. Review it, then send SIGHUP to the gateways that read it.`;
     return {
-      json: {
-        dry_run: dry,
-        format: told.format,
-        compared: told.compared,
-        unknown: told.unknown,
-        taken: told.taken,
-        held,
-        changes: told.changes,
-      },
-      text: rows.length === 0 ? sum : `${table(CHANGE_HEADING, rows, place.columns)}\n\n${sum}`,
+      json: { dry_run: dry, format, compared, unknown, taken, held, changes, file: dry ? null : file },
+      text: `${rows.length === 0 ? "" : `${table(CHANGE_HEADING, rows, columns)}\n\n`}${sum}${next}`,
       good: held === 0,
     };
   },
 };
 
-const rollback: Command = {
-  name: "models rollback",
-  summary: "Goes back to the list that was taken before the last one",
-  async run(_typed, { admin, config }) {
-    const asked = await askedOr(
-      () => admin.call<{ gone: string }>("POST", "/admin/v1/models/rollback"),
-      async () => {
-        if (config.redisUrl !== null)
-          throw new CommandError("With REDIS_URL a running gateway goes back: start one first.");
-        const { withdrawUpdate } = await import("../catalog/updates/kept.ts");
-        const gone = await withdrawUpdate(config.dataDir);
-        if (gone === null) throw new CommandError("No list was taken that could be gone back from.");
-        return { gone };
-      },
-    );
-    const { gone } = asked.answer;
-    return { json: { gone }, text: `The list of ${gone} is no longer in force; the one before it is.` };
-  },
-};
-
-export const MODELS_COMMANDS: readonly Command[] = [models, update, rollback];
+export const MODELS_COMMANDS: readonly Command[] = [models, update];

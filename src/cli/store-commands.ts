@@ -1,6 +1,7 @@
 // Commands on the ledger as a whole. They ask the running gateway, and open the store themselves where none runs.
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import type { Refusal } from "../accounts/admin-endpoints.ts";
 import type { Config } from "../config.ts";
 import type { KeptPrice } from "../gateway/price-versions.ts";
 import type { DoctorReport, Ledger } from "../ledger/model/ledger.ts";
@@ -93,8 +94,9 @@ async function oldPrice(version: string, { admin, config, columns }: Workplace):
   return { json: price, text: `First sold ${price.first_sold}, in USD\n\n${table(["OF", "PRICE"], rows, columns)}` };
 }
 
-/** What a gateway that runs holds against chains. */
+/** What a gateway that runs knows beside its books: payments as chains have them, and vendors that refuse it. */
 interface Proven {
+  readonly refusals?: readonly Refusal[];
   readonly payments?: readonly { readonly of: string; readonly proved: number; readonly unknown: number }[];
 }
 
@@ -122,11 +124,12 @@ const doctor: Command = {
       (): Promise<DoctorReport & Proven> => withLedger(place.config, (ledger) => ledger.doctor({ file: true })),
     );
     const seen = `${json.accounts} accounts, ${json.holds} open holds, ${json.postings} postings`;
+    const refused = (json.refusals ?? []).map(({ message }) => `${message}.`);
     const unsure = [...proofLines(json), ...(await beliefLines(place))];
-    if (json.findings.length === 0) return { json, text: [`${seen}: all in order.`, ...unsure].join("\n") };
+    if (json.findings.length === 0) return { json, text: [...refused, `${seen}: all in order.`, ...unsure].join("\n") };
     const rows = json.findings.map(({ invariant, accountId, detail }) => [invariant, accountId ?? "", detail]);
     const text = `${seen}: ${rows.length} findings.\n\n${table(["INVARIANT", "ACCOUNT", "FINDING"], rows, place.columns)}`;
-    return { json, text: [text, ...unsure].join("\n"), good: false };
+    return { json, text: [...refused, text, ...unsure].join("\n"), good: false };
   },
 };
 

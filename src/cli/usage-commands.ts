@@ -1,5 +1,7 @@
 // Commands on what was spent: usage by account, key, model, provider, day or tag, and the transactions behind it.
 import { csvText } from "../accounts/csv.ts";
+import type { NanoSum } from "../money.ts";
+import { rounded } from "../web/kit/shown.ts";
 import { type Command, type OptionShape, type Typed, UsageError, type Workplace } from "./command.ts";
 import { table } from "./text.ts";
 
@@ -108,6 +110,7 @@ const TRANSACTION_COLUMNS = {
   served: "MODEL OR ACTION",
   vendor: "PROVIDER",
   charged_nano_usd: "NANO-USD",
+  usd: "USD",
 };
 
 const FAILED_COLUMNS = {
@@ -121,7 +124,7 @@ const FAILED_COLUMNS = {
   asked: "MODEL OR ACTION",
   status: "STATUS",
   code: "CODE",
-  message: "WHY",
+  reason: "REASON",
 };
 
 const transactions: Command = {
@@ -145,7 +148,8 @@ const transactions: Command = {
     const json = { transactions: rows };
     if (typed.flag("csv")) return { json, text: csvText(columnsOf(rows), rows).trimEnd() };
     const isCharge = !["failed", "refused"].includes(typed.text("status") ?? "");
-    return { json, text: asTable(isCharge ? TRANSACTION_COLUMNS : FAILED_COLUMNS, rows) };
+    const priced = rows.map((row) => ({ ...row, usd: rounded((row.charged_nano_usd ?? 0) as NanoSum) }));
+    return { json, text: isCharge ? asTable(TRANSACTION_COLUMNS, priced) : asTable(FAILED_COLUMNS, rows) };
   },
 };
 

@@ -1,4 +1,6 @@
 // What has happened, kept for 30 days: an account's for its primary key, and that of all accounts for the operator.
+import { fewAtATime } from "../accounts/few-at-a-time.ts";
+import { type Names, namesOf, readable } from "../accounts/names.ts";
 import { type AccountRules, rulesOf, tagScope } from "../accounts/rules.ts";
 import type { Clock } from "../clock.ts";
 import { eventId } from "../ledger/model/event.ts";
@@ -46,6 +48,8 @@ export interface EventLog {
   tell(event: Omit<Event, "id" | "atMs">, ...words: readonly (string | number)[]): Promise<void>;
   /** What waits to be listed and told. */
   waiting(): Promise<readonly Event[]>;
+  /** The events as they are listed and sent: in dollars and dates too, and with names beside ids. */
+  readable(events: readonly Event[]): Promise<readonly Event[]>;
   /** Lists events in their order, for their accounts and the operator; they no longer wait. */
   list(events: readonly Event[]): Promise<void>;
   /** Whether it is listed. */
@@ -72,7 +76,8 @@ function whoseOf({ groups, tags }: AccountRules, scope: unknown): string | null 
   return of === "tag" ? (tags.find(({ tag }) => scope === tagScope(tag))?.tag ?? null) : null;
 }
 
-export function createEventLog(records: Records, clock: Clock): EventLog {
+/** `names`: what accounts and keys are called; without it their ids stand alone. */
+export function createEventLog(records: Records, clock: Clock, names?: Names): EventLog {
   async function put(payer: string, event: Event): Promise<void> {
     const record = { kind: EVENT, id: idFor(payer, event.id), payer, value: JSON.stringify(event) };
     await records.put({ ...record, ttlMs: KEPT_MS, ifVersion: 0 });
@@ -82,11 +87,16 @@ export function createEventLog(records: Records, clock: Clock): EventLog {
     for (const event of events) await put(payer, event);
   }
 
-  async function named(event: Event): Promise<Event> {
-    const { scope } = event.data;
-    if (event.accountId === null || scope === undefined) return event;
-    const name = whoseOf(await rulesOf(records, event.accountId), scope);
-    return name === null ? event : { ...event, data: { ...event.data, name } };
+  async function toTell(event: Event): Promise<Event> {
+    const { accountId: account_id, data } = event;
+    const shown = readable(data);
+    if (account_id === null) return { ...event, data: shown };
+    const { scope } = data;
+    const [, key = null] = /^key:(.*)$/.exec(String(scope)) ?? [];
+    const own = names === undefined ? {} : await namesOf(names, null)({ account_id, key_id: key ?? data.key_id });
+    const ruled = scope === undefined ? null : whoseOf(await rulesOf(records, account_id), scope);
+    const name = key === null ? ruled : (own.key_label ?? null);
+    return { ...event, data: { ...shown, ...own, ...(name === null ? {} : { name }) } };
   }
 
   return {
@@ -99,12 +109,12 @@ export function createEventLog(records: Records, clock: Clock): EventLog {
       const { rows } = await records.list(OUTBOX, OUTBOX_PAYER, AT_ONCE, null);
       return rows.map(read).reverse();
     },
+    readable: (events) => fewAtATime(events, toTell),
     async list(events) {
-      const whole = await Promise.all(events.map(named));
       // One after the other in each list: where a store numbers a line before it adds it, a stream that reads just then would pass by what is
       // numbered first and added last. The operator's comes first, for what is in its account's list is listed.
-      await putInOrder(OPERATOR, whole);
-      const owned = Map.groupBy(whole, ({ accountId }) => payerOf(accountId));
+      await putInOrder(OPERATOR, events);
+      const owned = Map.groupBy(events, ({ accountId }) => payerOf(accountId));
       owned.delete(OPERATOR);
       await allDone([...owned].map(([payer, own]) => putInOrder(payer, own)));
       await allDone(events.map(({ id }) => records.delete(OUTBOX, id)));

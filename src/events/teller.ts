@@ -219,7 +219,7 @@ export class Teller {
 
   async #takeThese(events: readonly Event[]): Promise<void> {
     for (let at = 0; at < events.length; at += TAKEN_AT_ONCE) {
-      const some = events.slice(at, at + TAKEN_AT_ONCE);
+      const some = await this.#deps.log.readable(events.slice(at, at + TAKEN_AT_ONCE));
       const taken = await Promise.allSettled(some.map((event) => this.#take(event)));
       await this.#deps.log.list(some.filter((_, which) => taken[which]?.status === "fulfilled"));
       // What has failed is taken again in the next tick.

@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { ActionFacts } from "../catalog/action.ts";
 import { type LocalAction, localAction } from "../catalog/local-action.ts";
 import { GatewayError } from "../errors.ts";
+import { OPENED_URL } from "../field-issues.ts";
 import { type Files, keyOf } from "./files.ts";
 import { keepFromUrl, type OpenPublic } from "./from-url.ts";
 import { FILE_BYTES_MAX } from "./lifecycle.ts";
@@ -84,7 +85,7 @@ function uploads({ files, openPublic }: FilesActionsParts): LocalAction[] {
         "save a file from a link; keep a copy of this pdf; download a picture from the web and store it; import from a url",
       ...facts(
         z.strictObject({
-          url: z.string().min(1).max(2_048).describe("A public http or https address"),
+          url: z.string().min(1).max(2_048).meta(OPENED_URL).describe("A public http or https address"),
           filename: filename.optional(),
           tags,
           note,

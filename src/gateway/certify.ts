@@ -9,12 +9,12 @@ import { add, least, type Nano, nanoFromCents, ZERO } from "../money.ts";
 import { upstreamCentsTaken } from "../run/action-price.ts";
 import { atPointer } from "../upstream/json-pointer.ts";
 import type { UnpricedUsage } from "../upstream/model-candidate.ts";
+import { lineOf } from "../upstream/route-failures.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import type { SeenAnswer, VendorTap } from "../upstream/vendor-tap.ts";
 import { type Shape, shapeDifferences, shapeOf } from "./answer-shape.ts";
 import { type Asked, askOnce } from "./ask-once.ts";
 import { NEEDS_ANOTHER, type Question, type QuestionKind, questionsFor } from "./certify-questions.ts";
-import { readable } from "./check-provider.ts";
 
 const CONTENT_MS_MAX = 60_000;
 const WHOLE_MS_MAX = 120_000;
@@ -295,7 +295,7 @@ export async function certify(deps: CertifyDeps, order: CertifyOrder): Promise<C
       const { call, came, takenNano } = await judge(adapter, question, { deps, signal: order.signal });
       if (!standIns) spentNano = add(spentNano, takenNano);
       calls.push(call);
-      order.onCall(call, spentNano, readable(came?.asked.failure?.message ?? "", adapter.keys[0] ?? ""));
+      order.onCall(call, spentNano, lineOf(came?.asked.failure?.message ?? ""));
       if (came !== null) order.onShape(call, came.shape);
     }
   }

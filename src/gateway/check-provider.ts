@@ -5,6 +5,7 @@ import { keyVariablesOf } from "../catalog/variables.ts";
 import type { Clock } from "../clock.ts";
 import type { FailureKind } from "../failures.ts";
 import { atPointer } from "../upstream/json-pointer.ts";
+import { lineOf } from "../upstream/route-failures.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import { askOnce } from "./ask-once.ts";
 import { checkQuestion } from "./check-question.ts";
@@ -13,9 +14,6 @@ const ANSWER_MS_MAX = 20_000;
 const WHOLE_MS_MAX = 30_000;
 /** An answer that took longer is a slow one. */
 const SLOW_MS = 5_000;
-/** Shorter parts of a key are not secrets. */
-const KEY_CHARS_MIN = 8;
-const DETAIL_CHARS_MAX = 300;
 const MODELS_SHOWN_MAX = 10;
 
 export type CheckVerdict =
@@ -47,7 +45,7 @@ export interface ProviderCheck {
   readonly detail: string;
 }
 
-const VERDICTS: Partial<Record<FailureKind, CheckVerdict>> = {
+export const VERDICTS: Partial<Record<FailureKind, CheckVerdict>> = {
   provider_auth_failed: "key bad",
   provider_billing: "empty",
   provider_model_missing: "model missing",
@@ -80,13 +78,6 @@ function modelsIn(answer: unknown, { id }: Adapter): string {
   return `serves ${names.slice(0, MODELS_SHOWN_MAX).join(", ")}${more}`;
 }
 
-/** In one line, without our key where the vendor repeats it. */
-export function readable(text: string, key: string): string {
-  const secrets = key.split("\n").filter((part) => part.length >= KEY_CHARS_MIN);
-  const hidden = secrets.reduce((all, part) => all.replaceAll(part, "[key]"), text);
-  return hidden.replace(/\s+/g, " ").trim().slice(0, DETAIL_CHARS_MAX);
-}
-
 /** Where no server answers, or not what was asked for, the address may be the wrong one. What it may have of a login is left out. */
 function placeOf(kind: FailureKind, { origin: address }: Adapter): string {
   if (kind !== "provider_connection_failed" && kind !== "provider_model_missing") return "";
@@ -111,7 +102,7 @@ async function checkKey(adapter: Adapter, keyName: string | null, deps: CheckDep
     return { ...asked, verdict, answered: true, status: 200, detail: modelsIn(ended.reading.answer, adapter) };
   }
   const { kind, status, message } = ended.failure;
-  const words = readable(message, adapter.keys[0] ?? "") + placeOf(kind, adapter);
+  const words = lineOf(message) + placeOf(kind, adapter);
   const detail = ended.failure.todo === undefined ? words : `${words}; ${ended.failure.todo}`;
   return { ...asked, verdict: VERDICTS[kind] ?? "failing", answered: false, status, detail };
 }

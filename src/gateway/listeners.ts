@@ -1,6 +1,5 @@
 // The two doors of the gateway: one for callers, one for the operator, both in front of the same serving.
-import { adminEndpoints, type Proof, type Readiness } from "../accounts/admin-endpoints.ts";
-import type { Unsold } from "../accounts/allowed.ts";
+import { type AdminParts, adminEndpoints } from "../accounts/admin-endpoints.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Endpoint, EndpointSpec } from "../endpoint.ts";
@@ -17,7 +16,6 @@ import { refuseAtEdge } from "../serve/refuse-at-edge.ts";
 import { screen } from "../serve/screen.ts";
 import { serve } from "../serve/serve.ts";
 import type { Stores } from "../stores.ts";
-import type { FailedCalls } from "../usage-rows.ts";
 import { openOperatorPages } from "./open-operator-pages.ts";
 import { withLog } from "./operator-log.ts";
 import { inEnvelope, openingParts } from "./public-endpoints.ts";
@@ -65,38 +63,29 @@ export function listenPublic(config: Config, deps: DoorDeps, door: PublicDoor): 
   });
 }
 
-export interface AdminDoor {
+type OfAdminParts = "readiness" | "metricsText" | "failedCalls" | "unsold" | "proofs" | "refusals";
+
+export interface AdminDoor extends Pick<AdminParts, OfAdminParts> {
   readonly stores: Stores;
-  /** Of this process, or of all of them together. */
-  readonly readiness: () => Readiness | Promise<Readiness>;
-  readonly metricsText: () => Promise<string>;
-  readonly failedCalls: FailedCalls;
   /** What the operator can ask beside accounts and books. */
   readonly operator: readonly EndpointSpec[];
-  readonly unsold: Unsold;
   readonly adminToken: string;
   readonly log: Log;
   /** The OpenID provider by which operators may sign in; null: there is none. */
   readonly openId: OpenIdProvider | null;
-  /** What `doctor` holds against chains. */
-  readonly proofs: readonly Proof[];
 }
 
 /** Rejects where the port cannot be had. */
 export async function listenAdmin(config: Config, deps: DoorDeps, door: AdminDoor): Promise<HttpServer> {
-  const { stores, readiness, metricsText, failedCalls, operator, unsold, proofs } = door;
+  const { stores, operator } = door;
   const endpoints = adminEndpoints({
     ...openingParts(config, stores),
+    ...door,
     rules: stores.records,
-    unsold,
     forget: deps.forget,
     sandbox: config.sandbox,
     inferenceScope: INFERENCE_SCOPE,
     unpaid: { scope: UNPAID_SCOPE, marginScope: MARGIN_SCOPE, maxNano: deps.windows.unpaidNano },
-    readiness,
-    metricsText,
-    failedCalls,
-    proofs,
     metricsContentType: deps.observer.contentType,
     metricsOpen: LOOPBACK.includes(config.adminHost),
   });

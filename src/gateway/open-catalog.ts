@@ -2,7 +2,7 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import { loadCatalog } from "../catalog/load.ts";
 import { SESSION_ACTIONS } from "../catalog/session.ts";
-import { keptUpdate } from "../catalog/updates/kept.ts";
+import { readModelsFile } from "../catalog/updates/models-file.ts";
 import type { ModelsUpdate } from "../catalog/updates/update.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
@@ -18,15 +18,10 @@ export interface OpenCatalog {
   names(): ReadonlySet<string>;
   /** The sandbox upstream of this process, or the one that the settings name; null where there is none. */
   readonly sandboxUrl: string | null;
-  /** What lists of models have told, as it is in force; null: nothing. */
+  /** The update of the model list in force; null: there is none. */
   update(): ModelsUpdate | null;
-  /** Reads adapters, tiers, the overlay and what lists have told again; on an error the old catalog stays. */
+  /** Reads adapters, tiers, the overlay and the model list again; on an error the old catalog stays. */
   reload(): Promise<void>;
-  /**
-   * Has another update come into force: once the catalog is made with it, and `keep` has put it where a restart finds it. On an error of
-   * either the old catalog stays.
-   */
-  take(update: ModelsUpdate | null, keep: () => Promise<void>): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -61,8 +56,9 @@ export async function openCatalog(config: Config): Promise<OpenCatalog> {
   const isOwn = config.sandbox && config.sandboxUrl === null;
   const sandbox = isOwn ? await startSandbox({ host: "127.0.0.1", port: 0, adapters: vendors }) : null;
   const sandboxUrl = config.sandbox ? (config.sandboxUrl ?? sandbox?.url ?? null) : null;
-  const load = async (update: ModelsUpdate | null, ahead: boolean) =>
-    inForce(
+  const load = async (ahead: boolean) => {
+    const update = await readModelsFile(config);
+    return inForce(
       await loadCatalog({
         update,
         ahead,
@@ -78,10 +74,11 @@ export async function openCatalog(config: Config): Promise<OpenCatalog> {
       }),
       update,
     );
-  let current = await load(await keptUpdate(config.dataDir), false);
+  };
+  let current = await load(false);
   const prepares: ((next: Catalog) => Steps<void>)[] = [];
-  const loadNext = async (update: ModelsUpdate | null) => {
-    const next = await load(update, true);
+  const loadNext = async () => {
+    const next = await load(true);
     for (const prepare of prepares) await inSlices(prepare(next.catalog));
     return next;
   };
@@ -100,13 +97,7 @@ export async function openCatalog(config: Config): Promise<OpenCatalog> {
     update: () => current.update,
     reload: () =>
       inTurn(async () => {
-        current = await loadNext(await keptUpdate(config.dataDir));
-      }),
-    take: (update, keep) =>
-      inTurn(async () => {
-        const next = await loadNext(update);
-        await keep();
-        current = next;
+        current = await loadNext();
       }),
     async close() {
       await sandbox?.close();

@@ -46,7 +46,7 @@ export function openEvents(
     left.abort();
     return answer.status >= 200 && answer.status < 300 ? null : `it answered ${answer.status}`;
   };
-  const log = createEventLog(records, clock);
+  const log = createEventLog(records, clock, ledger);
   const streams = createEventStreams({ log, clock, draining: () => phase.draining, onBroken });
   const webhooks = createWebhooks(records, clock);
   const notice = createNotices(foundation, log.tell);

@@ -18,7 +18,6 @@ import { createPublicFetch } from "../upstream/public-fetch.ts";
 import { createUpstream, type Upstream } from "../upstream/upstream.ts";
 import { closedIfFailed, type Opened } from "./closed-if-failed.ts";
 import { Losses } from "./losses.ts";
-import { forgetSharedUpdate, takeSharedUpdate } from "./model-updates.ts";
 import { type OpenCatalog, openCatalog } from "./open-catalog.ts";
 import { openObserver } from "./open-observer.ts";
 import { type OpenWallet, openWallets } from "./open-wallet.ts";
@@ -126,15 +125,9 @@ function ownFolder({ config, role }: GatewayOptions): string {
   return role?.kind === "child" && config.redisUrl !== null ? role.ownDir : config.dataDir;
 }
 
-/** A thread opens the stores, so the catalog is read meanwhile, unless other processes tell what it is made of. Where both have failed, the stores say why. */
-async function openBesideStores({ config, role }: GatewayOptions, opening: Promise<Stores>) {
-  const read = async () => {
-    if (config.redisUrl !== null) await takeSharedUpdate(config, await opening);
-    // Processes over a file sell by what its folder has; the parent, which is there before the others, says so.
-    else if (role?.kind === "parent") await forgetSharedUpdate(await opening);
-    return openCatalog(config);
-  };
-  const [opened, loaded] = await Promise.allSettled([opening, read()]);
+/** A thread opens the stores, so the catalog is read meanwhile. If both fail, the error of the stores is reported. */
+async function openBesideStores({ config }: GatewayOptions, opening: Promise<Stores>) {
+  const [opened, loaded] = await Promise.allSettled([opening, openCatalog(config)]);
   if (opened.status === "rejected") {
     if (loaded.status === "fulfilled") await loaded.value.close();
     throw opened.reason;

@@ -2,6 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { adminEndpoint } from "../accounts/admin-accounts.ts";
+import { type Names, named } from "../accounts/names.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { JobKind } from "../catalog/job-kind.ts";
 import { JsonInParts, type LocalAction } from "../catalog/local-action.ts";
@@ -136,10 +137,10 @@ export function jobActions({ records, rows, catalog, jobs, draining }: JobAction
 const LISTED_MAX = 10_000;
 
 /** What the operator sees of the jobs of all processes: those that are not over. */
-export function jobsEndpoint(jobs: Jobs): EndpointSpec {
+export function jobsEndpoint(jobs: Jobs, books: Names): EndpointSpec {
   return adminEndpoint("GET", "/admin/v1/jobs", async () => {
     const nowMs = systemClock.epochMs();
-    const rows = (await jobs.open(LISTED_MAX)).map((job) => jobRow(job, nowMs));
+    const rows = await named(books, null, await jobs.open(LISTED_MAX), (job) => jobRow(job, nowMs));
     return { status: 200, body: { jobs: rows.sort((a, b) => b.still_seconds - a.still_seconds) } };
   });
 }

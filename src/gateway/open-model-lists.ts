@@ -1,9 +1,8 @@
-// The list of models of a gateway: how it is brought up to date, what the operator asks of it, and what its old prices were.
+// The list of models of a gateway: what is sold, how old the list is, and what its old prices were.
 import { systemClock } from "../clock.ts";
 import { doesWork } from "../config.ts";
 import type { EndpointSpec } from "../endpoint.ts";
 import { modelEndpoints } from "./model-endpoints.ts";
-import { ModelUpdates } from "./model-updates.ts";
 import type { Foundation } from "./open-foundation.ts";
 import type { GatewayOptions } from "./options.ts";
 import { keepPriceVersions } from "./price-versions.ts";
@@ -12,22 +11,15 @@ export interface ModelLists {
   readonly endpoints: readonly EndpointSpec[];
   /** Reads the catalog again; on an error the old one stays. */
   reload(): Promise<void>;
-  start(): Promise<void>;
   stop(): Promise<void>;
 }
 
 export function openModelLists(foundation: Foundation, role: GatewayOptions["role"]): ModelLists {
-  const { config, catalog, stores, upstream, log, observer, broken } = foundation;
-  const { records } = stores;
-  // Of several processes of one machine the parent asks, and keeps what prices were.
-  const isOne = role?.kind !== "child";
-  const asks = isOne && doesWork(config);
+  const { config, catalog, stores, observer, broken } = foundation;
+  // Of several processes on one machine only the parent keeps the old prices.
+  const keepsPrices = role?.kind !== "child" && doesWork(config);
   const onBroken = (error: unknown) => broken(error, "versions of prices were not kept");
-  const versions = asks ? keepPriceVersions(records, catalog.current, onBroken) : null;
-  const onTaken = () => versions?.note();
-  const ended = observer.modelsUpdated;
-  const keeps = isOne || config.redisUrl !== null;
-  const updates = new ModelUpdates({ config, stores, catalog, upstream, log, asks, keeps, onTaken, ended });
+  const versions = keepsPrices ? keepPriceVersions(stores.records, catalog.current, onBroken) : null;
   observer.onScrape({
     modelListAgeMs() {
       const checkedAt = catalog.update()?.checkedAt;
@@ -35,14 +27,12 @@ export function openModelLists(foundation: Foundation, role: GatewayOptions["rol
     },
   });
   return {
-    endpoints: modelEndpoints({ config, catalog, updates, records }),
+    endpoints: modelEndpoints(catalog, stores.records),
     async reload() {
       await catalog.reload();
-      onTaken();
+      versions?.note();
     },
-    start: () => updates.start(),
     async stop() {
-      updates.stop();
       await versions?.stop();
     },
   };

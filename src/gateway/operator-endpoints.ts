@@ -1,6 +1,7 @@
 // What the operator asks of a running gateway about itself: its providers, prices and settings, and whether the providers answer.
 import { adminEndpoint } from "../accounts/admin-accounts.ts";
 import type { Catalog } from "../catalog/catalog.ts";
+import { tierPriceRows } from "../catalog/price-answers.ts";
 import { priceRows, unitPriceRows } from "../catalog/price-table.ts";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
@@ -11,6 +12,7 @@ import { routeRows } from "../upstream/route-rows.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import { checkProvider } from "./check-provider.ts";
 import type { Losses } from "./losses.ts";
+import { refusalsIn } from "./refused-key.ts";
 import type { Setup } from "./setup.ts";
 
 export interface OperatorParts {
@@ -43,14 +45,17 @@ export function operatorEndpoints({
       const on = providers.flatMap((provider) => (provider.on ? [provider.id] : []));
       return notFound(`No provider that is on is called ${id.slice(0, 80)}`, id, on);
     }),
-    adminEndpoint("GET", "/admin/v1/routes", async () => ({ status: 200, body: { routes: routeRows(upstream) } })),
+    adminEndpoint("GET", "/admin/v1/routes", async () => ({
+      status: 200,
+      body: { refusals: refusalsIn(upstream.failures, catalog()), routes: routeRows(upstream) },
+    })),
     adminEndpoint("GET", "/admin/v1/prices", async ({ request }) => {
       const sandbox = request.query.get("sandbox") === "1";
       const unit_models = await inSlices(unitPriceRows(catalog(), { sandbox }));
       await hearLosses();
       const lost = { losses: losses.rows(), unpriced: losses.unpriced() };
       const models = await inSlices(priceRows(catalog(), { sandbox }));
-      return { status: 200, body: { models, unit_models, ...lost } };
+      return { status: 200, body: { tiers: tierPriceRows(catalog(), { sandbox }), models, unit_models, ...lost } };
     }),
     adminEndpoint("GET", "/admin/v1/config", async () => ({ status: 200, body: { settings: config.effective } })),
   ];

@@ -1,20 +1,95 @@
-// Tells the operator in the log that a vendor refuses our key: the caller hears only that no provider can serve the call.
+// Refusals that only the operator can end: a vendor refuses our key or our account there is empty, or no key is set. They are shown in the log,
+// at the start, by `doctor`, on the console and beside the calls that failed; a caller hears only that no provider can serve the call.
+import type { Refusal } from "../accounts/admin-endpoints.ts";
+import type { Adapter, Catalog } from "../catalog/catalog.ts";
 import { envName } from "../catalog/configure.ts";
-import { keyVariablesOf } from "../catalog/variables.ts";
+import { keyVariablesOf, variablesOf } from "../catalog/variables.ts";
+import { FAILURES, type FailureKind } from "../failures.ts";
 import type { Log } from "../observe/log.ts";
+import type { AttemptFailure } from "../route.ts";
+import { lineOf, type RouteFailures } from "../upstream/route-failures.ts";
 import type { RefusedKey } from "../upstream/upstream.ts";
+import type { FailedCall, FailedCalls } from "../usage-rows.ts";
+import { VERDICTS } from "./check-provider.ts";
 
-/** What to do about it is in the sentence; the vendor's own words are not, because some repeat the key. */
+const ALL = { sandbox: true };
+const LIVE = { sandbox: false };
+const VARIABLES_MAX = 4;
+const SAYS: Partial<Record<FailureKind, readonly [says: string, todo: string]>> = {
+  provider_auth_failed: ["refuses our key", "put a good one there and start again"],
+  provider_billing: ["has nothing left for our key", "add credit at the vendor"],
+  provider_model_missing: ["does not know the model for our key", "check what that account may use"],
+};
+
+/** A server of the operator's own has no key: it is known by its address. */
+function variableOf({ id, spec }: Adapter): string {
+  return keyVariablesOf(id, spec).join(" + ") || envName(id, "BASE_URL");
+}
+
+/** One line: which vendor, which variable, what to do and what the vendor said; `place` says which of several keys. */
+function sentence(
+  adapter: Adapter,
+  { kind, status, message, todo }: Pick<AttemptFailure, "kind" | "status" | "message" | "todo">,
+  place = "",
+): string {
+  const [says, usual] = SAYS[kind] ?? ["cannot serve us", "see `tollgate check`"];
+  return `${adapter.spec.name} ${says} (${VERDICTS[kind]}): ${variableOf(adapter)}${place}; ${todo ?? usual}. It said ${status}: ${lineOf(message).replace(/\.$/, "")}`;
+}
+
+/** Logs each refused key once for the time that it rests. The sandbox is shown no key of ours. */
 export function logRefusedKeys({ logger }: Log): (refused: RefusedKey) => void {
-  return ({ adapter: { id, spec, keys }, key, failure }) => {
-    // A server of the operator's own is known by its address.
-    const variable = keyVariablesOf(id, spec).join(" + ") || envName(id, "BASE_URL");
+  return ({ adapter, key, failure }) => {
+    const { id, keys, isSandbox } = adapter;
+    if (isSandbox === true) return;
     const place = keys.length > 1 ? `, key ${keys.indexOf(key) + 1} of ${keys.length}` : "";
-    const empty = failure.kind === "provider_billing";
-    const verdict = empty ? "empty" : "key bad";
-    const says = empty ? "has nothing left for our key" : "refuses our key";
-    const todo = failure.todo ?? (empty ? "add credit at the vendor" : "put a good one there and start again");
-    const words = `${spec.name} ${says} (${verdict}): ${variable}${place}; ${todo}`;
-    logger.warn({ provider: id, status: failure.status, verdict, variable }, words);
+    const { kind, status } = failure;
+    const told = { provider: id, status, verdict: VERDICTS[kind], variable: variableOf(adapter) };
+    logger.warn(told, sentence(adapter, failure, place));
+  };
+}
+
+/** What vendors have refused since the gateway started: one row per vendor and verdict, the newest first. */
+export function refusalsIn(failures: Pick<RouteFailures, "all">, catalog: Catalog): readonly Refusal[] {
+  const found = new Map<string, Refusal & Readonly<Record<string, string | number>>>();
+  for (const { provider, reason: kind, status, words, sandbox, lastAtMs } of failures.all()) {
+    const adapter = catalog.adapters(LIVE).get(provider);
+    const verdict = VERDICTS[kind] ?? kind;
+    const name = `${provider} ${verdict}`;
+    if (FAILURES[kind].code !== "upstream_not_configured" || sandbox || !adapter || found.has(name)) continue;
+    const message = sentence(adapter, { kind, status, message: words });
+    const last_at = new Date(lastAtMs).toISOString();
+    found.set(name, { provider, verdict, variable: variableOf(adapter), status, message, last_at });
+  }
+  return [...found.values()];
+}
+
+/** What would turn on a model, an action or what a tier lists, whether it is on or not. */
+function variablesFor(asked: string, catalog: Catalog): readonly string[] {
+  const tier = catalog.tiers.get(asked.replace(/^core\//, ""));
+  const slugs = new Set(tier?.models ?? [asked, ...catalog.slugsNamed(asked, "chat", ALL)]);
+  const sold = [...catalog.listed(ALL), ...catalog.unitModels(ALL), ...catalog.models(ALL)];
+  const ofModels = sold.flatMap(({ slug, offers }) => (slugs.has(slug) ? offers.map(({ adapter }) => adapter) : []));
+  const ofAction = catalog.action(asked, ALL)?.offers.map(({ adapter }) => adapter) ?? [];
+  const ways = [...ofModels, ...ofAction].map(({ id, spec }) => variablesOf(id, spec).join(" + "));
+  return [...new Set(ways)].filter(Boolean).slice(0, VARIABLES_MAX);
+}
+
+/** Why a call failed or was refused: what the vendor refused, or what would turn the call on. */
+function reasonOf({ attempts, code, asked, message = null }: FailedCall, catalog: Catalog): string | null {
+  const last = attempts.findLast(({ refusal }) => refusal !== undefined);
+  const adapter = catalog.adapters(LIVE).get(last?.vendor ?? "");
+  if (last?.refusal !== undefined && adapter !== undefined)
+    return sentence(adapter, { kind: last.reason as FailureKind, status: last.status, message: last.refusal });
+  const variables = code === "upstream_not_configured" && asked !== null ? variablesFor(asked, catalog) : [];
+  return variables.length === 0 ? message : `No key is set for ${asked}: set ${variables.join(" or ")}`;
+}
+
+/** Calls that were not charged, each with its reason for the operator. */
+export function explained(calls: FailedCalls, catalog: () => Catalog): FailedCalls {
+  return {
+    async find(search) {
+      const { rows, next } = await calls.find(search);
+      return { rows: rows.map((call) => ({ ...call, reason: reasonOf(call, catalog()) })), next };
+    },
   };
 }

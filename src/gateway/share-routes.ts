@@ -13,6 +13,7 @@ const NEWS_CHARACTERS_MAX = 1_048_576;
 const failureSchema = z.object({
   provider: z.string(),
   model: z.string(),
+  sandbox: z.boolean().optional(),
   reason: z.custom<FailureKind>((value) => typeof value === "string" && Object.hasOwn(FAILURES, value)),
   status: z.number(),
   words: z.string(),

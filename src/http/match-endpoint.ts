@@ -13,6 +13,12 @@ export type MatchEndpoint = (method: string, path: string) => Match;
 
 type ByMethod = Map<string, Endpoint>;
 
+interface Found {
+  readonly methods: ByMethod;
+  readonly names: readonly string[];
+  readonly values: readonly string[];
+}
+
 interface Pattern {
   readonly regex: RegExp;
   readonly names: readonly string[];
@@ -21,6 +27,11 @@ interface Pattern {
 
 /** Nothing that is served has a longer path. */
 const PATH_CHARS_MAX = 200;
+
+/** Where models are asked: the version that nearly all clients use, and that of those who name the model in the path. */
+const BASES = ["/api/llm/v1", "/api/llm/v1beta"];
+/** A client's base URL has no more segments too many. */
+const EXTRA_SEGMENTS_MAX = 6;
 
 const MODELS = "/models/";
 /** One wire has the model and, behind a colon, what it is asked for in the path. */
@@ -46,6 +57,22 @@ function compile(path: string): { regex: RegExp; names: string[] } {
 /** The part of a path that its neighbours share: `/api/llm` of `/api/llm/v1/models`, `/v1` of `/v1/models`. */
 function area(path: string): string {
   return path.split("/", path.startsWith("/api/") ? 3 : 2).join("/");
+}
+
+/** What a client with a wrong base URL meant: the version is missing, doubled, or below something else. */
+function meantBy(path: string, find: (path: string) => Found | null) {
+  const hasVerb = isModelAndVerb(path);
+  const bases = hasVerb || path.includes("/v1beta/") ? BASES.toReversed() : BASES;
+  const segments = path.slice(0, PATH_CHARS_MAX).split("/").filter(Boolean);
+  for (let extra = 0; extra < Math.min(segments.length, EXTRA_SEGMENTS_MAX); extra++) {
+    for (const base of bases) {
+      const right = `${base}/${segments.slice(extra).join("/")}`;
+      const [...served] = find(right)?.methods.values() ?? [];
+      const endpoint = hasVerb ? served.find(({ method }) => method === "POST") : served[0];
+      if (endpoint !== undefined) return { right, errors: endpoint.errors };
+    }
+  }
+  return null;
 }
 
 /** What is served under another beginning: a client's base URL lacked part of it, or had part of it twice. */
@@ -89,7 +116,7 @@ export function matchEndpoint(endpoints: readonly Endpoint[], unknownPath: HintO
     return envelopeErrors;
   };
 
-  const find = (path: string): { methods: ByMethod; names: readonly string[]; values: readonly string[] } | null => {
+  const find = (path: string): Found | null => {
     const methods = exact.get(path);
     if (methods !== undefined) return { methods, names: [], values: [] };
     for (const { regex, names, methods } of patterns) {
@@ -100,17 +127,21 @@ export function matchEndpoint(endpoints: readonly Endpoint[], unknownPath: HintO
   };
 
   const notFound = (path: string): Match => {
-    if (isModelAndVerb(path)) {
+    const slash = path.length > 1 && path.endsWith("/") && find(path.slice(0, -1)) !== null;
+    const meant = slash || find(path) !== null ? null : meantBy(path, find);
+    if (meant === null && isModelAndVerb(path)) {
       const detail = `There is nothing at ${path.slice(0, 200)}.`;
       const error = new GatewayError("not_found", { of: "model_verb", detail: { detail } });
       return { error, errors: wireOf(`/v1beta${path.slice(path.lastIndexOf(MODELS))}`) };
     }
-    const slash = path.length > 1 && path.endsWith("/") && find(path.slice(0, -1)) !== null;
-    const near = slash ? undefined : elsewhere(path, exact.keys());
-    const meant = near === undefined ? "" : ` There is ${near}.`;
-    const hint = slash ? ` Leave the slash at the end out: ${path.slice(0, -1)}` : meant;
+    const near = slash ? undefined : (meant?.right ?? elsewhere(path, exact.keys()));
+    const there = near === undefined ? "" : ` There is ${near}.`;
+    const hint = slash ? ` Leave the slash at the end out: ${path.slice(0, -1)}` : there;
     const detail = `There is nothing at ${path.slice(0, 200)}.${hint}`;
-    return { error: new GatewayError("not_found", { of: unknownPath, detail: { detail } }), errors: wireOf(path) };
+    return {
+      error: new GatewayError("not_found", { of: unknownPath, detail: { detail } }),
+      errors: meant?.errors ?? wireOf(path),
+    };
   };
 
   return (method, path) => {

@@ -63,6 +63,7 @@ export interface JobRow {
   readonly kind: string;
   readonly status: string;
   readonly account_id: string;
+  readonly account_name?: string | null;
   readonly runner: string;
   readonly age_seconds: number;
   /** Since it last came a step further, or began. */

@@ -58,11 +58,13 @@ function callOf(record: RequestRecord, status: FailedCall["status"], createdAtMs
     message: told?.slice(0, MESSAGE_LENGTH_MAX) ?? null,
     ms: Math.round(record.durationMs),
     tags: record.tags,
-    attempts: record.attempts.map(({ provider, model, status, failure, ms, upstreamNano }) => ({
+    attempts: record.attempts.map(({ provider, model, status, failure, refusal, ms, upstreamNano }) => ({
       vendor: provider,
       model,
       status,
       reason: failure,
+      // The sandbox refuses no real key.
+      ...(refusal === undefined || record.sandbox ? {} : { refusal }),
       ms: Math.round(ms),
       upstreamNano,
     })),

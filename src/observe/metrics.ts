@@ -166,11 +166,6 @@ export const METRICS = {
     labels: ["provider", "model"],
     unit: NANO_PER_USD,
   },
-  modelUpdates: {
-    name: "tollgate_model_updates_total",
-    help: "Lists of models that were read to be taken, by what became of it: taken, unchanged, refused, or withdrawn by a rollback",
-    labels: ["outcome"],
-  },
   sealsUnopened: {
     name: "tollgate_seals_unopened_total",
     help: "Sealed thoughts that came back and were left out: of another account, vendor, family of models or secret, or changed",
@@ -190,7 +185,7 @@ export const METRICS = {
   },
   modelListAge: {
     name: "tollgate_model_list_age_seconds",
-    help: "How long ago the list of models in force was last held against its source; 0: none was taken",
+    help: "How long ago `tollgate models update` last compared the models with a list; 0: never",
   },
   inFlight: {
     name: "tollgate_in_flight",

@@ -113,8 +113,6 @@ export interface Observer {
   unpriced(provider: string, counter: string, sandbox: boolean): void;
   /** A provider has said that an answer of a model cost so much more than was charged for it. */
   lost(provider: string, model: string, lostNano: Nano): void;
-  /** A list of models was read to be taken, or was gone back from. */
-  modelsUpdated(outcome: "taken" | "unchanged" | "refused" | "withdrawn"): void;
   /** A caller sent a sealed thought that does not open for where it would go. */
   sealUnopened(): void;
   /** Asked at each scrape. Where it rejects, that is logged and the gauges keep their last values. */
@@ -164,6 +162,8 @@ export function createObserver(options: ObserverOptions): Observer {
   const { onUnread = (err: unknown) => log.logger.warn({ err }, "gauges not read") } = options;
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
+  // A gauge must not be called a total; these three are sums of gauges that are there by kind.
+  for (const kind of ["resources", "handles", "requests"]) registry.removeSingleMetric(`nodejs_active_${kind}_total`);
   const metrics = createMetrics(registry);
   metrics.build.set({ version: VERSION, node: process.versions.node, role }, 1);
   const count = createCounting(metrics, isKnown, otelName);
@@ -273,9 +273,6 @@ export function createObserver(options: ObserverOptions): Observer {
     },
     lost(provider, model, lostNano) {
       metrics.lost.cell({ provider, model }).total += lostNano;
-    },
-    modelsUpdated(outcome) {
-      metrics.modelUpdates.cell({ outcome }).total += 1;
     },
     sealUnopened() {
       metrics.sealsUnopened.cell({}).total += 1;

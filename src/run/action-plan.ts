@@ -11,6 +11,7 @@ import { add, callsAffordable, least, type Nano, nanoFromCents, ZERO } from "../
 import { type HoldSpec, isAccountPayer, type OpenPlan, type Payer, type Plan, type Quote, type Slot } from "../plan.ts";
 import type { Candidate, FinalPart, Reading } from "../route.ts";
 import { type ActionCandidate, actionMsMax } from "../upstream/action-candidate.ts";
+import { isListing } from "../upstream/ready-action.ts";
 import type { CatalogAction } from "./action-catalog.ts";
 import { actionCost, isFree, quoteCents, upstreamCentsOf } from "./action-price.ts";
 import { binaryAnswer, type RawBytes } from "./binary-answer.ts";
@@ -20,7 +21,7 @@ import { localCandidate } from "./local-candidate.ts";
 import { takesMoreWith } from "./paid-times.ts";
 import type { CheckedCall } from "./read-call.ts";
 import { candidatesOf, type MerchantBound, type OfferedCall, offeredCalls, type SoldCall } from "./sold-candidates.ts";
-import { foreignId, keepIssued } from "./vendor-ids.ts";
+import { foreignId, keepIssued, ownItems } from "./vendor-ids.ts";
 
 const ATTEMPTS_MAX = 4;
 const LOCAL_MS_MAX = 120_000;
@@ -43,7 +44,13 @@ interface Serving extends Pick<Plan, "route" | "wholeMsMax" | "whenCallerLeaves"
 /** Whether an answer has to be changed, or something of it kept, before the caller gets it. */
 function needsCare({ offer, params, hidden }: OfferedCall, servedAs: string | null): boolean {
   const { issues = [], answer } = offer.spec;
-  return issues.length > 0 || answer?.kind === "bytes" || hidden.params !== params || servedAs !== null;
+  return (
+    isListing(offer.spec, params) ||
+    issues.length > 0 ||
+    answer?.kind === "bytes" ||
+    hidden.params !== params ||
+    servedAs !== null
+  );
 }
 
 async function careFor(
@@ -52,7 +59,11 @@ async function careFor(
   { offered, servedAs, payer, deps }: { offered: OfferedCall; servedAs: string | null; payer: Payer; deps: RunDeps },
 ): Promise<FinalPart> {
   if (final.kind === "stream") return final;
-  const { offer, hidden } = offered;
+  const { offer, params, hidden } = offered;
+  if (isListing(offer.spec, params)) {
+    const own = await ownItems(offer, params, reading.answer, { payer, records: deps.records });
+    return { kind: "body", body: { json: JSON.stringify(own) } };
+  }
   if (reading.miss !== true) await keepIssued(offer, reading.answer, { payer, records: deps.records });
   let json = String(final.body.json);
   if (offer.spec.answer?.kind === "bytes" && json === "") {

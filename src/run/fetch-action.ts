@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { PaidCall, Payment, PurseFor } from "../catalog/auth.ts";
 import { type LocalAction, type LocalCall, localAction, PaidAnswer } from "../catalog/local-action.ts";
 import { GatewayError } from "../errors.ts";
+import { OPENED_URL } from "../field-issues.ts";
 import { minus, type Nano, nanoFromCents, usdText, ZERO } from "../money.ts";
 import { wholeOf } from "../pieces.ts";
 import type { Payer } from "../plan.ts";
@@ -30,7 +31,7 @@ const OURS =
   /^(host|content-length|connection|transfer-encoding|accept-encoding|keep-alive|te|trailer|upgrade|expect|proxy-.*)$/;
 
 const params = z.strictObject({
-  url: z.string().min(1).max(2_048).describe("A public http or https address"),
+  url: z.string().min(1).max(2_048).meta(OPENED_URL).describe("A public http or https address"),
   method: z.enum(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]).default("GET"),
   headers: z
     .record(z.string().regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/), z.string().regex(/^[\t\x20-\x7e]{0,8192}$/))

@@ -3,7 +3,7 @@
 import { isIP } from "node:net";
 import type { TableEndpoint } from "../catalog/endpoint-table.ts";
 import type { Params } from "../catalog/said.ts";
-import { type FieldIssue, INNER_URL_WORDS } from "../field-issues.ts";
+import { type FieldIssue, INNER_URL_WORDS, URL_WORDS } from "../field-issues.ts";
 import { isPublicAddress } from "../upstream/public-address.ts";
 import { isInnerName } from "../upstream/public-url.ts";
 
@@ -15,14 +15,23 @@ export function leadsInside(text: string): boolean {
   return isIP(host) === 0 ? isInnerName(host) : !isPublicAddress(host);
 }
 
-/** The first of these params that leads inside; null: none does. `names` are those that hold addresses, or lists of them. */
-export function innerUrl(names: readonly string[], params: Params): FieldIssue | null {
+function innerWords(text: string): string | null {
+  return leadsInside(text) ? INNER_URL_WORDS : null;
+}
+
+/** What is wrong with an address that can be nothing else; null: nothing. */
+export function addressWords(text: string): string | null {
+  return /^https?:$/.test(URL.parse(text.trim())?.protocol ?? "") ? innerWords(text) : URL_WORDS;
+}
+
+/** The first of these params that is no address to open; null: all are. `names` are those that hold addresses, or lists of them. */
+export function wrongUrl(names: readonly string[], params: Params, wordsFor = innerWords): FieldIssue | null {
   for (const name of names) {
     const given = params[name];
     const isList = Array.isArray(given);
     for (const [at, one] of (isList ? given : [given]).entries()) {
-      if (typeof one !== "string" || !leadsInside(one)) continue;
-      return { path: isList ? `${name}.${at}` : name, message: INNER_URL_WORDS, code: "bad_url" };
+      const message = typeof one === "string" ? wordsFor(one) : null;
+      if (message !== null) return { path: isList ? `${name}.${at}` : name, message, code: "bad_url" };
     }
   }
   return null;

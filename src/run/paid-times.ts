@@ -183,6 +183,7 @@ export function createPaidTimes(deps: PaidTimesDeps): PaidTimes {
           const stored = await find(offer, params[use.id], caller.payer, deps);
           if (stored === null) return answer;
           const { time } = stored;
+          if (use.does === "tells" && time.state === "ended") return told({ ...answer, ...use.over }, time, nowMs());
           if (use.does === "tells" || time.state === "ended") return told(answer, time, nowMs());
           await leavePlace(time, deps);
           // A caller who extends it at the same time has paid for time that is no more: it is over for both.

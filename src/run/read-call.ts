@@ -10,7 +10,7 @@ import type { Audience } from "../plan.ts";
 import { maxCostOf } from "../wires/max-cost.ts";
 import { parseJson } from "../wires/parse-json.ts";
 import { type CatalogAction, type CheckedAction, notConfigured } from "./action-catalog.ts";
-import { innerUrl, urlParamsOfRow } from "./inner-urls.ts";
+import { addressWords, urlParamsOfRow, wrongUrl } from "./inner-urls.ts";
 import { urlParamsOf } from "./params-schema.ts";
 import { namedRow } from "./table-params.ts";
 
@@ -33,8 +33,9 @@ const ISSUES_SHOWN_MAX = 20;
 /** Names are the caller's: one of a megabyte need not come back three times. */
 const NAME_CHARS_MAX = 200;
 
-/** The error that names every field at fault; its code is that of the first of them. */
-export function fieldsError(fields: readonly FieldIssue[]): GatewayError {
+/** The error that names every field at fault. Its code is that of the first of them; an address that is none comes before all. */
+export function fieldsError(issues: readonly FieldIssue[]): GatewayError {
+  const fields = issues.toSorted((a, b) => Number(b.code === "bad_url") - Number(a.code === "bad_url"));
   const shown = fields
     .slice(0, ISSUES_SHOWN_MAX)
     .map(({ path, message }) => ({ path: path.slice(0, NAME_CHARS_MAX), message }));
@@ -62,14 +63,14 @@ export function readParams(
   action: CatalogAction,
   given: Record<string, unknown>,
 ): { readonly params: Params; readonly row: TableEndpoint | null } | GatewayError {
+  const wrong = wrongUrl(urlParamsOf(action), given, addressWords);
+  if (wrong !== null) return fieldsError([wrong]);
   const read = readFields(action.facts.params, given);
   if (!("data" in read)) return fieldsError(read);
-  const inner = action.kind === "sold" ? innerUrl(urlParamsOf(action), read.data) : null;
-  if (inner !== null) return fieldsError([inner]);
   if (action.table === undefined) return { params: read.data, row: null };
   const named = namedRow(action.table.rows, action.table.by, read.data);
   if (!("row" in named)) return fieldsError(named);
-  const inside = innerUrl(urlParamsOfRow(named.row), named.params);
+  const inside = wrongUrl(urlParamsOfRow(named.row), named.params);
   return inside === null ? named : fieldsError([inside]);
 }
 
@@ -83,12 +84,12 @@ export function readCall({ request, audience }: PlanCall, action: CheckedAction)
   const body = bodyOf(request.body);
   if (body instanceof GatewayError) return body;
   const { max_cost_cents: maxCost, ...given } = body;
-  const maxCostNano = maxCostOf(request, maxCost);
-  if (maxCostNano instanceof GatewayError) return maxCostNano;
   const refused = refusedBy(audience, action);
   if (refused !== null) return refused;
   const read = readParams(action, given);
   if (read instanceof GatewayError) return read;
+  const maxCostNano = maxCostOf(request, maxCost);
+  if (maxCostNano instanceof GatewayError) return maxCostNano;
   if (!action.configured) return notConfigured(action);
   return { action, ...read, maxCostNano, body };
 }

@@ -8,6 +8,7 @@ import { GatewayError } from "../errors.ts";
 import { textsNamed } from "../json.ts";
 import type { Payer } from "../plan.ts";
 import type { Records } from "../records/records.ts";
+import { atPointer } from "../upstream/json-pointer.ts";
 import { idsAt } from "../upstream/missing-from.ts";
 import { keepVendorJob } from "./vendor-jobs.ts";
 
@@ -44,6 +45,21 @@ export async function keepIssued(
       return isWork ? [kept, keepVendorJob({ offerId: offer.id, kind, id }, { payer, records })] : [kept];
     }),
   );
+}
+
+/** Of a list in which other callers' items stand as well, those that were issued to the payer. */
+export async function ownItems(
+  { adapter, spec: { lists } }: ActionOffer,
+  params: Params,
+  answer: unknown,
+  { payer, records }: { readonly payer: Payer; readonly records: Records },
+): Promise<object> {
+  if (lists === undefined) throw new Error("only a list is filtered");
+  const all = [atPointer(answer, `/${lists.field}`) ?? []].flat();
+  const idOf = (item: unknown) => recordId(payer, adapter.id, lists.kind, idsAt(item, lists.id).join());
+  const known = await Promise.all(all.map((item) => records.get(KIND, idOf(item))));
+  const own = all.filter((_, at) => known[at] != null).slice(0, Number(params[lists.limit]));
+  return { success: true, [lists.field]: own, total: own.length };
 }
 
 /** An error where a param names something that this payer did not get here; it looks as if there were no such thing. */

@@ -80,7 +80,7 @@ export function admit(
       lookAtAddress(request, told, deps);
       return null;
     }
-    if (endpoint.auth === "none") return takeKnown(request, told, deps);
+    if (endpoint.auth === "none") return takeKnown(request, { window: told, record }, deps);
     return takeAddress(request, told, deps) ?? wrongAdminToken();
   }
   if (deps.draining()) {
@@ -124,14 +124,17 @@ function takeAccount(caller: Caller, told: ToldWindow, deps: ServeDeps): Caller 
  */
 export function takeKnown(
   request: GatewayRequest,
-  told: ToldWindow,
+  { window: told, record }: Pick<Answering, "window" | "record">,
   deps: ServeDeps,
 ): Caller | GatewayError | null | Promise<Caller | GatewayError | null> {
   const authorization = request.headers.get("authorization");
-  const count = (known: Caller | GatewayError): Caller | GatewayError | null =>
-    known instanceof GatewayError || fromElsewhere(known, request) !== null
-      ? takeAddress(request, told, deps)
-      : takeAccount(known, told, deps);
+  const count = (known: Caller | GatewayError): Caller | GatewayError | null => {
+    if (known instanceof GatewayError || fromElsewhere(known, request) !== null)
+      return takeAddress(request, told, deps);
+    const taken = takeAccount(known, told, deps);
+    if (taken instanceof GatewayError) record.accountId = known.payer.accountId;
+    return taken;
+  };
   if (authorization === undefined) return takeAddress(request, told, deps);
   const known = deps.authenticate(authorization, request);
   return known instanceof Promise ? known.then(count) : count(known);

@@ -21,7 +21,14 @@ export const ANSWER_BYTES_MAX = 1024 * 1024;
 /** Each account has one of so many equal parts of what all have, together with those that its name leads to the same one. */
 const PARTS = 16;
 /** What of an answer's head is told again. */
-const KEPT_HEADERS = ["content-type", "x-tollgate-model", "x-tollgate-dropped", "x-tollgate-lowered", "cache-control"];
+const KEPT_HEADERS = [
+  "content-type",
+  "x-tollgate-model",
+  "x-tollgate-dropped",
+  "x-tollgate-lowered",
+  "x-tollgate-stand-in",
+  "cache-control",
+];
 
 /** Which answer is meant, and for how long one that comes now is kept. */
 export interface CacheOrder {

@@ -2,9 +2,8 @@
 import type { FramedOpenPlan, Framing, Reply } from "../endpoint.ts";
 import type { GatewayError } from "../errors.ts";
 import type { Ended } from "../plan.ts";
-import type { Candidate } from "../route.ts";
 import type { Answering } from "./answering.ts";
-import type { ReplyReader } from "./reply-reader.ts";
+import { addHead, type ReplyReader } from "./reply-reader.ts";
 
 /** Writes the last bytes, which acknowledge what the funds have committed. An error comes back where no head is out yet. */
 export function finish(
@@ -49,7 +48,8 @@ export function finish(
     if (again === null) reply.header("content-type", "application/json");
     reply.send(200, last);
   } else {
-    sendWhole(reply, framed, { served: ended.served, ended, last });
+    addHead(framed, reply, { served: ended.served, legs: ended.legs, charge });
+    reply.send(200, last);
   }
   return null;
 }
@@ -62,13 +62,4 @@ function toldAgain({ final, cost, charge, legs }: Ended, { frame, retell }: Fram
   const told = retell?.({ ...kept, createdS: Number(createdAt ?? 0), cost, charge, legs }) ?? null;
   if (told !== null) frame.keepAlive?.headers(reply);
   return told;
-}
-
-function sendWhole(
-  reply: Reply,
-  { frame }: Framing,
-  { served, ended, last }: { served: Candidate; ended: Ended; last: Uint8Array | string },
-): void {
-  frame.head(reply, served, ended.legs, ended.charge);
-  reply.send(200, last);
 }

@@ -4,6 +4,7 @@ import type { ErrorCodec, GatewayRequest, Reply } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import type { Caller } from "../plan.ts";
 import { takeKnown } from "./admit.ts";
+import { balanceLeft } from "./balance-left.ts";
 import type { ServeDeps } from "./deps.ts";
 import { sendError, tellChallenge, tellRequestId } from "./render-error.ts";
 import { ToldWindow } from "./told-window.ts";
@@ -33,10 +34,12 @@ export function refuseAtEdge(
     record.status = told.status;
     record.code = told.code;
     tellChallenge(reply, told, request.path, deps);
-    record.bytesOut = sendError(reply, told, { requestId: request.id, errors, balance: null });
-    deps.observer.end(record);
+    balanceLeft(told, record.accountId, errors, deps).then((balance) => {
+      if (!reply.closed) record.bytesOut = sendError(reply, told, { requestId: request.id, errors, balance });
+      deps.observer.end(record);
+    });
   };
-  const counted = takeKnown(request, window, deps);
+  const counted = takeKnown(request, { window, record }, deps);
   if (counted instanceof Promise) counted.then(tell, () => tell(null));
   else tell(counted);
 }

@@ -1,8 +1,19 @@
 // The reader of an HTTP answer: writes head and content to the reply, and shows a waiting client that we are alive.
-import type { FramedOpenPlan, Reply } from "../endpoint.ts";
-import type { AnswerReader } from "../plan.ts";
+import type { FramedOpenPlan, Framing, Reply } from "../endpoint.ts";
+import type { AnswerReader, Charge } from "../plan.ts";
 import type { Candidate, Leg } from "../route.ts";
 import type { ToldWindow } from "./told-window.ts";
+
+/** Adds the headers of a good answer. */
+export function addHead(
+  { frame, loweredTo }: Pick<Framing, "frame" | "loweredTo">,
+  reply: Reply,
+  { served, legs, charge }: { served: Candidate; legs: readonly Leg[]; charge: Charge | null },
+): void {
+  frame.head(reply, served, legs, charge);
+  const lowered = loweredTo?.(served) ?? null;
+  if (lowered !== null) reply.header("x-tollgate-max-tokens", String(lowered));
+}
 
 export class ReplyReader implements AnswerReader {
   readonly #framed: FramedOpenPlan;
@@ -49,7 +60,7 @@ export class ReplyReader implements AnswerReader {
   begin(served: Candidate, legs: readonly Leg[]): void {
     this.stop();
     if (this.#begun || this.#reply.closed) return;
-    this.#framed.frame.head(this.#reply, served, legs, null);
+    addHead(this.#framed, this.#reply, { served, legs, charge: null });
     this.#begun = true;
     this.#reply.begin(200);
   }

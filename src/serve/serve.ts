@@ -256,7 +256,7 @@ async function refuse(
   if (reply.closed) return;
   if (error.options.window !== undefined) window.learn({ allowed: false, remaining: 0, ...error.options.window });
   window.tell();
-  const balance = await balanceLeft(error, record.accountId, endpoint, deps);
+  const balance = await balanceLeft(error, record.accountId, endpoint.errors, deps);
   if (reply.closed) return;
   tellChallenge(reply, error, endpoint.path, deps);
   record.bytesOut = sendError(reply, error, { requestId: record.requestId, errors: endpoint.errors, balance });

@@ -93,17 +93,16 @@ async function sessionOf(
   return isThere && (job.start as SessionStart).provider === provider ? job : noSuchSession(id);
 }
 
-/** What a create takes: a template where the vendor has any. */
-function createParams({ templates }: SessionSpec): z.ZodType<CreateParams> {
+/** What a create takes: a template of the vendor's, or the language that code is in which names none. */
+function createParams({ templates = [], languages }: SessionSpec): z.ZodType<CreateParams> {
   const envs = z
     .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/), z.string().max(ENV_CHARS_MAX))
     .refine((given) => Object.keys(given).length <= ENVS_MAX, `has more than ${ENVS_MAX} names`)
     .refine((given) => JSON.stringify(given).length <= ENV_CHARS_MAX, `has more than ${ENV_CHARS_MAX} characters`)
     .optional()
     .describe("Environment variables of everything that runs there");
-  const [usual, ...others] = templates ?? [];
-  if (usual === undefined) return z.strictObject({ envs });
-  const template = z.enum([usual, ...others]).default(usual);
+  const names = [...new Set([...templates, ...languages])];
+  const template = z.enum(names).default(names[0] ?? "");
   return z.strictObject({ template: template.describe("What the machine comes with"), envs });
 }
 
@@ -142,13 +141,15 @@ function createAction(adapter: Adapter, spec: SessionSpec, { deps, vendor }: Ses
       start: (_, maxCostNano): SessionStart => ({ ...rates, provider, metered, maxCostNano }),
     },
     async run({ template: wanted = null, envs: given = {} }, call) {
+      const [usual = null] = spec.templates ?? [];
+      const template = wanted !== null && spec.templates?.includes(wanted) ? wanted : usual;
       const jobId = jobIdOf(call.id);
       const session = { adapterId: provider, sandbox: call.payer.sandbox, label: labelOf(jobId), box: null };
       const told = { ...session, template: wanted, openedAtMs: null };
       // First what outlives this process: a box whose create was never answered is found by its label.
       await putSession(records, jobId, told);
       const box = await vendor
-        .create(askingOf(adapter, call), { template: wanted, envs: given, label: told.label })
+        .create(askingOf(adapter, call), { template, envs: given, label: told.label })
         .catch(async (error: unknown) => {
           const nothingMade = error instanceof VendorFailure && error.failure.mayHaveRun === false;
           if (nothingMade) await dropSession(records, jobId);

@@ -62,8 +62,6 @@ export interface ActionAttemptOptions {
   /** The process that is asked in the vendor's place; null: the vendor is asked. */
   readonly sidecar: AskedSidecar | null;
   readonly login: Login;
-  /** Counts the pages of a document of the caller's, for a script. */
-  readonly pdfPages: (param: string, most: number, signal: AbortSignal) => Promise<number>;
   /** `shown` is what of payments the failure must not tell. */
   readonly onFailure: (failure: AttemptFailure, shown: readonly string[]) => AttemptFailure;
 }
@@ -154,7 +152,6 @@ class ActionAttempt implements Attempt {
           const nowS = Math.floor(this.#options.clock.epochMs() / 1_000);
           return signed(offer.adapter, claims, { key, lifeS, nowS });
         },
-        pdfPages: (param, most) => this.#options.pdfPages(param, most, signal),
         msMax,
         signal,
         ask: ({ spec: request, values, at, ...how }) => this.#ask(request, { at, values }, how),
@@ -185,8 +182,8 @@ class ActionAttempt implements Attempt {
 
   /** What an answer means. Throws VendorFailure where it is a failure. */
   #judge(answer: VendorAnswer, step: StepSpec | null): Judgement {
-    const { ready, clock } = this.#options;
-    const judgement = judge(answer, ready.rulebook(step));
+    const { ready, clock, params } = this.#options;
+    const judgement = judge(answer, ready.rulebook(step, params));
     const { verdict, rule } = judgement;
     if (verdict === "success" || verdict === "miss") return judgement;
     const failure = failureOf(answer, verdict, rule, retryAfterMs(answer.headers, clock.epochMs()));

@@ -10,7 +10,6 @@ import { type Around, type BuildParts, openActionAttempt } from "./action-attemp
 import { buildRequest, type WireRequest } from "./build-request.ts";
 import type { KeyRing } from "./key-ring.ts";
 import type { Login, Paying } from "./login.ts";
-import type { CountPdf } from "./pdf-at-address.ts";
 import { looksIntoBody } from "./read-answer.ts";
 import type { ReadyAction } from "./ready-action.ts";
 import type { Sidecar } from "./sidecar/sidecar.ts";
@@ -57,7 +56,6 @@ export interface ActionCandidateParts {
   /** The process that is asked in a vendor's place, for one of our keys; null: the vendor has HTTP. */
   readonly sidecarOf: (adapter: Adapter, key: string) => Sidecar | null;
   readonly loginOf: (adapter: Adapter, key: string, paying?: Paying) => Login;
-  readonly countPdf: CountPdf;
   readonly readyOf: (offer: ActionOffer) => ReadyAction;
 }
 
@@ -93,7 +91,7 @@ function requestFor(
 /** The candidate of one offer for one call. */
 export function actionCandidate(offer: ActionOffer, order: ActionOrder, parts: ActionCandidateParts): ActionCandidate {
   const { adapter, spec } = offer;
-  const { dispatcher, clock, ringOf, restKey, limiter, sidecarOf, loginOf, countPdf } = parts;
+  const { dispatcher, clock, ringOf, restKey, limiter, sidecarOf, loginOf } = parts;
   const ready = parts.readyOf(offer);
   const msMax = actionMsMax(offer);
   // The sandbox has no rate limit, and one sandbox account must not delay another.
@@ -131,15 +129,6 @@ export function actionCandidate(offer: ActionOffer, order: ActionOrder, parts: A
             order.payerId === undefined
               ? sidecarOf(adapter, key)
               : (sidecarOf(adapter, key)?.of(order.payerId) ?? null),
-          pdfPages: (param, most, signal) =>
-            countPdf({
-              param,
-              url: String(params[param]),
-              most,
-              account: order.payerId ?? null,
-              sandbox: order.sandbox !== null,
-              signal,
-            }),
           acquire: (request) => limiter.acquire(limiterKey, rate, request),
           build: (request, parts) => requestFor(request, parts, { offer, order, ready }),
           onFailure(failure, shown) {

@@ -1,8 +1,15 @@
 // What of an action is the same in every call of it, made at the first: its requests but for the params, and the rules for its answers.
+import type { ActionSpec } from "../catalog/action.ts";
 import type { ActionOffer } from "../catalog/catalog.ts";
 import type { RequestSpec, StepSpec } from "../catalog/request-spec.ts";
+import type { Params } from "../catalog/said.ts";
 import { ReadyRequest } from "./build-request.ts";
 import { type Rulebook, rulebookOf } from "./read-answer.ts";
+
+/** Whether a call asks for a list in which other callers' items stand as well. */
+export function isListing({ lists }: ActionSpec, params: Params): boolean {
+  return lists !== undefined && params[lists.by] !== undefined;
+}
 
 export class ReadyAction {
   readonly #offer: ActionOffer;
@@ -25,11 +32,13 @@ export class ReadyAction {
     return made;
   }
 
-  /** Of the answer to a step; null: to the action's own request, or to a script's. */
-  rulebook(step: StepSpec | null): Rulebook {
+  /** Of the answer to a step; null: to the action's own request, or to a script's. The action's own rules are about one item, not a list. */
+  rulebook(step: StepSpec | null, params: Params): Rulebook {
+    const { adapter, spec } = this.#offer;
+    if (isListing(spec, params)) return rulebookOf(adapter.spec, { ...spec, rules: [] }, null);
     const known = this.#rulebooks.get(step);
     if (known !== undefined) return known;
-    const made = rulebookOf(this.#offer.adapter.spec, this.#offer.spec, step);
+    const made = rulebookOf(adapter.spec, spec, step);
     this.#rulebooks.set(step, made);
     return made;
   }

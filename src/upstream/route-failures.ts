@@ -16,6 +16,8 @@ export interface RouteFailure {
   readonly provider: string;
   /** The model or `service/action` that was asked for there. */
   readonly model: string;
+  /** The sandbox played the provider. */
+  readonly sandbox?: boolean | undefined;
   readonly reason: FailureKind;
   /** The provider's status, 0 where none came. */
   readonly status: number;
@@ -28,7 +30,7 @@ export interface RouteFailure {
 
 export interface RouteFailures {
   /** An attempt has failed; what callers are at fault for, and their words, are not kept. */
-  note(route: Pick<Candidate, "provider" | "model">, failure: AttemptFailure): void;
+  note(route: Pick<Candidate, "provider" | "model" | "healthKey">, failure: AttemptFailure): void;
   /** Those of all processes, the newest first. */
   all(): readonly RouteFailure[];
   /** What this process has noted since it was last asked; `count` is that of since then. */
@@ -38,7 +40,7 @@ export interface RouteFailures {
 }
 
 /** One line, of bounded length. */
-function lineOf(words: string): string {
+export function lineOf(words: string): string {
   return words
     .slice(0, WORDS_CHARS_MAX * 2)
     .replace(/[\s\p{Cc}\p{Cf}]+/gu, " ")
@@ -65,7 +67,7 @@ function together(before: RouteFailure | undefined, next: RouteFailure): RouteFa
 export function createRouteFailures(clock: Clock): RouteFailures {
   const ofProviders = new Map<string, Map<string, RouteFailure>>();
   const untold = new Map<string, RouteFailure>();
-  const nameOf = ({ model, reason, status }: RouteFailure) => `${reason} ${status} ${model}`;
+  const nameOf = ({ model, reason, status, sandbox }: RouteFailure) => `${reason} ${status} ${sandbox} ${model}`;
 
   function add(failure: RouteFailure): void {
     const { provider } = failure;
@@ -75,11 +77,12 @@ export function createRouteFailures(clock: Clock): RouteFailures {
   }
 
   return {
-    note({ provider, model }, { kind: reason, status, message }) {
+    note({ provider, model, healthKey }, { kind: reason, status, message }) {
       if (FAILURES[reason].fault !== "provider") return;
       const nowMs = clock.epochMs();
       const at = { firstAtMs: nowMs, lastAtMs: nowMs };
-      const failure = { provider, model, reason, status, words: lineOf(message), count: 1, ...at };
+      const sandbox = healthKey.startsWith("sandbox:") || undefined;
+      const failure = { provider, model, sandbox, reason, status, words: lineOf(message), count: 1, ...at };
       add(failure);
       const name = `${provider} ${nameOf(failure)}`;
       putLast(untold, name, together(untold.get(name), failure), TOLD_MAX);

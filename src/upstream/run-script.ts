@@ -30,8 +30,6 @@ export interface ScriptOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** Signs a token. Default: nothing can. */
   readonly token?: (claims: JsonObject, lifeS: number) => string;
-  /** Counts the pages of a document of the caller's. Default: nothing can. */
-  readonly pdfPages?: ScriptContext["pdfPages"];
   readonly msMax: number;
   /** Aborted when the call has ended before the script. */
   readonly signal: AbortSignal;
@@ -93,10 +91,6 @@ export async function runScript(script: Script, options: ScriptOptions): Promise
       return options.token(claims, lifeS);
     },
     signal,
-    async pdfPages(param, most) {
-      if (options.pdfPages === undefined) throw new Error("nothing counts pages here");
-      return options.pdfPages(param, most);
-    },
     ask(spec, how = {}) {
       const answer = ask(spec, how);
       // A script that goes on without this answer is not to be ended by it.

@@ -21,7 +21,6 @@ import {
   unitCandidate,
 } from "./model-candidate.ts";
 import { createMovedConversations, type MovedConversations } from "./moved-conversations.ts";
-import { createCountPdf } from "./pdf-at-address.ts";
 import { createPublicFetch, type PublicFetch } from "./public-fetch.ts";
 import { readyActions } from "./ready-action.ts";
 import { createRouteFailures, type RouteFailures } from "./route-failures.ts";
@@ -126,7 +125,6 @@ export function createUpstream(clock: Clock, options: UpstreamOptions = {}): Ups
     sidecarOf: sidecars.of,
     loginOf,
     mediaFetcher,
-    countPdf: createCountPdf(mediaFetcher),
     readyOf: readyActions(),
     onUnpriced,
   };

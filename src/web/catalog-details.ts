@@ -2,6 +2,7 @@
 
 import type { SoldEmbedding, SoldModel, TokenPrice, TokenRates } from "../catalog/catalog.ts";
 import { timeText } from "../catalog/price-answers.ts";
+import { usdPerMillionText } from "../money.ts";
 import type { CatalogAction } from "../run/action-catalog.ts";
 import { type Descriptor, descriptorOf, rowDescriptor, rowPrice } from "../run/descriptor.ts";
 import { type TableOf, tableOf } from "../run/params-schema.ts";
@@ -140,7 +141,12 @@ export function modelDetails(model: SoldModel | SoldEmbedding, tiers: readonly T
   ])}${ratesTable(sale, kind)}${modelCall(slug, kind, site)}`;
 }
 
-export function tierDetails({ tier, models, configured }: TierShown, site: Site): Html {
+/** What a million tokens of input and of output cost, as text. */
+function perMillionWords({ input, output }: TokenRates): string {
+  return `$${usdPerMillionText(input)} in, $${usdPerMillionText(output)} out per million tokens`;
+}
+
+export function tierDetails({ tier, models, configured, listed }: TierShown, site: Site): Html {
   const rows = models.map(
     ({ slug, sale, contextTokens, offers }) =>
       html`<tr><td><a href="/catalog/models/${slug}"><code>${slug}</code></a></td><td class="money">${moneyHtml(usdMoney(sale.input))}</td><td class="money">${moneyHtml(usdMoney(sale.output))}</td><td class="money">${tokensShown(contextTokens)}</td><td>${offers.length > 0 ? servedBy(offers) : "not configured"}</td></tr>`,
@@ -149,6 +155,8 @@ export function tierDetails({ tier, models, configured }: TierShown, site: Site)
   return html`${facts([
     ["Tries", `these in order, as far as they are configured: ${configured} of ${models.length}`],
     ["Cost", "what the model that answers costs"],
+    listed && ["First choice", `${listed.first.slug}: ${perMillionWords(listed.first.sale)}`],
+    listed && ["At most", perMillionWords(listed.priceMax)],
     offFact(configured > 0, site),
   ])}<div class="scroll"><table class="rates ${fractionClass(all)}"><thead><tr><th>Model</th><th class="money">Input</th><th class="money">Output</th><th class="money">Context</th><th></th></tr></thead><tbody>${rows}</tbody></table></div>${modelCall(`core/${tier.id}`, "chat", site)}`;
 }

@@ -1,7 +1,6 @@
 // The model tiers as people look for them: the dearest first, each with the models that it can try.
 import type { Audience, Catalog, SoldModel, Tier } from "../catalog/catalog.ts";
-import { blendOf } from "../catalog/price.ts";
-import { tierModels } from "../catalog/price-answers.ts";
+import { byFirstPrice, type TierListed, tierListed, tierModels } from "../catalog/price-answers.ts";
 
 export interface TierShown {
   readonly tier: Tier;
@@ -9,13 +8,14 @@ export interface TierShown {
   readonly models: readonly SoldModel[];
   /** How many of them a configured provider serves. */
   readonly configured: number;
+  /** Null: it has no candidate that is sold. */
+  readonly listed: TierListed | null;
 }
 
 export function tiersShown(catalog: Catalog, audience: Audience): readonly TierShown[] {
-  const shown = [...catalog.tiers.values()].map((tier) => {
-    const models = tierModels(tier, catalog, audience);
-    return { tier, models, configured: models.filter(({ offers }) => offers.length > 0).length };
+  const shown = byFirstPrice(catalog, audience).map((tier): TierShown => {
+    const listed = tierListed(tier, catalog, audience);
+    return { tier, models: tierModels(tier, catalog, audience), configured: listed?.served.length ?? 0, listed };
   });
-  const firstPrice = ({ models: [first] }: TierShown) => (first === undefined ? 0 : blendOf(first.sale));
-  return shown.sort((a, b) => firstPrice(b) - firstPrice(a));
+  return shown.toReversed();
 }

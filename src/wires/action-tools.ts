@@ -141,15 +141,20 @@ function at(param: string, issues: readonly FieldIssue[]): readonly FieldIssue[]
  */
 export function readActions(
   { tools, max_tool_calls: most, n }: Json,
-  how: { readonly oneText: boolean; readonly hosted?: readonly WantedHosted[] },
+  how: {
+    readonly oneText: boolean;
+    readonly hosted?: readonly WantedHosted[];
+    /** How many answers are wanted, and the field that says it. Default: `n`. */
+    readonly choices?: readonly [param: string, count: unknown];
+  },
 ): ActionsAsk | GatewayError | null {
-  const { oneText, hosted = [] } = how;
+  const { oneText, hosted = [], choices: [param, count] = ["n", n] } = how;
   const isActing = hasActions(tools);
   if (!isActing && hosted.length === 0) return null;
   const read = isActing ? actionsIn(tools) : [];
   if (!Array.isArray(read)) return read;
-  if (typeof n === "number" && n > 1)
-    return schemaError([{ path: "n", message: "must be 1 where tools are actions: they are run once" }]);
+  if (typeof count === "number" && count > 1)
+    return schemaError([{ path: param, message: "must be 1 where tools are actions: they are run once" }]);
   const callsMax = callsAt(most, "max_tool_calls");
   if (callsMax !== null && typeof callsMax !== "number") return callsMax;
   return { tools: read, hosted, callsMax, oneText };

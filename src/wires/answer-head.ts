@@ -34,16 +34,13 @@ export interface HeadParts {
   /** Known where the answer is sent whole. */
   readonly charge: Charge | null;
   readonly stream: boolean;
-  /** What the most output tokens were lowered to; null: they stand as asked. */
-  readonly loweredTo: number | null;
 }
 
 /** Headers of a good answer. */
-export function writeHead(reply: Reply, { served, attempts, charge, stream, loweredTo }: HeadParts): void {
+export function writeHead(reply: Reply, { served, attempts, charge, stream }: HeadParts): void {
   const failed = attempts.filter(({ failure }) => failure !== null).length;
   reply.header("x-tollgate-model", served.model);
   reply.header("x-tollgate-attempts", String(failed + 1));
-  if (loweredTo !== null) reply.header("x-tollgate-max-tokens", String(loweredTo));
   if (stream) return streamHeaders(reply);
   reply.header("content-type", "application/json");
   if (charge !== null) reply.header("x-tollgate-cost-usd", usdText(charge.chargedNano));

@@ -2,7 +2,6 @@
 import type { Frame } from "../endpoint.ts";
 import type { AnswerCodec, CallerRequest, ThoughtSeal } from "../neutral.ts";
 import type { Payer, Plan } from "../plan.ts";
-import type { Candidate } from "../route.ts";
 import type { ActionsAsk } from "./action-tools.ts";
 import type { NamedBy } from "./call-tags.ts";
 import type { Preferences } from "./preferences.ts";
@@ -28,8 +27,6 @@ export interface FrameParts {
   readonly createdS: number;
   /** The caller wants to know what each attempt came to. */
   readonly trace: boolean;
-  /** What the most output tokens were lowered to for the one that served; null: they stand as asked. */
-  readonly loweredTo: (served: Candidate) => number | null;
 }
 
 /** A request that its wire has checked and read. */

@@ -46,8 +46,10 @@ function namesOf(value: unknown): readonly string[] | null {
   return names.map((name) => (name.split("/", 1)[0] ?? "").toLowerCase());
 }
 
+/** A number may be the float next to a price: 1.9800000000000002 is 1.98. */
 function priceOf(value: unknown): PicoPerToken | null {
-  return typeof value === "number" || typeof value === "string" ? parseUsdPerMillion(String(value)) : null;
+  const text = typeof value === "number" ? value.toFixed(6) : value;
+  return typeof text === "string" ? parseUsdPerMillion(text) : null;
 }
 
 /** What is honoured of `provider`, and the fields of it that are not. A value that makes no sense is dropped as an unknown field is. */

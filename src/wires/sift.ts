@@ -46,6 +46,11 @@ function lacksWord(word: unknown, { by }: Place): boolean {
   return (word === undefined || word === null) && by !== null && by.missing !== null;
 }
 
+/** Where what has no place is refused, and not dropped. */
+export function unknownField(param: string): GatewayError {
+  return new GatewayError("bad_request", { param, detail: { detail: `${param}: is not known here` } });
+}
+
 class Sieve {
   readonly dropped = new Set<string>();
   refused: GatewayError | null = null;
@@ -55,6 +60,11 @@ class Sieve {
   jsonTokens = 0;
   /** Where in the lists around it the walk is. */
   readonly #at: number[] = [];
+  readonly #isClosed: boolean;
+
+  constructor(isClosed: boolean) {
+    this.#isClosed = isClosed;
+  }
 
   /** What of a value may stand at a place. */
   keep(value: unknown, place: Place): unknown {
@@ -157,7 +167,9 @@ class Sieve {
   }
 
   #unlisted(value: unknown, path: string, key: string): typeof NOTHING {
-    if (value !== null && value !== undefined && this.dropped.size < NAMES_MAX) {
+    if (value === null || value === undefined) return NOTHING;
+    if (this.#isClosed) this.refused ??= unknownField(this.#here(path === "" ? key : `${path}.${headerSafe(key)}`));
+    else if (this.dropped.size < NAMES_MAX) {
       this.dropped.add(headerSafe(path === "" ? key : `${path.replaceAll(".*", "")}.${key}`));
     }
     return NOTHING;
@@ -185,9 +197,9 @@ class Sieve {
   }
 }
 
-/** Sifts a body through the allow-list of its endpoint. */
-export function sift(body: Record<string, unknown>, allowed: Place): Sifted {
-  const sieve = new Sieve();
+/** Sifts a body through the allow-list of its endpoint; `isClosed`: what has no place there is refused. */
+export function sift(body: Record<string, unknown>, allowed: Place, isClosed = false): Sifted {
+  const sieve = new Sieve(isClosed);
   const kept = sieve.keep(body, allowed) as Record<string, unknown>;
   const { refused, unknown, parts, dataChars, jsonTokens } = sieve;
   return { body: kept, dropped: [...sieve.dropped], refused, unknown, parts, dataChars, jsonTokens };

@@ -66,10 +66,12 @@ describe("GET /api/v1/transactions", () => {
       request_id: expect.stringMatching(/^req_/),
       created_at: new Date(gate.clock.epochMs()).toISOString(),
       key_id: own.keyId,
+      key_label: "primary",
       endpoint: "chat",
       model: "acme/small",
       charged_cents: 2,
       charged_nano_usd: 12_500_000,
+      charged_usd: "0.0125",
       usage: { input_tokens: 10, cache_read_tokens: 2, cache_write_tokens: 0, output_tokens: 5, reasoning_tokens: 1 },
       legs: [
         { id: `${id}.1`, vendor: "brand", model: "acme/small", ok: false, ms: 40, reason: "provider" },

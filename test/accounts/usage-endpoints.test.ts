@@ -67,11 +67,27 @@ test("the operator sees all accounts, what it cost us, and what was credited", a
     {
       ...{ account_id: account.id, account_name: "Ada", provider: "acme" },
       ...{ calls: 3, charged_nano_usd: 70_000_000, charged_usd: "0.07" },
-      ...{ input_tokens: 36, output_tokens: 15, upstream_nano_usd: 3, absorbed_nano_usd: 0 },
+      ...{ input_tokens: 36, output_tokens: 15, upstream_nano_usd: 3, upstream_usd: "0.000000003" },
+      ...{ absorbed_nano_usd: 0, absorbed_usd: "0", margin_nano_usd: 69_999_997, margin_usd: "0.069999997" },
     },
   ]);
   const credited = await gate.admin("GET", `/admin/v1/usage?by=account&status=credited&account=${account.id}`);
   expect(credited.body.usage).toMatchObject([{ account_id: account.id, calls: 1, credited_usd: "10" }]);
+  expect(Object.keys(credited.body.usage[0])).not.toContain("margin_usd");
+});
+
+test.each([
+  ["model", "acme/small"],
+  ["provider", "acme"],
+])("the operator sees the margin by %s: what was charged less what it cost", async (by, name) => {
+  const row = { [by]: name, charged_usd: "0.07", upstream_usd: "0.000000003", margin_usd: "0.069999997" };
+  expect((await gate.admin("GET", `/admin/v1/usage?by=${by}`)).body.usage).toMatchObject([row]);
+  const csv = String((await gate.admin("GET", `/admin/v1/usage?by=${by}&format=csv`)).body).split("\r\n");
+  expect([csv[0]?.endsWith(",margin_nano_usd,margin_usd"), csv[1]?.endsWith(",69999997,0.069999997")]).toEqual([
+    true,
+    true,
+  ]);
+  expect(JSON.stringify(await usage(account.key, `by=${by}`))).not.toMatch(/margin|upstream/);
 });
 
 test("names and labels stand beside ids, whoever reads", async () => {
@@ -90,8 +106,10 @@ test("pages follow their cursors, as JSON and as CSV", async () => {
   expect([...first.usage, ...second.usage].map(({ day }) => day)).toEqual(["2026-05-06", "2026-05-06", "2026-05-07"]);
   const csv = await gate.admin("GET", "/admin/v1/usage?by=day&format=csv");
   expect(csv.body).toBe(
-    "day,calls,charged_nano_usd,charged_usd,input_tokens,output_tokens,upstream_nano_usd,absorbed_nano_usd\r\n" +
-      "2026-05-06,2,30000000,0.03,24,10,2,0\r\n2026-05-07,1,40000000,0.04,12,5,1,0\r\n",
+    "day,calls,charged_nano_usd,charged_usd,input_tokens,output_tokens,upstream_nano_usd,upstream_usd," +
+      "absorbed_nano_usd,absorbed_usd,margin_nano_usd,margin_usd\r\n" +
+      "2026-05-06,2,30000000,0.03,24,10,2,0.000000002,0,0,29999998,0.029999998\r\n" +
+      "2026-05-07,1,40000000,0.04,12,5,1,0.000000001,0,0,39999999,0.039999999\r\n",
   );
 });
 

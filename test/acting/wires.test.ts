@@ -220,14 +220,111 @@ describe("the chat wire", () => {
   });
 });
 
+describe("the generate-content wire", () => {
+  const contents = [{ role: "user", parts: [{ text: "When?" }] }];
+  const VERBS = ["generateContent", "streamGenerateContent?alt=sse", "streamGenerateContent"];
+
+  async function ask(verb: string, body: Record<string, unknown>) {
+    const response = await post(`beta/models/${MODEL}:${verb}`, { contents, ...body, model: undefined });
+    const text = await response.text();
+    expect([response.status, text.slice(0, 400)]).toEqual([200, expect.any(String)]);
+    const read = verb.endsWith("sse") ? eventsIn(text.replaceAll("\r", "")) : [JSON.parse(text)].flat();
+    const pieces = read as { candidates?: Json[]; usageMetadata?: Json; tollgate?: { action: Json } }[];
+    const candidates = pieces.flatMap(({ candidates = [] }) => candidates);
+    const parts = candidates.flatMap(({ content }) => (content as { parts: { text?: string }[] }).parts);
+    const said = parts.map(({ text: one = "" }) => one).join("");
+    return { pieces, said, parts, last: candidates.at(-1) ?? {}, usage: pieces.at(-1)?.usageMetadata ?? {} };
+  }
+
+  it.each(VERBS)("a search is grounded in its sources, by bytes: %s", async (verb) => {
+    const answer = `Zwölf, says [Tides](${URL_FOUND}).`;
+    stage.says(
+      { text: "I look.", calls: [{ id: "c1", name: "web_search", args: { query: "tide" } }] },
+      { text: answer },
+    );
+    const { said, parts, last, usage } = await ask(verb, { tools: [{ google_search: {} }] });
+    const whole = `I look.\n\n${answer}`;
+    expect(said).toBe(whole);
+    expect(parts.some((part) => "functionCall" in part)).toBe(false);
+    expect(last).toMatchObject({ finishReason: "STOP", index: 0 });
+    const grounding = last.groundingMetadata as Record<string, Json[]>;
+    expect(grounding.webSearchQueries).toEqual(["tide"]);
+    expect(grounding.groundingChunks).toEqual([{ web: { uri: URL_FOUND, title: "Tides" } }]);
+    const [support] = grounding.groundingSupports ?? [];
+    const segment = (support?.segment ?? {}) as Record<string, number | string>;
+    const { startIndex, endIndex, text } = segment;
+    expect([text, support?.groundingChunkIndices]).toEqual([URL_FOUND, [0]]);
+    expect(Buffer.from(whole).subarray(Number(startIndex), Number(endIndex)).toString()).toBe(URL_FOUND);
+    expect(usage.actions).toEqual([{ action: "brave/search", cents: 1, ok: true }]);
+  });
+
+  it.each(VERBS)(
+    "an action runs beside the caller's functions, and what runs is told in a stream: %s",
+    async (verb) => {
+      acts();
+      const tools = [{ type: "action", action: "brave/search" }, { functionDeclarations: [{ name: "weather" }] }];
+      const { pieces, said, last, usage } = await ask(verb, { tools });
+      expect([said, last.finishReason, last.groundingMetadata]).toEqual(["At noon.", "STOP", undefined]);
+      expect(usage.actions).toEqual([{ action: "brave/search", cents: 1, ok: true }]);
+      const told = pieces.flatMap(({ tollgate }) => (tollgate === undefined ? [] : [tollgate.action]));
+      const running = { action: "brave/search", params: { q: "tide" }, status: "running" };
+      const done = { action: "brave/search", status: "done", ok: true, cents: 1 };
+      expect(told).toMatchObject(verb.startsWith("stream") ? [running, done] : []);
+    },
+  );
+
+  it.each(VERBS)(
+    "a call of the caller's own ends it, and what actions brought is there when it comes back: %s",
+    async (verb) => {
+      const own = { id: "c2", name: "weather", args: { city: "Brest" } };
+      stage.says({ calls: [{ id: "c1", name: "brave__search", args: { q: "tide" } }] }, { calls: [own] });
+      const tools = [{ type: "action", action: "brave/search" }, { functionDeclarations: [{ name: "weather" }] }];
+      const { parts } = await ask(verb, { tools });
+      const call = parts.find((part) => "functionCall" in part);
+      expect(call).toMatchObject({ functionCall: { name: "weather", args: { city: "Brest" } } });
+      stage.says({ text: "Fine." });
+      const result = { functionResponse: { id: "c2", name: "weather", response: { output: "fine" } } };
+      const more = [...contents, { role: "model", parts: [call] }, { role: "user", parts: [result] }];
+      expect((await ask(verb, { tools, contents: more })).said).toBe("Fine.");
+      expect(JSON.stringify(stage.rounds()[0])).toContain("Twice a day");
+    },
+  );
+
+  it("a page is read by urlContext, and what is at none of the domains is left out", async () => {
+    stage.says({ text: "No." });
+    await ask("generateContent", { tools: [{ googleSearch: { excludeDomains: ["example.com"] }, urlContext: {} }] });
+    const names = [{ function: { name: "web_search" } }, { function: { name: "web_fetch" } }];
+    expect(stage.rounds()[0]?.tools).toMatchObject(names);
+    asks();
+    await ask("generateContent", { tools: [{ googleSearch: { excludeDomains: ["example.com"] } }] });
+    expect(JSON.stringify(stage.rounds()[1])).not.toContain(URL_FOUND);
+  });
+});
+
 describe("what is wrong with a hosted tool is told by its field", () => {
   const input = "When is the tide?";
   const messages = [{ role: "user", content: input }];
   const search = { type: "web_search_20250305", name: "web_search" };
+  const GENERATE = `beta/models/${MODEL}:generateContent`;
+  const contents = [{ parts: [{ text: input }] }];
+  const searches = { contents, tools: [{ googleSearch: {} }] };
   it.each<[string, string, Record<string, unknown>]>([
     ["/chat/completions", "n", { messages, plugins: [{ id: "web" }], n: 4 }],
     ["/chat/completions", "max_tool_calls", { messages, plugins: [{ id: "web" }], max_tool_calls: -5 }],
     ["/responses", "max_tool_calls", { input, tools: [{ type: "web_search" }], max_tool_calls: -5 }],
+    [GENERATE, "generationConfig.candidateCount", { ...searches, generationConfig: { candidateCount: 2 } }],
+    [GENERATE, "max_tool_calls", { ...searches, max_tool_calls: 0 }],
+    [
+      GENERATE,
+      "tools.1.googleSearchRetrieval",
+      { contents, tools: [{ googleSearch: {} }, { googleSearchRetrieval: {} }] },
+    ],
+    [
+      GENERATE,
+      "tools.0.googleSearch.excludeDomains.0",
+      { contents, tools: [{ googleSearch: { excludeDomains: ["https://a.example"] } }] },
+    ],
+    [GENERATE, "tools.0.action", { contents, tools: [{ type: "action", action: "nonsense" }] }],
     ["/responses", "tools.1", { input, tools: [{ type: "web_search" }, { type: "web_search" }] }],
     [
       "/responses",

@@ -1,7 +1,7 @@
 // CueFrame behind a gateway: files go by link, ids belong to whoever got them, and no video is longer than its price.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { freePort } from "../support/free-port.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
-import { freePort } from "../support/redis.ts";
 import { startVendor, type VendorRequest, type VendorServer } from "../support/vendor-server.ts";
 
 const FORMAT = { aspectRatio: "16:9", fps: 30, resolution: "fhd" };

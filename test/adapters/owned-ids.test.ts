@@ -92,6 +92,31 @@ describe("what a vendor has made for one caller", () => {
     },
   );
 
+  it("icypeas/result lists a caller's own searches alone, whatever became of the others", async () => {
+    for (const [who, id] of [
+      [ada, "ada-1"],
+      [eve, "eve-1"],
+      [ada, "ada-2"],
+    ] as const) {
+      play(() => ({ body: { success: true, item: { _id: id } } }));
+      await gateway.run(who, "icypeas/domain-search", { domainOrCompany: "a.example" });
+    }
+    const items = ["none", "ada-2", "eve-1", "ada-1"].map((_id) => ({ _id, status: "BAD_INPUT" }));
+    play(() => ({ body: { success: true, items, sorts: [["next"]], total: 4 } }));
+    const listed = async (who: typeof ada, limit = {}) => {
+      const { status, json } = await gateway.run(who, "icypeas/result", { mode: "single", ...limit });
+      expect([status, json.charged_cents]).toEqual([200, 1]);
+      return json.data;
+    };
+    expect(await listed(ada)).toEqual({ success: true, items: [items[1], items[3]], total: 2 });
+    expect(await listed(ada, { limit: 1 })).toEqual({ success: true, items: [items[1]], total: 1 });
+    expect(await listed(eve)).toMatchObject({ items: [items[2]] });
+    play(() => ({ body: { success: true, items: [], total: 0 } }));
+    expect(await listed(eve)).toMatchObject({ items: [], total: 0 });
+    play(() => ({ body: { success: false, error: "UnpaidSubscriptionError" } }));
+    expect((await failed(ada, "icypeas/result", { mode: "single" })).status).toBe(503);
+  });
+
   it("is not sold where the vendor gives no id: the call is free", async () => {
     play(() => ({ body: { display_name: "x" } }));
     expect((await failed(ada, "agentmail/create_inbox", {})).error).toBe("upstream_error");

@@ -166,11 +166,14 @@ describe("Icypeas", () => {
     expect(icypeas.actions[name]).toMatchObject({ effect: "write", issues: [{ kind: "search", at: "/item/_id" }] });
   });
 
-  it("asks for one result by its id, at the pace of thirty a minute, and lists no one else's", () => {
+  it("asks for one result by its id, or for a list, at the pace of thirty a minute", () => {
     const sent = icypeas.send("result", { id: "a b" });
     expect(sent).toMatchObject({ url: "https://app.icypeas.com/api/bulk-single-searchs/read", body: { id: "a b" } });
     expect(icypeas.actions.result?.rate).toEqual({ requests: 30, perMs: 60_000 });
-    expect(icypeas.refuses("result", { mode: "single", limit: 10 })).toContain("mode");
+    expect(icypeas.send("result", { mode: "single", limit: 5 }).body).toEqual({ mode: "single", limit: 100 });
+    expect(icypeas.refuses("result", {})).toEqual(["id"]);
+    expect(icypeas.refuses("result", { id: "a", mode: "single" })).toEqual(["id"]);
+    expect(icypeas.refuses("result", { mode: "bulk" })).toContain("mode");
     expect(icypeas.refuses("email-search", { domainOrCompany: "a" })).toEqual(["lastname"]);
     expect(icypeas.refuses("email-search", { lastname: "L", domainOrCompany: "a", custom: {} })).toEqual(["custom"]);
   });

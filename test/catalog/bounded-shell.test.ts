@@ -3,6 +3,9 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { boundedCommand, boundedLine, boundedOutput, boundedPrint } from "../../src/catalog/bounded-shell.ts";
+import { onlyAProcessShows } from "../support/process-fact.ts";
+
+onlyAProcessShows("a shell on a vendor's machine");
 
 const run = promisify(execFile);
 

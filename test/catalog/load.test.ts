@@ -1,8 +1,6 @@
-import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type LoadOptions, loadCatalog } from "../../src/catalog/load.ts";
 import { CatalogError } from "../../src/catalog/validate.ts";
@@ -230,25 +228,6 @@ describe("an overlay", () => {
     expect(later.model("acme/one-2", PLAY)).toBeNull();
     expect(later.model("other/one-2", PLAY)).not.toBeNull();
   });
-
-  test("needs no package around it, outside of the test runner as well", async () => {
-    write("adapters/acme.ts", ACME);
-    const source = path.resolve(import.meta.dirname, "../../src");
-    const script = `
-      import { loadCatalog } from ${JSON.stringify(path.join(source, "catalog/load.ts"))};
-      import { systemClock } from ${JSON.stringify(path.join(source, "clock.ts"))};
-      const catalog = await loadCatalog({ env: {}, clock: systemClock, sandboxOrigin: "http://s", contact: null, markupPercent: 0,
-        allowLoss: false, overlayDir: ${JSON.stringify(folder)} });
-      console.log(catalog.model("acme/one-2", { sandbox: true }).slug);
-    `;
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, [
-      "--disable-warning=ExperimentalWarning",
-      "--input-type=module",
-      "--eval",
-      script,
-    ]);
-    expect({ stdout, stderr }).toEqual({ stdout: "acme/one-2\n", stderr: "" });
-  });
 });
 
 describe("a broken file stops the loading, and says where", () => {
@@ -351,7 +330,7 @@ describe("a broken file stops the loading, and says where", () => {
   });
 
   test("a file that is not named in kebab-case, and a folder with nothing in it", async () => {
-    expect(await problemsOf(load())).toEqual([`${folder} has no file in adapters/ or tiers/`]);
+    expect(await problemsOf(load())).toEqual([`${folder} has no file in adapters/ or tiers/, and no models.json`]);
     write("adapters/Acme_One.ts", ACME);
     expect(await problemsOf(load())).toEqual([
       `${path.join(folder, "adapters/Acme_One.ts")} is not named in-this-way.ts`,

@@ -25,6 +25,8 @@ interface ModelRow {
   readonly available: boolean;
   readonly sandbox: boolean;
   readonly candidates?: readonly string[];
+  readonly context_length: number;
+  readonly price_max?: Rates;
   readonly pricing: Rates & { readonly hours_utc?: readonly Rates[] };
 }
 
@@ -167,19 +169,20 @@ describe("what a model takes", () => {
 });
 
 describe("tiers", () => {
-  it("are listed as models, cheapest first, with what they try and the price of the dearest of it", async () => {
+  it("are listed as models, cheapest first, with what they try, the price of the first and the most that a call can cost", async () => {
     const rows = await models(sandboxKey);
     expect(rows.slice(0, 3).map(({ id }) => id)).toEqual(["core/cheap", "core/mid", "core/best"]);
     for (const tier of rows.slice(0, 3)) {
       expect(tier).toMatchObject({ object: "model", owned_by: "core", kind: "tier", available: true });
       const candidates = (tier.candidates ?? []).map((slug) => rows.find(({ id }) => id === slug));
       expect(candidates.length).toBeGreaterThan(2);
+      expect([tier.pricing, tier.context_length]).toEqual([candidates[0]?.pricing, candidates[0]?.context_length]);
       for (const field of ["prompt", "completion"] as const) {
         // The hour at which it is dearest counts.
         const each = candidates.flatMap((one) =>
           one === undefined ? [] : [one.pricing, ...(one.pricing.hours_utc ?? [])].map((price) => Number(price[field])),
         );
-        expect(Number(tier.pricing[field])).toBe(Math.max(...each));
+        expect(Number(tier.price_max?.[field])).toBe(Math.max(...each));
       }
     }
     for (const name of ["core/cheap", "cheap"]) {
@@ -187,7 +190,7 @@ describe("tiers", () => {
     }
   });
 
-  it("name those alone that the asking key can have, at the price of the dearest of those", async () => {
+  it("name those alone that the asking key can have, at the price of the first of those", async () => {
     const [cheap] = await models(liveKey);
     const nano = (await models(liveKey)).find(({ id }) => id === "openai/gpt-6-luna");
     expect(cheap).toMatchObject({ id: "core/cheap", available: true, candidates: ["openai/gpt-6-luna"] });

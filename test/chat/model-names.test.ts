@@ -168,3 +168,38 @@ describe("a client whose base URL is not quite ours", () => {
     expect((await fetch(`${gateway.url}/`)).headers.get("content-type")).toContain("text/html");
   });
 });
+
+/** One call of each wire. */
+const WIRES: readonly [string, (model: string) => [string, object]][] = [
+  ["chat", (model) => ["/v1/chat/completions", { model, messages: [{ role: "user", content: "Hi" }] }]],
+  [
+    "chat, among several",
+    (model) => ["/v1/chat/completions", { models: [model], messages: [{ role: "user", content: "Hi" }] }],
+  ],
+  ["responses", (model) => ["/v1/responses", { model, input: "Hi" }]],
+  ["messages", (model) => ["/v1/messages", { model, max_tokens: 50, messages: [{ role: "user", content: "Hi" }] }]],
+  [
+    "generate-content",
+    (model) => [`/v1beta/models/${model}:generateContent`, { contents: [{ parts: [{ text: "Hi" }] }] }],
+  ],
+];
+
+describe.each(WIRES)("a name that no model has, in %s", (_, call) => {
+  it("is served by the tier that stands in for it, and the answer says so", async () => {
+    const { status, headers } = await post(...call("claude-opus-9"));
+    expect([status, headers.get("x-tollgate-stand-in")]).toEqual([200, "claude-opus-9=core/best"]);
+    const known = await post(...call("claude-haiku-4-5"));
+    expect([known.status, known.headers.get("x-tollgate-stand-in")]).toEqual([200, null]);
+  });
+
+  it.each([
+    ["anthropic/claude-opus-9", "anthropic/claude-opus-5"],
+    ["gpt-9-turbo", "openai/gpt-5.1"],
+    ["gpt-5.4-mimi", "openai/gpt-5.4-mini"],
+    ["core/chep", "core/cheap"],
+  ])("%s is not found, and %s is near", async (name, near) => {
+    const { status, json } = await post(...call(name));
+    expect([status, JSON.stringify(json)]).toEqual([404, expect.stringContaining("model_not_found")]);
+    expect((json as { error: { message: string } }).error.message).toContain(near);
+  });
+});

@@ -34,6 +34,9 @@ export default defineAdapter({
 function tier(model: string): string {
   return `// Ours.
 import { defineTier } from "#tier";
+import { onlyAProcessShows } from "../support/process-fact.ts";
+
+onlyAProcessShows("SIGHUP reloads");
 
 export default defineTier({ purpose: "Ours.", firstTokenMsMax: 5_000, candidates: [{ model: "${model}" }] });
 `;

@@ -1,21 +1,16 @@
-// `tollgate certify` as people run it: a process of its own, over the stand-ins, and over a vendor that is wrong on purpose.
-import { spawn } from "node:child_process";
-import { once } from "node:events";
+// `tollgate certify` over vendors that are wrong on purpose. The full round, over every stand-in, is test/matrix/certify.test.ts.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { run } from "../../src/cli/run.ts";
 import { vendorsOf } from "../../src/sandbox/action-vendors.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
-import { endWithTests } from "../support/end-with-tests.ts";
 import { startTestGateway } from "../support/gateway.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 
-const CLI = fileURLToPath(new URL("../../src/cli.ts", import.meta.url));
 const KEY = "sk-secret-of-the-operator";
 
 interface Call {
@@ -52,26 +47,12 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-function start(words: readonly string[], environment: Record<string, string> = {}) {
-  const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", CLI, "certify", ...words], {
-    env: { PATH: process.env.PATH, DATA_DIR: dir, ...environment },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  endWithTests(child);
-  const said = { out: "", err: "" };
-  child.stdout.on("data", (chunk) => {
-    said.out += chunk;
-  });
-  child.stderr.on("data", (chunk) => {
-    said.err += chunk;
-  });
-  return { child, said };
-}
-
 async function certify(words: readonly string[], environment: Record<string, string> = {}) {
-  const { child, said } = start(words, environment);
-  const [code] = await once(child, "close");
-  return { code: code as number, out: said.out, err: said.err };
+  const out: string[] = [];
+  const err: string[] = [];
+  const surroundings = { environment: { DATA_DIR: dir, ...environment }, out: (line: string) => out.push(line) };
+  const code = await run(["certify", ...words], { ...surroundings, err: (line) => err.push(line) });
+  return { code, out: out.join("\n"), err: err.join("\n") };
 }
 
 /** A vendor that answers as its stand-in does, bent by `bend`; answers the address that stands for the stand-in's own. */
@@ -111,16 +92,6 @@ const found = ({ calls }: Certificate, kind: string) =>
   calls.filter((call) => call.kind === kind).flatMap(({ findings }) => findings);
 
 describe("tollgate certify", () => {
-  test("without keys asks every stand-in, and finds nothing", async () => {
-    const { code, out } = await certify(["--json"]);
-    const { calls, stand_ins, spent_nano_usd } = JSON.parse(out) as Certificate;
-    expect(calls.filter(({ verdict }) => verdict === "differs")).toEqual([]);
-    expect([code, stand_ins, spent_nano_usd]).toEqual([0, true, 0]);
-    expect(new Set(calls.filter(({ verdict }) => verdict === "fine").map(({ kind }) => kind))).toEqual(
-      new Set(["whole", "streamed", "tools", "schema", "refusal", "action"]),
-    );
-  });
-
   test("finds nothing at a vendor that answers as it should, tells its limits, and keeps key and content out of the report", async () => {
     const { code, out, err, certificate } = await certificateOf("groq", same);
     expect(certificate.calls.flatMap(({ findings }) => findings)).toEqual([]);
@@ -210,16 +181,6 @@ describe("tollgate certify", () => {
     expect(code).toBe(0);
     expect(shape["/usage/prompt_tokens"]).toEqual(["number"]);
     expect(shape["/choices/*/message/content"]).toEqual(["string"]);
-  });
-
-  test("ends well with a report when it is interrupted", async () => {
-    const { child, said } = start(["--json"]);
-    await once(child.stderr, "data");
-    child.kill("SIGINT");
-    const [code] = await once(child, "close");
-    const { stopped, calls } = JSON.parse(said.out) as Certificate;
-    expect([code, stopped]).toEqual([1, "interrupted"]);
-    expect(calls.at(-1)).toMatchObject({ verdict: "not asked", note: "it was stopped" });
   });
 
   test("says so where a named vendor does not exist, or has no key while another has one", async () => {

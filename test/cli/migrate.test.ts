@@ -6,7 +6,10 @@ import { withBooks } from "../../src/cli/redis-books.ts";
 import { readConfig } from "../../src/config.ts";
 import { holdRequest, newAccount, postRequest } from "../ledger/requests.ts";
 import { startTestGateway } from "../support/gateway.ts";
+import { onlyAProcessShows } from "../support/process-fact.ts";
 import { answers, hold, openFile, openStage, order, seen, tollgate } from "./migrate-stage.ts";
+
+onlyAProcessShows("a move between stores");
 
 const { server, before, folder, copy, filled, openServer, dispose } = await openStage();
 afterAll(dispose);

@@ -2,7 +2,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -10,7 +9,11 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { INSTALLED_MS_MAX, installed } from "../support/apt-install.ts";
 import { endWithTests } from "../support/end-with-tests.ts";
+import { freePort } from "../support/free-port.ts";
+import { onlyAProcessShows } from "../support/process-fact.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
+
+onlyAProcessShows("a newcomer's first hour");
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const WORDS = "An answer of a model on this very machine.";
@@ -18,15 +21,6 @@ const WORDS = "An answer of a model on this very machine.";
 let own: VendorServer;
 /** What the newcomer's shell has set: two free ports and a folder, where a machine of one's own has the usual ones free. */
 let shell: Record<string, string>;
-
-async function freePort(): Promise<string> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  return String(typeof address === "object" ? address?.port : 0);
-}
 
 beforeAll(async () => {
   await installed(() => ["/usr/bin/curl", "/bin/curl", "/usr/local/bin/curl"].find(existsSync), "curl", "curl");
@@ -45,8 +39,8 @@ beforeAll(async () => {
     PATH: `${join(ROOT, "node_modules/.bin")}:${process.env.PATH}`,
     HOME: process.env.HOME ?? "/",
     DATA_DIR: mkdtempSync(join(tmpdir(), "tollgate-newcomer-")),
-    PORT: await freePort(),
-    ADMIN_PORT: await freePort(),
+    PORT: String(await freePort()),
+    ADMIN_PORT: String(await freePort()),
   };
 }, INSTALLED_MS_MAX);
 afterAll(async () => {

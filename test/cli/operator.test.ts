@@ -10,17 +10,14 @@ import { INSTALLED_MS_MAX, installed } from "../support/apt-install.ts";
 import { callChat } from "../support/chat-call.ts";
 import { endWithTests } from "../support/end-with-tests.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { writeNpm } from "../support/npm.ts";
+import { onlyAProcessShows } from "../support/process-fact.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
+
+onlyAProcessShows("an operator's commands");
 
 const ROOT = join(import.meta.dirname, "../..");
 const PAGE = readFileSync(join(ROOT, "docs/operations.md"), "utf8");
-/** What npm would run for the command: to start npm takes longer than all that the command does. */
-const { scripts } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { scripts: { tollgate: string } };
-const NPM = `#!/bin/sh
-[ "$1 $2 $3 $4" = "run -s tollgate --" ] || exit 64
-shift 4
-${scripts.tollgate} "$@"
-`;
 const MODEL = "openai/gpt-oss-120b";
 const TASK_MS_MAX = 60_000;
 
@@ -52,7 +49,7 @@ beforeAll(async () => {
   gateway = await startTestGateway({ DATA_DIR: folder, GROQ_API_KEY: "k", GROQ_BASE_URL: `${vendor.url}/v1` });
   // What was spent today was spent yesterday for who asks tomorrow.
   writeFileSync(join(folder, "date"), "#!/bin/sh\nexec /bin/date -u +%F\n", { mode: 0o755 });
-  writeFileSync(join(folder, "npm"), NPM, { mode: 0o755 });
+  writeNpm(folder);
   const [one, other] = [await gateway.account({ kind: "personal" }), await gateway.account({ kind: "personal" })];
   const made = await gateway.admin("POST", `/admin/v1/accounts/${one.accountId}/keys`, { label: "nightly" });
   spender = { ...one, agent: { id: String(made.json.id), key: String(made.json.api_key ?? made.json.key) } };

@@ -1,15 +1,8 @@
-import { execFile, spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { COMMANDS, run } from "../../src/cli/run.ts";
-import { endWithTests } from "../support/end-with-tests.ts";
-
-const CLI = fileURLToPath(new URL("../../src/cli.ts", import.meta.url));
 
 /** Runs a command line in this process. */
 async function tollgate(words: readonly string[], environment: Record<string, string> = {}, columns?: number) {
@@ -166,39 +159,6 @@ describe("prices", () => {
     const { code, out } = await tollgate(["prices"]);
     expect(code).toBe(0);
     expect(out).toContain("USD per million tokens");
-  });
-});
-
-describe("the command itself", () => {
-  test("is run by the runtime as it is, and says nothing but what it was asked", async () => {
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, [
-      "--disable-warning=ExperimentalWarning",
-      CLI,
-      "config",
-      "--json",
-    ]);
-    expect(JSON.parse(stdout).settings).toContainEqual(expect.objectContaining({ name: "HOST" }));
-    expect(stderr).toBe("");
-  });
-
-  test("ends with the exit code", async () => {
-    const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", CLI, "nonsense"]);
-    const [code] = await once(child, "close");
-    expect(code).toBe(2);
-  });
-
-  test("runs the sandbox upstream until it is told to stop", async () => {
-    const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", CLI, "sandbox", "--port", "0"]);
-    endWithTests(child);
-    const closed = once(child, "close");
-    const [chunk] = (await once(child.stdout, "data")) as [Buffer];
-    const url = /http:\/\/127\.0\.0\.1:\d+/.exec(chunk.toString())?.[0] ?? "";
-    expect((await fetch(`${url}/`)).status).toBe(200);
-    const headers = { "x-api-key": "any", "content-type": "application/json", "x-tollgate-sandbox-action": "search" };
-    const answer = await fetch(`${url}/exa/search`, { method: "POST", headers, body: '{"query":"tea"}' });
-    expect([answer.status, await answer.json()]).toMatchObject([200, { results: expect.any(Array) }]);
-    child.kill("SIGTERM");
-    expect(await closed).toEqual([0, null]);
   });
 });
 

@@ -8,9 +8,9 @@ import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { callChat } from "../support/chat-call.ts";
 import { endWithTests } from "../support/end-with-tests.ts";
+import { freePort } from "../support/free-port.ts";
 import { eventually, startTestGateway, type TestGateway } from "../support/gateway.ts";
 import { readTraces, type Span } from "../support/otel-collector.ts";
-import { freePort } from "../support/redis.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "tollgate-traces-"));
 const PROGRAM = join(folder, "traces");

@@ -9,8 +9,8 @@ import { NANO_PER_USD } from "../../src/money.ts";
 import { INSTALLED_MS_MAX, installed } from "../support/apt-install.ts";
 import { callChat } from "../support/chat-call.ts";
 import { endWithTests } from "../support/end-with-tests.ts";
+import { freePort } from "../support/free-port.ts";
 import { eventually, startTestGateway, type TestGateway } from "../support/gateway.ts";
-import { freePort } from "../support/redis.ts";
 import { DEPLOY, yaml } from "./deployed.ts";
 
 interface Configuration {

@@ -5,7 +5,10 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { readConfig } from "../../src/config.ts";
 import { startTestGateway } from "../support/gateway.ts";
+import { onlyAProcessShows } from "../support/process-fact.ts";
 import { CLOSE_SECONDS, DEPLOY, expectSettings, has, read, temporary, yaml } from "./deployed.ts";
+
+onlyAProcessShows("the files of deploy/");
 
 interface Probe {
   readonly httpGet: { readonly path: string; readonly port: string };

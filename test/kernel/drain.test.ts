@@ -11,6 +11,9 @@ import { openStores } from "../../src/stores.ts";
 import { callChat } from "../support/chat-call.ts";
 import { eventually } from "../support/gateway.ts";
 import { type GatewayProcess, spawnGateway } from "../support/gateway-process.ts";
+import { onlyAProcessShows } from "../support/process-fact.ts";
+
+onlyAProcessShows("SIGTERM drains");
 
 let sandbox: Sandbox;
 let dataDir: string;

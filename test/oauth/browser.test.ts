@@ -5,7 +5,10 @@ import type { Browser } from "puppeteer-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { BROWSER_MS_MAX, openBrowser } from "../support/browser.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
+import { onlyAProcessShows } from "../support/process-fact.ts";
 import { Client, pkce, type Tokens } from "./person.ts";
+
+onlyAProcessShows("a sign-in in a browser");
 
 let gateway: TestGateway;
 let account: TestAccount;

@@ -5,8 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { eventually, startTestGateway } from "../support/gateway.ts";
+import { onlyAProcessShows } from "../support/process-fact.ts";
 import { REDIS_MS_MAX, startRedis } from "../support/redis.ts";
 import { Client, Person, pkce, type Tokens } from "./person.ts";
+
+onlyAProcessShows("a grant after a restart");
 
 /** A port that was free a moment ago: who is asked again after a restart must be at the same address. */
 async function freePort(): Promise<number> {

@@ -60,15 +60,21 @@ const chat = (model: string, tag: string, key = account.key) =>
     key,
   );
 
+/** A job that has succeeded. */
+let finished: string;
+type Job = { readonly data: { readonly job_id: string; readonly status: string } };
+const isOver = async (job_id: string) =>
+  ((await post("/api/run/core/result", { job_id })) as unknown as Job).data.status === "succeeded";
+
 /** Of real money, at the provider. */
 let live: TestAccount;
 const SAYS = "say it";
 
 async function startStranger(): Promise<VendorServer> {
   const started = await startVendor();
-  started.answers((response, { text: asked }) => {
+  started.answers((response, { text: asked, url }) => {
     if (!asked.includes(SAYS)) {
-      response.writeHead(503, { "content-type": "application/json" });
+      response.writeHead(url.startsWith("/refuses") ? 401 : 503, { "content-type": "application/json" });
       return void response.end(JSON.stringify({ error: { message: XSS[1], type: XSS[0] } }));
     }
     response.writeHead(200, { "content-type": "text/event-stream" });
@@ -82,7 +88,12 @@ async function startStranger(): Promise<VendorServer> {
 
 beforeAll(async () => {
   vendor = await startStranger();
-  const provider = { OPENAI_API_KEY: "sk-test-of-a-stranger", OPENAI_BASE_URL: `${vendor.url}/v1` };
+  const provider = {
+    OPENAI_API_KEY: "sk-test-of-a-stranger",
+    OPENAI_BASE_URL: `${vendor.url}/v1`,
+    GROQ_API_KEY: "gsk-that-is-refused",
+    GROQ_BASE_URL: `${vendor.url}/refuses/v1`,
+  };
   const settings = { ADDRESS_REQUESTS_PER_MINUTE: "100000", WEBHOOKS_PRIVATE: "1", ...provider };
   gateway = await startTestGateway(settings);
   receiver = createServer((request, response) => {
@@ -115,7 +126,14 @@ beforeAll(async () => {
     note: XSS[0],
   });
   live = await gateway.account({ kind: "personal" });
-  await chat("openai/gpt-5.4-nano", "team=red", live.key);
+  // The route fails until it rests, and another one beside it.
+  for (const model of [...Array(6).fill("openai/gpt-5.4-nano"), "openai/gpt-5.4-mini", "openai/gpt-oss-120b"])
+    await chat(String(model), "team=red", live.key);
+  const deep = async (...urls: string[]) =>
+    ((await post("/api/run/core/onescrape-deep", { urls })) as unknown as Job).data.job_id;
+  finished = await deep("https://example.com/");
+  await eventually(async () => ((await isOver(finished)) ? true : undefined), "the end of the job");
+  await post("/api/run/core/cancel", { job_id: await deep("https://example.com/", "https://example.com/about") });
   await gateway.admin("POST", "/admin/v1/certificates/openai", {
     ...{ at: "2026-11-22T10:00:00.000Z", version: "0.1.0", fine: 3, not_asked: 1 },
     differs: [{ asked: XSS[2], kind: "whole", status: 200, detail: XSS[1] }],
@@ -258,10 +276,57 @@ describe("every page", () => {
       for (const path of [...OF_OPERATOR, `/console/accounts/${account.accountId}`]) await look(gateway.adminUrl, path);
       expect(await text("h1")).toBe(XSS[1]);
       await page.goto(`${gateway.adminUrl}/console/routes`);
-      expect(await text("q")).toBe(XSS[1]);
+      expect(await page.$$eval("q", (all) => all.map((one) => one.textContent))).toContain(XSS[1]);
+      expect(await text(".problem")).toContain(
+        `GROQ_API_KEY; put a good one there and start again. It said 401: ${XSS[1]}`,
+      );
     },
     BROWSER_MS_MAX,
   );
+});
+
+describe("every page of a gateway on which nothing has happened", () => {
+  it(
+    "has no violation that axe knows",
+    async () => {
+      const bare = await startTestGateway({ ADDRESS_REQUESTS_PER_MINUTE: "100000" });
+      try {
+        const { key } = await bare.account({ kind: "personal" });
+        await page.goto(`${bare.url}/account`);
+        await page.type("#key", key);
+        await Promise.all([page.waitForNavigation(), page.click("main button")]);
+        for (const path of OF_ACCOUNT) await look(bare.url, path);
+        await page.goto(`${bare.adminUrl}/console`);
+        await page.type("#token", bare.adminToken);
+        await page.type("#name", "ada");
+        await Promise.all([page.waitForNavigation(), page.click("main button")]);
+        for (const path of OF_OPERATOR) await look(bare.adminUrl, path);
+      } finally {
+        await bare.stop();
+      }
+    },
+    BROWSER_MS_MAX,
+  );
+});
+
+it("what an operator's form leads to has no violation that axe knows either", async () => {
+  await signInAsOperator();
+  for (const path of ["/console/routes", "/console/doctor"]) {
+    await page.goto(`${gateway.adminUrl}${path}`);
+    await click("main form button");
+    await bringAxe();
+    expect(await violations(), path).toEqual([]);
+  }
+});
+
+it("the bar of a job that has succeeded is not in the colour of a warning", async () => {
+  await signIn();
+  await page.goto(`${gateway.url}/account/jobs`);
+  const rows = await page.$$eval("tbody tr", (all) => all.map(({ outerHTML }) => outerHTML));
+  const row = rows.find((one) => one.includes(finished)) ?? "";
+  expect(row).toContain(">succeeded<");
+  expect(row).toMatch(/1 of 1.*class="bar"/s);
+  expect(row).not.toContain("bar high");
 });
 
 describe("in at most four clicks after the sign-in", () => {

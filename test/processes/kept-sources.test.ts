@@ -5,6 +5,9 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writ
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { onlyAProcessShows } from "../support/process-fact.ts";
+
+onlyAProcessShows("a start keeps compiled sources for the next");
 
 const SOURCE = new URL("../../src/kept-sources.mjs", import.meta.url);
 const MAIN = `import "./kept-sources.mjs";

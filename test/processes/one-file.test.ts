@@ -8,7 +8,10 @@ import { callChat, type SeenCall } from "../support/chat-call.ts";
 import { type Fleet, startFleet } from "../support/fleet.ts";
 import { eventually } from "../support/gateway.ts";
 import { type GatewayProcess, spawnGateway } from "../support/gateway-process.ts";
+import { onlyAProcessShows } from "../support/process-fact.ts";
 import { childrenOf, listenersTo, processesReady } from "../support/several.ts";
+
+onlyAProcessShows("two workers on one file");
 
 const CREDIT = 1_000_000;
 /** Far below the lease of what a dead process held, and enough for a busy machine. */

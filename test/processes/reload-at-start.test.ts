@@ -6,6 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { main } from "../support/gateway-process.ts";
+import { onlyAProcessShows } from "../support/process-fact.ts";
+
+onlyAProcessShows("a start with a missing secret, or a signal at once");
 
 test.each(["1", "2"])("SIGHUP does not end a gateway of %s processes that is still starting", async (workers) => {
   // It takes connections and never answers: whoever has connected is in the middle of its start.

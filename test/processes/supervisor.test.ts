@@ -9,7 +9,10 @@ import { type Families, readMetrics } from "../../src/observe/merge-metrics.ts";
 import { PATIENCE, type Patience, startSupervisor } from "../../src/processes/supervisor.ts";
 import { eventually } from "../support/gateway.ts";
 import { isRunning } from "../support/is-running.ts";
+import { onlyAProcessShows } from "../support/process-fact.ts";
 import type { Part } from "../support/scripted-child.ts";
+
+onlyAProcessShows("workers that die, hang or never start");
 
 const FILE = fileURLToPath(new URL("../support/scripted-child.ts", import.meta.url));
 

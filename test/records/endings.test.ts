@@ -12,7 +12,10 @@ import { PAID_TIMES } from "../../src/run/paid-time-records.ts";
 import { UNCLOSED } from "../../src/sessions/unclosed.ts";
 import { openSqliteThread } from "../../src/storage/sqlite-thread.ts";
 import { NO_BOUNDS } from "../ledger/store.ts";
+import { onlyAProcessShows } from "../support/process-fact.ts";
 import { openLink, REDIS_MS_MAX, startRedis } from "../support/redis.ts";
+
+onlyAProcessShows("records in Redis");
 
 const clock = manualClock(Date.UTC(2026, 0, 1));
 

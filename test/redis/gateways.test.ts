@@ -15,7 +15,10 @@ import { Person } from "../oauth/person.ts";
 import { callChat } from "../support/chat-call.ts";
 import { eventually, startTestGateway, type TestGateway } from "../support/gateway.ts";
 import { HASTY_MS } from "../support/patience.ts";
+import { onlyAProcessShows } from "../support/process-fact.ts";
 import { openLink, REDIS_MS_MAX, type RedisServer, startRedis } from "../support/redis.ts";
+
+onlyAProcessShows("two gateways on one Redis");
 
 let redis: RedisServer;
 let gateways: TestGateway[];

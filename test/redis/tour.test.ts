@@ -6,8 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { endWithTests } from "../support/end-with-tests.ts";
+import { freePort } from "../support/free-port.ts";
 import { eventually } from "../support/gateway.ts";
-import { freePort, REDIS_MS_MAX, startRedis } from "../support/redis.ts";
+import { REDIS_MS_MAX, startRedis } from "../support/redis.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const REDIS_PORT = "6379";

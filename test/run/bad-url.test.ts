@@ -128,6 +128,21 @@ describe("what is no URL", () => {
       },
     });
     expect((await ask("files/upload_from_url", { url: "example" })).json).toMatchObject({ error: "bad_url" });
+    for (const url of [
+      "nope",
+      "ftp://example.com/",
+      "http://127.0.0.1/",
+      "http://2130706433/",
+      "http://printer.local/",
+    ]) {
+      for (const more of [{}, { method: "LOOK" }, { nonsense: 1 }, { max_cost_cents: "many" }]) {
+        const { status, json } = await ask("core/fetch", { url, ...more });
+        expect([url, status, json.error, json.data]).toMatchObject([url, 400, "bad_url", { field: "url" }]);
+      }
+    }
+    expect((await ask("core/fetch", { url: "https://example.com/" })).json).toMatchObject({
+      error: "max_cost_required",
+    });
     expect((await ask("firecrawl/scrape", {})).json).toMatchObject({
       error: "bad_request",
       message: "url: is missing, must be a string",

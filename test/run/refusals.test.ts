@@ -46,22 +46,50 @@ describe("a failed call says that nothing was charged, and what is left", () => 
     expect(json).not.toHaveProperty("balance_remaining_cents");
   });
 
-  it("a call that is turned away for coming too often is not looked up", async () => {
+  it.each([
+    ["POST", "/api/run/acme/search"],
+    ["GET", "/api/run/acme/search"],
+    ["DELETE", "/api/run/acme/search"],
+    ["GET", "/api/run"],
+    ["POST", "/api/run/acme/search/more"],
+  ])("a call that is turned away for coming too often: %s %s", async (method, path) => {
     const account = await gateway.live({ creditCents: 4, requestsPerMinute: 1 });
     await gateway.run(account, "acme/search", {});
-    const { status, json } = await gateway.run(account, "acme/search", {});
-    expect([status, json.error, json.charged_cents]).toEqual([429, "rate_limited", 0]);
-    expect(json).not.toHaveProperty("balance_remaining_cents");
+    const headers = { authorization: `Bearer ${account.key}`, "content-type": "application/json" };
+    for (let times = 0; times < 3; times++) {
+      const answer = await fetch(`${gateway.url}${path}`, { method, headers });
+      expect(await readAnswer(answer)).toMatchObject({
+        status: 429,
+        json: { error: "rate_limited", charged_cents: 0, balance_remaining_cents: 4 },
+      });
+    }
   });
 
-  it("what never reaches an action says it too", async () => {
-    const url = `${gateway.url}/api/run/acme/search`;
-    expect((await readAnswer(await fetch(url, { method: "DELETE" }))).json).toMatchObject({
-      ok: false,
-      charged_cents: 0,
-    });
-    const text = { method: "POST", headers: { "content-type": "text/plain" }, body: "q=tea" };
-    expect((await readAnswer(await fetch(url, text))).json).toMatchObject({ ok: false, charged_cents: 0 });
+  it("too many calls of an account at a time", async () => {
+    const account = await gateway.live({ creditCents: 4, inFlight: 1 });
+    gateway.vendor.answers({ status: 500, body: {} });
+    const both = await Promise.all([1, 2].map(() => gateway.run(account, "acme/search", { q: "tea" })));
+    const limited = both.find(({ status }) => status === 429);
+    expect(limited?.json).toMatchObject({ charged_cents: 0, balance_remaining_cents: 4 });
+  });
+
+  it.each<[what: string, method: string, type: string, body: string, status: number]>([
+    ["a wrong method", "DELETE", "application/json", "", 405],
+    ["a wrong type", "POST", "text/plain", "q=tea", 415],
+    ["a body that is too long", "POST", "application/json", JSON.stringify({ q: "x".repeat(5_000_000) }), 413],
+  ])("what never reaches an action says it too: %s", async (_, method, type, body, status) => {
+    const account = await gateway.live({ creditCents: 4 });
+    const ask = (more: Record<string, string>) =>
+      fetch(`${gateway.url}/api/run/acme/search`, {
+        method,
+        headers: { "content-type": type, ...more },
+        ...(body === "" ? {} : { body }),
+      });
+    const known = await readAnswer(await ask({ authorization: `Bearer ${account.key}` }));
+    expect(known).toMatchObject({ status, json: { ok: false, charged_cents: 0, balance_remaining_cents: 4 } });
+    const { json } = await readAnswer(await ask({}));
+    expect(json).toMatchObject({ ok: false, charged_cents: 0 });
+    expect(json).not.toHaveProperty("balance_remaining_cents");
   });
 });
 

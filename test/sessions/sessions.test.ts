@@ -122,6 +122,26 @@ describe("every provider of sessions", async () => {
   const catalog = await shippedCatalog();
   const providers = [...catalog.adapters({ sandbox: true }).values()].filter(({ spec }) => spec.sessions !== undefined);
 
+  it.each(providers.map(({ id, spec }) => [id, spec.sessions] as const))(
+    "%s takes a template or none: one of its own, or a language",
+    async (provider, spec) => {
+      const account = await gateway.account({ creditCents: 10_000 });
+      const open = async (params: object) => {
+        const answer = await fetch(`${gateway.url}/api/run/${provider}/create_session`, {
+          method: "POST",
+          headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
+          body: JSON.stringify(params),
+        });
+        return readAnswer(answer);
+      };
+      for (const template of [undefined, "python", "javascript", ...(spec?.templates ?? [])]) {
+        const opened = await open(template === undefined ? {} : { template });
+        expect([template, opened.status]).toEqual([template, 200]);
+      }
+      expect(await open({ template: 7 })).toMatchObject({ status: 400, json: { data: { field: "template" } } });
+    },
+  );
+
   it.each(providers.map(({ id }) => id))("%s says its size, its price and what bounds it", async (provider) => {
     const response = await fetch(`${gateway.url}/api/run/${provider}/create_session`);
     const described = (await readAnswer(response)).json.data as { description: string };

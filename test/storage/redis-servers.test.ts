@@ -7,15 +7,9 @@ import { promisify } from "node:util";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { openRedis, type RedisLink, type RedisLinkOptions } from "../../src/storage/redis-link.ts";
 import { slotOf } from "../../src/storage/redis-slot.ts";
+import { freePort } from "../support/free-port.ts";
 import { eventually } from "../support/gateway.ts";
-import {
-  freePort,
-  REDIS_MS_MAX,
-  type RedisServer,
-  startRedis,
-  startRedisCluster,
-  startSentinel,
-} from "../support/redis.ts";
+import { REDIS_MS_MAX, type RedisServer, startRedis, startRedisCluster, startSentinel } from "../support/redis.ts";
 import { startTcpProxy } from "../support/tcp-proxy.ts";
 
 const run = promisify(execFile);

@@ -1,11 +1,11 @@
 // A storage thread that several processes share over a socket: what becomes of what each has sent when it, or the thread, ends.
-import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, watch, writeFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { type Clock, manualClock } from "../../src/clock.ts";
 import type { ReserveRequest } from "../../src/ledger/model/ledger.ts";
@@ -196,19 +196,17 @@ test("a process of other sources is refused, with what is to be done, and of the
   ]);
 });
 
-test("the exact version is another one as soon as a source is", () => {
+test("the exact version is another one as soon as a source is", async () => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-version-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const file = join(folder, "src/version.ts");
   for (const path of ["package.json", "src/version.ts"])
     cpSync(new URL(`../../${path}`, import.meta.url), join(folder, path));
-  const program = `import { exactVersion } from ${JSON.stringify(file)}; console.log(exactVersion());`;
-  const words = ["--disable-warning=ExperimentalWarning", "--input-type=module", "--eval", program];
-  const version = () => execFileSync(process.execPath, words, { encoding: "utf8" }).trim();
+  const copy = (await import(pathToFileURL(file).href)) as { readonly exactVersion: typeof exactVersion };
   mkdirSync(join(folder, "src/deep"));
   const versions = ["one", "two", "one"].map((word) => {
     writeFileSync(join(folder, "src/deep/other.ts"), word);
-    return version();
+    return copy.exactVersion();
   });
   expect(versions[0]).toMatch(/^\d+\.\d+\.\d+\+[0-9a-f]{16}$/);
   expect([versions[1] === versions[0], versions[2] === versions[0]]).toEqual([false, true]);

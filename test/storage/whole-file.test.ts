@@ -5,6 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { writeWhole } from "../../src/storage/whole-file.ts";
+import { onlyAProcessShows } from "../support/process-fact.ts";
+
+onlyAProcessShows("a killed writer of a file");
 
 const MODULE = new URL("../../src/storage/whole-file.ts", import.meta.url);
 

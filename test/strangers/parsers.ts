@@ -47,7 +47,6 @@ import { learnTemplate } from "../../src/upstream/dialects/event-template.ts";
 import { EventstreamFrames } from "../../src/upstream/eventstream-frames.ts";
 import { messageCutter } from "../../src/upstream/message-cutter.ts";
 import { nearlyJson } from "../../src/upstream/nearly-json.ts";
-import { pagesOfPdf } from "../../src/upstream/pdf-pages.ts";
 import { eachLine } from "../../src/upstream/sidecar/lines.ts";
 import { SocketReader } from "../../src/upstream/socket-frames.ts";
 import { SseScanner } from "../../src/upstream/sse-scanner.ts";
@@ -775,24 +774,6 @@ export const PARSERS: readonly Parser[] = [
     of: (size) => {
       const texts = [`x{${"'a".repeat(size)}}y`, "{[ '\\'\\\n' a  \t : ,".repeat(size / 10), `{${'"'.repeat(size)}`];
       return () => texts.map(nearlyJson);
-    },
-  },
-  {
-    file: "src/upstream/pdf-pages.ts",
-    what: "a document of nothing but openings, each of which may begin something",
-    size: 200_000,
-    of: (size) => {
-      const bytes = Buffer.concat(many(size, (at) => Buffer.from(["<<", "(", "1 0 obj", "[", "stream"][at % 5] ?? "")));
-      return () => pagesOfPdf(bytes, new AbortController().signal);
-    },
-  },
-  {
-    file: "src/upstream/pdf-pages.ts",
-    what: "a document of nothing but words that begin no object",
-    size: 30_000,
-    of: (size) => {
-      const bytes = Buffer.from(many(size, (at) => [" obj", "obj", "1 0obj"][at % 3] ?? "").join(""));
-      return () => pagesOfPdf(bytes, new AbortController().signal);
     },
   },
   {

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { INSTALLED_MS_MAX, installed } from "./apt-install.ts";
+import { freePort } from "./free-port.ts";
 import { type GuardedServer, startGuarded } from "./guarded-server.ts";
-import { freePort } from "./redis.ts";
 
 const run = promisify(execFile);
 const VERSIONS = "/usr/lib/postgresql";

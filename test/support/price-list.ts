@@ -30,3 +30,14 @@ const ends = z.object({
 });
 
 export const ENDS_LIST = ends.parse(read("ends.json"));
+
+const count = z.number().int().positive().nullable();
+const fact = z.tuple([count, count, z.boolean()]).nullable();
+const facts = z.object({
+  source: z.array(z.string()),
+  taken: day,
+  /** By `<adapter>/<vendor's name of a model>`: context, longest answer and whether it reads images, as each of the sources has it. */
+  models: z.record(z.string(), z.tuple([fact, fact])),
+});
+
+export const FACTS_LIST = facts.parse(read("facts.json"));

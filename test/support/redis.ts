@@ -1,20 +1,16 @@
 // Real redis-servers for tests, each on a free port with a folder of its own: started, stopped, killed, started again.
-import { randomInt } from "node:crypto";
-import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "ioredis";
 import { openRedis, type RedisLink } from "../../src/storage/redis-link.ts";
 import { INSTALLED_MS_MAX, installed } from "./apt-install.ts";
+import { freePort } from "./free-port.ts";
 import { type GuardedServer, startGuarded } from "./guarded-server.ts";
 import { PATIENT_MS } from "./patience.ts";
 
 const PLACES = ["/usr/bin/redis-server", "/usr/local/bin/redis-server"];
 const START_TRIES = 5;
-const FIRST_PORT = 11_000;
-const PORTS = 10_000;
 /** Room for the installation, which happens once on a machine. */
 export const REDIS_MS_MAX = INSTALLED_MS_MAX;
 
@@ -42,25 +38,6 @@ export interface RedisServer {
 const findServer = () => PLACES.find((place) => existsSync(place));
 
 const serverPath = () => installed(findServer, "redis-server", "redis-server");
-
-/**
- * A port that was free a moment ago. It is below those that the system gives away itself: a server that is started again finds
- * no connection of another test on its port. Ten thousand above it a cluster's node has its second one.
- */
-export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(FIRST_PORT, FIRST_PORT + PORTS);
-    const server = createServer().listen(port, "127.0.0.1");
-    const free = await once(server, "listening").then(
-      () => true,
-      () => false,
-    );
-    if (!free) continue;
-    server.close();
-    await once(server, "close");
-    return port;
-  }
-}
 
 const SAFE: RedisSettings = {
   save: "",

@@ -10,6 +10,9 @@ import { Sidecar, type SidecarOptions } from "../../src/upstream/sidecar/sidecar
 import { failureOfKind, VendorFailure } from "../../src/upstream/vendor-failure.ts";
 import { eventually } from "../support/gateway.ts";
 import { isRunning } from "../support/is-running.ts";
+import { onlyAProcessShows } from "../support/process-fact.ts";
+
+onlyAProcessShows("a vendor's sidecar");
 
 const file = new URL("../fixtures/sidecars/odd.helper.ts", import.meta.url).href;
 const folder = mkdtempSync(join(tmpdir(), "tollgate-sidecar-"));

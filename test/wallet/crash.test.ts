@@ -14,8 +14,11 @@ import { openPaid, paidFor } from "../../src/wallet/paid-records.ts";
 import { Wallets } from "../../src/wallet/purse.ts";
 import { walletReconciler } from "../../src/wallet/reconcile.ts";
 import { keySigner, type Signer } from "../../src/wallet/signer.ts";
+import { onlyAProcessShows } from "../support/process-fact.ts";
 import { startRedis } from "../support/redis.ts";
 import { Merchant } from "./merchant.ts";
+
+onlyAProcessShows("wallet payments in Redis");
 
 const KEY = `0x${"11".repeat(32)}` as const;
 const CENT = nano(10_000_000);

@@ -11,7 +11,6 @@ const frame = createChatFrame({
   stream: true,
   includeUsage: true,
   trace: false,
-  loweredTo: () => null,
 });
 
 function attempt(model: string, failure: Leg["failure"]): Leg {

@@ -183,7 +183,7 @@ describe("what is wrong is told in the wire's words, and costs nothing", () => {
     ["contents", {}],
     ["contents.0.parts.0.text", { contents: [{ parts: [{ text: 5 }] }] }],
     ["generationConfig.temperature", { contents: [user("Hi")], generationConfig: { temperature: 9 } }],
-    ["tools.0.googleSearch", { contents: [user("Hi")], tools: [{ googleSearch: {} }] }],
+    ["tools.0.googleMaps", { contents: [user("Hi")], tools: [{ googleMaps: {} }] }],
     ["cachedContent", { contents: [user("Hi")], cachedContent: "cachedContents/1" }],
     [
       "generationConfig.responseModalities",

@@ -21,8 +21,11 @@ import { type FundsDeps, PaymentFunds } from "../../src/x402/payment-funds.ts";
 import { readPayment } from "../../src/x402/read-payment.ts";
 import { openReceipts } from "../../src/x402/receipts.ts";
 import { createReconciler } from "../../src/x402/settle-receipt.ts";
+import { onlyAProcessShows } from "../support/process-fact.ts";
 import { startRedis } from "../support/redis.ts";
 import { PAY_TO, TestChain, type Wallet } from "./chain.ts";
+
+onlyAProcessShows("x402 payments in Redis");
 
 const CENT_NANO = nano(10_000_000);
 const PRICE = requirementsOf(CENT_NANO, { payTo: PAY_TO, network: NETWORKS.base });

@@ -1,5 +1,4 @@
-// What lists have told us since the adapters were written: dated facts that are laid over the adapters' own. It is data, and may be wrong
-// in no way that an adapter may not.
+// What lists of models said since the adapters were written: dated facts that are laid over the adapters, and checked like them.
 import { z } from "zod";
 import { eachOf, type Steps } from "../../slices.ts";
 import type { AdapterSpec, EmbeddingsSpec, ModelSpec } from "../adapter.ts";
@@ -81,29 +80,6 @@ export interface ModelsUpdate {
   readonly checkedAt: string;
   readonly source: string;
   readonly vendors: Readonly<Record<string, VendorUpdate>>;
-}
-
-/** An update in pieces: a text for each vendor. Objects of thousands of models are not handed from thread to thread in a moment; texts are. */
-export interface UpdatePieces {
-  readonly head: Omit<ModelsUpdate, "vendors">;
-  readonly vendors: readonly (readonly [id: string, json: string])[];
-}
-
-export function* piecesOf({ vendors, ...head }: ModelsUpdate): Steps<UpdatePieces> {
-  const texts = yield* eachOf(Object.entries(vendors), ([id, told]) => [id, JSON.stringify(told)] as const);
-  return { head, vendors: texts };
-}
-
-/** The update that `piecesOf` has taken apart. */
-export function* updateFrom({ head, vendors }: UpdatePieces): Steps<ModelsUpdate> {
-  const told = yield* eachOf(vendors, ([id, json]) => [id, JSON.parse(json) as VendorUpdate] as const);
-  return { ...head, vendors: Object.fromEntries(told) };
-}
-
-/** The same update as JSON. */
-export function updateText({ head, vendors }: UpdatePieces): string {
-  const told = vendors.map(([id, json]) => `${JSON.stringify(id)}:${json}`);
-  return `${JSON.stringify(head).slice(0, -1)},"vendors":{${told.join(",")}}}`;
 }
 
 /** Reads an update. Throws with a line that names the field. */

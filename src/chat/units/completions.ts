@@ -78,7 +78,8 @@ export const completions: UnitEndpoint<Body> = {
     // Usage is always asked for, and left out again where the caller did not ask.
     const options = stream === true ? { stream_options: { include_usage: true } } : {};
     const fields = Object.entries({ ...sent, ...several, ...options, max_tokens }).filter(([, value]) => value != null);
-    return { countsMax, body: Object.fromEntries(fields), stream: stream === true };
+    const lowered = (asked.max_tokens ?? 0) > max_tokens ? { loweredTo: max_tokens } : {};
+    return { countsMax, body: Object.fromEntries(fields), stream: stream === true, ...lowered };
   },
   answerForm({ body: { stream, stream_options } }) {
     if (stream !== true) return { kind: "json" };

@@ -20,6 +20,7 @@ const RETRY_AFTER_MS_MAX = 2_500;
 const TRIES_MAX = 2;
 const LAST_ROUTE_TRIES_MAX = 3;
 const BACKOFF_MS = 100;
+const REFUSAL_CHARS_MAX = 300;
 
 /** How long to wait before the same candidate is asked again; null: it is not. */
 function againAfterMs(failure: AttemptFailure, tries: number, isLast: boolean): number | null {
@@ -44,6 +45,12 @@ export function mayTryOn(failure: AttemptFailure, tries: Tries): boolean {
   const paid = tries.taken.filter(({ accepted }) => accepted).length;
   if (paid > PAID_IN_VAIN_MAX && tries.failures.some(({ kind }) => IN_VAIN.includes(kind))) return false;
   return nextRoute === "once" ? tries.failures.filter(({ kind }) => kind === failure.kind).length === 1 : nextRoute;
+}
+
+/** The vendor's words where our key or our account there is at fault; a caller's own key is the caller's to mend. */
+function refusalIn({ kind, message, told }: AttemptFailure): Pick<Leg, "refusal"> {
+  if (FAILURES[kind].code !== "upstream_not_configured" || told !== undefined) return {};
+  return { refusal: message.slice(0, REFUSAL_CHARS_MAX) };
 }
 
 class Retrying implements RouteAttempt, AnswerSink {
@@ -145,7 +152,7 @@ class Retrying implements RouteAttempt, AnswerSink {
     tries.failed = this.#candidate;
     tries.skippedEvents += this.#attempt?.reading().skippedEvents ?? 0;
     const { answer } = failure;
-    this.#leg(failure.kind, failure.status, answer === undefined ? "left" : "whole");
+    this.#leg(failure.kind, failure.status, answer === undefined ? "left" : "whole", refusalIn(failure));
     if (answer !== undefined) tries.empty = { served: this.#candidate, reading: this.reading(), final: answer };
     const againMs = mayTryOn(failure, tries) ? againAfterMs(failure, this.#count, this.#isLast) : null;
     if (againMs === null || tries.clock.elapsedMs() + againMs >= tries.deadlineMs) {
@@ -161,7 +168,7 @@ class Retrying implements RouteAttempt, AnswerSink {
   }
 
   /** The one place where an attempt becomes a leg. What it cost us is counted from its reading when the call has ended. */
-  #leg(failure: AttemptFailure["kind"] | null, status: number, ended: "whole" | "left"): void {
+  #leg(failure: FailureKind | null, status: number, ended: "whole" | "left", refusal: Pick<Leg, "refusal"> = {}): void {
     const { clock, committedMs, legs, taken } = this.#tries;
     const candidate = this.#candidate;
     const { provider, model } = candidate;
@@ -172,6 +179,7 @@ class Retrying implements RouteAttempt, AnswerSink {
       model,
       status,
       failure,
+      ...refusal,
       startedAtMs: clock.epochMs() - ms,
       ms,
       firstTokenMs: committedMs === null || failure === "gateway_lost_race" ? null : committedMs - this.#fromMs,

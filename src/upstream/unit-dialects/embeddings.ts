@@ -10,13 +10,17 @@ const CACHED_AT = ["/prompt_tokens_details/cached_tokens"];
 
 function countsOf(usage: unknown): Counts | null {
   if (!isRecord(usage)) return null;
-  const prompt = countOf(usage.prompt_tokens);
+  const prompt = countOf(usage.prompt_tokens ?? usage.total_tokens);
   const cachedIn = Math.min(prompt, countOf(lastAt(usage, CACHED_AT)));
   return { textIn: prompt - cachedIn, cachedIn, textOut: countOf(usage.completion_tokens) };
 }
 
 export const embeddings: UnitDialect = {
-  request: ({ body }, { upstreamModel }) => ({ path: "/embeddings", body: { ...body, model: upstreamModel } }),
+  request({ body: { encoding_format, ...body } }, { upstreamModel }) {
+    // Without a word all answer in floats, and some do not know the word for it.
+    const format = encoding_format === "float" ? {} : { encoding_format };
+    return { path: "/embeddings", body: { ...body, ...format, model: upstreamModel } };
+  },
   answer(json, _, { servedSlug }) {
     if (isRecord(json) && json.error) return classify(statusInside(json), readError(json), null);
     if (!isRecord(json) || !Array.isArray(json.data) || json.data.length === 0) {

@@ -1,5 +1,6 @@
 // What the endpoints of an account answer, as far as its pages show it. Types, tied to the rows that the endpoints make where they can be; and what a call is named.
 
+import type { Naming } from "../../accounts/names.ts";
 import type { keyRow, ownAccountRow, transactionRow, wholeTransactionRow } from "../../accounts/rows.ts";
 import type { hookRow } from "../../events/event-endpoints.ts";
 import type { eventRow } from "../../events/event-log.ts";
@@ -18,8 +19,8 @@ interface Called {
   readonly service?: string | undefined;
   readonly action?: string | undefined;
 }
-export type TransactionShown = ReturnType<typeof transactionRow> & Called;
-export type WholeTransaction = ReturnType<typeof wholeTransactionRow> & Called;
+export type TransactionShown = ReturnType<typeof transactionRow> & Called & Naming & { readonly account_id?: string };
+export type WholeTransaction = ReturnType<typeof wholeTransactionRow> & Called & Naming;
 export interface TransactionsShown {
   readonly transactions: readonly TransactionShown[];
   readonly next_cursor: string | null;
@@ -38,6 +39,8 @@ export interface FailedShown {
   readonly asked: string | null;
   readonly status: number;
   readonly code: string | null;
+  /** For the operator alone. */
+  readonly reason?: string | null;
   readonly ms: number;
   readonly tags?: readonly string[];
   readonly attempts: readonly {

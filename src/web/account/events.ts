@@ -1,4 +1,5 @@
 // Events and webhooks: what has happened, where it is sent, and sending one again. The account's page and the operator's share it.
+import { readable } from "../../accounts/names.ts";
 import { type Html, html } from "../html.ts";
 import { nothingElse, Refused, withQuery } from "../kit/ask.ts";
 import { buttonForm, field, type PostForm, postForm } from "../kit/forms.ts";
@@ -16,10 +17,11 @@ export interface EventsPlace {
   readonly lead: string;
 }
 
-function saidOf({ data }: EventShown): string {
-  return Object.entries(data)
-    .map(([name, value]) => `${name}: ${typeof value === "object" ? JSON.stringify(value) : String(value)}`)
-    .join(", ");
+/** In dollars and dates; the exact sums and times are on hover. */
+function saidOf({ data }: EventShown): Html {
+  const shown = Object.entries(readable(data)).filter(([name]) => !/_(nano_usd|at_ms)$/.test(name));
+  const words = shown.map(([name, value]) => `${name}: ${typeof value === "object" ? JSON.stringify(value) : value}`);
+  return html`<span class="name" title="${JSON.stringify(data)}">${words.join(", ")}</span>`;
 }
 
 function again(form: Omit<PostForm, "act">, { id }: EventShown, hooks: readonly WebhookShown[]): Html | string {
@@ -40,7 +42,7 @@ function eventsTable(form: Omit<PostForm, "act">, { events }: EventsShown, hooks
     none: "Nothing has happened yet that is told: marks of budgets, low balances, first uses of keys, ends of jobs.",
     rows: rowsOf(events, (event) => [
       time(event.at),
-      html`${pill(event.kind)} <span class="name">${saidOf(event)}</span>`,
+      html`${pill(event.kind)} ${saidOf(event)}`,
       ...(hooks.length === 0 ? [] : [again(form, event, hooks)]),
     ]),
   });

@@ -33,7 +33,7 @@ function stateOf({ status, progress, cancelled, stopped }: JobShown): Html {
   const made =
     progress === undefined || progress.total === 0
       ? ""
-      : html`<br><span class="soft">${progress.done} of ${progress.total}</span>${meter(progress.done / progress.total)}`;
+      : html`<br><span class="soft">${progress.done} of ${progress.total}</span>${meter(progress.done / progress.total, false)}`;
   return html`${pill(status, mood)}${words}${made}`;
 }
 
@@ -86,6 +86,6 @@ export const jobsSection: Section = {
     const rows = await jobsOf(ask, csrf, cursor);
     // Older pages do not change.
     const live = cursor === "" ? html` data-live="${JOBS_LIVE}"` : "";
-    return { title: "Jobs", body: html`<section class="card" aria-label="Jobs"${live}>${rows}</section>` };
+    return { title: "Jobs", body: html`<section class="card"${live}>${rows}</section>` };
   },
 };

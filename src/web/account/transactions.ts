@@ -45,11 +45,18 @@ function shareOf({ charged_nano_usd, kind, ...rest }: TransactionShown): Html {
   return html`+${money(credited)}`;
 }
 
+const keyOf = ({ key_label, key_id }: TransactionShown | FailedShown) => key_label ?? key_id ?? "";
+
 /** Rows of charges and credits; `path` is where one of them is looked at. */
-export function chargeRows(rows: readonly TransactionShown[], path: string): Html {
+export function chargeRows(
+  rows: readonly TransactionShown[],
+  path: string,
+  whose: (row: TransactionShown) => Html | string = keyOf,
+): Html {
   const columns = [
     { name: "When (UTC)" },
     { name: "What" },
+    { name: "Key", kind: "desk" },
     { name: "Tags", kind: "desk" },
     { name: "Cost", kind: "num" },
   ];
@@ -58,6 +65,7 @@ export function chargeRows(rows: readonly TransactionShown[], path: string): Htm
     rows: rowsOf(rows, (row) => [
       html`<a href="${path}/${encodeURIComponent(row.transaction_id)}">${time(row.created_at)}</a>`,
       html`<span class="name">${calledName(row) || row.kind}</span> ${row.kind === "charge" ? "" : pill(row.kind, "good")}`,
+      whose(row),
       (row.tags ?? []).join(" "),
       shareOf(row),
     ]),
@@ -67,14 +75,14 @@ export function chargeRows(rows: readonly TransactionShown[], path: string): Htm
 const ATTEMPT = [{ name: "Route" }, { name: "Answer" }, { name: "Why" }, { name: "Took", kind: "num" }];
 
 /** Calls that were not charged, each with why. */
-export function failedRows(rows: readonly FailedShown[], whose?: (row: FailedShown) => Html): Html {
+export function failedRows(rows: readonly FailedShown[], whose: (row: FailedShown) => Html | string = keyOf): Html {
   const columns = [{ name: "When (UTC)" }, { name: "What" }, { name: "Why" }];
   return table("Calls that were not charged", columns, {
     none: "No call of the kind is known. Those of the last days are kept.",
     rows: rowsOf(rows, (row) => [
       time(row.created_at),
-      html`<span class="name">${row.asked ?? row.endpoint}</span>${whose === undefined ? "" : html`<br>${whose(row)}`}<br><span class="soft"><code>${row.request_id}</code></span>`,
-      html`${pill(row.code ?? String(row.status), "bad")} <span class="soft">${row.status}, after ${count(row.ms)} ms</span>${
+      html`<span class="name">${row.asked ?? row.endpoint}</span><br><span class="soft">${whose(row)}</span><br><span class="soft"><code>${row.request_id}</code></span>`,
+      html`${pill(row.code ?? String(row.status), "bad")} <span class="soft">${row.status}, after ${count(row.ms)} ms</span>${row.reason == null ? "" : html`<br><span class="name">${row.reason}</span>`}${
         row.attempts.length === 0
           ? html`<br><span class="soft">No provider was asked.</span>`
           : table(`Attempts of ${row.request_id}`, ATTEMPT, {
@@ -152,7 +160,7 @@ export function transactionFacts(whole: WholeTransaction): Html {
     ["When", html`${time(whole.created_at)} UTC`],
     ["Cost", shareOf(whole)],
     ["Tokens", tokens || "-"],
-    ["Key", html`<code>${whole.key_id ?? "-"}</code>`],
+    ["Key", html`${whole.key_label ?? ""} <code>${whole.key_id ?? "-"}</code>`],
     ["Tags", (whole.tags ?? []).join(" ") || "-"],
     ["Request", html`<code>${whole.request_id ?? "-"}</code>`],
     ["Transaction", html`<code>${whole.transaction_id}</code>`],

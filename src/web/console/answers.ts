@@ -17,14 +17,14 @@ export interface UsageLine {
   readonly charged_nano_usd: NanoSum;
   readonly upstream_nano_usd: NanoSum;
   readonly absorbed_nano_usd: NanoSum;
+  readonly margin_nano_usd: NanoSum;
 }
 export interface Usage {
   readonly usage: readonly UsageLine[];
 }
 
 /** With what is kept for the operator alone. */
-export type AnyTransaction = WholeTransaction &
-  ReturnType<typeof operatorTransactionRow> & { readonly account_name?: string | null };
+export type AnyTransaction = WholeTransaction & ReturnType<typeof operatorTransactionRow>;
 
 /** What an operator has done. */
 export interface DoneShown {

@@ -1,5 +1,5 @@
 // Transactions of all accounts, searchable, with what each cost us; calls that failed, with why; and giving one charge back.
-import type { FailedShown, TransactionsShown } from "../account/answers.ts";
+import type { FailedShown, TransactionShown, TransactionsShown } from "../account/answers.ts";
 import {
   chargeRows,
   failedRows,
@@ -20,7 +20,7 @@ import type { AnyTransaction } from "./answers.ts";
 const PATH = "/console/calls";
 const PAGE = "50";
 
-function whose({ account_id, account_name, key_label }: FailedShown) {
+function whose({ account_id, account_name, key_label }: FailedShown | TransactionShown) {
   return html`<a href="/console/accounts/${encodeURIComponent(account_id ?? "")}">${account_name ?? account_id ?? ""}</a> <span class="soft">${key_label ?? ""}</span>`;
 }
 
@@ -36,7 +36,7 @@ export const callsSection: Section = {
       return { title: "Calls", body: html`${problem(found.words)}${search}`, status: found.status };
     const rows = isFailure(asked.status)
       ? failedRows(found.transactions as readonly unknown[] as readonly FailedShown[], whose)
-      : chargeRows(found.transactions, PATH);
+      : chargeRows(found.transactions, PATH, whose);
     return {
       title: "Calls",
       body: html`${search}<section class="card" aria-label="Found">${rows}${nextPage(PATH, asked, found.next_cursor)}</section>`,
@@ -67,7 +67,7 @@ export const callSection: Section = {
     const own = facts([
       [
         "Account",
-        html`<a href="/console/accounts/${encodeURIComponent(whole.account_id)}"><code>${whole.account_id}</code></a>`,
+        html`<a href="/console/accounts/${encodeURIComponent(whole.account_id)}">${whole.account_name ?? ""} <code>${whole.account_id}</code></a>`,
       ],
       ["Asked for", whole.asked ?? "-"],
       ["Our cost", money(whole.upstream_nano_usd)],

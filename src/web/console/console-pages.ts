@@ -2,15 +2,17 @@
 import type { EndpointSpec, GatewayRequest } from "../../endpoint.ts";
 import { isCsrf } from "../../oauth/sessions.ts";
 import { eventsSection } from "../account/events.ts";
-import type { Ask } from "../kit/ask.ts";
+import { html } from "../html.ts";
+import { type Ask, bodyOr } from "../kit/ask.ts";
 import { liveEndpoint } from "../kit/live.ts";
 import type { Place } from "../kit/page.ts";
 import { type Door, sectionEndpoints } from "../kit/sections.ts";
+import { problem } from "../kit/shown.ts";
 import { accountSection, accountsSection } from "./accounts.ts";
 import { callSection, callsSection, findSection } from "./calls.ts";
 import type { Operator } from "./operator-sessions.ts";
 import { pricesSection } from "./prices.ts";
-import { routesSection } from "./routes.ts";
+import { type Routes, routesSection } from "./routes.ts";
 import { RUNNING_LIVE, runningNow, runningSection } from "./running.ts";
 import { isOwnOrigin, operatorSignIn, type SignInParts, toSignIn } from "./sign-in.ts";
 import { createGlance, TODAY_LIVE, todaySection } from "./today.ts";
@@ -50,6 +52,10 @@ export function consolePages(parts: ConsoleParts): readonly EndpointSpec[] {
     async enter(request) {
       const session = await sessions.of(request);
       return session === null ? null : { ask: askAs(request, session), csrf: session.csrf };
+    },
+    async notice(ask) {
+      const { refusals } = bodyOr(await ask<Pick<Routes, "refusals">>("GET", "/admin/v1/routes"), { refusals: [] });
+      return html`${refusals.map(({ message }) => problem(message))}`;
     },
     isOurs: (request, csrf, sent) => isOwnOrigin(request) && isCsrf({ csrf }, sent),
   };

@@ -1,7 +1,6 @@
 // Prices against cost, losers first; what providers counted that has no price; models that retire.
-import { lessOf } from "../../money.ts";
-import { html } from "../html.ts";
-import { Refused, withQuery } from "../kit/ask.ts";
+import { type Html, html } from "../html.ts";
+import { type Ask, Refused, withQuery } from "../kit/ask.ts";
 import { DAY_MS, dayOf } from "../kit/days.ts";
 import type { Section } from "../kit/sections.ts";
 import { card, count, money, pill, rowsOf, table } from "../kit/shown.ts";
@@ -9,6 +8,7 @@ import type { Usage } from "./answers.ts";
 
 const PATH = "/console/prices";
 const DAYS = 7;
+const MARGINS_BY = ["provider", "model", "model,provider"];
 
 interface Prices {
   readonly losses: readonly {
@@ -29,6 +29,28 @@ interface Models {
   }[];
 }
 
+async function marginsBy(ask: Ask, by: string, from: string): Promise<Html | Refused> {
+  const sold = await ask<Usage>("GET", withQuery("/admin/v1/usage", { by, from, limit: "1000" }));
+  if (sold instanceof Refused) return sold;
+  const lines = sold.usage.toSorted((a, b) => Number(a.margin_nano_usd) - Number(b.margin_nano_usd)).slice(0, 100);
+  const columns = [
+    { name: "Of" },
+    { name: "Calls", kind: "num desk" },
+    { name: "Charged", kind: "num" },
+    { name: "Cost", kind: "num" },
+    { name: "Margin", kind: "num" },
+  ];
+  const rows = rowsOf(lines, ({ model, provider, calls, margin_nano_usd: margin, ...line }) => [
+    html`<span class="name">${model ?? provider ?? "other"}</span><br><span class="soft">${model == null ? "" : (provider ?? "")}</span>`,
+    count(calls),
+    money(line.charged_nano_usd),
+    money(line.upstream_nano_usd),
+    Number(margin) < 0 ? html`${pill("loses", "bad")} ${money(margin)}` : money(margin),
+  ]);
+  const title = `Margin by ${by.replace(",", " and ")}`;
+  return card(title, table(title, columns, { rows, none: "Nothing was sold in this time." }));
+}
+
 export function pricesSection(epochMs: () => number): Section {
   return {
     path: PATH,
@@ -37,28 +59,14 @@ export function pricesSection(epochMs: () => number): Section {
       const prices = await ask<Prices>("GET", "/admin/v1/prices");
       if (prices instanceof Refused) return prices;
       const from = dayOf(epochMs() - DAYS * DAY_MS);
-      const sold = await ask<Usage>("GET", withQuery("/admin/v1/usage", { by: "model,provider", from, limit: "1000" }));
-      if (sold instanceof Refused) return sold;
+      const margins: Html[] = [];
+      for (const by of MARGINS_BY) {
+        const shown = await marginsBy(ask, by, from);
+        if (shown instanceof Refused) return shown;
+        margins.push(shown);
+      }
       const listed = await ask<Models>("GET", "/admin/v1/models");
       if (listed instanceof Refused) return listed;
-      const lines = sold.usage
-        .map((line) => ({ ...line, margin: lessOf(line.charged_nano_usd, line.upstream_nano_usd) }))
-        .toSorted((a, b) => Number(a.margin) - Number(b.margin))
-        .slice(0, 100);
-      const columns = [
-        { name: "Model or action" },
-        { name: "Calls", kind: "num desk" },
-        { name: "Charged", kind: "num" },
-        { name: "Cost", kind: "num" },
-        { name: "Margin", kind: "num" },
-      ];
-      const rows = rowsOf(lines, (line) => [
-        html`<span class="name">${line.model ?? "other"}</span><br><span class="soft">${line.provider ?? ""}</span>`,
-        count(line.calls),
-        money(line.charged_nano_usd),
-        money(line.upstream_nano_usd),
-        Number(line.margin) < 0 ? html`${pill("loses", "bad")} ${money(line.margin)}` : money(line.margin),
-      ]);
       const lost = prices.losses.map(({ provider, model, percent, rests }) => [
         model,
         provider,
@@ -72,7 +80,7 @@ export function pricesSection(epochMs: () => number): Section {
         .map(({ model, until, providers }) => [until ?? "", model, providers.join(", ") || "no provider that is on"]);
       return {
         title: "Prices against cost",
-        body: html`${card(`Margin of ${DAYS} days, losers first`, table("Margins", columns, { rows, none: "Nothing was sold in this time." }))}
+        body: html`<p class="lead">Margins are what was charged in ${DAYS} days less what it cost us, the losers first.</p>${margins}
 <div class="grid">${card("Lost today, by the vendor's own word", table("Losses", [{ name: "Model" }, { name: "Provider" }, { name: "Above its price" }, { name: "State" }], { rows: lost, none: "Nothing was sold below its cost." }))}
 ${card("Counted without a price", table("Unpriced", [{ name: "Provider" }, { name: "What" }, { name: "Answers", kind: "num" }], { rows: unpriced, none: "Providers counted nothing that has no price." }))}</div>
 ${card("Models that retire", table("Ends", [{ name: "On" }, { name: "Model" }, { name: "Served by" }], { rows: ends, none: "No model that is sold is known to end." }))}`,

@@ -1,5 +1,6 @@
 // Routes: which providers are on, what rests, what failed last and why, and asking one whether it answers.
 
+import type { Refusal } from "../../accounts/admin-endpoints.ts";
 import type { InstalledProvider } from "../../catalog/installed.ts";
 import type { RouteRow } from "../../upstream/route-rows.ts";
 import { type Html, html } from "../html.ts";
@@ -20,6 +21,10 @@ const FAILURES_SHOWN_MAX = 9;
 interface Setup {
   readonly providers: readonly InstalledProvider[];
   readonly tiers: readonly { readonly id: string; readonly on: number; readonly of: number }[];
+}
+export interface Routes {
+  readonly refusals: readonly Refusal[];
+  readonly routes: readonly RouteRow[];
 }
 interface Checks {
   readonly checks: readonly {
@@ -54,7 +59,7 @@ function failuresShown(all: readonly Failure[], name: string): Html | string {
   const [last, ...others] = all;
   if (last === undefined) return "";
   const more = others.slice(0, FAILURES_SHOWN_MAX).map((one) => html`<p>${failureShown(one)}</p>`);
-  return html`${failureShown(last)}${more.length === 0 ? "" : html`<details><summary aria-label="Earlier failures of ${name}">${count(others.length)} more</summary>${more}</details>`}`;
+  return html`${failureShown(last)}${more.length === 0 ? "" : html`<details><summary aria-label="${count(others.length)} more failures of ${name}">${count(others.length)} more</summary>${more}</details>`}`;
 }
 
 export const routesSection: Section = {
@@ -81,7 +86,7 @@ export const routesSection: Section = {
     const setup = await ask<Setup>("GET", "/admin/v1/providers");
     if (setup instanceof Refused) return setup;
     const series = seriesIn(bodyOr(await ask<string>("GET", "/metrics"), ""), [RESTING, ATTEMPTS]);
-    const routes = await ask<{ routes: readonly RouteRow[] }>("GET", "/admin/v1/routes");
+    const routes = await ask<Routes>("GET", "/admin/v1/routes");
     if (routes instanceof Refused) return routes;
     const failed = byProvider(routes.routes);
     const resting = series.filter(({ name, value }) => name === RESTING && value > 0);

@@ -34,7 +34,7 @@ export async function runningNow({ ask }: Visit): Promise<Html> {
     { name: "Spent", kind: "num desk" },
   ];
   const rows = rowsOf(found.jobs.slice(0, SHOWN_MAX), (job) => [
-    html`${job.kind} ${job.sandbox ? pill("sandbox", "warn") : ""}<br><code>${job.job_id}</code><br><a href="/console/accounts/${encodeURIComponent(job.account_id)}">${job.account_id}</a>`,
+    html`${job.kind} ${job.sandbox ? pill("sandbox", "warn") : ""}<br><code>${job.job_id}</code><br><a href="/console/accounts/${encodeURIComponent(job.account_id)}">${job.account_name ?? job.account_id}</a>`,
     html`${pill(job.status)} ${job.done === null ? "" : `${job.done} of ${job.total ?? "?"}`}`,
     `${count(job.still_seconds)} s of ${count(job.age_seconds)} s`,
     `$${job.held_usd}`,

@@ -65,8 +65,8 @@ export function shares(all: readonly Share[], none: string): Html {
   return html`<ol class="shares">${rows}</ol>${more}`;
 }
 
-/** How much of a bound is used, from 0 to 1 and beyond. */
-export function meter(used: number): Html {
+/** How much of a bound is used, from 0 to 1 and beyond; with `isBound` false, how much of some work is done, which is never too much. */
+export function meter(used: number, isBound = true): Html {
   const width = Math.min(100, Math.max(0, used * 100)).toFixed(1);
-  return html`<svg class="meter" aria-hidden="true"><rect class="room" width="100%" height="6" rx="3"/><rect class="bar${used >= 0.8 ? " high" : ""}" width="${width}%" height="6" rx="3"/></svg>`;
+  return html`<svg class="meter" aria-hidden="true"><rect class="room" width="100%" height="6" rx="3"/><rect class="bar${isBound && used >= 0.8 ? " high" : ""}" width="${width}%" height="6" rx="3"/></svg>`;
 }

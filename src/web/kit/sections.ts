@@ -58,6 +58,8 @@ export interface Door {
   /** Null: no one has signed in. */
   enter(request: GatewayRequest): Promise<Pick<Visit, "ask" | "csrf"> | null>;
   toSignIn(request: GatewayRequest): Answer;
+  /** What stands above every page, such as what has to be mended first. */
+  notice?(ask: Ask): Promise<Html | string>;
   /** Whether a form came from a page of ours, with its session's token. */
   isOurs(request: GatewayRequest, csrf: string, sent: string | undefined): boolean;
 }
@@ -79,7 +81,8 @@ async function answerOf(shell: Shell, body: Html, status = 200): Promise<Answer>
   return pageAnswer(shell, new Html(await inSlices(textOf(body))), status);
 }
 
-async function shown(entered: Entered, above: Html | string, statusAtLeast = 200): Promise<Answer> {
+async function shown(entered: Entered, said: Html | string, statusAtLeast = 200): Promise<Answer> {
+  const above = html`${(await entered.door.notice?.(entered.ask)) ?? ""}${said}`;
   const made = await entered.section.show(entered);
   if (made instanceof Refused) {
     return pageAnswer(shellOf(entered, { title: "Not to be had" }), html`${above}${problem(made.words)}`, made.status);

@@ -21,7 +21,8 @@ interface Priced {
   readonly completion_usd_per_million: number;
 }
 interface Pricing {
-  readonly tiers: Readonly<Record<string, readonly string[]>>;
+  /** `price_max`: what the dearest candidate costs. */
+  readonly tier_prices: readonly (Priced & { readonly price_max: Omit<Priced, "model" | "kind"> })[];
   readonly models: readonly Priced[];
 }
 interface Descriptor {
@@ -39,19 +40,6 @@ interface FoundActions {
 interface Mode {
   readonly isLive: boolean;
   readonly mayBeLive: boolean;
-}
-
-/** A tier is as dear as the dearest that it may be served by. */
-function tierPrices({ tiers, models }: Pricing): Priced[] {
-  return Object.entries(tiers).flatMap(([id, slugs]) => {
-    const served = models.filter(({ model }) => slugs.includes(model));
-    if (served.length === 0) return [];
-    const most = (name: "prompt_usd_per_million" | "completion_usd_per_million") =>
-      Math.max(...served.map((one) => one[name]));
-    const prices = { prompt_usd_per_million: most("prompt_usd_per_million") };
-    const model = { model: `core/${id}`, kind: "chat", ...prices };
-    return [{ ...model, completion_usd_per_million: most("completion_usd_per_million") }];
-  });
 }
 
 function switches({ isLive, mayBeLive }: Mode, rest: string): Html {
@@ -87,8 +75,10 @@ function framed({ kind, csrf, mode, url, action = "", example = {} }: Frame, ins
 }
 
 async function models({ ask, csrf }: Visit, mode: Mode, url: string): Promise<Html> {
-  const pricing = bodyOr(await ask<Pricing>("GET", "/api/llm/v1/pricing"), { tiers: {}, models: [] });
-  const listed = [...tierPrices(pricing), ...pricing.models.filter(({ kind }) => kind === "chat")];
+  const pricing = bodyOr(await ask<Pricing>("GET", "/api/llm/v1/pricing"), { tier_prices: [], models: [] });
+  // The estimate is of what a call can cost, so a tier has the price of its dearest candidate.
+  const tiers = pricing.tier_prices.map(({ price_max, ...tier }) => ({ ...tier, ...price_max }));
+  const listed = [...tiers, ...pricing.models.filter(({ kind }) => kind === "chat")];
   const options = listed.map(
     ({ model, prompt_usd_per_million: input, completion_usd_per_million: output }) =>
       html`<option value="${model}" data-input="${input}" data-output="${output}">$${input} in, $${output} out</option>`,

@@ -10,6 +10,7 @@ import type {
   NeutralEvent,
   ReasoningBlock,
 } from "../../neutral.ts";
+import { actionTold } from "../action-events.ts";
 import type { AnswerHead } from "../wire.ts";
 
 const NOTHING = Buffer.alloc(0);
@@ -81,21 +82,7 @@ function annotationsOf(blocks: readonly AnswerBlock[]): readonly Json[] {
 /** What the gateway does between two rounds, beside an empty delta that clients pass over. */
 function toldOf(event: NeutralEvent): string {
   if (event.kind !== "action-begun" && event.kind !== "action-done") return "";
-  const { id, action, arguments: params } = event.action;
-  const told =
-    event.kind === "action-begun"
-      ? { id, action, params: jsonIn(params), status: "running" }
-      : { id, action, status: event.action.ok ? "done" : "failed", ok: event.action.ok, cents: event.action.cents };
-  return `,"tollgate":${JSON.stringify({ action: told })}`;
-}
-
-/** Of a model's writing, so it may be none. */
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+  return `,"tollgate":${JSON.stringify({ action: actionTold(event) })}`;
 }
 
 function of<K extends AnswerBlock["kind"]>(blocks: readonly AnswerBlock[], kind: K) {

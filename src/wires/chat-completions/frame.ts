@@ -14,8 +14,6 @@ export interface ChatFrameOptions {
   readonly stream: boolean;
   readonly includeUsage: boolean;
   readonly trace: boolean;
-  /** What max_tokens was lowered to for the one that served; null where it stands as asked. */
-  readonly loweredTo: (served: Candidate) => number | null;
 }
 
 class ChatFrame implements Frame {
@@ -27,8 +25,7 @@ class ChatFrame implements Frame {
   }
 
   head(reply: Reply, served: Candidate, attempts: readonly Leg[], charge: Charge | null): void {
-    const { stream, loweredTo } = this.#options;
-    writeHead(reply, { served, attempts, charge, stream, loweredTo: loweredTo(served) });
+    writeHead(reply, { served, attempts, charge, stream: this.#options.stream });
   }
 
   last(final: FinalPart, cost: Cost, charge: Charge, attempts: readonly Leg[]): Uint8Array | string {

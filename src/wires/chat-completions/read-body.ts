@@ -141,8 +141,7 @@ function requestOf(sent: Record<string, unknown>, sifted: Sifted, body: z.infer<
     sentText: () => sentText(kept, CHAT_FIELDS),
     readText: () => readText(kept, CHAT_FIELDS),
     answers: chatAnswers,
-    frame: ({ id, createdS, trace, loweredTo }) =>
-      createChatFrame({ completionId: id, createdS, stream, includeUsage, trace, loweredTo }),
+    frame: ({ id, createdS, trace }) => createChatFrame({ completionId: id, createdS, stream, includeUsage, trace }),
   };
 }
 

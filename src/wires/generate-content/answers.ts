@@ -1,9 +1,11 @@
 // Writes neutral answers in the generate-content wire: whole, or as events each of which is a piece of the whole.
 import { isRecord, type Json } from "../../json.ts";
 import type {
+  ActionBlock,
   AnswerBlock,
   AnswerCodec,
   AnswerText,
+  AnswerTextBlock,
   EventEncoder,
   FinishReason,
   NeutralAnswer,
@@ -11,11 +13,14 @@ import type {
   NeutralEvent,
   ReasoningBlock,
 } from "../../neutral.ts";
+import { type ActionEvent, AT_WORK, actionTold } from "../action-events.ts";
 import type { AnswerHead } from "../wire.ts";
-import type { StreamForm } from "./stream-form.ts";
+import { groundingOf } from "./grounding.ts";
+import { isEvents, type StreamForm } from "./stream-form.ts";
 import { signatureOf } from "./turns.ts";
 
 const NOTHING = Buffer.alloc(0);
+const NO_WORDS = { parts: [{ text: "" }], role: "model" };
 const DATA_URL = /^data:([^;,]{1,100});base64,/;
 
 const FINISH: Readonly<Record<FinishReason, string>> = {
@@ -24,6 +29,9 @@ const FINISH: Readonly<Record<FinishReason, string>> = {
   tool_calls: "STOP",
   content_filter: "SAFETY",
 };
+/** In a list, where a comment would be no JSON. */
+const LIST_AT_WORK = Buffer.from("\n");
+
 /** The wire's own words where the vendor's are more exact than ours. */
 const EXACT: ReadonlySet<string> = new Set([
   "RECITATION",
@@ -69,6 +77,8 @@ export interface AnswerOptions {
   readonly choices: number;
   /** Null: the answer is whole. */
   readonly form: StreamForm | null;
+  /** The model may call actions, and what they find is told at the end. */
+  readonly acts?: boolean;
 }
 
 interface OpenCall {
@@ -98,6 +108,10 @@ class GenerateEncoder implements EventEncoder {
   readonly #head: AnswerHead;
   readonly #options: AnswerOptions;
   readonly #open = new Map<number, OpenCandidate>();
+  readonly #ran: ActionBlock[] = [];
+  readonly #cited: Json[] = [];
+  /** Of a model that acts. */
+  #said = "";
   #begun = false;
 
   constructor(head: AnswerHead, options: AnswerOptions) {
@@ -110,6 +124,7 @@ class GenerateEncoder implements EventEncoder {
     switch (event.kind) {
       case "text":
       case "refusal":
+        if (this.#options.acts) this.#said += event.text;
         return this.#parts(choice, [{ text: event.text }]);
       case "reasoning":
         return this.#options.showsThoughts ? this.#parts(choice, [{ text: event.text, thought: true }]) : NOTHING;
@@ -125,13 +140,22 @@ class GenerateEncoder implements EventEncoder {
       }
       case "finish":
         return this.#finish(choice, finishOf(event));
-      case "begin":
-      case "citation":
-      case "native":
-      case "action-begun":
       case "action-done":
+        this.#ran.push(event.action);
+        return this.#acts(choice, event);
+      case "action-begun":
+        return this.#acts(choice, event);
+      case "citation":
+        this.#cited.push(event.json);
+        return NOTHING;
+      case "begin":
+      case "native":
         return NOTHING;
     }
+  }
+
+  #acts(index: number, event: ActionEvent): Buffer {
+    return this.#event({ content: NO_WORDS, index }, true, { tollgate: { action: actionTold(event) } });
   }
 
   #candidate(index: number): OpenCandidate {
@@ -170,14 +194,15 @@ class GenerateEncoder implements EventEncoder {
   #finish(index: number, finishReason: string): Buffer {
     const parts = this.#candidate(index).takeCalls();
     const content = { parts: parts.length > 0 ? parts : [{ text: "" }], role: "model" };
-    return this.#event({ content, finishReason, index }, this.#options.choices > 1);
+    const grounding = groundingOf(this.#ran, this.#cited, this.#said);
+    return this.#event({ content, finishReason, index, ...grounding }, this.#options.choices > 1);
   }
 
-  #event(candidate: Json, isWhole: boolean): Buffer {
+  #event(candidate: Json, isWhole: boolean, more: Json = {}): Buffer {
     const { form } = this.#options;
     if (form === null) return NOTHING;
     const { model, id } = this.#head;
-    const json = JSON.stringify({ candidates: [candidate], modelVersion: model, responseId: id });
+    const json = JSON.stringify({ candidates: [candidate], modelVersion: model, responseId: id, ...more });
     const before = this.#begun ? form.next : form.first;
     this.#begun = true;
     return Buffer.from(isWhole ? `${before}${json}${form.after}` : `${before}${json.slice(0, -1)}`);
@@ -214,7 +239,28 @@ function partsOf(blocks: readonly AnswerBlock[], showsThoughts: boolean): Json[]
     if (block.kind === "reasoning" && block.sealed !== null && block.callId !== null)
       seals.set(block.callId, block.sealed);
   }
-  return blocks.flatMap((block) => partsOfBlock(block, seals, showsThoughts));
+  return joined(blocks).flatMap((block) => partsOfBlock(block, seals, showsThoughts));
+}
+
+/** What was said before and after an action is one text. */
+function joined(blocks: readonly AnswerBlock[]): readonly AnswerBlock[] {
+  if (!blocks.some(({ kind }) => kind === "action")) return blocks;
+  const told: AnswerBlock[] = [];
+  for (const block of blocks.filter(({ kind }) => kind !== "action")) {
+    const last = told.at(-1);
+    if (last?.kind === "text" && block.kind === "text")
+      told[told.length - 1] = { ...block, text: last.text + block.text };
+    else told.push(block);
+  }
+  return told;
+}
+
+/** What the actions of a whole answer have found. */
+function foundIn(blocks: readonly AnswerBlock[]): Json {
+  const texts = blocks.filter((block): block is AnswerTextBlock => block.kind === "text");
+  const cited = texts.flatMap(({ citations }) => citations.map(({ json }) => json));
+  const ran = blocks.filter((block): block is ActionBlock => block.kind === "action");
+  return groundingOf(ran, cited, texts.map(({ text }) => text).join(""));
 }
 
 /** The one text of each candidate that came to its end, beside its thoughts. */
@@ -234,9 +280,11 @@ export function generateAnswers(head: AnswerHead, options: AnswerOptions): Answe
     content: { parts: partsOf(choice.blocks, options.showsThoughts), role: "model" },
     finishReason: finishOf(choice),
     index: choice.index,
+    ...foundIn(choice.blocks),
   });
   return {
     encoder: () => new GenerateEncoder(head, options),
+    atWork: isEvents(options.form) ? AT_WORK : LIST_AT_WORK,
     texts: textsOf,
     whole: ({ choices }: NeutralAnswer) => ({
       candidates: choices.map(candidateOf),

@@ -8,13 +8,18 @@ import { schemaError } from "../schema-error.ts";
 
 const REQUESTS_MAX = 2_048;
 
-const content = z.object({ parts: z.array(z.object({ text: z.string() })).min(1) });
-const one = z.object({
+/** What is not known here would make other vectors. */
+const content = z.strictObject({
+  parts: z.array(z.strictObject({ text: z.string() })).min(1),
+  role: z.string().nullish(),
+});
+const one = z.strictObject({
+  model: z.string().nullish(),
   content,
   outputDimensionality: z.number().int().min(1).nullish(),
   output_dimensionality: z.number().int().min(1).nullish(),
 });
-const many = z.object({ requests: z.array(one).min(1).max(REQUESTS_MAX) });
+const many = z.strictObject({ requests: z.array(one).min(1).max(REQUESTS_MAX) });
 
 type One = z.infer<typeof one>;
 

@@ -1,9 +1,10 @@
 // The allow-list of a body in the generate-content wire: what other wires can be told of it, and what is refused because it changes the price.
 import { compilePlace, type PlaceSpec } from "../allow-list.ts";
-import { json, refused, setting, text } from "../places.ts";
+import { json, oneOf, refused, setting, text } from "../places.ts";
 
-const SERVER_TOOLS = "tools that a provider runs are billed apart";
-const serverTool = refused(SERVER_TOOLS);
+export const SERVER_TOOLS = "tools that a provider runs are billed apart";
+
+const LIVE = "only calls of functions that wait for their result are sold";
 
 /** Encoded data, or an address of it, of the type that stands beside it. */
 const media = { media: "file", typedBy: "mimeType" } as const;
@@ -24,8 +25,8 @@ const part: PlaceSpec = {
         name: text,
         response: json,
         parts: { items: { fields: { inlineData, fileData } } },
-        willContinue: setting,
-        scheduling: setting,
+        willContinue: refused(LIVE, oneOf(false)),
+        scheduling: refused(LIVE, oneOf("SCHEDULING_UNSPECIFIED")),
       },
     },
   },
@@ -41,7 +42,23 @@ const functionDeclaration: PlaceSpec = {
     parametersJsonSchema: json,
     response: json,
     responseJsonSchema: json,
-    behavior: setting,
+    behavior: refused(LIVE, oneOf("UNSPECIFIED", "BLOCKING")),
+  },
+};
+
+/** Tools of the vendor's own, of which the gateway serves some; whether it does is looked at when the tools are read. */
+const tool: PlaceSpec = {
+  fields: {
+    functionDeclarations: { items: functionDeclaration },
+    googleSearch: { ours: true },
+    googleSearchRetrieval: { ours: true },
+    urlContext: { ours: true },
+    ...Object.fromEntries(
+      [
+        ...["googleMaps", "codeExecution", "computerUse", "fileSearch", "enterpriseWebSearch", "retrieval"],
+        "mcpServers",
+      ].map((name) => [name, refused(SERVER_TOOLS)]),
+    ),
   },
 };
 
@@ -55,19 +72,7 @@ const body: PlaceSpec = {
       read: true,
       asJson: true,
       items: {
-        fields: {
-          functionDeclarations: { items: functionDeclaration },
-          googleSearch: serverTool,
-          googleSearchRetrieval: serverTool,
-          googleMaps: serverTool,
-          codeExecution: serverTool,
-          urlContext: serverTool,
-          computerUse: serverTool,
-          fileSearch: serverTool,
-          enterpriseWebSearch: serverTool,
-          retrieval: serverTool,
-          mcpServers: serverTool,
-        },
+        by: { field: "type", cases: { action: { ours: true } }, missing: tool, otherwise: refused(SERVER_TOOLS) },
       },
     },
     toolConfig: {
@@ -98,6 +103,7 @@ const body: PlaceSpec = {
     labels: { free: true },
     cachedContent: refused("caches that a provider keeps belong to its own customers"),
     max_cost_cents: { ours: true },
+    max_tool_calls: { ours: true },
     provider: { ours: true },
   },
 };

@@ -15,12 +15,10 @@ export interface GenerateFrameOptions {
   readonly choices: number;
   readonly trace: boolean;
   readonly id: string;
-  /** What the most output tokens were lowered to for the one that served; null: they stand as asked. */
-  readonly loweredTo: (served: Candidate) => number | null;
 }
 
 /** The wire's counts, and `cost` in USD, which its clients pass over. */
-function usageJson(usage: TokenUsage, charge: Charge): Json {
+function usageJson(usage: TokenUsage, charge: Charge, { actions }: Cost): Json {
   const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens } = usage;
   const prompt = inputTokens + cacheReadTokens + cacheWriteTokens;
   return {
@@ -30,6 +28,7 @@ function usageJson(usage: TokenUsage, charge: Charge): Json {
     thoughtsTokenCount: reasoningTokens,
     totalTokenCount: prompt + outputTokens,
     cost: usdNumber(charge.chargedNano),
+    ...(actions === undefined ? {} : { actions }),
   };
 }
 
@@ -43,14 +42,13 @@ class GenerateFrame implements Frame {
   }
 
   head(reply: Reply, served: Candidate, attempts: readonly Leg[], charge: Charge | null): void {
-    const { form, loweredTo } = this.#options;
-    writeHead(reply, { served, attempts, charge, stream: isEvents(form), loweredTo: loweredTo(served) });
+    writeHead(reply, { served, attempts, charge, stream: isEvents(this.#options.form) });
   }
 
   last(final: FinalPart, cost: Cost, charge: Charge, legs: readonly Leg[]): Uint8Array | string {
     const { form, choices, trace, id } = this.#options;
     const told: Json = {};
-    if (cost.usage !== null) told.usageMetadata = usageJson(cost.usage, charge);
+    if (cost.usage !== null) told.usageMetadata = usageJson(cost.usage, charge, cost);
     if (trace) told.tollgate = traceJson(legs, charge);
     if (final.kind === "body" || form === null) {
       return JSON.stringify(final.kind === "body" ? Object.assign(final.body, told) : told);

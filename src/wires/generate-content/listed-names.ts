@@ -1,6 +1,6 @@
 // The wire's fields may be written in either of protobuf's spellings: both are read as the one that the allow-list has.
 import { isRecord } from "../../json.ts";
-import type { Place } from "../allow-list.ts";
+import { type Place, placeOf } from "../allow-list.ts";
 
 function camel(name: string): string {
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
@@ -19,12 +19,13 @@ export function withListedNames(value: unknown, place: Place): unknown {
     const { items } = place;
     return items === null ? value : value.map((one) => withListedNames(one, items));
   }
-  if (!isRecord(value) || place.fields === null) return value;
+  const at = isRecord(value) ? placeOf(value, place) : "unknown";
+  if (!isRecord(value) || at === "unknown" || at.fields === null) return value;
   const named: Record<string, unknown> = {};
   for (const key of Object.keys(value)) {
     if (key === "__proto__") continue;
-    const name = listedName(key, value, place);
-    const inner = place.fields.get(name);
+    const name = listedName(key, value, at);
+    const inner = at.fields.get(name);
     named[name] = inner === undefined ? value[key] : withListedNames(value[key], inner);
   }
   return named;

@@ -5,6 +5,7 @@ import { GatewayError } from "../../errors.ts";
 import { readFields } from "../../field-issues.ts";
 import { isRecord, type Json } from "../../json.ts";
 import type { ThoughtSeal } from "../../neutral.ts";
+import { type Hosts, readActions } from "../action-tools.ts";
 import type { ModelRequest } from "../model-request.ts";
 import { wantedNames } from "../neutral-blocks.ts";
 import { invalid, parseJson } from "../parse-json.ts";
@@ -16,6 +17,7 @@ import { type Sifted, sift } from "../sift.ts";
 import { generateAnswers } from "./answers.ts";
 import { GENERATE_FIELDS } from "./fields.ts";
 import { createGenerateFrame } from "./frame.ts";
+import { hostedIn } from "./hosted.ts";
 import { withListedNames } from "./listed-names.ts";
 import { generateRequest, showsThoughts } from "./request.ts";
 import type { StreamForm } from "./stream-form.ts";
@@ -30,13 +32,18 @@ const content = z.object({
   parts: z.array(part).max(100_000),
 });
 
+const MODES = ["MODE_UNSPECIFIED", "AUTO", "ANY", "NONE", "VALIDATED"];
+const LEVELS = ["THINKING_LEVEL_UNSPECIFIED", "MINIMAL", "LOW", "MEDIUM", "HIGH"];
+const word = (words: readonly string[]) =>
+  z.string().refine((said) => words.includes(said.toUpperCase()), `must be one of ${words.join(", ")}`);
+
 /** What we must understand. The allow-list says what else there may be. */
 const generateBody = z.object({
   models: z.array(z.string().min(1).max(200)).min(1).max(16).nullish(),
   contents: z.array(content).min(1).max(100_000),
   systemInstruction: z.object({ parts: z.array(part) }).nullish(),
   tools: z.array(z.object({ functionDeclarations: z.array(z.object({ name: z.string() })).nullish() })).nullish(),
-  toolConfig: z.object({ functionCallingConfig: z.object({ mode: z.string().nullish() }).nullish() }).nullish(),
+  toolConfig: z.object({ functionCallingConfig: z.object({ mode: word(MODES).nullish() }).nullish() }).nullish(),
   generationConfig: z
     .object({
       maxOutputTokens: z.number().int().min(1).max(10_000_000).nullish(),
@@ -49,7 +56,9 @@ const generateBody = z.object({
       frequencyPenalty: z.number().min(-2).max(2).nullish(),
       stopSequences: z.array(z.string()).max(16).nullish(),
       responseMimeType: z.string().max(100).nullish(),
-      thinkingConfig: z.object({ thinkingBudget: z.number().int().min(-1).nullish() }).nullish(),
+      thinkingConfig: z
+        .object({ thinkingBudget: z.number().int().min(-1).nullish(), thinkingLevel: word(LEVELS).nullish() })
+        .nullish(),
     })
     .nullish(),
   safetySettings: z.array(z.unknown()).max(64).nullish(),
@@ -67,7 +76,7 @@ export function checkGenerate(bytes: Buffer): CheckedGenerate | GatewayError {
   const parsed = parseJson(bytes);
   if (parsed instanceof GatewayError) return parsed;
   const sent = withListedNames(parsed, GENERATE_FIELDS);
-  const sifted = isRecord(sent) ? sift(sent, GENERATE_FIELDS) : null;
+  const sifted = isRecord(sent) ? sift(sent, GENERATE_FIELDS, true) : null;
   const read = readFields(generateBody, sifted?.body ?? sent);
   if (!("data" in read)) return schemaError(read);
   if (sifted === null || !isRecord(sent)) return invalid("", "must be an object");
@@ -89,6 +98,7 @@ export function shapeOfGenerate({ sifted, body }: CheckedGenerate): PromptShape 
 export interface AskedAtPath {
   readonly model: string;
   readonly form: StreamForm | null;
+  readonly hosts: Hosts;
 }
 
 /** Reads a request to a model in this wire; thoughts come and go under `seal`. */
@@ -100,11 +110,15 @@ export function readGenerate(
   const checked = checkGenerate(request.body);
   if (checked instanceof GatewayError) return checked;
   const { sent, sifted, body } = checked;
+  const { form, model, hosts } = asked;
+  const choices = body.generationConfig?.candidateCount ?? 1;
+  const hosted = hostedIn(sent, hosts);
+  if (hosted instanceof GatewayError) return hosted;
+  const actions = readActions(sent, { oneText: true, hosted, choices: ["generationConfig.candidateCount", choices] });
+  if (actions instanceof GatewayError) return actions;
   const { preferences, dropped } = readPreferences(sent.provider);
   const kept = sifted.body;
   const made = generateRequest(kept);
-  const { form, model } = asked;
-  const choices = body.generationConfig?.candidateCount ?? 1;
   return {
     operation: "generate",
     idPrefix: "gen_",
@@ -120,12 +134,14 @@ export function readGenerate(
     preferences,
     wanted: wantedNames(model, body.models),
     stream: form !== null,
+    ...(actions === null ? {} : { actions }),
     choices,
     output: { asked: body.generationConfig?.maxOutputTokens ?? null, fallback: null, cap: null, shared: true },
     seal,
     sentText: () => sentText(kept, GENERATE_FIELDS),
     readText: () => readText(kept, GENERATE_FIELDS),
-    answers: (head) => generateAnswers(head, { showsThoughts: showsThoughts(kept), choices, form }),
-    frame: ({ id, trace, loweredTo }) => createGenerateFrame({ form, choices, trace, id, loweredTo }),
+    answers: (head) =>
+      generateAnswers(head, { showsThoughts: showsThoughts(kept), choices, form, acts: actions !== null }),
+    frame: ({ id, trace }) => createGenerateFrame({ form, choices, trace, id }),
   };
 }

@@ -45,6 +45,12 @@ function parametersOf({ parameters, parametersJsonSchema }: Json): Json | null {
   return isRecord(schema) ? schema : null;
 }
 
+/** What a function answers is told with what it does: other wires have no place of its own for that. */
+function descriptionOf({ description, response, responseJsonSchema = jsonSchema(response) }: Json): string | null {
+  const about = stringOf(description) ?? null;
+  return isRecord(responseJsonSchema) ? `${about ?? ""}\nReturns: ${JSON.stringify(responseJsonSchema)}`.trim() : about;
+}
+
 /** The functions that may be called: where only some of them are allowed, those. */
 function toolsOf(body: Json): NeutralTool[] {
   const { allowed } = callingOf(body);
@@ -53,7 +59,7 @@ function toolsOf(body: Json): NeutralTool[] {
   return kept.map((tool) => ({
     kind: "function",
     name: wordOf(tool.name),
-    description: stringOf(tool.description) ?? null,
+    description: descriptionOf(tool),
     parameters: parametersOf(tool),
     strict: false,
     cacheMark: false,

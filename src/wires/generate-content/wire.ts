@@ -2,6 +2,7 @@
 import type { EndpointSpec, PlanCall } from "../../endpoint.ts";
 import { GatewayError } from "../../errors.ts";
 import { isRecord, type Json } from "../../json.ts";
+import type { Hosts } from "../action-tools.ts";
 import { parseJson } from "../parse-json.ts";
 import { readText } from "../prompt-text.ts";
 import type { CountContext, CountRead, ModelWire, WireCall, WireEmbeddings, WireHost, WirePaths } from "../wire.ts";
@@ -37,7 +38,8 @@ function modelOf({ request }: PlanCall): string {
 
 function readIn(call: PlanCall, isStreamed: boolean, host: WireHost) {
   const form = isStreamed ? streamForm(call.request.query) : null;
-  return readGenerate(call, { model: modelOf(call), form }, host.seals(call.audience.payer));
+  const hosts: Hosts = (tool) => host.hosts(tool, call.audience);
+  return readGenerate(call, { model: modelOf(call), form, hosts }, host.seals(call.audience.payer));
 }
 
 /** What is counted is a whole request, or contents alone. */

@@ -11,8 +11,6 @@ import { usageJson } from "./usage.ts";
 export interface MessagesFrameOptions {
   readonly stream: boolean;
   readonly trace: boolean;
-  /** What the most output tokens were lowered to for the one that served; null: they stand as asked. */
-  readonly loweredTo: (served: Candidate) => number | null;
   readonly requestId: string;
 }
 
@@ -28,8 +26,7 @@ class MessagesFrame implements Frame {
   }
 
   head(reply: Reply, served: Candidate, attempts: readonly Leg[], charge: Charge | null): void {
-    const { stream, loweredTo } = this.#options;
-    writeHead(reply, { served, attempts, charge, stream, loweredTo: loweredTo(served) });
+    writeHead(reply, { served, attempts, charge, stream: this.#options.stream });
   }
 
   /** A stream's tail is open inside of the usage of its last event; what is there already stays before our counts. */

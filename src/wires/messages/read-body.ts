@@ -162,6 +162,6 @@ export function readMessages(
     readText: () => readText(kept, MESSAGES_FIELDS),
     seal,
     answers: (head) => messagesAnswers({ head, promptTokens, shown: thoughtsShown(kept), stops: stopsOf(kept) }),
-    frame: ({ trace, loweredTo }) => createMessagesFrame({ stream, trace, loweredTo, requestId: request.id }),
+    frame: ({ trace }) => createMessagesFrame({ stream, trace, requestId: request.id }),
   };
 }

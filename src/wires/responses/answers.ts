@@ -35,7 +35,6 @@ export interface ResponsesFrameOptions {
   readonly createdS: number;
   readonly stream: boolean;
   readonly trace: boolean;
-  readonly loweredTo: (served: Candidate) => number | null;
 }
 
 /** The answer side of one request: what its attempts and its frame have in common. */
@@ -132,8 +131,7 @@ class ResponsesFrame implements Frame {
   }
 
   head(reply: Reply, served: Candidate, attempts: readonly Leg[], charge: Charge | null): void {
-    const { stream, loweredTo } = this.#options;
-    writeHead(reply, { served, attempts, charge, stream, loweredTo: loweredTo(served) });
+    writeHead(reply, { served, attempts, charge, stream: this.#options.stream });
   }
 
   last(final: FinalPart, cost: Cost, charge: Charge, attempts: readonly Leg[]): Uint8Array | string {

@@ -10,10 +10,13 @@ import { COLUMN_NAMES } from "../../../src/ledger/archive/rows.ts";
 import { openSqliteArchive } from "../../../src/ledger/archive/sqlite.ts";
 import { guardDisk } from "../../../src/storage/disk-guard.ts";
 import { openDatabase } from "../../../src/storage/open-database.ts";
+import { freePort } from "../../support/free-port.ts";
 import { POSTGRES_MS_MAX, startPostgres } from "../../support/postgres.ts";
-import { freePort } from "../../support/redis.ts";
+import { onlyAProcessShows } from "../../support/process-fact.ts";
 import { EVERYTHING, pagesOf } from "../usage/contract.ts";
 import { archiveContract, posting } from "./contract.ts";
+
+onlyAProcessShows("an archive in PostgreSQL");
 
 function openFile(file: string) {
   return openSqliteArchive({

@@ -12,10 +12,13 @@ import { KEEP_MS, openSpool, type Spool } from "../../../src/ledger/spool/file.t
 import type { SpoolPage } from "../../../src/ledger/spool/unit.ts";
 import { nano } from "../../../src/money.ts";
 import { eventually } from "../../support/gateway.ts";
+import { onlyAProcessShows } from "../../support/process-fact.ts";
 import { startRedis } from "../../support/redis.ts";
 import { CENT } from "../requests.ts";
 import { NO_BOUNDS } from "../store.ts";
 import { CREDIT_CENTS, cost, startReplicated, startSpooled } from "./spooled.ts";
+
+onlyAProcessShows("a Redis that fails over");
 
 const LONG_MS = 3 * KEEP_MS;
 const LOOK_MS = 100;

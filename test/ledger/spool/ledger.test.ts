@@ -6,8 +6,11 @@ import type { PostOutcome, SharedLedger } from "../../../src/ledger/model/ledger
 import { type Intent, intentIn, intentText } from "../../../src/ledger/spool/intent.ts";
 import { nano } from "../../../src/money.ts";
 import { eventually } from "../../support/gateway.ts";
+import { onlyAProcessShows } from "../../support/process-fact.ts";
 import { CENT, legOf } from "../requests.ts";
 import { AWAY, ada, allResolved, allTold, charged, cost, LEASE_MS, request, startSpooled } from "./spooled.ts";
+
+onlyAProcessShows("a Redis that fails");
 
 describe("Redis down at reserve", () => {
   it("the call is refused within a second, and nothing is left of it", async () => {

@@ -8,8 +8,11 @@ import { manualClock, systemClock } from "../../../src/clock.ts";
 import { sqliteLedger } from "../../../src/ledger/sqlite/ledger.ts";
 import { nano } from "../../../src/money.ts";
 import { openDatabase } from "../../../src/storage/open-database.ts";
+import { onlyAProcessShows } from "../../support/process-fact.ts";
 import { charge, holdRequest, newAccount, newKey, postRequest } from "../requests.ts";
 import { NO_BOUNDS, openLedgerThread, START_MS } from "../store.ts";
+
+onlyAProcessShows("a second process on one file");
 
 let folder: string;
 beforeEach(() => {

@@ -1,60 +1,17 @@
-// The commands of README and docs, run one after another as they stand there: against gateways that the pages themselves start.
+// Runs the commands of a page one after another as they stand there: against gateways that the page itself starts.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { createInterface } from "node:readline";
-import { describe, expect, onTestFinished, test } from "vitest";
-import { endWithTests } from "./support/end-with-tests.ts";
+import { expect, onTestFinished, test } from "vitest";
+import { endWithTests } from "../support/end-with-tests.ts";
+import { writeNpm } from "../support/npm.ts";
+import { blocksOf, commandsOf, isShell, ROOT, reasonOf, runsOf } from "./blocks.ts";
 
-const ROOT = join(import.meta.dirname, "..");
-const PAGES = [
-  "README.md",
-  "CHANGELOG.md",
-  "bench/README.md",
-  ...readdirSync(join(ROOT, "docs")).flatMap((file) => (file.endsWith(".md") ? [`docs/${file}`] : [])),
-];
-const REASON_CHARS_MIN = 25;
-/** Room for a page's commands, most of which start npm, on a machine that others load as well. */
+/** Room for a page's commands on a machine that others load as well. */
 const PAGE_MS_MAX = 180_000;
-/** How a line of a shell begins, for finding those that stand outside of a block of shell. */
-const COMMAND =
-  /^(\$ )?([A-Z][A-Z0-9_]*=\S+ )*(npm|npx|node|curl|kill|docker|redis-cli|redis-server|kubectl|git|sudo|export|python3?) [\w\-./"'$<{]/;
-
-interface Block {
-  readonly line: number;
-  readonly language: string;
-  readonly text: string;
-  /** The comment before it: `not run: <reason>` or `file: <name>`. */
-  readonly comment: string;
-}
-
-/** The fenced blocks of a page, in order. */
-function blocksOf(path: string): readonly Block[] {
-  const page = readFileSync(join(ROOT, path), "utf8");
-  return [...page.matchAll(/(?:^<!-- (.*) -->\n)?^```(\w*)\n([\s\S]*?)\n```$/gm)].map((found) => ({
-    line: page.slice(0, found.index).split("\n").length,
-    comment: found[1] ?? "",
-    language: found[2] ?? "",
-    text: found[3] ?? "",
-  }));
-}
-
-/** In these a line may begin like a command and is none. */
-const isCode = ({ language }: Block) => /^(ts|js|python|json|promql|ini)$/.test(language);
-const isShell = ({ language }: Block) => /^(sh|bash|shell|console)$/.test(language);
-const reasonOf = ({ comment }: Block) => /^not run: (.*)$/.exec(comment)?.[1] ?? null;
-const runsOf = (path: string) => blocksOf(path).filter((block) => isShell(block) && reasonOf(block) === null);
-
-/** The commands of a block; one goes on in the next line after a backslash. */
-function commandsOf({ text }: Block): readonly string[] {
-  return text
-    .replaceAll("\\\n", "\\\r")
-    .split("\n")
-    .map((line) => line.replaceAll("\\\r", "\\\n"))
-    .filter((line) => line.trim() !== "" && !line.startsWith("#"));
-}
 
 /** Commands that run until they are stopped, and what they say once they listen. */
 const STAYS = /\bnpm start\b|tollgate -- sandbox\b/;
@@ -73,11 +30,14 @@ class Reader {
   #addresses = { url: "", adminUrl: "" };
   readonly #env: Record<string, string | undefined>;
 
-  constructor() {
+  constructor(isRealNpm: boolean) {
     for (const name of readdirSync(ROOT)) {
       if (!/^(\.git|data)$/.test(name)) symlinkSync(join(ROOT, name), join(this.folder, name));
     }
-    const path = `${dirname(process.execPath)}:${process.env.PATH}`;
+    const bin = join(this.folder, ".bin");
+    mkdirSync(bin);
+    writeNpm(bin);
+    const path = [...(isRealNpm ? [] : [bin]), dirname(process.execPath), process.env.PATH].join(delimiter);
     const kept = {
       PATH: path,
       HOME: this.folder,
@@ -188,51 +148,26 @@ class Reader {
   }
 }
 
-describe("the commands of the pages", () => {
-  test.each(PAGES)("of %s stand in blocks of shell, and those that are not run say why", (path) => {
-    const page = readFileSync(join(ROOT, path), "utf8");
-    const shell = blocksOf(path).filter(isShell);
-    const outside = page.replace(/^```(\w*)\n[\s\S]*?\n```$/gm, "");
-    expect(outside.split("\n").filter((line) => COMMAND.test(line.trim()))).toEqual([]);
-    const others = blocksOf(path).filter((block) => !isShell(block) && !isCode(block));
-    expect(others.filter(({ text }) => text.split("\n").some((line) => COMMAND.test(line)))).toEqual([]);
-    const reasons = shell.map(reasonOf).filter((reason) => reason !== null);
-    expect(reasons.filter((reason) => reason.length < REASON_CHARS_MIN)).toEqual([]);
-    // A reason that names the test which runs it is held to that.
-    const tests = reasons.flatMap((reason) => reason.match(/test\/[\w/.-]+\.ts/g) ?? []);
-    for (const file of tests) expect(readFileSync(join(ROOT, file), "utf8")).not.toBe("");
-  });
-
-  test("are mostly run", () => {
-    const all = PAGES.flatMap((path) => blocksOf(path).filter(isShell));
-    const run = all.filter((block) => reasonOf(block) === null);
-    expect(run.length).toBeGreaterThan(12);
-    expect(run.length).toBeGreaterThan(all.length / 2);
-  });
-
-  test.each(PAGES.filter((path) => runsOf(path).length > 0))(
-    "of %s run as they stand",
-    async (path) => {
-      const reader = new Reader();
-      onTestFinished(async () => {
-        await reader.stop();
-        rmSync(reader.folder, { recursive: true, force: true });
-      });
-      const blocks = blocksOf(path);
-      const first = runsOf(path).flatMap(commandsOf)[0] ?? "";
-      if (!STAYS.test(first)) {
-        await reader.start("npm start");
-        reader.setKey(await reader.sandboxKey());
+/** The README's commands are started by npm itself, those of the other pages by what npm would start. */
+export function runCommandsOf(path: string): void {
+  test(`the commands of ${path} run as they stand`, { timeout: PAGE_MS_MAX }, async () => {
+    const reader = new Reader(path === "README.md");
+    onTestFinished(async () => {
+      await reader.stop();
+      rmSync(reader.folder, { recursive: true, force: true });
+    });
+    const first = runsOf(path).flatMap(commandsOf)[0] ?? "";
+    if (!STAYS.test(first)) {
+      await reader.start("npm start");
+      reader.setKey(await reader.sandboxKey());
+    }
+    for (const block of blocksOf(path)) {
+      const file = /^file: (.*)$/.exec(block.comment)?.[1];
+      if (file !== undefined) writeFileSync(join(reader.folder, file), reader.named(block.text));
+      if (!isShell(block) || reasonOf(block) !== null) continue;
+      for (const command of commandsOf(block)) {
+        await (STAYS.test(command) ? reader.start(command) : reader.run(command));
       }
-      for (const block of blocks) {
-        const file = /^file: (.*)$/.exec(block.comment)?.[1];
-        if (file !== undefined) writeFileSync(join(reader.folder, file), reader.named(block.text));
-        if (!isShell(block) || reasonOf(block) !== null) continue;
-        for (const command of commandsOf(block)) {
-          await (STAYS.test(command) ? reader.start(command) : reader.run(command));
-        }
-      }
-    },
-    PAGE_MS_MAX,
-  );
-});
+    }
+  });
+}

@@ -1,13 +1,12 @@
-// Where a list of models is read from: a file, an address, or a vendor that we have a key of. Bounded in bytes and time, and followed nowhere else.
-
+// Reads a list of models from a file, an address, or a vendor whose key is set. Bounded in bytes and time.
 import { readFile, stat } from "node:fs/promises";
-import { isAbsolute } from "node:path";
 import type { SessionContext } from "../catalog/adapter.ts";
 import type { Adapter } from "../catalog/catalog.ts";
 import { BadList } from "../catalog/updates/list.ts";
 import { LIST_BYTES_MAX } from "../catalog/updates/read-list.ts";
+import { systemClock } from "../clock.ts";
 import { wholeWithin } from "../pieces.ts";
-import type { Upstream } from "../upstream/upstream.ts";
+import { createUpstream } from "../upstream/upstream.ts";
 import { VendorFailure } from "../upstream/vendor-failure.ts";
 
 /** All of it, to the last byte. */
@@ -36,10 +35,10 @@ async function bounded(body: ReadableStream<Uint8Array>): Promise<Uint8Array> {
   return whole;
 }
 
-async function bytesAt(address: string, signal: AbortSignal): Promise<Uint8Array> {
+async function bytesAt(address: string): Promise<Uint8Array> {
   try {
-    const both = AbortSignal.any([signal, AbortSignal.timeout(READ_MS_MAX)]);
-    const answer = await fetch(address, { signal: both, headers: { accept: "application/json" } });
+    const signal = AbortSignal.timeout(READ_MS_MAX);
+    const answer = await fetch(address, { signal, headers: { accept: "application/json" } });
     if (!answer.ok) throw new BadList(`it answered ${answer.status}`);
     return answer.body === null ? new Uint8Array() : await bounded(answer.body);
   } catch (error) {
@@ -50,15 +49,19 @@ async function bytesAt(address: string, signal: AbortSignal): Promise<Uint8Array
   }
 }
 
-async function bytesFrom(adapter: Adapter, upstream: Upstream, signal: AbortSignal): Promise<Uint8Array> {
+async function bytesFrom(adapter: Adapter): Promise<Uint8Array> {
   const path = adapter.spec.chat?.modelsPath ?? "/models";
   const script = async ({ ask }: SessionContext) => (await ask({ method: "GET", path, send: "none" })).json;
+  const { signal } = new AbortController();
   const order = { adapter, name: "models", requestId: "req_models", msMax: READ_MS_MAX, sandboxFault: null, signal };
+  const upstream = createUpstream(systemClock);
   try {
     return Buffer.from(JSON.stringify((await upstream.vendorScript(script, order)) ?? null));
   } catch (error) {
     if (error instanceof VendorFailure) throw new BadList(`it answered: ${error.failure.message}`);
     throw error;
+  } finally {
+    await upstream.close();
   }
 }
 
@@ -69,23 +72,11 @@ export function sourceText(from: string): string {
   return origin + pathname;
 }
 
-/** Whether it is a source that a gateway can read by itself: an address, a vendor, or a file by its whole path. */
-export function isSource(from: string): boolean {
-  return ADDRESS.test(from) ? URL.canParse(from) : isAbsolute(from) || /^[a-z0-9]+(-[a-z0-9]+)*$/.test(from);
-}
-
-/** Reads a source. Throws BadList. */
-export async function readSource(
-  from: string,
-  {
-    adapters,
-    upstream,
-    signal,
-  }: { readonly adapters: ReadonlyMap<string, Adapter>; readonly upstream: Upstream; readonly signal: AbortSignal },
-): Promise<ReadSource> {
-  if (ADDRESS.test(from)) return { bytes: await bytesAt(from, signal), vendor: null };
+/** Reads a source: an address, a configured provider's id, or a file. Throws BadList. */
+export async function readSource(from: string, adapters: ReadonlyMap<string, Adapter>): Promise<ReadSource> {
+  if (ADDRESS.test(from)) return { bytes: await bytesAt(from), vendor: null };
   const adapter = adapters.get(from);
-  if (adapter === undefined || isAbsolute(from)) return { bytes: await bytesOfFile(from), vendor: null };
+  if (adapter === undefined) return { bytes: await bytesOfFile(from), vendor: null };
   if (!adapter.configured) throw new BadList("it is a provider that is not on");
-  return { bytes: await bytesFrom(adapter, upstream, signal), vendor: from };
+  return { bytes: await bytesFrom(adapter), vendor: from };
 }

@@ -1,0 +1,29 @@
+// `tollgate certify` without keys: every question to every vendor's stand-in.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { run } from "../../src/cli/run.ts";
+
+interface Certificate {
+  readonly stand_ins: boolean;
+  readonly spent_nano_usd: number;
+  readonly calls: readonly { readonly kind: string; readonly verdict: string }[];
+}
+
+test("without keys asks every stand-in, and finds nothing", async () => {
+  const dir = mkdtempSync(join(tmpdir(), "certify-"));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const out: string[] = [];
+  const code = await run(["certify", "--json"], {
+    environment: { DATA_DIR: dir },
+    out: (line) => out.push(line),
+    err() {},
+  });
+  const { calls, stand_ins, spent_nano_usd } = JSON.parse(out.join("\n")) as Certificate;
+  expect(calls.filter(({ verdict }) => verdict === "differs")).toEqual([]);
+  expect([code, stand_ins, spent_nano_usd]).toEqual([0, true, 0]);
+  expect(new Set(calls.filter(({ verdict }) => verdict === "fine").map(({ kind }) => kind))).toEqual(
+    new Set(["whole", "streamed", "tools", "schema", "refusal", "action"]),
+  );
+});
