@@ -14,8 +14,6 @@ import type { ChatOrder, ModelCandidate } from "../upstream/model-candidate.ts";
 import type { ServingRoute } from "../upstream/moved-conversations.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import { callTags } from "../wires/call-tags.ts";
-import { withoutForm } from "../wires/fingerprint.ts";
-import { idempotencyOf } from "../wires/idempotency-key.ts";
 import { maxCostOf } from "../wires/max-cost.ts";
 import type { ModelRequest, OutputBound } from "../wires/model-request.ts";
 import { conversationKey, goesOn } from "./conversation-key.ts";
@@ -27,7 +25,7 @@ import { type Placed, placed, prefer } from "./prefer.ts";
 import { partTokensMax } from "./prompt-bounds.ts";
 import { type FitModel, type QuotedPrompt, quoteOf } from "./quote.ts";
 import { resolveModels, type Wanted } from "./resolve-models.ts";
-import { retelling } from "./retold.ts";
+import { repeatingOf, retelling } from "./retold.ts";
 import { type RouteOrder, routeOrder } from "./route-order.ts";
 import type { Unfit } from "./routes-header.ts";
 import { countedOnce, tokenCost } from "./token-cost.ts";
@@ -62,19 +60,6 @@ export interface ChatDeps {
   readonly seals: (payer: Payer | null) => ThoughtSeal;
   /** Counts the calls that cost nothing. */
   readonly freeWindows: RequestWindows;
-}
-
-function keyOf({ request, audience }: PlanCall, { sent }: ModelRequest): Plan["idempotency"] | GatewayError {
-  const { path, body } = withoutForm(request.path, sent);
-  return idempotencyOf({ headers: request.headers, path }, body, audience.payer === null);
-}
-
-/** A stream is not kept, so a key goes with one only where the same was answered whole before. */
-function onlyAgain({ request }: PlanCall, { stream }: ModelRequest): Pick<Plan, "onlyAgain"> {
-  const param = "Idempotency-Key";
-  if (!stream || !request.headers.has("idempotency-key")) return {};
-  const detail = { detail: `${param}: not possible with stream, unless the same was answered whole under it before` };
-  return { onlyAgain: new GatewayError("bad_request", { param, detail }) };
 }
 
 function keepAliveMs({ request }: PlanCall): number | null {
@@ -278,8 +263,9 @@ function isLowered({ lowerings }: PlanCall["audience"], tags: readonly string[],
 /** Makes the plan of a request that its wire has read, or says what is wrong with it. */
 export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): FramedPlan | GatewayError {
   const { request, audience } = call;
-  const idempotency = keyOf(call, read);
-  if (idempotency instanceof GatewayError) return idempotency;
+  const repeating = repeatingOf(call, read);
+  if (repeating instanceof GatewayError) return repeating;
+  const { idempotency } = repeating;
   const tags = callTags(request, read.named);
   if (tags instanceof GatewayError) return tags;
   const { settings } = deps;
@@ -371,8 +357,7 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     exactPrice: settings.sellsAtBound === true && audience.payer === null && !read.stream && read.output.asked !== null,
     slots: [],
     inference: true,
-    idempotency,
-    ...onlyAgain(call, read),
+    ...repeating,
     tags,
     route,
     wholeMsMax: settings.wholeMsMax,

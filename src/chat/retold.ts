@@ -1,8 +1,12 @@
 // An answer that was kept in another form than is asked for now, whole or streamed, told again in this one: read back as its caller read it,
 // and written as a new one would be.
-import type { Frame, KeptForm } from "../endpoint.ts";
+import type { Frame, KeptForm, PlanCall } from "../endpoint.ts";
+import { GatewayError } from "../errors.ts";
 import type { AnswerBlock, AnswerCodec, FinishReason, NeutralEvent } from "../neutral.ts";
+import type { Plan } from "../plan.ts";
 import { ToldAnswer, type ToldChoice } from "../upstream/told-answer.ts";
+import { withoutForm } from "../wires/fingerprint.ts";
+import { idempotencyOf } from "../wires/idempotency-key.ts";
 import type { ModelRequest } from "../wires/model-request.ts";
 
 type Ended = ToldChoice & { readonly reason: FinishReason };
@@ -59,4 +63,18 @@ export function retelling(read: ModelRequest, frame: Frame): (kept: KeptForm) =>
     const { content, tail } = streamOf(ended, codec);
     return Buffer.concat([content, Buffer.from(frame.last({ kind: "stream", tail }, cost, charge, legs) as string)]);
   };
+}
+
+/** The Idempotency-Key of a call. A stream is not kept, so a key goes with one only where the same was answered whole before. */
+export function repeatingOf(
+  { request, audience }: PlanCall,
+  { sent, stream }: ModelRequest,
+): Pick<Plan, "idempotency" | "onlyAgain"> | GatewayError {
+  const { path, body } = withoutForm(request.path, sent);
+  const idempotency = idempotencyOf({ headers: request.headers, path }, body, audience.payer === null);
+  if (idempotency instanceof GatewayError) return idempotency;
+  const param = "Idempotency-Key";
+  if (!stream || !request.headers.has("idempotency-key")) return { idempotency };
+  const detail = { detail: `${param}: not possible with stream, unless the same was answered whole under it before` };
+  return { idempotency, onlyAgain: new GatewayError("bad_request", { param, detail }) };
 }
