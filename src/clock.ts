@@ -52,3 +52,17 @@ export function manualClock(startEpochMs: number): ManualClock {
     },
   };
 }
+
+/** Resolves after a while, or as soon as the signal is aborted. It keeps no process alive. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const over = () => {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", over);
+    resolve();
+  };
+  const timer = setTimeout(over, ms).unref();
+  signal.addEventListener("abort", over, { once: true });
+  if (signal.aborted) over();
+  return promise;
+}

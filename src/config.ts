@@ -678,6 +678,17 @@ export const SETTINGS = {
 
 type Settings = typeof SETTINGS;
 
+/** The settings that let callers in by another way than a key; those who have signed in must not notice them. */
+export const DOORS: readonly (keyof Settings)[] = [
+  "signup",
+  "oauth",
+  "oidcIssuer",
+  "mcpOrigins",
+  "x402PayTo",
+  "x402Models",
+  "x402Sandbox",
+];
+
 /** What the environment said. Names are those of the table; times in ms, money in nano-USD. */
 export type Config = {
   readonly [K in keyof Settings]: Settings[K] extends Setting<infer T> ? T : never;

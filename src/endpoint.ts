@@ -92,6 +92,19 @@ export interface Frame {
   readonly keepAlive: { readonly text: string; headers(reply: Reply): void } | null;
 }
 
+/** An answer as it was given once, and what it costs now. */
+export interface KeptForm {
+  readonly text: string;
+  readonly type: string;
+  /** The slug of the model that served it. */
+  readonly model: string;
+  /** Seconds since the epoch. */
+  readonly createdS: number;
+  readonly cost: Cost;
+  readonly charge: Charge;
+  readonly legs: readonly Leg[];
+}
+
 /** How the answer to a plan looks where it was asked for. */
 export interface Framing {
   readonly frame: Frame;
@@ -105,6 +118,8 @@ export interface Framing {
   readonly loweredTo?: (served: Candidate) => number | null;
   /** What a model is asked, as the caller's wire has read it; absent: none is, or in no wire that has turns. */
   readonly asked?: CallerRequest;
+  /** All of an answer that was kept in another form, whole or streamed, in the form of this call; null: it cannot be told so. */
+  readonly retell?: (kept: KeptForm) => Uint8Array | string | null;
 }
 
 export interface FramedPlan extends Framing {

@@ -122,7 +122,8 @@ async function openDoors(foundation: Foundation, work: Work, parts: DoorParts) {
   const unsold = unsoldIn({ catalog: catalog.current, actionCatalog: work.actionCatalog.actionCatalog });
   const endpoints = publicEndpoints({ ...foundation, ...work, unsold, wires: options.wires ?? [], publicUrl: url.get });
   const sharesPort = role !== undefined;
-  const mcp = openMcp(endpoints, { config, records: foundation.stores.records, deps });
+  const { records, others } = foundation.stores;
+  const mcp = await openMcp(endpoints, { config, records, others, deps });
   const pages = config.pages ? openAccountPages(endpoints, work) : [];
   const served = { endpoints: [...endpoints, ...mcp, ...pages], sharesPort };
   const listens = role === undefined || (role.kind === "child" && role.serves);

@@ -238,6 +238,8 @@ export interface Plan {
   /** Whether the call counts toward the account's daily inference cap. */
   readonly inference: boolean;
   readonly idempotency: { readonly key: string; readonly fingerprint: string } | null;
+  /** Told unless an earlier call under the same key is answered again: this one is not run. Absent: it may run. */
+  readonly onlyAgain?: GatewayError;
   /** What the caller has called it, for its posting; absent: nothing. */
   readonly tags?: readonly string[];
   readonly route: Route;

@@ -1,6 +1,6 @@
 // An action that answers with a job is asked after until that is over, as far as the call has time: the model gets what it brought.
 import type { InnerAnswer, InnerCalls } from "../catalog/local-action.ts";
-import type { Clock } from "../clock.ts";
+import { type Clock, pause } from "../clock.ts";
 import { isRecord } from "../json.ts";
 
 const RESULT = "core/result";
@@ -28,18 +28,6 @@ function jobIn(answer: InnerAnswer): string | null {
   if (!answer.ok || !isRecord(answer.data)) return null;
   const { job_id: id, async: isAsync, status } = answer.data;
   return typeof id === "string" && (isAsync === true || RUNNING.has(status)) ? id : null;
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const over = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", over);
-      resolve();
-    };
-    const timer = setTimeout(over, ms);
-    signal.addEventListener("abort", over, { once: true });
-  });
 }
 
 /** The same answer, or what its job has come to. One that takes longer than there is time stands as it was told last. */

@@ -91,6 +91,8 @@ export interface PaidCall {
    */
   readonly namedBy?: string;
   readonly sandbox: boolean;
+  /** Hears what the merchant asks, which is then not paid: its price is asked before anything is held. */
+  readonly priced?: (nano: Nano) => void;
 }
 
 /** Null: there is no wallet. */

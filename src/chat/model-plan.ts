@@ -14,7 +14,6 @@ import type { ChatOrder, ModelCandidate } from "../upstream/model-candidate.ts";
 import type { ServingRoute } from "../upstream/moved-conversations.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import { callTags } from "../wires/call-tags.ts";
-import { idempotencyOf } from "../wires/idempotency-key.ts";
 import { maxCostOf } from "../wires/max-cost.ts";
 import type { ModelRequest, OutputBound } from "../wires/model-request.ts";
 import { conversationKey, goesOn } from "./conversation-key.ts";
@@ -26,6 +25,7 @@ import { type Placed, placed, prefer } from "./prefer.ts";
 import { partTokensMax } from "./prompt-bounds.ts";
 import { type FitModel, type QuotedPrompt, quoteOf } from "./quote.ts";
 import { resolveModels, type Wanted } from "./resolve-models.ts";
+import { repeatingOf, retelling } from "./retold.ts";
 import { type RouteOrder, routeOrder } from "./route-order.ts";
 import type { Unfit } from "./routes-header.ts";
 import { countedOnce, tokenCost } from "./token-cost.ts";
@@ -60,13 +60,6 @@ export interface ChatDeps {
   readonly seals: (payer: Payer | null) => ThoughtSeal;
   /** Counts the calls that cost nothing. */
   readonly freeWindows: RequestWindows;
-}
-
-/** A stream cannot be kept, so its key would promise what cannot be kept. */
-function keyOf({ request, audience }: PlanCall, { stream, sent }: ModelRequest): Plan["idempotency"] | GatewayError {
-  if (!stream || !request.headers.has("idempotency-key")) return idempotencyOf(request, sent, audience.payer === null);
-  const param = "Idempotency-Key";
-  return new GatewayError("bad_request", { param, detail: { detail: `${param}: not possible with stream` } });
 }
 
 function keepAliveMs({ request }: PlanCall): number | null {
@@ -270,8 +263,9 @@ function isLowered({ lowerings }: PlanCall["audience"], tags: readonly string[],
 /** Makes the plan of a request that its wire has read, or says what is wrong with it. */
 export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): FramedPlan | GatewayError {
   const { request, audience } = call;
-  const idempotency = keyOf(call, read);
-  if (idempotency instanceof GatewayError) return idempotency;
+  const repeating = repeatingOf(call, read);
+  if (repeating instanceof GatewayError) return repeating;
+  const { idempotency } = repeating;
   const tags = callTags(request, read.named);
   if (tags instanceof GatewayError) return tags;
   const { settings } = deps;
@@ -363,7 +357,7 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     exactPrice: settings.sellsAtBound === true && audience.payer === null && !read.stream && read.output.asked !== null,
     slots: [],
     inference: true,
-    idempotency,
+    ...repeating,
     tags,
     route,
     wholeMsMax: settings.wholeMsMax,
@@ -386,12 +380,14 @@ export function modelPlan(call: PlanCall, read: ModelRequest, deps: ChatDeps): F
     },
     prepare: null,
   };
+  const frame = tellingUnsent(read.frame({ id, createdS, trace: isTraced }));
   return {
     plan,
     asked: read.asked,
     keepAliveMs: keepAliveMs(call),
     headers: headersOf(read, { resolved, order, fits, unfit: make.unfit, health }),
     loweredTo: served.loweredTo,
-    frame: tellingUnsent(read.frame({ id, createdS, trace: isTraced })),
+    frame,
+    retell: retelling(read, frame),
   };
 }

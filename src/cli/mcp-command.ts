@@ -1,5 +1,6 @@
 // `tollgate mcp`: MCP over standard input and output, for clients that start a program instead of asking an address. Every message goes to
 // a gateway's /mcp as it came, and what comes of it is written as a line.
+import { randomUUID } from "node:crypto";
 import { createInterface } from "node:readline";
 import { isEventStream } from "../event-stream.ts";
 import { isRecord, type Json } from "../json.ts";
@@ -8,9 +9,13 @@ import type { Command } from "./command.ts";
 const VERSION_KEY = "io.modelcontextprotocol/protocolVersion";
 const ACCEPT = "application/json, text/event-stream";
 
+/** Tells this program's calls from those of others with the same key, so that its client can cancel them. */
+const SESSION = randomUUID();
+
 /** What the address wants to read of a message in its head (MCP 2026-07-28, Streamable HTTP). */
 function headersOf(message: Json, key: string | null): Record<string, string> {
   const headers: Record<string, string> = { "content-type": "application/json", accept: ACCEPT };
+  headers["mcp-session-id"] = SESSION;
   if (key !== null) headers.authorization = `Bearer ${key}`;
   const params = isRecord(message.params) ? message.params : {};
   const version = isRecord(params._meta) ? params._meta[VERSION_KEY] : undefined;

@@ -4,7 +4,7 @@ import type { ActionFacts } from "../catalog/action.ts";
 import { type LocalAction, localAction } from "../catalog/local-action.ts";
 import { GatewayError } from "../errors.ts";
 import { OPENED_URL } from "../field-issues.ts";
-import type { Files } from "./files.ts";
+import { type Files, keyOf } from "./files.ts";
 import { keepFromUrl, type OpenPublic } from "./from-url.ts";
 import { FILE_BYTES_MAX } from "./lifecycle.ts";
 
@@ -73,15 +73,10 @@ function uploads({ files, openPublic }: FilesActionsParts): LocalAction[] {
         effect: "write",
         price: ONE_CENT,
       }),
-      run: (params, { payer }) =>
-        files.announce(payer.id, {
-          filename: params.filename,
-          sizeBytes: params.size_bytes,
-          mime: params.mime ?? null,
-          tags: params.tags,
-          note: params.note ?? null,
-          source: "upload",
-        }),
+      run({ filename, size_bytes: sizeBytes, mime = null, tags, note = null }, { payer }) {
+        const file = { filename, sizeBytes, mime, tags, note, source: "upload" };
+        return files.announce(payer.id, file, keyOf(payer));
+      },
       example: { params: { filename: "report.pdf", size_bytes: 48_213, mime: "application/pdf", tags: ["reports"] } },
     }),
     localAction({
@@ -104,7 +99,7 @@ function uploads({ files, openPublic }: FilesActionsParts): LocalAction[] {
         },
       ),
       run: (params, { payer }) =>
-        keepFromUrl(files, openPublic, payer.id, {
+        keepFromUrl(files, openPublic, payer, {
           url: params.url,
           filename: params.filename ?? null,
           tags: params.tags,
@@ -126,7 +121,7 @@ function lookups(files: Files): LocalAction[] {
         effect: "read",
         price: FREE,
       }),
-      run: ({ file_id }, { payer }) => files.get(payer.id, file_id),
+      run: ({ file_id }, { payer }) => files.get(payer.id, file_id, keyOf(payer)),
       example: { params: { file_id: EXAMPLE_ID } },
     }),
     localAction({

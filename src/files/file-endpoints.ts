@@ -19,7 +19,7 @@ export interface FileEndpointParts {
 
 const BAD_LINK = {
   expired: "This link has expired.",
-  wrong: "This link is not one of ours, or is for another method or file.",
+  wrong: "This link is not one of ours, or is for another method or file, or its key is not good any more.",
 } as const;
 
 /** Files never change, so that their name is their version. */
@@ -93,7 +93,12 @@ export function fileEndpoints(parts: FileEndpointParts): EndpointSpec[] {
     const shape: EndpointShape = { method, path: "/files/{id}", auth: "none", bodyBytesMax };
     const stream = async (call: Call) => {
       const { params, query } = call.request;
-      const link = checkLink(parts.secrets, { method, id: params.id ?? "", query }, parts.clock.epochMs());
+      const { id = "" } = params;
+      const keyId = query.get("key");
+      const stamp = keyId === null ? "" : await parts.files.stamp(id, keyId);
+      if (stamp instanceof GatewayError) return stamp;
+      const key = keyId === null || stamp === null ? undefined : { id: keyId, stamp };
+      const link = checkLink(parts.secrets, { method, id, query, key }, parts.clock.epochMs());
       if (link === "good") return serve(call, parts);
       return new GatewayError("link_invalid", { detail: { detail: BAD_LINK[link] } });
     };

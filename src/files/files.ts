@@ -35,10 +35,17 @@ export interface FilesParts {
   readonly secret: string;
   /** The address that callers know us by; asked at each link, since a free port is known only when it is open. */
   readonly baseUrl: () => string;
+  /** Left out: any key is good. */
+  readonly stampOf?: StampOf | undefined;
   /** False: another process forgets uploads that never came. Left out: this one does. */
   readonly sweeps?: boolean;
   readonly onBroken: (error: unknown) => void;
 }
+
+/** What the links of a payer's key are signed with, which changes with the key's secret; null: the key is not good. */
+export type StampOf = (payer: string, keyId: string) => Promise<string | null>;
+
+const NO_STAMP: StampOf = async () => "";
 
 /** What callers see of a file (contract, 2.8). */
 export type FileView = {
@@ -57,6 +64,13 @@ export type LinkedView = FileView & { readonly get_url: string };
 
 /** Bytes that are at hand, and where they come from. */
 export type KeptBytes = Pick<NewFile, "filename" | "mime" | "source"> & { readonly bytes: Uint8Array };
+
+type Keyed = Pick<Payer, "id"> & { readonly keyId?: string };
+
+/** The key that a payer's links are good with; undefined: it pays without an account. */
+export function keyOf({ keyId }: Keyed): string | undefined {
+  return keyId;
+}
 
 export interface FileFilter {
   /** All of them must be on the file. */
@@ -83,16 +97,24 @@ function fits(row: FileRow, { tags, query }: FileFilter): boolean {
   return tags.every((tag) => row.tags.includes(tag)) && row.filename.toLowerCase().includes(query.toLowerCase());
 }
 
-/** Links for about an hour: into the store where it has its own, else to our endpoints. */
-function createLinks({ store, secret, baseUrl, clock }: FilesParts) {
-  const ours = (method: "GET" | "PUT", id: string, untilMs: number) =>
-    `${baseUrl()}${signedPath(secret, { method, id, expiresAt: Math.ceil(untilMs / 1_000) })}`;
+/** Links for about an hour, good as long as the key `keyId` is: into the store where it has its own, else to our endpoints. */
+function createLinks({ store, secret, baseUrl, clock, stampOf = NO_STAMP }: FilesParts) {
+  async function ours(method: "GET" | "PUT", { id, payer }: FileRow, untilMs: number, keyId = ""): Promise<string> {
+    const key = keyId === "" ? undefined : { id: keyId, stamp: (await stampOf(payer, keyId)) ?? "" };
+    return `${baseUrl()}${signedPath(secret, { method, id, expiresAt: Math.ceil(untilMs / 1_000), key })}`;
+  }
+  async function get(row: FileRow, keyId?: string): Promise<string> {
+    const { id, ...file } = row;
+    return store.links?.get(id, file, LINK_SECONDS) ?? ours("GET", row, clock.epochMs() + LINK_SECONDS * 1_000, keyId);
+  }
+  const linked = async (row: FileRow, keyId?: string) => ({ ...view(row), get_url: await get(row, keyId) });
   return {
-    async get({ id, ...file }: FileRow): Promise<string> {
-      return store.links?.get(id, file, LINK_SECONDS) ?? ours("GET", id, clock.epochMs() + LINK_SECONDS * 1_000);
-    },
-    async put({ id, sizeBytes, lapsesAtMs }: FileRow): Promise<string> {
-      return store.links?.put(id, sizeBytes, LINK_SECONDS) ?? ours("PUT", id, lapsesAtMs);
+    get,
+    linked,
+    async announced(row: FileRow, keyId?: string) {
+      const { id, sizeBytes, lapsesAtMs } = row;
+      const put = await (store.links?.put(id, sizeBytes, LINK_SECONDS) ?? ours("PUT", row, lapsesAtMs, keyId));
+      return { ...(await linked(row, keyId)), put_url: put };
     },
   };
 }
@@ -127,6 +149,30 @@ function lister(deps: LifecycleDeps) {
   };
 }
 
+/** What the holder of a link does with its file. */
+function byLink(deps: LifecycleDeps, { store, stampOf = NO_STAMP }: FilesParts) {
+  const { rows } = deps;
+  return {
+    /** The bytes of an announced upload. */
+    receive: (id: string, body: AsyncIterable<Uint8Array>, contentLength: number | null) =>
+      receive(deps, id, body, contentLength),
+
+    /** Null: there is no such file, or not yet. */
+    async stored(id: string): Promise<FileRow | null> {
+      const row = await rows.get(id);
+      return row?.state === "stored" ? row : null;
+    },
+
+    /** What the link was signed with beside the file; null: its key is not good any more. */
+    async stamp(id: string, keyId: string): Promise<string | null | GatewayError> {
+      const row = await rows.get(id);
+      return row === null ? noSuchFile() : stampOf(row.payer, keyId);
+    },
+
+    read: store.read,
+  };
+}
+
 /** Does so until the answered function is called. */
 function everyMinute(sweep: () => Promise<unknown>, onBroken: FilesParts["onBroken"]): () => void {
   const timer = setInterval(() => void sweep().catch(onBroken), SWEEP_MS).unref();
@@ -141,42 +187,40 @@ export function createFiles(parts: FilesParts) {
   const quota = createQuota(parts.records, rows, QUOTA_BYTES_MAX);
   const deps: LifecycleDeps = { rows, quota, store: parts.store, clock: parts.clock, busy: new Set() };
   const links = createLinks(parts);
-  const linked = async (row: FileRow): Promise<LinkedView> => ({ ...view(row), get_url: await links.get(row) });
-
+  const { linked } = links;
   const list = lister(deps);
   const sweep = () => sweepFiles(deps, parts.onBroken);
   const close = parts.sweeps === false ? () => {} : everyMinute(sweep, parts.onBroken);
 
   return {
     /** Reserves quota for an upload, and says where its bytes go. */
-    async announce(payer: string, file: NewFile): Promise<(LinkedView & { put_url: string }) | GatewayError> {
+    async announce(payer: string, file: NewFile, keyId?: string) {
       const row = await claim(deps, payer, file);
-      if (row instanceof GatewayError) return row;
-      return { ...(await linked(row)), put_url: await links.put(row) };
+      return row instanceof GatewayError ? row : links.announced(row, keyId);
     },
 
     /** Keeps bytes that were fetched; `sizeBytes` null: it is not known how many. */
-    async keep(payer: string, file: Parameters<typeof keep>[2], bytes: AsyncIterable<Uint8Array>) {
+    async keep(payer: string, file: Parameters<typeof keep>[2], bytes: AsyncIterable<Uint8Array>, keyId?: string) {
       const row = await keep(deps, payer, file, bytes);
-      return row instanceof GatewayError ? row : linked(row);
+      return row instanceof GatewayError ? row : linked(row, keyId);
     },
 
     /** Keeps the answer of an action, too large for an envelope, as a file of its payer. */
-    async keepBytes(payer: Pick<Payer, "id">, { bytes, ...facts }: KeptBytes): Promise<LinkedView | GatewayError> {
+    async keepBytes(payer: Keyed, { bytes, ...facts }: KeptBytes): Promise<LinkedView | GatewayError> {
       const file = { ...facts, tags: [], note: null, sizeBytes: bytes.length };
       const row = await keep(deps, payer.id, file, one(bytes));
-      return row instanceof GatewayError ? row : linked(row);
+      return row instanceof GatewayError ? row : linked(row, keyOf(payer));
     },
 
-    async get(payer: string, id: string): Promise<LinkedView | GatewayError> {
+    async get(payer: string, id: string, keyId?: string): Promise<LinkedView | GatewayError> {
       const row = await own(deps, payer, id);
-      return row === null ? noSuchFile() : linked(row);
+      return row === null ? noSuchFile() : linked(row, keyId);
     },
 
     /** A link to a file of the payer's whose bytes are there, for the one it is given to. */
-    async link(payer: string, id: string): Promise<string | GatewayError> {
-      const row = await own(deps, payer, id);
-      return row?.state === "stored" ? links.get(row) : noSuchFile();
+    async link(payer: Keyed, id: string): Promise<string | GatewayError> {
+      const row = await own(deps, payer.id, id);
+      return row?.state === "stored" ? links.get(row, keyOf(payer)) : noSuchFile();
     },
 
     list,
@@ -189,17 +233,7 @@ export function createFiles(parts: FilesParts) {
       }
     },
 
-    /** The bytes of an announced upload, from the holder of its link. */
-    receive: (id: string, body: AsyncIterable<Uint8Array>, contentLength: number | null) =>
-      receive(deps, id, body, contentLength),
-
-    /** A file for the holder of its link; null: there is none, or not yet. */
-    async stored(id: string): Promise<FileRow | null> {
-      const row = await rows.get(id);
-      return row?.state === "stored" ? row : null;
-    },
-
-    read: parts.store.read,
+    ...byLink(deps, parts),
 
     /** Forgets uploads that never came; also does so every minute by itself. */
     sweep,

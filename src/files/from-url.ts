@@ -1,6 +1,7 @@
 // A file from an address that the caller names: fetched with care by the client that is handed in, and streamed to the store.
 import { GatewayError } from "../errors.ts";
-import type { Files, LinkedView } from "./files.ts";
+import type { Payer } from "../plan.ts";
+import { type Files, keyOf, type LinkedView } from "./files.ts";
 import { FILE_BYTES_MAX } from "./lifecycle.ts";
 
 const FETCH_MS_MAX = 100_000;
@@ -75,7 +76,7 @@ function unfit(what: string): GatewayError {
 export async function keepFromUrl(
   files: Files,
   openPublic: OpenPublic,
-  payer: string,
+  payer: Payer,
   upload: UrlUpload,
 ): Promise<LinkedView | GatewayError> {
   const stop = new AbortController();
@@ -89,7 +90,8 @@ export async function keepFromUrl(
     const filename = upload.filename ?? nameOf(finalUrl);
     const mime = mimeOf(headers["content-type"]);
     const sizeBytes = sizeOf(headers);
-    return await files.keep(payer, { filename, mime, tags, note, source: sourceOf(finalUrl), sizeBytes }, some(body));
+    const file = { filename, mime, tags, note, source: sourceOf(finalUrl), sizeBytes };
+    return await files.keep(payer.id, file, some(body), keyOf(payer));
   } finally {
     stop.abort();
   }

@@ -1,5 +1,6 @@
 // Opens what the settings say of files: the store of their bytes, their endpoints, their actions.
 import { join } from "node:path";
+import type { Books } from "../accounts/books.ts";
 import type { LocalAction } from "../catalog/local-action.ts";
 import type { Clock } from "../clock.ts";
 import { type Config, doesWork } from "../config.ts";
@@ -9,7 +10,7 @@ import { openDiskStore } from "./disk-store.ts";
 import { filesActions } from "./file-actions.ts";
 import { fileEndpoints } from "./file-endpoints.ts";
 import type { FileStore } from "./file-store.ts";
-import { createFiles, type Files } from "./files.ts";
+import { createFiles, type Files, type StampOf } from "./files.ts";
 import type { OpenPublic } from "./from-url.ts";
 import { openS3Store } from "./s3-store.ts";
 import { signingSecrets } from "./signed-links.ts";
@@ -23,6 +24,7 @@ export interface OpenFilesOptions {
   /** The address that callers know us by; asked at each link. */
   readonly baseUrl: () => string;
   readonly openPublic: OpenPublic;
+  readonly books: Pick<Books, "account" | "key">;
   readonly onBroken: (error: unknown) => void;
 }
 
@@ -51,12 +53,23 @@ function openStore(config: Config, clock: Clock): Promise<FileStore> {
   });
 }
 
+/** The hint changes with the secret, as a session's does: links that were asked for by an old one end with it. */
+function stamps({ books, clock }: Pick<OpenFilesOptions, "books" | "clock">): StampOf {
+  return async (payer, keyId) => {
+    const accountId = payer.slice("acct:".length);
+    const [key, account] = await Promise.all([books.key(accountId, keyId), books.account(accountId)]);
+    if (key === null || account === null || key.paused || account.frozen) return null;
+    return key.expiresAtMs !== null && key.expiresAtMs <= clock.epochMs() ? null : key.hint;
+  };
+}
+
 /** Rejects where the folder of files cannot be made. */
 export async function openFiles(options: OpenFilesOptions): Promise<OpenFiles> {
   const { config, clock, openPublic } = options;
   const secrets = signingSecrets(config.signingSecret, config.dataDir);
   const [secret] = secrets;
-  const files = createFiles({ ...options, store: await openStore(config, clock), secret, sweeps: doesWork(config) });
+  const store = await openStore(config, clock);
+  const files = createFiles({ ...options, store, secret, stampOf: stamps(options), sweeps: doesWork(config) });
   return {
     files,
     actions: filesActions({ files, openPublic }),

@@ -11,28 +11,32 @@ export interface Linked {
   readonly id: string;
   /** When it ends, in seconds since the epoch. */
   readonly expiresAt: number;
+  /** The key that it was asked for by, with what changes when its secret does; absent: its payer has no key. */
+  readonly key?: { readonly id: string; readonly stamp: string } | undefined;
 }
 
-function signature(secret: string, { method, id, expiresAt }: Linked): string {
-  return createHmac("sha256", secret).update(`${method}\n${id}\n${expiresAt}`).digest("base64url");
+function signature(secret: string, { method, id, expiresAt, key }: Linked): string {
+  const by = key === undefined ? "" : `\n${key.id}\n${key.stamp}`;
+  return createHmac("sha256", secret).update(`${method}\n${id}\n${expiresAt}${by}`).digest("base64url");
 }
 
 /** The path and query of a link. */
 export function signedPath(secret: string, linked: Linked): string {
-  return `/files/${linked.id}?exp=${linked.expiresAt}&sig=${signature(secret, linked)}`;
+  const by = linked.key === undefined ? "" : `&key=${linked.key.id}`;
+  return `/files/${linked.id}?exp=${linked.expiresAt}${by}&sig=${signature(secret, linked)}`;
 }
 
 /** Whether a query is that of a link we signed for just this, by any of our secrets. Takes as long whatever the signature is. */
 export function checkLink(
   secrets: readonly string[],
-  asked: { readonly method: LinkMethod; readonly id: string; readonly query: URLSearchParams },
+  asked: Pick<Linked, "method" | "id" | "key"> & { readonly query: URLSearchParams },
   nowMs: number,
 ): "good" | "expired" | "wrong" {
   const exp = asked.query.get("exp") ?? "";
   const sent = Buffer.from(asked.query.get("sig") ?? "");
   if (!/^[1-9]\d{0,11}$/.test(exp)) return "wrong";
   // Compared as it is written: a decoder passes over what it does not know, so that many texts would be one signature.
-  const linked = { method: asked.method, id: asked.id, expiresAt: Number(exp) };
+  const linked = { ...asked, expiresAt: Number(exp) };
   const isSigned = secrets.map((secret) => {
     const wanted = Buffer.from(signature(secret, linked));
     return sent.length === wanted.length && timingSafeEqual(sent, wanted);

@@ -7,7 +7,7 @@ import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { EndpointSpec } from "../endpoint.ts";
 import type { Files } from "../files/files.ts";
-import { openFiles } from "../files/open-files.ts";
+import { type OpenFilesOptions, openFiles } from "../files/open-files.ts";
 import type { Log } from "../observe/log.ts";
 import type { Records } from "../records/records.ts";
 import { type ActionCatalog, openActionCatalog } from "../run/action-catalog.ts";
@@ -28,6 +28,7 @@ export interface OpenActionsParts {
   readonly publicUrl: () => string;
   /** By which 402s are paid. */
   readonly purseFor: PurseFor;
+  readonly books: OpenFilesOptions["books"];
   /** How the internet is reached in tests. */
   readonly internet: PublicFetchOptions;
   /** Actions beside our own. */
@@ -63,11 +64,12 @@ function modelsOf({ models: kind }: OwnEndpoint, catalog: Catalog, audience: Aud
 
 /** Rejects where the store of files cannot be opened. */
 export async function openActions(parts: OpenActionsParts): Promise<OpenActions> {
-  const { config, log, records, catalog, publicUrl, purseFor, internet, moreActions, ofVendor } = parts;
+  const { config, log, books, records, catalog, publicUrl, purseFor, internet, moreActions, ofVendor } = parts;
   const clock = systemClock;
   const publicFetch = createPublicFetch({ proxies: config.proxies });
   const { files, actions, endpoints } = await openFiles({
     config,
+    books,
     records,
     clock,
     baseUrl: publicUrl,

@@ -196,7 +196,7 @@ export function openJobs(parts: OpenJobsParts): OpenJobs {
     kernel,
     readsWhole,
     keepBytes: actionCatalog.files.keepBytes,
-    linkFile: (payer, id) => actionCatalog.files.link(payer.id, id),
+    linkFile: actionCatalog.files.link,
     modelPlan: (action, call) => nativePlan(action, call, chat),
     chatPlan: innerChat(chat),
     speechPlan: innerSpeech(chat),

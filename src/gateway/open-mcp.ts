@@ -2,6 +2,7 @@
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Endpoint } from "../endpoint.ts";
+import { createCancels, type Others } from "../mcp/cancels.ts";
 import { mcpEndpoints } from "../mcp/mcp-endpoints.ts";
 import type { Records } from "../records/records.ts";
 import type { ServeDeps } from "../serve/deps.ts";
@@ -33,12 +34,17 @@ export interface McpParts {
   readonly config: Config;
   readonly records: Records;
   readonly deps: ServeDeps;
+  readonly others: Others | null;
 }
 
 /** MCP, which calls the others. */
-export function openMcp(endpoints: readonly Endpoint[], { config, records, deps }: McpParts): readonly Endpoint[] {
+export async function openMcp(
+  endpoints: readonly Endpoint[],
+  { config, records, deps, others }: McpParts,
+): Promise<readonly Endpoint[]> {
   const inside = callInside(endpoints, deps);
   const door = mcpDoor(config);
   const { oauth: wantsSignIn } = config;
-  return inEnvelope(mcpEndpoints({ callInside: inside, records, clock: systemClock, door, wantsSignIn }));
+  const cancels = await createCancels(others);
+  return inEnvelope(mcpEndpoints({ callInside: inside, records, clock: systemClock, door, wantsSignIn, cancels }));
 }

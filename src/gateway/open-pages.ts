@@ -1,7 +1,7 @@
 // What reads pages for the composites: our own fetch, live and in the sandbox, and the threads that take pages apart.
 import type { InnerCalls } from "../catalog/local-action.ts";
 import type { PageLadderSpec } from "../catalog/page-ladder.ts";
-import type { Clock } from "../clock.ts";
+import { type Clock, pause } from "../clock.ts";
 import { createDirect, type Direct, directLeg, type OpenPage, ROBOT_NAME } from "../composites/pages/direct.ts";
 import { createExtractor } from "../composites/pages/extractor.ts";
 import { createHostPace, type HostPace, NO_PACE, sharedPace } from "../composites/pages/host-pace.ts";
@@ -39,7 +39,7 @@ const openSandboxPage: OpenPage = async (address, { signal, msMax }) => {
   const url = new URL(address);
   const { status, type, body, afterMs } = sandboxPage(url);
   const waitMs = afterMs ?? msMax;
-  if (waitMs > 0) await waited(Math.min(waitMs, msMax), signal);
+  if (waitMs > 0) await pause(Math.min(waitMs, msMax), signal);
   if (afterMs === null || signal.aborted) {
     return new GatewayError("upstream_error", { detail: { detail: "the page took too long" } });
   }
@@ -82,14 +82,6 @@ export const askSandboxPage: PublicFetch["open"] = async (address, limits) => {
   const headers = { "content-type": "text/plain", ...challenges(PAID_PAGE_CENTS, ["x402"], url) };
   return { status: 402, headers, finalUrl: url.href, body: once(Buffer.from("This page has to be paid.")) };
 };
-
-async function waited(ms: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  signal.addEventListener("abort", () => resolve(), { once: true });
-  await promise;
-  clearTimeout(timer);
-}
 
 async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;

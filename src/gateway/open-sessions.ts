@@ -1,5 +1,5 @@
 // Metered sessions: wired to the vendors' scripts, to the jobs that they are, and to the clock.
-import { systemClock } from "../clock.ts";
+import { pause, systemClock } from "../clock.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
 import { openSessions, type Sessions } from "../sessions/sessions.ts";
@@ -16,20 +16,6 @@ export interface OpenSessionsParts {
   readonly onBroken: KernelDeps["onBroken"];
 }
 
-function wait(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const done = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, Math.max(0, ms));
-    timer.unref();
-    signal.addEventListener("abort", done);
-  });
-}
-
 export function openGatewaySessions({ stores, catalog, upstream, jobs, onBroken }: OpenSessionsParts): Sessions {
   const { ledger, records } = stores;
   return openSessions({
@@ -39,7 +25,7 @@ export function openGatewaySessions({ stores, catalog, upstream, jobs, onBroken 
     jobs,
     adapter: (id, sandbox) => catalog.current().adapters({ sandbox }).get(id) ?? null,
     vendorScript: (script, order) => upstream.vendorScript(script, order),
-    wait,
+    wait: pause,
     onBroken,
   });
 }

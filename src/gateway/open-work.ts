@@ -243,6 +243,7 @@ async function openCallable(
   const opened = await openActions({
     config,
     log,
+    books: stores.ledger,
     records,
     catalog,
     publicUrl,

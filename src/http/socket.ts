@@ -17,6 +17,7 @@ const NORMAL = 1000;
 const GOING_AWAY = 1001;
 const NOT_TEXT = 1003;
 const POLICY = 1008;
+const NOT_GOOD = "the key is not good any more";
 const NO_BODY = Buffer.alloc(0);
 const MINUTE_MS = 60_000;
 
@@ -28,6 +29,14 @@ export interface SocketOpening {
   readonly address: string;
   /** The request's id. */
   readonly id: string;
+}
+
+/** Whose a socket is, and how many of its kind there may be. */
+export interface SocketOwner {
+  readonly accountId: string;
+  readonly socketsMax: number;
+  /** Calls `ended` again and again once its key has ceased to be good, until the answered function is called. Left out: it stays good. */
+  watch?(ended: () => void): () => void;
 }
 
 /** A message that waits for its turn. */
@@ -87,6 +96,7 @@ export class Socket implements SlowClient, SocketSender {
   #reply: SocketReply | null = null;
   /** No request is taken any more. */
   #leaving = false;
+  #unwatch = () => {};
 
   constructor(parts: SocketParts) {
     this.#parts = parts;
@@ -129,10 +139,14 @@ export class Socket implements SlowClient, SocketSender {
     this.#next();
   }
 
-  /** Its sender's key is good. */
-  admitted(accountId: string): void {
+  /** Its sender's key is good, for as long as `watch` does not say otherwise. What is being answered is answered to its end. */
+  admitted({ accountId, watch }: SocketOwner): void {
     this.accountId = accountId;
     this.#parts.memory.belongTo(accountId);
+    const unwatch = watch?.(() => {
+      if (this.#reply === null) this.#close(POLICY, NOT_GOOD);
+    });
+    this.#unwatch = unwatch ?? this.#unwatch;
     this.#next();
   }
 
@@ -154,6 +168,7 @@ export class Socket implements SlowClient, SocketSender {
     this.#ws = null;
     this.#leaving = true;
     this.#drop();
+    this.#unwatch();
     const { host, memory } = this.#parts;
     host.slowClients.forget(this);
     memory.close();
@@ -254,7 +269,7 @@ export class Socket implements SlowClient, SocketSender {
 
   #done(status: number): void {
     // A key that is not good any more will not be good for the next message either.
-    if (status === 401) return this.#ended(POLICY, "the key is not good any more");
+    if (status === 401) return this.#ended(POLICY, NOT_GOOD);
     const { host } = this.#parts;
     this.#reply = null;
     this.#restsSinceMs = host.clock.elapsedMs();

@@ -3,7 +3,7 @@ import type { HttpRequest, HttpResponse, TemplatedApp, us_socket_context_t, WebS
 import type { Endpoint, GatewayRequest, Reply } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import type { EdgeRequest } from "./read-request.ts";
-import { MESSAGE_BYTES_MAX, Socket, type SocketHost } from "./socket.ts";
+import { MESSAGE_BYTES_MAX, Socket, type SocketHost, type SocketOwner } from "./socket.ts";
 import { socketMemories } from "./socket-memory.ts";
 import type { UwsReply } from "./uws-reply.ts";
 
@@ -14,12 +14,6 @@ const SILENT_SECONDS_MAX = 120;
 const ACCOUNT_SOCKETS_MAX = 16;
 /** When some may have closed. */
 const FULL_SECONDS = 5;
-
-/** Whose a socket is, and how many of its kind there may be. */
-export interface SocketOwner {
-  readonly accountId: string;
-  readonly socketsMax: number;
-}
 
 /** Says whether the sender of a request may open a socket; at once where nothing has to be looked up for that. */
 export type OpenSocket = (
@@ -151,13 +145,13 @@ export class Sockets {
   }
 
   /** Counts the socket as its account's, or says why there is none. */
-  #admitted(owner: SocketOwner | GatewayError): string | GatewayError {
+  #admitted(owner: SocketOwner | GatewayError): SocketOwner | GatewayError {
     if (owner instanceof GatewayError) return owner;
     const { accountId } = owner;
     const socketsMax = Math.min(owner.socketsMax, ACCOUNT_SOCKETS_MAX);
     if ((this.#byAccount.get(accountId) ?? 0) >= socketsMax)
       return new GatewayError("too_many_streams", { of: "socket", detail: { limit: socketsMax } });
     this.#count(accountId, 1);
-    return accountId;
+    return owner;
   }
 }

@@ -1,7 +1,6 @@
 // What happens to a job, told as events to a caller that waits for it: its progress as it goes on, and at last its result.
-import { setTimeout as wait } from "node:timers/promises";
 import type { ToldEvent, ToldEvents } from "../catalog/local-action.ts";
-import type { Clock } from "../clock.ts";
+import { type Clock, pause } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import type { Payer } from "../plan.ts";
 import { isOver, type JobRecord } from "./job-record.ts";
@@ -85,7 +84,7 @@ async function* follow(first: JobRecord, signal: AbortSignal, parts: JobEventsPa
       }
       await watched.next();
       const tooSoonMs = toldMs + EVENT_MS_MIN - clock.elapsedMs();
-      if (tooSoonMs > 0) await wait(tooSoonMs, null, { signal }).catch(() => {});
+      if (tooSoonMs > 0) await pause(tooSoonMs, signal);
     }
   } finally {
     signal.removeEventListener("abort", wake);

@@ -58,6 +58,10 @@ export async function execute(wanted: Plan | OpenPlan, execution: Execution, dep
       if (reserved instanceof GatewayError) return refused(id, reserved);
       if ("replayOf" in reserved) return await replayed(reserved.replayOf, plan, execution, deps);
       held = reserved;
+      if (plan.onlyAgain !== undefined) {
+        await execution.funds.release(held, { reason: "it would be run anew", keyFate: "free", legs: [] });
+        return refused(id, plan.onlyAgain);
+      }
       if (reserved.route !== undefined && reserved.route !== plan.route) plan = { ...plan, route: reserved.route };
     }
   } catch (cause) {

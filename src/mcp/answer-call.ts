@@ -1,6 +1,6 @@
 // One call of a tool: its arguments are checked, an endpoint of the gateway is asked, and what came of it is told; jobs are waited for.
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import type { Clock } from "../clock.ts";
+import { type Clock, pause } from "../clock.ts";
 import { readFields } from "../field-issues.ts";
 import { isRecord } from "../json.ts";
 import type { CallInside, InnerAnswer, InnerCaller } from "./inner-http.ts";
@@ -45,30 +45,20 @@ function jobIn({ status, bytes, type }: InnerAnswer): JobState | null {
   return { isOver, done: numbers[0] ?? 0, total: numbers[1] ?? null, message: job.status };
 }
 
-/** Resolves after a while, or when the caller leaves. */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(over, ms);
-    function over(): void {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", over);
-      resolve();
-    }
-    signal.addEventListener("abort", over, { once: true });
-  });
-}
-
 /** Asks for a job until it is over, or the time that the client would wait is. */
 async function waitedFor(call: ToolCall, { callInside, clock }: AnswerDeps): Promise<InnerAnswer> {
   const { tool, args, caller, onProgress } = call;
   const waitMs = Number(args.wait_seconds ?? 0) * 1_000;
   const endMs = clock.elapsedMs() + waitMs;
-  for (let looks = 1; ; looks++) {
+  for (let told = -1; ; ) {
     const answer = await callInside(tool.call(args), caller);
     const job = jobIn(answer);
+    if (job === null || caller.signal.aborted) return answer;
+    // Progress only ever grows (MCP, progress).
+    told = Math.max(job.done, told + 0.001);
+    await onProgress?.(told, job.total, job.message);
     const leftMs = endMs - clock.elapsedMs();
-    if (job === null || job.isOver || leftMs <= 0 || caller.signal.aborted) return answer;
-    await onProgress?.(job.done + looks / 1_000, job.total, job.message);
+    if (job.isOver || leftMs <= 0) return answer;
     await pause(Math.min(LOOK_MS, leftMs), caller.signal);
   }
 }

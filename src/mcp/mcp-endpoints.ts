@@ -1,9 +1,13 @@
 // MCP at /mcp: one address for both revisions of the protocol, stateless, in front of the gateway's own endpoints (MCP 2026-07-28 and 2025-11-25).
+import { randomUUID } from "node:crypto";
 import type { AuthInfo, McpHttpHandler } from "@modelcontextprotocol/server";
 import type { Answer, EndpointSpec, StreamAnswer, StreamCall } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
+import { isRecord } from "../json.ts";
 import { readJson } from "../json-bytes.ts";
 import { ownSlice } from "../slices.ts";
+import { answerOf, formOf } from "./accepted.ts";
+import type { Cancels } from "./cancels.ts";
 import { BOUNDS } from "./inner-http.ts";
 import { readPins } from "./pinned-tools.ts";
 import { type McpCaller, type McpDeps, serverFactory } from "./server.ts";
@@ -13,9 +17,11 @@ const BODY_BYTES_MAX = 4 * 1024 * 1024;
 const KEEP_ALIVE_MS = 15_000;
 
 /** Those that the protocol reads. */
-const HEADERS = ["accept", "content-type", "mcp-protocol-version", "mcp-method", "mcp-name", "mcp-session-id"];
+const HEADERS = ["content-type", "mcp-protocol-version", "mcp-method", "mcp-name"];
+const SESSION = "mcp-session-id";
 
 export interface McpOptions extends McpDeps {
+  readonly cancels: Cancels;
   /** A call without a credential is 401, which is what makes clients ask their people to sign in. Else it may read the catalog. */
   readonly wantsSignIn: boolean;
   readonly door: {
@@ -43,19 +49,6 @@ function messageIn(body: Buffer): { readonly message: unknown } | GatewayError {
   return new GatewayError("bad_request", { detail: { detail: `body: ${wrong}` } });
 }
 
-async function* partsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
-  for await (const part of body) yield part;
-}
-
-async function answerOf(response: Response): Promise<Answer | StreamAnswer> {
-  const { status, body } = response;
-  const headers = Object.fromEntries(response.headers);
-  delete headers["content-length"];
-  const isStream = headers["content-type"]?.startsWith("text/event-stream") === true;
-  if (isStream && body !== null) return { status, headers, bytes: partsOf(body) };
-  return { status, headers, body: await response.text() };
-}
-
 function forbidden(what: string, said: string, mend: string): GatewayError {
   const detail = `${what} ${said.slice(0, 100)} may not call this server; ${mend}.`;
   return new GatewayError("key_not_allowed", { detail: { detail } });
@@ -78,6 +71,14 @@ function refusal({ request, caller }: StreamCall, { door, wantsSignIn }: McpOpti
   return new GatewayError("invalid_token", { detail: { detail } });
 }
 
+/**
+ * Whose calls a message may cancel. Ids of calls are unique within a client; clients of the 2025 revisions repeat the session that their
+ * first answer names, by which nothing else is known of them.
+ */
+function clientOf({ request, caller }: StreamCall): string {
+  return JSON.stringify([caller?.payer.id ?? "", request.headers.get(SESSION) ?? request.address]);
+}
+
 /** POST serves both revisions; GET and DELETE are told that there is nothing of the kind. */
 export function mcpEndpoints(options: McpOptions): readonly EndpointSpec[] {
   let handler: Promise<McpHttpHandler> | null = null;
@@ -94,7 +95,7 @@ export function mcpEndpoints(options: McpOptions): readonly EndpointSpec[] {
   async function stream(call: StreamCall): Promise<Answer | StreamAnswer | GatewayError> {
     const refused = refusal(call, options);
     if (refused !== null) return refused;
-    const { request, caller, gone } = call;
+    const { request, caller } = call;
     const read = readPins(request.query);
     if ("wrong" in read)
       return new GatewayError("bad_request", { param: "tools", detail: { detail: `tools: ${read.wrong}` } });
@@ -102,7 +103,11 @@ export function mcpEndpoints(options: McpOptions): readonly EndpointSpec[] {
     if (sent instanceof GatewayError) return sent;
     handler ??= load();
     const { fetch } = await handler;
-    const headers = new Headers();
+    const message = isRecord(sent.message) ? sent.message : {};
+    const client = clientOf(call);
+    options.cancels.take(client, message);
+    const { signal, end } = options.cancels.begin(client, message, call.gone);
+    const headers = new Headers({ accept: "application/json, text/event-stream" });
     for (const name of HEADERS) {
       const value = request.headers.get(name);
       if (value !== undefined) headers.set(name, value);
@@ -112,13 +117,15 @@ export function mcpEndpoints(options: McpOptions): readonly EndpointSpec[] {
       sandbox: request.headers.get("x-tollgate-sandbox") === "1",
       bounds: new Map([...request.headers].filter(([name]) => BOUNDS.includes(name))),
       address: request.address,
-      signal: gone,
+      signal,
       payer: caller?.payer.id ?? null,
       query: request.query,
     };
     const url = `http://gateway${PATH}`;
-    const asked = new Request(url, { method: "POST", headers, signal: gone });
-    return answerOf(await fetch(asked, { authInfo: authOf(inner), parsedBody: sent.message }));
+    const asked = new Request(url, { method: "POST", headers, signal });
+    const response = await fetch(asked, { authInfo: authOf(inner), parsedBody: sent.message });
+    if (message.method === "initialize") response.headers.set(SESSION, randomUUID());
+    return answerOf(response, formOf(request.headers.get("accept")), end);
   }
 
   return [{ method: "POST", path: PATH, auth: "none", bodyBytesMax: BODY_BYTES_MAX, bodyWhole: true, stream }];

@@ -18,6 +18,8 @@ const SHAPE = /^([\w-]{1,512})\.([\w-]{1,3000})\.([\w-]{86})$/;
 export interface ReadToken {
   readonly accountId: string;
   readonly keyId: string;
+  /** The client that it was issued to. */
+  readonly clientId: string;
   readonly expiresAtMs: number;
 }
 
@@ -76,7 +78,7 @@ export interface AccessTokenParts {
 export function createAccessTokens({ keys, base, clock }: AccessTokenParts): AccessTokens {
   const good = new GoodSignatures();
   function readClaims(claims: Record<string, unknown>): ReadToken | GatewayError {
-    const { iss, aud, exp, sub, grant, scope } = claims;
+    const { iss, aud, exp, sub, grant, scope, client_id } = claims;
     if (iss !== base()) return wrong("This access token was issued by another server.");
     if (typeof aud !== "string" || !resourcesOf(base()).includes(aud)) {
       return wrong(`This access token is for another resource than ${base()}.`);
@@ -86,7 +88,7 @@ export function createAccessTokens({ keys, base, clock }: AccessTokenParts): Acc
     if (typeof scope !== "string" || !scope.split(" ").includes(SCOPE)) {
       return new GatewayError("insufficient_scope", { detail: { scope: SCOPE } });
     }
-    return { accountId: sub, keyId: grant, expiresAtMs: exp * 1_000 };
+    return { accountId: sub, keyId: grant, clientId: stringOf(client_id) ?? "", expiresAtMs: exp * 1_000 };
   }
 
   return {

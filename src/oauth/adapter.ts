@@ -1,8 +1,10 @@
 // What the authorization server keeps, as records: codes, refresh tokens, clients. A grant is there as long as its key row is.
 import { type Adapter, type AdapterPayload, errors } from "oidc-provider";
 import type { Clock } from "../clock.ts";
+import { GatewayError } from "../errors.ts";
 import { isRecord } from "../json.ts";
 import type { Records } from "../records/records.ts";
+import type { AccessTokens } from "./access-tokens.ts";
 import type { Grants } from "./grants.ts";
 
 /** A registered client that no person has agreed to by then is forgotten, so that a flood of registrations ends by itself. */
@@ -16,6 +18,12 @@ export interface AdapterParts {
   readonly records: Records;
   readonly grants: Grants;
   readonly clock: Clock;
+  readonly readToken: AccessTokens["read"];
+}
+
+/** The server refuses to look for an access token by its three parts, so it is given one word. */
+export function oneWord(token: string): string {
+  return token.replaceAll(".", "~");
 }
 
 function payloadOf(text: string): AdapterPayload | undefined {
@@ -33,10 +41,19 @@ export async function keepClient({ records }: Pick<AdapterParts, "records">, cli
 }
 
 /** The adapter of one of the server's models, such as `RefreshToken`. */
-export function adapterOf(name: string, { records, grants, clock }: AdapterParts): Adapter {
+export function adapterOf(name: string, { records, grants, clock, readToken }: AdapterParts): Adapter {
   const kind = `oauth-${name}`;
 
+  /** Access tokens are not kept: what one stands for is read from it. */
+  function readAccessToken(id: string): AdapterPayload | undefined {
+    const read = readToken(id.replaceAll("~", "."));
+    if (read === null || read instanceof GatewayError) return undefined;
+    const { accountId, keyId: grantId, clientId, expiresAtMs } = read;
+    return { kind: name, jti: id, accountId, grantId, clientId, exp: expiresAtMs / 1_000 };
+  }
+
   async function find(id: string): Promise<AdapterPayload | undefined> {
+    if (name === "AccessToken") return readAccessToken(id);
     const kept = await records.get(kind, id);
     const payload = kept === null ? undefined : payloadOf(kept.value);
     if (name !== "Grant" || payload === undefined) return payload;

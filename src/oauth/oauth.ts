@@ -4,6 +4,7 @@ import type { Answer, Endpoint, ErrorCodec, GatewayRequest } from "../endpoint.t
 import { GatewayError } from "../errors.ts";
 import type { Caller } from "../plan.ts";
 import type { Records } from "../records/records.ts";
+import { createAccessTokens } from "./access-tokens.ts";
 import { consentEndpoints } from "./consent-endpoints.ts";
 import { browserEndpoint, tooOften } from "./forms.ts";
 import type { Grants } from "./grants.ts";
@@ -101,7 +102,8 @@ export function oauthEndpoints(parts: OAuthParts): readonly Endpoint[] {
   async function open(): Promise<OAuthServer> {
     const { createOAuthServer } = await import("./server.ts");
     const mayFetch = () => take("client documents", DOCUMENTS);
-    return createOAuthServer(Object.assign({ mayFetch }, parts, { base: base(), keys: keys() }));
+    const { read: readToken } = createAccessTokens({ keys, base, clock: parts.clock });
+    return createOAuthServer(Object.assign({ mayFetch, readToken }, parts, { base: base(), keys: keys() }));
   }
 
   function server(): Promise<OAuthServer> {

@@ -5,13 +5,18 @@ import type { Answer, GatewayRequest } from "../endpoint.ts";
 import { mediaTypeOf } from "../event-stream.ts";
 import { isRecord, stringOf } from "../json.ts";
 import { resourcesOf, SCOPE } from "./access-tokens.ts";
-import { type AdapterParts, adapterOf, keepClient } from "./adapter.ts";
+import { type AdapterParts, adapterOf, keepClient, oneWord } from "./adapter.ts";
 import type { AskingClient, Pages } from "./pages.ts";
 import type { SigningKeys } from "./signing-keys.ts";
 
 const HOUR_SECONDS = 3_600;
 const DAY_SECONDS = 86_400;
 const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
+const CLIENT_AUTH_METHODS: NonNullable<Configuration["clientAuthMethods"]> = [
+  "none",
+  "client_secret_basic",
+  "client_secret_post",
+];
 const DOCUMENT_MS_MAX = 2_500;
 export const DOCUMENT_BYTES_MAX = 16_384;
 /** What of its answers goes on to the client; the rest is the listener's matter. */
@@ -54,6 +59,8 @@ function featuresOf({ base, mayFetch }: ServerParts): Configuration["features"] 
   const resources = resourcesOf(base);
   return {
     devInteractions: { enabled: false },
+    dPoP: { enabled: false },
+    pushedAuthorizationRequests: { enabled: false },
     rpInitiatedLogout: { enabled: false },
     userinfo: { enabled: false },
     registration: { enabled: true },
@@ -90,7 +97,12 @@ function configurationOf(parts: ServerParts): Configuration {
       grant_types: ["authorization_code", "refresh_token", DEVICE_GRANT],
       id_token_signed_response_alg: "ES256",
     },
-    clientAuthMethods: ["none", "client_secret_basic", "client_secret_post"],
+    clientAuthMethods: CLIENT_AUTH_METHODS,
+    discovery: { revocation_endpoint_auth_methods_supported: CLIENT_AUTH_METHODS },
+    // With null, its default, the server would announce a claim that no token has; with a list it would be a scope.
+    claims: { sid: false as unknown as null },
+    // Whichever of its tokens a client revokes, the grant ends (RFC 7009, 2.1): access tokens are read without asking us.
+    revokeGrantPolicy: () => true,
     enabledJWA: { idTokenSigningAlgValues: ["ES256"] },
     // Clients name the scope of the challenge where they register, and in their documents: a server that does not list it refuses them.
     scopes: [...OPENID_SCOPES, SCOPE],
@@ -142,6 +154,17 @@ function withScope(fields: URLSearchParams): string {
   return fields.toString();
 }
 
+function withOneWord(fields: URLSearchParams): string {
+  fields.set("token", oneWord(fields.get("token") ?? ""));
+  return fields.toString();
+}
+
+/** What is changed in the forms of clients before the server reads them. */
+const FORM_CHANGES: Readonly<Record<string, (fields: URLSearchParams) => string>> = {
+  "/oauth/device/code": withScope,
+  "/oauth/revoke": withOneWord,
+};
+
 /** The server keeps who has signed in by a cookie of its own; it never sees it again, so that every authorization asks a person. */
 function knownCookies(request: GatewayRequest): string {
   const all = (request.headers.get("cookie") ?? "").split(";").map((one) => one.trim());
@@ -170,8 +193,8 @@ async function relayed(request: GatewayRequest, handle: DispatchFunc, base: stri
   const isAuthorize = path === "/oauth/authorize";
   const asked = isAuthorize ? withScope(query) : query.toString();
   const isForm = mediaTypeOf(request.headers.get("content-type")) === "application/x-www-form-urlencoded";
-  const isDevice = path === "/oauth/device/code" && isForm;
-  const payload = isDevice ? Buffer.from(withScope(new URLSearchParams(body.toString("utf8")))) : body;
+  const change = isForm ? FORM_CHANGES[path] : undefined;
+  const payload = change === undefined ? body : Buffer.from(change(new URLSearchParams(body.toString("utf8"))));
   const headers: Record<string, string> = { host, "x-forwarded-proto": protocol.slice(0, -1) };
   for (const name of ["authorization", "content-type"]) {
     const value = request.headers.get(name);

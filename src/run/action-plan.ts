@@ -1,5 +1,6 @@
 // Makes a Plan from an action and its params, whichever door it came through: its quote, its candidates, and what must be kept of its answer.
 
+import type { PriceSpec } from "../catalog/action.ts";
 import type { ActionOffer } from "../catalog/catalog.ts";
 import { jobIdOf, type LocalAction } from "../catalog/local-action.ts";
 import type { Params } from "../catalog/said.ts";
@@ -19,7 +20,7 @@ import { withLinks } from "./linked-files.ts";
 import { localCandidate } from "./local-candidate.ts";
 import { takesMoreWith } from "./paid-times.ts";
 import type { CheckedCall } from "./read-call.ts";
-import { candidatesOf, type OfferedCall, offeredCalls, type SoldCall } from "./sold-candidates.ts";
+import { candidatesOf, type MerchantBound, type OfferedCall, offeredCalls, type SoldCall } from "./sold-candidates.ts";
 import { foreignId, keepIssued, ownItems } from "./vendor-ids.ts";
 
 const ATTEMPTS_MAX = 4;
@@ -36,6 +37,8 @@ interface Serving extends Pick<Plan, "route" | "wholeMsMax" | "whenCallerLeaves"
   offeredBy(candidate: Candidate): OfferedCall | null;
   /** The most that it can cost us. */
   upstreamNanoMax(): Nano;
+  /** Asks what it costs where the listed price is more than there is, or than the caller allows; null: the listed price is all there is. */
+  readonly asked: Quote["tighten"];
 }
 
 /** Whether an answer has to be changed, or something of it kept, before the caller gets it. */
@@ -133,7 +136,9 @@ function servedBy(
   const { id, requestId, preamble, sandboxFault } = order;
   const { upstream } = deps;
   const around = (offer: ActionOffer, own: Params) => deps.paidTimes.around(offer, own, { payer, callId: id });
-  const byCandidate = candidatesOf(linked, call, { upstream, id, requestId, preamble, sandboxFault, paying, around });
+  const candidates = (by: MerchantBound) =>
+    candidatesOf(linked, call, { upstream, id, requestId, preamble, sandboxFault, paying: by, around });
+  const byCandidate = candidates(paying);
   const offeredBy = (candidate: Candidate) => byCandidate.get(candidate as ActionCandidate) ?? null;
   const { servedAs } = sold;
   return {
@@ -141,6 +146,7 @@ function servedBy(
     route: ladder([...byCandidate.keys()].map(retrying)),
     wholeMsMax: offered.reduce((sum, { offer }) => sum + actionMsMax(offer), WHOLE_MS_MORE),
     whenCallerLeaves: "finish",
+    asked: asksFirst(sold.facts.price, paying.mostNano, order) ? () => askedNano(candidates, paying) : null,
     upstreamNanoMax: () =>
       offered.map(({ offer, params: own }) => nanoFromCents(upstreamCentsOf(offer.spec, own, row))).reduce(add, ZERO),
     prepare: offered.some((one) => needsCare(one, servedAs))
@@ -150,6 +156,27 @@ function servedBy(
         }
       : null,
   };
+}
+
+/** Whether a merchant's price can be less than what is listed, and that makes a difference. */
+function asksFirst({ paid, needsMaxCost }: PriceSpec, mostNano: Nano, { maxCostNano }: ActionOrder): boolean {
+  if (paid === undefined || needsMaxCost === true) return false;
+  return nanoFromCents(paid.exampleCents) < mostNano || (maxCostNano !== null && maxCostNano < mostNano);
+}
+
+/** What a merchant's 402 asks, which is paid nothing; from then on no more is paid. One that does not say may take what is listed. */
+async function askedNano(
+  candidates: (by: MerchantBound) => ReturnType<typeof candidatesOf>,
+  paying: ReturnType<typeof payingOf>,
+): Promise<Nano> {
+  const priced = (nano: Nano) => {
+    paying.mostNano = least(paying.mostNano, nano);
+  };
+  for (const candidate of candidates({ ...paying, priced }).keys())
+    await new Promise<void>((resolve) => {
+      candidate.open({ content() {}, done: () => resolve(), failed: () => resolve() }, candidate.firstTokenMsMax);
+    });
+  return paying.mostNano;
 }
 
 function servedHere(
@@ -168,16 +195,17 @@ function servedHere(
     wholeMsMax: msMax + WHOLE_MS_MORE,
     // What is free and changes nothing is done for a caller who waits for it.
     whenCallerLeaves: isFree(action.facts.price) && action.facts.effect === "read" ? "abort" : "finish",
+    asked: null,
     upstreamNanoMax: () => nanoFromCents(local.upstreamCentsMax?.(params) ?? 0),
     prepare: null,
   };
 }
 
 /** What the money left would pay for is said in the units of the price: so many calls like this one. */
-function quoteOf(nano: Nano, upstreamNano: Quote["upstreamNano"]): Quote {
+function quoteOf(nano: Nano, upstreamNano: Quote["upstreamNano"], tighten: Quote["tighten"] = null): Quote {
   return {
     nano,
-    tighten: null,
+    tighten,
     affordable: (free) => ({ affordable_calls: callsAffordable(free, nano) }),
     upstreamNano,
   };
@@ -218,8 +246,8 @@ function quoteNanoOf({ action, params, row }: CheckedCall, { maxCostNano }: Acti
   return price.needsMaxCost === true && maxCostNano !== null ? least(mostNano, maxCostNano) : mostNano;
 }
 
-/** The most that a vendor which is paid by the call may be paid, and whether it is the caller who says so. */
-function payingOf(call: CheckedCall, order: ActionOrder) {
+/** The most that a vendor which is paid by the call may be paid, which falls when it is asked, and whether it is the caller who says so. */
+function payingOf(call: CheckedCall, order: ActionOrder): { mostNano: Nano; readonly isCallers: boolean } {
   const isCallers = call.action.facts.price.needsMaxCost === true;
   return { mostNano: quoteNanoOf(call, order), isCallers };
 }
@@ -283,7 +311,7 @@ function servedPlan(
   if (serving instanceof GatewayError) return serving;
   const { action, params, row } = call;
   const { price, effect } = action.facts;
-  const { offeredBy, upstreamNanoMax, ...served } = serving;
+  const { offeredBy, upstreamNanoMax, asked, ...served } = serving;
   const cents = quoteCents(price, params, row);
   const { maxCostNano } = order;
   if (price.needsMaxCost === true && maxCostNano === null) {
@@ -296,7 +324,7 @@ function servedPlan(
     asked: action.id,
     streamed: order.eventBytes !== undefined,
     effect,
-    quote: quoteOf(quoteNano, upstreamNanoMax),
+    quote: quoteOf(quoteNano, upstreamNanoMax, asked),
     hold: holdOf(call, order, payer),
     whilePaused: free,
     maxCostNano,

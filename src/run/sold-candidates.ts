@@ -4,10 +4,9 @@ import type { TableEndpoint } from "../catalog/endpoint-table.ts";
 import type { Params } from "../catalog/said.ts";
 import { GatewayError } from "../errors.ts";
 import { type FieldIssue, readFields } from "../field-issues.ts";
-import type { Nano } from "../money.ts";
 import type { Payer } from "../plan.ts";
 import type { Around } from "../upstream/action-attempt.ts";
-import type { ActionCandidate } from "../upstream/action-candidate.ts";
+import type { ActionCandidate, ActionOrder } from "../upstream/action-candidate.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import { fieldsError } from "./read-call.ts";
 import { type HiddenIds, hideIds } from "./vendor-ids.ts";
@@ -19,6 +18,9 @@ export interface OfferedCall {
   readonly params: Params;
   readonly hidden: HiddenIds;
 }
+
+/** What a vendor that is paid by the call may be paid. */
+export type MerchantBound = NonNullable<ActionOrder["paying"]>;
 
 export interface SoldCall {
   readonly sold: SoldAction;
@@ -66,7 +68,7 @@ export function candidatesOf(
     readonly requestId: string;
     readonly preamble: Buffer | null;
     readonly sandboxFault: string | null;
-    readonly paying: { readonly mostNano: Nano; readonly isCallers: boolean };
+    readonly paying: MerchantBound;
     /** What is to happen around an offer's attempts; null: nothing. */
     around(offer: ActionOffer, params: Params): Around | null;
   },

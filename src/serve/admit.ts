@@ -33,13 +33,16 @@ export function tellAddress(request: GatewayRequest, reply: Reply, deps: ServeDe
   told.tell();
 }
 
-/** Whether a caller without a key may ask what a call costs, and pay for it some other way. */
+/**
+ * Whether a caller without a key may ask what a call costs, and pay for it some other way. Where a session counts as a caller, the account
+ * pays or the request is refused.
+ */
 export function isStranger(
   endpoint: EndpointShape,
   headers: GatewayRequest["headers"],
   { stranger }: ServeDeps,
 ): boolean {
-  if (stranger === null || endpoint.auth !== "key" || !("plan" in endpoint)) return false;
+  if (stranger === null || endpoint.auth !== "key" || endpoint.cookies === true || !("plan" in endpoint)) return false;
   return !headers.has("authorization") && stranger.takes(headers) !== null;
 }
 

@@ -7,8 +7,9 @@ import { isRecord } from "../json.ts";
 import { membersOf, memberValue, readJson } from "../json-bytes.ts";
 import type { Caller } from "../plan.ts";
 import type { Records } from "../records/records.ts";
+import type { Leg, TokenUsage } from "../route.ts";
 import { hasActions } from "../wires/action-tools.ts";
-import { fingerprint } from "../wires/fingerprint.ts";
+import { fingerprint, withoutForm } from "../wires/fingerprint.ts";
 import type { Copied } from "./tee-reply.ts";
 
 const KIND = "cached-answer";
@@ -32,14 +33,23 @@ const KEPT_HEADERS = [
 /** Which answer is meant, and for how long one that comes now is kept. */
 export interface CacheOrder {
   readonly id: string;
+  /** In which form its answer is asked for: an answer in another is told in this one. */
+  readonly form: string;
   readonly payer: string;
   readonly seconds: number;
 }
 
-export interface CachedAnswer {
+export interface CachedAnswer extends MadeOf {
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
   readonly keptAtMs: number;
+}
+
+/** What an answer is told again from in another form. */
+export interface MadeOf {
+  readonly form: string;
+  readonly usage: TokenUsage | null;
+  readonly legs: readonly Leg[];
 }
 
 /**
@@ -62,18 +72,21 @@ export function cacheOrder(
   if (request.headers.has("idempotency-key") || request.body.length > REQUEST_BYTES_MAX) return null;
   const read = readJson(request.body);
   if ("wrong" in read || (said === undefined && isRecord(read.json) && hasActions(read.json.tools))) return null;
-  const { headers, path, query } = request;
+  const { headers, query } = request;
+  const { path, body } = withoutForm(request.path, read.json);
   // What a key may call is part of the question: one that may not ask for a model gets no answer of it.
   const asked = {
-    body: read.json,
+    body,
     allows: caller.allows,
     key: isGuarded ? caller.payer.keyId : null,
-    query: String(query),
+    query: String(new URLSearchParams([...query].filter(([name]) => name !== "alt"))),
     beta: headers.get("anthropic-beta") ?? null,
     trace: headers.get("x-tollgate-trace") ?? null,
   };
   const { id: payer } = caller.payer;
-  return { id: `${payer} ${fingerprint(path, asked)}`, payer, seconds };
+  const { stream, stream_options: options } = isRecord(read.json) ? read.json : {};
+  const form = JSON.stringify([path === request.path && stream !== true, query.get("alt"), options]);
+  return { id: `${payer} ${fingerprint(path, asked)}`, form, payer, seconds };
 }
 
 /** Names of members, one within the other, down to what is told as 0. */
@@ -159,8 +172,8 @@ export class AnswerCache {
   async find({ id }: CacheOrder): Promise<CachedAnswer | null> {
     const found = await this.#options.records.get(KIND, id);
     if (found === null) return null;
-    const { headers, text } = JSON.parse(found.value) as Pick<CachedAnswer, "headers" | "text">;
-    return { headers, text, keptAtMs: found.createdAtMs };
+    const kept = JSON.parse(found.value) as Omit<CachedAnswer, "keptAtMs">;
+    return { ...kept, keptAtMs: found.createdAtMs };
   }
 
   ageSeconds({ keptAtMs }: CachedAnswer): number {
@@ -168,17 +181,17 @@ export class AnswerCache {
   }
 
   /** An answer as it is told again. */
-  answerOf({ headers, bytes }: Copied): CachedAnswer {
+  answerOf({ headers, bytes }: Copied, made: MadeOf): CachedAnswer {
     const kept: Record<string, string> = {};
     for (const name of KEPT_HEADERS) if (headers[name] !== undefined) kept[name] = headers[name];
     const text = freeAnswer(headers["content-type"] ?? "", bytes.toString("utf8"));
-    return { headers: kept, text, keptAtMs: this.#options.epochMs() };
+    return { ...made, headers: kept, text, keptAtMs: this.#options.epochMs() };
   }
 
-  async keep({ id, payer, seconds }: CacheOrder, { headers, text }: CachedAnswer): Promise<void> {
+  async keep({ id, payer, seconds }: CacheOrder, { keptAtMs: _, ...kept }: CachedAnswer): Promise<void> {
     const { records, bytesMax } = this.#options;
     const share = { bytesMax: Math.floor(bytesMax / PARTS), full: "oldest_leave" } as const;
-    const value = JSON.stringify({ headers, text });
+    const value = JSON.stringify(kept);
     await records.put({ kind: KIND, id, payer: partOf(payer), value, ttlMs: seconds * 1_000, ifVersion: 0, share });
   }
 }

@@ -1,5 +1,5 @@
 // The end of a paid answer: its last bytes, or what tells that there are none.
-import type { Framing } from "../endpoint.ts";
+import type { FramedOpenPlan, Framing, Reply } from "../endpoint.ts";
 import type { GatewayError } from "../errors.ts";
 import type { Ended } from "../plan.ts";
 import type { Answering } from "./answering.ts";
@@ -8,7 +8,7 @@ import { addHead, type ReplyReader } from "./reply-reader.ts";
 /** Writes the last bytes, which acknowledge what the funds have committed. An error comes back where no head is out yet. */
 export function finish(
   ended: Ended,
-  framed: Framing,
+  framed: FramedOpenPlan,
   reader: ReplyReader,
   { reply, record }: Answering,
 ): GatewayError | null {
@@ -35,7 +35,8 @@ export function finish(
   }
   const { final, cost, charge } = ended;
   if (final === null || cost === null || charge === null) throw new Error("an answer has its last part and its price");
-  const last = frame.last(final, cost, charge, ended.legs);
+  const again = ended.served === null && framed.plan.streamed ? toldAgain(ended, framed, reply) : null;
+  const last = again ?? frame.last(final, cost, charge, ended.legs);
   if (!reader.begun) for (const [name, value] of Object.entries(charge.headers ?? {})) reply.header(name, value);
   record.status = 200;
   record.bytesOut += Buffer.byteLength(last);
@@ -44,11 +45,21 @@ export function finish(
     if (ended.served !== null) reader.begin(ended.served, ended.legs);
     reply.end(last);
   } else if (ended.served === null) {
-    reply.header("content-type", "application/json");
+    if (again === null) reply.header("content-type", "application/json");
     reply.send(200, last);
   } else {
     addHead(framed, reply, { served: ended.served, legs: ended.legs, charge });
     reply.send(200, last);
   }
   return null;
+}
+
+/** A whole answer that was kept under the call's key, as the stream that is asked for now; null: it is told whole. */
+function toldAgain({ final, cost, charge, legs }: Ended, { frame, retell }: Framing, reply: Reply) {
+  if (final?.kind !== "body" || cost === null || charge === null) return null;
+  const { json = JSON.stringify(final.body), created, created_at: createdAt = created } = final.body;
+  const kept = { text: String(json), type: "application/json", model: legs.at(-1)?.model ?? "" };
+  const told = retell?.({ ...kept, createdS: Number(createdAt ?? 0), cost, charge, legs }) ?? null;
+  if (told !== null) frame.keepAlive?.headers(reply);
+  return told;
 }

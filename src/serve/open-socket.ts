@@ -4,6 +4,7 @@ import { GatewayError } from "../errors.ts";
 import type { Caller } from "../plan.ts";
 import { callerOf, fromElsewhere, tooMany } from "./admit.ts";
 import type { ServeDeps } from "./deps.ts";
+import { whileGood } from "./still-good.ts";
 
 /** What the log has as the status of a request that became a socket (RFC 9110, 15.2.2). */
 const SWITCHING_PROTOCOLS = 101;
@@ -11,6 +12,8 @@ const SWITCHING_PROTOCOLS = 101;
 export interface Opened {
   readonly accountId: string;
   readonly socketsMax: number;
+  /** Calls `ended` as long as its key may open no socket any more; until the answered function is called. */
+  watch(ended: () => void): () => void;
 }
 
 /**
@@ -40,5 +43,6 @@ function counted(request: GatewayRequest, endpoint: Endpoint, caller: Caller, de
   const record = deps.observer.begin({ requestId, method, startedMs });
   const known = { endpoint: endpoint.path, status: SWITCHING_PROTOCOLS, accountId, keyId, sandbox };
   deps.observer.end(Object.assign(record, known));
-  return { accountId, socketsMax: inFlightMax };
+  const watch = (ended: () => void) => whileGood({ request, endpoint, caller }, deps, ended);
+  return { accountId, socketsMax: inFlightMax, watch };
 }

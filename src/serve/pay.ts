@@ -1,39 +1,46 @@
 // A plan over HTTP: the payer is found, the kernel executes the plan, and what came of it is noted and written.
-import type { FramedOpenPlan, GatewayRequest } from "../endpoint.ts";
+import type { Endpoint, FramedOpenPlan, GatewayRequest } from "../endpoint.ts";
 import { GatewayError } from "../errors.ts";
 import { execute } from "../kernel/execute.ts";
 import { keyPays, type Paying } from "../kernel/key-pays.ts";
 import type { WindowState } from "../limits/request-windows.ts";
+import { ZERO } from "../money.ts";
 import { type Caller, type Ended, idAfter, type OpenPlan, type Plan } from "../plan.ts";
 import { type Answering, addHeaders } from "./answering.ts";
 import type { ServeDeps } from "./deps.ts";
 import { finish } from "./finish.ts";
 import { note } from "./note.ts";
 import { ReplyReader } from "./reply-reader.ts";
+import { whileGood } from "./still-good.ts";
 
 const NO_BODY = Buffer.alloc(0);
 
 /** Has the plan executed with what the caller pays with, and writes what came of it. */
 export async function pay(
   planned: Planned | Promise<Planned>,
-  request: GatewayRequest,
-  caller: Caller | null,
+  asking: Asking,
   answering: Answering,
   deps: ServeDeps,
 ): Promise<GatewayError | null> {
   const framed = planned instanceof Promise ? await planned : planned;
   if (framed instanceof GatewayError) return framed;
   const { plan } = framed;
+  const { request, caller } = asking;
   const { reply, window, record } = answering;
   if (framed.asked !== undefined) answering.heard?.ask(framed.asked);
   // What is sent on is the plan's: the caller's bytes are not kept for as long as the call runs.
   request.body = NO_BODY;
+  const barred = new AbortController();
+  let stop = () => {};
   try {
     addHeaders(reply, framed.headers);
     const finding = payingFor(plan, { request, caller, onWindow: (state) => void window.learn(state) }, deps);
     const paying = finding instanceof Promise ? await finding : finding;
     if (paying instanceof GatewayError) return paying;
     begin(record, plan);
+    // What was paid for runs to its end; the progress of a job is told for nothing, and for as long as that runs.
+    const lasts = plan.streamed && plan.operation === "run" && plan.quote.nano === ZERO;
+    if (lasts && caller !== null) stop = whileGood({ ...asking, caller }, deps, () => barred.abort());
     const reader = new ReplyReader(framed, reply, window);
     const ended = await execute(
       plan,
@@ -43,7 +50,7 @@ export async function pay(
         payer: paying.payer,
         funds: paying.funds,
         parent: null,
-        signal: null,
+        signal: barred.signal,
         deadlineMs: null,
         reader,
       },
@@ -52,8 +59,16 @@ export async function pay(
     reader.stop();
     return told(ended, framed, reader, { answering, deps });
   } finally {
+    stop();
     framed.ended?.();
   }
+}
+
+/** A request that wants a plan; `caller` is null where it came without a key. */
+interface Asking {
+  readonly request: GatewayRequest;
+  readonly endpoint: Endpoint;
+  readonly caller: Caller | null;
 }
 
 type Planned = FramedOpenPlan | GatewayError;

@@ -16,6 +16,7 @@ import { pay } from "./pay.ts";
 import { sendError, tellChallenge, tellRequestId } from "./render-error.ts";
 import { isLong, screenLate, withoutCredit } from "./screen.ts";
 import { sendAnswer } from "./send-answer.ts";
+import { whileGood } from "./still-good.ts";
 import { tapped } from "./tapped.ts";
 import { throughCache } from "./through-cache.ts";
 import { ToldWindow } from "./told-window.ts";
@@ -85,7 +86,7 @@ function answerTo(
   const go = (): Told | Promise<Told> => {
     const noRoom = answerFor(caller, request, endpoint, answering, deps);
     if (noRoom !== null) return noRoom;
-    if (!("plan" in endpoint)) return answerAtOnce({ request, caller }, endpoint, answering);
+    if (!("plan" in endpoint)) return answerAtOnce({ request, caller }, endpoint, answering, deps);
     const order = cacheOrderOf(caller, request, endpoint, deps);
     if (order instanceof GatewayError) return order;
     return answerCall({ caller, request, endpoint, order }, answering, deps);
@@ -128,21 +129,34 @@ function answerCall(
   const make = isTapped ? (to: Answering) => tapped(request, caller, to, { log, contents, make: plain }) : plain;
   return order === null || cache === undefined
     ? make(answering)
-    : throughCache(order, answering, { ...deps, cache }, make);
+    : throughCache(
+        order,
+        answering,
+        { ...deps, cache },
+        { make, plan: () => endpoint.plan({ request, audience: caller ?? STRANGER }) },
+      );
 }
 
 async function answerAtOnce(
   call: { readonly request: GatewayRequest; readonly caller: Caller | null },
   endpoint: Exclude<Endpoint, PlannedEndpoint>,
   answering: Answering,
+  deps: ServeDeps,
 ): Promise<Told> {
   // However many the operator asks at once, calls go between them.
   if (endpoint.auth === "admin") await ownSlice();
+  const gone = new AbortController();
+  if ("stream" in endpoint) answering.reply.onGone(() => gone.abort());
   const answered = await ("stream" in endpoint
-    ? endpoint.stream({ ...call, gone: goneSignal(answering.reply) })
+    ? endpoint.stream({ ...call, gone: gone.signal })
     : endpoint.answer(call));
   if (answered instanceof GatewayError) return answered;
-  return sendAnswer(endpoint.auth === "admin" ? await inSmallSteps(answered) : answered, answering);
+  if (endpoint.auth === "admin") return sendAnswer(await inSmallSteps(answered), answering);
+  const { request, caller } = call;
+  const lasts = "bytes" in answered && answered.bytesTotal === undefined;
+  if (!lasts || caller === null || endpoint.auth !== "key") return sendAnswer(answered, answering);
+  const stop = whileGood({ request, endpoint, caller }, deps, () => gone.abort());
+  return sendAnswer(answered, answering).finally(stop);
 }
 
 /** The operator's lists are as long as he asks for, and no call is to wait until one is text. */
@@ -168,7 +182,7 @@ function answerByPlan(
   const planned = looksAt
     ? lookedAt({ request, endpoint, caller, audience }, deps)
     : endpoint.plan({ request, audience });
-  return pay(planned, request, caller, answering, deps);
+  return pay(planned, { request, endpoint, caller }, answering, deps);
 }
 
 /** The plan of a call that may not be let in unseen: an upload, or any where the operator has a guard. */
@@ -196,12 +210,6 @@ async function lookedAt(
     framed = await guarded({ request, caller, sandbox: audience.sandbox, framed }, deps.guard, plan, deps);
   if (framed instanceof GatewayError || deps.answerGuard === undefined) return framed;
   return withGuardedAnswer({ request, caller, sandbox: audience.sandbox, framed }, deps.answerGuard);
-}
-
-function goneSignal(reply: Reply): AbortSignal {
-  const gone = new AbortController();
-  reply.onGone(() => gone.abort());
-  return gone.signal;
 }
 
 /** From here on the answer's memory is counted as the caller's. Not null: too many of its answers wait for their clients already. */

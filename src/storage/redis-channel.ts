@@ -1,5 +1,7 @@
 // Listens to one channel of Redis over a connection of its own, and says whenever messages may have been missed.
+
 import type { Redis } from "ioredis";
+import { pause } from "../clock.ts";
 import { backOffMs } from "./redis-client.ts";
 
 /** A connection that has died without a word is noticed after this long and one unanswered command: within a second. */
@@ -46,7 +48,11 @@ export function listenTo(
     if (opened) onGap();
     opened = true;
     first.resolve();
-    while (!(await pause(BEAT_MS, ended.signal))) await own.ping();
+    for (;;) {
+      await pause(BEAT_MS, ended.signal);
+      if (ended.signal.aborted) return;
+      await own.ping();
+    }
   }
 
   async function listenOn(): Promise<void> {
@@ -76,20 +82,4 @@ export function listenTo(
       await over;
     },
   };
-}
-
-/** Answers true where the pause was cut short. */
-function pause(ms: number, signal: AbortSignal): Promise<boolean> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve(true);
-    const cut = () => {
-      clearTimeout(timer);
-      resolve(true);
-    };
-    const timer = setTimeout(() => {
-      signal.removeEventListener("abort", cut);
-      resolve(false);
-    }, ms);
-    signal.addEventListener("abort", cut, { once: true });
-  });
 }

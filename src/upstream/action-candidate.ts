@@ -38,7 +38,7 @@ export interface ActionOrder {
   /** What is to happen around each attempt. Default: nothing. */
   readonly around?: Around | null;
   /** What may be paid to a vendor that is paid by the call. Default: nothing. */
-  readonly paying?: Pick<Paying, "mostNano" | "isCallers">;
+  readonly paying?: Pick<Paying, "mostNano" | "isCallers" | "priced">;
   /** For a sandbox account: the fault that the caller asks for. */
   readonly sandbox: { readonly fault: string | null } | null;
 }

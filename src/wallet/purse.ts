@@ -116,6 +116,10 @@ function choose(wanted: PaymentWanted, { rails, payTo }: PayingBy, call: PaidCal
   }
   const [first] = fit.sort((one, other) => one.amountNano - other.amountNano);
   if (first === undefined) return refusal("provider_malformed", problems[0] ?? "it does not say how it is paid");
+  if (call.priced !== undefined) {
+    call.priced(first.amountNano);
+    return refusal("gateway_stopped", "only its price was asked");
+  }
   return first.amountNano > call.mostNano ? tooDear(first.amountNano, call) : first;
 }
 

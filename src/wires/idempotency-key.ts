@@ -15,7 +15,7 @@ const PAYMENTS = ["payment-signature", "x-payment"] as const;
  * sender has no key, and so may pay with the request itself.
  */
 export function idempotencyOf(
-  request: GatewayRequest,
+  request: Pick<GatewayRequest, "headers" | "path">,
   body: unknown,
   isStranger = false,
 ): Plan["idempotency"] | GatewayError {

@@ -278,7 +278,8 @@ describe("headers", () => {
 test("a link that the secret before this one has signed is good, one of another secret is not", async () => {
   const [fresh, old] = ["the-secret-of-today", "the-secret-of-yesterday"];
   const rotated = await startTestGateway({ SIGNING_SECRET: `${fresh},${old}` });
-  const own = await callerOf(rotated, await rotated.account({ kind: "personal" })).store({ filename: "a.txt" }, TEXT);
+  const account = await rotated.account({ kind: "personal" });
+  const own = await callerOf(rotated, account).store({ filename: "a.txt" }, TEXT);
   const expiresAt = Math.floor(Date.now() / 1_000) + 60;
   const link = (secret: string) => rotated.url + signedPath(secret, { method: "GET", id: own.file_id, expiresAt });
   const seen = await Promise.all(
@@ -286,7 +287,9 @@ test("a link that the secret before this one has signed is good, one of another 
   );
   expect(seen.map(({ status }) => status)).toEqual([200, 200, 403, 403]);
   const signed = Number(new URL(own.get_url).searchParams.get("exp"));
-  const path = signedPath(fresh, { method: "GET", id: own.file_id, expiresAt: signed });
+  const { json } = await rotated.admin("GET", `/admin/v1/accounts/${account.accountId}`);
+  const [{ id, hint: stamp } = { id: "", hint: "" }] = json.keys as { id: string; hint: string }[];
+  const path = signedPath(fresh, { method: "GET", id: own.file_id, expiresAt: signed, key: { id, stamp } });
   expect(own.get_url).toBe(`${rotated.url}${path}`);
   await rotated.stop();
 });

@@ -34,7 +34,7 @@ afterEach(async () => {
 });
 
 const GOOD = { make: async () => null, isGood: async () => true, revoke: async () => {} };
-const adapter = (name: string, grants = GOOD) => adapterOf(name, { records, clock, grants });
+const adapter = (name: string, grants = GOOD) => adapterOf(name, { records, clock, grants, readToken: () => null });
 
 it("forgets a client that no person has agreed to after a day, and keeps one that a person has", async () => {
   const clients = adapter("Client");

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { Client, Person } from "../oauth/person.ts";
 import { callChat, type SeenCall } from "../support/chat-call.ts";
 import { type Fleet, startFleet } from "../support/fleet.ts";
 import { eventually } from "../support/gateway.ts";
@@ -19,7 +20,7 @@ const SOON_MS = 30_000;
 let fleet: Fleet;
 
 beforeAll(async () => {
-  fleet = await startFleet(1, null, { WORKERS: "2" });
+  fleet = await startFleet(1, null, { WORKERS: "2", OAUTH: "1", TRUST_PROXY: "1" });
 });
 afterAll(() => fleet.dispose());
 
@@ -60,6 +61,42 @@ test("what one process is told, the others know; a window is one for all of them
   await Promise.all(all);
   expect(await fleet.doctor()).toEqual({ holds: 0, findings: [] });
   await processesReady(2, gateway().adminUrl);
+});
+
+/** Eight requests at once, on connections that come to both processes. */
+const toBoth = <T>(ask: (at: number) => Promise<T>) => Promise.all(Array.from({ length: 8 }, (_, at) => ask(at)));
+
+test("a grant whose token is revoked at one process is refused by all of them", async () => {
+  const { key } = await fleet.account(CREDIT);
+  const { url } = gateway();
+  const [client, person] = [new Client(url), new Person(url)];
+  await client.register();
+  await person.signIn(key);
+  const { access_token: token } = await client.tokens(person);
+  const statuses = () =>
+    toBoth(() =>
+      fetch(`${url}/api/v1/account`, { headers: { authorization: `Bearer ${token}` } }).then(({ status }) => status),
+    );
+  expect(new Set(await statuses())).toEqual(new Set([200]));
+  expect((await client.post("/oauth/revoke", { token })).status).toBe(200);
+  const all = async () => (await statuses()).every((status) => status === 401) || undefined;
+  await eventually(all, "all to refuse it", 4_000);
+});
+
+test("a call over MCP is cancelled by a message that comes to another process", async () => {
+  const { key } = await fleet.account(CREDIT);
+  const post = (body: object) =>
+    fetch(`${gateway().url}/mcp`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json", "mcp-session-id": "one" },
+      body: JSON.stringify({ jsonrpc: "2.0", ...body }),
+    }).then((answer) => answer.text());
+  const params = { name: "ask_model", arguments: { model: "sandbox/silent", prompt: "x" } };
+  const answers = toBoth((id) => post({ id, method: "tools/call", params }));
+  await eventually(async () => (await holds()) === 8 || undefined, "the holds");
+  await toBoth((requestId) => post({ method: "notifications/cancelled", params: { requestId } }));
+  await answers;
+  await eventually(async () => (await holds()) === 0 || undefined, "the end of the holds", SOON_MS);
 });
 
 /** What came of `run` when all of it fell into one minute, whenever the test runs. */

@@ -174,10 +174,12 @@ it("what it cost is told as nothing, and every other number as it was", () => {
   );
 });
 
+const MADE = { form: "", usage: null, legs: [] };
+
 it("of those who wait for an answer that fails, one asks at a time, and all have the one that is good", async () => {
-  const order = { id: "one", payer: "acct:one", seconds: 60 };
+  const order = { id: "one", form: "", payer: "acct:one", seconds: 60 };
   const cache = new AnswerCache({ records, bytesMax: 16 * MIB, epochMs: Date.now });
-  const answer = { headers: {}, text: "{}", keptAtMs: 0 };
+  const answer = { headers: {}, text: "{}", keptAtMs: 0, ...MADE };
   const asked: unknown[] = [];
   const waiting = Array.from({ length: 5 }, async () => {
     const entered = await cache.enter(order);
@@ -197,10 +199,12 @@ it("all accounts have so much together, and each a sixteenth of it, of which the
   const text = "x".repeat(MIB / 64 - 1_024);
   const order = (account: number, at: number) => ({
     id: `${account} ${at}`,
+    form: "",
     payer: `acct:${account}`,
     seconds: 60 + at,
   });
-  const keep = (account: number, at: number) => cache.keep(order(account, at), { headers: {}, text, keptAtMs: 0 });
+  const keep = (account: number, at: number) =>
+    cache.keep(order(account, at), { headers: {}, text, keptAtMs: 0, ...MADE });
   const kept = async (orders: ReturnType<typeof order>[]) =>
     (await Promise.all(orders.map((one) => cache.find(one)))).map((one) => one !== null);
   for (let at = 0; at < 5; at++) await keep(0, at);

@@ -102,9 +102,48 @@ describe.each(["mpp", "x402"] as const)("over %s", (rail: Rail) => {
     });
   });
 
+  it.runIf(taking.some(({ id }) => id === "dripstack"))(
+    "a balance that is short of the listed price buys what costs less",
+    async () => {
+      const { key } = await gateway.account({ kind: "personal", creditCents: 30 });
+      merchant.isFree = () => false;
+      merchant.answer = () => ({ body: { synthesizedSummary: "The moon moves the sea." } });
+      const buy = async (cents: number) => {
+        merchant.units = BigInt(cents * UNITS_PER_CENT);
+        const response = await fetch(`${gateway.url}/api/run/dripstack/post`, {
+          method: "POST",
+          headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+          body: JSON.stringify({ publication: "newsletter.doomberg.com", post: "the-tides" }),
+        });
+        return (await response.json()) as Record<string, unknown>;
+      };
+      const taken = merchant.taken.length;
+      expect(await buy(31)).toMatchObject({ ok: false, error: "insufficient_balance" });
+      expect(merchant.taken.length).toBe(taken);
+      expect(await buy(25)).toMatchObject({ ok: true, charged_cents: 25, balance_remaining_cents: 5 });
+    },
+  );
+
   describe.each(taking.map((one) => [one.id, one] as const))("%s", (id, { spec }) => {
     const actions = Object.entries(spec.actions ?? {});
     const of = (isPaid: boolean) => actions.filter(([, { price }]) => (price.paid !== undefined) === isPaid);
+
+    it.each(of(true))("%s may ask up to max_cost_cents, and nothing above it is paid", async (name, action) => {
+      const { price } = action;
+      const bound = Math.min(400, Math.ceil((price.quoteCents?.(paramsOf(action)) ?? price.cents) / 2));
+      merchant.isFree = () => false;
+      merchant.answer = () => ({ body: action.example.answers[0] });
+      const asked = async (cents: number) => {
+        merchant.units = BigInt(Math.round(cents * UNITS_PER_CENT));
+        const taken = merchant.taken.length;
+        const { status, json } = await call(`${id}/${name}`, { ...paramsOf(action), max_cost_cents: bound });
+        return { status, json, paid: merchant.taken.length - taken };
+      };
+      const dear = await asked(bound + 0.5);
+      expect([dear.status, dear.json.error, dear.paid]).toEqual([402, "max_cost_exceeded", 0]);
+      const fair = await asked(bound);
+      expect([fair.json.ok, fair.json.charged_cents, fair.paid]).toEqual([true, bound, 1]);
+    });
 
     it.each(of(true))("%s is paid what it asks", async (name, action) => {
       const cents = action.price.paid?.exampleCents ?? 0;

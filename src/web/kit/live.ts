@@ -1,4 +1,5 @@
 // Parts of pages that are told anew while they are open, as server-sent events of ready HTML. After a restart the browser asks again by itself.
+import { pause } from "../../clock.ts";
 import type { EndpointSpec, GatewayRequest } from "../../endpoint.ts";
 import { GatewayError } from "../../errors.ts";
 import { inSlices } from "../../slices.ts";
@@ -17,19 +18,6 @@ export interface Live {
   readonly everyMs?: number;
   /** What is shown now. */
   readonly part: (visit: Visit) => Promise<Html>;
-}
-
-/** Resolves after a while, or when the reader leaves. */
-function pause(ms: number, gone: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(over, ms);
-    function over(): void {
-      clearTimeout(timer);
-      gone.removeEventListener("abort", over);
-      resolve();
-    }
-    gone.addEventListener("abort", over, { once: true });
-  });
 }
 
 function eventOf(text: string): string {
