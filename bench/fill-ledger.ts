@@ -1,8 +1,8 @@
 // Fills a ledger's file with accounts that have called for a month, as the store itself would have left it; SQLite writes the rows.
 import { DatabaseSync } from "node:sqlite";
-import { mintKey } from "../src/accounts/secrets.ts";
-import { LEDGER_SCHEMA } from "../src/ledger/sqlite/schema.ts";
-import { migrate } from "../src/storage/sqlite-unit.ts";
+import { mintKey } from "../src/money/accounts/secrets.ts";
+import { LEDGER_SCHEMA } from "../src/money/ledger/sqlite/schema.ts";
+import { migrate } from "../src/platform/storage/sqlite-unit.ts";
 
 export const DAY_MS = 86_400_000;
 export const FILLED_DAYS = 30;

@@ -2,9 +2,9 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { systemClock } from "../src/clock.ts";
-import { LEDGER_UNIT } from "../src/ledger/sqlite/ledger.ts";
-import { openSqliteThread } from "../src/storage/sqlite-thread.ts";
+import { systemClock } from "../src/core/clock.ts";
+import { LEDGER_UNIT } from "../src/money/ledger/sqlite/ledger.ts";
+import { openSqliteThread } from "../src/platform/storage/sqlite-thread.ts";
 import { DAY_MS, FILLED_DAYS, type Fill, type Filled, fillLedger } from "./fill-ledger.ts";
 
 const ACCOUNTS = 10_000_000;

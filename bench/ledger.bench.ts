@@ -4,12 +4,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { systemClock } from "../src/clock.ts";
+import { systemClock } from "../src/core/clock.ts";
+import { nano } from "../src/core/money.ts";
 import { createWindows } from "../src/kernel/windows.ts";
-import type { Ledger, PostRequest, ReserveRequest } from "../src/ledger/model/ledger.ts";
-import { LEDGER_UNIT, sqliteLedger } from "../src/ledger/sqlite/ledger.ts";
-import { nano } from "../src/money.ts";
-import { openSqliteThread } from "../src/storage/sqlite-thread.ts";
+import type { Ledger, PostRequest, ReserveRequest } from "../src/money/ledger/model/ledger.ts";
+import { LEDGER_UNIT, sqliteLedger } from "../src/money/ledger/sqlite/ledger.ts";
+import { openSqliteThread } from "../src/platform/storage/sqlite-thread.ts";
 
 export interface LedgerBenchRow {
   readonly inFlight: number;

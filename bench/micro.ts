@@ -2,10 +2,10 @@
 import { createPrivateKey, createPublicKey, sign, verify } from "node:crypto";
 import { createParser } from "eventsource-parser";
 import { compilePrice, costOfUsage } from "../src/catalog/price.ts";
-import { systemClock } from "../src/clock.ts";
-import { GatewayError } from "../src/errors.ts";
-import { createAccessTokens } from "../src/oauth/access-tokens.ts";
-import { signingKeys } from "../src/oauth/signing-keys.ts";
+import { systemClock } from "../src/core/clock.ts";
+import { GatewayError } from "../src/core/errors.ts";
+import { createAccessTokens } from "../src/edge/oauth/access-tokens.ts";
+import { signingKeys } from "../src/edge/oauth/signing-keys.ts";
 import { SseScanner } from "../src/upstream/sse-scanner.ts";
 import { atMost, type Row, told } from "./bench.ts";
 import { ledgerBench } from "./ledger.bench.ts";

@@ -1,14 +1,14 @@
 // The ledger over Redis beside a bare client that runs the same two scripts; in a process of its own, on a server of its own.
 import { randomBytes } from "node:crypto";
 import { Redis } from "ioredis";
-import { systemClock } from "../src/clock.ts";
-import type { Ledger } from "../src/ledger/model/ledger.ts";
-import { argumentsOf } from "../src/ledger/redis/arguments.ts";
-import { redisLedger } from "../src/ledger/redis/ledger.ts";
-import { postArguments } from "../src/ledger/redis/orphans.ts";
-import { accountKey } from "../src/ledger/redis/rows.ts";
-import { scriptOf, type Transition } from "../src/ledger/redis/script.ts";
-import { openRedis } from "../src/storage/redis-link.ts";
+import { systemClock } from "../src/core/clock.ts";
+import type { Ledger } from "../src/money/ledger/model/ledger.ts";
+import { argumentsOf } from "../src/money/ledger/redis/arguments.ts";
+import { redisLedger } from "../src/money/ledger/redis/ledger.ts";
+import { postArguments } from "../src/money/ledger/redis/orphans.ts";
+import { accountKey } from "../src/money/ledger/redis/rows.ts";
+import { scriptOf, type Transition } from "../src/money/ledger/redis/script.ts";
+import { openRedis } from "../src/platform/storage/redis-link.ts";
 import { startRedis } from "../test/support/redis.ts";
 import { atLeast, atMost, type Row, told } from "./bench.ts";
 import { holdRequest, openAccount, postRequest } from "./ledger.bench.ts";

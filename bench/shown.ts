@@ -5,9 +5,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as waited } from "node:timers/promises";
-import { systemClock } from "../src/clock.ts";
-import { readConfig } from "../src/config.ts";
-import { startGateway } from "../src/gateway.ts";
+import { systemClock } from "../src/core/clock.ts";
+import { startGateway } from "../src/gateway/gateway.ts";
+import { readConfig } from "../src/platform/config.ts";
 import { DAY_MS, FILLED_DAYS, fillLedger } from "./fill-ledger.ts";
 
 const POSTINGS = Number(process.argv[2] ?? 1_000_000);

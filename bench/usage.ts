@@ -4,12 +4,12 @@ import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
-import { systemClock } from "../src/clock.ts";
-import { openPostgresArchive } from "../src/ledger/archive/postgres.ts";
-import { sqliteLedger } from "../src/ledger/sqlite/ledger.ts";
-import { nano } from "../src/money.ts";
-import { openSqliteThread } from "../src/storage/sqlite-thread.ts";
-import type { Reports, UsageField } from "../src/usage-rows.ts";
+import { systemClock } from "../src/core/clock.ts";
+import { nano } from "../src/core/money.ts";
+import type { Reports, UsageField } from "../src/core/usage-rows.ts";
+import { openPostgresArchive } from "../src/money/ledger/archive/postgres.ts";
+import { sqliteLedger } from "../src/money/ledger/sqlite/ledger.ts";
+import { openSqliteThread } from "../src/platform/storage/sqlite-thread.ts";
 import { burstsOf, chargePlaces, fillLedger, type KnownAccount, USAGE } from "./fill-ledger.ts";
 
 const POSTINGS = Number(process.argv[2] ?? 1_000_000);
@@ -121,7 +121,7 @@ async function ofFile(): Promise<void> {
       fillLedger(file, { ...SIZE, known: Math.min(ACCOUNTS, CALLING) }),
     );
     say(`${postings} postings`);
-    const LEDGER_UNIT = new URL("../src/ledger/sqlite/unit.ts", import.meta.url);
+    const LEDGER_UNIT = new URL("../src/money/ledger/sqlite/unit.ts", import.meta.url);
     const open = () =>
       openSqliteThread({
         file,

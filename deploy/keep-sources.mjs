@@ -1,7 +1,7 @@
 // Where the tree is made: fills what starts keep of our files, for an image and a unit, which may not write it themselves.
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { stripped } from "../src/kept-sources.mjs";
+import { stripped } from "../src/core/kept-sources.mjs";
 
 const ROOT = join(import.meta.dirname, "..");
 const files = ["src", "adapters", "tiers"].flatMap((folder) =>

@@ -1,6 +1,6 @@
 // The gateway as a process: reads the environment and serves, alone, as the parent of several, or as one of them.
-import "./node-version.cjs";
-import "./kept-sources.mjs";
+import "./processes/node-version.cjs";
+import "./core/kept-sources.mjs";
 import { setFlagsFromString } from "node:v8";
 
 // V8 watches which places make objects that live long, and lets them make old ones from the start. Here all of them live as long as a call,
@@ -9,7 +9,7 @@ import { setFlagsFromString } from "node:v8";
 setFlagsFromString("--no-allocation-site-pretenuring");
 
 // What is imported from here on, and not before, is taken from what an earlier start has kept.
-const { prepareEnvironment, readConfig } = await import("./config.ts");
+const { prepareEnvironment, readConfig } = await import("./platform/config.ts");
 const { serve, stop } = await import("./processes/serve.ts");
 const { runWorker, WORKER_ARGUMENT } = await import("./processes/worker.ts");
 

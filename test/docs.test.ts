@@ -4,8 +4,8 @@ import { dirname, join, normalize } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { filled, pages, pageText } from "../docs/generate.ts";
 import { COMMANDS } from "../src/cli/run.ts";
+import { curl } from "../src/edge/web/words.ts";
 import { type Sandbox, startSandbox } from "../src/sandbox/server.ts";
-import { curl } from "../src/web/words.ts";
 import { startTestGateway, type TestGateway } from "./support/gateway.ts";
 
 const ROOT = join(import.meta.dirname, "..");

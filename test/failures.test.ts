@@ -31,7 +31,10 @@ function has(file: string, title: string): boolean {
 
 /** A suite that is not a test file itself is run by one that imports it. */
 function runs(file: string): boolean {
-  return file.endsWith(".test.ts") || ["test/ledger/contract/ledger.ts", "test/jobs/jobs-contract.ts"].includes(file);
+  return (
+    file.endsWith(".test.ts") ||
+    ["test/money/ledger/contract/ledger.ts", "test/actions/jobs/jobs-contract.ts"].includes(file)
+  );
 }
 
 test.each(rows)("$failure: its tests are there", ({ tests }) => {

@@ -18,12 +18,16 @@ type Starts = (typeof STARTS)[number];
 /** Real Redis, PostgreSQL and gateways of their own processes all come by way of `node:child_process`. */
 const STARTERS: readonly (readonly [Starts, RegExp])[] = [
   ["processes", /^(node:child_process|puppeteer-core|src\/processes\/supervisor\.ts)$/],
-  ["random histories", /^test\/simulation\/|^test\/ledger\/model\/suite\.ts$|\.fuzz\.test\.ts$/],
-  ["a gateway", /^src\/gateway\.ts$/],
+  ["random histories", /^test\/simulation\/|^test\/money\/ledger\/model\/suite\.ts$|\.fuzz\.test\.ts$/],
+  ["a gateway", /^src\/gateway\/gateway\.ts$/],
 ];
 
 /** One file for each door runs in the quick lane although it starts a gateway: that lane, too, has seen calls go through. */
-export const DOORS: readonly string[] = ["test/docs.test.ts", "test/chat/client.test.ts", "test/run/run-call.test.ts"];
+export const DOORS: readonly string[] = [
+  "test/docs.test.ts",
+  "test/models/chat/client.test.ts",
+  "test/actions/run/run-call.test.ts",
+];
 
 /** What belongs to the whole process, so that a file that ran before, or leaves something running, would be counted too. */
 const PROCESS_WIDE =

@@ -7,64 +7,64 @@ import { type Import, importsOf as importsIn, withoutComments } from "./support/
 /** A file imports its own folder or a lower line; siblings on a line never meet. */
 const LINES: Record<string, number> = {
   "src/main.ts": 7,
-  "src/gateway.ts": 7,
+  "src/gateway/gateway.ts": 7,
   "src/gateway": 7,
-  "src/stores.ts": 7,
-  "src/redis-stores.ts": 7,
-  "src/file-stores.ts": 7,
-  "src/cli.ts": 7,
-  "src/demo.ts": 7,
+  "src/gateway/stores.ts": 7,
+  "src/gateway/redis-stores.ts": 7,
+  "src/gateway/file-stores.ts": 7,
+  "src/cli/tollgate.ts": 7,
+  "src/cli/demo.ts": 7,
   "src/cli": 7,
   "src/processes": 7,
-  "src/http": 6,
-  "src/serve": 6,
-  "src/web": 6,
-  "src/chat": 5,
-  "src/run": 5,
-  "src/acting": 5,
-  "src/composites": 5,
-  "src/jobs": 5,
-  "src/sessions": 5,
-  "src/x402": 5,
-  "src/oauth": 5,
-  "src/mcp": 6,
+  "src/edge/http": 6,
+  "src/edge/serve": 6,
+  "src/edge/web": 6,
+  "src/models/chat": 5,
+  "src/actions/run": 5,
+  "src/models/acting": 5,
+  "src/actions/composites": 5,
+  "src/actions/jobs": 5,
+  "src/actions/sessions": 5,
+  "src/edge/x402": 5,
+  "src/edge/oauth": 5,
+  "src/edge/mcp": 6,
   "src/kernel": 4,
-  "src/files": 3,
-  "src/events": 3,
-  "src/wallet": 3,
-  "src/wires": 3,
+  "src/platform/files": 3,
+  "src/money/events": 3,
+  "src/money/wallet": 3,
+  "src/models/formats": 3,
   "src/catalog": 2,
-  "src/ledger": 2,
-  "src/records": 2,
-  "src/accounts": 2,
-  "src/limits": 2,
+  "src/money/ledger": 2,
+  "src/platform/records": 2,
+  "src/money/accounts": 2,
+  "src/platform/limits": 2,
   "src/upstream": 2,
-  "src/observe": 1,
-  "src/storage": 1,
-  "src/config.ts": 1,
-  "src/account-rows.ts": 0,
-  "src/usage-rows.ts": 0,
-  "src/endpoint.ts": 0,
-  "src/plan.ts": 0,
-  "src/route.ts": 0,
-  "src/neutral.ts": 0,
-  "src/field-issues.ts": 0,
-  "src/json.ts": 0,
-  "src/json-bytes.ts": 0,
-  "src/raw-json.ts": 0,
-  "src/short-name.ts": 0,
-  "src/pieces.ts": 0,
-  "src/errors.ts": 0,
-  "src/failures.ts": 0,
-  "src/event-stream.ts": 0,
-  "src/money.ts": 0,
-  "src/clock.ts": 0,
-  "src/slices.ts": 0,
-  "src/give-way.ts": 0,
-  "src/node-http.ts": 0,
-  "src/proxies.ts": 0,
-  "src/thread-flags.ts": 0,
-  "src/version.ts": 0,
+  "src/platform/observe": 1,
+  "src/platform/storage": 1,
+  "src/platform/config.ts": 1,
+  "src/core/account-rows.ts": 0,
+  "src/core/usage-rows.ts": 0,
+  "src/core/endpoint.ts": 0,
+  "src/core/plan.ts": 0,
+  "src/core/route.ts": 0,
+  "src/core/neutral.ts": 0,
+  "src/core/field-issues.ts": 0,
+  "src/core/json.ts": 0,
+  "src/core/json-bytes.ts": 0,
+  "src/core/raw-json.ts": 0,
+  "src/core/short-name.ts": 0,
+  "src/core/pieces.ts": 0,
+  "src/core/errors.ts": 0,
+  "src/core/failures.ts": 0,
+  "src/core/event-stream.ts": 0,
+  "src/core/money.ts": 0,
+  "src/core/clock.ts": 0,
+  "src/core/slices.ts": 0,
+  "src/core/give-way.ts": 0,
+  "src/core/node-http.ts": 0,
+  "src/core/proxies.ts": 0,
+  "src/core/thread-flags.ts": 0,
+  "src/core/version.ts": 0,
   // The sandbox stands apart: it imports the catalog's vocabulary and line 0, and only main, cli and demo start it.
   "src/sandbox": 3,
 };
@@ -85,41 +85,41 @@ const SHARED_TYPES = [
 /** The composition root, the command and the demo start each other's parts. */
 const ROOTS = [
   "src/main.ts",
-  "src/gateway.ts",
+  "src/gateway/gateway.ts",
   "src/gateway",
-  "src/stores.ts",
-  "src/redis-stores.ts",
-  "src/file-stores.ts",
-  "src/cli.ts",
-  "src/demo.ts",
+  "src/gateway/stores.ts",
+  "src/gateway/redis-stores.ts",
+  "src/gateway/file-stores.ts",
+  "src/cli/tollgate.ts",
+  "src/cli/demo.ts",
   "src/cli",
   "src/processes",
 ];
 
 const PACKAGES: Record<string, readonly string[]> = {
-  "uWebSockets.js": ["src/http", "src/sandbox", "bench"],
+  "uWebSockets.js": ["src/edge/http", "src/sandbox", "bench"],
   undici: ["src/upstream", "bench", "test"],
   "ipaddr.js": ["src/upstream"],
-  aws4fetch: ["src/catalog", "src/files"],
-  "@noble/curves": ["src/wallet"],
-  "@noble/hashes": ["src/wallet"],
-  "@fastify/busboy": ["src/files"],
-  "prom-client": ["src/observe", "bench", "test"],
-  ioredis: ["src/storage", "test"],
-  pg: ["src/ledger"],
-  "node:sqlite": ["src/storage", "src/ledger", "src/records", "test"],
-  "oidc-provider": ["src/oauth", "test"],
-  "light-my-request": ["src/oauth"],
-  tiktoken: ["src/chat"],
-  openai: ["src/demo.ts", "test"],
+  aws4fetch: ["src/catalog", "src/platform/files"],
+  "@noble/curves": ["src/money/wallet"],
+  "@noble/hashes": ["src/money/wallet"],
+  "@fastify/busboy": ["src/platform/files"],
+  "prom-client": ["src/platform/observe", "bench", "test"],
+  ioredis: ["src/platform/storage", "test"],
+  pg: ["src/money/ledger"],
+  "node:sqlite": ["src/platform/storage", "src/money/ledger", "src/platform/records", "test"],
+  "oidc-provider": ["src/edge/oauth", "test"],
+  "light-my-request": ["src/edge/oauth"],
+  tiktoken: ["src/models/chat"],
+  openai: ["src/cli/demo.ts", "test"],
 };
 
 const BANS: readonly { readonly pattern: RegExp; readonly except: readonly string[]; readonly instead: string }[] = [
-  { pattern: /\bprocess\.env\b/, except: ["src/config.ts"], instead: "read it in config.ts" },
-  { pattern: /\bDate\.now\(|\bperformance\.now\(/, except: ["src/clock.ts"], instead: "take a Clock" },
+  { pattern: /\bprocess\.env\b/, except: ["src/platform/config.ts"], instead: "read it in config.ts" },
+  { pattern: /\bDate\.now\(|\bperformance\.now\(/, except: ["src/core/clock.ts"], instead: "take a Clock" },
   {
     pattern: /\bconsole\./,
-    except: ["src/cli", "src/cli.ts", "src/demo.ts"],
+    except: ["src/cli", "src/cli/tollgate.ts", "src/cli/demo.ts"],
     instead: "write to the record, or to the log it becomes",
   },
   { pattern: /:\s*any\b|\bas any\b|<any>/, except: [], instead: "say what it is, or unknown" },
@@ -145,7 +145,7 @@ const PRIVATE_WORDS: Readonly<Record<string, string>> = {
 /** Where they may stand. */
 const PRIVATE_WORDS_LEFT = [
   // Its names are still to be looked through.
-  "src/ledger",
+  "src/money/ledger",
 ];
 
 /** What a test gives a step by the clock, at least. */
@@ -160,20 +160,20 @@ const SHORT_SHARE = 0.85;
 const LONG_LINES = 400;
 const LONG: Readonly<Record<string, string>> = {
   "adapters/realestateapi.ts": "one vendor, as every adapter is one file",
-  "src/config.ts": "one table: every setting, with its check and its meaning",
-  "src/errors.ts": "every code that callers are told, as one table",
+  "src/platform/config.ts": "one table: every setting, with its check and its meaning",
+  "src/core/errors.ts": "every code that callers are told, as one table",
 };
 
 /** An object that is spread where it is written puts several fields on a line; the formatter's own way is one a line. */
 const SPREAD_LITERAL = /\.\.\.\{/g;
 /** Files that still do so, with how often. The list only gets shorter. */
 const SPREAD_LEFT: Readonly<Record<string, number>> = {
-  "src/ledger/archive/archive.ts": 1,
-  "src/ledger/redis/books.ts": 10,
-  "src/ledger/redis/ledger.ts": 1,
-  "src/ledger/sqlite/admin.ts": 9,
-  "src/ledger/sqlite/books.ts": 2,
-  "src/ledger/sqlite/reserve.ts": 1,
+  "src/money/ledger/archive/archive.ts": 1,
+  "src/money/ledger/redis/books.ts": 10,
+  "src/money/ledger/redis/ledger.ts": 1,
+  "src/money/ledger/sqlite/admin.ts": 9,
+  "src/money/ledger/sqlite/books.ts": 2,
+  "src/money/ledger/sqlite/reserve.ts": 1,
 };
 
 function filesBelow(folder: string): string[] {
@@ -235,14 +235,14 @@ describe("the house", () => {
 
   it("wires know each other as little as they know vendors' dialects", () => {
     const broken: string[] = [];
-    const wireOf = (file: string) => /^src\/wires\/([^/]+)\//.exec(file)?.[1] ?? null;
-    for (const file of source.filter((name) => within(name, ["src/wires", "src/upstream"]))) {
+    const wireOf = (file: string) => /^src\/models\/formats\/([^/]+)\//.exec(file)?.[1] ?? null;
+    for (const file of source.filter((name) => within(name, ["src/models/formats", "src/upstream"]))) {
       for (const { target } of importsOf(file).filter((one) => one.target.startsWith("src/"))) {
         const [own, other] = [wireOf(file), wireOf(target)];
-        if (other !== null && other !== own && file !== "src/wires/model-wires.ts")
+        if (other !== null && other !== own && file !== "src/models/formats/model-wires.ts")
           broken.push(`${file} imports ${target}: only the list of wires names them`);
-        const pure = within(target, ["src/wires"]) || LINES[partOf(target)] === 0;
-        if (within(file, ["src/wires"]) && !pure)
+        const pure = within(target, ["src/models/formats"]) || LINES[partOf(target)] === 0;
+        if (within(file, ["src/models/formats"]) && !pure)
           broken.push(`${file} imports ${target}: a wire is a codec over line 0`);
       }
     }
@@ -296,7 +296,7 @@ describe("the house", () => {
     const { dependencies } = JSON.parse(readFileSync("package.json", "utf8")) as { dependencies: object };
     // The demo shows the product by a client's package; whoever runs the product alone has no use for it.
     const imported = source
-      .filter((file) => file.startsWith("src/") && file !== "src/demo.ts")
+      .filter((file) => file.startsWith("src/") && file !== "src/cli/demo.ts")
       .flatMap((file) => importsOf(file).filter(({ typeOnly }) => !typeOnly))
       .map(({ target }) => target)
       .filter((target) => !/^(node:|#|src\/|docs\/|adapters\/|tiers\/)/.test(target))

@@ -1,6 +1,7 @@
 // Run as a process of its own: the gateway with every name of the internet on loopback, where the bench's upstream has its pages and its models.
-import { prepareEnvironment, readConfig } from "../../src/config.ts";
-import { startGateway } from "../../src/gateway.ts";
+
+import { startGateway } from "../../src/gateway/gateway.ts";
+import { prepareEnvironment, readConfig } from "../../src/platform/config.ts";
 
 const [dataDir = "", upstreamPort = ""] = process.argv.slice(2);
 

@@ -64,7 +64,7 @@ export async function startTollgate(
   const data = join(folder, "data");
   const overlay = resolve(root, "bench/overlay");
   // As `npm start` starts it.
-  const keptSources = resolve(root, "src/kept-sources.mjs");
+  const keptSources = resolve(root, "src/core/kept-sources.mjs");
   const imports = existsSync(keptSources) ? [`--import=${keptSources}`] : [];
   const flags = ["--disable-warning=ExperimentalWarning", ...imports, ...ground.nodeFlags, main];
   const { child, ready } = await ground.processes.spawnUntil(process.execPath, flags, {

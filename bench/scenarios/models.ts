@@ -11,7 +11,7 @@ const NAME = "a list of 2,000 models";
 const MODELS = 2_000;
 /** Of those, how many are new ones of a family that is sold. */
 const NEW = 300;
-const CLI = fileURLToPath(new URL("../../src/cli.ts", import.meta.url));
+const CLI = fileURLToPath(new URL("../../src/cli/tollgate.ts", import.meta.url));
 const UPDATE = ["models", "update", "--json", "--yes", "--from"];
 const run = promisify(execFile);
 

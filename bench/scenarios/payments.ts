@@ -2,10 +2,10 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { type Asked, PAY_TO, TestChain } from "../../test/edge/x402/chain.ts";
+import { askedBy, keyWallet } from "../../test/edge/x402/wallet.ts";
 import { spawnGateway } from "../../test/support/gateway-process.ts";
 import { startVendor } from "../../test/support/vendor-server.ts";
-import { type Asked, PAY_TO, TestChain } from "../../test/x402/chain.ts";
-import { askedBy, keyWallet } from "../../test/x402/wallet.ts";
 import { atLeast, atMost, type Bench, type Row, startClient, told } from "../bench.ts";
 import { cpuMs, median, quantile } from "../measure.ts";
 

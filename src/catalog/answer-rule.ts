@@ -1,6 +1,6 @@
 // What a vendor's answers mean, as an adapter says it by rules.
 import { z } from "zod";
-import { FAILURES, type FailureKind } from "../failures.ts";
+import { FAILURES, type FailureKind } from "../core/failures.ts";
 import { count, json, pointer, type Said, words } from "./said.ts";
 
 const scalar = z.union([z.null(), z.boolean(), z.number(), z.string()]);

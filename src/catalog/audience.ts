@@ -1,5 +1,5 @@
 // Whose catalog a free answer shows: that of the key it is asked with, or without one the live one.
-import type { Caller } from "../plan.ts";
+import type { Caller } from "../core/plan.ts";
 import type { Audience } from "./catalog.ts";
 
 /** What anybody may see. */

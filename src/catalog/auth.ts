@@ -2,10 +2,10 @@
 import type { Readable } from "node:stream";
 import { AwsV4Signer } from "aws4fetch";
 import { z } from "zod";
-import type { Clock } from "../clock.ts";
-import { isRecord } from "../json.ts";
-import type { Nano } from "../money.ts";
-import type { AttemptFailure } from "../route.ts";
+import type { Clock } from "../core/clock.ts";
+import { isRecord } from "../core/json.ts";
+import type { Nano } from "../core/money.ts";
+import type { AttemptFailure } from "../core/route.ts";
 import type { JsonObject } from "./said.ts";
 
 /** A request that is ready but for our key. */

@@ -1,5 +1,5 @@
 // What is sold and by whom, as the rest of the gateway sees it: every price compiled, every candidate in order.
-import type { PicoPerToken } from "../money.ts";
+import type { PicoPerToken } from "../core/money.ts";
 import type { ActionFacts, ActionSpec } from "./action.ts";
 import type {
   AdapterSpec,

@@ -1,6 +1,6 @@
 // Turns checked files into the catalog: lookups by slug, for live and for sandbox accounts, at the prices of the day.
-import type { Clock } from "../clock.ts";
-import { atOnce, eachOf, inSlices, type Steps } from "../slices.ts";
+import type { Clock } from "../core/clock.ts";
+import { atOnce, eachOf, inSlices, type Steps } from "../core/slices.ts";
 import type { TokenPriceSpec } from "./adapter.ts";
 import type { Rail } from "./auth.ts";
 import type {

@@ -1,6 +1,6 @@
 // Which vendors this installation can reach: an adapter's file and the environment's keys and addresses, put together.
-import { parseUsdPerMillion } from "../money.ts";
-import { eachOf, type Steps } from "../slices.ts";
+import { parseUsdPerMillion } from "../core/money.ts";
+import { eachOf, type Steps } from "../core/slices.ts";
 import type { AdapterSpec, AddressSetting, TokenPriceSpec } from "./adapter.ts";
 import { noAuth, type Rail } from "./auth.ts";
 import type { Adapter } from "./catalog.ts";

@@ -1,6 +1,6 @@
 // Checks what only shows when all files are there: slugs that clash, tiers whose candidates are not sold.
 
-import { eachOf, type Steps } from "../slices.ts";
+import { eachOf, type Steps } from "../core/slices.ts";
 import type { AdapterSpec, UnitKind } from "./adapter.ts";
 import type { StandInFile } from "./catalog.ts";
 import type { EndpointTable } from "./endpoint-table.ts";

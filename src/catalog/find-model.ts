@@ -1,5 +1,5 @@
 // From the name that a caller wrote to a model or a tier: by slug, by a name that only one maker has, or an error that says what was near.
-import { GatewayError } from "../errors.ts";
+import { GatewayError } from "../core/errors.ts";
 import type { UnitKind } from "./adapter.ts";
 import type { Audience, Catalog, SoldEmbedding, SoldModel, SoldUnitModel, Tier } from "./catalog.ts";
 import { nearest } from "./nearest.ts";

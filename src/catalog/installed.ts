@@ -1,5 +1,5 @@
 // What an installation has of the catalog: which vendors, tiers and actions are on, and what turns the others on.
-import { eachOf, type Steps } from "../slices.ts";
+import { eachOf, type Steps } from "../core/slices.ts";
 import type { Adapter, Audience, Catalog } from "./catalog.ts";
 import { envName } from "./configure.ts";
 import { byFirstPrice, tierModels } from "./price-answers.ts";

@@ -1,7 +1,7 @@
 // What a kind of long work is: what it does from wherever its record stands, until it is over or its process ends.
 
-import type { Nano } from "../money.ts";
-import type { Payer } from "../plan.ts";
+import type { Nano } from "../core/money.ts";
+import type { Payer } from "../core/plan.ts";
 import type { InnerCalls, InnerModels } from "./local-action.ts";
 
 /** How work ends. A job that failed by itself is charged nothing. */

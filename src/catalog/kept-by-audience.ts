@@ -1,5 +1,5 @@
 // Answers that are made of the whole catalog, kept for the day on which it is in force: they are free, and take milliseconds to make.
-import { inSlices, jsonOf, type Steps } from "../slices.ts";
+import { inSlices, jsonOf, type Steps } from "../core/slices.ts";
 import type { Audience, Catalog } from "./catalog.ts";
 
 /**

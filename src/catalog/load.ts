@@ -4,7 +4,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { registerHooks } from "node:module";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { inSlices, type Steps } from "../slices.ts";
+import { inSlices, type Steps } from "../core/slices.ts";
 import type { AdapterSpec, AdapterTable } from "./adapter.ts";
 import type { Catalog, StandInFile } from "./catalog.ts";
 import { type CatalogOptions, compileCatalog } from "./compile.ts";

@@ -1,8 +1,8 @@
 // An action that we serve ourselves: a function behind the same price, hold and envelope as a vendor's.
-import type { GatewayError } from "../errors.ts";
-import type { FailureKind } from "../failures.ts";
-import type { Nano } from "../money.ts";
-import type { Allowed, KeptHoldSpec, Payer } from "../plan.ts";
+import type { GatewayError } from "../core/errors.ts";
+import type { FailureKind } from "../core/failures.ts";
+import type { Nano } from "../core/money.ts";
+import type { Allowed, KeptHoldSpec, Payer } from "../core/plan.ts";
 import type { ActionFacts } from "./action.ts";
 import type { Json, JsonObject, Params } from "./said.ts";
 

@@ -1,5 +1,5 @@
 // Variables that the operator has set in vain, because they are nearly, but not quite, what is read.
-import { eachOf, type Steps } from "../slices.ts";
+import { eachOf, type Steps } from "../core/slices.ts";
 import type { AdapterSpec } from "./adapter.ts";
 import { envName } from "./configure.ts";
 import { allVariablesOf, keyVariablesOf } from "./variables.ts";

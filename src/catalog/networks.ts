@@ -1,5 +1,5 @@
 // The networks and coins that payments are made in, taken or given: one row each.
-import { type Nano, nano } from "../money.ts";
+import { type Nano, nano } from "../core/money.ts";
 
 /** A network of x402. */
 export interface Network {

@@ -1,7 +1,7 @@
 // The free answers about prices: the list of models, one model, and the price list with its tiers.
-import { GatewayError } from "../errors.ts";
-import { costOf, usdPerMillionText, usdPerTokenText, usdText } from "../money.ts";
-import { eachOf } from "../slices.ts";
+import { GatewayError } from "../core/errors.ts";
+import { costOf, usdPerMillionText, usdPerTokenText, usdText } from "../core/money.ts";
+import { eachOf } from "../core/slices.ts";
 import type {
   Audience,
   Catalog,

@@ -1,6 +1,6 @@
 // `tollgate prices check`: what models cost us, held against a list of prices that others keep, in the format of genai-prices.
 import { z } from "zod";
-import { usdPerMillionText } from "../money.ts";
+import { usdPerMillionText } from "../core/money.ts";
 import type { AdapterSpec, TokenPriceSpec } from "./adapter.ts";
 import type { Catalog, TokenPrice, TokenRates } from "./catalog.ts";
 import { compilePrice, isDearer, priceOn } from "./price.ts";

@@ -1,7 +1,7 @@
 // What `tollgate prices` prints: one line a model, as text for people or rows for programs.
 
-import { usdPerMillionText } from "../money.ts";
-import { eachOf, type Steps } from "../slices.ts";
+import { usdPerMillionText } from "../core/money.ts";
+import { eachOf, type Steps } from "../core/slices.ts";
 import type { Audience, Catalog, SoldEmbedding, SoldModel } from "./catalog.ts";
 import { type TierPriceRow, timeText } from "./price-answers.ts";
 import { unitPriceText } from "./unit-price.ts";

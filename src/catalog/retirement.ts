@@ -1,7 +1,7 @@
 // An endpoint, action or model that will go: its answers say so from the day it is announced, and after its sunset there is only 410.
 
-import type { Endpoint, GatewayRequest, Retirement } from "../endpoint.ts";
-import { GatewayError } from "../errors.ts";
+import type { Endpoint, GatewayRequest, Retirement } from "../core/endpoint.ts";
+import { GatewayError } from "../core/errors.ts";
 import { retirement } from "./action.ts";
 import type { ModelEnd } from "./adapter.ts";
 import type { RetiredModel } from "./catalog.ts";

@@ -1,6 +1,6 @@
 // What adapters say, as schemas: the small ones that several share, and the type that a schema's value has where it is only read.
 import { z } from "zod";
-import { parseUsdPerMillion } from "../money.ts";
+import { parseUsdPerMillion } from "../core/money.ts";
 import { SLUG } from "./slug.ts";
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };

@@ -1,6 +1,6 @@
 // The actions of all adapters and the tiers of actions, as they are sold to one audience.
 
-import { eachOf, type Steps } from "../slices.ts";
+import { eachOf, type Steps } from "../core/slices.ts";
 import type { ActionSpec } from "./action.ts";
 import type { ActionOffer, Adapter, SoldAction } from "./catalog.ts";
 import type { EndpointTable } from "./endpoint-table.ts";

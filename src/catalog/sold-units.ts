@@ -1,6 +1,6 @@
 // What is sold by units on one day: every slug with its one sale price and the offers that can serve it, in order.
 
-import { eachOf, type Steps } from "../slices.ts";
+import { eachOf, type Steps } from "../core/slices.ts";
 import type { UnitKind, UnitModelSpec } from "./adapter.ts";
 import type { Adapter, RetiredModel, SoldEmbedding, SoldUnitModel, UnitOffer, UnitPrice } from "./catalog.ts";
 import { priceAt, priceOn, renamedVersion } from "./price.ts";

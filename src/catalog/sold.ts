@@ -1,6 +1,6 @@
 // What is sold on one day: every slug with its one sale price and the offers that can serve it, in order.
 
-import { eachOf, type Steps } from "../slices.ts";
+import { eachOf, type Steps } from "../core/slices.ts";
 import type { ChatSpec, ModelEnd, ModelSpec, PartBounds } from "./adapter.ts";
 import type { Adapter, Deployment, EmbeddingOffer, Offer, SoldEmbedding, SoldModel, TokenPrice } from "./catalog.ts";
 import type { ChatWire } from "./chat-wire.ts";

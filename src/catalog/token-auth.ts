@@ -1,7 +1,7 @@
 // Keys that a token is made or asked for with: an OAuth client, a service account, a key that signs. The token is what vendors are shown.
 import { createPrivateKey, createSign, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { isRecord } from "../json.ts";
+import { isRecord } from "../core/json.ts";
 import { type Auth, bearer, type Credentials, must, type TokenRequest, withHeaders } from "./auth.ts";
 
 function withToken(

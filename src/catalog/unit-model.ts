@@ -1,6 +1,6 @@
 // A model that is sold by units of its own, as an adapter says it: images, seconds of sound, searches, or tokens of several sorts.
 import { z } from "zod";
-import { parseUsdPer } from "../money.ts";
+import { parseUsdPer } from "../core/money.ts";
 import { modelEnd } from "./model-end.ts";
 import { ascending, count, day, price, type Said, slug, taken } from "./said.ts";
 

@@ -1,6 +1,14 @@
 // What images, seconds, searches and tokens of several sorts cost: a vendor's list compiled to integers, and the cost of counts.
-import { costOf, markUp, type Nano, type PicoPerToken, parseUsdPer, parseUsdPerMillion, usdPerText } from "../money.ts";
-import type { Counts } from "../route.ts";
+import {
+  costOf,
+  markUp,
+  type Nano,
+  type PicoPerToken,
+  parseUsdPer,
+  parseUsdPerMillion,
+  usdPerText,
+} from "../core/money.ts";
+import type { Counts } from "../core/route.ts";
 import type { UnitPriceSpec } from "./adapter.ts";
 import type { TokenPrice, UnitPrice } from "./catalog.ts";
 import { newestTaken, versionOf } from "./price.ts";

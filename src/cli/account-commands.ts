@@ -1,5 +1,5 @@
 // Commands on accounts: open, look, limit, freeze, credit, refund.
-import type { accountRow } from "../accounts/rows.ts";
+import type { accountRow } from "../money/accounts/rows.ts";
 import { allOf } from "./admin-client.ts";
 import { type Command, requesting, type Typed, UsageError } from "./command.ts";
 import { firstCallText } from "./first-call.ts";

@@ -1,6 +1,6 @@
 // Speaks to a running gateway: its admin listener, with the token from its data folder; or as one of its callers, with a key.
-import { adminTokenPath, readAdminToken } from "../accounts/admin-token.ts";
-import type { Config } from "../config.ts";
+import { adminTokenPath, readAdminToken } from "../money/accounts/admin-token.ts";
+import type { Config } from "../platform/config.ts";
 import { CommandError } from "./command.ts";
 
 /** A backup of a large ledger takes a while. */

@@ -2,11 +2,11 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Adapter, Catalog } from "../catalog/catalog.ts";
-import { systemClock } from "../clock.ts";
+import { systemClock } from "../core/clock.ts";
+import { nano, usdText } from "../core/money.ts";
+import { VERSION } from "../core/version.ts";
 import type { Certificate, CertifiedCall } from "../gateway/certify.ts";
-import { nano, usdText } from "../money.ts";
 import type { UnpricedUsage } from "../upstream/model-candidate.ts";
-import { VERSION } from "../version.ts";
 import { type Command, CommandError, UsageError, type Workplace } from "./command.ts";
 import { table } from "./text.ts";
 

@@ -29,7 +29,7 @@ async function fromHere({ config }: Workplace): Promise<Checker> {
   const [{ checkProvider }, { createUpstream }, { systemClock }] = await Promise.all([
     import("../gateway/check-provider.ts"),
     import("../upstream/upstream.ts"),
-    import("../clock.ts"),
+    import("../core/clock.ts"),
   ]);
   const catalog = await catalogOf(config);
   const upstream = createUpstream(systemClock, config);

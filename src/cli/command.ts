@@ -1,5 +1,5 @@
 // What a command of `tollgate` is: its words, what it takes, what it does; and how it fails.
-import type { Config, Environment } from "../config.ts";
+import type { Config, Environment } from "../platform/config.ts";
 import type { AdminClient } from "./admin-client.ts";
 
 /** The command could not be done: exit code 1. Its message is for the operator. */

@@ -1,6 +1,6 @@
 // Commands on what has happened, and on the addresses that the operator has it sent to.
-import type { hookRow } from "../events/event-endpoints.ts";
-import type { eventRow } from "../events/event-log.ts";
+import type { hookRow } from "../money/events/event-endpoints.ts";
+import type { eventRow } from "../money/events/event-log.ts";
 import { type Command, requesting, type Typed, UsageError } from "./command.ts";
 import { pairs, table } from "./text.ts";
 

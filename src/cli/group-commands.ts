@@ -1,6 +1,6 @@
 // Commands on groups of an account's keys, and on what bounds the account as a whole.
-import type { BudgetsShown } from "../accounts/budgets.ts";
-import type { GroupShown } from "../accounts/groups.ts";
+import type { BudgetsShown } from "../money/accounts/budgets.ts";
+import type { GroupShown } from "../money/accounts/groups.ts";
 import { accountPath } from "./account-commands.ts";
 import { type Command, type OptionShape, requesting, type Typed, UsageError } from "./command.ts";
 import { pairs, table } from "./text.ts";

@@ -1,5 +1,5 @@
 // The command on work that outlives its request: what runs, for whom, how far it is, and what stands still.
-import type { JobRow } from "../jobs/job-view.ts";
+import type { JobRow } from "../actions/jobs/job-view.ts";
 import type { Command } from "./command.ts";
 import { table } from "./text.ts";
 

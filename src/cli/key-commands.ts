@@ -1,7 +1,8 @@
 // Commands on an account's keys.
-import type { keyRow } from "../accounts/rows.ts";
-import type { WhyShown } from "../accounts/why.ts";
-import { systemClock } from "../clock.ts";
+
+import { systemClock } from "../core/clock.ts";
+import type { keyRow } from "../money/accounts/rows.ts";
+import type { WhyShown } from "../money/accounts/why.ts";
 import { accountPath } from "./account-commands.ts";
 import { allOf } from "./admin-client.ts";
 import { type Command, requesting, type Typed } from "./command.ts";

@@ -2,8 +2,8 @@
 // a gateway's /mcp as it came, and what comes of it is written as a line.
 import { randomUUID } from "node:crypto";
 import { createInterface } from "node:readline";
-import { isEventStream } from "../event-stream.ts";
-import { isRecord, type Json } from "../json.ts";
+import { isEventStream } from "../core/event-stream.ts";
+import { isRecord, type Json } from "../core/json.ts";
 import type { Command } from "./command.ts";
 
 const VERSION_KEY = "io.modelcontextprotocol/protocolVersion";

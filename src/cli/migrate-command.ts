@@ -1,11 +1,11 @@
 // Moves everything kept from a data folder's file to Redis, or back, while no gateway runs; and proves that nothing changed.
 import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { systemClock as clock } from "../clock.ts";
-import type { Config } from "../config.ts";
-import type { BookSource, BookTarget, CarriedBooks } from "../ledger/books.ts";
-import type { openDatabase } from "../storage/open-database.ts";
-import type { RedisLink } from "../storage/redis-link.ts";
+import { systemClock as clock } from "../core/clock.ts";
+import type { BookSource, BookTarget, CarriedBooks } from "../money/ledger/books.ts";
+import type { Config } from "../platform/config.ts";
+import type { openDatabase } from "../platform/storage/open-database.ts";
+import type { RedisLink } from "../platform/storage/redis-link.ts";
 import { NoGateway } from "./admin-client.ts";
 import { type Command, CommandError, UsageError, type Workplace } from "./command.ts";
 
@@ -40,7 +40,7 @@ async function requireMovable(source: BookSource): Promise<void> {
 
 /** The move itself, and its proof: what has arrived is sound, and every account, key and idempotency key the same. */
 async function carry(source: BookSource, target: BookTarget, reread: () => BookSource): Promise<CarriedBooks> {
-  const { carryBooks, differingAccounts } = await import("../ledger/books.ts");
+  const { carryBooks, differingAccounts } = await import("../money/ledger/books.ts");
   const carried = await carryBooks(source, target);
   await target.finish();
   const arrived = reread();
@@ -53,10 +53,10 @@ async function carry(source: BookSource, target: BookTarget, reread: () => BookS
 
 async function toRedis(url: string, config: Config): Promise<Moved> {
   const { openServer, useBooks } = await import("./redis-books.ts");
-  const { redisBookSource, redisBookTarget } = await import("../ledger/redis/books.ts");
-  const { sqliteBookSource } = await import("../ledger/sqlite/books.ts");
-  const { sqliteRecordCopies, writeRedisRecords } = await import("../records/record-copies.ts");
-  const { openUnit } = await import("../records/sqlite-unit.ts");
+  const { redisBookSource, redisBookTarget } = await import("../money/ledger/redis/books.ts");
+  const { sqliteBookSource } = await import("../money/ledger/sqlite/books.ts");
+  const { sqliteRecordCopies, writeRedisRecords } = await import("../platform/records/record-copies.ts");
+  const { openUnit } = await import("../platform/records/sqlite-unit.ts");
   const link = await openServer(url, config);
   try {
     await requireEmpty(link);
@@ -77,7 +77,7 @@ async function toRedis(url: string, config: Config): Promise<Moved> {
 }
 
 export async function requireEmpty(link: RedisLink): Promise<void> {
-  const { isEmptyRedis } = await import("../storage/redis-dump.ts");
+  const { isEmptyRedis } = await import("../platform/storage/redis-dump.ts");
   if (!(await isEmptyRedis(link))) {
     throw new CommandError(
       "This Redis is not empty. Nothing was written. (What a restore or a move that was cut off has left: redis-cli FLUSHALL.)",
@@ -86,8 +86,8 @@ export async function requireEmpty(link: RedisLink): Promise<void> {
 }
 
 async function withFile<T>(config: Config, work: (database: Database) => Promise<T>): Promise<T> {
-  const { storeFile } = await import("../file-stores.ts");
-  const { openDatabase: open } = await import("../storage/open-database.ts");
+  const { storeFile } = await import("../gateway/file-stores.ts");
+  const { openDatabase: open } = await import("../platform/storage/open-database.ts");
   const file = storeFile(config);
   if (!existsSync(file)) throw new CommandError(`There is no ledger at ${file}; set DATA_DIR.`);
   const database = open(file);
@@ -96,10 +96,10 @@ async function withFile<T>(config: Config, work: (database: Database) => Promise
 
 async function toFolder(folder: string, config: Config): Promise<Moved> {
   const { withBooks } = await import("./redis-books.ts");
-  const { redisBookSource } = await import("../ledger/redis/books.ts");
-  const { sqliteBookSource, sqliteBookTarget } = await import("../ledger/sqlite/books.ts");
-  const { redisRecordCopies, writeSqliteRecords } = await import("../records/record-copies.ts");
-  const { openDatabase: open } = await import("../storage/open-database.ts");
+  const { redisBookSource } = await import("../money/ledger/redis/books.ts");
+  const { sqliteBookSource, sqliteBookTarget } = await import("../money/ledger/sqlite/books.ts");
+  const { redisRecordCopies, writeSqliteRecords } = await import("../platform/records/record-copies.ts");
+  const { openDatabase: open } = await import("../platform/storage/open-database.ts");
   const file = join(folder, "tollgate.db");
   if (existsSync(file)) throw new CommandError(`${file} is there already. Nothing was written.`);
   return withBooks({ config, use: "alone" }, async (books) => {

@@ -1,8 +1,8 @@
 // `tollgate models`: what is sold, by whom, since when and until when; and the update of that from a public list.
 import type { Proposal } from "../catalog/updates/proposal.ts";
 import type { SoldRow } from "../catalog/updates/rows.ts";
-import { systemClock } from "../clock.ts";
-import type { Config } from "../config.ts";
+import { systemClock } from "../core/clock.ts";
+import type { Config } from "../platform/config.ts";
 import { askedOr } from "./asked-or.ts";
 import { type Command, CommandError, type Typed } from "./command.ts";
 import { catalogOf } from "./local-commands.ts";
@@ -68,7 +68,7 @@ async function updated(typed: Typed, config: Config): Promise<Updated> {
       import("../catalog/updates/facts-of.ts"),
       import("../catalog/updates/models-file.ts"),
       import("../catalog/updates/list.ts"),
-      import("../storage/whole-file.ts"),
+      import("../core/whole-file.ts"),
     ]);
   const path = file.modelsFile(config);
   const [catalog, before] = [await catalogOf(config), await file.readModelsFile(config)];

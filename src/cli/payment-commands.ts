@@ -1,5 +1,5 @@
 // Commands on payments on chain of which it is not known yet whether they were made.
-import type { paymentRow } from "../x402/payment-endpoints.ts";
+import type { paymentRow } from "../edge/x402/payment-endpoints.ts";
 import { type Command, CommandError } from "./command.ts";
 import { table } from "./text.ts";
 

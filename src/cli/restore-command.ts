@@ -1,9 +1,9 @@
 // Copies of everything kept, written and taken back while no gateway runs: a data folder's file, or all of Redis with its archive.
 import { existsSync, mkdirSync, rmSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { systemClock as clock } from "../clock.ts";
-import type { Config } from "../config.ts";
-import type { DoctorReport } from "../ledger/model/ledger.ts";
+import { systemClock as clock } from "../core/clock.ts";
+import type { DoctorReport } from "../money/ledger/model/ledger.ts";
+import type { Config } from "../platform/config.ts";
 import { type Command, CommandError } from "./command.ts";
 import { requireEmpty, requireNoGateway } from "./migrate-command.ts";
 
@@ -13,9 +13,9 @@ const archiveCopy = (path: string) => `${path}.archive.db`;
 /** Writes all of Redis to `path`, and the archive beside it where that is a file. */
 export async function dumpBooks(config: Config, path: string): Promise<void> {
   const { withBooks } = await import("./redis-books.ts");
-  const { archiveAll } = await import("../ledger/redis/books.ts");
-  const { ARCHIVE_ID, EXPORTER } = await import("../ledger/archive/export.ts");
-  const { dumpRedis } = await import("../storage/redis-dump.ts");
+  const { archiveAll } = await import("../money/ledger/redis/books.ts");
+  const { ARCHIVE_ID, EXPORTER } = await import("../money/ledger/archive/export.ts");
+  const { dumpRedis } = await import("../platform/storage/redis-dump.ts");
   await withBooks({ config, use: "alone" }, async (books) => {
     // The archive has all postings then: together with it the dump is whole, and any later archive takes it on from there.
     await archiveAll(books);
@@ -40,7 +40,7 @@ interface Restored {
 /** Throws where the copy's postings are not in the archive of the settings; brings that from beside the copy where it is missing. */
 async function requireArchive(path: string, note: string, config: Config): Promise<void> {
   const { archiveFile, isFile } = await import("./redis-books.ts");
-  const { openArchive } = await import("../ledger/archive/open-archive.ts");
+  const { openArchive } = await import("../money/ledger/archive/open-archive.ts");
   const file = archiveFile(config);
   if (isFile(config) && !existsSync(file)) {
     const copy = archiveCopy(path);
@@ -65,9 +65,9 @@ async function requireArchive(path: string, note: string, config: Config): Promi
 
 async function restoreRedisBooks(path: string, url: string, config: Config): Promise<Restored> {
   const { openServer, useBooks } = await import("./redis-books.ts");
-  const { ARCHIVE_ID, EXPORTER } = await import("../ledger/archive/export.ts");
-  const { redisBookSource, replayArchive } = await import("../ledger/redis/books.ts");
-  const { checkDump, restoreRedis } = await import("../storage/redis-dump.ts");
+  const { ARCHIVE_ID, EXPORTER } = await import("../money/ledger/archive/export.ts");
+  const { redisBookSource, replayArchive } = await import("../money/ledger/redis/books.ts");
+  const { checkDump, restoreRedis } = await import("../platform/storage/redis-dump.ts");
   const { note } = await checkDump(path);
   const link = await openServer(url, config);
   try {
@@ -86,13 +86,16 @@ async function restoreRedisBooks(path: string, url: string, config: Config): Pro
 
 /** Puts a copy of a file of SQLite where it belongs; its folder is made where it is missing. */
 async function takeBackFile(copy: string, file: string, unit: "ledger" | "archive"): Promise<void> {
-  const { takeBack } = await import("../storage/backup.ts");
+  const { takeBack } = await import("../platform/storage/backup.ts");
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   await takeBack(copy, file, unit);
 }
 
 async function restoreFile(path: string, config: Config): Promise<Restored> {
-  const [{ openStores }, { storeFile }] = await Promise.all([import("../stores.ts"), import("../file-stores.ts")]);
+  const [{ openStores }, { storeFile }] = await Promise.all([
+    import("../gateway/stores.ts"),
+    import("../gateway/file-stores.ts"),
+  ]);
   if (existsSync(storeFile(config))) {
     throw new CommandError(`${storeFile(config)} is there already: choose an empty DATA_DIR. Nothing was written.`);
   }

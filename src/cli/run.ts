@@ -1,7 +1,7 @@
 // From words on a command line to an exit code: finds the command, checks what it was given, prints what came of it.
 import { parseArgs } from "node:util";
-import { type Environment, readConfig } from "../config.ts";
-import { VERSION } from "../version.ts";
+import { VERSION } from "../core/version.ts";
+import { type Environment, readConfig } from "../platform/config.ts";
 import { ACCOUNT_COMMANDS } from "./account-commands.ts";
 import { createAdminClient, createOwnClient } from "./admin-client.ts";
 import { certifyCommand } from "./certify-command.ts";

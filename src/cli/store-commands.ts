@@ -1,10 +1,10 @@
 // Commands on the ledger as a whole. They ask the running gateway, and open the store themselves where none runs.
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import type { Refusal } from "../accounts/admin-endpoints.ts";
-import type { Config } from "../config.ts";
 import type { KeptPrice } from "../gateway/price-versions.ts";
-import type { DoctorReport, Ledger } from "../ledger/model/ledger.ts";
+import type { Refusal } from "../money/accounts/admin-endpoints.ts";
+import type { DoctorReport, Ledger } from "../money/ledger/model/ledger.ts";
+import type { Config } from "../platform/config.ts";
 import { NoGateway } from "./admin-client.ts";
 import { type Command, CommandError, type Result, type Workplace } from "./command.ts";
 import { migrate } from "./migrate-command.ts";
@@ -15,7 +15,10 @@ import { table } from "./text.ts";
 async function withLedger<T>(config: Config, work: (ledger: Ledger) => Promise<T>): Promise<T> {
   if (config.redisUrl !== null) return withRedisLedger(config, work);
   // Loaded only here: the other commands start faster without the whole gateway.
-  const [{ openStores }, { storeFile }] = await Promise.all([import("../stores.ts"), import("../file-stores.ts")]);
+  const [{ openStores }, { storeFile }] = await Promise.all([
+    import("../gateway/stores.ts"),
+    import("../gateway/file-stores.ts"),
+  ]);
   if (!existsSync(storeFile(config))) {
     throw new CommandError(`No gateway answers and there is no ledger at ${storeFile(config)}; set DATA_DIR.`);
   }
@@ -34,7 +37,7 @@ async function withLedger<T>(config: Config, work: (ledger: Ledger) => Promise<T
 /** Runs `work` on the ledger in Redis, whose other gateways go on. */
 async function withRedisLedger<T>(config: Config, work: (ledger: Ledger) => Promise<T>): Promise<T> {
   const { withBooks } = await import("./redis-books.ts");
-  const { redisLedger } = await import("../ledger/redis/ledger.ts");
+  const { redisLedger } = await import("../money/ledger/redis/ledger.ts");
   return withBooks({ config, use: "shared" }, (books) => work(redisLedger(books)));
 }
 
@@ -78,7 +81,7 @@ async function oldPrice(version: string, { admin, config, columns }: Workplace):
     async () => {
       const [{ keptPrice }, { openStores }] = await Promise.all([
         import("../gateway/price-versions.ts"),
-        import("../stores.ts"),
+        import("../gateway/stores.ts"),
       ]);
       const stores = await openStores(config, {
         onFatal(error) {

@@ -1,7 +1,8 @@
 // Commands on what was spent: usage by account, key, model, provider, day or tag, and the transactions behind it.
-import { csvText } from "../accounts/csv.ts";
-import type { NanoSum } from "../money.ts";
-import { rounded } from "../web/kit/shown.ts";
+
+import type { NanoSum } from "../core/money.ts";
+import { rounded } from "../edge/web/kit/shown.ts";
+import { csvText } from "../money/accounts/csv.ts";
 import { type Command, type OptionShape, type Typed, UsageError, type Workplace } from "./command.ts";
 import { table } from "./text.ts";
 

@@ -1,5 +1,5 @@
 // Commands on what the operator's wallet has paid to merchants, and on payments of which it is not known yet whether they were made.
-import type { paidRow } from "../wallet/wallet-endpoints.ts";
+import type { paidRow } from "../money/wallet/wallet-endpoints.ts";
 import { type Command, CommandError } from "./command.ts";
 import { table } from "./text.ts";
 

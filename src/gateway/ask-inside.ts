@@ -1,15 +1,16 @@
 // How pages ask the gateway that they are served by: its own endpoints answer, inside of the process, in the name of who has signed in.
-import { systemClock } from "../clock.ts";
-import type { Endpoint, GatewayRequest } from "../endpoint.ts";
-import { GatewayError } from "../errors.ts";
-import { matchEndpoint } from "../http/match-endpoint.ts";
-import { requestIds } from "../http/request-id.ts";
-import { isRecord, stringOf } from "../json.ts";
-import type { Caller } from "../plan.ts";
-import { requestInside } from "../run/request-inside.ts";
-import type { ServeDeps } from "../serve/deps.ts";
-import { ownSlice } from "../slices.ts";
-import { type Ask, Refused } from "../web/kit/ask.ts";
+
+import { requestInside } from "../actions/run/request-inside.ts";
+import { systemClock } from "../core/clock.ts";
+import type { Endpoint, GatewayRequest } from "../core/endpoint.ts";
+import { GatewayError } from "../core/errors.ts";
+import { isRecord, stringOf } from "../core/json.ts";
+import type { Caller } from "../core/plan.ts";
+import { ownSlice } from "../core/slices.ts";
+import { matchEndpoint } from "../edge/http/match-endpoint.ts";
+import { requestIds } from "../edge/http/request-id.ts";
+import type { ServeDeps } from "../edge/serve/deps.ts";
+import { type Ask, Refused } from "../edge/web/kit/ask.ts";
 import { callInside } from "./call-inside.ts";
 
 /** Who asks: a caller of the public endpoints; null: the operator, at the endpoints of the admin listener. */

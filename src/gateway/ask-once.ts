@@ -1,5 +1,5 @@
 // One attempt of one candidate to its end, for questions that no caller asks: no account pays, and no route's health is touched.
-import type { AttemptFailure, Candidate, FinalPart, Reading } from "../route.ts";
+import type { AttemptFailure, Candidate, FinalPart, Reading } from "../core/route.ts";
 import { failureOfKind } from "../upstream/vendor-failure.ts";
 
 export interface AskBounds {

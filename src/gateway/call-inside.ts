@@ -1,14 +1,15 @@
 // Calls one of the gateway's own endpoints inside of the process, on the path that every request takes: admitted, planned, held, charged, noted.
-import { systemClock } from "../clock.ts";
-import type { Endpoint, GatewayRequest } from "../endpoint.ts";
-import { matchEndpoint } from "../http/match-endpoint.ts";
-import { requestIds } from "../http/request-id.ts";
-import type { CallInside, InnerCall, InnerCaller } from "../mcp/inner-http.ts";
-import { requestInside } from "../run/request-inside.ts";
-import type { ServeDeps } from "../serve/deps.ts";
-import { KeptReply } from "../serve/kept-reply.ts";
-import { serve } from "../serve/serve.ts";
-import { MAX_COST_HEADER } from "../wires/max-cost.ts";
+
+import { requestInside } from "../actions/run/request-inside.ts";
+import { systemClock } from "../core/clock.ts";
+import type { Endpoint, GatewayRequest } from "../core/endpoint.ts";
+import { matchEndpoint } from "../edge/http/match-endpoint.ts";
+import { requestIds } from "../edge/http/request-id.ts";
+import type { CallInside, InnerCall, InnerCaller } from "../edge/mcp/inner-http.ts";
+import type { ServeDeps } from "../edge/serve/deps.ts";
+import { KeptReply } from "../edge/serve/kept-reply.ts";
+import { serve } from "../edge/serve/serve.ts";
+import { MAX_COST_HEADER } from "../models/formats/max-cost.ts";
 
 function headersOf(
   { body, headers = {} }: InnerCall,

@@ -1,12 +1,12 @@
 // Certificates of adapters: what `tollgate certify` found when it last asked each vendor for real, kept for the operator's page; and what no call has confirmed yet.
 import { z } from "zod";
-import { adminEndpoint } from "../accounts/admin-accounts.ts";
-import { readBody } from "../accounts/read-body.ts";
+import { notFound } from "../actions/run/nearest.ts";
 import type { Catalog } from "../catalog/catalog.ts";
-import type { EndpointSpec } from "../endpoint.ts";
-import { GatewayError } from "../errors.ts";
-import type { Records } from "../records/records.ts";
-import { notFound } from "../run/nearest.ts";
+import type { EndpointSpec } from "../core/endpoint.ts";
+import { GatewayError } from "../core/errors.ts";
+import { adminEndpoint } from "../money/accounts/admin-accounts.ts";
+import { readBody } from "../money/accounts/read-body.ts";
+import type { Records } from "../platform/records/records.ts";
 import type { Certificate } from "./certify.ts";
 
 const KIND = "certificate";

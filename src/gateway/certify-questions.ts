@@ -1,10 +1,11 @@
 // What `tollgate certify` asks one vendor: five questions to the cheapest model of each family, and the example of each action.
+
+import { upstreamCentsOf } from "../actions/run/action-price.ts";
 import type { ActionOffer, Adapter, Catalog, Offer } from "../catalog/catalog.ts";
 import { boundOf, priceAt } from "../catalog/price.ts";
 import type { Params } from "../catalog/said.ts";
-import { type Nano, nanoFromCents, ZERO } from "../money.ts";
-import { upstreamCentsOf } from "../run/action-price.ts";
-import type { ChatBody } from "../wires/chat-completions/body.ts";
+import { type Nano, nanoFromCents, ZERO } from "../core/money.ts";
+import type { ChatBody } from "../models/formats/chat-completions/body.ts";
 import { askAction, askModel, type CheckAsk, type CheckOrder, cheapestFirst, MADE_UP } from "./check-question.ts";
 
 /** More tokens than any prompt below counts for, with what vendors add to it. */

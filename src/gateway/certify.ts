@@ -1,12 +1,12 @@
 // `tollgate certify`: asks vendors for real what their adapters say of them, and says where an answer is another than expected.
 // What is expected is what the vendor's stand-in answers to the same question: it speaks as our adapters read.
 import { randomBytes } from "node:crypto";
+import { upstreamCentsTaken } from "../actions/run/action-price.ts";
 import type { Adapter, Catalog } from "../catalog/catalog.ts";
 import { costOfUsage, priceAt } from "../catalog/price.ts";
-import type { Clock } from "../clock.ts";
-import { isRecord } from "../json.ts";
-import { add, least, type Nano, nanoFromCents, ZERO } from "../money.ts";
-import { upstreamCentsTaken } from "../run/action-price.ts";
+import type { Clock } from "../core/clock.ts";
+import { isRecord } from "../core/json.ts";
+import { add, least, type Nano, nanoFromCents, ZERO } from "../core/money.ts";
 import { atPointer } from "../upstream/json-pointer.ts";
 import type { UnpricedUsage } from "../upstream/model-candidate.ts";
 import { lineOf } from "../upstream/route-failures.ts";

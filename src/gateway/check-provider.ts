@@ -2,8 +2,8 @@
 import { randomBytes } from "node:crypto";
 import type { Adapter, Catalog } from "../catalog/catalog.ts";
 import { keyVariablesOf } from "../catalog/variables.ts";
-import type { Clock } from "../clock.ts";
-import type { FailureKind } from "../failures.ts";
+import type { Clock } from "../core/clock.ts";
+import type { FailureKind } from "../core/failures.ts";
 import { atPointer } from "../upstream/json-pointer.ts";
 import { lineOf } from "../upstream/route-failures.ts";
 import type { Upstream } from "../upstream/upstream.ts";

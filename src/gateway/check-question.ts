@@ -1,16 +1,16 @@
 // What a vendor is asked to find out whether it serves us: the cheapest thing that shows it, as one candidate of a route.
 import { z } from "zod";
+import { upstreamCentsOf } from "../actions/run/action-price.ts";
 import type { ActionSpec } from "../catalog/action.ts";
 import type { ActionOffer, Adapter, Catalog, Offer } from "../catalog/catalog.ts";
 import type { Params } from "../catalog/said.ts";
-import { nanoFromCents } from "../money.ts";
-import { idAfter } from "../plan.ts";
-import type { Candidate } from "../route.ts";
-import { upstreamCentsOf } from "../run/action-price.ts";
+import { nanoFromCents } from "../core/money.ts";
+import { idAfter } from "../core/plan.ts";
+import type { Candidate } from "../core/route.ts";
+import { chatAnswers } from "../models/formats/chat-completions/answers.ts";
+import type { ChatBody } from "../models/formats/chat-completions/body.ts";
+import { chatRequest } from "../models/formats/chat-completions/request.ts";
 import type { Upstream } from "../upstream/upstream.ts";
-import { chatAnswers } from "../wires/chat-completions/answers.ts";
-import type { ChatBody } from "../wires/chat-completions/body.ts";
-import { chatRequest } from "../wires/chat-completions/request.ts";
 
 /** Enough for a word; a model that reasons first may end before it, and that too is an answer. */
 const OUTPUT_TOKENS = 16;

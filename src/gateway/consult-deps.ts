@@ -1,14 +1,15 @@
 // What core/consult asks of the catalog: which actions fit some words, and whether one takes these params at what cost.
+
+import type { Choice, ConsultDeps } from "../actions/composites/consult.ts";
+import { quoteCents } from "../actions/run/action-price.ts";
+import { descriptorOf, rowDescriptor } from "../actions/run/descriptor.ts";
+import { requiredParams, tableOf } from "../actions/run/params-schema.ts";
+import { readParams } from "../actions/run/read-call.ts";
 import type { JsonObject } from "../catalog/said.ts";
-import type { Choice, ConsultDeps } from "../composites/consult.ts";
-import { GatewayError } from "../errors.ts";
-import { centsUp, nanoFromCents } from "../money.ts";
-import type { Payer } from "../plan.ts";
-import type { Records } from "../records/records.ts";
-import { quoteCents } from "../run/action-price.ts";
-import { descriptorOf, rowDescriptor } from "../run/descriptor.ts";
-import { requiredParams, tableOf } from "../run/params-schema.ts";
-import { readParams } from "../run/read-call.ts";
+import { GatewayError } from "../core/errors.ts";
+import { centsUp, nanoFromCents } from "../core/money.ts";
+import type { Payer } from "../core/plan.ts";
+import type { Records } from "../platform/records/records.ts";
 import type { Discovered, OpenActions } from "./open-actions.ts";
 
 /** A caller who asks what to call does not want to be told to ask. */

@@ -1,8 +1,8 @@
 // How a gateway ends: it stops accepting, lets running answers finish and their charges be made, and closes what it opened.
-import { systemClock } from "../clock.ts";
-import type { Config } from "../config.ts";
-import type { HttpServer } from "../http/server.ts";
-import type { Observer } from "../observe/observer.ts";
+import { systemClock } from "../core/clock.ts";
+import type { HttpServer } from "../edge/http/server.ts";
+import type { Config } from "../platform/config.ts";
+import type { Observer } from "../platform/observe/observer.ts";
 
 const LOOK_MS = 20;
 /** Connections that rest between two requests learn with the next one that they should go elsewhere. */

@@ -1,25 +1,26 @@
 // The two doors of the gateway: one for callers, one for the operator, both in front of the same serving.
-import { type AdminParts, adminEndpoints } from "../accounts/admin-endpoints.ts";
-import { systemClock } from "../clock.ts";
-import type { Config } from "../config.ts";
-import type { Endpoint, EndpointSpec } from "../endpoint.ts";
-import { type HttpOptions, type HttpServer, listen } from "../http/server.ts";
+
+import { systemClock } from "../core/clock.ts";
+import type { Endpoint, EndpointSpec } from "../core/endpoint.ts";
+import { type HttpOptions, type HttpServer, listen } from "../edge/http/server.ts";
+import type { OpenIdProvider } from "../edge/oauth/openid-provider.ts";
+import { tellAddress } from "../edge/serve/admit.ts";
+import type { ServeDeps } from "../edge/serve/deps.ts";
+import { openSocket } from "../edge/serve/open-socket.ts";
+import { refuseAtEdge } from "../edge/serve/refuse-at-edge.ts";
+import { screen } from "../edge/serve/screen.ts";
+import { serve } from "../edge/serve/serve.ts";
 import { MARGIN_SCOPE, UNPAID_SCOPE } from "../kernel/windows.ts";
-import { INFERENCE_SCOPE } from "../ledger/model/state.ts";
-import type { BodyBytes } from "../limits/body-bytes.ts";
-import type { OpenIdProvider } from "../oauth/openid-provider.ts";
-import type { Log } from "../observe/log.ts";
-import { tellAddress } from "../serve/admit.ts";
-import type { ServeDeps } from "../serve/deps.ts";
-import { openSocket } from "../serve/open-socket.ts";
-import { refuseAtEdge } from "../serve/refuse-at-edge.ts";
-import { screen } from "../serve/screen.ts";
-import { serve } from "../serve/serve.ts";
-import type { Stores } from "../stores.ts";
+import { type AdminParts, adminEndpoints } from "../money/accounts/admin-endpoints.ts";
+import { INFERENCE_SCOPE } from "../money/ledger/model/state.ts";
+import type { Config } from "../platform/config.ts";
+import type { BodyBytes } from "../platform/limits/body-bytes.ts";
+import type { Log } from "../platform/observe/log.ts";
 import { openOperatorPages } from "./open-operator-pages.ts";
 import { withLog } from "./operator-log.ts";
 import { inEnvelope, openingParts } from "./public-endpoints.ts";
 import { listenerUrl } from "./public-url.ts";
+import type { Stores } from "./stores.ts";
 
 const ANY_ADDRESS = ["0.0.0.0", "::"];
 const LOOPBACK = ["127.0.0.1", "localhost", "::1"];

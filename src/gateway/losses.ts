@@ -1,9 +1,9 @@
 // What we lose by model: where a vendor has said that an answer cost it more than the caller was charged. A model that loses over a day rests.
 import type { Catalog, EmbeddingOffer } from "../catalog/catalog.ts";
-import type { Clock } from "../clock.ts";
-import { add, minus, NANO_PER_CENT, NANO_PER_USD, type Nano, nano } from "../money.ts";
-import type { Log } from "../observe/log.ts";
-import type { RequestRecord } from "../observe/record.ts";
+import type { Clock } from "../core/clock.ts";
+import { add, minus, NANO_PER_CENT, NANO_PER_USD, type Nano, nano } from "../core/money.ts";
+import type { Log } from "../platform/observe/log.ts";
+import type { RequestRecord } from "../platform/observe/record.ts";
 import type { UnpricedUsage } from "../upstream/model-candidate.ts";
 
 const DAY_MS = 86_400_000;

@@ -1,9 +1,10 @@
 // The operator's questions about models: what is sold, and what an old price was.
-import { adminEndpoint } from "../accounts/admin-accounts.ts";
+
 import { soldRows } from "../catalog/updates/rows.ts";
-import type { EndpointSpec } from "../endpoint.ts";
-import { GatewayError } from "../errors.ts";
-import type { Records } from "../records/records.ts";
+import type { EndpointSpec } from "../core/endpoint.ts";
+import { GatewayError } from "../core/errors.ts";
+import { adminEndpoint } from "../money/accounts/admin-accounts.ts";
+import type { Records } from "../platform/records/records.ts";
 import type { OpenCatalog } from "./open-catalog.ts";
 import { keptPrice } from "./price-versions.ts";
 

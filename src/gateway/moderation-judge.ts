@@ -1,17 +1,18 @@
 // A judge of the operator's guard that is a model of the catalog: asked as at /moderations, inside of the process, on the path of every call.
 // No account pays for it: what it costs is the operator's, and counted apart.
-import type { ChatDeps } from "../chat/model-plan.ts";
-import { unitPlan } from "../chat/unit-plan.ts";
-import { moderations } from "../chat/units/moderations.ts";
-import { GatewayError } from "../errors.ts";
-import { isRecord } from "../json.ts";
+
+import { requestInside } from "../actions/run/request-inside.ts";
+import { GatewayError } from "../core/errors.ts";
+import { isRecord } from "../core/json.ts";
+import type { Nano } from "../core/money.ts";
+import { type Funds, idAfter, type Payer, type Plan } from "../core/plan.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
 import { execute } from "../kernel/execute.ts";
 import { upstreamOf } from "../kernel/legs.ts";
 import { WholeAnswer } from "../kernel/whole-answer.ts";
-import type { Nano } from "../money.ts";
-import { type Funds, idAfter, type Payer, type Plan } from "../plan.ts";
-import { requestInside } from "../run/request-inside.ts";
+import type { ChatDeps } from "../models/chat/model-plan.ts";
+import { unitPlan } from "../models/chat/unit-plan.ts";
+import { moderations } from "../models/chat/units/moderations.ts";
 import type { Guarded, Judge } from "../upstream/guard.ts";
 import { shownText } from "./shown-text.ts";
 

@@ -1,12 +1,12 @@
 // What one process of all looks for and tells as events: routes that rest, payments that are in doubt, models that end.
-import { systemClock } from "../clock.ts";
-import type { EventLog } from "../events/event-log.ts";
-import { RouteWatch } from "../events/route-watch.ts";
-import { usdText } from "../money.ts";
-import type { Records } from "../records/records.ts";
-import { openPaid } from "../wallet/paid-records.ts";
-import { HOUSE } from "../x402/books.ts";
-import { openReceipts } from "../x402/receipts.ts";
+import { systemClock } from "../core/clock.ts";
+import { usdText } from "../core/money.ts";
+import { HOUSE } from "../edge/x402/books.ts";
+import { openReceipts } from "../edge/x402/receipts.ts";
+import type { EventLog } from "../money/events/event-log.ts";
+import { RouteWatch } from "../money/events/route-watch.ts";
+import { openPaid } from "../money/wallet/paid-records.ts";
+import type { Records } from "../platform/records/records.ts";
 import type { Foundation } from "./open-foundation.ts";
 
 const MINUTE_MS = 60_000;

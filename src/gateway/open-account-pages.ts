@@ -1,8 +1,8 @@
 // The pages of an account, in front of the endpoints that its callers have over HTTP.
-import { systemClock } from "../clock.ts";
-import type { Endpoint } from "../endpoint.ts";
-import { GatewayError } from "../errors.ts";
-import { accountPages } from "../web/account/account-pages.ts";
+import { systemClock } from "../core/clock.ts";
+import type { Endpoint } from "../core/endpoint.ts";
+import { GatewayError } from "../core/errors.ts";
+import { accountPages } from "../edge/web/account/account-pages.ts";
 import { askInside } from "./ask-inside.ts";
 import { playgroundEndpoints } from "./open-playground.ts";
 import type { Work } from "./open-work.ts";

@@ -1,25 +1,26 @@
 // A model that acts, wired: how its rounds are planned, and what it sees of the catalog.
-import { isCallable, serviceRefusal } from "../accounts/allowed.ts";
-import { actingPlan } from "../acting/acting-plan.ts";
-import type { ActingDeps, ActionsAudience, ActionsCatalog, HostedAction, KnownAction } from "../acting/deps.ts";
-import { createKeptTurns } from "../acting/kept-turns.ts";
+
+import { type CatalogAction, notConfigured } from "../actions/run/action-catalog.ts";
+import { quoteCents } from "../actions/run/action-price.ts";
+import type { RunDeps } from "../actions/run/deps.ts";
+import { indexRow, priceCentsMax } from "../actions/run/descriptor.ts";
+import { noSuchAction } from "../actions/run/nearest.ts";
+import { paramsSchema, tableOf } from "../actions/run/params-schema.ts";
+import { readParams } from "../actions/run/read-call.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { HostedSource, HostedToolsSpec } from "../catalog/hosted-tools.ts";
-import { type ChatDeps, modelPlan } from "../chat/model-plan.ts";
-import type { ActsPlan } from "../chat/wire-endpoints.ts";
-import { systemClock } from "../clock.ts";
-import { GatewayError } from "../errors.ts";
-import { type Json, stringOf } from "../json.ts";
-import { type Nano, nanoFromCents } from "../money.ts";
-import type { HostedTool, Source } from "../neutral.ts";
-import type { Records } from "../records/records.ts";
-import { type CatalogAction, notConfigured } from "../run/action-catalog.ts";
-import { quoteCents } from "../run/action-price.ts";
-import type { RunDeps } from "../run/deps.ts";
-import { indexRow, priceCentsMax } from "../run/descriptor.ts";
-import { noSuchAction } from "../run/nearest.ts";
-import { paramsSchema, tableOf } from "../run/params-schema.ts";
-import { readParams } from "../run/read-call.ts";
+import { systemClock } from "../core/clock.ts";
+import { GatewayError } from "../core/errors.ts";
+import { type Json, stringOf } from "../core/json.ts";
+import { type Nano, nanoFromCents } from "../core/money.ts";
+import type { HostedTool, Source } from "../core/neutral.ts";
+import { actingPlan } from "../models/acting/acting-plan.ts";
+import type { ActingDeps, ActionsAudience, ActionsCatalog, HostedAction, KnownAction } from "../models/acting/deps.ts";
+import { createKeptTurns } from "../models/acting/kept-turns.ts";
+import { type ChatDeps, modelPlan } from "../models/chat/model-plan.ts";
+import type { ActsPlan } from "../models/chat/wire-endpoints.ts";
+import { isCallable, serviceRefusal } from "../money/accounts/allowed.ts";
+import type { Records } from "../platform/records/records.ts";
 import { atPointer } from "../upstream/json-pointer.ts";
 import type { OpenActions } from "./open-actions.ts";
 

@@ -1,20 +1,21 @@
 // What can be called as an action: those of the catalog, our own, and the files that actions keep.
+
+import { type ActionCatalog, openActionCatalog } from "../actions/run/action-catalog.ts";
+import { discoverAction, discovered } from "../actions/run/discover.ts";
+import { FETCH, fetchAction } from "../actions/run/fetch-action.ts";
+import { OWN_ENDPOINTS, type OwnEndpoint } from "../actions/run/own-endpoints.ts";
+import { type Found, type Search, searchIn } from "../actions/run/search-index.ts";
 import type { PurseFor } from "../catalog/auth.ts";
 import type { Adapter, Audience, Catalog } from "../catalog/catalog.ts";
 import { tierName } from "../catalog/find-model.ts";
 import type { LocalAction } from "../catalog/local-action.ts";
-import { systemClock } from "../clock.ts";
-import type { Config } from "../config.ts";
-import type { EndpointSpec } from "../endpoint.ts";
-import type { Files } from "../files/files.ts";
-import { type OpenFilesOptions, openFiles } from "../files/open-files.ts";
-import type { Log } from "../observe/log.ts";
-import type { Records } from "../records/records.ts";
-import { type ActionCatalog, openActionCatalog } from "../run/action-catalog.ts";
-import { discoverAction, discovered } from "../run/discover.ts";
-import { FETCH, fetchAction } from "../run/fetch-action.ts";
-import { OWN_ENDPOINTS, type OwnEndpoint } from "../run/own-endpoints.ts";
-import { type Found, type Search, searchIn } from "../run/search-index.ts";
+import { systemClock } from "../core/clock.ts";
+import type { EndpointSpec } from "../core/endpoint.ts";
+import type { Config } from "../platform/config.ts";
+import type { Files } from "../platform/files/files.ts";
+import { type OpenFilesOptions, openFiles } from "../platform/files/open-files.ts";
+import type { Log } from "../platform/observe/log.ts";
+import type { Records } from "../platform/records/records.ts";
 import { createPublicFetch, type PublicFetchOptions } from "../upstream/public-fetch.ts";
 import type { OpenCatalog } from "./open-catalog.ts";
 import { askSandboxPage } from "./open-pages.ts";

@@ -1,22 +1,23 @@
 // Who calls and how often they may: keys and the admin token, and the windows that requests are counted in.
-import { adminCheck, ensureAdminToken } from "../accounts/admin-token.ts";
-import { type Authenticator, createAuthenticator } from "../accounts/authenticate.ts";
-import { keyOfFormer } from "../accounts/former-secrets.ts";
-import { ownKeysOf } from "../accounts/provider-keys.ts";
-import { rulesOf } from "../accounts/rules.ts";
-import { underRules } from "../accounts/under-rules.ts";
-import { systemClock } from "../clock.ts";
-import { signingSecrets } from "../files/signed-links.ts";
-import { addressWindowKey } from "../limits/address-window-key.ts";
-import { createAnswerBytes } from "../limits/answer-bytes.ts";
-import { type BodyBytes, createBodyBytes } from "../limits/body-bytes.ts";
-import { createRequestWindows } from "../limits/request-windows.ts";
-import { createAccessTokens } from "../oauth/access-tokens.ts";
-import { type SigningKeys, signingKeys } from "../oauth/signing-keys.ts";
-import type { Records } from "../records/records.ts";
-import { AnswerCache } from "../serve/answer-cache.ts";
-import type { ServeDeps } from "../serve/deps.ts";
-import { inDataDir } from "../storage/in-data-dir.ts";
+
+import { systemClock } from "../core/clock.ts";
+import { createAccessTokens } from "../edge/oauth/access-tokens.ts";
+import { type SigningKeys, signingKeys } from "../edge/oauth/signing-keys.ts";
+import { AnswerCache } from "../edge/serve/answer-cache.ts";
+import type { ServeDeps } from "../edge/serve/deps.ts";
+import { adminCheck, ensureAdminToken } from "../money/accounts/admin-token.ts";
+import { type Authenticator, createAuthenticator } from "../money/accounts/authenticate.ts";
+import { keyOfFormer } from "../money/accounts/former-secrets.ts";
+import { ownKeysOf } from "../money/accounts/provider-keys.ts";
+import { rulesOf } from "../money/accounts/rules.ts";
+import { underRules } from "../money/accounts/under-rules.ts";
+import { signingSecrets } from "../platform/files/signed-links.ts";
+import { addressWindowKey } from "../platform/limits/address-window-key.ts";
+import { createAnswerBytes } from "../platform/limits/answer-bytes.ts";
+import { type BodyBytes, createBodyBytes } from "../platform/limits/body-bytes.ts";
+import { createRequestWindows } from "../platform/limits/request-windows.ts";
+import type { Records } from "../platform/records/records.ts";
+import { inDataDir } from "../platform/storage/in-data-dir.ts";
 import type { Foundation } from "./open-foundation.ts";
 
 type Doors =

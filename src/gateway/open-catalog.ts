@@ -4,11 +4,11 @@ import { loadCatalog } from "../catalog/load.ts";
 import { SESSION_ACTIONS } from "../catalog/session.ts";
 import { readModelsFile } from "../catalog/updates/models-file.ts";
 import type { ModelsUpdate } from "../catalog/updates/update.ts";
-import { systemClock } from "../clock.ts";
-import type { Config } from "../config.ts";
+import { systemClock } from "../core/clock.ts";
+import { inSlices, type Steps } from "../core/slices.ts";
+import type { Config } from "../platform/config.ts";
 import { type Vendors, vendorsOf } from "../sandbox/action-vendors.ts";
 import { startSandbox } from "../sandbox/server.ts";
-import { inSlices, type Steps } from "../slices.ts";
 
 export interface OpenCatalog {
   current(): Catalog;

@@ -1,22 +1,23 @@
 // The service's own composite actions, and the kinds of jobs that they launch.
+
+import { consultAction } from "../actions/composites/consult.ts";
+import { demoJob } from "../actions/composites/demos/demo-job.ts";
+import { produceActions } from "../actions/composites/demos/produce.ts";
+import { onefind } from "../actions/composites/onefind.ts";
+import { onefindDeep, onefindDeepJob } from "../actions/composites/onefind-deep.ts";
+import { onescrapeAction } from "../actions/composites/onescrape.ts";
+import { onescrapeDeep, onescrapeDeepJob } from "../actions/composites/onescrape-deep.ts";
+import { onesearchActions } from "../actions/composites/onesearch.ts";
+import { RowPlaces } from "../actions/composites/row-places.ts";
 import type { JobKind } from "../catalog/job-kind.ts";
 import type { LocalAction } from "../catalog/local-action.ts";
 import type { CompositeTierSpec } from "../catalog/tier.ts";
-import { systemClock } from "../clock.ts";
-import { consultAction } from "../composites/consult.ts";
-import { demoJob } from "../composites/demos/demo-job.ts";
-import { produceActions } from "../composites/demos/produce.ts";
-import { onefind } from "../composites/onefind.ts";
-import { onefindDeep, onefindDeepJob } from "../composites/onefind-deep.ts";
-import { onescrapeAction } from "../composites/onescrape.ts";
-import { onescrapeDeep, onescrapeDeepJob } from "../composites/onescrape-deep.ts";
-import { onesearchActions } from "../composites/onesearch.ts";
-import { RowPlaces } from "../composites/row-places.ts";
-import type { Config } from "../config.ts";
-import type { Log } from "../observe/log.ts";
-import type { Payer } from "../plan.ts";
-import { createJobRows, type JobRows } from "../records/job-rows.ts";
-import type { Records } from "../records/records.ts";
+import { systemClock } from "../core/clock.ts";
+import type { Payer } from "../core/plan.ts";
+import type { Config } from "../platform/config.ts";
+import type { Log } from "../platform/observe/log.ts";
+import { createJobRows, type JobRows } from "../platform/records/job-rows.ts";
+import type { Records } from "../platform/records/records.ts";
 import { smallVideo } from "../sandbox/small-video.ts";
 import type { PublicFetchOptions } from "../upstream/public-fetch.ts";
 import { consultDeps } from "./consult-deps.ts";

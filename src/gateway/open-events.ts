@@ -1,14 +1,15 @@
 // Events: who keeps them, who tells them, and how a webhook is sent to.
-import { systemClock } from "../clock.ts";
-import { GatewayError } from "../errors.ts";
-import type { EventParts } from "../events/event-endpoints.ts";
-import { createEventLog } from "../events/event-log.ts";
-import { createEventStreams } from "../events/event-streams.ts";
-import { refusalTeller } from "../events/refusals.ts";
-import { type Send, Teller } from "../events/teller.ts";
-import { createWebhooks } from "../events/webhooks.ts";
-import type { JobRecord } from "../jobs/job-record.ts";
+
+import type { JobRecord } from "../actions/jobs/job-record.ts";
+import { systemClock } from "../core/clock.ts";
+import { GatewayError } from "../core/errors.ts";
 import type { LedgerFundsDeps } from "../kernel/ledger-funds.ts";
+import type { EventParts } from "../money/events/event-endpoints.ts";
+import { createEventLog } from "../money/events/event-log.ts";
+import { createEventStreams } from "../money/events/event-streams.ts";
+import { refusalTeller } from "../money/events/refusals.ts";
+import { type Send, Teller } from "../money/events/teller.ts";
+import { createWebhooks } from "../money/events/webhooks.ts";
 import { createPublicAddresses } from "../upstream/public-addresses.ts";
 import { createPublicFetch, type PublicFetchOptions } from "../upstream/public-fetch.ts";
 import { NOT_PUBLIC, readPublicUrl } from "../upstream/public-url.ts";

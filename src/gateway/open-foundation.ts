@@ -1,19 +1,18 @@
 // What every part of a gateway stands on: the log, the stores, the catalog, the way to vendors, and what is seen of calls.
 import { join } from "node:path";
-import { createTokenCounter, type TokenCounters } from "../chat/token-counter.ts";
-import { systemClock } from "../clock.ts";
-import type { Config } from "../config.ts";
-import { signingSecrets } from "../files/signed-links.ts";
-import { createRequestWindows } from "../limits/request-windows.ts";
-import { type FailedCallFile, openFailedCalls } from "../observe/failed-calls.ts";
-import { createLog, type Log, type LogOptions } from "../observe/log.ts";
-import type { Observer } from "../observe/observer.ts";
-import { createRedactor } from "../observe/redactor.ts";
-import { SpanContents } from "../observe/span-content.ts";
-import { isSent } from "../observe/trace-context.ts";
-import type { Traces } from "../observe/traces.ts";
-import { type DiskRoom, diskBounds, diskRoom } from "../storage/disk-guard.ts";
-import { openStores, type Stores } from "../stores.ts";
+import { systemClock } from "../core/clock.ts";
+import { createTokenCounter, type TokenCounters } from "../models/chat/token-counter.ts";
+import type { Config } from "../platform/config.ts";
+import { signingSecrets } from "../platform/files/signed-links.ts";
+import { createRequestWindows } from "../platform/limits/request-windows.ts";
+import { type FailedCallFile, openFailedCalls } from "../platform/observe/failed-calls.ts";
+import { createLog, type Log, type LogOptions } from "../platform/observe/log.ts";
+import type { Observer } from "../platform/observe/observer.ts";
+import { createRedactor } from "../platform/observe/redactor.ts";
+import { SpanContents } from "../platform/observe/span-content.ts";
+import { isSent } from "../platform/observe/trace-context.ts";
+import type { Traces } from "../platform/observe/traces.ts";
+import { type DiskRoom, diskBounds, diskRoom } from "../platform/storage/disk-guard.ts";
 import { createPublicFetch } from "../upstream/public-fetch.ts";
 import { newAgent } from "../upstream/tunnel.ts";
 import { createUpstream, type Upstream } from "../upstream/upstream.ts";
@@ -25,6 +24,7 @@ import { type OpenWallet, openWallets } from "./open-wallet.ts";
 import type { GatewayOptions } from "./options.ts";
 import { logRefusedKeys } from "./refused-key.ts";
 import { storeOutage, type TellBroken } from "./store-outage.ts";
+import { openStores, type Stores } from "./stores.ts";
 import { tellUnpriced } from "./unpriced-usage.ts";
 
 export interface Foundation {
@@ -151,7 +151,7 @@ async function openTracesOf(
   const { otelUrl, otelHeaders: headers, otelServiceName: serviceName } = config;
   const { otelRatio: ratio, otelDelayMs: delayMs } = config;
   if (otelUrl === null) return null;
-  const { openTraces } = await import("../observe/traces.ts");
+  const { openTraces } = await import("../platform/observe/traces.ts");
   const agent = (isSecure: boolean) => newAgent(config.proxies, isSecure);
   const settings = { url: `${otelUrl}/v1/traces`, agent, headers, serviceName, ratio, delayMs };
   return openTraces({ settings, clock: systemClock, otelName, contents });

@@ -1,9 +1,9 @@
 // The operator's guard: a server of the operator's, a model of the catalog that moderates, or both; over requests, and over answers where wanted.
 import { findUnitModel } from "../catalog/find-model.ts";
-import { systemClock } from "../clock.ts";
-import { GatewayError } from "../errors.ts";
+import { systemClock } from "../core/clock.ts";
+import { GatewayError } from "../core/errors.ts";
+import type { ServeDeps } from "../edge/serve/deps.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
-import type { ServeDeps } from "../serve/deps.ts";
 import { createGuard, type GuardOptions, type Judge } from "../upstream/guard.ts";
 import { guardServer } from "../upstream/guard-server.ts";
 import { createPublicFetch } from "../upstream/public-fetch.ts";

@@ -1,36 +1,36 @@
 // Jobs, and the running of actions that they are made of.
 
 import { randomUUID } from "node:crypto";
-import { adminEndpoint } from "../accounts/admin-accounts.ts";
-import { type Names, named } from "../accounts/names.ts";
+import { cancelAction } from "../actions/jobs/cancel-action.ts";
+import { createJobEvents } from "../actions/jobs/job-events.ts";
+import { jobNews } from "../actions/jobs/job-news.ts";
+import type { JobRecord } from "../actions/jobs/job-record.ts";
+import { type JobView, jobRow, jobView } from "../actions/jobs/job-view.ts";
+import { createJobs, type Jobs } from "../actions/jobs/jobs.ts";
+import { KEPT_LEASE_MS } from "../actions/run/action-plan.ts";
+import type { RunDeps } from "../actions/run/deps.ts";
+import { openRun } from "../actions/run/inner-calls.ts";
+import { paidTimeEndings } from "../actions/run/paid-time-endings.ts";
+import { createPaidTimes } from "../actions/run/paid-times.ts";
+import { resultAction } from "../actions/run/result-action.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { JobKind } from "../catalog/job-kind.ts";
 import { JsonInParts, type LocalAction } from "../catalog/local-action.ts";
-import type { ChatDeps } from "../chat/model-plan.ts";
-import { nativePlan } from "../chat/native-plan.ts";
-import { systemClock } from "../clock.ts";
-import type { EndpointSpec } from "../endpoint.ts";
-import { cancelAction } from "../jobs/cancel-action.ts";
-import { createJobEvents } from "../jobs/job-events.ts";
-import { jobNews } from "../jobs/job-news.ts";
-import type { JobRecord } from "../jobs/job-record.ts";
-import { type JobView, jobRow, jobView } from "../jobs/job-view.ts";
-import { createJobs, type Jobs } from "../jobs/jobs.ts";
+import { systemClock } from "../core/clock.ts";
+import type { EndpointSpec } from "../core/endpoint.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
 import type { CallWindows } from "../kernel/windows.ts";
-import type { Observer } from "../observe/observer.ts";
-import type { JobRows } from "../records/job-rows.ts";
-import type { Records } from "../records/records.ts";
-import { KEPT_LEASE_MS } from "../run/action-plan.ts";
-import type { RunDeps } from "../run/deps.ts";
-import { openRun } from "../run/inner-calls.ts";
-import { paidTimeEndings } from "../run/paid-time-endings.ts";
-import { createPaidTimes } from "../run/paid-times.ts";
-import { resultAction } from "../run/result-action.ts";
-import type { Stores } from "../stores.ts";
+import type { ChatDeps } from "../models/chat/model-plan.ts";
+import { nativePlan } from "../models/chat/native-plan.ts";
+import { adminEndpoint } from "../money/accounts/admin-accounts.ts";
+import { type Names, named } from "../money/accounts/names.ts";
+import type { Observer } from "../platform/observe/observer.ts";
+import type { JobRows } from "../platform/records/job-rows.ts";
+import type { Records } from "../platform/records/records.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import { innerChat, innerSpeech } from "./inner-chat.ts";
 import type { OpenActions } from "./open-actions.ts";
+import type { Stores } from "./stores.ts";
 
 /** A process that has not said for so long that it lives has died, and its jobs go to others. */
 const RUNNER_LEASE_MS = 20_000;

@@ -1,9 +1,9 @@
 // The holds of this process: renewed while it lives, and ended by the sweep of another when it has died.
-import { systemClock } from "../clock.ts";
-import { doesWork } from "../config.ts";
-import { type KeptLeases, keepLeases } from "../ledger/sweep.ts";
-import { LEASE_MS } from "../stores.ts";
+import { systemClock } from "../core/clock.ts";
+import { type KeptLeases, keepLeases } from "../money/ledger/sweep.ts";
+import { doesWork } from "../platform/config.ts";
 import type { Foundation } from "./open-foundation.ts";
+import { LEASE_MS } from "./stores.ts";
 
 const RECORDS_SWEPT_MAX = 1_000;
 

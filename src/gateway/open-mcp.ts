@@ -1,11 +1,11 @@
 // MCP in front of the endpoints that callers have over HTTP, and which pages and names it takes.
-import { systemClock } from "../clock.ts";
-import type { Config } from "../config.ts";
-import type { Endpoint } from "../endpoint.ts";
-import { createCancels, type Others } from "../mcp/cancels.ts";
-import { mcpEndpoints } from "../mcp/mcp-endpoints.ts";
-import type { Records } from "../records/records.ts";
-import type { ServeDeps } from "../serve/deps.ts";
+import { systemClock } from "../core/clock.ts";
+import type { Endpoint } from "../core/endpoint.ts";
+import { createCancels, type Others } from "../edge/mcp/cancels.ts";
+import { mcpEndpoints } from "../edge/mcp/mcp-endpoints.ts";
+import type { ServeDeps } from "../edge/serve/deps.ts";
+import type { Config } from "../platform/config.ts";
+import type { Records } from "../platform/records/records.ts";
 import { callInside } from "./call-inside.ts";
 import { inEnvelope } from "./public-endpoints.ts";
 

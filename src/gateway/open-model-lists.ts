@@ -1,7 +1,7 @@
 // The list of models of a gateway: what is sold, how old the list is, and what its old prices were.
-import { systemClock } from "../clock.ts";
-import { doesWork } from "../config.ts";
-import type { EndpointSpec } from "../endpoint.ts";
+import { systemClock } from "../core/clock.ts";
+import type { EndpointSpec } from "../core/endpoint.ts";
+import { doesWork } from "../platform/config.ts";
 import { modelEndpoints } from "./model-endpoints.ts";
 import type { Foundation } from "./open-foundation.ts";
 import type { GatewayOptions } from "./options.ts";

@@ -1,32 +1,32 @@
 // People who sign in and clients that ask for grants, where the setting says that there are any.
 
 import { EVERYBODY } from "../catalog/audience.ts";
-import { systemClock } from "../clock.ts";
-import type { Config } from "../config.ts";
-import type { Endpoint } from "../endpoint.ts";
-import { GatewayError } from "../errors.ts";
-import { addressWindowKey } from "../limits/address-window-key.ts";
-import { createRequestWindows } from "../limits/request-windows.ts";
-import { createGrants } from "../oauth/grants.ts";
-import { challengeAt } from "../oauth/metadata.ts";
-import { type OAuthParts, oauthEndpoints, type PeopleParts, peopleEndpoints, signedIn } from "../oauth/oauth.ts";
-import type { OpenIdProvider } from "../oauth/openid-provider.ts";
-import type { Choice } from "../oauth/pages.ts";
-import type { ReadDocument } from "../oauth/server.ts";
-import { createSessions, type Sessions } from "../oauth/sessions.ts";
-import type { Log } from "../observe/log.ts";
-import { wholeOf } from "../pieces.ts";
-import { sharedWindow } from "../records/shared-window.ts";
-import type { ServeDeps } from "../serve/deps.ts";
-import type { Stores } from "../stores.ts";
+import { systemClock } from "../core/clock.ts";
+import type { Endpoint } from "../core/endpoint.ts";
+import { GatewayError } from "../core/errors.ts";
+import { wholeOf } from "../core/pieces.ts";
+import { createGrants } from "../edge/oauth/grants.ts";
+import { challengeAt } from "../edge/oauth/metadata.ts";
+import { type OAuthParts, oauthEndpoints, type PeopleParts, peopleEndpoints, signedIn } from "../edge/oauth/oauth.ts";
+import type { OpenIdProvider } from "../edge/oauth/openid-provider.ts";
+import type { Choice } from "../edge/oauth/pages.ts";
+import type { ReadDocument } from "../edge/oauth/server.ts";
+import { createSessions, type Sessions } from "../edge/oauth/sessions.ts";
+import type { ServeDeps } from "../edge/serve/deps.ts";
+import { assetEndpoints } from "../edge/web/kit/assets.ts";
+import { personPages } from "../edge/web/person-pages.ts";
+import type { Config } from "../platform/config.ts";
+import { addressWindowKey } from "../platform/limits/address-window-key.ts";
+import { createRequestWindows } from "../platform/limits/request-windows.ts";
+import type { Log } from "../platform/observe/log.ts";
+import { sharedWindow } from "../platform/records/shared-window.ts";
 import { createPublicFetch, type PublicFetchOptions } from "../upstream/public-fetch.ts";
-import { assetEndpoints } from "../web/kit/assets.ts";
-import { personPages } from "../web/person-pages.ts";
 import type { OpenActions } from "./open-actions.ts";
 import type { OpenCallers } from "./open-callers.ts";
 import { openOpenId } from "./open-openid.ts";
 import { createPlayAccounts } from "./open-playground.ts";
 import { inEnvelope } from "./public-endpoints.ts";
+import type { Stores } from "./stores.ts";
 
 /** As many entries as a key's list may have. */
 const SERVICES_MAX = 200;

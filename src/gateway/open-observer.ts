@@ -1,14 +1,14 @@
 // What is seen of requests, and the gauges that are read when they are scraped.
-import { systemClock } from "../clock.ts";
-import type { Config } from "../config.ts";
-import type { FailedCallFile } from "../observe/failed-calls.ts";
-import type { Log } from "../observe/log.ts";
-import { createObserver, type Observer } from "../observe/observer.ts";
-import type { RequestRecord } from "../observe/record.ts";
-import type { Traces } from "../observe/traces.ts";
-import type { DiskRoom } from "../storage/disk-guard.ts";
-import type { Stores } from "../stores.ts";
+import { systemClock } from "../core/clock.ts";
+import type { Config } from "../platform/config.ts";
+import type { FailedCallFile } from "../platform/observe/failed-calls.ts";
+import type { Log } from "../platform/observe/log.ts";
+import { createObserver, type Observer } from "../platform/observe/observer.ts";
+import type { RequestRecord } from "../platform/observe/record.ts";
+import type { Traces } from "../platform/observe/traces.ts";
+import type { DiskRoom } from "../platform/storage/disk-guard.ts";
 import type { TellBroken } from "./store-outage.ts";
+import type { Stores } from "./stores.ts";
 
 export interface OpenObserverParts {
   readonly config: Pick<Config, "role">;

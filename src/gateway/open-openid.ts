@@ -1,18 +1,18 @@
 // The operator's own OpenID provider, where the settings name one: how it is asked, and how an account is opened for who comes from it.
 
-import { mintOpening } from "../accounts/open-account.ts";
-import { signUp } from "../accounts/signup.ts";
-import { systemClock } from "../clock.ts";
-import type { Config } from "../config.ts";
-import { GatewayError } from "../errors.ts";
-import { createIdentities } from "../oauth/identities.ts";
-import type { OpenIdDoor } from "../oauth/openid-endpoints.ts";
-import { type AskProvider, createOpenIdProvider, ProviderAway } from "../oauth/openid-provider.ts";
-import type { Log } from "../observe/log.ts";
-import { wholeOf } from "../pieces.ts";
-import type { Stores } from "../stores.ts";
+import { systemClock } from "../core/clock.ts";
+import { GatewayError } from "../core/errors.ts";
+import { wholeOf } from "../core/pieces.ts";
+import { createIdentities } from "../edge/oauth/identities.ts";
+import type { OpenIdDoor } from "../edge/oauth/openid-endpoints.ts";
+import { type AskProvider, createOpenIdProvider, ProviderAway } from "../edge/oauth/openid-provider.ts";
+import { mintOpening } from "../money/accounts/open-account.ts";
+import { signUp } from "../money/accounts/signup.ts";
+import type { Config } from "../platform/config.ts";
+import type { Log } from "../platform/observe/log.ts";
 import { createPublicFetch } from "../upstream/public-fetch.ts";
 import { signupParts } from "./public-endpoints.ts";
+import type { Stores } from "./stores.ts";
 
 const BYTES_MAX = 1_048_576;
 const MS_MAX = 5_000;

@@ -1,23 +1,23 @@
 // The operator's console, in front of the endpoints of the admin listener.
 import { randomBytes } from "node:crypto";
-import { systemClock } from "../clock.ts";
-import type { Config } from "../config.ts";
-import type { Endpoint } from "../endpoint.ts";
-import { addressWindowKey } from "../limits/address-window-key.ts";
-import type { OpenIdProvider } from "../oauth/openid-provider.ts";
-import { createOpenIdWay } from "../oauth/openid-way.ts";
-import type { Log } from "../observe/log.ts";
-import { sharedWindow } from "../records/shared-window.ts";
-import type { ServeDeps } from "../serve/deps.ts";
-import type { Stores } from "../stores.ts";
-import { consolePages } from "../web/console/console-pages.ts";
-import { OPENID_CALLBACK, type OperatorDoor } from "../web/console/openid-sign-in.ts";
-import { createOperatorSessions } from "../web/console/operator-sessions.ts";
-import type { SignInParts } from "../web/console/sign-in.ts";
-import { assetEndpoints } from "../web/kit/assets.ts";
+import { systemClock } from "../core/clock.ts";
+import type { Endpoint } from "../core/endpoint.ts";
+import type { OpenIdProvider } from "../edge/oauth/openid-provider.ts";
+import { createOpenIdWay } from "../edge/oauth/openid-way.ts";
+import type { ServeDeps } from "../edge/serve/deps.ts";
+import { consolePages } from "../edge/web/console/console-pages.ts";
+import { OPENID_CALLBACK, type OperatorDoor } from "../edge/web/console/openid-sign-in.ts";
+import { createOperatorSessions } from "../edge/web/console/operator-sessions.ts";
+import type { SignInParts } from "../edge/web/console/sign-in.ts";
+import { assetEndpoints } from "../edge/web/kit/assets.ts";
+import type { Config } from "../platform/config.ts";
+import { addressWindowKey } from "../platform/limits/address-window-key.ts";
+import type { Log } from "../platform/observe/log.ts";
+import { sharedWindow } from "../platform/records/shared-window.ts";
 import { askInside } from "./ask-inside.ts";
 import { OPERATOR_HEADER, PROVEN_HEADER } from "./operator-log.ts";
 import { inEnvelope } from "./public-endpoints.ts";
+import type { Stores } from "./stores.ts";
 
 export interface ConsoleDoorParts {
   readonly config: Config;

@@ -1,20 +1,21 @@
 // What reads pages for the composites: our own fetch, live and in the sandbox, and the threads that take pages apart.
+
+import { createDirect, type Direct, directLeg, type OpenPage, ROBOT_NAME } from "../actions/composites/pages/direct.ts";
+import { createExtractor } from "../actions/composites/pages/extractor.ts";
+import { createHostPace, type HostPace, NO_PACE, sharedPace } from "../actions/composites/pages/host-pace.ts";
+import type { PageParts } from "../actions/composites/pages/parts.ts";
 import type { InnerCalls } from "../catalog/local-action.ts";
 import type { PageLadderSpec } from "../catalog/page-ladder.ts";
-import { type Clock, pause } from "../clock.ts";
-import { createDirect, type Direct, directLeg, type OpenPage, ROBOT_NAME } from "../composites/pages/direct.ts";
-import { createExtractor } from "../composites/pages/extractor.ts";
-import { createHostPace, type HostPace, NO_PACE, sharedPace } from "../composites/pages/host-pace.ts";
-import type { PageParts } from "../composites/pages/parts.ts";
-import type { Config } from "../config.ts";
-import { GatewayError } from "../errors.ts";
-import type { Records } from "../records/records.ts";
+import { type Clock, pause } from "../core/clock.ts";
+import { GatewayError } from "../core/errors.ts";
+import { VERSION } from "../core/version.ts";
+import type { Config } from "../platform/config.ts";
+import type { Records } from "../platform/records/records.ts";
 import { challenges, isPaid } from "../sandbox/asks-payment.ts";
 import { sandboxBounds, sandboxPage } from "../sandbox/pages.ts";
 import { createPublicFetch, type PublicFetch, type PublicFetchOptions } from "../upstream/public-fetch.ts";
 import { badUrl } from "../upstream/public-trouble.ts";
 import { readPublicUrl } from "../upstream/public-url.ts";
-import { VERSION } from "../version.ts";
 import type { OpenCatalog } from "./open-catalog.ts";
 
 export interface OpenPagesParts {

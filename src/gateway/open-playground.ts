@@ -1,13 +1,14 @@
 // The playground's calls: the endpoints of chats and actions once more, for who has signed in; and the play account that an account tries things with.
-import { openAccount, WELCOME_CENTS } from "../accounts/open-account.ts";
-import { mintId } from "../accounts/secrets.ts";
-import { systemClock } from "../clock.ts";
-import type { Config } from "../config.ts";
-import type { Endpoint } from "../endpoint.ts";
-import { isRecord, stringOf } from "../json.ts";
-import { minus, nanoFromCents } from "../money.ts";
-import type { Stores } from "../stores.ts";
+
+import { systemClock } from "../core/clock.ts";
+import type { Endpoint } from "../core/endpoint.ts";
+import { isRecord, stringOf } from "../core/json.ts";
+import { minus, nanoFromCents } from "../core/money.ts";
+import { openAccount, WELCOME_CENTS } from "../money/accounts/open-account.ts";
+import { mintId } from "../money/accounts/secrets.ts";
+import type { Config } from "../platform/config.ts";
 import { openingParts } from "./public-endpoints.ts";
+import type { Stores } from "./stores.ts";
 
 const KIND = "play-account";
 /** Below it the day's play money is given once more. */

@@ -1,11 +1,12 @@
 // Metered sessions: wired to the vendors' scripts, to the jobs that they are, and to the clock.
-import { pause, systemClock } from "../clock.ts";
-import type { Jobs } from "../jobs/jobs.ts";
+
+import type { Jobs } from "../actions/jobs/jobs.ts";
+import { openSessions, type Sessions } from "../actions/sessions/sessions.ts";
+import { pause, systemClock } from "../core/clock.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
-import { openSessions, type Sessions } from "../sessions/sessions.ts";
-import type { Stores } from "../stores.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import type { OpenCatalog } from "./open-catalog.ts";
+import type { Stores } from "./stores.ts";
 
 export interface OpenSessionsParts {
   readonly stores: Stores;

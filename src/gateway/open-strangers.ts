@@ -1,33 +1,33 @@
 // Callers without a key: where the settings name an address, they pay there for each call (x402), or with play money where that may be tried.
 
-import type { Proof } from "../accounts/admin-endpoints.ts";
+import { descriptorOf } from "../actions/run/descriptor.ts";
 import { NETWORKS, type Network, PLAY_NETWORK, PLAY_PAY_TO } from "../catalog/networks.ts";
-import { systemClock } from "../clock.ts";
-import type { Config } from "../config.ts";
-import type { EndpointSpec } from "../endpoint.ts";
-import { GatewayError } from "../errors.ts";
+import { systemClock } from "../core/clock.ts";
+import type { EndpointSpec } from "../core/endpoint.ts";
+import { GatewayError } from "../core/errors.ts";
+import { nano, ZERO } from "../core/money.ts";
+import type { StrangerDoor } from "../edge/serve/deps.ts";
+import { HOUSE, openHouse, PLAY_HOUSE } from "../edge/x402/books.ts";
+import { rpcChain } from "../edge/x402/chain.ts";
+import type { Resource } from "../edge/x402/challenge.ts";
+import { createDoor, type Door, type DoorParts } from "../edge/x402/door.ts";
+import { httpFacilitator, NO_FACILITATOR } from "../edge/x402/facilitator.ts";
+import { GasWallet } from "../edge/x402/gas-wallet.ts";
+import { type NodeRpc, nodeRpc } from "../edge/x402/node-rpc.ts";
+import { ownFacilitator } from "../edge/x402/own-facilitator.ts";
+import { paymentEndpoints } from "../edge/x402/payment-endpoints.ts";
+import { createPlayChain } from "../edge/x402/play-chain.ts";
+import { proveIncome } from "../edge/x402/prove.ts";
+import { createReconciler } from "../edge/x402/settle-receipt.ts";
+import { topUpEndpoint } from "../edge/x402/top-up.ts";
 import type { Leases } from "../kernel/ledger-funds.ts";
-import { nano, ZERO } from "../money.ts";
-import type { Observer } from "../observe/observer.ts";
-import { descriptorOf } from "../run/descriptor.ts";
-import type { StrangerDoor } from "../serve/deps.ts";
-import { LEASE_MS, type Stores } from "../stores.ts";
+import type { Proof } from "../money/accounts/admin-endpoints.ts";
+import type { Wallet } from "../money/wallet/wallet.ts";
+import type { Config } from "../platform/config.ts";
+import type { Observer } from "../platform/observe/observer.ts";
 import { fetchThrough } from "../upstream/tunnel.ts";
-import type { Wallet } from "../wallet/wallet.ts";
-import { HOUSE, openHouse, PLAY_HOUSE } from "../x402/books.ts";
-import { rpcChain } from "../x402/chain.ts";
-import type { Resource } from "../x402/challenge.ts";
-import { createDoor, type Door, type DoorParts } from "../x402/door.ts";
-import { httpFacilitator, NO_FACILITATOR } from "../x402/facilitator.ts";
-import { GasWallet } from "../x402/gas-wallet.ts";
-import { type NodeRpc, nodeRpc } from "../x402/node-rpc.ts";
-import { ownFacilitator } from "../x402/own-facilitator.ts";
-import { paymentEndpoints } from "../x402/payment-endpoints.ts";
-import { createPlayChain } from "../x402/play-chain.ts";
-import { proveIncome } from "../x402/prove.ts";
-import { createReconciler } from "../x402/settle-receipt.ts";
-import { topUpEndpoint } from "../x402/top-up.ts";
 import type { OpenActions } from "./open-actions.ts";
+import { LEASE_MS, type Stores } from "./stores.ts";
 
 /** All addresses together may cost so many times what each may. */
 const ADDRESSES_AT_BOUND = 10;

@@ -1,23 +1,23 @@
 // Payments to merchants: the purse that each call has, from the operator's wallet, or in the sandbox from one of play money.
 import { randomBytes } from "node:crypto";
-import type { Proof } from "../accounts/admin-endpoints.ts";
 import type { PurseFor } from "../catalog/auth.ts";
 import { NETWORKS, TEMPO_NETWORKS } from "../catalog/networks.ts";
-import { systemClock } from "../clock.ts";
-import type { Config } from "../config.ts";
-import type { EndpointSpec } from "../endpoint.ts";
-import type { Observer } from "../observe/observer.ts";
-import type { Stores } from "../stores.ts";
+import { systemClock } from "../core/clock.ts";
+import type { EndpointSpec } from "../core/endpoint.ts";
+import type { Proof } from "../money/accounts/admin-endpoints.ts";
+import { openHouse, walletBooks } from "../money/wallet/books.ts";
+import { hexOf } from "../money/wallet/hex.ts";
+import { provePaid } from "../money/wallet/prove.ts";
+import { type Payable, playPurse, Wallets } from "../money/wallet/purse.ts";
+import { type WalletReconciler, walletReconciler } from "../money/wallet/reconcile.ts";
+import { keySigner } from "../money/wallet/signer.ts";
+import { NO_WALLET, type Wallet } from "../money/wallet/wallet.ts";
+import { walletEndpoints } from "../money/wallet/wallet-endpoints.ts";
+import type { Config } from "../platform/config.ts";
+import type { Observer } from "../platform/observe/observer.ts";
 import { fetchThrough } from "../upstream/tunnel.ts";
-import { openHouse, walletBooks } from "../wallet/books.ts";
-import { hexOf } from "../wallet/hex.ts";
-import { provePaid } from "../wallet/prove.ts";
-import { type Payable, playPurse, Wallets } from "../wallet/purse.ts";
-import { type WalletReconciler, walletReconciler } from "../wallet/reconcile.ts";
-import { keySigner } from "../wallet/signer.ts";
-import { NO_WALLET, type Wallet } from "../wallet/wallet.ts";
-import { walletEndpoints } from "../wallet/wallet-endpoints.ts";
 import type { TellBroken } from "./store-outage.ts";
+import type { Stores } from "./stores.ts";
 
 export interface OpenWallet {
   readonly purseFor: PurseFor;

@@ -1,22 +1,22 @@
 // What a gateway does for its callers: the actions, composites, sessions and jobs, and how a call is paid and run.
-import type { Proof } from "../accounts/admin-endpoints.ts";
-import { systemClock } from "../clock.ts";
-import { type Config, doesWork } from "../config.ts";
-import type { Endpoint, EndpointSpec } from "../endpoint.ts";
-import type { JobRecord } from "../jobs/job-record.ts";
-import type { Jobs } from "../jobs/jobs.ts";
+
+import type { JobRecord } from "../actions/jobs/job-record.ts";
+import type { Jobs } from "../actions/jobs/jobs.ts";
+import type { RunDeps } from "../actions/run/deps.ts";
+import { SESSION_JOB } from "../actions/sessions/session-kind.ts";
+import { UNCLOSED } from "../actions/sessions/unclosed.ts";
+import { systemClock } from "../core/clock.ts";
+import type { Endpoint, EndpointSpec } from "../core/endpoint.ts";
+import type { OpenIdProvider } from "../edge/oauth/openid-provider.ts";
+import type { Sessions } from "../edge/oauth/sessions.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
 import { type CallWindows, createWindows } from "../kernel/windows.ts";
-import type { OpenIdProvider } from "../oauth/openid-provider.ts";
-import type { Sessions } from "../oauth/sessions.ts";
-import { logInternalErrors } from "../observe/internal-error.ts";
-import type { EndedJob, Observer } from "../observe/observer.ts";
-import type { RequestLog } from "../observe/request-log.ts";
-import { Endings } from "../records/endings.ts";
-import type { RunDeps } from "../run/deps.ts";
-import { SESSION_JOB } from "../sessions/session-kind.ts";
-import { UNCLOSED } from "../sessions/unclosed.ts";
-import { LEASE_MS } from "../stores.ts";
+import type { Proof } from "../money/accounts/admin-endpoints.ts";
+import { type Config, doesWork } from "../platform/config.ts";
+import { logInternalErrors } from "../platform/observe/internal-error.ts";
+import type { EndedJob, Observer } from "../platform/observe/observer.ts";
+import type { RequestLog } from "../platform/observe/request-log.ts";
+import { Endings } from "../platform/records/endings.ts";
 import { closedIfFailed, type Opened } from "./closed-if-failed.ts";
 import type { Phase } from "./drain.ts";
 import { later } from "./later.ts";
@@ -37,6 +37,7 @@ import type { GatewayOptions } from "./options.ts";
 import { chatDeps } from "./public-endpoints.ts";
 import { createPublicUrl, type PublicUrl } from "./public-url.ts";
 import { shareRoutes } from "./share-routes.ts";
+import { LEASE_MS } from "./stores.ts";
 
 export interface Work {
   readonly url: PublicUrl;

@@ -1,13 +1,14 @@
 // What the operator asks of a running gateway about itself: its providers, prices and settings, and whether the providers answer.
-import { adminEndpoint } from "../accounts/admin-accounts.ts";
+
+import { notFound } from "../actions/run/nearest.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { tierPriceRows } from "../catalog/price-answers.ts";
 import { priceRows, unitPriceRows } from "../catalog/price-table.ts";
-import { systemClock } from "../clock.ts";
-import type { Config } from "../config.ts";
-import type { EndpointSpec } from "../endpoint.ts";
-import { notFound } from "../run/nearest.ts";
-import { inSlices } from "../slices.ts";
+import { systemClock } from "../core/clock.ts";
+import type { EndpointSpec } from "../core/endpoint.ts";
+import { inSlices } from "../core/slices.ts";
+import { adminEndpoint } from "../money/accounts/admin-accounts.ts";
+import type { Config } from "../platform/config.ts";
 import { routeRows } from "../upstream/route-rows.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import { checkProvider } from "./check-provider.ts";

@@ -1,12 +1,12 @@
 // The log of what operators do: every change by the admin listener is written before it is made, with what came of it after. Nothing ever changes a line of it.
 import { randomUUID } from "node:crypto";
-import { adminEndpoint } from "../accounts/admin-accounts.ts";
-import { pageSchema } from "../accounts/list-pages.ts";
-import { readQuery } from "../accounts/read-body.ts";
-import type { Clock } from "../clock.ts";
-import type { Call, EndpointSpec } from "../endpoint.ts";
-import { GatewayError } from "../errors.ts";
-import type { Records } from "../records/records.ts";
+import type { Clock } from "../core/clock.ts";
+import type { Call, EndpointSpec } from "../core/endpoint.ts";
+import { GatewayError } from "../core/errors.ts";
+import { adminEndpoint } from "../money/accounts/admin-accounts.ts";
+import { pageSchema } from "../money/accounts/list-pages.ts";
+import { readQuery } from "../money/accounts/read-body.ts";
+import type { Records } from "../platform/records/records.ts";
 
 const KIND = "operator-act";
 const PAYER = "operator";

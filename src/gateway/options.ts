@@ -1,13 +1,14 @@
 // What a gateway is started with.
-import type { Readiness } from "../accounts/admin-endpoints.ts";
+
 import type { JobKind } from "../catalog/job-kind.ts";
 import type { LocalAction } from "../catalog/local-action.ts";
-import type { Config } from "../config.ts";
-import type { LogOptions } from "../observe/log.ts";
-import type { StrangerDoor } from "../serve/deps.ts";
+import type { StrangerDoor } from "../edge/serve/deps.ts";
+import type { ModelWire } from "../models/formats/wire.ts";
+import type { Readiness } from "../money/accounts/admin-endpoints.ts";
+import type { Wallet } from "../money/wallet/wallet.ts";
+import type { Config } from "../platform/config.ts";
+import type { LogOptions } from "../platform/observe/log.ts";
 import type { PublicFetchOptions } from "../upstream/public-fetch.ts";
-import type { Wallet } from "../wallet/wallet.ts";
-import type { ModelWire } from "../wires/wire.ts";
 
 /** The part of a process that is one of several: the parent watches and administers, its children serve callers. */
 export type Role =

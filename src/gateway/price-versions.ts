@@ -3,10 +3,10 @@ import { z } from "zod";
 import type { Catalog, TokenPrice, TokenRates, UnitPrice } from "../catalog/catalog.ts";
 import { timeText } from "../catalog/price-answers.ts";
 import { unitPriceText } from "../catalog/unit-price.ts";
-import { systemClock } from "../clock.ts";
-import { usdPerMillionText } from "../money.ts";
-import type { Records } from "../records/records.ts";
-import { eachOf, inSlices, type Steps } from "../slices.ts";
+import { systemClock } from "../core/clock.ts";
+import { usdPerMillionText } from "../core/money.ts";
+import { eachOf, inSlices, type Steps } from "../core/slices.ts";
+import type { Records } from "../platform/records/records.ts";
 
 const KIND = "price_versions";
 /** The record of the prices that no list has brought. Those of a list are in a record of its stamp: it is written once, and read where a version is asked for. */

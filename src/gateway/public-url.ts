@@ -1,5 +1,5 @@
 // Where callers reach this gateway: as the settings say, or at the port that it listens on.
-import type { Config } from "../config.ts";
+import type { Config } from "../platform/config.ts";
 
 /** The address of a listener of this machine. */
 export function listenerUrl(host: string, port: number): string {

@@ -1,15 +1,16 @@
 // Refusals that only the operator can end: a vendor refuses our key or our account there is empty, or no key is set. They are shown in the log,
 // at the start, by `doctor`, on the console and beside the calls that failed; a caller hears only that no provider can serve the call.
-import type { Refusal } from "../accounts/admin-endpoints.ts";
+
 import type { Adapter, Catalog } from "../catalog/catalog.ts";
 import { envName } from "../catalog/configure.ts";
 import { keyVariablesOf, variablesOf } from "../catalog/variables.ts";
-import { FAILURES, type FailureKind } from "../failures.ts";
-import type { Log } from "../observe/log.ts";
-import type { AttemptFailure } from "../route.ts";
+import { FAILURES, type FailureKind } from "../core/failures.ts";
+import type { AttemptFailure } from "../core/route.ts";
+import type { FailedCall, FailedCalls } from "../core/usage-rows.ts";
+import type { Refusal } from "../money/accounts/admin-endpoints.ts";
+import type { Log } from "../platform/observe/log.ts";
 import { lineOf, type RouteFailures } from "../upstream/route-failures.ts";
 import type { RefusedKey } from "../upstream/upstream.ts";
-import type { FailedCall, FailedCalls } from "../usage-rows.ts";
 import { VERDICTS } from "./check-provider.ts";
 
 const ALL = { sandbox: true };

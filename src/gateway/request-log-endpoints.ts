@@ -1,14 +1,14 @@
 // Who reads the request log and who switches it on: the operator for every account and, where that is allowed, an owner for its own.
 import { z } from "zod";
-import { adminEndpoint } from "../accounts/admin-accounts.ts";
-import { changed } from "../accounts/changed.ts";
-import { endpoint, writing } from "../accounts/own-endpoint.ts";
-import { readBody, readQuery } from "../accounts/read-body.ts";
-import { changeRules, rulesOf } from "../accounts/rules.ts";
-import type { Answer, EndpointSpec } from "../endpoint.ts";
-import { GatewayError } from "../errors.ts";
-import type { LoggedName, LogLook } from "../observe/log-lines.ts";
-import type { LoggedCall, RequestLog } from "../observe/request-log.ts";
+import type { Answer, EndpointSpec } from "../core/endpoint.ts";
+import { GatewayError } from "../core/errors.ts";
+import { adminEndpoint } from "../money/accounts/admin-accounts.ts";
+import { changed } from "../money/accounts/changed.ts";
+import { endpoint, writing } from "../money/accounts/own-endpoint.ts";
+import { readBody, readQuery } from "../money/accounts/read-body.ts";
+import { changeRules, rulesOf } from "../money/accounts/rules.ts";
+import type { LoggedName, LogLook } from "../platform/observe/log-lines.ts";
+import type { LoggedCall, RequestLog } from "../platform/observe/request-log.ts";
 import type { Foundation } from "./open-foundation.ts";
 
 const LISTED = 50;

@@ -1,10 +1,11 @@
 // How this installation is set up, for the operator: said at the start, answered on the admin listener, read by the command.
+
+import type { ActionCatalog } from "../actions/run/action-catalog.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { firstModelOf, type InstalledProvider, type InstalledTier, installedOf } from "../catalog/installed.ts";
 import { type NearVariable, nearVariables } from "../catalog/near-variables.ts";
-import { type Config, SETTINGS } from "../config.ts";
-import type { ActionCatalog } from "../run/action-catalog.ts";
-import type { Steps } from "../slices.ts";
+import type { Steps } from "../core/slices.ts";
+import { type Config, SETTINGS } from "../platform/config.ts";
 
 export interface Setup {
   /** The public address. */

@@ -2,9 +2,9 @@
 // of it is read on a call's path, and what is missed is found out again by each of them.
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import { FAILURES, type FailureKind } from "../failures.ts";
-import type { Others } from "../stores.ts";
+import { FAILURES, type FailureKind } from "../core/failures.ts";
 import type { Upstream } from "../upstream/upstream.ts";
+import type { Others } from "./stores.ts";
 
 const TELL_MS = 1_000;
 /** More than one message can hold; a longer one is none of ours. */

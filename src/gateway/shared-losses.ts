@@ -1,8 +1,8 @@
 // The losses of all processes together: one record a day has their sums, so none is forgotten at a restart, and any process can tell them.
 import { z } from "zod";
-import type { Clock } from "../clock.ts";
-import { nano } from "../money.ts";
-import type { Records } from "../records/records.ts";
+import type { Clock } from "../core/clock.ts";
+import { nano } from "../core/money.ts";
+import type { Records } from "../platform/records/records.ts";
 import { bothDays, type Losses, type LossesOfDay } from "./losses.ts";
 
 const KIND = "losses";

@@ -1,7 +1,7 @@
 // What the log says of a shared store that is away: one line when it goes and one when it is back, and not one for every call that misses it.
-import type { Clock } from "../clock.ts";
-import { GatewayError } from "../errors.ts";
-import type { Log } from "../observe/log.ts";
+import type { Clock } from "../core/clock.ts";
+import { GatewayError } from "../core/errors.ts";
+import type { Log } from "../platform/observe/log.ts";
 
 const LOOK_MS = 1_000;
 /** It is back once it answers and nothing has missed it for so long: of a cluster a part may be away. */

@@ -1,6 +1,6 @@
 // Tells the operator that a vendor has counted something that has no price here: once in the log, and each time in the metrics.
-import type { Log } from "../observe/log.ts";
-import type { Observer } from "../observe/observer.ts";
+import type { Log } from "../platform/observe/log.ts";
+import type { Observer } from "../platform/observe/observer.ts";
 import type { UnpricedUsage } from "../upstream/model-candidate.ts";
 import type { Losses } from "./losses.ts";
 

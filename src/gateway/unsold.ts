@@ -1,8 +1,9 @@
 // Says of the names on a key's lists which of them are not sold here: mistyped, they would shut the key out of what was meant.
-import type { Unsold } from "../accounts/allowed.ts";
+
+import type { ActionCatalog } from "../actions/run/action-catalog.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { nearest } from "../catalog/nearest.ts";
-import type { ActionCatalog } from "../run/action-catalog.ts";
+import type { Unsold } from "../money/accounts/allowed.ts";
 
 const TIER_PREFIX = "core/";
 

@@ -1,6 +1,6 @@
 // What the ledger says of an account's window, where it is the ledger that counts: for many processes together.
-import type { ReserveOutcome } from "../ledger/model/ledger.ts";
-import type { WindowState } from "../limits/request-windows.ts";
+import type { ReserveOutcome } from "../money/ledger/model/ledger.ts";
+import type { WindowState } from "../platform/limits/request-windows.ts";
 
 /** The window that paid calls are counted in. */
 export const WINDOW_SECONDS = 60;

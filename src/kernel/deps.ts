@@ -1,9 +1,9 @@
 // What the kernel is given: the parts that every call meets, handed in by the composition root.
-import type { Clock } from "../clock.ts";
-import type { GatewayError } from "../errors.ts";
-import type { Held, KeptHoldSpec, Payer } from "../plan.ts";
-import type { Records } from "../records/records.ts";
-import type { Health } from "../route.ts";
+import type { Clock } from "../core/clock.ts";
+import type { GatewayError } from "../core/errors.ts";
+import type { Held, KeptHoldSpec, Payer } from "../core/plan.ts";
+import type { Health } from "../core/route.ts";
+import type { Records } from "../platform/records/records.ts";
 
 /** Goes on with holds that outlive their requests. */
 export interface HoldKeeper {

@@ -1,5 +1,5 @@
 // Runs a plan's route to its end: its last word, the reader's leaving, the parent's stop, or the deadline.
-import type { Plan } from "../plan.ts";
+import type { Plan } from "../core/plan.ts";
 import type {
   AnswerSink,
   AttemptFailure,
@@ -9,7 +9,7 @@ import type {
   Reading,
   RouteAttempt,
   Tries,
-} from "../route.ts";
+} from "../core/route.ts";
 import type { Relay } from "./relay.ts";
 
 /** How the route fared. `served` is the candidate that answered or was answering; `reading` is what it had said. */

@@ -1,6 +1,6 @@
 // The story of every call: quote, reserve, dispatch and relay, settle. Knows no transport and no wire; its caller writes the last part.
-import { GatewayError } from "../errors.ts";
-import { centsUp, least, usdText, ZERO } from "../money.ts";
+import { GatewayError } from "../core/errors.ts";
+import { centsUp, least, usdText, ZERO } from "../core/money.ts";
 import {
   type AnswerReader,
   type Ended,
@@ -10,8 +10,8 @@ import {
   type OpenPlan,
   type Payer,
   type Plan,
-} from "../plan.ts";
-import type { AttemptFailure, Tries } from "../route.ts";
+} from "../core/plan.ts";
+import type { AttemptFailure, Tries } from "../core/route.ts";
 import type { KernelDeps } from "./deps.ts";
 import { type Dispatched, dispatch } from "./dispatch.ts";
 import { failureError } from "./failure-error.ts";

@@ -1,8 +1,8 @@
 // What the caller is told when every route has failed, or the one that was answering broke.
-import { GatewayError } from "../errors.ts";
-import { FAILURES } from "../failures.ts";
-import type { Plan } from "../plan.ts";
-import type { AttemptFailure, Leg } from "../route.ts";
+import { GatewayError } from "../core/errors.ts";
+import { FAILURES } from "../core/failures.ts";
+import type { Plan } from "../core/plan.ts";
+import type { AttemptFailure, Leg } from "../core/route.ts";
 import { isRecord } from "../upstream/json-pointer.ts";
 
 const CONFLICT = 409;

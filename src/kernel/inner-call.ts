@@ -1,7 +1,7 @@
 // Calls within a call, as their caller sees them. Types alone: running actions is not the kernel's matter.
 import type { InnerCalls, InnerModels } from "../catalog/local-action.ts";
-import type { AnswerReader, Ended, Payer, Plan } from "../plan.ts";
-import type { Leg, ToldCost } from "../route.ts";
+import type { AnswerReader, Ended, Payer, Plan } from "../core/plan.ts";
+import type { Leg, ToldCost } from "../core/route.ts";
 import type { Spending } from "./parent-funds.ts";
 
 /** The call that they are made for. */

@@ -1,7 +1,7 @@
 // A caller with a key pays from the account's balance: whether the key may pay for a plan, and the funds that do.
-import { GatewayError } from "../errors.ts";
-import type { WindowState } from "../limits/request-windows.ts";
-import type { Caller, Funds, OpenPlan, Payer, Plan } from "../plan.ts";
+import { GatewayError } from "../core/errors.ts";
+import type { Caller, Funds, OpenPlan, Payer, Plan } from "../core/plan.ts";
+import type { WindowState } from "../platform/limits/request-windows.ts";
 import { LedgerFunds, type LedgerFundsDeps } from "./ledger-funds.ts";
 
 /** The payer of a call, and what the call is paid with. */

@@ -1,14 +1,14 @@
 // Funds from an account's balance: one atomic ledger operation lets a call in or says exactly why not, and one ends its hold.
-import type { Clock } from "../clock.ts";
-import { GatewayError } from "../errors.ts";
-import type { OverCeiling } from "../events/refusals.ts";
-import type { HoldRef, Ledger, ReserveOutcome, ReserveRequest } from "../ledger/model/ledger.ts";
-import type { CallRates } from "../limits/call-rates.ts";
-import type { WindowState } from "../limits/request-windows.ts";
-import { least, minus, type Nano, ZERO } from "../money.ts";
-import type { Observer } from "../observe/observer.ts";
-import type { Caller, Capture, Charge, Funds, Held, Plan, Release, Repeated, Within } from "../plan.ts";
-import type { Route, TokenUsage } from "../route.ts";
+import type { Clock } from "../core/clock.ts";
+import { GatewayError } from "../core/errors.ts";
+import { least, minus, type Nano, ZERO } from "../core/money.ts";
+import type { Caller, Capture, Charge, Funds, Held, Plan, Release, Repeated, Within } from "../core/plan.ts";
+import type { Route, TokenUsage } from "../core/route.ts";
+import type { OverCeiling } from "../money/events/refusals.ts";
+import type { HoldRef, Ledger, ReserveOutcome, ReserveRequest } from "../money/ledger/model/ledger.ts";
+import type { CallRates } from "../platform/limits/call-rates.ts";
+import type { WindowState } from "../platform/limits/request-windows.ts";
+import type { Observer } from "../platform/observe/observer.ts";
 import { countedWindow, WINDOW_SECONDS } from "./counted-window.ts";
 import { costBeside, costOf, postedLegs, upstreamOf } from "./legs.ts";
 import { giveBackRates, type TakenRates, takeRates } from "./minute-rates.ts";

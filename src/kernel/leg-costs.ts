@@ -1,7 +1,7 @@
 // What every attempt cost us, counted once its call has ended: a vendor that has done its work is paid by us, whatever became of the answer.
-import { most, type Nano, ZERO } from "../money.ts";
-import type { Cost, Plan } from "../plan.ts";
-import type { Leg, Taken, Tries } from "../route.ts";
+import { most, type Nano, ZERO } from "../core/money.ts";
+import type { Cost, Plan } from "../core/plan.ts";
+import type { Leg, Taken, Tries } from "../core/route.ts";
 
 /**
  * What an attempt cost us that was not, or not only, what the caller pays for. Where it cannot be counted, it is the most that the call

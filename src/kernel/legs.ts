@@ -1,8 +1,8 @@
 // The legs of a call: what they cost us together, and what its posting keeps of them.
-import type { PostedLeg } from "../account-rows.ts";
-import type { CostBeside } from "../ledger/model/ledger.ts";
-import { add, type Nano, nanoFromCents, ZERO } from "../money.ts";
-import type { Leg } from "../route.ts";
+import type { PostedLeg } from "../core/account-rows.ts";
+import { add, type Nano, nanoFromCents, ZERO } from "../core/money.ts";
+import type { Leg } from "../core/route.ts";
+import type { CostBeside } from "../money/ledger/model/ledger.ts";
 
 /**
  * What a fetch of our own counts as its cost, whatever came of it: it takes traffic, a socket for seconds, and the patience of the site

@@ -1,8 +1,8 @@
 // What a call takes of the minute that its key and its group have: one request, and tokens up to what it may use.
-import { GatewayError } from "../errors.ts";
-import { type CallRates, MINUTE_SECONDS, type RateTaken } from "../limits/call-rates.ts";
-import type { Caller, Plan } from "../plan.ts";
-import type { TokenUsage } from "../route.ts";
+import { GatewayError } from "../core/errors.ts";
+import type { Caller, Plan } from "../core/plan.ts";
+import type { TokenUsage } from "../core/route.ts";
+import { type CallRates, MINUTE_SECONDS, type RateTaken } from "../platform/limits/call-rates.ts";
 
 /** What was taken for a call: what it did not use goes back. */
 export interface TakenRates {

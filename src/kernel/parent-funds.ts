@@ -1,7 +1,7 @@
 // Funds of an inner call: a part of what its parent may spend. Balance, ceiling and slots are not asked for again.
-import { GatewayError } from "../errors.ts";
-import { add, least, minus, most, type Nano, usdText, ZERO } from "../money.ts";
-import type { Capture, Charge, Funds, Held, Plan, Release } from "../plan.ts";
+import { GatewayError } from "../core/errors.ts";
+import { add, least, minus, most, type Nano, usdText, ZERO } from "../core/money.ts";
+import type { Capture, Charge, Funds, Held, Plan, Release } from "../core/plan.ts";
 import { upstreamOf } from "./legs.ts";
 
 /** What counts against the parent's bound: the inner call's own price, or what it costs us. */

@@ -1,10 +1,10 @@
 // Why the ledger does not let a call in, as the caller is told it: with what would have been possible, and when.
-import { GatewayError } from "../errors.ts";
-import type { OverCeiling } from "../events/refusals.ts";
-import type { ReserveOutcome } from "../ledger/model/ledger.ts";
-import { INFERENCE_SCOPE, keyScope } from "../ledger/model/state.ts";
-import { add, centsDown, centsUp, minus, type Nano, usdText } from "../money.ts";
-import type { AccountPayer, Budget, Plan } from "../plan.ts";
+import { GatewayError } from "../core/errors.ts";
+import { add, centsDown, centsUp, minus, type Nano, usdText } from "../core/money.ts";
+import type { AccountPayer, Budget, Plan } from "../core/plan.ts";
+import type { OverCeiling } from "../money/events/refusals.ts";
+import type { ReserveOutcome } from "../money/ledger/model/ledger.ts";
+import { INFERENCE_SCOPE, keyScope } from "../money/ledger/model/state.ts";
 import { WINDOW_SECONDS } from "./counted-window.ts";
 
 /** When to try again what only running calls, or a store, are in the way of. */

@@ -1,7 +1,7 @@
 // Carries an answer's bytes from the running attempt to its reader: push, no promise per chunk, paused when the reader is slow.
-import type { Clock } from "../clock.ts";
-import type { AnswerReader } from "../plan.ts";
-import type { RouteAttempt, Tries } from "../route.ts";
+import type { Clock } from "../core/clock.ts";
+import type { AnswerReader } from "../core/plan.ts";
+import type { RouteAttempt, Tries } from "../core/route.ts";
 
 export class Relay {
   readonly #reader: AnswerReader;

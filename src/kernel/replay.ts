@@ -1,10 +1,10 @@
 // Answers kept under their Idempotency-Key: stored just before a call is settled, given again without a charge.
-import { type ErrorCode, type ErrorOptions, GatewayError } from "../errors.ts";
-import { ZERO } from "../money.ts";
-import { type Charge, type Cost, type Funds, isAccountPayer, type Payer, type Plan } from "../plan.ts";
-import { jsonText, parseRaw } from "../raw-json.ts";
-import type { Share } from "../records/records.ts";
-import type { Leg } from "../route.ts";
+import { type ErrorCode, type ErrorOptions, GatewayError } from "../core/errors.ts";
+import { ZERO } from "../core/money.ts";
+import { type Charge, type Cost, type Funds, isAccountPayer, type Payer, type Plan } from "../core/plan.ts";
+import { jsonText, parseRaw } from "../core/raw-json.ts";
+import type { Leg } from "../core/route.ts";
+import type { Share } from "../platform/records/records.ts";
 import type { KernelDeps } from "./deps.ts";
 
 const ANSWER = "answer";

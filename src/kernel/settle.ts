@@ -1,8 +1,8 @@
 // Ends a hold in exactly one capture, release or hand-over. It never throws: funds that are away leave the hold to its lease.
-import { GatewayError } from "../errors.ts";
-import { ZERO } from "../money.ts";
-import type { Charge, Cost, Funds, Held, KeyFate, Payer, Plan } from "../plan.ts";
-import type { Candidate, FinalPart, Reading, Tries } from "../route.ts";
+import { GatewayError } from "../core/errors.ts";
+import { ZERO } from "../core/money.ts";
+import type { Charge, Cost, Funds, Held, KeyFate, Payer, Plan } from "../core/plan.ts";
+import type { Candidate, FinalPart, Reading, Tries } from "../core/route.ts";
 import type { KernelDeps } from "./deps.ts";
 import type { Dispatched } from "./dispatch.ts";
 import { failureError } from "./failure-error.ts";

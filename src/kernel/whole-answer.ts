@@ -1,5 +1,5 @@
 // The reader of an inner call: it never leaves, is never slow, and keeps what comes before the last part.
-import type { AnswerReader } from "../plan.ts";
+import type { AnswerReader } from "../core/plan.ts";
 
 export class WholeAnswer implements AnswerReader {
   readonly closed = false;

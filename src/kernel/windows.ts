@@ -1,8 +1,9 @@
 // The windows that a call brings to the ledger beside the limits that this keeps itself: the budgets that its caller is under, and what its
 // account's calls cost us unpaid.
-import { BALANCE_SCOPE, type Window } from "../ledger/model/window-list.ts";
-import type { Nano } from "../money.ts";
-import type { AccountPayer, Budget, Caller } from "../plan.ts";
+
+import type { Nano } from "../core/money.ts";
+import type { AccountPayer, Budget, Caller } from "../core/plan.ts";
+import { BALANCE_SCOPE, type Window } from "../money/ledger/model/window-list.ts";
 
 /** Of an account: what its calls have cost us above what was charged for them, and what they were charged above our cost. */
 export const UNPAID_SCOPE = "unpaid";

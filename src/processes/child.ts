@@ -1,6 +1,6 @@
 // One child of the parent: started, asked, and watched until it has ended.
 import { type ChildProcess, fork } from "node:child_process";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../core/clock.ts";
 import type { FromChild, ToChild, WorkerStart } from "./messages.ts";
 
 export interface ChildOptions {

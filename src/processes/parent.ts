@@ -2,11 +2,11 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
-import type { Readiness } from "../accounts/admin-endpoints.ts";
-import { systemClock } from "../clock.ts";
-import type { Config } from "../config.ts";
-import { startGateway } from "../gateway.ts";
-import { readMetrics, writeMetrics } from "../observe/merge-metrics.ts";
+import { systemClock } from "../core/clock.ts";
+import { startGateway } from "../gateway/gateway.ts";
+import type { Readiness } from "../money/accounts/admin-endpoints.ts";
+import type { Config } from "../platform/config.ts";
+import { readMetrics, writeMetrics } from "../platform/observe/merge-metrics.ts";
 import type { ChildPart } from "./messages.ts";
 import { PATIENCE, type Patience, type Supervisor, startSupervisor } from "./supervisor.ts";
 import { WORKER_ARGUMENT } from "./worker.ts";

@@ -1,7 +1,8 @@
 // Runs the gateway as one process or as several, and obeys signals until it has left.
-import { type Config, checkStart, takeWalletKeys } from "../config.ts";
-import { startGateway } from "../gateway.ts";
-import { openWallet } from "../wallet/wallet.ts";
+
+import { startGateway } from "../gateway/gateway.ts";
+import { openWallet } from "../money/wallet/wallet.ts";
+import { type Config, checkStart, takeWalletKeys } from "../platform/config.ts";
 import { type Processes, servingOf, startProcesses } from "./parent.ts";
 import type { Patience } from "./supervisor.ts";
 

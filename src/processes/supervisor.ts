@@ -1,7 +1,7 @@
 // Keeps a number of children running: replaces those that die, replaces all one by one, and lets all leave.
 import { join } from "node:path";
-import type { Clock } from "../clock.ts";
-import { countedOnly, type Families, mergeMetrics, readMetrics } from "../observe/merge-metrics.ts";
+import type { Clock } from "../core/clock.ts";
+import { countedOnly, type Families, mergeMetrics, readMetrics } from "../platform/observe/merge-metrics.ts";
 import { Child } from "./child.ts";
 import type { ChildPart, WorkerStart } from "./messages.ts";
 

@@ -1,8 +1,9 @@
 // One of several processes: starts when the parent says with what, serves callers, and leaves when it is told to or left alone.
-import { readConfig, takeWalletKeys } from "../config.ts";
-import { type Gateway, startGateway } from "../gateway.ts";
-import { StoreGone, ToldToEnd } from "../storage/remote-thread.ts";
-import { openWallet } from "../wallet/wallet.ts";
+
+import { type Gateway, startGateway } from "../gateway/gateway.ts";
+import { openWallet } from "../money/wallet/wallet.ts";
+import { readConfig, takeWalletKeys } from "../platform/config.ts";
+import { StoreGone, ToldToEnd } from "../platform/storage/remote-thread.ts";
 import type { ChildPart, FromChild, ToChild, WorkerStart } from "./messages.ts";
 
 /** Tells the program that it is a child. */

@@ -1,5 +1,5 @@
 // Every fault that an action's vendor can be made to play, as one table: the header's value, what it does, how the server behaves.
-import { FAILURES } from "../failures.ts";
+import { FAILURES } from "../core/failures.ts";
 
 /** What comes instead of the usual answer. */
 export type ResponseScript =

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { ActionSpec } from "../catalog/action.ts";
 import type { Rail } from "../catalog/auth.ts";
 import { NETWORKS, TEMPO_NETWORKS, unitsOf } from "../catalog/networks.ts";
-import { nanoFromCents } from "../money.ts";
+import { nanoFromCents } from "../core/money.ts";
 import type { VendorWords } from "./action-body.ts";
 
 /** An address that no key leads to. */

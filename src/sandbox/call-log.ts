@@ -1,5 +1,5 @@
 // The sandbox's own log of what it served, kept apart from the gateway's so that the two can be compared.
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../core/clock.ts";
 
 /** How a request ended. `refused`: an error instead of an answer; `cut`: a fault broke it; `aborted`: the client left. */
 export type Ended = "open" | "whole" | "cut" | "aborted" | "refused";

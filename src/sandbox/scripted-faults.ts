@@ -1,5 +1,5 @@
 // Decides which attempts of a conversation a scripted fault applies to: all, the first only, or those of its first seconds.
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../core/clock.ts";
 import type { Conduct } from "./faults.ts";
 
 export interface ScriptedFaults {

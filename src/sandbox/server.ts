@@ -2,8 +2,8 @@
 // It stands on node:http because faults need the socket itself: resets, bodies cut in the middle, writes of single bytes.
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
-import { type Clock, systemClock } from "../clock.ts";
-import { createServer, ServerResponse } from "../node-http.ts";
+import { type Clock, systemClock } from "../core/clock.ts";
+import { createServer, ServerResponse } from "../core/node-http.ts";
 import { type ActionMemory, createActionMemory } from "./action-memory.ts";
 import { addressOf } from "./action-request.ts";
 import { type ActionScenario, actionScenarioOf, brokenStandIn, isActionArrival } from "./action-scenario.ts";

@@ -1,7 +1,7 @@
 // One request of an action as its vendor's stand-in sees it: what was sent, what the vendor keeps, and what the answer will change of that.
 import type { ActionSpec } from "../catalog/action.ts";
 import type { Json, JsonObject } from "../catalog/said.ts";
-import { textsNamed } from "../json.ts";
+import { textsNamed } from "../core/json.ts";
 import { refusalBody } from "./action-body.ts";
 import { idsAt } from "./action-ids.ts";
 import type { ActionMemory, Resource } from "./action-memory.ts";

@@ -1,5 +1,5 @@
 // Writes an answer to a connection, at the pace its conduct asks for and with every fault that comes after the first byte.
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../core/clock.ts";
 import type { LoggedCall } from "./call-log.ts";
 import type { Connection } from "./connection.ts";
 import type { Dialect, DialectEvent } from "./dialect.ts";

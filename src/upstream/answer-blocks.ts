@@ -1,5 +1,5 @@
 // What a streamed answer has said, gathered from its events while they come.
-import type { AnswerBlock, NeutralEvent, ReasoningBlock } from "../neutral.ts";
+import type { AnswerBlock, NeutralEvent, ReasoningBlock } from "../core/neutral.ts";
 
 /** The blocks of one choice, in the order they are said. */
 export class AnswerBlocks {

@@ -2,10 +2,10 @@
 
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
-import type { Clock } from "../clock.ts";
-import { mediaTypeOf } from "../event-stream.ts";
-import type { AnswerSink, Attempt, AttemptFailure, FinalPart, Reading } from "../route.ts";
-import { ownSlice } from "../slices.ts";
+import type { Clock } from "../core/clock.ts";
+import { mediaTypeOf } from "../core/event-stream.ts";
+import type { AnswerSink, Attempt, AttemptFailure, FinalPart, Reading } from "../core/route.ts";
+import { ownSlice } from "../core/slices.ts";
 import { classify } from "./classify.ts";
 import { STREAM_ENCODINGS } from "./decoding.ts";
 import type { UnaryAnswer } from "./dialects/dialect.ts";

@@ -1,6 +1,6 @@
 // Classifies every upstream failure, once, into a row of FAILURES.
-import type { FailureKind } from "../failures.ts";
-import type { AttemptFailure } from "../route.ts";
+import type { FailureKind } from "../core/failures.ts";
+import type { AttemptFailure } from "../core/route.ts";
 import type { VendorError } from "./dialects/dialect.ts";
 
 const CONTEXT =

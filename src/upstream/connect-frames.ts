@@ -1,6 +1,6 @@
 // The frames of the Connect protocol's streams: a flag, a length of four bytes, and so many bytes of JSON.
 import type { Messages } from "../catalog/script.ts";
-import { Pieces } from "../pieces.ts";
+import { Pieces } from "../core/pieces.ts";
 import { type CutOutcome, MESSAGE_BYTES_MAX, type MessageCutter } from "./message-bytes.ts";
 
 const HEAD_BYTES = 5;

@@ -2,8 +2,8 @@
 import type { Socket } from "node:net";
 import { Agent, buildConnector, type Dispatcher, errors, Pool } from "undici";
 import type { Adapter } from "../catalog/catalog.ts";
-import type { Clock } from "../clock.ts";
-import { NO_PROXIES, type Proxies } from "../proxies.ts";
+import type { Clock } from "../core/clock.ts";
+import { NO_PROXIES, type Proxies } from "../core/proxies.ts";
 import { SpareConnection, speaksHttp2 } from "./spare-connection.ts";
 import { connectorThrough } from "./tunnel.ts";
 

@@ -1,6 +1,6 @@
 // The stream side of an attempt: bytes become events, events become the answer in the caller's wire.
-import { isEventStream, mediaTypeOf } from "../event-stream.ts";
-import type { AnswerSink, Reading } from "../route.ts";
+import { isEventStream, mediaTypeOf } from "../core/event-stream.ts";
+import type { AnswerSink, Reading } from "../core/route.ts";
 import { classify } from "./classify.ts";
 import type { StreamReader } from "./dialects/dialect.ts";
 import { EventstreamFrames } from "./eventstream-frames.ts";

@@ -1,7 +1,7 @@
 // Writes a translated stream: neutral events become the caller's bytes, held back or passed on by what they are.
-import type { Nano } from "../money.ts";
-import type { EventEncoder, NeutralEvent } from "../neutral.ts";
-import type { AttemptFailure, TokenUsage } from "../route.ts";
+import type { Nano } from "../core/money.ts";
+import type { EventEncoder, NeutralEvent } from "../core/neutral.ts";
+import type { AttemptFailure, TokenUsage } from "../core/route.ts";
 import type { EventOut, OwnSeal } from "./dialects/dialect.ts";
 import type { HeldStream } from "./held-stream.ts";
 import { sealedThought } from "./sealed-thoughts.ts";

@@ -1,6 +1,6 @@
 // Splits a body of AWS's binary event stream (application/vnd.amazon.eventstream) into events, as the scanner of server-sent events does.
 import { crc32 } from "node:zlib";
-import { isRecord } from "../json.ts";
+import { isRecord } from "../core/json.ts";
 import { EventTooLarge, type OnEvent } from "./sse-scanner.ts";
 
 /** Total length, length of the headers, and the checksum of both. */

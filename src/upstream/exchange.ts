@@ -2,8 +2,8 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Duplex, Readable, Transform } from "node:stream";
 import type { Dispatcher } from "undici";
-import type { Clock } from "../clock.ts";
-import type { AttemptFailure } from "../route.ts";
+import type { Clock } from "../core/clock.ts";
+import type { AttemptFailure } from "../core/route.ts";
 import { decoderOf, ENCODINGS, encodingOf } from "./decoding.ts";
 import { proxyFailureIn } from "./tunnel.ts";
 

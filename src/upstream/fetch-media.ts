@@ -1,6 +1,6 @@
 // Opens links of a request in its vendor's place: guarded, a few at a time, within bounds of bytes and time, once for a call.
 import { createHash } from "node:crypto";
-import { GatewayError } from "../errors.ts";
+import { GatewayError } from "../core/errors.ts";
 import type { FetchedMedia, Media, MediaLink } from "./media-links.ts";
 import type { PublicFetch } from "./public-fetch.ts";
 

@@ -1,6 +1,6 @@
 // An attempt whose vendor cannot open the links of its request: they are opened by us first, and then it is asked.
-import { GatewayError } from "../errors.ts";
-import type { AnswerSink, Attempt, AttemptFailure, FinalPart, Reading } from "../route.ts";
+import { GatewayError } from "../core/errors.ts";
+import type { AnswerSink, Attempt, AttemptFailure, FinalPart, Reading } from "../core/route.ts";
 import type { FetchedMedia } from "./media-links.ts";
 import { NOTHING_READ } from "./nothing-read.ts";
 

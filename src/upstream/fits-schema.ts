@@ -1,6 +1,6 @@
 // Whether a value is of the form that a JSON Schema asks for. A stranger writes the schema and a model the value: it ends after so many steps,
 // follows no reference out of the schema, and runs no pattern.
-import { isRecord } from "../json.ts";
+import { isRecord } from "../core/json.ts";
 
 const STEPS_MAX = 200_000;
 const DEPTH_MAX = 256;

@@ -1,6 +1,6 @@
 // The lane of a call whose whole answer is to fit a JSON Schema: what is nearly JSON is mended, and all of it is held against the schema.
 import type { ChatWire } from "../catalog/chat-wire.ts";
-import type { ResponseFormat } from "../neutral.ts";
+import type { ResponseFormat } from "../core/neutral.ts";
 import { fitsSchema } from "./fits-schema.ts";
 import type { CallerSide, Lane } from "./lane.ts";
 import { nearlyJson } from "./nearly-json.ts";

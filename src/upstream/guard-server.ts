@@ -1,8 +1,8 @@
 // A judge of the operator's guard that is a server of the operator's: what it is sent, and what it may answer, within bounds of size and time.
 import { z } from "zod";
-import { GatewayError } from "../errors.ts";
-import { readJson } from "../json-bytes.ts";
-import { wholeOf, wholeWithin } from "../pieces.ts";
+import { GatewayError } from "../core/errors.ts";
+import { readJson } from "../core/json-bytes.ts";
+import { wholeOf, wholeWithin } from "../core/pieces.ts";
 import type { Judge } from "./guard.ts";
 import type { PublicFetch } from "./public-fetch.ts";
 import { ANSWER_BYTES_MAX } from "./unary-body.ts";

@@ -1,6 +1,6 @@
 // The operator's guard: judges that see what callers ask, and whole answers, and let it pass, refuse it, or change it.
 
-import { GatewayError } from "../errors.ts";
+import { GatewayError } from "../core/errors.ts";
 
 const REASON_LENGTH_MAX = 400;
 /** What it is asked of at once: each has its body once more. */

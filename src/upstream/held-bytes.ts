@@ -1,5 +1,5 @@
 // An answer that is bytes, passed on as it comes but for its last piece: what acknowledges the charge goes out after it.
-import type { AnswerSink, Reading } from "../route.ts";
+import type { AnswerSink, Reading } from "../core/route.ts";
 
 export class HeldBytes {
   readonly #sink: AnswerSink;

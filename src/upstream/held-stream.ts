@@ -1,7 +1,7 @@
 // The answer side of one streamed attempt, in the caller's bytes: holds back what must not go out yet, passes on the rest.
-import type { Nano } from "../money.ts";
-import { Pieces } from "../pieces.ts";
-import type { AnswerSink, AttemptFailure, Counts, Reading, TokenUsage } from "../route.ts";
+import type { Nano } from "../core/money.ts";
+import { Pieces } from "../core/pieces.ts";
+import type { AnswerSink, AttemptFailure, Counts, Reading, TokenUsage } from "../core/route.ts";
 import { DeliveredText } from "./delivered-text.ts";
 import type { BytesOut } from "./dialects/dialect.ts";
 import { emptyAnswer } from "./vendor-failure.ts";

@@ -1,7 +1,7 @@
 // Reads a value out of parsed JSON by pointer (RFC 6901), so that adapters can name places as data.
 
 // Who looks into JSON by pointers mostly has to know what is an object as well.
-import { isRecord } from "../json.ts";
+import { isRecord } from "../core/json.ts";
 
 export { isRecord };
 

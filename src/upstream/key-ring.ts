@@ -1,6 +1,6 @@
 // Our keys at one vendor: taken in turn, rested when the vendor refuses one of them.
 import { hash } from "node:crypto";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../core/clock.ts";
 
 export interface KeyRing {
   /**

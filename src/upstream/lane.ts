@@ -1,8 +1,8 @@
 // The way between a caller's wire and a vendor's: bytes pass where both are the same by name, else all goes by neutral events.
-import { isRecord } from "../json.ts";
-import type { AnswerBlock, AnswerCodec, CallerRequest, NeutralAnswer, ThoughtSeal } from "../neutral.ts";
-import { jsonText } from "../raw-json.ts";
-import type { Counts, TokenUsage } from "../route.ts";
+import { isRecord } from "../core/json.ts";
+import type { AnswerBlock, AnswerCodec, CallerRequest, NeutralAnswer, ThoughtSeal } from "../core/neutral.ts";
+import { jsonText } from "../core/raw-json.ts";
+import type { Counts, TokenUsage } from "../core/route.ts";
 import type {
   ChatContext,
   Dialect,

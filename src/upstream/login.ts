@@ -1,8 +1,8 @@
 // Who we are to one vendor in one call: our key shown in its requests by the adapter's `auth`, and a 402 paid where that can pay.
 import type { Credentials, PaidCall, PaymentWanted, PayOutcome, PurseFor, UnsignedRequest } from "../catalog/auth.ts";
 import type { Adapter } from "../catalog/catalog.ts";
-import type { Clock } from "../clock.ts";
-import { least, type Nano, nanoFromCents } from "../money.ts";
+import type { Clock } from "../core/clock.ts";
+import { least, type Nano, nanoFromCents } from "../core/money.ts";
 import type { AccessTokens } from "./access-tokens.ts";
 
 export interface Login {

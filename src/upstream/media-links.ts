@@ -1,7 +1,7 @@
 // Links to images and documents that a vendor cannot open: found in a request before it is sent, and put back as what stands there.
 import type { ChatWire } from "../catalog/chat-wire.ts";
-import { isRecord, type Json } from "../json.ts";
-import type { MediaBlock, NeutralBlock, NeutralRequest } from "../neutral.ts";
+import { isRecord, type Json } from "../core/json.ts";
+import type { MediaBlock, NeutralBlock, NeutralRequest } from "../core/neutral.ts";
 
 /** A link that we open in the vendor's place. */
 export interface MediaLink {

@@ -1,6 +1,6 @@
 // Takes an answer that is a stream apart into its messages as it comes, and holds no more of it than the one that is being read.
 import type { Messages } from "../catalog/script.ts";
-import { Pieces } from "../pieces.ts";
+import { Pieces } from "../core/pieces.ts";
 import { ConnectFrames } from "./connect-frames.ts";
 import { type CutOutcome, MESSAGE_BYTES_MAX, type MessageCutter } from "./message-bytes.ts";
 import { SocketReader } from "./socket-frames.ts";

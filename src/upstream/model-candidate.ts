@@ -2,10 +2,10 @@
 import type { Dispatcher } from "undici";
 import type { Adapter, Offer, UnitOffer } from "../catalog/catalog.ts";
 import type { ChatWire } from "../catalog/chat-wire.ts";
-import type { Clock } from "../clock.ts";
-import type { FailureKind } from "../failures.ts";
-import type { CallerRequest, ThoughtSeal } from "../neutral.ts";
-import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../route.ts";
+import type { Clock } from "../core/clock.ts";
+import type { FailureKind } from "../core/failures.ts";
+import type { CallerRequest, ThoughtSeal } from "../core/neutral.ts";
+import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../core/route.ts";
 import { openChatAttempt } from "./chat-attempt.ts";
 import { DIALECTS } from "./dialects/by-name.ts";
 import type { ChatContext, OwnSeal } from "./dialects/dialect.ts";

@@ -1,5 +1,5 @@
 // Conversations that a route other than the first in their order has served: they go on there, where the vendor's cache has their prompt.
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../core/clock.ts";
 
 const MOVED_MS = 600_000;
 const CONVERSATIONS_MAX = 100_000;

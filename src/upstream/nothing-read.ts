@@ -1,5 +1,5 @@
 // What an attempt has learned that has heard nothing yet.
-import type { Reading } from "../route.ts";
+import type { Reading } from "../core/route.ts";
 
 export const NOTHING_READ: Reading = {
   usage: null,

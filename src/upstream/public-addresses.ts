@@ -1,8 +1,8 @@
 // Outgoing safety: the addresses that a host of a caller's choosing may be connected at, all of them public, or none.
 import { isIP } from "node:net";
 import { networkInterfaces } from "node:os";
-import { systemClock } from "../clock.ts";
-import type { Proxies } from "../proxies.ts";
+import { systemClock } from "../core/clock.ts";
+import type { Proxies } from "../core/proxies.ts";
 import { isPublicAddress } from "./public-address.ts";
 import { createResolveName, type ResolveName } from "./public-names.ts";
 import type { PublicUrl } from "./public-url.ts";

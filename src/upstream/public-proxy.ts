@@ -2,8 +2,8 @@
 import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from "node:http";
 import { connect, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { createServer, request } from "../node-http.ts";
-import { destinationOf, NO_PROXIES } from "../proxies.ts";
+import { createServer, request } from "../core/node-http.ts";
+import { destinationOf, NO_PROXIES } from "../core/proxies.ts";
 import { createPublicAddresses, type PublicAddressesOptions } from "./public-addresses.ts";
 import { readPublicUrl } from "./public-url.ts";
 import { openTunnel } from "./tunnel.ts";

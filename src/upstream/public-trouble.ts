@@ -1,5 +1,5 @@
 // Outgoing safety: what a caller is told when an address of theirs could not be fetched, in words that name no address of ours.
-import { GatewayError } from "../errors.ts";
+import { GatewayError } from "../core/errors.ts";
 import { proxyFailureIn } from "./tunnel.ts";
 
 /** First match wins. By codes of Node, undici, OpenSSL, zlib and Brotli, and by name where an error of theirs has no code. */

@@ -5,8 +5,8 @@ import type { AdapterSpec } from "../catalog/adapter.ts";
 import type { AnswerRule, Verdict, When } from "../catalog/answer-rule.ts";
 import type { StepSpec } from "../catalog/request-spec.ts";
 import type { ScriptAnswer } from "../catalog/script.ts";
-import { FAILURES, type FailureKind } from "../failures.ts";
-import type { AttemptFailure } from "../route.ts";
+import { FAILURES, type FailureKind } from "../core/failures.ts";
+import type { AttemptFailure } from "../core/route.ts";
 import { atPointer, isRecord } from "./json-pointer.ts";
 
 /** An answer, whole. */

@@ -1,7 +1,7 @@
 // Why routes failed lately, in their providers' own words: kept in memory within bounds, so that an operator need not look for it in the log.
-import type { Clock } from "../clock.ts";
-import { FAILURES, type FailureKind } from "../failures.ts";
-import type { AttemptFailure, Candidate } from "../route.ts";
+import type { Clock } from "../core/clock.ts";
+import { FAILURES, type FailureKind } from "../core/failures.ts";
+import type { AttemptFailure, Candidate } from "../core/route.ts";
 
 /** Of one provider: what fails in one way again and again is one row, so no flood of it drives out what else there was. */
 const OF_PROVIDER_MAX = 20;

@@ -1,5 +1,5 @@
 // How fast routes have been lately: the time to their first content, and the tokens a second after it, as moving averages.
-import type { AttemptFigures, Candidate } from "../route.ts";
+import type { AttemptFigures, Candidate } from "../core/route.ts";
 
 /** What the newest call counts for, of 1. */
 const NEWEST = 0.2;

@@ -1,7 +1,7 @@
 // Which routes rest: repeated failure takes a route out for a while, one probe brings it back.
-import type { Clock } from "../clock.ts";
-import { FAILURES, type FailureKind } from "../failures.ts";
-import type { AttemptFailure, Candidate, Health } from "../route.ts";
+import type { Clock } from "../core/clock.ts";
+import { FAILURES, type FailureKind } from "../core/failures.ts";
+import type { AttemptFailure, Candidate, Health } from "../core/route.ts";
 import { createRouteFailures, type RouteFailures } from "./route-failures.ts";
 import { createRouteFigures, type RouteSpeed } from "./route-figures.ts";
 

@@ -2,7 +2,7 @@
 import type { ActionSpec } from "../catalog/action.ts";
 import type { RequestSpec, StepSpec } from "../catalog/request-spec.ts";
 import type { Json } from "../catalog/said.ts";
-import { FAILURES } from "../failures.ts";
+import { FAILURES } from "../core/failures.ts";
 import { isRecord } from "./json-pointer.ts";
 import { holds, type Judgement, type VendorAnswer } from "./read-answer.ts";
 import { VendorFailure } from "./vendor-failure.ts";

@@ -1,5 +1,5 @@
 // Thoughts on their way between a caller who carries them sealed and the vendor that made them.
-import type { AnswerBlock, NeutralAnswer, NeutralBlock, NeutralRequest, ReasoningBlock } from "../neutral.ts";
+import type { AnswerBlock, NeutralAnswer, NeutralBlock, NeutralRequest, ReasoningBlock } from "../core/neutral.ts";
 import type { OwnSeal } from "./dialects/dialect.ts";
 
 /** A thought as the caller gets it; null where nothing is left to carry. */

@@ -1,7 +1,7 @@
 // A web socket's client side (RFC 6455): the hand-shake's headers, frames that are said, and frames that are heard.
 import { createHash, randomBytes } from "node:crypto";
 import type { Messages } from "../catalog/script.ts";
-import { Pieces } from "../pieces.ts";
+import { Pieces } from "../core/pieces.ts";
 import { type CutOutcome, MESSAGE_BYTES_MAX, type MessageCutter } from "./message-bytes.ts";
 
 const GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";

@@ -2,7 +2,7 @@
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { buildConnector } from "undici";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../core/clock.ts";
 
 /** Vendors close a connection that says nothing after a minute or less; it is opened anew before that. */
 const SPARE_MS_MAX = 25_000;

@@ -1,7 +1,7 @@
 // Passes a long answer on as it comes, unparsed, where it need not be looked into.
 import type { IncomingHttpHeaders } from "node:http";
-import { mediaTypeOf } from "../event-stream.ts";
-import type { AnswerSink } from "../route.ts";
+import { mediaTypeOf } from "../core/event-stream.ts";
+import type { AnswerSink } from "../core/route.ts";
 import type { AnswerBody } from "./answer-body.ts";
 
 /** The bytes that a good answer may have before it is passed on as it comes. */

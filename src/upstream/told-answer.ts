@@ -1,9 +1,9 @@
 // Reads an answer back while it goes to its caller, in whichever wire that is: for those who want to know what was said, not how.
 import type { DialectName } from "../catalog/chat-wire.ts";
-import { isRecord } from "../json.ts";
-import { readJson } from "../json-bytes.ts";
-import type { AnswerBlock, FinishReason, NeutralEvent } from "../neutral.ts";
-import { jsonText, parseRaw } from "../raw-json.ts";
+import { isRecord } from "../core/json.ts";
+import { readJson } from "../core/json-bytes.ts";
+import type { AnswerBlock, FinishReason, NeutralEvent } from "../core/neutral.ts";
+import { jsonText, parseRaw } from "../core/raw-json.ts";
 import { AnswerBlocks } from "./answer-blocks.ts";
 import { DIALECTS } from "./dialects/by-name.ts";
 import type { ChatContext, Dialect, EventOut, StreamReader } from "./dialects/dialect.ts";

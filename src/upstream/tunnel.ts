@@ -3,8 +3,8 @@ import type { AgentOptions } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
 import { isIP, type Socket } from "node:net";
 import { Agent, buildConnector, Client, Dispatcher1Wrapper } from "undici";
-import { Agent as HttpAgent } from "../node-http.ts";
-import { destinationOf, NO_PROXIES, type Proxies } from "../proxies.ts";
+import { Agent as HttpAgent } from "../core/node-http.ts";
+import { destinationOf, NO_PROXIES, type Proxies } from "../core/proxies.ts";
 
 type Connector = buildConnector.connector;
 

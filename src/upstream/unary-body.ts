@@ -1,5 +1,5 @@
 // Collects a whole answer under a bound and reads it as JSON.
-import { parseRaw } from "../raw-json.ts";
+import { parseRaw } from "../core/raw-json.ts";
 
 export const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
 

@@ -1,6 +1,6 @@
 // The way between a caller and a vendor's model that is sold by units: its dialect's request, answer and events, as an attempt reads them.
-import { isRecord } from "../json.ts";
-import type { Counts } from "../route.ts";
+import { isRecord } from "../core/json.ts";
+import type { Counts } from "../core/route.ts";
 import type { UpstreamBody } from "./dialects/dialect.ts";
 import type { HeldStream } from "./held-stream.ts";
 import type { Lane } from "./lane.ts";

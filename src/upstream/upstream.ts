@@ -2,10 +2,10 @@
 import type { SessionContext } from "../catalog/adapter.ts";
 import type { PurseFor } from "../catalog/auth.ts";
 import type { ActionOffer, Adapter, Offer, UnitOffer } from "../catalog/catalog.ts";
-import type { Clock } from "../clock.ts";
-import { GatewayError } from "../errors.ts";
-import { destinationOf, NO_PROXIES, type Proxies, withoutPassword } from "../proxies.ts";
-import type { AttemptFailure } from "../route.ts";
+import type { Clock } from "../core/clock.ts";
+import { GatewayError } from "../core/errors.ts";
+import { destinationOf, NO_PROXIES, type Proxies, withoutPassword } from "../core/proxies.ts";
+import type { AttemptFailure } from "../core/route.ts";
 import { createAccessTokens } from "./access-tokens.ts";
 import { type ActionCandidate, type ActionOrder, actionCandidate } from "./action-candidate.ts";
 import { createConnections } from "./connections.ts";

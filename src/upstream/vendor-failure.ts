@@ -1,6 +1,6 @@
 // Why an exchange with a vendor came to nothing, as what is thrown.
-import type { FailureKind } from "../failures.ts";
-import type { AttemptFailure, FinalPart } from "../route.ts";
+import type { FailureKind } from "../core/failures.ts";
+import type { AttemptFailure, FinalPart } from "../core/route.ts";
 
 /** A failure ends the call, unless its caller knows better. */
 export class VendorFailure extends Error {

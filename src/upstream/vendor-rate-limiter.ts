@@ -1,5 +1,5 @@
 // How often a vendor may be asked: permits spaced evenly by its rate and given in order, and the rests that it asks for.
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../core/clock.ts";
 
 /** The most requests that a vendor takes in so many milliseconds. */
 export interface VendorRate {

@@ -2,9 +2,9 @@
 import { Readable } from "node:stream";
 import type { Adapter, Offer } from "../catalog/catalog.ts";
 import type { ModelPaths } from "../catalog/chat-wire.ts";
-import type { Clock } from "../clock.ts";
-import { withMembers } from "../json-bytes.ts";
-import { jsonText } from "../raw-json.ts";
+import type { Clock } from "../core/clock.ts";
+import { withMembers } from "../core/json-bytes.ts";
+import { jsonText } from "../core/raw-json.ts";
 import type { UpstreamBody } from "./dialects/dialect.ts";
 import type { ExchangeRequest } from "./exchange.ts";
 import { createKeyRing, type KeyRing } from "./key-ring.ts";

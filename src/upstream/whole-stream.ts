@@ -1,5 +1,5 @@
 // A whole answer told as a stream, and the events of a stream put together: for vendors that answer in the other form than they were asked for.
-import type { AnswerBlock, EventEncoder, NeutralAnswer, NeutralChoice, NeutralEvent } from "../neutral.ts";
+import type { AnswerBlock, EventEncoder, NeutralAnswer, NeutralChoice, NeutralEvent } from "../core/neutral.ts";
 import { AnswerBlocks } from "./answer-blocks.ts";
 
 /** `at` is the block's place among those of its kind. */

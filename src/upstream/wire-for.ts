@@ -1,7 +1,7 @@
 // A vendor's wire as one request finds it, and what of the request it is not sent.
 import type { ChatWire, DialectName } from "../catalog/chat-wire.ts";
-import { isRecord } from "../json.ts";
-import type { CallerRequest } from "../neutral.ts";
+import { isRecord } from "../core/json.ts";
+import type { CallerRequest } from "../core/neutral.ts";
 import { chatCompletions } from "./dialects/chat-completions.ts";
 import { losesEffort, unsentFields } from "./dialects/chat-completions-fit.ts";
 import { effortOf } from "./dialects/chat-completions-request.ts";

@@ -1,5 +1,5 @@
 // What a vendor says of a failure, as others may read it: without our key, where the vendor repeats the request, and of bounded length.
-import type { AttemptFailure } from "../route.ts";
+import type { AttemptFailure } from "../core/route.ts";
 
 /** Shorter parts are not secrets, and replacing them would garble ordinary text. */
 const KEY_CHARS_MIN = 8;

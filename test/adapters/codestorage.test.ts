@@ -1,7 +1,7 @@
 // Private git repositories: bought once, told of by tokens that we sign, and each its owner's alone.
 import { createPublicKey, generateKeyPairSync, verify } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type AcmeGateway, startAcmeGateway } from "../run/acme-gateway.ts";
+import { type AcmeGateway, startAcmeGateway } from "../actions/run/acme-gateway.ts";
 import type { TestAccount } from "../support/gateway.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 import { startVendor, type VendorRequest, type VendorServer } from "../support/vendor-server.ts";

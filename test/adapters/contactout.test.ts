@@ -1,6 +1,6 @@
 // ContactOut behind a gateway: what its whole pages become, and what a caller pays for whom it knows.
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type AcmeGateway, startAcmeGateway } from "../run/acme-gateway.ts";
+import { type AcmeGateway, startAcmeGateway } from "../actions/run/acme-gateway.ts";
 import type { TestAccount } from "../support/gateway.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
 

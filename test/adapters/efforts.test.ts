@@ -1,6 +1,6 @@
 // How hard a model is to think, as each vendor's newest models are told it: those that think in any case are told the least, never not to.
 import { describe, expect, it } from "vitest";
-import { manualClock } from "../../src/clock.ts";
+import { manualClock } from "../../src/core/clock.ts";
 import { chatCompletions } from "../../src/upstream/dialects/chat-completions.ts";
 import type { Dialect } from "../../src/upstream/dialects/dialect.ts";
 import { generateContent } from "../../src/upstream/dialects/generate-content.ts";

@@ -1,9 +1,9 @@
 // fal as it is called: launched, waited for and fetched inside one call, at a price for each model.
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
+import { openActionCatalog } from "../../src/actions/run/action-catalog.ts";
+import { tableOf } from "../../src/actions/run/params-schema.ts";
 import type { EndpointTable } from "../../src/catalog/endpoint-table.ts";
-import { openActionCatalog } from "../../src/run/action-catalog.ts";
-import { tableOf } from "../../src/run/params-schema.ts";
 import { wire } from "../support/adapter-wire.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 

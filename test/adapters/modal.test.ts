@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/core/clock.ts";
 import { Sidecar } from "../../src/upstream/sidecar/sidecar.ts";
 import { failureOfKind, VendorFailure } from "../../src/upstream/vendor-failure.ts";
-import { type AcmeGateway, startAcmeGateway } from "../run/acme-gateway.ts";
+import { type AcmeGateway, startAcmeGateway } from "../actions/run/acme-gateway.ts";
 import { wire } from "../support/adapter-wire.ts";
 import type { TestAccount } from "../support/gateway.ts";
 

@@ -1,9 +1,9 @@
 // The page reader that callers use without choosing a vendor: who serves which params, and what a pin means.
 import { describe, expect, it } from "vitest";
+import { offeredCalls } from "../../src/actions/run/sold-candidates.ts";
 import type { JsonObject } from "../../src/catalog/said.ts";
-import { GatewayError } from "../../src/errors.ts";
-import type { Payer } from "../../src/plan.ts";
-import { offeredCalls } from "../../src/run/sold-candidates.ts";
+import { GatewayError } from "../../src/core/errors.ts";
+import type { Payer } from "../../src/core/plan.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 
 const BOTH = { FIRECRAWL_API_KEY: "k", CRW_API_KEY: "k" };

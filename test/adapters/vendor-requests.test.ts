@@ -1,10 +1,10 @@
 // What adapters send is what vendors' own specifications take: calls made from the published params of every action are built into
 // requests and held against names, types, bounds and requirements that were taken from those specifications, each with its date.
 import { describe, expect, it } from "vitest";
+import { openActionCatalog } from "../../src/actions/run/action-catalog.ts";
+import { paramsSchema } from "../../src/actions/run/params-schema.ts";
 import type { JsonObject } from "../../src/catalog/said.ts";
-import { openActionCatalog } from "../../src/run/action-catalog.ts";
-import { paramsSchema } from "../../src/run/params-schema.ts";
-import { callsOf } from "../run/calls-of-schema.ts";
+import { callsOf } from "../actions/run/calls-of-schema.ts";
 import { type AdapterWire, wire } from "../support/adapter-wire.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 import { type Checked, operationOf, toldOf, toldVendors } from "../support/vendor-requests.ts";

@@ -1,6 +1,6 @@
 // Mailboxes are bought once and for good: what a flood of purchases, repeats and others' addresses comes to, at a vendor whose answers get lost.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type AcmeGateway, startAcmeGateway } from "../run/acme-gateway.ts";
+import { type AcmeGateway, startAcmeGateway } from "../actions/run/acme-gateway.ts";
 import type { TestAccount } from "../support/gateway.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
 

@@ -1,6 +1,6 @@
 // Refunds that are asked for again, at once, of others' calls, of calls that run, and of what was never paid.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type AcmeGateway, startAcmeGateway } from "../run/acme-gateway.ts";
+import { type AcmeGateway, startAcmeGateway } from "../actions/run/acme-gateway.ts";
 import type { TestAccount } from "../support/gateway.ts";
 
 let gateway: AcmeGateway;

@@ -1,9 +1,16 @@
 // A session that is closed at the very moment of an hour or of midnight, when one of its holds is just being succeeded by the next: every
 // minute is paid once and in its own day, nothing stays held, and the vendor's machine is gone.
 import { afterEach, describe, expect, it } from "vitest";
+import type { AccountPayer } from "../../src/core/plan.ts";
 import { UNPAID_SCOPE } from "../../src/kernel/windows.ts";
-import type { AccountPayer } from "../../src/plan.ts";
-import { cents, MINUTE_MS, moneyOf, type SessionProcess, type SessionStage, sessionStage } from "../sessions/stage.ts";
+import {
+  cents,
+  MINUTE_MS,
+  moneyOf,
+  type SessionProcess,
+  type SessionStage,
+  sessionStage,
+} from "../actions/sessions/stage.ts";
 import { eventually } from "../support/gateway.ts";
 
 let stage: SessionStage;

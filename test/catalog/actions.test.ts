@@ -1,11 +1,11 @@
 // Every action of the shipped adapters: its example is taken, its requests can be made, its answers are what it says they are.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { namedRow, rowCents } from "../../src/actions/run/table-params.ts";
 import type { ActionSpec } from "../../src/catalog/action.ts";
 import type { ActionOffer } from "../../src/catalog/catalog.ts";
 import type { Params } from "../../src/catalog/said.ts";
-import { systemClock } from "../../src/clock.ts";
-import type { AttemptFailure, FinalPart, Reading } from "../../src/route.ts";
-import { namedRow, rowCents } from "../../src/run/table-params.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import type { AttemptFailure, FinalPart, Reading } from "../../src/core/route.ts";
 import { idsAt } from "../../src/upstream/missing-from.ts";
 import { createUpstream } from "../../src/upstream/upstream.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";

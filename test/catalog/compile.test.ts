@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { findUnitModel } from "../../src/catalog/find-model.ts";
-import { manualClock } from "../../src/clock.ts";
-import { GatewayError } from "../../src/errors.ts";
-import { usdPerMillionText } from "../../src/money.ts";
+import { manualClock } from "../../src/core/clock.ts";
+import { GatewayError } from "../../src/core/errors.ts";
+import { usdPerMillionText } from "../../src/core/money.ts";
 import { anyServer, catalogOf, LIVE, PLAY, priced, tier, vendor } from "./catalog-of.ts";
 
 const KEYS = { MAKER_API_KEY: "k1", ROUTER_API_KEY: "k2", OTHER_API_KEY: "k3" };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { findEither, findModel, findUnitModel } from "../../src/catalog/find-model.ts";
-import { GatewayError } from "../../src/errors.ts";
+import { GatewayError } from "../../src/core/errors.ts";
 import { anyServer, catalogOf, LIVE, priced, tier, vendor } from "./catalog-of.ts";
 
 const lab = vendor(

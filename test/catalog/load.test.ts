@@ -4,7 +4,7 @@ import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type LoadOptions, loadCatalog } from "../../src/catalog/load.ts";
 import { CatalogError } from "../../src/catalog/validate.ts";
-import { manualClock } from "../../src/clock.ts";
+import { manualClock } from "../../src/core/clock.ts";
 import { LIVE, PLAY, TODAY_MS } from "./catalog-of.ts";
 
 /** A provider that speaks OpenAI's wire, whole: this is all that has to be written. */

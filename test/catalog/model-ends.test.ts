@@ -5,10 +5,10 @@ import type { ModelEnd, ModelSpec } from "../../src/catalog/adapter.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { findEither, findModel, findUnitModel } from "../../src/catalog/find-model.ts";
 import { modelAnswer, modelsAnswer, pricingAnswer } from "../../src/catalog/price-answers.ts";
-import { manualClock } from "../../src/clock.ts";
-import { GatewayError } from "../../src/errors.ts";
-import { usdPerMillionText } from "../../src/money.ts";
-import { atOnce } from "../../src/slices.ts";
+import { manualClock } from "../../src/core/clock.ts";
+import { GatewayError } from "../../src/core/errors.ts";
+import { usdPerMillionText } from "../../src/core/money.ts";
+import { atOnce } from "../../src/core/slices.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 import { catalogOf, LIVE, PLAY, priced, tier, vendor } from "./catalog-of.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { nearVariables } from "../../src/catalog/near-variables.ts";
-import { SETTINGS } from "../../src/config.ts";
-import { atOnce } from "../../src/slices.ts";
+import { atOnce } from "../../src/core/slices.ts";
+import { SETTINGS } from "../../src/platform/config.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 
 const catalog = await shippedCatalog();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { modelAnswer, modelsAnswer, pricingAnswer } from "../../src/catalog/price-answers.ts";
 import { priceLines, priceRows } from "../../src/catalog/price-table.ts";
-import { atOnce } from "../../src/slices.ts";
+import { atOnce } from "../../src/core/slices.ts";
 import { anyServer, catalogOf, LIVE, priced, tier, vendor } from "./catalog-of.ts";
 
 const long = { promptTokens: 200_000, input: "2.5", output: "15" };

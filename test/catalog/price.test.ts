@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import type { TokenPriceSpec } from "../../src/catalog/adapter.ts";
 import type { TokenPrice, TokenRates } from "../../src/catalog/catalog.ts";
 import { boundOf, compilePrice, costlierBy, costOfUsage, dearest, isDearer, priceOn } from "../../src/catalog/price.ts";
-import { parseUsdPerMillion, usdPerMillionText } from "../../src/money.ts";
-import type { TokenUsage } from "../../src/route.ts";
+import { parseUsdPerMillion, usdPerMillionText } from "../../src/core/money.ts";
+import type { TokenUsage } from "../../src/core/route.ts";
 
 const plain: TokenPriceSpec = { since: "2026-01-01", input: "2.5", output: "15", cacheRead: "0.25" };
 const long = { promptTokens: 272_000, input: "5", output: "22.5", cacheRead: "0.5" };

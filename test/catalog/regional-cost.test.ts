@@ -1,8 +1,8 @@
 // Clouds that take more in some places: what models cost us there, whether they are still asked, and that the operator is told.
 import { expect, it } from "vitest";
 import { priceRows } from "../../src/catalog/price-table.ts";
-import { usdPerMillionText } from "../../src/money.ts";
-import { atOnce } from "../../src/slices.ts";
+import { usdPerMillionText } from "../../src/core/money.ts";
+import { atOnce } from "../../src/core/slices.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 import { LIVE } from "./catalog-of.ts";
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
+import { quoteCents } from "../../src/actions/run/action-price.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { type LoadOptions, loadCatalog } from "../../src/catalog/load.ts";
 import type { Params } from "../../src/catalog/said.ts";
-import { manualClock } from "../../src/clock.ts";
-import { usdPerMillionText } from "../../src/money.ts";
-import { quoteCents } from "../../src/run/action-price.ts";
+import { manualClock } from "../../src/core/clock.ts";
+import { usdPerMillionText } from "../../src/core/money.ts";
 import { LIVE, PLAY, TODAY_MS } from "./catalog-of.ts";
 
 const KEYS = [

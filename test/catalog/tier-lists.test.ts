@@ -1,15 +1,15 @@
 // A tier wherever it is listed: what its first available candidate costs and can do, and the most that a call can cost beside it.
 import { describe, expect, it } from "vitest";
-import { allowedPricing } from "../../src/accounts/allowed-models.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { installedOf } from "../../src/catalog/installed.ts";
 import { loadCatalog } from "../../src/catalog/load.ts";
 import { modelAnswer, modelsAnswer, pricingAnswer } from "../../src/catalog/price-answers.ts";
-import { manualClock } from "../../src/clock.ts";
-import { atOnce } from "../../src/slices.ts";
-import { tierDetails } from "../../src/web/catalog-details.ts";
-import { tiersShown } from "../../src/web/tiers-shown.ts";
-import { MODEL_WIRES } from "../../src/wires/model-wires.ts";
+import { manualClock } from "../../src/core/clock.ts";
+import { atOnce } from "../../src/core/slices.ts";
+import { tierDetails } from "../../src/edge/web/catalog-details.ts";
+import { tiersShown } from "../../src/edge/web/tiers-shown.ts";
+import { MODEL_WIRES } from "../../src/models/formats/model-wires.ts";
+import { allowedPricing } from "../../src/money/accounts/allowed-models.ts";
 import { LIVE, PLAY, TODAY_MS } from "./catalog-of.ts";
 
 /** Nobody configured; one vendor whose models see; one of open models alone; several. */

@@ -1,7 +1,7 @@
 // What an adapter reads from the environment reaches it: the settings pass a variable on by the form of its name.
 import { expect, test } from "vitest";
 import { allVariablesOf } from "../../src/catalog/variables.ts";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/platform/config.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 
 const catalog = await shippedCatalog();

@@ -9,7 +9,7 @@ import { onlyAProcessShows } from "../support/process-fact.ts";
 
 onlyAProcessShows("the command line is a program");
 
-const CLI = fileURLToPath(new URL("../../src/cli.ts", import.meta.url));
+const CLI = fileURLToPath(new URL("../../src/cli/tollgate.ts", import.meta.url));
 
 describe("the command itself", () => {
   test("is run by the runtime as it is, and says nothing but what it was asked", async () => {

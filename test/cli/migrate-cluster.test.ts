@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { run } from "../../src/cli/run.ts";
-import { systemClock as clock } from "../../src/clock.ts";
-import { LEDGER_UNIT, sqliteLedger } from "../../src/ledger/sqlite/ledger.ts";
-import { RECORDS_UNIT, sqliteRecords } from "../../src/records/sqlite-records.ts";
-import { openSqliteThread } from "../../src/storage/sqlite-thread.ts";
-import { charge, newAccount } from "../ledger/requests.ts";
-import { NO_BOUNDS } from "../ledger/store.ts";
+import { systemClock as clock } from "../../src/core/clock.ts";
+import { LEDGER_UNIT, sqliteLedger } from "../../src/money/ledger/sqlite/ledger.ts";
+import { RECORDS_UNIT, sqliteRecords } from "../../src/platform/records/sqlite-records.ts";
+import { openSqliteThread } from "../../src/platform/storage/sqlite-thread.ts";
+import { charge, newAccount } from "../money/ledger/requests.ts";
+import { NO_BOUNDS } from "../money/ledger/store.ts";
 import { REDIS_MS_MAX, startRedisCluster } from "../support/redis.ts";
 
 test("a ledger moves to a cluster and back, and its copy is restored there", { timeout: REDIS_MS_MAX }, async () => {

@@ -3,12 +3,12 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { systemClock as clock } from "../../src/clock.ts";
-import { readConfig } from "../../src/config.ts";
-import { openSqliteArchive } from "../../src/ledger/archive/sqlite.ts";
-import { nano } from "../../src/money.ts";
-import { openStores } from "../../src/stores.ts";
-import { CENT, holdRequest, postRequest } from "../ledger/requests.ts";
+import { systemClock as clock } from "../../src/core/clock.ts";
+import { nano } from "../../src/core/money.ts";
+import { openStores } from "../../src/gateway/stores.ts";
+import { openSqliteArchive } from "../../src/money/ledger/archive/sqlite.ts";
+import { readConfig } from "../../src/platform/config.ts";
+import { CENT, holdRequest, postRequest } from "../money/ledger/requests.ts";
 import { anyPostgres, POSTGRES_MS_MAX } from "../support/postgres.ts";
 import { hold, openFile, openStage, seen, tollgate } from "./migrate-stage.ts";
 

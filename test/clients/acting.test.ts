@@ -8,7 +8,7 @@ import { createOpenAI } from "@ai-sdk/openai";
 import Anthropic from "@anthropic-ai/sdk";
 import { generateText, streamText } from "ai";
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
-import { MODEL, type Said, type Stage, startStage } from "../acting/stage.ts";
+import { MODEL, type Said, type Stage, startStage } from "../models/acting/stage.ts";
 import type { TestAccount } from "../support/gateway.ts";
 
 let stage: Stage;

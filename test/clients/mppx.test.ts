@@ -17,7 +17,7 @@ import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { Abis, Transaction } from "viem/tempo";
 import { tempo as tempoChain } from "viem/tempo/chains";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
-import { openWallet, type Wallet } from "../../src/wallet/wallet.ts";
+import { openWallet, type Wallet } from "../../src/money/wallet/wallet.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 
 const COIN = "0x20c000000000000000000000b9537d11c60e8b50";

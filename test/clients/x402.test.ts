@@ -7,7 +7,7 @@ import { wrapFetchWithPayment, x402Client } from "@x402/fetch";
 import type { PrivateKeyAccount } from "viem/accounts";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type AcmeGateway, startAcmeGateway } from "../run/acme-gateway.ts";
+import { type AcmeGateway, startAcmeGateway } from "../actions/run/acme-gateway.ts";
 import type { TestAccount } from "../support/gateway.ts";
 import { type BaseChain, startBaseChain } from "./evm/base-chain.ts";
 

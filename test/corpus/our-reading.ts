@@ -1,6 +1,6 @@
 // A page of the corpus as our own fetch reads it, in the thread that asks.
-import { type JudgedPage, judgedPage } from "../../src/composites/pages/judged-page.ts";
-import type { QualityFlag } from "../../src/composites/pages/yield.ts";
+import { type JudgedPage, judgedPage } from "../../src/actions/composites/pages/judged-page.ts";
+import type { QualityFlag } from "../../src/actions/composites/pages/yield.ts";
 import type { CorpusPage } from "./draft.ts";
 import type { Reading } from "./score.ts";
 

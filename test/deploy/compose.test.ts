@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/platform/config.ts";
 import { openLink, REDIS_MS_MAX, startRedis } from "../support/redis.ts";
 import { CLOSE_SECONDS, DEPLOY, expectSettings, has, read, temporary, yaml } from "./deployed.ts";
 

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join, posix } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { parseAllDocuments } from "yaml";
-import { effectiveSettings, readConfig } from "../../src/config.ts";
+import { effectiveSettings, readConfig } from "../../src/platform/config.ts";
 
 export const ROOT = join(import.meta.dirname, "../..");
 export const DEPLOY = join(ROOT, "deploy");

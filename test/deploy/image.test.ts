@@ -58,7 +58,7 @@ describe("the image", () => {
     const image = temporary();
     for (const path of new Set(copied)) cpSync(join(ROOT, path), join(image, path), { recursive: true });
     symlinkSync(join(ROOT, "node_modules"), join(image, "node_modules"));
-    const words = ["--disable-warning=ExperimentalWarning", "src/cli.ts", "prices"];
+    const words = ["--disable-warning=ExperimentalWarning", "src/cli/tollgate.ts", "prices"];
     const run = spawnSync(process.execPath, words, {
       cwd: image,
       encoding: "utf8",

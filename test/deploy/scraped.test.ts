@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { NANO_PER_USD } from "../../src/money.ts";
+import { NANO_PER_USD } from "../../src/core/money.ts";
 import { INSTALLED_MS_MAX, installed } from "../support/apt-install.ts";
 import { callChat } from "../support/chat-call.ts";
 import { endWithTests } from "../support/end-with-tests.ts";

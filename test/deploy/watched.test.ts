@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { METRICS, type MetricRow, metricType } from "../../src/observe/metrics.ts";
+import { METRICS, type MetricRow, metricType } from "../../src/platform/observe/metrics.ts";
 import { installed } from "../support/apt-install.ts";
 import { DEPLOY, ROOT, read, temporary, yaml } from "./deployed.ts";
 

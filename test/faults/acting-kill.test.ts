@@ -4,7 +4,7 @@ import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { FOUND, MODEL } from "../acting/stage.ts";
+import { FOUND, MODEL } from "../models/acting/stage.ts";
 import { eventually } from "../support/gateway.ts";
 import { doctorOffline, type GatewayProcess, spawnGateway } from "../support/gateway-process.ts";
 import { startVendor } from "../support/vendor-server.ts";

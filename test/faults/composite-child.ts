@@ -1,8 +1,8 @@
 // Run by the fault tests as a process of its own: a gateway with an action of ours that calls a vendor's, and waits for the answer.
 import { z } from "zod";
 import { localAction } from "../../src/catalog/local-action.ts";
-import { prepareEnvironment, readConfig } from "../../src/config.ts";
-import { startGateway } from "../../src/gateway.ts";
+import { startGateway } from "../../src/gateway/gateway.ts";
+import { prepareEnvironment, readConfig } from "../../src/platform/config.ts";
 
 const composed = localAction({
   service: "core",

@@ -2,7 +2,7 @@
 // are in failover-outages.test.ts.
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { postingOf } from "../chat/own-sums.ts";
+import { postingOf } from "../models/chat/own-sums.ts";
 import {
   asked,
   askedOf,

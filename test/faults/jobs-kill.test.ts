@@ -1,6 +1,6 @@
-// The same as in test/jobs, for longer, and over Redis as well.
+// The same as in test/actions/jobs, for longer, and over Redis as well.
 import { expect, it } from "vitest";
-import { killLoop } from "../jobs/kill-loop.ts";
+import { killLoop } from "../actions/jobs/kill-loop.ts";
 import { anyRedis } from "../support/redis.ts";
 
 it("thirty kills over the embedded store: every launch that was told of ends, and is paid once", async () => {

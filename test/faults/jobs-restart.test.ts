@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { readConfig } from "../../src/config.ts";
-import { openStores } from "../../src/stores.ts";
-import { ACCOUNT, moneyOf, openJobs, stepping } from "../jobs/stage.ts";
-import { newAccount } from "../ledger/requests.ts";
+import { openStores } from "../../src/gateway/stores.ts";
+import { readConfig } from "../../src/platform/config.ts";
+import { ACCOUNT, moneyOf, openJobs, stepping } from "../actions/jobs/stage.ts";
+import { newAccount } from "../money/ledger/requests.ts";
 import { eventually } from "../support/gateway.ts";
 
 const JOBS = 10_000;

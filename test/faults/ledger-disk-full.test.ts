@@ -3,12 +3,12 @@ import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeSync } from 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test, vi } from "vitest";
-import { systemClock } from "../../src/clock.ts";
-import { LEDGER_UNIT, sqliteLedger } from "../../src/ledger/sqlite/ledger.ts";
-import { keepLeases } from "../../src/ledger/sweep.ts";
-import { openSqliteThread } from "../../src/storage/sqlite-thread.ts";
-import type { SqliteThread } from "../../src/storage/thread-client.ts";
-import { CENT, holdRequest, newAccount, postRequest } from "../ledger/requests.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { LEDGER_UNIT, sqliteLedger } from "../../src/money/ledger/sqlite/ledger.ts";
+import { keepLeases } from "../../src/money/ledger/sweep.ts";
+import { openSqliteThread } from "../../src/platform/storage/sqlite-thread.ts";
+import type { SqliteThread } from "../../src/platform/storage/thread-client.ts";
+import { CENT, holdRequest, newAccount, postRequest } from "../money/ledger/requests.ts";
 
 const BALLAST_BYTES = 2 * 1024 * 1024;
 const RUNNING = 2_000;

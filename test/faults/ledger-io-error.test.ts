@@ -6,16 +6,16 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterAll, expect, onTestFinished, test } from "vitest";
-import { systemClock } from "../../src/clock.ts";
-import { sqliteLedger } from "../../src/ledger/sqlite/ledger.ts";
-import { openLedgerThread } from "../ledger/store.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { sqliteLedger } from "../../src/money/ledger/sqlite/ledger.ts";
+import { openLedgerThread } from "../money/ledger/store.ts";
 import { INSTALLED_MS_MAX } from "../support/apt-install.ts";
 import { callChat } from "../support/chat-call.ts";
 import { endWithTests } from "../support/end-with-tests.ts";
 import { frailDisk } from "../support/frail-disk.ts";
 import { doctorOffline, spawnGateway } from "../support/gateway-process.ts";
 
-const CHILD = fileURLToPath(new URL("../ledger/sqlite/kill-child.ts", import.meta.url));
+const CHILD = fileURLToPath(new URL("../money/ledger/sqlite/kill-child.ts", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "tollgate-io-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 

@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
-import { killLoop } from "../ledger/sqlite/kill-loop.ts";
+import { killLoop } from "../money/ledger/sqlite/kill-loop.ts";
 import { INSTALLED_MS_MAX } from "../support/apt-install.ts";
 import { type FrailDisk, frailDisk } from "../support/frail-disk.ts";
 

@@ -5,19 +5,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
+import { type Asked, PAY_TO, TestChain } from "../edge/x402/chain.ts";
+import { Merchant } from "../money/wallet/merchant.ts";
 import { eventually } from "../support/gateway.ts";
 import { doctorOffline, type GatewayProcess, spawnGateway } from "../support/gateway-process.ts";
 import { startRedis } from "../support/redis.ts";
 import { startVendor } from "../support/vendor-server.ts";
-import { Merchant } from "../wallet/merchant.ts";
-import { type Asked, PAY_TO, TestChain } from "../x402/chain.ts";
 
 /** Where a kill comes: when a payment is looked at, served, made, has been made, is asked for; when a merchant asks, and has taken. */
 const STEPS = ["verify", "vendor", "settle", "moved", "node", "ask", "taken"] as const;
 type Step = (typeof STEPS)[number];
 /**
  * Every start takes seconds, so over Redis a kill comes where a claim, a receipt and a booking are left. What each operation leaves there is
- * in test/x402/crash.test.ts and test/wallet/crash.test.ts.
+ * in test/edge/x402/crash.test.ts and test/money/wallet/crash.test.ts.
  */
 const STEPS_OVER = { SQLite: STEPS, Redis: ["vendor", "moved", "taken"] as const };
 /** Of a round, side by side. */

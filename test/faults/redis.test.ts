@@ -2,9 +2,9 @@
 import { hash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
-import { RULES_KIND } from "../../src/accounts/rules.ts";
-import { leasesWith } from "../../src/ledger/redis/account-index.ts";
-import { recordKey } from "../../src/records/redis-records.ts";
+import { RULES_KIND } from "../../src/money/accounts/rules.ts";
+import { leasesWith } from "../../src/money/ledger/redis/account-index.ts";
+import { recordKey } from "../../src/platform/records/redis-records.ts";
 import { randomFrom } from "../../src/sandbox/vocabulary.ts";
 import { callChat } from "../support/chat-call.ts";
 import {

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
-import { MINUTE_MS, moneyOf, sessionStage } from "../sessions/stage.ts";
+import { MINUTE_MS, moneyOf, sessionStage } from "../actions/sessions/stage.ts";
 
 const BALLAST_BYTES = 1024 * 1024;
 const folder = mkdtempSync(join(tmpdir(), "tollgate-sessions-full-"));

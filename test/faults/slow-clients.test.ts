@@ -1,6 +1,6 @@
 // Clients that are slower than uWebSockets' own timeouts of 8 to 12 s, which the edge puts off.
 import { expect, test } from "vitest";
-import { rawClient, request, startEdge } from "../http/edge.ts";
+import { rawClient, request, startEdge } from "../edge/http/edge.ts";
 
 async function seconds(count: number): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, count * 1_000));

@@ -9,7 +9,7 @@ import { setTimeout } from "node:timers/promises";
 import { createServer, getCACertificates, type Server, setDefaultCACertificates, type TLSSocket } from "node:tls";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Adapter } from "../../src/catalog/catalog.ts";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/core/clock.ts";
 import { createConnections } from "../../src/upstream/connections.ts";
 import { Exchange } from "../../src/upstream/exchange.ts";
 import { tapVendors } from "../../src/upstream/vendor-tap.ts";

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { variablesOf } from "../../src/catalog/variables.ts";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/core/clock.ts";
 import { checkQuestion } from "../../src/gateway/check-question.ts";
 import { createUpstream, type Upstream } from "../../src/upstream/upstream.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";

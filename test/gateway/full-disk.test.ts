@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { run } from "../../src/cli/run.ts";
-import { readConfig } from "../../src/config.ts";
-import { startGateway } from "../../src/gateway.ts";
+import { startGateway } from "../../src/gateway/gateway.ts";
+import { readConfig } from "../../src/platform/config.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 
 describe("on a disk that is nearly full", () => {

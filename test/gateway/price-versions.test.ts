@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/core/clock.ts";
 import { keepPriceVersions, keptPrice } from "../../src/gateway/price-versions.ts";
-import { RECORDS_UNIT, sqliteRecords } from "../../src/records/sqlite-records.ts";
-import { openSqliteThread } from "../../src/storage/sqlite-thread.ts";
+import { RECORDS_UNIT, sqliteRecords } from "../../src/platform/records/sqlite-records.ts";
+import { openSqliteThread } from "../../src/platform/storage/sqlite-thread.ts";
 import { catalogOf, priced, vendor } from "../catalog/catalog-of.ts";
 
 const STAMP = "20261120T000000";

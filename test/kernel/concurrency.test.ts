@@ -1,6 +1,6 @@
 // Many calls at once against one bound: exactly as many pass as it covers, and the money is right afterwards.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { NANO_PER_CENT } from "../../src/money.ts";
+import { NANO_PER_CENT } from "../../src/core/money.ts";
 import { callChat, type SeenCall } from "../support/chat-call.ts";
 import { type GatedSandbox, startGatedSandbox } from "../support/gated-sandbox.ts";
 import {

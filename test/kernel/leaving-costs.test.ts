@@ -1,6 +1,6 @@
 // Leaving costs what it has cost us: the prompt once a vendor has it, and reasoning that nobody was shown.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/core/clock.ts";
 import { COST, COST_LEFT, openStage, type Stage } from "../support/scripted-plan.ts";
 
 let stage: Stage;

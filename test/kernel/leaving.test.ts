@@ -1,8 +1,8 @@
 // A client that leaves, or stops reading, at every step of the pipeline: one end of the hold, one end of the attempt.
 import { AsyncLocalStorage, createHook } from "node:async_hooks";
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import type { Quote } from "../../src/plan.ts";
-import type { Candidate, Health } from "../../src/route.ts";
+import type { Quote } from "../../src/core/plan.ts";
+import type { Candidate, Health } from "../../src/core/route.ts";
 import { CALLER, COST, COST_LEFT, openStage, READING, type Stage } from "../support/scripted-plan.ts";
 
 const TOO_MUCH: Quote = { nano: 1e15 as never, tighten: null, affordable: () => ({}), upstreamNano: () => 0 as never };

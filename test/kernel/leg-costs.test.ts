@@ -1,14 +1,14 @@
 // What a vendor took is never forgotten: whatever a call comes to, the legs that its funds are handed carry what every attempt cost us.
 import { beforeEach, describe, expect, it } from "vitest";
-import { systemClock } from "../../src/clock.ts";
-import { GatewayError } from "../../src/errors.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { GatewayError } from "../../src/core/errors.ts";
+import { nano, ZERO } from "../../src/core/money.ts";
+import type { Ended, Funds, Plan } from "../../src/core/plan.ts";
+import type { AnswerSink, Candidate, Leg } from "../../src/core/route.ts";
 import type { KernelDeps } from "../../src/kernel/deps.ts";
 import { execute } from "../../src/kernel/execute.ts";
 import { race } from "../../src/kernel/routes/race.ts";
 import { retrying } from "../../src/kernel/routes/retrying.ts";
-import { nano, ZERO } from "../../src/money.ts";
-import type { Ended, Funds, Plan } from "../../src/plan.ts";
-import type { AnswerSink, Candidate, Leg } from "../../src/route.ts";
 import { planOver } from "../support/scripted-plan.ts";
 
 /** How its money ended, with each leg's vendor and cost. */

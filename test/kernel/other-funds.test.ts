@@ -1,9 +1,9 @@
 // A door with other funds: somebody without a key is asked for the price first, and pays without an account.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { GatewayError } from "../../src/errors.ts";
-import { ZERO } from "../../src/money.ts";
-import type { Capture, Charge, Funds, Held, Payer, Plan, Release } from "../../src/plan.ts";
-import type { StrangerDoor } from "../../src/serve/deps.ts";
+import { GatewayError } from "../../src/core/errors.ts";
+import { ZERO } from "../../src/core/money.ts";
+import type { Capture, Charge, Funds, Held, Payer, Plan, Release } from "../../src/core/plan.ts";
+import type { StrangerDoor } from "../../src/edge/serve/deps.ts";
 import { COST, HOLD, openStage, type Stage } from "../support/scripted-plan.ts";
 
 /** What happens when the work is done and the money is asked for. */

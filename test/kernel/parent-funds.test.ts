@@ -1,8 +1,8 @@
 // What a parent's spend lets its inner calls have: the cheap bound first, then the counted one, and never more than is free.
 import { expect, it } from "vitest";
+import { nano } from "../../src/core/money.ts";
+import type { Quote } from "../../src/core/plan.ts";
 import { ParentFunds, Spend } from "../../src/kernel/parent-funds.ts";
-import { nano } from "../../src/money.ts";
-import type { Quote } from "../../src/plan.ts";
 import { planOver } from "../support/scripted-plan.ts";
 
 const CHEAP = nano(100);

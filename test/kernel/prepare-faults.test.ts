@@ -1,7 +1,7 @@
 // What must be kept before the charge cannot be kept, or the cost cannot be counted: nothing is charged, and no hold is left.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { GatewayError } from "../../src/errors.ts";
-import type { Plan } from "../../src/plan.ts";
+import { GatewayError } from "../../src/core/errors.ts";
+import type { Plan } from "../../src/core/plan.ts";
 import { COST, openStage, type Stage } from "../support/scripted-plan.ts";
 
 let stage: Stage;

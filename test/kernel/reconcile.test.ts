@@ -1,6 +1,6 @@
 // A mixed load, and then four books side by side: what clients saw, what the upstream served, the ledger, the metrics.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { NANO_PER_CENT } from "../../src/money.ts";
+import { NANO_PER_CENT } from "../../src/core/money.ts";
 import type { CallLogRow } from "../../src/sandbox/call-log.ts";
 import { randomFrom } from "../../src/sandbox/vocabulary.ts";
 import { callChat, type SeenCall } from "../support/chat-call.ts";

@@ -1,6 +1,6 @@
 // Money given back, and everything that turns a paid call away: what the caller is told, and what stays as it was.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { NANO_PER_CENT } from "../../src/money.ts";
+import { NANO_PER_CENT } from "../../src/core/money.ts";
 import { callChat, type SeenCall } from "../support/chat-call.ts";
 import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 

@@ -1,11 +1,19 @@
 // Routes as values: what repeats, orders of preference and races of candidates do, and which legs they leave.
 import { describe, expect, it } from "vitest";
-import { systemClock } from "../../src/clock.ts";
-import type { FailureKind } from "../../src/failures.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import type { FailureKind } from "../../src/core/failures.ts";
+import type {
+  AnswerSink,
+  AttemptFailure,
+  Candidate,
+  FinalPart,
+  Route,
+  RouteAttempt,
+  Tries,
+} from "../../src/core/route.ts";
 import { ladder } from "../../src/kernel/routes/ladder.ts";
 import { race } from "../../src/kernel/routes/race.ts";
 import { retrying } from "../../src/kernel/routes/retrying.ts";
-import type { AnswerSink, AttemptFailure, Candidate, FinalPart, Route, RouteAttempt, Tries } from "../../src/route.ts";
 
 const FINAL: FinalPart = { kind: "body", body: { json: "1" } };
 

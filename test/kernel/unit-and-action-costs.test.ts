@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type AcmeGateway, startAcmeGateway } from "../run/acme-gateway.ts";
+import { type AcmeGateway, startAcmeGateway } from "../actions/run/acme-gateway.ts";
 import type { TestAccount } from "../support/gateway.ts";
 import { anyRedis, type LentRedis, REDIS_MS_MAX } from "../support/redis.ts";
 import { startVendor, type VendorRequest, type VendorServer } from "../support/vendor-server.ts";

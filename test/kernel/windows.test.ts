@@ -1,8 +1,8 @@
 // What is counted of work that goes on from one hold to the next.
 import { describe, expect, test } from "vitest";
+import { nano } from "../../src/core/money.ts";
+import type { AccountPayer, Budget } from "../../src/core/plan.ts";
 import { createWindows } from "../../src/kernel/windows.ts";
-import { nano } from "../../src/money.ts";
-import type { AccountPayer, Budget } from "../../src/plan.ts";
 
 const PAYER: AccountPayer = { id: "acct:a", accountId: "a", keyId: "k", sandbox: false };
 const bound = (scope: string, tag?: string): Budget => ({

@@ -1,7 +1,7 @@
 // Who has signed in is their account, whatever doors for others the settings open: every page, and every call of the playground.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { DOORS, SETTINGS } from "../../src/config.ts";
-import { Person } from "../oauth/person.ts";
+import { DOORS, SETTINGS } from "../../src/platform/config.ts";
+import { Person } from "../edge/oauth/person.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 
 const X402 = { X402_PAY_TO: `0x${"22".repeat(20)}`, X402_FACILITATOR_URL: "http://127.0.0.1:9" };

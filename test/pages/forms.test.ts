@@ -1,6 +1,6 @@
 // What a form of a page may do, and for whom: sessions that end, forms from elsewhere, frames, and play money in the playground.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Person } from "../oauth/person.ts";
+import { Person } from "../edge/oauth/person.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 
 let gateway: TestGateway;

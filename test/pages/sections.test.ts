@@ -1,14 +1,14 @@
 // Pages whose endpoints refuse, or whose stores go away: they say so, and never that nothing was spent or changed.
 import { describe, expect, it } from "vitest";
-import type { Answer, EndpointSpec, GatewayRequest } from "../../src/endpoint.ts";
-import { GatewayError } from "../../src/errors.ts";
-import { overviewSection } from "../../src/web/account/overview.ts";
-import { pricesSection } from "../../src/web/console/prices.ts";
-import { todaySection } from "../../src/web/console/today.ts";
-import { html, textOf } from "../../src/web/html.ts";
-import { type Ask, Refused } from "../../src/web/kit/ask.ts";
-import { type Door, type Section, sectionEndpoints } from "../../src/web/kit/sections.ts";
-import { rowsOf, table } from "../../src/web/kit/shown.ts";
+import type { Answer, EndpointSpec, GatewayRequest } from "../../src/core/endpoint.ts";
+import { GatewayError } from "../../src/core/errors.ts";
+import { overviewSection } from "../../src/edge/web/account/overview.ts";
+import { pricesSection } from "../../src/edge/web/console/prices.ts";
+import { todaySection } from "../../src/edge/web/console/today.ts";
+import { html, textOf } from "../../src/edge/web/html.ts";
+import { type Ask, Refused } from "../../src/edge/web/kit/ask.ts";
+import { type Door, type Section, sectionEndpoints } from "../../src/edge/web/kit/sections.ts";
+import { rowsOf, table } from "../../src/edge/web/kit/shown.ts";
 
 const NOW_MS = Date.parse("2026-11-22T10:00:00Z");
 const BODIES: Readonly<Record<string, unknown>> = {

@@ -9,7 +9,7 @@ import { onlyAProcessShows } from "../support/process-fact.ts";
 
 onlyAProcessShows("a start keeps compiled sources for the next");
 
-const SOURCE = new URL("../../src/kept-sources.mjs", import.meta.url);
+const SOURCE = new URL("../../src/core/kept-sources.mjs", import.meta.url);
 const MAIN = `import "./kept-sources.mjs";
 const { says } = await import("./says.ts");
 console.log(says(1));
@@ -19,7 +19,7 @@ let root: string;
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), "tollgate-kept-"));
   mkdirSync(join(root, "src"));
-  cpSync(SOURCE, join(root, "src/kept-sources.mjs"));
+  cpSync(SOURCE, join(root, "src/core/kept-sources.mjs"));
   writeFileSync(join(root, "package.json"), '{"type": "module"}');
   writeFileSync(join(root, "src/main.ts"), MAIN);
   says("one");
@@ -78,7 +78,7 @@ it("where nothing can be kept it starts as well", () => {
 });
 
 it("a thread of ours takes what was kept as well", () => {
-  cpSync(new URL("../../src/thread-flags.ts", import.meta.url), join(root, "src/thread-flags.ts"));
+  cpSync(new URL("../../src/core/thread-flags.ts", import.meta.url), join(root, "src/core/thread-flags.ts"));
   const thread = 'import { says } from "./says.ts";\nconsole.log(says(1));\n';
   writeFileSync(join(root, "src/thread.ts"), thread);
   const starts = `import { Worker } from "node:worker_threads";

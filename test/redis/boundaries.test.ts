@@ -1,11 +1,11 @@
 // The end of a day as four gateways' ledgers over one Redis see it: a ceiling is exact on both sides of it, and so is a minute's window.
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { manualClock } from "../../src/clock.ts";
-import type { ReserveOutcome, ReserveRequest, SharedLedger } from "../../src/ledger/model/ledger.ts";
-import { redisLedger } from "../../src/ledger/redis/ledger.ts";
-import { nano } from "../../src/money.ts";
-import type { RedisLink } from "../../src/storage/redis-link.ts";
-import { CENT, holdRequest, newAccount, newKey, postRequest } from "../ledger/requests.ts";
+import { manualClock } from "../../src/core/clock.ts";
+import { nano } from "../../src/core/money.ts";
+import type { ReserveOutcome, ReserveRequest, SharedLedger } from "../../src/money/ledger/model/ledger.ts";
+import { redisLedger } from "../../src/money/ledger/redis/ledger.ts";
+import type { RedisLink } from "../../src/platform/storage/redis-link.ts";
+import { CENT, holdRequest, newAccount, newKey, postRequest } from "../money/ledger/requests.ts";
 import { anyRedis, type LentRedis, openLink, REDIS_MS_MAX } from "../support/redis.ts";
 
 // Processes cannot be given a clock, so these are four connections of this one, whose clock stands in for the server's.

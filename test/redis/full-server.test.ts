@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, it, onTestFinished } from "vitest";
-import { manualClock, systemClock } from "../../src/clock.ts";
-import { exportPostings } from "../../src/ledger/archive/export.ts";
-import { openSqliteArchive } from "../../src/ledger/archive/sqlite.ts";
-import { redisLedger } from "../../src/ledger/redis/ledger.ts";
-import type { RedisLink } from "../../src/storage/redis-link.ts";
-import { CENT, holdRequest, newAccount, postRequest } from "../ledger/requests.ts";
+import { manualClock, systemClock } from "../../src/core/clock.ts";
+import { exportPostings } from "../../src/money/ledger/archive/export.ts";
+import { openSqliteArchive } from "../../src/money/ledger/archive/sqlite.ts";
+import { redisLedger } from "../../src/money/ledger/redis/ledger.ts";
+import type { RedisLink } from "../../src/platform/storage/redis-link.ts";
+import { CENT, holdRequest, newAccount, postRequest } from "../money/ledger/requests.ts";
 import { eventually } from "../support/gateway.ts";
 import { openLink, REDIS_MS_MAX, type RedisServer, startRedis } from "../support/redis.ts";
 

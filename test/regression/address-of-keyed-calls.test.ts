@@ -1,6 +1,6 @@
 // A caller's address costs a system call, so a call with a known key never asks for it: 6 % of a call's time was spent on it.
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { UwsReply } from "../../src/http/uws-reply.ts";
+import { UwsReply } from "../../src/edge/http/uws-reply.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 
 let gateway: TestGateway;

@@ -1,6 +1,6 @@
 // An answer without what it must have (the id that it issues, the content that it sells) was charged: nothing could be polled, or read.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { readAnswer } from "../run/acme-gateway.ts";
+import { readAnswer } from "../actions/run/acme-gateway.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 import { startVendor, type VendorAnswer, type VendorServer } from "../support/vendor-server.ts";
 

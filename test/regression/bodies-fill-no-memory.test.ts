@@ -1,6 +1,6 @@
 // Bodies that are announced and come slowly: who cannot pay is told before they are read, and all of them together have a bound.
 import { expect, onTestFinished, test } from "vitest";
-import { rawClient } from "../http/edge.ts";
+import { rawClient } from "../edge/http/edge.ts";
 import { eventually, startTestGateway, type TestGateway } from "../support/gateway.ts";
 
 const MIB = 1_048_576;

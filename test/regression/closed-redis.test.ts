@@ -12,7 +12,7 @@ test("a process ends when it has closed its connection to Redis, however patient
   timeout: REDIS_MS_MAX,
 }, async () => {
   const redis = await anyRedis();
-  const link = JSON.stringify(new URL("../../src/storage/redis-link.ts", import.meta.url).href);
+  const link = JSON.stringify(new URL("../../src/platform/storage/redis-link.ts", import.meta.url).href);
   const program = `
     const { openRedis } = await import(${link});
     const link = await openRedis("${redis.url}", { onBroken() {}, commandMsMax: ${COMMAND_MS} });

@@ -1,7 +1,7 @@
 // A vendor that repeats our request in its error: nobody is told our key, however the error comes.
 import type { ServerResponse } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startAcmeGateway } from "../run/acme-gateway.ts";
+import { startAcmeGateway } from "../actions/run/acme-gateway.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 import { startVendor, type VendorRequest, type VendorServer } from "../support/vendor-server.ts";
 

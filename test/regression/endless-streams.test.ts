@@ -3,11 +3,11 @@ import { pipeline, Readable } from "node:stream";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { bearer } from "../../src/catalog/adapter.ts";
 import type { Adapter, Offer } from "../../src/catalog/catalog.ts";
-import { systemClock } from "../../src/clock.ts";
-import type { AttemptFailure } from "../../src/route.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import type { AttemptFailure } from "../../src/core/route.ts";
+import { chatAnswers } from "../../src/models/formats/chat-completions/answers.ts";
+import { chatRequest } from "../../src/models/formats/chat-completions/request.ts";
 import { createUpstream, type Upstream } from "../../src/upstream/upstream.ts";
-import { chatAnswers } from "../../src/wires/chat-completions/answers.ts";
-import { chatRequest } from "../../src/wires/chat-completions/request.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
 
 /** Far more than is ever held, and little enough to be sent in a moment. */

@@ -1,7 +1,7 @@
 // Where a request ends must be beyond doubt: what two servers could read as one request or as two is refused, and nothing behind it is heard.
 import { expect, test } from "vitest";
-import type { Endpoint, GatewayRequest, Reply } from "../../src/endpoint.ts";
-import { echo, endpoint, post, rawClient, request, startEdge, until } from "../http/edge.ts";
+import type { Endpoint, GatewayRequest, Reply } from "../../src/core/endpoint.ts";
+import { echo, endpoint, post, rawClient, request, startEdge, until } from "../edge/http/edge.ts";
 
 const JSON_TYPE = "content-type: application/json";
 const SMUGGLED = request("GET /hello");

@@ -1,8 +1,8 @@
 // Counts that nobody pays for stood in line with those that a call waits for, and one account's with everybody's: a flood held all up.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { FairTurns } from "../../src/chat/fair-turns.ts";
-import type { PromptOrder, PromptRead } from "../../src/chat/read-prompt.ts";
-import { createTokenCounter, PROMPTS_WAITING_MAX } from "../../src/chat/token-counter.ts";
+import { FairTurns } from "../../src/models/chat/fair-turns.ts";
+import type { PromptOrder, PromptRead } from "../../src/models/chat/read-prompt.ts";
+import { createTokenCounter, PROMPTS_WAITING_MAX } from "../../src/models/chat/token-counter.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 
 it("payers take turns, each with its own work in order", () => {

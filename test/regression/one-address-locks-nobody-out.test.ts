@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { mintKey } from "../../src/accounts/secrets.ts";
+import { mintKey } from "../../src/money/accounts/secrets.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 import { anyRedis, REDIS_MS_MAX } from "../support/redis.ts";
 

@@ -1,6 +1,6 @@
 // Text that went upstream and that no hold counted: where the hold from bytes did not fit, only some fields of a body were counted.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type RecordingVendor, startRecordingVendor } from "../chat/recording-vendor.ts";
+import { type RecordingVendor, startRecordingVendor } from "../models/chat/recording-vendor.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 
 /** About 200,000 tokens: 50 cents at the model's price, of which the account has ten. */

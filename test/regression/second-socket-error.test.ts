@@ -4,8 +4,8 @@ import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { Redis } from "ioredis";
 import { expect, it, onTestFinished } from "vitest";
-import { createClient } from "../../src/storage/redis-client.ts";
-import { parseRedisUrl } from "../../src/storage/redis-url.ts";
+import { createClient } from "../../src/platform/storage/redis-client.ts";
+import { parseRedisUrl } from "../../src/platform/storage/redis-url.ts";
 
 it("an error after the first one of a connection is heard by somebody", async () => {
   const server = createServer((socket) => socket.on("error", () => {}));

@@ -1,6 +1,6 @@
 // Answers of models that are sold by units which lack what was asked for, or do not say what they used: what is counted is what came.
 import { describe, expect, it } from "vitest";
-import { soundSecondsMax } from "../../src/chat/units/sound-seconds.ts";
+import { soundSecondsMax } from "../../src/models/chat/units/sound-seconds.ts";
 import { HeldStream } from "../../src/upstream/held-stream.ts";
 import { completions } from "../../src/upstream/unit-dialects/completions.ts";
 import { falImages } from "../../src/upstream/unit-dialects/fal-images.ts";

@@ -8,12 +8,12 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import { z } from "zod";
 import type { JobKind } from "../../src/catalog/job-kind.ts";
 import { launched, localAction } from "../../src/catalog/local-action.ts";
-import { ZERO } from "../../src/money.ts";
-import { createJobRows } from "../../src/records/job-rows.ts";
-import type { PutRecord } from "../../src/records/records.ts";
-import { callerOf } from "../files/calling.ts";
-import { type RawClient, rawClient, request } from "../http/edge.ts";
-import { type AcmeGateway, startAcmeGateway } from "../run/acme-gateway.ts";
+import { ZERO } from "../../src/core/money.ts";
+import { createJobRows } from "../../src/platform/records/job-rows.ts";
+import type { PutRecord } from "../../src/platform/records/records.ts";
+import { type AcmeGateway, startAcmeGateway } from "../actions/run/acme-gateway.ts";
+import { type RawClient, rawClient, request } from "../edge/http/edge.ts";
+import { callerOf } from "../platform/files/calling.ts";
 import { eventually, type TestAccount } from "../support/gateway.ts";
 
 const MIB = 1_048_576;

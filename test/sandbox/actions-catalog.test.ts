@@ -1,11 +1,11 @@
 // Every action of the shipped catalog, called with a sandbox account: it answers, costs what is listed, and its rules are met.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { rowCents } from "../../src/actions/run/table-params.ts";
 import type { AnswerRule } from "../../src/catalog/answer-rule.ts";
 import type { SoldAction } from "../../src/catalog/catalog.ts";
 import type { Json, JsonObject } from "../../src/catalog/said.ts";
-import type { ErrorCode } from "../../src/errors.ts";
-import { FAILURES, type FailureKind } from "../../src/failures.ts";
-import { rowCents } from "../../src/run/table-params.ts";
+import type { ErrorCode } from "../../src/core/errors.ts";
+import { FAILURES, type FailureKind } from "../../src/core/failures.ts";
 import { valueAt } from "../../src/sandbox/action-body.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";

@@ -1,11 +1,11 @@
 // The gateway's own dialects against the sandbox's strict dialects: every feature of OpenAI's, there and back.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { ChatBody } from "../../src/models/formats/chat-completions/body.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 import type { ChatContext, Dialect } from "../../src/upstream/dialects/dialect.ts";
 import { generateContent } from "../../src/upstream/dialects/generate-content.ts";
 import { messages } from "../../src/upstream/dialects/messages.ts";
 import { responses } from "../../src/upstream/dialects/responses.ts";
-import type { ChatBody } from "../../src/wires/chat-completions/body.ts";
 import { answerOf, asked, chatContext, eventsOf, feed, RecordedStream } from "../support/dialect-replay.ts";
 
 let sandbox: Sandbox;

@@ -1,8 +1,8 @@
 // What must be true of every simulated run: at each moment, and when everything has come to rest.
-import { GatewayError } from "../../src/errors.ts";
+import { GatewayError } from "../../src/core/errors.ts";
+import { NANO_PER_CENT } from "../../src/core/money.ts";
 import { UNPAID_SCOPE } from "../../src/kernel/windows.ts";
-import { LEASE_ENDED, restId } from "../../src/ledger/spool/tell-store.ts";
-import { NANO_PER_CENT } from "../../src/money.ts";
+import { LEASE_ENDED, restId } from "../../src/money/ledger/spool/tell-store.ts";
 import type { Told, Try } from "./client.ts";
 import { isJobs, jobOf, type StepEntry } from "./jobs.ts";
 import { callOf } from "./metered.ts";

@@ -1,11 +1,11 @@
 // The clients of a simulation: they call, leave, read slowly, and try again with the same key until they have their answer.
 
-import type { Endpoint, FramedPlan, GatewayRequest } from "../../src/endpoint.ts";
+import type { Endpoint, FramedPlan, GatewayRequest } from "../../src/core/endpoint.ts";
+import { nano } from "../../src/core/money.ts";
+import type { Charge, Plan } from "../../src/core/plan.ts";
 import { ladder } from "../../src/kernel/routes/ladder.ts";
 import { retrying } from "../../src/kernel/routes/retrying.ts";
-import { nano } from "../../src/money.ts";
-import type { Charge, Plan } from "../../src/plan.ts";
-import { chatErrors } from "../../src/wires/chat-completions/errors.ts";
+import { chatErrors } from "../../src/models/formats/chat-completions/errors.ts";
 import { createMemoryReply, type MemoryReply } from "../support/memory-reply.ts";
 import type { World } from "./network.ts";
 import type { GatewayProcess } from "./process.ts";

@@ -1,5 +1,5 @@
 // What must be true of work that outlives its request, once all is over: it has ended, is paid once, and its legs name who served it.
-import type { JobRecord } from "../../src/jobs/job-record.ts";
+import type { JobRecord } from "../../src/actions/jobs/job-record.ts";
 import type { Evidence } from "./audit.ts";
 import { isJobs, jobOf, type LaunchTry } from "./jobs.ts";
 import { accountId } from "./store.ts";

@@ -2,15 +2,15 @@
 
 import type { JobKind } from "../../src/catalog/job-kind.ts";
 import { type InnerAnswer, jobIdOf } from "../../src/catalog/local-action.ts";
-import type { Endpoint, FramedPlan, GatewayRequest } from "../../src/endpoint.ts";
-import { GatewayError } from "../../src/errors.ts";
+import type { Endpoint, FramedPlan, GatewayRequest } from "../../src/core/endpoint.ts";
+import { GatewayError } from "../../src/core/errors.ts";
+import { nano, ZERO } from "../../src/core/money.ts";
+import type { KeptHoldSpec, Plan } from "../../src/core/plan.ts";
+import type { Candidate, Leg } from "../../src/core/route.ts";
 import type { CountedCalls, OuterCall } from "../../src/kernel/inner-call.ts";
 import type { Spending } from "../../src/kernel/parent-funds.ts";
 import { retrying } from "../../src/kernel/routes/retrying.ts";
-import { nano, ZERO } from "../../src/money.ts";
-import type { KeptHoldSpec, Plan } from "../../src/plan.ts";
-import type { Candidate, Leg } from "../../src/route.ts";
-import { chatErrors } from "../../src/wires/chat-completions/errors.ts";
+import { chatErrors } from "../../src/models/formats/chat-completions/errors.ts";
 import { createMemoryReply, type MemoryReply } from "../support/memory-reply.ts";
 import type { World } from "./network.ts";
 import type { GatewayProcess } from "./process.ts";

@@ -1,8 +1,8 @@
 // A gateway's own disk in a simulation: what is written is safe a moment later, and a crash in between may take it.
-import { GatewayError } from "../../src/errors.ts";
-import type { Spool } from "../../src/ledger/spool/file.ts";
-import { intentIn, intentText } from "../../src/ledger/spool/intent.ts";
-import type { StoredIntent } from "../../src/ledger/spool/unit.ts";
+import { GatewayError } from "../../src/core/errors.ts";
+import type { Spool } from "../../src/money/ledger/spool/file.ts";
+import { intentIn, intentText } from "../../src/money/ledger/spool/intent.ts";
+import type { StoredIntent } from "../../src/money/ledger/spool/unit.ts";
 import type { World } from "./network.ts";
 import { OUTSIDE, type Owner } from "./virtual-time.ts";
 

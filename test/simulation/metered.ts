@@ -1,7 +1,7 @@
 // Calls that are metered while they run, as long sessions are: the hold begins small and grows, and what is used of it is noted.
-import { GatewayError } from "../../src/errors.ts";
-import type { HoldRef, Ledger, ReserveOutcome } from "../../src/ledger/model/ledger.ts";
-import { type Nano, nano, ZERO } from "../../src/money.ts";
+import { GatewayError } from "../../src/core/errors.ts";
+import { type Nano, nano, ZERO } from "../../src/core/money.ts";
+import type { HoldRef, Ledger, ReserveOutcome } from "../../src/money/ledger/model/ledger.ts";
 import type { World } from "./network.ts";
 import type { CallPlan } from "./scenario.ts";
 import { LEASE_MS } from "./store.ts";

@@ -1,6 +1,6 @@
 // Deaths between the steps of a job: the process that sends a certain message for it dies before it goes out, or once it has.
-import type { HoldRef, Ledger, SharedLedger } from "../../src/ledger/model/ledger.ts";
-import type { Records } from "../../src/records/records.ts";
+import type { HoldRef, Ledger, SharedLedger } from "../../src/money/ledger/model/ledger.ts";
+import type { Records } from "../../src/platform/records/records.ts";
 import { isJobs, jobOf } from "./jobs.ts";
 import type { JobPlan } from "./scenario.ts";
 import type { Owner } from "./virtual-time.ts";

@@ -1,7 +1,7 @@
 // A process's way to the store, with everything that can happen to a message, and what a careful sender makes of that.
-import { GatewayError } from "../../src/errors.ts";
-import type { SharedLedger } from "../../src/ledger/model/ledger.ts";
-import type { Records } from "../../src/records/records.ts";
+import { GatewayError } from "../../src/core/errors.ts";
+import type { SharedLedger } from "../../src/money/ledger/model/ledger.ts";
+import type { Records } from "../../src/platform/records/records.ts";
 import type { Chance } from "./random.ts";
 import type { Fault, MessageFault } from "./scenario.ts";
 import { type Kept, operations, type Store } from "./store.ts";

@@ -1,21 +1,21 @@
 // One gateway of a simulation: the real pipeline, leases and spool, on a disk that outlives it and a clock that may be wrong.
 
-import type { Clock } from "../../src/clock.ts";
-import type { Endpoint, GatewayRequest, Reply } from "../../src/endpoint.ts";
-import { GatewayError } from "../../src/errors.ts";
-import { createJobs } from "../../src/jobs/jobs.ts";
+import { createJobs } from "../../src/actions/jobs/jobs.ts";
+import type { Clock } from "../../src/core/clock.ts";
+import type { Endpoint, GatewayRequest, Reply } from "../../src/core/endpoint.ts";
+import { GatewayError } from "../../src/core/errors.ts";
+import type { Nano } from "../../src/core/money.ts";
+import type { Caller } from "../../src/core/plan.ts";
+import type { ServeDeps } from "../../src/edge/serve/deps.ts";
+import { serve } from "../../src/edge/serve/serve.ts";
 import type { HoldKeeper } from "../../src/kernel/deps.ts";
 import { type CallWindows, createWindows } from "../../src/kernel/windows.ts";
-import type { Ledger } from "../../src/ledger/model/ledger.ts";
-import { spooledLedger } from "../../src/ledger/spool/ledger.ts";
-import { keepLeases } from "../../src/ledger/sweep.ts";
-import { createAnswerBytes } from "../../src/limits/answer-bytes.ts";
-import type { Nano } from "../../src/money.ts";
-import type { Observer } from "../../src/observe/observer.ts";
-import { newRecord, type RequestRecord } from "../../src/observe/record.ts";
-import type { Caller } from "../../src/plan.ts";
-import type { ServeDeps } from "../../src/serve/deps.ts";
-import { serve } from "../../src/serve/serve.ts";
+import type { Ledger } from "../../src/money/ledger/model/ledger.ts";
+import { spooledLedger } from "../../src/money/ledger/spool/ledger.ts";
+import { keepLeases } from "../../src/money/ledger/sweep.ts";
+import { createAnswerBytes } from "../../src/platform/limits/answer-bytes.ts";
+import type { Observer } from "../../src/platform/observe/observer.ts";
+import { newRecord, type RequestRecord } from "../../src/platform/observe/record.ts";
 import { isJobs, type JobVendor, STEPPING } from "./jobs.ts";
 import { Disk, memorySpool } from "./memory-spool.ts";
 import { meteredLedger } from "./metered.ts";

@@ -1,5 +1,6 @@
 // The store that all gateways of a simulation share: the model, what was done to it in order, and what it forgets when it dies.
-import type { AccountRow, PostingRow } from "../../src/account-rows.ts";
+import type { AccountRow, PostingRow } from "../../src/core/account-rows.ts";
+import type { Nano } from "../../src/core/money.ts";
 import type {
   ExtendOutcome,
   HoldOrigin,
@@ -13,10 +14,9 @@ import type {
   Standing,
   VoidEnd,
   VoidOutcome,
-} from "../../src/ledger/model/ledger.ts";
-import type { Nano } from "../../src/money.ts";
-import type { PutRecord, RecordPage, StoredRecord } from "../../src/records/records.ts";
-import { SharedModelAccount } from "../ledger/model/shared-model.ts";
+} from "../../src/money/ledger/model/ledger.ts";
+import type { PutRecord, RecordPage, StoredRecord } from "../../src/platform/records/records.ts";
+import { SharedModelAccount } from "../money/ledger/model/shared-model.ts";
 import type { AccountPlan, Scenario } from "./scenario.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 

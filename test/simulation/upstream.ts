@@ -1,7 +1,7 @@
 // The vendor of a simulation: answers, fails, dies in the middle or never speaks, and keeps books of its own.
-import type { FailureKind } from "../../src/failures.ts";
-import type { Nano } from "../../src/money.ts";
-import type { AnswerSink, Attempt, Candidate } from "../../src/route.ts";
+import type { FailureKind } from "../../src/core/failures.ts";
+import type { Nano } from "../../src/core/money.ts";
+import type { AnswerSink, Attempt, Candidate } from "../../src/core/route.ts";
 import type { World } from "./network.ts";
 import type { CallPlan, Fault, UpstreamFault } from "./scenario.ts";
 import { OUTSIDE } from "./virtual-time.ts";

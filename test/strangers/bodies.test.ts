@@ -1,6 +1,6 @@
 // No body of a caller's may hold more names or values than there is time to look at, wherever it is sent.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { NAMES_MAX, VALUES_MAX } from "../../src/json-bytes.ts";
+import { NAMES_MAX, VALUES_MAX } from "../../src/core/json-bytes.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 
 let gateway: TestGateway;

@@ -3,40 +3,53 @@
 
 import { PassThrough } from "node:stream";
 import { crc32 } from "node:zlib";
+import { extractPage } from "../../src/actions/composites/pages/extract-page.ts";
+import { judgedText } from "../../src/actions/composites/pages/judged-page.ts";
+import { linksIn } from "../../src/actions/composites/pages/page-addresses.ts";
+import { documentOf, tagsOf } from "../../src/actions/composites/pages/page-dom.ts";
+import { PageStyles } from "../../src/actions/composites/pages/page-styles.ts";
+import { decodedPage } from "../../src/actions/composites/pages/page-tasks.ts";
+import { parsed } from "../../src/actions/composites/pages/page-tree.ts";
+import { readRobots, robotsAsker } from "../../src/actions/composites/pages/robots.ts";
+import { locationsIn } from "../../src/actions/composites/pages/site-locations.ts";
+import { matchesGlob } from "../../src/actions/composites/pages/site-map.ts";
+import { yieldOf } from "../../src/actions/composites/pages/yield.ts";
+import { identifierIn, nameWithCompany, profileUrl } from "../../src/actions/composites/people/identifier.ts";
+import { nameOf, plainWords } from "../../src/actions/composites/people/person-query.ts";
+import { answerWith, readyAnswer } from "../../src/actions/run/ready-answer.ts";
+import { wordsOf } from "../../src/actions/run/search-words.ts";
 import { NETWORKS } from "../../src/catalog/networks.ts";
-import { thoughtSeal } from "../../src/chat/seal.ts";
-import { flacSecondsMax } from "../../src/chat/units/flac-seconds.ts";
-import { packetSecondsMax } from "../../src/chat/units/sound-packets.ts";
-import { soundSecondsMax } from "../../src/chat/units/sound-seconds.ts";
-import { systemClock } from "../../src/clock.ts";
-import { extractPage } from "../../src/composites/pages/extract-page.ts";
-import { judgedText } from "../../src/composites/pages/judged-page.ts";
-import { linksIn } from "../../src/composites/pages/page-addresses.ts";
-import { documentOf, tagsOf } from "../../src/composites/pages/page-dom.ts";
-import { PageStyles } from "../../src/composites/pages/page-styles.ts";
-import { decodedPage } from "../../src/composites/pages/page-tasks.ts";
-import { parsed } from "../../src/composites/pages/page-tree.ts";
-import { readRobots, robotsAsker } from "../../src/composites/pages/robots.ts";
-import { locationsIn } from "../../src/composites/pages/site-locations.ts";
-import { matchesGlob } from "../../src/composites/pages/site-map.ts";
-import { yieldOf } from "../../src/composites/pages/yield.ts";
-import { identifierIn, nameWithCompany, profileUrl } from "../../src/composites/people/identifier.ts";
-import { nameOf, plainWords } from "../../src/composites/people/person-query.ts";
-import { attachment } from "../../src/files/content-headers.ts";
-import { spooledForm } from "../../src/files/spooled-upload.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { keysIn, membersOf, readJson, withMembers } from "../../src/core/json-bytes.ts";
+import type { NeutralRequest } from "../../src/core/neutral.ts";
+import { headerLine } from "../../src/edge/http/head-lines.ts";
+import { createAccessTokens } from "../../src/edge/oauth/access-tokens.ts";
+import { cookieOf } from "../../src/edge/oauth/sessions.ts";
+import { signingKeys } from "../../src/edge/oauth/signing-keys.ts";
+import { readPayment } from "../../src/edge/x402/read-payment.ts";
 import { shapeOf } from "../../src/gateway/answer-shape.ts";
 import { shownText } from "../../src/gateway/shown-text.ts";
-import { headerLine } from "../../src/http/head-lines.ts";
-import { keysIn, membersOf, readJson, withMembers } from "../../src/json-bytes.ts";
-import type { NeutralRequest } from "../../src/neutral.ts";
-import { createAccessTokens } from "../../src/oauth/access-tokens.ts";
-import { cookieOf } from "../../src/oauth/sessions.ts";
-import { signingKeys } from "../../src/oauth/signing-keys.ts";
-import type { RequestRecord } from "../../src/observe/record.ts";
-import { createRedactor } from "../../src/observe/redactor.ts";
-import { SpanContents } from "../../src/observe/span-content.ts";
-import { answerWith, readyAnswer } from "../../src/run/ready-answer.ts";
-import { wordsOf } from "../../src/run/search-words.ts";
+import { thoughtSeal } from "../../src/models/chat/seal.ts";
+import { flacSecondsMax } from "../../src/models/chat/units/flac-seconds.ts";
+import { packetSecondsMax } from "../../src/models/chat/units/sound-packets.ts";
+import { soundSecondsMax } from "../../src/models/chat/units/sound-seconds.ts";
+import { readChatBody } from "../../src/models/formats/chat-completions/read-body.ts";
+import { generateAnswers } from "../../src/models/formats/generate-content/answers.ts";
+import { checkGenerate } from "../../src/models/formats/generate-content/read-body.ts";
+import { generateRequest } from "../../src/models/formats/generate-content/request.ts";
+import { streamForm } from "../../src/models/formats/generate-content/stream-form.ts";
+import { readBetas } from "../../src/models/formats/messages/betas.ts";
+import { MessagesEncoder } from "../../src/models/formats/messages/encoder.ts";
+import { MESSAGES_FIELDS } from "../../src/models/formats/messages/fields.ts";
+import { checkMessages } from "../../src/models/formats/messages/read-body.ts";
+import { readPreferences } from "../../src/models/formats/preferences.ts";
+import { readText, sentText } from "../../src/models/formats/prompt-text.ts";
+import { readResponsesBody } from "../../src/models/formats/responses/read-body.ts";
+import { attachment } from "../../src/platform/files/content-headers.ts";
+import { spooledForm } from "../../src/platform/files/spooled-upload.ts";
+import type { RequestRecord } from "../../src/platform/observe/record.ts";
+import { createRedactor } from "../../src/platform/observe/redactor.ts";
+import { SpanContents } from "../../src/platform/observe/span-content.ts";
 import { actionConductOf } from "../../src/sandbox/action-faults.ts";
 import { directivesOf } from "../../src/sandbox/ask.ts";
 import { readForm } from "../../src/sandbox/form.ts";
@@ -56,19 +69,6 @@ import { SocketReader } from "../../src/upstream/socket-frames.ts";
 import { SseScanner } from "../../src/upstream/sse-scanner.ts";
 import { ToldAnswer } from "../../src/upstream/told-answer.ts";
 import { readableFailure } from "../../src/upstream/without-key.ts";
-import { readChatBody } from "../../src/wires/chat-completions/read-body.ts";
-import { generateAnswers } from "../../src/wires/generate-content/answers.ts";
-import { checkGenerate } from "../../src/wires/generate-content/read-body.ts";
-import { generateRequest } from "../../src/wires/generate-content/request.ts";
-import { streamForm } from "../../src/wires/generate-content/stream-form.ts";
-import { readBetas } from "../../src/wires/messages/betas.ts";
-import { MessagesEncoder } from "../../src/wires/messages/encoder.ts";
-import { MESSAGES_FIELDS } from "../../src/wires/messages/fields.ts";
-import { checkMessages } from "../../src/wires/messages/read-body.ts";
-import { readPreferences } from "../../src/wires/preferences.ts";
-import { readText, sentText } from "../../src/wires/prompt-text.ts";
-import { readResponsesBody } from "../../src/wires/responses/read-body.ts";
-import { readPayment } from "../../src/x402/read-payment.ts";
 import { chatContext } from "../support/dialect-replay.ts";
 
 /** A function that reads strangers' words. `size` is what it takes some milliseconds for. */
@@ -190,13 +190,13 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/wires/generate-content/answers.ts",
+    file: "src/models/formats/generate-content/answers.ts",
     what: "calls whose arguments come by turns",
     size: 100_000,
     of: (size) => generatedCalls(size),
   },
   {
-    file: "src/wires/generate-content/read-body.ts",
+    file: "src/models/formats/generate-content/read-body.ts",
     what: "parts in the other spelling, calls and results by name",
     size: 4_000,
     of: (size) => {
@@ -211,7 +211,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/wires/generate-content/read-body.ts",
+    file: "src/models/formats/generate-content/read-body.ts",
     what: "calls that are not answered",
     size: 8_000,
     of: (size) => {
@@ -224,7 +224,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/json-bytes.ts",
+    file: "src/core/json-bytes.ts",
     what: "a body of quotes and backslashes",
     size: 200_000,
     of: (size) => {
@@ -233,7 +233,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/json-bytes.ts",
+    file: "src/core/json-bytes.ts",
     what: "a body of values",
     size: 40_000,
     of: (size) => {
@@ -242,7 +242,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/json-bytes.ts",
+    file: "src/core/json-bytes.ts",
     what: "the members of a body",
     size: 12_000,
     of: (size) => {
@@ -251,7 +251,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/wires/chat-completions/read-body.ts",
+    file: "src/models/formats/chat-completions/read-body.ts",
     what: "a chat of unknown fields, and its text",
     size: 9_000,
     of: (size) => {
@@ -260,7 +260,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/wires/chat-completions/read-body.ts",
+    file: "src/models/formats/chat-completions/read-body.ts",
     what: "a chat of messages that are wrong",
     size: 2_500,
     of: (size) => {
@@ -269,7 +269,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/wires/messages/read-body.ts",
+    file: "src/models/formats/messages/read-body.ts",
     what: "metadata of many names",
     size: 9_000,
     of: (size) => {
@@ -278,7 +278,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/wires/messages/read-body.ts",
+    file: "src/models/formats/messages/read-body.ts",
     what: "many blocks, and their text",
     size: 4_500,
     of: (size) => {
@@ -292,7 +292,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/wires/responses/read-body.ts",
+    file: "src/models/formats/responses/read-body.ts",
     what: "references to items that are not kept",
     size: 4_500,
     of: (size) => {
@@ -301,7 +301,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/wires/responses/read-body.ts",
+    file: "src/models/formats/responses/read-body.ts",
     what: "many tools",
     size: 4_500,
     of: (size) => {
@@ -310,13 +310,13 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/wires/preferences.ts",
+    file: "src/models/formats/preferences.ts",
     what: "names of slashes",
     size: 400_000,
     of: (size) => () => readPreferences({ order: [`${"/".repeat(size)}\n/`], only: ["a/b".repeat(size)] }),
   },
   {
-    file: "src/chat/seal.ts",
+    file: "src/models/chat/seal.ts",
     what: "a seal that does not open",
     size: 100_000,
     of: (size) => {
@@ -325,7 +325,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/chat/units/sound-seconds.ts",
+    file: "src/models/chat/units/sound-seconds.ts",
     what: "a sound of sync words",
     size: 400_000,
     of: (size) => {
@@ -335,7 +335,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/chat/units/sound-seconds.ts",
+    file: "src/models/chat/units/sound-seconds.ts",
     what: "a sound of empty tags",
     size: 400_000,
     of: (size) => {
@@ -345,7 +345,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/files/spooled-upload.ts",
+    file: "src/platform/files/spooled-upload.ts",
     what: "a file of beginnings of boundaries",
     size: 200_000,
     of: (size) => {
@@ -354,7 +354,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/files/spooled-upload.ts",
+    file: "src/platform/files/spooled-upload.ts",
     what: "a form in small pieces",
     size: 6_000,
     of: (size) => {
@@ -363,19 +363,19 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/files/content-headers.ts",
+    file: "src/platform/files/content-headers.ts",
     what: "a name of odd characters",
     size: 25_000,
     of: (size) => () => attachment("é\"'(".repeat(size)),
   },
   {
-    file: "src/http/head-lines.ts",
+    file: "src/edge/http/head-lines.ts",
     what: "a header of line breaks",
     size: 4_000_000,
     of: (size) => () => headerLine("x", "\r\n".repeat(size)),
   },
   {
-    file: "src/run/ready-answer.ts",
+    file: "src/actions/run/ready-answer.ts",
     what: "codings of white space",
     size: 40_000,
     of: (size) => {
@@ -385,13 +385,13 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/run/search-words.ts",
+    file: "src/actions/run/search-words.ts",
     what: "a query of words without an end",
     size: 200_000,
     of: (size) => () => wordsOf(`${"ing".repeat(size)} ${"a-".repeat(size)}`),
   },
   {
-    file: "src/composites/people/identifier.ts",
+    file: "src/actions/composites/people/identifier.ts",
     what: "white space, slashes and extensions",
     size: 100_000,
     of: (size) => {
@@ -400,7 +400,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/composites/people/person-query.ts",
+    file: "src/actions/composites/people/person-query.ts",
     what: "a title of white space",
     size: 40_000,
     of: (size) => () => [nameOf(`a${"\t".repeat(size)}-`), plainWords("a\u0301 ".repeat(size))],
@@ -562,13 +562,13 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/wires/messages/encoder.ts",
+    file: "src/models/formats/messages/encoder.ts",
     what: "calls side by side, each fragment of which could be the last",
     size: 8_000,
     of: interleavedCalls,
   },
   {
-    file: "src/wires/messages/betas.ts",
+    file: "src/models/formats/messages/betas.ts",
     what: "many betas",
     size: 20_000,
     of: (size) => {
@@ -577,7 +577,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/composites/pages/extract-page.ts",
+    file: "src/actions/composites/pages/extract-page.ts",
     what: "tags that never end, in a page full of marks of captchas",
     size: 200_000,
     of: (size) => {
@@ -586,7 +586,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/composites/pages/extract-page.ts",
+    file: "src/actions/composites/pages/extract-page.ts",
     what: "a mount full of marks of skeletons, and scripts",
     size: 40_000,
     of: (size) => {
@@ -595,7 +595,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/composites/pages/page-addresses.ts",
+    file: "src/actions/composites/pages/page-addresses.ts",
     what: "links that never end",
     size: 100_000,
     of: (size) => {
@@ -604,7 +604,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/composites/pages/page-dom.ts",
+    file: "src/actions/composites/pages/page-dom.ts",
     what: "tags and nothing else",
     size: 1_000_000,
     of: (size) => {
@@ -613,7 +613,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/composites/pages/page-tree.ts",
+    file: "src/actions/composites/pages/page-tree.ts",
     what: "references to characters, elements that close each other, and remarks, written as HTML again",
     size: 40_000,
     of: (size) => {
@@ -622,7 +622,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/composites/pages/page-styles.ts",
+    file: "src/actions/composites/pages/page-styles.ts",
     what: "rules that never end",
     size: 40_000,
     of: (size) => {
@@ -632,7 +632,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/composites/pages/page-styles.ts",
+    file: "src/actions/composites/pages/page-styles.ts",
     what: "comments that never end",
     size: 40_000,
     of: (size) => {
@@ -642,7 +642,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/composites/pages/page-styles.ts",
+    file: "src/actions/composites/pages/page-styles.ts",
     what: "selectors of many names",
     size: 40_000,
     of: (size) => {
@@ -652,7 +652,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/composites/pages/main-part.ts",
+    file: "src/actions/composites/pages/main-part.ts",
     what: "paragraphs in boxes that no page names its main part",
     size: 400,
     of: (size) => {
@@ -661,7 +661,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/composites/pages/markdown.ts",
+    file: "src/actions/composites/pages/markdown.ts",
     what: "items of one list, and stresses that never end",
     size: 2_000,
     of: (size) => {
@@ -670,7 +670,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/composites/pages/markdown-tables.ts",
+    file: "src/actions/composites/pages/markdown-tables.ts",
     what: "cells that each go over a thousand rows",
     size: 400,
     of: (size) => {
@@ -679,7 +679,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/composites/pages/page-details.ts",
+    file: "src/actions/composites/pages/page-details.ts",
     what: "facts in lists within lists",
     size: 100_000,
     of: (size) => {
@@ -688,7 +688,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/composites/pages/judged-page.ts",
+    file: "src/actions/composites/pages/judged-page.ts",
     what: "a text of phrases of walls, between links",
     size: 400_000,
     of: (size) => {
@@ -697,7 +697,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/composites/pages/page-tasks.ts",
+    file: "src/actions/composites/pages/page-tasks.ts",
     what: "bytes whose head names charsets",
     size: 2_000_000,
     of: (size) => {
@@ -706,7 +706,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/composites/pages/robots.ts",
+    file: "src/actions/composites/pages/robots.ts",
     what: "many agents, many rules, and an address that nearly fits them",
     size: 20_000,
     of: (size) => {
@@ -715,7 +715,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/composites/pages/site-locations.ts",
+    file: "src/actions/composites/pages/site-locations.ts",
     what: "locations that say nothing",
     size: 200_000,
     of: (size) => {
@@ -724,7 +724,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/composites/pages/site-map.ts",
+    file: "src/actions/composites/pages/site-map.ts",
     what: "a pattern of stars",
     size: 200_000,
     of: (size) => {
@@ -733,7 +733,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/composites/pages/yield.ts",
+    file: "src/actions/composites/pages/yield.ts",
     what: "a text of marks and of links without words",
     size: 1_000_000,
     of: (size) => {
@@ -742,7 +742,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/x402/read-payment.ts",
+    file: "src/edge/x402/read-payment.ts",
     what: "a payment of a long signature",
     size: 2_000,
     of: (size) => {
@@ -763,7 +763,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/oauth/access-tokens.ts",
+    file: "src/edge/oauth/access-tokens.ts",
     what: "what looks like a token as long as one may be",
     size: 300,
     of: (size) => {
@@ -777,7 +777,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/oauth/sessions.ts",
+    file: "src/edge/oauth/sessions.ts",
     what: "a Cookie header of nothing but separators",
     size: 100_000,
     of: (size) => {
@@ -786,7 +786,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/chat/units/mp4-seconds.ts",
+    file: "src/models/chat/units/mp4-seconds.ts",
     what: "boxes of nothing, before and within the tables",
     size: 40_000,
     of: (size) => {
@@ -799,7 +799,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/chat/units/flac-seconds.ts",
+    file: "src/models/chat/units/flac-seconds.ts",
     what: "beginnings of frames, none of which goes on",
     size: 200_000,
     of: (size) => {
@@ -827,7 +827,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/observe/span-content.ts",
+    file: "src/platform/observe/span-content.ts",
     what: "a conversation of many short turns, with calls and their results",
     size: 2_000,
     of: (size) => {

@@ -5,10 +5,10 @@ type ByFile = Readonly<Record<string, Readonly<Record<string, string>>>>;
 const PAGES = "reads a text of at most 1,200 characters and a title of 500";
 
 export const EXCEPTIONS: ByFile = {
-  "src/wires/media.ts": {
+  "src/models/formats/media.ts": {
     "/^data:([^;,]{0,100})[^,]{0,100};base64,/i": "anchored, and of two bounded repetitions",
   },
-  "src/composites/pages/wall-words.ts": {
+  "src/actions/composites/pages/wall-words.ts": {
     "/(enable|requires?|turn on|need|without|doesn('|’)t work[a-z ]*) (to enable )?java ?script|java ?script (is |must be |to be )?(disabled|enabled|required|aktivieren|erforderlich)|javascript (aktivieren|erforderlich|activer|necesario|requerido)|(activez|activar|activa|habilite|habilita|attiva(re)?|włącz|aktivera|aktiver|ota) javascript|javascript('?i|'ı)? etkinleştir|(включите|увімкніть|вимкнено|отключен) javascript|(启用|啟用|开启)\\s?java ?script|javascript\\s?(を有効|を有効に|를 활성화|사용)|^(loading|please wait|wird geladen|bitte warten|chargement|cargando|carregando|caricamento|laden|ładowanie|загрузка|завантаження|yükleniyor|読み込み中|加载中|載入中|로딩 중|đang tải|กำลังโหลด|memuat|जारी है|جار التحميل|טוען)[\\s.…]*$/i":
       PAGES,
   },
@@ -23,13 +23,13 @@ export const MADE: ByFile = {
   "src/catalog/price-check.ts": {
     "new RegExp(word)": "words of a price, out of an adapter",
   },
-  "src/wires/sift.ts": {
+  "src/models/formats/sift.ts": {
     'new RegExp(EXPONENT, "g")': "the same as one that is judged, for all of its places",
   },
-  "src/http/head-lines.ts": {
+  "src/edge/http/head-lines.ts": {
     'new RegExp(UNSAFE, "g")': "one class of characters",
   },
-  "src/http/match-endpoint.ts": {
+  "src/edge/http/match-endpoint.ts": {
     'new RegExp(`^${source.join("/")}$`)': "the path of an endpoint of ours, whose places end at a slash",
   },
   "src/sandbox/action-faults.ts": {
@@ -50,7 +50,7 @@ export const MADE: ByFile = {
     'new RegExp(`[;\\\\s]${name}="([^"]*)"`, "i")':
       "a name of ours and one value between quotes; each place where it begins ends the one before",
   },
-  "src/ledger/redis/script.ts": {
+  "src/money/ledger/redis/script.ts": {
     'new RegExp(`\\\\b${definition.name.replace(".", "\\\\.")}\\\\b`)': "reads a script of ours, at the start",
   },
   "adapters/brave.ts": {

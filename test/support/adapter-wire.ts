@@ -1,13 +1,13 @@
 // An adapter seen from the vendor's side: what a call sends, and what an answer means. Nothing is opened.
 import type { z } from "zod";
+import { upstreamCentsOf } from "../../src/actions/run/action-price.ts";
+import { namedRow, rowCents } from "../../src/actions/run/table-params.ts";
 import type { ActionSpec } from "../../src/catalog/action.ts";
 import type { Verdict } from "../../src/catalog/answer-rule.ts";
 import type { ActionOffer } from "../../src/catalog/catalog.ts";
 import { envName } from "../../src/catalog/configure.ts";
 import type { JsonObject } from "../../src/catalog/said.ts";
-import { systemClock } from "../../src/clock.ts";
-import { upstreamCentsOf } from "../../src/run/action-price.ts";
-import { namedRow, rowCents } from "../../src/run/table-params.ts";
+import { systemClock } from "../../src/core/clock.ts";
 import { AnswerBody } from "../../src/upstream/answer-body.ts";
 import { buildRequest } from "../../src/upstream/build-request.ts";
 import { loginAt } from "../../src/upstream/login.ts";

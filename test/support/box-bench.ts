@@ -4,7 +4,7 @@ import type { AdapterSpec } from "../../src/catalog/adapter.ts";
 import type { Adapter } from "../../src/catalog/catalog.ts";
 import type { JsonObject } from "../../src/catalog/said.ts";
 import type { BoxCommand, BoxOutput, SessionContext, SessionSpec } from "../../src/catalog/session.ts";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/core/clock.ts";
 import type { StandIn } from "../../src/sandbox/stand-in.ts";
 import { createAccessTokens } from "../../src/upstream/access-tokens.ts";
 import { buildRequest } from "../../src/upstream/build-request.ts";

@@ -2,13 +2,13 @@
 import { readFileSync } from "node:fs";
 import { ChatCompletionStream } from "openai/lib/ChatCompletionStream";
 import type { ChatCompletion } from "openai/resources/chat/completions";
-import type { FinishReason, NeutralEvent, NeutralRequest } from "../../src/neutral.ts";
-import type { AttemptFailure, TokenUsage } from "../../src/route.ts";
+import type { FinishReason, NeutralEvent, NeutralRequest } from "../../src/core/neutral.ts";
+import type { AttemptFailure, TokenUsage } from "../../src/core/route.ts";
+import { chatAnswers } from "../../src/models/formats/chat-completions/answers.ts";
+import type { ChatBody } from "../../src/models/formats/chat-completions/body.ts";
+import { chatRequest } from "../../src/models/formats/chat-completions/request.ts";
 import type { ChatContext, Dialect, EventOut, UnaryAnswer } from "../../src/upstream/dialects/dialect.ts";
 import { laneOf } from "../../src/upstream/lane.ts";
-import { chatAnswers } from "../../src/wires/chat-completions/answers.ts";
-import type { ChatBody } from "../../src/wires/chat-completions/body.ts";
-import { chatRequest } from "../../src/wires/chat-completions/request.ts";
 
 export type Delta = Readonly<Record<string, unknown>>;
 

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import OpenAI from "openai";
 import { expect } from "vitest";
-import { postingOf } from "../chat/own-sums.ts";
+import { postingOf } from "../models/chat/own-sums.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "./gateway.ts";
 import { callMessages, type MessageSeen } from "./messages-call.ts";
 

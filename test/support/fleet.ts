@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
-import { NANO_PER_CENT } from "../../src/money.ts";
+import { NANO_PER_CENT } from "../../src/core/money.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 import type { Random } from "../../src/sandbox/vocabulary.ts";
 import { callChat, type SeenCall } from "./chat-call.ts";

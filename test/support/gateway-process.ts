@@ -133,7 +133,10 @@ export async function spawnGateway(
 
 /** `tollgate doctor` on a folder whose gateway is down. */
 export async function doctorOffline(dataDir: string) {
-  const child = spawnNode(["src/cli.ts", "doctor", "--json"], { DATA_DIR: dataDir, ADMIN_PORT: NO_ADMIN_PORT });
+  const child = spawnNode(["src/cli/tollgate.ts", "doctor", "--json"], {
+    DATA_DIR: dataDir,
+    ADMIN_PORT: NO_ADMIN_PORT,
+  });
   let out = "";
   child.stdout.on("data", (chunk) => {
     out += String(chunk);

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import OpenAI from "openai";
-import { prepareEnvironment, readConfig } from "../../src/config.ts";
+import { type Gateway, startGateway } from "../../src/gateway/gateway.ts";
 import type { GatewayOptions } from "../../src/gateway/options.ts";
-import { type Gateway, startGateway } from "../../src/gateway.ts";
+import { prepareEnvironment, readConfig } from "../../src/platform/config.ts";
 import { PATIENT_MS } from "./patience.ts";
 
 export interface TestAccount {

@@ -1,5 +1,5 @@
 // A reply in memory: what serving writes without a transport.
-import type { Reply } from "../../src/endpoint.ts";
+import type { Reply } from "../../src/core/endpoint.ts";
 
 export interface MemoryReply extends Reply {
   readonly status: number;

@@ -1,5 +1,5 @@
 // The stores as a process sees them that dies at one of its operations: before it, or when it was done and before anybody was told.
-import type { Stores } from "../../src/stores.ts";
+import type { Stores } from "../../src/gateway/stores.ts";
 
 export interface MortalStores extends Pick<Stores, "ledger" | "records" | "shared"> {
   /** How many operations were begun. */

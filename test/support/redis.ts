@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "ioredis";
-import { openRedis, type RedisLink } from "../../src/storage/redis-link.ts";
+import { openRedis, type RedisLink } from "../../src/platform/storage/redis-link.ts";
 import { INSTALLED_MS_MAX, installed } from "./apt-install.ts";
 import { freePort } from "./free-port.ts";
 import { type GuardedServer, startGuarded } from "./guarded-server.ts";

@@ -1,5 +1,5 @@
 // The gateway as several processes whose parent has the patience that a test gives it; else as `main.ts` starts them.
-import { prepareEnvironment, readConfig } from "../../src/config.ts";
+import { prepareEnvironment, readConfig } from "../../src/platform/config.ts";
 import { serve, stop } from "../../src/processes/serve.ts";
 import { PATIENCE } from "../../src/processes/supervisor.ts";
 

@@ -1,7 +1,7 @@
 // The catalog that is shipped, as a gateway without any settings has it.
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { type LoadOptions, loadCatalog } from "../../src/catalog/load.ts";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/core/clock.ts";
 
 /** `changes` are settings that a test gives it. */
 export function shippedCatalog(changes: Partial<LoadOptions> = {}): Promise<Catalog> {

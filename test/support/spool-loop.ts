@@ -8,11 +8,11 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
-import { systemClock } from "../../src/clock.ts";
-import { redisLedger } from "../../src/ledger/redis/ledger.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { redisLedger } from "../../src/money/ledger/redis/ledger.ts";
 import { type Random, randomFrom } from "../../src/sandbox/vocabulary.ts";
-import { newAccount } from "../ledger/requests.ts";
-import { allResolved, openSpooled } from "../ledger/spool/spooled.ts";
+import { newAccount } from "../money/ledger/requests.ts";
+import { allResolved, openSpooled } from "../money/ledger/spool/spooled.ts";
 import { endWithTests } from "./end-with-tests.ts";
 import { eventually } from "./gateway.ts";
 import { openLink } from "./redis.ts";
@@ -28,7 +28,7 @@ export interface SpoolPlan {
   readonly faults: readonly string[];
 }
 
-const CHILD = fileURLToPath(new URL("../ledger/spool/load-child.ts", import.meta.url));
+const CHILD = fileURLToPath(new URL("../money/ledger/spool/load-child.ts", import.meta.url));
 const LEASE_MS = 8_000;
 const SETTLED_MS_MAX = 60_000;
 /** A server that was just started lets a lease pass before it ends anything; then what is left has a lease and a sweep. */

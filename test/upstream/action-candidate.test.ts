@@ -3,9 +3,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AdapterSpec, action, noAuth, z } from "../../src/catalog/adapter.ts";
 import type { Json, Params } from "../../src/catalog/said.ts";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import type { AttemptFailure } from "../../src/core/route.ts";
 import { retrying } from "../../src/kernel/routes/retrying.ts";
-import type { AttemptFailure } from "../../src/route.ts";
 import type { ActionCandidate } from "../../src/upstream/action-candidate.ts";
 import { createUpstream, type Upstream } from "../../src/upstream/upstream.ts";
 import { catalogOf, LIVE } from "../catalog/catalog-of.ts";

@@ -4,12 +4,12 @@ import { type AddressInfo, createServer } from "node:net";
 import { expect, it } from "vitest";
 import { bearer } from "../../src/catalog/adapter.ts";
 import type { Adapter, Offer } from "../../src/catalog/catalog.ts";
-import { systemClock } from "../../src/clock.ts";
-import type { Attempt, AttemptFailure } from "../../src/route.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import type { Attempt, AttemptFailure } from "../../src/core/route.ts";
+import { chatAnswers } from "../../src/models/formats/chat-completions/answers.ts";
+import { chatRequest } from "../../src/models/formats/chat-completions/request.ts";
 import type { ModelCandidate } from "../../src/upstream/model-candidate.ts";
 import { createUpstream, type Upstream } from "../../src/upstream/upstream.ts";
-import { chatAnswers } from "../../src/wires/chat-completions/answers.ts";
-import { chatRequest } from "../../src/wires/chat-completions/request.ts";
 import { eventually } from "../support/gateway.ts";
 import { startVendor } from "../support/vendor-server.ts";
 

@@ -1,6 +1,6 @@
 // What a vendor's refusal is taken for. A caller's own words in it must not look like a fault of ours.
 import { describe, expect, it } from "vitest";
-import { FAILURES } from "../../src/failures.ts";
+import { FAILURES } from "../../src/core/failures.ts";
 import { classify } from "../../src/upstream/classify.ts";
 
 function kindOf(status: number, words: readonly string[], message: string): string {

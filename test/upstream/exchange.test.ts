@@ -2,7 +2,7 @@
 import { Worker } from "node:worker_threads";
 import { Agent } from "undici";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/core/clock.ts";
 import { Exchange } from "../../src/upstream/exchange.ts";
 
 /** In a thread of its own, so that it speaks while this one is busy: something every 50 ms for 2 s; `/silent`: one word alone. */

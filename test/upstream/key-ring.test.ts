@@ -1,6 +1,6 @@
 // Our keys at one vendor: in turn for calls of no conversation, and one conversation keeps to one key while that is fit.
 import { expect, it } from "vitest";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/core/clock.ts";
 import { createKeyRing } from "../../src/upstream/key-ring.ts";
 
 const ring = () => createKeyRing(["a", "b", "c"], systemClock);

@@ -1,6 +1,6 @@
 // Conversations that have moved, as processes tell each other of them.
 import { expect, it } from "vitest";
-import { manualClock, systemClock } from "../../src/clock.ts";
+import { manualClock, systemClock } from "../../src/core/clock.ts";
 import { createMovedConversations } from "../../src/upstream/moved-conversations.ts";
 
 it("are told once, the newest state of each, and what was heard is told to nobody", () => {

@@ -1,12 +1,12 @@
 // A vendor that answers 402 and wants to be paid by the call: paid once, by the very same request, and its cost is the leg's.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { actionCost } from "../../src/actions/run/action-price.ts";
 import { type AdapterSpec, type Auth, action, z } from "../../src/catalog/adapter.ts";
 import type { Payment, PaymentWanted } from "../../src/catalog/auth.ts";
 import type { ActionOffer } from "../../src/catalog/catalog.ts";
-import { systemClock } from "../../src/clock.ts";
-import { nano } from "../../src/money.ts";
-import type { AttemptFailure, Reading } from "../../src/route.ts";
-import { actionCost } from "../../src/run/action-price.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { nano } from "../../src/core/money.ts";
+import type { AttemptFailure, Reading } from "../../src/core/route.ts";
 import { createUpstream, type Upstream } from "../../src/upstream/upstream.ts";
 import { catalogOf, LIVE } from "../catalog/catalog-of.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";

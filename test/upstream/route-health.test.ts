@@ -1,9 +1,9 @@
 // Which routes rest, for how long, and how they come back.
 import { describe, expect, it } from "vitest";
-import { manualClock } from "../../src/clock.ts";
-import type { FailureKind } from "../../src/failures.ts";
+import { manualClock } from "../../src/core/clock.ts";
+import type { FailureKind } from "../../src/core/failures.ts";
+import type { AttemptFailure, Candidate } from "../../src/core/route.ts";
 import { retrying } from "../../src/kernel/routes/retrying.ts";
-import type { AttemptFailure, Candidate } from "../../src/route.ts";
 import { createKeyRing } from "../../src/upstream/key-ring.ts";
 import { retryAfterMs } from "../../src/upstream/retry-after.ts";
 import { createRouteFailures } from "../../src/upstream/route-failures.ts";

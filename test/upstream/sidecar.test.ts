@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/core/clock.ts";
 import { Sidecar, type SidecarOptions } from "../../src/upstream/sidecar/sidecar.ts";
 import { failureOfKind, VendorFailure } from "../../src/upstream/vendor-failure.ts";
 import { eventually } from "../support/gateway.ts";

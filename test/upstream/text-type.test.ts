@@ -1,6 +1,6 @@
 // What counts as text by its media type: read as text from a vendor, and told as text to a caller.
 import { describe, expect, it } from "vitest";
-import { binaryAnswer } from "../../src/run/binary-answer.ts";
+import { binaryAnswer } from "../../src/actions/run/binary-answer.ts";
 import { AnswerBody } from "../../src/upstream/answer-body.ts";
 
 const payer = { id: "acct:a", accountId: "a", keyId: "k", sandbox: false } as const;

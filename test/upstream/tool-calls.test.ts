@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { DialectName } from "../../src/catalog/chat-wire.ts";
+import { MODEL_WIRES } from "../../src/models/formats/model-wires.ts";
 import { DIALECTS } from "../../src/upstream/dialects/by-name.ts";
-import { MODEL_WIRES } from "../../src/wires/model-wires.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 import { type Asked, type Call, resultsIn, TOOL_FORMATS, type ToolFormat } from "../support/tool-wires.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";

@@ -9,22 +9,22 @@ import { join } from "node:path";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Adapter } from "../../src/catalog/catalog.ts";
-import { systemClock } from "../../src/clock.ts";
-import { readConfig } from "../../src/config.ts";
-import { GatewayError } from "../../src/errors.ts";
-import { FAILURES } from "../../src/failures.ts";
-import { openS3Objects } from "../../src/files/s3-bucket.ts";
-import type { Proxies } from "../../src/proxies.ts";
-import type { AttemptFailure } from "../../src/route.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { GatewayError } from "../../src/core/errors.ts";
+import { FAILURES } from "../../src/core/failures.ts";
+import type { Proxies } from "../../src/core/proxies.ts";
+import type { AttemptFailure } from "../../src/core/route.ts";
+import { httpFacilitator } from "../../src/edge/x402/facilitator.ts";
+import { nodeRpc } from "../../src/edge/x402/node-rpc.ts";
+import { nodeAt } from "../../src/money/wallet/chain-log.ts";
+import { readConfig } from "../../src/platform/config.ts";
+import { openS3Objects } from "../../src/platform/files/s3-bucket.ts";
 import { createAccessTokens } from "../../src/upstream/access-tokens.ts";
 import { createConnections } from "../../src/upstream/connections.ts";
 import { Exchange, type ExchangeRequest } from "../../src/upstream/exchange.ts";
 import { createPublicFetch } from "../../src/upstream/public-fetch.ts";
 import { openPublicProxy } from "../../src/upstream/public-proxy.ts";
 import { fetchThrough, newAgent } from "../../src/upstream/tunnel.ts";
-import { nodeAt } from "../../src/wallet/chain-log.ts";
-import { httpFacilitator } from "../../src/x402/facilitator.ts";
-import { nodeRpc } from "../../src/x402/node-rpc.ts";
 import { makeCertificate } from "../support/certificates.ts";
 import { type ConnectProxy, startConnectProxy } from "../support/connect-proxy.ts";
 import { startTestGateway } from "../support/gateway.ts";
@@ -263,8 +263,8 @@ const OPENERS: Readonly<Record<string, string>> = {
   "src/upstream/public-fetch.ts": "webhooks, pages and links, the guard and the identity provider",
   "src/upstream/public-proxy.ts": "the browser that records demos",
   "src/upstream/tunnel.ts": "the tunnel itself",
-  "src/files/s3-bucket.ts": "S3",
-  "src/storage/remote-thread.ts": "a socket file of this machine",
+  "src/platform/files/s3-bucket.ts": "S3",
+  "src/platform/storage/remote-thread.ts": "a socket file of this machine",
   "src/upstream/sidecar/serve-lines.ts": "a pipe to the parent",
 };
 

@@ -3,7 +3,7 @@ import { Agent } from "undici";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type AdapterSpec, action, noAuth, z } from "../../src/catalog/adapter.ts";
 import type { Adapter } from "../../src/catalog/catalog.ts";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/core/clock.ts";
 import { UnbuildableRequest, type WireRequest } from "../../src/upstream/build-request.ts";
 import { type Question, VendorClient } from "../../src/upstream/vendor-client.ts";
 import { VendorFailure } from "../../src/upstream/vendor-failure.ts";

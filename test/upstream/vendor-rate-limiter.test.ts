@@ -1,7 +1,7 @@
 // The rate limiter of vendors: how many requests can leave in any stretch of time, who waits how long, and what a rest does.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { manualClock } from "../../src/clock.ts";
+import { manualClock } from "../../src/core/clock.ts";
 import { createVendorRateLimiter, type NoPermit, type Permit } from "../../src/upstream/vendor-rate-limiter.ts";
 
 const TEN_A_SECOND = { requests: 10, perMs: 1_000 };

@@ -1,10 +1,10 @@
 // What a request leaves of a vendor's wire: sampling goes where the model thinks, and the caller is told what was not sent.
 import { describe, expect, it } from "vitest";
 import type { ChatWire } from "../../src/catalog/chat-wire.ts";
+import { chatRequest } from "../../src/models/formats/chat-completions/request.ts";
+import { messagesRequest } from "../../src/models/formats/messages/request.ts";
+import { responsesRequest } from "../../src/models/formats/responses/request.ts";
 import { unsentOf, wireFor } from "../../src/upstream/wire-for.ts";
-import { chatRequest } from "../../src/wires/chat-completions/request.ts";
-import { messagesRequest } from "../../src/wires/messages/request.ts";
-import { responsesRequest } from "../../src/wires/responses/request.ts";
 
 const MESSAGES = [{ role: "user", content: "Hi" }];
 const chat = (more: object) => chatRequest({ model: "m", messages: MESSAGES, temperature: 0.2, top_p: 0.9, ...more });

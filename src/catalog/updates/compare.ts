@@ -1,5 +1,5 @@
 // One model's price as it is sold here beside what a list says of it: what is other, by how much, and whether that can be believed.
-import { parseUsdPerMillion } from "../../money.ts";
+import { parseUsdPerMillion } from "../../core/money.ts";
 import type { TokenPrice, TokenRates } from "../catalog.ts";
 import { compilePrice } from "../price.ts";
 import type { TokenPriceSpec } from "../token-price.ts";

@@ -1,7 +1,7 @@
 // The file that `tollgate models update` writes and every load lays over the adapters: `models.json`, beside the operator's own adapters.
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { inSlices } from "../../slices.ts";
+import { inSlices } from "../../core/slices.ts";
 import { type ModelsUpdate, updateOf } from "./update.ts";
 
 /** Versions before 0.2.0 kept a dated file for each update in `DATA_DIR/models`. */

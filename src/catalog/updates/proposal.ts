@@ -1,5 +1,5 @@
 // From a list to the update that it makes: what is taken of its changes, laid over what earlier lists told, and nothing that would be sold at a loss.
-import { atOnce } from "../../slices.ts";
+import { atOnce } from "../../core/slices.ts";
 import type { AdapterSpec } from "../adapter.ts";
 import type { Adapter } from "../catalog.ts";
 import { compilePrice, costlierBy, isDearer, priceOn } from "../price.ts";

@@ -1,6 +1,6 @@
 // What lists of models said since the adapters were written: dated facts that are laid over the adapters, and checked like them.
 import { z } from "zod";
-import { eachOf, type Steps } from "../../slices.ts";
+import { eachOf, type Steps } from "../../core/slices.ts";
 import type { AdapterSpec, EmbeddingsSpec, ModelSpec } from "../adapter.ts";
 import type { ModelEnd } from "../model-end.ts";
 import { SLUG } from "../slug.ts";

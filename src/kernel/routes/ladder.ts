@@ -1,5 +1,5 @@
 // Routes in order of preference: the next is tried where one has failed and another may do better.
-import type { FailureKind } from "../../failures.ts";
+import type { FailureKind } from "../../core/failures.ts";
 import type {
   AnswerSink,
   AttemptFailure,
@@ -9,7 +9,7 @@ import type {
   Route,
   RouteAttempt,
   Tries,
-} from "../../route.ts";
+} from "../../core/route.ts";
 import { mayTryOn } from "./retrying.ts";
 
 class Ladder implements RouteAttempt, AnswerSink {

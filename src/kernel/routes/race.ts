@@ -1,6 +1,6 @@
 // Routes side by side: the first whose answer begins, or is whole, wins; the others are stopped, and what they cost us is a leg.
-import type { FailureKind } from "../../failures.ts";
-import type { AnswerSink, AttemptFailure, Candidate, Reading, Route, RouteAttempt, Tries } from "../../route.ts";
+import type { FailureKind } from "../../core/failures.ts";
+import type { AnswerSink, AttemptFailure, Candidate, Reading, Route, RouteAttempt, Tries } from "../../core/route.ts";
 
 class Race implements RouteAttempt {
   readonly #sink: AnswerSink;

@@ -1,6 +1,6 @@
 // The route of one candidate: asks it, and asks it again where that may help. Every attempt becomes a leg here, and nowhere else.
-import { FAILURES, type FailureKind } from "../../failures.ts";
-import { ZERO } from "../../money.ts";
+import { FAILURES, type FailureKind } from "../../core/failures.ts";
+import { ZERO } from "../../core/money.ts";
 import type {
   AnswerSink,
   Attempt,
@@ -12,7 +12,7 @@ import type {
   Route,
   RouteAttempt,
   Tries,
-} from "../../route.ts";
+} from "../../core/route.ts";
 import { NOTHING_READ } from "../../upstream/nothing-read.ts";
 
 /** A wait that a vendor asks for and that is shorter than this is waited out; a longer one sends us to the next route. */

@@ -1,6 +1,6 @@
 // Reads a whole answer in OpenAI's wire for a caller of another one.
-import { isRecord, type Json, listOf, stringOf, wordOf } from "../../json.ts";
-import type { AnswerBlock, NeutralChoice } from "../../neutral.ts";
+import { isRecord, type Json, listOf, stringOf, wordOf } from "../../core/json.ts";
+import type { AnswerBlock, NeutralChoice } from "../../core/neutral.ts";
 import { classify } from "../classify.ts";
 import {
   contentText,

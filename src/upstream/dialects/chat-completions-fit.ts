@@ -1,6 +1,6 @@
 // Fits a body of OpenAI's wire to what its vendor takes of it: said in the vendor's own way where it has one, else left out.
 import type { ChatTakes, ChatWire } from "../../catalog/chat-wire.ts";
-import { isRecord, type Json, numberOf, stringOf } from "../../json.ts";
+import { isRecord, type Json, numberOf, stringOf } from "../../core/json.ts";
 import { JSON_ONLY, jsonBySchema } from "./json-words.ts";
 import { effortOfBudget } from "./thinking-budget.ts";
 

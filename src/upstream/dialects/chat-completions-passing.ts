@@ -1,5 +1,5 @@
 // OpenAI's wire on both sides: the caller's body goes out and the vendor's bytes come back, with our names in place of theirs.
-import { isRecord, type Json } from "../../json.ts";
+import { isRecord, type Json } from "../../core/json.ts";
 import { classify } from "../classify.ts";
 import { atPointer } from "../json-pointer.ts";
 import { bodyLinksOf, bodyWithMedia } from "../media-links.ts";

@@ -1,5 +1,5 @@
 // Puts a request of another wire into OpenAI's.
-import { defined, type Json } from "../../json.ts";
+import { defined, type Json } from "../../core/json.ts";
 import type {
   MediaBlock,
   NeutralBlock,
@@ -10,7 +10,7 @@ import type {
   ReasoningBlock,
   TextBlock,
   ToolResultBlock,
-} from "../../neutral.ts";
+} from "../../core/neutral.ts";
 import { unfit } from "./chat-completions-fit.ts";
 import { chatCompletionsPassing } from "./chat-completions-passing.ts";
 import { formatOf } from "./chat-completions-wire.ts";

@@ -1,5 +1,5 @@
 // Reads a stream in OpenAI's wire and passes it on under our model's name, parsing only the events that differ.
-import { isRecord, type Json, listOf } from "../../json.ts";
+import { isRecord, type Json, listOf } from "../../core/json.ts";
 import { classify } from "../classify.ts";
 import { EMPTY, nameThoughts, readError, readUsage, statusInside } from "./chat-completions-wire.ts";
 import type { BytesOut, ChatContext, StreamReader } from "./dialect.ts";

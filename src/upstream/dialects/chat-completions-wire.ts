@@ -1,8 +1,8 @@
 // What OpenAI-shaped bodies and chunks say beside the answer: usage in disjoint buckets, the vendor's cost, errors.
-import { isRecord, type Json, stringOf } from "../../json.ts";
-import { type Nano, parseUsd } from "../../money.ts";
-import type { FinishReason, ReasoningBlock } from "../../neutral.ts";
-import type { TokenUsage } from "../../route.ts";
+import { isRecord, type Json, stringOf } from "../../core/json.ts";
+import { type Nano, parseUsd } from "../../core/money.ts";
+import type { FinishReason, ReasoningBlock } from "../../core/neutral.ts";
+import type { TokenUsage } from "../../core/route.ts";
 import { atPointer, countOf, lastAt } from "../json-pointer.ts";
 import type { ChatContext, VendorError } from "./dialect.ts";
 

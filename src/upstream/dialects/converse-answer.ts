@@ -1,6 +1,6 @@
 // Reads a whole answer of the converse wire.
-import { isRecord, type Json, stringOf } from "../../json.ts";
-import type { AnswerBlock } from "../../neutral.ts";
+import { isRecord, type Json, stringOf } from "../../core/json.ts";
+import type { AnswerBlock } from "../../core/neutral.ts";
 import { malformed } from "../vendor-failure.ts";
 import { emptiness, failureOf, finishOf, formatOf, usageOf } from "./converse-wire.ts";
 import type { ChatContext, ReadAnswer } from "./dialect.ts";

@@ -1,6 +1,6 @@
 // Puts a request into the converse wire, whose conversation is that of the messages wire in other words.
-import { defined, type Json } from "../../json.ts";
-import type { NeutralRequest } from "../../neutral.ts";
+import { defined, type Json } from "../../core/json.ts";
+import type { NeutralRequest } from "../../core/neutral.ts";
 import { nearestEffort } from "./chat-completions-fit.ts";
 import { effortOf } from "./chat-completions-request.ts";
 import { ConverseTurns, hasCalls, isLinked } from "./converse-turns.ts";

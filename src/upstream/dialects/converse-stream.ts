@@ -1,5 +1,5 @@
 // Reads a stream of the converse wire, whose events have their names outside of their data.
-import { isRecord, type Json, stringOf } from "../../json.ts";
+import { isRecord, type Json, stringOf } from "../../core/json.ts";
 import { emptiness, failureOf, finishOf, formatOf, usageOf } from "./converse-wire.ts";
 import type { ChatContext, EventOut, StreamReader } from "./dialect.ts";
 import { eventJson } from "./event-json.ts";

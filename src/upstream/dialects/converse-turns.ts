@@ -1,6 +1,6 @@
 // The turns of a conversation in the converse wire, made of those of the messages wire.
 import type { ChatTakes } from "../../catalog/chat-wire.ts";
-import { isRecord, type Json, stringOf } from "../../json.ts";
+import { isRecord, type Json, stringOf } from "../../core/json.ts";
 import type { Turn } from "./messages-turns.ts";
 
 const DOCUMENT_NAME_CHARACTERS_MAX = 180;

@@ -1,8 +1,8 @@
 // What the converse wire says beside the answer: usage in disjoint buckets, why it stopped, errors.
 
-import { isRecord, stringOf } from "../../json.ts";
-import type { FinishReason } from "../../neutral.ts";
-import type { AttemptFailure, TokenUsage } from "../../route.ts";
+import { isRecord, stringOf } from "../../core/json.ts";
+import type { FinishReason } from "../../core/neutral.ts";
+import type { AttemptFailure, TokenUsage } from "../../core/route.ts";
 import { countOf } from "../json-pointer.ts";
 import { malformed } from "../vendor-failure.ts";
 import type { ChatContext, VendorError } from "./dialect.ts";

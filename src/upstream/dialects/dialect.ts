@@ -1,8 +1,8 @@
 // What a vendor's wire must do: put a request into it, and read what comes back, as neutral events or as the caller's own bytes.
 import type { ChatSpec } from "../../catalog/adapter.ts";
 import type { ChatWire, DialectName } from "../../catalog/chat-wire.ts";
-import type { Json } from "../../json.ts";
-import type { Nano } from "../../money.ts";
+import type { Json } from "../../core/json.ts";
+import type { Nano } from "../../core/money.ts";
 import type {
   NeutralAnswer,
   NeutralEvent,
@@ -10,9 +10,9 @@ import type {
   PassedAnswer,
   ReasoningBlock,
   SentRequest,
-} from "../../neutral.ts";
-import type { AttemptFailure, Counts, TokenUsage } from "../../route.ts";
-import type { FormBody } from "../form-body.ts";
+} from "../../core/neutral.ts";
+import type { AttemptFailure, Counts, TokenUsage } from "../../core/route.ts";
+import type { FormBody } from "../../platform/files/form-body.ts";
 import type { FetchedMedia, MediaLink } from "../media-links.ts";
 import type { ToolFit } from "./tool-fit.ts";
 

@@ -1,5 +1,5 @@
 // Leaves out of a neutral request what the adapter says a model refuses. Adapters name fields as OpenAI's chat wire does.
-import type { NeutralRequest } from "../../neutral.ts";
+import type { NeutralRequest } from "../../core/neutral.ts";
 import type { ChatContext } from "./dialect.ts";
 
 type Sampled = keyof NeutralRequest["sampling"];

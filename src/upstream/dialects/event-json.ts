@@ -1,6 +1,6 @@
 // The data of one event of a stream, where it is an object; most dialects read no other.
-import { isRecord, type Json } from "../../json.ts";
-import { parseRaw } from "../../raw-json.ts";
+import { isRecord, type Json } from "../../core/json.ts";
+import { parseRaw } from "../../core/raw-json.ts";
 
 /** Null: it is no JSON, or no object. */
 export function eventJson(bytes: Buffer, start: number, end: number): Json | null {

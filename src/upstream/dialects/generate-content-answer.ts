@@ -1,7 +1,7 @@
 // Reads a whole answer of the generate-content wire.
-import { isRecord, type Json } from "../../json.ts";
-import type { AnswerBlock, NeutralChoice } from "../../neutral.ts";
-import type { AttemptFailure } from "../../route.ts";
+import { isRecord, type Json } from "../../core/json.ts";
+import type { AnswerBlock, NeutralChoice } from "../../core/neutral.ts";
+import type { AttemptFailure } from "../../core/route.ts";
 import type { ChatContext, ReadAnswer } from "./dialect.ts";
 import { PartReader, type ReadAnswerPart } from "./generate-content-parts.ts";
 import {

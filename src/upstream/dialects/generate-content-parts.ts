@@ -1,6 +1,6 @@
 // Reads the parts of a candidate in the generate-content wire.
-import { isRecord, type Json, stringOf } from "../../json.ts";
-import type { AnswerCallBlock, ReasoningBlock } from "../../neutral.ts";
+import { isRecord, type Json, stringOf } from "../../core/json.ts";
+import type { AnswerCallBlock, ReasoningBlock } from "../../core/neutral.ts";
 import type { ChatContext } from "./dialect.ts";
 import { formatOf } from "./generate-content-wire.ts";
 import { wholeCalls } from "./tool-calls.ts";

@@ -1,6 +1,6 @@
 // Puts a request into the generate-content wire.
-import { defined, type Json } from "../../json.ts";
-import type { Effort, NeutralRequest } from "../../neutral.ts";
+import { defined, type Json } from "../../core/json.ts";
+import type { Effort, NeutralRequest } from "../../core/neutral.ts";
 import type { ChatContext, UpstreamBody } from "./dialect.ts";
 import { withoutDropped } from "./dropped-fields.ts";
 import { type ConversationRules, conversationOf } from "./generate-content-turns.ts";

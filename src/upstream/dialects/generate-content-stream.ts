@@ -1,5 +1,5 @@
 // Reads a stream of the generate-content wire, each event a part of the answer.
-import { isRecord, type Json } from "../../json.ts";
+import { isRecord, type Json } from "../../core/json.ts";
 import type { ChatContext, EventOut, StreamReader } from "./dialect.ts";
 import { eventJson } from "./event-json.ts";
 import { PartReader, type ReadAnswerPart } from "./generate-content-parts.ts";

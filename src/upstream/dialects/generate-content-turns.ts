@@ -1,5 +1,5 @@
 // The conversation of a request in the generate-content wire: a system instruction, then turns of user and model.
-import { defined, type Json, stringOf } from "../../json.ts";
+import { defined, type Json, stringOf } from "../../core/json.ts";
 import type {
   MediaSource,
   NeutralBlock,
@@ -7,8 +7,8 @@ import type {
   ReasoningBlock,
   ToolCallBlock,
   ToolResultBlock,
-} from "../../neutral.ts";
-import { rawObject } from "../../raw-json.ts";
+} from "../../core/neutral.ts";
+import { rawObject } from "../../core/raw-json.ts";
 import { argumentsOf } from "./tool-arguments.ts";
 
 export interface Turn {

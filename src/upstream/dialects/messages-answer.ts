@@ -1,6 +1,6 @@
 // Reads a whole answer of the messages wire.
-import { isRecord, type Json, stringOf } from "../../json.ts";
-import type { AnswerBlock, ReasoningBlock } from "../../neutral.ts";
+import { isRecord, type Json, stringOf } from "../../core/json.ts";
+import type { AnswerBlock, ReasoningBlock } from "../../core/neutral.ts";
 import { malformed } from "../vendor-failure.ts";
 import type { ChatContext, ReadAnswer } from "./dialect.ts";
 import { emptiness, explanationOf, failureInside, finishOf, formatOf, usageOf } from "./messages-wire.ts";

@@ -1,7 +1,7 @@
 // Links in a body of the messages wire that its vendor cannot open: found before it is sent, and put back as what stands there.
 import type { ChatWire } from "../../catalog/chat-wire.ts";
-import { isRecord, type Json } from "../../json.ts";
-import type { SentRequest } from "../../neutral.ts";
+import { isRecord, type Json } from "../../core/json.ts";
+import type { SentRequest } from "../../core/neutral.ts";
 import { type FetchedMedia, type Media, type MediaLink, opens } from "../media-links.ts";
 
 const NONE: readonly MediaLink[] = [];

@@ -1,5 +1,5 @@
 // Reads a stream of the messages wire and passes it on under our model's name, parsing only the events that differ.
-import { isRecord, type Json, stringOf } from "../../json.ts";
+import { isRecord, type Json, stringOf } from "../../core/json.ts";
 import type { BytesOut, ChatContext, StreamReader } from "./dialect.ts";
 import { eventJson } from "./event-json.ts";
 import { type EventTemplate, filledTemplate, learnTemplate, matchesTemplate } from "./event-template.ts";

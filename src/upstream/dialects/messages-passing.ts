@@ -1,7 +1,7 @@
 // The messages wire on both sides: the caller's bytes go out and the vendor's come back, with our names in place of theirs.
-import { isRecord, type Json, numberOf, stringOf } from "../../json.ts";
-import { withMembers } from "../../json-bytes.ts";
-import type { SentRequest } from "../../neutral.ts";
+import { isRecord, type Json, numberOf, stringOf } from "../../core/json.ts";
+import { withMembers } from "../../core/json-bytes.ts";
+import type { SentRequest } from "../../core/neutral.ts";
 import { malformed } from "../vendor-failure.ts";
 import type { ChatContext, OwnSeal, Passing, UnaryAnswer, UpstreamBody } from "./dialect.ts";
 import { messagesLinks, messagesWithMedia } from "./messages-links.ts";

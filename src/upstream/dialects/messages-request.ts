@@ -1,6 +1,6 @@
 // Puts a request into the messages wire.
-import { defined, isRecord, type Json } from "../../json.ts";
-import type { NeutralRequest, NeutralTool } from "../../neutral.ts";
+import { defined, isRecord, type Json } from "../../core/json.ts";
+import type { NeutralRequest, NeutralTool } from "../../core/neutral.ts";
 import type { ChatContext, UpstreamBody } from "./dialect.ts";
 import { withoutDropped } from "./dropped-fields.ts";
 import { JSON_ONLY } from "./json-words.ts";

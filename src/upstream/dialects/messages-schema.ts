@@ -1,5 +1,5 @@
 // Narrows a JSON schema to the subset that the messages wire can guarantee (structured outputs, strict tools).
-import { isRecord, type Json, wordOf } from "../../json.ts";
+import { isRecord, type Json, wordOf } from "../../core/json.ts";
 
 /** Deeper schemas are no schema anyone wrote; a bound keeps the recursion safe. */
 const DEPTH_MAX = 64;

@@ -1,5 +1,5 @@
 // Reads a stream of the messages wire.
-import { isRecord, type Json, stringOf } from "../../json.ts";
+import { isRecord, type Json, stringOf } from "../../core/json.ts";
 import type { ChatContext, EventOut, StreamReader } from "./dialect.ts";
 import { eventJson } from "./event-json.ts";
 import { emptiness, explanationOf, failureInside, finishOf, formatOf, mergeUsage, usageOf } from "./messages-wire.ts";

@@ -1,7 +1,7 @@
 // How a request in the messages wire tells the model to think.
 import type { ChatWire } from "../../catalog/chat-wire.ts";
-import { defined, isRecord, type Json, numberOf, stringOf } from "../../json.ts";
-import type { Effort, NeutralRequest } from "../../neutral.ts";
+import { defined, isRecord, type Json, numberOf, stringOf } from "../../core/json.ts";
+import type { Effort, NeutralRequest } from "../../core/neutral.ts";
 import type { ChatContext } from "./dialect.ts";
 import type { Turn } from "./messages-turns.ts";
 import { budgetOf } from "./thinking-budget.ts";

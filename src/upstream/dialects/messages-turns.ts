@@ -1,5 +1,5 @@
 // The conversation of a request in the messages wire: system blocks, then turns of alternating roles.
-import { defined, type Json } from "../../json.ts";
+import { defined, type Json } from "../../core/json.ts";
 import type {
   MediaBlock,
   MediaSource,
@@ -8,7 +8,7 @@ import type {
   ReasoningBlock,
   ToolCallBlock,
   ToolResultBlock,
-} from "../../neutral.ts";
+} from "../../core/neutral.ts";
 import { argumentsOf } from "./tool-arguments.ts";
 
 export interface Turn {

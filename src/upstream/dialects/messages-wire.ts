@@ -1,7 +1,7 @@
 // What the messages wire says beside the answer: usage in disjoint buckets, why it stopped, errors.
-import { isRecord, type Json, stringOf } from "../../json.ts";
-import type { FinishReason } from "../../neutral.ts";
-import type { AttemptFailure, TokenUsage } from "../../route.ts";
+import { isRecord, type Json, stringOf } from "../../core/json.ts";
+import type { FinishReason } from "../../core/neutral.ts";
+import type { AttemptFailure, TokenUsage } from "../../core/route.ts";
 import { classify } from "../classify.ts";
 import { countOf, holdsCount } from "../json-pointer.ts";
 import type { ChatContext, VendorError } from "./dialect.ts";

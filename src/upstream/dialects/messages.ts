@@ -1,5 +1,5 @@
 // The wire of the messages API: content blocks, thinking, and events that open, fill and close each block.
-import { isRecord } from "../../json.ts";
+import { isRecord } from "../../core/json.ts";
 import type { Dialect } from "./dialect.ts";
 import { messagesAnswer } from "./messages-answer.ts";
 import { messagesPassing } from "./messages-passing.ts";

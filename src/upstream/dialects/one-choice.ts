@@ -1,5 +1,5 @@
 // The events of an answer of one choice: it begins with whatever comes first, and knows whether it has given anything.
-import type { NeutralEvent, ReasoningBlock } from "../../neutral.ts";
+import type { NeutralEvent, ReasoningBlock } from "../../core/neutral.ts";
 import type { ChatContext, EventOut } from "./dialect.ts";
 import { type CallPiece, ToolCalls } from "./tool-calls.ts";
 import { GivenIds } from "./tool-ids.ts";

@@ -1,5 +1,5 @@
 // The blocks that a stream has open, in wires whose answers are made of blocks that are opened, filled and closed.
-import { stringOf } from "../../json.ts";
+import { stringOf } from "../../core/json.ts";
 import { malformed } from "../vendor-failure.ts";
 import type { EventOut } from "./dialect.ts";
 import { thoughtOf } from "./messages-answer.ts";

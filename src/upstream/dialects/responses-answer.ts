@@ -1,6 +1,6 @@
 // Reads a whole answer of OpenAI's responses wire.
-import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
-import type { AnswerBlock } from "../../neutral.ts";
+import { isRecord, type Json, stringOf, wordOf } from "../../core/json.ts";
+import type { AnswerBlock } from "../../core/neutral.ts";
 import { malformed } from "../vendor-failure.ts";
 import { upstreamCostFrom } from "./chat-completions-wire.ts";
 import type { ChatContext, ReadAnswer } from "./dialect.ts";

@@ -1,6 +1,6 @@
 // The conversation of a request in OpenAI's responses wire: a list of items, of which messages are one kind.
-import { defined, type Json } from "../../json.ts";
-import type { MediaBlock, NeutralBlock, NeutralTurn, ToolResultBlock } from "../../neutral.ts";
+import { defined, type Json } from "../../core/json.ts";
+import type { MediaBlock, NeutralBlock, NeutralTurn, ToolResultBlock } from "../../core/neutral.ts";
 import { reasoningItem } from "./responses-wire.ts";
 import { resultText } from "./tool-results.ts";
 

@@ -1,7 +1,7 @@
 // OpenAI's responses wire where the caller speaks it too: bytes pass, and only what names us, what is sealed and what ends it is parsed.
-import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
-import type { PassedAnswer } from "../../neutral.ts";
-import type { AttemptFailure } from "../../route.ts";
+import { isRecord, type Json, stringOf, wordOf } from "../../core/json.ts";
+import type { PassedAnswer } from "../../core/neutral.ts";
+import type { AttemptFailure } from "../../core/route.ts";
 import { malformed } from "../vendor-failure.ts";
 import { readError, upstreamCostFrom } from "./chat-completions-wire.ts";
 import type { BytesOut, ChatContext, Passing, StreamReader, UnaryAnswer, UpstreamBody } from "./dialect.ts";

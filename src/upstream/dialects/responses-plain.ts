@@ -1,6 +1,6 @@
 // The plain form of OpenAI's responses wire, as vendors have it that search before they answer: typed messages of one text each.
-import { defined, isRecord, type Json, stringOf } from "../../json.ts";
-import type { NeutralRequest } from "../../neutral.ts";
+import { defined, isRecord, type Json, stringOf } from "../../core/json.ts";
+import type { NeutralRequest } from "../../core/neutral.ts";
 import { JSON_ONLY } from "./json-words.ts";
 
 /** A message with its parts as one text. Media has been refused before: no such vendor takes any here. */

@@ -1,6 +1,6 @@
 // Puts a request into OpenAI's responses wire.
-import { defined, type Json } from "../../json.ts";
-import type { NeutralRequest, ReasoningAsk } from "../../neutral.ts";
+import { defined, type Json } from "../../core/json.ts";
+import type { NeutralRequest, ReasoningAsk } from "../../core/neutral.ts";
 import { unfit } from "./chat-completions-fit.ts";
 import { effortOf } from "./chat-completions-request.ts";
 import type { ChatContext, UpstreamBody } from "./dialect.ts";

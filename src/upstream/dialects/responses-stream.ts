@@ -1,5 +1,5 @@
 // Reads a stream of OpenAI's responses wire.
-import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
+import { isRecord, type Json, stringOf, wordOf } from "../../core/json.ts";
 import { upstreamCostFrom } from "./chat-completions-wire.ts";
 import type { ChatContext, EventOut, StreamReader } from "./dialect.ts";
 import { eventJson } from "./event-json.ts";

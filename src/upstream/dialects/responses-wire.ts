@@ -1,7 +1,7 @@
 // What OpenAI's responses wire says beside the answer: usage in disjoint buckets, why it ended, seals, failures.
-import { isRecord, type Json, stringOf } from "../../json.ts";
-import type { FinishReason, ReasoningBlock } from "../../neutral.ts";
-import type { AttemptFailure, TokenUsage } from "../../route.ts";
+import { isRecord, type Json, stringOf } from "../../core/json.ts";
+import type { FinishReason, ReasoningBlock } from "../../core/neutral.ts";
+import type { AttemptFailure, TokenUsage } from "../../core/route.ts";
 import { classify } from "../classify.ts";
 import { countOf, holdsCount } from "../json-pointer.ts";
 import { readError } from "./chat-completions-wire.ts";

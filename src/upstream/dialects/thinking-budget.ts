@@ -1,5 +1,5 @@
 // How many tokens of an answer thinking may take, where a wire wants a number and the caller said a word.
-import type { Effort, ReasoningAsk } from "../../neutral.ts";
+import type { Effort, ReasoningAsk } from "../../core/neutral.ts";
 
 /** Which share of the output a word of effort may spend on thinking. */
 const SHARE: Readonly<Record<Effort, number>> = {

@@ -1,6 +1,6 @@
 // A tool call's arguments as the object that some wires want.
-import type { Json } from "../../json.ts";
-import { rawObject } from "../../raw-json.ts";
+import type { Json } from "../../core/json.ts";
+import { rawObject } from "../../core/raw-json.ts";
 
 /** What is no JSON object is kept under `raw_arguments`, so that nothing is lost. */
 export function argumentsOf(text: string): Json {

@@ -1,7 +1,7 @@
 // Collects the streamed tool calls of one choice: pieces are matched by index, otherwise by id, otherwise by order.
-import { isRecord, type Json, stringOf, wordOf } from "../../json.ts";
-import type { AnswerCallBlock, FinishReason, NeutralEvent } from "../../neutral.ts";
-import { argumentsText } from "../../raw-json.ts";
+import { isRecord, type Json, stringOf, wordOf } from "../../core/json.ts";
+import type { AnswerCallBlock, FinishReason, NeutralEvent } from "../../core/neutral.ts";
+import { argumentsText } from "../../core/raw-json.ts";
 import { malformed } from "../vendor-failure.ts";
 import type { ChatContext, EventOut } from "./dialect.ts";
 import { GivenIds } from "./tool-ids.ts";

@@ -1,8 +1,8 @@
 // Makes the ids, names and schemas of tools in a request valid for its vendor, and restores the caller's names in the answer.
 import type { ChatWire, DialectName } from "../../catalog/chat-wire.ts";
-import { isRecord, type Json, wordOf } from "../../json.ts";
-import { argumentsText } from "../../raw-json.ts";
-import { hashedName } from "../../short-name.ts";
+import { isRecord, type Json, wordOf } from "../../core/json.ts";
+import { argumentsText } from "../../core/raw-json.ts";
+import { hashedName } from "../../core/short-name.ts";
 import { FittedIds, type IdRule } from "./tool-ids.ts";
 import { fittedSchema, type SchemaRule } from "./tool-schemas.ts";
 

@@ -1,5 +1,5 @@
 // Rewrites a tool's schema for vendors that require an object with properties, or refuse `anyOf` and its kind at the top level.
-import { defined, isRecord, type Json, listOf, stringOf } from "../../json.ts";
+import { defined, isRecord, type Json, listOf, stringOf } from "../../core/json.ts";
 
 /** What a vendor requires: no alternatives at the top level, and `properties` even where they are empty. */
 export interface SchemaRule {

@@ -2,8 +2,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import type { Clock } from "../../clock.ts";
-import { isRecord } from "../../json.ts";
+import type { Clock } from "../../core/clock.ts";
+import { isRecord } from "../../core/json.ts";
 import type { VendorAnswer } from "../read-answer.ts";
 import { failureOfKind, VendorFailure } from "../vendor-failure.ts";
 import { ANSWERS_FD, eachLine, type FromSidecar, type ToSidecar } from "./lines.ts";

@@ -1,7 +1,7 @@
 // The sidecar processes of this process: one for each file and key.
 import type { Adapter } from "../../catalog/catalog.ts";
-import type { Clock } from "../../clock.ts";
-import { destinationOf, type Proxies } from "../../proxies.ts";
+import type { Clock } from "../../core/clock.ts";
+import { destinationOf, type Proxies } from "../../core/proxies.ts";
 import { Sidecar } from "./sidecar.ts";
 
 export interface Sidecars {

@@ -1,6 +1,6 @@
 // OpenAI's embeddings wire: a list of vectors, and the tokens that were read.
-import { isRecord } from "../../json.ts";
-import type { Counts } from "../../route.ts";
+import { isRecord } from "../../core/json.ts";
+import type { Counts } from "../../core/route.ts";
 import { classify } from "../classify.ts";
 import { readError, statusInside } from "../dialects/chat-completions-wire.ts";
 import { countOf, lastAt } from "../json-pointer.ts";

@@ -1,5 +1,5 @@
 // Images of a vendor that has one address for each model, and gives pictures as data or as links.
-import { isRecord, type Json } from "../../json.ts";
+import { isRecord, type Json } from "../../core/json.ts";
 import { readError } from "../dialects/chat-completions-wire.ts";
 import type { VendorError } from "../dialects/dialect.ts";
 import { atPointer } from "../json-pointer.ts";

@@ -1,6 +1,6 @@
 // Images of models that speak generateContent: pictures are parts of what they say.
-import { isRecord } from "../../json.ts";
-import type { Counts } from "../../route.ts";
+import { isRecord } from "../../core/json.ts";
+import type { Counts } from "../../core/route.ts";
 import { classify } from "../classify.ts";
 import { generateContent } from "../dialects/generate-content.ts";
 import { atPointer, countOf } from "../json-pointer.ts";

@@ -1,5 +1,5 @@
 // OpenAI's moderations: what is wrong with texts and pictures, for nothing.
-import { isRecord } from "../../json.ts";
+import { isRecord } from "../../core/json.ts";
 import { readError } from "../dialects/chat-completions-wire.ts";
 import { failureIn, malformed, type UnitDialect } from "./unit-dialect.ts";
 

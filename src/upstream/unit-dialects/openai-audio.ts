@@ -1,8 +1,8 @@
 // Sound to text in OpenAI's wire: asked for in the form that tells what it used, whatever the caller is shown.
-import { defined, isRecord, type Json } from "../../json.ts";
-import type { Counts } from "../../route.ts";
+import { defined, isRecord, type Json } from "../../core/json.ts";
+import type { Counts } from "../../core/route.ts";
+import { FormBody } from "../../platform/files/form-body.ts";
 import { readError } from "../dialects/chat-completions-wire.ts";
-import { FormBody } from "../form-body.ts";
 import { atPointer, countOf } from "../json-pointer.ts";
 import { eventBytes, failureIn, malformed, type UnitContext, type UnitDialect } from "./unit-dialect.ts";
 

@@ -1,6 +1,6 @@
 // Reranking in the wire that Cohere began, and in the one of those who tell tokens: scores of documents against a query.
-import { isRecord, type Json } from "../../json.ts";
-import type { Counts } from "../../route.ts";
+import { isRecord, type Json } from "../../core/json.ts";
+import type { Counts } from "../../core/route.ts";
 import { readError } from "../dialects/chat-completions-wire.ts";
 import { atPointer, countOf } from "../json-pointer.ts";
 import {

@@ -1,11 +1,11 @@
 // What the wire of a vendor's model must do that is sold by units: put a request into it, and read what comes back and what it used.
 import type { UnitSpec } from "../../catalog/adapter.ts";
-import { isRecord, type Json } from "../../json.ts";
-import type { AttemptFailure, Counts } from "../../route.ts";
+import { isRecord, type Json } from "../../core/json.ts";
+import type { AttemptFailure, Counts } from "../../core/route.ts";
+import type { UploadedFile } from "../../platform/files/form-body.ts";
 import { classify } from "../classify.ts";
 import { readError } from "../dialects/chat-completions-wire.ts";
 import type { UpstreamBody, VendorError } from "../dialects/dialect.ts";
-import type { UploadedFile } from "../form-body.ts";
 
 /** What a caller has asked for, in the caller's wire. */
 export interface UnitAsked {

@@ -5,7 +5,7 @@ import type { VendorFacts } from "../../../src/catalog/updates/changes.ts";
 import { newestLike, slugLike } from "../../../src/catalog/updates/families.ts";
 import { proposalOf } from "../../../src/catalog/updates/proposal.ts";
 import { updateOf } from "../../../src/catalog/updates/update.ts";
-import { atOnce } from "../../../src/slices.ts";
+import { atOnce } from "../../../src/core/slices.ts";
 import { priced } from "../catalog-of.ts";
 
 const TAKEN = "2026-11-21T12:00:00Z";

@@ -1,7 +1,7 @@
 // A stream in OpenAI's wire is read the same whether its events are alike but for their text, as nearly all are, or differ in more.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { NeutralEvent } from "../../../src/neutral.ts";
+import type { NeutralEvent } from "../../../src/core/neutral.ts";
 import { chatCompletionsEvents } from "../../../src/upstream/dialects/chat-completions-events.ts";
 import type { ChatContext, EventOut } from "../../../src/upstream/dialects/dialect.ts";
 

@@ -1,7 +1,7 @@
 // OpenAI's wire: what goes out in our model's name, what is held back, and which events are never parsed.
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { ChatSpec } from "../../../src/catalog/adapter.ts";
-import type { FinalPart } from "../../../src/route.ts";
+import type { FinalPart } from "../../../src/core/route.ts";
 import { chatCompletionsPassing } from "../../../src/upstream/dialects/chat-completions-passing.ts";
 import type { ChatContext } from "../../../src/upstream/dialects/dialect.ts";
 import { HeldStream } from "../../../src/upstream/held-stream.ts";

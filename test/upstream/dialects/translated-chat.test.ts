@@ -1,7 +1,7 @@
 // OpenAI's wire at the vendor's end alone: what callers of other wires ask comes out in it, and its answers in nobody's format.
 import { describe, expect, test } from "vitest";
-import type { NeutralBlock, NeutralEvent, NeutralRequest } from "../../../src/neutral.ts";
-import type { AttemptFailure, TokenUsage } from "../../../src/route.ts";
+import type { NeutralBlock, NeutralEvent, NeutralRequest } from "../../../src/core/neutral.ts";
+import type { AttemptFailure, TokenUsage } from "../../../src/core/route.ts";
 import { chatCompletions } from "../../../src/upstream/dialects/chat-completions.ts";
 import type { ChatContext, EventOut } from "../../../src/upstream/dialects/dialect.ts";
 import { generateContent } from "../../../src/upstream/dialects/generate-content.ts";

@@ -1,15 +1,15 @@
 // Whatever a client or a vendor sends, the translating dialects never throw.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { chatAnswers } from "../../../src/models/formats/chat-completions/answers.ts";
+import type { ChatBody } from "../../../src/models/formats/chat-completions/body.ts";
 import { chatCompletions } from "../../../src/upstream/dialects/chat-completions.ts";
 import type { ChatContext, Dialect } from "../../../src/upstream/dialects/dialect.ts";
 import { generateContent } from "../../../src/upstream/dialects/generate-content.ts";
 import { messages } from "../../../src/upstream/dialects/messages.ts";
 import { responses } from "../../../src/upstream/dialects/responses.ts";
-import { chatAnswers } from "../../../src/wires/chat-completions/answers.ts";
-import type { ChatBody } from "../../../src/wires/chat-completions/body.ts";
+import { ANSWERS } from "../../models/formats/golden-cases.ts";
 import { asked, chatContext, eventsOf, feed, RecordedStream } from "../../support/dialect-replay.ts";
-import { ANSWERS } from "../../wires/golden-cases.ts";
 
 const DIALECTS: [string, Dialect][] = [
   ["chat-completions", chatCompletions],

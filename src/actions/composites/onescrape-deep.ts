@@ -1,0 +1,296 @@
+// core/onescrape-deep: up to fifty pages, named or of a site, read through the whole ladder. A job, paid page by page (contract 4.3, 8).
+import { z } from "zod";
+import { type JobEnd, type JobKind, type JobPart, NoLongerPaid, type RunningJob } from "../../catalog/job-kind.ts";
+import { type LocalAction, launched, localAction } from "../../catalog/local-action.ts";
+import type { PageLadderSpec, RungSpec } from "../../catalog/page-ladder.ts";
+import { exactlyOne } from "../../catalog/params-rules.ts";
+import { endedBy } from "./ended-by.ts";
+import type { AskEnd } from "./pages/page-batch.ts";
+import { formatParams, pageUrl, pageUrls } from "./pages/page-params.ts";
+import { GrowingRow, type Hop, type PageRow, type RanOut } from "./pages/page-row.ts";
+import { pagesOf } from "./pages/page-url.ts";
+import type { PageParts } from "./pages/parts.ts";
+import { type Asked, askRung, noteAsked, PageReader } from "./pages/read-pages.ts";
+import { cannotAsk, neededBy, type RungParts } from "./pages/read-rung.ts";
+import { mapSite, pagesOfSite } from "./pages/site-map.ts";
+import { type RowDone, type RowsDeps, RowsJob } from "./rows-job.ts";
+
+const NAME = "onescrape-deep";
+const MS_MAX = 15 * 60_000;
+const IN_FLIGHT_MAX = 3;
+const URLS_MAX = 50;
+const PAGES_DEFAULT = 20;
+const GLOBS_MAX = 20;
+const [BUDGET_CENTS_MIN, BUDGET_CENTS_MAX, URL_CENTS] = [10, 500, 10];
+
+function paramsOf(parts: Pick<PageParts, "ladder" | "mayUsePort">) {
+  const globs = z.array(z.string().min(1).max(500)).max(GLOBS_MAX).default([]);
+  return z
+    .strictObject({
+      urls: pageUrls(parts, URLS_MAX).optional().describe("The pages, 1 to 50; `example.com` will do"),
+      site: z
+        .strictObject({
+          url: pageUrl(parts).describe("The first page to read; only pages of its host are"),
+          max_pages: z.int().min(1).max(URLS_MAX).default(PAGES_DEFAULT).describe("Pages at most"),
+          include: globs.describe("Only pages whose address one of these matches; * is anything, without one a part"),
+          exclude: globs.describe("No pages whose address one of these matches"),
+        })
+        .optional()
+        .describe("A site whose pages are listed, for a cent, and read"),
+      ...formatParams,
+      budgetCents: z
+        .int()
+        .min(BUDGET_CENTS_MIN)
+        .max(BUDGET_CENTS_MAX)
+        .optional()
+        .describe(
+          "The most that it may cost; held until it ends. Default 10 for each page, and 1 for the list of a site",
+        ),
+    })
+    .check(exactlyOne("urls", "site"));
+}
+type Start = z.infer<ReturnType<typeof paramsOf>>;
+
+/** What is held where the caller does not say. */
+function defaultCents({ urls, site }: Start, { map }: PageLadderSpec): number {
+  return site === undefined ? pagesOf(urls ?? []).length * URL_CENTS : site.max_pages * URL_CENTS + map.cents;
+}
+
+export function onescrapeDeep(parts: PageParts): LocalAction {
+  return localAction({
+    service: "core",
+    action: NAME,
+    description:
+      "Reads up to 50 pages, or those of a site, through every way there is, past walls too, each page at the price of what read it. Starts a job; core/result tells what it read.",
+    category: "core",
+    asked: "read a whole site; download many pages; pages behind walls; scrape a list of urls; all articles of a blog",
+    keywords: ["scrape many pages", "blocked page", "crawl a site", "unblock", "anti-bot", "whole website"],
+    effect: "read",
+    params: paramsOf(parts),
+    price: {
+      mode: "capped",
+      cents: BUDGET_CENTS_MAX + 1,
+      quoteCents: (start) => start.budgetCents ?? defaultCents(start, parts.ladder()),
+    },
+    launches: { job: NAME, inFlightMax: IN_FLIGHT_MAX },
+    needs: () => neededBy(parts.ladder().rungs, parts),
+    run: (_, call) => launched(call),
+    example: { params: { urls: ["https://example.com"], budgetCents: 10 } },
+  });
+}
+
+interface Done extends RowDone {
+  readonly isRead: boolean;
+  readonly isBlocked: boolean;
+  readonly hard: boolean;
+  /** It was asked for in one call with others; jobs of earlier releases say nothing. */
+  readonly batch?: Batch;
+}
+
+/** A call for several pages: the runner that goes on after a crash asks again for those that are not finished, and the one cent has paid for them. */
+interface Batch {
+  readonly tag: string;
+  readonly urls: readonly string[];
+}
+
+interface Before {
+  /** The pages of a site, once they are listed, and what that costs. */
+  readonly map: { readonly pages: readonly string[]; readonly cents: number } | null;
+}
+
+export interface OnescrapeDeepDeps extends RowsDeps {
+  readonly parts: PageParts;
+}
+
+/** Calls for rows that share them: done again as long as one of the rows may have to be. */
+interface RowCalls {
+  readonly calls: JobPart;
+  readonly rows: Set<GrowingRow>;
+}
+
+/** One job, from wherever it stands. */
+class PagesJob {
+  readonly #job: RunningJob;
+  readonly #deps: OnescrapeDeepDeps;
+  readonly #start: Start;
+  readonly #ladder: PageLadderSpec;
+  readonly #rungParts: RungParts;
+  readonly #rows: RowsJob<Done, Before>;
+  readonly #reader: PageReader;
+  /** What was asked for rows that are not kept yet. */
+  readonly #asked = new Set<RowCalls>();
+  readonly #batchOf = new Map<GrowingRow, Batch>();
+  /** Pages, by rung, that a process now dead has asked for in a call that was paid. */
+  readonly #paidBefore: ReadonlyMap<string, ReadonlySet<string>>;
+
+  constructor(job: RunningJob, deps: OnescrapeDeepDeps) {
+    this.#job = job;
+    this.#deps = deps;
+    this.#start = job.start as Start;
+    this.#ladder = deps.parts.ladder();
+    this.#rows = new RowsJob<Done, Before>(job, deps, { map: null }, ({ map }) => map?.cents ?? 0);
+    this.#rungParts = deps.parts.rungParts(job.payer, this.#ladder, job);
+    this.#paidBefore = paidPages(this.#rows.done);
+    // Pages that go together cost one cent together, so each waits for the others.
+    this.#reader = new PageReader({
+      rungs: this.#ladder.rungs,
+      ask: (rung, rows) => this.#ask(rung, rows),
+      canAsk: (rung) => cannotAsk(rung, this.#start.format, this.#rungParts) === null,
+      signal: job.signal,
+      patienceMs: null,
+    });
+  }
+
+  async run(): Promise<JobEnd> {
+    const pages = await this.#pages();
+    await this.#rows.each(pages, (url, at) => this.#row(url, at));
+    return this.#end(pages);
+  }
+
+  /** The pages to read; those of a site are listed once. */
+  async #pages(): Promise<readonly string[]> {
+    const { urls = [], site } = this.#start;
+    if (site === undefined) return pagesOf(urls);
+    const { map } = this.#rows.before;
+    if (map !== null) return map.pages;
+    const { cents } = this.#ladder.map;
+    const found = await this.#paid(() => mapSite(site, this.#rungParts, this.#job.signal), []);
+    const pages = await pagesOfSite(site, found, this.#ladder);
+    const charged = found.length > 0 ? cents : 0;
+    this.#rows.budget.charge(charged);
+    await this.#rows.save({ map: { pages, cents: charged } });
+    return pages;
+  }
+
+  /** A step, where it would be paid; `instead` where it would not. Rejects where another process runs the job by now. */
+  async #paid<T>(step: () => Promise<T>, instead: T): Promise<T> {
+    if (this.#rows.stopped !== null) return instead;
+    try {
+      return await step();
+    } catch (error) {
+      if (!(error instanceof NoLongerPaid)) throw error;
+      this.#rows.stopped = error.why;
+      return instead;
+    }
+  }
+
+  async #row(url: string, at: number): Promise<void> {
+    const { format, main_content: mainContent } = this.#start;
+    const row = new GrowingRow(url, { format, mainContent });
+    const ranOut: RanOut | null = await this.#reader.read(row);
+    const told = row.end(endedBy(this.#job.signal) ?? ranOut);
+    const name = await this.#rows.put(told);
+    for (const asked of this.#asked) {
+      if (!asked.rows.delete(row) || asked.rows.size > 0) continue;
+      asked.calls.end();
+      this.#asked.delete(asked);
+    }
+    const batch = this.#batchOf.get(row);
+    this.#batchOf.delete(row);
+    const { charged_cents: cents, content, error, hard, provider } = told;
+    const plain: Done = { name, cents, isRead: content !== null, isBlocked: error === "blocked", hard };
+    // Only where this row carries what the call has cost is it known as paid.
+    const carries = batch !== undefined && batch.tag === provider && cents > 0;
+    await this.#rows.keep(carries ? { ...plain, batch } : plain, at);
+  }
+
+  /** Asks one rung about some rows, within the budget: its price is set aside before, and spent where it has read a page. */
+  async #ask(rung: RungSpec, rows: readonly GrowingRow[]): Promise<AskEnd> {
+    const { clock, rungParts } = this.#deps.parts;
+    const { format, main_content: mainContent } = this.#start;
+    const cannot = cannotAsk(rung, format, this.#rungParts);
+    if (cannot !== null) {
+      for (const row of rows) row.note(rung, cannot, 0, 0);
+      return "asked";
+    }
+    // What may not be paid any more is not begun.
+    const { budget } = this.#rows;
+    if (this.#rows.stopped !== null) return this.#rows.stopped;
+    const paid = this.#paidBefore.get(rung.tag);
+    const price = rows.every(({ url }) => paid?.has(url)) ? 0 : rung.cents;
+    if (!(await budget.setAside(price))) return "over budget";
+    const calls = this.#job.part();
+    this.#asked.add({ calls, rows: new Set(rows) });
+    let spent = 0;
+    try {
+      const wanted = { urls: rows.map(({ url }) => url), format, mainContent };
+      // The job's own time ends with its signal.
+      const bounds = { clock, untilMs: Number.POSITIVE_INFINITY, signal: this.#job.signal };
+      const parts = rungParts(this.#job.payer, this.#ladder, calls);
+      const asked = await this.#paid<Asked | null>(() => askRung(rung, wanted, bounds, parts), null);
+      if (asked === null) return this.#rows.stopped ?? "asked";
+      if (rows.length > 1) {
+        const batch = { tag: rung.tag, urls: rows.map(({ url }) => url) };
+        for (const row of rows) this.#batchOf.set(row, batch);
+      }
+      const { spentCents, givenUpCents } = noteAsked(rung, rows, asked, price);
+      // The payer has the money, but unread pages may cost us no more: that is no wall, and the rows say so.
+      if (isCostBound(asked)) return "unpaid_costs";
+      spent = spentCents;
+      // What a row had from another rung is given up for this, and so is what that costs.
+      budget.charge(-givenUpCents);
+    } finally {
+      budget.settle(price, spent);
+    }
+    return "asked";
+  }
+
+  /** Each row is read again, one at a time: what earlier processes have asked is in none of ours. */
+  async #calls(): Promise<readonly Hop[]> {
+    const calls: (Hop & { readonly url: string })[] = [];
+    for (const { name } of this.#rows.done) {
+      const [row] = (await this.#rows.read(name)) ?? [];
+      const { url, hops } = (row ?? { url: "", hops: [] }) as PageRow;
+      for (const hop of hops) calls.push({ url, ...hop });
+    }
+    return calls;
+  }
+
+  async #end(pages: readonly string[]): Promise<JobEnd> {
+    const rows = this.#rows;
+    const { done, spentCents } = rows;
+    const readCount = rows.count(({ isRead }) => isRead);
+    const blockedCount = rows.count(({ isBlocked }) => isBlocked);
+    const chargedCents = readCount > 0 ? spentCents : 0;
+    const { site } = this.#start;
+    return rows.end(readCount > 0 ? "succeeded" : "failed", chargedCents, {
+      url_count: pages.length,
+      row_count: done.length,
+      read_count: readCount,
+      format: this.#start.format,
+      hard: done.some(({ hard }) => hard),
+      calls: await this.#calls(),
+      next: "",
+      ...(site === undefined ? {} : { site: { url: site.url, mapped_pages: rows.before.map?.pages.length ?? 0 } }),
+      blocked_count: blockedCount,
+      skipped_count: done.length - readCount - blockedCount,
+      spent_cents: chargedCents,
+      budget_cents: rows.budget.limitCents,
+    });
+  }
+}
+
+/** What calls that a finished row has paid for were to bring, by rung: of the finished rows nothing is asked any more. */
+function paidPages(rows: readonly Done[]): ReadonlyMap<string, ReadonlySet<string>> {
+  const paid = new Map<string, Set<string>>();
+  for (const { batch } of rows) {
+    if (batch === undefined) continue;
+    const urls = paid.get(batch.tag) ?? new Set();
+    for (const url of batch.urls) urls.add(url);
+    paid.set(batch.tag, urls);
+  }
+  return paid;
+}
+
+const isCostBound = ({ outcome }: Asked) => outcome.kind === "skipped" && outcome.why === "cost_bound";
+
+export function onescrapeDeepJob(deps: OnescrapeDeepDeps): JobKind {
+  return {
+    name: NAME,
+    msMax: MS_MAX,
+    // Its budget counts what its pages are paid. What they cost us, walls included, is bounded apart.
+    counted: "upstream_cost",
+    mayCostMore: true,
+    run: (job) => new PagesJob(job, deps).run(),
+  };
+}

@@ -1,0 +1,121 @@
+// core/onescrape: up to five pages, read side by side by the cheap rungs of the ladder (contract 4.2).
+import { z } from "zod";
+import { type LocalAction, type LocalCall, localAction } from "../../catalog/local-action.ts";
+import type { PageLadderSpec, RungSpec } from "../../catalog/page-ladder.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { formatParams, pageUrls } from "./pages/page-params.ts";
+import { GrowingRow, type Hop, type PageRow } from "./pages/page-row.ts";
+import { pagesOf } from "./pages/page-url.ts";
+import type { PageParts } from "./pages/parts.ts";
+import { askRung, noteAsked, PageReader, SYNC_PATIENCE_MS } from "./pages/read-pages.ts";
+import { cannotAsk, neededBy, type SkipReason } from "./pages/read-rung.ts";
+
+const URLS_MAX = 5;
+const CENTS_EACH = 2;
+/** For each URL: what the cheap rungs may cost us together. */
+const UPSTREAM_CENTS_EACH = 4;
+const WHOLE_MS_MAX = 60_000;
+
+interface Params {
+  readonly urls: readonly string[];
+  readonly format: "markdown" | "html";
+  readonly main_content: boolean;
+}
+
+const NEXT_UNREAD =
+  "Pages without content met a wall here. core/onescrape-deep reads them through all rungs; poll it with core/result.";
+
+/** Why a rung was skipped that could not be asked about any page. */
+const UNABLE: ReadonlySet<string> = new Set<SkipReason>(["not_configured", "off", "format"]);
+
+function cheapRungs({ rungs }: PageLadderSpec): readonly RungSpec[] {
+  return rungs.filter(({ hard }) => hard !== true);
+}
+
+/** The calls of all rows, each with its page. */
+export function callsOf(rows: readonly PageRow[]): readonly (Hop & { readonly url: string })[] {
+  return rows.flatMap(({ url, hops }) => hops.map((hop) => ({ url, ...hop })));
+}
+
+/** The pages, read side by side. */
+async function readAll(urls: readonly string[], params: Params, call: LocalCall, parts: PageParts) {
+  const { clock } = parts;
+  const { format, main_content: mainContent } = params;
+  const ladder = parts.ladder();
+  const rungParts = parts.rungParts(call.payer, ladder, call);
+  const bounds = { clock, untilMs: clock.elapsedMs() + WHOLE_MS_MAX, signal: call.signal };
+  const reader = new PageReader({
+    rungs: cheapRungs(ladder),
+    canAsk: (rung) => cannotAsk(rung, format, rungParts) === null,
+    signal: call.signal,
+    patienceMs: SYNC_PATIENCE_MS,
+    async ask(rung, rows) {
+      const wanted = { urls: rows.map(({ url }) => url), format, mainContent };
+      noteAsked(rung, rows, await askRung(rung, wanted, bounds, rungParts), rung.cents);
+      return "asked";
+    },
+  });
+  const rows = urls.map((url) => new GrowingRow(url, { format, mainContent }));
+  await Promise.all(rows.map((row) => reader.read(row)));
+  return rows;
+}
+
+export function onescrapeAction(parts: PageParts): LocalAction {
+  return localAction({
+    service: "core",
+    action: "onescrape",
+    asked:
+      "read a web page; get the text of a link; open this url; what does this page say; page to markdown; copy the content of an article; grab the html; fetch a site; screenshot of a page; turn a website into text",
+    description:
+      "Reads 1 to 5 pages as markdown or HTML by the cheapest way that works, up to a renderer and anti-bot scraping. Free if no page could be read.",
+    category: "core",
+    keywords: ["read a page", "scrape", "fetch url", "web page to markdown", "several URLs"],
+    effect: "read",
+    params: z.strictObject({
+      urls: pageUrls(parts, URLS_MAX).describe("The pages, 1 to 5; `example.com` will do"),
+      ...formatParams,
+    }),
+    price: {
+      mode: "ranged",
+      cents: URLS_MAX * CENTS_EACH,
+      minCents: CENTS_EACH,
+      unit: "URL",
+      quoteCents: ({ urls }) => pagesOf(urls).length * CENTS_EACH,
+    },
+    upstreamCentsMax: ({ urls }) => pagesOf(urls).length * UPSTREAM_CENTS_EACH,
+    needs: () => neededBy(cheapRungs(parts.ladder()), parts),
+    mayBeLong: true,
+    async run(params, call) {
+      const urls = pagesOf(params.urls);
+      const read = await readAll(urls, params, call, parts);
+      const document = read.find(({ noPage }) => noPage === "onescrape_document");
+      if (document !== undefined) {
+        const detail = { detail: `${document.url} is a document and no page, by what its server says` };
+        return new GatewayError("onescrape_document", { param: "urls", detail });
+      }
+      const rows = read.map((row) => row.end());
+      const readCount = rows.filter(({ content }) => content !== null).length;
+      const calls = callsOf(rows);
+      const unable = calls.filter(({ skipped }) => skipped !== undefined && UNABLE.has(skipped));
+      if (unable.length > 0 && unable.length === calls.length) {
+        const detail = { detail: `rungs that read pages as ${params.format}` };
+        return new GatewayError("upstream_not_configured", { detail, data: { calls } });
+      }
+      if (readCount === 0) {
+        const detail = { detail: "every way that was tried met a wall, an empty page or an error." };
+        return new GatewayError("all_blocked", { detail, data: { calls } });
+      }
+      return {
+        url_count: urls.length,
+        row_count: rows.length,
+        read_count: readCount,
+        format: params.format,
+        hard: false,
+        rows,
+        calls,
+        next: readCount < rows.length ? NEXT_UNREAD : "",
+      };
+    },
+    example: { params: { urls: ["https://example.com"], format: "markdown" } },
+  });
+}

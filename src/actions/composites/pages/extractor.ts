@@ -1,0 +1,233 @@
+// Reads strangers' pages off the event loop: a few threads, each bounded in memory and in the time of a page; accounts take turns.
+import { Worker } from "node:worker_threads";
+import { THREAD_FLAGS } from "../../../core/thread-flags.ts";
+import type { JudgedPage, PageOrder } from "./judged-page.ts";
+import { bytesOf, type PageBytes, type PageDone, type PageTask, type Read } from "./page-tasks.ts";
+import type { Robots } from "./robots.ts";
+import type { SiteMap } from "./site-locations.ts";
+import { isLong, Turns, type Waiting } from "./turns.ts";
+
+/** What the threads do for one account. What is asked for and no longer wanted is dropped. */
+export interface PageReading {
+  page(page: string | PageBytes, order: PageOrder, signal: AbortSignal): Promise<Read<JudgedPage>>;
+  /** A page that is text and nothing else. */
+  text(page: PageBytes, status: number | null, signal: AbortSignal): Promise<Read<JudgedPage>>;
+  links(page: PageBytes, url: string, signal: AbortSignal): Promise<Read<readonly string[]>>;
+  robots(bytes: Uint8Array, name: string, signal: AbortSignal): Promise<Read<Robots>>;
+  map(page: PageBytes, signal: AbortSignal): Promise<Read<SiteMap>>;
+}
+
+export interface Extractor {
+  /** Accounts take turns: one with a hundred pages does not keep another's first waiting. */
+  of(account: string): PageReading;
+  close(): Promise<void>;
+}
+
+export interface ExtractorOptions {
+  /** Default 2. */
+  readonly threads?: number;
+  /** How long a thread works on a long page; on one of ordinary length a fifth of that. Default 5,000. */
+  readonly msMax?: number;
+  /** Of one thread, without its young objects. Default 128: the longest pages that are taken apart need some 100, and with the bytes of the page it stays below 150 MB. */
+  readonly memoryMib?: number;
+}
+
+export const PAGE_BYTES_MAX = 5 * 1_048_576;
+const ORDINARY_PART = 5;
+/** A page as bytes, or of so many characters as are taken apart. */
+const TASK_BYTES_MAX = 6 * 1_048_576;
+/** Until a new thread has loaded its code: on a busy machine that takes longer than a page may. */
+const START_MS_MAX = 30_000;
+/** A page has the time that its thread works on it; where others have the processor meanwhile, so many times that: calls go before it, but for a tenth of a core. */
+const WAIT_FACTOR = 12;
+
+/** What a thread says: once that it is ready, then what came of each task; each time how long it has worked since it was started. */
+export interface ThreadAnswer {
+  readonly isReady?: true;
+  readonly done?: PageDone[PageTask["kind"]];
+  /** In milliseconds of a processor. */
+  readonly workedMs: number;
+}
+
+/** The threads, and what waits for them. They are started by the first pages, and die with the process. */
+class Pool {
+  readonly #threads: number;
+  readonly #msMax: number;
+  readonly #memoryMib: number;
+  readonly #turns = new Turns();
+  readonly #idle: Worker[] = [];
+  /** How long each had worked when it was last heard of: asking would be a message for each page. */
+  readonly #workedMs = new WeakMap<Worker, number>();
+  readonly #all = new Set<Worker>();
+  /** Long pages that are being read. */
+  #long = 0;
+  #isClosed = false;
+
+  constructor({ threads = 2, msMax = 5_000, memoryMib = 128 }: ExtractorOptions) {
+    this.#threads = threads;
+    this.#msMax = msMax;
+    this.#memoryMib = memoryMib;
+  }
+
+  ask(account: string, task: PageTask, signal: AbortSignal): Promise<Read<PageDone[PageTask["kind"]]>> {
+    const bytes = bytesOf(task);
+    if (this.#isClosed || signal.aborted || bytes > TASK_BYTES_MAX) return Promise.resolve(null);
+    return new Promise((resolve) => {
+      const dropped = () => {
+        this.#turns.drop(waiting);
+        waiting.done(null);
+      };
+      const waiting: Waiting = {
+        account,
+        task,
+        bytes,
+        isOver: false,
+        done: (result) => {
+          if (waiting.isOver) return;
+          waiting.isOver = true;
+          signal.removeEventListener("abort", dropped);
+          resolve(result);
+        },
+      };
+      if (!this.#turns.add(waiting)) return resolve("busy");
+      signal.addEventListener("abort", dropped, { once: true });
+      this.#next();
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const waiting of this.#turns.all()) {
+      this.#turns.drop(waiting);
+      waiting.done(null);
+    }
+    await Promise.all([...this.#all].map((worker) => worker.terminate()));
+  }
+
+  #start(): Worker {
+    const worker = new Worker(new URL("./extract-worker.ts", import.meta.url), {
+      // What reads strangers' pages has no copy of our settings, which have keys among them.
+      env: {},
+      execArgv: [...THREAD_FLAGS],
+      resourceLimits: { maxOldGenerationSizeMb: this.#memoryMib, stackSizeMb: 8 },
+    });
+    worker.unref();
+    // One that dies between pages is replaced by the next page's.
+    worker.on("error", () => this.#gone(worker));
+    worker.on("exit", () => this.#gone(worker));
+    this.#all.add(worker);
+    return worker;
+  }
+
+  #gone(worker: Worker): void {
+    this.#all.delete(worker);
+    const at = this.#idle.indexOf(worker);
+    if (at >= 0) this.#idle.splice(at, 1);
+  }
+
+  #next(): void {
+    while (this.#idle.length > 0 || this.#all.size < this.#threads) {
+      // One thread is never taken by a long page: a caller with an ordinary one waits no longer than for another such.
+      const mayBeLong = this.#long < Math.max(1, this.#threads - 1);
+      const waiting = this.#turns.next(mayBeLong);
+      if (waiting === undefined) return;
+      if (isLong(waiting)) this.#long += 1;
+      const worker = this.#idle.pop();
+      const msMax = isLong(waiting) ? this.#msMax : this.#msMax / ORDINARY_PART;
+      this.#run(worker ?? this.#start(), waiting, { isNew: worker === undefined, msMax });
+    }
+  }
+
+  /** What is not waited for any more is read to its end, or to the end of its time. */
+  #run(worker: Worker, waiting: Waiting, { isNew, msMax }: { isNew: boolean; msMax: number }): void {
+    const { task, done } = waiting;
+    const end = (result: Read<PageDone[PageTask["kind"]]>, isWell: boolean): void => {
+      stopTimer();
+      if (isLong(waiting)) this.#long -= 1;
+      worker.off("message", told);
+      worker.off("error", broken);
+      worker.off("exit", broken);
+      if (isWell) this.#idle.push(worker);
+      else {
+        this.#gone(worker);
+        void worker.terminate();
+      }
+      done(result);
+      this.#next();
+    };
+    const told = (answer: ThreadAnswer) => {
+      this.#workedMs.set(worker, answer.workedMs);
+      if (answer.isReady !== true) return end(answer.done ?? null, true);
+      stopTimer();
+      stopTimer = onceWorked(worker, { fromMs: answer.workedMs, ms: msMax }, broken);
+    };
+    const broken = () => end(null, false);
+    const fromMs = this.#workedMs.get(worker) ?? 0;
+    let stopTimer = isNew ? onceLate(START_MS_MAX, broken) : onceWorked(worker, { fromMs, ms: msMax }, broken);
+    worker.on("message", told);
+    worker.once("error", broken);
+    worker.once("exit", broken);
+    worker.postMessage(task, transferable(task));
+  }
+}
+
+function onceLate(ms: number, act: () => void): () => void {
+  const timer = setTimeout(act, ms);
+  return () => clearTimeout(timer);
+}
+
+/** How long it has worked since it was started, in milliseconds of a processor; rejects where it has ended. */
+async function workedMs(worker: Worker): Promise<number> {
+  const { user, system } = await worker.cpuUsage();
+  return (user + system) / 1_000;
+}
+
+/** Acts once a thread that has worked for `fromMs` has worked `ms` more; what is returned stops that. */
+function onceWorked(
+  worker: Worker,
+  { fromMs, ms }: { readonly fromMs: number; readonly ms: number },
+  act: () => void,
+): () => void {
+  let isOver = false;
+  const last = setTimeout(act, ms * WAIT_FACTOR);
+  const look = async () => {
+    const leftMs = ms - ((await workedMs(worker)) - fromMs);
+    if (isOver) return;
+    if (leftMs <= 1) act();
+    else timer = setTimeout(begin, leftMs);
+  };
+  // A thread that ends meanwhile is heard of as ended.
+  const begin = () => void look().catch(() => {});
+  let timer = setTimeout(begin, ms);
+  return () => {
+    isOver = true;
+    clearTimeout(timer);
+    clearTimeout(last);
+  };
+}
+
+/** Bytes go over without a copy where they have their memory for themselves. */
+function transferable(task: PageTask): ArrayBuffer[] {
+  const bytes = task.kind === "robots" ? task.bytes : typeof task.page === "string" ? null : task.page.bytes;
+  const memory = bytes?.buffer;
+  return memory instanceof ArrayBuffer && memory.byteLength === bytes?.byteLength ? [memory] : [];
+}
+
+export function createExtractor(options: ExtractorOptions = {}): Extractor {
+  const pool = new Pool(options);
+  return {
+    of(account) {
+      // Each task is answered in its own kind.
+      const ask = <Kind extends PageTask["kind"]>(task: PageTask & { kind: Kind }, signal: AbortSignal) =>
+        pool.ask(account, task, signal) as Promise<Read<PageDone[Kind]>>;
+      return {
+        page: (page, order, signal) => ask({ kind: "page", page, order }, signal),
+        text: (page, status, signal) => ask({ kind: "text", page, status }, signal),
+        links: (page, url, signal) => ask({ kind: "links", page, url }, signal),
+        robots: (bytes, name, signal) => ask({ kind: "robots", bytes, name }, signal),
+        map: (page, signal) => ask({ kind: "map", page }, signal),
+      };
+    },
+    close: () => pool.close(),
+  };
+}

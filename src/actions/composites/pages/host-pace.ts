@@ -1,0 +1,133 @@
+// Our own requests to one host are few: two at once and five a second, for all callers together, and in whichever process.
+import type { Clock } from "../../../core/clock.ts";
+import type { Records } from "../../../platform/records/records.ts";
+
+const AT_ONCE = 2;
+const APART_MS = 200;
+/** Hosts that were not asked lately are forgotten beyond so many. */
+const HOSTS_MAX = 10_000;
+
+interface Host {
+  running: number;
+  /** On `clock.elapsedMs()`. */
+  nextMs: number;
+  readonly waiting: (() => void)[];
+}
+
+export interface HostPace {
+  /** Waits for this host's turn; `release` is to be called once. Null: the turn has not come before the signal or `msMax`. */
+  enter(host: string, bounds: { readonly msMax: number; readonly signal: AbortSignal }): Promise<(() => void) | null>;
+}
+
+export function createHostPace(clock: Clock): HostPace {
+  const hosts = new Map<string, Host>();
+
+  function hostOf(name: string): Host {
+    const known = hosts.get(name);
+    if (known !== undefined) return known;
+    if (hosts.size >= HOSTS_MAX) forget();
+    const host: Host = { running: 0, nextMs: 0, waiting: [] };
+    hosts.set(name, host);
+    return host;
+  }
+
+  function forget(): void {
+    const nowMs = clock.elapsedMs();
+    for (const [name, { running, waiting, nextMs }] of hosts) {
+      if (running === 0 && waiting.length === 0 && nextMs <= nowMs) hosts.delete(name);
+    }
+  }
+
+  /** Lets the next one in, where there is room. */
+  function admit(host: Host): void {
+    if (host.running >= AT_ONCE) return;
+    const go = host.waiting.shift();
+    if (go === undefined) return;
+    host.running += 1;
+    go();
+    admit(host);
+  }
+
+  return {
+    async enter(name, { msMax, signal }) {
+      if (signal.aborted) return null;
+      const host = hostOf(name);
+      const { promise, resolve } = Promise.withResolvers<boolean>();
+      const go = () => resolve(true);
+      const giveUp = () => {
+        const at = host.waiting.indexOf(go);
+        if (at < 0) return;
+        host.waiting.splice(at, 1);
+        resolve(false);
+      };
+      host.waiting.push(go);
+      const timer = setTimeout(giveUp, msMax);
+      signal.addEventListener("abort", giveUp, { once: true });
+      admit(host);
+      const isIn = await promise;
+      clearTimeout(timer);
+      signal.removeEventListener("abort", giveUp);
+      if (!isIn) return null;
+      const nowMs = clock.elapsedMs();
+      const startMs = Math.max(nowMs, host.nextMs);
+      host.nextMs = startMs + APART_MS;
+      if (startMs > nowMs) await new Promise((resolve) => setTimeout(resolve, startMs - nowMs));
+      let isOut = false;
+      return () => {
+        if (isOut) return;
+        isOut = true;
+        host.running -= 1;
+        admit(host);
+      };
+    },
+  };
+}
+
+/** One of the requests that a host has at once; it ends by itself where its process has died. */
+const PLACE = "host-place";
+/** Longer than a page, its redirects and their robots.txt may take. */
+const PLACE_MS = 60_000;
+/** The host was asked just now. */
+const TURN = "host-turn";
+/** Until another look at what other processes have. */
+const LOOK_MS = 50;
+
+/** The same pace for all processes that share these records; where those are away, each keeps its own. */
+export function sharedPace(own: HostPace, records: Pick<Records, "put" | "delete">, clock: Clock): HostPace {
+  const take = async (kind: string, id: string, ttlMs: number): Promise<boolean> =>
+    (await records.put({ kind, id, payer: null, value: "", ttlMs, ifVersion: 0 })) !== null;
+
+  async function takePlace(host: string): Promise<string | null> {
+    for (let at = 0; at < AT_ONCE; at++) if (await take(PLACE, `${host}/${at}`, PLACE_MS)) return `${host}/${at}`;
+    return null;
+  }
+
+  return {
+    async enter(host, { msMax, signal }) {
+      const untilMs = clock.elapsedMs() + msMax;
+      const leave = await own.enter(host, { msMax, signal });
+      if (leave === null) return null;
+      let place: string | null = null;
+      const release = () => {
+        leave();
+        // What is not deleted ends by itself.
+        if (place !== null) void records.delete(PLACE, place).catch(() => {});
+      };
+      try {
+        for (;;) {
+          place ??= await takePlace(host);
+          if (place !== null && (await take(TURN, host, APART_MS))) return release;
+          if (signal.aborted || clock.elapsedMs() + LOOK_MS > untilMs) break;
+          await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+        }
+      } catch {
+        return release;
+      }
+      release();
+      return null;
+    },
+  };
+}
+
+/** Where no host has to be spared: each turn comes at once. */
+export const NO_PACE: HostPace = { enter: async (_, { signal }) => (signal.aborted ? null : () => {}) };

@@ -1,0 +1,144 @@
+// The steps by which a deep job learns the rest of a person: by what identifies them, in the tier's order, each paid only for what it tells.
+
+import { NoLongerPaid, type Stopped } from "../../../catalog/job-kind.ts";
+import type { InnerAnswer, InnerCalls } from "../../../catalog/local-action.ts";
+import type { EnrichSpec, PeopleFinderSpec } from "../../../catalog/people-finder.ts";
+import { endedBy } from "../ended-by.ts";
+import type { StepBudget } from "../step-budget.ts";
+import { findPeople, hopOf, ONE_OF } from "./find-people.ts";
+import { type Identifier, isWebmail } from "./identifier.ts";
+import { type Hop, type Person, readPerson } from "./person-row.ts";
+
+/** Why a person's steps did not go to their end. */
+export type Cut = "over budget" | "unpaid_costs" | "timeout" | "cancelled" | "stopped";
+
+export interface EnrichDeps {
+  readonly calls: Pick<InnerCalls, "call">;
+  /** The job's. */
+  readonly signal: AbortSignal;
+  readonly finder: PeopleFinderSpec;
+  readonly budget: StepBudget;
+  /** The job's key or its account may pay no more. */
+  readonly onStopped: (why: Stopped) => void;
+}
+
+/** What came of a step that was taken: what it is charged, and the call for the row. */
+interface Taken {
+  readonly cents: number;
+  readonly hop: Hop;
+}
+
+function unasked({ tag, action }: Pick<EnrichSpec, "tag" | "action">, skipped: NonNullable<Hop["skipped"]>): Hop {
+  return { provider: tag, action, ok: false, charged_cents: 0, latency_ms: 0, skipped };
+}
+
+/** Takes a step within the budget; null of `work`: what it costs us has no room. Where it is not taken, the row says so. */
+async function take(
+  person: Person,
+  step: Pick<EnrichSpec, "tag" | "action" | "cents">,
+  work: () => Promise<Taken | null>,
+  { signal, budget, onStopped }: EnrichDeps,
+): Promise<Cut | null> {
+  const cut = (skipped: NonNullable<Hop["skipped"]>, why: Cut) => {
+    person.hop(unasked(step, skipped));
+    return why;
+  };
+  const ended = endedBy(signal);
+  if (ended !== null) return cut(ended, ended);
+  if (!(await budget.setAside(step.cents))) return cut("over_budget", "over budget");
+  let cents = 0;
+  try {
+    const taken = await work();
+    if (taken === null) return cut("unpaid_costs", "unpaid_costs");
+    cents = taken.cents;
+    person.hop(taken.hop);
+    return null;
+  } catch (error) {
+    if (!(error instanceof NoLongerPaid)) throw error;
+    onStopped(error.why);
+    return "stopped";
+  } finally {
+    budget.settle(step.cents, cents);
+  }
+}
+
+/** The job's calls may cost us no more, whatever they are charged. */
+function hasNoRoom(answer: InnerAnswer): boolean {
+  return !answer.ok && answer.error.code === "over_budget";
+}
+
+/** Why a step would bring nothing; null: it may. */
+function pointless(step: EnrichSpec, person: Person, identifier: string, { webmail }: PeopleFinderSpec) {
+  if (step.skipsWebmail === true && isWebmail(identifier, webmail)) return "webmail";
+  const isComplete = step.fills?.every((field) => person.known[field] !== null) ?? false;
+  return isComplete ? "nothing_missing" : null;
+}
+
+async function enrich(
+  person: Person,
+  kind: "email" | "linkedin",
+  identifier: string,
+  deps: EnrichDeps,
+): Promise<Cut | null> {
+  for (const step of deps.finder.enrich[kind]) {
+    const why = pointless(step, person, identifier, deps.finder);
+    if (why !== null) {
+      person.hop(unasked(step, why));
+      continue;
+    }
+    const ask = async (): Promise<Taken | null> => {
+      const answer: InnerAnswer = await deps.calls.call({ action: step.action, params: step.params(identifier) });
+      if (hasNoRoom(answer)) return null;
+      const told = answer.ok && !answer.isMiss ? readPerson(answer.data, step.person) : new Map();
+      if (answer.ok) person.lookedUp();
+      person.told(told, step.tag);
+      const cents = told.size > 0 ? step.cents : 0;
+      return { cents, hop: hopOf(step, answer, cents) };
+    };
+    const cut = await take(person, step, ask, deps);
+    if (cut !== null) return cut;
+  }
+  return null;
+}
+
+/** Finds the profile of whom a caller has named. */
+async function locate(
+  person: Person,
+  { query, named }: Extract<Identifier, { kind: "name" }>,
+  deps: EnrichDeps,
+): Promise<Cut | null> {
+  const { find } = deps.finder;
+  const ask = async (): Promise<Taken | null> => {
+    const found = await findPeople({ query, limit: ONE_OF, named }, deps.finder, deps.calls);
+    if (hasNoRoom(found.answer)) return null;
+    const [one] = found.person ? found.people : [];
+    if (one !== undefined) {
+      person.told(one.fields(), find.tag);
+      person.agrees(one.match);
+    }
+    const cents = one === undefined ? 0 : find.cents;
+    return { cents, hop: { ...found.hop, charged_cents: cents } };
+  };
+  return take(person, find, ask, deps);
+}
+
+/** Learns what can be learnt of a person who is known by an identifier. */
+export async function enrichBy(identifier: Identifier, person: Person, deps: EnrichDeps): Promise<Cut | null> {
+  if (identifier.kind === "email") {
+    person.given({ email: identifier.email });
+    return enrich(person, "email", identifier.email, deps);
+  }
+  if (identifier.kind === "linkedin") person.given({ linkedin: identifier.url });
+  else {
+    person.given(identifier.named ?? {});
+    const cut = await locate(person, identifier, deps);
+    if (cut !== null) return cut;
+  }
+  return enrichFound(person, deps);
+}
+
+/** Learns the rest of a person whose profile is known; of any other nothing. */
+export async function enrichFound(person: Person, deps: EnrichDeps): Promise<Cut | null> {
+  const { linkedin } = person.known;
+  return linkedin === null ? null : enrich(person, "linkedin", linkedin, deps);
+}

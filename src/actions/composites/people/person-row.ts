@@ -1,0 +1,208 @@
+// A row of people: what is known of one person, who has said so, and what was asked.
+import { PERSON_FIELDS, type PersonAnswer, type PersonField } from "../../../catalog/people-finder.ts";
+import { atPointer } from "../../../upstream/json-pointer.ts";
+import { profileUrl } from "./identifier.ts";
+import { nameOf } from "./person-query.ts";
+import type { Match } from "./same-person.ts";
+
+/** One call of a vendor, or one that was not made. */
+export interface Hop {
+  readonly provider: string;
+  /** `<service>/<action>`. */
+  readonly action: string;
+  readonly ok: boolean;
+  readonly charged_cents: number;
+  readonly latency_ms: number;
+  /** Of the vendor's call. */
+  readonly transaction_id?: string;
+  /** Why it was not made. */
+  readonly skipped?:
+    | "not_configured"
+    | "webmail"
+    | "nothing_missing"
+    | "over_budget"
+    | "unpaid_costs"
+    | "timeout"
+    | "cancelled";
+}
+
+type Known = Readonly<Record<PersonField, string | null>>;
+
+/** As it is told (contract 2.5). */
+export interface PersonRow extends Known {
+  readonly id: string;
+  readonly input?: string;
+  /** What of the input was used to look for the person. */
+  readonly used?: Readonly<Partial<Record<PersonField, string>>>;
+  /** How far the person who was found agrees with the name and the company that were given; absent: none were. */
+  readonly match?: Match;
+  /** Who has supplied each field that is filled: a vendor's tag, or `input`. */
+  readonly sources: Readonly<Partial<Record<PersonField, string>>>;
+  /** A vendor has been asked about this person, and has answered. */
+  readonly enriched: boolean;
+  readonly hops: readonly Hop[];
+  readonly charged_cents: number;
+  readonly error?: "over budget" | "unpaid_costs" | "timeout" | "cancelled";
+}
+
+/** Where what a caller wrote is only how they wrote it, a vendor knows it better. */
+const LOOSELY_GIVEN: readonly PersonField[] = ["name", "company"];
+const INPUT = "input";
+/** No honest field is longer. */
+const CHARS_MAX = 500;
+
+const NOTHING = Object.fromEntries(PERSON_FIELDS.map((field) => [field, null])) as Known;
+
+function textOf(value: unknown): string | null {
+  const text = typeof value === "number" ? String(value) : typeof value === "string" ? value.trim() : "";
+  return text === "" ? null : text.slice(0, CHARS_MAX);
+}
+
+function textAt(answer: unknown, at: string | readonly string[]): string | null {
+  if (typeof at === "string") return textOf(atPointer(answer, at));
+  const parts = at.map((one) => textOf(atPointer(answer, one))).filter((part) => part !== null);
+  return parts.length === 0 ? null : parts.join(", ");
+}
+
+/** As rows have it: profiles and domains in one form, whichever source tells them. */
+function asTold(field: PersonField, text: string): string | null {
+  if (field === "linkedin") return profileUrl(text);
+  if (field === "name") return nameOf(text);
+  if (field !== "domain") return text;
+  const url = URL.parse(/^https?:/i.test(text) ? text : `https://${text}`);
+  return url === null ? null : url.hostname.replace(/^www\./, "");
+}
+
+/** What an answer says of a person; fields that it says nothing of are not there. */
+export function readPerson(answer: unknown, places: PersonAnswer): ReadonlyMap<PersonField, string> {
+  const told = new Map<PersonField, string>();
+  for (const field of PERSON_FIELDS) {
+    for (const at of places[field] ?? []) {
+      const text = textAt(answer, at);
+      const value = text === null ? null : asTold(field, text);
+      if (value === null) continue;
+      told.set(field, value);
+      break;
+    }
+  }
+  return told;
+}
+
+/** What is known of a person so far. */
+export class Person {
+  readonly input: string | null;
+  #known: Known = NOTHING;
+  #sources: Readonly<Partial<Record<PersonField, string>>> = {};
+  #hops: readonly Hop[] = [];
+  #enriched = false;
+  #used: PersonRow["used"];
+  #match: Match | null = null;
+
+  /** `input`: the identifier that it comes from; null: it was found by words. */
+  constructor(input: string | null) {
+    this.input = input;
+  }
+
+  /** As it was told before. */
+  static of(row: PersonRow): Person {
+    const person = new Person(row.input ?? null);
+    person.#known = Object.fromEntries(PERSON_FIELDS.map((field) => [field, row[field]])) as Known;
+    person.#sources = row.sources;
+    person.#hops = row.hops;
+    person.#enriched = row.enriched;
+    person.#used = row.used;
+    person.#match = row.match ?? null;
+    return person;
+  }
+
+  get known(): Known {
+    return this.#known;
+  }
+
+  /** What is known, without what is not. */
+  fields(): ReadonlyMap<PersonField, string> {
+    const filled = PERSON_FIELDS.map((field) => [field, this.#known[field]] as const);
+    return new Map(filled.filter((entry): entry is [PersonField, string] => entry[1] !== null));
+  }
+
+  /** A source has told something of this person that was not in the input. */
+  get isFound(): boolean {
+    return Object.values(this.#sources).some((source) => source !== INPUT);
+  }
+
+  /** A vendor has told this field. */
+  hasFrom(field: PersonField): boolean {
+    return this.#sources[field] !== undefined && this.#sources[field] !== INPUT;
+  }
+
+  get isEnriched(): boolean {
+    return this.#enriched;
+  }
+
+  /** A vendor was asked about this person, whatever came of it. */
+  get wasAsked(): boolean {
+    return this.#hops.some((hop) => hop.skipped === undefined);
+  }
+
+  /** A vendor that was asked has answered, and be it with nothing. */
+  get wasAnswered(): boolean {
+    return this.#hops.some(({ ok }) => ok);
+  }
+
+  get chargedCents(): number {
+    return this.#hops.reduce((sum, hop) => sum + hop.charged_cents, 0);
+  }
+
+  /** What the caller has given. */
+  given(fields: Readonly<Partial<Record<PersonField, string>>>): void {
+    this.#used = fields;
+    for (const [field, value] of Object.entries(fields)) this.#set(field as PersonField, value, INPUT);
+  }
+
+  get match(): Match | null {
+    return this.#match;
+  }
+
+  /** How far this person is the one who was named. */
+  agrees(match: Match | null): void {
+    this.#match = match;
+  }
+
+  /** What a vendor tells: it fills what is not known yet. */
+  told(fields: ReadonlyMap<PersonField, string>, tag: string): void {
+    for (const [field, value] of fields) {
+      const isLoose = this.#sources[field] === INPUT && LOOSELY_GIVEN.includes(field);
+      if (this.#known[field] === null || isLoose) this.#set(field, value, tag);
+    }
+  }
+
+  /** A vendor has answered what it was asked about this person, and be it with nothing. */
+  lookedUp(): void {
+    this.#enriched = true;
+  }
+
+  hop(hop: Hop): void {
+    this.#hops = [...this.#hops, hop];
+  }
+
+  row(error?: PersonRow["error"]): PersonRow {
+    const { linkedin, email } = this.#known;
+    return {
+      id: linkedin ?? this.input ?? email ?? this.#known.name ?? "",
+      ...(this.input === null ? {} : { input: this.input }),
+      ...(this.#used === undefined ? {} : { used: this.#used }),
+      ...(this.#match === null ? {} : { match: this.#match }),
+      ...this.#known,
+      sources: this.#sources,
+      enriched: this.#enriched,
+      hops: this.#hops,
+      charged_cents: this.chargedCents,
+      ...(error === undefined ? {} : { error }),
+    };
+  }
+
+  #set(field: PersonField, value: string, source: string): void {
+    this.#known = { ...this.#known, [field]: value };
+    this.#sources = { ...this.#sources, [field]: source };
+  }
+}

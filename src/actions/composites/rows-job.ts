@@ -1,0 +1,102 @@
+// A job whose result is rows, each kept when it is finished: what is remembered of them, what they have cost, and how the job ends with them.
+import type { JobEnd, RunningJob, Stopped } from "../../catalog/job-kind.ts";
+import { centsDown, nanoFromCents } from "../../core/money.ts";
+import type { JobRows } from "../../platform/records/job-rows.ts";
+import { inOrder, type RowPlaces } from "./row-places.ts";
+import { StepBudget } from "./step-budget.ts";
+
+const ROWS_AT_ONCE = 8;
+
+/** What is remembered of a finished row: enough to end the job without reading the row. */
+export interface RowDone {
+  readonly name: string;
+  readonly cents: number;
+}
+
+interface Progress<Done> {
+  readonly done: number;
+  readonly total: number;
+  /** By the row's place. */
+  readonly rows: Readonly<Record<string, Done>>;
+}
+
+export interface RowsDeps {
+  readonly rows: JobRows;
+  readonly places: RowPlaces;
+}
+
+/** One job, from wherever it stands. `Before` is what it remembers of what it did before its rows. */
+export class RowsJob<Done extends RowDone, Before extends object> {
+  readonly budget: StepBudget;
+  /** Why it is paid no more; null: it is. */
+  stopped: Stopped | null = null;
+  readonly #job: RunningJob;
+  readonly #deps: RowsDeps;
+  readonly #beforeCents: (before: Before) => number;
+  #progress: Progress<Done> & Before;
+
+  constructor(job: RunningJob, deps: RowsDeps, none: Before, beforeCents: (before: Before) => number) {
+    this.#job = job;
+    this.#deps = deps;
+    this.#beforeCents = beforeCents;
+    this.#progress = (job.progress as (Progress<Done> & Before) | null) ?? { done: 0, total: 0, rows: {}, ...none };
+    // What a step had cost that was under way when a process died is in no row: it is taken again, and paid once.
+    this.budget = new StepBudget(centsDown(job.spend.limitNano), this.spentCents);
+  }
+
+  get before(): Before {
+    return this.#progress;
+  }
+
+  /** Those that are finished, in order. */
+  get done(): readonly Done[] {
+    return Object.values(this.#progress.rows);
+  }
+
+  get spentCents(): number {
+    return this.done.reduce((sum, { cents }) => sum + cents, this.#beforeCents(this.#progress));
+  }
+
+  count(is: (row: Done) => boolean): number {
+    return this.done.filter(is).length;
+  }
+
+  /** Works on every row that is not finished, so many at a time, and accounts in turn. */
+  async each<Task>(tasks: readonly Task[], work: (task: Task, at: number) => Promise<void>): Promise<void> {
+    const open = tasks.map((task, at) => ({ task, at })).filter(({ at }) => this.#progress.rows[at] === undefined);
+    await this.save(null, { total: tasks.length });
+    const { places } = this.#deps;
+    await inOrder(open, ROWS_AT_ONCE, ({ task, at }) => places.run(this.#job.payer.id, () => work(task, at)));
+  }
+
+  /** Keeps what is told of a row; its name, by which it is read. */
+  put(told: object): Promise<string> {
+    return this.#job.stored(() => this.#deps.rows.put(this.#job.payer.id, told));
+  }
+
+  read(name: string): Promise<readonly unknown[] | null> {
+    return this.#job.stored(() => this.#deps.rows.read([name]));
+  }
+
+  /** The row is finished. */
+  keep(done: Done, at: number): Promise<void> {
+    const rows = { ...this.#progress.rows, [at]: done };
+    return this.save(null, { rows, done: Object.keys(rows).length });
+  }
+
+  async save(before: Partial<Before> | null, rows: Partial<Progress<Done>> = {}): Promise<void> {
+    this.#progress = { ...this.#progress, ...before, ...rows };
+    await this.#job.save({ ...this.#progress, spentCents: this.spentCents });
+  }
+
+  /** Its end with what it has. */
+  end(status: JobEnd["status"], chargeCents: number, result: object): JobEnd {
+    return {
+      status,
+      result,
+      rows: this.done.map(({ name }) => name),
+      chargeNano: nanoFromCents(chargeCents),
+      ...(this.stopped === null ? {} : { stopped: this.stopped }),
+    };
+  }
+}

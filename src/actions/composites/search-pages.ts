@@ -1,0 +1,120 @@
+// The pages whose text a search is to bring, as evidence cites them: read as core/onescrape reads pages, or from the archive.
+import type { FacetsSpec } from "../../catalog/facets.ts";
+import type { InnerAnswer, LocalCall } from "../../catalog/local-action.ts";
+import type { PageLadderSpec, RungSpec } from "../../catalog/page-ladder.ts";
+import type { Clock } from "../../core/clock.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { atPointer } from "../../upstream/json-pointer.ts";
+import { contentOf, type Evidence } from "./evidence.ts";
+import { GrowingRow } from "./pages/page-row.ts";
+import type { PageParts } from "./pages/parts.ts";
+import { askRung, noteAsked, PageReader, SYNC_PATIENCE_MS } from "./pages/read-pages.ts";
+import { cannotAsk, type RungOutcome } from "./pages/read-rung.ts";
+import type { SourceCalls } from "./source-calls.ts";
+
+/** The text of a page, and who has read it. */
+export type ReadPage = Pick<Evidence, "title" | "content" | "format" | "truncated" | "source" | "transaction_id">;
+
+export interface SearchPages {
+  readonly clock: Clock;
+  readonly pages: PageParts;
+  readonly calls: SourceCalls;
+  readonly call: LocalCall;
+}
+
+/** What a rung is told of a call that was not made. */
+const NOT_MADE: InnerAnswer = {
+  ok: false,
+  id: "",
+  error: new GatewayError("over_budget", { detail: { needed_usd: "0" } }),
+  ms: 0,
+};
+const WANTED = { format: "markdown", mainContent: true } as const;
+
+/** Who has read it: a vendor by its adapter, our own fetch by its rung. */
+const sourceOf = (rung: RungSpec) => (rung.markdown ?? rung.html)?.action.split("/")[0] ?? rung.tag;
+
+/** The call of a rung, or why there was none, as `calls` has it. */
+function noteCall(
+  facet: string,
+  rung: RungSpec,
+  outcome: RungOutcome,
+  ms: number,
+  results: number,
+  calls: SourceCalls,
+) {
+  const isOwn = rung.markdown === undefined && rung.html === undefined;
+  const action = isOwn ? `${rung.tag}/${outcome.action}` : outcome.action;
+  if (outcome.kind === "skipped") {
+    // What was not made for want of money has said so itself.
+    if (outcome.why !== "cost_bound") calls.skip(facet, action, outcome.why === "time" ? "out_of_time" : outcome.why);
+  } else if (isOwn) calls.noteOwn({ facet, action, id: outcome.id, ms, results });
+  else if (outcome.kind === "read" && outcome.id !== null) calls.count(outcome.id, results);
+}
+
+/** The rungs of these tags, in their order. */
+export function rungsOf(tags: readonly string[], { rungs }: PageLadderSpec): readonly RungSpec[] {
+  return tags.flatMap((tag) => rungs.find((one) => one.tag === tag) ?? []);
+}
+
+/** The pages that could be read, by address, by the rungs of these tags. */
+export async function readPages(
+  facet: string,
+  urls: readonly string[],
+  tags: readonly string[],
+  { clock, pages, calls, call }: SearchPages,
+): Promise<ReadonlyMap<string, ReadPage>> {
+  const ladder = pages.ladder();
+  const parts = pages.rungParts(call.payer, ladder, {
+    call: async ({ action, params }) => (await calls.ask(facet, action, params)) ?? NOT_MADE,
+    own: (work) => call.own(work),
+  });
+  const reader = new PageReader({
+    rungs: rungsOf(tags, ladder),
+    canAsk: (rung) => cannotAsk(rung, WANTED.format, parts) === null,
+    signal: call.signal,
+    patienceMs: SYNC_PATIENCE_MS,
+    async ask(rung, rows) {
+      const wanted = { ...WANTED, urls: rows.map(({ url }) => url) };
+      const asked = await askRung(rung, wanted, { clock, untilMs: calls.untilMs, signal: call.signal }, parts);
+      noteAsked(rung, rows, asked, 0);
+      const results = rows.filter((row) => row.hops().at(-1)?.ok === true).length;
+      noteCall(facet, rung, asked.outcome, asked.ms, results, calls);
+      return "asked";
+    },
+  });
+  const rows = urls.map((url) => new GrowingRow(url, WANTED));
+  await Promise.all(rows.map((row) => reader.read(row)));
+  return new Map(
+    rows.flatMap(({ url, best }): [string, ReadPage][] => {
+      if (best === null) return [];
+      const { page, rung, id } = best;
+      const cited = { source: sourceOf(rung), transaction_id: id ?? call.id };
+      return [[url, { title: page.title, ...contentOf(page.content, page.format), ...cited }]];
+    }),
+  );
+}
+
+/** The copies nearest to a day. */
+export async function readArchived(
+  facet: string,
+  urls: readonly string[],
+  day: string,
+  { archive, calls, pages, call }: SearchPages & Pick<FacetsSpec, "archive">,
+): Promise<ReadonlyMap<string, ReadPage>> {
+  const read = new Map<string, ReadPage>();
+  const one = async (url: string) => {
+    const answer = await calls.ask(facet, archive.action, archive.params(url, day));
+    if (!answer?.ok) return;
+    const html = atPointer(answer.data, archive.contentAt);
+    const order = { url, format: "markdown", mainContent: true, status: null, hasRun: true } as const;
+    const found = typeof html === "string" ? await pages.reading(call.payer).page(html, order, call.signal) : null;
+    const isFound = found !== null && found !== "busy";
+    calls.count(answer.id, isFound ? 1 : 0);
+    if (!isFound) return;
+    const cited = { source: answer.provider, transaction_id: answer.id };
+    read.set(url, { title: found.title, ...contentOf(found.content, "markdown"), ...cited });
+  };
+  await Promise.all(urls.map(one));
+  return read;
+}

@@ -1,0 +1,131 @@
+// The calls that a composite makes, each within what is left of its time, and what it tells its caller of them.
+import type { InnerAnswer, LocalCall, WantedCall } from "../../catalog/local-action.ts";
+import type { JsonObject } from "../../catalog/said.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { Payer } from "../../core/plan.ts";
+import type { SkipReason } from "./pages/read-rung.ts";
+
+/** One call of an action, or one that was not made and why. */
+export interface CallRecord {
+  readonly facet: string;
+  readonly provider: string;
+  readonly action: string;
+  readonly ok: boolean;
+  /** A flat price has its calls in it. */
+  readonly charged_cents: 0;
+  readonly latency_ms: number;
+  readonly transaction_id?: string;
+  /** How many results were of use. */
+  readonly results?: number;
+  readonly error?: string;
+  readonly skipped?: Skipped;
+}
+
+type Skipped = SkipReason | "not_possible" | "lost_race" | "upstream_bound" | "out_of_time";
+
+export interface SourceDeps {
+  readonly clock: Clock;
+  /** Whether anybody serves an action to this payer. */
+  isConfigured(action: string, payer: Payer): boolean;
+}
+
+/** No source has longer. */
+const CALL_MS_MAX = 20_000;
+/** With less than this left nothing is begun. */
+const LEFT_MS_MIN = 500;
+
+export class SourceCalls {
+  readonly records: CallRecord[] = [];
+  readonly #call: LocalCall;
+  readonly #deps: SourceDeps;
+  /** On `clock.elapsedMs()`. */
+  readonly untilMs: number;
+
+  /** All of its calls together have so many milliseconds. */
+  constructor(call: LocalCall, deps: SourceDeps, msMax: number) {
+    this.#call = call;
+    this.#deps = deps;
+    this.untilMs = deps.clock.elapsedMs() + msMax;
+  }
+
+  isConfigured(action: string): boolean {
+    return this.#deps.isConfigured(action, this.#call.payer);
+  }
+
+  skip(facet: string, action: string, skipped: Skipped): null {
+    this.records.push({ ...named(facet, action), ok: false, charged_cents: 0, latency_ms: 0, skipped });
+    return null;
+  }
+
+  /** Null: it was not made, which is noted. */
+  async ask(facet: string, action: string, params: JsonObject): Promise<InnerAnswer | null> {
+    if (!this.isConfigured(action)) return this.skip(facet, action, "not_configured");
+    return this.#made(facet, [{ action, params }], (wanted) => this.#call.ladder(wanted));
+  }
+
+  /** Both at once; the first that answers. */
+  async race(facet: string, wanted: readonly WantedCall[]): Promise<InnerAnswer | null> {
+    const answer = await this.#made(facet, wanted, (all) => this.#call.race(all));
+    if (answer?.ok) {
+      for (const { action } of wanted) if (action !== answer.action) this.skip(facet, action, "lost_race");
+    }
+    return answer;
+  }
+
+  async #made(
+    facet: string,
+    wanted: readonly WantedCall[],
+    make: (wanted: readonly WantedCall[]) => Promise<InnerAnswer>,
+  ): Promise<InnerAnswer | null> {
+    const name = wanted.map(({ action }) => action).join(",");
+    const leftMs = this.untilMs - this.#deps.clock.elapsedMs();
+    if (leftMs < LEFT_MS_MIN) return this.skip(facet, name, "out_of_time");
+    const msMax = Math.min(CALL_MS_MAX, leftMs);
+    const answer = await make(wanted.map((one) => ({ ...one, msMax })));
+    // Our own bound on what a flat price may cost us, and no source's failure.
+    if (!answer.ok && answer.error.code === "over_budget") return this.skip(facet, name, "upstream_bound");
+    const { ok, id, ms } = answer;
+    this.records.push({
+      ...named(facet, ok ? answer.action : name),
+      ok,
+      charged_cents: 0,
+      latency_ms: Math.round(ms),
+      transaction_id: id,
+      ...(ok ? {} : { error: answer.error.code }),
+    });
+    return answer;
+  }
+
+  /** A fetch of our own, which is no call of a vendor's. */
+  noteOwn(own: {
+    readonly facet: string;
+    /** As actions are named. */
+    readonly action: string;
+    /** Of its leg. */
+    readonly id: string | null;
+    readonly ms: number;
+    readonly results: number;
+  }): void {
+    const { facet, action, id, ms, results } = own;
+    this.records.push({
+      ...named(facet, action),
+      ok: results > 0,
+      charged_cents: 0,
+      latency_ms: Math.round(ms),
+      results,
+      ...(id === null ? {} : { transaction_id: id }),
+    });
+  }
+
+  /** How many results the call with this id has brought. */
+  count(id: string, results: number): void {
+    const at = this.records.findIndex(({ transaction_id }) => transaction_id === id);
+    const record = this.records[at];
+    if (record !== undefined) this.records[at] = { ...record, results };
+  }
+}
+
+function named(facet: string, name: string) {
+  const [provider = "", action = ""] = name.includes(",") ? [name, "race"] : name.split("/");
+  return { facet, provider, action };
+}

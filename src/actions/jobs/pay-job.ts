@@ -1,0 +1,52 @@
+// The one end that a hold of a job comes to: it pays what was decided, or nothing. Asked again, it says the same.
+import type { JobEnd } from "../../catalog/job-kind.ts";
+import { add, ZERO } from "../../core/money.ts";
+import { costBeside, costOf, postedLegs, upstreamOf } from "../../kernel/legs.ts";
+import type { JobsDeps } from "./deps.ts";
+import type { JobRecord } from "./job-record.ts";
+
+interface PayDeps extends Pick<JobsDeps, "ledger"> {
+  readonly observer: Pick<JobsDeps["observer"], "unpaid">;
+}
+
+/** Answers how many cents were charged; null: its hold had ended without it, and what it did is not paid for. */
+export async function payJob(job: JobRecord, deps: PayDeps): Promise<number | null> {
+  const { hold, end, isUnheld } = job;
+  if (isUnheld === true) return 0;
+  if (end === null || (end.status === "failed" && end.chargeNano === ZERO)) {
+    // The launch was answered: under its Idempotency-Key it is answered so again.
+    const upstreamNano = costOf(job.legs);
+    const { outcome } = await deps.ledger.void(hold, "the job failed", { keyFate: "answered", upstreamNano });
+    if (outcome === "voided" && !job.payer.sandbox) deps.observer.unpaid(ZERO, upstreamNano);
+    return 0;
+  }
+  return postHold(job, end, deps);
+}
+
+/** Charges the hold that a job has just now. */
+export async function postHold(
+  { hold, legs, kind, action = kind, payer, tags = [] }: JobRecord,
+  { chargeNano, served }: Pick<JobEnd, "chargeNano" | "served">,
+  { ledger, observer }: PayDeps,
+): Promise<number | null> {
+  const ofServed = served?.upstreamNano ?? ZERO;
+  const posted = await ledger.post({
+    ...hold,
+    amountNano: chargeNano,
+    upstreamNano: add(upstreamOf(legs), ofServed),
+    absorbReason: "usage_above_hold",
+    provider: served?.provider ?? "tollgate",
+    served: served?.action ?? action,
+    usage: null,
+    estimated: false,
+    priceVersion: kind,
+    legs: postedLegs(legs),
+    beside: costBeside(legs),
+    tags,
+    decided: true,
+  });
+  if (posted.outcome !== "posted" && posted.outcome !== "spooled") return null;
+  const isRepeat = posted.outcome === "posted" && posted.repeat;
+  if (!isRepeat && !payer.sandbox) observer.unpaid(posted.chargedNano, add(costOf(legs), ofServed));
+  return posted.chargedCents;
+}

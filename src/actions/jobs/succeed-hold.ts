@@ -1,0 +1,71 @@
+// From one hold of a job to the next: the old one is charged, another one is placed in the windows of its own day. Asked again, it comes to the same.
+import type { NotHeld, Stopped } from "../../catalog/job-kind.ts";
+import { add, ZERO } from "../../core/money.ts";
+import { isAccountPayer, type Slot } from "../../core/plan.ts";
+import type { ReserveOutcome } from "../../money/ledger/model/ledger.ts";
+import type { JobsDeps } from "./deps.ts";
+import type { JobRecord } from "./job-record.ts";
+import { postHold } from "./pay-job.ts";
+
+export const STOPPED = {
+  unknown_key: "key_revoked",
+  paused: "key_paused",
+  frozen: "account_frozen",
+} as const satisfies Record<string, Stopped>;
+
+/** What a refusal of money comes to for work that goes on. */
+export function notHeld(outcome: string): NotHeld {
+  return outcome in STOPPED ? STOPPED[outcome as keyof typeof STOPPED] : "no_money";
+}
+
+/** Between two holds the slot is free for a moment: a launch that takes it then must not end the work. */
+function widened(slots: readonly Slot[]): readonly Slot[] {
+  return slots.map((slot) => ({ ...slot, max: slot.max * 2 }));
+}
+
+const PLACED: readonly ReserveOutcome["outcome"][] = ["held", "exists"];
+
+/** What there is to be noted of it, and why nothing could be placed. Rejects where the store is away: nothing is lost then. */
+export async function succeedHold(
+  job: JobRecord,
+  deps: Pick<JobsDeps, "ledger" | "clock" | "holdLeaseMs" | "windows" | "observer">,
+): Promise<{ readonly changes: Partial<JobRecord>; readonly refused: NotHeld | null }> {
+  const { ledger, clock, holdLeaseMs, windows } = deps;
+  const { chain, succeeding, hold, payer, tags = [] } = job;
+  if (chain === undefined || !succeeding) throw new Error(`the job ${job.id} has one hold`);
+  const { chargeNano, served, nextId, nextNano } = succeeding;
+  const cents = (await postHold(job, { chargeNano, served }, deps)) ?? 0;
+  const posted = {
+    succeeding: null,
+    chargedCents: job.chargedCents + cents,
+    posted: { holds: (job.posted?.holds ?? 0) + 1, nano: add(job.posted?.nano ?? ZERO, chargeNano) },
+  };
+  const nowMs = clock.epochMs();
+  const { outcome, ...rest } = await ledger.reserve({
+    accountId: hold.accountId,
+    holdId: nextId,
+    keyId: chain.keyId,
+    parentId: chain.firstId,
+    amountNano: nextNano,
+    slots: widened(chain.slots),
+    inference: false,
+    windows: isAccountPayer(payer) ? await windows.goingOn(payer, tags) : [],
+    owner: `job:${job.id}`,
+    leaseMs: holdLeaseMs,
+    onExpire: chain.onExpire,
+    requestId: chain.firstId.replace(/^tx_/, "req_"),
+    operation: "run",
+    asked: chain.asked,
+    effect: "write",
+    idempotency: null,
+    nowMs,
+  });
+  const isPlaced = PLACED.includes(outcome) && !("state" in rest && rest.state !== "held");
+  if (isPlaced) {
+    const next = { hold: { ...hold, holdId: nextId }, amountNano: nextNano, heldSinceMs: Math.floor(nowMs) };
+    return { changes: { ...posted, ...next }, refused: null };
+  }
+  // The store's clock is in doubt: nothing can be placed now, and it is tried again.
+  if (outcome === "clock_skew") throw new Error("the clocks of the store and of this process differ");
+  return { changes: { ...posted, isUnheld: true }, refused: notHeld(outcome) };
+}

@@ -1,0 +1,287 @@
+// Calls that a function of ours makes: plans like any other, within their parent's funds, and legs of its posting.
+import type {
+  ChatAnswer,
+  InnerAnswer,
+  InnerCalls,
+  InnerModels,
+  OwnDone,
+  OwnWork,
+  SpeechAnswer,
+  WantedCall,
+  WantedChat,
+  WantedSpeech,
+} from "../../catalog/local-action.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { add, most, ZERO } from "../../core/money.ts";
+import type { AnswerReader, Audience, Ended, Plan } from "../../core/plan.ts";
+import type { Candidate, Leg, Route, ToldCost } from "../../core/route.ts";
+import { execute } from "../../kernel/execute.ts";
+import type { OuterCall, PlannedCall, PlannedCalls } from "../../kernel/inner-call.ts";
+import { ParentFunds, type Spending } from "../../kernel/parent-funds.ts";
+import { ladder } from "../../kernel/routes/ladder.ts";
+import { race } from "../../kernel/routes/race.ts";
+import { WholeAnswer } from "../../kernel/whole-answer.ts";
+import { atPointer } from "../../upstream/json-pointer.ts";
+import type { RunDeps } from "./deps.ts";
+import { OURSELVES } from "./local-candidate.ts";
+import { type InnerPlan, innerPlan } from "./run-plan.ts";
+
+/** What all calls of one outer call have left so far. */
+interface Left {
+  /** One for each call, in the order they were begun, so that a leg's number is known when its call begins. */
+  readonly legs: Leg[];
+  /** What the attempts of those calls cost us that did not serve. */
+  readonly failed: Leg[];
+  /** Those that have not ended: what they cost us is known when they have. */
+  readonly running: Set<Promise<unknown>>;
+}
+
+interface InnerCall {
+  readonly id: string;
+  readonly msMax: number | undefined;
+  /** Absent: its answer is wanted whole. */
+  readonly reader?: AnswerReader;
+}
+
+interface InnerEnd {
+  readonly ended: Ended;
+  readonly ms: number;
+}
+
+/** What a function of ours may call is on no list: that is the outer action's matter. */
+const EVERYTHING = { services: null, models: null } as const;
+
+class Calls implements PlannedCalls {
+  readonly #outer: OuterCall;
+  readonly #deps: RunDeps;
+  readonly #audience: Audience;
+  readonly #left: Left;
+
+  constructor(outer: OuterCall, deps: RunDeps, left: Left = { legs: [...outer.legs], failed: [], running: new Set() }) {
+    this.#outer = outer;
+    this.#deps = deps;
+    const { payer } = outer;
+    this.#left = left;
+    this.#audience = { sandbox: payer.sandbox, payer, allows: EVERYTHING, strictBounds: false };
+  }
+
+  call(wanted: WantedCall): Promise<InnerAnswer> {
+    return this.#run([wanted], ladder);
+  }
+
+  ladder(wanted: readonly WantedCall[]): Promise<InnerAnswer> {
+    return this.#run(wanted, ladder);
+  }
+
+  race(wanted: readonly WantedCall[]): Promise<InnerAnswer> {
+    return this.#run(wanted, race);
+  }
+
+  async chat(wanted: WantedChat): Promise<ChatAnswer> {
+    const { at, id } = this.#begin(wanted.model);
+    const plan = this.#deps.chatPlan(wanted, { requestId: this.#outer.requestId, audience: this.#audience });
+    if (plan instanceof GatewayError) return this.#refused(at, id, plan);
+    const { ended, ms } = await this.#execute(plan, at, { id, msMax: wanted.msMax });
+    const answer = bodyOf(ended);
+    if (answer instanceof GatewayError) return { ok: false, id, error: answer, ms };
+    return { ok: true, id, model: ended.served?.model ?? wanted.model, json: saidIn(answer), ms };
+  }
+
+  async speak(wanted: WantedSpeech): Promise<SpeechAnswer> {
+    const { at, id } = this.#begin(wanted.model);
+    const plan = this.#deps.speechPlan(wanted, { requestId: this.#outer.requestId, audience: this.#audience });
+    if (plan instanceof GatewayError) return this.#refused(at, id, plan);
+    const reader = new WholeAnswer();
+    const { ended, ms } = await this.#execute(plan, at, { id, msMax: wanted.msMax, reader });
+    const { error, final } = ended;
+    if (error !== null || final?.kind !== "stream") {
+      return { ok: false, id, error: error ?? new GatewayError("internal_error"), ms };
+    }
+    return { ok: true, id, bytes: Buffer.concat([reader.streamed(), final.tail]), ms };
+  }
+
+  async planned({ name, plan, reader }: PlannedCall): Promise<Ended> {
+    const { at, id } = this.#begin(name);
+    const { ended } = await this.#execute(plan, at, { id, msMax: undefined, reader });
+    if (ended.charge !== null) this.tell(id, { action: null, ok: true, nano: ended.charge.chargedNano });
+    return ended;
+  }
+
+  tell(id: string, told: ToldCost): void {
+    const leg = this.#left.legs[Number(id.slice(id.lastIndexOf(".") + 1)) - 1];
+    if (leg !== undefined) leg.told = told;
+  }
+
+  async own<T>({ name, countsNano, run, outcome }: OwnWork<T>): Promise<OwnDone<T>> {
+    const { clock } = this.#deps.kernel;
+    const fromMs = clock.elapsedMs();
+    const startedAtMs = clock.epochMs();
+    const done = await run();
+    const came = outcome(done);
+    if (came === "not_made") return { id: null, done };
+    const { at, id } = this.#begin(name, startedAtMs);
+    const leg = this.#left.legs[at];
+    const ms = clock.elapsedMs() - fromMs;
+    const counts = countsNano === undefined ? {} : { ownNano: countsNano };
+    const failure = came === "answered" ? null : came;
+    if (leg !== undefined) this.#left.legs[at] = { ...leg, failure, ms, own: true, ...counts };
+    return { id, done };
+  }
+
+  legs(): readonly Leg[] {
+    return [...this.#left.legs, ...this.#left.failed];
+  }
+
+  async ended(): Promise<readonly Leg[]> {
+    await Promise.allSettled(this.#left.running);
+    return this.legs();
+  }
+
+  paidBy(spend: Spending): InnerCalls & InnerModels {
+    return new Calls({ ...this.#outer, spend }, this.#deps, this.#left);
+  }
+
+  /** A leg for a call that begins. */
+  #begin(name: string, startedAtMs = this.#deps.kernel.clock.epochMs()): { readonly at: number; readonly id: string } {
+    const at = this.#left.legs.length;
+    const leg = { provider: OURSELVES, model: name, status: 0, failure: "gateway_stopped", ms: 0 } as const;
+    this.#left.legs.push({ ...leg, startedAtMs, firstTokenMs: null, upstreamNano: ZERO });
+    return { at, id: `${this.#outer.id}.${at + 1}` };
+  }
+
+  /** Runs a plan within the outer call, and notes its legs. */
+  async #execute(plan: Plan, at: number, how: InnerCall): Promise<InnerEnd> {
+    const running = this.#runs(plan, at, how);
+    this.#left.running.add(running);
+    try {
+      return await running;
+    } finally {
+      this.#left.running.delete(running);
+    }
+  }
+
+  async #runs(plan: Plan, at: number, { id, msMax, reader = new WholeAnswer() }: InnerCall): Promise<InnerEnd> {
+    const { clock } = this.#deps.kernel;
+    const fromMs = clock.elapsedMs();
+    const { payer, signal, spend, id: parent } = this.#outer;
+    const deadlineMs = Math.min(this.#outer.deadlineMs, fromMs + (msMax ?? Number.POSITIVE_INFINITY));
+    const funds = new ParentFunds(spend);
+    const ended = await execute(plan, { id, payer, funds, parent, signal, deadlineMs, reader }, this.#deps.kernel);
+    const ms = clock.elapsedMs() - fromMs;
+    this.#note(at, ended, ms);
+    return { ended, ms };
+  }
+
+  async #run(wanted: readonly WantedCall[], combine: (routes: readonly Route[]) => Route): Promise<InnerAnswer> {
+    const { at, id } = this.#begin(wanted.map(({ action }) => action).join(","));
+    const plans: InnerPlan[] = [];
+    for (const one of wanted) {
+      const plan = await innerPlan(one, { ...this.#outer, id, audience: this.#audience }, this.#deps);
+      if (plan instanceof GatewayError) return this.#refused(at, id, plan);
+      plans.push(plan);
+    }
+    if (combine === race && plans.some(({ plan }) => plan.effect === "write")) {
+      // All of them are sent, and a write that was sent may have happened.
+      const detail = "a race is for actions that only read";
+      return this.#refused(at, id, new GatewayError("internal_error", { cause: new Error(detail) }));
+    }
+    const msMax = wanted.reduce((most, one) => Math.max(most, one.msMax ?? Number.POSITIVE_INFINITY), 0);
+    const { ended, ms } = await this.#execute(
+      combined(
+        plans.map(({ plan }) => plan),
+        combine,
+      ),
+      at,
+      { id, msMax },
+    );
+    return answerOf(ended, plans, ms);
+  }
+
+  #refused(at: number, id: string, error: GatewayError) {
+    const leg = this.#left.legs[at];
+    if (leg !== undefined) this.#left.legs[at] = { ...leg, failure: "caller_invalid", status: error.status };
+    return { ok: false, id, error, ms: 0 } as const;
+  }
+
+  /** The served attempt's leg takes the call's place; those that failed come behind all calls. */
+  #note(at: number, { legs, error }: Ended, ms: number): void {
+    const answered = error === null ? legs.findLast(({ failure }) => failure === null) : undefined;
+    // One that was left in the middle has no leg that has answered.
+    const served = answered ?? legs.at(-1);
+    const before = this.#left.legs[at];
+    // The call takes from its first attempt to the end of the one that served.
+    if (served !== undefined) this.#left.legs[at] = { ...served, ...beganAt(before), ms };
+    else if (before !== undefined) this.#left.legs[at] = { ...before, status: error?.status ?? 0, ms };
+    this.#left.failed.push(...legs.filter((leg) => leg !== served));
+  }
+}
+
+function beganAt(leg: Leg | undefined): Pick<Leg, "startedAtMs"> {
+  return leg?.startedAtMs === undefined ? {} : { startedAtMs: leg.startedAtMs };
+}
+
+/** What calls of several actions are as one plan: the dearest may answer, and all may cost us. */
+function combined(all: readonly Plan[], combine: (routes: readonly Route[]) => Route): Plan {
+  const [first] = all;
+  if (first === undefined) throw new Error("a call names at least one action");
+  if (all.length === 1) return first;
+  const ownerOf = (candidate: Candidate): Plan => {
+    const owner = all.find(({ route }) => route.has(candidate));
+    if (owner === undefined) throw new Error("served by a candidate of no plan");
+    return owner;
+  };
+  return {
+    ...first,
+    asked: all.map(({ asked }) => asked).join(","),
+    effect: all.some(({ effect }) => effect === "write") ? "write" : "read",
+    quote: {
+      nano: all.map(({ quote }) => quote.nano).reduce(most, ZERO),
+      tighten: null,
+      affordable: () => ({}),
+      upstreamNano: () => all.map(({ quote }) => quote.upstreamNano()).reduce(add, ZERO),
+    },
+    hold: all.find(({ hold }) => hold.kind !== "none")?.hold ?? first.hold,
+    route: combine(all.map(({ route }) => route)),
+    wholeMsMax: all.reduce((sum, { wholeMsMax }) => sum + wholeMsMax, 0),
+    attemptsMax: all.reduce((sum, { attemptsMax }) => sum + attemptsMax, 0),
+    cost: (served, reading, ended) => ownerOf(served).cost(served, reading, ended),
+    async prepare(final, served, reading) {
+      const { prepare } = ownerOf(served);
+      return prepare === null ? final : prepare(final, served, reading);
+    },
+  };
+}
+
+/** The body that a call has ended with, or what it is told instead. */
+function bodyOf({ served, final, error }: Ended): Record<string, unknown> | GatewayError {
+  if (error !== null || served === null || final?.kind !== "body") return error ?? new GatewayError("internal_error");
+  return final.body;
+}
+
+function answerOf(ended: Ended, plans: readonly InnerPlan[], ms: number): InnerAnswer {
+  const { id, served, final, cost, charge, legs } = ended;
+  const body = bodyOf(ended);
+  const owner = served === null ? undefined : plans.find(({ plan }) => plan.route.has(served));
+  if (body instanceof GatewayError || !owner || !served || !final || !cost || !charge) {
+    return { ok: false, id, error: body instanceof GatewayError ? body : new GatewayError("internal_error"), ms };
+  }
+  const data: unknown = JSON.parse(String(owner.frame.last(final, cost, charge, legs)));
+  const isMiss = ended.reading?.miss === true;
+  return { ok: true, id, action: owner.action, provider: served.provider, data, isMiss, ms };
+}
+
+/** The JSON that a model has said, in the wire in which it was asked; null: it has said none. */
+function saidIn(answer: unknown): unknown {
+  const text = atPointer(answer, "/choices/0/message/content");
+  try {
+    return typeof text === "string" ? JSON.parse(text) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The parts of running actions, with functions of ours that call actions themselves. */
+export function openRun(parts: Omit<RunDeps, "innerCalls">): RunDeps {
+  const run: RunDeps = { ...parts, innerCalls: (outer) => new Calls(outer, run) };
+  return run;
+}

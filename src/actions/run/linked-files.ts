@@ -1,0 +1,41 @@
+// A vendor that wants a file of the caller's gets a link to it: the caller names the file by its id, and never says an address.
+import type { ActionOffer } from "../../catalog/catalog.ts";
+import type { Params } from "../../catalog/said.ts";
+import { GatewayError } from "../../core/errors.ts";
+import type { Payer } from "../../core/plan.ts";
+import { isPublicAddress } from "../../upstream/public-address.ts";
+
+/** A link to a file of the payer's that is there, for an hour; or why there is none. */
+export type LinkFile = (payer: Payer, id: string) => Promise<string | GatewayError>;
+
+const NO_ADDRESS =
+  "The vendor could not fetch the file: this gateway has no public address. Its operator sets PUBLIC_URL, or keeps files in S3.";
+
+/** Whether it cannot be opened from outside. What a name stands for outside is not known here. */
+function isOurOwn({ hostname }: URL): boolean {
+  const host = hostname.replace(/^\[|\]$/g, "");
+  const isAddress = /^[\d.]+$|:/.test(host);
+  return isAddress ? !isPublicAddress(host) : host === "localhost" || host.endsWith(".localhost");
+}
+
+/** The params with links in place of the ids of files. */
+export async function withLinks(
+  { spec }: ActionOffer,
+  params: Params,
+  { payer, linkFile }: { readonly payer: Payer; readonly linkFile: LinkFile },
+): Promise<Params | GatewayError> {
+  if (spec.files === undefined) return params;
+  const linked: Record<string, unknown> = { ...params };
+  for (const name of spec.files) {
+    const id = params[name];
+    if (typeof id !== "string") continue;
+    const link = await linkFile(payer, id);
+    if (link instanceof GatewayError) return link;
+    // The sandbox opens nothing.
+    if (!payer.sandbox && isOurOwn(new URL(link))) {
+      return new GatewayError("upstream_not_configured", { detail: { detail: name }, data: { reason: NO_ADDRESS } });
+    }
+    linked[name] = link;
+  }
+  return linked;
+}

@@ -1,0 +1,140 @@
+// Ends machines whose paid time is over, and those whose makers' answers were lost; and reads what their vendors take beside the time.
+import type { Catalog } from "../../catalog/catalog.ts";
+import type { PrepaidSpec } from "../../catalog/prepaid.ts";
+import { nanoFromCents } from "../../core/money.ts";
+import { type Ending, type EndingKind, enter } from "../../platform/records/endings.ts";
+import type { Upstream } from "../../upstream/upstream.ts";
+import { VendorFailure } from "../../upstream/vendor-failure.ts";
+import { countTaken, METER_MS, type MeterDeps } from "./paid-time-meter.ts";
+import { leavePlace } from "./paid-time-places.ts";
+import {
+  type Entry,
+  endPaidTime,
+  entryId,
+  findPaidTime,
+  keepPaidTime,
+  PAID_TIMES,
+  type PaidTime,
+  putPaidTime,
+  type StoredPaidTime,
+} from "./paid-time-records.ts";
+
+/** A vendor that has been told is not told again sooner, by any process. */
+const TELL_AGAIN_MS = 30_000;
+const ASK_MS_MAX = 30_000;
+/** For so long after the end it is tried to read what was taken. */
+const READ_MS_MAX = 3_600_000;
+const TRIES_MAX = 5;
+/** With these a vendor says that there is no such machine, or none any more. */
+const GONE = [404, 410];
+
+export interface PaidTimeEndingsDeps extends MeterDeps {
+  readonly upstream: Pick<Upstream, "vendorScript">;
+  readonly catalog: () => Catalog;
+  readonly onBroken: (error: unknown, label: string) => void;
+}
+
+function isGone(error: unknown): boolean {
+  return error instanceof VendorFailure && GONE.includes(error.failure.status);
+}
+
+class PaidTimeEndings implements EndingKind<Entry> {
+  readonly book = PAID_TIMES;
+  readonly #deps: PaidTimeEndingsDeps;
+
+  constructor(deps: PaidTimeEndingsDeps) {
+    this.#deps = deps;
+  }
+
+  readonly pauseMs = () => TELL_AGAIN_MS;
+
+  readonly end = (entry: Entry): Promise<boolean> => (entry.isMeter === true ? this.#read(entry) : this.#end(entry));
+
+  /** Ends one whose time is over. Rejects where the vendor has not said that it has ended. */
+  async #end(entry: Ending): Promise<boolean> {
+    const ending = await this.#toEnd(entry);
+    if (ending === null) return true;
+    const { time } = ending;
+    const { id, label } = time;
+    await this.#ask(time, "end", (script, context) =>
+      id === null ? script.closeLabelled(context, label) : script.close(context, id),
+    ).catch((error: unknown) => {
+      if (!isGone(error)) throw error;
+    });
+    await leavePlace(time, this.#deps);
+    await endPaidTime(this.#deps.records, ending);
+    return true;
+  }
+
+  /** Keeps that it is being ended: an extension that comes later is refused. Null: it has ended, or ends at another time. */
+  async #toEnd({ label, endsAtMs }: Ending): Promise<StoredPaidTime | null> {
+    const { records } = this.#deps;
+    for (let tries = 0; tries < TRIES_MAX; tries++) {
+      const stored = await findPaidTime(records, label);
+      if (stored === null || stored.time.state === "ended" || stored.time.endsAtMs !== endsAtMs) return null;
+      const time: PaidTime = { ...stored.time, state: "ending" };
+      if (await keepPaidTime(records, time, stored.version)) return { time, version: stored.version + 1 };
+    }
+    throw new Error(`${label} is changed all the time`);
+  }
+
+  /**
+   * Counts what the vendor has taken beside the time, and again in a minute, until it has been read once after the end. A machine whose
+   * account may cost us no more today has no time left. What is still to be done stands further on in the calendar.
+   */
+  async #read(entry: Entry): Promise<boolean> {
+    const { records, clock } = this.#deps;
+    const stored = await findPaidTime(records, entry.label);
+    if (stored === null || stored.time.meter === undefined || stored.time.id === null) return true;
+    const hasEnded = stored.time.state === "ended";
+    const metered = await this.#count(stored).catch((error: unknown) => {
+      if (isGone(error)) return "counted" as const;
+      this.#deps.onBroken(error, entry.label);
+      return "later" as const;
+    });
+    if (metered === "at_bound" && !hasEnded) await this.#cutShort(entry.label);
+    const isGivenUp = hasEnded && clock.epochMs() > stored.time.endsAtMs + READ_MS_MAX;
+    if (isGivenUp || (hasEnded && metered !== "later")) return true;
+    // At the same minutes for every process, so that one entry stands there and not one for each that has looked.
+    const passed = Math.max(1, Math.ceil((clock.epochMs() - entry.endsAtMs) / METER_MS));
+    const again: Entry = { label: entry.label, isMeter: true, endsAtMs: entry.endsAtMs + passed * METER_MS };
+    await enter(records, PAID_TIMES, entryId(again), again);
+    return true;
+  }
+
+  async #count(stored: StoredPaidTime) {
+    const cents = await this.#ask(stored.time, "meter", async ({ takenCents }, context) => {
+      return (await takenCents?.(context, String(stored.time.id))) ?? null;
+    });
+    return cents === null ? "later" : countTaken(stored, nanoFromCents(cents), this.#deps);
+  }
+
+  async #cutShort(label: string): Promise<void> {
+    const { records, clock } = this.#deps;
+    const stored = await findPaidTime(records, label);
+    if (stored === null || stored.time.state === "ended") return;
+    await putPaidTime(records, { ...stored.time, endsAtMs: Math.floor(clock.epochMs()) }, stored.version);
+  }
+
+  /** Runs one of the adapter's scripts. Throws VendorFailure as well. */
+  async #ask<T>(
+    { label, adapter: id, payer }: PaidTime,
+    what: "end" | "meter",
+    script: (prepaid: PrepaidSpec, context: Parameters<PrepaidSpec["close"]>[0]) => Promise<T>,
+  ): Promise<T> {
+    const { upstream, catalog } = this.#deps;
+    const adapter = catalog().adapters(payer).get(id);
+    const prepaid = adapter?.spec.prepaid;
+    if (adapter === undefined || prepaid === undefined) throw new Error(`nothing ends the machines of ${id}`);
+    // The sandbox knows its requests as those of the action that ends a machine.
+    const [name = what] =
+      Object.entries(adapter.spec.actions ?? {}).find(([, one]) => one.prepaid?.does === "ends") ?? [];
+    const order = { adapter, name, requestId: `req_${what}_${label}`, msMax: ASK_MS_MAX, sandboxFault: null };
+    const { signal } = new AbortController();
+    return upstream.vendorScript((context) => script(prepaid, context), { ...order, signal });
+  }
+}
+
+export function paidTimeEndings(deps: PaidTimeEndingsDeps): EndingKind<Entry> {
+  return new PaidTimeEndings(deps);
+}

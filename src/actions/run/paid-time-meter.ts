@@ -1,0 +1,117 @@
+// What a machine's vendor takes of us beside its paid time, such as a proxy's traffic, is read each minute and counted as unpaid cost of its account.
+
+import type { Accounts } from "../../core/account-rows.ts";
+import type { Clock } from "../../core/clock.ts";
+import { minus, type Nano, ZERO } from "../../core/money.ts";
+import type { AccountPayer } from "../../core/plan.ts";
+import type { CallWindows } from "../../kernel/windows.ts";
+import type { Money, ReserveOutcome } from "../../money/ledger/model/ledger.ts";
+import type { Window } from "../../money/ledger/model/window-list.ts";
+import type { Observer } from "../../platform/observe/observer.ts";
+import type { Records } from "../../platform/records/records.ts";
+import { keepPaidTime, type PaidTime, type StoredPaidTime } from "./paid-time-records.ts";
+
+/** How often a meter is read: what a machine can take of us before its account's bound is looked at. */
+export const METER_MS = 60_000;
+/** The hold is ended as soon as it is placed. */
+const LEASE_MS = 60_000;
+/** A hold whose process died between placing and ending it has expired, and the next one counts. */
+const TRIES_MAX = 5;
+
+export interface MeterDeps {
+  readonly records: Records;
+  readonly clock: Clock;
+  readonly ledger: Pick<Money, "reserve" | "void"> & Pick<Accounts, "keys">;
+  readonly windows: CallWindows;
+  readonly observer: Pick<Observer, "unpaid">;
+  /** This process, as the owner of its holds. */
+  readonly owner: string;
+}
+
+/** `at_bound`: it was counted, and its account's calls may cost us no more today. `later`: it could not be counted now. */
+export type Metered = "counted" | "at_bound" | "later";
+
+interface Step {
+  readonly payer: AccountPayer;
+  readonly label: string;
+  /** The name of the step, which no other has. */
+  readonly name: string;
+  readonly byNano: Nano;
+}
+
+/**
+ * Counts what a machine has taken of us by now, once: what is to be counted is kept before the ledger is asked, under a name of its own, so
+ * that the process that goes on after a crash counts the same, or finds that it has been counted.
+ */
+export async function countTaken(stored: StoredPaidTime, takenNano: Nano, deps: MeterDeps): Promise<Metered> {
+  const { time, version } = stored;
+  const { meter } = time;
+  if (meter === undefined) return "counted";
+  const pendingNano = meter.pendingNano ?? takenNano;
+  if (pendingNano <= meter.countedNano) return "counted";
+  const planned: PaidTime = { ...time, meter: { ...meter, pendingNano } };
+  if (meter.pendingNano === null && !(await keepPaidTime(deps.records, planned, version))) return "later";
+  const steps = meter.steps + 1;
+  const payer: AccountPayer = {
+    id: time.payer.id as AccountPayer["id"],
+    sandbox: time.payer.sandbox,
+    accountId: time.payer.id.slice("acct:".length),
+    keyId: meter.keyId,
+  };
+  const byNano = minus(pendingNano, meter.countedNano);
+  const counted = await count({ payer, label: time.label, name: `cost_${time.label}_${steps}`, byNano }, deps);
+  if (counted === "later") return "later";
+  const done: PaidTime = { ...time, meter: { ...meter, countedNano: pendingNano, steps, pendingNano: null } };
+  const atVersion = meter.pendingNano === null ? version + 1 : version;
+  return (await keepPaidTime(deps.records, done, atVersion)) ? counted : "later";
+}
+
+/** A hold of nothing that ends with a cost moves the windows of unpaid cost, in whichever store. */
+async function count({ payer, label, name, byNano }: Step, deps: MeterDeps): Promise<Metered> {
+  const { ledger, windows, observer } = deps;
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    const hold = { accountId: payer.accountId, holdId: tries === 0 ? name : `${name}_${tries}` };
+    const place = (brought: readonly Window[]) => ledger.reserve(holdRequest(hold, { payer, label, brought }, deps));
+    let placed: ReserveOutcome = await place(windows.unpaid(payer));
+    const isFull = placed.outcome === "window_full";
+    if (isFull) placed = await place(windows.unpaidGoingOn(payer));
+    // The key is gone or stopped: the account's first one, which is never revoked, stands for it.
+    if (placed.outcome === "unknown_key" || placed.outcome === "paused") {
+      const [first] = await ledger.keys(payer.accountId, { limit: 1, after: null });
+      if (first === undefined || first.keyId === payer.keyId) return "later";
+      return count({ payer: { ...payer, keyId: first.keyId }, label, name, byNano }, deps);
+    }
+    if (placed.outcome === "exists" && placed.state === "voided") return "counted";
+    if (placed.outcome === "exists" && placed.state === "expired") continue;
+    if (placed.outcome !== "held" && placed.outcome !== "exists") return "later";
+    const { outcome } = await ledger.void(hold, "what a machine took beside its time", { upstreamNano: byNano });
+    if (outcome === "voided") observer.unpaid(ZERO, byNano);
+    return isFull ? "at_bound" : "counted";
+  }
+  return "later";
+}
+
+function holdRequest(
+  hold: { readonly accountId: string; readonly holdId: string },
+  { payer, label, brought }: { payer: AccountPayer; label: string; brought: readonly Window[] },
+  { owner, clock }: MeterDeps,
+) {
+  return {
+    ...hold,
+    keyId: payer.keyId,
+    parentId: null,
+    amountNano: ZERO,
+    slots: [],
+    inference: false,
+    windows: brought,
+    owner,
+    leaseMs: LEASE_MS,
+    onExpire: "void",
+    requestId: `req_meter_${label}`,
+    operation: "run",
+    asked: label,
+    effect: "read",
+    idempotency: null,
+    nowMs: clock.epochMs(),
+  } as const;
+}

@@ -1,0 +1,246 @@
+// An action's params as JSON Schema, from the very zod object that validates them.
+import { z } from "zod";
+import type { EndpointTable, TableEndpoint, TableParam } from "../../catalog/endpoint-table.ts";
+import { publishedRule, type SchemaRule } from "../../catalog/params-rules.ts";
+import type { Json } from "../../catalog/said.ts";
+import { INNER_URL_WORDS, URL_WORDS } from "../../core/field-issues.ts";
+import type { CatalogAction } from "./action-catalog.ts";
+import { INTEGER, NUMBER, perWords, ROW_URL } from "./table-params.ts";
+
+export type JsonSchema = { readonly [keyword: string]: unknown };
+
+/** zod says of every integer without bounds that it is one a double can hold; no JSON that others can read has a larger one. */
+const NO_BOUNDS = [Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER];
+
+/** What every http address begins with that a URL param takes; what else is wrong with one is said in words. */
+export const URL_PATTERN = "^\\s*[hH][tT][tT][pP][sS]?://";
+
+/** What a mail address is. */
+export const MAIL_PATTERN = z.regexes.email.source;
+
+/**
+ * Where a schema says in words what it cannot say otherwise, such as that one date must not be before another. A keyword of our own
+ * would be an error to strict readers.
+ */
+const RULES = "$comment";
+
+/** What zod calls a check that is a function of ours. */
+const OWN_CHECK = z.refine(() => true)._zod.def.check;
+
+/** Of a check without words. */
+export const UNSAID = "there are further rules";
+
+const schemas = new WeakMap<z.ZodType, JsonSchema>();
+
+type Draft = Record<string, unknown>;
+type Check = z.core.$ZodCheck;
+
+/** What a check of our own says that JSON Schema cannot say; null where it was not put into words. */
+function wordsOf(check: Check): string | null {
+  const { error, path = [] } = check._zod.def as {
+    readonly error?: (issue: never) => unknown;
+    readonly path?: string[];
+  };
+  const words = error?.({} as never);
+  return typeof words === "string" ? [path.join("."), words].filter((part) => part !== "").join(" ") : null;
+}
+
+/** What a text is held against: its own format, and that of each of its checks. */
+function formatsOf({ def }: z.core.$ZodTypes["_zod"]) {
+  const parts = [def, ...(def.checks ?? []).map((check) => check._zod.def)];
+  return parts as readonly { readonly format?: unknown; readonly pattern?: unknown }[];
+}
+
+/** Patterns of JSON Schema have no flags but `u`. */
+function isSayable({ flags }: RegExp): boolean {
+  return flags === "" || flags === "u";
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+/** A rule beside what the schema says already; zod shows a schema again for each check that it got. */
+function alsoSay(schema: Draft, says: SchemaRule | { readonly pattern: string }): void {
+  const rules = Object.entries(says);
+  const all = (schema.allOf as object[] | undefined) ?? [];
+  if (rules.every(([keyword, rule]) => isSame(schema[keyword], rule)) || all.some((one) => isSame(one, says))) return;
+  if (rules.every(([keyword]) => schema[keyword] === undefined)) Object.assign(schema, says);
+  else schema.allOf = [...all, says];
+}
+
+/** Brings what zod says of a schema in line with what it takes. */
+function amend(schema: Draft, { _zod: type }: z.core.$ZodTypes): void {
+  for (const bound of ["minimum", "maximum"] as const)
+    if (NO_BOUNDS.includes(Number(schema[bound]))) delete schema[bound];
+  // The format says it all; the pattern that zod adds is longer than the rest of a descriptor.
+  if (schema.format === "date") delete schema.pattern;
+  // Of any other, readers have notions of their own, or none; the pattern says what is taken.
+  else if (schema.pattern !== undefined) delete schema.format;
+  const words: string[] = [];
+  const formats = formatsOf(type);
+  if (formats.some(({ format }) => format === "url")) {
+    delete schema.format;
+    if (schema.pattern === undefined) schema.pattern = URL_PATTERN;
+    else alsoSay(schema, { pattern: URL_PATTERN });
+    words.push(URL_WORDS, INNER_URL_WORDS);
+  }
+  for (const { pattern } of formats) {
+    if (!(pattern instanceof RegExp) || isSayable(pattern)) continue;
+    words.push(`must match ${pattern}`);
+    if (schema.pattern === pattern.source) delete schema.pattern;
+    if (Array.isArray(schema.allOf)) schema.allOf = schema.allOf.filter((one) => one.pattern !== pattern.source);
+  }
+  for (const check of (type.def.checks ?? []) as readonly Check[]) {
+    const says = publishedRule(check);
+    if (says !== undefined) alsoSay(schema, says);
+    else if (check._zod.def.check === OWN_CHECK) words.push(wordsOf(check) ?? UNSAID);
+  }
+  if (words.length > 0) schema[RULES] = words.join("; ");
+}
+
+function convert(params: z.ZodType): JsonSchema {
+  const {
+    $schema: _,
+    $defs: __,
+    ...schema
+  } = z.toJSONSchema(params, {
+    io: "input",
+    unrepresentable: "any",
+    override: ({ zodSchema, jsonSchema }) => amend(jsonSchema, zodSchema),
+  });
+  return withoutRefs(schema) as JsonSchema;
+}
+
+/**
+ * A schema refers to itself only where it says "any JSON", and that is what an empty schema says too. A reference would lead nowhere
+ * once the schema stands inside a larger document.
+ */
+function withoutRefs(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(withoutRefs);
+  if (typeof schema !== "object" || schema === null) return schema;
+  const kept = Object.entries(schema).filter(([keyword, value]) => keyword !== "$ref" || typeof value !== "string");
+  return Object.fromEntries(kept.map(([keyword, value]) => [keyword, withoutRefs(value)]));
+}
+
+/** What a call of the action may send, before defaults are filled in. What JSON Schema cannot say of it is in a `$comment`, in words. */
+export function paramsSchema({ facts }: CatalogAction): JsonSchema {
+  const known = schemas.get(facts.params);
+  if (known !== undefined) return known;
+  const schema = convert(facts.params);
+  schemas.set(facts.params, schema);
+  return schema;
+}
+
+function saysUrl(schema: unknown): boolean {
+  const { [RULES]: says, items, anyOf = [] } = (schema ?? {}) as JsonSchema;
+  if (String(says ?? "").includes(URL_WORDS)) return true;
+  return [...(anyOf as readonly unknown[]), ...(items === undefined ? [] : [items])].some(saysUrl);
+}
+
+const urlParams = new WeakMap<z.ZodType, readonly string[]>();
+
+/** The params that hold the address of a page or file, or a list of them. */
+export function urlParamsOf(action: CatalogAction): readonly string[] {
+  const { params } = action.facts;
+  const known = urlParams.get(params);
+  if (known !== undefined) return known;
+  const properties = Object.entries((paramsSchema(action).properties ?? {}) as Record<string, unknown>);
+  const names = properties.flatMap(([name, schema]) => (saysUrl(schema) ? [name] : []));
+  urlParams.set(params, names);
+  return names;
+}
+
+/** The params that every call must have. */
+export function requiredParams(schema: JsonSchema): readonly string[] {
+  return Array.isArray(schema.required) ? schema.required : [];
+}
+
+/** The names of all params, those of a choice between several objects too. */
+export function paramNames(schema: JsonSchema): readonly string[] {
+  const branches = [schema.anyOf, schema.oneOf, schema.allOf].flatMap((some) => (Array.isArray(some) ? some : []));
+  const own = Object.keys((schema.properties as object | undefined) ?? {});
+  return [...new Set([...own, ...branches.flatMap((one) => paramNames(one as JsonSchema))])];
+}
+
+/** The same of an action whose schema need not be there yet: to write one takes a hundred times as long. */
+export function paramNamesOf(action: CatalogAction): readonly string[] {
+  return namesIn(action.facts.params) ?? paramNames(paramsSchema(action));
+}
+
+/** Null: they are known by the schema alone. */
+function namesIn(params: unknown): readonly string[] | null {
+  if (params instanceof z.ZodObject) return Object.keys(params.shape);
+  if (!(params instanceof z.ZodUnion)) return null;
+  const options = params.options.map(namesIn);
+  const known = options.filter((names) => names !== null);
+  return known.length === options.length ? [...new Set(known.flat())] : null;
+}
+
+/** Where the params of an action depend on a row of its table: the param that names it, and the rows that this action takes. */
+export interface TableOf {
+  readonly param: string;
+  readonly rows: EndpointTable;
+  readonly count: number;
+}
+
+const tables = new WeakMap<CatalogAction, TableOf | null>();
+
+function findTable({ table }: CatalogAction): TableOf | null {
+  if (table === undefined) return null;
+  const { by } = table;
+  const all = Object.entries(table.rows).filter(([, { ended }]) => ended === undefined);
+  const rows = by.method === undefined ? all : all.filter(([, { method }]) => method === by.method);
+  return { param: by.param, rows: Object.fromEntries(rows), count: rows.length };
+}
+
+/** The table of an action, or null where its params stand for themselves. */
+export function tableOf(action: CatalogAction): TableOf | null {
+  const known = tables.get(action);
+  if (known !== undefined) return known;
+  const found = findTable(action);
+  tables.set(action, found);
+  return found;
+}
+
+/** What a param of a row may be, with the other way of writing it down: see `FITS`. */
+const ALSO: Readonly<Record<TableParam["type"], JsonSchema>> = {
+  string: { type: ["string", "number"] },
+  integer: { type: ["integer", "string"], pattern: INTEGER.source },
+  number: { type: ["number", "string"], pattern: NUMBER.source },
+  boolean: { type: ["boolean", "string"], enum: [true, false, "true", "false"] },
+  array: { type: ["array"] },
+  object: { type: ["object"] },
+};
+
+/** The values of a list of words or numbers, each as a text and, where it can be one, as a number. */
+function writtenBothWays(values: readonly Json[]): readonly Json[] {
+  const texts = values.map(String);
+  return [...new Set([...values, ...texts, ...texts.filter((text) => String(Number(text)) === text).map(Number)])];
+}
+
+const ROW_ADDRESS: JsonSchema = { type: ["string"], pattern: ROW_URL.source, [RULES]: INNER_URL_WORDS };
+
+function paramSchema({ required, type, enum: values, format, ...rest }: TableParam): JsonSchema {
+  const also = format === "uri" && type === "string" ? ROW_ADDRESS : ALSO[type];
+  const items = format === "uri" && type === "array" ? { items: { ...ROW_ADDRESS, type: "string" } } : {};
+  const types = also.type as readonly string[];
+  const some = values === undefined ? also.enum : writtenBothWays(values);
+  const known = Array.isArray(some) ? { enum: required ? some : [...some, null] } : {};
+  return { ...rest, ...also, ...items, type: required ? types : [...types, "null"], ...known };
+}
+
+/** What a call of one row of a table may send. */
+export function rowSchema({ param }: TableOf, name: string, row: TableEndpoint): JsonSchema {
+  const own = Object.entries(row.params).map(([key, one]) => [key, paramSchema(one)] as const);
+  const required = Object.entries(row.params).filter(([, one]) => one.required === true);
+  const { per } = row;
+  const rules = per === undefined ? [] : [`${per.param} ${perWords(per)}`];
+  return {
+    type: "object",
+    properties: { [param]: { const: name satisfies Json }, ...Object.fromEntries(own) },
+    required: [param, ...required.map(([key]) => key)],
+    additionalProperties: false,
+    ...(rules.length === 0 ? {} : { [RULES]: rules.join("; ") }),
+  };
+}

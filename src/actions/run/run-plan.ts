@@ -1,0 +1,138 @@
+// The plan of a call of an action, of a vendor's, of ours, or of a vendor's models: as it comes over HTTP, in the envelope, and within another call.
+import type { WantedCall } from "../../catalog/local-action.ts";
+import type { JsonObject } from "../../catalog/said.ts";
+import type { Frame, FramedOpenPlan, FramedPlan, PlanCall } from "../../core/endpoint.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { EVENTS_PREAMBLE, wantsEvents } from "../../core/event-stream.ts";
+import { type Audience, idAfter, type Plan } from "../../core/plan.ts";
+import type { OuterCall } from "../../kernel/inner-call.ts";
+import { callTags } from "../../models/formats/call-tags.ts";
+import { eventBytes, eventsFrame } from "../../models/formats/envelope/events.ts";
+import { envelopeFrame, PREAMBLE } from "../../models/formats/envelope/frame.ts";
+import { idempotencyOf } from "../../models/formats/idempotency-key.ts";
+import { readTraceparent } from "../../platform/observe/trace-context.ts";
+import { type CheckedAction, type ModelsAction, notConfigured } from "./action-catalog.ts";
+import { actionPlan, openActionPlan } from "./action-plan.ts";
+import { isFree } from "./action-price.ts";
+import type { RunDeps } from "./deps.ts";
+import { noSuchAction } from "./nearest.ts";
+import { readCall, readParams, refusedBy } from "./read-call.ts";
+import { requestInside } from "./request-inside.ts";
+
+/** The trace that goes on in the work that the call launches. */
+function callerTrace({ headers }: PlanCall["request"]): { readonly callerTraceId?: string } {
+  const header = headers.get("traceparent");
+  const begun = header === undefined ? null : readTraceparent(header);
+  return begun === null ? {} : { callerTraceId: begun.traceId };
+}
+
+/** The answer of a wire as the data of the envelope. */
+function inEnvelope(frame: Frame): Frame {
+  return {
+    keepAlive: null,
+    head(reply, served, legs, charge) {
+      envelopeFrame.head(reply, served, legs, charge);
+      reply.header("x-tollgate-model", served.model);
+    },
+    last(final, cost, charge, legs) {
+      const json = String(frame.last(final, cost, charge, legs));
+      return envelopeFrame.last({ kind: "body", body: { json } }, cost, charge, legs);
+    },
+    broken: () => null,
+  };
+}
+
+async function planOfModels(call: PlanCall, action: ModelsAction, deps: RunDeps): Promise<FramedPlan | GatewayError> {
+  const refused = refusedBy(call.audience, action);
+  if (refused !== null) return refused;
+  const made = await deps.modelPlan(action.native, call);
+  return made instanceof GatewayError ? made : { ...made, frame: inEnvelope(made.frame), keepAliveMs: null };
+}
+
+function planOfParams(asked: PlanCall, action: CheckedAction, deps: RunDeps): FramedOpenPlan | GatewayError {
+  const { request, audience } = asked;
+  const call = readCall(asked, action);
+  if (call instanceof GatewayError) return call;
+  const idempotency = idempotencyOf(request, call.body, audience.payer === null);
+  if (idempotency instanceof GatewayError) return idempotency;
+  const tags = callTags(request);
+  if (tags instanceof GatewayError) return tags;
+  const preamble = deps.readsWhole === true && !isFree(action.facts.price) ? null : PREAMBLE;
+  const isTold =
+    action.kind === "local" && action.local.events !== undefined && wantsEvents(request.headers.get("accept"));
+  const order = {
+    id: idAfter(request.id, "tx_"),
+    requestId: request.id,
+    sandboxFault: request.headers.get("x-tollgate-sandbox-fault") ?? null,
+    ...callerTrace(request),
+    ...(isTold ? { preamble: EVENTS_PREAMBLE, eventBytes } : { preamble }),
+    maxCostNano: call.maxCostNano,
+    idempotency,
+    tags,
+    allows: audience.allows,
+  };
+  return { plan: openActionPlan(call, order, deps), frame: isTold ? eventsFrame : envelopeFrame, keepAliveMs: null };
+}
+
+/** Checks a call of an action and makes its plan, or says what is wrong with it. */
+export function runPlan(
+  id: string,
+  call: PlanCall,
+  deps: RunDeps,
+): FramedOpenPlan | GatewayError | Promise<FramedPlan | GatewayError> {
+  const action = deps.actionCatalog.find(id, call.audience);
+  if (action === null) return noSuchAction(id, deps.actionCatalog, call.audience);
+  return action.kind === "native" ? planOfModels(call, action, deps) : planOfParams(call, action, deps);
+}
+
+/** The plan of a call within another one, and how its answer is read as JSON. */
+export interface InnerPlan {
+  /** Its id. */
+  readonly action: string;
+  readonly plan: Plan;
+  readonly frame: Pick<Frame, "last">;
+}
+
+/** The call within which another one is made. */
+export interface Within extends Pick<OuterCall, "requestId" | "sandboxFault" | "payer"> {
+  /** Of the inner call. */
+  readonly id: string;
+  readonly audience: Audience;
+}
+
+/** The answer of a vendor's action, and of one of ours, is JSON as it comes. */
+const AS_IT_CAME: InnerPlan["frame"] = { last: (final) => (final.kind === "body" ? String(final.body.json) : "null") };
+
+async function innerPlanOfModels(
+  { id: action, native }: ModelsAction,
+  body: JsonObject,
+  within: Within,
+  deps: RunDeps,
+) {
+  const request = requestInside({ id: within.requestId, path: "", startedMs: deps.kernel.clock.elapsedMs() }, body);
+  const made = await deps.modelPlan(native, { request, audience: within.audience });
+  if (made instanceof GatewayError) return made;
+  // It is a part of its outer call, which alone is counted.
+  return { action, frame: made.frame, plan: { ...made.plan, operation: "run", inference: false } };
+}
+
+/** The same for a call that a function of ours makes within its own: it is let in as its outer call was, and paid by it. */
+export async function innerPlan(
+  { action: id, params: given }: WantedCall,
+  within: Within,
+  deps: RunDeps,
+): Promise<InnerPlan | GatewayError> {
+  const { actionCatalog } = deps;
+  const { id: innerId, requestId, sandboxFault, payer, audience } = within;
+  const action = actionCatalog.find(id, audience);
+  // What outlives its call would have no owner.
+  if (action === null || action.launches !== undefined) return noSuchAction(id, actionCatalog, audience);
+  if (action.kind === "native") return innerPlanOfModels(action, given, within, deps);
+  const read = readParams(action, given);
+  if (read instanceof GatewayError) return read;
+  if (!action.configured) return notConfigured(action);
+  const asked = { preamble: null, maxCostNano: null, idempotency: null, allows: audience.allows };
+  const order = { id: innerId, requestId, sandboxFault, ...asked };
+  const plan = await actionPlan({ action, ...read }, payer, order, deps);
+  return plan instanceof GatewayError ? plan : { action: id, plan, frame: AS_IT_CAME };
+}

@@ -1,0 +1,140 @@
+// Work that vendors do on their own after a launch that we sold: whose it is, how it stands, and when its vendor was asked last.
+import { hash } from "node:crypto";
+import type { PollSpec } from "../../catalog/action.ts";
+import type { Audience, SoldAction } from "../../catalog/catalog.ts";
+import type { InnerCalls } from "../../catalog/local-action.ts";
+import type { Clock } from "../../core/clock.ts";
+import { GatewayError } from "../../core/errors.ts";
+import type { Payer } from "../../core/plan.ts";
+import type { Records } from "../../platform/records/records.ts";
+import { atPointer } from "../../upstream/json-pointer.ts";
+
+const KIND = "vendor-job";
+const ANSWER = "vendor-job-answer";
+const KEPT_MS = 7 * 24 * 3_600_000;
+/** A vendor is asked about one launch at most so often, however many ask us. */
+const ASK_EVERY_MS = 3_000;
+/** What is longer is not kept: its vendor is asked again. */
+const ANSWER_CHARS_MAX = 1_048_576;
+/** What the answers that are kept for one payer may have together. */
+const SHARE = { bytesMax: 16_777_216, full: "oldest_leave" } as const;
+
+export interface VendorJobId {
+  /** `<adapter id>/<action>` of the launch. */
+  readonly offerId: string;
+  /** The kind of id that it issued. */
+  readonly kind: string;
+  readonly id: string;
+}
+
+/** A job as core/result tells it. */
+export interface VendorJob {
+  readonly job_id: string;
+  readonly status: "running" | "succeeded" | "failed";
+  /** Once it is over: the vendor's own answer. */
+  readonly result?: unknown;
+  readonly charged_cents: 0;
+}
+
+interface Kept extends VendorJobId {
+  readonly askedAtMs: number;
+  readonly status: VendorJob["status"];
+}
+
+interface StoredJob {
+  readonly recordId: string;
+  readonly job: Kept;
+  readonly version: number;
+}
+
+export interface VendorJobsDeps {
+  readonly records: Records;
+  readonly clock: Pick<Clock, "epochMs">;
+  /** An action of the catalog; null: there is none. */
+  sold(id: string, audience: Audience): SoldAction | null;
+}
+
+const recordIdOf = (payer: Payer, id: string) => hash("sha256", JSON.stringify([payer.id, id]));
+
+function put(records: Records, recordId: string, job: Kept, ifVersion: number | null): Promise<number | null> {
+  return records.put({ kind: KIND, id: recordId, payer: null, value: JSON.stringify(job), ttlMs: KEPT_MS, ifVersion });
+}
+
+/** Remembers that a launch of the payer's has this id. */
+export function keepVendorJob(
+  job: VendorJobId,
+  { payer, records }: { readonly payer: Payer; readonly records: Records },
+): Promise<unknown> {
+  return put(records, recordIdOf(payer, job.id), { ...job, askedAtMs: 0, status: "running" }, null);
+}
+
+function statusOf({ at, done, failed }: PollSpec, data: unknown): VendorJob["status"] {
+  const word = String(atPointer(data, at));
+  if (done.includes(word)) return "succeeded";
+  return failed.includes(word) ? "failed" : "running";
+}
+
+function jobOf({ id }: Kept, status: VendorJob["status"], result?: unknown): VendorJob {
+  return { job_id: id, status, ...(result === undefined ? {} : { result }), charged_cents: 0 };
+}
+
+/** How the vendor says that it stands, and what is over is kept. */
+async function ask(
+  { recordId, job }: StoredJob,
+  { payer, call }: { readonly payer: Payer } & Pick<InnerCalls, "call">,
+  { records, sold }: VendorJobsDeps,
+): Promise<VendorJob | GatewayError> {
+  const launch = sold(job.offerId, payer)?.offers.find((offer) => offer.id === job.offerId);
+  const poll = launch?.spec.issues?.find(({ kind }) => kind === job.kind)?.poll;
+  if (launch === undefined || poll === undefined) {
+    return new GatewayError("upstream_not_configured", { detail: { detail: job.offerId } });
+  }
+  const params = { ...poll.params, [poll.param]: poll.numeric === true ? Number(job.id) : job.id };
+  const answer = await call({ action: `${launch.adapter.id}/${poll.action}`, params });
+  if (!answer.ok) return answer.error;
+  const status = statusOf(poll, answer.data);
+  if (status === "running") return jobOf(job, status);
+  const value = JSON.stringify(answer.data);
+  if (value.length <= ANSWER_CHARS_MAX) {
+    await records.put({
+      kind: ANSWER,
+      id: recordId,
+      payer: payer.id,
+      value,
+      ttlMs: KEPT_MS,
+      ifVersion: 0,
+      share: SHARE,
+    });
+  }
+  await put(records, recordId, { ...job, status }, null);
+  return jobOf(job, status, answer.data);
+}
+
+/**
+ * How a vendor's work stands; null: this payer has launched none of that id. Its vendor is asked where that was not done just before, by
+ * every caller; where what it had said was too long to be kept, it is 429 until then.
+ */
+export async function vendorJob(
+  id: string,
+  caller: { readonly payer: Payer } & Pick<InnerCalls, "call">,
+  deps: VendorJobsDeps,
+): Promise<VendorJob | GatewayError | null> {
+  const { records, clock } = deps;
+  const recordId = recordIdOf(caller.payer, id);
+  const stored = await records.get(KIND, recordId);
+  if (stored === null) return null;
+  const job = JSON.parse(stored.value) as Kept;
+  if (job.status !== "running") {
+    const answer = await records.get(ANSWER, recordId);
+    if (answer !== null) return jobOf(job, job.status, JSON.parse(answer.value));
+  }
+  const waitMs = job.askedAtMs + ASK_EVERY_MS - clock.epochMs();
+  const asking = { ...job, askedAtMs: Math.floor(clock.epochMs()) };
+  const version = waitMs > 0 ? null : await put(records, recordId, asking, stored.version);
+  if (version !== null) return ask({ recordId, job: asking, version }, caller, deps);
+  // Another request asks it just now, or has.
+  if (job.status === "running") return jobOf(job, "running");
+  const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1_000));
+  const window = { limit: 1, window_seconds: ASK_EVERY_MS / 1_000 };
+  return new GatewayError("rate_limited", { detail: window, retryAfterSeconds });
+}

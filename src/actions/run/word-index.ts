@@ -1,0 +1,156 @@
+// An index of words: which entries have a word, how much it weighs there, and which known words one that is not known may mean.
+import type { Steps } from "../../core/slices.ts";
+
+/** A word that was asked for, in a form in which entries may have it; `share` is how much of it that form is, from 0 to 1. */
+export interface MeantWord {
+  readonly term: string;
+  readonly share: number;
+}
+
+interface Posting {
+  readonly id: number;
+  readonly weight: number;
+}
+
+const LENGTH_NORM = 0.6;
+const SATURATION = 1.2;
+/** A longer word may have a letter more, less or other; from the second length on two. */
+const [SLIP_CHARS_MIN, SLIPS_CHARS_MIN] = [5, 8];
+const PREFIX_CHARS_MIN = 4;
+const [PREFIX_SHARE, SLIP_SHARE] = [0.5, 0.35];
+/** So many known words at most stand for one that is not known. */
+const NEAR_MAX = 8;
+
+function timesOf(terms: readonly string[]): ReadonlyMap<string, number> {
+  const times = new Map<string, number>();
+  for (const term of terms) times.set(term, (times.get(term) ?? 0) + 1);
+  return times;
+}
+
+/** Whether two words are within so many changes of each other: looked at no further than that. */
+function isNear(a: string, b: string, changesMax: number): boolean {
+  if (Math.abs(a.length - b.length) > changesMax) return false;
+  let above = Array.from({ length: b.length + 1 }, (_, at) => at);
+  for (let row = 1; row <= a.length; row++) {
+    const line = [row];
+    let least = row;
+    for (let at = 1; at <= b.length; at++) {
+      const changed = (above[at - 1] ?? 0) + (a[row - 1] === b[at - 1] ? 0 : 1);
+      const cost = Math.min(changed, (above[at] ?? 0) + 1, (line[at - 1] ?? 0) + 1);
+      line.push(cost);
+      least = Math.min(least, cost);
+    }
+    if (least > changesMax) return false;
+    above = line;
+  }
+  return (above[b.length] ?? 0) <= changesMax;
+}
+
+/** A field of an entry: the words in it, as often as they stand there, and what they are worth. */
+export interface IndexedField {
+  readonly name: string;
+  readonly boost: number;
+  readonly terms: readonly string[];
+}
+
+/** What a word that may be meant is worth where it stands, and how much of what was asked for is said by it. */
+interface WeighedWord {
+  readonly term: string;
+  readonly score: number;
+  readonly told: number;
+}
+
+interface Sum {
+  readonly score: number;
+  readonly told: number;
+}
+
+/** How many words the entries have in each field, on the average of those that have any. */
+function* usualLengths(entries: readonly (readonly IndexedField[])[]): Steps<ReadonlyMap<string, number>> {
+  const sums = new Map<string, { words: number; entries: number }>();
+  for (const fields of entries) {
+    for (const { name, terms } of fields) {
+      if (terms.length === 0) continue;
+      const sum = sums.get(name) ?? { words: 0, entries: 0 };
+      sums.set(name, { words: sum.words + terms.length, entries: sum.entries + 1 });
+    }
+    yield;
+  }
+  return new Map([...sums].map(([name, sum]) => [name, sum.words / sum.entries]));
+}
+
+/** A word weighs by its field, by how often it is there and by how long the field is. An entry's id is its place. */
+export class WordIndex {
+  readonly #postings = new Map<string, Posting[]>();
+  /** The known words by their first letter. */
+  readonly #byLetter = new Map<string, string[]>();
+
+  private constructor() {}
+
+  static *of(entries: readonly (readonly IndexedField[])[]): Steps<WordIndex> {
+    const index = new WordIndex();
+    const usual = yield* usualLengths(entries);
+    for (const [id, fields] of entries.entries()) {
+      const weights = new Map<string, number>();
+      for (const { name, boost, terms } of fields) {
+        const long = 1 - LENGTH_NORM + (LENGTH_NORM * terms.length) / (usual.get(name) ?? 1);
+        for (const [term, count] of timesOf(terms)) {
+          const weight = (boost * count * (SATURATION + 1)) / (count + SATURATION * long);
+          weights.set(term, (weights.get(term) ?? 0) + weight);
+        }
+      }
+      for (const [term, weight] of weights) index.#put(term, { id, weight });
+      yield;
+    }
+    return index;
+  }
+
+  #put(term: string, posting: Posting): void {
+    const known = this.#postings.get(term);
+    if (known !== undefined) {
+      known.push(posting);
+      return;
+    }
+    this.#postings.set(term, [posting]);
+    const letter = term.slice(0, 1);
+    const words = this.#byLetter.get(letter);
+    if (words === undefined) this.#byLetter.set(letter, [term]);
+    else words.push(term);
+  }
+
+  /** What is said of each entry by the words asked for. Of what one may mean the best counts alone: four words for one thing are no more than that thing. */
+  sums(asked: readonly (readonly WeighedWord[])[]): ReadonlyMap<number, Sum> {
+    const sums = new Map<number, Sum>();
+    for (const meant of asked) {
+      const best = new Map<number, Sum>();
+      for (const one of meant) {
+        for (const { id, weight } of this.#postings.get(one.term) ?? []) {
+          const { score = 0, told = 0 } = best.get(id) ?? {};
+          best.set(id, { score: Math.max(score, one.score * weight), told: Math.max(told, one.told) });
+        }
+      }
+      for (const [id, { score, told }] of best) {
+        const sum = sums.get(id);
+        sums.set(id, { score: score + (sum?.score ?? 0), told: told + (sum?.told ?? 0) });
+      }
+    }
+    return sums;
+  }
+
+  knows(term: string): boolean {
+    return this.#postings.has(term);
+  }
+
+  /** Known words that one which is not known may mean: those that begin with it, and those that a slip of the pen makes it. */
+  nearTo(term: string): readonly MeantWord[] {
+    const changesMax = term.length < SLIP_CHARS_MIN ? 0 : term.length < SLIPS_CHARS_MIN ? 1 : 2;
+    if (term.length < PREFIX_CHARS_MIN) return [];
+    const near: MeantWord[] = [];
+    for (const known of this.#byLetter.get(term.slice(0, 1)) ?? []) {
+      if (near.length >= NEAR_MAX) break;
+      if (known.startsWith(term)) near.push({ term: known, share: (PREFIX_SHARE * term.length) / known.length });
+      else if (changesMax > 0 && isNear(term, known, changesMax)) near.push({ term: known, share: SLIP_SHARE });
+    }
+    return near;
+  }
+}

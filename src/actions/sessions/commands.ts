@@ -1,0 +1,92 @@
+// The commands that a session runs just now, and for how long it has been busy with any: one record, whichever processes run them.
+import type { Clock } from "../../core/clock.ts";
+import type { Records } from "../../platform/records/records.ts";
+
+const KIND = "session-commands";
+const KEPT_MS = 48 * 3_600_000;
+/** Each is a connection to the vendor, and room for what it prints. */
+export const COMMANDS_MAX = 4;
+/** A command that puts a version which another one has put meanwhile tries again; at most COMMANDS_MAX can meet. */
+const TRIES = 20;
+
+interface Commands {
+  /** Until when each runs at the longest, by its call. */
+  readonly running: Readonly<Record<string, number>>;
+  /** Whole milliseconds in which at least one ran. */
+  readonly busyMs: number;
+  /** Since when one has been running; null: none does. */
+  readonly sinceMs: number | null;
+  /** When the vendor last answered one. */
+  readonly answeredMs: number | null;
+}
+
+const NONE: Commands = { running: {}, busyMs: 0, sinceMs: null, answeredMs: null };
+
+/** Without those whose process must have died: they ran until their time was over, at the longest. */
+function current(commands: Commands, nowMs: number): Commands {
+  const { running, busyMs, sinceMs } = commands;
+  const left = Object.entries(running).filter(([, untilMs]) => untilMs > nowMs);
+  if (sinceMs === null || left.length > 0) return { ...commands, running: Object.fromEntries(left) };
+  const lastMs = Math.max(sinceMs, ...Object.values(running));
+  return { ...commands, running: {}, busyMs: busyMs + Math.min(nowMs, lastMs) - sinceMs, sinceMs: null };
+}
+
+export interface SessionUse {
+  readonly busyMs: number;
+  readonly answeredMs: number | null;
+}
+
+export class SessionCommands {
+  readonly #records: Records;
+  readonly #clock: Clock;
+
+  constructor(records: Records, clock: Clock) {
+    this.#records = records;
+    this.#clock = clock;
+  }
+
+  /** False: as many run already as may. */
+  begin(jobId: string, callId: string, msMax: number): Promise<boolean> {
+    return this.#change(jobId, (commands, nowMs) => {
+      if (Object.keys(commands.running).length >= COMMANDS_MAX) return null;
+      const running = { ...commands.running, [callId]: nowMs + msMax };
+      return { ...commands, running, sinceMs: commands.sinceMs ?? nowMs };
+    });
+  }
+
+  async end(jobId: string, callId: string, answered: boolean): Promise<void> {
+    await this.#change(jobId, (commands, nowMs) => {
+      const { [callId]: _, ...running } = commands.running;
+      const { sinceMs, busyMs } = commands;
+      const isLast = Object.keys(running).length === 0 && sinceMs !== null;
+      const answeredMs = answered ? nowMs : commands.answeredMs;
+      if (!isLast) return { ...commands, running, answeredMs };
+      return { running, answeredMs, busyMs: busyMs + Math.max(0, nowMs - sinceMs), sinceMs: null };
+    });
+  }
+
+  /** What it has come to by a moment. */
+  async use(jobId: string, atMs: number): Promise<SessionUse> {
+    const found = await this.#records.get(KIND, jobId);
+    const { busyMs, sinceMs, answeredMs } = found === null ? NONE : current(JSON.parse(found.value), atMs);
+    return { busyMs: sinceMs === null ? busyMs : busyMs + Math.max(0, atMs - sinceMs), answeredMs };
+  }
+
+  async forget(jobId: string): Promise<void> {
+    await this.#records.delete(KIND, jobId);
+  }
+
+  async #change(jobId: string, change: (commands: Commands, nowMs: number) => Commands | null): Promise<boolean> {
+    for (let left = TRIES; left > 0; left--) {
+      const found = await this.#records.get(KIND, jobId);
+      const nowMs = Math.floor(this.#clock.epochMs());
+      const changed = change(found === null ? NONE : current(JSON.parse(found.value), nowMs), nowMs);
+      if (changed === null) return false;
+      const value = JSON.stringify(changed);
+      const ifVersion = found?.version ?? 0;
+      if ((await this.#records.put({ kind: KIND, id: jobId, payer: null, value, ttlMs: KEPT_MS, ifVersion })) !== null)
+        return true;
+    }
+    throw new Error(`the commands of the session ${jobId} change too often`);
+  }
+}

@@ -1,0 +1,38 @@
+// What sessions need of the rest of the gateway.
+import type { SessionContext } from "../../catalog/adapter.ts";
+import type { Adapter } from "../../catalog/catalog.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { Payer } from "../../core/plan.ts";
+import type { Ledger } from "../../money/ledger/model/ledger.ts";
+import type { Records } from "../../platform/records/records.ts";
+import type { ScriptOrder } from "../../upstream/vendor-script.ts";
+
+/** As much of a session's job as its payer's calls look at. */
+export interface SessionJob {
+  readonly id: string;
+  readonly kind: string;
+  readonly state: string;
+  readonly start: unknown;
+  readonly hold: { readonly accountId: string; readonly holdId: string };
+  readonly end: { readonly result: unknown } | null;
+  readonly chargedCents: number;
+}
+
+export interface SessionJobs {
+  find(id: string, payer: Payer): Promise<SessionJob | null>;
+  cancel(id: string, payer: Payer): Promise<SessionJob | null>;
+}
+
+export interface SessionsDeps {
+  readonly records: Records;
+  readonly clock: Clock;
+  readonly ledger: Pick<Ledger, "standing">;
+  readonly jobs: () => SessionJobs;
+  /** The adapter in force for live or for sandbox accounts; null: there is none of that id any more. */
+  adapter(id: string, sandbox: boolean): Adapter | null;
+  /** Throws VendorFailure, or what the script throws. */
+  vendorScript<T>(script: (context: SessionContext) => Promise<T>, order: ScriptOrder): Promise<T>;
+  /** Returns after so many milliseconds of the clock, or once the signal is aborted. */
+  wait(ms: number, signal: AbortSignal): Promise<void>;
+  onBroken(error: unknown, id: string): void;
+}

@@ -1,0 +1,207 @@
+// A session while it is open, as a job: it pays for each minute before it begins, sees that the box is still there, and has one end.
+import type { JobEnd, JobKind, NotHeld, RunningJob, Served } from "../../catalog/job-kind.ts";
+import { BoxGone } from "../../catalog/session.ts";
+import { atOtherPrice, minus, type Nano, nanoFromCents, ZERO } from "../../core/money.ts";
+import type { SessionCommands } from "./commands.ts";
+import type { SessionsDeps } from "./deps.ts";
+import { costOf, holdFor, isBeyond, isDue, MINUTE_MS, type SessionRates, startedMinutes } from "./meter.ts";
+import { dropSession, findSession, type SessionRecord, sessionIdOf } from "./session-record.ts";
+import type { UnclosedBoxes } from "./unclosed.ts";
+import type { SessionVendor } from "./vendor.ts";
+
+export const SESSION_JOB = "session";
+/** Longer than any adapter lets one live; each ends by its own bound. */
+export const SESSION_MINUTES_MAX = 1_440;
+/** The vendor is asked whether the box is still there every so many minutes. */
+const LOOK_MINUTES = 5;
+/** A vendor that cannot say so for so long is charged for no longer. */
+const UNSEEN_MS_MAX = 15 * MINUTE_MS;
+/** A caller who closes it waits so long for the vendor; after that it is asked again in the background. */
+const CLOSE_MS_MAX = 10_000;
+
+/** What a launch gives its job. */
+export interface SessionStart extends SessionRates {
+  readonly provider: string;
+  readonly metered: "open" | "busy";
+}
+
+/** Why a session has ended: its caller closed it; its time, its `max_cost_cents`, or the money was over; or its vendor has it no more. */
+export type Ending = NotHeld | "closed" | "time" | "max_cost" | "vendor_closed" | "vendor_away";
+
+interface Closing {
+  readonly ending: Ending;
+  readonly minutes: number;
+  readonly totalNano: Nano;
+}
+
+interface Progress {
+  /** When the vendor last said that the box is there. */
+  readonly seenMs: number;
+  readonly closing: Closing | null;
+}
+
+export interface SessionKindParts {
+  readonly deps: SessionsDeps;
+  readonly vendor: SessionVendor;
+  readonly commands: SessionCommands;
+  readonly unclosed: UnclosedBoxes;
+}
+
+/** How it goes on: null, for another minute; or it ends, charged up to that moment. */
+type Next = { readonly ending: Ending; readonly atMs: number } | null;
+
+/** One open session. */
+class OpenSession {
+  readonly #job: RunningJob;
+  readonly #start: SessionStart;
+  readonly #parts: SessionKindParts;
+  readonly #session: SessionRecord;
+  readonly #openedMs: number;
+  #seenMs: number;
+
+  constructor(job: RunningJob, session: SessionRecord, openedMs: number, parts: SessionKindParts) {
+    this.#job = job;
+    this.#start = job.start as SessionStart;
+    this.#parts = parts;
+    this.#session = session;
+    this.#openedMs = openedMs;
+    this.#seenMs = (job.progress as Progress | null)?.seenMs ?? openedMs;
+  }
+
+  /** Goes on until it ends. Rejects with LeaseLost, or where the store is away. */
+  async untilEnd(): Promise<Closing> {
+    const { clock, wait } = this.#parts.deps;
+    const { signal } = this.#job;
+    // The process that ran it before may have grown its hold since its record was written.
+    let next = signal.aborted ? this.#stopped() : await this.#pay(await this.#minutes(clock.epochMs()));
+    // The minute that is paid: at its very end, the one after it is the next.
+    for (let wall = 1; next === null; wall += 1) {
+      const nowMs = clock.epochMs();
+      wall = Math.max(wall, startedMinutes(nowMs - this.#openedMs));
+      const untilMs = this.#openedMs + wall * MINUTE_MS;
+      await wait(untilMs - nowMs, signal);
+      next = signal.aborted ? this.#stopped() : await this.#tick(wall, untilMs);
+    }
+    const { ending, atMs } = next;
+    const minutes = await this.#minutes(atMs);
+    return { ending, minutes, totalNano: costOf(this.#start, minutes) };
+  }
+
+  #stopped(): Next {
+    const { cancelledAtMs } = this.#job;
+    const nowMs = this.#parts.deps.clock.epochMs();
+    return cancelledAtMs === null ? { ending: "time", atMs: nowMs } : { ending: "closed", atMs: cancelledAtMs };
+  }
+
+  /** Of those that are charged, how many have begun by a moment. */
+  async #minutes(atMs: number): Promise<number> {
+    if (this.#start.metered === "open") return startedMinutes(atMs - this.#openedMs);
+    const { busyMs } = await this.#parts.commands.use(this.#job.id, atMs);
+    return startedMinutes(busyMs);
+  }
+
+  /** One minute is over: the next one is paid, or it ends. */
+  async #tick(wall: number, atMs: number): Promise<Next> {
+    if (wall >= this.#start.minutesMax) return { ending: "time", atMs };
+    const minutes = (await this.#minutes(atMs)) + 1;
+    if (isBeyond(this.#start, minutes)) return { ending: "max_cost", atMs };
+    const refused = await this.#pay(minutes);
+    if (refused !== null) return { ...refused, atMs };
+    return wall % LOOK_MINUTES === 0 ? this.#look() : null;
+  }
+
+  async #pay(minutes: number): Promise<Next> {
+    const atMs = this.#parts.deps.clock.epochMs();
+    const { amountNano, sinceMs, postedNano } = this.#job.holding;
+    if (amountNano === ZERO) return { ending: "no_money", atMs };
+    if (isDue(sinceMs, atMs)) {
+      const soFar = minus(costOf(this.#start, minutes - 1), postedNano);
+      const next = holdFor(this.#start, minutes, postedNano);
+      const ending = await this.#job.succeed(soFar, minus(next, soFar), servedOf(this.#start, soFar));
+      return ending === null ? null : { ending, atMs };
+    }
+    const dueNano = minus(costOf(this.#start, minutes), postedNano);
+    let refused = await this.#job.extend(holdFor(this.#start, minutes, postedNano), dueNano);
+    // There is no money for as long as that: it goes on for as long as there is.
+    if (refused === "no_money") refused = await this.#job.extend(dueNano, dueNano);
+    return refused === null ? null : { ending: refused, atMs };
+  }
+
+  /** Whether the box is still there. What is not known is no end for a while. */
+  async #look(): Promise<Next> {
+    const { deps, vendor, commands } = this.#parts;
+    const { adapterId, sandbox, box } = this.#session;
+    const adapter = deps.adapter(adapterId, sandbox);
+    const { id, signal } = this.#job;
+    const nowMs = deps.clock.epochMs();
+    const asking = adapter === null ? null : { adapter, requestId: id, sandboxFault: null, signal };
+    const isOpen = asking === null || box === null ? null : await vendor.keepOpen(asking, box).catch(goneOrUnknown);
+    if (isOpen === true) this.#seenMs = nowMs;
+    const { answeredMs } = await commands.use(id, nowMs);
+    this.#seenMs = Math.max(this.#seenMs, answeredMs ?? 0);
+    if (isOpen === false) return { ending: "vendor_closed", atMs: this.#seenMs };
+    if (nowMs - this.#seenMs > UNSEEN_MS_MAX) return { ending: "vendor_away", atMs: this.#seenMs };
+    if (signal.aborted) return this.#stopped();
+    await this.#job.save({ seenMs: this.#seenMs, closing: null } satisfies Progress);
+    return null;
+  }
+}
+
+function servedOf({ provider, centsPerHour, upstreamCentsPerHour }: SessionStart, chargeNano: Nano): Served {
+  const upstreamNano = atOtherPrice(chargeNano, nanoFromCents(centsPerHour), nanoFromCents(upstreamCentsPerHour));
+  return { provider, action: `${provider}/create_session`, upstreamNano };
+}
+
+/** What its last hold is charged. */
+function endOf({ id, start, holding }: RunningJob, { ending, minutes, totalNano }: Closing): JobEnd {
+  const chargeNano = minus(totalNano, holding.postedNano);
+  const result = { session_id: sessionIdOf(id), status: "closed", ended: ending, minutes };
+  return { status: "succeeded", result, chargeNano, served: servedOf(start as SessionStart, chargeNano) };
+}
+
+/** A box that is gone, or a vendor that did not say. */
+function goneOrUnknown(error: unknown): false | null {
+  return error instanceof BoxGone ? false : null;
+}
+
+/** The kind of job that a session is. */
+export function sessionKind(parts: SessionKindParts): JobKind {
+  const { deps, unclosed, commands } = parts;
+  const { records } = deps;
+
+  async function run(job: RunningJob): Promise<JobEnd> {
+    const session = await findSession(records, job.id);
+    const progress = job.progress as Progress | null;
+    let closing = progress?.closing ?? null;
+    if (closing === null) {
+      const openedMs = session?.openedAtMs ?? null;
+      if (session === null || openedMs === null) throw new Error(`nothing is known of the box of ${job.id}`);
+      closing = await new OpenSession(job, session, openedMs, parts).untilEnd();
+      // That proves that it is this process's to end; a process that goes on from here ends it the same.
+      await job.save({ seenMs: progress?.seenMs ?? openedMs, closing } satisfies Progress);
+    }
+    if (session !== null) await closeBox(job.id, session);
+    return endOf(job, closing);
+  }
+
+  async function closeBox(jobId: string, session: SessionRecord): Promise<void> {
+    await unclosed.add(jobId, session);
+    await dropSession(records, jobId);
+    await commands.forget(jobId);
+    await unclosed.close(jobId, session, AbortSignal.timeout(CLOSE_MS_MAX));
+  }
+
+  return {
+    name: SESSION_JOB,
+    msMax: SESSION_MINUTES_MAX * MINUTE_MS,
+    counted: "upstream_cost",
+    run,
+    async abandon(jobId) {
+      const session = await findSession(records, jobId);
+      if (session === null) return;
+      await unclosed.add(jobId, session);
+      await dropSession(records, jobId);
+      await commands.forget(jobId);
+    },
+  };
+}

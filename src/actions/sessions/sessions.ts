@@ -1,0 +1,25 @@
+// Metered sessions, put together: their actions, the kind of job that each of them is, and the boxes of theirs that are to be closed.
+import type { Adapter } from "../../catalog/catalog.ts";
+import type { JobKind } from "../../catalog/job-kind.ts";
+import type { LocalAction } from "../../catalog/local-action.ts";
+import { SessionCommands } from "./commands.ts";
+import type { SessionsDeps } from "./deps.ts";
+import { sessionActions } from "./session-actions.ts";
+import { sessionKind } from "./session-kind.ts";
+import { UnclosedBoxes } from "./unclosed.ts";
+import { SessionVendor } from "./vendor.ts";
+
+export interface Sessions {
+  readonly kind: JobKind;
+  readonly unclosed: UnclosedBoxes;
+  /** What an adapter sells of its sessions. */
+  actionsOf(adapter: Adapter): readonly LocalAction[];
+}
+
+export function openSessions(deps: SessionsDeps): Sessions {
+  const vendor = new SessionVendor(deps);
+  const commands = new SessionCommands(deps.records, deps.clock);
+  const unclosed = new UnclosedBoxes(deps, vendor);
+  const parts = { deps, vendor, commands, unclosed };
+  return { kind: sessionKind(parts), unclosed, actionsOf: (adapter) => sessionActions(adapter, parts) };
+}

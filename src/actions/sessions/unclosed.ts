@@ -1,0 +1,59 @@
+// Boxes that are to be closed: each is asked for until its vendor says that it is, by whichever process looks next, so that nothing runs unpaid.
+import { type Ending, type EndingBook, type EndingKind, enter } from "../../platform/records/endings.ts";
+import type { SessionsDeps } from "./deps.ts";
+import type { SessionRecord } from "./session-record.ts";
+import type { SessionVendor } from "./vendor.ts";
+
+const FIRST_MS = 15_000;
+const PAUSE_MS_MAX = 600_000;
+/** A vendor that is slow with a create may have made its box only now. */
+const MAKING_MS_MAX = 600_000;
+
+/** However old, they are closed: they are few, and stand on one list. */
+export const UNCLOSED: EndingBook = { kind: "unclosed-box", ttlMs: null, listOf: () => "unclosed-boxes" };
+
+type Unclosed = SessionRecord & Ending;
+
+export class UnclosedBoxes implements EndingKind<Unclosed> {
+  readonly book = UNCLOSED;
+  readonly #deps: SessionsDeps;
+  readonly #vendor: SessionVendor;
+
+  constructor(deps: SessionsDeps, vendor: SessionVendor) {
+    this.#deps = deps;
+    this.#vendor = vendor;
+  }
+
+  /** From here on it is closed, whichever process dies. */
+  async add(jobId: string, session: SessionRecord): Promise<void> {
+    const endsAtMs = Math.floor(this.#deps.clock.epochMs());
+    await enter(this.#deps.records, UNCLOSED, jobId, { ...session, endsAtMs, nextMs: endsAtMs + FIRST_MS });
+  }
+
+  /** Tries it now. Never rejects. */
+  async close(jobId: string, session: SessionRecord, signal: AbortSignal): Promise<void> {
+    const { records, onBroken } = this.#deps;
+    if (!(await this.#isClosed(jobId, session, signal))) return;
+    await records.delete(UNCLOSED.kind, jobId).catch((error: unknown) => onBroken(error, jobId));
+  }
+
+  readonly pauseMs = (tries: number) => Math.min(FIRST_MS * 2 ** Math.min(tries, 10), PAUSE_MS_MAX);
+
+  readonly end = async (unclosed: Unclosed, jobId: string): Promise<boolean> => {
+    const isMaking = unclosed.box === null && this.#deps.clock.epochMs() - unclosed.endsAtMs < MAKING_MS_MAX;
+    return (await this.#isClosed(jobId, unclosed, new AbortController().signal)) && !isMaking;
+  };
+
+  /** Whether its vendor says that it is. Of one that does not answer the alarm tells. */
+  async #isClosed(jobId: string, { adapterId, sandbox, box, label }: SessionRecord, signal: AbortSignal) {
+    const adapter = this.#deps.adapter(adapterId, sandbox);
+    if (adapter === null) return false;
+    const asking = { adapter, requestId: jobId.replace(/^job_/, "req_"), sandboxFault: null, signal };
+    try {
+      await (box === null ? this.#vendor.closeLabelled(asking, label) : this.#vendor.close(asking, box));
+      return true;
+    } catch {
+      return false;
+    }
+  }
+}

@@ -1,0 +1,43 @@
+// Headers that bound what a call costs, say who pays for it, or make it repeatable: one that cannot be read is refused, never ignored.
+import { GatewayError } from "../../core/errors.ts";
+
+/** What a header may hold, and the end of a sentence that begins with its name. */
+type Guard = readonly [text: RegExp, rule: string];
+
+const ASCII: Guard = [/^[\x20-\x7e]+$/, "must be sent once, in visible ASCII characters, and not be empty"];
+const CREDENTIALS = ["authorization", "x-api-key", "x-goog-api-key"];
+const KEY = "idempotency-key";
+
+/** By lower-case name. uWebSockets drops bytes beyond ASCII at either end of a value, so that of such bytes alone nothing is left. */
+export const GUARDED_HEADERS: ReadonlyMap<string, Guard> = new Map<string, Guard>([
+  ...["x-tollgate-max-cost-cents", "x-tollgate-cache", "payment-signature", "x-payment", ...CREDENTIALS].map(
+    (name) => [name, ASCII] as const,
+  ),
+  ["x-tollgate-tags", [/^[^\ufffd]+$/, "must be sent once, in UTF-8, and not be empty"]],
+  ["x-tollgate-sandbox", [/^[01]$/, "must be sent once, and be 0 or 1"]],
+  [KEY, [/^[\x21-\x7e]{1,257}$/, "1 to 255 visible ASCII characters, sent once"]],
+]);
+
+/** Looks at the headers of one request, in their order. */
+export class HeaderGuard {
+  readonly #seen = new Map<string, string>();
+  #wrong: string | null = null;
+
+  see(name: string, value: string): void {
+    const guard = GUARDED_HEADERS.get(name);
+    if (guard === undefined) return;
+    const isEmptyCredential = value === "" && CREDENTIALS.includes(name);
+    if (this.#seen.has(name) || !(isEmptyCredential || guard[0].test(value))) this.#wrong ??= name;
+    this.#seen.set(name, value);
+  }
+
+  /** Why the request is refused; null: nothing is wrong. An empty credential says nothing beside another one. */
+  refusal(): GatewayError | null {
+    const given = CREDENTIALS.filter((name) => this.#seen.has(name));
+    const name = this.#wrong ?? (given.some((one) => this.#seen.get(one) !== "") ? undefined : given[0]);
+    if (name === undefined) return null;
+    const shown = name === KEY ? "Idempotency-Key" : name;
+    const detail = `${shown}: ${GUARDED_HEADERS.get(name)?.[1]}`;
+    return new GatewayError("bad_request", { param: shown, detail: { detail } });
+  }
+}

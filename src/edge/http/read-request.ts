@@ -1,0 +1,371 @@
+// Reads a request off a uWebSockets connection before it is gone: the head at once, the body as it comes.
+import type { HttpRequest, HttpResponse } from "uWebSockets.js";
+import type { Endpoint, GatewayRequest, IncomingBody } from "../../core/endpoint.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { KEY_BEGINS } from "../../money/accounts/secrets.ts";
+import type { BodyShare } from "../../platform/limits/body-bytes.ts";
+import { addressText, clientAddress } from "./client-address.ts";
+import { HeaderGuard } from "./guarded-headers.ts";
+import type { SlowClient, SlowClients } from "./slow-clients.ts";
+
+/** The request headers that anything in the gateway may read; the rest is dropped here. */
+export const KEPT_HEADERS = [
+  "authorization",
+  "idempotency-key",
+  "if-none-match",
+  "anthropic-version",
+  "user-agent",
+  "traceparent",
+  "x-tollgate-trace",
+  "x-tollgate-keepalive",
+  "x-tollgate-max-cost-cents",
+  "x-tollgate-sandbox",
+  "x-tollgate-sandbox-fault",
+] as const;
+
+/** Those kept of requests that can have no body, beside the ones of all. */
+export const BARE_HEADERS = ["accept-encoding", "x-goog-api-client"] as const;
+
+/** Those kept besides of requests whose answer is streamed. */
+export const STREAM_HEADERS = ["range", "if-range", "accept", "last-event-id"] as const;
+
+/** Those kept besides where browsers come by themselves. */
+export const COOKIE_HEADERS = ["cookie", "origin", "x-csrf-token"] as const;
+
+/** Those kept of requests that can have a body. */
+export const BODY_HEADERS = [
+  "accept",
+  "content-type",
+  "content-length",
+  "content-encoding",
+  "transfer-encoding",
+  "x-tollgate-tags",
+  "x-tollgate-cache",
+  "anthropic-beta",
+  // What the protocol of tools says of a call beside its body, and which page made it.
+  "mcp-protocol-version",
+  "mcp-method",
+  "mcp-name",
+  "mcp-session-id",
+  "origin",
+  "host",
+  // A payment without an account: x402's second version, and its first.
+  "payment-signature",
+  "x-payment",
+  // What clients name a conversation by.
+  "x-session-id",
+  "session_id",
+  "session-id",
+  "x-claude-code-session-id",
+] as const;
+
+/** Where some clients put their key, bare. It is read as a bearer's; of two credentials that one counts. */
+const API_KEY_HEADERS: ReadonlySet<string> = new Set(["x-api-key", "x-goog-api-key"]);
+/** Where the simplest of them put it. */
+const KEY_IN_QUERY = "key";
+
+const NO_BODY = Buffer.alloc(0);
+const NO_QUERY = new URLSearchParams();
+const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
+
+/** Who knows the address of the other end of a connection, as bytes. */
+export interface Peer {
+  /** Empty once the connection is no longer ours. */
+  remoteAddress(): ArrayBuffer;
+}
+
+/** What a request is given by us rather than by its sender. */
+export interface RequestMade {
+  readonly id: string;
+  readonly startedMs: number;
+  readonly trustProxy: number;
+  /** Which headers are kept of a request that has no body, and of one that can have one. */
+  readonly bareHeaders: ReadonlySet<string>;
+  readonly allHeaders: ReadonlySet<string>;
+}
+
+/** Headers that say where a request ends and whom it is for: of two of them, each server on the way may believe another. */
+const ONE_LINE: ReadonlySet<string> = new Set(["content-length", "transfer-encoding", "host"]);
+
+/** A request as the edge read it; params and body are filled in when they are known. */
+export class EdgeRequest implements GatewayRequest {
+  readonly id: string;
+  readonly method: string;
+  path: string;
+  readonly query: URLSearchParams;
+  readonly startedMs: number;
+  params: Readonly<Record<string, string>> = NO_PARAMS;
+  body: Buffer = NO_BODY;
+  incoming?: IncomingBody;
+  /** What its body takes of memory; null where it came with the head. */
+  share: BodyShare | null = null;
+  isScreened = false;
+  readonly #peer: Peer;
+  readonly #trustProxy: number;
+  readonly #headers = new Map<string, string>();
+  /** What is wrong with its head, so that it is not sure where it ends: its connection must. Null: nothing. */
+  fault: GatewayError | null = null;
+  /** Why it is refused, whatever it asks for: a header that guards money cannot be read. Null: nothing is wrong. */
+  refusal: GatewayError | null = null;
+  #address: string | null = null;
+
+  /** Copies what we keep of a request's head; `req` is dead once its handler has returned. */
+  constructor(req: HttpRequest, peer: Peer, made: RequestMade) {
+    const method = req.getCaseSensitiveMethod();
+    this.#keepAll(req, method === "GET" || method === "HEAD" ? made.bareHeaders : made.allHeaders, made.trustProxy > 0);
+    // Unlike its type says, this is undefined where there is no question mark.
+    const query: string | undefined = req.getQuery();
+    this.id = made.id;
+    this.startedMs = made.startedMs;
+    this.method = method;
+    this.path = req.getUrl();
+    this.query = query ? new URLSearchParams(query) : NO_QUERY;
+    const key = query ? this.query.get(KEY_IN_QUERY) : null;
+    if (key?.startsWith(KEY_BEGINS) === true) this.#keepFirst("authorization", `Bearer ${key}`);
+    this.#peer = peer;
+    this.#trustProxy = made.trustProxy;
+  }
+
+  get headers(): ReadonlyMap<string, string> {
+    return this.#headers;
+  }
+
+  /** One pass over the head: a native call for each name that may be there would cost as much, and see but the first line of each. */
+  #keepAll(req: HttpRequest, names: ReadonlySet<string>, proxied: boolean): void {
+    let coding: string | null = null;
+    let apiKey = "";
+    let seen = 0;
+    const guard = new HeaderGuard();
+    req.forEach((name, value) => {
+      guard.see(name, value);
+      if (ONE_LINE.has(name)) {
+        const bit = name === "host" ? 1 : name === "content-length" ? 2 : 4;
+        if ((seen & bit) !== 0) this.fault ??= twice(name);
+        seen |= bit;
+        if (bit === 4) coding = value;
+      }
+      if (names.has(name)) this.#keepFirst(name, value);
+      else if (API_KEY_HEADERS.has(name)) apiKey ||= value;
+      else if (proxied && name === "x-forwarded-for") this.#append(name, value);
+    });
+    if (apiKey !== "") this.#keepFirst("authorization", `Bearer ${apiKey}`);
+    this.refusal = guard.refusal();
+    if (coding !== null) this.fault ??= codingFault(coding);
+  }
+
+  /** An empty header says nothing, but for a key: its sender means to be safe from being charged twice. */
+  #keepFirst(name: string, value: string): void {
+    if ((value !== "" || name === "idempotency-key") && !this.#headers.has(name)) this.#headers.set(name, value);
+  }
+
+  /** A header that came in several lines, as the one that it means (RFC 9110, 5.3). */
+  #append(name: string, value: string): void {
+    const before = this.#headers.get(name);
+    this.#headers.set(name, before === undefined ? value : `${before}, ${value}`);
+  }
+
+  /** Keeps more headers of the head, as long as its handler runs. */
+  keep(req: HttpRequest, names: readonly string[]): void {
+    for (const name of names) {
+      const value = req.getHeader(name);
+      if (value !== "") this.#headers.set(name, value);
+    }
+  }
+
+  /**
+   * Found out when first asked for, since it costs a system call that most requests, having a key, can do without. It is empty if that is
+   * only after the request was answered or its client has left.
+   */
+  get address(): string {
+    this.#address ??= clientAddress(
+      addressText(this.#peer.remoteAddress()),
+      this.headers.get("x-forwarded-for") ?? "",
+      this.#trustProxy,
+    );
+    return this.#address;
+  }
+}
+
+function twice(name: string): GatewayError {
+  return new GatewayError("bad_request", { detail: { detail: `The request has more than one ${name} header.` } });
+}
+
+/** uWebSockets takes whatever coding there is for chunks. */
+function codingFault(coding: string): GatewayError | null {
+  if (coding.toLowerCase() === "chunked") return null;
+  const detail = `A body with Transfer-Encoding ${coding.slice(0, 40)} is not read.`;
+  return new GatewayError("unsupported_media", { detail: { detail } });
+}
+
+/** Whether a request has a body to wait for. A body of a GET means nothing (RFC 9110, 9.3.1), so its length is not even read. */
+export function hasBody({ headers }: GatewayRequest): boolean {
+  return headers.has("transfer-encoding") || (headers.get("content-length") ?? "0") !== "0";
+}
+
+/** A request is not served. `rest` says what happens to the part of its body that has not come yet. */
+export interface BodyRefusal {
+  readonly error: GatewayError;
+  readonly rest: "ignore" | "close";
+}
+
+/**
+ * What is wrong with a body before a byte of it has come: compressed, not JSON where it must be, or announced as too large. A rest of up to the
+ * limit's own size is worth reading past for the sake of the connection; a larger one is not.
+ */
+export function refuseBody(headers: ReadonlyMap<string, string>, endpoint: Endpoint): BodyRefusal | null {
+  const lengthText = headers.get("content-length") ?? "0";
+  const length = Number(lengthText);
+  const rest = length <= 2 * endpoint.bodyBytesMax && !headers.has("transfer-encoding") ? "ignore" : "close";
+  const unsupported = (detail: string): BodyRefusal => ({
+    error: new GatewayError("unsupported_media", { detail: { detail } }),
+    rest,
+  });
+  const coding = headers.get("content-encoding") ?? "identity";
+  if (coding.toLowerCase() !== "identity")
+    return unsupported(`A body with Content-Encoding ${coding.slice(0, 40)} is not read.`);
+  const type = headers.get("content-type") ?? JSON_TYPE;
+  if (!handsOn(endpoint) && !isJson(type) && !(endpoint.form === true && FORM_TYPE.test(type))) {
+    const name = type.slice(0, 80);
+    return unsupported(`Content-Type ${name} is not JSON; with curl, add -H 'Content-Type: application/json'.`);
+  }
+  return length > endpoint.bodyBytesMax ? { error: tooLarge(endpoint.bodyBytesMax), rest } : null;
+}
+
+/** Whether a body is handed on as it comes. */
+export function handsOn(endpoint: Endpoint): boolean {
+  return ("stream" in endpoint && endpoint.bodyWhole !== true) || endpoint.upload === true;
+}
+
+const FORM_TYPE = /^application\/x-www-form-urlencoded\s*(?:;|$)/i;
+const JSON_TYPE = "application/json";
+
+function isJson(type: string): boolean {
+  return type === JSON_TYPE || /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type);
+}
+
+function tooLarge(bodyBytesMax: number): GatewayError {
+  const limit_mib = Math.round((bodyBytesMax / 1_048_576) * 1_000) / 1_000;
+  return new GatewayError("body_too_large", { detail: { limit_mib } });
+}
+
+export interface BodyLimits {
+  readonly slowClients: SlowClients;
+  /** How long a whole body may take. */
+  readonly bodyMsMax: number;
+}
+
+export interface BodyOptions {
+  readonly request: EdgeRequest;
+  readonly bodyBytesMax: number;
+  /** The body does not come in one piece: whether to go on reading may be asked now, before much of it is kept. */
+  readonly long: (reader: BodyReader) => void;
+  /** Called once, unless the body is abandoned. */
+  readonly done: (body: Buffer | BodyRefusal) => void;
+}
+
+/**
+ * Collects a body. Most come whole with their head, so watching for slowness begins with the first part that is not the last; of a
+ * body of known length uWebSockets hands over what it has at once, even if that is nothing. `abandon` must be called
+ * when the client leaves; nothing is kept or called after that.
+ */
+export class BodyReader implements SlowClient {
+  readonly deadlineMs: number;
+  readonly #res: HttpResponse;
+  readonly #limits: BodyLimits;
+  readonly #options: BodyOptions;
+  #parts: Buffer[] | null = null;
+  #bytes = 0;
+  #over = false;
+  /** Nothing more is read for now. */
+  #held = false;
+
+  constructor(res: HttpResponse, limits: BodyLimits, options: BodyOptions) {
+    this.#res = res;
+    this.#limits = limits;
+    this.#options = options;
+    this.deadlineMs = options.request.startedMs + limits.bodyMsMax;
+    if (options.request.headers.has("transfer-encoding")) this.#watch();
+    res.onData((part, isLast) => this.#take(part, isLast));
+  }
+
+  keepOpen(): void {
+    // A response that is held back has no timeout, and must not be read on.
+    if (this.#held) return;
+    this.#res.pause();
+    this.#res.resume();
+  }
+
+  /** Holds the sender back until it is known whether it may go on. */
+  hold(): void {
+    if (this.#over) return;
+    this.#held = true;
+    this.#res.pause();
+  }
+
+  /** It may go on; or not, and is told so. What still comes is read past where its end is known. */
+  goOn(refusal: GatewayError | null): void {
+    if (this.#over) return;
+    this.#letGo();
+    this.#options.request.isScreened = refusal === null;
+    const rest = this.#options.request.headers.has("transfer-encoding") ? "close" : "ignore";
+    if (refusal !== null) this.#end({ error: refusal, rest });
+  }
+
+  expired(): void {
+    const detail = { seconds: Math.round(this.#limits.bodyMsMax / 1_000) };
+    this.#end({ error: new GatewayError("request_timeout", { detail }), rest: "close" });
+  }
+
+  abandon(): void {
+    if (this.#over) return;
+    this.#stop();
+    this.#options.request.share?.close();
+  }
+
+  #watch(): Buffer[] {
+    this.#limits.slowClients.watch(this);
+    const parts: Buffer[] = [];
+    this.#parts = parts;
+    this.#options.long(this);
+    return parts;
+  }
+
+  /** uWebSockets takes `part` back when this returns, so it is copied, once. It goes on sending what comes after a refusal. */
+  #take(part: ArrayBuffer, isLast: boolean): void {
+    if (this.#over) return;
+    this.#bytes += part.byteLength;
+    const { bodyBytesMax } = this.#options;
+    if (this.#bytes > bodyBytesMax) {
+      this.#end({ error: tooLarge(bodyBytesMax), rest: "close" });
+      return;
+    }
+    const { share, headers } = this.#options.request;
+    const full = share !== null && headers.has("transfer-encoding") ? share.grow(part.byteLength) : null;
+    if (full !== null) {
+      this.#end({ error: full, rest: "close" });
+      return;
+    }
+    const copy = Buffer.from(new Uint8Array(part));
+    if (!isLast) (this.#parts ?? this.#watch()).push(copy);
+    else if (!this.#over) this.#end(this.#parts === null ? copy : Buffer.concat([...this.#parts, copy], this.#bytes));
+  }
+
+  #letGo(): void {
+    if (this.#held) this.#res.resume();
+    this.#held = false;
+  }
+
+  /** What was in the reader's buffer still comes from a sender that is held back, and its connection is good for more requests. */
+  #end(ending: Buffer | BodyRefusal): void {
+    this.#letGo();
+    if ("error" in ending) this.abandon();
+    else this.#stop();
+    this.#options.done(ending);
+  }
+
+  #stop(): void {
+    this.#over = true;
+    if (this.#parts !== null) this.#limits.slowClients.forget(this);
+    this.#parts = null;
+  }
+}

@@ -1,0 +1,397 @@
+// The HTTP edge: listens, reads requests, and hands them to the pipeline with the endpoint they are for.
+
+import type { HttpRequest, HttpResponse, us_listen_socket } from "uWebSockets.js";
+import { tmpdir } from "node:os";
+import type { Clock } from "../../core/clock.ts";
+import type { Endpoint, ErrorCodec, GatewayRequest, Reply } from "../../core/endpoint.ts";
+import { GatewayError, type HintOf } from "../../core/errors.ts";
+import type { AnswerBytes } from "../../platform/limits/answer-bytes.ts";
+import type { BodyBytes, BodyShare } from "../../platform/limits/body-bytes.ts";
+import { type BlockPool, createBlockPool } from "./block-pool.ts";
+import { type Match, type MatchEndpoint, matchEndpoint } from "./match-endpoint.ts";
+import {
+  BARE_HEADERS,
+  BODY_HEADERS,
+  BodyReader,
+  type BodyRefusal,
+  COOKIE_HEADERS,
+  EdgeRequest,
+  handsOn,
+  hasBody,
+  KEPT_HEADERS,
+  refuseBody,
+  STREAM_HEADERS,
+} from "./read-request.ts";
+import type { ReplyHost } from "./reply-host.ts";
+import { requestIds } from "./request-id.ts";
+import { type SlowClients, watchSlowClients } from "./slow-clients.ts";
+import type { Socket } from "./socket.ts";
+import type { SocketReply } from "./socket-reply.ts";
+import { type OpenSocket, Sockets, type SocketsHost } from "./sockets.ts";
+import { StreamBody, type StreamLimits } from "./stream-body.ts";
+import { tickEnd } from "./tick-end.ts";
+import { UwsReply } from "./uws-reply.ts";
+
+export interface HttpOptions {
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  /** False lets several processes share the port (SO_REUSEPORT). Default true: a taken port is an error. */
+  readonly exclusive?: boolean;
+  readonly endpoints: readonly Endpoint[];
+  /** Answers a request. What it throws is told as `internal_error`. */
+  readonly handle: (request: GatewayRequest, endpoint: Endpoint, reply: Reply) => Promise<void> | void;
+  /** Answers a request that the edge itself turns away. */
+  readonly refuse: (request: GatewayRequest, reply: Reply, error: GatewayError, errors: ErrorCodec) => void;
+  /**
+   * Whether the sender of a long body may go on: asked when the first part has come, and nothing more is read until it is answered, so that
+   * only a good key makes us keep megabytes. Null: yes. What it rejects with is told.
+   */
+  readonly screen: (request: GatewayRequest, endpoint: Endpoint, body: LongBody) => Promise<Screened>;
+  /** Whether the sender of a request may open a socket, where its endpoint is asked over one. */
+  readonly openSocket: OpenSocket;
+  /** What long bodies may take of memory, at all listeners together. */
+  readonly bodies: BodyBytes;
+  /** What answers that wait for their clients may take of it. */
+  readonly answers: AnswerBytes;
+  /** How many proxies in front are believed for the client's address. */
+  readonly trustProxy: number;
+  /**
+   * Lets web pages of any origin read the answers; `announce` gives the answers that only say so the headers of every reply. Null where
+   * being on this machine is a credential.
+   */
+  readonly cors: { readonly announce: (request: GatewayRequest, reply: Reply) => void } | null;
+  /** Host names that requests may name, besides loopback and `host`; null takes any. Stops pages that rebind their own name to us. */
+  readonly allowedHosts: readonly string[] | null;
+  /** Which hint a path gets at which nothing is served. Default: callers'. */
+  readonly unknownPath?: HintOf;
+  readonly clock: Clock;
+  /** How long a whole request body may take. Default 30 s. */
+  readonly bodyMsMax?: number;
+  /** Where long bodies wait that come faster than they can be held back. Default: the system's folder for such files. */
+  readonly spillFolder?: string;
+  /** How long a client may read nothing of its answer. Default 60 s. */
+  readonly stalledMsMax?: number;
+  /** How long a socket may rest. Default 15 min. */
+  readonly socketIdleMsMax?: number;
+  /** What the messages that are coming in over sockets may take together: an open one counts as the longest. Default 1 GiB. */
+  readonly socketBytesMax?: number;
+  /** How long it may be open. Default 60 min, as Open Responses has it. */
+  readonly socketOpenMsMax?: number;
+}
+
+/** A body that does not come with its head. */
+export interface LongBody {
+  readonly share: BodyShare;
+  /** How long it will be; null: it is not known, and it takes its share as it comes. */
+  readonly announced: number | null;
+}
+
+/** Why a request is turned away, or null. */
+export type Screened = GatewayError | null;
+
+export interface HttpServer {
+  readonly port: number;
+  /** Closes the listening socket. Open requests go on; new ones on open connections are told `draining`. */
+  stopAccepting(): void;
+  /** Closes it where other processes share the port: new requests on open connections are answered, each as the last of its connection. */
+  handOver(): void;
+  /** Requests that have arrived and whose answer has not wholly left. */
+  openRequests(): number;
+  /** Breaks every connection. */
+  close(): void;
+}
+
+/** The type file of uWebSockets.js lacks this form of `listen`, and the constant. */
+interface FullListen {
+  listen(host: string, port: number, options: number, listening: (socket: us_listen_socket | false) => void): void;
+}
+const EXCLUSIVE_PORT = 1;
+
+const CORS = "\r\naccess-control-allow-origin: *\r\naccess-control-expose-headers: *";
+/** No browser guesses that what we call JSON is a page. */
+const NOSNIFF = "\r\nx-content-type-options: nosniff";
+const LOOPBACK_HOSTS = ["127.0.0.1", "localhost", "[::1]"];
+
+/**
+ * Listens for HTTP/1.1 without TLS. Rejects when the address cannot be had.
+ *
+ * uWebSockets is loaded here, not before, because it reads UWS_HTTP_MAX_HEADERS_SIZE (4 KiB without it) from the environment
+ * when it is loaded and never again; it must be set before the first call.
+ */
+export async function listen(options: HttpOptions): Promise<HttpServer> {
+  const uws = await import("uWebSockets.js");
+  // Leaves the header out that names uWebSockets; the type file lacks this as well.
+  (uws as unknown as { _cfg(code: string): void })._cfg("silent");
+  const app = uws.App();
+  const edge = new Edge(options);
+  edge.sockets.serve(app, options.endpoints);
+  app.any("/*", (res, req) => edge.accept(res, req));
+  const flags = options.exclusive === false ? 0 : EXCLUSIVE_PORT;
+  const socket = await new Promise<us_listen_socket>((resolve, reject) => {
+    (app as unknown as FullListen).listen(options.host, options.port, flags, (listening) => {
+      if (listening !== false) resolve(listening);
+      else
+        reject(
+          new Error(
+            `cannot listen on ${options.host} port ${options.port}: taken, not allowed, or not of this machine`,
+          ),
+        );
+    });
+  });
+  const port = uws.us_socket_local_port(socket as unknown as Parameters<typeof uws.us_socket_local_port>[0]);
+  let listening = true;
+  const stopListening = (): void => {
+    if (listening) uws.us_listen_socket_close(socket);
+    listening = false;
+  };
+  return {
+    port,
+    stopAccepting() {
+      edge.draining = true;
+      edge.refusing = true;
+      stopListening();
+      edge.sockets.leave();
+    },
+    handOver() {
+      if (edge.draining) return;
+      edge.draining = true;
+      // The kernel resets connections that wait to be accepted: close when this turn of the event loop has taken those that did.
+      setImmediate(stopListening);
+      edge.sockets.leave();
+    },
+    openRequests: () => edge.open,
+    close() {
+      edge.draining = true;
+      edge.refusing = true;
+      listening = false;
+      edge.slowClients.stop();
+      app.close();
+    },
+  };
+}
+
+/** Takes the requests of one listener from their first line to the pipeline. */
+class Edge implements ReplyHost, StreamLimits, SocketsHost {
+  readonly blocks: BlockPool = createBlockPool();
+  readonly spillFolder: string;
+  readonly clock: Clock;
+  readonly slowClients: SlowClients;
+  readonly answers: AnswerBytes;
+  readonly stalledMsMax: number;
+  readonly atTickEnd = tickEnd();
+  draining = false;
+  /** New requests are turned away. */
+  refusing = false;
+  open = 0;
+  readonly #options: HttpOptions;
+  readonly bodyMsMax: number;
+  readonly #match: MatchEndpoint;
+  readonly #hosts: ReadonlySet<string> | null;
+  readonly #fixedHeaders: string;
+  readonly #bareHeaders: ReadonlySet<string>;
+  readonly #allHeaders: ReadonlySet<string>;
+  readonly newId: () => string;
+  readonly bodies: BodyBytes;
+  readonly openSocket: OpenSocket;
+  readonly socketIdleMsMax: number;
+  readonly socketBytesMax: number;
+  readonly socketOpenMsMax: number;
+  readonly sockets: Sockets;
+
+  constructor(options: HttpOptions) {
+    this.#options = options;
+    this.clock = options.clock;
+    this.answers = options.answers;
+    this.newId = requestIds(options.clock);
+    this.bodies = options.bodies;
+    this.openSocket = options.openSocket;
+    this.socketBytesMax = options.socketBytesMax ?? 1_073_741_824;
+    this.socketIdleMsMax = options.socketIdleMsMax ?? 15 * 60_000;
+    this.socketOpenMsMax = options.socketOpenMsMax ?? 60 * 60_000;
+    this.sockets = new Sockets(this);
+    this.bodyMsMax = options.bodyMsMax ?? 30_000;
+    this.stalledMsMax = options.stalledMsMax ?? 60_000;
+    this.spillFolder = options.spillFolder ?? tmpdir();
+    this.slowClients = watchSlowClients(options.clock, Math.min(2_000, this.bodyMsMax / 4, this.stalledMsMax / 4));
+    this.#match = matchEndpoint(options.endpoints, options.unknownPath);
+    const names = options.allowedHosts;
+    this.#hosts = names === null ? null : new Set([...LOOPBACK_HOSTS, options.host.toLowerCase(), ...names]);
+    const kept = [...KEPT_HEADERS, ...(names === null ? [] : ["host"])];
+    this.#bareHeaders = new Set([...kept, ...BARE_HEADERS]);
+    this.#allHeaders = new Set([...kept, ...BODY_HEADERS]);
+    this.#fixedHeaders = options.cors === null ? NOSNIFF : CORS + NOSNIFF;
+  }
+
+  finished(): void {
+    this.open -= 1;
+  }
+
+  begun(): void {
+    this.open += 1;
+  }
+
+  closed(socket: Socket): void {
+    this.sockets.closed(socket);
+  }
+
+  handle(request: GatewayRequest, endpoint: Endpoint, reply: SocketReply): Promise<void> | void {
+    return this.#options.handle(request, endpoint, reply);
+  }
+
+  refuse(request: GatewayRequest, reply: Reply, error: GatewayError, endpoint: Endpoint): void {
+    this.#options.refuse(request, reply, error, endpoint.errors);
+  }
+
+  /** A request to open a socket: it has no body, and what is said on the socket later may need any header of it. */
+  arrived(res: HttpResponse, req: HttpRequest, endpoint: Endpoint): { request: EdgeRequest; reply: UwsReply } | null {
+    const { request, reply } = this.#arrive(res, req, this.#allHeaders);
+    request.path = endpoint.path;
+    const refusal = request.fault ?? request.refusal ?? this.#turnAway(request.headers);
+    if (refusal === null) return { request, reply };
+    reply.closeAfterwards();
+    this.refuse(request, reply, refusal, endpoint);
+    return null;
+  }
+
+  #arrive(res: HttpResponse, req: HttpRequest, bareHeaders: ReadonlySet<string>) {
+    this.open += 1;
+    const id = this.newId();
+    const reply = new UwsReply(res, this, `${this.#fixedHeaders}\r\nx-request-id: ${id}`);
+    const request = new EdgeRequest(req, reply, {
+      id,
+      startedMs: this.clock.elapsedMs(),
+      trustProxy: this.#options.trustProxy,
+      bareHeaders,
+      allHeaders: this.#allHeaders,
+    });
+    return { request, reply };
+  }
+
+  accept(res: HttpResponse, req: HttpRequest): void {
+    const { request, reply } = this.#arrive(res, req, this.#bareHeaders);
+    if (request.method === "HEAD") reply.withoutBody();
+    const { cors } = this.#options;
+    if (request.method === "OPTIONS" && cors !== null && request.fault === null) {
+      cors.announce(request, reply);
+      preflight(reply, req.getHeader("access-control-request-headers"));
+      return;
+    }
+    const matched = this.#match(request.method, request.path);
+    if (request.fault !== null) {
+      reply.closeAfterwards();
+      this.#options.refuse(request, reply, request.fault, errorsOf(matched));
+      return;
+    }
+    if ("error" in matched) {
+      if (matched.allow !== undefined) reply.header("allow", matched.allow);
+      this.#options.refuse(request, reply, matched.error, matched.errors);
+      return;
+    }
+    const { endpoint } = matched;
+    request.params = matched.params;
+    // An Idempotency-Key counts for what is asked, whichever of its two paths that came by.
+    if (request.path === endpoint.alias) request.path = endpoint.path;
+    if ("stream" in endpoint) request.keep(req, STREAM_HEADERS);
+    if (endpoint.cookies === true) request.keep(req, COOKIE_HEADERS);
+    const turnedAway = request.refusal ?? this.#turnAway(request.headers);
+    if (turnedAway !== null) this.#options.refuse(request, reply, turnedAway, endpoint.errors);
+    else if (hasBody(request)) this.#readBody(res, request, endpoint, reply);
+    else this.#begin(request, endpoint, reply);
+  }
+
+  /**
+   * Hands a whole request on. What costs begins when all that has come on its connection has been read: another request right behind it
+   * ends the connection, since uWebSockets keeps none for later, and no caller is to be charged for an answer that cannot be sent.
+   */
+  #begin(request: EdgeRequest, endpoint: Endpoint, reply: UwsReply): void {
+    if (!("plan" in endpoint)) this.#handle(request, endpoint, reply);
+    else
+      this.atTickEnd({
+        tickEnded: () => {
+          if (reply.closed) request.share?.close();
+          else this.#handle(request, endpoint, reply);
+        },
+      });
+  }
+
+  /** What speaks against any request at all: we are leaving, or it names a host that is not ours. */
+  #turnAway(headers: ReadonlyMap<string, string>): GatewayError | null {
+    if (this.refusing) return new GatewayError("draining", { retryAfterSeconds: 1 });
+    if (this.#hosts === null) return null;
+    const host = (headers.get("host") ?? "").toLowerCase().replace(/:\d+$/, "");
+    if (this.#hosts.has(host)) return null;
+    return new GatewayError("bad_request", {
+      detail: { detail: "The Host header names a host that is not served here." },
+    });
+  }
+
+  #readBody(res: HttpResponse, request: EdgeRequest, endpoint: Endpoint, reply: UwsReply): void {
+    const done = (ending: Buffer | BodyRefusal): void => {
+      // Its reader has nothing left to let go, and a stream's answer may be long in coming.
+      reply.whileReading(null);
+      if (!("error" in ending)) {
+        request.body = ending;
+        this.#begin(request, endpoint, reply);
+        return;
+      }
+      if (ending.rest === "close") reply.closeAfterwards();
+      this.#options.refuse(request, reply, ending.error, endpoint.errors);
+    };
+    const refusal = refuseBody(request.headers, endpoint);
+    if (refusal !== null) done(refusal);
+    else if (handsOn(endpoint)) {
+      const body = new StreamBody(res, request, this);
+      request.incoming = body;
+      reply.whileReading(body);
+      this.#handle(request, endpoint, reply);
+    } else {
+      const long = (reader: BodyReader): void => this.#screen(reader, request, endpoint);
+      reply.whileReading(new BodyReader(res, this, { request, bodyBytesMax: endpoint.bodyBytesMax, long, done }));
+    }
+  }
+
+  #screen(reader: BodyReader, request: EdgeRequest, endpoint: Endpoint): void {
+    const share = this.bodies.open();
+    request.share = share;
+    const length = request.headers.get("content-length");
+    reader.hold();
+    this.#options.screen(request, endpoint, { share, announced: length === undefined ? null : Number(length) }).then(
+      (screened) => reader.goOn(screened),
+      (cause) => reader.goOn(cause instanceof GatewayError ? cause : new GatewayError("internal_error", { cause })),
+    );
+  }
+
+  #handle(request: EdgeRequest, endpoint: Endpoint, reply: UwsReply): void {
+    const { share } = request;
+    try {
+      const served = this.#options
+        .handle(request, endpoint, reply)
+        ?.catch((cause: unknown) => this.#broke(request, endpoint, reply, cause));
+      if (share !== null) Promise.resolve(served).then(() => share.close());
+    } catch (cause) {
+      share?.close();
+      this.#broke(request, endpoint, reply, cause);
+    }
+  }
+
+  #broke(request: GatewayRequest, endpoint: Endpoint, reply: UwsReply, cause: unknown): void {
+    if (reply.closed) return;
+    if (reply.begun) reply.cut();
+    else this.#options.refuse(request, reply, new GatewayError("internal_error", { cause }), endpoint.errors);
+  }
+}
+
+function errorsOf(matched: Match): ErrorCodec {
+  return "error" in matched ? matched.errors : matched.endpoint.errors;
+}
+
+/** Tells a browser that pages of any origin may send what they mean to send (Fetch standard, CORS preflight). */
+function preflight(reply: Reply, requestedHeaders: string): void {
+  reply.header("access-control-allow-methods", "GET, POST, PUT, PATCH, DELETE");
+  // Clients send headers of their own that we do not know, such as an SDK's version; nothing rests on refusing them.
+  reply.header("access-control-allow-headers", requestedHeaders.slice(0, 2_000) || "authorization, content-type");
+  reply.header("access-control-max-age", "86400");
+  // With a body, however small: of an answer without one nothing would tell whether it is read, and it would be kept for a client that never does.
+  reply.send(200, "{}");
+}

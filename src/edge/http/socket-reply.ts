@@ -1,0 +1,185 @@
+// The answer to one request of a socket: every event of it is a message, and so is an error; it stops while the client does not read.
+import type { OverSocket, Reply } from "../../core/endpoint.ts";
+import { SseScanner } from "../../upstream/sse-scanner.ts";
+import { HeldParts } from "./held-parts.ts";
+import type { ReplyHost } from "./reply-host.ts";
+import type { SlowClient } from "./slow-clients.ts";
+
+/** No answer has a longer event: the last one is what a vendor may have said in all, and what its request says of itself. */
+const EVENT_BYTES_MAX = 64 * 1024 * 1024;
+/** What may lie in the system's buffers of one socket before its writer waits. */
+const BUFFERED_BYTES_MAX = 64 * 1024;
+const DONE = Buffer.from("[DONE]");
+/** Those that a client over HTTP acts upon, where an answer is an error. */
+const TOLD_HEADERS = ["retry-after", "x-should-retry"];
+
+/** The part of a socket that an answer needs. */
+export interface SocketSender {
+  /** Sends all messages that `write` gives it at once. */
+  cork(write: () => void): void;
+  sendText(message: Uint8Array | string): void;
+  bufferedBytes(): number;
+  /** Closes the socket without a word: what came cannot be taken for a whole answer. */
+  breakOff(): void;
+}
+
+export interface SocketReplyParts {
+  readonly sender: SocketSender;
+  readonly host: ReplyHost;
+  readonly form: OverSocket;
+  readonly requestId: string;
+  /** Called once, when the last message has been handed over: the status of an answer that came whole, else 200. */
+  readonly done: (status: number) => void;
+}
+
+export class SocketReply implements Reply, SlowClient {
+  deadlineMs = 0;
+  readonly #parts: SocketReplyParts;
+  readonly #scanner: SseScanner;
+  readonly #headers: Record<string, string>;
+  #status = 200;
+  #ended = false;
+  #gone = false;
+  #owner = "";
+  #held: HeldParts | null = null;
+  #goneListener: (() => void) | null = null;
+  #roomListener: (() => void) | null = null;
+
+  constructor(parts: SocketReplyParts) {
+    this.#parts = parts;
+    this.#headers = { "x-request-id": parts.requestId };
+    this.#scanner = new SseScanner((bytes, start, end) => {
+      const data = bytes.subarray(start, end);
+      if (!data.equals(DONE)) this.#say(data);
+    }, EVENT_BYTES_MAX);
+  }
+
+  get closed(): boolean {
+    return this.#ended || this.#gone;
+  }
+
+  onGone(listener: () => void): void {
+    const first = this.#goneListener;
+    if (this.#gone) listener();
+    else
+      this.#goneListener = () => {
+        first?.();
+        listener();
+      };
+  }
+
+  onRoom(listener: () => void): void {
+    this.#roomListener = listener;
+  }
+
+  belongTo(owner: string): void {
+    this.#owner = owner;
+  }
+
+  header(name: string, value: string): void {
+    const lower = name.toLowerCase();
+    if (TOLD_HEADERS.includes(lower)) this.#headers[lower] = value;
+  }
+
+  begin(): void {}
+
+  write(bytes: Uint8Array | string): boolean {
+    if (this.closed) return true;
+    this.#read(bytes);
+    if (this.#isFull()) this.#waitForClient();
+    return this.#held === null && !this.#isFull();
+  }
+
+  end(bytes: Uint8Array | string = ""): void {
+    if (this.closed) return;
+    this.#read(bytes);
+    this.#end(200);
+  }
+
+  send(status: number, body: Uint8Array | string): void {
+    if (this.closed) return;
+    const text = typeof body === "string" ? body : Buffer.from(body).toString();
+    const { sender, form } = this.#parts;
+    sender.cork(() => {
+      for (const message of form.whole(status, text, this.#headers)) this.#say(Buffer.from(message));
+    });
+    this.#end(status);
+  }
+
+  cut(): void {
+    if (this.closed) return;
+    this.#goneListener = null;
+    this.#parts.sender.breakOff();
+  }
+
+  /** The socket has closed. */
+  left(): void {
+    const listener = this.#ended ? null : this.#goneListener;
+    this.#gone = true;
+    this.#forget();
+    listener?.();
+  }
+
+  /** The client has taken some of what was buffered. */
+  drained(): void {
+    const { sender, host } = this.#parts;
+    if (this.#gone) return;
+    sender.cork(() => {
+      while (this.#held !== null && !this.#isFull()) {
+        const next = this.#held.shift();
+        if (next === undefined) this.#held = null;
+        else sender.sendText(next);
+      }
+    });
+    if (this.#held !== null || this.#isFull()) return this.#waitForClient();
+    host.slowClients.forget(this);
+    if (this.#ended) this.#parts.done(this.#status);
+    else this.#roomListener?.();
+  }
+
+  keepOpen(): void {}
+
+  expired(): void {
+    this.#parts.sender.breakOff();
+  }
+
+  #read(bytes: Uint8Array | string): void {
+    const part =
+      typeof bytes === "string" ? Buffer.from(bytes) : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#parts.sender.cork(() => this.#scanner.push(part));
+  }
+
+  #isFull(): boolean {
+    return this.#parts.sender.bufferedBytes() > BUFFERED_BYTES_MAX;
+  }
+
+  #say(message: Uint8Array): void {
+    if (this.#gone) return;
+    if (this.#held === null && !this.#isFull()) return this.#parts.sender.sendText(message);
+    // A copy: what is said lies in memory that is used again.
+    this.#held ??= new HeldParts(this.#parts.host.answers, this.#owner, () => this.#parts.sender.breakOff());
+    this.#held.push(Buffer.from(message));
+  }
+
+  #waitForClient(): void {
+    const { host } = this.#parts;
+    this.deadlineMs = host.clock.elapsedMs() + host.stalledMsMax;
+    host.slowClients.watch(this);
+  }
+
+  /** The next request begins when this answer has been handed over. */
+  #end(status: number): void {
+    this.#ended = true;
+    this.#status = status;
+    if (this.#held !== null || this.#isFull()) this.#waitForClient();
+    else if (!this.#gone) this.#parts.done(status);
+  }
+
+  #forget(): void {
+    this.#parts.host.slowClients.forget(this);
+    this.#held?.close();
+    this.#held = null;
+    this.#goneListener = null;
+    this.#roomListener = null;
+  }
+}

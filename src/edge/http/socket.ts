@@ -1,0 +1,295 @@
+// A caller's WebSocket: its messages are requests that are served one after the other, each as if it had come by itself.
+import type { WebSocket } from "uWebSockets.js";
+import type { Endpoint, GatewayRequest, OverSocket, Reply } from "../../core/endpoint.ts";
+import { GatewayError } from "../../core/errors.ts";
+import type { BodyBytes, BodyShare } from "../../platform/limits/body-bytes.ts";
+import type { ReplyHost } from "./reply-host.ts";
+import type { SlowClient } from "./slow-clients.ts";
+import type { OpenMemory } from "./socket-memory.ts";
+import { SocketReply, type SocketSender } from "./socket-reply.ts";
+
+/** A socket holds its connection's memory for as long as a message comes, so one is shorter than a body may be. */
+export const MESSAGE_BYTES_MAX = 4 * 1024 * 1024;
+/** Messages that may wait while one is answered: no client sends the next before it knows the answer, but a few may cross. */
+const WAITING_MAX = 4;
+/** Close codes of RFC 6455, 7.4.1. */
+const NORMAL = 1000;
+const GOING_AWAY = 1001;
+const NOT_TEXT = 1003;
+const POLICY = 1008;
+const NOT_GOOD = "the key is not good any more";
+const NO_BODY = Buffer.alloc(0);
+const MINUTE_MS = 60_000;
+
+/** What a socket was opened with: it stands in every request on it. */
+export interface SocketOpening {
+  readonly headers: ReadonlyMap<string, string>;
+  readonly query: URLSearchParams;
+  readonly params: Readonly<Record<string, string>>;
+  readonly address: string;
+  /** The request's id. */
+  readonly id: string;
+}
+
+/** Whose a socket is, and how many of its kind there may be. */
+export interface SocketOwner {
+  readonly accountId: string;
+  readonly socketsMax: number;
+  /** Calls `ended` again and again once its key has ceased to be good, until the answered function is called. Left out: it stays good. */
+  watch?(ended: () => void): () => void;
+}
+
+/** A message that waits for its turn. */
+interface Waiting {
+  readonly body: Buffer;
+  readonly share: BodyShare;
+  /** Why it is not kept; null: it is. */
+  readonly full: GatewayError | null;
+}
+
+/** What all sockets of a listener share. */
+export interface SocketHost extends ReplyHost {
+  readonly bodies: BodyBytes;
+  /** How long a socket may rest, and how long it may be open. */
+  readonly socketIdleMsMax: number;
+  readonly socketOpenMsMax: number;
+  newId(): string;
+  /** A request has come, and its answer has left. */
+  begun(): void;
+  handle(request: GatewayRequest, endpoint: Endpoint, reply: SocketReply): Promise<void> | void;
+  refuse(request: GatewayRequest, reply: Reply, error: GatewayError, endpoint: Endpoint): void;
+  /** The socket is open no more. */
+  closed(socket: Socket): void;
+}
+
+export interface SocketParts {
+  readonly host: SocketHost;
+  readonly endpoint: Endpoint;
+  readonly form: OverSocket;
+  readonly opening: SocketOpening;
+  readonly memory: OpenMemory;
+}
+
+/** Headers of one request alone, which would be wrong in the next; a body's are those of a message. */
+const OF_ONE_REQUEST: ReadonlySet<string> = new Set([
+  "idempotency-key",
+  "payment-signature",
+  "x-payment",
+  "accept",
+  "content-type",
+  "content-length",
+  "content-encoding",
+  "transfer-encoding",
+  "traceparent",
+  "x-tollgate-keepalive",
+]);
+
+export class Socket implements SlowClient, SocketSender {
+  /** Whose it is; null: that is still being looked up, and no message is a request yet. */
+  accountId: string | null = null;
+  readonly #parts: SocketParts;
+  readonly #headers: ReadonlyMap<string, string>;
+  readonly #openedMs: number;
+  #ws: WebSocket<unknown> | null = null;
+  #restsSinceMs: number;
+  readonly #waiting: Waiting[] = [];
+  #reply: SocketReply | null = null;
+  /** No request is taken any more. */
+  #leaving = false;
+  #unwatch = () => {};
+
+  constructor(parts: SocketParts) {
+    this.#parts = parts;
+    this.#headers = new Map([...parts.opening.headers].filter(([name]) => !OF_ONE_REQUEST.has(name)));
+    this.#openedMs = parts.host.clock.elapsedMs();
+    this.#restsSinceMs = this.#openedMs;
+  }
+
+  opened(ws: WebSocket<unknown>): void {
+    this.#ws = ws;
+    this.#parts.host.slowClients.watch(this);
+    if (this.#parts.host.draining) this.leave();
+    else this.#next();
+  }
+
+  /** While an answer is on its way its own clocks count. */
+  get deadlineMs(): number {
+    if (this.#reply !== null) return Number.POSITIVE_INFINITY;
+    const { socketIdleMsMax, socketOpenMsMax } = this.#parts.host;
+    return Math.min(this.#restsSinceMs + socketIdleMsMax, this.#openedMs + socketOpenMsMax);
+  }
+
+  /** uWebSockets asks the other side for a sign of life by itself. */
+  keepOpen(): void {}
+
+  expired(): void {
+    if (this.#isOld()) this.#endOld();
+    else this.#close(NORMAL, "nothing was asked for long");
+  }
+
+  /** uWebSockets takes `bytes` back when this returns. */
+  message(bytes: ArrayBuffer, isBinary: boolean): void {
+    if (this.#leaving || this.#ws === null) return;
+    if (isBinary) return this.#close(NOT_TEXT, "messages are text");
+    const isKnown = this.accountId !== null;
+    if (this.#waiting.length >= (isKnown ? WAITING_MAX : 1)) return this.#close(POLICY, "too many messages wait");
+    const share = this.#parts.host.bodies.open();
+    const full = share.grow(bytes.byteLength);
+    this.#waiting.push({ body: full === null ? Buffer.from(new Uint8Array(bytes)) : NO_BODY, share, full });
+    this.#next();
+  }
+
+  /** Its sender's key is good, for as long as `watch` does not say otherwise. What is being answered is answered to its end. */
+  admitted({ accountId, watch }: SocketOwner): void {
+    this.accountId = accountId;
+    this.#parts.memory.belongTo(accountId);
+    const unwatch = watch?.(() => {
+      if (this.#reply === null) this.#close(POLICY, NOT_GOOD);
+    });
+    this.#unwatch = unwatch ?? this.#unwatch;
+    this.#next();
+  }
+
+  /** It is not, or may not open a socket now. */
+  refuse(error: GatewayError): void {
+    const { host, endpoint, opening } = this.#parts;
+    this.#leaving = true;
+    this.#drop();
+    const reply = this.#newReply(opening.id, () => this.#ended(POLICY, error.code));
+    host.refuse(this.#request(opening.id, NO_BODY, endpoint), reply, error, endpoint);
+  }
+
+  drained(): void {
+    this.#reply?.drained();
+  }
+
+  /** The connection has gone, by either end. */
+  gone(): void {
+    this.#ws = null;
+    this.#leaving = true;
+    this.#drop();
+    this.#unwatch();
+    const { host, memory } = this.#parts;
+    host.slowClients.forget(this);
+    memory.close();
+    host.closed(this);
+    const reply = this.#reply;
+    this.#reply = null;
+    if (reply === null) return;
+    host.finished();
+    reply.left();
+  }
+
+  /** The listener goes away: what is being answered is answered to its end. */
+  leave(): void {
+    this.#leaving = true;
+    this.#drop();
+    if (this.#reply === null) this.#close(GOING_AWAY, "the gateway is restarting: connect again");
+  }
+
+  cork(write: () => void): void {
+    this.#ws?.cork(write);
+  }
+
+  sendText(message: Uint8Array | string): void {
+    this.#ws?.send(message, false);
+  }
+
+  bufferedBytes(): number {
+    return this.#ws?.getBufferedAmount() ?? 0;
+  }
+
+  breakOff(): void {
+    // Closing inside uWebSockets' own parser would free what it is still working on.
+    setImmediate(() => this.#ws?.close());
+  }
+
+  #close(code: number, why: string): void {
+    this.#leaving = true;
+    this.#ws?.end(code, why);
+  }
+
+  #isOld(): boolean {
+    const { host } = this.#parts;
+    return host.clock.elapsedMs() - this.#openedMs >= host.socketOpenMsMax;
+  }
+
+  #endOld(): void {
+    const { host, form, endpoint } = this.#parts;
+    const minutes = Math.round(host.socketOpenMsMax / MINUTE_MS);
+    const error = new GatewayError("websocket_connection_limit_reached", { detail: { minutes } });
+    const body = JSON.stringify(endpoint.errors.body(error));
+    for (const message of form.whole(error.status, body, {})) this.sendText(message);
+    this.#close(NORMAL, "open for as long as one may be");
+  }
+
+  #drop(): void {
+    for (const { share } of this.#waiting.splice(0)) share.close();
+  }
+
+  #newReply(requestId: string, done: (status: number) => void): SocketReply {
+    const { host, form } = this.#parts;
+    const reply = new SocketReply({ sender: this, host, form, requestId, done });
+    this.#reply = reply;
+    host.begun();
+    return reply;
+  }
+
+  #request(id: string, body: Buffer, { method, path }: Endpoint): GatewayRequest {
+    const { host, memory, opening } = this.#parts;
+    const { query, params, address } = opening;
+    const headers = this.#headers;
+    return { id, method, path, query, params, headers, address, memory, body, startedMs: host.clock.elapsedMs() };
+  }
+
+  #begin({ body, share, full }: Waiting, accountId: string): void {
+    const { host, form } = this.#parts;
+    const id = host.newId();
+    const reply = this.#newReply(id, (status) => this.#done(status));
+    const endpoint = form.wantsNothing(body) ? this.#ready() : this.#parts.endpoint;
+    const request = this.#request(id, body, endpoint);
+    const noRoom = full ?? share.belongTo(accountId);
+    if (noRoom === null) return this.#serve(request, endpoint, reply, share);
+    share.close();
+    host.refuse(request, reply, noRoom, endpoint);
+  }
+
+  #serve(request: GatewayRequest, endpoint: Endpoint, reply: SocketReply, share: BodyShare): void {
+    Promise.resolve(this.#parts.host.handle(request, endpoint, reply))
+      .catch(() => reply.cut())
+      .finally(() => share.close());
+  }
+
+  /** The endpoint for a message that wants nothing: admitted and counted as any other request. */
+  #ready(): Endpoint {
+    const { endpoint, form } = this.#parts;
+    const { method, path, auth, bodyBytesMax, errors } = endpoint;
+    return { method, path, auth, bodyBytesMax, longWithCredit: true, errors, answer: (call) => form.ready(call) };
+  }
+
+  #done(status: number): void {
+    // A key that is not good any more will not be good for the next message either.
+    if (status === 401) return this.#ended(POLICY, NOT_GOOD);
+    const { host } = this.#parts;
+    this.#reply = null;
+    this.#restsSinceMs = host.clock.elapsedMs();
+    host.finished();
+    if (this.#leaving) return this.leave();
+    if (this.#isOld()) return this.#endOld();
+    // Not now: the answer that has ended is still being noted.
+    if (this.#waiting.length > 0) setImmediate(() => this.#next());
+  }
+
+  /** The last answer has left. */
+  #ended(code: number, why: string): void {
+    this.#reply = null;
+    this.#parts.host.finished();
+    this.#close(code, why);
+  }
+
+  #next(): void {
+    if (this.#ws === null || this.#reply !== null || this.#leaving || this.accountId === null) return;
+    const message = this.#waiting.shift();
+    if (message !== undefined) this.#begin(message, this.accountId);
+  }
+}

@@ -1,0 +1,132 @@
+// MCP at /mcp: one address for both revisions of the protocol, stateless, in front of the gateway's own endpoints (MCP 2026-07-28 and 2025-11-25).
+import { randomUUID } from "node:crypto";
+import type { AuthInfo, McpHttpHandler } from "@modelcontextprotocol/server";
+import type { Answer, EndpointSpec, StreamAnswer, StreamCall } from "../../core/endpoint.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { isRecord } from "../../core/json.ts";
+import { readJson } from "../../core/json-bytes.ts";
+import { ownSlice } from "../../core/slices.ts";
+import { answerOf, formOf } from "./accepted.ts";
+import type { Cancels } from "./cancels.ts";
+import { BOUNDS } from "./inner-http.ts";
+import { readPins } from "./pinned-tools.ts";
+import { type McpCaller, type McpDeps, serverFactory } from "./server.ts";
+
+const PATH = "/mcp";
+const BODY_BYTES_MAX = 4 * 1024 * 1024;
+const KEEP_ALIVE_MS = 15_000;
+
+/** Those that the protocol reads. */
+const HEADERS = ["content-type", "mcp-protocol-version", "mcp-method", "mcp-name"];
+const SESSION = "mcp-session-id";
+
+export interface McpOptions extends McpDeps {
+  readonly cancels: Cancels;
+  /** A call without a credential is 401, which is what makes clients ask their people to sign in. Else it may read the catalog. */
+  readonly wantsSignIn: boolean;
+  readonly door: {
+    allowsOrigin(origin: string): boolean;
+    allowsHost(name: string): boolean;
+  };
+}
+
+/** The caller of a request, on the way that the protocol's library has for what is known of one. */
+function authOf(caller: McpCaller): AuthInfo {
+  return { token: caller.authorization ?? "", clientId: caller.payer ?? "", scopes: [], extra: { caller } };
+}
+
+function callerOf(auth: AuthInfo | undefined): McpCaller {
+  if (auth?.extra?.caller === undefined)
+    throw new Error("a server is made for a request that did not come by the endpoint");
+  return auth.extra.caller as McpCaller;
+}
+
+/** The one message of a body. A batch would be many calls that are counted as one; the revisions since 2025-06-18 have none. */
+function messageIn(body: Buffer): { readonly message: unknown } | GatewayError {
+  const read = readJson(body);
+  const wrong = "wrong" in read ? read.wrong : Array.isArray(read.json) ? "must be one message, not a batch" : null;
+  if (wrong === null) return { message: "json" in read ? read.json : null };
+  return new GatewayError("bad_request", { detail: { detail: `body: ${wrong}` } });
+}
+
+function forbidden(what: string, said: string, mend: string): GatewayError {
+  const detail = `${what} ${said.slice(0, 100)} may not call this server; ${mend}.`;
+  return new GatewayError("key_not_allowed", { detail: { detail } });
+}
+
+/** A key that was sent and is not good is told so; without one the catalog may be read. */
+function refusal({ request, caller }: StreamCall, { door, wantsSignIn }: McpOptions): GatewayError | null {
+  const [origin, host] = [request.headers.get("origin"), request.headers.get("host")];
+  if (origin !== undefined && !door.allowsOrigin(origin)) {
+    return forbidden("A page of the origin", origin, "MCP_ORIGINS names those that may");
+  }
+  if (host !== undefined && !door.allowsHost(host)) {
+    return forbidden("A call under the name", host, "PUBLIC_URL says under which it is reached");
+  }
+  const isSent = request.headers.has("authorization");
+  if (caller !== null || (!isSent && !wantsSignIn)) return null;
+  const detail = isSent
+    ? "This key is unknown: it is mistyped or has been revoked."
+    : "This call needs a key or a token.";
+  return new GatewayError("invalid_token", { detail: { detail } });
+}
+
+/**
+ * Whose calls a message may cancel. Ids of calls are unique within a client; clients of the 2025 revisions repeat the session that their
+ * first answer names, by which nothing else is known of them.
+ */
+function clientOf({ request, caller }: StreamCall): string {
+  return JSON.stringify([caller?.payer.id ?? "", request.headers.get(SESSION) ?? request.address]);
+}
+
+/** POST serves both revisions; GET and DELETE are told that there is nothing of the kind. */
+export function mcpEndpoints(options: McpOptions): readonly EndpointSpec[] {
+  let handler: Promise<McpHttpHandler> | null = null;
+  // Loaded by the first request: most gateways start without one. What it loads takes long, so calls go between its parts.
+  async function load(): Promise<McpHttpHandler> {
+    const library = await import("@modelcontextprotocol/server");
+    await ownSlice();
+    // Node loads its own fetch, with all that belongs to it, where a part of it is named first.
+    new Headers();
+    await ownSlice();
+    return library.createMcpHandler(serverFactory(library, callerOf, options), { keepAliveMs: KEEP_ALIVE_MS });
+  }
+
+  async function stream(call: StreamCall): Promise<Answer | StreamAnswer | GatewayError> {
+    const refused = refusal(call, options);
+    if (refused !== null) return refused;
+    const { request, caller } = call;
+    const read = readPins(request.query);
+    if ("wrong" in read)
+      return new GatewayError("bad_request", { param: "tools", detail: { detail: `tools: ${read.wrong}` } });
+    const sent = messageIn(request.body);
+    if (sent instanceof GatewayError) return sent;
+    handler ??= load();
+    const { fetch } = await handler;
+    const message = isRecord(sent.message) ? sent.message : {};
+    const client = clientOf(call);
+    options.cancels.take(client, message);
+    const { signal, end } = options.cancels.begin(client, message, call.gone);
+    const headers = new Headers({ accept: "application/json, text/event-stream" });
+    for (const name of HEADERS) {
+      const value = request.headers.get(name);
+      if (value !== undefined) headers.set(name, value);
+    }
+    const inner: McpCaller = {
+      authorization: request.headers.get("authorization"),
+      sandbox: request.headers.get("x-tollgate-sandbox") === "1",
+      bounds: new Map([...request.headers].filter(([name]) => BOUNDS.includes(name))),
+      address: request.address,
+      signal,
+      payer: caller?.payer.id ?? null,
+      query: request.query,
+    };
+    const url = `http://gateway${PATH}`;
+    const asked = new Request(url, { method: "POST", headers, signal });
+    const response = await fetch(asked, { authInfo: authOf(inner), parsedBody: sent.message });
+    if (message.method === "initialize") response.headers.set(SESSION, randomUUID());
+    return answerOf(response, formOf(request.headers.get("accept")), end);
+  }
+
+  return [{ method: "POST", path: PATH, auth: "none", bodyBytesMax: BODY_BYTES_MAX, bodyWhole: true, stream }];
+}

@@ -1,0 +1,132 @@
+// Typed tools: actions with a name and a schema of their own, three that every client sees and up to twenty that an address names.
+import type { Clock } from "../../core/clock.ts";
+import { isRecord } from "../../core/json.ts";
+import { ownSlice } from "../../core/slices.ts";
+import type { CallInside, InnerCaller } from "./inner-http.ts";
+import { ASK_MODEL, actionTool, TOOLS, type Tool } from "./tools.ts";
+
+const PINNED_MAX = 20;
+const ID = /^[\w.-]{1,100}\/[\w.-]{1,100}$/;
+const CORE = [
+  ["core/onescrape", "onescrape"],
+  ["core/onesearch", "onesearch"],
+  ["core/onefind", "onefind"],
+] as const;
+const OWN_NAMES = [...TOOLS, ASK_MODEL].map(({ name }) => name).concat(CORE.map(([, name]) => name));
+/** What of a long schema is left to describe_action, so that all tools stay within a model's patience. */
+const BRIEF: Readonly<Record<string, readonly string[]>> = {
+  onesearch: ["query", "facets", "recencyDays", "domains", "maxResults", "max_cost_cents", "idempotency_key"],
+};
+
+/** The action's own name as a tool's: clients take letters, digits, `_` and `-`. */
+function nameOf(id: string): string {
+  return id.replaceAll(/[^\w-]/g, "_").slice(0, 64);
+}
+
+function brief(tool: Tool): Tool {
+  const kept = BRIEF[tool.name];
+  const { properties } = tool.inputSchema;
+  if (kept === undefined || !isRecord(properties)) return tool;
+  const left = Object.entries(properties).filter(([name]) => kept.includes(name));
+  return {
+    ...tool,
+    inputSchema: { ...tool.inputSchema, properties: Object.fromEntries(left), additionalProperties: true },
+  };
+}
+
+type Pins = readonly (readonly [id: string, name: string])[];
+
+/** What an address asks for: `?tools=brave/search,exa/search`, with a name for each; or what is wrong with it. */
+export function readPins(query: URLSearchParams): { readonly pins: Pins } | { readonly wrong: string } {
+  const ids = [...new Set((query.get("tools") ?? "").split(",").map((id) => id.trim()))].filter((id) => id !== "");
+  const wrong = ids.find((id) => !ID.test(id));
+  if (wrong !== undefined) return { wrong: `${wrong.slice(0, 80)} is not \`<service>/<action>\`` };
+  if (ids.length > PINNED_MAX) return { wrong: `at most ${PINNED_MAX} actions, not ${ids.length}` };
+  const names = new Set<string>(OWN_NAMES);
+  const pins = ids.map((id) => {
+    let name = nameOf(id);
+    // Two actions can have one name as a tool, which the order in the address tells apart.
+    for (let more = 2; names.has(name); more++) name = `${nameOf(id).slice(0, 60)}_${more}`;
+    names.add(name);
+    return [id, name] as const;
+  });
+  return { pins };
+}
+
+async function described(id: string, name: string, { callInside, caller }: Asking): Promise<Tool | number> {
+  const answer = await callInside({ method: "GET", path: `/api/run/${id}` }, caller);
+  if (answer.status !== 200) return answer.status;
+  const envelope: unknown = JSON.parse(answer.bytes.toString("utf8"));
+  const descriptor = isRecord(envelope) ? envelope.data : null;
+  if (!isRecord(descriptor) || !isRecord(descriptor.params)) return 502;
+  return brief(actionTool(id, name, descriptor));
+}
+
+interface Asking {
+  readonly callInside: CallInside;
+  readonly caller: InnerCaller;
+}
+
+/** How long the schema of an action is believed: a catalog that is read again shows as soon. */
+const KNOWN_MS = 5_000;
+/** There are not more actions than this. */
+const KNOWN_MAX = 1_000;
+
+/** The tools of all clients. What an action takes is the same for everybody, so it is asked for once in a while and not for each list. */
+export class ToolList {
+  readonly #callInside: CallInside;
+  readonly #clock: Clock;
+  readonly #known = new Map<string, { readonly tool: Tool; readonly untilMs: number }>();
+
+  constructor({ callInside, clock }: { readonly callInside: CallInside; readonly clock: Clock }) {
+    this.#callInside = callInside;
+    this.#clock = clock;
+  }
+
+  /** All tools of a client, in an order that stays; or the action that its address asks for and that there is not. */
+  async all(query: URLSearchParams, caller: InnerCaller): Promise<readonly Tool[] | { readonly unknown: string }> {
+    const tools: Tool[] = [];
+    for (const [id, name] of typedIds(query)) {
+      const tool = await this.#typed(id, name, caller);
+      if (tool === 404) return { unknown: id };
+      // One that this key may not see, or whose descriptor is not to be had now, is left out.
+      if (typeof tool !== "number") tools.push(tool);
+    }
+    return [...TOOLS, ...tools, ASK_MODEL];
+  }
+
+  /** The tool of a name, without looking at the others; null: there is none. */
+  async named(name: string, query: URLSearchParams, caller: InnerCaller): Promise<Tool | null> {
+    const fixed = [...TOOLS, ASK_MODEL].find((tool) => tool.name === name);
+    if (fixed !== undefined) return fixed;
+    const [id] = typedIds(query).find(([, called]) => called === name) ?? [];
+    const tool = id === undefined ? 404 : await this.#typed(id, name, caller);
+    return typeof tool === "number" ? null : tool;
+  }
+
+  /** What a call buys that names an action: the tool of that; null: none is to be had. */
+  async ofAction(id: unknown, caller: InnerCaller): Promise<Tool | null> {
+    if (typeof id !== "string" || !ID.test(id)) return null;
+    const tool = await this.#typed(id, nameOf(id), caller);
+    return typeof tool === "number" ? null : tool;
+  }
+
+  /** The tool of an action, or the status by which it is not to be had. */
+  async #typed(id: string, name: string, caller: InnerCaller): Promise<Tool | number> {
+    const nowMs = this.#clock.elapsedMs();
+    const key = `${id} ${name}`;
+    const known = this.#known.get(key);
+    if (known !== undefined && known.untilMs > nowMs) return known.tool;
+    await ownSlice();
+    const tool = await described(id, name, { callInside: this.#callInside, caller });
+    if (typeof tool === "number") return tool;
+    if (this.#known.size >= KNOWN_MAX) this.#known.clear();
+    this.#known.set(key, { tool, untilMs: nowMs + KNOWN_MS });
+    return tool;
+  }
+}
+
+function typedIds(query: URLSearchParams): Pins {
+  const read = readPins(query);
+  return [...CORE, ...("pins" in read ? read.pins : [])];
+}

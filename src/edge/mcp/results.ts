@@ -1,0 +1,124 @@
+// An answer of the gateway as the result of a tool: the envelope as structured content, errors marked, long data cut with a way to the rest.
+import type { CallToolResult } from "@modelcontextprotocol/server";
+import { type ErrorCode, GatewayError } from "../../core/errors.ts";
+import { isRecord, type Json } from "../../core/json.ts";
+import type { InnerAnswer } from "./inner-http.ts";
+import { type Leftovers, PAGE_CHARS_MAX, pagesOf } from "./leftovers.ts";
+
+/** Larger media is told of, not shown. */
+const MEDIA_BYTES_MAX = 1024 * 1024;
+
+/** Longer text is cut without being looked into: that would hold up every other caller. A completion is one long string, which is read sooner. */
+const READ_CHARS_MAX = { chat: 2 * 1024 * 1024, envelope: 256 * 1024 };
+
+const LEFT = "The call was left before it ended.";
+
+function text(said: string): CallToolResult["content"][number] {
+  return { type: "text", text: said };
+}
+
+function failure(error: string, message: string): CallToolResult {
+  const structuredContent = { ok: false, error, message };
+  return { content: [text(`${error}: ${message}`)], structuredContent, isError: true };
+}
+
+/** What an error of any wire of ours says: its code, and what to do next. */
+function failureOf(json: Json): CallToolResult {
+  const inner = isRecord(json.error) ? json.error : json;
+  const code = String(inner.code ?? json.error ?? "internal_error");
+  const { message, hint } = inner;
+  const said = [`${code}: ${String(message ?? "")}`, hint === undefined ? "" : String(hint)].filter(Boolean).join(" ");
+  return { content: [text(said)], structuredContent: json, isError: true };
+}
+
+function mediaOf({ type, bytes }: InnerAnswer): CallToolResult {
+  const kind = type.startsWith("image/") ? "image" : type.startsWith("audio/") ? "audio" : null;
+  if (kind === null || bytes.length > MEDIA_BYTES_MAX) {
+    return {
+      content: [text(`The answer is ${bytes.length} bytes of ${type}: call the action over HTTP to have them.`)],
+    };
+  }
+  return { content: [{ type: kind, data: bytes.toString("base64"), mimeType: type }] };
+}
+
+interface Cut {
+  readonly content: CallToolResult["content"];
+  /** What is told of the cut beside the content. */
+  readonly told: Json;
+}
+
+/** The first page of a long text, and the way to the others. */
+async function cutOf(whole: string, leftovers: Leftovers): Promise<Cut> {
+  const [first = "", ...rest] = pagesOf(whole);
+  const continuation = await leftovers.keep(rest);
+  const next =
+    continuation === null
+      ? "The rest is not kept: ask for less, or ask over HTTP."
+      : `Cut: ask get_result with continuation ${continuation} for the rest.`;
+  return { content: [text(first), text(next)], told: { cut: true, characters: whole.length, continuation } };
+}
+
+/** The text of a completion, and what it cost. */
+async function chatOf(json: Json, leftovers: Leftovers): Promise<CallToolResult> {
+  const [choice] = Array.isArray(json.choices) ? json.choices.filter(isRecord) : [];
+  const message = isRecord(choice?.message) ? choice.message : {};
+  const said = typeof message.content === "string" ? message.content : "";
+  const about = { model: json.model, finish_reason: choice?.finish_reason, usage: json.usage };
+  if (said.length <= PAGE_CHARS_MAX) return { content: [text(said)], structuredContent: { text: said, ...about } };
+  const { content, told } = await cutOf(said, leftovers);
+  return { content, structuredContent: { ...about, ...told } };
+}
+
+const AFTER_DATA = ',"charged_cents":';
+/** What stands behind the data of an envelope is a few numbers and an id. */
+const AFTER_DATA_CHARS_MAX = 1_000;
+
+/** An envelope without its data, of one that is too long to be read. The gateway writes what stands behind the data, so the last of its marks is its own. */
+function aroundData(whole: string): Json {
+  const at = whole.lastIndexOf(AFTER_DATA);
+  if (at < 0 || whole.length - at > AFTER_DATA_CHARS_MAX) return {};
+  const json: unknown = JSON.parse(`{"ok":true${whole.slice(at)}`);
+  return isRecord(json) ? json : {};
+}
+
+async function wholeOf(json: Json, whole: string, leftovers: Leftovers): Promise<CallToolResult> {
+  if (whole.length <= PAGE_CHARS_MAX) return { content: [text(whole)], structuredContent: json };
+  const { data: _, ...rest } = json;
+  const { content, told } = await cutOf(whole, leftovers);
+  return { content, structuredContent: { ...rest, ...told } };
+}
+
+/** What a client is given of an answer. */
+export async function resultOf(
+  answer: InnerAnswer,
+  shows: "chat" | undefined,
+  leftovers: Leftovers,
+): Promise<CallToolResult> {
+  if (answer.status === 0) return failure("request_timeout", LEFT);
+  if (!answer.type.includes("json")) return mediaOf(answer);
+  const whole = answer.bytes.toString("utf8");
+  if (whole.length > READ_CHARS_MAX[shows ?? "envelope"]) return wholeOf(aroundData(whole), whole, leftovers);
+  const json: unknown = JSON.parse(whole);
+  if (!isRecord(json)) return { content: [text(whole)] };
+  if (answer.status >= 400) return failureOf(json);
+  return shows === "chat" ? chatOf(json, leftovers) : wholeOf(json, whole, leftovers);
+}
+
+/** The next page of an answer that was cut. */
+export async function continued(id: string, leftovers: Leftovers): Promise<CallToolResult> {
+  const page = await leftovers.take(id);
+  if (page === null) return failure("not_found", `continuation ${id.slice(0, 80)} is not kept: pages are for an hour.`);
+  const structuredContent = { cut: page.next !== null, characters: page.text.length, continuation: page.next };
+  return { content: [text(page.text)], structuredContent };
+}
+
+/** An error of the table, as a result. */
+export function failed(code: ErrorCode): CallToolResult {
+  const { message, hint } = new GatewayError(code);
+  return failure(code, `${message} ${hint}`);
+}
+
+/** Arguments that are not what the schema says. */
+export function wrongArguments(detail: string): CallToolResult {
+  return failure("bad_request", detail);
+}

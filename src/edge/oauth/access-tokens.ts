@@ -1,0 +1,109 @@
+// Reads an access token (RFC 9068) that came as a bearer: signed by us, for us, not lapsed, and with leave to spend.
+import { hash, type KeyObject, verify } from "node:crypto";
+import type { Clock } from "../../core/clock.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { isRecord, stringOf } from "../../core/json.ts";
+import type { SigningKeys } from "./signing-keys.ts";
+
+/** The one scope there is: to spend an account's money within a grant (contract, 5.2). */
+export const SCOPE = "svc:pay";
+const TYPE = "at+jwt";
+const ALGORITHM = "ES256";
+const TOKEN_CHARS_MAX = 4_096;
+/** About a megabyte. */
+const GOOD_MAX = 4_096;
+const SHAPE = /^([\w-]{1,512})\.([\w-]{1,3000})\.([\w-]{86})$/;
+
+/** Which key row a token stands for, and until when. */
+export interface ReadToken {
+  readonly accountId: string;
+  readonly keyId: string;
+  /** The client that it was issued to. */
+  readonly clientId: string;
+  readonly expiresAtMs: number;
+}
+
+export interface AccessTokens {
+  /** Null: the text is no such token at all. An error says what is wrong with it. */
+  read(token: string): ReadToken | GatewayError | null;
+}
+
+function wrong(detail: string): GatewayError {
+  return new GatewayError("invalid_token", { of: "grant", detail: { detail } });
+}
+
+function partOf(text: string): Record<string, unknown> | null {
+  try {
+    const part: unknown = JSON.parse(Buffer.from(text, "base64url").toString("utf8"));
+    return isRecord(part) ? part : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The resources that tokens are for: the API and the MCP server, either of which opens both. */
+export function resourcesOf(base: string): readonly string[] {
+  return [base, `${base}/mcp`];
+}
+
+/** Signatures that were found good, by the hash of their tokens: a client brings the same token for an hour, and the check is most of its cost. */
+class GoodSignatures {
+  readonly #keyOf = new Map<string, KeyObject>();
+
+  /** Whether the token with this signed part and signature is signed by a key of now. */
+  has(signed: string, signature: string, header: Record<string, unknown>, keys: SigningKeys): boolean {
+    const key = keys.publicKeys.get(stringOf(header.kid) ?? "");
+    if (key === undefined) return false;
+    const id = hash("sha256", `${signed}.${signature}`, "base64url");
+    if (this.#keyOf.get(id) === key) return true;
+    const bytes = Buffer.from(signature, "base64url");
+    if (!verify("sha256", Buffer.from(signed), { key, dsaEncoding: "ieee-p1363" }, bytes)) return false;
+    this.#keyOf.set(id, key);
+    for (const oldest of this.#keyOf.keys()) {
+      if (this.#keyOf.size <= GOOD_MAX) break;
+      this.#keyOf.delete(oldest);
+    }
+    return true;
+  }
+}
+
+export interface AccessTokenParts {
+  readonly keys: () => SigningKeys;
+  /** The issuer: our own address. */
+  readonly base: () => string;
+  readonly clock: Clock;
+}
+
+/** Reads tokens with the keys of now. The signature is checked before any claim is believed (RFC 8725, 2.1 and 3). */
+export function createAccessTokens({ keys, base, clock }: AccessTokenParts): AccessTokens {
+  const good = new GoodSignatures();
+  function readClaims(claims: Record<string, unknown>): ReadToken | GatewayError {
+    const { iss, aud, exp, sub, grant, scope, client_id } = claims;
+    if (iss !== base()) return wrong("This access token was issued by another server.");
+    if (typeof aud !== "string" || !resourcesOf(base()).includes(aud)) {
+      return wrong(`This access token is for another resource than ${base()}.`);
+    }
+    if (typeof exp !== "number" || exp * 1_000 <= clock.epochMs()) return wrong("This access token has expired.");
+    if (typeof sub !== "string" || typeof grant !== "string") return wrong("This access token stands for no grant.");
+    if (typeof scope !== "string" || !scope.split(" ").includes(SCOPE)) {
+      return new GatewayError("insufficient_scope", { detail: { scope: SCOPE } });
+    }
+    return { accountId: sub, keyId: grant, clientId: stringOf(client_id) ?? "", expiresAtMs: exp * 1_000 };
+  }
+
+  return {
+    read(token) {
+      if (token.length > TOKEN_CHARS_MAX) return null;
+      const [, head = "", body = "", signature = ""] = SHAPE.exec(token) ?? [];
+      const header = partOf(head);
+      if (header === null) return null;
+      if (header.alg !== ALGORITHM) return wrong(`This access token is not signed by ${ALGORITHM}.`);
+      if (header.typ !== TYPE) return wrong(`This token is no access token: its type is not ${TYPE}.`);
+      if (!good.has(`${head}.${body}`, signature, header, keys())) {
+        return wrong("This access token was not signed by this gateway, or by a key that is no longer good.");
+      }
+      const claims = partOf(body);
+      return claims === null ? wrong("This access token has no claims.") : readClaims(claims);
+    },
+  };
+}

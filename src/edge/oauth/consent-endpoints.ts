@@ -1,0 +1,135 @@
+// The page on which a person says what a client may spend: of a client in the same browser, or of a device that shows a code.
+import type { Answer, EndpointSpec, GatewayRequest } from "../../core/endpoint.ts";
+import type { GatewayError } from "../../core/errors.ts";
+import { fieldsOf, readGranted } from "./choices-form.ts";
+import { browserEndpoint, pageAnswer, seeOther, signedForm, tooOften, toSignIn } from "./forms.ts";
+import type { OAuthParts } from "./oauth.ts";
+import type { Asking, OAuthServer } from "./server.ts";
+import { cookieOf, type Session } from "./sessions.ts";
+
+/** Codes of devices that an account may try in a minute: there are 20^8 of them. */
+const CODES_PER_MINUTE = 20;
+
+/** What the form is about: an authorization in a browser, or a device's code. */
+interface Asked extends Asking {
+  readonly action: string;
+  /** Null: it is no device. */
+  readonly userCode: string | null;
+  readonly agree: (accountId: string, keyId: string) => Promise<Answer>;
+  readonly deny: () => Promise<Answer>;
+}
+
+interface ConsentParts extends OAuthParts {
+  readonly server: () => Promise<OAuthServer>;
+}
+
+async function askedHere(parts: ConsentParts, request: GatewayRequest): Promise<Asked | null> {
+  const { uid = "" } = request.params;
+  // The browser that began it has a cookie that says so; a link to it opens nothing in another's.
+  if (cookieOf(request, "_interaction") !== uid) return null;
+  const oauth = await parts.server();
+  const asking = await oauth.asking(uid);
+  if (asking === null) return null;
+  return Object.assign(asking, {
+    action: `/oauth/consent/${uid}`,
+    userCode: null,
+    agree: async (accountId: string, keyId: string) => seeOther(await oauth.agree(uid, accountId, keyId)),
+    deny: async () => seeOther(await oauth.deny(uid)),
+  });
+}
+
+async function askedByDevice(parts: ConsentParts, typed: string): Promise<Asked | null> {
+  const userCode = typed.toUpperCase().replace(/\W/g, "").slice(0, 20);
+  const oauth = await parts.server();
+  const asking = await oauth.askingDevice(userCode);
+  if (asking === null) return null;
+  const told = (title: string) => pageAnswer(parts.pages.message({ title, words: "Go back to your device." }));
+  return Object.assign(asking, {
+    action: "/oauth/device",
+    userCode: `${userCode.slice(0, 4)}-${userCode.slice(4)}`,
+    async agree(accountId: string, keyId: string) {
+      await oauth.agreeDevice(userCode, accountId, keyId);
+      return told("The device may go on");
+    },
+    async deny() {
+      await oauth.denyDevice(userCode);
+      return told("The device was refused");
+    },
+  });
+}
+
+function gone({ pages }: ConsentParts): Answer {
+  const words = "Go back to the program that sent you, and begin again.";
+  return pageAnswer(pages.message({ title: "This request is over", words }), 404);
+}
+
+function consentPage(parts: ConsentParts, asked: Asked, told: { csrf: string; problem: string | null }): Answer {
+  const { client, action, userCode, leadsTo } = asked;
+  const { csrf, problem } = told;
+  const page = { client, action, userCode, leadsTo, choices: parts.choices(), csrf, problem };
+  return pageAnswer(parts.pages.consent(page), problem === null ? 200 : 400);
+}
+
+/** Makes the key row first: what a client is told to be good must be there. */
+async function decide(
+  parts: ConsentParts,
+  asked: Asked,
+  { fields, session }: { fields: Readonly<Record<string, string>>; session: Session },
+): Promise<Answer> {
+  const { grants, choices, clock } = parts;
+  if (fields.decision !== "allow") return asked.deny();
+  const granted = readGranted(fields, choices(), clock);
+  const { accountId, csrf } = session;
+  if (typeof granted === "string") return consentPage(parts, asked, { csrf, problem: granted });
+  const keyId = await grants.make(accountId, granted.label, granted.limits);
+  const full = "this account has too many keys: revoke some first";
+  if (keyId === null) return consentPage(parts, asked, { csrf, problem: full });
+  try {
+    return await asked.agree(accountId, keyId);
+  } catch (error) {
+    await grants.revoke(accountId, keyId);
+    throw error;
+  }
+}
+
+async function device(parts: ConsentParts, request: GatewayRequest): Promise<Answer | GatewayError> {
+  const { pages, take, sessions } = parts;
+  const session = await sessions.of(request);
+  if (session === null) return toSignIn(request);
+  const typed = request.query.get("user_code");
+  if (typed === null) return pageAnswer(pages.userCode({ problem: null }));
+  if (!(await take(`code ${session.accountId}`, CODES_PER_MINUTE))) return tooOften(CODES_PER_MINUTE);
+  const asked = await askedByDevice(parts, typed);
+  if (asked !== null) return consentPage(parts, asked, { csrf: session.csrf, problem: null });
+  const problem = "No device waits with this code. Codes are good for ten minutes.";
+  return pageAnswer(pages.userCode({ problem }), 404);
+}
+
+/** `/oauth/consent/{uid}` and `/oauth/device`. `server` is loaded at the first request that needs it. */
+export function consentEndpoints(parts: ConsentParts): readonly EndpointSpec[] {
+  const { sessions, take } = parts;
+  const decided = async (request: GatewayRequest, session: Session, asked: Asked | null) =>
+    asked === null ? gone(parts) : decide(parts, asked, { fields: fieldsOf(request.body), session });
+  return [
+    browserEndpoint("GET", "/oauth/consent/{uid}", async (request) => {
+      const asked = await askedHere(parts, request);
+      if (asked === null) return gone(parts);
+      const session = await sessions.of(request);
+      return session === null ? toSignIn(request) : consentPage(parts, asked, { csrf: session.csrf, problem: null });
+    }),
+    browserEndpoint(
+      "POST",
+      "/oauth/consent/{uid}",
+      signedForm(parts, async (request, session) => decided(request, session, await askedHere(parts, request))),
+    ),
+    browserEndpoint("GET", "/oauth/device", (request) => device(parts, request)),
+    browserEndpoint(
+      "POST",
+      "/oauth/device",
+      signedForm(parts, async (request, session) => {
+        if (!(await take(`code ${session.accountId}`, CODES_PER_MINUTE))) return tooOften(CODES_PER_MINUTE);
+        return decided(request, session, await askedByDevice(parts, fieldsOf(request.body).user_code ?? ""));
+      }),
+    ),
+  ];
+}

@@ -1,0 +1,75 @@
+// What the pages for people share: how a page is answered, and whether a form came from a page of ours.
+import type { Answer, EndpointShape, EndpointSpec, GatewayRequest } from "../../core/endpoint.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { fieldsOf } from "./choices-form.ts";
+import type { PeopleParts } from "./oauth.ts";
+import type { Page } from "./pages.ts";
+import { isCsrf, type Session } from "./sessions.ts";
+
+const FORM_BYTES_MAX = 16 * 1024;
+
+type Answering = (request: GatewayRequest) => Promise<Answer | GatewayError>;
+
+/** An endpoint that browsers come to. */
+export function browserEndpoint(method: EndpointShape["method"], path: string, answer: Answering): EndpointSpec {
+  const shape = { method, path, auth: "none", cookies: true, form: true, bodyBytesMax: FORM_BYTES_MAX } as const;
+  return Object.assign({ answer: ({ request }: { request: GatewayRequest }) => answer(request) }, shape);
+}
+
+/** A page that no other may frame, and that no cache keeps. */
+export function pageAnswer({ text, contentSecurityPolicy }: Page, status = 200): Answer {
+  return {
+    status,
+    body: text,
+    headers: {
+      "content-type": "text/html; charset=utf-8",
+      "content-security-policy": contentSecurityPolicy,
+      "cache-control": "no-store",
+      "x-frame-options": "DENY",
+      // Not "no-referrer": with that a form of our own would say that it comes from nowhere.
+      "referrer-policy": "same-origin",
+    },
+  };
+}
+
+export function seeOther(location: string, cookies: readonly string[] = []): Answer {
+  return { status: 303, body: "", headers: { location, "cache-control": "no-store" }, cookies };
+}
+
+/** A path of ours to go on to, never another's address. */
+export function ownPath(next: string | null | undefined, home: string): string {
+  return next != null && /^\/(?![/\\])[\w\-./?=&%]{0,300}$/.test(next) ? next : home;
+}
+
+export function tooOften(limit: number): GatewayError {
+  return new GatewayError("rate_limited", { detail: { limit, window_seconds: 60 }, retryAfterSeconds: 60 });
+}
+
+/** Where a person signs in and then comes back to what was asked for. */
+export function toSignIn({ path, query }: GatewayRequest): Answer {
+  const here = query.size === 0 ? path : `${path}?${query}`;
+  return seeOther(`/sign-in?next=${encodeURIComponent(here)}`);
+}
+
+/** A form must come from a page of ours: browsers say where it was. */
+export function isForeign(request: GatewayRequest, base: string): boolean {
+  return request.headers.get("origin") !== new URL(base).origin;
+}
+
+export function foreign({ pages, base }: Pick<PeopleParts, "pages" | "base">): Answer {
+  const words = `Nothing was done. Open the page anew, at ${base()}.`;
+  return pageAnswer(pages.message({ title: "This form came from elsewhere", words }), 403);
+}
+
+/** A form of a person who has signed in, with the token that only a page of ours has. */
+export function signedForm(
+  parts: Pick<PeopleParts, "sessions" | "base" | "pages">,
+  change: (request: GatewayRequest, session: Session) => Promise<Answer | GatewayError>,
+): Answering {
+  return async (request) => {
+    const session = await parts.sessions.of(request);
+    if (session === null) return toSignIn(request);
+    const isOurs = !isForeign(request, parts.base()) && isCsrf(session, fieldsOf(request.body).csrf);
+    return isOurs ? change(request, session) : foreign(parts);
+  };
+}

@@ -1,0 +1,44 @@
+// A grant is a key row: what a person lets a client spend, with a ceiling, lists and an end, revocable at once like any key.
+import type { KeyLimits, NewKey } from "../../core/account-rows.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { Books } from "../../money/accounts/books.ts";
+import { GRANT_HINT } from "../../money/accounts/rows.ts";
+import { mintId, mintKey } from "../../money/accounts/secrets.ts";
+
+export interface Grants {
+  /** The id of the new key row; null: the account has as many keys as it may have. */
+  make(accountId: string, label: string, limits: KeyLimits): Promise<string | null>;
+  /** Whether it is there and has not expired. A paused one is good: it is refused call by call. */
+  isGood(accountId: string, keyId: string): Promise<boolean>;
+  revoke(accountId: string, keyId: string): Promise<void>;
+}
+
+export interface GrantParts {
+  readonly books: Books;
+  readonly clock: Clock;
+  readonly forget: (accountId: string) => void;
+}
+
+export function createGrants({ books, clock, forget }: GrantParts): Grants {
+  return {
+    async make(accountId, label, limits) {
+      // Its secret is told to no one: a grant is shown by its access tokens alone.
+      const { secretHash } = mintKey(false);
+      const keyId = mintId("key_");
+      const row = { keyId, secretHash, hint: GRANT_HINT, label, externalId: null } satisfies Partial<NewKey>;
+      const made = await books.createKey(accountId, Object.assign(row, limits));
+      return made === "created" ? keyId : null;
+    },
+    async isGood(accountId, keyId) {
+      const key = await books.key(accountId, keyId);
+      return key !== null && (key.expiresAtMs === null || key.expiresAtMs > clock.epochMs());
+    },
+    async revoke(accountId, keyId) {
+      try {
+        await books.deleteKey(accountId, keyId);
+      } finally {
+        forget(accountId);
+      }
+    },
+  };
+}

@@ -1,0 +1,109 @@
+// Which account a person of the operator's OpenID provider signs in to: a record by issuer and subject, never by an e-mail address, which may change hands.
+import { hash } from "node:crypto";
+import { isRecord, stringOf } from "../../core/json.ts";
+import type { Records, StoredRecord } from "../../platform/records/records.ts";
+import type { Identity } from "./openid-provider.ts";
+
+const KIND = "oidc-identity";
+/** What an account is opened in; another sign-in of the same person waits for it. */
+const CLAIM_MS = 60_000;
+/** Which account is opened for a person, from before that: a process that dies behind it leaves it to the person's next sign-in. */
+const OPENING = "oidc-opening";
+const OPENING_MS = 7 * 24 * 3_600_000;
+/** An account has as many. */
+const LINKED_MAX = 50;
+
+/** The account's primary key, as which a session acts. */
+export interface Place {
+  readonly accountId: string;
+  readonly keyId: string;
+}
+
+/** A person who may sign in to an account. */
+export interface Linked {
+  readonly id: string;
+  /** The address that the provider has told, or its subject. */
+  readonly words: string;
+}
+
+export interface Identities {
+  /** `opening`: its account is being opened. Null: none is linked. */
+  of(identity: Identity): Promise<Place | "opening" | null>;
+  /** False: it is linked already, to this account or another, or the account has as many as it may. */
+  link(identity: Identity, place: Place): Promise<boolean>;
+  /** Claims it, opens its account and links it. Null: another sign-in of the same person has just begun that. */
+  opened<Refusal>(identity: Identity, open: (ids: Place) => Promise<Place | Refusal>): Promise<Place | Refusal | null>;
+  list(accountId: string): Promise<readonly Linked[]>;
+  /** Only of this account. */
+  unlink(accountId: string, id: string): Promise<void>;
+}
+
+function placeIn(kept: StoredRecord): Place | null {
+  const value: unknown = JSON.parse(kept.value);
+  const [accountId, keyId] = isRecord(value) ? [stringOf(value.accountId), stringOf(value.keyId)] : [];
+  return accountId == null || keyId == null ? null : { accountId, keyId };
+}
+
+function isPlace(value: unknown): value is Place {
+  return isRecord(value) && "accountId" in value && "keyId" in value;
+}
+
+export function createIdentities(records: Records, mintIds: () => Place): Identities {
+  const idOf = ({ issuer, subject }: Identity) => hash("sha256", JSON.stringify([issuer, subject]), "hex");
+  const payerOf = (accountId: string) => `acct:${accountId}`;
+
+  async function put(identity: Identity, place: Place, ifVersion: number | null): Promise<boolean> {
+    const words = identity.email ?? identity.subject;
+    const value = JSON.stringify({ ...place, words });
+    const row = { kind: KIND, id: idOf(identity), payer: payerOf(place.accountId), value, ttlMs: null, ifVersion };
+    return (await records.put(row)) !== null;
+  }
+
+  /** What is to be opened for this one: the same as the last time, where that was broken off. */
+  async function openingOf(id: string): Promise<Place> {
+    const before = await records.get(OPENING, id);
+    const begun = before === null ? null : placeIn(before);
+    if (begun !== null) return begun;
+    const ids = mintIds();
+    const row = { kind: OPENING, id, payer: null, value: JSON.stringify(ids), ttlMs: OPENING_MS, ifVersion: null };
+    await records.put(row);
+    return ids;
+  }
+
+  return {
+    async of(identity) {
+      const kept = await records.get(KIND, idOf(identity));
+      return kept === null ? null : (placeIn(kept) ?? "opening");
+    },
+    async link(identity, place) {
+      const { rows } = await records.list(KIND, payerOf(place.accountId), LINKED_MAX, null);
+      return rows.length < LINKED_MAX && put(identity, place, 0);
+    },
+    async opened(identity, open) {
+      const id = idOf(identity);
+      const claim = { kind: KIND, id, payer: null, value: "{}", ttlMs: CLAIM_MS, ifVersion: 0 };
+      if ((await records.put(claim)) === null) return null;
+      let opened: Awaited<ReturnType<typeof open>> | null = null;
+      try {
+        opened = await open(await openingOf(id));
+        return opened;
+      } finally {
+        if (isPlace(opened)) {
+          await put(identity, opened, null);
+          await records.delete(OPENING, id);
+        } else await records.delete(KIND, id);
+      }
+    },
+    async list(accountId) {
+      const { rows } = await records.list(KIND, payerOf(accountId), LINKED_MAX, null);
+      return rows.map(({ id, value }) => ({ id, words: String(JSON.parse(value).words) }));
+    },
+    async unlink(accountId, id) {
+      const kept = await records.get(KIND, id);
+      if (kept?.payer !== payerOf(accountId)) return;
+      // The next sign-in comes to no account that was taken from it.
+      await records.delete(OPENING, id);
+      await records.delete(KIND, id);
+    },
+  };
+}

@@ -1,0 +1,143 @@
+// The standard door: people sign in, clients ask them for a grant by OAuth 2.1, and every endpoint of both is here.
+import type { Clock } from "../../core/clock.ts";
+import type { Answer, Endpoint, ErrorCodec, GatewayRequest } from "../../core/endpoint.ts";
+import { GatewayError } from "../../core/errors.ts";
+import type { Caller } from "../../core/plan.ts";
+import type { Records } from "../../platform/records/records.ts";
+import { createAccessTokens } from "./access-tokens.ts";
+import { consentEndpoints } from "./consent-endpoints.ts";
+import { browserEndpoint, tooOften } from "./forms.ts";
+import type { Grants } from "./grants.ts";
+import { metadataEndpoints } from "./metadata.ts";
+import { type OpenIdDoor, openIdEndpoints } from "./openid-endpoints.ts";
+import type { Choice, Pages } from "./pages.ts";
+import type { OAuthServer, ReadDocument } from "./server.ts";
+import { isCsrf, type Sessions } from "./sessions.ts";
+import { signInEndpoints } from "./sign-in-endpoints.ts";
+import type { SigningKeys } from "./signing-keys.ts";
+
+/** Clients that register in a minute, from one address and from all: each is kept for a day, unless a person agrees to it. */
+const REGISTRATIONS_PER_ADDRESS = 10;
+const REGISTRATIONS = 120;
+/** Metadata documents of clients that are fetched in a minute; those that were fetched are kept for a while. */
+const DOCUMENTS = 60;
+
+/** What people need to sign in, whatever they do then. */
+export interface PeopleParts {
+  readonly sessions: Sessions;
+  readonly pages: Pages;
+  /** Null: people sign in with keys alone. */
+  readonly openId: OpenIdDoor | null;
+  /** Our own address, without a slash at the end. */
+  readonly base: () => string;
+  /** Where a person is led who came to nothing else. */
+  readonly home: string;
+  readonly authenticate: (
+    authorization: string,
+    sender: Pick<GatewayRequest, "address">,
+  ) => Caller | GatewayError | Promise<Caller | GatewayError>;
+  readonly callerOfKey: (accountId: string, keyId: string) => Promise<Caller | GatewayError>;
+  /** The play account of an account, and its key; null: there is no sandbox. */
+  readonly playKey: (accountId: string) => Promise<{ readonly accountId: string; readonly keyId: string } | null>;
+  readonly addressKey: (address: string) => string;
+  /** Counts something in this minute's window, which all processes share; false: there were so many already. */
+  readonly take: (what: string, limit: number) => Promise<boolean>;
+}
+
+/** `base` is the issuer. */
+export interface OAuthParts extends PeopleParts {
+  readonly records: Records;
+  readonly grants: Grants;
+  readonly clock: Clock;
+  readonly keys: () => SigningKeys;
+  readonly choices: () => readonly Choice[];
+  readonly readDocument: ReadDocument;
+}
+
+/** How OAuth's own endpoints tell errors (RFC 6749, 5.2). */
+const OAUTH_ERRORS: ErrorCodec = {
+  wire: "oauth",
+  body: (error) => ({ error: error.code, error_description: `${error.message} ${error.hint}` }),
+};
+
+/** Where a person who has signed in tries things, with play money where the request says so. */
+const PLAYGROUND = "/try/";
+
+/** Who has signed in, as a caller. A change needs the token of its session in `x-csrf-token`. */
+export function signedIn({
+  sessions,
+  callerOfKey,
+  playKey,
+}: Pick<PeopleParts, "sessions" | "callerOfKey" | "playKey">) {
+  return async (request: GatewayRequest): Promise<Caller | GatewayError> => {
+    const session = await sessions.of(request);
+    if (session === null) {
+      return new GatewayError("invalid_token", { detail: { detail: "No key was sent, and nobody has signed in." } });
+    }
+    const changes = request.method !== "GET" && request.method !== "HEAD";
+    if (changes && !isCsrf(session, request.headers.get("x-csrf-token"))) {
+      const detail = "The x-csrf-token header is not that of the session: a page of another site may have sent this.";
+      return new GatewayError("invalid_token", { detail: { detail } });
+    }
+    const caller = await callerOfKey(session.accountId, session.keyId);
+    const plays = request.path.startsWith(PLAYGROUND) && request.headers.get("x-tollgate-sandbox") === "1";
+    if (!plays || caller instanceof GatewayError || caller.sandbox) return caller;
+    const play = await playKey(session.accountId);
+    if (play !== null) return callerOfKey(play.accountId, play.keyId);
+    return new GatewayError("invalid_token", { detail: { detail: "This gateway has no sandbox (SANDBOX=0)." } });
+  };
+}
+
+/** The sign-in alone, where no client may ask for a grant. */
+export function peopleEndpoints(parts: PeopleParts): readonly Endpoint[] {
+  return signInEndpoints(parts).map((spec) => Object.assign({ errors: OAUTH_ERRORS }, spec));
+}
+
+/** All of it: metadata, the protocol, and the pages for people. */
+export function oauthEndpoints(parts: OAuthParts): readonly Endpoint[] {
+  const { base, keys, take } = parts;
+  let opened: { readonly month: string; readonly server: Promise<OAuthServer> } | null = null;
+
+  /** Loaded when it is first asked for, so that a gateway starts as fast with it as without. */
+  async function open(): Promise<OAuthServer> {
+    const { createOAuthServer } = await import("./server.ts");
+    const mayFetch = () => take("client documents", DOCUMENTS);
+    const { read: readToken } = createAccessTokens({ keys, base, clock: parts.clock });
+    return createOAuthServer(Object.assign({ mayFetch, readToken }, parts, { base: base(), keys: keys() }));
+  }
+
+  function server(): Promise<OAuthServer> {
+    const { month } = keys();
+    if (opened?.month !== month) opened = { month, server: open() };
+    return opened.server;
+  }
+
+  async function relay(request: GatewayRequest): Promise<Answer> {
+    return (await server()).relay(request);
+  }
+
+  async function register(request: GatewayRequest): Promise<Answer | GatewayError> {
+    const address = `register ${parts.addressKey(request.address)}`;
+    if (!(await take(address, REGISTRATIONS_PER_ADDRESS))) return tooOften(REGISTRATIONS_PER_ADDRESS);
+    if (!(await take("register", REGISTRATIONS))) return tooOften(REGISTRATIONS);
+    return relay(request);
+  }
+
+  const endpoint = (method: "GET" | "POST", path: string) => browserEndpoint(method, path, relay);
+  const all = [
+    ...metadataEndpoints(base),
+    endpoint("GET", "/.well-known/oauth-authorization-server"),
+    endpoint("GET", "/.well-known/openid-configuration"),
+    endpoint("GET", "/oauth/jwks"),
+    endpoint("GET", "/oauth/authorize"),
+    endpoint("GET", "/oauth/authorize/{uid}"),
+    endpoint("POST", "/oauth/token"),
+    endpoint("POST", "/oauth/revoke"),
+    endpoint("POST", "/oauth/device/code"),
+    browserEndpoint("POST", "/oauth/register", register),
+    ...signInEndpoints(parts),
+    ...(parts.openId === null ? [] : openIdEndpoints(parts, parts.openId)),
+    ...consentEndpoints(Object.assign({ server }, parts)),
+  ];
+  return all.map((spec) => Object.assign({ errors: OAUTH_ERRORS }, spec));
+}

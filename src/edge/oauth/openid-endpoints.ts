@@ -1,0 +1,128 @@
+// Signing in by the operator's own OpenID provider: to it, back from it, and what an account does to be reached so.
+import type { Answer, EndpointSpec, GatewayRequest } from "../../core/endpoint.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { fieldsOf } from "./choices-form.ts";
+import { browserEndpoint, ownPath, pageAnswer, seeOther, signedForm } from "./forms.ts";
+import type { Identities, Place } from "./identities.ts";
+import type { OAuthParts } from "./oauth.ts";
+import type { Identity, OpenIdProvider } from "./openid-provider.ts";
+import { createOpenIdWay, type OpenIdWay } from "./openid-way.ts";
+
+const CALLBACK = "/sign-in/oidc/callback";
+
+export interface OpenIdDoor {
+  readonly provider: OpenIdProvider;
+  readonly identities: Identities;
+  /** Opens an account for a person of whom none is known; null: accounts are not opened so. */
+  readonly openAccount: ((identity: Identity, address: string, ids: Place) => Promise<Place | GatewayError>) | null;
+}
+
+/** What is kept of a sign-in while its person is at the provider. */
+interface Flow {
+  readonly next: string;
+  /** The account that asked to be linked; null: it is to be found. */
+  readonly accountId: string | null;
+}
+
+class OpenIdSignIn {
+  readonly #parts: OAuthParts;
+  readonly #door: OpenIdDoor;
+  readonly #way: OpenIdWay<Flow>;
+
+  constructor(parts: OAuthParts, door: OpenIdDoor) {
+    this.#parts = parts;
+    this.#door = door;
+    const { records, base, addressKey, take } = parts;
+    const own = { callback: CALLBACK, name: "oidc", claims: [] };
+    this.#way = createOpenIdWay({ provider: door.provider, records, base, addressKey, take, ...own });
+  }
+
+  /** The address of the provider with the cookie that binds the way back; or what the person is told. */
+  async begin(request: GatewayRequest, next: string, accountId: string | null) {
+    const begun = await this.#way.begin(request, { next, accountId });
+    return begun ?? this.#told(503, "cannot be reached just now. Try again, or sign in with the key.");
+  }
+
+  /** The browser is back. */
+  async end(request: GatewayRequest): Promise<Answer | GatewayError> {
+    const ended = await this.#way.end(request);
+    if (ended === "lost") return this.#told(400, "sent you back without what you left with. Begin the sign-in anew.");
+    if (ended === "away") return this.#told(503, "cannot be reached just now. Begin the sign-in anew.");
+    if (ended === "refused") return this.#told(400, "did not say who you are. Begin the sign-in anew.");
+    const { who, own: flow } = ended;
+    const answer = await (flow.accountId === null ? this.#enter(request, flow, who) : this.#link(request, flow, who));
+    if (answer instanceof GatewayError) return answer;
+    return { ...answer, cookies: [...(answer.cookies ?? []), this.#way.forgotten()] };
+  }
+
+  async #enter(request: GatewayRequest, { next }: Flow, identity: Identity): Promise<Answer | GatewayError> {
+    const { identities, openAccount } = this.#door;
+    const known = await identities.of(identity);
+    if (known !== null && known !== "opening") return this.#signedIn(request, next, known);
+    const who = identity.email ?? "you";
+    if (openAccount === null) {
+      const words = `knows ${who}, but no account here is linked to that. Sign in with the account's key once, and link it there.`;
+      return this.#told(403, words);
+    }
+    if (identity.email === null)
+      return this.#told(403, "has not verified an e-mail address of yours, which an account here needs.");
+    const place = await identities.opened(identity, (ids) => openAccount(identity, request.address, ids));
+    if (place === null)
+      return this.#told(409, `knows ${who}, whose account is just being opened. Begin the sign-in anew.`);
+    return place instanceof GatewayError ? place : this.#signedIn(request, next, place);
+  }
+
+  async #signedIn(request: GatewayRequest, next: string, { accountId, keyId }: Place): Promise<Answer> {
+    return seeOther(next, [await this.#parts.sessions.begin(request, accountId, keyId)]);
+  }
+
+  async #link(request: GatewayRequest, { next, accountId }: Flow, identity: Identity): Promise<Answer> {
+    const session = await this.#parts.sessions.of(request);
+    if (session === null || session.accountId !== accountId)
+      return this.#told(
+        403,
+        "knows you, but the account that asked is not the one that is signed in. Nothing was linked.",
+      );
+    const isLinked = await this.#door.identities.link(identity, session);
+    if (isLinked) return seeOther(next);
+    return this.#told(409, "knows you as one that is linked to an account already. Remove it there first.");
+  }
+
+  #told(status: number, words: string): Answer {
+    const { pages } = this.#parts;
+    const { host } = this.#door.provider;
+    return pageAnswer(pages.message({ title: "You are not signed in by this", words: `${host} ${words}` }), status);
+  }
+}
+
+/** `/sign-in/oidc`, `/sign-in/oidc/callback`; for those who have signed in with the key `/sign-in/oidc/link` and `/unlink`. */
+export function openIdEndpoints(parts: OAuthParts, door: OpenIdDoor): readonly EndpointSpec[] {
+  const signIn = new OpenIdSignIn(parts, door);
+  const { identities } = door;
+  return [
+    browserEndpoint("GET", "/sign-in/oidc", async (request) => {
+      const begun = await signIn.begin(request, ownPath(request.query.get("next"), parts.home), null);
+      return "url" in begun ? seeOther(begun.url, [begun.cookie]) : begun;
+    }),
+    browserEndpoint("GET", CALLBACK, (request) => signIn.end(request)),
+    browserEndpoint(
+      "POST",
+      "/sign-in/oidc/link",
+      signedForm(parts, async (request, { accountId }) => {
+        const begun = await signIn.begin(request, "/sign-in", accountId);
+        if (!("url" in begun)) return begun;
+        // A form of ours leads to us alone, by its page's policy: the person goes on by a link.
+        const page = parts.pages.goOn({ to: begun.url, host: door.provider.host });
+        return { ...pageAnswer(page), cookies: [begun.cookie] };
+      }),
+    ),
+    browserEndpoint(
+      "POST",
+      "/sign-in/oidc/unlink",
+      signedForm(parts, async (request, { accountId }) => {
+        await identities.unlink(accountId, fieldsOf(request.body).id ?? "");
+        return seeOther("/sign-in");
+      }),
+    ),
+  ];
+}

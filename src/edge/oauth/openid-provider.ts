@@ -1,0 +1,144 @@
+// The operator's own OpenID provider, of which we are a client: where a browser is sent to, and who comes back (OpenID Connect Core, 3.1).
+import type { Configuration } from "openid-client";
+import type { Clock } from "../../core/clock.ts";
+
+/** What it says of itself is asked for again after so long. */
+const KEPT_MS = 3_600_000;
+const SUBJECT_CHARS_MAX = 255;
+
+export interface OpenIdSettings {
+  readonly issuer: string;
+  readonly clientId: string;
+  /** Null: we are a public client, and PKCE alone binds the code. */
+  readonly clientSecret: string | null;
+}
+
+/** A request to the provider, within bounds of size and time. Rejects with ProviderAway where no answer comes. */
+export type AskProvider = (
+  url: string,
+  request: {
+    readonly method: string;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body: string | null;
+  },
+) => Promise<Response>;
+
+export class ProviderAway extends Error {}
+
+/** One way there, which has to be kept until the browser is back. */
+export interface Begun {
+  /** Where the browser goes. */
+  readonly url: string;
+  readonly state: string;
+  readonly nonce: string;
+  readonly verifier: string;
+}
+
+/** Who has signed in there. */
+export interface Identity {
+  readonly issuer: string;
+  readonly subject: string;
+  /** Null: the provider tells none, or has not verified it. */
+  readonly email: string | null;
+}
+
+/** With what else the provider says of them, such as groups; nothing of it is kept. */
+export interface SignedIn extends Identity {
+  readonly claims: Readonly<Record<string, unknown>>;
+}
+
+/** `claims` are the names of what is to be told beside subject and address: they are asked for as scopes where the provider has such. */
+export interface OpenIdProvider {
+  /** For people to know it by. */
+  readonly host: string;
+  /** Null: it cannot be reached. */
+  begin(redirectUri: string, claims: readonly string[]): Promise<Begun | null>;
+  /** `url` is where the browser came back. `refused`: what it brought is not good, or the person said no. */
+  finish(url: URL, begun: Omit<Begun, "url">, claims: readonly string[]): Promise<SignedIn | "away" | "refused">;
+}
+
+export interface OpenIdParts {
+  readonly settings: OpenIdSettings;
+  readonly ask: AskProvider;
+  readonly clock: Clock;
+  /** Why an answer was not good, for the log. */
+  readonly onRefused: (error: unknown) => void;
+}
+
+function isAway(error: unknown): boolean {
+  if (error instanceof ProviderAway) return true;
+  return error instanceof Error && error.cause !== undefined && isAway(error.cause);
+}
+
+export function createOpenIdProvider({ settings, ask, clock, onRefused }: OpenIdParts): OpenIdProvider {
+  const { issuer, clientId, clientSecret } = settings;
+  let known: { readonly config: Configuration; readonly untilMs: number } | null = null;
+
+  /** The library is loaded when a person first comes: a gateway starts as fast with it as without. */
+  const library = () => import("openid-client");
+
+  async function discover(): Promise<Configuration> {
+    if (known !== null && known.untilMs > clock.elapsedMs()) return known.config;
+    const client = await library();
+    const secret = clientSecret === null ? client.None() : client.ClientSecretBasic(clientSecret);
+    const isPlain = issuer.startsWith("http:");
+    const config = await client.discovery(new URL(issuer), clientId, undefined, secret, {
+      [client.customFetch]: (url, { method, headers, body }) =>
+        ask(url, { method, headers, body: body == null ? null : String(body) }),
+      // That an address without TLS is of this machine is checked where the setting is read.
+      execute: [client.enableNonRepudiationChecks, ...(isPlain ? [client.allowInsecureRequests] : [])],
+    });
+    known = { config, untilMs: clock.elapsedMs() + KEPT_MS };
+    return config;
+  }
+
+  return {
+    host: new URL(issuer).host,
+    async begin(redirectUri, claims) {
+      try {
+        const client = await library();
+        const config = await discover();
+        const verifier = client.randomPKCECodeVerifier();
+        const [state, nonce] = [client.randomState(), client.randomNonce()];
+        const known = config.serverMetadata().scopes_supported ?? [];
+        const url = client.buildAuthorizationUrl(config, {
+          redirect_uri: redirectUri,
+          scope: [...new Set(["openid", "email", ...claims.filter((name) => known.includes(name))])].join(" "),
+          state,
+          nonce,
+          code_challenge: await client.calculatePKCECodeChallenge(verifier),
+          code_challenge_method: "S256",
+        });
+        return { url: url.href, state, nonce, verifier };
+      } catch (error) {
+        onRefused(error);
+        return null;
+      }
+    },
+    async finish(url, { state, nonce, verifier }, wanted) {
+      try {
+        const client = await library();
+        const checks = {
+          expectedState: state,
+          expectedNonce: nonce,
+          pkceCodeVerifier: verifier,
+          idTokenExpected: true,
+        };
+        const config = await discover();
+        const tokens = await client.authorizationCodeGrant(config, url, checks);
+        const claims = tokens.claims();
+        if (claims === undefined || claims.sub === "" || claims.sub.length > SUBJECT_CHARS_MAX) return "refused";
+        // Many providers tell an address only to those who ask for it with the token (OpenID Connect Core, 5.4).
+        const isWhole = ["email", ...wanted].every((name) => claims[name] !== undefined);
+        const isTold = isWhole || config.serverMetadata().userinfo_endpoint === undefined;
+        const about = isTold ? claims : await client.fetchUserInfo(config, tokens.access_token, claims.sub);
+        const { email, email_verified: isVerified } = about;
+        const isEmail = typeof email === "string" && email.length <= SUBJECT_CHARS_MAX && isVerified === true;
+        return { issuer, subject: claims.sub, email: isEmail ? email : null, claims: { ...about, ...claims } };
+      } catch (error) {
+        onRefused(error);
+        return isAway(error) ? "away" : "refused";
+      }
+    },
+  };
+}

@@ -1,0 +1,91 @@
+// The way of a browser to the OpenID provider and back: what is kept of it meanwhile is good once, for ten minutes, in the browser that left.
+import { hash, randomBytes } from "node:crypto";
+import type { GatewayRequest } from "../../core/endpoint.ts";
+import type { GatewayError } from "../../core/errors.ts";
+import { isRecord, stringOf } from "../../core/json.ts";
+import type { Records } from "../../platform/records/records.ts";
+import { tooOften } from "./forms.ts";
+import type { Begun, OpenIdProvider, SignedIn } from "./openid-provider.ts";
+import { cookieOf } from "./sessions.ts";
+
+/** A person has so long at the provider. */
+const WAY_SECONDS = 600;
+/** Sign-ins that begin in a minute, from one address and from all: each is kept until it lapses. */
+const BEGUN_PER_ADDRESS = 20;
+const BEGUN = 1_000;
+
+export interface OpenIdWayParts {
+  readonly provider: OpenIdProvider;
+  readonly records: Records;
+  /** Our own address, without a slash at the end. */
+  readonly base: () => string;
+  /** Where the browser comes back to, below that. */
+  readonly callback: string;
+  /** Of its records, its cookie and its windows: no two ways share them. */
+  readonly name: string;
+  /** What the provider is to say of a person beside subject and address. */
+  readonly claims: readonly string[];
+  readonly addressKey: (address: string) => string;
+  readonly take: (what: string, limit: number) => Promise<boolean>;
+}
+
+/** A sign-in between its beginning and its end, with what its door keeps of it. */
+type Kept<Own> = Own & Pick<Begun, "verifier" | "nonce"> & { readonly browser: string };
+
+export interface OpenIdWay<Own> {
+  /** The provider's address, and the cookie that binds the way back; null: it cannot be reached. */
+  begin(
+    request: GatewayRequest,
+    own: Own,
+  ): Promise<{ readonly url: string; readonly cookie: string } | GatewayError | null>;
+  /** `lost`: the browser did not leave from here, or has come back before. */
+  end(request: GatewayRequest): Promise<{ readonly who: SignedIn; readonly own: Own } | "lost" | "away" | "refused">;
+  /** Makes the browser forget that it left. */
+  forgotten(): string;
+}
+
+export function createOpenIdWay<Own extends object>(parts: OpenIdWayParts): OpenIdWay<Own> {
+  const { provider, records, base, callback, name, claims, addressKey, take } = parts;
+  const kind = `${name}-flow`;
+  const isSecure = () => base().startsWith("https:");
+  const cookieName = () => (isSecure() ? `__Host-tollgate_${name}` : `tollgate_${name}`);
+  const cookie = (value: string, seconds: number) =>
+    `${cookieName()}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${isSecure() ? "; Secure" : ""}`;
+
+  async function keptOf(request: GatewayRequest, state: string): Promise<Kept<Own> | null> {
+    const id = hash("sha256", state, "hex");
+    const found = await records.get(kind, id);
+    const kept: unknown = found === null ? null : JSON.parse(found.value);
+    const secret = cookieOf(request, cookieName()) ?? "";
+    if (!isRecord(kept) || stringOf(kept.browser) !== hash("sha256", secret, "hex")) return null;
+    // Of two that come with it at once one has it.
+    return (await records.delete(kind, id)) ? (kept as unknown as Kept<Own>) : null;
+  }
+
+  return {
+    async begin(request, own) {
+      if (!(await take(`${name} ${addressKey(request.address)}`, BEGUN_PER_ADDRESS)))
+        return tooOften(BEGUN_PER_ADDRESS);
+      if (!(await take(name, BEGUN))) return tooOften(BEGUN);
+      const begun = await provider.begin(base() + callback, claims);
+      if (begun === null) return null;
+      const { url, state, verifier, nonce } = begun;
+      const secret = randomBytes(32).toString("base64url");
+      const kept: Kept<Own> = { ...own, verifier, nonce, browser: hash("sha256", secret, "hex") };
+      const id = hash("sha256", state, "hex");
+      const ttlMs = WAY_SECONDS * 1_000;
+      await records.put({ kind, id, payer: null, value: JSON.stringify(kept), ttlMs, ifVersion: 0 });
+      return { url, cookie: cookie(secret, WAY_SECONDS) };
+    },
+    async end(request) {
+      const state = request.query.get("state") ?? "";
+      const kept = await keptOf(request, state);
+      if (kept === null) return "lost";
+      const { verifier, nonce } = kept;
+      const url = new URL(`${base()}${callback}?${request.query}`);
+      const who = await provider.finish(url, { verifier, nonce, state }, claims);
+      return typeof who === "string" ? who : { who, own: kept };
+    },
+    forgotten: () => cookie("", 0),
+  };
+}

@@ -1,0 +1,330 @@
+// The authorization server itself (OAuth 2.1), behind our own listener. This file and what it needs are loaded at the first request for it.
+import inject, { type DispatchFunc } from "light-my-request";
+import Provider, { type AdapterPayload, type Configuration, errors, type Interaction } from "oidc-provider";
+import type { Answer, GatewayRequest } from "../../core/endpoint.ts";
+import { mediaTypeOf } from "../../core/event-stream.ts";
+import { isRecord, stringOf } from "../../core/json.ts";
+import { resourcesOf, SCOPE } from "./access-tokens.ts";
+import { type AdapterParts, adapterOf, keepClient, oneWord } from "./adapter.ts";
+import type { AskingClient, Pages } from "./pages.ts";
+import type { SigningKeys } from "./signing-keys.ts";
+
+const HOUR_SECONDS = 3_600;
+const DAY_SECONDS = 86_400;
+const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
+const CLIENT_AUTH_METHODS: NonNullable<Configuration["clientAuthMethods"]> = [
+  "none",
+  "client_secret_basic",
+  "client_secret_post",
+];
+const DOCUMENT_MS_MAX = 2_500;
+export const DOCUMENT_BYTES_MAX = 16_384;
+/** What of its answers goes on to the client; the rest is the listener's matter. */
+const TOLD_HEADERS = ["content-type", "location", "cache-control", "www-authenticate", "allow"] as const;
+const SESSION_COOKIE = "_session";
+
+/** Reads a client's metadata document of the public internet, and of nowhere else. Rejects where that cannot be done. */
+export type ReadDocument = (url: string, bounds: { msMax: number; bytesMax: number }) => Promise<Response>;
+
+export interface ServerParts extends AdapterParts {
+  readonly base: string;
+  readonly keys: SigningKeys;
+  readonly pages: Pages;
+  readonly readDocument: ReadDocument;
+  /** Whether one more metadata document may be fetched now. */
+  readonly mayFetch: () => Promise<boolean>;
+}
+
+/** A client that waits for a person's word. */
+export interface Asking {
+  readonly client: AskingClient;
+  readonly clientId: string;
+  /** The address that the browser goes back to; null: the client is a device and asks again by itself. */
+  readonly leadsTo: string | null;
+}
+
+export interface OAuthServer {
+  /** Answers a request of the protocol. */
+  relay(request: GatewayRequest): Promise<Answer>;
+  asking(interactionId: string): Promise<Asking | null>;
+  /** Answers where the browser goes on to. */
+  agree(interactionId: string, accountId: string, keyId: string): Promise<string>;
+  deny(interactionId: string): Promise<string>;
+  askingDevice(userCode: string): Promise<Asking | null>;
+  agreeDevice(userCode: string, accountId: string, keyId: string): Promise<void>;
+  denyDevice(userCode: string): Promise<void>;
+}
+
+function featuresOf({ base, mayFetch }: ServerParts): Configuration["features"] {
+  const resources = resourcesOf(base);
+  return {
+    devInteractions: { enabled: false },
+    dPoP: { enabled: false },
+    pushedAuthorizationRequests: { enabled: false },
+    rpInitiatedLogout: { enabled: false },
+    userinfo: { enabled: false },
+    registration: { enabled: true },
+    revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId },
+    deviceFlow: { enabled: true, mask: "****-****", charset: "base-20" },
+    clientIdMetadataDocument: { enabled: true, ack: "draft-02", allowFetch: () => mayFetch() },
+    resourceIndicators: {
+      enabled: true,
+      defaultResource: () => base,
+      useGrantedResource: () => true,
+      getResourceServerInfo(_ctx, resource) {
+        const named = resource.replace(/\/$/, "");
+        if (!resources.includes(named)) throw new errors.InvalidTarget();
+        return {
+          scope: SCOPE,
+          audience: named,
+          accessTokenFormat: "jwt",
+          accessTokenTTL: HOUR_SECONDS,
+          jwt: { sign: { alg: "ES256" } },
+        };
+      },
+    },
+  };
+}
+
+function configurationOf(parts: ServerParts): Configuration {
+  const { keys, pages, readDocument } = parts;
+  return {
+    adapter: (name: string) => adapterOf(name, parts),
+    jwks: { keys: keys.all.map(({ kty, crv, alg, use, kid, x, y, d }) => ({ kty, crv, alg, use, kid, x, y, d })) },
+    clientDefaults: {
+      // Most clients run on a person's own machine and say nothing of it: their addresses are of loopback, with any port.
+      application_type: "native",
+      grant_types: ["authorization_code", "refresh_token", DEVICE_GRANT],
+      id_token_signed_response_alg: "ES256",
+    },
+    clientAuthMethods: CLIENT_AUTH_METHODS,
+    discovery: { revocation_endpoint_auth_methods_supported: CLIENT_AUTH_METHODS },
+    // With null, its default, the server would announce a claim that no token has; with a list it would be a scope.
+    claims: { sid: false as unknown as null },
+    // Whichever of its tokens a client revokes, the grant ends (RFC 7009, 2.1): access tokens are read without asking us.
+    revokeGrantPolicy: () => true,
+    enabledJWA: { idTokenSigningAlgValues: ["ES256"] },
+    // Clients name the scope of the challenge where they register, and in their documents: a server that does not list it refuses them.
+    scopes: [...OPENID_SCOPES, SCOPE],
+    responseTypes: ["code"],
+    routes: {
+      authorization: "/oauth/authorize",
+      token: "/oauth/token",
+      registration: "/oauth/register",
+      revocation: "/oauth/revoke",
+      jwks: "/oauth/jwks",
+      device_authorization: "/oauth/device/code",
+      code_verification: "/oauth/device",
+    },
+    interactions: { url: (_ctx, interaction) => `/oauth/consent/${interaction.uid}` },
+    pkce: { required: () => true },
+    features: featuresOf(parts),
+    extraTokenClaims: (_ctx, token) => ("grantId" in token ? { grant: token.grantId } : undefined),
+    findAccount: (_ctx, accountId) => ({ accountId, claims: () => ({ sub: accountId }) }),
+    issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed("refresh_token"),
+    rotateRefreshToken: () => true,
+    expiresWithSession: () => false,
+    fetch: (url: string | URL | Request) =>
+      readDocument(String(url), { msMax: DOCUMENT_MS_MAX, bytesMax: DOCUMENT_BYTES_MAX }),
+    ttl: {
+      AccessToken: HOUR_SECONDS,
+      AuthorizationCode: 60,
+      DeviceCode: 600,
+      Interaction: HOUR_SECONDS,
+      Session: HOUR_SECONDS,
+      RefreshToken: 90 * DAY_SECONDS,
+      Grant: 400 * DAY_SECONDS,
+      IdToken: HOUR_SECONDS,
+    },
+    renderError(ctx, out) {
+      const { text, contentSecurityPolicy } = pages.message({
+        title: "This did not work",
+        words: out.error_description ?? out.error,
+      });
+      ctx.type = "html";
+      ctx.set("content-security-policy", contentSecurityPolicy);
+      ctx.body = text;
+    },
+  };
+}
+
+/** A client that names no scope wants the only one there is (RFC 6749, 3.3). */
+function withScope(fields: URLSearchParams): string {
+  if (!fields.has("scope")) fields.set("scope", SCOPE);
+  return fields.toString();
+}
+
+function withOneWord(fields: URLSearchParams): string {
+  fields.set("token", oneWord(fields.get("token") ?? ""));
+  return fields.toString();
+}
+
+/** What is changed in the forms of clients before the server reads them. */
+const FORM_CHANGES: Readonly<Record<string, (fields: URLSearchParams) => string>> = {
+  "/oauth/device/code": withScope,
+  "/oauth/revoke": withOneWord,
+};
+
+/** The server keeps who has signed in by a cookie of its own; it never sees it again, so that every authorization asks a person. */
+function knownCookies(request: GatewayRequest): string {
+  const all = (request.headers.get("cookie") ?? "").split(";").map((one) => one.trim());
+  return all.filter((one) => !one.startsWith(SESSION_COOKIE)).join("; ");
+}
+
+const OPENID_SCOPES = ["openid", "offline_access"];
+
+function textOf(value: unknown): string {
+  return Array.isArray(value) ? value.join(" ") : (stringOf(value) ?? "");
+}
+
+function scopesOf(params: Record<string, unknown>): string {
+  const known = new Set([...OPENID_SCOPES, SCOPE]);
+  return textOf(params.scope)
+    .split(" ")
+    .filter((scope) => known.has(scope))
+    .join(" ");
+}
+
+/** Answers a request of the protocol, without a socket in between. */
+async function relayed(request: GatewayRequest, handle: DispatchFunc, base: string): Promise<Answer> {
+  const { host, protocol } = new URL(base);
+  const { method, path, body } = request;
+  const query = new URLSearchParams(request.query);
+  const isAuthorize = path === "/oauth/authorize";
+  const asked = isAuthorize ? withScope(query) : query.toString();
+  const isForm = mediaTypeOf(request.headers.get("content-type")) === "application/x-www-form-urlencoded";
+  const change = isForm ? FORM_CHANGES[path] : undefined;
+  const payload = change === undefined ? body : Buffer.from(change(new URLSearchParams(body.toString("utf8"))));
+  const headers: Record<string, string> = { host, "x-forwarded-proto": protocol.slice(0, -1) };
+  for (const name of ["authorization", "content-type"]) {
+    const value = request.headers.get(name);
+    if (value !== undefined) headers[name] = value;
+  }
+  headers.cookie = knownCookies(request);
+  const options = { method: method as "GET" | "POST", url: asked === "" ? path : `${path}?${asked}`, headers };
+  const answered = await inject(handle, payload.length === 0 ? options : Object.assign(options, { payload }));
+  const told: Record<string, string> = {};
+  for (const name of TOLD_HEADERS) {
+    const value = answered.headers[name];
+    if (value !== undefined) told[name] = String(value);
+  }
+  const csp = answered.headers["content-security-policy"];
+  if (csp !== undefined) told["content-security-policy"] = String(csp);
+  told["content-type"] ??= "text/plain; charset=utf-8";
+  const cookies = [answered.headers["set-cookie"] ?? []].flat().filter((one) => !one.startsWith(SESSION_COOKIE));
+  return { status: answered.statusCode, body: answered.rawPayload, headers: told, cookies };
+}
+
+/** What both ways of asking a person share. */
+function sharedOf(parts: ServerParts) {
+  const { base } = parts;
+  const provider = new Provider(base, configurationOf(parts));
+  provider.proxy = true;
+  const handle: DispatchFunc = provider.callback();
+
+  async function askingOf(params: Record<string, unknown>): Promise<Asking | null> {
+    const client = await provider.Client.find(textOf(params.client_id));
+    if (client === undefined) return null;
+    const redirect = stringOf(params.redirect_uri) ?? null;
+    const place = redirect ?? client.clientUri ?? client.clientId;
+    const name = (client.clientName ?? client.clientId).slice(0, 80);
+    return { client: { name, place: place.slice(0, 200) }, clientId: client.clientId, leadsTo: redirect };
+  }
+
+  /** The record of what a person agreed to; its id is that of the key row, so that neither is there without the other. */
+  async function keepGrant(params: Record<string, unknown>, accountId: string, keyId: string): Promise<void> {
+    const clientId = textOf(params.client_id);
+    const grant = new provider.Grant({ accountId, clientId });
+    grant.jti = keyId;
+    const scopes = scopesOf(params);
+    if (scopes !== "") grant.addOIDCScope(scopes);
+    for (const resource of resourcesOf(base)) {
+      grant.addResourceScope(resource, SCOPE);
+      grant.addResourceScope(`${resource}/`, SCOPE);
+    }
+    await grant.save();
+    await keepClient(parts, clientId);
+  }
+
+  return { provider, handle, askingOf, keepGrant };
+}
+
+type Shared = ReturnType<typeof sharedOf>;
+
+/** The half for clients in a browser. */
+function browserSide(
+  parts: ServerParts,
+  { provider, handle, askingOf, keepGrant }: Shared,
+): Pick<OAuthServer, "relay" | "asking" | "agree" | "deny"> {
+  async function interactionOf(id: string): Promise<Interaction> {
+    const found = await provider.Interaction.find(id);
+    if (found === undefined) throw new Error("the interaction is gone");
+    return found;
+  }
+
+  async function finish(interaction: Interaction, result: Interaction["result"]): Promise<string> {
+    interaction.result = result;
+    await interaction.save(interaction.exp - Math.floor(parts.clock.epochMs() / 1_000));
+    return interaction.returnTo;
+  }
+
+  return {
+    relay: (request) => relayed(request, handle, parts.base),
+    async asking(interactionId) {
+      const found = await provider.Interaction.find(interactionId);
+      return found === undefined ? null : askingOf(found.params);
+    },
+    async agree(interactionId, accountId, keyId) {
+      const interaction = await interactionOf(interactionId);
+      await keepGrant(interaction.params, accountId, keyId);
+      return finish(interaction, { login: { accountId, remember: false }, consent: { grantId: keyId } });
+    },
+    async deny(interactionId) {
+      const interaction = await interactionOf(interactionId);
+      return finish(interaction, { error: "access_denied", error_description: "the person has said no" });
+    },
+  };
+}
+
+/** The half for devices, whose codes a person types in. */
+function deviceSide(
+  { base }: ServerParts,
+  { provider, askingOf, keepGrant }: Shared,
+): Pick<OAuthServer, "askingDevice" | "agreeDevice" | "denyDevice"> {
+  async function deviceCode(userCode: string) {
+    const code = await provider.DeviceCode.findByUserCode(userCode);
+    if (code === undefined || code.isExpired || code.accountId !== undefined || code.error !== undefined) return null;
+    return code;
+  }
+
+  const paramsOf = (kept: { readonly params?: unknown }): AdapterPayload => (isRecord(kept.params) ? kept.params : {});
+
+  return {
+    async askingDevice(userCode) {
+      const code = await deviceCode(userCode);
+      return code === null ? null : askingOf(paramsOf(code));
+    },
+    async agreeDevice(userCode, accountId, keyId) {
+      const code = await deviceCode(userCode);
+      if (code === null) throw new Error("the device's code is gone");
+      const params = paramsOf(code);
+      await keepGrant(params, accountId, keyId);
+      const scope = [...new Set([...scopesOf(params).split(" "), SCOPE])].join(" ").trim();
+      const resource = textOf(params.resource) === "" ? base : textOf(params.resource);
+      Object.assign(code, { accountId, grantId: keyId, scope, resource, authTime: code.iat });
+      await code.save();
+    },
+    async denyDevice(userCode) {
+      const code = await deviceCode(userCode);
+      if (code === null) return;
+      Object.assign(code, { error: "access_denied", errorDescription: "the person has said no" });
+      await code.save();
+    },
+  };
+}
+
+/** Builds the server with the keys of one month. */
+export function createOAuthServer(parts: ServerParts): OAuthServer {
+  const shared = sharedOf(parts);
+  return Object.assign(browserSide(parts, shared), deviceSide(parts, shared));
+}

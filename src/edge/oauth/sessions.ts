@@ -1,0 +1,95 @@
+// A person who has signed in: a cookie whose hash names a record of twelve hours. It acts as the account's primary key.
+import { hash, randomBytes, timingSafeEqual } from "node:crypto";
+import type { GatewayRequest } from "../../core/endpoint.ts";
+import { isRecord, stringOf } from "../../core/json.ts";
+import type { Books } from "../../money/accounts/books.ts";
+import type { Records } from "../../platform/records/records.ts";
+
+const KIND = "session";
+const TOKEN_BYTES = 32;
+export const SESSION_SECONDS = 12 * 3_600;
+const COOKIE_CHARS_MAX = 8_192;
+
+export interface Session {
+  readonly id: string;
+  readonly accountId: string;
+  readonly keyId: string;
+  /** What every change must bring along, in a field or in `x-csrf-token`. */
+  readonly csrf: string;
+}
+
+export interface Sessions {
+  /** The cookie that a browser is to keep. The session that the request came with, if any, ends. */
+  begin(request: GatewayRequest, accountId: string, keyId: string): Promise<string>;
+  /** Null: there is none, or its key has changed since. */
+  of(request: GatewayRequest): Promise<Session | null>;
+  /** The cookie that makes the browser forget. */
+  end(request: GatewayRequest): Promise<string>;
+}
+
+/** A cookie of a request by its name (RFC 6265, 5.4); of two of one name the first counts. */
+export function cookieOf(request: Pick<GatewayRequest, "headers">, name: string): string | null {
+  const all = (request.headers.get("cookie") ?? "").slice(0, COOKIE_CHARS_MAX).split(";");
+  const found = all.map((one) => one.trim()).find((one) => one.startsWith(`${name}=`));
+  return found === undefined ? null : found.slice(name.length + 1);
+}
+
+/** Whether a token that was sent is the session's. */
+export function isCsrf({ csrf }: Pick<Session, "csrf">, sent: string | null | undefined): boolean {
+  const [wanted, given] = [Buffer.from(csrf), Buffer.from(sent ?? "")];
+  return wanted.length === given.length && timingSafeEqual(wanted, given);
+}
+
+export function createSessions({
+  records,
+  books,
+  base,
+}: {
+  readonly records: Records;
+  readonly books: Books;
+  readonly base: () => string;
+}): Sessions {
+  const isSecure = () => base().startsWith("https:");
+  // The prefix makes browsers refuse it from any other host and without TLS (RFC 6265bis, 4.1.3.2).
+  const name = () => (isSecure() ? "__Host-tollgate_session" : "tollgate_session");
+  const cookie = (token: string, seconds: number) =>
+    `${name()}=${token}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${isSecure() ? "; Secure" : ""}`;
+  const idOf = (request: GatewayRequest) => {
+    const token = cookieOf(request, name());
+    return token === null || token === "" ? null : hash("sha256", token, "hex");
+  };
+
+  async function forget(request: GatewayRequest): Promise<void> {
+    const id = idOf(request);
+    if (id !== null) await records.delete(KIND, id);
+  }
+
+  return {
+    async begin(request, accountId, keyId) {
+      await forget(request);
+      const token = randomBytes(TOKEN_BYTES).toString("base64url");
+      const csrf = randomBytes(TOKEN_BYTES).toString("base64url");
+      // The hint changes with the secret: sessions that an old secret has opened end with it.
+      const hint = (await books.key(accountId, keyId))?.hint ?? "";
+      const value = JSON.stringify({ accountId, keyId, csrf, hint });
+      const id = hash("sha256", token, "hex");
+      await records.put({ kind: KIND, id, payer: null, value, ttlMs: SESSION_SECONDS * 1_000, ifVersion: 0 });
+      return cookie(token, SESSION_SECONDS);
+    },
+    async of(request) {
+      const id = idOf(request);
+      const kept = id === null ? null : await records.get(KIND, id);
+      const value: unknown = kept === null ? null : JSON.parse(kept.value);
+      if (id === null || !isRecord(value)) return null;
+      const accountId = stringOf(value.accountId) ?? "";
+      const keyId = stringOf(value.keyId) ?? "";
+      const key = await books.key(accountId, keyId);
+      if (key === null || key.hint !== value.hint) return null;
+      return { id, accountId, keyId, csrf: stringOf(value.csrf) ?? "" };
+    },
+    async end(request) {
+      await forget(request);
+      return cookie("", 0);
+    },
+  };
+}

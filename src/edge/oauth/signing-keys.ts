@@ -1,0 +1,66 @@
+// The keys that sign access tokens. They follow from SIGNING_SECRET and the month, so all processes have the same and none is stored.
+import { createECDH, createHash, createPublicKey, hkdfSync, type KeyObject } from "node:crypto";
+import type { Clock } from "../../core/clock.ts";
+
+/** The order of P-256 (SEC 2, 2.4.2): a private key is a number from 1 to one less. */
+const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
+/** 64 bits more than the order has, so that no number comes up noticeably more often (FIPS 186-5, A.2.1). */
+const SEED_BYTES = 40;
+const KEY_BYTES = 32;
+
+/** A private key of P-256 as a JWK (RFC 7517). */
+export interface PrivateJwk {
+  readonly kty: "EC";
+  readonly crv: "P-256";
+  readonly alg: "ES256";
+  readonly use: "sig";
+  readonly kid: string;
+  readonly x: string;
+  readonly y: string;
+  readonly d: string;
+}
+
+export interface SigningKeys {
+  /** `YYYY-MM`: another one means other keys. */
+  readonly month: string;
+  /** The one that signs is first. */
+  readonly all: readonly PrivateJwk[];
+  readonly publicKeys: ReadonlyMap<string, KeyObject>;
+}
+
+function keyOf(secret: string, month: string): PrivateJwk {
+  const seed = Buffer.from(hkdfSync("sha256", secret, "", `tollgate access tokens\n${month}`, SEED_BYTES));
+  const d = (BigInt(`0x${seed.toString("hex")}`) % (ORDER - 1n)) + 1n;
+  const bytes = Buffer.from(d.toString(16).padStart(2 * KEY_BYTES, "0"), "hex");
+  const curve = createECDH("prime256v1");
+  curve.setPrivateKey(bytes);
+  const point = curve.getPublicKey();
+  const x = point.subarray(1, 1 + KEY_BYTES).toString("base64url");
+  const y = point.subarray(1 + KEY_BYTES).toString("base64url");
+  const kid = createHash("sha256").update(point).digest("base64url").slice(0, 16);
+  return { kty: "EC", crv: "P-256", alg: "ES256", use: "sig", kid, x, y, d: bytes.toString("base64url") };
+}
+
+function monthAt(epochMs: number, more: number): string {
+  const date = new Date(epochMs);
+  return new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + more)).toISOString().slice(0, 7);
+}
+
+/**
+ * The keys of now. The first secret's key of this month signs. Those of last month are good until their tokens have ended, those of the
+ * next because the clock of another process may be ahead; those of older secrets until they leave the setting.
+ */
+export function signingKeys(secrets: readonly string[], clock: Clock): () => SigningKeys {
+  let keys: SigningKeys | null = null;
+  return () => {
+    const nowMs = clock.epochMs();
+    const month = monthAt(nowMs, 0);
+    if (keys?.month === month) return keys;
+    const all = secrets.flatMap((secret) => [0, -1, 1].map((more) => keyOf(secret, monthAt(nowMs, more))));
+    const publicKeys = new Map(
+      all.map(({ kid, kty, crv, x, y }) => [kid, createPublicKey({ key: { kty, crv, x, y }, format: "jwk" })]),
+    );
+    keys = { month, all, publicKeys };
+    return keys;
+  };
+}

@@ -1,0 +1,197 @@
+// Whole answers that are kept for who asks the very same again: of one account, for as long as it says, at no charge. What is kept stands
+// in the records, so that all processes share it, within a bound of bytes for all accounts, of which each has a part.
+import { hash } from "node:crypto";
+import type { GatewayRequest } from "../../core/endpoint.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { isRecord } from "../../core/json.ts";
+import { membersOf, memberValue, readJson } from "../../core/json-bytes.ts";
+import type { Caller } from "../../core/plan.ts";
+import type { Leg, TokenUsage } from "../../core/route.ts";
+import { hasActions } from "../../models/formats/action-tools.ts";
+import { fingerprint, withoutForm } from "../../models/formats/fingerprint.ts";
+import type { Records } from "../../platform/records/records.ts";
+import type { Copied } from "./tee-reply.ts";
+
+const KIND = "cached-answer";
+export const CACHE_HEADER = "x-tollgate-cache";
+const SECONDS_MAX = 86_400;
+/** A longer request is not looked for: reading it once more costs more than most of its answers. */
+const REQUEST_BYTES_MAX = 1024 * 1024;
+export const ANSWER_BYTES_MAX = 1024 * 1024;
+/** Each account has one of so many equal parts of what all have, together with those that its name leads to the same one. */
+const PARTS = 16;
+/** What of an answer's head is told again. */
+const KEPT_HEADERS = [
+  "content-type",
+  "x-tollgate-model",
+  "x-tollgate-dropped",
+  "x-tollgate-lowered",
+  "x-tollgate-stand-in",
+  "cache-control",
+];
+
+/** Which answer is meant, and for how long one that comes now is kept. */
+export interface CacheOrder {
+  readonly id: string;
+  /** In which form its answer is asked for: an answer in another is told in this one. */
+  readonly form: string;
+  readonly payer: string;
+  readonly seconds: number;
+}
+
+export interface CachedAnswer extends MadeOf {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+  readonly keptAtMs: number;
+}
+
+/** What an answer is told again from in another form. */
+export interface MadeOf {
+  readonly form: string;
+  readonly usage: TokenUsage | null;
+  readonly legs: readonly Leg[];
+}
+
+/**
+ * Null: the call is not to be looked for. A key that may not pay is told so as always. Where there is a guard it is asked before an answer
+ * is made, and what it lets one key have is no other key's.
+ */
+export function cacheOrder(
+  request: GatewayRequest,
+  caller: Caller,
+  isGuarded: boolean,
+): CacheOrder | null | GatewayError {
+  const said = request.headers.get(CACHE_HEADER);
+  const seconds = said === undefined ? (caller.cacheSeconds ?? 0) : Number(/^\d{1,6}$/.exec(said)?.[0] ?? Number.NaN);
+  if (!(seconds <= SECONDS_MAX)) {
+    const detail = { detail: `${CACHE_HEADER}: must be a number of seconds from 0 to ${SECONDS_MAX}` };
+    return new GatewayError("bad_request", { detail, param: CACHE_HEADER });
+  }
+  // Nothing is done again where an answer is told again: what acts is looked for only where the call itself says so, not its key.
+  if (seconds === 0 || caller.frozen || caller.paused) return null;
+  if (request.headers.has("idempotency-key") || request.body.length > REQUEST_BYTES_MAX) return null;
+  const read = readJson(request.body);
+  if ("wrong" in read || (said === undefined && isRecord(read.json) && hasActions(read.json.tools))) return null;
+  const { headers, query } = request;
+  const { path, body } = withoutForm(request.path, read.json);
+  // What a key may call is part of the question: one that may not ask for a model gets no answer of it.
+  const asked = {
+    body,
+    allows: caller.allows,
+    key: isGuarded ? caller.payer.keyId : null,
+    query: String(new URLSearchParams([...query].filter(([name]) => name !== "alt"))),
+    beta: headers.get("anthropic-beta") ?? null,
+    trace: headers.get("x-tollgate-trace") ?? null,
+  };
+  const { id: payer } = caller.payer;
+  const { stream, stream_options: options } = isRecord(read.json) ? read.json : {};
+  const form = JSON.stringify([path === request.path && stream !== true, query.get("alt"), options]);
+  return { id: `${payer} ${fingerprint(path, asked)}`, form, payer, seconds };
+}
+
+/** Names of members, one within the other, down to what is told as 0. */
+interface Places {
+  readonly [name: string]: Places | null;
+}
+
+const COST: Places = { cost: null };
+const USAGE: Places = { usage: COST, usageMetadata: COST };
+const COSTS: Places = { ...USAGE, response: USAGE, message: USAGE };
+const [NOTHING, OPEN_OBJECT] = [Buffer.from("0"), 0x7b];
+
+/** A JSON text with 0 at the places; all else to the byte as it was, because reading and writing it would change large numbers. */
+function withoutCost(json: Buffer, places: Places): Buffer {
+  if (json[0] !== OPEN_OBJECT) return json;
+  const parts: Buffer[] = [];
+  let behind = 0;
+  for (const member of membersOf(json)) {
+    const inner = Object.hasOwn(places, member.name) ? places[member.name] : undefined;
+    if (inner === undefined) continue;
+    const { start, end } = memberValue(json, member);
+    parts.push(json.subarray(behind, start), inner === null ? NOTHING : withoutCost(json.subarray(start, end), inner));
+    behind = end;
+  }
+  return Buffer.concat([...parts, json.subarray(behind)]);
+}
+
+/** A message of an answer as it is told again: it costs nothing. */
+function free(json: string): string {
+  return json.includes('"cost"') ? withoutCost(Buffer.from(json), COSTS).toString("utf8") : json;
+}
+
+/** An answer's text without what it did cost when it was made. */
+export function freeAnswer(type: string, text: string): string {
+  if (!type.startsWith("text/event-stream")) return free(text);
+  return text
+    .split("\n")
+    .map((line) => (line.startsWith("data: ") ? `data: ${free(line.slice("data: ".length))}` : line))
+    .join("\n");
+}
+
+/** Which part of the whole an account's answers are in. */
+function partOf(payer: string): string {
+  return `cache:${Number.parseInt(hash("sha256", payer).slice(0, 8), 16) % PARTS}`;
+}
+
+/** What those who ask the same are given while one of them has it answered; null: nothing came of it. */
+type Flight = Promise<CachedAnswer | null>;
+
+export interface AnswerCacheOptions {
+  readonly records: Records;
+  /** What is kept of all accounts together. */
+  readonly bytesMax: number;
+  readonly epochMs: () => number;
+}
+
+export class AnswerCache {
+  readonly #options: AnswerCacheOptions;
+  /** Questions that are being answered in this process. */
+  readonly #flights = new Map<string, Flight>();
+
+  constructor(options: AnswerCacheOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Of those who ask the same at once one has the question answered, and says by the function that it gets what came of it; the others are
+   * given that. Where it was nothing the next one has its turn, so that what fails is not asked by all of them together.
+   */
+  async enter({ id }: CacheOrder): Promise<CachedAnswer | ((answer: CachedAnswer | null) => void)> {
+    for (let flight = this.#flights.get(id); flight !== undefined; flight = this.#flights.get(id)) {
+      const answer = await flight;
+      if (answer !== null) return answer;
+    }
+    const { promise, resolve } = Promise.withResolvers<CachedAnswer | null>();
+    this.#flights.set(id, promise);
+    return (answer) => {
+      this.#flights.delete(id);
+      resolve(answer);
+    };
+  }
+
+  async find({ id }: CacheOrder): Promise<CachedAnswer | null> {
+    const found = await this.#options.records.get(KIND, id);
+    if (found === null) return null;
+    const kept = JSON.parse(found.value) as Omit<CachedAnswer, "keptAtMs">;
+    return { ...kept, keptAtMs: found.createdAtMs };
+  }
+
+  ageSeconds({ keptAtMs }: CachedAnswer): number {
+    return Math.max(0, Math.floor((this.#options.epochMs() - keptAtMs) / 1_000));
+  }
+
+  /** An answer as it is told again. */
+  answerOf({ headers, bytes }: Copied, made: MadeOf): CachedAnswer {
+    const kept: Record<string, string> = {};
+    for (const name of KEPT_HEADERS) if (headers[name] !== undefined) kept[name] = headers[name];
+    const text = freeAnswer(headers["content-type"] ?? "", bytes.toString("utf8"));
+    return { ...made, headers: kept, text, keptAtMs: this.#options.epochMs() };
+  }
+
+  async keep({ id, payer, seconds }: CacheOrder, { keptAtMs: _, ...kept }: CachedAnswer): Promise<void> {
+    const { records, bytesMax } = this.#options;
+    const share = { bytesMax: Math.floor(bytesMax / PARTS), full: "oldest_leave" } as const;
+    const value = JSON.stringify(kept);
+    await records.put({ kind: KIND, id, payer: partOf(payer), value, ttlMs: seconds * 1_000, ifVersion: 0, share });
+  }
+}

@@ -1,0 +1,90 @@
+// A reply that keeps a copy of what it passes on, as far as there is room for it: what is kept of an answer is what its client got.
+import type { Reply } from "../../core/endpoint.ts";
+
+export interface Copied {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly bytes: Buffer;
+}
+
+/** Who hears the bytes of an answer with its media type, as they go. */
+export interface Hearing {
+  take(bytes: Buffer, type: string): void;
+}
+
+export class TeeReply implements Reply {
+  readonly #reply: Reply;
+  readonly #bytesMax: number;
+  readonly #hearing: Hearing | undefined;
+  readonly #headers: Record<string, string> = {};
+  #parts: Buffer[] = [];
+  #bytes = 0;
+  #ended = false;
+
+  constructor(reply: Reply, bytesMax: number, hearing?: Hearing) {
+    this.#reply = reply;
+    this.#bytesMax = bytesMax;
+    this.#hearing = hearing;
+  }
+
+  /** All of an answer that came to its end; null: it did not, or is too long. */
+  get copied(): Copied | null {
+    if (!this.#ended || this.#bytes > this.#bytesMax) return null;
+    return { headers: this.#headers, bytes: Buffer.concat(this.#parts) };
+  }
+
+  get closed(): boolean {
+    return this.#reply.closed;
+  }
+
+  onGone(listener: () => void): void {
+    this.#reply.onGone(listener);
+  }
+
+  belongTo(owner: string): void {
+    this.#reply.belongTo(owner);
+  }
+
+  header(name: string, value: string): void {
+    this.#headers[name] = value;
+    this.#reply.header(name, value);
+  }
+
+  begin(status: number, bytesTotal?: number): void {
+    this.#reply.begin(status, bytesTotal);
+  }
+
+  write(bytes: Uint8Array | string): boolean {
+    this.#copy(bytes);
+    return this.#reply.write(bytes);
+  }
+
+  onRoom(listener: () => void): void {
+    this.#reply.onRoom(listener);
+  }
+
+  end(bytes?: Uint8Array | string): void {
+    if (bytes !== undefined) this.#copy(bytes);
+    this.#ended = true;
+    this.#reply.end(bytes);
+  }
+
+  send(status: number, body: Uint8Array | string): void {
+    this.#copy(body);
+    this.#ended = true;
+    this.#reply.send(status, body);
+  }
+
+  cut(): void {
+    this.#reply.cut();
+  }
+
+  #copy(part: Uint8Array | string): void {
+    this.#bytes += Buffer.byteLength(part);
+    const fits = this.#bytes <= this.#bytesMax;
+    if (!fits) this.#parts = [];
+    if (!fits && this.#hearing === undefined) return;
+    const bytes = Buffer.from(part as Uint8Array);
+    this.#hearing?.take(bytes, this.#headers["content-type"] ?? "");
+    if (fits) this.#parts.push(bytes);
+  }
+}

@@ -1,0 +1,78 @@
+// The pages of an account, for who has signed in to it: each shows what its endpoints answer and changes what they change.
+import type { EndpointSpec, GatewayRequest } from "../../../core/endpoint.ts";
+import { isForeign, toSignIn } from "../../oauth/forms.ts";
+import { isCsrf, type Session, type Sessions } from "../../oauth/sessions.ts";
+import type { Ask } from "../kit/ask.ts";
+import { liveEndpoint } from "../kit/live.ts";
+import type { Place } from "../kit/page.ts";
+import { type Door, sectionEndpoints } from "../kit/sections.ts";
+import { trySection } from "../try/try-pages.ts";
+import { budgetsSection } from "./budgets.ts";
+import { eventsSection } from "./events.ts";
+import { filesSection } from "./files.ts";
+import { JOBS_LIVE, jobsSection, liveJobs } from "./jobs.ts";
+import { keysSection } from "./keys.ts";
+import { overviewSection } from "./overview.ts";
+import { startSection } from "./start.ts";
+import { transactionSection, transactionsSection } from "./transactions.ts";
+
+const PLACES: readonly Place[] = [
+  { href: "/account", name: "Account" },
+  { href: "/account/transactions", name: "Transactions" },
+  { href: "/account/keys", name: "Keys" },
+  { href: "/account/budgets", name: "Budgets" },
+  { href: "/account/events", name: "Events" },
+  { href: "/account/jobs", name: "Jobs" },
+  { href: "/account/files", name: "Files" },
+  { href: "/account/start", name: "First calls" },
+  { href: "/try", name: "Try" },
+  { href: "/catalog", name: "Catalog" },
+];
+
+export interface AccountPagesParts {
+  readonly sessions: Sessions;
+  /** Our own address, without a slash at the end. */
+  readonly base: () => string;
+  readonly epochMs: () => number;
+  readonly draining: () => boolean;
+  /** Asks endpoints in the name of who has signed in; null: its key may not call any more. */
+  readonly askAs: (request: GatewayRequest, session: Session) => Promise<Ask | null>;
+}
+
+/** Who has signed in with an account's primary key comes in. */
+function accountDoor({ sessions, base, askAs }: AccountPagesParts): Door {
+  return {
+    places: PLACES,
+    signOut: "/sign-out",
+    toSignIn,
+    async enter(request) {
+      const session = await sessions.of(request);
+      const ask = session === null ? null : await askAs(request, session);
+      return session === null || ask === null ? null : { ask, csrf: session.csrf };
+    },
+    isOurs: (request, csrf, sent) => !isForeign(request, base()) && isCsrf({ csrf }, sent),
+  };
+}
+
+/** `/account` and what is below it. */
+export function accountPages(parts: AccountPagesParts): readonly EndpointSpec[] {
+  const door = accountDoor(parts);
+  const lead =
+    "What has happened to your money and work in 30 days. Webhooks have it sent to an address of yours, signed, and tried again until it answers.";
+  const sections = [
+    overviewSection(parts.epochMs),
+    transactionsSection,
+    transactionSection,
+    keysSection,
+    budgetsSection,
+    eventsSection({ path: "/account/events", api: "/api/v1", lead }),
+    jobsSection,
+    filesSection,
+    startSection(parts.base),
+    trySection(parts.base),
+  ];
+  return [
+    ...sections.flatMap((section) => sectionEndpoints(section, door)),
+    liveEndpoint({ path: JOBS_LIVE, door, draining: parts.draining, part: liveJobs }),
+  ];
+}

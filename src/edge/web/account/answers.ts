@@ -1,0 +1,64 @@
+// What the endpoints of an account answer, as far as its pages show it. Types, tied to the rows that the endpoints make where they can be; and what a call is named.
+
+import type { Naming } from "../../../money/accounts/names.ts";
+import type { keyRow, ownAccountRow, transactionRow, wholeTransactionRow } from "../../../money/accounts/rows.ts";
+import type { hookRow } from "../../../money/events/event-endpoints.ts";
+import type { eventRow } from "../../../money/events/event-log.ts";
+
+export type OwnAccount = ReturnType<typeof ownAccountRow>;
+export type KeyShown = ReturnType<typeof keyRow>;
+export interface KeysShown {
+  readonly agents: readonly KeyShown[];
+  readonly next_cursor: string | null;
+}
+export type KeyMade = KeyShown & { readonly api_key: string };
+
+/** Fields that depend on what was called. */
+interface Called {
+  readonly model?: string | undefined;
+  readonly service?: string | undefined;
+  readonly action?: string | undefined;
+}
+export type TransactionShown = ReturnType<typeof transactionRow> & Called & Naming & { readonly account_id?: string };
+export type WholeTransaction = ReturnType<typeof wholeTransactionRow> & Called & Naming;
+export interface TransactionsShown {
+  readonly transactions: readonly TransactionShown[];
+  readonly next_cursor: string | null;
+}
+
+/** A call that was not charged. */
+export interface FailedShown {
+  readonly request_id: string;
+  readonly kind: string;
+  readonly created_at: string;
+  readonly key_id: string;
+  readonly key_label?: string | null;
+  readonly account_id?: string;
+  readonly account_name?: string | null;
+  readonly endpoint: string;
+  readonly asked: string | null;
+  readonly status: number;
+  readonly code: string | null;
+  /** For the operator alone. */
+  readonly reason?: string | null;
+  readonly ms: number;
+  readonly tags?: readonly string[];
+  readonly attempts: readonly {
+    readonly vendor: string;
+    readonly model: string;
+    readonly status: number;
+    readonly reason: string | null;
+    readonly ms: number;
+  }[];
+}
+
+export type EventShown = ReturnType<typeof eventRow>;
+export interface EventsShown {
+  readonly events: readonly EventShown[];
+  readonly next_cursor: string | null;
+}
+export type WebhookShown = ReturnType<typeof hookRow>;
+
+export function calledName({ model, service, action }: Called): string {
+  return model ?? (service === undefined ? "" : `${service}/${action}`);
+}

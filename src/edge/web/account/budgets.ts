@@ -1,0 +1,166 @@
+// Budgets: every ceiling with what it has come to and the marks that it has passed; groups of keys; tags; when a low balance is told.
+
+import type { BudgetsShown } from "../../../money/accounts/budgets.ts";
+import type { GroupShown } from "../../../money/accounts/groups.ts";
+import { type Html, html } from "../html.ts";
+import { nothingElse, Refused } from "../kit/ask.ts";
+import { meter } from "../kit/charts.ts";
+import { buttonForm, centsIn, field, PERIODS, type PostForm, postForm } from "../kit/forms.ts";
+import type { Section, Visit } from "../kit/sections.ts";
+import { card, moneyOfCents, pill, rowsOf, table, time } from "../kit/shown.ts";
+import { dollars } from "../words.ts";
+
+type BudgetShown = BudgetsShown["budgets"][number];
+
+const LOWERS = [
+  ["", "never"],
+  ["50", "50 %"],
+  ["80", "80 %"],
+] as const;
+
+function marksOf({ marks_passed, lowered }: BudgetShown): Html {
+  const marks = marks_passed.map((mark) => pill(`${mark} %`, mark === 100 ? "bad" : "warn"));
+  return html`${marks} ${lowered ? pill("lowered", "warn") : ""}`;
+}
+
+/** A thousand keys may have ceilings: those that are nearest to theirs are what is looked for. */
+const SHOWN_MAX = 50;
+
+const takenOf = (one: BudgetShown) => one.spent_cents + one.held_cents + one.absorbed_cents;
+const usedOf = (one: BudgetShown) => (one.ceiling_cents === 0 ? 1 : takenOf(one) / one.ceiling_cents);
+
+/** Ceilings of an account, the fullest first. */
+export function budgetsTable(budgets: readonly BudgetShown[]): Html {
+  const columns = [
+    { name: "Of" },
+    { name: "Taken" },
+    { name: "Marks", kind: "desk" },
+    { name: "Begins anew (UTC)", kind: "desk" },
+  ];
+  const others = Math.max(0, budgets.length - SHOWN_MAX);
+  const rest =
+    others === 0
+      ? ""
+      : html`<p class="soft">and ${others} of which less is taken; those of keys stand with the keys</p>`;
+  const shown = budgets.toSorted((a, b) => usedOf(b) - usedOf(a)).slice(0, SHOWN_MAX);
+  return html`${table("Budgets", columns, {
+    none: "Nothing is bounded beside the balance. Keys, groups and tags can have ceilings.",
+    rows: shown.map((one) => [
+      html`<strong class="name">${one.name}</strong><br><span class="soft">${one.of}</span>`,
+      html`${moneyOfCents(takenOf(one))} <span class="soft">of ${moneyOfCents(one.ceiling_cents)} a ${one.ceiling_period}</span>${meter(usedOf(one))}`,
+      marksOf(one),
+      time(one.resets_at),
+    ]),
+  })}${rest}`;
+}
+
+function ceilingFields(within: string, first: Html): Html {
+  return html`<div class="fields">${first}
+${field({ name: "ceiling", label: "May spend", note: "dollars", type: "number", required: true }, within)}
+${field({ name: "period", label: "in", value: "month", options: PERIODS }, within)}
+${field({ name: "lower", label: "Cheaper tier from", options: LOWERS }, within)}</div>`;
+}
+
+function ceilingIn(fields: Visit["fields"]) {
+  return {
+    ceiling_cents: centsIn(fields.ceiling) ?? null,
+    ceiling_period: fields.period,
+    ...(fields.lower ? { lower_at: Number(fields.lower) } : {}),
+  };
+}
+
+async function tagBudgets({ ask }: Visit) {
+  const now = await ask<BudgetsShown>("GET", "/api/v1/budgets");
+  if (now instanceof Refused) return now;
+  return now.budgets
+    .filter((one) => one.of === "tag")
+    .map(({ id, ceiling_cents, ceiling_period, lower_at }) => ({ tag: id, ceiling_cents, ceiling_period, lower_at }));
+}
+
+function setTags(visit: Visit, tags: readonly unknown[]): Promise<Refused | null> {
+  return nothingElse(visit.ask("PATCH", "/api/v1/budgets", { tags }));
+}
+
+function groupsTable(form: Omit<PostForm, "act">, groups: readonly GroupShown[]): Html {
+  const columns = [{ name: "Group" }, { name: "Ceiling" }, { name: "Keys", kind: "num" }, { name: "Do" }];
+  return table("Groups", columns, {
+    none: "There is no group. A group bounds several keys together, such as those of a team.",
+    rows: rowsOf(groups, ({ id, name, ceiling_cents, ceiling_period, keys }) => [
+      html`<strong class="name">${name}</strong>`,
+      ceiling_cents === null ? "none" : html`${moneyOfCents(ceiling_cents)} a ${ceiling_period ?? "day"}`,
+      String(keys.length),
+      buttonForm({ ...form, act: "ungroup", hidden: { id } }, "Delete", {
+        label: name,
+        kind: "danger small",
+      }),
+    ]),
+  });
+}
+
+export const budgetsSection: Section = {
+  path: "/account/budgets",
+  place: "/account/budgets",
+  acts: {
+    group: {
+      told: "A group was made: put keys in it on their page",
+      async run(visit) {
+        const bounds = visit.fields.ceiling === "" ? {} : ceilingIn(visit.fields);
+        return nothingElse(visit.ask("POST", "/api/v1/groups", { name: visit.fields.name, ...bounds }));
+      },
+    },
+    ungroup: {
+      told: "The group was deleted: its keys are in none",
+      run: (visit) => nothingElse(visit.ask("DELETE", `/api/v1/groups/${encodeURIComponent(visit.fields.id ?? "")}`)),
+    },
+    tag: {
+      told: "The tag has a ceiling",
+      async run(visit) {
+        const before = await tagBudgets(visit);
+        if (before instanceof Refused) return before;
+        const tag = visit.fields.tag ?? "";
+        return setTags(visit, [...before.filter((one) => one.tag !== tag), { tag, ...ceilingIn(visit.fields) }]);
+      },
+    },
+    untag: {
+      told: "The tag has no ceiling any more",
+      async run(visit) {
+        const before = await tagBudgets(visit);
+        return before instanceof Refused
+          ? before
+          : setTags(
+              visit,
+              before.filter((one) => one.tag !== visit.fields.tag),
+            );
+      },
+    },
+    low: {
+      told: "It was noted when a low balance is told",
+      run: (visit) =>
+        nothingElse(visit.ask("PATCH", "/api/v1/budgets", { low_balance_cents: centsIn(visit.fields.low) ?? null })),
+    },
+  },
+  async show({ ask, csrf, request }) {
+    const now = await ask<BudgetsShown>("GET", "/api/v1/budgets");
+    if (now instanceof Refused) return now;
+    const grouped = await ask<{ groups: readonly GroupShown[] }>("GET", "/api/v1/groups");
+    if (grouped instanceof Refused) return grouped;
+    const { groups } = grouped;
+    const form = { action: request.path, csrf };
+    const untag = now.budgets.flatMap(({ of, id }) =>
+      of === "tag"
+        ? [buttonForm({ ...form, act: "untag", hidden: { tag: id } }, `No ceiling for ${id}`, { kind: "danger small" })]
+        : [],
+    );
+    const low = now.low_balance_cents === null ? "" : dollars(now.low_balance_cents);
+    const name = field({ name: "name", label: "Name of a new group", required: true }, "group");
+    const tag = field({ name: "tag", label: "Tag", required: true, placeholder: "team=red" }, "tag");
+    return {
+      title: "Budgets",
+      body: html`<p class="lead">A ceiling refuses what would go beyond it. It tells at 50, 80 and 100 % as an event, and can have tiers served by a cheaper one before it refuses.</p>
+${card("Ceilings", html`${budgetsTable(now.budgets)}${untag}`)}
+${card("Groups", html`${groupsTable(form, groups)}${postForm({ ...form, act: "group" }, html`${ceilingFields("group", name)}<div class="buttons"><button>Make a group</button></div>`)}`)}
+<div class="grid">${card("A ceiling for a tag", postForm({ ...form, act: "tag" }, html`${ceilingFields("tag", tag)}<div class="buttons"><button>Set</button></div>`))}
+${card("Low balance", postForm({ ...form, act: "low" }, html`${field({ name: "low", label: "Tell me below", note: "dollars, empty: never", type: "number", value: low }, "low")}<div class="buttons"><button>Save</button></div>`))}</div>`,
+    };
+  },
+};

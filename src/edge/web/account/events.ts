@@ -1,0 +1,116 @@
+// Events and webhooks: what has happened, where it is sent, and sending one again. The account's page and the operator's share it.
+import { readable } from "../../../money/accounts/names.ts";
+import { type Html, html } from "../html.ts";
+import { nothingElse, Refused, withQuery } from "../kit/ask.ts";
+import { buttonForm, field, type PostForm, postForm } from "../kit/forms.ts";
+import type { Act, Section, Visit } from "../kit/sections.ts";
+import { callBox, card, nextPage, pill, rowsOf, table, time } from "../kit/shown.ts";
+import type { EventShown, EventsShown, WebhookShown } from "./answers.ts";
+
+const PAGE = "25";
+
+/** Where events and webhooks are asked for: the account's own, or everybody's. */
+export interface EventsPlace {
+  readonly path: string;
+  /** `/api/v1` or `/admin/v1`. */
+  readonly api: string;
+  readonly lead: string;
+}
+
+/** In dollars and dates; the exact sums and times are on hover. */
+function saidOf({ data }: EventShown): Html {
+  const shown = Object.entries(readable(data)).filter(([name]) => !/_(nano_usd|at_ms)$/.test(name));
+  const words = shown.map(([name, value]) => `${name}: ${typeof value === "object" ? JSON.stringify(value) : value}`);
+  return html`<span class="name" title="${JSON.stringify(data)}">${words.join(", ")}</span>`;
+}
+
+function again(form: Omit<PostForm, "act">, { id }: EventShown, hooks: readonly WebhookShown[]): Html | string {
+  if (hooks.length === 0) return "";
+  const buttons = hooks.map((hook) =>
+    buttonForm({ ...form, act: "redeliver", hidden: { id: hook.id, event: id } }, "Send again", {
+      label: `event ${id} to ${hook.url}`,
+    }),
+  );
+  return hooks.length === 1
+    ? html`${buttons}`
+    : html`<details><summary>Send again</summary>${buttons.map((button, at) => html`<p>${hooks[at]?.url ?? ""} ${button}</p>`)}</details>`;
+}
+
+function eventsTable(form: Omit<PostForm, "act">, { events }: EventsShown, hooks: readonly WebhookShown[]): Html {
+  const columns = [{ name: "When (UTC)" }, { name: "What" }, { name: "Do", kind: "acts" }];
+  return table("Events", hooks.length === 0 ? columns.slice(0, 2) : columns, {
+    none: "Nothing has happened yet that is told: marks of budgets, low balances, first uses of keys, ends of jobs.",
+    rows: rowsOf(events, (event) => [
+      time(event.at),
+      html`${pill(event.kind)} ${saidOf(event)}`,
+      ...(hooks.length === 0 ? [] : [again(form, event, hooks)]),
+    ]),
+  });
+}
+
+function hooksTable(form: Omit<PostForm, "act">, hooks: readonly WebhookShown[]): Html {
+  const columns = [{ name: "Address" }, { name: "Hears", kind: "desk" }, { name: "Do", kind: "acts" }];
+  return table("Webhooks", columns, {
+    none: "No address is told.",
+    rows: hooks.map(({ id, url, kinds }) => [
+      html`<span class="name">${url}</span>`,
+      kinds === null ? "everything" : kinds.join(", "),
+      html`${buttonForm({ ...form, act: "rotate", hidden: { id } }, "New secret", { label: url })} ${buttonForm({ ...form, act: "unhook", hidden: { id } }, "Delete", { label: url, kind: "danger small" })}`,
+    ]),
+  });
+}
+
+type Made = WebhookShown & { readonly secret?: string };
+
+function secretOf(made: Made | Refused, back: string): Html | Refused {
+  if (made instanceof Refused) return made;
+  return html`<p>What is sent to <strong>${made.url}</strong> is signed with this secret. It is shown once: copy it now.</p>${callBox(made.secret ?? "")}<p><a class="button" href="${back}">Done</a></p>`;
+}
+
+function hookActs({ api }: EventsPlace): Readonly<Record<string, Act>> {
+  const one = ({ fields }: Visit) => `${api}/webhooks/${encodeURIComponent(fields.id ?? "")}`;
+  return {
+    hook: {
+      told: "The address is told from now on",
+      run: async ({ ask, fields, request }) =>
+        secretOf(await ask<Made>("POST", `${api}/webhooks`, { url: fields.url }), request.path),
+    },
+    rotate: {
+      told: "A new secret was made; for a day messages are signed by both",
+      run: async (visit) => secretOf(await visit.ask<Made>("POST", `${one(visit)}/rotate`, {}), visit.request.path),
+    },
+    redeliver: {
+      told: "The event is sent again",
+      run: (visit) => nothingElse(visit.ask("POST", `${one(visit)}/redeliver`, { event_id: visit.fields.event })),
+    },
+    unhook: {
+      told: "The address is told no more",
+      run: (visit) => nothingElse(visit.ask("DELETE", one(visit))),
+    },
+  };
+}
+
+/** The section of events, of an account or of all of them. */
+export function eventsSection(where: EventsPlace): Section {
+  return {
+    path: where.path,
+    place: where.path,
+    acts: hookActs(where),
+    async show({ ask, csrf, request }) {
+      const hooks = await ask<{ webhooks: readonly WebhookShown[] }>("GET", `${where.api}/webhooks`);
+      if (hooks instanceof Refused) return hooks;
+      const query = { cursor: request.query.get("cursor") ?? "" };
+      const events = await ask<EventsShown>("GET", withQuery(`${where.api}/events`, { ...query, limit: PAGE }));
+      if (events instanceof Refused) return events;
+      const form = { action: request.path, csrf };
+      const add = postForm(
+        { ...form, act: "hook" },
+        html`${field({ name: "url", label: "Tell another address", type: "url", required: true, placeholder: "https://" }, "hook")}<div class="buttons"><button>Add</button></div>`,
+      );
+      return {
+        title: "Events",
+        body: html`<p class="lead">${where.lead}</p>${card("What has happened", html`${eventsTable(form, events, hooks.webhooks)}${nextPage(request.path, {}, events.next_cursor)}`)}${card("Webhooks", html`${hooksTable(form, hooks.webhooks)}${add}`)}`,
+      };
+    },
+  };
+}

@@ -1,0 +1,305 @@
+// Keys and grants: what each may spend and has spent, and everything that can be done to one. The account's page and the operator's share it.
+
+import type { GroupShown } from "../../../money/accounts/groups.ts";
+import type { WhyShown } from "../../../money/accounts/why.ts";
+import { type Html, html } from "../html.ts";
+import { type Ask, nothingElse, Refused, withQuery } from "../kit/ask.ts";
+import { meter } from "../kit/charts.ts";
+import { buttonForm, centsIn, field, listIn, numberIn, PERIODS, type PostForm, postForm } from "../kit/forms.ts";
+import type { Act, Section, Visit } from "../kit/sections.ts";
+import { callBox, card, moneyOfCents, nextPage, pill, rowsOf, table, time } from "../kit/shown.ts";
+import { dollars } from "../words.ts";
+import type { KeyMade, KeyShown, KeysShown } from "./answers.ts";
+
+/** How long the old secret is good beside a new one, in seconds. */
+const OVERLAPS = [
+  ["0", "at once"],
+  ["3600", "in an hour"],
+  ["86400", "in a day"],
+  ["604800", "in a week"],
+] as const;
+
+/** An account may have a thousand: a page of them stays light and quick. */
+const PAGE = "50";
+/** As many as an account has; they are looked through for a part of a name. */
+const ALL = "1000";
+const FOUND_MAX = 50;
+
+/** Where the keys of an account are asked for, and where their page is. */
+export interface KeysPlace {
+  /** The endpoint of its keys, such as `/api/v1/agents`. */
+  readonly api: (visit: Visit) => string;
+  /** The page of calls that were refused, of one key. */
+  readonly refused: (keyId: string) => string;
+}
+
+function stateOf({ paused, primary, kind, expires_at }: KeyShown): Html {
+  const states = [
+    primary ? pill("primary") : "",
+    kind === "grant" ? pill("grant") : "",
+    paused ? pill("paused", "warn") : "",
+  ];
+  const ends = expires_at === null ? "" : html`<br><span class="soft">until ${time(expires_at)}</span>`;
+  return html`${states}${ends}`;
+}
+
+function spentOf({ spent_cents, ceiling_cents, ceiling_period }: KeyShown): Html {
+  if (ceiling_cents === null) return html`${moneyOfCents(spent_cents)} <span class="soft">today, no ceiling</span>`;
+  const used = ceiling_cents === 0 ? 1 : spent_cents / ceiling_cents;
+  return html`${moneyOfCents(spent_cents)} <span class="soft">of ${moneyOfCents(ceiling_cents)} a ${ceiling_period ?? "day"}</span>${meter(used)}`;
+}
+
+/** The day on which a key ends, in UTC, as its form shows it. */
+const endOf = (key: KeyShown | null) => key?.expires_at?.slice(0, 10) ?? "";
+
+/** What is typed of a key's bounds, as its endpoint takes it. An empty field takes a bound off. */
+function boundsIn(fields: Readonly<Record<string, string>>) {
+  const ceiling = centsIn(fields.ceiling) ?? null;
+  return {
+    label: fields.label,
+    ceiling_cents: ceiling,
+    ...(ceiling === null ? {} : { ceiling_period: fields.period }),
+    group: fields.group === "" ? null : fields.group,
+    services: listIn(fields.services),
+    models: listIn(fields.models),
+    requests_per_minute: numberIn(fields.rate) ?? null,
+    // The form shows the day alone: left as it was, the key's own hour stays.
+    ...(fields.expires === undefined || fields.expires === fields.expires_was
+      ? {}
+      : { expires_at: fields.expires === "" ? null : `${fields.expires}T00:00:00Z` }),
+  };
+}
+
+function boundFields(key: KeyShown | null, groups: readonly GroupShown[]): Html {
+  const within = key?.id ?? "new";
+  const group = [["", "none"], ...groups.map(({ id, name }) => [id, name])] as [string, string][];
+  const ceiling = key?.ceiling_cents == null ? "" : dollars(key.ceiling_cents);
+  const own = [
+    { name: "label", label: "Name", value: key?.label ?? "", required: true, placeholder: "what it is for" },
+    {
+      name: "ceiling",
+      label: "May spend",
+      note: "dollars, empty: no ceiling",
+      value: ceiling,
+      type: "number" as const,
+    },
+    { name: "period", label: "in", value: key?.ceiling_period ?? "day", options: PERIODS },
+  ];
+  const more = [
+    { name: "group", label: "Group", value: key?.group ?? "", options: group },
+    {
+      name: "rate",
+      label: "Requests a minute",
+      note: "empty: the account's",
+      value: String(key?.requests_per_minute ?? ""),
+      type: "number" as const,
+    },
+    {
+      name: "expires",
+      label: "Ends on",
+      note: "UTC",
+      value: endOf(key),
+      type: "date" as const,
+    },
+    {
+      name: "models",
+      label: "Models",
+      note: "empty: all",
+      value: key?.models?.join(" ") ?? "",
+      placeholder: "core/cheap core/mid",
+    },
+    {
+      name: "services",
+      label: "Actions",
+      note: "empty: all",
+      value: key?.services?.join(" ") ?? "",
+      placeholder: "files brave/search",
+    },
+  ];
+  const fields = (all: readonly Parameters<typeof field>[0][]) =>
+    html`<div class="fields">${all.map((one) => field(one, within))}</div>`;
+  const isPrimary = key?.primary === true;
+  return html`${fields(own)}${isPrimary ? "" : fields(more)}`;
+}
+
+function moreOf(form: Omit<PostForm, "act">, key: KeyShown, place: KeysPlace, groups: readonly GroupShown[]): Html {
+  const own = { ...form, hidden: { id: key.id } };
+  const overlap = field({ name: "overlap", label: "The old secret stops", options: OVERLAPS }, key.id);
+  const secret = html`${overlap}<div class="buttons"><button class="plain small" aria-label="New secret: ${key.label}">New secret</button></div>`;
+  const rotate = key.kind === "grant" ? "" : postForm({ ...own, act: "rotate" }, secret);
+  const change = postForm(
+    { ...form, act: "change", hidden: { id: key.id, expires_was: endOf(key) } },
+    html`${boundFields(key, groups)}<div class="buttons"><button class="small">Save</button></div>`,
+  );
+  const why = buttonForm({ ...own, act: "why" }, "Would it be refused now?", { label: key.label });
+  return html`<p><a href="${place.refused(key.id)}">Why were calls refused?</a></p>${why}${change}${rotate}<p class="soft">Made ${time(key.created_at)} · <code>${key.id}</code></p>`;
+}
+
+/** The forms of one key are many bytes: they are there for the one that was asked for. */
+function keyActions(key: KeyShown, { form, place, groups, listed }: KeysTable): Html {
+  const button = (act: string, words: string, kind = "plain small") =>
+    buttonForm({ ...form, act, hidden: { id: key.id } }, words, { label: key.label, kind });
+  const pause = key.primary ? "" : key.paused ? button("resume", "Resume") : button("pause", "Pause");
+  const revoke = key.primary ? "" : button("revoke", "Revoke", "danger small");
+  const isOpen = listed.query.more === key.id;
+  const more = withQuery(listed.path, { ...listed.query, more: isOpen ? "" : key.id });
+  const link = html`<a class="button plain small" href="${more}#${key.id}" aria-label="${isOpen ? "Less" : "More"} about ${key.label}">${isOpen ? "Less" : "More"}</a>`;
+  return html`<span id="${key.id}">${pause} ${revoke} ${link}</span>${isOpen ? moreOf(form, key, place, groups) : ""}`;
+}
+
+/** Where a list of keys stands: its page, and what was asked of it. */
+export interface Listed {
+  readonly path: string;
+  readonly query: { readonly q: string; readonly cursor: string; readonly more: string };
+}
+
+export interface KeysTable {
+  readonly form: Omit<PostForm, "act">;
+  readonly place: KeysPlace;
+  readonly groups: readonly GroupShown[];
+  readonly listed: Listed;
+}
+
+export function listedIn({ path, query }: Visit["request"]): Listed {
+  const text = (name: string) => (query.get(name) ?? "").trim().slice(0, 100);
+  return { path, query: { q: text("q"), cursor: text("cursor"), more: text("more") } };
+}
+
+/** A page of keys, the oldest first; or those whose name, id or hint has what was typed. `api` answers them under one of two names. */
+export async function keysOf(ask: Ask, api: string, { query }: Listed): Promise<KeysShown | Refused> {
+  const { q, cursor } = query;
+  const asked = q === "" ? { limit: PAGE, cursor } : { limit: ALL };
+  const found = await ask<Partial<KeysShown> & { keys?: KeysShown["agents"] }>("GET", withQuery(api, asked));
+  if (found instanceof Refused) return found;
+  const all = found.agents ?? found.keys ?? [];
+  if (q === "") return { agents: all, next_cursor: found.next_cursor ?? null };
+  const words = q.toLowerCase();
+  const has = ({ label, id, hint }: KeyShown) => `${label} ${id} ${hint}`.toLowerCase().includes(words);
+  return { agents: all.filter(has).slice(0, FOUND_MAX), next_cursor: null };
+}
+
+/** Keys with what can be done to each. */
+export function keysTable(agents: readonly KeyShown[], made: KeysTable): Html {
+  const columns = [{ name: "Key" }, { name: "Spent" }, { name: "Last used", kind: "desk" }, { name: "Do" }];
+  const nameOf = new Map(made.groups.map(({ id, name }) => [id, name]));
+  const rows = rowsOf(agents, (key) => [
+    html`<strong class="name">${key.label}</strong> ${stateOf(key)}<br><span class="soft"><code class="desk">${key.hint}</code>${key.group === null ? "" : html` ${pill(nameOf.get(key.group) ?? key.group)}`}</span>`,
+    spentOf(key),
+    time(key.last_used_at),
+    keyActions(key, made),
+  ]);
+  return table("Keys", columns, { rows, none: "There is no such key." });
+}
+
+/** What finds a key among many; left out where all are seen. */
+export function findKey({ path, query }: Listed, { agents, next_cursor: next }: KeysShown): Html | string {
+  if (next === null && query.q === "" && query.cursor === "" && agents.length < 10) return "";
+  return html`<form method="get" action="${path}"><div class="fields">${field({ name: "q", label: "Part of a key's name, or its id", value: query.q })}<div><button class="plain">Find</button></div></div></form>`;
+}
+
+/** The form's address keeps the page that it was sent from. */
+export function formOf({ path, query }: Listed, csrf: string): Omit<PostForm, "act"> {
+  return { action: withQuery(path, query), csrf };
+}
+
+function newKeyForm(form: Omit<PostForm, "act">, groups: readonly GroupShown[]): Html {
+  return postForm(
+    { ...form, act: "make" },
+    html`${boundFields(null, groups)}<div class="buttons"><button>Make a key</button></div>`,
+  );
+}
+
+function secretShown(made: KeyMade | Refused, back: string): Html | Refused {
+  if (made instanceof Refused) return made;
+  return html`<p>This is the secret of <strong>${made.label}</strong>. It is shown once and cannot be read again: copy it now.</p>${callBox(made.api_key)}<p><a class="button" href="${back}">Done</a></p>`;
+}
+
+/** What stands in the way of a key's calls now. */
+function whyShown(why: WhyShown | Refused, back: string): Html | Refused {
+  if (why instanceof Refused) return why;
+  const rows = why.reasons.map(({ code, message, hint, until }) => [
+    pill(code, "bad"),
+    html`${message} <span class="soft">${hint}</span>`,
+    until === undefined ? "until it is changed" : time(until),
+  ]);
+  const none = `Nothing refuses all calls of ${why.label}.`;
+  return html`<section class="card">${table("Reasons", [{ name: "Error" }, { name: "Why" }, { name: "Until (UTC)" }], { rows, none })}<p class="soft">The most that one call may cost now: ${why.bounded_by}.</p></section><p><a class="button" href="${back}">Back</a></p>`;
+}
+
+/** What the account itself and the operator can do to its keys. */
+export function keyActs({ api }: Pick<KeysPlace, "api">): Readonly<Record<string, Act>> {
+  const one = (visit: Visit) => `${api(visit)}/${encodeURIComponent(visit.fields.id ?? "")}`;
+  const patch = (told: string, body: unknown): Act => ({
+    told,
+    run: (visit) => nothingElse(visit.ask("PATCH", one(visit), body)),
+  });
+  return {
+    make: {
+      told: "A key was made",
+      run: async (visit) =>
+        secretShown(await visit.ask<KeyMade>("POST", api(visit), boundsIn(visit.fields)), visit.request.path),
+    },
+    change: {
+      told: "The key was changed",
+      async run(visit) {
+        const bounds = boundsIn(visit.fields);
+        // Of the primary key the form has no more.
+        const { label, ceiling_cents, ceiling_period } = bounds;
+        const sent = visit.fields.models === undefined ? { label, ceiling_cents, ceiling_period } : bounds;
+        return nothingElse(visit.ask("PATCH", one(visit), sent));
+      },
+    },
+    pause: patch("The key is paused: every paid call of it is refused", { paused: true }),
+    resume: patch("The key works again", { paused: false }),
+    rotate: {
+      told: "A new secret was made",
+      sure: ({ fields }) =>
+        `The old secret stops working ${Object.fromEntries(OVERLAPS)[fields.overlap ?? "0"] ?? "later"}, in every program that has it. Of the primary key it also ends this sign-in.`,
+      async run(visit) {
+        const body = { overlap_seconds: numberIn(visit.fields.overlap) ?? 0 };
+        return secretShown(await visit.ask<KeyMade>("POST", `${one(visit)}/rotate`, body), visit.request.path);
+      },
+    },
+    why: {
+      told: "What refuses the key now",
+      run: async (visit) => whyShown(await visit.ask<WhyShown>("GET", `${one(visit)}/why`), visit.request.path),
+    },
+    revoke: {
+      told: "The key was revoked",
+      run: (visit) => nothingElse(visit.ask("DELETE", one(visit))),
+    },
+  };
+}
+
+const OWN: KeysPlace = {
+  api: () => "/api/v1/agents",
+  refused: (keyId) => `/account/transactions?status=refused&key=${encodeURIComponent(keyId)}`,
+};
+
+export const keysSection: Section = {
+  path: "/account/keys",
+  place: "/account/keys",
+  acts: keyActs(OWN),
+  async show({ ask, csrf, request }) {
+    const listed = listedIn(request);
+    const keys = await keysOf(ask, "/api/v1/agents", listed);
+    if (keys instanceof Refused) return keys;
+    const grouped = await ask<{ groups: readonly GroupShown[] }>("GET", "/api/v1/groups");
+    if (grouped instanceof Refused) return grouped;
+    const { groups } = grouped;
+    const made = { form: formOf(listed, csrf), place: OWN, groups, listed };
+    const isGrant = ({ kind }: KeyShown) => kind === "grant";
+    const own = keys.agents.filter((key) => !isGrant(key));
+    const grants = keys.agents.filter(isGrant);
+    const isWhole = keys.next_cursor === null && listed.query.cursor === "" && listed.query.q === "";
+    const noGrant = isWhole
+      ? "No client has a grant. A client that speaks OAuth asks for one, and you say how much it may spend."
+      : "No grant is among these.";
+    return {
+      title: "Keys",
+      body: html`${findKey(listed, keys)}${card("Keys", html`${keysTable(own, made)}${nextPage(request.path, {}, keys.next_cursor)}`)}
+${card("Grants of clients", grants.length === 0 ? html`<p class="none">${noGrant}</p>` : keysTable(grants, made))}
+${card("Make a key", newKeyForm({ action: request.path, csrf }, groups))}`,
+    };
+  },
+};

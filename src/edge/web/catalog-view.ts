@@ -1,0 +1,182 @@
+// What the catalog's page shows for a search, a category and a filter: sections of entries, bounded in number.
+
+import type { CatalogAction } from "../../actions/run/action-catalog.ts";
+import type { Found } from "../../actions/run/search-index.ts";
+import { CATEGORIES } from "../../catalog/action.ts";
+import { EVERYBODY } from "../../catalog/audience.ts";
+import type { Catalog } from "../../catalog/catalog.ts";
+import { eachOf, type Steps } from "../../core/slices.ts";
+import { fractionClass } from "./aligned-money.ts";
+import { actionEntry, type Entry, foundEntry, modelEntry, tierEntry } from "./catalog-entry.ts";
+import { type Html, html } from "./html.ts";
+import { tiersShown } from "./tiers-shown.ts";
+
+/** What was asked for; empty words and an empty category leave nothing out. */
+export interface Asked {
+  readonly words: string;
+  readonly category: string;
+  readonly configuredOnly: boolean;
+}
+
+export interface ViewParts {
+  readonly actions: readonly CatalogAction[];
+  readonly catalog: Catalog;
+  /** The search of core/discover. */
+  readonly search: (words: string, max: number) => Promise<readonly Found[]>;
+}
+
+export interface View {
+  readonly body: Html;
+  /** How many entries of how many: `12 of 166`. */
+  readonly count: string;
+}
+
+/** Entries of the page as it is first seen, over all sections. More would make it slow to load on a phone. */
+export const ENTRIES_MAX = 400;
+/** How many actions a search shows. */
+export const FOUND_MAX = 30;
+/** How many it looks through where a filter leaves some out. */
+const FOUND_BEFORE_FILTERS_MAX = 300;
+
+/** One part of the page before it is written. */
+interface Section {
+  readonly id: string;
+  readonly title: string;
+  /** How many entries it has without a filter. */
+  readonly total: number;
+  readonly entries: readonly (() => Entry)[];
+  readonly columns?: Html;
+}
+
+/** What most people come for stands before the categories of vendors' actions, one of which is called models. */
+const FIRST_SECTIONS: readonly string[] = ["core", "tiers", "language-models"];
+
+const MODEL_COLUMNS = html`<p class="columns"><span>USD per million tokens</span><span>Input</span><span>Output</span><span>Context</span></p>`;
+
+export function titleOf(id: string): string {
+  return id.replaceAll("-", " ");
+}
+
+/** The ids of all sections, in the order of the page. */
+export function sectionIds(actions: readonly CatalogAction[]): readonly string[] {
+  const served = CATEGORIES.filter((id) => actions.some(({ facts }) => facts.category === id));
+  const first = FIRST_SECTIONS.filter((id) => id !== "core" || served.some((one) => one === id));
+  return [...first, ...served.filter((id) => !first.includes(id))];
+}
+
+/** How many entries each of several sections may show: small ones are whole, what they leave goes to the larger ones. */
+export function sharesOf(sizes: readonly number[], max: number): readonly number[] {
+  const shares = sizes.map(() => 0);
+  let left = max;
+  const smallestFirst = sizes.map((size, at) => ({ size, at })).sort((a, b) => a.size - b.size);
+  smallestFirst.forEach(({ size, at }, done) => {
+    const share = Math.min(size, Math.floor(left / (sizes.length - done)));
+    shares[at] = share;
+    left -= share;
+  });
+  return shares;
+}
+
+/** Letters and digits alone: `gpt5` finds `gpt-5`. */
+function plain(text: string): string {
+  return text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
+}
+
+/** Whether a text has every one of the words. */
+function hasWords(text: string, words: string): boolean {
+  const own = plain(text);
+  return words.split(/\s+/).every((word) => own.includes(plain(word)));
+}
+
+/** Tiers and models: those whose names have the words, and that the filter leaves. */
+function modelSections({ catalog }: ViewParts, { words, configuredOnly }: Asked): readonly Section[] {
+  const tiers = tiersShown(catalog, EVERYBODY);
+  const models = catalog.listed(EVERYBODY);
+  const tiersLeft = tiers.filter(
+    ({ tier, configured }) =>
+      hasWords(`core/${tier.id} tier ${tier.purpose}`, words) && (configured > 0 || !configuredOnly),
+  );
+  const modelsLeft = models.filter(
+    ({ slug, kind, offers }) => hasWords(`${slug} ${kind} model`, words) && (offers.length > 0 || !configuredOnly),
+  );
+  return [
+    { id: "tiers", title: "Model tiers", total: tiers.length, entries: tiersLeft.map((one) => () => tierEntry(one)) },
+    {
+      id: "language-models",
+      title: "Language models",
+      total: models.length,
+      entries: modelsLeft.map((one) => () => modelEntry(one)),
+      columns: MODEL_COLUMNS,
+    },
+  ];
+}
+
+function inOrder(sections: readonly Section[]): readonly Section[] {
+  const place = ({ id }: Section) => (FIRST_SECTIONS.includes(id) ? FIRST_SECTIONS.indexOf(id) : FIRST_SECTIONS.length);
+  return sections.toSorted((a, b) => place(a) - place(b));
+}
+
+function actionSections({ actions }: ViewParts, { configuredOnly }: Asked): readonly Section[] {
+  return CATEGORIES.map((id) => {
+    const own = actions.filter(({ facts }) => facts.category === id);
+    const left = own.filter(({ configured }) => configured || !configuredOnly);
+    return { id, title: titleOf(id), total: own.length, entries: left.map((one) => () => actionEntry(one)) };
+  });
+}
+
+/** What the search is asked for a view, and what it finds. */
+export async function foundFor({ search }: ViewParts, { words, category, configuredOnly }: Asked) {
+  if (words === "") return [];
+  return search(words, category === "" && !configuredOnly ? FOUND_MAX : FOUND_BEFORE_FILTERS_MAX);
+}
+
+/** What the search has found, the best first; before the models, unless it is one of these that was named. */
+function foundSections(parts: ViewParts, asked: Asked, all: readonly Found[]): readonly Section[] {
+  const { words, category, configuredOnly } = asked;
+  const others = modelSections(parts, asked);
+  const found = all
+    .filter(({ action }) => category === "" || action.facts.category === category)
+    .filter(({ action }) => action.configured || !configuredOnly)
+    .slice(0, FOUND_MAX);
+  const total = parts.actions.length;
+  const actions = { id: "actions", title: "Actions", total, entries: found.map((one) => () => foundEntry(one)) };
+  const named = parts.catalog.listed(EVERYBODY).some(({ slug }) => hasWords(slug, words));
+  return named ? [...others, actions] : [actions, ...others];
+}
+
+/** The words for a count of which a part is shown. */
+function countOf(shown: number, total: number): string {
+  return shown === total ? String(total) : `${shown} of ${total}`;
+}
+
+function* writeSection({ id, title, total, entries, columns }: Section, share: number, asked: Asked): Steps<Html> {
+  const written = yield* eachOf(entries.slice(0, share), (entry) => entry());
+  const align = fractionClass(written.flatMap(({ money }) => money));
+  const query = new URLSearchParams({ category: id, ...(asked.configuredOnly ? { configured: "1" } : {}) });
+  const rest = entries.length - written.length;
+  const all =
+    rest === 0 ? "" : html`<p class="all"><a href="/catalog?${String(query)}">Show all ${entries.length}</a></p>`;
+  return html`<section id="${id}"><h2>${title} <small>${countOf(entries.length, total)}</small></h2>${columns ?? ""}<div class="list ${align}">
+${written.map(({ line }) => line)}</div>${all}</section>
+`;
+}
+
+/** `found`: what the search has found for it. */
+export function* catalogView(parts: ViewParts, asked: Asked, found: readonly Found[]): Steps<View> {
+  const { words, category } = asked;
+  const isSearch = words !== "";
+  const sections = isSearch
+    ? foundSections(parts, asked, found)
+    : inOrder([...actionSections(parts, asked), ...modelSections(parts, asked)]);
+  const isWanted = ({ id }: Section) => category === "" || id === category || (isSearch && id === "actions");
+  const wanted = sections.filter(({ entries }) => entries.length > 0).filter(isWanted);
+  const sizes = wanted.map(({ entries }) => entries.length);
+  const shares = category === "" ? sharesOf(sizes, ENTRIES_MAX) : sizes;
+  const shown = sizes.reduce((sum, size) => sum + size, 0);
+  const total = sections.reduce((sum, one) => sum + one.total, 0);
+  const none = html`<p class="none">Nothing matches. Try fewer or other words.</p>`;
+  const written: Html[] = [];
+  for (const [at, one] of wanted.entries()) written.push(yield* writeSection(one, shares[at] ?? 0, asked));
+  const body = wanted.length === 0 ? none : html`${written}`;
+  return { body, count: shown === total ? `${total} entries` : `${shown} of ${total}` };
+}

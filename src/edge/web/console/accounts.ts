@@ -1,0 +1,169 @@
+// Accounts for the operator: find one, open one, give credit, freeze it, and do to its keys what their account can.
+import type { BudgetsShown } from "../../../money/accounts/budgets.ts";
+import type { GroupShown } from "../../../money/accounts/groups.ts";
+import { budgetsTable } from "../account/budgets.ts";
+import { findKey, formOf, type KeysPlace, keyActs, keysOf, keysTable, listedIn } from "../account/keys.ts";
+import { type Html, html } from "../html.ts";
+import { nothingElse, Refused, withQuery } from "../kit/ask.ts";
+import { buttonForm, centsIn, field, postForm } from "../kit/forms.ts";
+import type { Act, Section, Visit } from "../kit/sections.ts";
+import { callBox, card, moneyOfCents, nextPage, pill, rowsOf, table, tiles, time } from "../kit/shown.ts";
+import { dollars } from "../words.ts";
+import type { AccountShown } from "./answers.ts";
+
+const PATH = "/console/accounts";
+const PAGE = "100";
+const KINDS = [
+  ["personal", "personal"],
+  ["business", "business"],
+  ["sandbox", "sandbox"],
+] as const;
+
+interface Opened {
+  readonly account_id: string;
+  readonly api_key: string;
+}
+
+const openAct: Act = {
+  told: "An account was opened",
+  async run({ ask, fields }) {
+    const credit = centsIn(fields.credit);
+    const body = { name: fields.name, kind: fields.kind, ...(credit === undefined ? {} : { credit_cents: credit }) };
+    const made = await ask<Opened>("POST", "/admin/v1/accounts", body);
+    if (made instanceof Refused) return made;
+    return html`<p>This is its primary key. It is shown once: hand it on now.</p>${callBox(made.api_key)}<p><a class="button" href="${PATH}/${made.account_id}">Go to the account</a></p>`;
+  },
+};
+
+export const accountsSection: Section = {
+  path: PATH,
+  place: PATH,
+  acts: { open: openAct },
+  async show({ ask, csrf, request }) {
+    const cursor = request.query.get("cursor") ?? "";
+    const found = await ask<{ accounts: readonly AccountShown[]; next_cursor: string | null }>(
+      "GET",
+      withQuery("/admin/v1/accounts", { limit: PAGE, cursor }),
+    );
+    if (found instanceof Refused) return found;
+    const columns = [
+      { name: "Account" },
+      { name: "Opened (UTC)", kind: "desk" },
+      { name: "Spent", kind: "num desk" },
+      { name: "Balance", kind: "num" },
+    ];
+    const rows = rowsOf(found.accounts, (one) => [
+      html`<a class="name" href="${PATH}/${encodeURIComponent(one.account_id)}">${one.name}</a> ${one.kind === "sandbox" ? pill("sandbox", "warn") : ""} ${one.frozen ? pill("frozen", "bad") : ""}<br><code class="soft">${one.account_id}</code>`,
+      time(one.created_at),
+      moneyOfCents(one.spent_cents),
+      moneyOfCents(one.balance_cents),
+    ]);
+    const open = postForm(
+      { action: PATH, csrf, act: "open" },
+      html`<div class="fields">${field({ name: "name", label: "Name", required: true })}${field({ name: "kind", label: "Kind", options: KINDS })}${field({ name: "credit", label: "Credit", note: "dollars", type: "number" })}</div><div class="buttons"><button>Open an account</button></div>`,
+    );
+    const find = html`<form method="get" action="/console/find"><div class="fields">${field({ name: "id", label: "Account, key, request or transaction by its id" })}<div><button class="plain">Find</button></div></div></form>`;
+    return {
+      title: "Accounts",
+      body: html`<section class="card">${find}</section>${card("Accounts", html`${table("Accounts", columns, { rows, none: "There is no account yet: open one below." })}${nextPage(PATH, {}, found.next_cursor)}`)}${card("Open an account", open)}`,
+    };
+  },
+};
+
+const idIn = ({ request }: Visit) => encodeURIComponent(request.params.id ?? "");
+const apiOf = (visit: Visit) => `/admin/v1/accounts/${idIn(visit)}`;
+
+function freeze(frozen: boolean, told: string): Act {
+  const words = frozen
+    ? "Every paid call of this account is refused from now on. Work that runs ends and is charged."
+    : "This account's calls are paid again.";
+  return {
+    told,
+    sure: () => words,
+    run: (visit) => nothingElse(visit.ask("PATCH", apiOf(visit), { frozen })),
+  };
+}
+
+const creditAct: Act = {
+  told: "Credit was given",
+  sure({ fields, request }) {
+    const cents = centsIn(fields.dollars);
+    if (typeof cents !== "number") return new Refused(400, "Dollars: must be an amount such as 2 or 12.50.");
+    return `Give $${dollars(cents)} to the account ${request.params.id ?? ""}? It is added to its balance, once for the reference “${(fields.reference ?? "").slice(0, 200)}”.`;
+  },
+  async run(visit) {
+    const { reference } = visit.fields;
+    const done = await visit.ask<{ repeated: boolean }>("POST", `${apiOf(visit)}/credits`, {
+      cents: centsIn(visit.fields.dollars),
+      reference,
+    });
+    if (done instanceof Refused) return done;
+    return done.repeated ? new Refused(409, "Credit with this reference was given before: nothing was added.") : null;
+  },
+};
+
+const KEYS: KeysPlace = {
+  api: (visit) => `${apiOf(visit)}/keys`,
+  refused: (keyId) => `/console/calls?status=refused&key=${encodeURIComponent(keyId)}`,
+};
+
+function summary(account: AccountShown): Html {
+  return tiles([
+    {
+      name: "Balance",
+      value: moneyOfCents(account.balance_cents),
+      more: html`of ${moneyOfCents(account.granted_cents)} given`,
+    },
+    { name: "Held", value: moneyOfCents(account.held_cents) },
+    { name: "Spent", value: moneyOfCents(account.spent_cents) },
+    { name: "Models, a day", value: moneyOfCents(account.inference_cap_cents), more: "cap" },
+    {
+      name: "State",
+      value: account.frozen ? pill("frozen", "bad") : pill("in good standing", "good"),
+      more: account.kind,
+    },
+  ]);
+}
+
+/** `reference`: another one for each form, so that one that is sent twice counts once. */
+export function accountSection(reference: () => string): Section {
+  return {
+    path: `${PATH}/{id}`,
+    place: PATH,
+    acts: {
+      credit: creditAct,
+      freeze: freeze(true, "The account is frozen"),
+      thaw: freeze(false, "The account is in good standing again"),
+      ...keyActs(KEYS),
+    },
+    async show(visit) {
+      const { ask, csrf, request } = visit;
+      const account = await ask<AccountShown>("GET", apiOf(visit));
+      if (account instanceof Refused) return account;
+      const grouped = await ask<{ groups: readonly GroupShown[] }>("GET", `${apiOf(visit)}/groups`);
+      if (grouped instanceof Refused) return grouped;
+      const bounded = await ask<BudgetsShown>("GET", `${apiOf(visit)}/budgets`);
+      if (bounded instanceof Refused) return bounded;
+      const listed = listedIn(request);
+      const keys = await keysOf(ask, `${apiOf(visit)}/keys`, listed);
+      if (keys instanceof Refused) return keys;
+      const made = { form: formOf(listed, csrf), place: KEYS, groups: grouped.groups, listed };
+      const form = { action: request.path, csrf };
+      const credit = postForm(
+        { ...form, act: "credit" },
+        html`<div class="fields">${field({ name: "dollars", label: "Dollars", type: "number", value: "2", required: true })}${field({ name: "reference", label: "Reference", note: "counts once", value: reference(), required: true })}</div><div class="buttons"><button>Give credit</button></div>`,
+      );
+      const stand = account.frozen
+        ? buttonForm({ ...form, act: "thaw" }, "End the freeze")
+        : buttonForm({ ...form, act: "freeze" }, "Freeze the account", { kind: "danger small" });
+      const id = encodeURIComponent(account.account_id);
+      const links = html`<p><a href="/console/calls?account=${id}">Its transactions</a> · <a href="/console/calls?status=failed&account=${id}">Calls that failed</a> · <a href="/console/calls?status=refused&account=${id}">Calls that were refused</a></p>`;
+      return {
+        title: account.name,
+        body: html`<p class="lead"><code>${account.account_id}</code>, opened ${time(account.created_at)}</p>${summary(account)}${links}
+<div class="grid">${card("Give credit", credit)}${card("Standing", stand)}</div>
+${card("Keys", html`${findKey(listed, keys)}${keysTable(keys.agents, made)}${nextPage(request.path, {}, keys.next_cursor)}`)}${card("Ceilings", budgetsTable(bounded.budgets))}`,
+      };
+    },
+  };
+}

@@ -1,0 +1,89 @@
+// The operator's pages on the admin listener, signed in with the admin token or by the OpenID provider: each shows what the operator's endpoints answer, and changes what they change.
+
+import type { EndpointSpec, GatewayRequest } from "../../../core/endpoint.ts";
+import type { Refusal } from "../../../money/accounts/admin-endpoints.ts";
+import { isCsrf } from "../../oauth/sessions.ts";
+import { eventsSection } from "../account/events.ts";
+import { html } from "../html.ts";
+import { type Ask, bodyOr } from "../kit/ask.ts";
+import { liveEndpoint } from "../kit/live.ts";
+import type { Place } from "../kit/page.ts";
+import { type Door, sectionEndpoints } from "../kit/sections.ts";
+import { problem } from "../kit/shown.ts";
+import { accountSection, accountsSection } from "./accounts.ts";
+import { callSection, callsSection, findSection } from "./calls.ts";
+import type { Operator } from "./operator-sessions.ts";
+import { pricesSection } from "./prices.ts";
+import { routesSection } from "./routes.ts";
+import { RUNNING_LIVE, runningNow, runningSection } from "./running.ts";
+import { isOwnOrigin, operatorSignIn, type SignInParts, toSignIn } from "./sign-in.ts";
+import { createGlance, TODAY_LIVE, todaySection } from "./today.ts";
+import { doctorSection, logSection } from "./upkeep.ts";
+
+const PLACES: readonly Place[] = [
+  { href: "/console", name: "Today" },
+  { href: "/console/accounts", name: "Accounts" },
+  { href: "/console/calls", name: "Calls" },
+  { href: "/console/routes", name: "Routes" },
+  { href: "/console/running", name: "Running" },
+  { href: "/console/prices", name: "Prices" },
+  { href: "/console/events", name: "Events" },
+  { href: "/console/doctor", name: "Doctor" },
+  { href: "/console/log", name: "Log" },
+];
+
+/** What many may look at at once is looked up this seldom. */
+const EVERY_MS = 5_000;
+
+export interface ConsoleParts extends SignInParts {
+  readonly epochMs: () => number;
+  readonly draining: () => boolean;
+  /** A text that no other has. */
+  readonly reference: () => string;
+  /** Asks the operator's endpoints; who it is stands in the log of changes. */
+  readonly askAs: (request: GatewayRequest, operator: Operator) => Ask;
+}
+
+/** `/console` and what is below it. */
+export function consolePages(parts: ConsoleParts): readonly EndpointSpec[] {
+  const { sessions, epochMs, draining, askAs } = parts;
+  const door: Door = {
+    places: PLACES,
+    signOut: "/console/sign-out",
+    toSignIn,
+    async enter(request) {
+      const session = await sessions.of(request);
+      return session === null ? null : { ask: askAs(request, session), csrf: session.csrf };
+    },
+    async notice(ask) {
+      const { refusals } = bodyOr(await ask<{ refusals: readonly Refusal[] }>("GET", "/admin/v1/routes"), {
+        refusals: [],
+      });
+      return html`${refusals.map(({ message }) => problem(message))}`;
+    },
+    isOurs: (request, csrf, sent) => isOwnOrigin(request) && isCsrf({ csrf }, sent),
+  };
+  const glance = createGlance(epochMs);
+  const lead = "What has happened in all accounts in 30 days, and where everybody's events are sent.";
+  const sections = [
+    todaySection(glance, epochMs),
+    accountsSection,
+    accountSection(parts.reference),
+    callsSection,
+    callSection,
+    findSection,
+    routesSection,
+    runningSection,
+    pricesSection(epochMs),
+    eventsSection({ path: "/console/events", api: "/admin/v1", lead }),
+    doctorSection,
+    logSection,
+  ];
+  const live = { door, draining, everyMs: EVERY_MS };
+  return [
+    ...operatorSignIn(parts, door),
+    ...sections.flatMap((section) => sectionEndpoints(section, door)),
+    liveEndpoint({ ...live, path: TODAY_LIVE, part: glance }),
+    liveEndpoint({ ...live, path: RUNNING_LIVE, part: runningNow }),
+  ];
+}

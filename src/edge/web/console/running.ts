@@ -1,0 +1,52 @@
+// What runs now: calls, jobs, sessions; and how far the spool and the archive are behind.
+
+import type { JobRow } from "../../../actions/jobs/job-view.ts";
+import { type Html, html } from "../html.ts";
+import { bodyOr, Refused } from "../kit/ask.ts";
+import type { Section, Visit } from "../kit/sections.ts";
+import { card, count, pill, problem, rowsOf, table, tiles } from "../kit/shown.ts";
+import { seriesIn, seriesSum } from "./metrics-read.ts";
+
+const PATH = "/console/running";
+export const RUNNING_LIVE = "/console/running/live";
+const SHOWN_MAX = 200;
+const TOLD = {
+  tollgate_in_flight: "Calls",
+  tollgate_jobs_running: "Jobs of this process",
+  tollgate_sessions_open: "Sessions",
+  tollgate_holds_open: "Holds",
+  tollgate_held_usd: "Held, USD",
+  tollgate_spool_depth: "Waits in the spool",
+  tollgate_archive_behind_seconds: "Archive behind, s",
+  tollgate_session_boxes_unclosed: "Boxes to be closed",
+} as const;
+
+export async function runningNow({ ask }: Visit): Promise<Html> {
+  const series = seriesIn(bodyOr(await ask<string>("GET", "/metrics"), ""), Object.keys(TOLD));
+  const shown = Object.entries(TOLD).filter(([name]) => series.some((one) => one.name === name));
+  const found = await ask<{ jobs: readonly JobRow[] }>("GET", "/admin/v1/jobs");
+  if (found instanceof Refused) return html`${problem(found.words)}`;
+  const columns = [
+    { name: "Job" },
+    { name: "State" },
+    { name: "Still for", kind: "num" },
+    { name: "Held", kind: "num" },
+    { name: "Spent", kind: "num desk" },
+  ];
+  const rows = rowsOf(found.jobs.slice(0, SHOWN_MAX), (job) => [
+    html`${job.kind} ${job.sandbox ? pill("sandbox", "warn") : ""}<br><code>${job.job_id}</code><br><a href="/console/accounts/${encodeURIComponent(job.account_id)}">${job.account_name ?? job.account_id}</a>`,
+    html`${pill(job.status)} ${job.done === null ? "" : `${job.done} of ${job.total ?? "?"}`}`,
+    `${count(job.still_seconds)} s of ${count(job.age_seconds)} s`,
+    `$${job.held_usd}`,
+    `$${job.spent_usd}`,
+  ]);
+  return html`${tiles(shown.map(([name, words]) => ({ name: words, value: count(Math.round(seriesSum(series, name) * 10_000) / 10_000) })))}${card("Jobs, those that stand still first", table("Jobs", columns, { rows, none: "No job runs." }))}`;
+}
+
+export const runningSection: Section = {
+  path: PATH,
+  place: PATH,
+  async show(visit) {
+    return { title: "Running", body: html`<div data-live="${RUNNING_LIVE}">${await runningNow(visit)}</div>` };
+  },
+};

@@ -1,0 +1,85 @@
+// Parts of pages that are told anew while they are open, as server-sent events of ready HTML. After a restart the browser asks again by itself.
+import { pause } from "../../../core/clock.ts";
+import type { EndpointSpec, GatewayRequest } from "../../../core/endpoint.ts";
+import { GatewayError } from "../../../core/errors.ts";
+import { inSlices } from "../../../core/slices.ts";
+import { type Html, textOf } from "../html.ts";
+import type { Door, Visit } from "./sections.ts";
+
+const EVERY_MS = 2_000;
+/** Of one session: forgotten tabs must not add up. */
+const OPEN_MAX = 10;
+
+export interface Live {
+  readonly path: string;
+  readonly door: Door;
+  readonly draining: () => boolean;
+  /** How often it is asked; two seconds where it is not said. */
+  readonly everyMs?: number;
+  /** What is shown now. */
+  readonly part: (visit: Visit) => Promise<Html>;
+}
+
+function eventOf(text: string): string {
+  return `data: ${text.replaceAll("\r", "").replaceAll("\n", "\ndata: ")}\n\n`;
+}
+
+/** One look: an event where something has changed, a comment where nothing has; null: the session is over. */
+async function look({ door, part }: Live, request: GatewayRequest, before: string) {
+  try {
+    const who = await door.enter(request);
+    if (who === null) return null;
+    const now = await inSlices(textOf(await part({ ...who, request, fields: {} })));
+    return { now, sent: now === before ? ": still so\n\n" : eventOf(now) };
+  } catch (error) {
+    // A store that is away comes back, and the page stays open until then.
+    if (!(error instanceof GatewayError)) throw error;
+    return { now: before, sent: ": the books cannot be read just now\n\n" };
+  }
+}
+
+async function* looks(live: Live, request: GatewayRequest, gone: AbortSignal): AsyncGenerator<Uint8Array> {
+  let shown = "";
+  while (!gone.aborted && !live.draining()) {
+    const one = await look(live, request, shown);
+    if (one === null) {
+      yield Buffer.from("event: over\ndata: over\n\n");
+      return;
+    }
+    shown = one.now;
+    yield Buffer.from(one.sent);
+    await pause(live.everyMs ?? EVERY_MS, gone);
+  }
+}
+
+export function liveEndpoint(live: Live): EndpointSpec {
+  const open = new Map<string, number>();
+
+  async function* counted(of: string, parts: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+    open.set(of, (open.get(of) ?? 0) + 1);
+    try {
+      yield* parts;
+    } finally {
+      const left = (open.get(of) ?? 1) - 1;
+      if (left === 0) open.delete(of);
+      else open.set(of, left);
+    }
+  }
+
+  return {
+    method: "GET",
+    path: live.path,
+    auth: "none",
+    cookies: true,
+    bodyBytesMax: 0,
+    async stream({ request, gone }) {
+      const who = await live.door.enter(request);
+      if (who === null) return new GatewayError("invalid_token", { detail: { detail: "No one has signed in." } });
+      if ((open.get(who.csrf) ?? 0) >= OPEN_MAX) {
+        return new GatewayError("concurrency_limit", { detail: { limit: OPEN_MAX }, retryAfterSeconds: 5 });
+      }
+      const headers = { "content-type": "text/event-stream", "cache-control": "no-store", "x-accel-buffering": "no" };
+      return { status: 200, headers, bytes: counted(who.csrf, looks(live, request, gone)) };
+    },
+  };
+}

@@ -1,0 +1,168 @@
+// A section is a page with what can be done on it. Here each becomes its endpoints: shown to who has signed in, changed by forms with their session's token.
+import type { Answer, EndpointShape, EndpointSpec, GatewayRequest } from "../../../core/endpoint.ts";
+import { GatewayError } from "../../../core/errors.ts";
+import { inSlices } from "../../../core/slices.ts";
+import { fieldsOf } from "../../oauth/choices-form.ts";
+import { seeOther } from "../../oauth/forms.ts";
+import { Html, html, textOf } from "../html.ts";
+import { type Ask, Refused } from "./ask.ts";
+import { postForm } from "./forms.ts";
+import { type Place, pageAnswer, type Shell } from "./page.ts";
+import { problem, told } from "./shown.ts";
+
+/** Longer than any form of ours. */
+const FORM_BYTES_MAX = 256 * 1024;
+/** A page that could not be made is asked for again. */
+const AGAIN_SECONDS = 5;
+
+/** One look at a section, or one form that was sent to it. */
+export interface Visit {
+  readonly request: GatewayRequest;
+  /** Empty at a look. */
+  readonly fields: Readonly<Record<string, string>>;
+  readonly ask: Ask;
+  readonly csrf: string;
+}
+
+export interface Shown {
+  readonly title: string;
+  readonly body: Html;
+  readonly scripts?: readonly string[];
+  /** Where the browser is led instead. */
+  readonly goTo?: string;
+  /** Such as 404; 200 where it says nothing. */
+  readonly status?: number;
+}
+
+/** Something that a form does. Its answer is shown in place of the page, such as a secret that is told once; null: the page is shown anew. */
+export interface Act {
+  /** What is said when it was done. */
+  readonly told: string;
+  /** What is asked before it is done, because it cannot be taken back, or stops calls; refused: what was sent cannot be done. */
+  readonly sure?: (visit: Visit) => string | Refused;
+  run(visit: Visit): Promise<Html | Refused | null>;
+}
+
+export interface Section {
+  readonly path: string;
+  /** The place of the bar that it belongs to, by its path. */
+  readonly place: string;
+  show(visit: Visit): Promise<Shown | Refused>;
+  readonly acts?: Readonly<Record<string, Act>>;
+}
+
+/** Who may come in, and how the others are led to the sign-in. */
+export interface Door {
+  readonly places: readonly Place[];
+  readonly signOut: string;
+  /** Null: no one has signed in. */
+  enter(request: GatewayRequest): Promise<Pick<Visit, "ask" | "csrf"> | null>;
+  toSignIn(request: GatewayRequest): Answer;
+  /** What stands above every page, such as what has to be mended first. */
+  notice?(ask: Ask): Promise<Html | string>;
+  /** Whether a form came from a page of ours, with its session's token. */
+  isOurs(request: GatewayRequest, csrf: string, sent: string | undefined): boolean;
+}
+
+type Entered = Visit & { readonly section: Section; readonly door: Door };
+
+function shellOf({ section, door, csrf }: Entered, { title, scripts }: Pick<Shown, "title" | "scripts">): Shell {
+  return {
+    title,
+    places: door.places,
+    here: section.place,
+    signOut: { action: door.signOut, csrf },
+    ...(scripts === undefined ? {} : { scripts }),
+  };
+}
+
+/** A page as an answer, its text made in slices. */
+async function answerOf(shell: Shell, body: Html, status = 200): Promise<Answer> {
+  return pageAnswer(shell, new Html(await inSlices(textOf(body))), status);
+}
+
+async function shown(entered: Entered, said: Html | string, statusAtLeast = 200): Promise<Answer> {
+  const above = html`${(await entered.door.notice?.(entered.ask)) ?? ""}${said}`;
+  const made = await entered.section.show(entered);
+  if (made instanceof Refused) {
+    return pageAnswer(shellOf(entered, { title: "Not to be had" }), html`${above}${problem(made.words)}`, made.status);
+  }
+  if (made.goTo !== undefined) return seeOther(made.goTo);
+  return answerOf(shellOf(entered, made), html`${above}${made.body}`, Math.max(statusAtLeast, made.status ?? 200));
+}
+
+/** The question before it is done, with all that was sent, so that yes is one more press. */
+function question(entered: Entered, words: string): Answer {
+  const { csrf: _, act = "", ...rest } = entered.fields;
+  const form = { action: entered.request.path, csrf: entered.csrf, act, hidden: { ...rest, sure: "yes" } };
+  const body = html`<p class="told warn" role="alert">${words}</p>${postForm(form, html`<div class="buttons"><button>Yes, do it</button><a class="button plain" href="${entered.request.path}">No, go back</a></div>`)}`;
+  return pageAnswer(shellOf(entered, { title: "Are you sure?" }), body);
+}
+
+async function acted(entered: Entered): Promise<Answer> {
+  const { section, fields, request } = entered;
+  const name = fields.act ?? "";
+  const act = Object.hasOwn(section.acts ?? {}, name) ? section.acts?.[name] : undefined;
+  if (act === undefined) return shown(entered, problem("This form is of an earlier release: send it again."), 400);
+  const sure = fields.sure === "yes" ? undefined : act.sure?.(entered);
+  if (sure instanceof Refused) return shown(entered, problem(sure.words), sure.status);
+  if (sure !== undefined) return question(entered, sure);
+  const done = await act.run(entered);
+  if (done instanceof Refused) return shown(entered, problem(done.words), done.status);
+  if (done !== null) return answerOf(shellOf(entered, { title: act.told }), done);
+  const query = new URLSearchParams([...request.query].filter(([one]) => one !== "done"));
+  query.set("done", name);
+  return seeOther(`${request.path}?${query}`);
+}
+
+function foreign(door: Door): Answer {
+  const body = html`<p>Nothing was done. This form came from elsewhere, or from before you signed in. Open the page anew and send it again.</p>`;
+  return pageAnswer({ title: "Nothing was done", places: door.places }, body, 403);
+}
+
+/** A store that is away is said to be. A look comes back by itself; of a form it is not known how far it came. */
+async function orAway(door: Door, { method, path }: GatewayRequest, answer: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await answer();
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    const shell = { title: "The books cannot be read just now", places: door.places };
+    if (method === "POST") {
+      const words = html`<p>It is not known whether it was done: <a href="${path}">look</a> before you send it again.</p>`;
+      return pageAnswer(shell, html`${problem(error.message)}${words}`, 503);
+    }
+    const again = html`<p class="soft">The page asks again by itself every ${AGAIN_SECONDS} seconds.</p>`;
+    return pageAnswer({ ...shell, again: { seconds: AGAIN_SECONDS } }, html`${problem(error.message)}${again}`, 503);
+  }
+}
+
+/** What was done by the form before, in fixed words: an address can make the page say nothing else. */
+function doneWords({ acts = {} }: Section, request: GatewayRequest): string | null {
+  const done = request.query.get("done") ?? "";
+  return Object.hasOwn(acts, done) ? (acts[done]?.told ?? null) : null;
+}
+
+/** `GET` and, where something can be done, `POST` of a section. */
+export function sectionEndpoints(section: Section, door: Door): readonly EndpointSpec[] {
+  const open = { path: section.path, auth: "none", cookies: true } as const;
+  const look: EndpointShape = { ...open, method: "GET", bodyBytesMax: 0 };
+  const change: EndpointShape = { ...open, method: "POST", form: true, bodyBytesMax: FORM_BYTES_MAX };
+  const entering = (next: (entered: Entered) => Promise<Answer>) => {
+    return ({ request }: { readonly request: GatewayRequest }) =>
+      orAway(door, request, async () => {
+        const who = await door.enter(request);
+        if (who === null) return door.toSignIn(request);
+        const fields = fieldsOf(request.body);
+        return next({ ...who, request, fields, section, door });
+      });
+  };
+  const get = Object.assign(
+    { answer: entering((entered) => shown(entered, told(doneWords(section, entered.request)))) },
+    look,
+  );
+  if (section.acts === undefined) return [get];
+  const post = entering(async (entered) =>
+    door.isOurs(entered.request, entered.csrf, entered.fields.csrf) ? acted(entered) : foreign(door),
+  );
+  return [get, Object.assign({ answer: post }, change)];
+}

@@ -1,0 +1,144 @@
+// How facts look on a page: sums with their exact amount on hover, times, states, tables and forms.
+import { type NanoSum, sumOfCents, usdTextOfSum } from "../../../core/money.ts";
+import { Html, html, type Put } from "../html.ts";
+import { withQuery } from "./ask.ts";
+
+const digits = (most: number) =>
+  new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: most });
+/** Kept: to make one takes longer than all else of a row. */
+const [CENTS, SMALL] = [digits(2), digits(4)];
+
+/** A sum in dollars, short to read. */
+export function rounded(nano: NanoSum): string {
+  const usd = Number(nano) / 1e9;
+  const size = Math.abs(usd);
+  if (size === 0) return "$0";
+  const sign = usd < 0 ? "-" : "";
+  if (size < 0.0001) return `${sign}<$0.0001`;
+  return `${sign}$${(size >= 1 ? CENTS : SMALL).format(size)}`;
+}
+
+/** A sum in dollars, short to read, exact on hover. */
+export function money(nano: NanoSum): Html {
+  return html`<span class="money" title="${usdTextOfSum(nano)} USD exactly">${rounded(nano)}</span>`;
+}
+
+/** The same from cents, of which fractions are real. */
+export function moneyOfCents(cents: number): Html {
+  return money(sumOfCents(cents));
+}
+
+/** A time in UTC; the page's script tells the reader's own on hover. */
+export function time(iso: string | null | undefined): Html | string {
+  if (iso === null || iso === undefined) return "never";
+  return html`<time datetime="${iso}">${iso.slice(0, 16).replace("T", " ")}</time>`;
+}
+
+export function count(value: number): string {
+  return value.toLocaleString("en-US");
+}
+
+export type Mood = "good" | "bad" | "warn" | "plain";
+
+export function pill(words: string, mood: Mood = "plain"): Html {
+  return html`<span class="pill ${mood}">${words}</span>`;
+}
+
+export interface Tile {
+  readonly name: string;
+  readonly value: Put;
+  readonly more?: Put;
+}
+
+/** The few figures that a page begins with. */
+export function tiles(all: readonly Tile[]): Html {
+  const shown = all.map(({ name, value, more }) => {
+    const under = more === undefined ? "" : html`<small>${more}</small>`;
+    return html`<div><dt>${name}</dt><dd>${value}${under}</dd></div>`;
+  });
+  return html`<dl class="tiles">${shown}</dl>`;
+}
+
+export interface Column {
+  readonly name: string;
+  /** `num`: figures, to the right; `desk`: left out on a phone; `acts`: buttons. */
+  readonly kind?: string;
+}
+
+/** Rows of cells. */
+export interface Rows extends Iterable<readonly Put[]> {
+  readonly length: number;
+}
+
+/** Rows of a list that may be long: each is made when it becomes text. */
+export function rowsOf<Item>(items: readonly Item[], cells: (item: Item) => readonly Put[]): Rows {
+  return {
+    length: items.length,
+    *[Symbol.iterator]() {
+      for (const item of items) yield cells(item);
+    },
+  };
+}
+
+/** A line of a table for each row. */
+function linesOf(columns: readonly Column[], rows: Rows): Html {
+  const line = (row: readonly Put[]) =>
+    html`<tr>${row.map((cell, at) => html`<td class="${columns[at]?.kind ?? ""}" data-name="${columns[at]?.name ?? ""}">${cell}</td>`)}</tr>\n`;
+  return new Html({
+    *[Symbol.iterator]() {
+      for (const row of rows) yield line(row);
+    },
+  });
+}
+
+/** Rows of cells below their columns' names; `none` is said where there are none. */
+export function table(
+  label: string,
+  columns: readonly Column[],
+  { rows, none }: { readonly rows: Rows; readonly none: string },
+): Html {
+  if (rows.length === 0) return html`<p class="none">${none}</p>`;
+  const head = columns.map(({ name, kind = "" }) =>
+    name === "" ? html`<td class="${kind}"></td>` : html`<th scope="col" class="${kind}">${name}</th>`,
+  );
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="${label}"><table class="${columns.length > 2 ? "stack" : ""}"><thead><tr>${head}</tr></thead><tbody>${linesOf(columns, rows)}</tbody></table></div>`;
+}
+
+/** A part of a page under a heading of its own. */
+export function card(title: string, body: Put): Html {
+  return html`<section class="card"><h2>${title}</h2>${body}</section>`;
+}
+
+export function facts(all: readonly (readonly [string, Put])[]): Html {
+  return html`<dl class="facts">${all.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
+}
+
+/** A text to copy. */
+export function callBox(text: string): Html {
+  return html`<div class="call"><pre tabindex="0"><code>${text}</code></pre></div>`;
+}
+
+export function problem(words: string | null): Html | string {
+  return words === null ? "" : html`<p class="problem" role="alert">${words}</p>`;
+}
+
+export function told(words: string | null): Html | string {
+  return words === null ? "" : html`<p class="told" role="status">${words}</p>`;
+}
+
+/** Choices of which one holds, each a link. */
+export function switchOf(
+  label: string,
+  choices: readonly { readonly href: string; readonly name: string; readonly isOn: boolean }[],
+): Html {
+  const links = choices.map(
+    ({ href, name, isOn }) => html`<a href="${href}"${isOn ? html` aria-current="true"` : ""}>${name}</a>`,
+  );
+  return html`<nav class="switch" aria-label="${label}">${links}</nav>`;
+}
+
+/** Where a long list goes on. */
+export function nextPage(path: string, query: Readonly<Record<string, string>>, cursor: string | null): Html | string {
+  if (cursor === null) return "";
+  return html`<p class="pages"><a href="${withQuery(path, { ...query, cursor })}">Next page</a></p>`;
+}

@@ -1,0 +1,21 @@
+// The model tiers as people look for them: the dearest first, each with the models that it can try.
+import type { Audience, Catalog, SoldModel, Tier } from "../../catalog/catalog.ts";
+import { byFirstPrice, type TierListed, tierListed, tierModels } from "../../catalog/price-answers.ts";
+
+export interface TierShown {
+  readonly tier: Tier;
+  /** In order. A place for the operator's own server is among them once its model is named. */
+  readonly models: readonly SoldModel[];
+  /** How many of them a configured provider serves. */
+  readonly configured: number;
+  /** Null: it has no candidate that is sold. */
+  readonly listed: TierListed | null;
+}
+
+export function tiersShown(catalog: Catalog, audience: Audience): readonly TierShown[] {
+  const shown = byFirstPrice(catalog, audience).map((tier): TierShown => {
+    const listed = tierListed(tier, catalog, audience);
+    return { tier, models: tierModels(tier, catalog, audience), configured: listed?.served.length ?? 0, listed };
+  });
+  return shown.toReversed();
+}

@@ -1,0 +1,144 @@
+// What strangers have paid on chain, in the ledger: one account of the house takes it all in, and pays their calls from it; play money has another.
+import { createHash } from "node:crypto";
+import type { Accounts } from "../../core/account-rows.ts";
+import { add, type Nano, nano, ZERO } from "../../core/money.ts";
+import type { Money, PostOutcome, PostRequest, ReserveRequest } from "../../money/ledger/model/ledger.ts";
+import type { Window } from "../../money/ledger/model/window-list.ts";
+import type { Receipt } from "./receipts.ts";
+
+/** An account of ours that strangers pay into: money into one, play money into the other. */
+export type House = "x402" | "x402-sandbox";
+/** Its postings are of every payer without an account; each says whose by its request. */
+export const HOUSE: House = "x402";
+export const PLAY_HOUSE: House = "x402-sandbox";
+const UNBOUNDED = nano(9_000_000_000_000_000);
+
+/** Opens an account of the house, which has no key that is known. */
+export async function openHouse(accounts: Pick<Accounts, "openAccount">, house: House): Promise<void> {
+  const isPlay = house === PLAY_HOUSE;
+  await accounts.openAccount({
+    accountId: house,
+    name: isPlay ? "play money without an account (x402)" : "payments without an account (x402)",
+    kind: isPlay ? "sandbox" : "business",
+    creditNano: ZERO,
+    inferenceCapNano: UNBOUNDED,
+    requestsPerMinute: 10_000_000,
+    inFlightMax: 1_000_000,
+    primaryKey: {
+      keyId: house,
+      // Of no secret that anybody could send.
+      secretHash: createHash("sha256").update(`${house}: nobody has this key`).digest("hex"),
+      hint: "none",
+      label: "x402",
+      externalId: null,
+      ceilingNano: null,
+      ceilingPeriod: null,
+      services: null,
+      models: null,
+      expiresAtMs: null,
+    },
+  });
+}
+
+/** What calls of an address cost us unpaid is bounded by itself, and of all addresses together: addresses are free. */
+export function unpaidWindows(
+  address: string,
+  max: { readonly each: Nano; readonly all: Nano } | null,
+): readonly Window[] {
+  const row = { period: "day", code: "unpaid_costs" } as const;
+  const own = `unpaid:${address}`;
+  return [
+    { ...row, scope: "unpaid", counts: "unpaid", max: max?.all ?? null, widenedBy: "margin" },
+    { ...row, scope: own, counts: "unpaid", max: max?.each ?? null, widenedBy: `margin:${address}` },
+    { ...row, scope: "margin", counts: "margin", max: null },
+    { ...row, scope: `margin:${address}`, counts: "margin", max: null },
+  ];
+}
+
+export type Paid = Pick<Receipt, "id" | "amountNano" | "house"> & {
+  readonly transaction: string;
+  /** What making the payment has cost us. */
+  readonly settlementNano: Nano;
+};
+
+/** A posting with what its payment's making has cost us, as a leg of its own beside those of vendors. */
+function withSettlement(post: PostRequest, { settlementNano }: Paid): PostRequest {
+  if (settlementNano === ZERO) return post;
+  const leg = { vendor: "x402", model: "settlement", upstreamNano: settlementNano, ok: true, ms: 0, reason: null };
+  return {
+    ...post,
+    upstreamNano: add(post.upstreamNano, settlementNano),
+    legs: [...post.legs, { ...leg, count: 1 }],
+  };
+}
+
+/** The id of what has come in for a call, or to fill an account. */
+export const incomeId = (id: string): string => `${id}_in`;
+const referenceTo = (transaction: string): string => `x402 ${transaction}`;
+/** The transaction on chain that a credit names; null: none. */
+export function transactionIn(reference: string | null): string | null {
+  return reference === null ? null : (/^x402 (0x[0-9a-fA-F]{64})$/.exec(reference)?.[1] ?? null);
+}
+
+/** Books what has come in, once, however often it is told: for the house, or for the account that it fills. */
+export async function takeIn(
+  ledger: Money,
+  paid: Omit<Paid, "settlementNano">,
+  account: string = paid.house,
+): Promise<void> {
+  const { id, amountNano, transaction } = paid;
+  const { outcome } = await ledger.topUp(account, incomeId(id), amountNano, referenceTo(transaction));
+  if (outcome !== "credited" && outcome !== "exists")
+    throw new Error(`what ${transaction} paid was not booked: ${outcome}`);
+}
+
+/** Charges a call whose hold is open for what it has paid. */
+export async function chargeOpen(ledger: Money, paid: Paid, post: PostRequest, leaseMs: number): Promise<PostOutcome> {
+  await takeIn(ledger, paid);
+  const hold = { accountId: paid.house, holdId: post.holdId };
+  const { outcome } = await ledger.extend(hold, paid.amountNano, ZERO, leaseMs);
+  if (outcome !== "extended") throw new Error(`the hold of ${post.holdId} is ${outcome}`);
+  return ledger.post(withSettlement(post, paid));
+}
+
+/** The id of the charge of a call that was paid after it had ended. */
+export const lateId = (id: string): string => `${id}_paid`;
+
+/** Charges a call that ended before it was known that it is paid: by a posting of its own, once. */
+export async function chargeLate(ledger: Money, paid: Paid, request: ReserveRequest): Promise<void> {
+  await takeIn(ledger, paid);
+  await postApart(ledger, paid, request);
+}
+
+/** Books what fills an account, once, and what making its payment has cost us: that is a posting of nothing, of the house. */
+export async function fill(ledger: Money, paid: Paid, account: string, request: ReserveRequest): Promise<void> {
+  await takeIn(ledger, paid, account);
+  if (paid.settlementNano !== ZERO) await postApart(ledger, { ...paid, amountNano: ZERO }, request);
+}
+
+async function postApart(ledger: Money, paid: Paid, request: ReserveRequest): Promise<void> {
+  const hold = { accountId: paid.house, holdId: lateId(paid.id) };
+  const reserved = await ledger.reserve({
+    ...request,
+    ...hold,
+    amountNano: paid.amountNano,
+    idempotency: null,
+    windows: [],
+  });
+  if (reserved.outcome !== "held" && reserved.outcome !== "exists")
+    throw new Error(`${hold.holdId}: ${reserved.outcome}`);
+  const post: PostRequest = {
+    ...hold,
+    amountNano: paid.amountNano,
+    upstreamNano: ZERO,
+    absorbReason: "usage_above_hold",
+    provider: "x402",
+    served: request.asked,
+    usage: null,
+    estimated: false,
+    priceVersion: "x402",
+    legs: [],
+    decided: true,
+  };
+  await ledger.post(withSettlement(post, paid));
+}

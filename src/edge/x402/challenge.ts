@@ -1,0 +1,91 @@
+// What a caller without a key is told of how to pay, in both versions of x402 at once: the second in a header, the first in the body.
+
+import { type Network, unitsOf } from "../../catalog/networks.ts";
+import { type ErrorCode, GatewayError } from "../../core/errors.ts";
+import type { Nano } from "../../core/money.ts";
+
+/** From the signature to the settlement: longer than any action that is sold so takes, with its retries. */
+const TIMEOUT_SECONDS = 600;
+
+/** To whom is paid, and on which network. */
+export interface Terms {
+  readonly payTo: string;
+  readonly network: Network;
+}
+
+/** What is bought. */
+export interface Resource {
+  readonly url: string;
+  readonly description: string;
+  /** What a body and an answer look like (the extension `bazaar`); null: not known. */
+  readonly bazaar: Readonly<Record<string, unknown>> | null;
+}
+
+/** What must be paid, and how (`PaymentRequirements` of version 2). It follows from the price alone. */
+export interface Requirements {
+  readonly scheme: "exact";
+  readonly network: string;
+  readonly amount: string;
+  readonly asset: string;
+  readonly payTo: string;
+  readonly maxTimeoutSeconds: number;
+  readonly extra: { readonly name: string; readonly version: string };
+}
+
+export function requirementsOf(priceNano: Nano, { payTo, network }: Terms): Requirements {
+  return {
+    scheme: "exact",
+    network: network.caip2,
+    amount: unitsOf(priceNano),
+    asset: network.asset,
+    payTo,
+    maxTimeoutSeconds: TIMEOUT_SECONDS,
+    extra: network.domain,
+  };
+}
+
+/** The same in version 1, where it says of what it is bought as well. */
+export function requirementsV1({ amount, ...rest }: Requirements, network: Network, { url, description }: Resource) {
+  return {
+    ...rest,
+    network: network.name,
+    maxAmountRequired: amount,
+    resource: url,
+    description,
+    mimeType: "application/json",
+    outputSchema: null,
+  };
+}
+
+/** As the headers of x402 carry it: standard base64 of JSON. */
+export function inHeader(value: unknown): string {
+  return Buffer.from(JSON.stringify(value)).toString("base64");
+}
+
+export interface Asking {
+  readonly requirements: Requirements;
+  readonly network: Network;
+  readonly resource: Resource;
+  /** Why a payment that came does not do; null: none came. */
+  readonly refused: string | null;
+}
+
+/** The refusal with its challenge. */
+export function paymentRequired({ requirements, network, resource, refused }: Asking): GatewayError {
+  const code: ErrorCode = "payment_required";
+  const error = refused ?? "PAYMENT-SIGNATURE header is required";
+  const { url, description, bazaar } = resource;
+  const asked = {
+    x402Version: 2,
+    error,
+    resource: { url, description, mimeType: "application/json" },
+    accepts: [requirements],
+    extensions: bazaar === null ? {} : { bazaar },
+  };
+  const detail = refused === null ? "This call needs a key or a payment." : `The payment is not good: ${refused}.`;
+  return new GatewayError(code, {
+    detail: { detail },
+    headers: { "payment-required": inHeader(asked), "cache-control": "no-store" },
+    body: { x402Version: 1, accepts: [requirementsV1(requirements, network, resource)] },
+  });
+}

@@ -1,0 +1,142 @@
+// One authorization is for one thing: it is claimed in the ledger, and so for all processes, before anything is done for it.
+import { GatewayError } from "../../core/errors.ts";
+import { type Nano, ZERO } from "../../core/money.ts";
+import type { Leases } from "../../kernel/ledger-funds.ts";
+import { refusal } from "../../kernel/refused-hold.ts";
+import type { Money, ReserveOutcome, ReserveRequest } from "../../money/ledger/model/ledger.ts";
+import { unpaidWindows } from "./books.ts";
+import type { Verdict } from "./facilitator.ts";
+import { nameOf, type Payment } from "./read-payment.ts";
+import { receiptOf, type StoredReceipt } from "./receipts.ts";
+import { type SettleDeps, settleReceipt } from "./settle-receipt.ts";
+
+/** Calls of one address at once, and of all of them. */
+const IN_FLIGHT_MAX = 8;
+const ALL_IN_FLIGHT_MAX = 512;
+const KEEP_MS = 24 * 3_600_000;
+const RETRY_SECONDS = 5;
+/** From the end of the work to a block that has the payment. */
+const SETTLE_MS = 30_000;
+/** No more is asked for, however long the work may take: a challenge names ten minutes, and a payment has its way to go. */
+const LIFE_MS_MOST = 540_000;
+/** What was refused again is not tried for so long: its sender pays nothing for trying. */
+const REFUSED_REST_MS = 10_000;
+
+export interface PaymentDeps extends SettleDeps {
+  readonly leases: Leases;
+  readonly unpaid: { readonly each: Nano; readonly all: Nano } | null;
+}
+
+/** What is claimed, and for what. */
+export interface Claim extends Pick<ReserveRequest, "slots" | "requestId" | "operation" | "asked" | "effect"> {
+  readonly id: string;
+  readonly payment: Payment;
+  /** Of what it pays for: with another one it is refused. */
+  readonly fingerprint: string;
+  /** What the facilitator is asked with: the requirements in the payment's own version. */
+  readonly paidFor: unknown;
+  /** The longest that what it pays for takes, in milliseconds. */
+  readonly workMsMax: number;
+  /** The refusal of a payment, with a new challenge. */
+  refused(reason: string): GatewayError;
+}
+
+export const PENDING = new GatewayError("settlement_pending", { retryAfterSeconds: RETRY_SECONDS });
+/** The facilitator cannot be asked. */
+export const AWAY = new GatewayError("payments_unavailable", { retryAfterSeconds: RETRY_SECONDS });
+
+/**
+ * Claims an authorization and has it looked at. Nothing is taken yet. `again`: it was used before, and has paid for the call of this id.
+ * A claim is ended by the call that has it, as any hold.
+ */
+export async function claim(
+  asked: Claim,
+  deps: PaymentDeps,
+): Promise<"claimed" | { readonly again: string } | GatewayError> {
+  const { ledger, leases, clock, records } = deps;
+  const { id, payment, refused } = asked;
+  const request = requestOf(asked, deps);
+  const outcome = await placed(request, ledger);
+  if (outcome.outcome === "idempotency_done") return paidBefore(outcome.holdId, asked, deps);
+  if (outcome.outcome === "insufficient" || outcome.outcome === "ceiling" || outcome.outcome === "inference_cap")
+    throw new Error(`a hold of nothing was refused: ${outcome.outcome}`);
+  if (outcome.outcome !== "held") return refusal(outcome, clock.epochMs());
+  leases.keep(request);
+  let tried: StoredReceipt | null;
+  let verdict: Verdict | null;
+  const ended = (why: string) => {
+    leases.release(request);
+    return ledger.void(request, why);
+  };
+  try {
+    // A process that died behind a settlement has left its claim free, and its payment made.
+    tried = await receiptOf(records, payment);
+    verdict = tried === null ? await verdictOf(asked, deps) : null;
+  } catch (error) {
+    await ended("its payment could not be looked at").catch(() => {});
+    throw error;
+  }
+  if (verdict !== null && verdict !== "away" && verdict.valid) return "claimed";
+  await ended("its payment is not good");
+  if (verdict === null) return paidBefore(tried?.receipt.id ?? id, asked, deps);
+  return verdict === "away" ? AWAY : refused(verdict.reason);
+}
+
+/** Where it is not known whether the hold was placed, a void releases it, or keeps it from being placed late. */
+async function placed(request: ReserveRequest, ledger: Money): Promise<ReserveOutcome> {
+  try {
+    return await ledger.reserve(request);
+  } catch (cause) {
+    const nothingDone = cause instanceof GatewayError && cause.options.nothingDone;
+    if (!nothingDone) ledger.void(request, "reserve failed").catch(() => {});
+    throw cause;
+  }
+}
+
+/** What would lapse before it can be made is refused by us: its work would be done, and never paid. */
+async function verdictOf({ payment, paidFor, workMsMax }: Claim, { facilitator, clock }: PaymentDeps) {
+  const lifeMsMin = Math.min(workMsMax + SETTLE_MS, LIFE_MS_MOST);
+  if (payment.validBefore * 1_000 < clock.epochMs() + lifeMsMin)
+    return { valid: false, reason: `it is good for less than ${Math.ceil(lifeMsMin / 1_000)} seconds` } as const;
+  return facilitator.verify(payment, paidFor);
+}
+
+/** The same authorization once more: what it was for has ended, and whether it is paid may still be open. */
+async function paidBefore(id: string, { payment, refused }: Claim, deps: PaymentDeps) {
+  const stored = await receiptOf(deps.records, payment);
+  // What was free has taken nothing.
+  if (stored === null || stored.receipt.state === "settled") return { again: id };
+  const { state: before, retriedMs = 0 } = stored.receipt;
+  const isResting = before === "refused" && deps.clock.epochMs() - retriedMs < REFUSED_REST_MS;
+  const state = isResting ? before : await settleReceipt(stored, deps);
+  if (state === "settled") return { again: id };
+  return state === "open" ? PENDING : refused("it could not be settled");
+}
+
+function requestOf(claimed: Claim, { house, owner, leaseMs, clock, unpaid }: PaymentDeps): ReserveRequest {
+  const { id, payment, fingerprint, slots, requestId, operation, asked, effect } = claimed;
+  const inFlight = { code: "concurrency_limit" } as const;
+  return {
+    accountId: house,
+    holdId: id,
+    keyId: house,
+    parentId: null,
+    amountNano: ZERO,
+    slots: [
+      { ...inFlight, scope: `x402 ${payment.from}`, max: IN_FLIGHT_MAX },
+      { ...inFlight, scope: "x402", max: ALL_IN_FLIGHT_MAX },
+      ...slots,
+    ],
+    inference: false,
+    windows: unpaidWindows(payment.from, unpaid),
+    owner,
+    leaseMs,
+    onExpire: "void",
+    requestId,
+    operation,
+    asked,
+    effect,
+    idempotency: { key: nameOf(payment), fingerprint, keepMs: KEEP_MS },
+    nowMs: clock.epochMs(),
+  };
+}

@@ -1,0 +1,85 @@
+// The sandbox's chain and its facilitator in one: it moves play money by the rules of USDC, in records, and nothing outside of this program.
+import { createHash } from "node:crypto";
+import { PLAY_NETWORK } from "../../catalog/networks.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { Records } from "../../platform/records/records.ts";
+import type { Chain } from "./chain.ts";
+import type { Facilitator } from "./facilitator.ts";
+import { nameOf, type Payment, signedIn } from "./read-payment.ts";
+import { signedBySender } from "./signed-by.ts";
+
+/** In millionths of a dollar: what every address has, until it has spent it. A new address has as much again. */
+export const PLAY_UNITS = 10_000_000;
+const SPENT = "x402-play-spent";
+const USED = "x402-play-used";
+const KEPT_MS = 24 * 3_600_000;
+/** Of all authorizations that were used: an older one could be used again, which moves play money and no more. */
+const USED_SHARE = { bytesMax: 16 * 1024 * 1024, full: "oldest_leave" } as const;
+const TRIES_MAX = 20;
+
+export interface PlayChain extends Facilitator, Chain {
+  /** What an address has left, in millionths of a play dollar. */
+  balance(address: string): Promise<number>;
+}
+
+export function createPlayChain({ records, clock }: { readonly records: Records; readonly clock: Clock }): PlayChain {
+  const idOf = (payment: Pick<Payment, "network" | "asset" | "from" | "nonce">) =>
+    createHash("sha256").update(nameOf(payment)).digest("hex");
+  /** The same for the same authorization, as there is one transaction of each. */
+  const transactionOf = (payment: Parameters<typeof idOf>[0]) => `0x${idOf(payment)}`;
+
+  async function spentOf(address: string) {
+    const stored = await records.get(SPENT, address);
+    return { units: Number(stored?.value ?? 0), version: stored?.version ?? 0 };
+  }
+
+  /** Why it cannot be made, in the words of the reference; null: it can. */
+  async function reasonAgainst(payment: Payment): Promise<string | null> {
+    const { validAfter, validBefore } = signedIn(payment).authorization;
+    const nowSeconds = clock.epochMs() / 1_000;
+    if (Number(validAfter) >= nowSeconds) return "invalid_exact_evm_payload_authorization_valid_after";
+    if (Number(validBefore) <= nowSeconds) return "invalid_exact_evm_payload_authorization_valid_before";
+    // Behind what costs nothing to see, because a curve takes the longest.
+    if (signedBySender(payment, PLAY_NETWORK) !== true) return "invalid_exact_evm_signature";
+    if ((await records.get(USED, idOf(payment))) !== null) return "invalid_exact_evm_nonce_already_used";
+    const { units } = await spentOf(payment.from);
+    return units + Number(payment.value) > PLAY_UNITS ? "insufficient_funds" : null;
+  }
+
+  /** False: it has not as much. Two at once are counted one after the other. */
+  async function spend({ from, value }: Payment): Promise<boolean> {
+    for (let tries = 0; tries < TRIES_MAX; tries++) {
+      const { units, version } = await spentOf(from);
+      const spent = units + Number(value);
+      if (spent > PLAY_UNITS) return false;
+      const put = { kind: SPENT, id: from, payer: null, value: String(spent), ttlMs: KEPT_MS, ifVersion: version };
+      if ((await records.put(put)) !== null) return true;
+    }
+    return false;
+  }
+
+  return {
+    async verify(payment) {
+      const reason = await reasonAgainst(payment);
+      return reason === null ? { valid: true } : { valid: false, reason };
+    },
+    async settle(payment) {
+      const refused = (reason: string) => ({ settled: false, reason, mayBe: false }) as const;
+      const reason = await reasonAgainst(payment);
+      if (reason !== null) return refused(reason);
+      const transaction = transactionOf(payment);
+      const id = idOf(payment);
+      const used = { kind: USED, id, payer: USED, value: transaction, ttlMs: KEPT_MS, ifVersion: 0, share: USED_SHARE };
+      if ((await records.put(used)) === null) return refused("invalid_exact_evm_nonce_already_used");
+      if (await spend(payment)) return { settled: true, transaction };
+      await records.delete(USED, id);
+      return refused("insufficient_funds");
+    },
+    async ended({ asset, from, nonce }) {
+      const payment = { network: PLAY_NETWORK.caip2, asset, from, nonce };
+      const stored = await records.get(USED, idOf(payment));
+      return stored === null ? { state: "open" } : { state: "used", transaction: stored.value };
+    },
+    balance: async (address) => PLAY_UNITS - (await spentOf(address.toLowerCase())).units,
+  };
+}

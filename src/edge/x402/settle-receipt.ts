@@ -1,0 +1,154 @@
+// Finds out what became of a payment that was tried: by the chain where it can be asked, else by trying again, which moves money once.
+import type { Clock } from "../../core/clock.ts";
+import { type Nano, ZERO } from "../../core/money.ts";
+import type { Audit, Money, ReserveRequest } from "../../money/ledger/model/ledger.ts";
+import type { Observer } from "../../platform/observe/observer.ts";
+import { type InDoubt, inDoubt } from "../../platform/records/in-doubt.ts";
+import type { Records } from "../../platform/records/records.ts";
+import { chargeLate, fill, type House, lateId } from "./books.ts";
+import type { Chain } from "./chain.ts";
+import type { Facilitator } from "./facilitator.ts";
+import { openReceipts, putReceipt, type Receipt, type StoredReceipt } from "./receipts.ts";
+
+export interface SettleDeps {
+  readonly ledger: Money & Pick<Audit, "transaction">;
+  readonly records: Records;
+  readonly clock: Clock;
+  readonly owner: string;
+  readonly leaseMs: number;
+  /** Whose receipts they are, and where what comes in is booked. */
+  readonly house: House;
+  /** What making a payment costs us. */
+  readonly settlementNano: Nano;
+  readonly facilitator: Facilitator;
+  /** Null: no node is asked, and what a facilitator says is believed. */
+  readonly chain: Chain | null;
+  readonly observer: Pick<Observer, "settled">;
+}
+
+/** `open`: it is not known yet. `refused`: it was not made. */
+export type ReceiptState = Receipt["state"];
+
+/** What came of a try: the transaction on chain, why there is none, or that it is not known. */
+export type Made = { readonly transaction: string } | { readonly refused: string } | "unknown";
+
+/** Has a payment made. Where the chain can be asked, it has the last word: a facilitator may say so and be wrong, either way. */
+export async function makePayment(
+  receipt: Pick<Receipt, "payment" | "asked" | "sinceMs">,
+  deps: Pick<SettleDeps, "facilitator" | "chain" | "observer">,
+): Promise<Made> {
+  const made = await tryPayment(receipt, deps);
+  deps.observer.settled(made === "unknown" ? "open" : "transaction" in made ? "settled" : "refused");
+  return made;
+}
+
+async function tryPayment(
+  { payment, asked, sinceMs }: Pick<Receipt, "payment" | "asked" | "sinceMs">,
+  { facilitator, chain }: Pick<SettleDeps, "facilitator" | "chain">,
+): Promise<Made> {
+  const made = await facilitator.settle(payment, asked);
+  if (made !== "unknown" && made.settled && made.inBlock) return { transaction: made.transaction };
+  if (chain === null) {
+    if (made === "unknown") return made;
+    if (made.settled) return { transaction: made.transaction };
+    return made.mayBe ? "unknown" : { refused: made.reason };
+  }
+  const ended = await chain.ended(payment, sinceMs);
+  if (ended.state === "used") return { transaction: ended.transaction };
+  if (ended.state === "canceled") return { refused: "it was canceled" };
+  const isRefused = ended.state === "open" && made !== "unknown" && !made.settled && !made.mayBe;
+  return isRefused ? { refused: made.reason } : "unknown";
+}
+
+/** The same for one that was tried before, and may have been made then. */
+async function makeAgain({ receipt }: StoredReceipt, deps: SettleDeps): Promise<Made> {
+  const { payment, state, sinceMs } = receipt;
+  if (deps.chain !== null) {
+    const ended = await deps.chain.ended(payment, sinceMs);
+    if (ended.state === "used") return { transaction: ended.transaction };
+    if (ended.state === "unknown") return "unknown";
+    const isOver = payment.validBefore * 1_000 <= deps.clock.epochMs();
+    if (ended.state === "canceled" || isOver) return { refused: "its time is over" };
+  }
+  const made = await makePayment(receipt, deps);
+  // Without a chain to ask, what is refused now may be refused because it was made.
+  return deps.chain === null && state === "open" && made !== "unknown" && "refused" in made ? "unknown" : made;
+}
+
+/** Settles a call that has ended, and charges it. Two who do so at once book it once. */
+export async function settleReceipt(stored: StoredReceipt, deps: SettleDeps): Promise<ReceiptState> {
+  const { receipt, version } = stored;
+  // A hold that is open is that of a call or a top-up which is settling it itself; where its process died, its lease ends it.
+  const standing = await deps.ledger.standing({ accountId: receipt.house, holdId: receipt.id });
+  if (standing !== "gone") return "open";
+  const made = await makeAgain(stored, deps);
+  if (made === "unknown") return "open";
+  if ("refused" in made) {
+    const retriedMs = Math.floor(deps.clock.epochMs());
+    await putReceipt(deps.records, { ...receipt, state: "refused", retriedMs }, version);
+    return "refused";
+  }
+  const { transaction } = made;
+  if (receipt.account !== undefined) await fillAccount(receipt, receipt.account, transaction, deps);
+  else await chargeCall({ ...receipt, transaction }, deps);
+  await putReceipt(deps.records, { ...receipt, state: "settled", transaction }, null);
+  return "settled";
+}
+
+/** Books a payment that fills an account, once, however often it is told. */
+export async function fillAccount(
+  receipt: Receipt,
+  account: string,
+  transaction: string,
+  deps: Pick<SettleDeps, "ledger" | "settlementNano" | "owner" | "leaseMs" | "clock">,
+): Promise<void> {
+  const { settlementNano } = deps;
+  await fill(deps.ledger, { ...receipt, transaction, settlementNano }, account, lateRequest(receipt, deps));
+}
+
+async function chargeCall(receipt: Receipt & { readonly transaction: string }, deps: SettleDeps): Promise<void> {
+  // A process that died behind its posting has charged it.
+  const own = await deps.ledger.transaction(receipt.house, receipt.id);
+  if (own === null || own.amountNano === ZERO)
+    await chargeLate(deps.ledger, { ...receipt, settlementNano: deps.settlementNano }, lateRequest(receipt, deps));
+}
+
+function lateRequest(
+  { id, house, amountNano }: Receipt,
+  { owner, leaseMs, clock }: Pick<SettleDeps, "owner" | "leaseMs" | "clock">,
+): ReserveRequest {
+  return {
+    accountId: house,
+    holdId: lateId(id),
+    keyId: house,
+    parentId: id,
+    amountNano,
+    slots: [],
+    inference: false,
+    windows: [],
+    owner,
+    leaseMs,
+    onExpire: "void",
+    requestId: id.replace(/^tx_/, "req_"),
+    operation: "run",
+    asked: "x402",
+    effect: "write",
+    idempotency: null,
+    nowMs: clock.epochMs(),
+  };
+}
+
+const OWN_MS = 60_000;
+
+export type Reconciler = InDoubt<ReceiptState>;
+
+export function createReconciler(deps: SettleDeps, onBroken: (error: unknown) => void): Reconciler {
+  return inDoubt({
+    open: () => openReceipts(deps.records, deps.house),
+    sinceMs: ({ receipt }) => receipt.sinceMs,
+    stateOf: (stored) => settleReceipt(stored, deps),
+    ownMs: OWN_MS,
+    clock: deps.clock,
+    onBroken,
+  });
+}

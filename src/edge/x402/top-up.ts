@@ -1,0 +1,126 @@
+// POST /api/v1/topup: an account fills itself by a payment on chain, credited once.
+import { z } from "zod";
+import type { Answer, Call, EndpointSpec } from "../../core/endpoint.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { centsDown, minus, nanoFromCents, ZERO } from "../../core/money.ts";
+import { type Caller, idAfter } from "../../core/plan.ts";
+import { readBody } from "../../money/accounts/read-body.ts";
+import { paymentRequired, type Resource, requirementsOf, requirementsV1 } from "./challenge.ts";
+import { claim, PENDING } from "./claim.ts";
+import type { DoorParts } from "./door.ts";
+import { receiptHeaders } from "./payment-funds.ts";
+import { misfit, type Payment, readPayment } from "./read-payment.ts";
+import { putReceipt, type Receipt, receiptOf } from "./receipts.ts";
+import { fillAccount, makePayment } from "./settle-receipt.ts";
+
+const PATH = "/api/v1/topup";
+const BODY_BYTES_MAX = 1_024;
+const CENTS_MAX = 100_000;
+
+const bodySchema = z.strictObject({
+  cents: z
+    .int("must be a whole number of cents")
+    .min(1, "must be at least 1")
+    .max(CENTS_MAX, `must be at most ${CENTS_MAX}`),
+});
+
+/** A payment that fits what an account has asked to be filled by. */
+interface Filling {
+  readonly caller: Caller;
+  readonly payment: Payment;
+  readonly cents: number;
+  readonly paidFor: unknown;
+  readonly requestId: string;
+  refused(reason: string | null): GatewayError;
+}
+
+export function topUpEndpoint(parts: DoorParts): EndpointSpec {
+  const { terms, publicUrl, clock } = parts;
+
+  async function answer({ request, caller }: Call): Promise<Answer | GatewayError> {
+    if (caller === null) return new GatewayError("invalid_token");
+    if (caller.frozen) return new GatewayError("account_frozen");
+    if (caller.sandbox)
+      return new GatewayError("bad_request", { detail: { detail: "A sandbox account's credit is play money." } });
+    const body = readBody(bodySchema, request.body);
+    if (body instanceof GatewayError) return body;
+    const { cents } = body;
+    const { network } = terms;
+    const requirements = requirementsOf(nanoFromCents(cents), terms);
+    const resource: Resource = { url: publicUrl() + PATH, description: "Credit for an account", bazaar: null };
+    const refused = (reason: string | null) => paymentRequired({ requirements, network, resource, refused: reason });
+    const payment = readPayment(request.headers, network);
+    if (payment === null) return refused(null);
+    if (payment instanceof GatewayError) return payment;
+    const reason = misfit(payment, requirements, network, clock.epochMs());
+    if (reason !== null) return refused(reason);
+    const paidFor = payment.version === 2 ? requirements : requirementsV1(requirements, network, resource);
+    return fill({ caller, payment, cents, paidFor, requestId: request.id, refused }, parts);
+  }
+
+  return { method: "POST", path: PATH, auth: "key", bodyBytesMax: BODY_BYTES_MAX, answer };
+}
+
+async function fill(filling: Filling, parts: DoorParts): Promise<Answer | GatewayError> {
+  const { caller, payment, cents, paidFor, requestId, refused } = filling;
+  const { accountId } = caller.payer;
+  const id = idAfter(requestId, "tx_");
+  const what = { operation: "topup", asked: "x402", effect: "write", slots: [], workMsMax: 0 } as const;
+  const fingerprint = `topup ${accountId} ${cents}`;
+  const claimed = await claim({ ...what, id, payment, paidFor, fingerprint, requestId, refused }, parts);
+  if (claimed instanceof GatewayError) return claimed;
+  return claimed === "claimed" ? credit(id, filling, parts) : credited(filling, parts);
+}
+
+/** Has the payment made and credits it. The claim ends here, however it goes. */
+async function credit(id: string, filling: Filling, parts: DoorParts): Promise<Answer | GatewayError> {
+  const { caller, payment, cents, paidFor, refused } = filling;
+  const { house, ledger, records, leases, clock } = parts;
+  const hold = { accountId: house, holdId: id };
+  const account = caller.payer.accountId;
+  const receipt: Receipt = {
+    id,
+    payment,
+    house,
+    account,
+    amountNano: nanoFromCents(cents),
+    asked: paidFor,
+    state: "open",
+    transaction: null,
+    sinceMs: Math.floor(clock.epochMs()),
+  };
+  try {
+    await putReceipt(records, receipt, null);
+    const made = await makePayment(receipt, parts);
+    if (made === "unknown") return PENDING;
+    if ("refused" in made) {
+      await putReceipt(records, { ...receipt, state: "refused" }, null);
+      return refused(made.refused);
+    }
+    const { transaction } = made;
+    await fillAccount(receipt, account, transaction, parts);
+    await putReceipt(records, { ...receipt, state: "settled", transaction }, null);
+    return await credited(filling, parts);
+  } finally {
+    leases.release(hold);
+    // The receipt knows what became of it, however often the same payment comes.
+    await ledger.void(hold, "a top-up holds nothing");
+  }
+}
+
+/** What an account is told whose payment has been credited. */
+async function credited(
+  { caller, payment, cents }: Filling,
+  { records, ledger }: DoorParts,
+): Promise<Answer | GatewayError> {
+  const stored = await receiptOf(records, payment);
+  const { account, transaction, id } = stored?.receipt ?? {};
+  // It has paid for a call, or filled another's account.
+  if (account !== caller.payer.accountId || typeof transaction !== "string" || id === undefined)
+    return new GatewayError("idempotency_mismatch");
+  const row = await ledger.account(account);
+  const balance = row === null ? ZERO : minus(row.grantedNano, row.spentNano);
+  const balance_cents = centsDown(balance);
+  const body = { credited_cents: cents, balance_cents, transaction_id: `${id}_in`, transaction };
+  return { status: 200, body, headers: receiptHeaders(payment, transaction) };
+}

@@ -1,0 +1,143 @@
+// The stores in a file of this machine: of one process alone, or of a parent that serves them to its children over a socket.
+import { join } from "node:path";
+import { machineClock, systemClock } from "../core/clock.ts";
+import { endHoldsOf, LEDGER_UNIT, sqliteLedger } from "../money/ledger/sqlite/ledger.ts";
+import type { Config } from "../platform/config.ts";
+import { memoryRates } from "../platform/limits/call-rates.ts";
+import { RATES_UNIT, threadRates } from "../platform/limits/thread-rates.ts";
+import { RECORDS_UNIT, sqliteRecords } from "../platform/records/sqlite-records.ts";
+import { diskBounds } from "../platform/storage/disk-guard.ts";
+import { openRemoteThread } from "../platform/storage/remote-thread.ts";
+import { openSqliteThread, type SqliteThreadOptions } from "../platform/storage/sqlite-thread.ts";
+import type { SqliteThread } from "../platform/storage/thread-client.ts";
+import type { StoreNews } from "../platform/storage/wire.ts";
+import type { StoreEvents, Stores } from "./stores.ts";
+
+/** The one file of a data folder that holds all that is kept. */
+export function storeFile({ dataDir }: Pick<Config, "dataDir">): string {
+  return join(dataDir, "tollgate.db");
+}
+
+const UNITS = { ledger: LEDGER_UNIT, records: RECORDS_UNIT };
+
+function openingOf(config: Config): Omit<SqliteThreadOptions, "clock" | "onFatal"> {
+  return { file: storeFile(config), units: UNITS, disk: diskBounds(config.diskFreeMibMin), sharing: "readers" };
+}
+
+/** For one process: a second one is refused with a sentence for the operator. */
+export async function openFile(config: Config, owner: string, { onFatal }: StoreEvents): Promise<Stores> {
+  const thread = await openSqliteThread({ ...openingOf(config), clock: systemClock, onFatal });
+  return {
+    owner,
+    ledger: sqliteLedger(thread),
+    records: sqliteRecords(thread),
+    rates: memoryRates(systemClock),
+    shared: false,
+    answers: null,
+    spool: null,
+    archiveBehindMs: null,
+    onKeysChanged: () => Promise.resolve(),
+    hearsChanges: () => true,
+    others: null,
+    close: () => thread.close(),
+  };
+}
+
+/** In a folder that is closed to others: a process that can connect can spend. */
+const socketOf = ({ dataDir }: Config): string => join(dataDir, "store", "socket");
+
+/** The same file, which this process's children share. */
+export async function openServed(config: Config, owner: string, events: StoreEvents): Promise<Stores> {
+  const { onFatal, onBroken = () => {} } = events;
+  const news = new News();
+  /** Processes that have ended, whose holds may not have. */
+  const left = new Set<string>();
+  let closing = false;
+  async function endLeft(): Promise<void> {
+    for (const gone of left) {
+      await endHoldsOf(thread, gone);
+      left.delete(gone);
+    }
+  }
+  const thread: SqliteThread = await openSqliteThread({
+    ...openingOf(config),
+    units: { ...UNITS, rates: RATES_UNIT },
+    clock: machineClock,
+    serve: socketOf(config),
+    onFatal,
+    onNews(heard) {
+      if (heard.kind !== "left") return news.hear(heard);
+      // A store that is closed has no holds of a child that has left, since it left first.
+      if (closing) return;
+      left.add(heard.owner);
+      endLeft().catch(onBroken);
+    },
+  });
+  const stores = sharedStores(thread, news, owner, () => {
+    closing = true;
+  });
+  const sweep: Stores["ledger"]["sweep"] = async (...asked) => {
+    const ended = await stores.ledger.sweep(...asked);
+    // Those that could not be ended at once, on a full disk, are as soon as they can be, and not with their leases.
+    await endLeft();
+    return ended;
+  };
+  return { ...stores, ledger: { ...stores.ledger, sweep } };
+}
+
+/** The stores of the parent, as one of its children has them. Where the parent ends, so does this process. */
+export async function openJoined(config: Config, owner: string, { onFatal }: StoreEvents): Promise<Stores> {
+  const news = new News();
+  const thread = await openRemoteThread({
+    socket: socketOf(config),
+    file: storeFile(config),
+    owner,
+    clock: machineClock,
+    onNews: (heard) => news.hear(heard),
+    onFatal,
+  });
+  const stores = sharedStores(thread, news, owner);
+  // Whose holds are left is for the parent to say: others that start, or that serve, are alive.
+  return { ...stores, ledger: { ...stores.ledger, sweep: (countMax) => stores.ledger.sweep(countMax) } };
+}
+
+function sharedStores(thread: SqliteThread, news: News, owner: string, onClose: () => void = () => {}): Stores {
+  const ledger = sqliteLedger(thread);
+  return {
+    owner,
+    ledger,
+    records: sqliteRecords(thread),
+    rates: threadRates(thread),
+    shared: true,
+    answers: null,
+    spool: null,
+    archiveBehindMs: null,
+    async onKeysChanged(forget) {
+      news.forgets.push(forget);
+    },
+    // The way to the store is the way that changes come: without it this process ends.
+    hearsChanges: () => true,
+    others: {
+      tell: async (text) => thread.tell(text),
+      async hear(onText) {
+        news.listeners.push(onText);
+      },
+    },
+    close() {
+      onClose();
+      return thread.close();
+    },
+  };
+}
+
+/** What this process does with what all are told from the moment it listens. While it is connected nothing is missed, so there are no gaps. */
+class News {
+  readonly forgets: ((accountId: string) => void)[] = [];
+  readonly listeners: ((text: string) => void)[] = [];
+
+  hear(news: StoreNews): void {
+    if (news.kind === "changed")
+      for (const accountId of news.accountIds) for (const forget of this.forgets) forget(accountId);
+    else if (news.kind === "told") for (const listen of this.listeners) listen(news.text);
+  }
+}

@@ -1,0 +1,245 @@
+// The one attempt of a model that acts: a route of ours within the kernel, whose rounds and actions are inner calls of one posting.
+import { GatewayError } from "../../core/errors.ts";
+import type { FailureKind } from "../../core/failures.ts";
+import { type Nano, ZERO } from "../../core/money.ts";
+import type { NeutralEvent } from "../../core/neutral.ts";
+import type { Cost } from "../../core/plan.ts";
+import type {
+  AnswerSink,
+  AttemptFailure,
+  Candidate,
+  Leg,
+  Reading,
+  Route,
+  RouteAttempt,
+  Taken,
+  Tries,
+} from "../../core/route.ts";
+import type { PlannedCalls } from "../../kernel/inner-call.ts";
+import { upstreamOf } from "../../kernel/legs.ts";
+import { Spend } from "../../kernel/parent-funds.ts";
+import { type ActingCall, ActingRun, type RunEnd } from "./acting-run.ts";
+import { ActionCalls } from "./action-calls.ts";
+import type { ActingDeps } from "./deps.ts";
+import { RoundReader } from "./round-reader.ts";
+
+/** Where a model acts, it is ourselves who serve until its first words. */
+const OURSELVES = "tollgate";
+/** So long nothing is heard while an action runs, before the client is shown that it is heard. */
+const KEEP_ALIVE_MS = 10_000;
+
+export interface ActingParts {
+  readonly acting: ActingCall;
+  readonly id: string;
+  readonly requestId: string;
+  readonly sandboxFault: string | null;
+  readonly callsMax: number;
+  /** What shows a client of a stream that we are alive; null: nothing does. */
+  readonly keepAlive: string | null;
+  readonly deps: ActingDeps;
+}
+
+/** What the kernel asks once the attempt has ended, however. */
+export interface ActingCost {
+  cost(): Promise<Cost>;
+}
+
+function failureOf(told: GatewayError): AttemptFailure {
+  const kind = told.status < 500 ? "caller_invalid" : "gateway_internal";
+  return { kind, status: told.status, message: told.message, retryAfterMs: null, told };
+}
+
+/** Stands in for the model that serves; `round`: how that was asked first, null before any has answered. */
+export interface ActingCandidate extends Candidate {
+  readonly round: Candidate | null;
+}
+
+export class ActingAttempt implements RouteAttempt, ActingCost {
+  readonly #parts: ActingParts;
+  readonly #sink: AnswerSink;
+  readonly #tries: Tries;
+  readonly #stop = new AbortController();
+  readonly #left = new AbortController();
+  readonly #spend: Spend;
+  readonly #calls: PlannedCalls;
+  readonly #reader: RoundReader;
+  readonly #run: ActingRun;
+  /** Resolved when nothing of it runs any more, and its legs are those of the call. */
+  readonly #settled: Promise<void>;
+  readonly #candidate: Candidate;
+  #running = 0;
+  #keepAlive: NodeJS.Timeout | null = null;
+  #over = false;
+
+  constructor(
+    parts: ActingParts,
+    limitNano: Nano,
+    { sink, tries }: { readonly sink: AnswerSink; readonly tries: Tries },
+  ) {
+    const { acting, deps, id, requestId, sandboxFault, callsMax } = parts;
+    this.#parts = parts;
+    this.#sink = sink;
+    this.#tries = tries;
+    this.#spend = new Spend(limitNano, "price");
+    const { payer, tools, transcript } = acting;
+    const { deadlineMs } = tries;
+    const { signal } = this.#stop;
+    this.#calls = deps.innerCalls({
+      id,
+      requestId,
+      payer,
+      signal,
+      deadlineMs,
+      spend: this.#spend,
+      sandboxFault,
+      legs: [],
+    });
+    this.#reader = new RoundReader({ content: (bytes) => this.#content(bytes) }, (legs) => this.#tell(legs));
+    const own = { calls: this.#calls, spend: this.#spend, deps };
+    const tell = (event: NeutralEvent) => {
+      this.#keepsAlive(event);
+      this.#content(transcript.write(event));
+    };
+    const actions = new ActionCalls({ ...own, tools, payer, callsMax, deadlineMs, left: this.#left.signal, tell });
+    const sinkOf = { content: (bytes: Uint8Array) => this.#content(bytes) };
+    this.#run = new ActingRun({ ...acting, ...own, actions, reader: this.#reader, sink: sinkOf });
+    this.#candidate = this.#served(acting);
+    // Its caller must know the attempt before it hears anything of it.
+    this.#settled = Promise.resolve().then(() => this.#go());
+  }
+
+  pause(): void {
+    this.#reader.pause();
+  }
+
+  resume(): void {
+    this.#reader.resume();
+  }
+
+  /** Who leaves pays for what was done: the round ends as any that is left, and an action that runs is finished. Whatever else stops it stops all. */
+  abort(why: FailureKind): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#reader.leave();
+    this.#left.abort();
+    if (why !== "caller_cancelled") this.#stop.abort();
+    this.#reader.resume();
+    this.#tries.taken.push(this.#taken());
+  }
+
+  accepted(): boolean {
+    return true;
+  }
+
+  reading(): Reading {
+    const { usage } = this.#run.totals();
+    return { usage, delivered: { text: "", bytes: 0 }, upstreamCostNano: null, skippedEvents: 0 };
+  }
+
+  served(): Candidate {
+    return this.#candidate;
+  }
+
+  async cost(): Promise<Cost> {
+    await this.#settled;
+    const { usage, estimated, priceVersion, uses } = this.#run.totals();
+    const upstreamNano = upstreamOf(this.#calls.legs());
+    return { chargeNano: this.#spend.spentNano, upstreamNano, usage, estimated, priceVersion, actions: uses };
+  }
+
+  /** A stand-in for whichever model has begun to answer. It never reads on: what it does then is the matter of its rounds. */
+  #served({ call }: ActingCall): ActingCandidate {
+    const run = this.#run;
+    const none = () => {
+      throw new Error("a model that acts is opened by its route");
+    };
+    return {
+      get provider() {
+        return run.served?.provider ?? OURSELVES;
+      },
+      get model() {
+        return run.served?.model ?? "";
+      },
+      get round() {
+        return run.served;
+      },
+      healthKey: `acting:${call.request.path}`,
+      firstTokenMsMax: 0,
+      lastFirstTokenMsMax: 0,
+      readOnMsMax: 0,
+      pointlessAfter: () => false,
+      open: none,
+    };
+  }
+
+  async #go(): Promise<void> {
+    let end: RunEnd;
+    try {
+      end = await this.#run.run();
+    } catch (broken) {
+      this.#parts.deps.onBroken(broken, this.#parts.requestId);
+      end = new GatewayError("internal_error", { cause: broken });
+    }
+    this.#quiet();
+    this.#tell(await this.#calls.ended());
+    if (this.#over || end === null) return;
+    this.#over = true;
+    if (!(end instanceof GatewayError)) return this.#sink.done(end);
+    const failure = failureOf(end);
+    this.#tries.failures.push(failure);
+    this.#sink.failed(failure);
+  }
+
+  #content(bytes: Uint8Array): void {
+    if (!this.#over && bytes.length > 0) this.#sink.content(bytes);
+  }
+
+  /** The legs of the call are those of its rounds and actions. */
+  #tell(legs: readonly Leg[]): void {
+    this.#tries.legs.splice(0, this.#tries.legs.length, ...legs);
+  }
+
+  /** What the books wait for before they close: they get their legs from what still runs. */
+  #taken(): Taken {
+    const leg: Leg = {
+      provider: OURSELVES,
+      model: "",
+      status: 0,
+      failure: null,
+      ms: 0,
+      firstTokenMs: null,
+      upstreamNano: ZERO,
+    };
+    const inner = this.#settled.then(() => []);
+    return { leg, candidate: this.#candidate, reading: this.reading(), ended: "left", accepted: false, inner };
+  }
+
+  #keepsAlive({ kind }: NeutralEvent): void {
+    if (kind === "action-begun") this.#running += 1;
+    if (kind === "action-done") this.#running -= 1;
+    const { keepAlive } = this.#parts;
+    if (this.#running === 0 || keepAlive === null) return this.#quiet();
+    this.#keepAlive ??= setInterval(() => this.#content(Buffer.from(keepAlive)), KEEP_ALIVE_MS);
+  }
+
+  #quiet(): void {
+    if (this.#keepAlive !== null) clearInterval(this.#keepAlive);
+    this.#keepAlive = null;
+  }
+}
+
+/** The route of an answer that may cost so much. `opened` hears of the attempt, for what it costs. */
+export function actingRoute(parts: ActingParts, limitNano: Nano, opened: (attempt: ActingCost) => void): Route {
+  let serving: Candidate | null = null;
+  return {
+    candidate: null,
+    has: (candidate) => candidate === serving,
+    pointlessAfter: () => false,
+    open(sink, tries) {
+      const attempt = new ActingAttempt(parts, limitNano, { sink, tries });
+      serving = attempt.served();
+      opened(attempt);
+      return attempt;
+    },
+  };
+}

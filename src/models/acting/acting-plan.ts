@@ -1,0 +1,253 @@
+// Makes the plan of a request whose model acts: one hold and one posting for all rounds of the model and all actions between them.
+import type { FramedOpenPlan, GatewayRequest, PlanCall } from "../../core/endpoint.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { add, least, type Nano, nano, nanoFromCents, ZERO } from "../../core/money.ts";
+import type { NeutralTurn } from "../../core/neutral.ts";
+import { idAfter, type OpenPlan, type Payer, type Plan, type Quote } from "../../core/plan.ts";
+import type { Candidate } from "../../core/route.ts";
+import type { ActionsAsk } from "../formats/action-tools.ts";
+import { CALLS_MAX } from "../formats/action-tools.ts";
+import type { ModelRequest } from "../formats/model-request.ts";
+import { type ActingCandidate, type ActingCost, type ActingParts, actingRoute } from "./acting-attempt.ts";
+import { type ActingCall, ROUNDS_MAX } from "./acting-run.ts";
+import type { ActingDeps } from "./deps.ts";
+import { withKept } from "./kept-turns.ts";
+import { type OfferedTool, offeredTools } from "./offered-tools.ts";
+import { RESULT_CHARS_MAX } from "./result-text.ts";
+import { type RoundParts, roundRequest } from "./round-request.ts";
+import { Transcript } from "./transcript.ts";
+
+const NO_BODY = Buffer.alloc(0);
+/** What each round after the first would only read again: the whole call has them once. */
+const OF_THE_WHOLE: ReadonlySet<string> = new Set(["idempotency-key", "x-tollgate-max-cost-cents", "x-tollgate-trace"]);
+
+/** The request without its body, which is let go once a plan has been made of it. */
+function withoutBody(request: GatewayRequest): GatewayRequest {
+  const { id, method, path, query, params, headers, address, startedMs } = request;
+  return { id, method, path, query, params, headers, address, startedMs, body: NO_BODY };
+}
+
+function asRound({ request, audience }: PlanCall): PlanCall {
+  const headers = new Map([...request.headers].filter(([name]) => !OF_THE_WHOLE.has(name)));
+  return { request: { ...request, headers }, audience };
+}
+
+/** What all actions together can cost that a model may call. */
+function actionsNano(tools: ReadonlyMap<string, OfferedTool>, callsMax: number): Nano {
+  const each = [...tools.values()].map(({ actions, bounds }) => {
+    const dearest = actions.reduce((most, { nanoMax }) => Math.max(most, nanoMax), 0);
+    // Of actions that the model finds itself nothing is known before: the bound on the call is theirs.
+    const all = actions.length === 0 ? Number.MAX_SAFE_INTEGER : dearest * (bounds.callsMax ?? callsMax);
+    return bounds.costCentsMax === null ? all : Math.min(all, nanoFromCents(bounds.costCentsMax));
+  });
+  return nano(
+    Math.min(
+      Number.MAX_SAFE_INTEGER,
+      each.reduce((sum, one) => sum + one, 0),
+    ),
+  );
+}
+
+/** The most that it can cost, within `limit`: all rounds at the length of the longest, and all actions. */
+function boundOf(longest: Plan | GatewayError, rounds: number, actions: Nano, limit: Nano): Nano {
+  if (longest instanceof GatewayError) return limit;
+  const all = longest.quote.nano * rounds + actions;
+  return all >= limit ? limit : nano(all);
+}
+
+type RouteFor = (limit: Nano) => Plan["route"];
+
+/** The quote of the whole. The first round has to fit; whatever else does not is told to the model. */
+function quoteOf(
+  first: Quote,
+  { all, tokensMax, routeFor }: { readonly all: Nano; readonly tokensMax: () => number; readonly routeFor: RouteFor },
+): Quote {
+  const fits = (free: Nano) => first.nano <= free || (first.within?.(free) ?? null) !== null;
+  const bound = (): Nano => (fits(all) ? all : first.nano);
+  return {
+    nano: bound(),
+    tighten: async () => {
+      const counted = first.tighten === null ? first.nano : await first.tighten();
+      return counted <= all || fits(all) ? all : counted;
+    },
+    within(free) {
+      const limit = least(free, all);
+      return limit > ZERO && fits(limit) ? { nano: limit, route: routeFor(limit) } : null;
+    },
+    affordable: (free) => first.affordable(free),
+    tokensMax,
+    upstreamNano: () => add(first.upstreamNano(), all),
+  };
+}
+
+/** The quote of a call that may take a part of what is free, as it may without tools: so much of the model, and `more` for what it calls. */
+function shared(
+  quote: Quote,
+  {
+    first,
+    all,
+    routeFor,
+    more,
+  }: {
+    readonly first: Quote;
+    readonly all: Nano;
+    readonly routeFor: (limit: Nano) => Plan["route"];
+    readonly more: Nano;
+  },
+): Quote {
+  const { share } = first;
+  if (share === undefined) return quote;
+  return {
+    ...quote,
+    async share(free) {
+      const part = await share(free);
+      if (part === null) return null;
+      const nano = least(least(add(part.nano, more), all), free);
+      return { nano, route: routeFor(nano) };
+    },
+  };
+}
+
+interface Made {
+  readonly acting: Omit<ActingCall, "payer">;
+  /** The caller's own bound, or ours; null: there is none but the model's. */
+  readonly limit: Nano | null;
+  readonly callsMax: number;
+  readonly quoteFor: (routeFor: (limit: Nano) => Plan["route"]) => Quote;
+  readonly all: Nano;
+}
+
+function made(
+  call: PlanCall,
+  read: ModelRequest,
+  {
+    ask,
+    tools,
+    turns,
+    createdS,
+    bodyBytes,
+  }: {
+    readonly ask: ActionsAsk;
+    readonly tools: ReadonlyMap<string, OfferedTool>;
+    readonly turns: readonly NeutralTurn[];
+    readonly createdS: number;
+    readonly bodyBytes: number;
+  },
+  deps: ActingDeps,
+): Made | GatewayError {
+  const { oneText } = ask;
+  const isAction = (name: string) => tools.has(name);
+  const transcript = new Transcript({ answers: read.answers, isAction, oneText, createdS });
+  const callsMax = ask.callsMax ?? CALLS_MAX;
+  const rounds = Math.min(ROUNDS_MAX, callsMax);
+  const told = [...tools.values()].map((tool) => tool.told);
+  const { toolChoice } = read.asked.neutral();
+  const own = { base: read, bodyBytes, tools: told, turns, since: [], outputTokens: null, stay: null };
+  const parts: RoundParts = { ...own, toolChoice, moreBytes: 0 };
+  const first = deps.planRound(call, roundRequest(parts, transcript));
+  if (first instanceof GatewayError) return first;
+  // Tools of the wire's own are no reason to refuse what is answered without them: beside the model, they have what all actions may.
+  const isHostedOnly = ask.tools.length === 0;
+  const limit = first.plan.maxCostNano ?? (isHostedOnly ? null : deps.costNanoMax);
+  const round = asRound(call);
+  const longest = deps.planRound(round, roundRequest({ ...parts, moreBytes: rounds * RESULT_CHARS_MAX }, transcript));
+  const plan = longest instanceof GatewayError ? longest : longest.plan;
+  const most = limit ?? add(first.plan.quote.nano, deps.costNanoMax);
+  const all = boundOf(plan, rounds + 1, actionsNano(tools, callsMax), most);
+  const tokensMax = () => {
+    const { quote } = longest instanceof GatewayError ? first.plan : longest.plan;
+    return (quote.tokensMax?.() ?? 0) * (rounds + 1);
+  };
+  return {
+    acting: { call: round, base: read, bodyBytes, tools, turns, transcript, first },
+    limit,
+    callsMax,
+    all,
+    quoteFor: (routeFor) => {
+      const quote = quoteOf(first.plan.quote, { all, tokensMax, routeFor });
+      return limit === null ? shared(quote, { first: first.plan.quote, all, routeFor, more: deps.costNanoMax }) : quote;
+    },
+  };
+}
+
+/** The plan once it is known who pays. */
+function ownedPlan(parts: ActingParts, { acting, limit, quoteFor, all }: Made): Plan {
+  let opened: ActingCost | null = null;
+  const routeFor = (limitNano: Nano) =>
+    actingRoute(parts, limitNano, (attempt) => {
+      opened = attempt;
+    });
+  const { plan } = acting.first;
+  const { operation, asked, streamed, tags = [], idempotency, wholeMsMax, failedStatus, timedOutStatus } = plan;
+  const writes = [...acting.tools.values()].some(({ actions }) => actions.some(({ effect }) => effect === "write"));
+  return {
+    operation,
+    asked,
+    streamed,
+    effect: writes ? "write" : "read",
+    quote: quoteFor(routeFor),
+    hold: { kind: "call" },
+    whilePaused: false,
+    maxCostNano: limit,
+    slots: [],
+    inference: true,
+    idempotency,
+    tags,
+    route: routeFor(all),
+    wholeMsMax,
+    attemptsMax: 1,
+    failedStatus,
+    timedOutStatus,
+    whenCallerLeaves: plan.whenCallerLeaves,
+    async cost() {
+      if (opened === null) throw new Error("what was not opened costs nothing");
+      return opened.cost();
+    },
+    prepare: null,
+  };
+}
+
+/** Makes the plan of a request that its wire has read, or says what is wrong with it. */
+export async function actingPlan(
+  sent: PlanCall,
+  read: ModelRequest,
+  ask: ActionsAsk,
+  deps: ActingDeps,
+): Promise<FramedOpenPlan | GatewayError> {
+  const { audience } = sent;
+  const bodyBytes = sent.request.body.length;
+  const call = { request: withoutBody(sent.request), audience };
+  const { request } = call;
+  const neutral = read.asked.neutral();
+  const callersNames = new Set(neutral.tools.flatMap((tool) => (tool.kind === "function" ? [tool.name] : [])));
+  const tools = offeredTools(ask, callersNames, { catalog: deps.actions, audience });
+  if (tools instanceof GatewayError) return tools;
+  const { payer: known } = audience;
+  const turns = known === null ? neutral.turns : await withKept(neutral.turns, known, deps.turns);
+  const createdS = Math.floor(deps.clock.epochMs() / 1000);
+  const done = made(call, read, { ask, tools, turns, createdS, bodyBytes }, deps);
+  if (done instanceof GatewayError) return done;
+  const { acting, callsMax, quoteFor } = done;
+  const { first } = acting;
+  const trace = request.headers.get("x-tollgate-trace") === "1";
+  const id = idAfter(request.id, read.idPrefix);
+  const frame = read.frame({ id, createdS, trace });
+  const own = {
+    id: idAfter(request.id, "tx_"),
+    requestId: request.id,
+    sandboxFault: request.headers.get("x-tollgate-sandbox-fault") ?? null,
+    callsMax,
+    keepAlive: read.stream ? (frame.keepAlive?.text ?? null) : null,
+    deps,
+  };
+  const forPayer = (payer: Payer): Plan => ownedPlan({ ...own, acting: { ...acting, payer } }, done);
+  const { operation, asked, streamed, whilePaused, tags = [] } = first.plan;
+  const noRoute = () => first.plan.route;
+  const plan: OpenPlan = { operation, asked, streamed, whilePaused, tags, quote: quoteFor(noRoute), forPayer };
+  const { headers = {}, keepAliveMs } = first;
+  const loweredTo = (served: Candidate) => {
+    const { round } = served as ActingCandidate;
+    return round === null ? null : (first.loweredTo?.(round) ?? null);
+  };
+  return { plan, asked: read.asked, keepAliveMs, headers, loweredTo, frame };
+}

@@ -1,0 +1,368 @@
+// One answer of a model that acts: rounds of the model, with the actions that it calls between them, until it has nothing more to call.
+import type { FramedPlan, PlanCall } from "../../core/endpoint.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { add, least, type Nano, usdText } from "../../core/money.ts";
+import type {
+  AnswerBlock,
+  AnswerCallBlock,
+  NeutralBlock,
+  NeutralTurn,
+  Source,
+  ToolChoice,
+  ToolResultBlock,
+} from "../../core/neutral.ts";
+import type { ActionUse, Ended, Payer, Plan } from "../../core/plan.ts";
+import type { Candidate, FinalPart, TokenUsage } from "../../core/route.ts";
+import type { PlannedCalls } from "../../kernel/inner-call.ts";
+import type { Spend } from "../../kernel/parent-funds.ts";
+import type { ModelRequest } from "../formats/model-request.ts";
+import { type ActionCalls, ARGUMENTS_BYTES_MAX } from "./action-calls.ts";
+import { CITED, citationsIn } from "./cited.ts";
+import type { ActingDeps } from "./deps.ts";
+import { keptKey } from "./kept-turns.ts";
+import type { OfferedTool } from "./offered-tools.ts";
+import type { RoundReader, RoundSink } from "./round-reader.ts";
+import { type RoundParts, roundRequest } from "./round-request.ts";
+import { type Round, type Transcript, textOf } from "./transcript.ts";
+
+/** Rounds in which actions may be called; after the last of them the model has to answer. */
+export const ROUNDS_MAX = 8;
+/** The least that there must be room for, so that what actions brought can still be told. */
+export const ANSWER_TOKENS_MIN = 1_024;
+/** What an action has brought is cut to so much where there is no room for more, and no further. */
+const SHORT_RESULT_CHARS = 1_000;
+const SHORTER_CHARS = [5_000, SHORT_RESULT_CHARS];
+/** What an answer is said to have ended for where the money did not do for more of it. */
+const NO_MONEY = "max_cost_cents";
+const TOO_MANY = "max_tool_calls";
+
+/** All that is made of a request before it runs. */
+export interface ActingCall {
+  readonly call: PlanCall;
+  readonly base: ModelRequest;
+  readonly bodyBytes: number;
+  readonly payer: Payer;
+  readonly tools: ReadonlyMap<string, OfferedTool>;
+  readonly turns: readonly NeutralTurn[];
+  readonly transcript: Transcript;
+  /** The first round, whose plan has been looked at already. */
+  readonly first: FramedPlan;
+}
+
+export interface RunParts extends ActingCall {
+  readonly calls: PlannedCalls;
+  readonly actions: ActionCalls;
+  readonly spend: Spend;
+  readonly reader: RoundReader;
+  readonly sink: RoundSink;
+  readonly deps: ActingDeps;
+}
+
+interface RoundWanted {
+  /** The model may call actions in it. */
+  readonly mayAct: boolean;
+  /** Default: as many as the caller allows. */
+  readonly outputTokens?: number | null;
+  /** Of what has not come yet. */
+  readonly moreBytes?: number;
+}
+
+/** How it came out: the last part of an answer, what the caller is told instead, or nothing, for its caller has left. */
+export type RunEnd = FinalPart | GatewayError | null;
+
+/** What all rounds have come to so far. */
+export interface RunTotals {
+  readonly usage: TokenUsage | null;
+  readonly estimated: boolean;
+  readonly priceVersion: string;
+  readonly uses: readonly ActionUse[];
+}
+
+const NO_USAGE: TokenUsage = {
+  inputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+};
+
+function sum(a: TokenUsage, b: TokenUsage): TokenUsage {
+  return {
+    inputTokens: a.inputTokens + b.inputTokens,
+    cacheReadTokens: a.cacheReadTokens + b.cacheReadTokens,
+    cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
+    outputTokens: a.outputTokens + b.outputTokens,
+    reasoningTokens: a.reasoningTokens + b.reasoningTokens,
+  };
+}
+
+/** The plan as a part of this answer, whose own matters are its caller's: the key, the bound and the cap. */
+function asPart(plan: Plan): Plan {
+  return { ...plan, idempotency: null, inference: false, maxCostNano: null, whenCallerLeaves: "abort" };
+}
+
+/** The plan for at most `free`; null: it cannot be had for that. */
+export async function fitted(plan: Plan, free: Nano): Promise<Plan | null> {
+  const { quote } = plan;
+  if (quote.nano <= free) return plan;
+  const tight = quote.tighten === null ? quote.nano : least(quote.nano, await quote.tighten());
+  const { within: _, tighten: __, ...rest } = quote;
+  if (tight <= free) return { ...plan, quote: { ...rest, nano: tight, tighten: null } };
+  const within = quote.within?.(free) ?? null;
+  return within === null
+    ? null
+    : { ...plan, route: within.route, quote: { ...rest, nano: within.nano, tighten: null } };
+}
+
+/** It was cut off, or stopped by its vendor: it has called nothing whole. */
+function isCut({ reason }: Round): boolean {
+  return reason === "length" || reason === "content_filter";
+}
+
+/**
+ * How an answer ends whose next round was refused for what stands in it: what went before has gone out and is paid. Null: it has
+ * failed, and is not charged: what a vendor rejects without saying why may be our own writing of the round.
+ */
+function endsFor({ code }: GatewayError): Round["reason"] | null {
+  if (code === "content_policy_violation") return "content_filter";
+  return code === "context_length_exceeded" ? "length" : null;
+}
+
+/** A block as the model is reminded of it: what it has shown is no part of a prompt in any wire. */
+function remembered(block: AnswerBlock): readonly NeutralBlock[] {
+  if (block.kind === "text") return block.text === "" ? [] : [{ kind: "text", text: block.text, cacheMark: false }];
+  if (block.kind === "tool-call") {
+    const isTooLong = block.arguments.length > ARGUMENTS_BYTES_MAX;
+    return [{ ...block, arguments: isTooLong ? "{}" : block.arguments, cacheMark: false }];
+  }
+  return block.kind === "reasoning" ? [block] : [];
+}
+
+export class ActingRun {
+  readonly #parts: RunParts;
+  readonly #since: NeutralTurn[] = [];
+  /** Of a whole answer. */
+  readonly #blocks: AnswerBlock[] = [];
+  /** What hosted tools have found. */
+  readonly #sources: Source[] = [];
+  #usage: TokenUsage | null = null;
+  #estimated = false;
+  #versions = new Set<string>();
+  #served: Candidate | null = null;
+  #stay: string | null = null;
+
+  constructor(parts: RunParts) {
+    this.#parts = parts;
+  }
+
+  /** The one that began, whose conversation it is; null: none has answered yet. */
+  get served(): Candidate | null {
+    return this.#served ?? this.#parts.reader.served;
+  }
+
+  totals(): RunTotals {
+    return {
+      usage: this.#usage,
+      estimated: this.#estimated,
+      priceVersion: [...this.#versions].join(","),
+      uses: this.#parts.actions.uses(),
+    };
+  }
+
+  /** Rejects only where something is broken in here. */
+  async run(): Promise<RunEnd> {
+    for (let rounds = 0; ; rounds++) {
+      const mayAct = rounds < ROUNDS_MAX && this.#parts.actions.left > 0;
+      const ended = await this.#ask(rounds, mayAct);
+      if (ended === "no_money") return this.#finish({ blocks: [], reason: "length", native: NO_MONEY });
+      if (ended === null) return null;
+      if (ended instanceof GatewayError) return rounds > 0 ? this.#refused(ended) : ended;
+      const round = this.#took(ended);
+      const calls = round.blocks.filter((block): block is AnswerCallBlock => block.kind === "tool-call");
+      const ours = calls.filter(({ name }) => this.#parts.tools.has(name));
+      this.#say(round);
+      const own = calls.find(({ name }) => !this.#parts.tools.has(name)) ?? null;
+      if (ours.length === 0 || isCut(round)) return this.#end(round, own);
+      // It was told that nothing more is run, and has nothing more to say.
+      if (!mayAct) return this.#end({ ...round, reason: "length", native: TOO_MANY }, own);
+      const results = await this.#act(ours);
+      this.#remember(round, results);
+      if (this.#parts.reader.closed) return null;
+      if (own !== null) return this.#end(round, own);
+    }
+  }
+
+  #refused(error: GatewayError): FinalPart | GatewayError {
+    const reason = endsFor(error);
+    return reason === null ? error : this.#finish({ blocks: [], reason, native: error.code });
+  }
+
+  /** Asks the model. A null has no reader any more. */
+  async #ask(rounds: number, mayAct: boolean): Promise<Ended | GatewayError | "no_money" | null> {
+    const { spend } = this.#parts;
+    const framed = rounds === 0 ? this.#parts.first : this.#planned({ mayAct });
+    if (framed instanceof GatewayError) return rounds > 0 ? this.#askShorter(framed, mayAct) : framed;
+    let plan = await fitted(asPart(framed.plan), spend.freeNano);
+    if (plan === null && rounds > 0) plan = await this.#shorter(mayAct);
+    if (plan === null) return rounds > 0 ? "no_money" : new GatewayError("max_cost_exceeded", this.#needs(framed.plan));
+    const ended = await this.#askOnce(plan);
+    return rounds > 0 && ended instanceof GatewayError ? this.#askShorter(ended, mayAct) : ended;
+  }
+
+  async #askOnce(plan: Plan): Promise<Ended | GatewayError | null> {
+    const { calls, reader } = this.#parts;
+    if (reader.closed) return null;
+    reader.begins();
+    const ended = await calls.planned({ name: plan.asked, plan, reader });
+    this.#count(ended);
+    if (ended.outcome === "left_before_content" || ended.outcome === "left_after_content") return null;
+    if (ended.error !== null) return ended.error;
+    if (ended.served !== null) this.#served ??= ended.served;
+    this.#stay ??= ended.served?.healthKey ?? null;
+    return ended;
+  }
+
+  /** A model that has no room for all that actions brought is asked again with less of it. */
+  async #askShorter(refusal: GatewayError, mayAct: boolean): Promise<Ended | GatewayError | null> {
+    let told: Ended | GatewayError | null = refusal;
+    for (const charsMax of SHORTER_CHARS) {
+      if (!(told instanceof GatewayError) || told.code !== "context_length_exceeded") return told;
+      const plan = await this.#cutTo(charsMax, mayAct);
+      if (plan !== null) told = await this.#askOnce(plan);
+    }
+    return told;
+  }
+
+  #needs(plan: Plan) {
+    return { detail: { needed_usd: usdText(plan.quote.nano) }, param: "max_cost_cents" };
+  }
+
+  /** The plan of the next round. */
+  #planned({ mayAct, outputTokens = null, moreBytes = 0 }: RoundWanted): FramedPlan | GatewayError {
+    const { deps, transcript, call, base } = this.#parts;
+    const made = (toolChoice: ToolChoice | null) => {
+      const parts = { ...this.#roundParts(), toolChoice, outputTokens, moreBytes, stay: this.#stay };
+      return deps.planRound(call, roundRequest(parts, transcript));
+    };
+    // What was forced has been called.
+    const choice = base.asked.neutral().toolChoice;
+    if (mayAct) return made(choice?.mode === "none" ? choice : null);
+    const answered = made({ mode: "none" });
+    // Not every vendor can be told not to call; its calls are then not run.
+    return answered instanceof GatewayError ? made(null) : answered;
+  }
+
+  #roundParts(): Pick<RoundParts, "base" | "bodyBytes" | "tools" | "turns" | "since"> {
+    const { base, bodyBytes, tools, turns } = this.#parts;
+    return { base, bodyBytes, tools: [...tools.values()].map(({ told }) => told), turns, since: this.#since };
+  }
+
+  /** What actions brought is cut further until there is room for an answer to it; null: there is none. */
+  async #shorter(mayAct: boolean): Promise<Plan | null> {
+    for (const charsMax of SHORTER_CHARS) {
+      const plan = await this.#cutTo(charsMax, mayAct);
+      if (plan !== null) return plan;
+    }
+    return null;
+  }
+
+  /** The plan of the next round with less of what the last actions brought; null: there is none, or no money for it. */
+  async #cutTo(charsMax: number, mayAct: boolean): Promise<Plan | null> {
+    const { spend, actions } = this.#parts;
+    const last = this.#since.pop();
+    if (last === undefined) return null;
+    this.#since.push({ ...last, blocks: last.blocks.map((block) => actions.shortened(block, charsMax)) });
+    const framed = this.#planned({ mayAct });
+    return framed instanceof GatewayError ? null : fitted(asPart(framed.plan), spend.freeNano);
+  }
+
+  #took(ended: Ended): Round {
+    const { transcript, sink } = this.#parts;
+    if (ended.final?.kind === "body") {
+      const round = transcript.whole(ended.final.body);
+      return round;
+    }
+    const { round, rest } = transcript.streamed();
+    sink.content(rest);
+    return round;
+  }
+
+  #count({ cost }: Ended): void {
+    if (cost === null) return;
+    if (cost.usage !== null) this.#usage = sum(this.#usage ?? NO_USAGE, cost.usage);
+    this.#estimated ||= cost.estimated;
+    this.#versions.add(cost.priceVersion);
+  }
+
+  /** Of a whole answer, what the caller gets of the round. */
+  #say({ blocks }: Round): void {
+    const { tools, transcript } = this.#parts;
+    const isNext = this.#blocks.some((block) => block.kind === "text" && block.text !== "");
+    const told = blocks.filter((block) => block.kind !== "tool-call" || !tools.has(block.name));
+    this.#blocks.push(...transcript.apart(told, isNext));
+  }
+
+  /** Says where the words of the round come from. */
+  #cite(round: Round): void {
+    const { transcript, sink } = this.#parts;
+    const text = textOf(round);
+    if (text === "" || this.#sources.length === 0) return;
+    const citations = citationsIn(text, this.#sources, transcript.textFrom(round));
+    for (const json of citations) {
+      sink.content(transcript.write({ kind: "citation", choice: 0, format: CITED, json }));
+    }
+    const at = this.#blocks.findLastIndex((block) => block.kind === "text" && block.text !== "");
+    const block = this.#blocks[at];
+    const told = citations.map((json) => ({ format: CITED, json }));
+    if (block?.kind === "text") this.#blocks[at] = { ...block, citations: [...block.citations, ...told] };
+  }
+
+  async #act(ours: readonly AnswerCallBlock[]): Promise<readonly ToolResultBlock[]> {
+    const { actions, spend } = this.#parts;
+    const hasRoom = this.#answerRoom(ours.length);
+    const { results, blocks } = await actions.run(ours, (nano) => hasRoom(nano, spend.freeNano));
+    this.#blocks.push(...blocks);
+    this.#sources.push(...blocks.flatMap(({ sources }) => sources));
+    return results;
+  }
+
+  /** Whether so much can be spent of what is free, and an answer to what so many actions bring is still to be had. */
+  #answerRoom(count: number): (nano: Nano, free: Nano) => Promise<boolean> {
+    const moreBytes = count * SHORT_RESULT_CHARS;
+    const framed = this.#planned({ mayAct: false, outputTokens: ANSWER_TOKENS_MIN, moreBytes });
+    if (framed instanceof GatewayError) return async () => false;
+    const { nano: byBytes, tighten } = framed.plan.quote;
+    let counted: Promise<Nano> | null = null;
+    return async (nano, free) => {
+      if (add(nano, byBytes) <= free) return true;
+      if (tighten === null || nano >= free) return false;
+      counted ??= tighten();
+      return add(nano, await counted) <= free;
+    };
+  }
+
+  #remember({ blocks }: Round, results: readonly ToolResultBlock[]): void {
+    this.#since.push({ role: "assistant", blocks: blocks.flatMap(remembered) });
+    this.#since.push({ role: "user", blocks: results });
+  }
+
+  /** The answer has come to its end. With calls of the caller's `own`, what actions brought is kept until it has made them. */
+  async #end(round: Round, own: AnswerCallBlock | null): Promise<FinalPart> {
+    const { deps, payer, base } = this.#parts;
+    this.#cite(round);
+    const hasActed = this.#since.length > 0;
+    if (own !== null && hasActed) {
+      if (this.#since.at(-2)?.blocks.some((block) => block.kind === "tool-call" && block.id === own.id) !== true)
+        this.#since.push({ role: "assistant", blocks: round.blocks.flatMap(remembered) });
+      await deps.turns.keep(payer, keptKey(base.asked.neutral().turns, own.id), this.#since);
+    }
+    return this.#finish(isCut(round) ? round : { ...round, reason: own === null ? "stop" : "tool_calls" });
+  }
+
+  #finish({ reason, native }: Round): FinalPart {
+    const { transcript, base } = this.#parts;
+    const said = native === "" ? reason : native;
+    if (!base.stream) return { kind: "body", body: transcript.body(this.#blocks, { reason, native: said }) };
+    return { kind: "stream", tail: transcript.write({ kind: "finish", choice: 0, reason, native: said }) };
+  }
+}

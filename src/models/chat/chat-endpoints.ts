@@ -1,0 +1,92 @@
+// The language-model endpoints that every wire shares: models by units make plans, models and pricing answer for free.
+
+import { BY_KEY, seenBy } from "../../catalog/audience.ts";
+import type { Audience } from "../../catalog/catalog.ts";
+import { keptJson } from "../../catalog/kept-by-audience.ts";
+import type { Answer, Call, Endpoint, EndpointSpec } from "../../core/endpoint.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { allowedModel, allowedPricing } from "../../money/accounts/allowed-models.ts";
+import { chatErrors } from "../formats/chat-completions/errors.ts";
+import { MODEL_WIRES } from "../formats/model-wires.ts";
+import { at } from "../formats/paths.ts";
+import type { ModelRow, ModelRows } from "../formats/wire.ts";
+import type { ChatDeps } from "./model-plan.ts";
+import { unitEndpoints } from "./unit-endpoints.ts";
+
+/** The free answers, from the catalog as the caller sees it; the list and the prices are the same objects while it is in force. */
+export interface PriceAnswers {
+  models(audience: Audience): Promise<ModelList>;
+  /** By any name that a call may give it. */
+  model(name: string, audience: Audience): AnyModelRow | GatewayError;
+  pricing(audience: Audience): Promise<Priced>;
+}
+
+type AnyModelRow = ModelRow & { readonly id: string; readonly available: boolean };
+type ModelList = { readonly data: readonly AnyModelRow[] };
+type Priced = Parameters<typeof allowedPricing>[0];
+
+const NO_QUERY = new URLSearchParams();
+const FREE = { method: "GET", auth: "none", bodyBytesMax: 0, errors: chatErrors } as const;
+
+/** An endpoint that knows no wire, below the language models' path and in OpenAI's words for errors. */
+export function inChatWire(spec: EndpointSpec): Endpoint {
+  return { ...spec, ...at(spec.path), errors: chatErrors };
+}
+
+function free(path: string, make: (call: Call) => unknown): Endpoint {
+  return {
+    ...FREE,
+    ...at(path),
+    async answer(call): Promise<Answer | GatewayError> {
+      const body = await make(call);
+      return body instanceof GatewayError ? body : { status: 200, body, headers: BY_KEY };
+    },
+  };
+}
+
+/** The same answers for wires that have a list of models of their own. */
+export function modelRows(answers: Pick<PriceAnswers, "models" | "model">): ModelRows {
+  return {
+    async all(caller) {
+      const { data } = await answers.models(seenBy(caller));
+      return caller === null ? data : data.map((row) => allowedModel(row, caller.allows));
+    },
+    one(name, caller) {
+      const known = answers.model(name, seenBy(caller));
+      return known instanceof GatewayError ? known : allowedModel(known, caller?.allows);
+    },
+  };
+}
+
+/** The endpoints below the language models' path that are no wire's own. */
+export function chatEndpoints(deps: ChatDeps, answers: PriceAnswers): readonly Endpoint[] {
+  const rows = modelRows(answers);
+  const listText = keptJson((list: ModelList) => list);
+  const ownLists = MODEL_WIRES.flatMap(({ models }) => {
+    if (models === undefined) return [];
+    return [{ models, text: keptJson((list: ModelList) => models.list(list.data, NO_QUERY)) }];
+  });
+  const pricesText = keptJson((prices: object) => prices);
+  return [
+    ...unitEndpoints(deps).map(inChatWire),
+    free("/models", async ({ request, caller }) => {
+      const all = await answers.models(seenBy(caller));
+      const isForAll = caller === null || caller.allows.models === null;
+      const list = isForAll ? all : { ...all, data: await rows.all(caller) };
+      const own = ownLists.find(({ models }) => models.isAsked(request));
+      // What is the same for everybody is written once.
+      if (own === undefined) return isForAll ? listText(all) : list;
+      return isForAll && request.query.size === 0 ? own.text(all) : own.models.list(list.data, request.query);
+    }),
+    free("/models/{slug...}", ({ request, caller }) => {
+      const row = rows.one(request.params.slug ?? "", caller);
+      if (row instanceof GatewayError) return row;
+      return ownLists.find(({ models }) => models.isAsked(request))?.models.one(row) ?? row;
+    }),
+    free("/pricing", async ({ caller }) => {
+      const prices = await answers.pricing(seenBy(caller));
+      const isForAll = caller === null || caller.allows.models === null;
+      return isForAll ? pricesText(prices) : allowedPricing(prices, caller.allows);
+    }),
+  ];
+}

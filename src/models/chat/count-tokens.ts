@@ -1,0 +1,56 @@
+// Says how many tokens a prompt has, for free: by a sample of it, and for a model rather too many than too few.
+
+import { seenBy } from "../../catalog/audience.ts";
+import type { SoldModel } from "../../catalog/catalog.ts";
+import type { Answer, Call } from "../../core/endpoint.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { modelsRefusal } from "../../money/accounts/allowed.ts";
+import type { PromptShape } from "../formats/prompt-shape.ts";
+import type { WireCount } from "../formats/wire.ts";
+import type { FreeCounts } from "./free-counts.ts";
+import type { ChatDeps } from "./model-plan.ts";
+import { partTokensMax } from "./prompt-bounds.ts";
+import { resolveModels } from "./resolve-models.ts";
+
+/** Never too few: an agent that thinks it has room sends a prompt that is refused. Other tokenizers make more tokens than ours. */
+const MARGIN: Readonly<Record<SoldModel["tokenizer"], number>> = { o200k: 1.05, unknown: 1.3 };
+const TOKENS_PER_MESSAGE = 8;
+const TOKENS_OF_TOOLS = 350;
+/** Of a part that the model does not take, and whose size is not known. */
+const TOKENS_PER_PART = 1_600;
+
+function besideText(shape: PromptShape, { parts, contextTokens }: SoldModel): number {
+  const media = Object.values(shape.parts).reduce((sum, count) => sum + count, 0);
+  const ofMedia = partTokensMax({ ...shape, parts: { ...shape.parts, anything: 0 } }, parts, contextTokens);
+  const around = TOKENS_PER_MESSAGE * shape.messages + (shape.hasSchemas ? TOKENS_OF_TOOLS : 0);
+  return around + Math.min(contextTokens, ofMedia ?? media * TOKENS_PER_PART);
+}
+
+/** What vendors write around every message; of a prompt that is for no model in particular it is all that is added. */
+const TOKENS_AROUND_MESSAGE = 4;
+
+/** What is asked for: an endpoint's answer. The models behind a tier are counted for the first of them. */
+export function countTokens(
+  count: WireCount,
+  deps: ChatDeps,
+  counts: FreeCounts,
+): (call: Call) => Promise<Answer | GatewayError> {
+  const answer = (tokens: number) => ({ status: 200, body: count.answer(tokens) });
+  return async ({ request, caller }) => {
+    const wrong = count.check?.(request) ?? null;
+    if (wrong !== null) return wrong;
+    if (caller === null) return new GatewayError("invalid_token", { detail: { detail: "a key is needed" } });
+    const { payer, allows } = caller;
+    const read = await counts(count, request, payer);
+    if (read instanceof GatewayError) return read;
+    if (read.model === null) return answer(read.tokens + TOKENS_AROUND_MESSAGE * read.shape.messages);
+    const wanted = [{ name: read.model, param: "model" }];
+    const resolved = resolveModels(wanted, deps.catalog(), { sandbox: seenBy(caller).sandbox, ...deps.settings });
+    if (resolved instanceof GatewayError) return resolved;
+    const refused = modelsRefusal(allows, resolved.asked);
+    const [first] = resolved.models;
+    if (refused !== null || first === undefined) return refused ?? new GatewayError("upstream_not_configured");
+    const text = Math.ceil(read.tokens * MARGIN[first.model.tokenizer]);
+    return answer(text + besideText(read.shape, first.model));
+  };
+}

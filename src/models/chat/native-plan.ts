@@ -1,0 +1,139 @@
+// A vendor's own models as actions: a body in a wire of models, the answer in the same wire, its cost bounded.
+import type { AdapterSpec, NativeWire } from "../../catalog/adapter.ts";
+import { IMAGE_CENTS_MAX, NATIVE_CENTS_MAX, nativeModel } from "../../catalog/native-actions.ts";
+import type { FramedPlan, PlanCall } from "../../core/endpoint.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { least, type Nano, nanoFromCents } from "../../core/money.ts";
+import { isRecord } from "../../upstream/json-pointer.ts";
+import { readChatBody } from "../formats/chat-completions/read-body.ts";
+import { readMessages } from "../formats/messages/read-body.ts";
+import type { ModelRequest } from "../formats/model-request.ts";
+import { parseJson } from "../formats/parse-json.ts";
+import type { Preferences } from "../formats/preferences.ts";
+import { type ChatDeps, modelPlan } from "./model-plan.ts";
+import { unitPlan } from "./unit-plan.ts";
+import { embeddings } from "./units/embeddings.ts";
+import { imageGenerations } from "./units/images.ts";
+
+/** What quality an image has that names none: the first whose cost fits. */
+const QUALITIES = ["high", "medium", "low", "standard", undefined];
+
+/** Whose models they are. */
+interface Vendor {
+  readonly id: string;
+  readonly spec: AdapterSpec;
+}
+
+type ModelWire = Exclude<NativeWire, "embeddings" | "images">;
+
+function bad(param: string, why: string): GatewayError {
+  return new GatewayError("bad_request", { param, detail: { detail: `${param}: ${why}` } });
+}
+
+/** At most so much, and as actions fail. */
+function asAction({ plan, asked: _, ...framed }: FramedPlan, most: Nano): FramedPlan {
+  const maxCostNano = plan.maxCostNano === null ? most : least(plan.maxCostNano, most);
+  const capped = { ...plan, maxCostNano, failedStatus: 500, timedOutStatus: 500, limitedStatus: 500 };
+  return { ...framed, plan: capped, keepAliveMs: null };
+}
+
+/** Only this vendor may serve. */
+function preferencesFor(adapterId: string, { preferences }: ModelRequest): Preferences {
+  const asked = preferences ?? {
+    order: null,
+    ignore: null,
+    keepsNothing: false,
+    sort: null,
+    promptPriceMax: null,
+    completionPriceMax: null,
+    fallbacks: true,
+  };
+  return { ...asked, only: [adapterId] };
+}
+
+function readIn(wire: ModelWire, call: PlanCall, deps: ChatDeps) {
+  if (wire === "chat-completions") return readChatBody(call.request.body);
+  return readMessages(call, deps.seals(call.audience.payer));
+}
+
+/** The output that a dollar pays for beside the prompt, by a count where the prompt's bytes would leave none of what was asked for. */
+async function outputWithin(dollar: Nano, { plan: { quote } }: FramedPlan): Promise<number> {
+  await quote.tighten?.();
+  return quote.affordable(dollar).affordable_output_tokens ?? 0;
+}
+
+async function modelAction(
+  adapterId: string,
+  wire: ModelWire,
+  call: PlanCall,
+  deps: ChatDeps,
+): Promise<FramedPlan | GatewayError> {
+  const asked = readIn(wire, call, deps);
+  if (asked instanceof GatewayError) return asked;
+  if (asked.actions !== undefined) return bad("tools", "actions are called by models asked at /api/llm/v1");
+  if (asked.stream) return bad("stream", "an action answers whole; for a stream use /api/llm/v1");
+  const dollar = nanoFromCents(NATIVE_CENTS_MAX);
+  const read = { ...asked, preferences: preferencesFor(adapterId, asked), output: { ...asked.output, shared: false } };
+  const made = modelPlan(call, read, deps);
+  if (made instanceof GatewayError || made.plan.quote.nano <= dollar) {
+    return made instanceof GatewayError ? made : asAction(made, dollar);
+  }
+  const tokens = await outputWithin(dollar, made);
+  if (tokens < 1)
+    return bad(
+      asked.promptField,
+      `the prompt alone costs more than ${NATIVE_CENTS_MAX} cents, the most that an action may`,
+    );
+  const cap = Math.min(tokens, asked.output.cap ?? tokens);
+  const lowered = modelPlan(call, { ...read, output: { ...read.output, cap } }, deps);
+  if (lowered instanceof GatewayError) return lowered;
+  return asAction({ ...lowered, loweredTo: () => cap }, dollar);
+}
+
+/** One image of at most five cents, ours and the caller's: of the best quality that they pay for, where none is named. */
+function imageAction({ id, spec }: Vendor, call: PlanCall, deps: ChatDeps): FramedPlan | GatewayError {
+  const sent = parseJson(call.request.body);
+  if (sent instanceof GatewayError) return sent;
+  if (!isRecord(sent)) return bad("body", "must be an object");
+  if (sent.stream === true) return bad("stream", "an action answers whole; for a stream use /api/llm/v1");
+  if ((sent.n ?? 1) !== 1) return bad("n", "an action makes one image");
+  const mostNano = nanoFromCents(IMAGE_CENTS_MAX);
+  const named = { model: nativeModel(spec, "images"), ...sent };
+  const isOpen = sent.quality === undefined || sent.quality === null || sent.quality === "auto";
+  let refused: GatewayError | null = null;
+  for (const quality of isOpen ? QUALITIES : [sent.quality]) {
+    const body = { ...named, quality };
+    const made = unitPlan(imageGenerations, { sent: body, files: [], fingerprinted: sent }, call, deps, id);
+    if (made instanceof GatewayError) {
+      // A quality that the model has not is passed over; what else is wrong is wrong with every one.
+      if (made.code !== "unsupported_field") return made;
+      refused ??= made;
+      continue;
+    }
+    const { quote } = made.plan;
+    if (quote.nano <= mostNano && quote.upstreamNano() <= mostNano) return asAction(made, mostNano);
+    refused = bad(
+      isOpen ? "prompt" : "quality",
+      `costs more than ${IMAGE_CENTS_MAX} cents, the most that an image may`,
+    );
+  }
+  return refused ?? bad("quality", "has no price");
+}
+
+/** The plan of a call of a vendor's models as an action, in the frame of the wire. */
+export function nativePlan(
+  { vendor, wire }: { readonly vendor: Vendor; readonly wire: NativeWire },
+  call: PlanCall,
+  deps: ChatDeps,
+): Promise<FramedPlan | GatewayError> | FramedPlan | GatewayError {
+  if (wire === "images") return imageAction(vendor, call, deps);
+  if (wire !== "embeddings") return modelAction(vendor.id, wire, call, deps);
+  const sent = parseJson(call.request.body);
+  if (sent instanceof GatewayError) return sent;
+  const made = unitPlan(embeddings, { sent, files: [], fingerprinted: sent }, call, deps, vendor.id);
+  const dollar = nanoFromCents(NATIVE_CENTS_MAX);
+  if (made instanceof GatewayError) return made;
+  if (made.plan.quote.nano > dollar)
+    return bad("input", `costs more than ${NATIVE_CENTS_MAX} cents, the most that an action may`);
+  return asAction(made, dollar);
+}

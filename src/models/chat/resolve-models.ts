@@ -1,0 +1,155 @@
+// From the names a caller wrote to the models that can serve, in order: tiers open into their candidates.
+import type { ModelEnd } from "../../catalog/adapter.ts";
+import type { Catalog, SoldModel, Tier } from "../../catalog/catalog.ts";
+import { findModel, findStandIn, findTier, tierName } from "../../catalog/find-model.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { headerSafe } from "../formats/sift.ts";
+
+/** A model to try, and how long it may take to its first content while another remains. */
+export interface Wanted {
+  readonly model: SoldModel;
+  readonly firstTokenMsMax: number;
+  /** Which of the caller's names it was opened from. */
+  readonly place: number;
+}
+
+export interface ResolveSettings {
+  readonly sandbox: boolean;
+  /** For models asked for by slug. */
+  readonly firstTokenMsMax: number;
+  /** Replaces what tiers say themselves. */
+  readonly firstTokenMsMaxByTier: Readonly<Record<string, number>>;
+  /** A tier that is named is served by the one below it. */
+  readonly lowers?: boolean;
+}
+
+/** A header, and what it says: `core/best=core/mid` where a budget has lowered a tier, `claude-opus-9=core/best` for a name that no model has. */
+export type InPlace = readonly [header: "x-tollgate-lowered" | "x-tollgate-stand-in", says: string];
+
+/** The models behind one name, and the name as it stands in keys' lists and in postings. */
+interface Opened {
+  readonly name: string;
+  readonly models: readonly Omit<Wanted, "place">[];
+  /** When what was named ends; a tier does not, others of its models take over. */
+  readonly retires: ModelEnd | null;
+  /** Which tier serves in place of what was named. */
+  readonly serves?: readonly InPlace[];
+}
+
+/** Some clients name a model with the day that it was made: it is sold without. */
+function withoutDay(
+  unknown: GatewayError,
+  ...[name, param, catalog, settings]: Parameters<typeof open>
+): SoldModel | GatewayError {
+  const plain = name.replace(/-20\d{6}$/, "");
+  const model = plain === name ? unknown : findModel(plain, param, catalog, settings);
+  return model instanceof GatewayError ? unknown : model;
+}
+
+/** Named by what was asked for, whichever tier serves it: that is what a key's list has, and what the posting says. */
+function openTier(tier: Tier, catalog: Catalog, settings: ResolveSettings): Opened {
+  const below = settings.lowers === true && tier.lower !== null ? findTier(tier.lower, catalog) : null;
+  if (below === null) return openedTier(tier, catalog, settings);
+  const { models } = openedTier(below, catalog, settings);
+  if (models.every(({ model }) => model.offers.length === 0)) return openedTier(tier, catalog, settings);
+  const serves = [["x-tollgate-lowered", `${tierName(tier)}=${tierName(below)}`]] as const;
+  return { name: tierName(tier), models, retires: null, serves };
+}
+
+function openedTier(tier: Tier, catalog: Catalog, settings: ResolveSettings): Opened {
+  const firstTokenMsMax = settings.firstTokenMsMaxByTier[tier.id] ?? tier.firstTokenMsMax;
+  const models = tier.models.flatMap((slug) => {
+    const model = catalog.model(slug, settings);
+    return model === null ? [] : [{ model, firstTokenMsMax }];
+  });
+  return { name: tierName(tier), models, retires: null };
+}
+
+function open(name: string, param: string, catalog: Catalog, settings: ResolveSettings): Opened | GatewayError {
+  const tier = findTier(name, catalog);
+  if (tier !== null) return openTier(tier, catalog, settings);
+  const named = findModel(name, param, catalog, settings);
+  const model = named instanceof GatewayError ? withoutDay(named, name, param, catalog, settings) : named;
+  const isServed = !(model instanceof GatewayError) && model.offers.length > 0;
+  const standIn = isServed ? null : findStandIn(name, catalog);
+  if (standIn !== null) {
+    const opened = openTier(standIn, catalog, settings);
+    const served: InPlace = ["x-tollgate-stand-in", `${headerSafe(name)}=${tierName(standIn)}`];
+    return { ...opened, serves: [served, ...(opened.serves ?? [])] };
+  }
+  if (model instanceof GatewayError) return model;
+  return { name: model.slug, models: [{ model, firstTokenMsMax: settings.firstTokenMsMax }], retires: model.retires };
+}
+
+/** What a request asks for, with every name resolved. */
+export interface Resolved {
+  /** Models with a configured provider, first mention first. */
+  readonly models: readonly Wanted[];
+  /** The names in full (`core/cheap`, `openai/gpt-4o-mini`), with the field each came from. */
+  readonly asked: readonly { readonly name: string; readonly param: string }[];
+  /** The ends of the models that were named. */
+  readonly ends: readonly ModelEnd[];
+  /** Which tiers serve in place of what was named. */
+  readonly serves: readonly InPlace[];
+}
+
+/**
+ * Opens every name into models with a configured provider, first mention first. An unknown name is an error
+ * even where others would do: the caller has mistyped it.
+ */
+export function resolveModels(
+  wanted: readonly { readonly name: string; readonly param: string }[],
+  catalog: Catalog,
+  settings: ResolveSettings,
+): Resolved | GatewayError {
+  const [only] = wanted;
+  if (only !== undefined && wanted.length === 1) return resolvedOne(only, catalog, settings);
+  const models: Wanted[] = [];
+  const asked: Resolved["asked"][number][] = [];
+  const ends: ModelEnd[] = [];
+  const serves: InPlace[] = [];
+  for (const { name, param } of wanted) {
+    const place = asked.length;
+    const opened = open(name, param, catalog, settings);
+    if (opened instanceof GatewayError) return opened;
+    asked.push({ name: opened.name, param });
+    if (opened.retires !== null) ends.push(opened.retires);
+    serves.push(...(opened.serves ?? NONE));
+    for (const { model, firstTokenMsMax } of opened.models) {
+      if (model.offers.length === 0 || models.some((known) => known.model.slug === model.slug)) continue;
+      models.push({ model, firstTokenMsMax, place });
+    }
+  }
+  if (models.length > 0) return { models, asked, ends, serves };
+  return notConfigured(wanted.map(({ name }) => name).join(", "));
+}
+
+function notConfigured(names: string): GatewayError {
+  return new GatewayError("upstream_not_configured", { detail: { detail: names } });
+}
+
+const NONE: readonly never[] = [];
+
+function firstOfEach(models: Opened["models"]): Opened["models"] {
+  return models.filter((one, at) => models.findIndex(({ model }) => model.slug === one.model.slug) === at);
+}
+
+/** The same of one name, as nearly every call has it: without the lists that are filled one by one. */
+function resolvedOne(
+  { name, param }: { readonly name: string; readonly param: string },
+  catalog: Catalog,
+  settings: ResolveSettings,
+): Resolved | GatewayError {
+  const opened = open(name, param, catalog, settings);
+  if (opened instanceof GatewayError) return opened;
+  const { retires, serves = NONE } = opened;
+  const configured = opened.models.filter(({ model }) => model.offers.length > 0);
+  const served = configured.length < 2 ? configured : firstOfEach(configured);
+  if (served.length === 0) return notConfigured(name);
+  return {
+    models: served.map(({ model, firstTokenMsMax }) => ({ model, firstTokenMsMax, place: 0 })),
+    asked: [{ name: opened.name, param }],
+    ends: retires === null ? NONE : [retires],
+    serves,
+  };
+}

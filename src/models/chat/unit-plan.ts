@@ -1,0 +1,216 @@
+// Makes a Plan from a request to a model that is sold by units: images, sound, ranks, verdicts, bare completions.
+
+import type { SoldUnitModel } from "../../catalog/catalog.ts";
+import { findUnitModel } from "../../catalog/find-model.ts";
+import { modelEndHeaders } from "../../catalog/retirement.ts";
+import { costOfCounts, pricesAll } from "../../catalog/unit-price.ts";
+import type { FramedPlan, PlanCall } from "../../core/endpoint.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { callsAffordable, most, type Nano, ZERO } from "../../core/money.ts";
+import { idAfter, type Plan } from "../../core/plan.ts";
+import type { Candidate, Counts, TokenUsage } from "../../core/route.ts";
+import { ladder } from "../../kernel/routes/ladder.ts";
+import { retrying } from "../../kernel/routes/retrying.ts";
+import { modelsRefusal } from "../../money/accounts/allowed.ts";
+import type { UploadedFile } from "../../platform/files/form-body.ts";
+import { isRecord } from "../../upstream/json-pointer.ts";
+import type { UnitCandidate } from "../../upstream/model-candidate.ts";
+import type { NamedBy } from "../formats/call-tags.ts";
+import { idempotencyOf } from "../formats/idempotency-key.ts";
+import { invalid } from "../formats/parse-json.ts";
+import { droppedHeader } from "./dropped-header.ts";
+import { readModelAsk } from "./model-ask.ts";
+import type { ChatDeps } from "./model-plan.ts";
+import type { TokenCounter } from "./token-counter.ts";
+import type { AnswerForm, UnitAsk, UnitEndpoint, UnitFit } from "./unit-endpoint.ts";
+import { unitFrame } from "./unit-frame.ts";
+
+/** A body as it was sent, as JSON or as a form. */
+export interface SentBody {
+  readonly sent: unknown;
+  readonly files: readonly UploadedFile[];
+  readonly secondsMax?: number;
+  /** Default: as many as came. */
+  readonly sentBytes?: number;
+  /** What an Idempotency-Key stands for. */
+  readonly fingerprinted: unknown;
+}
+
+type Fits = ReadonlyMap<Candidate, UnitFit>;
+
+/** Of all tokens that were counted, as postings and metrics keep them; null: no tokens were. */
+function tokensOf(counts: Counts): TokenUsage | null {
+  const sum = (units: readonly string[]) => units.reduce((tokens, unit) => tokens + (counts[unit] ?? 0), 0);
+  const inputTokens = sum(["textIn", "imageIn", "audioIn"]);
+  const cacheReadTokens = sum(["cachedIn"]);
+  const outputTokens = sum(["textOut", "imageOut", "audioOut"]);
+  if (inputTokens + cacheReadTokens + outputTokens === 0) return null;
+  return { inputTokens, cacheReadTokens, cacheWriteTokens: 0, outputTokens, reasoningTokens: 0 };
+}
+
+/** A stream cannot be kept, and neither can bytes: a key would promise what cannot be kept. */
+function keyOf<Body>(
+  { request }: PlanCall,
+  { isKept = true }: UnitEndpoint<Body>,
+  form: AnswerForm,
+  fingerprinted: unknown,
+): Plan["idempotency"] | GatewayError {
+  if (!isKept) return null;
+  if (form.kind === "json" || !request.headers.has("idempotency-key")) return idempotencyOf(request, fingerprinted);
+  const param = "Idempotency-Key";
+  return new GatewayError("bad_request", { param, detail: { detail: `${param}: not possible with this answer` } });
+}
+
+/** What free calls may be made of an account in a minute: they cost us our place at the vendor. */
+function tooMany(call: PlanCall, limit: number, { freeWindows }: ChatDeps): GatewayError | null {
+  const state = freeWindows.take(call.audience.payer?.id ?? call.request.address, limit);
+  if (state.allowed) return null;
+  const detail = { limit, window_seconds: state.windowSeconds };
+  return new GatewayError("rate_limited", { detail, retryAfterSeconds: state.resetSeconds });
+}
+
+function fitsOf<Body>(
+  endpoint: UnitEndpoint<Body>,
+  ask: UnitAsk<Body>,
+  model: SoldUnitModel,
+  { call, deps }: { readonly call: PlanCall; readonly deps: ChatDeps },
+): { readonly fits: Fits; readonly refused: GatewayError | null } {
+  const { request } = call;
+  const fits = new Map<Candidate, UnitFit>();
+  const { settings, clock, upstream } = deps;
+  const answerMsMax = endpoint.answerMsMax ?? settings.unaryMs;
+  let refused: GatewayError | null = null;
+  for (const offer of model.offers) {
+    const named = offer.spec.refuses?.find((field) => isRecord(ask.body) && ask.body[field] != null);
+    const fit = named === undefined ? endpoint.fit(ask, offer) : invalid(named, `${model.slug} does not take it`);
+    if (fit instanceof GatewayError) {
+      refused ??= fit;
+      continue;
+    }
+    if (!pricesAll(model.sale, fit.countsMax)) {
+      refused ??= new GatewayError("bad_request", { detail: { detail: `${model.slug} has no price for this` } });
+      continue;
+    }
+    const candidate = upstream.unitCandidate(offer, {
+      requestId: request.id,
+      completionId: idAfter(request.id, "cmpl-"),
+      createdS: Math.floor(clock.epochMs() / 1000),
+      servedSlug: model.slug,
+      clocks: {
+        firstTokenMsMax: answerMsMax,
+        lastFirstTokenMsMax: answerMsMax,
+        gapMsMax: Math.max(settings.gapMsMax, endpoint.answerMsMax ?? 0),
+      },
+      asked: { ...fit, task: endpoint.task, files: ask.files },
+    });
+    fits.set(candidate, fit);
+  }
+  return { fits, refused };
+}
+
+/** Checks a request and makes its plan, or says what is wrong with it. `only`: the adapter that may serve it; null: any. */
+export function unitPlan<Body extends NamedBy & { readonly model?: string | null | undefined }>(
+  endpoint: UnitEndpoint<Body>,
+  { sent, fingerprinted, ...came }: SentBody,
+  call: PlanCall,
+  deps: ChatDeps,
+  only: string | null = null,
+): FramedPlan | GatewayError {
+  const { request, audience } = call;
+  const read = readModelAsk(sent, endpoint, request);
+  if (read instanceof GatewayError) return read;
+  const { sifted, maxCostNano, tags } = read;
+  const ask = { sentBytes: request.body.length, ...came, body: read.body, sent: read.sent };
+  const form = endpoint.answerForm(ask);
+  const idempotency = keyOf(call, endpoint, form, fingerprinted);
+  if (idempotency instanceof GatewayError) return idempotency;
+  const name = ask.body.model ?? endpoint.defaultModel;
+  if (name === undefined) return invalid("model", "is missing, must be a string");
+  const model = findUnitModel(endpoint.kind, name, { catalog: deps.catalog(), audience, atMs: deps.clock.epochMs() });
+  if (model instanceof GatewayError) return model;
+  const notAllowed = modelsRefusal(audience.allows, [{ name: model.slug, param: "model" }]);
+  if (notAllowed !== null) return notAllowed;
+  const offers = model.offers.filter(({ adapter }) => only === null || adapter.id === only);
+  if (offers.length === 0 && model.offers.length > 0)
+    return invalid("model", `${model.slug} is none of ${only}'s models`);
+  const { fits, refused } = fitsOf(endpoint, ask, { ...model, offers }, { call, deps });
+  if (fits.size === 0)
+    return refused ?? new GatewayError("upstream_not_configured", { detail: { detail: model.slug } });
+  const isFree = model.sale.rates.size === 0;
+  const limited = isFree ? tooMany(call, endpoint.freePerMinute ?? 60, deps) : null;
+  if (limited !== null) return limited;
+  const plan = planOf(
+    endpoint,
+    { ask, model, fits },
+    { ...deps, counter: deps.counter.of(audience.payer?.id ?? request.address) },
+  );
+  const tellsCost = endpoint.tellsCost !== false && !isFree;
+  return {
+    plan: {
+      ...plan,
+      hold: { kind: isFree ? "none" : "call" },
+      whilePaused: isFree,
+      inference: !isFree,
+      idempotency: isFree ? null : idempotency,
+      maxCostNano,
+      tags,
+    },
+    keepAliveMs: null,
+    headers: {
+      ...droppedHeader(
+        sifted.dropped,
+        [...fits.values()].every(({ isWhole }) => isWhole === true),
+      ),
+      ...modelEndHeaders(model.retires === null ? [] : [model.retires]),
+    },
+    loweredTo: (served) => fits.get(served)?.loweredTo ?? null,
+    frame: unitFrame(form, tellsCost),
+  };
+}
+
+type Common = Omit<Plan, "hold" | "whilePaused" | "inference" | "idempotency" | "maxCostNano" | "tags">;
+
+function planOf<Body>(
+  endpoint: UnitEndpoint<Body>,
+  { ask, model, fits }: { readonly ask: UnitAsk<Body>; readonly model: SoldUnitModel; readonly fits: Fits },
+  { settings, counter }: Pick<ChatDeps, "settings"> & { readonly counter: TokenCounter },
+): Common {
+  const quoteNano = [...fits.values()].map(({ countsMax }) => costOfCounts(model.sale, countsMax)).reduce(most, ZERO);
+  const costMax = (candidate: Candidate): Nano => {
+    return costOfCounts((candidate as UnitCandidate).offer.cost, fits.get(candidate)?.countsMax ?? {});
+  };
+  return {
+    operation: endpoint.operation,
+    asked: model.slug,
+    streamed: endpoint.answerForm(ask).kind === "events",
+    effect: "read",
+    quote: {
+      nano: quoteNano,
+      tighten: null,
+      affordable: (free) =>
+        endpoint.affordable?.(free, model) ?? { affordable_calls: callsAffordable(free, quoteNano) },
+      upstreamNano: () => [...fits.keys()].map(costMax).reduce(most, ZERO),
+    },
+    slots: [],
+    route: ladder([...fits.keys()].map(retrying)),
+    wholeMsMax: Math.max(settings.wholeMsMax, endpoint.answerMsMax ?? 0),
+    attemptsMax: settings.attemptsMax,
+    failedStatus: 502,
+    timedOutStatus: 504,
+    limitedStatus: 429,
+    whenCallerLeaves: endpoint.whenCallerLeaves,
+    async cost(served, reading) {
+      const fit = fits.get(served);
+      if (fit === undefined) throw new Error("served by a candidate that is not the plan's");
+      const counts = reading.counts ?? (await endpoint.counted?.(ask, reading, counter)) ?? fit.countsMax;
+      return {
+        chargeNano: costOfCounts(model.sale, counts),
+        upstreamNano: costOfCounts((served as UnitCandidate).offer.cost, counts),
+        usage: tokensOf(counts),
+        estimated: reading.counts === undefined && Object.keys(counts).some((unit) => unit !== "characters"),
+        priceVersion: model.sale.version,
+      };
+    },
+    prepare: null,
+  };
+}

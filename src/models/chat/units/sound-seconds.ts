@@ -1,0 +1,157 @@
+// The most seconds that a sound file can last, found out before anybody is asked to listen to it.
+import type { UploadedFile } from "../../../platform/files/form-body.ts";
+import { flacSecondsMax, isFlac } from "./flac-seconds.ts";
+import { packetSecondsMax } from "./sound-packets.ts";
+import { HIDDEN_BYTES_PER_SECOND } from "./sound-walk.ts";
+
+/** MPEG layer III at its lowest, for bytes between frames. */
+const MP3_BYTES_PER_SECOND_MIN = 1_000;
+const HEAD_BYTES = 4_096;
+
+/** By version (1, then 2 and 2.5): kilobits a second of layer III. */
+const MP3_KBITS: readonly (readonly number[])[] = [
+  [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320],
+  [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160],
+];
+const MP3_HERTZ: Readonly<Record<number, readonly number[]>> = {
+  3: [44_100, 48_000, 32_000],
+  2: [22_050, 24_000, 16_000],
+  0: [11_025, 12_000, 8_000],
+};
+
+/** The length and the time of the layer III frame that a header begins; null: it begins none. */
+function mp3Frame(header: number): { readonly bytes: number; readonly seconds: number } | null {
+  const version = (header >>> 19) & 3;
+  const hertz = MP3_HERTZ[version]?.[(header >>> 10) & 3];
+  const kbits = MP3_KBITS[version === 3 ? 0 : 1]?.[(header >>> 12) & 15];
+  // Eleven bits that are set, and layer III.
+  if (header >>> 21 !== 0x7ff || ((header >>> 17) & 3) !== 1 || !hertz || !kbits) return null;
+  const samples = version === 3 ? 1_152 : 576;
+  return {
+    bytes: Math.floor((samples / 8) * ((kbits * 1_000) / hertz)) + ((header >>> 9) & 1),
+    seconds: samples / hertz,
+  };
+}
+
+/** Walks frame by frame; what is none counts as the least that could be hidden in it: of layer III where most of it is that, else of anything. */
+class Mp3Clock {
+  seconds = 0;
+  #header = 0;
+  #known = 0;
+  #skip = 0;
+  #framed = 0;
+  #strange = 0;
+
+  constructor(skip: number) {
+    this.#skip = skip;
+  }
+
+  take(bytes: Uint8Array): void {
+    for (let at = 0; at < bytes.length; at++) {
+      if (this.#skip > 0) {
+        const past = Math.min(this.#skip, bytes.length - at);
+        this.#skip -= past;
+        at += past - 1;
+        continue;
+      }
+      this.#header = ((this.#header << 8) | (bytes[at] ?? 0)) >>> 0;
+      if (++this.#known < 4) continue;
+      const frame = mp3Frame(this.#header);
+      if (frame === null) {
+        this.#strange++;
+        this.#known = 3;
+      } else {
+        this.seconds += frame.seconds;
+        this.#framed += frame.bytes;
+        this.#skip = Math.max(0, frame.bytes - 4);
+        this.#known = 0;
+      }
+    }
+  }
+
+  get secondsMax(): number {
+    const isMp3 = this.#framed >= this.#strange;
+    return this.seconds + this.#strange / (isMp3 ? MP3_BYTES_PER_SECOND_MIN : HIDDEN_BYTES_PER_SECOND);
+  }
+}
+
+/** What an ID3 tag takes in front of the first frame; its four bytes of length have seven bits each. */
+function id3Bytes(head: Buffer): number {
+  if (head.toString("latin1", 0, 3) !== "ID3" || head.length < 10) return 0;
+  return 10 + [6, 7, 8, 9].reduce((size, at) => size * 128 + ((head[at] ?? 0) & 127), 0);
+}
+
+/** Where a RIFF file's first chunk of a name begins; -1: not among those in its head. What has the name inside of another chunk is none. */
+function chunkAt(head: Buffer, name: string): number {
+  for (let at = 12; at + 8 <= head.length; ) {
+    if (head.toString("latin1", at, at + 4) === name) return at;
+    const size = head.readUInt32LE(at + 4);
+    at += 8 + size + (size & 1);
+  }
+  return -1;
+}
+
+/** What sound a format's code means where another one stands for it: the first bytes of a code of sixteen. */
+const EXTENSIBLE = 0xfffe;
+const SUBFORMAT_AT = 32;
+
+/** Bytes a second of uncompressed sound; null: it is compressed, or not to be made out. */
+function wavRate(head: Buffer): number | null {
+  if (head.toString("latin1", 0, 4) !== "RIFF" || head.toString("latin1", 8, 12) !== "WAVE") return null;
+  const at = chunkAt(head, "fmt ");
+  if (at < 0 || head.length < at + SUBFORMAT_AT + 2) return null;
+  const [format, channels, hertz, bits] = [at + 8, at + 10, at + 12, at + 22].map((place, index) => {
+    return index === 2 ? head.readUInt32LE(place) : head.readUInt16LE(place);
+  });
+  const code = format === EXTENSIBLE ? head.readUInt16LE(at + SUBFORMAT_AT) : format;
+  const isPlain = code === 1 || code === 3;
+  const rate = (channels ?? 0) * (hertz ?? 0) * ((bits ?? 0) / 8);
+  return isPlain && rate >= 1 ? rate : null;
+}
+
+const isMp4 = (start: Buffer): boolean => start.toString("latin1", 4, 8) === "ftyp";
+
+/** The bytes of a file without so many at its beginning. */
+async function* behind(file: UploadedFile, skip: number): AsyncIterable<Uint8Array> {
+  let left = skip;
+  for await (const block of file.bytes()) {
+    const past = Math.min(left, block.length);
+    left -= past;
+    if (past < block.length) yield block.subarray(past);
+  }
+}
+
+async function headOf(blocks: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const block of blocks) {
+    parts.push(block);
+    bytes += block.length;
+    if (bytes >= HEAD_BYTES) break;
+  }
+  return Buffer.concat(parts).subarray(0, HEAD_BYTES);
+}
+
+/**
+ * Never less than what a vendor can find in it, whatever its head pretends. `isStrict`: the account's calls have cost more than they held
+ * too often, so that what is walked by its tables alone counts as all that could be hidden in it.
+ */
+export async function soundSecondsMax(file: UploadedFile, isStrict = false): Promise<number> {
+  const head = await headOf(file.bytes());
+  const rate = wavRate(head);
+  if (rate !== null) return Math.ceil(file.size / rate);
+  // Readers leave a tag out in front of whatever format.
+  const skip = id3Bytes(head);
+  const start = skip === 0 ? head : await headOf(behind(file, skip));
+  if (isFlac(start)) return Math.ceil(await flacSecondsMax(start, behind(file, skip)));
+  const hiddenSeconds = Math.ceil(file.size / HIDDEN_BYTES_PER_SECOND);
+  if (isStrict && isMp4(start)) return hiddenSeconds;
+  const packets = await packetSecondsMax(start, behind(file, skip));
+  if (packets !== null) return Math.ceil(packets);
+  // What cannot be read here a vendor may read: as much is counted as can be hidden in it.
+  const mayBeMp3 = skip > 0 || (head.length >= 4 && mp3Frame(head.readUInt32BE(0)) !== null);
+  if (!mayBeMp3) return hiddenSeconds;
+  const clock = new Mp3Clock(skip);
+  for await (const block of file.bytes()) clock.take(block);
+  return Math.ceil(clock.secondsMax);
+}

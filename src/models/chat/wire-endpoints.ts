@@ -1,0 +1,89 @@
+// Serves a wire: its calls as plans, its counts as free answers, in its own words for errors. It knows no wire by name.
+import type { Endpoint, Frame, FramedOpenPlan, FramedPlan, PlanCall } from "../../core/endpoint.ts";
+import { GatewayError } from "../../core/errors.ts";
+import type { Payer, Plan } from "../../core/plan.ts";
+import type { ActionsAsk } from "../formats/action-tools.ts";
+import type { ModelRequest } from "../formats/model-request.ts";
+import type { ModelWire, WireEmbeddings, WireHost } from "../formats/wire.ts";
+import { countTokens } from "./count-tokens.ts";
+import type { FreeCounts } from "./free-counts.ts";
+import { type ChatDeps, modelPlan } from "./model-plan.ts";
+import { unitPlan } from "./unit-plan.ts";
+import { embeddings } from "./units/embeddings.ts";
+
+const BODY_BYTES_MAX = 32 * 1024 * 1024;
+
+/** What the endpoints that cost have in common. */
+export const PAID = { method: "POST", auth: "key", bodyBytesMax: BODY_BYTES_MAX } as const;
+
+/** How a request is planned whose model calls actions. */
+export type ActsPlan = (call: PlanCall, read: ModelRequest, ask: ActionsAsk) => Promise<FramedOpenPlan | GatewayError>;
+
+/** What serving a wire takes. */
+export interface WireDeps {
+  readonly chat: ChatDeps;
+  readonly acts: ActsPlan;
+  readonly host: WireHost;
+  readonly counts: FreeCounts;
+}
+
+/** The plan with a last step that needs to know the payer. */
+function preparedFor(framed: FramedOpenPlan, prepareFor: NonNullable<ModelRequest["prepareFor"]>): FramedOpenPlan {
+  const { plan } = framed;
+  const forPayer = async (payer: Payer): Promise<Plan | GatewayError> => {
+    const owned = "forPayer" in plan ? await plan.forPayer(payer) : plan;
+    return owned instanceof GatewayError ? owned : { ...owned, prepare: prepareFor(payer) };
+  };
+  return { ...framed, plan: { ...plan, forPayer } };
+}
+
+type Framed = FramedOpenPlan | GatewayError;
+
+function planOf(call: PlanCall, read: ModelRequest | GatewayError, deps: WireDeps): Framed | Promise<Framed> {
+  if (read instanceof GatewayError) return read;
+  const { actions, prepareFor } = read;
+  const prepared = (framed: Framed): Framed =>
+    framed instanceof GatewayError || prepareFor === undefined ? framed : preparedFor(framed, prepareFor);
+  if (actions !== undefined) return deps.acts(call, read, actions).then(prepared);
+  return prepared(modelPlan(call, read, deps.chat));
+}
+
+function embeddingsIn(spec: WireEmbeddings, call: PlanCall, deps: ChatDeps): FramedPlan | GatewayError {
+  const sent = spec.read(call);
+  if (sent instanceof GatewayError) return sent;
+  const sentBytes = Buffer.byteLength(JSON.stringify(sent));
+  const made = unitPlan(embeddings, { sent, sentBytes, files: [], fingerprinted: sent }, call, deps);
+  if (made instanceof GatewayError) return made;
+  const { frame } = made;
+  const last: Frame["last"] = (...said) => JSON.stringify(spec.answer(JSON.parse(String(frame.last(...said)))));
+  const { keepAlive } = frame;
+  return { ...made, frame: { keepAlive, last, head: frame.head.bind(frame), broken: frame.broken.bind(frame) } };
+}
+
+/** All that a wire serves. */
+export function wireEndpoints(wire: ModelWire, deps: WireDeps): readonly Endpoint[] {
+  const { chat, host, counts } = deps;
+  const { errors } = wire;
+  return [
+    ...wire.calls.map(({ read, overSocket, ...paths }): Endpoint => {
+      const plan = (call: PlanCall) => {
+        const done = read(call, host);
+        return done instanceof Promise ? done.then((one) => planOf(call, one, deps)) : planOf(call, done, deps);
+      };
+      const asked = overSocket === undefined ? {} : { overSocket: overSocket(host) };
+      return { ...PAID, ...paths, ...asked, cached: true, errors, plan };
+    }),
+    ...(wire.embeddings ?? []).map((spec): Endpoint => {
+      const { path, alias } = spec;
+      const paths = alias === undefined ? { path } : { path, alias };
+      return { ...PAID, ...paths, cached: true, errors, plan: (call) => embeddingsIn(spec, call, chat) };
+    }),
+    ...(wire.counts ?? []).map((count): Endpoint => {
+      const { path, alias, bodyBytesMax } = count;
+      const paths = alias === undefined ? { path } : { path, alias };
+      const answer = countTokens(count, chat, counts);
+      return { ...PAID, ...paths, bodyBytesMax, longWithCredit: true, errors, answer };
+    }),
+    ...(wire.free?.(host) ?? []).map((spec): Endpoint => ({ ...spec, errors })),
+  ];
+}

@@ -1,0 +1,176 @@
+// Writes neutral answers in OpenAI's chat wire: events as chunks, a whole answer as a completion.
+import { defined, isRecord, type Json } from "../../../core/json.ts";
+import type {
+  AnswerBlock,
+  AnswerCodec,
+  AnswerText,
+  EventEncoder,
+  NeutralAnswer,
+  NeutralChoice,
+  NeutralEvent,
+  ReasoningBlock,
+} from "../../../core/neutral.ts";
+import { jsonText } from "../../../core/raw-json.ts";
+import { actionTold } from "../action-events.ts";
+import type { AnswerHead } from "../wire.ts";
+
+const NOTHING = Buffer.alloc(0);
+
+/** An entry of `reasoning_details`, in OpenRouter's form. */
+function detailOf({ text, signature, sealed, callId, format }: ReasoningBlock, index: number): Json {
+  if (sealed !== null) return { type: "reasoning.encrypted", data: sealed, id: callId, format, index };
+  return { type: "reasoning.text", text, signature, format, index };
+}
+
+/** An image that a model made, in OpenRouter's form. */
+function imageOf(url: string, index: number): Json {
+  return { type: "image_url", index, image_url: { url } };
+}
+
+function unfinished(index: number, delta: Json): Json {
+  return { index, delta, finish_reason: null };
+}
+
+/** A choice of a chunk; null where this wire has no place for the event. */
+function choiceOf(event: NeutralEvent): Json | null {
+  const { choice: index } = event;
+  switch (event.kind) {
+    case "begin":
+      return unfinished(index, { role: "assistant", content: "" });
+    case "text":
+      return unfinished(index, { content: event.text });
+    case "reasoning":
+      return unfinished(index, { reasoning: event.text, reasoning_content: event.text });
+    case "refusal":
+      return unfinished(index, { refusal: event.text });
+    case "thought":
+      return unfinished(index, { reasoning_details: [detailOf(event.thought, event.at)] });
+    case "tool-call": {
+      const { at, id, name, arguments: text } = event;
+      return unfinished(index, {
+        tool_calls: [{ index: at, id, type: "function", function: { name, arguments: text } }],
+      });
+    }
+    case "tool-arguments":
+      return unfinished(index, { tool_calls: [{ index: event.at, function: { arguments: event.text } }] });
+    case "image":
+      return unfinished(index, { images: [imageOf(event.url, event.at)] });
+    case "action-begun":
+    case "action-done":
+      return unfinished(index, {});
+    case "finish":
+      return { index, delta: {}, finish_reason: event.reason, native_finish_reason: event.native };
+    case "citation":
+      return event.format === CITED ? unfinished(index, { annotations: [annotationOf(event.json)] }) : null;
+    case "native":
+      return null;
+  }
+}
+
+/** Citations of the gateway's own; those of vendors have no place in this wire. */
+const CITED = "tollgate";
+
+function annotationOf({ url, title, quote, start, end }: Json): Json {
+  const cited = { url, title, content: quote, start_index: start, end_index: end };
+  return { type: "url_citation", url_citation: cited };
+}
+
+function annotationsOf(blocks: readonly AnswerBlock[]): readonly Json[] {
+  const citations = blocks.flatMap((block) => (block.kind === "text" ? block.citations : []));
+  return citations.flatMap(({ format, json }) => (format === CITED ? [annotationOf(json)] : []));
+}
+
+/** What the gateway does between two rounds, beside an empty delta that clients pass over. */
+function toldOf(event: NeutralEvent): string {
+  if (event.kind !== "action-begun" && event.kind !== "action-done") return "";
+  return `,"tollgate":${jsonText({ action: actionTold(event) })}`;
+}
+
+function of<K extends AnswerBlock["kind"]>(blocks: readonly AnswerBlock[], kind: K) {
+  return blocks.filter((block): block is Extract<AnswerBlock, { kind: K }> => block.kind === kind);
+}
+
+function textOf(blocks: readonly AnswerBlock[], kind: "text" | "refusal" | "reasoning"): string {
+  return blocks.map((block) => (block.kind === kind && "text" in block ? block.text : "")).join("");
+}
+
+function messageOf({ blocks }: NeutralChoice): Json {
+  const [text, refusal, reasoning] = [textOf(blocks, "text"), textOf(blocks, "refusal"), textOf(blocks, "reasoning")];
+  const thoughts = of(blocks, "reasoning").filter(({ signature, sealed }) => signature !== null || sealed !== null);
+  const images = of(blocks, "image");
+  const calls = of(blocks, "tool-call");
+  const annotations = annotationsOf(blocks);
+  return defined({
+    role: "assistant",
+    content: text === "" && calls.length > 0 ? null : text,
+    refusal: refusal === "" ? null : refusal,
+    reasoning: reasoning === "" ? undefined : reasoning,
+    reasoning_content: reasoning === "" ? undefined : reasoning,
+    reasoning_details: thoughts.length > 0 ? thoughts.map(detailOf) : undefined,
+    annotations: annotations.length > 0 ? annotations : undefined,
+    images: images.length > 0 ? images.map(({ url }, at) => imageOf(url, at)) : undefined,
+    tool_calls:
+      calls.length > 0
+        ? calls.map(({ id, name, arguments: text }) => ({ id, type: "function", function: { name, arguments: text } }))
+        : undefined,
+  });
+}
+
+/** Remembers nothing, so one serves every attempt. */
+class ChatAnswers implements AnswerCodec, EventEncoder {
+  readonly #head: AnswerHead;
+  /** What every chunk begins with. Made with the first: most answers are passed on as they come. */
+  #opening = "";
+
+  constructor(head: AnswerHead) {
+    this.#head = head;
+  }
+
+  encoder(): EventEncoder {
+    return this;
+  }
+
+  encode(event: NeutralEvent): Buffer {
+    const choice = choiceOf(event);
+    if (choice === null) return NOTHING;
+    if (this.#opening === "") this.#opening = this.#open();
+    return Buffer.from(`${this.#opening}${JSON.stringify(choice)}]${toldOf(event)}}\n\n`);
+  }
+
+  #open(): string {
+    const { id, createdS, model } = this.#head;
+    const chunk = JSON.stringify({ id, object: "chat.completion.chunk", created: createdS, model });
+    return `data: ${chunk.slice(0, -1)},"choices":[`;
+  }
+
+  texts(body: Json): readonly AnswerText[] {
+    return (Array.isArray(body.choices) ? body.choices : []).flatMap((choice: unknown) => {
+      if (!isRecord(choice) || choice.finish_reason !== "stop" || !isRecord(choice.message)) return [];
+      const { message } = choice;
+      if (typeof message.content !== "string" || message.refusal != null || message.tool_calls != null) return [];
+      return [{ text: message.content, put: (text: string) => void Object.assign(message, { content: text }) }];
+    });
+  }
+
+  whole({ choices }: NeutralAnswer): Json {
+    const { id, createdS, model } = this.#head;
+    return {
+      id,
+      object: "chat.completion",
+      created: createdS,
+      model,
+      choices: choices.map((choice) => ({
+        index: choice.index,
+        message: messageOf(choice),
+        logprobs: null,
+        finish_reason: choice.reason,
+        native_finish_reason: choice.native,
+      })),
+    };
+  }
+}
+
+/** How answers to one chat request, served by one model, are written. */
+export function chatAnswers(head: AnswerHead): AnswerCodec {
+  return new ChatAnswers(head);
+}

@@ -1,0 +1,9 @@
+// How OpenAI's chat wire tells errors.
+import type { ErrorCodec } from "../../../core/endpoint.ts";
+import { errorObject } from "../error-object.ts";
+import { WIRE } from "./request.ts";
+
+export const chatErrors: ErrorCodec = {
+  wire: WIRE,
+  body: (error) => ({ error: errorObject(error) }),
+};

@@ -1,0 +1,31 @@
+// How a search of the web is asked for in the chat wire, which has no tool for it: in OpenRouter's ways.
+import { GatewayError } from "../../../core/errors.ts";
+import { isRecord, type Json } from "../../../core/json.ts";
+import type { Hosts, WantedHosted } from "../action-tools.ts";
+
+const ONLINE = ":online";
+
+/** The name of a model without the word that asks for a search. */
+export function withoutOnline(name: string, hosts: Hosts): string {
+  return name.endsWith(ONLINE) && hosts("web_search") ? name.slice(0, -ONLINE.length) : name;
+}
+
+function isWeb(plugins: unknown): boolean {
+  return Array.isArray(plugins) && plugins.length > 0 && plugins.every((one) => isRecord(one) && one.id === "web");
+}
+
+function searchAt(param: string): WantedHosted {
+  return { param, tool: "web_search", callsMax: null, domains: [], without: [] };
+}
+
+/** The hosted tools that a body asks for, or what is wrong with that. */
+export function hostedIn({ plugins, model, models }: Json, hosts: Hosts): readonly WantedHosted[] | GatewayError {
+  if (plugins !== undefined && plugins !== null) {
+    if (isWeb(plugins) && hosts("web_search")) return [searchAt("plugins")];
+    const why = isWeb(plugins) ? "no search of the web is configured here" : "of plugins only web is sold";
+    return new GatewayError("unsupported_field", { param: "plugins", detail: { detail: why } });
+  }
+  const names = [model, ...(Array.isArray(models) ? models : [])];
+  const isOnline = names.some((name) => typeof name === "string" && name.endsWith(ONLINE));
+  return isOnline && hosts("web_search") ? [searchAt("model")] : [];
+}

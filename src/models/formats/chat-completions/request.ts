@@ -1,0 +1,200 @@
+// Reads an OpenAI chat request: it keeps the body for vendors of the same wire, and says it in the neutral format for the others.
+import { isRecord, type Json, numberOf, stringOf, wordOf } from "../../../core/json.ts";
+import type {
+  CallerRequest,
+  Effort,
+  NeutralRequest,
+  NeutralTool,
+  ReasoningAsk,
+  ResponseFormat,
+  ToolChoice,
+} from "../../../core/neutral.ts";
+import { once } from "../neutral-blocks.ts";
+import type { ChatBody } from "./body.ts";
+import { isCacheMark } from "./parts.ts";
+import { turnsOf } from "./turns.ts";
+
+export const WIRE = "chat-completions";
+
+/** Fields that have a place of their own in a neutral request, and those that are the gateway's own business. */
+const PLACED = new Set([
+  "model",
+  "models",
+  "messages",
+  "stream",
+  "stream_options",
+  "max_tokens",
+  "max_completion_tokens",
+  "n",
+  "temperature",
+  "top_p",
+  "top_k",
+  "presence_penalty",
+  "frequency_penalty",
+  "seed",
+  "stop",
+  "tools",
+  "tool_choice",
+  "parallel_tool_calls",
+  "response_format",
+  "reasoning",
+  "reasoning_effort",
+  "user",
+  "cache_control",
+  "logprobs",
+  "top_logprobs",
+  "logit_bias",
+  "audio",
+  "modalities",
+  "functions",
+]);
+
+const EFFORTS: readonly Effort[] = ["minimal", "low", "medium", "high", "xhigh", "max"];
+
+/** `stop` as a list; an empty string stops nothing. */
+function stopsOf(body: ChatBody): string[] {
+  const stops: unknown[] = Array.isArray(body.stop) ? body.stop : [body.stop];
+  return stops.filter((stop): stop is string => typeof stop === "string" && stop !== "");
+}
+
+/** The functions that the model may call: all that are declared, or those that `tool_choice` allows. */
+function toolsOf(body: ChatBody): NeutralTool[] {
+  const allowed = allowedTools(body);
+  const tools: NeutralTool[] = [];
+  for (const tool of Array.isArray(body.tools) ? body.tools : []) {
+    const told = isRecord(tool) && isRecord(tool.function) ? tool.function : null;
+    if (told === null || typeof told.name !== "string" || told.name === "") continue;
+    if (allowed !== null && !allowed.names.includes(told.name)) continue;
+    tools.push({
+      kind: "function",
+      name: told.name,
+      description: stringOf(told.description) ?? null,
+      parameters: isRecord(told.parameters) ? told.parameters : null,
+      strict: told.strict === true,
+      cacheMark: isCacheMark(tool.cache_control),
+    });
+  }
+  return tools;
+}
+
+function toolChoiceOf(body: ChatBody): ToolChoice | null {
+  const choice = body.tool_choice;
+  if (choice === "auto" || choice === "none" || choice === "required") return { mode: choice };
+  if (!isRecord(choice)) return null;
+  const name = isRecord(choice.function) ? choice.function.name : undefined;
+  if (typeof name === "string") return { mode: "named", name };
+  const allowed = allowedTools(body);
+  return allowed === null ? null : { mode: allowed.mode };
+}
+
+function allowedTools(body: ChatBody): { mode: "auto" | "required"; names: readonly string[] } | null {
+  const choice = body.tool_choice;
+  if (!isRecord(choice) || !isRecord(choice.allowed_tools)) return null;
+  const { mode, tools } = choice.allowed_tools;
+  const names: string[] = [];
+  for (const tool of Array.isArray(tools) ? tools : []) {
+    const name = isRecord(tool) && isRecord(tool.function) ? tool.function.name : undefined;
+    if (typeof name === "string") names.push(name);
+  }
+  return { mode: mode === "required" ? "required" : "auto", names };
+}
+
+function formatOf(body: ChatBody): ResponseFormat | null {
+  const format = body.response_format;
+  if (!isRecord(format)) return null;
+  if (format.type === "json_object") return { kind: "json" };
+  if (format.type !== "json_schema") return null;
+  const { schema, name, strict } = isRecord(format.json_schema) ? format.json_schema : {};
+  if (!isRecord(schema)) return { kind: "json" };
+  return { kind: "schema", schema, name: stringOf(name) ?? null, strict: typeof strict === "boolean" ? strict : null };
+}
+
+/** `thinking: {type, budget_tokens}`, which clients of Claude send in this wire too, as `reasoning` has it. */
+function thoughtOf({ thinking }: ChatBody): Json {
+  if (!isRecord(thinking)) return {};
+  const { type, budget_tokens, display } = thinking;
+  return { enabled: type !== "disabled", max_tokens: budget_tokens, exclude: display === "omitted" };
+}
+
+/** What `reasoning_effort` or `reasoning: {effort, max_tokens, enabled, exclude}` ask for; null where neither speaks. */
+function reasoningOf(body: ChatBody): ReasoningAsk | null {
+  const told = isRecord(body.reasoning) ? body.reasoning : body.reasoning_effort == null ? thoughtOf(body) : {};
+  const effort = stringOf(told.effort) ?? stringOf(body.reasoning_effort) ?? null;
+  const budgetTokens = numberOf(told.max_tokens) ?? null;
+  const asked = effort !== null || budgetTokens !== null || typeof told.enabled === "boolean";
+  if (!asked) return null;
+  return {
+    off: effort === "none" || told.enabled === false || budgetTokens === 0,
+    effort: EFFORTS.find((word) => word === effort) ?? null,
+    budgetTokens,
+    exclude: told.exclude === true,
+  };
+}
+
+/**
+ * What only OpenAI's wire can give, or whose meaning would be lost elsewhere. Nudges such as `verbosity` or a penalty without
+ * a place are left out, not refused.
+ */
+function foreignFields(body: ChatBody): NeutralRequest["foreign"] {
+  const found: { field: string; reason: string }[] = [];
+  const add = (field: string, reason: string) => found.push({ field, reason });
+  if (body.logprobs === true) add("logprobs", "logprobs has no place in its wire");
+  if ((numberOf(body.top_logprobs) ?? 0) > 0) add("top_logprobs", "logprobs has no place in its wire");
+  if (isRecord(body.logit_bias) && Object.keys(body.logit_bias).length > 0)
+    add("logit_bias", "logit_bias has no place in its wire");
+  if (isRecord(body.audio)) add("audio", "audio output has no place in its wire");
+  const modalities = Array.isArray(body.modalities) ? body.modalities : [];
+  if (modalities.some((modality) => modality !== "text"))
+    add("modalities", "modalities other than text have no place in its wire");
+  if (Array.isArray(body.functions) && body.functions.length > 0)
+    add("functions", "functions is out of date; use tools");
+  for (const tool of Array.isArray(body.tools) ? body.tools : []) {
+    const type = isRecord(tool) ? tool.type : undefined;
+    if (type !== "function") add("tools", `tools of type ${wordOf(type).slice(0, 50)} have no place in its wire`);
+  }
+  return found;
+}
+
+function neutralOf(body: ChatBody): NeutralRequest {
+  const user = isRecord(body.metadata) ? stringOf(body.metadata.user_id) : undefined;
+  const number = (field: string) => numberOf(body[field]) ?? null;
+  return {
+    turns: turnsOf(body),
+    tools: toolsOf(body),
+    toolChoice: toolChoiceOf(body),
+    parallelToolCalls: typeof body.parallel_tool_calls === "boolean" ? body.parallel_tool_calls : null,
+    format: formatOf(body),
+    sampling: {
+      temperature: number("temperature"),
+      topP: number("top_p"),
+      topK: number("top_k"),
+      presencePenalty: number("presence_penalty"),
+      frequencyPenalty: number("frequency_penalty"),
+      seed: number("seed"),
+    },
+    reasoning: reasoningOf(body),
+    stops: stopsOf(body),
+    choices: numberOf(body.n) ?? 1,
+    user: user ?? stringOf(body.user) ?? null,
+    cacheMark: isCacheMark(body.cache_control),
+    extra: extraOf(body),
+    foreign: foreignFields(body),
+  };
+}
+
+function extraOf(body: ChatBody): Json {
+  return Object.fromEntries(Object.entries(body).filter(([field]) => !PLACED.has(field)));
+}
+
+/** A chat request whose body has been checked. */
+export function chatRequest(body: ChatBody): CallerRequest {
+  return {
+    wire: WIRE,
+    body,
+    mayBeEmpty: stopsOf(body).length > 0,
+    usesTools: Array.isArray(body.tools) && body.tools.length > 0,
+    reasoning: () => reasoningOf(body),
+    format: () => formatOf(body),
+    neutral: once(() => neutralOf(body)),
+  };
+}

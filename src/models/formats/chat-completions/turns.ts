@@ -1,0 +1,86 @@
+// Reads the messages of OpenAI's chat wire as the turns of a conversation.
+import { isRecord, stringOf, wordOf } from "../../../core/json.ts";
+import type { NeutralBlock, NeutralTurn, ReasoningBlock, ToolResultBlock } from "../../../core/neutral.ts";
+import { argumentsText } from "../../../core/raw-json.ts";
+import type { ChatBody, ChatMessage } from "./body.ts";
+import { isCacheMark, partsOf } from "./parts.ts";
+
+/** The conversation in order. Results of tools are the user's. */
+export function turnsOf(body: ChatBody): NeutralTurn[] {
+  const messages: readonly unknown[] = Array.isArray(body.messages) ? body.messages : [];
+  return messages.filter((message): message is ChatMessage => isRecord(message)).map(turnOf);
+}
+
+function turnOf(message: ChatMessage): NeutralTurn {
+  const { role } = message;
+  switch (role) {
+    case "system":
+    case "developer":
+    case "user":
+      return { role, blocks: partsOf(message) };
+    case "assistant":
+      return { role, blocks: [...thoughtsOf(message), ...partsOf(message), ...callsOf(message)] };
+    case "tool":
+      return { role: "user", blocks: [resultOf(message)] };
+    default:
+      return { role: "user", blocks: [{ kind: "foreign", what: `messages of role ${wordOf(role).slice(0, 50)}` }] };
+  }
+}
+
+function callsOf(message: ChatMessage): NeutralBlock[] {
+  const blocks: NeutralBlock[] = [];
+  if (isRecord(message.function_call)) blocks.push({ kind: "foreign", what: "function_call (use tool_calls)" });
+  for (const call of Array.isArray(message.tool_calls) ? message.tool_calls : []) {
+    const told = isRecord(call) && isRecord(call.function) ? call.function : null;
+    if (told === null) blocks.push({ kind: "foreign", what: "tool calls that are no function calls" });
+    else
+      blocks.push({
+        kind: "tool-call",
+        id: stringOf(call.id) ?? null,
+        name: wordOf(told.name),
+        arguments: argumentsText(told.arguments),
+        cacheMark: false,
+      });
+  }
+  return blocks;
+}
+
+function resultOf(message: ChatMessage): ToolResultBlock {
+  return {
+    kind: "tool-result",
+    callId: stringOf(message.tool_call_id) ?? null,
+    name: stringOf(message.name) ?? null,
+    content: typeof message.content === "string" ? message.content : partsOf(message),
+    isError: false,
+    cacheMark: isCacheMark(message.cache_control),
+  };
+}
+
+function sealed(format: string, fields: Partial<ReasoningBlock>): ReasoningBlock {
+  return { kind: "reasoning", text: "", format, signature: null, sealed: null, callId: null, ...fields };
+}
+
+/**
+ * The signed thoughts that an assistant message carries back in `reasoning_details`, in OpenRouter's form. Fragments of one
+ * text, as a client that only concatenates a stream's deltas keeps them, are put together by format and index.
+ */
+function thoughtsOf(message: ChatMessage): ReasoningBlock[] {
+  const details: readonly unknown[] = Array.isArray(message.reasoning_details) ? message.reasoning_details : [];
+  const thoughts: ReasoningBlock[] = [];
+  const fragments = new Map<string, { readonly index: unknown; readonly text: string }>();
+  for (const detail of details) {
+    if (!isRecord(detail) || typeof detail.format !== "string") continue;
+    const { format, type, data, index, signature } = detail;
+    if (type === "reasoning.encrypted" && typeof data === "string" && data !== "") {
+      thoughts.push(sealed(format, { sealed: data, callId: stringOf(detail.id) ?? null }));
+    }
+    if (type !== "reasoning.text") continue;
+    const before = fragments.get(format);
+    const text = (before !== undefined && before.index === index ? before.text : "") + (stringOf(detail.text) ?? "");
+    fragments.set(format, { index, text });
+    if (typeof signature !== "string" || signature === "") continue;
+    thoughts.push(sealed(format, { text, signature }));
+    fragments.delete(format);
+  }
+  return thoughts;
+}

@@ -1,0 +1,294 @@
+// Writes neutral answers in the generate-content wire: whole, or as events each of which is a piece of the whole.
+import { isRecord, type Json } from "../../../core/json.ts";
+import type {
+  ActionBlock,
+  AnswerBlock,
+  AnswerCodec,
+  AnswerText,
+  AnswerTextBlock,
+  EventEncoder,
+  FinishReason,
+  NeutralAnswer,
+  NeutralChoice,
+  NeutralEvent,
+  ReasoningBlock,
+} from "../../../core/neutral.ts";
+import { jsonText, rawObject } from "../../../core/raw-json.ts";
+import { type ActionEvent, AT_WORK, actionTold } from "../action-events.ts";
+import type { AnswerHead } from "../wire.ts";
+import { groundingOf, type RanTool } from "./grounding.ts";
+import { isEvents, type StreamForm } from "./stream-form.ts";
+import { signatureOf } from "./turns.ts";
+
+const NOTHING = Buffer.alloc(0);
+const NO_WORDS = { parts: [{ text: "" }], role: "model" };
+const DATA_URL = /^data:([^;,]{1,100});base64,/;
+
+const FINISH: Readonly<Record<FinishReason, string>> = {
+  stop: "STOP",
+  length: "MAX_TOKENS",
+  tool_calls: "STOP",
+  content_filter: "SAFETY",
+};
+/** In a list, where a comment would be no JSON. */
+const LIST_AT_WORK = Buffer.from("\n");
+
+/** The wire's own words where the vendor's are more exact than ours. */
+const EXACT: ReadonlySet<string> = new Set([
+  "RECITATION",
+  "LANGUAGE",
+  "BLOCKLIST",
+  "PROHIBITED_CONTENT",
+  "SPII",
+  "IMAGE_SAFETY",
+]);
+
+function finishOf({ reason, native }: { readonly reason: FinishReason; readonly native: string }): string {
+  return EXACT.has(native) ? native : FINISH[reason];
+}
+
+/** Arguments that were cut off are no object. */
+function ranOf({ hosted, ok, arguments: text }: ActionBlock): RanTool {
+  return { hosted, ok, args: rawObject(text) ?? {} };
+}
+
+function imagePart(url: string): Json | null {
+  const type = DATA_URL.exec(url.slice(0, 200));
+  if (type === null) return null;
+  return { inlineData: { mimeType: type[1], data: url.slice(type[0].length) } };
+}
+
+/** What a model that was cut off has written is no object. */
+function callPart(call: { readonly id: string; readonly name: string; readonly arguments: string }): Json {
+  return { functionCall: { id: call.id, name: call.name, args: rawObject(call.arguments) ?? {} } };
+}
+
+/** The signature of a thought that belongs to no call, on a part of its own. */
+function signaturePart({ sealed }: ReasoningBlock): Json | null {
+  return sealed === null ? null : { text: "", thoughtSignature: signatureOf(sealed) };
+}
+
+/** What the writing of an answer goes by. */
+export interface AnswerOptions {
+  readonly showsThoughts: boolean;
+  readonly choices: number;
+  /** Null: the answer is whole. */
+  readonly form: StreamForm | null;
+  /** The model may call actions, and what they find is told at the end. */
+  readonly acts?: boolean;
+}
+
+interface OpenCall {
+  readonly id: string;
+  readonly name: string;
+  arguments: string;
+  signature: string | null;
+}
+
+/** What one candidate has open: calls are told whole, so they wait for their end. */
+class OpenCandidate {
+  readonly calls = new Map<number, OpenCall>();
+  /** The signatures of calls that have not begun. */
+  readonly signatures = new Map<string, string>();
+
+  takeCalls(): Json[] {
+    const parts = [...this.calls.values()].map((call) => {
+      const part = callPart(call);
+      return call.signature === null ? part : { ...part, thoughtSignature: call.signature };
+    });
+    this.calls.clear();
+    return parts;
+  }
+}
+
+class GenerateEncoder implements EventEncoder {
+  readonly #head: AnswerHead;
+  readonly #options: AnswerOptions;
+  readonly #open = new Map<number, OpenCandidate>();
+  readonly #ran: ActionBlock[] = [];
+  readonly #cited: Json[] = [];
+  /** Of a model that acts. */
+  #said = "";
+  #begun = false;
+
+  constructor(head: AnswerHead, options: AnswerOptions) {
+    this.#head = head;
+    this.#options = options;
+  }
+
+  encode(event: NeutralEvent): Buffer {
+    const { choice } = event;
+    switch (event.kind) {
+      case "text":
+      case "refusal":
+        if (this.#options.acts) this.#said += event.text;
+        return this.#parts(choice, [{ text: event.text }]);
+      case "reasoning":
+        return this.#options.showsThoughts ? this.#parts(choice, [{ text: event.text, thought: true }]) : NOTHING;
+      case "thought":
+        return this.#thought(choice, event.thought);
+      case "tool-call":
+        return this.#call(choice, event);
+      case "tool-arguments":
+        return this.#arguments(choice, event.at, event.text);
+      case "image": {
+        const part = imagePart(event.url);
+        return part === null ? NOTHING : this.#parts(choice, [part]);
+      }
+      case "finish":
+        return this.#finish(choice, finishOf(event));
+      case "action-done":
+        this.#ran.push(event.action);
+        return this.#acts(choice, event);
+      case "action-begun":
+        return this.#acts(choice, event);
+      case "citation":
+        this.#cited.push(event.json);
+        return NOTHING;
+      case "begin":
+      case "native":
+        return NOTHING;
+    }
+  }
+
+  #acts(index: number, event: ActionEvent): Buffer {
+    return this.#event({ content: NO_WORDS, index }, true, {
+      tollgate: { action: actionTold(event) },
+    });
+  }
+
+  #candidate(index: number): OpenCandidate {
+    const known = this.#open.get(index) ?? new OpenCandidate();
+    this.#open.set(index, known);
+    return known;
+  }
+
+  #thought(index: number, thought: ReasoningBlock): Buffer {
+    if (thought.sealed !== null && thought.callId !== null) {
+      this.#candidate(index).signatures.set(thought.callId, signatureOf(thought.sealed));
+      return NOTHING;
+    }
+    const part = signaturePart(thought);
+    return part === null ? NOTHING : this.#parts(index, [part]);
+  }
+
+  /** Its arguments may come in pieces between those of others. A part without text shows the client that an answer has begun. */
+  #call(index: number, { at, id, name, arguments: text }: Extract<NeutralEvent, { kind: "tool-call" }>): Buffer {
+    const { calls, signatures } = this.#candidate(index);
+    calls.set(at, { id, name, arguments: text, signature: signatures.get(id) ?? null });
+    return this.#parts(index, [{ text: "" }]);
+  }
+
+  #arguments(index: number, at: number, text: string): Buffer {
+    const call = this.#candidate(index).calls.get(at);
+    if (call !== undefined) call.arguments += text;
+    return NOTHING;
+  }
+
+  #parts(index: number, parts: readonly Json[]): Buffer {
+    return this.#event({ content: { parts, role: "model" }, index }, true);
+  }
+
+  /** The only candidate's end stays open, for the usage that is known after it. */
+  #finish(index: number, finishReason: string): Buffer {
+    const parts = this.#candidate(index).takeCalls();
+    const content = { parts: parts.length > 0 ? parts : [{ text: "" }], role: "model" };
+    const grounding = groundingOf(this.#ran.map(ranOf), this.#cited, this.#said);
+    return this.#event({ content, finishReason, index, ...grounding }, this.#options.choices > 1);
+  }
+
+  #event(candidate: Json, isWhole: boolean, more: Json = {}): Buffer {
+    const { form } = this.#options;
+    if (form === null) return NOTHING;
+    const { model, id } = this.#head;
+    const json = jsonText({ candidates: [candidate], modelVersion: model, responseId: id, ...more });
+    const before = this.#begun ? form.next : form.first;
+    this.#begun = true;
+    return Buffer.from(isWhole ? `${before}${json}${form.after}` : `${before}${json.slice(0, -1)}`);
+  }
+}
+
+/** The parts of one block; the seals of thoughts stand with the calls that they belong to. */
+function partsOfBlock(block: AnswerBlock, seals: ReadonlyMap<string, string>, showsThoughts: boolean): Json[] {
+  switch (block.kind) {
+    case "text":
+    case "refusal":
+      return block.text === "" ? [] : [{ text: block.text }];
+    case "reasoning": {
+      const shown = showsThoughts && block.text !== "" ? [{ text: block.text, thought: true }] : [];
+      const signature = block.callId === null ? signaturePart(block) : null;
+      return signature === null ? shown : [...shown, signature];
+    }
+    case "tool-call": {
+      const sealed = seals.get(block.id);
+      const part = callPart(block);
+      return [sealed === undefined ? part : { ...part, thoughtSignature: signatureOf(sealed) }];
+    }
+    case "image":
+      return [imagePart(block.url) ?? { text: "" }];
+    case "native":
+    case "action":
+      return [];
+  }
+}
+
+function partsOf(blocks: readonly AnswerBlock[], showsThoughts: boolean): Json[] {
+  const seals = new Map<string, string>();
+  for (const block of blocks) {
+    if (block.kind === "reasoning" && block.sealed !== null && block.callId !== null)
+      seals.set(block.callId, block.sealed);
+  }
+  return joined(blocks).flatMap((block) => partsOfBlock(block, seals, showsThoughts));
+}
+
+/** What was said before and after an action is one text. */
+function joined(blocks: readonly AnswerBlock[]): readonly AnswerBlock[] {
+  if (!blocks.some(({ kind }) => kind === "action")) return blocks;
+  const told: AnswerBlock[] = [];
+  for (const block of blocks.filter(({ kind }) => kind !== "action")) {
+    const last = told.at(-1);
+    if (last?.kind === "text" && block.kind === "text")
+      told[told.length - 1] = { ...block, text: last.text + block.text };
+    else told.push(block);
+  }
+  return told;
+}
+
+/** What the actions of a whole answer have found. */
+function foundIn(blocks: readonly AnswerBlock[]): Json {
+  const texts = blocks.filter((block): block is AnswerTextBlock => block.kind === "text");
+  const cited = texts.flatMap(({ citations }) => citations.map(({ json }) => json));
+  const ran = blocks.filter((block): block is ActionBlock => block.kind === "action");
+  return groundingOf(ran.map(ranOf), cited, texts.map(({ text }) => text).join(""));
+}
+
+/** The one text of each candidate that came to its end, beside its thoughts. */
+function textsOf({ candidates }: Json): readonly AnswerText[] {
+  return (Array.isArray(candidates) ? candidates : []).flatMap((candidate: unknown) => {
+    if (!isRecord(candidate) || candidate.finishReason !== "STOP" || !isRecord(candidate.content)) return [];
+    const all: readonly unknown[] = Array.isArray(candidate.content.parts) ? candidate.content.parts : [];
+    const [part, ...more] = all.filter((one) => isRecord(one) && one.thought !== true && one.text !== "");
+    if (more.length > 0 || !isRecord(part) || typeof part.text !== "string") return [];
+    return [{ text: part.text, put: (text: string) => void Object.assign(part, { text }) }];
+  });
+}
+
+/** How answers to one request, served by one model, are written. */
+export function generateAnswers(head: AnswerHead, options: AnswerOptions): AnswerCodec {
+  const candidateOf = (choice: NeutralChoice): Json => ({
+    content: { parts: partsOf(choice.blocks, options.showsThoughts), role: "model" },
+    finishReason: finishOf(choice),
+    index: choice.index,
+    ...foundIn(choice.blocks),
+  });
+  return {
+    encoder: () => new GenerateEncoder(head, options),
+    atWork: isEvents(options.form) ? AT_WORK : LIST_AT_WORK,
+    texts: textsOf,
+    whole: ({ choices }: NeutralAnswer) => ({
+      candidates: choices.map(candidateOf),
+      modelVersion: head.model,
+      responseId: head.id,
+    }),
+  };
+}

@@ -1,0 +1,31 @@
+// What hosted tools have found, as the generate-content wire tells it beside the end of a candidate.
+import type { Json } from "../../../core/json.ts";
+import type { ActionBlock } from "../../../core/neutral.ts";
+
+/** A tool that has run, with the arguments that the model gave it. */
+export interface RanTool extends Pick<ActionBlock, "hosted" | "ok"> {
+  readonly args: Json;
+}
+
+/** `text`: all that was said, in which each citation has its characters; the wire counts bytes. */
+export function groundingOf(ran: readonly RanTool[], cited: readonly Json[], text: string): Json {
+  const searches = ran.filter(({ hosted }) => hosted === "web_search");
+  const pages = ran.filter(({ hosted }) => hosted === "web_fetch");
+  if (searches.length + pages.length === 0) return {};
+  const bytesTo = (chars: unknown) => Buffer.byteLength(text.slice(0, Number(chars)));
+  const supports = cited.map(({ start, end }, at) => ({
+    segment: { startIndex: bytesTo(start), endIndex: bytesTo(end), text: text.slice(Number(start), Number(end)) },
+    groundingChunkIndices: [at],
+  }));
+  const groundingMetadata = {
+    webSearchQueries: searches.map(({ args }) => args.query),
+    groundingChunks: cited.map(({ url, title }) => ({ web: { uri: url, title } })),
+    groundingSupports: supports.filter(({ segment }) => segment.text !== ""),
+  };
+  if (pages.length === 0) return { groundingMetadata };
+  const urlMetadata = pages.map(({ args, ok }) => ({
+    retrievedUrl: args.url,
+    urlRetrievalStatus: `URL_RETRIEVAL_STATUS_${ok ? "SUCCESS" : "ERROR"}`,
+  }));
+  return { groundingMetadata, urlContextMetadata: { urlMetadata } };
+}

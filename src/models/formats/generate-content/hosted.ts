@@ -1,0 +1,30 @@
+// The searches and readers of pages of the generate-content wire that its vendor runs itself, where the gateway serves them to any model.
+import { GatewayError } from "../../../core/errors.ts";
+import { isRecord, type Json, listOf } from "../../../core/json.ts";
+import { type Hosts, placesIn, secondHosted, type WantedHosted } from "../action-tools.ts";
+import { unknownField } from "../sift.ts";
+import { SERVER_TOOLS } from "./fields.ts";
+
+/** Its tools, by the field of each. */
+const TOOLS = { googleSearch: "web_search", googleSearchRetrieval: "web_search", urlContext: "web_fetch" } as const;
+
+/** The hosted tools of a body, or what is wrong with them. */
+export function hostedIn({ tools }: Json, hosts: Hosts): readonly WantedHosted[] | GatewayError {
+  const found: WantedHosted[] = [];
+  for (const [at, tool] of listOf(tools).entries()) {
+    for (const [name, kind] of Object.entries(TOOLS)) {
+      const asked = isRecord(tool) ? tool[name] : null;
+      if (!isRecord(asked)) continue;
+      const param = `tools.${at}.${name}`;
+      if (!hosts(kind)) return new GatewayError("unsupported_field", { param, detail: { detail: SERVER_TOOLS } });
+      if (found.some((one) => one.tool === kind)) return secondHosted(param, kind);
+      const { excludeDomains, exclude_domains: without = excludeDomains, ...rest } = asked;
+      const [unknown] = Object.keys(rest);
+      if (unknown !== undefined) return unknownField(`${param}.${unknown}`);
+      const places = placesIn([null, ""], [without, `${param}.excludeDomains`]);
+      if (places instanceof GatewayError) return places;
+      found.push({ param, tool: kind, callsMax: null, ...places });
+    }
+  }
+  return found;
+}

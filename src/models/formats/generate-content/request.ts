@@ -1,0 +1,159 @@
+// Reads a request in the generate-content wire, and says it in the neutral format.
+import { isRecord, type Json, listOf, numberOf, stringOf, wordOf } from "../../../core/json.ts";
+import type {
+  CallerRequest,
+  Effort,
+  NeutralRequest,
+  NeutralTool,
+  ReasoningAsk,
+  ResponseFormat,
+  ToolChoice,
+} from "../../../core/neutral.ts";
+import { once } from "../neutral-blocks.ts";
+import { WIRE } from "./errors.ts";
+import { jsonSchema } from "./schema.ts";
+import { turnsOf } from "./turns.ts";
+
+const EFFORTS: readonly Effort[] = ["minimal", "low", "medium", "high"];
+const JSON_TYPE = "application/json";
+/** An answer of these is text of any kind, which is what models write. */
+const PLAIN_TYPES: readonly unknown[] = [undefined, null, "", "text/plain"];
+
+function part(body: Json, field: string): Json {
+  const value = body[field];
+  return isRecord(value) ? value : {};
+}
+
+function configOf(body: Json): Json {
+  return part(body, "generationConfig");
+}
+
+function declarationsOf(body: Json): readonly Json[] {
+  return listOf(body.tools)
+    .filter(isRecord)
+    .flatMap(({ functionDeclarations }) => listOf(functionDeclarations).filter(isRecord));
+}
+
+function callingOf(body: Json): { readonly mode: string; readonly allowed: readonly string[] } {
+  const config = part(part(body, "toolConfig"), "functionCallingConfig");
+  const allowed = listOf(config.allowedFunctionNames).filter((name): name is string => typeof name === "string");
+  return { mode: wordOf(config.mode).toUpperCase(), allowed };
+}
+
+function parametersOf({ parameters, parametersJsonSchema }: Json): Json | null {
+  const schema = parametersJsonSchema ?? jsonSchema(parameters);
+  return isRecord(schema) ? schema : null;
+}
+
+/** What a function answers is told with what it does: other wires have no place of its own for that. */
+function descriptionOf({ description, response, responseJsonSchema = jsonSchema(response) }: Json): string | null {
+  const about = stringOf(description) ?? null;
+  return isRecord(responseJsonSchema) ? `${about ?? ""}\nReturns: ${JSON.stringify(responseJsonSchema)}`.trim() : about;
+}
+
+/** The functions that may be called: where only some of them are allowed, those. */
+function toolsOf(body: Json): NeutralTool[] {
+  const { allowed } = callingOf(body);
+  const declared = declarationsOf(body).filter(({ name }) => typeof name === "string" && name !== "");
+  const kept = allowed.length === 0 ? declared : declared.filter(({ name }) => allowed.includes(wordOf(name)));
+  return kept.map((tool) => ({
+    kind: "function",
+    name: wordOf(tool.name),
+    description: descriptionOf(tool),
+    parameters: parametersOf(tool),
+    strict: false,
+    cacheMark: false,
+  }));
+}
+
+function toolChoiceOf(body: Json): ToolChoice | null {
+  const { mode, allowed } = callingOf(body);
+  const [only, ...others] = allowed;
+  switch (mode) {
+    case "ANY":
+      return only !== undefined && others.length === 0 ? { mode: "named", name: only } : { mode: "required" };
+    case "NONE":
+      return { mode: "none" };
+    case "AUTO":
+    case "VALIDATED":
+      return { mode: "auto" };
+    default:
+      return null;
+  }
+}
+
+function formatOf(body: Json): ResponseFormat | null {
+  const { responseMimeType, responseSchema, responseJsonSchema } = configOf(body);
+  const schema = responseJsonSchema ?? jsonSchema(responseSchema);
+  if (isRecord(schema)) return { kind: "schema", schema, name: null, strict: null };
+  return responseMimeType === JSON_TYPE ? { kind: "json" } : null;
+}
+
+/** Thoughts are shown only to those who ask for them. */
+export function showsThoughts(body: Json): boolean {
+  return part(configOf(body), "thinkingConfig").includeThoughts === true;
+}
+
+function reasoningOf(body: Json): ReasoningAsk | null {
+  const { thinkingConfig } = configOf(body);
+  if (!isRecord(thinkingConfig)) return null;
+  const budget = numberOf(thinkingConfig.thinkingBudget) ?? null;
+  const level = wordOf(thinkingConfig.thinkingLevel).toLowerCase();
+  return {
+    off: budget === 0,
+    effort: EFFORTS.find((word) => word === level) ?? null,
+    budgetTokens: budget !== null && budget > 0 ? budget : null,
+    exclude: !showsThoughts(body),
+  };
+}
+
+export function stopsOf(body: Json): string[] {
+  return listOf(configOf(body).stopSequences).filter((stop): stop is string => typeof stop === "string" && stop !== "");
+}
+
+function foreignOf(body: Json): NeutralRequest["foreign"] {
+  const { responseMimeType: type } = configOf(body);
+  if (type === JSON_TYPE || PLAIN_TYPES.includes(type)) return [];
+  const field = "generationConfig.responseMimeType";
+  return [{ field, reason: `${field}: answers of type ${wordOf(type).slice(0, 50)} have no place in its wire` }];
+}
+
+function neutralOf(body: Json): NeutralRequest {
+  const config = configOf(body);
+  const number = (field: string) => numberOf(config[field]) ?? null;
+  return {
+    turns: turnsOf(body),
+    tools: toolsOf(body),
+    toolChoice: toolChoiceOf(body),
+    parallelToolCalls: null,
+    format: formatOf(body),
+    sampling: {
+      temperature: number("temperature"),
+      topP: number("topP"),
+      topK: number("topK"),
+      presencePenalty: number("presencePenalty"),
+      frequencyPenalty: number("frequencyPenalty"),
+      seed: number("seed"),
+    },
+    reasoning: reasoningOf(body),
+    stops: stopsOf(body),
+    choices: number("candidateCount") ?? 1,
+    user: null,
+    cacheMark: false,
+    extra: Array.isArray(body.safetySettings) ? { safetySettings: body.safetySettings } : {},
+    foreign: foreignOf(body),
+  };
+}
+
+/** A request whose body has been checked. */
+export function generateRequest(body: Json): CallerRequest {
+  return {
+    wire: WIRE,
+    body,
+    mayBeEmpty: stopsOf(body).length > 0,
+    usesTools: declarationsOf(body).length > 0,
+    reasoning: () => reasoningOf(body),
+    format: () => formatOf(body),
+    neutral: once(() => neutralOf(body)),
+  };
+}

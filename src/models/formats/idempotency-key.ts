@@ -1,0 +1,32 @@
+// What a request's Idempotency-Key header stands for: a key of its own on every path, and what is asked under it.
+
+import type { GatewayRequest } from "../../core/endpoint.ts";
+import { GatewayError } from "../../core/errors.ts";
+import type { Plan } from "../../core/plan.ts";
+import { fingerprint } from "./fingerprint.ts";
+
+const PARAM = "Idempotency-Key";
+
+/** A payment is one key for the call that it pays: both again get the same answer. */
+const PAYMENTS = ["payment-signature", "x-payment"] as const;
+
+/**
+ * The key, bare or quoted (draft-ietf-httpapi-idempotency-key-header-07), with the fingerprint of the canonical body. `isStranger`: its
+ * sender has no key, and so may pay with the request itself.
+ */
+export function idempotencyOf(
+  request: Pick<GatewayRequest, "headers" | "path">,
+  body: unknown,
+  isStranger = false,
+): Plan["idempotency"] | GatewayError {
+  const isPaid = isStranger && PAYMENTS.some((name) => request.headers.has(name));
+  if (isPaid) return { key: "payment", fingerprint: fingerprint(request.path, body) };
+  const key = request.headers.get("idempotency-key");
+  if (key === undefined) return null;
+  const bare = key.replace(/^"(.*)"$/, "$1");
+  if (!/^[\x21-\x7e]{1,255}$/.test(bare)) {
+    const detail = `${PARAM}: 1 to 255 visible ASCII characters`;
+    return new GatewayError("bad_request", { param: PARAM, detail: { detail } });
+  }
+  return { key: `${request.path} ${bare}`, fingerprint: fingerprint(request.path, body) };
+}

@@ -1,0 +1,140 @@
+// What the messages wire's answers are made of: content blocks, and the words for why they end.
+import type { Json } from "../../../core/json.ts";
+import type {
+  ActionBlock,
+  ActionCall,
+  AnswerBlock,
+  AnswerTextBlock,
+  FinishReason,
+  ReasoningBlock,
+  Source,
+} from "../../../core/neutral.ts";
+import { rawObject } from "../../../core/raw-json.ts";
+import { RUN_HERE } from "./run-here.ts";
+
+/** What of a model's thoughts a client sees. `sealed`: it wants them back, not to read them; `none`: it has not asked for any. */
+export type ThoughtsShown = "all" | "sealed" | "none";
+
+/**
+ * Clients keep no thought without a signature. This is the one of thoughts that no vendor takes back: their vendor signs none,
+ * or they are too long to be carried.
+ */
+export const UNSIGNED = "tgs0_";
+
+/** The signature of a block is the whole thought under the gateway's seal. */
+export function signatureOf({ sealed }: ReasoningBlock): string {
+  return sealed ?? UNSIGNED;
+}
+
+/** The input of a call; what a model that was cut off has written is none. */
+function inputOf(text: string): Json {
+  return rawObject(text) ?? {};
+}
+
+function thoughtOf(thought: ReasoningBlock, shown: ThoughtsShown): Json | null {
+  if (shown === "none") return null;
+  if (thought.sealed !== null && thought.text === "") return { type: "redacted_thinking", data: thought.sealed };
+  return { type: "thinking", thinking: shown === "all" ? thought.text : "", signature: signatureOf(thought) };
+}
+
+/** Citations of the gateway's own; those of its vendor come with answers that pass. */
+export const CITED = "tollgate";
+
+export function citationOf({ url, title, quote }: Json): Json {
+  return { type: "web_search_result_location", url, title, encrypted_index: "", cited_text: quote };
+}
+
+function textOf({ text, citations }: AnswerTextBlock): Json | null {
+  if (text === "") return null;
+  const own = citations.flatMap(({ format, json }) => (format === CITED ? [citationOf(json)] : []));
+  return own.length === 0 ? { type: "text", text } : { type: "text", text, citations: own };
+}
+
+/** The id of what we have run, which its vendor has not. */
+function idOf({ id, hosted }: ActionCall): string {
+  return `${hosted === null ? RUN_HERE.action : RUN_HERE.hosted}_${id.replace(/[^\w-]/g, "")}`;
+}
+
+/** The block in which the model has called an action. */
+export function actionUse(action: ActionCall): Json {
+  const { hosted, name, arguments: text } = action;
+  const id = idOf(action);
+  if (hosted !== null) return { type: "server_tool_use", id, name: hosted, input: inputOf(text) };
+  return { type: "mcp_tool_use", id, name, server_name: "tollgate", input: inputOf(text) };
+}
+
+/** The block of what it has brought. */
+export function actionResult(block: ActionBlock): Json {
+  const { hosted, ok, output, sources } = block;
+  const tool_use_id = idOf(block);
+  if (hosted === null)
+    return { type: "mcp_tool_result", tool_use_id, is_error: !ok, content: [{ type: "text", text: output }] };
+  const type = `${hosted}_tool_result`;
+  if (!ok || (hosted === "web_fetch" && sources.length === 0))
+    return { type, tool_use_id, content: { type: `${type}_error`, error_code: "unavailable" } };
+  if (hosted === "web_search") return { type, tool_use_id, content: sources.map(searchResult) };
+  const [page] = sources;
+  return { type, tool_use_id, content: page === undefined ? [] : fetched(page) };
+}
+
+function searchResult({ url, title, text }: Source): Json {
+  return {
+    type: "web_search_result",
+    url,
+    title,
+    encrypted_content: Buffer.from(text).toString("base64"),
+    page_age: null,
+  };
+}
+
+function fetched({ url, title, text }: Source): Json {
+  const source = { type: "text", media_type: "text/plain", data: text };
+  return { type: "web_fetch_result", url, retrieved_at: null, content: { type: "document", source, title } };
+}
+
+/** A block of an answer; null where this wire has no place for it. */
+export function blockOf(block: Exclude<AnswerBlock, ActionBlock>, shown: ThoughtsShown): Json | null {
+  switch (block.kind) {
+    case "text":
+    case "refusal":
+      return textOf(block);
+    case "reasoning":
+      return thoughtOf(block, shown);
+    case "tool-call":
+      return { type: "tool_use", id: block.id, name: block.name, input: inputOf(block.arguments) };
+    case "image":
+    case "native":
+      return null;
+  }
+}
+
+const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
+  stop: "end_turn",
+  length: "max_tokens",
+  tool_calls: "tool_use",
+  content_filter: "refusal",
+};
+
+/** The wire's own words where the vendor's are more exact than ours. */
+const EXACT: readonly string[] = ["stop_sequence", "pause_turn", "model_context_window_exceeded"];
+
+/** Why an answer ended, in the wire's words. Clients run the calls of an answer that ended for them, and of no other. */
+function stopReason(
+  { reason, native }: { readonly reason: FinishReason; readonly native: string },
+  { calls, refused }: { readonly calls: boolean; readonly refused: boolean },
+): string {
+  if (reason === "stop" && refused) return STOP_REASONS.content_filter;
+  if (calls && (reason === "stop" || reason === "tool_calls")) return STOP_REASONS.tool_calls;
+  if (EXACT.includes(native)) return native;
+  return reason === "tool_calls" ? STOP_REASONS.stop : STOP_REASONS[reason];
+}
+
+/** How an answer ended. Vendors of other wires do not tell at which of several strings; at the only one, where there is one. */
+export function stopOf(
+  end: Parameters<typeof stopReason>[0],
+  { calls, refused, stops }: { readonly calls: boolean; readonly refused: boolean; readonly stops: readonly string[] },
+): { readonly stop_reason: string; readonly stop_sequence: string | null } {
+  const stop_reason = stopReason(end, { calls, refused });
+  const [only = null, ...others] = stops;
+  return { stop_reason, stop_sequence: stop_reason === "stop_sequence" && others.length === 0 ? only : null };
+}

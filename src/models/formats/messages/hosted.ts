@@ -1,0 +1,32 @@
+// The tools of the messages wire that its vendor runs itself, where the gateway serves them to any model.
+import { GatewayError } from "../../../core/errors.ts";
+import { isRecord, type Json, wordOf } from "../../../core/json.ts";
+import { callsAt, type Hosts, placesIn, secondHosted, type WantedHosted } from "../action-tools.ts";
+import { HOSTED_TYPES, SERVER_TOOLS } from "./fields.ts";
+
+const TYPES: ReadonlySet<string> = new Set(HOSTED_TYPES);
+
+/** The hosted tools of a body, or what is refused because nothing here serves it. */
+export function hostedIn({ tools }: Json, hosts: Hosts): readonly WantedHosted[] | GatewayError {
+  const found: WantedHosted[] = [];
+  for (const [at, tool] of (Array.isArray(tools) ? tools : []).entries()) {
+    const type = isRecord(tool) ? wordOf(tool.type) : "";
+    if (!isRecord(tool) || !TYPES.has(type)) continue;
+    const kind = type.startsWith("web_search") ? "web_search" : "web_fetch";
+    if (!hosts(kind)) {
+      const param = `tools.${at}.type`;
+      return new GatewayError("unsupported_field", { param, detail: { detail: SERVER_TOOLS } });
+    }
+    const param = `tools.${at}`;
+    if (found.some((one) => one.tool === kind)) return secondHosted(param, kind);
+    const places = placesIn(
+      [tool.allowed_domains, `${param}.allowed_domains`],
+      [tool.blocked_domains, `${param}.blocked_domains`],
+    );
+    if (places instanceof GatewayError) return places;
+    const callsMax = callsAt(tool.max_uses, `${param}.max_uses`);
+    if (callsMax instanceof GatewayError) return callsMax;
+    found.push({ param, tool: kind, callsMax, ...places });
+  }
+  return found;
+}

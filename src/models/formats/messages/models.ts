@@ -1,0 +1,65 @@
+// The list of models as clients of the messages wire read it, page by page where they ask for pages.
+import { GatewayError } from "../../../core/errors.ts";
+import type { ModelRow } from "../wire.ts";
+
+export function modelJson({ id, created, context_length, max_output_tokens }: ModelRow): Record<string, unknown> {
+  return {
+    type: "model",
+    id,
+    display_name: id,
+    created_at: new Date(created * 1_000).toISOString(),
+    max_input_tokens: context_length ?? null,
+    max_tokens: max_output_tokens ?? null,
+  };
+}
+
+/** What a client may ask of the list. Where it asks for nothing, all come at once. */
+const PAGE = ["limit", "after_id", "before_id"] as const;
+const LIMIT_MAX = 1_000;
+
+function wrong(param: (typeof PAGE)[number], why: string): GatewayError {
+  return new GatewayError("bad_request", { param, detail: { detail: `${param}: ${why}` } });
+}
+
+/** Those that can be talked to. */
+function talkable(all: readonly ModelRow[]): readonly ModelRow[] {
+  return all.filter(({ kind }) => kind === "chat" || kind === "tier");
+}
+
+function listOf(rows: readonly ModelRow[], hasMore: boolean): Record<string, unknown> {
+  return {
+    data: rows.map(modelJson),
+    has_more: hasMore,
+    first_id: rows[0]?.id ?? null,
+    last_id: rows.at(-1)?.id ?? null,
+  };
+}
+
+/** All of them at once. */
+export function modelListJson(all: readonly ModelRow[]): Record<string, unknown> {
+  return listOf(talkable(all), false);
+}
+
+export function asksForPage(query: URLSearchParams): boolean {
+  return PAGE.some((name) => query.has(name));
+}
+
+/** The page that a query asks for. */
+export function modelPageJson(
+  all: readonly ModelRow[],
+  query: URLSearchParams,
+): Record<string, unknown> | GatewayError {
+  const rows = talkable(all);
+  const [limit, after, before] = PAGE.map((name) => query.get(name));
+  const count = limit == null ? rows.length : Number(limit);
+  if (limit != null && (!/^\d{1,4}$/.test(limit) || count < 1 || count > LIMIT_MAX))
+    return wrong("limit", `must be a whole number from 1 to ${LIMIT_MAX}`);
+  if (after != null && before != null) return wrong("before_id", "cannot go with after_id");
+  const named = rows.findIndex(({ id }) => id === (after ?? before));
+  if ((after ?? before) != null && named < 0)
+    return wrong(after == null ? "before_id" : "after_id", "is no model here");
+  const isBefore = before != null;
+  const from = isBefore ? Math.max(0, named - count) : named + 1;
+  const to = isBefore ? named : Math.min(rows.length, from + count);
+  return listOf(rows.slice(from, to), isBefore ? from > 0 : to < rows.length);
+}

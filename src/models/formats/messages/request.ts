@@ -1,0 +1,153 @@
+// Reads a request in the messages wire: it keeps the body for vendors of the same wire, and says it in the neutral format for the others.
+import { isRecord, type Json, listOf, numberOf, stringOf, wordOf } from "../../../core/json.ts";
+import type {
+  CallerRequest,
+  Effort,
+  NeutralRequest,
+  NeutralTool,
+  ReasoningAsk,
+  ResponseFormat,
+  ToolChoice,
+} from "../../../core/neutral.ts";
+import { once } from "../neutral-blocks.ts";
+import type { ThoughtsShown } from "./blocks.ts";
+import type { MessagesBody } from "./body.ts";
+import { WIRE } from "./errors.ts";
+import { isCacheMark } from "./sources.ts";
+import { turnsOf } from "./turns.ts";
+
+const EFFORTS: readonly Effort[] = ["minimal", "low", "medium", "high", "xhigh", "max"];
+
+/** A tool of the caller's own making; every other type is one that a vendor has made. */
+const OWN_TOOL = /^custom$/;
+
+function isFunction({ type }: Json): boolean {
+  return type === undefined || type === null || OWN_TOOL.test(wordOf(type));
+}
+
+/** Tools that a turn of the system's brings in: from then on they are declared like the others. */
+function addedTools({ messages }: MessagesBody): readonly unknown[] {
+  const blocks = messages.filter(isRecord).flatMap(({ role, content }) => (role === "system" ? listOf(content) : []));
+  return blocks.filter(isRecord).flatMap((block) => (block.type === "tool_addition" ? [block.tool] : []));
+}
+
+/** The tools that the client runs. Every one is sent, those too that it would have had found first. */
+function toolsOf(body: MessagesBody): NeutralTool[] {
+  const declared = [...listOf(body.tools), ...addedTools(body)]
+    .filter(isRecord)
+    .filter((tool) => isFunction(tool) && typeof tool.name === "string" && tool.name !== "")
+    .map((tool) => [wordOf(tool.name), tool] as const);
+  return [...new Map(declared)].map(([name, tool]) => ({
+    kind: "function",
+    name,
+    description: stringOf(tool.description) ?? null,
+    parameters: isRecord(tool.input_schema) ? tool.input_schema : null,
+    strict: tool.strict === true,
+    cacheMark: isCacheMark(tool),
+  }));
+}
+
+function toolChoiceOf({ tool_choice: choice }: MessagesBody): ToolChoice | null {
+  if (!isRecord(choice)) return null;
+  switch (choice.type) {
+    case "auto":
+    case "none":
+      return { mode: choice.type };
+    case "any":
+      return { mode: "required" };
+    case "tool":
+      return typeof choice.name === "string" ? { mode: "named", name: choice.name } : null;
+    default:
+      return null;
+  }
+}
+
+function parallelToolCallsOf({ tool_choice: choice }: MessagesBody): boolean | null {
+  const one = isRecord(choice) ? choice.disable_parallel_tool_use : undefined;
+  return typeof one === "boolean" ? !one : null;
+}
+
+function outputConfigOf({ output_config: config }: MessagesBody): Json {
+  return isRecord(config) ? config : {};
+}
+
+function formatOf(body: MessagesBody): ResponseFormat | null {
+  const format = outputConfigOf(body).format ?? body.output_format;
+  if (!isRecord(format) || format.type !== "json_schema" || !isRecord(format.schema)) return null;
+  return { kind: "schema", schema: format.schema, name: null, strict: true };
+}
+
+/** What `thinking` and the word of effort ask for; null where neither speaks. */
+function reasoningOf(body: MessagesBody): ReasoningAsk | null {
+  const thinking = isRecord(body.thinking) ? body.thinking : null;
+  const effort = EFFORTS.find((word) => word === outputConfigOf(body).effort) ?? null;
+  if (thinking === null && effort === null) return null;
+  return {
+    off: thinking?.type === "disabled",
+    effort,
+    budgetTokens: thinking?.type === "enabled" ? (numberOf(thinking.budget_tokens) ?? null) : null,
+    exclude: thinking?.display === "omitted",
+  };
+}
+
+/** What of the model's thoughts this request wants to see. */
+export function thoughtsShown({ thinking }: MessagesBody): ThoughtsShown {
+  if (!isRecord(thinking) || thinking.type === "disabled") return "none";
+  return thinking.display === "omitted" ? "sealed" : "all";
+}
+
+/** Tools with a schema that only their vendor's models know. */
+function foreignTools({ tools }: MessagesBody): NeutralRequest["foreign"] {
+  return listOf(tools)
+    .filter(isRecord)
+    .filter((tool) => !isFunction(tool))
+    .map(({ type }) => ({
+      field: "tools",
+      reason: `tools of type ${wordOf(type).slice(0, 50)} have no place in its wire`,
+    }));
+}
+
+/** The strings at which a body wants its answer to stop. */
+export function stopsOf({ stop_sequences: stops }: MessagesBody): string[] {
+  return listOf(stops).filter((stop): stop is string => typeof stop === "string" && stop !== "");
+}
+
+function neutralOf(body: MessagesBody): NeutralRequest {
+  const number = (field: string) => numberOf(body[field]) ?? null;
+  return {
+    turns: turnsOf(body),
+    tools: toolsOf(body),
+    toolChoice: toolChoiceOf(body),
+    parallelToolCalls: parallelToolCallsOf(body),
+    format: formatOf(body),
+    sampling: {
+      temperature: number("temperature"),
+      topP: number("top_p"),
+      topK: number("top_k"),
+      presencePenalty: null,
+      frequencyPenalty: null,
+      seed: null,
+    },
+    reasoning: reasoningOf(body),
+    stops: stopsOf(body),
+    choices: 1,
+    // What clients put there names a session of their own, not the person at the keyboard.
+    user: null,
+    cacheMark: isCacheMark(body),
+    extra: {},
+    foreign: foreignTools(body),
+  };
+}
+
+/** A request whose body has been checked. */
+export function messagesRequest(body: MessagesBody): CallerRequest {
+  return {
+    wire: WIRE,
+    body,
+    mayBeEmpty: stopsOf(body).length > 0,
+    usesTools: listOf(body.tools).length > 0,
+    reasoning: () => reasoningOf(body),
+    format: () => formatOf(body),
+    neutral: once(() => neutralOf(body)),
+  };
+}

@@ -1,0 +1,50 @@
+// Reads the media and the texts of the messages wire's blocks as neutral ones.
+import { isRecord, type Json, stringOf, wordOf } from "../../../core/json.ts";
+import type { ForeignBlock, MediaBlock, MediaSource, NeutralBlock } from "../../../core/neutral.ts";
+import { foreign, textBlock } from "../neutral-blocks.ts";
+
+/** Whether a block's `cache_control` asks for a cache. */
+export function isCacheMark(block: Json): boolean {
+  return isRecord(block.cache_control) && block.cache_control.type === "ephemeral";
+}
+
+function sourceOf(source: Json): MediaSource | null {
+  if (source.type === "url" && typeof source.url === "string" && /^https:\/\//i.test(source.url)) {
+    return { at: "url", url: source.url };
+  }
+  if (source.type !== "base64" || typeof source.data !== "string") return null;
+  return { at: "inline", mediaType: (stringOf(source.media_type) ?? "").toLowerCase(), base64: source.data };
+}
+
+/** Media of a block, or in words what it is that no other wire has a place for. */
+export function mediaOf(block: Json, kind: "image" | "file"): MediaBlock | ForeignBlock {
+  const source = isRecord(block.source) ? block.source : {};
+  const from = sourceOf(source);
+  if (from !== null)
+    return { kind, source: from, filename: stringOf(block.title) || null, cacheMark: isCacheMark(block) };
+  return foreign(`${wordOf(block.type)} blocks whose source is ${wordOf(source.type).slice(0, 50) || "missing"}`);
+}
+
+/** Of a document that is text the words themselves, with its title before them. */
+export function documentOf(
+  block: Json,
+  contentOf: (content: unknown) => readonly NeutralBlock[],
+): readonly NeutralBlock[] {
+  const source = isRecord(block.source) ? block.source : {};
+  const title = [block.title, block.context].filter((said) => typeof said === "string" && said !== "").join("\n");
+  const before = title === "" ? [] : [textBlock(title)];
+  if (source.type === "text") return [...before, textBlock(stringOf(source.data) ?? "", isCacheMark(block))];
+  if (source.type === "content") return [...before, ...contentOf(source.content)];
+  return [mediaOf(block, "file")];
+}
+
+/** A search result in words: its title, where it is from, and what it says. */
+export function searchResultOf(
+  block: Json,
+  contentOf: (content: unknown) => readonly NeutralBlock[],
+): readonly NeutralBlock[] {
+  const head = [stringOf(block.title), stringOf(block.source)]
+    .filter((said) => said !== undefined && said !== "")
+    .join("\n");
+  return [textBlock(head), ...contentOf(block.content)];
+}

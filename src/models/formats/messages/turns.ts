@@ -1,0 +1,94 @@
+// Reads the messages of the messages wire as the turns of a conversation.
+import { isRecord, type Json, stringOf, wordOf } from "../../../core/json.ts";
+import type { NeutralBlock, NeutralTurn } from "../../../core/neutral.ts";
+import { jsonText } from "../../../core/raw-json.ts";
+import { foreign, textBlock } from "../neutral-blocks.ts";
+import type { MessagesBody } from "./body.ts";
+import { documentOf, isCacheMark, mediaOf, searchResultOf } from "./sources.ts";
+
+/** Made for the vendor's books, never for the model: in front of any other model's prompt it only spoils the cache. */
+const BILLING_LINE = /^x-[a-z]+-billing-header:/;
+
+/** What a tool that its vendor runs was asked, and what it said: no other model has such a tool. */
+const SERVER_TOOLS = /^(server_tool_use|mcp_tool_use|\w+_tool_result)$/;
+
+function turnOf({ role, content }: Json): NeutralTurn {
+  if (role === "system" || role === "user" || role === "assistant") return { role, blocks: contentOf(content) };
+  return { role: "user", blocks: [foreign(`messages of role ${wordOf(role).slice(0, 50)}`)] };
+}
+
+/** Text, or a list of blocks. */
+function contentOf(content: unknown): NeutralBlock[] {
+  if (typeof content === "string") return [textBlock(content)];
+  const blocks: readonly unknown[] = Array.isArray(content) ? content : [];
+  return blocks.filter(isRecord).flatMap(blocksOf);
+}
+
+function blocksOf(block: Json): readonly NeutralBlock[] {
+  switch (block.type) {
+    case "text":
+      return [textBlock(stringOf(block.text) ?? "", isCacheMark(block))];
+    case "image":
+      return [mediaOf(block, "image")];
+    case "document":
+      return documentOf(block, contentOf);
+    case "search_result":
+      return searchResultOf(block, contentOf);
+    case "tool_use":
+      return [callOf(block)];
+    case "tool_result":
+      return [resultOf(block)];
+    case "thinking":
+      return thoughtOf(block.signature, stringOf(block.thinking) ?? "");
+    case "redacted_thinking":
+      return thoughtOf(block.data, "");
+    case "tool_addition":
+    case "tool_removal":
+      return [];
+    case "tool_reference":
+      return [textBlock(`Tool ${wordOf(block.tool_name)} is available.`)];
+    default:
+      return SERVER_TOOLS.test(wordOf(block.type))
+        ? []
+        : [foreign(`blocks of type ${wordOf(block.type).slice(0, 50)}`)];
+  }
+}
+
+function callOf(block: Json): NeutralBlock {
+  return {
+    kind: "tool-call",
+    id: stringOf(block.id) ?? null,
+    name: wordOf(block.name),
+    arguments: jsonText(block.input ?? {}),
+    cacheMark: isCacheMark(block),
+  };
+}
+
+function resultOf(block: Json): NeutralBlock {
+  const { content } = block;
+  return {
+    kind: "tool-result",
+    callId: stringOf(block.tool_use_id) ?? null,
+    name: null,
+    content: typeof content === "string" ? content : contentOf(content),
+    isError: block.is_error === true,
+    cacheMark: isCacheMark(block),
+  };
+}
+
+/** What we have not sealed ourselves no vendor but its own could read, and it is never said aloud in its place. */
+function thoughtOf(sealed: unknown, text: string): readonly NeutralBlock[] {
+  if (typeof sealed !== "string" || sealed === "") return [];
+  return [{ kind: "reasoning", text, format: null, signature: null, sealed, callId: null }];
+}
+
+/** The conversation in order, system turns where they stand. */
+export function turnsOf({ system, messages }: MessagesBody): NeutralTurn[] {
+  const instructions = contentOf(system).filter(
+    (block, at) => at > 0 || block.kind !== "text" || !BILLING_LINE.test(block.text),
+  );
+  const first: NeutralTurn[] = instructions.length === 0 ? [] : [{ role: "system", blocks: instructions }];
+  const turns = messages.filter(isRecord).map(turnOf);
+  // A turn of nothing but thoughts that could not be read says nothing.
+  return [...first, ...turns.filter(({ role, blocks }) => role !== "assistant" || blocks.length > 0)];
+}

@@ -1,0 +1,62 @@
+// Anthropic's messages wire: messages, whole or as events, with a free count of their tokens.
+import type { EndpointSpec } from "../../../core/endpoint.ts";
+import { GatewayError } from "../../../core/errors.ts";
+import { at } from "../paths.ts";
+import { shapeOf } from "../prompt-shape.ts";
+import { readText } from "../prompt-text.ts";
+import type { CountRead, ModelWire } from "../wire.ts";
+import { messagesErrors, WIRE } from "./errors.ts";
+import { MESSAGES_FIELDS } from "./fields.ts";
+import { VERSION_HEADER, wireHeaders } from "./headers.ts";
+import { asksForPage, modelJson, modelListJson, modelPageJson } from "./models.ts";
+import { checkMessages, readMessages } from "./read-body.ts";
+
+/** A count is free, so there is less to read for it. */
+const COUNTED_BYTES_MAX = 8 * 1024 * 1024;
+
+/** Agents look below their base address whether anything answers, before they have shown a key. */
+const HELLO: EndpointSpec = {
+  method: "GET",
+  path: "/api/hello",
+  alias: "/api/llm/api/hello",
+  auth: "none",
+  bodyBytesMax: 0,
+  answer: () => ({ status: 200, body: { message: "hello" } }),
+};
+
+function countRead(bytes: Buffer): CountRead {
+  const checked = checkMessages(bytes);
+  if (checked instanceof GatewayError) return checked;
+  const { body, sifted } = checked;
+  return { model: body.model, shape: shapeOf(sifted), text: readText(sifted.body, MESSAGES_FIELDS) };
+}
+
+export const messagesWire: ModelWire = {
+  name: WIRE,
+  errors: messagesErrors,
+  calls: [
+    {
+      ...at("/messages"),
+      read: (call, host) =>
+        readMessages(call, host.seals(call.audience.payer), (tool) => host.hosts(tool, call.audience)),
+    },
+  ],
+  counts: [
+    {
+      ...at("/messages/count_tokens"),
+      bodyBytesMax: COUNTED_BYTES_MAX,
+      check(request) {
+        const headers = wireHeaders(request);
+        return headers instanceof GatewayError ? headers : null;
+      },
+      read: countRead,
+      answer: (tokens) => ({ input_tokens: tokens }),
+    },
+  ],
+  models: {
+    isAsked: ({ headers }) => headers.has(VERSION_HEADER),
+    list: (rows, query) => (asksForPage(query) ? modelPageJson(rows, query) : modelListJson(rows)),
+    one: modelJson,
+  },
+  free: () => [HELLO],
+};

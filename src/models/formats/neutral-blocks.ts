@@ -1,0 +1,38 @@
+// What several wires make of their bodies: neutral blocks, and the names of models.
+import { isRecord, stringOf } from "../../core/json.ts";
+import type { ForeignBlock, MediaBlock, TextBlock } from "../../core/neutral.ts";
+
+export type PartBlock = TextBlock | MediaBlock | ForeignBlock;
+
+export function textBlock(text: string, cacheMark = false): TextBlock {
+  return { kind: "text", text, cacheMark };
+}
+
+/** What no other wire has a place for, in words. */
+export function foreign(what: string): ForeignBlock {
+  return { kind: "foreign", what };
+}
+
+/** `input_audio: {data, format}`, as both of OpenAI's wires have it. */
+export function audioBlock(audio: unknown, cacheMark = false): MediaBlock | ForeignBlock {
+  const base64 = isRecord(audio) ? stringOf(audio.data) : undefined;
+  const format = isRecord(audio) ? stringOf(audio.format) : undefined;
+  if (base64 === undefined || format === undefined) return foreign("an input_audio part without data and format");
+  const source = { at: "inline", mediaType: `audio/${format.toLowerCase()}`, base64 } as const;
+  return { kind: "audio", source, filename: null, cacheMark };
+}
+
+/** Makes something when it is first asked for, and once. */
+export function once<T extends object>(make: () => T): () => T {
+  let made: T | null = null;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
+/** The names that a body asks for: its model, and those that may serve in its place. */
+export function wantedNames(model: string | null | undefined, models: readonly string[] | null | undefined) {
+  const more = (models ?? []).map((name, at) => ({ name, param: `models.${at}` }));
+  return typeof model === "string" ? [{ name: model, param: "model" }, ...more] : more;
+}

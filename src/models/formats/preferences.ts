@@ -1,0 +1,89 @@
+// What a caller wants of the providers, in OpenRouter's words: which may serve, and in which order. What cannot be had here is named as dropped.
+import { isRecord } from "../../core/json.ts";
+import { type PicoPerToken, parseUsdPerMillion } from "../../core/money.ts";
+import { headerSafe, NAMES_MAX as NAMES_DROPPED_MAX } from "./sift.ts";
+
+/** More names than there are providers say nothing. */
+const NAMES_MAX = 100;
+
+export type Sort = "price" | "latency" | "throughput";
+const SORTS: readonly string[] = ["price", "latency", "throughput"] satisfies readonly Sort[];
+
+function isSort(value: unknown): value is Sort {
+  return typeof value === "string" && SORTS.includes(value);
+}
+
+export interface Preferences {
+  /** Tried first, in this order. */
+  readonly order: readonly string[] | null;
+  /** No other may serve. */
+  readonly only: readonly string[] | null;
+  readonly ignore: readonly string[] | null;
+  /** What is sent may not be kept: the operator's own servers are left, and vendors of whom the operator says that they keep nothing. */
+  readonly keepsNothing: boolean;
+  /** The cheapest model first, where a tier leaves a choice; or the route that was quickest to begin, or quickest to write, lately. */
+  readonly sort: Sort | null;
+  /** The most that a token may cost; null: no bound. */
+  readonly promptPriceMax: PicoPerToken | null;
+  readonly completionPriceMax: PicoPerToken | null;
+  /** False: those of `order`, or the first alone. */
+  readonly fallbacks: boolean;
+}
+
+/** Values that ask for nothing beyond what is always so. */
+const NEUTRAL: Readonly<Record<string, unknown>> = {
+  allow_fallbacks: true,
+  require_parameters: false,
+  data_collection: "allow",
+  zdr: false,
+  enforce_distillable_text: false,
+};
+
+function namesOf(value: unknown): readonly string[] | null {
+  if (!Array.isArray(value)) return null;
+  const names = value.filter((name) => typeof name === "string").slice(0, NAMES_MAX);
+  // `google-vertex/us-east5` asks for an endpoint of a provider; we know providers.
+  return names.map((name) => (name.split("/", 1)[0] ?? "").toLowerCase());
+}
+
+/** A number may be the float next to a price: 1.9800000000000002 is 1.98. */
+function priceOf(value: unknown): PicoPerToken | null {
+  const text = typeof value === "number" ? value.toFixed(6) : value;
+  return typeof text === "string" ? parseUsdPerMillion(text) : null;
+}
+
+/** What is honoured of `provider`, and the fields of it that are not. A value that makes no sense is dropped as an unknown field is. */
+export function readPreferences(provider: unknown): {
+  readonly preferences: Preferences | null;
+  readonly dropped: readonly string[];
+} {
+  if (provider === undefined || provider === null) return { preferences: null, dropped: [] };
+  if (!isRecord(provider)) return { preferences: null, dropped: ["provider"] };
+  const prices = isRecord(provider.max_price) ? provider.max_price : {};
+  const preferences = {
+    order: namesOf(provider.order),
+    only: namesOf(provider.only),
+    ignore: namesOf(provider.ignore),
+    keepsNothing: provider.zdr === true || provider.data_collection === "deny",
+    sort: isSort(provider.sort) ? provider.sort : null,
+    promptPriceMax: priceOf(prices.prompt),
+    completionPriceMax: priceOf(prices.completion),
+    fallbacks: provider.allow_fallbacks !== false,
+  };
+  const honoured: Readonly<Record<string, boolean>> = {
+    order: preferences.order !== null,
+    only: preferences.only !== null,
+    ignore: preferences.ignore !== null,
+    zdr: provider.zdr === true,
+    data_collection: provider.data_collection === "deny",
+    sort: preferences.sort !== null,
+    max_price: preferences.promptPriceMax !== null || preferences.completionPriceMax !== null,
+    allow_fallbacks: provider.allow_fallbacks === false,
+  };
+  const dropped = Object.entries(provider)
+    .filter(([field, value]) => value !== null && !(Object.hasOwn(NEUTRAL, field) && NEUTRAL[field] === value))
+    .filter(([field]) => !(Object.hasOwn(honoured, field) && honoured[field]))
+    .slice(0, NAMES_DROPPED_MAX)
+    .map(([field]) => `provider.${headerSafe(field)}`);
+  return { preferences, dropped };
+}

@@ -1,0 +1,163 @@
+// Writes neutral answers in OpenAI's responses wire, whole and streamed, and says how an answer ends that broke.
+import type { Frame, Reply } from "../../../core/endpoint.ts";
+import type { GatewayError } from "../../../core/errors.ts";
+import { isRecord, type Json } from "../../../core/json.ts";
+import type { AnswerCodec, AnswerText, EventEncoder, NeutralAnswer } from "../../../core/neutral.ts";
+import type { Charge, Cost } from "../../../core/plan.ts";
+import type { Candidate, FinalPart, Leg } from "../../../core/route.ts";
+import { streamHeaders, traceJson, writeHead } from "../answer-head.ts";
+import { errorObject } from "../error-object.ts";
+import type { AnswerHead } from "../wire.ts";
+import type { ResponsesBody } from "./body.ts";
+import { streamCode } from "./errors.ts";
+import { endOf, itemsOf } from "./items.ts";
+import { type Done, echoOf, responseObject } from "./response-object.ts";
+import { eventText, type Progress, ResponsesEncoder } from "./stream.ts";
+import { ResponsesTools } from "./tools.ts";
+import { usageJson } from "./usage.ts";
+
+const DONE = "data: [DONE]\n\n";
+/** No line of JSON has a line end in it, so this begins the data of the last event and nothing else. */
+const DATA = "\ndata: ";
+
+export interface ResponsesCallOptions extends Done {
+  /** It is answered on a socket, where every event that ends an answer lets the next one begin. */
+  readonly onSocket: boolean;
+  /** Sealed thoughts are given to the caller, who brings them back. */
+  readonly seals: boolean;
+  /** Seconds since the epoch. */
+  readonly nowS: () => number;
+}
+
+export interface ResponsesFrameOptions {
+  readonly id: string;
+  /** Seconds since the epoch. */
+  readonly createdS: number;
+  readonly stream: boolean;
+  readonly trace: boolean;
+}
+
+/** The answer side of one request: what its attempts and its frame have in common. */
+export class ResponsesCall {
+  readonly #body: ResponsesBody;
+  readonly #options: ResponsesCallOptions;
+  readonly #tools: ResponsesTools;
+  #progress: Progress = { sequence: 0, output: [] };
+  #echo: Json | null = null;
+
+  constructor(body: ResponsesBody, options: ResponsesCallOptions) {
+    this.#body = body;
+    this.#options = options;
+    this.#tools = new ResponsesTools(body);
+  }
+
+  /** What the answer repeats of its request. */
+  echo(): Json {
+    this.#echo ??= echoOf(this.#body, this.#options);
+    return this.#echo;
+  }
+
+  answers(head: AnswerHead): AnswerCodec {
+    const { seals, nowS } = this.#options;
+    const { reasoning } = this.#body;
+    const parts = {
+      idTail: head.id.replace(/^[a-z]+_/, ""),
+      tools: this.#tools,
+      seals,
+      shows: !isRecord(reasoning) || reasoning.summary !== null,
+    };
+    return {
+      encoder: (): EventEncoder =>
+        new ResponsesEncoder(head, { echo: this.echo(), parts, progress: this.begin(), nowS }),
+      whole: ({ choices: [choice] }: NeutralAnswer): Json => {
+        if (choice === undefined) throw new Error("an answer has a choice");
+        const { status, incomplete } = endOf(choice.reason);
+        const output = itemsOf(choice.blocks, choice.reason, parts);
+        const state = { status, output, completedS: status === "completed" ? nowS() : null };
+        return responseObject(head, this.echo(), incomplete === undefined ? state : { ...state, incomplete });
+      },
+      texts: textsOf,
+      passed: () => Object.assign(this.begin(), { adopt: (object: Json) => this.#adopted(object, head) }),
+    };
+  }
+
+  /** A vendor's response object as ours. What it says of the request is true of what was sent, and what it leaves out is as asked. */
+  #adopted(object: Json, { id, model }: AnswerHead): Json {
+    const { store, max_output_tokens, previous_response_id, metadata } = this.echo();
+    const own = { id, model, store, max_output_tokens, previous_response_id, metadata, usage: null };
+    return { completed_at: null, incomplete_details: null, error: null, ...this.echo(), ...object, ...own };
+  }
+
+  /** A new attempt begins: what another one has told was never sent. */
+  begin(): Progress {
+    this.#progress = { sequence: 0, output: [] };
+    return this.#progress;
+  }
+
+  frame(options: ResponsesFrameOptions): Frame {
+    return new ResponsesFrame(this, options);
+  }
+
+  /** The last bytes of a stream that broke: over HTTP all clients understand one of the two events, and some both. */
+  broken(head: AnswerHead, error: GatewayError): string {
+    const progress = this.#progress;
+    const code = streamCode(error);
+    const { message, options } = error;
+    const told = { code, message, param: options.param ?? null, error: errorObject(error) };
+    const state = { status: "failed", output: progress.output, completedS: null, error: { code, message } } as const;
+    const response = responseObject(head, this.echo(), state);
+    const first = this.#options.onSocket ? "" : eventText("error", progress, `,${JSON.stringify(told).slice(1, -1)}`);
+    return `${first}${eventText("response.failed", progress, `,"response":${JSON.stringify(response)}`)}${DONE}`;
+  }
+}
+
+/** The text of the last message, where it has one alone: what comes before it is said on the way. */
+function textsOf({ status, output }: Json): readonly AnswerText[] {
+  const messages = (Array.isArray(output) ? output : []).filter((item) => isRecord(item) && item.type === "message");
+  const content: unknown = messages.at(-1)?.content;
+  const [part, ...more] = Array.isArray(content) ? content : [];
+  if (status !== "completed" || more.length > 0 || !isRecord(part) || typeof part.text !== "string") return [];
+  return [{ text: part.text, put: (text) => void Object.assign(part, { text }) }];
+}
+
+class ResponsesFrame implements Frame {
+  readonly keepAlive = { text: ": keep-alive\n\n", headers: streamHeaders };
+  readonly #call: ResponsesCall;
+  readonly #options: ResponsesFrameOptions;
+
+  constructor(call: ResponsesCall, options: ResponsesFrameOptions) {
+    this.#call = call;
+    this.#options = options;
+  }
+
+  head(reply: Reply, served: Candidate, attempts: readonly Leg[], charge: Charge | null): void {
+    writeHead(reply, { served, attempts, charge, stream: this.#options.stream });
+  }
+
+  last(final: FinalPart, cost: Cost, charge: Charge, attempts: readonly Leg[]): Uint8Array | string {
+    const trace = this.#options.trace ? { tollgate: traceJson(attempts, charge) } : {};
+    const charged = { usage: cost.usage === null ? null : usageJson(cost.usage, charge, cost), ...trace };
+    if (final.kind === "body") return JSON.stringify(Object.assign(final.body, charged));
+    const event = lastEvent(final.tail);
+    if (event === null) throw new Error("a stream ends with an event that has the response");
+    const { before, data, response } = event;
+    data.response = Object.assign(response, charged);
+    return Buffer.concat([before, Buffer.from(`${JSON.stringify(data)}\n\n${DONE}`)]);
+  }
+
+  broken(error: GatewayError, attempts: readonly Leg[]): string {
+    const { id, createdS } = this.#options;
+    return this.#call.broken({ id, createdS, model: attempts.at(-1)?.model ?? "" }, error);
+  }
+}
+
+/** The event that a stream ends with, and all that stands before its data. */
+export function lastEvent(tail: Uint8Array): { before: Buffer; data: Json; response: Json } | null {
+  const bytes = Buffer.from(tail.buffer, tail.byteOffset, tail.byteLength);
+  const at = bytes.lastIndexOf(DATA);
+  if (at < 0) return null;
+  const from = at + DATA.length;
+  const data: unknown = JSON.parse(bytes.toString("utf8", from));
+  if (!isRecord(data) || !isRecord(data.response)) return null;
+  return { before: bytes.subarray(0, from), data, response: data.response };
+}

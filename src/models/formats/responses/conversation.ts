@@ -1,0 +1,56 @@
+// A conversation over several requests: what a request holds of it, and what its socket remembers for the next one to go on from.
+import type { SocketMemory } from "../../../core/endpoint.ts";
+import { GatewayError } from "../../../core/errors.ts";
+import { isRecord, type Json } from "../../../core/json.ts";
+import { tooMuchIn } from "../../../core/json-bytes.ts";
+import { invalid, parseJson } from "../parse-json.ts";
+import type { Earlier } from "../wire.ts";
+import type { ResponsesBody } from "./body.ts";
+
+const CREATE = "response.create";
+const OUTPUTS: ReadonlySet<unknown> = new Set(["function_call_output", "custom_tool_call_output"]);
+const CALLS: ReadonlySet<unknown> = new Set(["function_call", "custom_tool_call"]);
+
+export function objectIn(bytes: Buffer): Json | GatewayError {
+  const sent = parseJson(bytes);
+  if (sent instanceof GatewayError || isRecord(sent)) return sent;
+  return invalid("", "must be an object");
+}
+
+/** The body of a request that came as a message of a socket: it is always answered in events, and says what kind of message it is. */
+export function createIn(bytes: Buffer): Json | GatewayError {
+  const sent = objectIn(bytes);
+  if (sent instanceof GatewayError) return sent;
+  const { type, generate: _generate, ...body } = sent;
+  if (type !== CREATE) return invalid("type", `must be ${CREATE}, the only kind of message that is taken here`);
+  return { ...body, stream: true };
+}
+
+/** The input as a list of items. */
+export function itemsIn({ input }: Pick<ResponsesBody, "input">): readonly unknown[] {
+  return typeof input === "string" ? [{ type: "message", role: "user", content: input }] : input;
+}
+
+/**
+ * What is wrong with the output of a tool that the model has not called, where the conversation before it is known: models answer to it as if
+ * something were missing, or refuse it in words of their own. Null: nothing. An item that is only named may be the call.
+ */
+export function outputWithoutCall(input: unknown, earlier: readonly unknown[]): GatewayError | null {
+  const own = Array.isArray(input) ? input : [];
+  if (own.some((item) => isRecord(item) && item.type === "item_reference")) return null;
+  const calls = [...earlier, ...own].filter(isRecord).filter(({ type }) => CALLS.has(type));
+  const called = new Set(calls.map(({ call_id }) => call_id));
+  const at = own.findIndex((item) => isRecord(item) && OUTPUTS.has(item.type) && !called.has(item.call_id));
+  return at < 0 ? null : invalid(`input.${at}.call_id`, "no call of this id is in the conversation");
+}
+
+/** Keeps a conversation that is short enough to be sent again as one body. */
+export function remember(memory: SocketMemory, id: string, items: readonly unknown[]): void {
+  const text = JSON.stringify(items);
+  if (tooMuchIn(Buffer.from(text)) === null) memory.keep(id, text);
+}
+
+export function remembered(text: string): Earlier {
+  const items: unknown = JSON.parse(text);
+  return { items: Array.isArray(items) ? items : [], bytes: Buffer.byteLength(text) };
+}

@@ -1,0 +1,214 @@
+// Makes the input and the tools of the responses wire plain before they are sifted: what clients leave out is said, what is not sold is left out.
+import { GatewayError } from "../../../core/errors.ts";
+import { isRecord, type Json, wordOf } from "../../../core/json.ts";
+import type { ThoughtSeal } from "../../../core/neutral.ts";
+import { HOSTS_NOTHING, type Hosts, placesIn, secondHosted, type WantedHosted } from "../action-tools.ts";
+import { summaryMessage } from "./compaction.ts";
+
+/** Tools that the caller runs, or that only say how calls are made. All others are run by a provider and billed apart. */
+const CALLERS_TOOLS: ReadonlySet<unknown> = new Set([
+  "function",
+  "custom",
+  "namespace",
+  "tool_search",
+  "computer",
+  "computer_use_preview",
+  "local_shell",
+  "apply_patch",
+]);
+/** Calls of hosted tools that an earlier turn has shown. What they found is in the answer that followed. */
+const HOSTED_CALLS: ReadonlySet<unknown> = new Set(["web_search_call", "image_generation_call", "mcp_call"]);
+/** A search of the web, in all the names that it has had. */
+const SEARCH = /^web_search(_preview)?(_\d{4}_\d\d_\d\d)?$/;
+
+/** A body with plain input and tools, and what had to go for that. */
+export interface PlainBody {
+  readonly body: Json;
+  readonly dropped: readonly string[];
+  readonly refused: GatewayError | null;
+  /** What of the tools the gateway runs in a vendor's place. */
+  readonly hosted: readonly WantedHosted[];
+}
+
+function isCallers(tool: Json): boolean {
+  if (tool.type !== "shell") return CALLERS_TOOLS.has(tool.type);
+  return !isRecord(tool.environment) || tool.environment.type === "local";
+}
+
+function isReference(item: Json): boolean {
+  return item.type === "item_reference";
+}
+
+function idsIn(items: readonly unknown[]): ReadonlySet<unknown> {
+  return new Set(items.filter(isRecord).flatMap((item) => (isReference(item) ? [] : [item.id])));
+}
+
+/** The ids of items that the input names without holding them, each once. */
+export function namedItems(input: unknown, earlier: readonly unknown[]): string[] {
+  if (!Array.isArray(input)) return [];
+  const references = input.filter(isRecord).filter(isReference);
+  if (references.length === 0) return [];
+  const there = idsIn([...earlier, ...input]);
+  const ids = references.map(({ id }) => wordOf(id)).filter((id) => id !== "" && !there.has(id));
+  return [...new Set(ids)];
+}
+
+class Plainer {
+  readonly dropped = new Set<string>();
+  readonly hosted: WantedHosted[] = [];
+  refused: GatewayError | null = null;
+  readonly #hosts: Hosts;
+  readonly #seal: ThoughtSeal;
+  readonly #named: ReadonlyMap<string, Json>;
+  readonly #ids = new Set<unknown>();
+  #left = 0;
+  #hasSearch: boolean | null = null;
+
+  constructor(seal: ThoughtSeal, named: ReadonlyMap<string, Json>, hosts: Hosts) {
+    this.#hosts = hosts;
+    this.#seal = seal;
+    this.#named = named;
+  }
+
+  input(input: unknown): unknown {
+    if (!Array.isArray(input)) return input;
+    for (const id of idsIn(input)) this.#ids.add(id);
+    return input.flatMap((item, at) => this.#item(item, at));
+  }
+
+  /** The tools of the request itself: those that the gateway runs are none of a vendor's. */
+  ownTools(tools: unknown): unknown {
+    if (!Array.isArray(tools)) return tools;
+    const left = tools.filter((tool, at) => !this.#runs(tool, `tools.${at}`));
+    this.#left += tools.length - left.length;
+    return this.tools(left);
+  }
+
+  #runs(tool: unknown, param: string): boolean {
+    if (!isRecord(tool)) return false;
+    if (tool.type === "action") return true;
+    // Who wants no page of today has asked for an index that only its vendor has.
+    const isSearch = SEARCH.test(wordOf(tool.type)) && tool.external_web_access !== false;
+    if (!isSearch || !this.#searches()) return false;
+    this.refused ??= this.hosted.length > 0 ? secondHosted(param, "web_search") : this.#search(tool, param);
+    return true;
+  }
+
+  /** Asked of the catalog once, however many such tools there are. */
+  #searches(): boolean {
+    this.#hasSearch ??= this.#hosts("web_search");
+    return this.#hasSearch;
+  }
+
+  #search(tool: Json, param: string): GatewayError | null {
+    const filters = isRecord(tool.filters) ? tool.filters : {};
+    const at = `${param}.filters`;
+    const places = placesIn(
+      [filters.allowed_domains, `${at}.allowed_domains`],
+      [filters.blocked_domains, `${at}.blocked_domains`],
+    );
+    if (places instanceof GatewayError) return places;
+    this.hosted.push({ param, tool: "web_search", callsMax: null, ...places });
+    return null;
+  }
+
+  tools(tools: unknown): unknown {
+    if (!Array.isArray(tools)) return tools;
+    const kept = tools.filter((tool) => this.#keeps(tool)).map((tool) => this.#withInner(tool));
+    this.#left += kept.length;
+    return kept;
+  }
+
+  /** A forced tool that is not there would make an answer that lies. */
+  choice(choice: unknown): unknown {
+    if (isRecord(choice) && SEARCH.test(wordOf(choice.type)) && this.hosted.length > 0) {
+      return { type: "function", name: "web_search" };
+    }
+    const forced = isRecord(choice) ? choice.type : undefined;
+    const isHosted =
+      typeof forced === "string" && forced !== "allowed_tools" && forced !== "shell" && !CALLERS_TOOLS.has(forced);
+    const wantsAny = choice === "required" || (isRecord(choice) && choice.mode === "required");
+    if (isHosted || (wantsAny && this.#left === 0 && this.dropped.size > 0)) {
+      const detail = { detail: "tools that a provider runs are billed apart, so none can be forced" };
+      this.refused ??= new GatewayError("unsupported_field", { param: "tool_choice", detail });
+    }
+    return choice;
+  }
+
+  #keeps(tool: unknown): boolean {
+    if (!isRecord(tool) || typeof tool.type !== "string" || isCallers(tool)) return true;
+    this.dropped.add(`tools.${tool.type}`);
+    return false;
+  }
+
+  #withInner(tool: unknown): unknown {
+    if (!isRecord(tool) || !Array.isArray(tool.tools)) return tool;
+    return { ...tool, tools: tool.tools.filter((inner) => this.#keeps(inner)) };
+  }
+
+  #item(item: unknown, at: number): readonly unknown[] {
+    if (!isRecord(item)) return [item];
+    const { type } = item;
+    if (type === undefined && item.role !== undefined) return [{ type: "message", ...item }];
+    // Tools come in with items too: those that a client's search has found, or that it adds.
+    if (Array.isArray(item.tools)) return [{ ...item, tools: this.tools(item.tools) }];
+    if (HOSTED_CALLS.has(type)) {
+      this.dropped.add(`input.${type}`);
+      return [];
+    }
+    if (type === "compaction") return [this.#summary(item, at)];
+    return type === "item_reference" ? this.#reference(item, at) : [item];
+  }
+
+  #summary(item: Json, at: number): unknown {
+    const message = summaryMessage(item, this.#seal);
+    if (message === null) {
+      const param = `input.${at}.encrypted_content`;
+      const detail = { detail: `${param}: this summary was not made here, for this account` };
+      this.refused ??= new GatewayError("bad_request", { param, detail });
+    }
+    return message ?? item;
+  }
+
+  /** What it names is in the conversation already, or has been kept with an answer, or is not there. */
+  #reference(item: Json, at: number): readonly unknown[] {
+    if (this.#ids.has(item.id)) return [];
+    const id = wordOf(item.id);
+    const kept = this.#named.get(id);
+    if (kept !== undefined) {
+      this.#ids.add(id);
+      return [kept];
+    }
+    if (id.startsWith("rs_")) {
+      this.dropped.add("input.item_reference");
+      return [];
+    }
+    const param = `input.${at}.id`;
+    const detail = {
+      detail: `${param}: the item ${id.slice(0, 80)} is not kept: items are for a day, of answers to requests without store: false; send the item itself, as the AI SDK does with store: false`,
+    };
+    this.refused ??= new GatewayError("bad_request", { param, detail });
+    return [];
+  }
+}
+
+/** The body with its items typed, those in it that it only names, and without what a provider would have to run or has kept. */
+export function plainBody(
+  sent: Json,
+  seal: ThoughtSeal,
+  named: ReadonlyMap<string, Json> = new Map(),
+  hosts: Hosts = HOSTS_NOTHING,
+): PlainBody {
+  const plainer = new Plainer(seal, named, hosts);
+  const body: Json = {};
+  // In this order: a choice is good or bad by the tools that are left.
+  const input = plainer.input(sent.input);
+  const tools = plainer.ownTools(sent.tools);
+  for (const field of Object.keys(sent)) {
+    if (field === "__proto__") continue;
+    body[field] = field === "input" ? input : field === "tools" ? tools : sent[field];
+  }
+  const choice = plainer.choice(sent.tool_choice);
+  if (choice !== sent.tool_choice) body.tool_choice = choice;
+  return { body, dropped: [...plainer.dropped], refused: plainer.refused, hosted: plainer.hosted };
+}

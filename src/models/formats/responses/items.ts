@@ -1,0 +1,196 @@
+// The output items of the responses wire: what a model has said, thought and called, each with an id of its own.
+import { isRecord, type Json, wordOf } from "../../../core/json.ts";
+import type { ActionBlock, ActionCall, AnswerBlock, FinishReason, ReasoningBlock } from "../../../core/neutral.ts";
+import type { ResponseStatus } from "./response-object.ts";
+import type { CalledTool, ResponsesTools } from "./tools.ts";
+
+export type ItemStatus = "in_progress" | "completed" | "incomplete";
+
+/** What a call's items are made with. */
+export interface ItemParts {
+  /** Sets the ids of this answer's items apart from those of all others. */
+  readonly idTail: string;
+  readonly tools: ResponsesTools;
+  /** Sealed thoughts are given to the caller, who brings them back. */
+  readonly seals: boolean;
+  /** Thoughts are shown. */
+  readonly shows: boolean;
+}
+
+/** How a response ends for each reason; a call is as good an end as a word. */
+export function endOf(reason: FinishReason): { readonly status: ResponseStatus; readonly incomplete?: string } {
+  if (reason === "length") return { status: "incomplete", incomplete: "max_output_tokens" };
+  if (reason === "content_filter") return { status: "incomplete", incomplete: "content_filter" };
+  return { status: "completed" };
+}
+
+export function textPart(kind: "text" | "refusal", text: string, annotations: readonly Json[] = []): Json {
+  return kind === "text"
+    ? { type: "output_text", text, annotations, logprobs: [] }
+    : { type: "refusal", refusal: text };
+}
+
+export function messageItem(id: string, status: ItemStatus, content: readonly Json[]): Json {
+  return { id, type: "message", status, role: "assistant", content };
+}
+
+export function reasoningItem(id: string, status: ItemStatus, summary: readonly Json[], sealed: string | null): Json {
+  const item: Json = { id, type: "reasoning", status, summary };
+  return sealed === null ? item : { ...item, encrypted_content: sealed };
+}
+
+/** The text that a custom tool was called with; what is no such object is given as it came. */
+export function customInput(text: string): string {
+  try {
+    const told: unknown = JSON.parse(text);
+    if (typeof told === "object" && told !== null && "input" in told && typeof told.input === "string")
+      return told.input;
+  } catch {
+    // A model that was cut off has written half an object.
+  }
+  return text;
+}
+
+/** A call under the name by which its caller knows the tool. */
+export function callItem(
+  id: string,
+  status: ItemStatus,
+  { called, callId, text }: { readonly called: CalledTool; readonly callId: string; readonly text: string },
+): Json {
+  const { custom, name, namespace } = called;
+  const told = custom ? { input: text } : { arguments: text };
+  const item: Json = {
+    id,
+    type: custom ? "custom_tool_call" : "function_call",
+    status,
+    call_id: callId,
+    name,
+    ...told,
+  };
+  return namespace === null ? item : { ...item, namespace };
+}
+
+export function imageItem(id: string, url: string): Json {
+  return { id, type: "image_generation_call", status: "completed", result: url.slice(url.indexOf(",") + 1) };
+}
+
+/** Citations of the gateway's own; those of vendors come with answers that pass. */
+export const CITED = "tollgate";
+
+export function annotationOf({ url, title, start, end }: Json): Json {
+  return { type: "url_citation", url, title, start_index: start, end_index: end };
+}
+
+function annotationsOf(citations: readonly { readonly format: string; readonly json: Json }[]): readonly Json[] {
+  return citations.flatMap(({ format, json }) => (format === CITED ? [annotationOf(json)] : []));
+}
+
+/** An action is a search where the caller has asked for that tool, else a call of a server of ours. */
+export function prefixOf({ hosted }: ActionCall): string {
+  return hosted === null ? "mcp" : "ws";
+}
+
+function argumentIn(text: string, name: string): string {
+  try {
+    const told: unknown = JSON.parse(text);
+    return isRecord(told) ? wordOf(told[name]) : "";
+  } catch {
+    return "";
+  }
+}
+
+/** The item of an action that runs, or has ended as `done` says. */
+export function actionItem(id: string, status: ItemStatus, call: ActionCall, done: ActionBlock | null): Json {
+  if (call.hosted !== null) {
+    const query = argumentIn(call.arguments, "query");
+    const sources = (done?.sources ?? []).map(({ url }) => ({ type: "url", url }));
+    const ended = done?.ok === false ? "failed" : status;
+    return { id, type: "web_search_call", status: ended, action: { type: "search", query, sources } };
+  }
+  const told = done === null ? {} : { output: done.ok ? done.output : null, error: done.ok ? null : done.output };
+  const { name, arguments: text } = call;
+  return {
+    id,
+    type: "mcp_call",
+    status,
+    approval_request_id: null,
+    server_label: "tollgate",
+    name,
+    arguments: text,
+    output: null,
+    error: null,
+    ...told,
+  };
+}
+
+/** No arguments are an object without fields. */
+export function wholeArguments({ custom }: CalledTool, text: string): string {
+  return custom ? customInput(text) : text.trim() === "" ? "{}" : text;
+}
+
+/** Makes the items of a whole answer. */
+class ItemList {
+  readonly items: Json[] = [];
+  readonly #parts: ItemParts;
+  #thought = "";
+  #content: Json[] = [];
+
+  constructor(parts: ItemParts) {
+    this.#parts = parts;
+  }
+
+  add(block: AnswerBlock): void {
+    if (block.kind === "reasoning") return this.#think(block);
+    this.#endThought(null);
+    if (block.kind === "text" || block.kind === "refusal") {
+      if (block.text !== "") this.#content.push(textPart(block.kind, block.text, annotationsOf(block.citations)));
+      return;
+    }
+    this.#endMessage();
+    if (block.kind === "action") this.items.push(actionItem(this.#id(prefixOf(block)), "completed", block, block));
+    if (block.kind === "image") this.items.push(imageItem(this.#id("ig"), block.url));
+    if (block.kind !== "tool-call") return;
+    const called = this.#parts.tools.called(block.name);
+    const text = wholeArguments(called, block.arguments);
+    const id = this.#id(called.custom ? "ctc" : "fc");
+    this.items.push(callItem(id, "completed", { called, callId: block.id, text }));
+  }
+
+  end(reason: FinishReason): readonly Json[] {
+    this.#endThought(null);
+    this.#endMessage();
+    const last = this.items.at(-1);
+    if (endOf(reason).status === "incomplete" && last !== undefined) last.status = "incomplete";
+    return this.items;
+  }
+
+  #id(prefix: string): string {
+    return `${prefix}_${this.#parts.idTail}_${this.items.length}`;
+  }
+
+  #think({ text, sealed }: ReasoningBlock): void {
+    this.#endMessage();
+    if (text !== "" && this.#parts.shows) this.#thought += text;
+    if (sealed !== null && this.#parts.seals) this.#endThought(sealed);
+  }
+
+  #endThought(sealed: string | null): void {
+    if (this.#thought === "" && sealed === null) return;
+    const summary = this.#thought === "" ? [] : [{ type: "summary_text", text: this.#thought }];
+    this.items.push(reasoningItem(this.#id("rs"), "completed", summary, sealed));
+    this.#thought = "";
+  }
+
+  #endMessage(): void {
+    if (this.#content.length === 0) return;
+    this.items.push(messageItem(this.#id("msg"), "completed", this.#content));
+    this.#content = [];
+  }
+}
+
+/** The items of a whole answer, in the order in which it was said. */
+export function itemsOf(blocks: readonly AnswerBlock[], reason: FinishReason, parts: ItemParts): readonly Json[] {
+  const list = new ItemList(parts);
+  for (const block of blocks) list.add(block);
+  return list.end(reason);
+}

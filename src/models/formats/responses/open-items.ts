@@ -1,0 +1,39 @@
+// What an item of the responses wire is while it is written: a message, a thought, a call of the caller's, or an action of ours.
+import type { Json } from "../../../core/json.ts";
+import type { ActionCall } from "../../../core/neutral.ts";
+import type { CalledTool } from "./tools.ts";
+
+export interface OpenMessage {
+  readonly kind: "message";
+  readonly id: string;
+  readonly content: Json[];
+  /** The part that is being written. */
+  part: "text" | "refusal";
+  text: string;
+  annotations: Json[];
+}
+
+/** An action that the gateway runs. */
+export interface OpenAction {
+  readonly kind: "action";
+  readonly id: string;
+  readonly action: ActionCall;
+}
+
+export interface OpenThought {
+  readonly kind: "thought";
+  readonly id: string;
+  text: string;
+}
+
+export interface OpenCall {
+  readonly kind: "call";
+  readonly id: string;
+  readonly at: number;
+  readonly callId: string;
+  readonly called: CalledTool;
+  text: string;
+}
+
+/** A call that began while another was being written: it has its turn when that has ended. */
+export type WaitingCall = Omit<OpenCall, "kind" | "id">;

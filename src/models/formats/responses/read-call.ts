@@ -1,0 +1,140 @@
+// Reads a call in the responses wire: where it names an answer that is kept, that conversation goes before its own.
+import type { PlanCall, SocketMemory } from "../../../core/endpoint.ts";
+import { GatewayError } from "../../../core/errors.ts";
+import type { Json } from "../../../core/json.ts";
+import type { ThoughtSeal } from "../../../core/neutral.ts";
+import type { Plan } from "../../../core/plan.ts";
+import type { FinalPart } from "../../../core/route.ts";
+import type { Hosts } from "../action-tools.ts";
+import type { ModelRequest } from "../model-request.ts";
+import type { Earlier, KeptItems, WireHost } from "../wire.ts";
+import { lastEvent } from "./answers.ts";
+import { compacted, summarizing } from "./compaction.ts";
+import { createIn, itemsIn, objectIn, outputWithoutCall, remember, remembered } from "./conversation.ts";
+import { namedItems } from "./input.ts";
+import { type ReadResponses, readResponsesBody } from "./read-body.ts";
+import { usageJson } from "./usage.ts";
+
+type Prepare = NonNullable<Plan["prepare"]>;
+type Read = ReadResponses | GatewayError;
+
+/** Reads a request; one that names items which are not in it when those have been looked for. */
+function read(sent: Json, call: PlanCall, host: WireHost, earlier: Earlier | null): Read | Promise<Read> {
+  const nowS = () => Math.floor(host.epochMs() / 1000);
+  const { payer } = call.audience;
+  const hosts: Hosts = (tool) => host.hosts(tool, call.audience);
+  const seal = host.seals(payer);
+  const onSocket = call.request.memory !== undefined;
+  const now = (named: KeptItems | null) => readResponsesBody(sent, { seal, nowS, onSocket, earlier, named, hosts });
+  const ids = namedItems(sent.input, earlier?.items ?? []);
+  return ids.length === 0 ? now(null) : host.kept.findItems(payer?.id ?? null, ids, seal).then(now);
+}
+
+/** A request that goes on from an earlier answer. */
+function readAfter(sent: Json, call: PlanCall, host: WireHost, earlier: Earlier | GatewayError): Read | Promise<Read> {
+  if (earlier instanceof GatewayError) return earlier;
+  return outputWithoutCall(sent.input, earlier.items) ?? read(sent, call, host, earlier);
+}
+
+/** Reads a request; one that names an earlier answer when that has been found: on its socket, or else among those that are kept. */
+export function readSent(sent: Json, call: PlanCall, host: WireHost): Read | Promise<Read> {
+  const { previous_response_id: previous } = sent;
+  if (typeof previous !== "string") return read(sent, call, host, null);
+  const near = call.request.memory?.take(previous) ?? null;
+  if (near !== null) return readAfter(sent, call, host, remembered(near));
+  return host.kept
+    .earlier(call.audience.payer?.id ?? null, previous)
+    .then((earlier) => readAfter(sent, call, host, earlier));
+}
+
+function responseIn(final: FinalPart): Json {
+  const response = final.kind === "body" ? final.body : lastEvent(final.tail)?.response;
+  if (response === undefined) throw new Error("an answer ends with its response");
+  return response;
+}
+
+/** The same last part where the answer could not be kept after all. */
+function notKept(final: FinalPart): FinalPart {
+  if (final.kind === "body") return { kind: "body", body: { ...final.body, store: false } };
+  const event = lastEvent(final.tail);
+  if (event === null) return final;
+  event.response.store = false;
+  return { kind: "stream", tail: Buffer.concat([event.before, Buffer.from(`${JSON.stringify(event.data)}\n\n`)]) };
+}
+
+/** Keeps an answer before its last byte goes out: the next request may come at once. */
+function keeping({ body }: ReadResponses, payer: string, kept: Keeper): Prepare {
+  const input = itemsIn(body);
+  return async (final, _served, { usage }) => {
+    const response = { ...responseIn(final), usage: usage === null ? null : usageJson(usage, null) };
+    return (await kept.answers.keep(payer, input, response, kept.seal)) ? final : notKept(final);
+  };
+}
+
+interface Keeper {
+  readonly answers: WireHost["kept"];
+  readonly seal: ThoughtSeal;
+}
+
+/**
+ * Keeps the items of an answer whose request does not speak of storing. The answer does not wait for that: the store takes what it is
+ * asked in order, so the items are there before the charge is, and no caller was promised that they are.
+ */
+function keepingItems(payer: string, { answers, seal }: Keeper): Prepare {
+  return async (final) => {
+    void answers.keepItems(payer, responseIn(final), seal);
+    return final;
+  };
+}
+
+function requestOf(one: Read, host: WireHost, memory: SocketMemory | undefined): ModelRequest | GatewayError {
+  if (one instanceof GatewayError) return one;
+  const { request, keeps } = one;
+  if (keeps === "nothing")
+    return memory === undefined ? request : { ...request, prepareFor: () => remembering(one, memory, null) };
+  return {
+    ...request,
+    prepareFor(payer) {
+      const keeper = { answers: host.kept, seal: host.seals(payer) };
+      const keep = keeps === "answer" ? keeping(one, payer.id, keeper) : keepingItems(payer.id, keeper);
+      return memory === undefined ? keep : remembering(one, memory, keep);
+    },
+  };
+}
+
+/** Has the socket remember the conversation and its answer, beside what else is kept of it. */
+function remembering({ body }: ReadResponses, memory: SocketMemory, keep: Prepare | null): Prepare {
+  return async (final, served, reading) => {
+    const { id, output } = responseIn(final);
+    remember(memory, String(id), [...itemsIn(body), ...(Array.isArray(output) ? output : [])]);
+    return keep === null ? final : keep(final, served, reading);
+  };
+}
+
+/** Checks a request, or says what is wrong with it. */
+export function readResponses(
+  call: PlanCall,
+  host: WireHost,
+): ModelRequest | GatewayError | Promise<ModelRequest | GatewayError> {
+  const { body, memory } = call.request;
+  const sent = memory === undefined ? objectIn(body) : createIn(body);
+  if (sent instanceof GatewayError) return sent;
+  const one = readSent(sent, call, host);
+  return one instanceof Promise ? one.then((done) => requestOf(done, host, memory)) : requestOf(one, host, memory);
+}
+
+/** The vendor has done its work: where no summary came of it, the caller is told that, and is charged. */
+function summarized(final: FinalPart, seal: ThoughtSeal): FinalPart | GatewayError {
+  const body = compacted(responseIn(final), seal);
+  return body instanceof GatewayError ? body : { kind: "body", body };
+}
+
+/** A call of the same model that sums the conversation up. */
+export async function readCompaction(call: PlanCall, host: WireHost): Promise<ModelRequest | GatewayError> {
+  const sent = objectIn(call.request.body);
+  if (sent instanceof GatewayError) return sent;
+  const one = await readSent(summarizing(sent), call, host);
+  if (one instanceof GatewayError) return one;
+  const { actions: _, ...request } = one.request;
+  return { ...request, prepareFor: (payer) => async (final) => summarized(final, host.seals(payer)) };
+}

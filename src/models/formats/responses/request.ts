@@ -1,0 +1,89 @@
+// Reads a request in OpenAI's responses wire: it keeps the body for vendors of the same wire, and says it neutrally for the others.
+import { defined, isRecord, numberOf, stringOf } from "../../../core/json.ts";
+import type { CallerRequest, Effort, NeutralRequest, ReasoningAsk, ResponseFormat } from "../../../core/neutral.ts";
+import { once } from "../neutral-blocks.ts";
+import type { ResponsesBody } from "./body.ts";
+import { ResponsesTools, toolLists } from "./tools.ts";
+import { turnsOf } from "./turns.ts";
+
+export const WIRE = "responses";
+
+const EFFORTS: readonly Effort[] = ["minimal", "low", "medium", "high", "xhigh", "max"];
+const LOGPROBS = "message.output_text.logprobs";
+
+/** What `reasoning.effort` asks for. A wish for a summary alone leaves thinking to the model. */
+function reasoningOf({ reasoning }: ResponsesBody): ReasoningAsk | null {
+  const effort = isRecord(reasoning) ? stringOf(reasoning.effort) : undefined;
+  if (effort === undefined) return null;
+  return {
+    off: effort === "none",
+    effort: EFFORTS.find((word) => word === effort) ?? null,
+    budgetTokens: null,
+    exclude: isRecord(reasoning) && reasoning.summary === null,
+  };
+}
+
+function formatOf({ text }: ResponsesBody): ResponseFormat | null {
+  const format = isRecord(text) ? text.format : null;
+  if (!isRecord(format)) return null;
+  if (format.type === "json_object") return { kind: "json" };
+  if (format.type !== "json_schema") return null;
+  const { schema, name, strict } = format;
+  if (!isRecord(schema)) return { kind: "json" };
+  return { kind: "schema", schema, name: stringOf(name) ?? null, strict: typeof strict === "boolean" ? strict : null };
+}
+
+/** The parts of `include` that are about the answer of a model, not about a hosted tool. */
+export function includes({ include }: ResponsesBody, what: string): boolean {
+  return Array.isArray(include) && include.includes(what);
+}
+
+function foreignFields(body: ResponsesBody): NeutralRequest["foreign"] {
+  const wantsLogprobs = includes(body, LOGPROBS) || (numberOf(body.top_logprobs) ?? 0) > 0;
+  return wantsLogprobs ? [{ field: "top_logprobs", reason: "top_logprobs has no place in its wire" }] : [];
+}
+
+function neutralOf(body: ResponsesBody): NeutralRequest {
+  const tools = new ResponsesTools(body);
+  const number = (field: string) => numberOf(body[field]) ?? null;
+  const { text, prompt_cache_key, safety_identifier } = body;
+  return {
+    turns: turnsOf(body, tools),
+    tools: tools.offered(),
+    toolChoice: tools.choice(),
+    parallelToolCalls: typeof body.parallel_tool_calls === "boolean" ? body.parallel_tool_calls : null,
+    format: formatOf(body),
+    sampling: {
+      temperature: number("temperature"),
+      topP: number("top_p"),
+      topK: null,
+      presencePenalty: number("presence_penalty"),
+      frequencyPenalty: number("frequency_penalty"),
+      seed: null,
+    },
+    reasoning: reasoningOf(body),
+    stops: [],
+    choices: 1,
+    user: stringOf(body.user) ?? null,
+    cacheMark: false,
+    extra: defined({
+      verbosity: isRecord(text) ? stringOf(text.verbosity) : undefined,
+      prompt_cache_key: stringOf(prompt_cache_key),
+      safety_identifier: stringOf(safety_identifier),
+    }),
+    foreign: foreignFields(body),
+  };
+}
+
+/** A request whose body has been checked. */
+export function responsesRequest(body: ResponsesBody): CallerRequest {
+  return {
+    wire: WIRE,
+    body,
+    mayBeEmpty: false,
+    usesTools: toolLists(body).length > 0,
+    reasoning: () => reasoningOf(body),
+    format: () => formatOf(body),
+    neutral: once(() => neutralOf(body)),
+  };
+}

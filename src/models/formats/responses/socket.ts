@@ -1,0 +1,65 @@
+// The responses wire over a WebSocket (Open Responses 2026-04-24): `response.create` in, the events of a stream out, one answer after the other.
+import type { Answer, Call, OverSocket } from "../../../core/endpoint.ts";
+import { GatewayError } from "../../../core/errors.ts";
+import { isRecord, type Json } from "../../../core/json.ts";
+import { says } from "../../../core/json-bytes.ts";
+import { idAfter } from "../../../core/plan.ts";
+import type { WireHost } from "../wire.ts";
+import { createIn, itemsIn, remember } from "./conversation.ts";
+import { ID_PREFIX } from "./read-body.ts";
+import { readSent } from "./read-call.ts";
+import { responseObject } from "./response-object.ts";
+
+/** Agents open a socket early with such a request: it is remembered, and the first that is to be answered goes on from it. */
+const GENERATE = '"generate"';
+const NO_USAGE = {
+  input_tokens: 0,
+  input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
+  output_tokens: 0,
+  output_tokens_details: { reasoning_tokens: 0 },
+  total_tokens: 0,
+  cost: 0,
+};
+
+function wantsNothing(message: Buffer): boolean {
+  return says(message, GENERATE, "false");
+}
+
+/** The answer to a request that is to be remembered alone: whole, with nothing in it. */
+async function ready({ request, caller }: Call, host: WireHost): Promise<Answer | GatewayError> {
+  const sent = createIn(request.body);
+  if (sent instanceof GatewayError || caller === null)
+    return sent instanceof GatewayError ? sent : new GatewayError("invalid_token");
+  const one = await readSent(sent, { request, audience: caller }, host);
+  if (one instanceof GatewayError) return one;
+  const name = one.request.wanted[0]?.name ?? "";
+  const row = host.models.one(name, caller);
+  if (row instanceof GatewayError) return row;
+  const createdS = Math.floor(host.epochMs() / 1000);
+  const head = { id: idAfter(request.id, ID_PREFIX), createdS, model: row.id };
+  const state = { status: "completed", output: [], completedS: createdS } as const;
+  const response = { ...responseObject(head, one.call.echo(), state), usage: NO_USAGE };
+  if (request.memory !== undefined) remember(request.memory, head.id, itemsIn(one.body));
+  return { status: 200, body: response };
+}
+
+function eventsOf(response: Json): readonly string[] {
+  const open = { ...response, status: "in_progress", completed_at: null, usage: null };
+  return [
+    { type: "response.created", sequence_number: 0, response: open },
+    { type: "response.completed", sequence_number: 1, response },
+  ].map((event) => JSON.stringify(event));
+}
+
+export function overSocket(host: WireHost): OverSocket {
+  return {
+    wantsNothing,
+    ready: (call) => ready(call, host),
+    whole(status, text, headers) {
+      const body: unknown = JSON.parse(text);
+      if (!isRecord(body)) throw new Error("an answer in this wire is an object");
+      if (status === 200) return eventsOf(body);
+      return [JSON.stringify({ type: "error", status, error: body.error, headers })];
+    },
+  };
+}

@@ -1,0 +1,139 @@
+// The tools of the responses wire as plain functions, and the way back: other wires have one flat list of names and know only JSON.
+import { isRecord, type Json, stringOf, wordOf } from "../../../core/json.ts";
+import type { NeutralTool, ToolChoice } from "../../../core/neutral.ts";
+import { shortName } from "../../../core/short-name.ts";
+import type { ResponsesBody } from "./body.ts";
+
+/** How the caller calls a tool that the model knows by a flat name. */
+export interface CalledTool {
+  readonly name: string;
+  /** Null: it stands in none. */
+  readonly namespace: string | null;
+  /** It takes text, not JSON. */
+  readonly custom: boolean;
+}
+
+/** One declared tool with the name that the model knows it by. */
+interface DeclaredTool extends CalledTool {
+  readonly flat: string;
+  readonly told: Json;
+}
+
+const CUSTOM_PARAMETERS = {
+  type: "object",
+  properties: { input: { type: "string" } },
+  required: ["input"],
+  additionalProperties: false,
+};
+
+/** A tool's name where names are flat; too long ones end in a hash of the whole. */
+export function flatName(namespace: string | null, name: string): string {
+  return namespace === null ? name : shortName(`${namespace}__${name}`);
+}
+
+/** The lists of tools in a body: its own, and those that come as items of the conversation. */
+export function toolLists({ tools, input }: ResponsesBody): readonly Json[] {
+  const lists: unknown[] = [tools];
+  if (typeof input !== "string") for (const item of input) if (item.type === "additional_tools") lists.push(item.tools);
+  return lists.flatMap((list) => (Array.isArray(list) ? list.filter(isRecord) : []));
+}
+
+function declaredIn(tool: Json, namespace: string | null): DeclaredTool[] {
+  const name = wordOf(tool.name);
+  if (tool.type === "namespace" && namespace === null) {
+    const inner = Array.isArray(tool.tools) ? tool.tools.filter(isRecord) : [];
+    return inner.flatMap((one) => declaredIn(one, name));
+  }
+  if (name === "" || (tool.type !== "function" && tool.type !== "custom")) return [];
+  return [{ name, namespace, custom: tool.type === "custom", flat: flatName(namespace, name), told: tool }];
+}
+
+/** What the model must know of a custom tool's language; no other wire can hold it to a grammar. */
+function customDescription({ description, format }: Json): string | null {
+  const told = stringOf(description) ?? "";
+  if (!isRecord(format) || format.type !== "grammar") return told === "" ? null : told;
+  const { syntax, definition } = format;
+  const grammar = `The input must follow this ${wordOf(syntax)} grammar:\n${stringOf(definition) ?? ""}`;
+  return told === "" ? grammar : `${told}\n\n${grammar}`;
+}
+
+function functionOf({ flat, custom, told }: DeclaredTool): NeutralTool {
+  return {
+    kind: "function",
+    name: flat,
+    description: custom ? customDescription(told) : (stringOf(told.description) ?? null),
+    parameters: custom ? CUSTOM_PARAMETERS : isRecord(told.parameters) ? told.parameters : null,
+    strict: told.strict === true,
+    cacheMark: false,
+  };
+}
+
+/** What is run by the caller but must be known to the model: it has no place in another wire. */
+const KNOWN_TO_THE_MODEL: ReadonlySet<unknown> = new Set([
+  "apply_patch",
+  "local_shell",
+  "shell",
+  "computer",
+  "computer_use_preview",
+]);
+
+/** The tools of one request, under the names by which models of other wires know them. */
+export class ResponsesTools {
+  readonly #declared = new Map<string, DeclaredTool>();
+  readonly #others: readonly NeutralTool[];
+  readonly #choice: unknown;
+
+  constructor(body: ResponsesBody) {
+    const lists = toolLists(body);
+    for (const tool of lists.flatMap((one) => declaredIn(one, null))) {
+      // What comes later in the conversation takes the place of what was declared before.
+      this.#declared.set(tool.flat, tool);
+    }
+    this.#others = lists
+      .filter(({ type }) => KNOWN_TO_THE_MODEL.has(type))
+      .map((json) => ({ kind: "server", format: "responses", type: wordOf(json.type), json }));
+    this.#choice = body.tool_choice;
+  }
+
+  /** Those that the model may call. */
+  offered(): readonly NeutralTool[] {
+    const allowed = allowedIn(this.#choice);
+    const declared = [...this.#declared.values()];
+    const some = allowed === null ? declared : declared.filter((tool) => allowed.some((one) => isNamed(tool, one)));
+    return [...some.map(functionOf), ...(allowed === null ? this.#others : [])];
+  }
+
+  choice(): ToolChoice | null {
+    const choice = this.#choice;
+    if (choice === "auto" || choice === "none" || choice === "required") return { mode: choice };
+    if (!isRecord(choice)) return null;
+    if (choice.type === "allowed_tools") return { mode: choice.mode === "required" ? "required" : "auto" };
+    const named = [...this.#declared.values()].find((tool) => isNamed(tool, choice));
+    return typeof choice.name === "string" ? { mode: "named", name: named?.flat ?? choice.name } : null;
+  }
+
+  /** The flat name of a call in the conversation, whether or not its tool is declared still. */
+  flatNameOf({ namespace, name }: Json): string {
+    const bare = wordOf(name);
+    if (typeof namespace === "string" && namespace !== "") return flatName(namespace, bare);
+    if (this.#declared.has(bare)) return bare;
+    // Some clients give a call back without the namespace that it came with.
+    const known = [...this.#declared.values()].filter((tool) => tool.name === bare);
+    return known.length === 1 && known[0] !== undefined ? known[0].flat : bare;
+  }
+
+  /** How the caller calls what the model has called by `flat`. */
+  called(flat: string): CalledTool {
+    return this.#declared.get(flat) ?? { name: flat, namespace: null, custom: false };
+  }
+}
+
+function allowedIn(choice: unknown): readonly Json[] | null {
+  if (!isRecord(choice) || choice.type !== "allowed_tools") return null;
+  return Array.isArray(choice.tools) ? choice.tools.filter(isRecord) : [];
+}
+
+function isNamed(tool: CalledTool, { name, namespace, type }: Json): boolean {
+  if (type === "namespace") return tool.namespace === name;
+  return tool.name === name && (namespace === undefined || namespace === null || tool.namespace === namespace);
+}

@@ -1,0 +1,110 @@
+// Reads the input items of OpenAI's responses wire as the turns of a conversation.
+import { type Json, stringOf, wordOf } from "../../../core/json.ts";
+import type { NeutralBlock, NeutralTurn, ReasoningBlock, ToolResultBlock } from "../../../core/neutral.ts";
+import { argumentsText } from "../../../core/raw-json.ts";
+import { foreign, textBlock } from "../neutral-blocks.ts";
+import type { ResponsesBody, ResponsesItem } from "./body.ts";
+import { partsOf } from "./parts.ts";
+import type { ResponsesTools } from "./tools.ts";
+
+/** Thoughts beyond these are so far back that no model looks at them; each costs us work to open. */
+const THOUGHTS_MAX = 2_048;
+
+interface OpenTurn extends NeutralTurn {
+  readonly blocks: NeutralBlock[];
+}
+
+class TurnBuilder {
+  readonly turns: OpenTurn[] = [];
+  readonly #tools: ResponsesTools;
+  #thoughtsToSkip: number;
+
+  constructor(tools: ResponsesTools, thoughts: number) {
+    this.#tools = tools;
+    this.#thoughtsToSkip = Math.max(0, thoughts - THOUGHTS_MAX);
+  }
+
+  item(item: ResponsesItem): void {
+    switch (item.type) {
+      case "message":
+        return this.#message(item);
+      case "function_call":
+        return this.#call(item, argumentsText(item.arguments));
+      case "custom_tool_call":
+        return this.#call(item, JSON.stringify({ input: stringOf(item.input) ?? "" }));
+      case "function_call_output":
+      case "custom_tool_call_output":
+        return this.#say("user", [resultOf(item)]);
+      case "reasoning":
+        return this.#thought(item);
+      case "additional_tools":
+      case "item_reference":
+      case "web_search_call":
+      case "image_generation_call":
+        return;
+      default:
+        return this.#say("user", [foreign(`items of type ${wordOf(item.type).slice(0, 50)}`)]);
+    }
+  }
+
+  #message(item: ResponsesItem): void {
+    const { role } = item;
+    const blocks = partsOf(item.content);
+    if (role === "assistant") return this.#answer(blocks);
+    if (role === "system" || role === "developer" || role === "user") return this.#say(role, blocks);
+    this.#say("user", [foreign(`messages of role ${wordOf(role).slice(0, 50)}`)]);
+  }
+
+  #call(item: ResponsesItem, text: string): void {
+    const name = this.#tools.flatNameOf(item);
+    this.#answer([{ kind: "tool-call", id: stringOf(item.call_id) ?? null, name, arguments: text, cacheMark: false }]);
+  }
+
+  /** A sealed thought; what has no seal is the model's own words, which it does not take back. */
+  #thought({ encrypted_content: sealed }: ResponsesItem): void {
+    if (typeof sealed !== "string" || sealed === "") return;
+    if (this.#thoughtsToSkip-- > 0) return;
+    const thought: ReasoningBlock = {
+      kind: "reasoning",
+      text: "",
+      format: null,
+      signature: null,
+      sealed,
+      callId: null,
+    };
+    this.#answer([thought]);
+  }
+
+  /** Text, thoughts and calls that follow each other are one turn of the model's. */
+  #answer(blocks: readonly NeutralBlock[]): void {
+    const last = this.turns.at(-1);
+    if (last?.role === "assistant") last.blocks.push(...blocks);
+    else this.#say("assistant", blocks);
+  }
+
+  #say(role: NeutralTurn["role"], blocks: readonly NeutralBlock[]): void {
+    this.turns.push({ role, blocks: [...blocks] });
+  }
+}
+
+function resultOf({ call_id: callId, output }: Json): ToolResultBlock {
+  return {
+    kind: "tool-result",
+    callId: stringOf(callId) ?? null,
+    name: null,
+    content: typeof output === "string" ? output : partsOf(output),
+    isError: false,
+    cacheMark: false,
+  };
+}
+
+/** The conversation in order, the instructions before all of it. */
+export function turnsOf({ instructions, input }: ResponsesBody, tools: ResponsesTools): readonly NeutralTurn[] {
+  const items = typeof input === "string" ? [] : input;
+  const builder = new TurnBuilder(tools, items.filter(({ type }) => type === "reasoning").length);
+  if (typeof instructions === "string" && instructions !== "")
+    builder.item({ type: "message", role: "system", content: instructions });
+  if (typeof input === "string") builder.turns.push({ role: "user", blocks: [textBlock(input)] });
+  for (const item of items) builder.item(item);
+  return builder.turns;
+}

@@ -1,0 +1,76 @@
+// OpenAI's responses wire: answers whole or as events, kept for their caller where he wants that, with a free count of tokens.
+import type { EndpointSpec } from "../../../core/endpoint.ts";
+import { GatewayError } from "../../../core/errors.ts";
+import { at } from "../paths.ts";
+import type { CountContext, CountRead, ModelWire, WireHost } from "../wire.ts";
+import { objectIn } from "./conversation.ts";
+import { responsesErrors } from "./errors.ts";
+import { namedItems } from "./input.ts";
+import { readResponsesBody } from "./read-body.ts";
+import { readCompaction, readResponses } from "./read-call.ts";
+import { WIRE } from "./request.ts";
+import { overSocket } from "./socket.ts";
+
+/** A count is free, so what is read for one is less than what is read for an answer. */
+const COUNTED_BYTES_MAX = 4 * 1024 * 1024;
+
+function notFound(id: string): GatewayError {
+  const detail = `no response ${id.slice(0, 80)} is kept; one is where store: true was said, for a day`;
+  return new GatewayError("not_found", { of: "path", detail: { detail } });
+}
+
+function countRead(bytes: Buffer, { seal, earlier, named }: CountContext): CountRead {
+  const sent = objectIn(bytes);
+  if (sent instanceof GatewayError) return sent;
+  const { previous_response_id: previous } = sent;
+  if (typeof previous === "string" && earlier === null) return { previous };
+  const ids = named === null ? namedItems(sent.input, earlier?.items ?? []) : [];
+  if (ids.length > 0) return { ids };
+  // Whatever the model, the count is ours. Nothing that is made of the time is sent.
+  const read = readResponsesBody({ model: "any", ...sent, stream: false }, { seal, nowS: () => 0, earlier, named });
+  if (read instanceof GatewayError) return read;
+  return { model: null, shape: read.request.shape, text: read.request.readText() };
+}
+
+/** Answers that are kept, for the callers whose they are. */
+function keptEndpoints({ kept }: WireHost): readonly EndpointSpec[] {
+  const one = { auth: "key", bodyBytesMax: 0, ...at("/responses/{id}") } as const;
+  return [
+    {
+      ...one,
+      method: "GET",
+      async answer({ request, caller }) {
+        const id = request.params.id ?? "";
+        const found = await kept.find(caller?.payer.id ?? "", id);
+        return found === null ? notFound(id) : { status: 200, body: found.response };
+      },
+    },
+    {
+      ...one,
+      method: "DELETE",
+      async answer({ request, caller }) {
+        const id = request.params.id ?? "";
+        const gone = await kept.forget(caller?.payer.id ?? "", id);
+        return gone ? { status: 200, body: { id, object: "response", deleted: true } } : notFound(id);
+      },
+    },
+  ];
+}
+
+export const responsesWire: ModelWire = {
+  name: WIRE,
+  errors: responsesErrors,
+  calls: [
+    { ...at("/responses"), read: readResponses, overSocket },
+    { ...at("/responses/compact"), read: readCompaction },
+  ],
+  counts: [
+    {
+      ...at("/responses/input_tokens"),
+      bodyBytesMax: COUNTED_BYTES_MAX,
+      read: countRead,
+      answer: (tokens) => ({ object: "response.input_tokens", input_tokens: tokens }),
+    },
+  ],
+  free: keptEndpoints,
+};

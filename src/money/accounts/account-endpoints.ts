@@ -1,0 +1,68 @@
+// What an account sees and does with its own keys: balance, transactions, agent keys.
+import type { Call, EndpointSpec } from "../../core/endpoint.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { findTransaction } from "./find-transaction.ts";
+import { ownKeyEndpoints } from "./key-endpoints.ts";
+import { keyPageSchema, listKeys } from "./list-pages.ts";
+import { named } from "./names.ts";
+import { type AccountParts, endpoint } from "./own-endpoint.ts";
+import { readQuery } from "./read-body.ts";
+import { keyRow, ownAccountRow, wholeTransactionRow } from "./rows.ts";
+import { ownRuleEndpoints } from "./rule-endpoints.ts";
+import { rulesOf } from "./rules.ts";
+import { ownReports, ownTransactions } from "./usage-endpoints.ts";
+import { whyAnswer, whySchema } from "./why.ts";
+
+function idOf(call: Call): string {
+  return call.request.params.id ?? "";
+}
+
+function readingEndpoints(parts: AccountParts): EndpointSpec[] {
+  const { books, rules, failedCalls } = parts;
+  const usage = ownReports(parts);
+  return [
+    endpoint("GET", "/api/v1/account", async ({ caller: { payer } }) => {
+      const [account, key] = await Promise.all([
+        books.account(payer.accountId),
+        books.key(payer.accountId, payer.keyId),
+      ]);
+      if (account === null) return new GatewayError("invalid_token", { detail: { detail: "The account is gone." } });
+      return { status: 200, body: ownAccountRow(account, key) };
+    }),
+    endpoint("GET", "/api/v1/transactions", ({ request, caller }) =>
+      ownTransactions(books, failedCalls, caller, request.query),
+    ),
+    endpoint("GET", "/api/v1/usage", ({ request, caller }) => usage(caller, request.query)),
+    endpoint("GET", "/api/v1/transactions/{id}", async (call) => {
+      const { payer, primary } = call.caller;
+      const found = await findTransaction(books, payer.accountId, idOf(call));
+      if (found !== null && (primary || found.posting.keyId === payer.keyId))
+        return { status: 200, body: (await named(books, payer.accountId, [found], wholeTransactionRow))[0] };
+      return new GatewayError("not_found", { of: "transaction", detail: { detail: "There is no such transaction." } });
+    }),
+    endpoint("GET", "/api/v1/agents", async ({ request, caller: { payer, primary } }) => {
+      const page = readQuery(keyPageSchema, request.query);
+      if (page instanceof GatewayError) return page;
+      const ruled = await rulesOf(rules, payer.accountId);
+      if (primary) {
+        const { keys, next } = await listKeys(books, payer.accountId, page);
+        return { status: 200, body: { agents: keys.map((key) => keyRow(key, ruled)), next_cursor: next } };
+      }
+      const own = await books.key(payer.accountId, payer.keyId);
+      return { status: 200, body: { agents: own === null ? [] : [keyRow(own, ruled)], next_cursor: null } };
+    }),
+    endpoint("GET", "/api/v1/agents/{id}/why", async (call) => {
+      const asked = readQuery(whySchema, call.request.query);
+      if (asked instanceof GatewayError) return asked;
+      const { payer, primary } = call.caller;
+      const account = await books.account(payer.accountId);
+      if (account === null || (!primary && idOf(call) !== payer.keyId)) return new GatewayError("key_cannot_mint_keys");
+      return whyAnswer({ ...parts, failedCalls: null }, account, idOf(call), asked);
+    }),
+  ];
+}
+
+/** The endpoints below `/api/v1` that an account's keys can call. */
+export function accountEndpoints(parts: AccountParts): EndpointSpec[] {
+  return [...readingEndpoints(parts), ...ownKeyEndpoints(parts), ...ownRuleEndpoints(parts)];
+}

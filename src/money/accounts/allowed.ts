@@ -1,0 +1,90 @@
+// What a key may call: the lists as its owner writes them, and whether a call is on them.
+import { z } from "zod";
+import { GatewayError } from "../../core/errors.ts";
+import type { Allowed } from "../../core/plan.ts";
+
+const ENTRIES_MAX = 200;
+const ENTRY_CHARS_MAX = 200;
+const SERVICE = /^[a-z0-9][a-z0-9_-]*(\/[a-z0-9][a-z0-9_-]*)?$/;
+const MODEL = /^[a-z0-9][a-z0-9-]*(\/[A-Za-z0-9][A-Za-z0-9._:/-]*)?$/;
+const TIER_PREFIX = "core/";
+
+/** Slugs have a slash, so a name without one is a tier's short name. */
+function fullName(model: string): string {
+  return model.includes("/") ? model : `${TIER_PREFIX}${model}`;
+}
+
+function list(shape: RegExp, message: string, written: (entry: string) => string) {
+  return z
+    .array(z.string(message).regex(shape, message).max(ENTRY_CHARS_MAX, message), "must be a list or null")
+    .max(ENTRIES_MAX, `must have at most ${ENTRIES_MAX} entries`)
+    .transform((entries): readonly string[] => [...new Set(entries.map(written))]);
+}
+
+export const servicesSchema = list(SERVICE, "must be a service, or an action as <service>/<action>", (entry) => entry);
+export const modelsSchema = list(MODEL, "must be a model as <maker>/<model>, or a tier as core/<tier>", fullName);
+
+/** Which name on the lists is not sold, as accounts of this kind see the catalog; null: all are sold. The catalog is handed in. */
+export type Unsold = (
+  lists: { readonly services: readonly string[]; readonly models: readonly string[] },
+  audience: { readonly sandbox: boolean },
+) => { readonly list: "services" | "models"; readonly message: string } | null;
+
+function notAllowed(asked: string, allowed: readonly string[], param?: string): GatewayError {
+  const where = param === undefined ? {} : { param };
+  return new GatewayError("key_not_allowed", { detail: { asked }, data: { allowed }, ...where });
+}
+
+/** Whether a key with these lists may call an action. A service on the list stands for all its actions. */
+export function serviceAllowed({ services }: Allowed, service: string, action: string): boolean {
+  return services === null || services.includes(service) || services.includes(`${service}/${action}`);
+}
+
+/** The same of an action that may be one of our own which every key may call. */
+export function isCallable(
+  allows: Allowed,
+  { service, action, anyKey }: { readonly service: string; readonly action: string; readonly anyKey?: true },
+): boolean {
+  return anyKey === true || serviceAllowed(allows, service, action);
+}
+
+/** Whether a key with these lists may ask for a model or tier by this name. */
+export function modelAllowed({ models }: Allowed, name: string): boolean {
+  return models === null || models.includes(fullName(name));
+}
+
+/** `key_not_allowed`, with what the key may call, or null where it may call the action. */
+export function serviceRefusal(allows: Allowed, service: string, action: string): GatewayError | null {
+  if (serviceAllowed(allows, service, action)) return null;
+  return notAllowed(`${service}/${action}`, allows.services ?? []);
+}
+
+/** The same for models and tiers, by the names that were asked for: what a tier leads to is the tier's matter. */
+export function modelsRefusal(
+  { models }: Allowed,
+  asked: readonly { readonly name: string; readonly param: string }[],
+): GatewayError | null {
+  if (models === null) return null;
+  const wrong = asked.find(({ name }) => !modelAllowed({ services: null, models }, name));
+  return wrong === undefined ? null : notAllowed(wrong.name, models, wrong.param);
+}
+
+/** What two lists allow together. A service stands for all its actions, so of a service and one of its actions the action is left. */
+function both(
+  one: readonly string[] | null,
+  other: readonly string[] | null,
+  covers: (list: readonly string[], name: string) => boolean,
+): readonly string[] | null {
+  if (one === null || other === null) return one ?? other;
+  return [...new Set([...one.filter((name) => covers(other, name)), ...other.filter((name) => covers(one, name))])];
+}
+
+/** What both of two lists allow: a key's and its group's. */
+export function bothAllow(one: Allowed, other: Allowed): Allowed {
+  const coversService = (list: readonly string[], name: string) =>
+    list.includes(name) || list.includes(name.split("/", 1)[0] ?? name);
+  return {
+    services: both(one.services, other.services, coversService),
+    models: both(one.models, other.models, (list, name) => list.includes(name)),
+  };
+}

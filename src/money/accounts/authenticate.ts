@@ -1,0 +1,338 @@
+// Who is calling: from the Authorization header to a Caller, from memory as a rule and from the ledger once a minute.
+import type { AccountRow, KeyRow } from "../../core/account-rows.ts";
+import type { Clock } from "../../core/clock.ts";
+import { GatewayError } from "../../core/errors.ts";
+import type { Caller } from "../../core/plan.ts";
+import type { KeyBooks } from "./books.ts";
+import type { FormerKey } from "./former-secrets.ts";
+import { isMistyped, keyHash, looksLikeKey } from "./secrets.ts";
+import type { UnderRules } from "./under-rules.ts";
+
+/** Changes made here are seen at once, those made by another process as soon as it is heard of them. */
+const KNOWN_MS = 60_000;
+/** Where they are not heard of, this is how late they may be. */
+const UNHEARD_MS = 500;
+/** A key that was just made elsewhere is refused at most this long. */
+const UNKNOWN_MS = 5_000;
+/** A caller takes about 500 bytes. */
+const KNOWN_COUNT_MAX = 20_000;
+const UNKNOWN_COUNT_MAX = 20_000;
+/** Made-up keys of all addresses that are looked up in a second; beyond it they wait, so that a flood of them is not the ledger's. */
+const MISSES_PER_SECOND_MAX = 500;
+
+export type Authenticated = Caller | GatewayError;
+
+/** Where a request comes from. Only a key that is not known makes us ask. */
+export interface Sender {
+  readonly address: string;
+}
+
+/** What a window says of one more look-up. */
+interface MissWindow {
+  readonly allowed: boolean;
+  readonly limit: number;
+  readonly windowSeconds: number;
+  readonly resetSeconds: number;
+}
+
+/** How many look-ups may come to nothing for one address. Each is counted when it begins, and given back if it finds a key. */
+export interface AddressMisses {
+  take(address: string): MissWindow;
+  giveBack(address: string): void;
+}
+
+export interface Authenticator {
+  /** A caller that is known is answered at once, without a promise. */
+  authenticate(authorization: string | undefined, sender: Sender): Authenticated | Promise<Authenticated>;
+  /** The caller that a key's owner is who has signed in; read from the ledger each time. */
+  callerOfKey(accountId: string, keyId: string): Promise<Authenticated>;
+  /**
+   * The rules that a key's work goes on under which it began before: the key may have expired since, and sandboxes may have been switched
+   * off. Null: the key or its account is gone. Rejects where they cannot be read.
+   */
+  ofWorkGoingOn(accountId: string, keyId: string): Promise<Caller | null>;
+  /** What is remembered of an account and its keys no longer holds; null: of any account. */
+  forget(accountId: string | null): void;
+}
+
+export interface AuthenticatorOptions {
+  readonly books: KeyBooks;
+  readonly clock: Clock;
+  /** False: sandbox keys are refused. */
+  readonly sandbox: boolean;
+  readonly misses: AddressMisses;
+  /** Whether changes that other processes make are heard of at this moment; when that ends, everything is to be forgotten. */
+  readonly hears?: () => boolean;
+  /** What is ruled of a key's calls beside the limits of its row. Left out: nothing. */
+  readonly rules?: (key: KeyRow, account: AccountRow) => Promise<UnderRules>;
+  /** The key that a secret belongs to which was replaced and is still good; null: to none. Left out: no key has such. */
+  readonly formerKey?: (secretHash: string) => Promise<FormerKey | null>;
+  /** What an access token stands for; null: the text is none. Left out: there are no access tokens. */
+  readonly readToken?: (token: string) => GrantOfToken | GatewayError | null;
+}
+
+/** The key row that an access token stands for, and until when. */
+export interface GrantOfToken {
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly expiresAtMs: number;
+}
+
+function refused(detail: string): GatewayError {
+  return new GatewayError("invalid_token", { detail: { detail } });
+}
+
+const MISSING = refused("No key was sent: the request has no Authorization header.");
+const NOT_BEARER = refused("The Authorization header is not `Bearer <key>`.");
+const UNKNOWN = refused("This key is unknown: it is mistyped or has been revoked.");
+const REVOKED = new GatewayError("invalid_token", {
+  of: "grant",
+  detail: { detail: "The grant of this access token has been revoked." },
+});
+const EXPIRED = refused("This key has expired.");
+const NO_SANDBOX = refused("This is a sandbox key, and this gateway has no sandbox accounts.");
+
+function tooManyMisses({ limit, windowSeconds, resetSeconds }: Omit<MissWindow, "allowed">): GatewayError {
+  const detail = { limit, window_seconds: windowSeconds };
+  return new GatewayError("rate_limited", { detail, retryAfterSeconds: resetSeconds });
+}
+
+const TOO_MANY_MISSES = tooManyMisses({ limit: MISSES_PER_SECOND_MAX, windowSeconds: 1, resetSeconds: 1 });
+
+const BEARER = /^bearer +(\S+) *$/i;
+
+function callerOf(key: KeyRow, account: AccountRow, under: UnderRules): Caller {
+  const sandbox = account.kind === "sandbox";
+  return {
+    sandbox,
+    payer: { id: `acct:${account.accountId}`, accountId: account.accountId, keyId: key.keyId, sandbox },
+    primary: key.primary,
+    paused: key.paused,
+    frozen: account.frozen,
+    requestsPerMinute: account.requestsPerMinute,
+    inFlightMax: account.inFlightMax,
+    inferenceCapNano: account.inferenceCapNano,
+    strictBounds: account.strictBounds,
+    ...under,
+  };
+}
+
+/** What a sender has shown: a key by its hash, or an access token of a grant. */
+interface Shown {
+  readonly secretHash: string;
+  readonly grant: GrantOfToken | null;
+}
+
+/** A caller as remembered: its key may expire meanwhile. */
+interface Known {
+  readonly caller: Caller;
+  readonly expiresAtMs: number | null;
+}
+
+interface Remembered<T> {
+  readonly value: T;
+  readonly untilMs: number;
+}
+
+/** Remembers for a while, up to a number of entries; the one that was set longest ago goes first. */
+class Memory<T> {
+  readonly #entries = new Map<string, Remembered<T>>();
+  readonly #countMax: number;
+
+  constructor(countMax: number) {
+    this.#countMax = countMax;
+  }
+
+  /** Also what has lapsed: it was true once. */
+  get(key: string): Remembered<T> | undefined {
+    return this.#entries.get(key);
+  }
+
+  set(key: string, value: T, untilMs: number): void {
+    this.#entries.delete(key);
+    if (this.#entries.size >= this.#countMax) {
+      const [oldest] = this.#entries.keys();
+      if (oldest !== undefined) this.#entries.delete(oldest);
+    }
+    this.#entries.set(key, { value, untilMs });
+  }
+
+  delete(key: string): void {
+    this.#entries.delete(key);
+  }
+
+  /** What `lapses` picks is no longer true, as far as anybody knows. */
+  lapse(lapses: (value: T) => boolean): void {
+    for (const [key, { value }] of this.#entries)
+      if (lapses(value)) this.#entries.set(key, { value, untilMs: Number.NEGATIVE_INFINITY });
+  }
+}
+
+/** Lookups that may come to nothing, in each second. */
+function missBudget(clock: Clock) {
+  let second = -1;
+  let left = 0;
+  return {
+    take(): boolean {
+      const now = Math.floor(clock.elapsedMs() / 1000);
+      if (now !== second) {
+        second = now;
+        left = MISSES_PER_SECOND_MAX;
+      }
+      if (left <= 0) return false;
+      left -= 1;
+      return true;
+    },
+    giveBack(): void {
+      left += 1;
+    },
+  };
+}
+
+export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
+  const { books, clock, sandbox, misses, hears = () => true, readToken = () => null, rules } = options;
+  const { formerKey = async () => null } = options;
+  const known = new Memory<Known>(KNOWN_COUNT_MAX);
+  const unknown = new Memory<GatewayError>(UNKNOWN_COUNT_MAX);
+  /**
+   * The hashes of keys that are good, by the header that each came in: a text that is hashed for every request costs more than looking
+   * it up. How long that takes tells a guesser nothing: a text either is in here as a whole, or goes the way of all others.
+   */
+  const hashes = new Map<string, string>();
+  /** Lookups under way, so that a burst with one new key is one lookup. */
+  const pending = new Map<string, Promise<Authenticated>>();
+  const budget = missBudget(clock);
+  /** Grows with every `forget`: what was read before it must not be remembered after it. */
+  let generation = 0;
+
+  function unlessExpired({ caller, expiresAtMs }: Known): Authenticated {
+    return expiresAtMs !== null && expiresAtMs <= clock.epochMs() ? EXPIRED : caller;
+  }
+
+  /** Of a key and a token or a replaced secret, the end that comes first counts. */
+  async function find({ secretHash, grant }: Shown): Promise<Known | GatewayError> {
+    const key = grant === null ? await books.keyByHash(secretHash) : await books.key(grant.accountId, grant.keyId);
+    if (grant !== null && key === null) return REVOKED;
+    const former = key === null ? await formerKey(secretHash) : null;
+    const endsMs = grant?.expiresAtMs ?? former?.untilMs;
+    const found = await knownOf(key ?? former?.key ?? null);
+    if (found instanceof GatewayError || endsMs === undefined) return found;
+    return { caller: found.caller, expiresAtMs: Math.min(found.expiresAtMs ?? endsMs, endsMs) };
+  }
+
+  /** Null: the key or its account is gone. */
+  async function readCaller(key: KeyRow | null): Promise<Known | null> {
+    const account = key === null ? null : await books.account(key.accountId);
+    if (key === null || account === null) return null;
+    const under = await rules?.(key, account);
+    const caller = callerOf(key, account, under ?? { allows: { services: key.services, models: key.models } });
+    return { caller, expiresAtMs: key.expiresAtMs };
+  }
+
+  async function knownOf(key: KeyRow | null): Promise<Known | GatewayError> {
+    const found = await readCaller(key);
+    if (found === null) return UNKNOWN;
+    return found.caller.payer.sandbox && !sandbox ? NO_SANDBOX : found;
+  }
+
+  /** Null: nothing was budgeted for it. */
+  async function lookUp(shown: Shown, budgeted: Sender["address"] | null): Promise<Authenticated> {
+    const { secretHash } = shown;
+    const before = generation;
+    try {
+      const found = await find(shown);
+      if (budgeted !== null && !(found instanceof GatewayError)) {
+        budget.giveBack();
+        misses.giveBack(budgeted);
+      }
+      if (before === generation) remember(secretHash, found);
+      return found instanceof GatewayError ? found : unlessExpired(found);
+    } catch (error) {
+      // That the ledger is away is no miss of the sender's.
+      if (budgeted !== null) misses.giveBack(budgeted);
+      if (error instanceof GatewayError) return error;
+      throw error;
+    } finally {
+      pending.delete(secretHash);
+    }
+  }
+
+  function remember(secretHash: string, found: Known | GatewayError): void {
+    const nowMs = clock.elapsedMs();
+    if (found instanceof GatewayError) {
+      known.delete(secretHash);
+      unknown.set(secretHash, found, nowMs + UNKNOWN_MS);
+    } else known.set(secretHash, found, nowMs + (hears() ? KNOWN_MS : UNHEARD_MS));
+  }
+
+  function begin(shown: Shown, budgeted: string | null): Promise<Authenticated> {
+    const lookup = lookUp(shown, budgeted);
+    pending.set(shown.secretHash, lookup);
+    return lookup;
+  }
+
+  /** A look-up that may come to nothing: its address and all addresses together have only so many. */
+  function beginMiss(shown: Shown, address: string): Authenticated | Promise<Authenticated> {
+    const window = misses.take(address);
+    if (!window.allowed) return tooManyMisses(window);
+    if (budget.take()) return begin(shown, address);
+    misses.giveBack(address);
+    return TOO_MANY_MISSES;
+  }
+
+  /** The caller of a header that was seen with a good key; undefined: it is not known, or it is time to ask again. */
+  function callerOfHeader(authorization: string): Authenticated | undefined {
+    const secretHash = hashes.get(authorization);
+    if (secretHash === undefined) return undefined;
+    const remembered = known.get(secretHash);
+    if (remembered !== undefined && remembered.untilMs > clock.elapsedMs()) return unlessExpired(remembered.value);
+    hashes.delete(authorization);
+    return undefined;
+  }
+
+  function noteHeader(authorization: string, secretHash: string): void {
+    const [oldest] = hashes.size >= KNOWN_COUNT_MAX ? hashes.keys() : [];
+    if (oldest !== undefined) hashes.delete(oldest);
+    hashes.set(authorization, secretHash);
+  }
+
+  return {
+    authenticate(authorization, sender) {
+      if (authorization === undefined || authorization === "") return MISSING;
+      const caller = callerOfHeader(authorization);
+      if (caller !== undefined) return caller;
+      const token = BEARER.exec(authorization)?.[1];
+      if (token === undefined) return NOT_BEARER;
+      const read = looksLikeKey(token) ? null : (readToken(token) ?? UNKNOWN);
+      if (read instanceof GatewayError) return read;
+      const secretHash = keyHash(token);
+      const nowMs = clock.elapsedMs();
+      const remembered = known.get(secretHash);
+      if (remembered !== undefined && remembered.untilMs > nowMs) {
+        noteHeader(authorization, secretHash);
+        return unlessExpired(remembered.value);
+      }
+      const underWay = pending.get(secretHash);
+      if (underWay !== undefined) return underWay;
+      const shown = { secretHash, grant: read };
+      // A key that was good is read again whatever the budgets say: no flood of others shuts out who is known.
+      if (remembered !== undefined) return begin(shown, null);
+      const refusal = unknown.get(secretHash);
+      if (refusal !== undefined && refusal.untilMs > nowMs) return refusal.value;
+      return isMistyped(token) ? UNKNOWN : beginMiss(shown, sender.address);
+    },
+    async callerOfKey(accountId, keyId) {
+      const found = await knownOf(await books.key(accountId, keyId));
+      return found instanceof GatewayError ? found : unlessExpired(found);
+    },
+    async ofWorkGoingOn(accountId, keyId) {
+      const found = await readCaller(await books.key(accountId, keyId));
+      return found === null ? null : found.caller;
+    },
+    forget(accountId) {
+      generation += 1;
+      known.lapse(({ caller }) => accountId === null || caller.payer.accountId === accountId);
+      pending.clear();
+    },
+  };
+}

@@ -1,0 +1,37 @@
+// Keys are made, changed, rotated and revoked by the account itself and by the operator: the same endpoints behind two doors.
+import type { EndpointSpec } from "../../core/endpoint.ts";
+import type { AdminAccountParts } from "./admin-accounts.ts";
+import { adminDoor, type Door, ownDoor } from "./doors.ts";
+import { changeKey, createKey, keyChangeSchema, newKeySchema, revokeKey, rotateKey, rotationSchema } from "./keys.ts";
+import type { AccountParts, KeyParts } from "./own-endpoint.ts";
+import { ofBody } from "./read-body.ts";
+
+/** `keys`: what the path calls them; `key`: what it calls one. */
+function keyEndpoints(
+  parts: KeyParts,
+  { below, open }: Door,
+  { keys, key }: { readonly keys: string; readonly key: string },
+): EndpointSpec[] {
+  const all = `${below}/${keys}`;
+  const one = `${all}/{${key}}`;
+  return [
+    open("POST", all, (owner, request) => ofBody(newKeySchema, request, (body) => createKey(parts, owner, body))),
+    open("PATCH", one, (owner, request) =>
+      ofBody(keyChangeSchema, request, (body) =>
+        changeKey(parts, { ...owner, keyId: request.params[key] ?? "" }, body),
+      ),
+    ),
+    open("POST", `${one}/rotate`, (owner, request) =>
+      ofBody(rotationSchema, request, (body) => rotateKey(parts, { ...owner, keyId: request.params[key] ?? "" }, body)),
+    ),
+    open("DELETE", one, ({ accountId }, request) => revokeKey(parts, { accountId, keyId: request.params[key] ?? "" })),
+  ];
+}
+
+export function ownKeyEndpoints(parts: AccountParts): EndpointSpec[] {
+  return keyEndpoints(parts, ownDoor(parts), { keys: "agents", key: "id" });
+}
+
+export function adminKeyEndpoints(parts: AdminAccountParts): EndpointSpec[] {
+  return keyEndpoints(parts, adminDoor(parts), { keys: "keys", key: "key" });
+}

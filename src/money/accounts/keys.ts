@@ -1,0 +1,292 @@
+// Making, changing and revoking keys: the same rules for the account's own primary key and for the operator.
+import { z } from "zod";
+import { KEYS_PER_ACCOUNT_MAX, type KeyPatch, type KeyRow } from "../../core/account-rows.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { Answer } from "../../core/endpoint.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { nanoFromCents } from "../../core/money.ts";
+import { addressesSchema } from "./addresses.ts";
+import { modelsSchema, servicesSchema, type Unsold } from "./allowed.ts";
+import { keepFormer } from "./former-secrets.ts";
+import { noSuchGroup } from "./groups.ts";
+import type { KeyParts } from "./own-endpoint.ts";
+import { GRANT_HINT, keyRow } from "./rows.ts";
+import { badField, lowersField, rateFields, ratesAfter } from "./rule-fields.ts";
+import { type AccountRules, changeRules, keyRule, rulesOf, withKeyRule, withoutKey } from "./rules.ts";
+import { mintId, mintKey } from "./secrets.ts";
+
+const label = z.string().trim().min(1, "must not be empty").max(100, "must have at most 100 characters");
+export const centsSchema = z
+  .number("must be a number of cents")
+  .int("must be a whole number of cents")
+  .min(0, "must not be negative")
+  .max(900_000_000, "must be at most 900000000");
+const period = z.enum(["day", "week", "month"], "must be day, week or month");
+const ruled = {
+  group: z.string("must be the id of a group, or null").min(1, "must be the id of a group, or null").max(100).nullish(),
+  lower_at: lowersField,
+  addresses: addressesSchema.nullish(),
+  cache_seconds: z
+    .number("must be a number of seconds or null")
+    .int("must be a whole number of seconds")
+    .min(1, "must be at least 1, or null")
+    .max(86_400, "must be at most 86400")
+    .nullish(),
+  ...rateFields,
+};
+const limits = {
+  ...ruled,
+  services: servicesSchema.nullish(),
+  models: modelsSchema.nullish(),
+  expires_at: z.iso
+    .datetime({ offset: true, error: "must be a time in ISO 8601, such as 2027-01-31T12:00:00Z" })
+    .transform((text) => Date.parse(text))
+    .nullish(),
+};
+
+export const newKeySchema = z
+  .strictObject({
+    label: label.default("agent"),
+    external_id: z.string().min(1).max(200).nullish(),
+    ceiling_cents: centsSchema.nullish(),
+    ceiling_period: period.nullish(),
+    ...limits,
+  })
+  .refine((body) => body.ceiling_cents != null || body.ceiling_period == null, {
+    path: ["ceiling_period"],
+    message: "needs a ceiling_cents beside it",
+  });
+
+export const keyChangeSchema = z
+  .strictObject({
+    label: label.optional(),
+    paused: z.boolean("must be true or false").optional(),
+    ceiling: centsSchema.nullish(),
+    ceiling_cents: centsSchema.nullish(),
+    period: period.optional(),
+    ceiling_period: period.optional(),
+    ...limits,
+  })
+  .refine((body) => body.ceiling === undefined || body.ceiling_cents === undefined, {
+    path: ["ceiling"],
+    message: "is another name of ceiling_cents; send one of them",
+  })
+  .refine((body) => body.period === undefined || body.ceiling_period === undefined, {
+    path: ["period"],
+    message: "is another name of ceiling_period; send one of them",
+  });
+
+/** How long the old secret is good beside the new one: a week at most. */
+const OVERLAP_SECONDS_MAX = 7 * 86_400;
+export const rotationSchema = z.strictObject({
+  overlap_seconds: z
+    .number("must be a number of seconds")
+    .int("must be a whole number of seconds")
+    .min(0, "must not be negative")
+    .max(OVERLAP_SECONDS_MAX, `must be at most ${OVERLAP_SECONDS_MAX}`)
+    .default(0),
+});
+
+/** The period of a ceiling that came without one. */
+const PERIOD = "month";
+
+function noSuchKey(keyId: string): GatewayError {
+  return new GatewayError("not_found", {
+    of: "key",
+    detail: { detail: `There is no key ${keyId.slice(0, 80)} here.` },
+  });
+}
+
+type Lists = Pick<z.output<typeof keyChangeSchema>, "services" | "models">;
+
+/** A name on a list must be one that is sold; what the key has on it already may have left the catalog since. */
+function listFault(lists: Lists, before: Lists, sandbox: boolean, unsold: Unsold): GatewayError | null {
+  const added = (list: keyof Lists) => (lists[list] ?? []).filter((name) => !before[list]?.includes(name));
+  const fault = unsold({ services: added("services"), models: added("models") }, { sandbox });
+  return fault === null ? null : badField(fault.list, fault.message);
+}
+
+/** When a key is to expire must not have passed. */
+function expiryFault(expiresAtMs: number | null | undefined, clock: Clock): GatewayError | null {
+  return expiresAtMs != null && expiresAtMs <= clock.epochMs() ? badField("expires_at", "must be in the future") : null;
+}
+
+type RuledBody = Pick<z.output<typeof keyChangeSchema>, keyof typeof ruled>;
+
+/** Changes what is ruled of a key beside its row, where the body names any of it. */
+async function rule(
+  { rules }: Pick<KeyParts, "rules">,
+  { accountId, keyId }: { readonly accountId: string; readonly keyId: string },
+  body: RuledBody,
+): Promise<AccountRules | GatewayError> {
+  const names = Object.keys(ruled) as (keyof RuledBody)[];
+  if (names.every((name) => body[name] === undefined)) return rulesOf(rules, accountId);
+  return changeRules(rules, accountId, (before) => {
+    const { group, lower_at: lowersAt, addresses, cache_seconds: cacheSeconds } = body;
+    if (group != null && !before.groups.some(({ id }) => id === group)) return noSuchGroup(group);
+    return withKeyRule(before, keyId, {
+      ...ratesAfter(keyRule(before, keyId), body),
+      ...(group === undefined ? {} : { group }),
+      ...(lowersAt === undefined ? {} : { lowersAt }),
+      ...(addresses === undefined ? {} : { addresses }),
+      ...(cacheSeconds === undefined ? {} : { cacheSeconds }),
+    });
+  });
+}
+
+/** Makes an agent key of an account. The secret is in the answer and nowhere else. */
+export async function createKey(
+  { books, clock, unsold, rules: records }: KeyParts,
+  account: { readonly accountId: string; readonly sandbox: boolean },
+  body: z.output<typeof newKeySchema>,
+): Promise<Answer | GatewayError> {
+  const fault = expiryFault(body.expires_at, clock) ?? listFault(body, {}, account.sandbox, unsold);
+  if (fault !== null) return fault;
+  const { secret, secretHash, hint } = mintKey(account.sandbox);
+  const keyId = mintId("key_");
+  const ceiling = body.ceiling_cents ?? null;
+  if (ceiling === null && body.lower_at != null) return badField("lower_at", "needs a ceiling_cents beside it");
+  // Before the key is there: there is no moment in which it could call outside of its group.
+  const rules = await rule({ rules: records }, { accountId: account.accountId, keyId }, body);
+  if (rules instanceof GatewayError) return rules;
+  const outcome = await books.createKey(account.accountId, {
+    keyId,
+    secretHash,
+    hint,
+    label: body.label,
+    externalId: body.external_id ?? null,
+    ceilingNano: ceiling === null ? null : nanoFromCents(ceiling),
+    ceilingPeriod: ceiling === null ? null : (body.ceiling_period ?? PERIOD),
+    services: body.services ?? null,
+    models: body.models ?? null,
+    expiresAtMs: body.expires_at ?? null,
+  });
+  if (outcome !== "created") await changeRules(records, account.accountId, (before) => withoutKey(before, keyId));
+  if (outcome === "external_id_taken") {
+    const detail = `external_id: another key of this account has the id ${JSON.stringify(body.external_id)}.`;
+    return new GatewayError("conflict", { detail: { detail }, param: "external_id" });
+  }
+  if (outcome === "too_many_keys") return new GatewayError(outcome, { detail: { limit: KEYS_PER_ACCOUNT_MAX } });
+  const key = outcome === "created" ? await books.key(account.accountId, keyId) : null;
+  if (key === null) {
+    return new GatewayError("not_found", { of: "account", detail: { detail: "There is no such account." } });
+  }
+  return { status: 201, body: { ...keyRow(key, rules), api_key: secret } };
+}
+
+/**
+ * What the body asks to change, or what is wrong with it for this key. What it does not name is left out: another request may be
+ * changing that at the same time.
+ */
+function changeOf(key: KeyRow, body: z.output<typeof keyChangeSchema>): KeyPatch | GatewayError {
+  const cents = body.ceiling_cents === undefined ? body.ceiling : body.ceiling_cents;
+  const newPeriod = body.ceiling_period ?? body.period;
+  const ceilingNano = cents === undefined ? key.ceilingNano : cents === null ? null : nanoFromCents(cents);
+  if (newPeriod !== undefined && ceilingNano === null) return badField("ceiling_period", "needs a ceiling_cents");
+  const ceilingPeriod = newPeriod ?? (key.ceilingPeriod === null && ceilingNano !== null ? PERIOD : undefined);
+  return {
+    ...(body.label === undefined ? {} : { label: body.label }),
+    ...(body.paused === undefined ? {} : { paused: body.paused }),
+    ...(body.services === undefined ? {} : { services: body.services }),
+    ...(body.models === undefined ? {} : { models: body.models }),
+    ...(body.expires_at === undefined ? {} : { expiresAtMs: body.expires_at }),
+    ...(cents === undefined ? {} : { ceilingNano }),
+    ...(ceilingPeriod === undefined ? {} : { ceilingPeriod }),
+  };
+}
+
+/** What would shut an account out of its own hands. */
+const NOT_OF_PRIMARY = [
+  ...(["paused", "services", "models", "expires_at", "group"] as const),
+  ...(["requests_per_minute", "tokens_per_minute", "addresses"] as const),
+] as const;
+
+/** Changes label, ceiling, pause, lists or expiry of a key. */
+export async function changeKey(
+  parts: KeyParts,
+  key: { readonly accountId: string; readonly keyId: string; readonly sandbox: boolean },
+  body: z.output<typeof keyChangeSchema>,
+): Promise<Answer | GatewayError> {
+  const { books, clock, unsold } = parts;
+  const before = await books.key(key.accountId, key.keyId);
+  if (before === null) return noSuchKey(key.keyId);
+  const param = before.primary ? NOT_OF_PRIMARY.find((field) => body[field]) : undefined;
+  if (param !== undefined) {
+    const detail = `${param}: the primary key cannot be paused or limited, and does not expire; rotate it, or use an agent key.`;
+    return new GatewayError("conflict", { detail: { detail }, param });
+  }
+  const fault = expiryFault(body.expires_at, clock) ?? listFault(body, before, key.sandbox, unsold);
+  if (fault !== null) return fault;
+  const change = changeOf(before, body);
+  if (change instanceof GatewayError) return change;
+  const ceiling = change.ceilingNano === undefined ? before.ceilingNano : change.ceilingNano;
+  if (body.lower_at != null && ceiling === null) return badField("lower_at", "needs a ceiling_cents");
+  const rules = await rule(parts, key, body);
+  if (rules instanceof GatewayError) return rules;
+  const after = await books.patchKey(key.accountId, key.keyId, change);
+  return after === null ? noSuchKey(key.keyId) : { status: 200, body: keyRow(after, rules) };
+}
+
+type OfAccount = Pick<KeyRow, "accountId" | "keyId">;
+
+/** Rules which secret is good beside the key's own, and until when; null: none is. What was good before beside it no longer is. */
+async function ruleFormer(
+  { rules }: Pick<KeyParts, "rules">,
+  key: OfAccount,
+  former: { readonly hash: string; readonly untilMs: number; readonly overlapMs: number } | null,
+): Promise<AccountRules | GatewayError> {
+  if (former !== null) await keepFormer(rules, key, former);
+  const kept = former === null ? null : { hash: former.hash, untilMs: former.untilMs };
+  return changeRules(rules, key.accountId, (before) =>
+    kept === null && keyRule(before, key.keyId).former === null
+      ? before
+      : withKeyRule(before, key.keyId, { former: kept }),
+  );
+}
+
+/** Swaps a key's secret in place: same id, ceiling and history. The old secret stops at once, or after the overlap; an older one at once. */
+export async function rotateKey(
+  parts: KeyParts,
+  key: { readonly accountId: string; readonly keyId: string; readonly sandbox: boolean },
+  { overlap_seconds: overlapSeconds }: z.output<typeof rotationSchema>,
+): Promise<Answer | GatewayError> {
+  const { books, rules, clock } = parts;
+  const before = await books.key(key.accountId, key.keyId);
+  const present = await books.secretHash(key.accountId, key.keyId);
+  if (before === null || present === null) return noSuchKey(key.keyId);
+  if (before.hint === GRANT_HINT) {
+    const detail = "A grant has no secret to rotate; revoke it, and let its client ask again.";
+    return new GatewayError("conflict", { detail: { detail } });
+  }
+  const overlapMs = overlapSeconds * 1_000;
+  const untilMs = Math.floor(clock.epochMs()) + overlapMs;
+  const formerOf = (hash: string) => (overlapMs === 0 ? null : { hash, untilMs, overlapMs });
+  // Before the swap, of which all processes are told in its step: each looks the old secret up at once and must find that it is still good.
+  const ruled = await ruleFormer(parts, key, formerOf(present));
+  if (ruled instanceof GatewayError) return ruled;
+  const { secret, secretHash, hint } = mintKey(key.sandbox);
+  const after = await books.rotateKey(key.accountId, key.keyId, secretHash, hint);
+  if (after === null) {
+    await changeRules(rules, key.accountId, (known) => withoutKey(known, key.keyId));
+    return noSuchKey(key.keyId);
+  }
+  // Another rotation came between: its secret is the one that this one has replaced.
+  const told = after.formerHash === present ? ruled : await ruleFormer(parts, key, formerOf(after.formerHash));
+  return told instanceof GatewayError ? told : { status: 200, body: { ...keyRow(after, told), api_key: secret } };
+}
+
+/** Revokes a key for good. */
+export async function revokeKey(
+  { books, rules }: KeyParts,
+  key: { readonly accountId: string; readonly keyId: string },
+): Promise<Answer | GatewayError> {
+  const before = await books.key(key.accountId, key.keyId);
+  if (before?.primary) {
+    const detail = "The primary key cannot be revoked; rotate it, or freeze the account.";
+    return new GatewayError("conflict", { detail: { detail } });
+  }
+  // Also where it is not there: the ledger may still have to see to it that it stays away.
+  const revoked = await books.deleteKey(key.accountId, key.keyId);
+  await changeRules(rules, key.accountId, (known) => withoutKey(known, key.keyId));
+  return revoked ? { status: 200, body: { id: key.keyId, revoked: true } } : noSuchKey(key.keyId);
+}

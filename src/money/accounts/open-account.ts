@@ -1,0 +1,60 @@
+// Opens an account with its primary key: for the operator, and for a caller who signs up.
+import { z } from "zod";
+import type { AccountKind, AccountLimits, KeyLimits, NewAccount } from "../../core/account-rows.ts";
+import { centsDown } from "../../core/money.ts";
+import type { Books } from "./books.ts";
+import { mintId, mintKey } from "./secrets.ts";
+
+/** Play credit is as good as none, so a sandbox account gets the larger. */
+export const WELCOME_CENTS: Readonly<Record<AccountKind, number>> = { personal: 200, business: 1_000, sandbox: 1_000 };
+
+export const nameSchema = z.string().trim().min(1, "must not be empty").max(200, "must have at most 200 characters");
+
+export interface OpeningParts {
+  readonly books: Books;
+  /** What a new account may do. */
+  readonly limits: AccountLimits;
+}
+
+/** A primary key pays for everything. */
+const UNLIMITED: KeyLimits = {
+  ceilingNano: null,
+  ceilingPeriod: null,
+  services: null,
+  models: null,
+  expiresAtMs: null,
+};
+
+/** What is told when an account has been opened. */
+export interface Opened {
+  readonly status: 201;
+  readonly body: { readonly account_id: string; readonly api_key: string; readonly balance_cents: number };
+}
+
+/** The ids of an account and of its primary key. */
+export interface OpeningIds {
+  readonly accountId: string;
+  readonly keyId: string;
+}
+
+export function mintOpening(): OpeningIds {
+  return { accountId: mintId("acct_"), keyId: mintId("key_") };
+}
+
+/** Opens the account; its key's secret is in the answer and nowhere else, and opens nothing where there is an account of these ids. */
+export async function openAccount(
+  { books, limits }: OpeningParts,
+  { name, kind, creditNano }: Pick<NewAccount, "name" | "kind" | "creditNano">,
+  { accountId, keyId } = mintOpening(),
+): Promise<Opened> {
+  const { secret, secretHash, hint } = mintKey(kind === "sandbox");
+  await books.openAccount({
+    accountId,
+    name,
+    kind,
+    creditNano,
+    ...limits,
+    primaryKey: { keyId, secretHash, hint, label: "primary", externalId: null, ...UNLIMITED },
+  });
+  return { status: 201, body: { account_id: accountId, api_key: secret, balance_cents: centsDown(creditNano) } };
+}

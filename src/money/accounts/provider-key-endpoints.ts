@@ -1,0 +1,46 @@
+// Provider keys of an account over HTTP: its own below `/api/v1`, any account's below `/admin/v1`. A key is never shown again.
+import type { EndpointSpec } from "../../core/endpoint.ts";
+import type { Books } from "./books.ts";
+import { adminDoor, type Door, ownDoor } from "./doors.ts";
+import {
+  deleteProviderKey,
+  listProviderKeys,
+  type ProviderKeyParts,
+  providerKeySchema,
+  putProviderKey,
+} from "./provider-keys.ts";
+import { ofBody } from "./read-body.ts";
+
+interface Parts extends ProviderKeyParts {
+  readonly books: Books;
+  readonly forget: (accountId: string) => void;
+}
+
+const PATH = "provider-keys";
+
+/** Either door sees which there are, and takes them away. */
+function anyEndpoints(parts: Parts, { below, open }: Door): EndpointSpec[] {
+  return [
+    open("GET", `${below}/${PATH}`, ({ accountId }) => listProviderKeys(parts, accountId)),
+    open("DELETE", `${below}/${PATH}/{provider}`, ({ accountId }, { params }) =>
+      deleteProviderKey(parts, accountId, params.provider ?? ""),
+    ),
+  ];
+}
+
+/** Only their owner brings them. */
+export function ownProviderKeyEndpoints(parts: Parts): EndpointSpec[] {
+  const door = ownDoor(parts);
+  return [
+    ...anyEndpoints(parts, door),
+    door.open("PUT", `${door.below}/${PATH}/{provider}`, (owner, request) =>
+      ofBody(providerKeySchema, request, (body) =>
+        putProviderKey(parts, { ...owner, provider: request.params.provider ?? "" }, body),
+      ),
+    ),
+  ];
+}
+
+export function adminProviderKeyEndpoints(parts: Parts): EndpointSpec[] {
+  return anyEndpoints(parts, adminDoor(parts));
+}

@@ -1,0 +1,125 @@
+// Keys of an account's own at providers: kept sealed, shown by their last characters, used for calls of that account alone at a listed fee.
+import { z } from "zod";
+import type { Clock } from "../../core/clock.ts";
+import type { Answer } from "../../core/endpoint.ts";
+import { GatewayError } from "../../core/errors.ts";
+import type { OwnKey } from "../../core/plan.ts";
+import { openText, sealText } from "../../platform/storage/sealed-text.ts";
+import { isoTime } from "./rows.ts";
+import { type AccountRules, changeRules, type KeptProviderKey, type RuleRecords, rulesOf } from "./rules.ts";
+
+/** Longer than any that goes with a request as it is. */
+const KEY_CHARACTERS_MAX = 512;
+const PROVIDERS_MAX = 50;
+/** Of a key that is shorter nothing is shown: it would be a large part of it. */
+const HINTED_MIN = 20;
+
+export const providerKeySchema = z.strictObject({
+  key: z
+    .string("must be the key as the provider gave it")
+    .trim()
+    .min(1, "must not be empty")
+    .max(KEY_CHARACTERS_MAX, `must have at most ${KEY_CHARACTERS_MAX} characters`)
+    .regex(
+      /^[\x21-\x7e]+(\n[\x21-\x7e]+)*$/,
+      "must be printable characters without spaces; its parts, if it has some, on lines of their own",
+    ),
+  fallback: z.boolean("must be true or false").default(true),
+});
+
+export interface ProviderKeyParts {
+  readonly rules: RuleRecords;
+  readonly clock: Clock;
+  /** Asked where one is needed: it may be made for it. */
+  secrets(): readonly [newest: string, ...older: string[]];
+  /** In percent of the listed price. */
+  readonly feePercent: number;
+  /** Whether models of a provider are sold here to accounts of this kind, and asked for with a key that goes along as it is. */
+  serves(provider: string, audience: { readonly sandbox: boolean }): boolean;
+}
+
+const purposeOf = (accountId: string) => `tollgate provider key\n${accountId}`;
+
+function row(provider: string, { hint, fallback, createdAtMs }: KeptProviderKey) {
+  return { provider, hint, fallback, created_at: isoTime(createdAtMs) };
+}
+
+function notServed(provider: string): GatewayError {
+  const detail = {
+    detail: `provider: no model of ${JSON.stringify(provider.slice(0, 80))} is sold here, or none that takes a key of a caller's.`,
+  };
+  return new GatewayError("bad_request", { detail, param: "provider" });
+}
+
+export async function listProviderKeys({ rules, feePercent }: ProviderKeyParts, accountId: string): Promise<Answer> {
+  const { providerKeys } = await rulesOf(rules, accountId);
+  const keys = Object.entries(providerKeys).map(([provider, kept]) => row(provider, kept));
+  return { status: 200, body: { provider_keys: keys, fee_percent: feePercent } };
+}
+
+export async function putProviderKey(
+  { rules, clock, secrets, serves }: ProviderKeyParts,
+  {
+    accountId,
+    sandbox,
+    provider,
+  }: { readonly accountId: string; readonly sandbox: boolean; readonly provider: string },
+  { key, fallback }: z.output<typeof providerKeySchema>,
+): Promise<Answer | GatewayError> {
+  if (!serves(provider, { sandbox })) return notServed(provider);
+  const kept: KeptProviderKey = {
+    sealed: sealText(secrets()[0], purposeOf(accountId), key),
+    hint: key.length < HINTED_MIN ? "..." : `...${key.slice(-4)}`,
+    fallback,
+    createdAtMs: Math.floor(clock.epochMs()),
+  };
+  const after = await changeRules(rules, accountId, (before) => {
+    const providerKeys = { ...before.providerKeys, [provider]: kept };
+    if (Object.keys(providerKeys).length <= PROVIDERS_MAX) return { ...before, providerKeys };
+    return new GatewayError("conflict", {
+      detail: { detail: `There are keys of ${PROVIDERS_MAX} providers: delete one.` },
+    });
+  });
+  return after instanceof GatewayError ? after : { status: 200, body: row(provider, kept) };
+}
+
+export async function deleteProviderKey(
+  { rules }: ProviderKeyParts,
+  accountId: string,
+  provider: string,
+): Promise<Answer | GatewayError> {
+  const after = await changeRules(rules, accountId, (before) => {
+    const { [provider]: gone, ...providerKeys } = before.providerKeys;
+    if (gone !== undefined) return { ...before, providerKeys };
+    return new GatewayError("not_found", {
+      of: "provider_key",
+      detail: { detail: "There is no key of this provider." },
+    });
+  });
+  return after instanceof GatewayError ? after : { status: 200, body: { provider, deleted: true } };
+}
+
+/**
+ * The keys as calls are made with them, by provider; absent: the account has none. `onUnopened` hears of one that no secret of ours opens:
+ * it is as if it were not there, or where it is to stand alone, as if it were no key.
+ */
+export function ownKeysOf(
+  accountId: string,
+  { providerKeys }: Pick<AccountRules, "providerKeys">,
+  {
+    secrets,
+    feePercent,
+    onUnopened,
+  }: { readonly onUnopened: (provider: string) => void } & Pick<ProviderKeyParts, "secrets" | "feePercent">,
+): { readonly ownKeys?: ReadonlyMap<string, OwnKey> } {
+  const all = Object.entries(providerKeys);
+  if (all.length === 0) return {};
+  const opened = new Map<string, OwnKey>();
+  for (const [provider, { sealed, fallback }] of all) {
+    const key = openText(secrets(), purposeOf(accountId), sealed);
+    if (key === null) onUnopened(provider);
+    // Where the caller wants no other way, calls go without a key, which the provider refuses: they do not go on with ours.
+    if (key !== null || !fallback) opened.set(provider, { key: key ?? "", fallback, feePercent, accountId });
+  }
+  return opened.size === 0 ? {} : { ownKeys: opened };
+}

@@ -1,0 +1,126 @@
+// What may be asked of reports: by what, of which postings, since when; read from the query of a request.
+import { z } from "zod";
+import { GatewayError } from "../../core/errors.ts";
+import type { FailedCallSearch, PostingSearch, TooWide, UsageField, UsageQuery } from "../../core/usage-rows.ts";
+import { pageSchema } from "./list-pages.ts";
+
+const DAY_MS = 86_400_000;
+export const USAGE_FIELDS: readonly UsageField[] = ["account", "key", "model", "provider", "day", "tag", "group"];
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
+const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z$/;
+const MOMENT = "must be a day such as 2026-11-22 or a time such as 2026-11-22T10:00:00Z, in UTC";
+
+/** A day is the whole of it: as an end, its last moment is in. */
+function moment(isEnd: boolean) {
+  return z
+    .string()
+    .refine((text) => (DATE.test(text) || TIME.test(text)) && Number.isFinite(Date.parse(text)), MOMENT)
+    .transform((text) => Date.parse(text) + (isEnd && DATE.test(text) ? DAY_MS : 0))
+    .optional();
+}
+
+const name = z.string().min(1, "must not be empty").max(200).optional();
+
+const filterSchema = pageSchema.extend({
+  format: z.enum(["json", "csv"], "must be json or csv").default("json"),
+  from: moment(false),
+  to: moment(true),
+  key: name,
+  model: name,
+  provider: name,
+  tag: z
+    .string()
+    .regex(/^[^=]+=/, "must be name=value")
+    .max(300)
+    .optional(),
+});
+
+/** What spending is told by, of these fields. */
+function fields(known: readonly UsageField[]) {
+  const isKnown = (field: string): field is UsageField => known.some((one) => one === field);
+  return z
+    .string()
+    .transform((text) => [...new Set(text.split(","))])
+    .refine((all) => all.every(isKnown), `must be some of ${known.join(", ")}, separated by commas`)
+    .transform((all) => all.filter(isKnown))
+    .default(["day"]);
+}
+
+const usageStatus = z.enum(["charged", "credited"], "must be charged or credited").default("charged");
+
+/** Money of sandbox accounts is not money: by itself it stands in no sum of the others'. */
+const sandbox = z
+  .enum(["0", "1"], "must be 1 for sandbox accounts alone, or 0 for all others")
+  .transform((text) => text === "1")
+  .optional();
+
+/** The largest sums come first where that is asked for: they are one page, which no cursor goes on from. */
+const order = z.literal("amount", "must be amount, or left out").optional();
+const onePage = {
+  path: ["cursor"],
+  message: "goes on in the order of the fields; leave out order",
+};
+const isOnePage = (asked: { readonly order?: unknown; readonly cursor?: unknown }) =>
+  asked.order === undefined || asked.cursor === undefined;
+
+export const usageSchema = filterSchema
+  .extend({ by: fields(USAGE_FIELDS), account: name, status: usageStatus, sandbox, order })
+  .refine(isOnePage, onePage);
+export const ownUsageSchema = filterSchema
+  .extend({ by: fields(USAGE_FIELDS.filter((field) => field !== "account")), status: usageStatus, order })
+  .refine(isOnePage, onePage);
+export const searchSchema = filterSchema.extend({
+  account: name,
+  status: z
+    .enum(["charged", "credited", "failed", "refused"], "must be charged, credited, failed or refused")
+    .optional(),
+});
+
+/** Of an account's own. */
+export const ownSearchSchema = searchSchema.omit({ account: true, format: true });
+
+type Filters = z.output<typeof filterSchema>;
+
+function filtersOf(
+  { limit, cursor, from, to, key, model, provider, tag }: Omit<Filters, "format">,
+  account: string | undefined,
+) {
+  return {
+    accountId: account ?? null,
+    keyId: key ?? null,
+    model: model ?? null,
+    provider: provider ?? null,
+    tag: tag ?? null,
+    fromMs: from ?? null,
+    toMs: to ?? null,
+    limit,
+    cursor: cursor ?? null,
+  };
+}
+
+export function usageQuery(
+  asked: z.output<typeof ownUsageSchema> & { readonly sandbox?: boolean | undefined },
+  account: string | undefined,
+): UsageQuery {
+  // Who names an account or a key knows whose money it is.
+  const isNamed = account !== undefined || asked.key !== undefined;
+  const sandbox = asked.sandbox ?? (isNamed ? null : false);
+  const largestFirst = asked.order === "amount";
+  return { ...filtersOf(asked, account), by: asked.by, kind: asked.status, sandbox, largestFirst };
+}
+
+/** Postings, or calls that left none. */
+export function searchOf(
+  asked: Omit<z.output<typeof searchSchema>, "format">,
+): { readonly postings: PostingSearch } | { readonly failed: FailedCallSearch } {
+  const filters = filtersOf(asked, asked.account);
+  const { status = null } = asked;
+  if (status === "failed" || status === "refused") return { failed: { ...filters, status } };
+  return { postings: { ...filters, kind: status } };
+}
+
+/** What takes reading postings is asked of one day: with which field that was so. */
+export function tooWideError({ tooWide }: TooWide): GatewayError {
+  const detail = `${tooWide}: with this, from and to must be given and lie within one UTC day.`;
+  return new GatewayError("bad_request", { detail: { detail }, param: tooWide });
+}

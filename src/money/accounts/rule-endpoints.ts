@@ -1,0 +1,65 @@
+// Groups and budgets over HTTP: of an account's own below `/api/v1`, of any account below `/admin/v1`.
+import type { Answer, Call, EndpointSpec, GatewayRequest } from "../../core/endpoint.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { type AdminAccountParts, adminEndpoint } from "./admin-accounts.ts";
+import { anyBudgetsSchema, type BudgetParts, budgetsAnswer, changeBudgets, ownBudgetsSchema } from "./budgets.ts";
+import { adminDoor, type Door, ownDoor } from "./doors.ts";
+import { changeGroup, createGroup, deleteGroup, listGroups, showGroup } from "./groups.ts";
+import { accountPageSchema, listAccounts } from "./list-pages.ts";
+import type { AccountParts, KeyParts } from "./own-endpoint.ts";
+import { ofBody, readQuery } from "./read-body.ts";
+import { groupChangeSchema, newGroupSchema } from "./rule-fields.ts";
+
+/** What differs between the doors. */
+interface RuleNames {
+  /** What the path calls a group. */
+  readonly group: string;
+  readonly budgets: typeof anyBudgetsSchema | typeof ownBudgetsSchema;
+}
+
+function ruleEndpoints(
+  parts: KeyParts & BudgetParts,
+  { below, open }: Door,
+  { group, budgets }: RuleNames,
+): EndpointSpec[] {
+  const all = `${below}/groups`;
+  const one = `${all}/{${group}}`;
+  const idIn = (request: GatewayRequest) => request.params[group] ?? "";
+  return [
+    open("GET", all, async ({ accountId }) => ({ status: 200, body: { groups: await listGroups(parts, accountId) } })),
+    open("POST", all, (owner, request) => ofBody(newGroupSchema, request, (body) => createGroup(parts, owner, body))),
+    open("GET", one, ({ accountId }, request) => showGroup(parts, accountId, idIn(request))),
+    open("PATCH", one, (owner, request) =>
+      ofBody(groupChangeSchema, request, (body) => changeGroup(parts, { ...owner, groupId: idIn(request) }, body)),
+    ),
+    open("DELETE", one, ({ accountId }, request) => deleteGroup(parts, accountId, idIn(request))),
+    open("GET", `${below}/budgets`, ({ accountId }) => budgetsAnswer(parts, accountId)),
+    open("PATCH", `${below}/budgets`, ({ accountId }, request) =>
+      ofBody<Parameters<typeof changeBudgets>[2], Answer | GatewayError>(budgets, request, (body) =>
+        changeBudgets(parts, accountId, body),
+      ),
+    ),
+  ];
+}
+
+export function ownRuleEndpoints(parts: AccountParts): EndpointSpec[] {
+  return ruleEndpoints(parts, ownDoor(parts), { group: "id", budgets: ownBudgetsSchema });
+}
+
+/** Of all accounts that a page of accounts has; one that has no groups is not named. */
+async function allGroups(parts: AdminAccountParts, { request }: Call): Promise<Answer | GatewayError> {
+  const page = readQuery(accountPageSchema, request.query);
+  if (page instanceof GatewayError) return page;
+  const { accounts, next } = await listAccounts(parts.books, page);
+  const groups = await Promise.all(
+    accounts.map(async ({ accountId, name }) =>
+      (await listGroups(parts, accountId)).map((group) => ({ account_id: accountId, account_name: name, ...group })),
+    ),
+  );
+  return { status: 200, body: { groups: groups.flat(), next_cursor: next } };
+}
+
+export function adminRuleEndpoints(parts: AdminAccountParts): EndpointSpec[] {
+  const ruled = ruleEndpoints(parts, adminDoor(parts), { group: "group", budgets: anyBudgetsSchema });
+  return [adminEndpoint("GET", "/admin/v1/groups", (call) => allGroups(parts, call)), ...ruled];
+}

@@ -1,0 +1,143 @@
+// What may be ruled, as bodies of requests say it and as answers show it: ceilings with their marks, rates, groups.
+import { z } from "zod";
+import { GatewayError } from "../../core/errors.ts";
+import { centsDown, nanoFromCents } from "../../core/money.ts";
+import { modelsSchema, servicesSchema, type Unsold } from "./allowed.ts";
+import { isoTime } from "./rows.ts";
+import type { Ceiling, GroupRule, Rates } from "./rules.ts";
+
+/** The period of a ceiling that came without one. */
+const PERIOD = "month";
+const RATE_MAX = 1_000_000_000;
+
+export const centsField = z
+  .number("must be a number of cents")
+  .int("must be a whole number of cents")
+  .min(0, "must not be negative")
+  .max(900_000_000, "must be at most 900000000");
+export const periodField = z.enum(["day", "week", "month"], "must be day, week or month");
+/** At a mark of the ceiling, or never. */
+export const lowersField = z
+  .union([z.literal(50), z.literal(80), z.null()], "must be 50 or 80, in percent of the ceiling, or null")
+  .optional();
+const rate = z
+  .number("must be a number or null")
+  .int("must be a whole number")
+  .min(1, "must be at least 1")
+  .max(RATE_MAX, `must be at most ${RATE_MAX}`)
+  .nullish();
+export const rateFields = { requests_per_minute: rate, tokens_per_minute: rate };
+
+const ceilingFields = {
+  ceiling_cents: centsField.nullish(),
+  ceiling_period: periodField.optional(),
+  lower_at: lowersField,
+};
+
+const groupFields = {
+  ...ceilingFields,
+  ...rateFields,
+  services: servicesSchema.nullish(),
+  models: modelsSchema.nullish(),
+};
+const name = z.string("must be text").trim().min(1, "must not be empty").max(100, "must have at most 100 characters");
+
+export const newGroupSchema = z.strictObject({ name, ...groupFields });
+export const groupChangeSchema = z.strictObject({ name: name.optional(), ...groupFields });
+export type GroupChange = z.output<typeof groupChangeSchema>;
+
+export const ceilingSchema = z.strictObject({
+  ceiling_cents: centsField,
+  ceiling_period: periodField.default(PERIOD),
+  lower_at: lowersField,
+});
+/** A pair as callers send it. */
+export const tagField = z
+  .string("must be a tag such as team=red")
+  .regex(/^[^\s=,][^=,]{0,39}=[^\p{C}]{1,100}$/u, "must be a tag such as team=red");
+
+/** The refusal of one field. */
+export function badField(path: string, message: string): GatewayError {
+  const detail = { detail: `${path}: ${message}` };
+  return new GatewayError("bad_request", { detail, param: path, data: { fields: [{ path, message }] } });
+}
+
+export function ceilingOf(body: z.output<typeof ceilingSchema>): Ceiling {
+  return { nano: nanoFromCents(body.ceiling_cents), period: body.ceiling_period, lowersAt: body.lower_at ?? null };
+}
+
+/** The ceiling after a change that may name but one part of it. */
+function ceilingAfter(before: Ceiling | null, change: GroupChange): Ceiling | null | GatewayError {
+  const { ceiling_cents: cents, ceiling_period: period, lower_at: lowersAt } = change;
+  const nano = cents === undefined ? (before?.nano ?? null) : cents === null ? null : nanoFromCents(cents);
+  if (nano === null) {
+    if (period !== undefined) return badField("ceiling_period", "needs a ceiling_cents beside it");
+    return lowersAt == null ? null : badField("lower_at", "needs a ceiling_cents beside it");
+  }
+  return {
+    nano,
+    period: period ?? before?.period ?? PERIOD,
+    lowersAt: lowersAt === undefined ? (before?.lowersAt ?? null) : lowersAt,
+  };
+}
+
+export function ratesAfter(
+  before: Rates,
+  change: { readonly [name in keyof typeof rateFields]?: number | null | undefined },
+): Rates {
+  const { requests_per_minute: requests, tokens_per_minute: tokens } = change;
+  return {
+    requestsPerMinute: requests === undefined ? before.requestsPerMinute : requests,
+    tokensPerMinute: tokens === undefined ? before.tokensPerMinute : tokens,
+  };
+}
+
+/** A group with what the body names changed, or what is wrong with that. */
+export function groupAfter(
+  before: GroupRule,
+  change: GroupChange,
+  isSold: (added: Lists) => GatewayError | null,
+): GroupRule | GatewayError {
+  const ceiling = ceilingAfter(before.ceiling, change);
+  if (ceiling instanceof GatewayError) return ceiling;
+  const { services = before.services, models = before.models } = change;
+  const added = (list: readonly string[] | null, had: readonly string[] | null) =>
+    (list ?? []).filter((one) => !had?.includes(one));
+  const fault = isSold({ services: added(services, before.services), models: added(models, before.models) });
+  if (fault !== null) return fault;
+  return { ...before, name: change.name ?? before.name, ceiling, services, models, ...ratesAfter(before, change) };
+}
+
+interface Lists {
+  readonly services: readonly string[];
+  readonly models: readonly string[];
+}
+
+/** A name on a list must be one that is sold. */
+export function soldCheck(unsold: Unsold, sandbox: boolean): (added: Lists) => GatewayError | null {
+  return (added) => {
+    const fault = unsold(added, { sandbox });
+    return fault === null ? null : badField(fault.list, fault.message);
+  };
+}
+
+const NO_CEILING = { ceiling_cents: null, ceiling_period: null, lower_at: null };
+
+export function ceilingRow({ nano, period, lowersAt }: Ceiling) {
+  return { ceiling_cents: centsDown(nano), ceiling_period: period, lower_at: lowersAt };
+}
+
+export function ratesRow({ requestsPerMinute, tokensPerMinute }: Rates) {
+  return { requests_per_minute: requestsPerMinute, tokens_per_minute: tokensPerMinute };
+}
+
+export function groupRow(group: GroupRule) {
+  const { id, name, services, models, createdAtMs } = group;
+  const limits = {
+    ...(group.ceiling === null ? NO_CEILING : ceilingRow(group.ceiling)),
+    services,
+    models,
+    ...ratesRow(group),
+  };
+  return { id, name, ...limits, created_at: isoTime(createdAtMs) };
+}

@@ -1,0 +1,111 @@
+// What clients of hosted gateways ask beside their calls: what a key may still spend, what is left, and what one call has cost.
+import type { KeyRow, PostingRow } from "../../core/account-rows.ts";
+import type { Answer, Call, EndpointSpec } from "../../core/endpoint.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { minus, type Nano, usdNumber } from "../../core/money.ts";
+import type { Caller } from "../../core/plan.ts";
+import type { Books } from "./books.ts";
+import { isoTime } from "./rows.ts";
+
+const RESETS = { day: "daily", week: "weekly", month: "monthly" } as const;
+const WINDOW = "60s";
+
+/** Answers and requests are named after one another: by what stands behind the prefix, one leads to the transaction. */
+const CALL_ID = /^(?:[a-z]+[-_])?([0-9A-Za-z]{8,64})$/;
+
+type Answering = (caller: Caller, call: Call) => Promise<Answer | GatewayError>;
+
+function endpoint(path: string, answer: Answering): EndpointSpec {
+  return {
+    method: "GET",
+    path,
+    auth: "key",
+    bodyBytesMax: 0,
+    answer: (call) => (call.caller === null ? new GatewayError("invalid_token") : answer(call.caller, call)),
+  };
+}
+
+/** Of a key that has no ceiling, the day's spend is what is known without adding up. */
+function keyAnswer(key: KeyRow, { requestsPerMinute, sandbox, primary }: Caller) {
+  const { ceilingNano, periodSpentNano, periodHeldNano } = key;
+  const period = key.ceilingPeriod ?? "day";
+  const spent = usdNumber(periodSpentNano);
+  const remaining = ceilingNano === null ? null : minus(minus(ceilingNano, periodSpentNano), periodHeldNano);
+  const usd = (nano: Nano | null) => (nano === null ? null : usdNumber(nano));
+  return {
+    label: key.label,
+    limit: usd(ceilingNano),
+    limit_remaining: usd(remaining),
+    limit_reset: ceilingNano === null ? null : RESETS[period],
+    usage: spent,
+    usage_daily: period === "day" ? spent : null,
+    usage_weekly: period === "week" ? spent : null,
+    usage_monthly: period === "month" ? spent : null,
+    is_free_tier: sandbox,
+    is_provisioning_key: primary,
+    is_management_key: primary,
+    expires_at: key.expiresAtMs === null ? null : isoTime(key.expiresAtMs),
+    rate_limit: { requests: requestsPerMinute, interval: WINDOW },
+  };
+}
+
+function generationAnswer(posting: PostingRow) {
+  const { usage, legs } = posting;
+  const served = legs.findLast(({ ok }) => ok);
+  const prompt = usage === null ? null : usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
+  const cost = usdNumber(posting.amountNano);
+  return {
+    id: posting.transactionId,
+    request_id: posting.requestId,
+    created_at: isoTime(posting.createdAtMs),
+    api_type: posting.operation,
+    model: posting.served ?? posting.asked ?? "",
+    provider_name: posting.provider,
+    total_cost: cost,
+    usage: cost,
+    tokens_prompt: prompt,
+    tokens_completion: usage?.outputTokens ?? null,
+    native_tokens_prompt: prompt,
+    native_tokens_completion: usage?.outputTokens ?? null,
+    native_tokens_reasoning: usage?.reasoningTokens ?? null,
+    native_tokens_cached: usage?.cacheReadTokens ?? null,
+    generation_time: served?.ms ?? null,
+    // A fee in place of a price is that of a key of the account's own.
+    is_byok: posting.priceVersion?.includes("*") === true,
+    provider_responses: legs.map(({ vendor, ok, ms }) => ({
+      provider_name: vendor,
+      status: ok ? 200 : null,
+      latency: ms,
+    })),
+  };
+}
+
+/** `/key`, `/credits` and `/generation?id=`, below the path of the language models. */
+export function spendEndpoints(books: Books): readonly EndpointSpec[] {
+  return [
+    endpoint("/key", async (caller) => {
+      const key = await books.key(caller.payer.accountId, caller.payer.keyId);
+      return key === null ? new GatewayError("invalid_token") : { status: 200, body: { data: keyAnswer(key, caller) } };
+    }),
+    endpoint("/credits", async ({ payer }) => {
+      const account = await books.account(payer.accountId);
+      if (account === null) return new GatewayError("invalid_token", { detail: { detail: "The account is gone." } });
+      const { grantedNano, spentNano } = account;
+      return {
+        status: 200,
+        body: { data: { total_credits: usdNumber(grantedNano), total_usage: usdNumber(spentNano) } },
+      };
+    }),
+    endpoint("/generation", async ({ payer, primary }, { request }) => {
+      const id = request.query.get("id") ?? "";
+      if (id === "") {
+        return new GatewayError("bad_request", { param: "id", detail: { detail: "id: is missing, must be a string" } });
+      }
+      const [, call] = CALL_ID.exec(id) ?? [];
+      const posting = call === undefined ? null : await books.transaction(payer.accountId, `tx_${call}`);
+      const isOwn = posting !== null && posting.kind === "charge" && (primary || posting.keyId === payer.keyId);
+      if (isOwn) return { status: 200, body: { data: generationAnswer(posting) } };
+      return new GatewayError("not_found", { of: "transaction", detail: { detail: "There is no such generation." } });
+    }),
+  ];
+}

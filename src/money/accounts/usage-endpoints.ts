@@ -1,0 +1,270 @@
+// Who spent what, for the account itself and for the operator, as JSON and as CSV.
+import type { Accounts } from "../../core/account-rows.ts";
+import type { Answer } from "../../core/endpoint.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { lessOf } from "../../core/money.ts";
+import type { Caller } from "../../core/plan.ts";
+import type { FailedCall, FailedCalls, Reports, UsageField, UsageQuery, UsageRow } from "../../core/usage-rows.ts";
+import type { Books } from "./books.ts";
+import { type CsvRow, csvInSlices } from "./csv.ts";
+import { fewAtATime } from "./few-at-a-time.ts";
+import { type Naming, named, namesOf, readable } from "./names.ts";
+import { readQuery } from "./read-body.ts";
+import {
+  ownSearchSchema,
+  ownUsageSchema,
+  searchOf,
+  searchSchema,
+  tooWideError,
+  usageQuery,
+  usageSchema,
+} from "./report-query.ts";
+import { foundTransactionRow, isoTime, transactionRow } from "./rows.ts";
+import { groupsByKey, type RuleRecords, rulesOf } from "./rules.ts";
+
+type NamedBooks = Reports & Pick<Accounts, "account" | "key">;
+
+export interface UsageParts {
+  readonly books: NamedBooks;
+  readonly rules: Pick<RuleRecords, "get">;
+}
+
+/** How fields are called in answers. */
+const NAMES: Readonly<Record<UsageField, string>> = {
+  account: "account_id",
+  key: "key_id",
+  model: "model",
+  provider: "provider",
+  day: "day",
+  tag: "tag",
+  group: "group_id",
+};
+/** Of a day's tags beyond those that are counted by themselves. */
+const OTHER = "other";
+const TRANSACTION_COLUMNS = [
+  ...["transaction_id", "kind", "request_id", "created_at", "account_id", "account_name", "key_id", "key_label"],
+  ...["endpoint", "asked", "served"],
+  ...["vendor", "charged_cents", "charged_nano_usd", "charged_usd", "credited_nano_usd", "credited_usd"],
+  ...["upstream_nano_usd", "upstream_usd", "absorbed_nano_usd", "absorbed_usd"],
+  ...["estimated", "reference", "reason", "tags"],
+];
+const FAILED_COLUMNS = [
+  ...["request_id", "kind", "created_at", "account_id", "account_name", "key_id", "key_label", "endpoint", "asked"],
+  ...["status", "code", "reason", "message", "ms", "tags"],
+  "attempts",
+];
+
+/** Exact: as a number as long as one can be. */
+function count(nano: string): number | string {
+  const value = Number(nano);
+  return Number.isSafeInteger(value) ? value : nano;
+}
+
+function shownGroup({ by }: UsageQuery, { group }: UsageRow) {
+  return by.map((field) => {
+    const value = group[field] ?? "";
+    return [NAMES[field], field === "tag" && value === "*" ? OTHER : value || null] as const;
+  });
+}
+
+/** `names`: of its account and its key. */
+function usageRow(query: UsageQuery, row: UsageRow, names: Naming, forOperator: boolean): CsvRow {
+  const amount = query.kind === "charged" ? "charged" : "credited";
+  const margin = lessOf(row.amountNano, row.upstreamNano);
+  return readable({
+    ...Object.fromEntries(shownGroup(query, row)),
+    ...names,
+    calls: row.calls,
+    [`${amount}_nano_usd`]: count(row.amountNano),
+    input_tokens: row.inputTokens,
+    output_tokens: row.outputTokens,
+    ...(forOperator ? { upstream_nano_usd: count(row.upstreamNano), absorbed_nano_usd: count(row.absorbedNano) } : {}),
+    ...(forOperator && query.kind === "charged" ? { margin_nano_usd: count(margin) } : {}),
+  });
+}
+
+interface Page {
+  readonly format: "json" | "csv";
+  /** Under what the rows stand in JSON. */
+  readonly name: string;
+  readonly columns: readonly string[];
+  readonly rows: readonly CsvRow[];
+  readonly next: string | null;
+  /** What else is to be said. */
+  readonly more?: Readonly<Record<string, unknown>>;
+}
+
+async function pageAnswer({ format, name, columns, rows, next, more = {} }: Page): Promise<Answer> {
+  if (format === "json") return { status: 200, body: { [name]: rows, next_cursor: next, ...more } };
+  const told = { "content-type": "text/csv; charset=utf-8", ...(next === null ? {} : { "x-next-cursor": next }) };
+  return { status: 200, body: await csvInSlices(columns, rows), headers: told };
+}
+
+/** A column for each name that rows of this query have. */
+function nameColumns({ by }: UsageQuery): Naming {
+  return {
+    ...(by.includes("account") ? { account_name: null } : {}),
+    ...(by.includes("key") ? { key_label: null } : {}),
+    ...(by.includes("group") ? { group_name: null } : {}),
+  };
+}
+
+/** A query by groups, with the group of each key; and what groups are called. */
+async function groupedQuery(rules: UsageParts["rules"], query: UsageQuery) {
+  if (!query.by.includes("group") || query.accountId === null) return { query, groupName: () => ({}) };
+  const known = await rulesOf(rules, query.accountId);
+  const names = new Map(known.groups.map(({ id, name }) => [id, name]));
+  const groupName = ({ group }: UsageRow) => ({ group_name: names.get(group.group ?? "") ?? null });
+  return { query: { ...query, groups: groupsByKey(known) }, groupName };
+}
+
+async function usageAnswer(
+  { books, rules }: UsageParts,
+  asked: UsageQuery,
+  { format, forOperator }: { readonly format: "json" | "csv"; readonly forOperator: boolean },
+): Promise<Answer | GatewayError> {
+  const { query, groupName } = await groupedQuery(rules, asked);
+  const page = await books.usage(query);
+  if ("tooWide" in page) return tooWideError(page);
+  const naming = namesOf(books, query.accountId);
+  const rows = await fewAtATime(page.rows, async (row) =>
+    usageRow(
+      query,
+      row,
+      { ...(await naming(Object.fromEntries(shownGroup(query, row)))), ...groupName(row) },
+      forOperator,
+    ),
+  );
+  const nothing = { group: {}, calls: 0, amountNano: "0", upstreamNano: "0", absorbedNano: "0" };
+  const none = { ...nothing, inputTokens: 0, outputTokens: 0 };
+  const columns = Object.keys(usageRow(query, none, nameColumns(query), forOperator));
+  // A pair that came late on a day of many may have been counted among the others.
+  const more = page.mayLackTags ? { may_lack_tags: true } : {};
+  return pageAnswer({ format, name: "usage", columns, rows, next: page.next, more });
+}
+
+/** One report of an account at a time: reports are made one after the other, and those of one account do not keep all others waiting. */
+export function ownReports(parts: UsageParts) {
+  const making = new Set<string>();
+  return async (caller: Caller, asked: URLSearchParams): Promise<Answer | GatewayError> => {
+    const { accountId } = caller.payer;
+    if (making.has(accountId)) {
+      return new GatewayError("concurrency_limit", { detail: { limit: 1 }, retryAfterSeconds: 1 });
+    }
+    making.add(accountId);
+    try {
+      return await ownUsage(parts, caller, asked);
+    } finally {
+      making.delete(accountId);
+    }
+  };
+}
+
+/** The account's own; of an agent key, that key's alone. */
+async function ownUsage(
+  parts: UsageParts,
+  { payer, primary }: Caller,
+  asked: URLSearchParams,
+): Promise<Answer | GatewayError> {
+  const read = readQuery(ownUsageSchema, asked);
+  if (read instanceof GatewayError) return read;
+  const query = usageQuery(read, payer.accountId);
+  if (!primary && query.keyId !== null && query.keyId !== payer.keyId)
+    return pageAnswer({ format: read.format, name: "usage", columns: [], rows: [], next: null });
+  const own = primary ? query : { ...query, keyId: payer.keyId };
+  return usageAnswer(parts, own, { format: read.format, forOperator: false });
+}
+
+export async function anyUsage(parts: UsageParts, asked: URLSearchParams): Promise<Answer | GatewayError> {
+  const read = readQuery(usageSchema, asked);
+  if (read instanceof GatewayError) return read;
+  const query = usageQuery(read, read.account);
+  if (query.by.includes("group") && query.accountId === null) {
+    const detail = { detail: "by: group needs an account beside it, whose groups are meant." };
+    return new GatewayError("bad_request", { detail, param: "by" });
+  }
+  // A key is one account's, so that says whose it is and makes no more rows; credit is no key's.
+  const tellsOwner = query.by.includes("key") && query.accountId === null && query.kind === "charged";
+  const by = tellsOwner ? [...new Set([...query.by, "account" as const])] : query.by;
+  return usageAnswer(parts, { ...query, by }, { format: read.format, forOperator: true });
+}
+
+function failedRow(call: FailedCall): CsvRow {
+  return {
+    request_id: call.requestId,
+    kind: call.status,
+    created_at: isoTime(call.createdAtMs),
+    account_id: call.accountId,
+    key_id: call.keyId,
+    endpoint: call.endpoint,
+    asked: call.asked,
+    status: call.httpStatus,
+    code: call.code,
+    message: call.message ?? null,
+    ms: call.ms,
+    ...(call.tags.length > 0 ? { tags: call.tags } : {}),
+    attempts: call.attempts.map(({ upstreamNano, ...attempt }) => ({ ...attempt, upstream_nano_usd: upstreamNano })),
+  };
+}
+
+/** A call that was not charged as its payer sees it: not what it cost us, nor what a vendor says of our key. */
+function ownFailedRow(call: FailedCall) {
+  const attempts = call.attempts.map(({ upstreamNano: _, refusal: __, ...attempt }) => attempt);
+  return { ...failedRow(call), attempts };
+}
+
+type OwnBooks = NamedBooks & Pick<Books, "transactions">;
+
+/** The account's own, newest first; of an agent key, that key's alone. */
+export async function ownTransactions(
+  books: OwnBooks,
+  failedCalls: FailedCalls,
+  { payer, primary }: Caller,
+  asked: URLSearchParams,
+): Promise<Answer | GatewayError> {
+  const read = readQuery(ownSearchSchema, asked);
+  if (read instanceof GatewayError) return read;
+  const { limit, cursor = null, ...filters } = read;
+  const { accountId } = payer;
+  const keyId = primary ? (read.key ?? null) : payer.keyId;
+  const shown = async <Item>(page: { rows: readonly Item[]; next: string | null }, rowOf: (item: Item) => object) => {
+    const transactions = await named(books, accountId, page.rows, rowOf);
+    return { status: 200, body: { transactions, next_cursor: page.next } };
+  };
+  if (!primary && read.key !== undefined && read.key !== payer.keyId)
+    return { status: 200, body: { transactions: [], next_cursor: null } };
+  if (Object.values(filters).every((filter) => filter === undefined)) {
+    return shown(await books.transactions({ accountId, keyId, limit, cursor }), transactionRow);
+  }
+  const search = searchOf({ ...read, account: accountId, key: keyId ?? undefined });
+  if ("failed" in search) {
+    return shown(await failedCalls.find(search.failed), ownFailedRow);
+  }
+  const page = await books.search(search.postings);
+  return "tooWide" in page ? tooWideError(page) : shown(page, transactionRow);
+}
+
+export async function anyTransactions(
+  books: NamedBooks,
+  failedCalls: FailedCalls,
+  asked: URLSearchParams,
+): Promise<Answer | GatewayError> {
+  const read = readQuery(searchSchema, asked);
+  if (read instanceof GatewayError) return read;
+  const search = searchOf(read);
+  const name = "transactions";
+  if ("failed" in search) {
+    const { rows, next } = await failedCalls.find(search.failed);
+    return pageAnswer({
+      format: read.format,
+      name,
+      columns: FAILED_COLUMNS,
+      rows: await named(books, null, rows, (call) => ({ ...failedRow(call), reason: call.reason ?? call.message })),
+      next,
+    });
+  }
+  const page = await books.search(search.postings);
+  if ("tooWide" in page) return tooWideError(page);
+  const rows = await named(books, null, page.rows, foundTransactionRow);
+  return pageAnswer({ format: read.format, name, columns: TRANSACTION_COLUMNS, rows, next: page.next });
+}

@@ -1,0 +1,133 @@
+// What has happened, kept for 30 days: an account's for its primary key, and that of all accounts for the operator.
+
+import type { Clock } from "../../core/clock.ts";
+import type { Records, StoredRecord } from "../../platform/records/records.ts";
+import { fewAtATime } from "../accounts/few-at-a-time.ts";
+import { type Names, namesOf, readable } from "../accounts/names.ts";
+import { type AccountRules, rulesOf, tagScope } from "../accounts/rules.ts";
+import { eventId } from "../ledger/model/event.ts";
+import { allDone } from "./all-done.ts";
+
+const EVENT = "event";
+/** What was told and is in no list yet. */
+const OUTBOX = "outbox";
+const OUTBOX_PAYER = "outbox";
+export const OPERATOR = "operator";
+const KEPT_MS = 30 * 86_400_000;
+const AT_ONCE = 500;
+
+export const EVENT_KINDS = [
+  "budget.mark",
+  "budget.refused",
+  "balance.low",
+  "key.first_use",
+  "job.ended",
+  "route.rests",
+  "route.returns",
+  "settlement.in_doubt",
+  "model.retires",
+] as const;
+export type EventKind = (typeof EVENT_KINDS)[number];
+
+export interface Event {
+  /** The same for the same cause, however often it is told. */
+  readonly id: string;
+  readonly kind: EventKind;
+  /** Whose it is; null: the operator's alone. */
+  readonly accountId: string | null;
+  readonly atMs: number;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+export interface EventPage {
+  readonly events: readonly Event[];
+  readonly next: string | null;
+}
+
+export interface EventLog {
+  /** Keeps what a part other than the ledger knows, under an id that is made of these words. */
+  tell(event: Omit<Event, "id" | "atMs">, ...words: readonly (string | number)[]): Promise<void>;
+  /** What waits to be listed and told. */
+  waiting(): Promise<readonly Event[]>;
+  /** The events as they are listed and sent: in dollars and dates too, and with names beside ids. */
+  readable(events: readonly Event[]): Promise<readonly Event[]>;
+  /** Lists events in their order, for their accounts and the operator; they no longer wait. */
+  list(events: readonly Event[]): Promise<void>;
+  /** Whether it is listed. */
+  has(event: Event): Promise<boolean>;
+  find(payer: string, id: string): Promise<Event | null>;
+  /** Newest first. */
+  page(payer: string, limit: number, cursor: string | null): Promise<EventPage>;
+}
+
+/** As answers, streams and lists show it. */
+export function eventRow({ id, kind, accountId, atMs, data }: Event) {
+  return { id, kind, account_id: accountId, at: new Date(atMs).toISOString(), data };
+}
+
+export const payerOf = (accountId: string | null) => (accountId === null ? OPERATOR : `acct:${accountId}`);
+const read = ({ value }: StoredRecord) => JSON.parse(value) as Event;
+/** The operator has a list of everything. */
+const idFor = (payer: string, id: string) => `${payer} ${id}`;
+
+/** What a scope of the ledger is called by people. */
+function whoseOf({ groups, tags }: AccountRules, scope: unknown): string | null {
+  const [of, id] = String(scope).split(":");
+  if (of === "group") return groups.find((group) => group.id === id)?.name ?? null;
+  return of === "tag" ? (tags.find(({ tag }) => scope === tagScope(tag))?.tag ?? null) : null;
+}
+
+/** `names`: what accounts and keys are called; without it their ids stand alone. */
+export function createEventLog(records: Records, clock: Clock, names?: Names): EventLog {
+  async function put(payer: string, event: Event): Promise<void> {
+    const record = { kind: EVENT, id: idFor(payer, event.id), payer, value: JSON.stringify(event) };
+    await records.put({ ...record, ttlMs: KEPT_MS, ifVersion: 0 });
+  }
+
+  async function putInOrder(payer: string, events: readonly Event[]): Promise<void> {
+    for (const event of events) await put(payer, event);
+  }
+
+  async function toTell(event: Event): Promise<Event> {
+    const { accountId: account_id, data } = event;
+    const shown = readable(data);
+    if (account_id === null) return { ...event, data: shown };
+    const { scope } = data;
+    const [, key = null] = /^key:(.*)$/.exec(String(scope)) ?? [];
+    const own = names === undefined ? {} : await namesOf(names, null)({ account_id, key_id: key ?? data.key_id });
+    const ruled = scope === undefined ? null : whoseOf(await rulesOf(records, account_id), scope);
+    const name = key === null ? ruled : (own.key_label ?? null);
+    return { ...event, data: { ...shown, ...own, ...(name === null ? {} : { name }) } };
+  }
+
+  return {
+    async tell(event, ...words) {
+      const whole = { ...event, id: eventId(event.kind, ...words), atMs: Math.floor(clock.epochMs()) };
+      const record = { kind: OUTBOX, id: whole.id, payer: OUTBOX_PAYER, value: JSON.stringify(whole) };
+      await records.put({ ...record, ttlMs: KEPT_MS, ifVersion: 0 });
+    },
+    async waiting() {
+      const { rows } = await records.list(OUTBOX, OUTBOX_PAYER, AT_ONCE, null);
+      return rows.map(read).reverse();
+    },
+    readable: (events) => fewAtATime(events, toTell),
+    async list(events) {
+      // One after the other in each list: where a store numbers a line before it adds it, a stream that reads just then would pass by what is
+      // numbered first and added last. The operator's comes first, for what is in its account's list is listed.
+      await putInOrder(OPERATOR, events);
+      const owned = Map.groupBy(events, ({ accountId }) => payerOf(accountId));
+      owned.delete(OPERATOR);
+      await allDone([...owned].map(([payer, own]) => putInOrder(payer, own)));
+      await allDone(events.map(({ id }) => records.delete(OUTBOX, id)));
+    },
+    has: async (event) => (await records.get(EVENT, idFor(payerOf(event.accountId), event.id))) !== null,
+    async find(payer, id) {
+      const found = await records.get(EVENT, idFor(payer, id));
+      return found === null ? null : read(found);
+    },
+    async page(payer, limit, cursor) {
+      const { rows, next } = await records.list(EVENT, payer, limit, cursor);
+      return { events: rows.map(read), next };
+    },
+  };
+}

@@ -1,0 +1,156 @@
+// Events as they happen, for clients that stay: one look a second for all streams of a payer, however many processes tell.
+import type { Clock } from "../../core/clock.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { EVENTS_PREAMBLE, HEARTBEAT } from "../../core/event-stream.ts";
+import { type Event, type EventLog, eventRow } from "./event-log.ts";
+
+/** Of one payer, in this process. */
+const STREAMS_MAX = 20;
+const LOOK_MS = 1_000;
+const HEARTBEAT_MS = 15_000;
+/** After so long a client has to come again; it says which event it saw last. */
+const STREAM_MS_MAX = 3_600_000;
+const PAGE = 100;
+/** What happened since a client was here last, or in one second, at most. */
+const MISSED_MAX = 1_000;
+const AGAIN_SECONDS = 5;
+
+interface Stream {
+  readonly waiting: Event[];
+  wake: () => void;
+}
+
+/** What one payer's streams have in common. */
+interface Watch {
+  readonly streams: Set<Stream>;
+  /** The newest event that was told, null: there was none; undefined: that is not known yet. */
+  lastId: string | null | undefined;
+}
+
+export interface EventStreamParts {
+  readonly log: Pick<EventLog, "page">;
+  readonly clock: Pick<Clock, "elapsedMs">;
+  /** This process goes away, and streams with it. */
+  draining(): boolean;
+  onBroken(error: unknown): void;
+}
+
+export interface EventStreams {
+  /** `lastId`: the last one that the client has seen; null: it wants those from now on. Ends when `gone` is aborted. */
+  open(payer: string, lastId: string | null, gone: AbortSignal): AsyncIterable<Uint8Array> | GatewayError;
+}
+
+/** What was listed after an event, the oldest first; of one that is not found there, the latest. */
+async function since(log: EventStreamParts["log"], payer: string, lastId: string | null): Promise<Event[]> {
+  const fresh: Event[] = [];
+  for (let cursor: string | null = null; ; ) {
+    const page = await log.page(payer, PAGE, cursor);
+    const end = page.events.findIndex(({ id }) => id === lastId);
+    fresh.push(...(end < 0 ? page.events : page.events.slice(0, end)));
+    cursor = page.next;
+    if (end >= 0 || cursor === null || fresh.length >= MISSED_MAX) return fresh.reverse();
+  }
+}
+
+/** The streams of this process, by payer. */
+function openWatches({ log, onBroken }: Pick<EventStreamParts, "log" | "onBroken">) {
+  const watches = new Map<string, Watch>();
+
+  async function look(payer: string, watch: Watch): Promise<void> {
+    if (watch.lastId === undefined) {
+      watch.lastId = (await log.page(payer, 1, null)).events[0]?.id ?? null;
+      return;
+    }
+    const fresh = await since(log, payer, watch.lastId);
+    watch.lastId = fresh.at(-1)?.id ?? watch.lastId;
+    // Beyond that a stream ends as soon as its client reads on: one that never does takes no more memory.
+    for (const { waiting } of watch.streams) if (waiting.length <= MISSED_MAX) waiting.push(...fresh);
+  }
+
+  function lookOn(payer: string, watch: Watch): void {
+    look(payer, watch)
+      // The store may be away: the next look finds what was missed.
+      .catch(onBroken)
+      .finally(() => {
+        for (const stream of watch.streams) stream.wake();
+        if (watch.streams.size === 0) watches.delete(payer);
+        else setTimeout(lookOn, LOOK_MS, payer, watch).unref();
+      });
+  }
+
+  function join(payer: string, stream: Stream): Watch {
+    const known = watches.get(payer);
+    const watch = known ?? { streams: new Set<Stream>(), lastId: undefined };
+    watch.streams.add(stream);
+    if (known !== undefined) return watch;
+    watches.set(payer, watch);
+    lookOn(payer, watch);
+    return watch;
+  }
+
+  return { join, count: (payer: string) => watches.get(payer)?.streams.size ?? 0 };
+}
+
+export function createEventStreams({ log, clock, draining, onBroken }: EventStreamParts): EventStreams {
+  const watches = openWatches({ log, onBroken });
+
+  async function* follow(
+    { payer, lastId, watch, stream }: { payer: string; lastId: string | null; watch: Watch; stream: Stream },
+    woken: () => Promise<void>,
+    gone: AbortSignal,
+  ): AsyncGenerator<Uint8Array> {
+    const untilMs = clock.elapsedMs() + STREAM_MS_MAX;
+    let toldMs = clock.elapsedMs();
+    try {
+      // What it has been told that it hears, it misses none of.
+      while (watch.lastId === undefined && !gone.aborted) await woken();
+      yield EVENTS_PREAMBLE;
+      const missed = lastId === null ? [] : await since(log, payer, lastId);
+      // One that is listed meanwhile may be found both ways.
+      const known = new Set(missed.map(({ id }) => id));
+      if (missed.length > 0) yield bytesOf(missed);
+      while (!gone.aborted && !draining() && clock.elapsedMs() < untilMs) {
+        const fresh = stream.waiting.splice(0).filter(({ id }) => !known.has(id));
+        if (fresh.length > 0 || clock.elapsedMs() - toldMs >= HEARTBEAT_MS) {
+          toldMs = clock.elapsedMs();
+          yield fresh.length > 0 ? bytesOf(fresh) : HEARTBEAT;
+        }
+        await woken();
+        // Who reads slower than things happen comes again and says where to go on.
+        if (stream.waiting.length > MISSED_MAX) return;
+      }
+    } finally {
+      watch.streams.delete(stream);
+    }
+  }
+
+  return {
+    open(payer, lastId, gone) {
+      if (watches.count(payer) >= STREAMS_MAX) {
+        const detail = { limit: STREAMS_MAX };
+        return new GatewayError("too_many_streams", { detail, retryAfterSeconds: AGAIN_SECONDS });
+      }
+      const stream: Stream = { waiting: [], wake() {} };
+      const woken = () =>
+        new Promise<void>((resolve) => {
+          stream.wake = resolve;
+          if (gone.aborted) resolve();
+        });
+      const watch = watches.join(payer, stream);
+      const leave = () => {
+        watch.streams.delete(stream);
+        stream.wake();
+      };
+      gone.addEventListener("abort", leave, { once: true });
+      return follow({ payer, lastId, watch, stream }, woken, gone);
+    },
+  };
+}
+
+/** As the HTML standard has server-sent events. */
+function bytesOf(events: readonly Event[]): Uint8Array {
+  const texts = events.map(
+    (event) => `id: ${event.id}\nevent: ${event.kind}\ndata: ${JSON.stringify(eventRow(event))}\n\n`,
+  );
+  return Buffer.from(texts.join(""));
+}

@@ -1,0 +1,311 @@
+// Tells events: one process at a time takes what has happened, lists it, and sends it to webhooks until they have answered. What a crash
+// leaves half done is done again under the same id.
+import { randomUUID } from "node:crypto";
+import type { Clock } from "../../core/clock.ts";
+import type { RecordPage, Records } from "../../platform/records/records.ts";
+import type { Told } from "../ledger/model/ledger.ts";
+import type { Event, EventLog } from "./event-log.ts";
+import { messageOf, signedHeaders, type Webhook, type Webhooks } from "./webhooks.ts";
+
+const LEASE = "teller";
+const LEASE_MS = 15_000;
+const RENEW_MS = 5_000;
+const TICK_MS = 1_000;
+const EVENTS_AT_ONCE = 500;
+/** Of those so many are taken side by side: a store commits what comes together at once. */
+const TAKEN_AT_ONCE = 16;
+const DELIVERY = "delivery";
+const DELIVERIES = "deliveries";
+/** Longer than all tries take. */
+const DELIVERY_KEPT_MS = 5 * 86_400_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+/** After each failure; after the last one it is given up. */
+export const RETRY_MS: readonly number[] = [
+  ...[5_000, 5 * MINUTE_MS, 30 * MINUTE_MS, 2 * HOUR_MS, 5 * HOUR_MS, 10 * HOUR_MS],
+  ...[DAY_MS, DAY_MS, DAY_MS],
+];
+/** After the store was away in the middle of a delivery. */
+const BROKEN_MS = 5_000;
+/** A receiver that is slow keeps no other waiting. */
+const AT_ONCE_EACH = 32;
+const AT_ONCE_ALL = 256;
+/** Of one account, or of the operator: those of one account that all hang leave room for others. */
+const AT_ONCE_PAYER = 64;
+/** What waits for all webhooks of one payer together. */
+const WAITING_PAYER_MAX = 50_000;
+/** What waits for one webhook; beyond it events are listed and not sent, and can be sent again by hand. */
+export const WAITING_MAX = 20_000;
+
+/** Sends one message; answers why it did not arrive, null: it did. Never rejects. */
+export type Send = (url: string, headers: Readonly<Record<string, string>>, body: string) => Promise<string | null>;
+
+interface Delivery {
+  readonly hook: string;
+  /** Whose webhook it is; what earlier releases kept says nothing. */
+  readonly payer?: string;
+  readonly event: Event;
+  readonly failures: number;
+  readonly dueAtMs: number;
+}
+
+/** What waits for one webhook. */
+interface Waiting {
+  readonly payer: string;
+  /** In the order in which it came. */
+  readonly all: Map<string, Delivery>;
+  /** Nothing of it that is not on its way is due before. */
+  dueAtMs: number;
+}
+
+export interface TellerDeps {
+  /** Other processes share the records; false: this one leads, and no lease is written. */
+  readonly shared: boolean;
+  readonly ledger: Told;
+  readonly log: EventLog;
+  readonly webhooks: Webhooks;
+  readonly records: Records;
+  readonly clock: Clock;
+  readonly send: Send;
+  /** Tells what one process alone is to look for. */
+  notice(): Promise<void>;
+  onBroken(error: unknown): void;
+  /** How often it looks. Default: each second. */
+  readonly tickMs?: number;
+}
+
+/** How many a payer has of something; one that has none is not remembered. */
+function count(of: Map<string, number>, payer: string, more: number): void {
+  const all = (of.get(payer) ?? 0) + more;
+  if (all === 0) of.delete(payer);
+  else of.set(payer, all);
+}
+
+/** One of the tellers of all processes; the one that holds the lease tells. */
+export class Teller {
+  readonly #deps: TellerDeps;
+  readonly #owner = randomUUID();
+  /** By webhook; the one that was sent to last comes last. */
+  readonly #waiting = new Map<string, Waiting>();
+  readonly #waitingOf = new Map<string, number>();
+  readonly #sending = new Map<string, Set<string>>();
+  readonly #sendingOf = new Map<string, number>();
+  readonly #running = new Set<Promise<void>>();
+  #leads = false;
+  /** On `clock.elapsedMs()`. */
+  #renewedMs = 0;
+  #timer: NodeJS.Timeout | null = null;
+  #ticking: Promise<void> | null = null;
+  #stopped = false;
+
+  constructor(deps: TellerDeps) {
+    this.#deps = deps;
+  }
+
+  start(): void {
+    if (this.#stopped) return;
+    this.#timer = setTimeout(() => {
+      // The store may be away: the next one goes on.
+      this.#ticking = this.#tick()
+        .catch(this.#deps.onBroken)
+        .finally(() => this.start());
+    }, this.#deps.tickMs ?? TICK_MS);
+    this.#timer.unref();
+  }
+
+  /** Sends an event to one webhook, once more. */
+  async redeliver({ id: hook, payer }: Webhook, event: Event): Promise<void> {
+    const { clock, records, shared } = this.#deps;
+    const id = `${hook}.${event.id}`;
+    const delivery = { hook, payer, event, failures: 0, dueAtMs: Math.floor(clock.epochMs()) };
+    await this.#keep(id, delivery);
+    if (!shared) return this.#enqueue(id, delivery);
+    // The process that leads next, which may be the one that leads now, finds it among what is kept.
+    this.#leads = false;
+    await records.delete(LEASE, LEASE);
+  }
+
+  async stop(): Promise<void> {
+    const { records } = this.#deps;
+    this.#stopped = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    await this.#ticking;
+    await Promise.all(this.#running);
+    const held = await records.get(LEASE, LEASE).catch(() => null);
+    if (held?.value === this.#owner) await records.delete(LEASE, LEASE).catch(() => {});
+  }
+
+  async #tick(): Promise<void> {
+    const lead = await this.#takeLead();
+    if (lead === "new") await this.#takeOver();
+    // Not before all of it was read: a store that goes away in the middle is asked for it again.
+    this.#leads = lead !== null;
+    if (!this.#leads) return this.#forget();
+    await this.#deps.notice();
+    await this.#takeAll();
+    this.#sendDue();
+  }
+
+  /** The lease is looked at in each tick; a process that has lost it (null) forgets what it knows. */
+  async #takeLead(): Promise<"had" | "new" | null> {
+    const { records, clock, shared } = this.#deps;
+    const held = shared ? await records.get(LEASE, LEASE) : null;
+    if (held !== null && held.value !== this.#owner) return null;
+    // One that was taken away says that another process has kept something.
+    const lead = this.#leads && (held !== null || !shared) ? "had" : "new";
+    const nowMs = clock.elapsedMs();
+    if (!shared || (lead === "had" && nowMs - this.#renewedMs < RENEW_MS)) return lead;
+    const lease = { kind: LEASE, id: LEASE, payer: null, value: this.#owner, ttlMs: LEASE_MS };
+    if ((await records.put({ ...lease, ifVersion: held?.version ?? 0 })) === null) return null;
+    this.#renewedMs = nowMs;
+    return lead;
+  }
+
+  #enqueue(id: string, delivery: Delivery): void {
+    const { hook, payer = hook, dueAtMs } = delivery;
+    const own = this.#waiting.get(hook) ?? { payer, all: new Map<string, Delivery>(), dueAtMs };
+    this.#waiting.set(hook, own);
+    if (!own.all.has(id)) count(this.#waitingOf, own.payer, 1);
+    own.all.set(id, delivery);
+    own.dueAtMs = Math.min(own.dueAtMs, dueAtMs);
+  }
+
+  async #keep(id: string, delivery: Delivery): Promise<void> {
+    const record = { kind: DELIVERY, id, payer: DELIVERIES, value: JSON.stringify(delivery) };
+    await this.#deps.records.put({ ...record, ttlMs: DELIVERY_KEPT_MS, ifVersion: null });
+  }
+
+  #forget(): void {
+    this.#waiting.clear();
+    this.#waitingOf.clear();
+  }
+
+  /** What an earlier process has left. */
+  async #takeOver(): Promise<void> {
+    const { records } = this.#deps;
+    this.#forget();
+    for (let cursor: string | null = null, more = true; more; more = cursor !== null) {
+      const page: RecordPage = await records.list(DELIVERY, DELIVERIES, EVENTS_AT_ONCE, cursor);
+      for (const { id, value } of page.rows) this.#enqueue(id, JSON.parse(value) as Delivery);
+      cursor = page.next;
+    }
+  }
+
+  /** Keeps its deliveries, which comes before it is listed: what is listed is not taken again. */
+  async #take(event: Event): Promise<void> {
+    const { log, webhooks, clock } = this.#deps;
+    const hearing = (await log.has(event)) ? [] : await webhooks.hearing(event);
+    for (const { id: hook, payer } of hearing) {
+      if (
+        (this.#waiting.get(hook)?.all.size ?? 0) >= WAITING_MAX ||
+        (this.#waitingOf.get(payer) ?? 0) >= WAITING_PAYER_MAX
+      )
+        continue;
+      const id = `${hook}.${event.id}`;
+      const delivery = { hook, payer, event, failures: 0, dueAtMs: Math.floor(clock.epochMs()) };
+      await this.#keep(id, delivery);
+      this.#enqueue(id, delivery);
+    }
+  }
+
+  async #takeAll(): Promise<void> {
+    const { ledger, log } = this.#deps;
+    const told = await ledger.events(EVENTS_AT_ONCE);
+    await this.#takeThese(told);
+    if (told.length > 0) await ledger.dropEvents(told);
+    await this.#takeThese(await log.waiting());
+  }
+
+  async #takeThese(events: readonly Event[]): Promise<void> {
+    for (let at = 0; at < events.length; at += TAKEN_AT_ONCE) {
+      const some = await this.#deps.log.readable(events.slice(at, at + TAKEN_AT_ONCE));
+      const taken = await Promise.allSettled(some.map((event) => this.#take(event)));
+      await this.#deps.log.list(some.filter((_, which) => taken[which]?.status === "fulfilled"));
+      // What has failed is taken again in the next tick.
+      for (const outcome of taken) if (outcome.status === "rejected") throw outcome.reason;
+    }
+  }
+
+  /** What is to be sent once more; null: nothing. */
+  async #deliver(id: string, delivery: Delivery): Promise<Delivery | null> {
+    const { webhooks, clock, send, records } = this.#deps;
+    const { event, failures } = delivery;
+    const hook = await webhooks.get(delivery.hook);
+    const message = messageOf(event);
+    const headers = hook === null ? null : signedHeaders(hook, message, clock.epochMs());
+    const trouble = hook === null || headers === null ? null : await send(hook.url, headers, message.body);
+    const pause = trouble === null ? undefined : RETRY_MS[failures];
+    const waiting = this.#waiting.get(delivery.hook);
+    if (waiting?.all.delete(id) === true) count(this.#waitingOf, waiting.payer, -1);
+    if (pause === undefined) {
+      await records.delete(DELIVERY, id);
+      return null;
+    }
+    const next = { ...delivery, failures: failures + 1, dueAtMs: Math.floor(clock.epochMs() + pause) };
+    await this.#keep(id, next);
+    return next;
+  }
+
+  #begin(id: string, delivery: Delivery, own: Set<string>): void {
+    const { hook, payer = hook } = delivery;
+    own.add(id);
+    count(this.#sendingOf, payer, 1);
+    const done = this.#deliver(id, delivery)
+      .then(
+        (next) => ({ next, isOver: true }),
+        (error: unknown) => {
+          // The store is away, so what is due would fail as fast as it is begun: this waits in memory, and the next tick goes on.
+          this.#deps.onBroken(error);
+          const dueAtMs = Math.floor(this.#deps.clock.epochMs()) + BROKEN_MS;
+          return { next: { ...delivery, dueAtMs }, isOver: false };
+        },
+      )
+      .then(({ next, isOver }) => {
+        // At once: what waits while it is on its way is not looked at, and would be forgotten.
+        own.delete(id);
+        if (next !== null) this.#enqueue(id, next);
+        count(this.#sendingOf, payer, -1);
+        this.#running.delete(done);
+        if (isOver && this.#leads && !this.#stopped) this.#sendDue();
+      });
+    this.#running.add(done);
+  }
+
+  #isFull(payer: string, own: ReadonlySet<string>): boolean {
+    const ofPayer = this.#sendingOf.get(payer) ?? 0;
+    return own.size >= AT_ONCE_EACH || ofPayer >= AT_ONCE_PAYER || this.#running.size >= AT_ONCE_ALL;
+  }
+
+  /** As many at once as there may be, of each webhook, of each payer and of all. */
+  #sendDue(): void {
+    const nowMs = this.#deps.clock.epochMs();
+    for (const [hook, waiting] of [...this.#waiting]) {
+      if (this.#running.size >= AT_ONCE_ALL) return;
+      if (waiting.dueAtMs <= nowMs) this.#sendTo(hook, waiting, nowMs);
+    }
+  }
+
+  #sendTo(hook: string, waiting: Waiting, nowMs: number): void {
+    const own = this.#sending.get(hook) ?? new Set<string>();
+    this.#sending.set(hook, own);
+    let next = Number.POSITIVE_INFINITY;
+    let begun = 0;
+    for (const [id, delivery] of waiting.all) {
+      if (own.has(id)) continue;
+      if (delivery.dueAtMs > nowMs) next = Math.min(next, delivery.dueAtMs);
+      else if (this.#isFull(waiting.payer, own)) {
+        next = nowMs;
+        break;
+      } else {
+        this.#begin(id, delivery, own);
+        begun += 1;
+      }
+    }
+    waiting.dueAtMs = next;
+    if (begun === 0) return;
+    // The others come first next time.
+    this.#waiting.delete(hook);
+    this.#waiting.set(hook, waiting);
+  }
+}

@@ -1,0 +1,130 @@
+// The archive in PostgreSQL, for processes on several machines, and for books that other programs read.
+import { randomUUID } from "node:crypto";
+import { Pool, type QueryConfig } from "pg";
+import { GatewayError } from "../../../core/errors.ts";
+import { ARCHIVE_TABLES, postgresSums } from "../usage/sums.ts";
+import type { Archive } from "./archive.ts";
+import { archiveOn, conflictText, QUERIES, type QueryName, type Row } from "./queries.ts";
+import { ADDED, type ArchiveRow, COLUMNS, type Value } from "./rows.ts";
+
+const CONNECTIONS_MAX = 4;
+const CONNECT_MS_MAX = 5_000;
+const IDLE_MS_MAX = 60_000;
+/** No request waits longer for an answer; a network that has gone silent gives none. */
+const ANSWER_MS_MAX = 10_000;
+/** The doctor's sums go over all postings of an account. */
+const SUMS_MS_MAX = 600_000;
+const SUMS: readonly QueryName[] = ["sums", "days", "disorder", "badRefunds"];
+const RETRY_AFTER_SECONDS = 5;
+const APPEND_TRIES = 3;
+/** Taken while the tables are made, so that processes that start together make them once. Any number that no other program takes. */
+const SCHEMA_LOCK = 7_205_759;
+
+const columns = Object.entries(COLUMNS).map(([name, type]) => `${name} ${type}`);
+/** Looked for first: to alter a table waits for all who read it, and keeps the next ones waiting. */
+const additions = ADDED.map(
+  (name) => `
+    IF NOT EXISTS (SELECT 1 FROM pg_attribute
+        WHERE attrelid = 'tollgate_posting'::regclass AND attname = '${name}' AND NOT attisdropped) THEN
+      ALTER TABLE tollgate_posting ADD COLUMN ${name} ${COLUMNS[name]};
+    END IF;`,
+);
+const SCHEMA = `
+  BEGIN;
+  SELECT pg_advisory_xact_lock(${SCHEMA_LOCK});
+  CREATE TABLE IF NOT EXISTS tollgate_posting
+    (${columns.join(", ")}, PRIMARY KEY (account_id, number), UNIQUE (transaction_id));
+  DO $$ BEGIN ${additions.join("")} END $$;
+  CREATE INDEX IF NOT EXISTS tollgate_posting_by_key ON tollgate_posting (account_id, key_id, number)
+    WHERE key_id IS NOT NULL;
+  CREATE INDEX IF NOT EXISTS tollgate_posting_by_time ON tollgate_posting (created_at, account_id, number);
+  ${postgresSums(ARCHIVE_TABLES)}
+  CREATE TABLE IF NOT EXISTS tollgate_archive (id text NOT NULL);
+  INSERT INTO tollgate_archive SELECT '${randomUUID()}' WHERE NOT EXISTS (SELECT 1 FROM tollgate_archive);
+  COMMIT;
+`;
+/** One statement, so all or nothing: what is new is kept unless something else has a place or an id of what was given. */
+const APPEND = `
+  WITH given AS MATERIALIZED (
+    SELECT * FROM json_populate_recordset(null::tollgate_posting, $1::text::json)
+  ), placed AS MATERIALIZED (
+    SELECT g.transaction_id, g.account_id, g.number, COALESCE(p.transaction_id, t.transaction_id) AS other_id,
+      COALESCE(p.account_id, t.account_id) AS other_account, COALESCE(p.number, t.number) AS other_number,
+      p.transaction_id = g.transaction_id AS same,
+      p.transaction_id <> g.transaction_id OR t.account_id <> g.account_id OR t.number <> g.number AS misplaced
+    FROM given g
+      LEFT JOIN tollgate_posting p ON p.account_id = g.account_id AND p.number = g.number
+      LEFT JOIN tollgate_posting t ON t.transaction_id = g.transaction_id
+  ), fresh AS (
+    INSERT INTO tollgate_posting SELECT * FROM given WHERE NOT EXISTS (SELECT 1 FROM placed WHERE misplaced)
+      ON CONFLICT DO NOTHING RETURNING 1
+  )
+  SELECT (SELECT COUNT(*) FROM fresh) AS kept, (SELECT COUNT(*) FROM placed WHERE same) AS there, other.*
+    FROM (SELECT 1) AS one LEFT JOIN (SELECT * FROM placed WHERE misplaced LIMIT 1) AS other ON true`;
+
+/** Opens the archive in the database at `url`; its tables are made where they are missing. Rejects with a sentence for the operator. */
+export async function openPostgresArchive(url: string): Promise<Archive> {
+  const pool = new Pool({
+    connectionString: url,
+    max: CONNECTIONS_MAX,
+    connectionTimeoutMillis: CONNECT_MS_MAX,
+    idleTimeoutMillis: IDLE_MS_MAX,
+    keepAlive: true,
+    application_name: "tollgate",
+    statement_timeout: SUMS_MS_MAX,
+    // What has been archived leaves Redis: it must be on the disk, whatever the server's own setting.
+    // A report is read in less time than it takes to compile.
+    options: "-c synchronous_commit=on -c jit=off",
+  });
+  // A connection at rest that is lost is made anew when it is wanted.
+  pool.on("error", () => {});
+
+  /** A caller who is told that the archive is away asks again later. */
+  async function ask(
+    name: string | null,
+    text: string,
+    values: readonly Value[],
+    msMax = ANSWER_MS_MAX,
+  ): Promise<Row[]> {
+    const asked: QueryConfig & { readonly query_timeout: number } = {
+      ...(name === null ? {} : { name: `tollgate ${name}` }),
+      text,
+      values: [...values],
+      query_timeout: msMax,
+    };
+    try {
+      return (await pool.query(asked)).rows as Row[];
+    } catch (cause) {
+      throw new GatewayError("ledger_unavailable", { retryAfterSeconds: RETRY_AFTER_SECONDS, cause });
+    }
+  }
+
+  async function append(rows: readonly ArchiveRow[]): Promise<string | null> {
+    const text = JSON.stringify(rows);
+    for (let tries = 1; tries <= APPEND_TRIES; tries++) {
+      const [found = {}] = await ask("append", APPEND, [text]);
+      const { other_id: id = null, other_account: account = null, other_number: number = null } = found;
+      if (id !== null) return conflictText(found, { transaction_id: id, account_id: account, number });
+      // Otherwise another process was keeping some of them at the same time: seen again, they are the same or they are not.
+      if (Number(found.kept) + Number(found.there) === rows.length) return null;
+    }
+    throw new GatewayError("ledger_unavailable", { retryAfterSeconds: RETRY_AFTER_SECONDS });
+  }
+
+  try {
+    await pool.query(SCHEMA);
+    const { rows } = await pool.query<{ id: string }>("SELECT id FROM tollgate_archive");
+    return archiveOn(rows[0]?.id ?? "", {
+      query: (name, parameters) =>
+        ask(name, QUERIES[name], parameters, SUMS.includes(name) ? SUMS_MS_MAX : ANSWER_MS_MAX),
+      append,
+      dialect: "postgres",
+      ask: ({ text, values }) => ask(null, text, values, SUMS_MS_MAX),
+      close: () => pool.end(),
+    });
+  } catch (error) {
+    await pool.end();
+    const words = error instanceof Error ? error.message || String((error as { code?: unknown }).code) : String(error);
+    throw new Error(`the archive at ARCHIVE_URL cannot be opened: ${words}`, { cause: error });
+  }
+}

@@ -1,0 +1,41 @@
+// The archive in a file that the processes of one machine share: one of them writes, all read.
+import type { Clock } from "../../../core/clock.ts";
+import { DISK_BOUNDS, type DiskBounds } from "../../../platform/storage/disk-guard.ts";
+import { openSqliteThread } from "../../../platform/storage/sqlite-thread.ts";
+import type { Archive } from "./archive.ts";
+import { archiveOn } from "./queries.ts";
+import type { ArchiveOperations } from "./sqlite-unit.ts";
+
+const UNIT = new URL("./sqlite-unit.ts", import.meta.url);
+
+export interface SqliteArchiveOptions {
+  readonly file: string;
+  readonly clock: Clock;
+  readonly disk?: DiskBounds;
+  /** The file cannot be trusted any more: the process should end. */
+  readonly onFatal: (error: Error) => void;
+}
+
+/** Postings can wait in Redis: the last room on a disk, and the ballast there, are for the calls that run. */
+const DISK: DiskBounds = { freeBytesMin: DISK_BOUNDS.freeBytesMin, ballastBytes: 0 };
+
+/** An archive in a file, and how to copy it. */
+export interface SqliteArchive extends Archive {
+  /** Writes a consistent, durable copy to `path`. Rejects where it exists, and while other processes have the archive open. */
+  backup(path: string): Promise<void>;
+}
+
+/** Opens the archive in `file`, which is made where it is missing. */
+export async function openSqliteArchive(options: SqliteArchiveOptions): Promise<SqliteArchive> {
+  const { file, clock, disk = DISK, onFatal } = options;
+  const thread = await openSqliteThread({ file, units: { archive: UNIT }, clock, disk, onFatal, sharing: "processes" });
+  const call = thread.unit<ArchiveOperations>("archive");
+  const archive = archiveOn(await call("id", null), {
+    query: (name, parameters) => call("query", { name, parameters }),
+    append: (rows) => call("append", rows),
+    dialect: "sqlite",
+    ask: ({ text, values }) => thread.ask(text, values),
+    close: () => thread.close(),
+  });
+  return { ...archive, backup: (path) => thread.backup(path) };
+}

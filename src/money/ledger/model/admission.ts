@@ -1,0 +1,113 @@
+// Whether money may be held: slots, then windows (the key's ceiling, the inference cap, what the hold has brought), then the balance.
+// Changes nothing.
+import type { CeilingPeriod } from "../../../core/account-rows.ts";
+import { type Nano, nano } from "../../../core/money.ts";
+import type { ReserveOutcome } from "./ledger.ts";
+import {
+  type AccountState,
+  INFERENCE_SCOPE,
+  type KeyState,
+  keyScope,
+  periodSum,
+  type ScopeState,
+  type SlotRequest,
+} from "./state.ts";
+import type { Window, WindowList } from "./window-list.ts";
+import { DAY_MS, periodEnd } from "./windows.ts";
+
+type Outcome<Name extends ReserveOutcome["outcome"]> = Extract<ReserveOutcome, { readonly outcome: Name }>;
+
+/** How much is asked for, by whom, for which day, and where that counts. */
+export interface MoneyRequest {
+  readonly account: AccountState;
+  readonly key: KeyState;
+  readonly inference: boolean;
+  readonly windows: WindowList;
+  readonly day: number;
+  readonly amount: number;
+  /** It grows what was let in before: what calls have cost us unpaid does not stop it. */
+  readonly grows: boolean;
+  /** The sums of a scope of the account in every period of the day. */
+  scope(name: string): ScopeState;
+}
+
+/** The first slot that is taken, or null. */
+export function slotRefusal(account: AccountState, slots: readonly SlotRequest[]): Outcome<"slots"> | null {
+  for (const { scope, max, code } of slots) {
+    if ((account.slots.get(scope) ?? 0) >= max) return { outcome: "slots", code, max };
+  }
+  return null;
+}
+
+/** The first bound that has no room for the amount, or null. */
+export function moneyRefusal(request: MoneyRequest) {
+  return (
+    ceilingRefusal(request) ??
+    capRefusal(request) ??
+    broughtRefusal(request) ??
+    balanceRefusal(request.account, request.amount)
+  );
+}
+
+/** What a scope has come to in a period that has no room for the amount; null where it has. */
+function overfull(request: MoneyRequest, scope: string, period: CeilingPeriod, max: number) {
+  const end = periodEnd(period, request.day);
+  const { spent, held, absorbed } = periodSum(request.scope(scope), period, request.day, end);
+  if (spent + held + absorbed + request.amount <= max) return null;
+  return { spentNano: nano(spent), heldNano: nano(held), absorbedNano: nano(absorbed), resetsAtMs: end * DAY_MS };
+}
+
+function ceilingRefusal(request: MoneyRequest): Outcome<"ceiling"> | null {
+  const { keyId, ceilingNano, ceilingPeriod } = request.key;
+  if (ceilingNano === null) return null;
+  const period = ceilingPeriod ?? "day";
+  const over = overfull(request, keyScope(keyId), period, ceilingNano);
+  return over === null ? null : { outcome: "ceiling", period, ceilingNano, ...over };
+}
+
+function capRefusal(request: MoneyRequest): Outcome<"inference_cap"> | null {
+  if (!request.inference) return null;
+  const capNano = request.account.inferenceCapNano;
+  const over = overfull(request, INFERENCE_SCOPE, "day", capNano);
+  return over === null ? null : { outcome: "inference_cap", capNano, ...over };
+}
+
+function broughtRefusal(request: MoneyRequest): Outcome<"window_full"> | null {
+  for (const window of request.windows.charged) {
+    const { scope, counts, code, max, period } = window;
+    if (max === null) continue;
+    const over = overfull(request, scope, period, max);
+    if (over !== null) return { outcome: "window_full", scope, counts, code, maxNano: max, ...over };
+  }
+  if (request.grows) return null;
+  for (const window of request.windows.costs) {
+    const refused = costRefusal(request, window);
+    if (refused !== null) return refused;
+  }
+  return null;
+}
+
+/** Below its bound the next call is let in, whatever that may cost. */
+function costRefusal({ day, scope: sumsOf }: MoneyRequest, window: Window): Outcome<"window_full"> | null {
+  const { scope, period, max, code, counts, widenedBy } = window;
+  if (max === null) return null;
+  const end = periodEnd(period, day);
+  const { spent } = periodSum(sumsOf(scope), period, day, end);
+  if (spent < max) return null;
+  const wider = widenedBy === undefined ? 0 : periodSum(sumsOf(widenedBy), period, day, end).spent;
+  if (spent < max + wider) return null;
+  const none = { heldNano: nano(0), absorbedNano: nano(0), resetsAtMs: end * DAY_MS };
+  return { outcome: "window_full", scope, counts, code, maxNano: nano(max + wider), spentNano: nano(spent), ...none };
+}
+
+function balanceRefusal(account: AccountState, amount: number): Outcome<"insufficient"> | null {
+  const balance = account.granted - account.spent;
+  const free = balance - account.held;
+  if (free >= amount) return null;
+  return {
+    outcome: "insufficient",
+    freeNano: free as Nano,
+    heldNano: account.held as Nano,
+    balanceNano: balance as Nano,
+  };
+}

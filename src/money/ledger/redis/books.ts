@@ -1,0 +1,333 @@
+// A ledger in Redis, with its archive, read and written as a whole, by a command that has it for itself.
+import type { Clock } from "../../../core/clock.ts";
+import type { RedisLink } from "../../../platform/storage/redis-link.ts";
+import type { Archive, NumberedPosting } from "../archive/archive.ts";
+import { exportPostings } from "../archive/export.ts";
+import {
+  type AccountBook,
+  type BookCost,
+  type BookIdempotency,
+  type BookSource,
+  type BookTarget,
+  COST_DAYS_CARRIED,
+} from "../books.ts";
+import { costIn, countsOf, windowList } from "../model/window-list.ts";
+import { dayOf } from "../model/windows.ts";
+import { accountIndex } from "./account-index.ts";
+import { archivedText } from "./calls.ts";
+import { redisLedger } from "./ledger.ts";
+import {
+  ABOUT,
+  accountBase,
+  accountKey,
+  accountRow,
+  callKey,
+  fieldsOf,
+  keyIdsOf,
+  profileOf,
+  secretKey,
+  storedKey,
+} from "./rows.ts";
+import { ledgerScripts, transitionClock } from "./script.ts";
+
+const BATCH = 500;
+const SWEEP_COUNT = 500;
+/** As old as the day sums are that Redis keeps. */
+const DAYS_KEPT = 62;
+/** Ends of holds are remembered for so long, and idempotency keys beyond their lapse, as the scripts do it. */
+const KEPT_MS = 6 * 3_600_000;
+const ROW = /^\{a:([^}]*)\}:i:(\[.*\])$/;
+
+export interface RedisBooks {
+  readonly link: RedisLink;
+  readonly archive: Archive;
+  readonly clock: Clock;
+  readonly leaseMs: number;
+}
+
+function indexOf({ link, clock }: RedisBooks) {
+  return accountIndex(link, ledgerScripts(link), transitionClock(clock, false), clock);
+}
+
+/** All idempotency keys that have not lapsed, by account. */
+async function idempotencyRows({ link, clock }: RedisBooks): Promise<Map<string, BookIdempotency[]>> {
+  const found = new Map<string, BookIdempotency[]>();
+  for await (const name of link.keys()) {
+    const [, accountId, id] = ROW.exec(name) ?? [];
+    if (accountId === undefined || id === undefined) continue;
+    const [keyId, key] = JSON.parse(id) as [string, string];
+    const row = await fieldsOf(link, name);
+    const word = (field: string) => row.get(field) ?? "";
+    const lapsesAtMs = Number(row.get("lapses") ?? 0);
+    if (lapsesAtMs <= clock.epochMs()) continue;
+    const one = { keyId, key, fingerprint: word("fingerprint"), holdId: word("hold"), state: word("state") };
+    found.set(accountId, [...(found.get(accountId) ?? []), { ...one, effect: word("effect"), lapsesAtMs }]);
+  }
+  return found;
+}
+
+/** The sums of cost among an account's fields. */
+function costsIn(fields: ReadonlyMap<string, string>, clockMs: number): BookCost[] {
+  const costs: BookCost[] = [];
+  for (const [name, value] of fields) {
+    const [, scope = "", day = ""] = /^(.+):(\d+)s$/.exec(name) ?? [];
+    if (scope === "" || countsOf(scope) === "charge" || Number(day) < dayOf(clockMs) - COST_DAYS_CARRIED) continue;
+    costs.push({ scope, day: Number(day), nano: Number(value) });
+  }
+  return costs;
+}
+
+/** Moves all postings to the archive, whatever their age. */
+export async function archiveAll(books: RedisBooks): Promise<void> {
+  const mover = exportPostings({ ...books, onBroken: () => {}, every: () => () => {} });
+  await mover.flush(indexOf(books).all());
+}
+
+/** Reads the ledger in Redis; what has not left for the archive does so first. */
+export function redisBookSource(books: RedisBooks): BookSource {
+  const { link, archive, clock, leaseMs } = books;
+  const index = indexOf(books);
+  const ledger = redisLedger({ link, clock, leaseMs, archive });
+
+  async function* postings(): AsyncIterable<readonly NumberedPosting[]> {
+    for await (const accountId of index.all()) {
+      for (let after = 0; ; ) {
+        const some = await archive.after(accountId, after, BATCH);
+        if (some.length === 0) break;
+        yield some;
+        after = some.at(-1)?.number ?? after;
+      }
+    }
+  }
+
+  async function* accounts(): AsyncIterable<AccountBook> {
+    const idempotency = await idempotencyRows(books);
+    for await (const accountId of index.all()) {
+      const fields = await fieldsOf(link, accountKey(accountId));
+      const row = accountRow(accountId, fields);
+      if (row === null) continue;
+      const { heldNano: _, ...account } = row;
+      const keyFields = await fieldsOf(link, `${accountBase(accountId)}:k`);
+      const keys = keyIdsOf(keyFields)
+        .map((keyId) => storedKey(accountId, keyId, keyFields))
+        .filter((key) => key !== null)
+        .map(({ row: key, profile }) => ({ ...key, secretHash: profile.secretHash }));
+      const clockMs = Number(fields.get("clk"));
+      yield { account, clockMs, keys, idempotency: idempotency.get(accountId) ?? [], costs: costsIn(fields, clockMs) };
+    }
+  }
+
+  return {
+    async settle() {
+      while ((await ledger.sweep(SWEEP_COUNT)).length === SWEEP_COUNT);
+      const { holdsOpen } = await ledger.totals();
+      if (holdsOpen > 0) return holdsOpen;
+      await archiveAll(books);
+      return 0;
+    },
+    postings,
+    accounts,
+    doctor: () => ledger.doctor(),
+    close: () => Promise.resolve(),
+  };
+}
+
+/** What an account's postings add up to. */
+interface Sums {
+  count: number;
+  charged: number;
+  credited: number;
+  cents: number;
+  absorbed: number;
+  /** By the names of the account's fields: what was spent (`s`) and absorbed (`a`) on each day. */
+  readonly days: Map<string, { readonly day: number; amount: number }>;
+  readonly references: Map<string, string>;
+}
+
+const NONE = (): Sums => ({
+  ...{ count: 0, charged: 0, credited: 0, cents: 0, absorbed: 0, days: new Map(), references: new Map() },
+});
+
+function addTo(sums: Sums, posting: NumberedPosting): void {
+  const { kind, amountNano, absorbedNano, keyId, day, inference, windows, reference, transactionId } = posting;
+  sums.count = posting.number;
+  sums.cents += posting.chargedCents;
+  sums.absorbed += posting.absorbedNano;
+  if (kind !== "charge") {
+    sums.credited += amountNano;
+    if (reference !== null) sums.references.set(`${kind}:${reference}`, transactionId);
+    return;
+  }
+  sums.charged += amountNano;
+  if (day === null) return;
+  const addDay = (field: string, amount: number) =>
+    sums.days.set(field, { day, amount: (sums.days.get(field)?.amount ?? 0) + amount });
+  const { charged, costs } = windowList(windows ?? "");
+  const brought = charged.map(({ scope }) => scope);
+  for (const scope of [`key:${keyId}`, ...(inference ? ["inference"] : []), ...brought]) {
+    addDay(`${scope}:${day}s`, amountNano);
+    if (absorbedNano > 0) addDay(`${scope}:${day}a`, absorbedNano);
+  }
+  for (const window of costs) {
+    const cost = costIn(window, amountNano, posting.upstreamNano);
+    if (cost > 0) addDay(`${window.scope}:${day}s`, cost);
+  }
+}
+
+async function putHash(
+  link: RedisBooks["link"],
+  key: string,
+  fields: readonly (readonly [string, string | number])[],
+): Promise<void> {
+  for (let at = 0; at < fields.length; at += BATCH) {
+    await link.call("HSET", key, ...fields.slice(at, at + BATCH).flat());
+  }
+}
+
+async function putKeys(link: RedisBooks["link"], { account: { accountId }, keys }: AccountBook): Promise<void> {
+  for (const key of keys) await link.call("SET", secretKey(key.secretHash), JSON.stringify([accountId, key.keyId]));
+  const fields = keys.flatMap((key): [string, string | number][] => [
+    [key.keyId, JSON.stringify(profileOf(key, key.primary))],
+    [`${key.keyId}:paused`, key.paused ? "1" : "0"],
+    [`${key.keyId}:ceiling`, key.ceilingNano ?? ""],
+    [`${key.keyId}:period`, key.ceilingPeriod ?? ""],
+    [`${key.keyId}:created`, key.createdAtMs],
+    ...(key.lastUsedAtMs === null ? [] : [[`${key.keyId}:used`, key.lastUsedAtMs] as [string, number]]),
+    ...(key.externalId === null ? [] : [[`external:${key.externalId}`, key.keyId] as [string, string]]),
+  ]);
+  await putHash(link, `${accountBase(accountId)}:k`, fields);
+}
+
+async function putIdempotency(
+  link: RedisBooks["link"],
+  accountId: string,
+  rows: readonly BookIdempotency[],
+): Promise<void> {
+  for (const { keyId, key, fingerprint, holdId, state, effect, lapsesAtMs } of rows) {
+    const name = `${accountBase(accountId)}:i:${JSON.stringify([keyId, key])}`;
+    const fields = { state, fingerprint, hold: holdId, effect, lapses: lapsesAtMs };
+    await putHash(link, name, Object.entries(fields));
+    await link.call("PEXPIREAT", name, lapsesAtMs + KEPT_MS);
+  }
+}
+
+/** Writes a ledger into an empty Redis, all postings into its archive. */
+export function redisBookTarget(books: RedisBooks): BookTarget {
+  const { link, archive, clock } = books;
+  const index = indexOf(books);
+  const all = new Map<string, Sums>();
+
+  /** What may still be repeated is answered by Redis alone. */
+  async function remember(posting: NumberedPosting): Promise<void> {
+    const { kind, accountId, transactionId, createdAtMs } = posting;
+    const untilMs = createdAtMs + KEPT_MS;
+    if (kind !== "charge" || untilMs <= clock.epochMs()) return;
+    await link.call("SET", callKey(accountId, transactionId), archivedText(posting), "PXAT", untilMs);
+  }
+
+  return {
+    async takePostings(postings) {
+      const conflict = await archive.append(postings);
+      if (conflict !== null) throw new Error(`the archive has other postings of these accounts: ${conflict}`);
+      for (const posting of postings) {
+        const sums = all.get(posting.accountId) ?? NONE();
+        all.set(posting.accountId, sums);
+        addTo(sums, posting);
+      }
+      await Promise.all(postings.map(remember));
+    },
+    async takeAccount(book) {
+      const { account, clockMs, idempotency, costs } = book;
+      const { accountId } = account;
+      const sums = all.get(accountId) ?? NONE();
+      const daysFrom = dayOf(clockMs) - DAYS_KEPT;
+      for (const { scope, day, nano: amount } of costs) sums.days.set(`${scope}:${day}s`, { day, amount });
+      await index.register(accountId);
+      await putKeys(link, book);
+      await putIdempotency(link, accountId, idempotency);
+      const days = [...sums.days].filter(([, { day }]) => day >= daysFrom);
+      await putHash(
+        link,
+        accountKey(accountId),
+        days.map(([field, { amount }]) => [field, amount]),
+      );
+      await putHash(link, `${accountBase(accountId)}:r`, [...sums.references]);
+      // The account itself comes last: before it is there, nothing of it is found.
+      const fields = {
+        ...{ name: account.name, kind: account.kind, cap: account.inferenceCapNano, rpm: account.requestsPerMinute },
+        ...{ in_flight: account.inFlightMax, frozen: account.frozen ? "1" : "0", created: account.createdAtMs },
+        ...{ strict: account.strictBounds ? "1" : "0" },
+        ...{ granted: account.grantedNano, spent: account.spentNano, held: 0, absorbed: account.absorbedNano },
+        ...{ clk: Math.max(clockMs, 0), seq: sums.count, archived: sums.count, archived_charged: sums.charged },
+        ...{ archived_credited: sums.credited, archived_cents: sums.cents, archived_absorbed: sums.absorbed },
+        // All that was absorbed is in the days.
+        ...{ absorbed_from: 1, days_from: daysFrom, about: ABOUT },
+      };
+      await putHash(link, accountKey(accountId), Object.entries(fields));
+    },
+    finish: () => Promise.resolve(),
+    close: () => Promise.resolve(),
+  };
+}
+
+/**
+ * Takes up what the archive knows beyond an older copy of Redis: the charges and credits made since, of the accounts that the copy
+ * has. Answers how many postings that were.
+ */
+export async function replayArchive(books: RedisBooks): Promise<number> {
+  const { link, archive, clock, leaseMs } = books;
+  const ledger = redisLedger({ link, clock, leaseMs });
+  let count = 0;
+  for await (const accountId of indexOf(books).all()) {
+    const fields = await fieldsOf(link, accountKey(accountId));
+    const [seq, archived] = [Number(fields.get("seq") ?? 0), Number(fields.get("archived") ?? 0)];
+    if (!fields.has("granted") || seq !== archived) continue;
+    const sums = NONE();
+    let clockMs = Number(fields.get("clk"));
+    for (let after = archived; ; after = sums.count) {
+      const some = await archive.after(accountId, after, BATCH);
+      for (const posting of some) {
+        addTo(sums, posting);
+        clockMs = Math.max(clockMs, posting.createdAtMs);
+        await endHold(accountId, posting.transactionId);
+      }
+      if (some.length === 0) break;
+      count += some.length;
+    }
+    if (sums.count > 0) await addSums(accountId, fields, sums, clockMs);
+  }
+  return count;
+
+  /** A hold of the copy that has been posted since. */
+  async function endHold(accountId: string, holdId: string): Promise<void> {
+    if ((await ledger.holdState({ accountId, holdId })) !== "held") return;
+    // Not a free key: a caller who asks again under it was charged.
+    await ledger.void({ accountId, holdId }, "posted since", { keyFate: "answered" });
+    await link.call("DEL", callKey(accountId, holdId));
+  }
+
+  async function addSums(
+    accountId: string,
+    fields: ReadonlyMap<string, string>,
+    sums: Sums,
+    clockMs: number,
+  ): Promise<void> {
+    const base = accountBase(accountId);
+    const { charged, credited, cents, absorbed } = sums;
+    const more = {
+      ...{ spent: charged, granted: credited, absorbed, archived_charged: charged, archived_credited: credited },
+      ...{ archived_cents: cents, archived_absorbed: absorbed },
+      ...Object.fromEntries([...sums.days].map(([field, { amount }]) => [field, amount])),
+    };
+    // Its keys add up the days of their periods again.
+    const keyIds = keyIdsOf(await fieldsOf(link, `${base}:k`));
+    if (keyIds.length > 0) await link.call("HDEL", `${base}:k`, ...keyIds.map((keyId) => `${keyId}:past`));
+    if (sums.references.size > 0) await link.call("HSET", `${base}:r`, ...[...sums.references].flat());
+    // Written as what they come to, and all at once: what is sent twice counts once, and there is no half of it.
+    const sum = Object.entries(more).flatMap(([field, by]) => [field, Number(fields.get(field) ?? 0) + by]);
+    const from =
+      absorbed === 0 || fields.has("absorbed_from") ? [] : ["absorbed_from", Number(fields.get("seq") ?? 0) + 1];
+    const place = ["seq", sums.count, "archived", sums.count, "clk", clockMs, ...from];
+    await link.call("HSET", accountKey(accountId), ...sum, ...place);
+  }
+}

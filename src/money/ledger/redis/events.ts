@@ -1,0 +1,137 @@
+// What the scripts have told of accounts, read from their lists and taken off them. Scripts name the accounts on a channel, so that those
+// are looked at and no others; all of them are looked at now and then, because a message may be missed.
+import type { Clock } from "../../../core/clock.ts";
+import type { Subscription } from "../../../platform/storage/redis-channel.ts";
+import type { LedgerEvent } from "../model/event.ts";
+import type { Told } from "../model/ledger.ts";
+import type { AccountIndex } from "./account-index.ts";
+import { accountKey, TOLD_CHANNEL } from "./rows.ts";
+import type { RunTransition } from "./script.ts";
+
+/** Accounts that are looked at side by side. */
+const AT_ONCE = 64;
+/** All accounts are looked at after so long, whatever was heard. */
+const WHOLE_MS = 30_000;
+/** Of more accounts than these nothing is remembered: all are looked at. */
+const HEARD_MAX = 50_000;
+
+/** Listens to a channel of the same Redis; answers once it does. */
+export type Hear = (channel: string, onText: (text: string) => void, onGap: () => void) => Promise<Subscription>;
+
+/** The accounts of which something was told, as far as this process has heard. It listens from the first look on. */
+class HeardAccounts {
+  readonly #hear: Hear | undefined;
+  readonly #clock: Clock;
+  readonly #accounts = new Set<string>();
+  #wholeMs = Number.NEGATIVE_INFINITY;
+  #subscription: Subscription | null = null;
+  #begun = false;
+
+  constructor(hear: Hear | undefined, clock: Clock) {
+    this.#hear = hear;
+    this.#clock = clock;
+  }
+
+  #begin(): void {
+    if (this.#begun || this.#hear === undefined) return;
+    this.#begun = true;
+    const gap = () => this.missed();
+    this.#hear(TOLD_CHANNEL, (accountId) => this.add(accountId), gap).then(
+      (subscription) => {
+        this.#subscription = subscription;
+        this.missed();
+      },
+      () => {
+        this.#begun = false;
+      },
+    );
+  }
+
+  add(accountId: string): void {
+    this.#accounts.add(accountId);
+    if (this.#accounts.size > HEARD_MAX) this.missed();
+  }
+
+  missed(): void {
+    this.#wholeMs = Number.NEGATIVE_INFINITY;
+    this.#accounts.clear();
+  }
+
+  /** Null: all accounts are to be looked at. Those that come are no longer remembered. */
+  take(countMax: number): readonly string[] | null {
+    this.#begin();
+    const hears = this.#subscription?.isListening() ?? false;
+    if (!hears || this.#clock.elapsedMs() - this.#wholeMs >= WHOLE_MS) return null;
+    const some = [...this.#accounts].slice(0, countMax);
+    for (const accountId of some) this.#accounts.delete(accountId);
+    return some;
+  }
+
+  /** All are looked at from now on. What is missed meanwhile, or where that breaks off, is looked for once more. */
+  beginsWhole(): void {
+    this.#wholeMs = this.#clock.elapsedMs();
+  }
+}
+
+export function redisEvents(
+  run: RunTransition,
+  index: AccountIndex,
+  { hear, clock }: { readonly hear?: Hear | undefined; readonly clock: Clock },
+): Told {
+  /** The texts of what was read, by id: they are dropped as they were read. */
+  const texts = new WeakMap<LedgerEvent, string>();
+  const heard = new HeardAccounts(hear, clock);
+
+  async function eventsOf(accountId: string): Promise<LedgerEvent[]> {
+    const told = await run("told", accountKey(accountId), []);
+    // There may be more behind these.
+    if (told.length > 0) heard.add(accountId);
+    return told.map((text) => {
+      const event: LedgerEvent = { ...(JSON.parse(text) as Omit<LedgerEvent, "accountId">), accountId };
+      texts.set(event, text);
+      return event;
+    });
+  }
+
+  async function eventsOfAll(countMax: number): Promise<LedgerEvent[]> {
+    heard.beginsWhole();
+    const found: LedgerEvent[] = [];
+    let some: string[] = [];
+    const look = async () => {
+      found.push(...(await Promise.all(some.map(eventsOf))).flat());
+      some = [];
+    };
+    let isWhole = false;
+    try {
+      for await (const accountId of index.unarchived()) {
+        some.push(accountId);
+        if (some.length === AT_ONCE) await look();
+        if (found.length >= countMax) return found;
+      }
+      await look();
+      isWhole = true;
+      return found;
+    } finally {
+      if (!isWhole) heard.missed();
+    }
+  }
+
+  return {
+    async events(countMax) {
+      const some = heard.take(AT_ONCE);
+      if (some === null) return eventsOfAll(countMax);
+      try {
+        return (await Promise.all(some.map(eventsOf))).flat();
+      } catch (error) {
+        for (const accountId of some) heard.add(accountId);
+        throw error;
+      }
+    },
+    async dropEvents(events) {
+      for (const [accountId, own] of Map.groupBy(events, (event) => event.accountId)) {
+        const told = own.map((event) => texts.get(event) ?? "");
+        await run("drop_told", accountKey(accountId), told);
+      }
+    },
+  };
+}

@@ -1,0 +1,280 @@
+// The ledger as many processes share it: every transition is one script in Redis, and all of an account lies in one slot.
+import {
+  type AccountPage,
+  type AccountRow,
+  byOpening,
+  type PostingRow,
+  type RefundOutcome,
+  type TopUpOutcome,
+} from "../../../core/account-rows.ts";
+import type { Clock } from "../../../core/clock.ts";
+import { type Nano, nano, ZERO } from "../../../core/money.ts";
+import { type Archive, NO_ARCHIVE, shownPosting } from "../archive/archive.ts";
+import type { LedgerTotals, SharedLedger, Standing, VoidOutcome } from "../model/ledger.ts";
+import { accountIndex, accountsWith } from "./account-index.ts";
+import { withArchive } from "./archived.ts";
+import { argumentsOf } from "./arguments.ts";
+import { creditDetail, listPostings, readPosting } from "./calls.ts";
+import { examineRedis } from "./doctor.ts";
+import { type Hear, redisEvents } from "./events.ts";
+import { newKeyArguments, pointTo, redisKeys, waitForCopies } from "./keys.ts";
+import { NO_ORIGIN, orphanTransitions, postArguments } from "./orphans.ts";
+import { extendOutcome, postOutcome, reserveOutcome } from "./replies.ts";
+import { ABOUT, accountKey, periodSums, readAccount, secretKey, spentToday } from "./rows.ts";
+import { playSpent, sandboxAccounts } from "./sandbox-accounts.ts";
+import { type LedgerLink, ledgerScripts, transitionClock } from "./script.ts";
+import { readTotals } from "./totals.ts";
+
+export interface RedisLedgerOptions {
+  readonly link: LedgerLink;
+  readonly clock: Clock;
+  /** The clock stands in for the server's own: for tests. */
+  readonly clockIsServers?: boolean;
+  /** The longest lease: a server that has been up for less ends nothing, because no lease could be renewed while it was down. */
+  readonly leaseMs: number;
+  /** Where postings go; without one they stay in Redis. */
+  readonly archive?: Archive;
+  /** Listens to a channel of the server's; without it all accounts are looked at for events. */
+  readonly hear?: Hear;
+}
+
+const TOTALS_KEPT_MS = 10_000;
+const NO_DETAIL = JSON.stringify({
+  ...{ upstreamNano: 0, provider: null, served: null, usage: null, estimated: true, priceVersion: null },
+});
+
+/** Opens the ledger over a connection. Nothing is kept in this process. */
+export function redisLedger(options: RedisLedgerOptions): SharedLedger {
+  const { link, clock, clockIsServers = false, leaseMs, archive = NO_ARCHIVE, hear } = options;
+  const run = ledgerScripts(link);
+  const time = transitionClock(clock, clockIsServers);
+  const index = accountIndex(link, run, time, clock);
+  const copies = waitForCopies(link);
+  const playing = sandboxAccounts(link, archive);
+  const parts = { link, index, archive, playSpent: playSpent(archive, playing, () => clock.epochMs()) };
+  let totals: { readonly atMs: number; readonly value: LedgerTotals } | null = null;
+
+  async function account(accountId: string): Promise<AccountRow | null> {
+    return readAccount(link, accountId);
+  }
+
+  /** Who was registered and never opened is passed over. */
+  async function pageOf({ limit, after }: AccountPage): Promise<AccountRow[]> {
+    const rows: AccountRow[] = [];
+    for (let last = after; rows.length < limit; ) {
+      const ids = await index.page({ limit: limit - rows.length, after: last });
+      rows.push(...(await Promise.all(ids.map(account))).filter((row) => row !== null));
+      last = ids.at(-1) ?? null;
+      if (last === null) break;
+    }
+    return rows;
+  }
+
+  /** Where a transaction is known by its id alone, accounts are asked one after the other: people do that, calls never. */
+  async function findPosting(transactionId: string): Promise<PostingRow | null> {
+    const archived = () => archive.transaction(null, transactionId);
+    const before = await archived();
+    if (before !== null) return shownPosting(before);
+    for await (const accountId of archive === NO_ARCHIVE ? index.all() : index.unarchived()) {
+      const found = await readPosting(link, accountId, transactionId);
+      if (found !== null) return shownPosting(found);
+    }
+    // It may have moved between the two looks.
+    const after = await archived();
+    return after === null ? null : shownPosting(after);
+  }
+
+  async function posting(accountId: string, transactionId: string): Promise<PostingRow | null> {
+    const found =
+      (await readPosting(link, accountId, transactionId)) ?? (await archive.transaction(accountId, transactionId));
+    return found === null ? null : shownPosting(found);
+  }
+
+  /** The exporter looks at noted accounts; a posting that is made without a hold notes the account itself. */
+  async function note(accountId: string): Promise<void> {
+    await index.note(accountId, leaseMs);
+  }
+
+  async function credit(
+    accountId: string,
+    {
+      id,
+      kind,
+      amount,
+      reference,
+      reason,
+    }: { id: string; kind: string; amount: Nano; reference: string; reason: string },
+  ): Promise<readonly string[]> {
+    await note(accountId);
+    const detail = creditDetail(reference, reason);
+    const key = accountKey(accountId);
+    const told = argumentsOf("credit", { id, kind, amount, reference, detail });
+    const reply = await run("credit", key, [...time().args, ...told]);
+    // A retry gets the first attempt's result.
+    await copies.taken(key);
+    return reply;
+  }
+
+  async function expire(accountId: string, countMax: number): Promise<string[]> {
+    const overdue = await run("overdue", accountKey(accountId), [
+      ...time().args,
+      ...argumentsOf("overdue", { count: countMax }),
+    ]);
+    const ended: string[] = [];
+    for (const holdId of overdue) {
+      const told = argumentsOf("expire", { hold_id: holdId, detail: NO_DETAIL });
+      const [outcome] = await run("expire", accountKey(accountId), [...time().args, ...told]);
+      if (outcome === "ended") ended.push(holdId);
+    }
+    return ended;
+  }
+
+  const ledger: SharedLedger = {
+    async openAccount(request) {
+      const { accountId, name, kind, creditNano, inferenceCapNano, requestsPerMinute, inFlightMax, primaryKey } =
+        request;
+      nano(creditNano);
+      const before = await account(accountId);
+      if (before !== null) return "exists";
+      const places = [accountKey(accountId), accountsWith(accountId), secretKey(primaryKey.secretHash)];
+      // Asked before as well: a caller who is refused is told no secret, and an account that cannot be used is better not opened.
+      await copies.ready(...places);
+      await index.register(accountId);
+      await note(accountId);
+      await pointTo(link, primaryKey.secretHash, accountId, primaryKey.keyId);
+      const told = argumentsOf("open", {
+        credit_id: `open_${accountId}`,
+        credit: creditNano,
+        credit_detail: creditDetail("opening credit", ""),
+        name,
+        kind,
+        cap: inferenceCapNano,
+        rpm: requestsPerMinute,
+        in_flight: inFlightMax,
+        ...newKeyArguments(primaryKey, true),
+        about: ABOUT,
+      });
+      const [outcome] = await run("open", accountKey(accountId), [...time().args, ...told]);
+      await copies.taken(...places);
+      return outcome === "opened" ? "opened" : "exists";
+    },
+    account,
+    async accounts(page) {
+      if (page !== undefined) return pageOf(page);
+      const rows: AccountRow[] = [];
+      for await (const accountId of index.all()) {
+        const row = await account(accountId);
+        if (row !== null) rows.push(row);
+      }
+      return rows.sort(byOpening);
+    },
+    async patchAccount(accountId, patch) {
+      const fields = Object.entries({
+        name: patch.name,
+        frozen: patch.frozen === undefined ? undefined : patch.frozen ? "1" : "0",
+        cap: patch.inferenceCapNano,
+        rpm: patch.requestsPerMinute,
+        in_flight: patch.inFlightMax,
+        strict: patch.strictBounds === undefined ? undefined : patch.strictBounds ? "1" : "0",
+        // Cleared, the bounds are strict again after as many overruns as the first time.
+        overruns: patch.strictBounds === false ? "" : undefined,
+      }).flatMap(([field, value]) => (value === undefined ? [] : [field, String(value)]));
+      if (fields.length > 0) await run("write_account", accountKey(accountId), fields);
+      await copies.taken(accountKey(accountId));
+      return account(accountId);
+    },
+
+    ...redisKeys(link, run, time),
+    ...redisEvents(run, index, { hear, clock }),
+
+    reserve(request) {
+      nano(request.amountNano);
+      const now = time();
+      if (now.leapt) return Promise.resolve({ outcome: "clock_skew" } as const);
+      return reserveOutcome(run, now, index, request);
+    },
+    extend(hold, amountNano, accrued, lease) {
+      const asked = { hold_id: hold.holdId, amount: nano(amountNano), accrued: nano(accrued), lease_ms: lease };
+      const told = [...time().args, ...argumentsOf("extend", asked)];
+      return extendOutcome(run, hold, told, () => index.note(hold.accountId, lease));
+    },
+    async standing({ accountId, holdId }) {
+      const [said] = await run("standing", accountKey(accountId), argumentsOf("standing", { hold_id: holdId }));
+      return said as Standing;
+    },
+    async renew(holds, lease) {
+      const byAccount = Map.groupBy(holds, ({ accountId }) => accountId);
+      const gone = await Promise.all(
+        [...byAccount].map(async ([accountId, refs]) => {
+          await index.note(accountId, lease);
+          const told = [
+            ...time().args,
+            ...argumentsOf("renew", { lease_ms: lease }),
+            ...refs.map(({ holdId }) => holdId),
+          ];
+          return run("renew", accountKey(accountId), told);
+        }),
+      );
+      return gone.flat();
+    },
+    post: (request) =>
+      run("post", accountKey(request.accountId), [...time().args, ...argumentsOf("post", postArguments(request))]).then(
+        postOutcome,
+      ),
+    async void({ accountId, holdId }, _reason, { keyFate = "free", upstreamNano = ZERO } = {}): Promise<VoidOutcome> {
+      const upstream = nano(upstreamNano);
+      const told = argumentsOf("void", { hold_id: holdId, fate: keyFate, upstream, ...NO_ORIGIN });
+      const [outcome] = await run("void", accountKey(accountId), [...time().args, ...told]);
+      return { outcome: outcome as VoidOutcome["outcome"] };
+    },
+    ...orphanTransitions(run, time),
+    /** No process is known to be dead where many share a store: a hold ends with its lease, whichever owns it. */
+    async sweep(countMax) {
+      if (time().leapt || (await link.uptimeMs()) < leaseMs) return [];
+      const ended: string[] = [];
+      await index.overdue(async (accountId) => {
+        ended.push(...(await expire(accountId, countMax - ended.length)));
+        return ended.length < countMax;
+      }, leaseMs);
+      return ended;
+    },
+
+    async topUp(accountId, transactionId, amountNano, reference): Promise<TopUpOutcome> {
+      const entry = { id: transactionId, kind: "topup", amount: nano(amountNano), reference, reason: "" };
+      const [outcome, balance] = await credit(accountId, entry);
+      if (outcome === "unknown_account" || outcome === "too_much") return { outcome };
+      return { outcome: outcome as "credited" | "exists", balanceNano: nano(Number(balance)) };
+    },
+    async refund(transactionId, refundId, reason): Promise<RefundOutcome> {
+      const charge = await findPosting(transactionId);
+      if (charge?.kind !== "charge") return { outcome: "unknown_transaction" };
+      const { amountNano } = charge;
+      const entry = { id: refundId, kind: "refund", amount: amountNano, reference: transactionId, reason };
+      const [outcome, , id = refundId] = await credit(charge.accountId, entry);
+      return { outcome: outcome === "credited" ? "refunded" : "exists", refundId: id, amountNano };
+    },
+    transaction: (accountId, transactionId) =>
+      accountId === null ? findPosting(transactionId) : posting(accountId, transactionId),
+    async transactions(query) {
+      return listPostings(link, archive, query);
+    },
+    spentToday: (accountId, scopes) => spentToday(link, accountId, scopes, time().nowMs),
+    periodSums: (accountId, asked) => periodSums(link, accountId, asked, time().nowMs),
+    async totals() {
+      if (totals !== null && clock.elapsedMs() - totals.atMs < TOTALS_KEPT_MS) return totals.value;
+      const value = await readTotals(parts, totals?.value ?? null);
+      totals = { atMs: clock.elapsedMs(), value };
+      return value;
+    },
+    // What is a minute old: whatever has moved to the archive.
+    usage: async (query) => archive.usage(query, query.sandbox === null ? [] : await playing(query)),
+    search: (query) => archive.search(query),
+    doctor: () => examineRedis(link, index.all(), archive),
+    backup: () =>
+      Promise.reject(
+        new Error("Redis is copied while no gateway runs: stop all of them and repeat this; see docs/operations.md"),
+      ),
+    close: () => Promise.resolve(),
+  };
+  return archive === NO_ARCHIVE ? ledger : withArchive(ledger, archive, note);
+}

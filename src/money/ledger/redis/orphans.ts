@@ -1,0 +1,85 @@
+// Ends holds that the store may have lost or let expire, by what the process that placed them still knows.
+import { add, nano, ZERO } from "../../../core/money.ts";
+import type { HoldOrigin, HoldState, PostRequest, SharedLedger, VoidOutcome } from "../model/ledger.ts";
+import { packLegs } from "../model/legs.ts";
+import { argumentsOf } from "./arguments.ts";
+import { idempotencyId, metaText, postOutcome } from "./replies.ts";
+import { accountKey } from "./rows.ts";
+import type { RunTransition, TransitionTime } from "./script.ts";
+
+/** What the script `post` is told. */
+export function postArguments(request: PostRequest) {
+  const { holdId, amountNano, absorbReason, upstreamNano, provider, served, usage, estimated, priceVersion } = request;
+  const { tags, beside } = request;
+  // Left out where there are none: absent fields take no room.
+  const told = tags === undefined || tags.length === 0 ? undefined : tags;
+  const detail = { upstreamNano: nano(upstreamNano), provider, served, usage, estimated, priceVersion, tags: told };
+  return {
+    hold_id: holdId,
+    amount: nano(amountNano),
+    upstream: nano(add(upstreamNano, beside?.costNano ?? ZERO)),
+    beside: beside === undefined ? "" : nano(beside.chargedNano),
+    detail: JSON.stringify(request.legs.length === 0 ? detail : { ...detail, legs: packLegs(request.legs) }),
+    absorb_reason: absorbReason,
+  };
+}
+
+/** What `void` is told beside of a hold that is known to be there, or of which nothing is known. */
+export const NO_ORIGIN = {
+  meta: "",
+  placed_at: "",
+  idempotency: "",
+  fingerprint: "",
+  keep_ms: "",
+  effect: "",
+} as const;
+
+function idempotencyArguments(origin: HoldOrigin) {
+  const { idempotency, effect } = origin;
+  return {
+    idempotency: idempotencyId(origin),
+    fingerprint: idempotency?.fingerprint ?? "",
+    keep_ms: idempotency?.keepMs ?? "",
+    effect,
+  };
+}
+
+type Orphans = Pick<SharedLedger, "settleOrphan" | "voidOrphan" | "holdState">;
+
+export function orphanTransitions(run: RunTransition, time: () => TransitionTime): Orphans {
+  return {
+    settleOrphan(request, origin, why) {
+      const { keyId, inference, nowMs, amountNano } = origin;
+      const told = argumentsOf("settle_orphan", {
+        ...postArguments(request),
+        key_id: keyId,
+        inference: inference ? "1" : "0",
+        meta: metaText(origin),
+        placed_at: Math.floor(nowMs),
+        placed_amount: amountNano,
+        ...idempotencyArguments(origin),
+        why,
+      });
+      return run("settle_orphan", accountKey(request.accountId), [...time().args, ...told]).then(postOutcome);
+    },
+    async voidOrphan({ accountId, holdId }, { keyFate = "free", upstreamNano = ZERO }, origin) {
+      const told = argumentsOf("void", {
+        hold_id: holdId,
+        fate: keyFate,
+        upstream: nano(upstreamNano),
+        meta: metaText(origin),
+        placed_at: Math.floor(origin.nowMs),
+        ...idempotencyArguments(origin),
+      });
+      const [outcome] = await run("void", accountKey(accountId), [...time().args, ...told]);
+      return { outcome: outcome as VoidOutcome["outcome"] };
+    },
+    async holdState({ accountId, holdId }) {
+      const [state] = await run("state", accountKey(accountId), [
+        ...time().args,
+        ...argumentsOf("state", { hold_id: holdId }),
+      ]);
+      return state === "missing" ? null : (state as HoldState);
+    },
+  };
+}

@@ -1,0 +1,148 @@
+// What the scripts that place and grow a hold are told, and what their flat replies mean.
+import type { CeilingPeriod } from "../../../core/account-rows.ts";
+import type { ErrorCode } from "../../../core/errors.ts";
+import { nano } from "../../../core/money.ts";
+import type {
+  ExtendOutcome,
+  HoldRef,
+  HoldState,
+  PostOutcome,
+  ReserveOutcome,
+  ReserveRequest,
+} from "../model/ledger.ts";
+import { countsOf, windowsText } from "../model/window-list.ts";
+import type { AccountIndex } from "./account-index.ts";
+import { argumentsOf } from "./arguments.ts";
+import { accountKey } from "./rows.ts";
+import type { RunTransition, TransitionTime } from "./script.ts";
+
+type Short = Extract<
+  ReserveOutcome,
+  { readonly outcome: "ceiling" | "inference_cap" | "insufficient" | "window_full" }
+>;
+
+/** The refusals for want of money, or null where the reply is another. */
+function short(reply: readonly string[]): Short | null {
+  const [outcome] = reply;
+  const number = (at: number) => nano(Number(reply[at]));
+  if (outcome === "ceiling") {
+    return {
+      outcome,
+      period: reply[1] as CeilingPeriod,
+      ceilingNano: number(2),
+      spentNano: number(3),
+      heldNano: number(4),
+      absorbedNano: number(5),
+      resetsAtMs: Number(reply[6]),
+    };
+  }
+  if (outcome === "inference_cap") {
+    const [spentNano, heldNano, absorbedNano] = [number(2), number(3), number(4)];
+    return { outcome, capNano: number(1), spentNano, heldNano, absorbedNano, resetsAtMs: Number(reply[5]) };
+  }
+  if (outcome === "window_full") {
+    const scope = reply[1] ?? "";
+    const sums = { maxNano: number(3), spentNano: number(4), heldNano: number(5), absorbedNano: number(6) };
+    const counts = countsOf(scope);
+    return { outcome, scope, counts, code: reply[2] as ErrorCode, ...sums, resetsAtMs: Number(reply[7]) };
+  }
+  if (outcome !== "insufficient") return null;
+  return { outcome, freeNano: number(1), heldNano: number(2), balanceNano: number(3) };
+}
+
+/** The name of the record of an idempotency key; empty where the call has none. */
+export function idempotencyId(request: Pick<ReserveRequest, "keyId" | "idempotency">): string {
+  if (request.idempotency === null) return "";
+  return JSON.stringify([request.keyId, request.idempotency.key]);
+}
+
+/** What a hold says of its call beside the lines that the scripts read, and its windows, which they find at its end. */
+export function metaText(request: Pick<ReserveRequest, "parentId" | "requestId" | "operation" | "asked" | "windows">) {
+  const { parentId, requestId, operation, asked } = request;
+  const windows = windowsText(request.windows) || undefined;
+  return JSON.stringify({ parentId, requestId, operation, asked, windows });
+}
+
+/** Places a hold by the script `reserve`. */
+export async function reserveOutcome(
+  run: RunTransition,
+  time: TransitionTime,
+  index: AccountIndex,
+  request: ReserveRequest,
+): Promise<ReserveOutcome> {
+  const { accountId, holdId, keyId, amountNano, leaseMs, inference, idempotency, effect, onExpire } = request;
+  const [, leapt, given] = time.args;
+  const noting = index.note(accountId, leaseMs);
+  if (noting !== null) await noting;
+  const reply = await run("reserve", accountKey(accountId), [
+    ...[Math.floor(request.nowMs), leapt, given],
+    ...argumentsOf("reserve", {
+      hold_id: holdId,
+      key_id: keyId,
+      amount: amountNano,
+      lease_ms: leaseMs,
+      inference: inference ? "1" : "0",
+      meta: metaText(request),
+      idempotency: idempotencyId(request),
+      fingerprint: idempotency?.fingerprint ?? "",
+      keep_ms: idempotency?.keepMs ?? "",
+      window_limit: request.window?.limit ?? "",
+      window_seconds: request.window?.seconds ?? "",
+      effect,
+      on_expire: onExpire,
+    }),
+    ...request.slots.flatMap(({ scope, max, code }) => [scope, max, code]),
+  ]);
+  const [outcome = "", second = "", third = ""] = reply;
+  const money = short(reply);
+  if (money !== null) return money;
+  switch (outcome) {
+    case "held":
+      if (second === "") return { outcome };
+      return { outcome, window: { remaining: Number(second), resetSeconds: Number(third) } };
+    case "exists":
+      return { outcome, state: second as HoldState };
+    case "slots":
+      return { outcome, code: second as ErrorCode, max: Number(third) };
+    case "window":
+      return { outcome, limit: Number(second), resetSeconds: Number(third) };
+    case "idempotency_in_progress":
+    case "idempotency_done":
+    case "idempotency_unknown":
+      return { outcome, holdId: second };
+    default:
+      return { outcome } as ReserveOutcome;
+  }
+}
+
+/** Grows a hold by the script `extend`. */
+export async function extendOutcome(
+  run: RunTransition,
+  hold: HoldRef,
+  args: readonly (string | number)[],
+  note: () => Promise<unknown> | null,
+): Promise<ExtendOutcome> {
+  const noting = note();
+  if (noting !== null) await noting;
+  const reply = await run("extend", accountKey(hold.accountId), args);
+  const [outcome, second] = reply;
+  if (outcome === "extended") return { outcome, amountNano: nano(Number(second)) };
+  if (outcome === "gone") return { outcome, state: second as HoldState | "missing" };
+  return short(reply) ?? { outcome: outcome as "unknown_key" | "frozen" | "paused" };
+}
+
+/** What the script `post` says. */
+export function postOutcome(reply: readonly string[]): PostOutcome {
+  const [outcome, repeat, charged, cents, absorbed, balance, strict, marked] = reply;
+  if (outcome !== "posted") return { outcome: outcome as "missing" | "voided" | "expired" };
+  const posted = {
+    outcome,
+    repeat: repeat === "1",
+    chargedNano: nano(Number(charged)),
+    chargedCents: Number(cents),
+    absorbedNano: nano(Number(absorbed)),
+    balanceNano: nano(Number(balance)),
+    ...(marked === "1" ? { marked: true as const } : {}),
+  } as const;
+  return strict === "1" ? { ...posted, strict: true } : posted;
+}

@@ -1,0 +1,214 @@
+// Reads what the ledger keeps of accounts and keys in Redis, from hashes to rows.
+import type {
+  AccountKind,
+  AccountRow,
+  KeyPatch,
+  KeyRow,
+  NewKey,
+  PeriodSums,
+  ScopeOfPeriod,
+} from "../../../core/account-rows.ts";
+import { type Nano, nano } from "../../../core/money.ts";
+import { ceilingAfter } from "../model/key-change.ts";
+import { DAY_MS, dayOf, periodEnd, periodStart } from "../model/windows.ts";
+import type { LedgerLink } from "./script.ts";
+
+/** Everything of an account lies in one slot of a cluster. */
+export function accountBase(accountId: string): string {
+  return `{a:${accountId}}`;
+}
+export function accountKey(accountId: string): string {
+  return `${accountBase(accountId)}:b`;
+}
+/** The place of a call, from its hold to its posting and its tombstone, and of every other posting. */
+export function callKey(accountId: string, id: string): string {
+  return `${accountBase(accountId)}:c:${id}`;
+}
+export function secretKey(secretHash: string): string {
+  return `kh:${secretHash}`;
+}
+
+/** Where the scripts name accounts that have changed, or whose keys have. */
+export const CHANGED_CHANNEL = "tollgate:keys";
+/** Where the scripts name accounts of which something has been told. */
+export const TOLD_CHANNEL = "tollgate:told";
+
+type Fields = ReadonlyMap<string, string>;
+
+export async function fieldsOf(link: LedgerLink, key: string): Promise<Fields> {
+  const flat = (await link.call("HGETALL", key)) as unknown;
+  const list = Array.isArray(flat) ? flat.map(String) : Object.entries(flat as Record<string, string>).flat();
+  const fields = new Map<string, string>();
+  for (let at = 0; at + 1 < list.length; at += 2) fields.set(list[at] ?? "", list[at + 1] ?? "");
+  return fields;
+}
+
+function amount(fields: Fields, name: string): Nano {
+  return nano(Number(fields.get(name) ?? "0"));
+}
+
+/**
+ * A value of more than 64 bytes makes a table of a hash, in which a field is found three times as fast as in the list that a hash
+ * of short values is.
+ */
+export const ABOUT =
+  "What every call asks for and changes. This sentence is here so that Redis finds the rest of it fast.";
+
+const ACCOUNT_FIELDS = [
+  ...["name", "kind", "created", "frozen", "strict", "cap", "rpm", "in_flight"],
+  ...["granted", "spent", "held", "absorbed"],
+] as const;
+
+/** An account without the sums of its days, which stand beside. */
+export async function readAccount(link: LedgerLink, accountId: string): Promise<AccountRow | null> {
+  const values = (await link.call("HMGET", accountKey(accountId), ...ACCOUNT_FIELDS)) as (string | null)[];
+  const pairs = ACCOUNT_FIELDS.flatMap((name, at) => (values[at] == null ? [] : [[name, String(values[at])] as const]));
+  return accountRow(accountId, new Map(pairs));
+}
+
+export function accountRow(accountId: string, fields: Fields): AccountRow | null {
+  if (!fields.has("granted")) return null;
+  return {
+    accountId,
+    name: fields.get("name") ?? "",
+    kind: fields.get("kind") as AccountKind,
+    createdAtMs: Number(fields.get("created")),
+    frozen: fields.get("frozen") === "1",
+    strictBounds: fields.get("strict") === "1",
+    inferenceCapNano: amount(fields, "cap"),
+    requestsPerMinute: Number(fields.get("rpm")),
+    inFlightMax: Number(fields.get("in_flight")),
+    grantedNano: amount(fields, "granted"),
+    spentNano: amount(fields, "spent"),
+    heldNano: amount(fields, "held"),
+    absorbedNano: amount(fields, "absorbed"),
+  };
+}
+
+/** What stands in a key's profile: all of it but what admission reads from fields of its own. */
+export interface KeyProfile {
+  readonly secretHash: string;
+  readonly hint: string;
+  readonly label: string;
+  readonly externalId: string | null;
+  readonly primary: boolean;
+  readonly services: readonly string[] | null;
+  readonly models: readonly string[] | null;
+  readonly expiresAtMs: number | null;
+}
+
+export function profileOf(key: NewKey, primary: boolean): KeyProfile {
+  const { secretHash, hint, label, externalId, services, models, expiresAtMs } = key;
+  return { secretHash, hint, label, externalId, primary, services, models, expiresAtMs };
+}
+
+interface WrittenKey {
+  readonly profile: string;
+  readonly paused: string;
+  readonly ceiling: string;
+  readonly period: string;
+}
+
+/** A key as it is kept, before its period's sums are added. */
+export interface StoredKey {
+  readonly profile: KeyProfile;
+  /** All that can be changed of it, as it is written: a change is made only where it is still this. */
+  readonly written: WrittenKey;
+  readonly row: Omit<KeyRow, "periodSpentNano" | "periodHeldNano">;
+}
+
+export function storedKey(accountId: string, keyId: string, fields: Fields): StoredKey | null {
+  const text = fields.get(keyId);
+  if (text === undefined) return null;
+  const profile = JSON.parse(text) as KeyProfile;
+  const paused = fields.get(`${keyId}:paused`) ?? "";
+  const ceiling = fields.get(`${keyId}:ceiling`) ?? "";
+  const period = fields.get(`${keyId}:period`) ?? "";
+  const used = fields.get(`${keyId}:used`);
+  const { secretHash: _, ...shown } = profile;
+  return {
+    profile,
+    written: { profile: text, paused, ceiling, period },
+    row: {
+      ...shown,
+      keyId,
+      accountId,
+      paused: paused === "1",
+      ceilingNano: ceiling === "" ? null : nano(Number(ceiling)),
+      ceilingPeriod: period === "" ? null : (period as KeyRow["ceilingPeriod"]),
+      createdAtMs: Number(fields.get(`${keyId}:created`)),
+      lastUsedAtMs: used === undefined ? null : Number(used),
+    },
+  };
+}
+
+type KeyChange = KeyPatch & Partial<Pick<KeyProfile, "secretHash" | "hint">>;
+
+/** What is to be written of a key that is changed. */
+export function changedKey({ profile, row }: StoredKey, patch: KeyChange): WrittenKey {
+  const { paused = row.paused, ceilingNano: _nano, ceilingPeriod: _period, ...rest } = patch;
+  const { ceilingNano, ceilingPeriod } = ceilingAfter(row, patch);
+  return {
+    profile: JSON.stringify({ ...profile, ...rest }),
+    paused: paused ? "1" : "0",
+    ceiling: ceilingNano === null ? "" : String(ceilingNano),
+    period: ceilingPeriod ?? "",
+  };
+}
+
+/** What each scope has spent on the account's present day. */
+export async function spentToday(
+  link: LedgerLink,
+  accountId: string,
+  scopes: readonly string[],
+  nowMs: number,
+): Promise<readonly Nano[]> {
+  const clk = (await link.call("HGET", accountKey(accountId), "clk")) as string | null;
+  const day = dayOf(Math.max(Number(clk ?? 0), nowMs));
+  const names = scopes.map((scope) => `${scope}:${day}s`);
+  const values = (await link.call("HMGET", accountKey(accountId), ...names)) as (string | null)[];
+  return values.map((value) => nano(Number(value ?? 0)));
+}
+
+/** What each scope has come to in the account's present period. */
+export async function periodSums(
+  link: LedgerLink,
+  accountId: string,
+  asked: readonly ScopeOfPeriod[],
+  nowMs: number,
+): Promise<readonly PeriodSums[]> {
+  const clk = (await link.call("HGET", accountKey(accountId), "clk")) as string | null;
+  const day = dayOf(Math.max(Number(clk ?? 0), nowMs));
+  return Promise.all(
+    asked.map(async ({ scope, period }) => {
+      const [first, end] = [periodStart(period, day), periodEnd(period, day)];
+      const days = Array.from({ length: end - first }, (_, at) => `${scope}:${first + at}`);
+      const names = days.flatMap((name) => [`${name}s`, `${name}h`, `${name}a`]);
+      const values = (await link.call("HMGET", accountKey(accountId), ...names)) as (string | null)[];
+      const sum = (place: number) =>
+        nano(values.reduce((total, value, at) => total + (at % 3 === place ? Number(value ?? 0) : 0), 0));
+      return { spentNano: sum(0), heldNano: sum(1), absorbedNano: sum(2), resetsAtMs: end * DAY_MS };
+    }),
+  );
+}
+
+/** All ids of keys among the fields of an account's keys. */
+export function keyIdsOf(fields: Fields): string[] {
+  return [...fields.keys()].filter((name) => fields.has(`${name}:created`));
+}
+
+/** What a key has spent and holds in the period that runs now. */
+export async function withPeriodSums(link: LedgerLink, key: StoredKey, nowMs: number): Promise<KeyRow> {
+  const { row } = key;
+  const period = row.ceilingNano === null ? "day" : (row.ceilingPeriod ?? "day");
+  const today = dayOf(nowMs);
+  const days = Array.from(
+    { length: periodEnd(period, today) - periodStart(period, today) },
+    (_, at) => `key:${row.keyId}:${periodStart(period, today) + at}`,
+  );
+  const names = days.flatMap((day) => [`${day}s`, `${day}h`]);
+  const values = (await link.call("HMGET", accountKey(row.accountId), ...names)) as (string | null)[];
+  const sum = (parity: number) =>
+    values.reduce((total, value, at) => total + (at % 2 === parity ? Number(value ?? 0) : 0), 0);
+  return { ...row, periodSpentNano: nano(sum(0)), periodHeldNano: nano(sum(1)) };
+}

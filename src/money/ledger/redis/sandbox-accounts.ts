@@ -1,0 +1,69 @@
+// Which accounts play with play money: the archive has their postings and does not know of accounts, so reports ask here.
+import type { UsageQuery } from "../../../core/usage-rows.ts";
+import type { Archive } from "../archive/archive.ts";
+import { DAY_MS, dayOf } from "../model/windows.ts";
+import { accountKey } from "./rows.ts";
+import type { LedgerLink } from "./script.ts";
+
+const PAGE = 1_000;
+const READ_AT_ONCE = 200;
+/** Postings come to the archive a minute late, and later where it was away. */
+const DAYS_OPEN = 2;
+const EVERYTHING = { accountId: null, keyId: null, model: null, provider: null, tag: null, fromMs: null, toMs: null };
+const BY_ACCOUNT = { ...EVERYTHING, by: ["account"], sandbox: null } as const;
+
+/** Whole days, which the daily sums tell: more accounts than were asked for change nothing. */
+function dayStart(ms: number | null, days: 0 | 1): number | null {
+  return ms === null || ms % DAY_MS === 0 ? ms : (dayOf(ms) + days) * DAY_MS;
+}
+
+/** What sandbox accounts have spent by what the archive has. Days that no posting comes to any more are added up once a day. */
+export function playSpent(archive: Archive, playing: ReturnType<typeof sandboxAccounts>, nowMs: () => number) {
+  let earlier: { readonly toMs: number; readonly spent: bigint } | null = null;
+
+  async function spentIn(days: { readonly fromMs: number | null; readonly toMs: number | null }): Promise<bigint> {
+    const query = { ...EVERYTHING, ...days, by: [], kind: "charged", sandbox: true, limit: 1, cursor: null } as const;
+    const page = await archive.usage(query, await playing(query));
+    return BigInt(("rows" in page ? page.rows[0]?.amountNano : undefined) ?? 0);
+  }
+
+  return async (): Promise<bigint> => {
+    const toMs = (dayOf(nowMs()) - DAYS_OPEN) * DAY_MS;
+    if (earlier?.toMs !== toMs) earlier = { toMs, spent: await spentIn({ fromMs: null, toMs }) };
+    return earlier.spent + (await spentIn({ fromMs: toMs, toMs: null }));
+  };
+}
+
+/** An account is of one kind for ever, so each is asked for once. */
+export function sandboxAccounts(link: LedgerLink, archive: Archive) {
+  const known = new Map<string, boolean>();
+
+  async function learn(ids: readonly string[]): Promise<void> {
+    for (let at = 0; at < ids.length; at += READ_AT_ONCE) {
+      const some = ids.slice(at, at + READ_AT_ONCE);
+      const kinds = await Promise.all(some.map((id) => link.call("HGET", accountKey(id), "kind")));
+      for (const [place, id] of some.entries()) known.set(id, kinds[place] === "sandbox");
+    }
+  }
+
+  /** Those of them that have charges or credit in the archive in these days. */
+  return async ({ kind, fromMs, toMs }: Pick<UsageQuery, "kind" | "fromMs" | "toMs">): Promise<string[]> => {
+    const found: string[] = [];
+    for (let cursor: string | null = null; ; ) {
+      const page: Awaited<ReturnType<Archive["usage"]>> = await archive.usage({
+        ...BY_ACCOUNT,
+        kind,
+        fromMs: dayStart(fromMs, 0),
+        toMs: dayStart(toMs, 1),
+        limit: PAGE,
+        cursor,
+      });
+      if ("tooWide" in page) return found;
+      const ids = page.rows.map(({ group }) => group.account ?? "");
+      await learn(ids.filter((id) => !known.has(id)));
+      found.push(...ids.filter((id) => known.get(id)));
+      if (page.next === null) return found;
+      cursor = page.next;
+    }
+  };
+}

@@ -1,0 +1,86 @@
+// What all accounts hold and have spent, for the metrics: from the archive's sums, and from those accounts alone that are not all in it.
+import { add, nano, ZERO } from "../../../core/money.ts";
+import { type Archive, NO_ARCHIVE } from "../archive/archive.ts";
+import type { LedgerTotals } from "../model/ledger.ts";
+import type { AccountIndex } from "./account-index.ts";
+import { accountBase, accountKey } from "./rows.ts";
+import type { playSpent } from "./sandbox-accounts.ts";
+import type { LedgerLink } from "./script.ts";
+
+const READ_AT_ONCE = 200;
+const FIELDS = ["held", "spent", "archived_charged", "absorbed", "archived_absorbed", "kind"] as const;
+const EVERYTHING = {
+  accountId: null,
+  keyId: null,
+  model: null,
+  provider: null,
+  tag: null,
+  fromMs: null,
+  toMs: null,
+  sandbox: null,
+};
+
+export interface TotalsParts {
+  readonly link: LedgerLink;
+  readonly index: AccountIndex;
+  readonly archive: Archive;
+  /** What sandbox accounts have spent, as far as it is there. */
+  readonly playSpent: ReturnType<typeof playSpent>;
+}
+
+/** What the accounts of `ids` hold, and what they have spent that is not in the archive. */
+async function readActive(link: LedgerLink, ids: readonly string[]) {
+  const rows = await Promise.all(
+    ids.map(async (accountId) => {
+      const values = (await link.call("HMGET", accountKey(accountId), ...FIELDS)) as (string | null)[];
+      const [held = 0, spent = 0, archived = 0, absorbed = 0, archivedAbsorbed = 0] = values.slice(0, -1).map(Number);
+      const holds = Number(await link.call("HLEN", `${accountBase(accountId)}:l`));
+      const isPlay = values.at(-1) === "sandbox";
+      return { held, holds, spent: spent - archived, absorbed: absorbed - archivedAbsorbed, isPlay };
+    }),
+  );
+  const sums = (some: typeof rows) => {
+    const sum = (name: "held" | "holds" | "spent" | "absorbed") => some.reduce((total, row) => total + row[name], 0);
+    return { held: nano(sum("held")), holds: sum("holds"), spent: sum("spent"), absorbed: sum("absorbed") };
+  };
+  return { all: sums(rows), play: sums(rows.filter(({ isPlay }) => isPlay)) };
+}
+
+/**
+ * Reads them again. What is on its way to the archive at this moment may be counted twice, or not yet: against `before` the sums
+ * never fall.
+ */
+export async function readTotals(parts: TotalsParts, before: LedgerTotals | null): Promise<LedgerTotals> {
+  const { link, index, archive } = parts;
+  const page = await archive.usage({ ...EVERYTHING, by: [], kind: "charged", limit: 1, cursor: null });
+  const [archived] = "rows" in page ? page.rows : [];
+  let [spent, absorbed] = [BigInt(archived?.amountNano ?? 0), BigInt(archived?.absorbedNano ?? 0)];
+  let playSpent = await parts.playSpent();
+  let [heldNano, playHeldNano, holdsOpen] = [ZERO, ZERO, 0];
+  let ids: string[] = [];
+  const take = async () => {
+    const { all: active, play } = await readActive(link, ids);
+    playHeldNano = add(playHeldNano, play.held);
+    playSpent += BigInt(play.spent);
+    heldNano = add(heldNano, active.held);
+    holdsOpen += active.holds;
+    spent += BigInt(active.spent);
+    absorbed += BigInt(active.absorbed);
+    ids = [];
+  };
+  for await (const accountId of archive === NO_ARCHIVE ? index.all() : index.unarchived()) {
+    ids.push(accountId);
+    if (ids.length === READ_AT_ONCE) await take();
+  }
+  await take();
+  const most = (sum: bigint, earlier: string | undefined) =>
+    String(earlier !== undefined && BigInt(earlier) > sum ? earlier : sum);
+  return {
+    accounts: await index.count(),
+    holdsOpen,
+    heldNano,
+    spentNano: most(spent, before?.spentNano),
+    absorbedNano: most(absorbed, before?.absorbedNano),
+    play: { heldNano: playHeldNano, spentNano: most(playSpent, before?.play.spentNano) },
+  };
+}

@@ -1,0 +1,69 @@
+// Compares the spool with the store: what was answered must be there, and nothing may wait for long.
+import type { PostingRow } from "../../../core/account-rows.ts";
+import { add, type Nano, ZERO } from "../../../core/money.ts";
+import type { Finding, SharedLedger } from "../model/ledger.ts";
+import { accountOf } from "./delivery.ts";
+import type { Spool } from "./file.ts";
+import { LEASE_ENDED, restId } from "./tell-store.ts";
+import type { StoredIntent } from "./unit.ts";
+
+/** Leases that an intent may wait: after one the hold it ends can be lost, after two no process is trying. */
+const LEASES_MAX = 2;
+const ASKED_AT_ONCE = 64;
+
+export interface SpoolCheck {
+  readonly spool: Spool;
+  readonly ledger: SharedLedger;
+  readonly leaseMs: number;
+  readonly nowMs: number;
+}
+
+/** Every intent whose answer is not what the store says now, or that has waited for an answer for too long. */
+export async function examineSpool(check: SpoolCheck): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  await check.spool.flush();
+  for await (const page of check.spool.pages("all")) {
+    for (let at = 0; at < page.length; at += ASKED_AT_ONCE) {
+      const some = page.slice(at, at + ASKED_AT_ONCE);
+      const details = await Promise.all(some.map((stored) => wrongWith(stored, check)));
+      for (const [place, detail] of details.entries()) {
+        const intent = some[place]?.intent;
+        if (detail === null || intent === undefined) continue;
+        findings.push({ invariant: "spool", accountId: accountOf(intent), detail });
+      }
+    }
+  }
+  return findings;
+}
+
+/** What the provider's work cost, by a posting: charged, or the operator's. */
+function costOf({ amountNano, absorbedNano }: PostingRow): Nano {
+  return add(amountNano, absorbedNano);
+}
+
+async function wrongWith(stored: StoredIntent, check: SpoolCheck): Promise<string | null> {
+  const { intent, outcome, madeAtMs } = stored;
+  const { accountId, holdId } = intent.op === "post" ? intent.request : intent.hold;
+  if (outcome === null) {
+    const waitedMs = check.nowMs - madeAtMs;
+    if (waitedMs <= LEASES_MAX * check.leaseMs) return null;
+    return `the ${intent.op} of ${holdId} has waited for the store for ${Math.round(waitedMs / 1000)} s`;
+  }
+  if (outcome === "posted" || outcome === "repeat") {
+    const posting = await check.ledger.transaction(accountId, holdId);
+    if (posting === null) return `the store has posted ${holdId} and has no posting of it`;
+    if (intent.op === "void") return null;
+    const wasSwept = posting.reason === LEASE_ENDED && intent.origin !== null;
+    if (outcome === "repeat" && !wasSwept) return null;
+    const rest = wasSwept ? await check.ledger.transaction(accountId, restId(holdId)) : null;
+    const there = add(costOf(posting), rest === null ? ZERO : costOf(rest));
+    const wanted = intent.request.amountNano;
+    // What had been noted as used of a swept hold can be more than it came to.
+    if (there === wanted || (wasSwept && there > wanted)) return null;
+    return `${holdId} cost ${wanted}, its posting says ${there}`;
+  }
+  if (intent.op === "post") return null;
+  const state = await check.ledger.holdState({ accountId, holdId });
+  if (state === "voided" || state === "expired") return null;
+  return `the store has released ${holdId}, which is ${state ?? "unknown to it"}`;
+}

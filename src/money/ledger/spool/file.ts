@@ -1,0 +1,144 @@
+// The spool as its process uses it: written before the store is told, marked when the store has answered, bounded.
+import { type Clock, steadyClock } from "../../../core/clock.ts";
+import { GatewayError } from "../../../core/errors.ts";
+import type { DiskBounds } from "../../../platform/storage/disk-guard.ts";
+import { openSqliteThread } from "../../../platform/storage/sqlite-thread.ts";
+import { type Intent, intentText } from "./intent.ts";
+import type { Ending, SpoolOperations, SpoolPage, StoredIntent } from "./unit.ts";
+
+const SPOOL_UNIT = new URL("./unit.ts", import.meta.url);
+
+/** How long an answered intent is kept, for a store that turns out to have forgotten its answer. */
+export const KEEP_MS = 10 * 60_000;
+/** Calls whose end the store has not been told: beyond this no new hold is placed. */
+const OPEN_MAX = 20_000;
+/** Intents in the file; beyond this those that were answered longest ago are given up early. About 1 GB. */
+const KEPT_MAX = 1_500_000;
+const PAGE_COUNT = 500;
+/** Answers are noted together: one that is not noted is replayed, which does no harm. */
+const NOTE_MS = 50;
+const NOTE_COUNT = 256;
+const PROBE_MS = 1_000;
+const RETRY_AFTER_SECONDS = 5;
+
+export interface SpoolState {
+  readonly depth: number;
+  /** Age of the oldest intent without an answer; 0 where there is none. */
+  readonly oldestMs: number;
+}
+
+export interface Spool {
+  /** Writes an intent durably; rejects with `ledger_unavailable` where that is not possible. */
+  append(intent: Intent): Promise<StoredIntent>;
+  /** The store has answered. `isAlone`: no replica may know that yet, so it is kept until it is ended again without. */
+  end(stored: StoredIntent, outcome: string, isAlone?: boolean): void;
+  pages(which: SpoolPage["which"]): AsyncIterable<readonly StoredIntent[]>;
+  /** Throws `ledger_unavailable` where the end of one more call might not find room. */
+  requireRoom(): void;
+  state(): SpoolState;
+  /** Notes on disk which intents have been answered. */
+  flush(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface SpoolOptions {
+  readonly file: string;
+  readonly clock: Clock;
+  readonly disk?: DiskBounds;
+  readonly openMax?: number;
+  /** The file is broken for good: the process should end. */
+  readonly onFatal: (error: Error) => void;
+}
+
+/** Opens the process's own spool. Rejects where another process has it open. */
+export async function openSpool(options: SpoolOptions): Promise<Spool> {
+  const { file, disk, openMax = OPEN_MAX, onFatal } = options;
+  // A clock that leaps must not make what was answered a moment ago look too old to be repeated.
+  const clock = steadyClock(options.clock);
+  const units = { spool: SPOOL_UNIT };
+  const thread = await openSqliteThread({ file, units, clock, onFatal, ...(disk === undefined ? {} : { disk }) });
+  const call = thread.unit<SpoolOperations>("spool");
+  /** When each intent without an answer was made; the first is the oldest. */
+  const open = new Map<number, number>();
+  let endings = new Map<number, Ending>();
+  let noting: NodeJS.Timeout | null = null;
+  let probedMs = Number.NEGATIVE_INFINITY;
+  let broken: unknown = null;
+
+  async function* pages(which: SpoolPage["which"]): AsyncGenerator<readonly StoredIntent[]> {
+    for (let beyond = 0; ; ) {
+      const page = await call("page", { beyond, limit: PAGE_COUNT, which });
+      const edge = page.at(typeof which === "string" ? -1 : 0);
+      if (edge === undefined) return;
+      yield page;
+      beyond = edge.seq;
+    }
+  }
+
+  async function flush(): Promise<void> {
+    clearTimeout(noting ?? undefined);
+    noting = null;
+    if (endings.size === 0) return;
+    const noted = endings;
+    endings = new Map();
+    try {
+      await call("end", { endings: [...noted.values()], keepMs: KEEP_MS, keptMax: KEPT_MAX });
+    } catch (error) {
+      broken = error;
+      endings = new Map([...noted, ...endings]);
+    }
+  }
+
+  function probe(): void {
+    probedMs = clock.elapsedMs();
+    call("probe", null).then(
+      () => {
+        broken = null;
+        void flush();
+      },
+      (error: unknown) => {
+        broken = error;
+      },
+    );
+  }
+
+  for await (const page of pages("open")) for (const { seq, madeAtMs } of page) open.set(seq, madeAtMs);
+  return {
+    async append(intent) {
+      try {
+        const { seq, madeAtMs } = await call("append", intentText(intent));
+        open.set(seq, madeAtMs);
+        return { seq, madeAtMs, intent, outcome: null };
+      } catch (error) {
+        broken = error;
+        throw error;
+      }
+    },
+    end({ seq }, outcome, isAlone = false) {
+      open.delete(seq);
+      endings.set(seq, { seq, outcome, isAlone });
+      if (endings.size >= NOTE_COUNT && broken === null) void flush();
+      else noting ??= setTimeout(() => void flush(), NOTE_MS);
+    },
+    pages,
+    requireRoom() {
+      if (clock.elapsedMs() - probedMs >= PROBE_MS) probe();
+      if (broken === null && open.size < openMax) return;
+      const cause = broken ?? new Error(`${open.size} ends of calls wait for the store`);
+      throw new GatewayError("ledger_unavailable", {
+        cause,
+        retryAfterSeconds: RETRY_AFTER_SECONDS,
+        nothingDone: true,
+      });
+    },
+    state() {
+      const [oldest] = open.values();
+      return { depth: open.size, oldestMs: oldest === undefined ? 0 : Math.max(0, clock.epochMs() - oldest) };
+    },
+    flush,
+    async close() {
+      await flush();
+      await thread.close();
+    },
+  };
+}

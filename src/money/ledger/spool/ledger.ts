@@ -1,0 +1,260 @@
+// A ledger whose calls end on this process's own disk first: what a store that is away or forgetful cannot lose.
+import type { Clock } from "../../../core/clock.ts";
+import { GatewayError } from "../../../core/errors.ts";
+import { add, centsUp, least, minus, type Nano, nano, ZERO } from "../../../core/money.ts";
+import type {
+  HoldOrigin,
+  HoldRef,
+  Ledger,
+  PostOutcome,
+  PostRequest,
+  ReserveRequest,
+  SharedLedger,
+} from "../model/ledger.ts";
+import { accountOf, type Delivery, delivery, isAway, noteOf } from "./delivery.ts";
+import { examineSpool } from "./doctor.ts";
+import type { Spool, SpoolState } from "./file.ts";
+import type { Intent } from "./intent.ts";
+import type { Told } from "./tell-store.ts";
+import type { StoredIntent } from "./unit.ts";
+import { type UnwrittenEnds, unwrittenEnds } from "./unwritten.ts";
+
+export interface SpooledLedgerOptions {
+  readonly clock: Clock;
+  readonly leaseMs: number;
+  /** An end of a call cannot be told to the store, or a part of the spool's work has failed. */
+  readonly onBroken: (error: unknown) => void;
+  /** A charge that the caller was told of found its hold ended otherwise, and what it was placed with is not known any more. */
+  readonly onForfeit: (lost: {
+    readonly transactionId: string;
+    readonly amountNano: Nano;
+    readonly hold: string;
+  }) => void;
+}
+
+export interface SpooledLedger extends Ledger {
+  /** To be awaited once before the first reserve, which is refused until then: tells the store what the last process left. */
+  recover(): Promise<void>;
+  /** The store is another than before: tells it again what it answered in the last ten minutes. */
+  repeat(): void;
+  /** For the metrics. */
+  spoolState(): SpoolState;
+}
+
+/** Holds that this process has placed and not ended. Those that another process ends are forgotten in their turn. */
+const PLACED_MAX = 100_000;
+const STARTING_RETRY_SECONDS = 1;
+/** Renewals of a lease in its time. */
+const HEARTBEATS = 4;
+
+/** What must be known of a hold to charge for it where the store has lost it. */
+function originOf(request: ReserveRequest): HoldOrigin {
+  const { keyId, parentId, amountNano, inference, windows, nowMs } = request;
+  const { requestId, operation, asked, effect, idempotency } = request;
+  return { keyId, parentId, amountNano, inference, windows, nowMs, requestId, operation, asked, effect, idempotency };
+}
+
+/**
+ * What a caller can be told of a charge that the store has not seen: it will be the cost, at most the hold. How many cents
+ * that makes depends on all charges before it: in one posting never more than these, and less by one at most.
+ */
+function spooled({ amountNano }: PostRequest, origin: HoldOrigin | null): PostOutcome {
+  const chargedNano = origin === null ? amountNano : least(amountNano, origin.amountNano);
+  const absorbedNano = minus(amountNano, chargedNano);
+  return { outcome: "spooled", chargedNano, chargedCents: centsUp(chargedNano), absorbedNano, balanceNano: null };
+}
+
+/**
+ * A store that was away for all has let leases end that could not be renewed, and holds that spools have not ended yet: for a
+ * lease after an outage nothing is swept. What is shorter than the time between two heartbeats has let no lease end.
+ */
+function outages(clock: Clock, leaseMs: number) {
+  let sinceMs: number | null = null;
+  let freshUntilMs = Number.NEGATIVE_INFINITY;
+  let unrenewedUntilMs = Number.NEGATIVE_INFINITY;
+  return {
+    /** Passes an answer on, and remembers when there was none to what was sent just now. */
+    async watched<T>(answer: Promise<T>): Promise<T> {
+      const sentMs = clock.elapsedMs();
+      try {
+        const value = await answer;
+        sinceMs = null;
+        return value;
+      } catch (error) {
+        if (!isAway(error)) throw error;
+        const nowMs = clock.elapsedMs();
+        sinceMs = Math.min(sinceMs ?? sentMs, sentMs);
+        if (nowMs - sinceMs >= leaseMs / HEARTBEATS) freshUntilMs = nowMs + leaseMs;
+        throw error;
+      }
+    },
+    /** The same for a heartbeat: until one has come through, this process's own holds may look like those of a dead one. */
+    async watchedBeat<T>(answer: Promise<T>): Promise<T> {
+      const value = await answer.catch((error: unknown) => {
+        if (isAway(error)) unrenewedUntilMs = clock.elapsedMs() + leaseMs;
+        throw error;
+      });
+      unrenewedUntilMs = Number.NEGATIVE_INFINITY;
+      return value;
+    },
+    holdsBackSweeps: () => clock.elapsedMs() < Math.max(freshUntilMs, unrenewedUntilMs),
+  };
+}
+
+/** Remembers what this process's holds were placed with. */
+function placedHolds() {
+  const placed = new Map<string, HoldOrigin>();
+  return {
+    add({ holdId, ...request }: ReserveRequest): void {
+      const [eldest] = placed.size >= PLACED_MAX ? placed.keys() : [];
+      if (eldest !== undefined) placed.delete(eldest);
+      placed.set(holdId, originOf({ holdId, ...request }));
+    },
+    grow(holdId: string, amountNano: Nano): void {
+      const origin = placed.get(holdId);
+      if (origin !== undefined) placed.set(holdId, { ...origin, amountNano });
+    },
+    get: (holdId: string) => placed.get(holdId) ?? null,
+    delete: (holdId: string) => placed.delete(holdId),
+  };
+}
+
+/** What becomes of a call whose caller is told that it has failed: it costs nothing, and a write may have been made all the same. */
+function asFailed(intent: Intent): Intent {
+  if (intent.op === "void") return intent;
+  const { origin, request } = intent;
+  const { accountId, holdId } = request;
+  const keyFate = origin?.effect === "write" ? "unknown" : "free";
+  const upstreamNano = add(request.upstreamNano, request.beside?.costNano ?? ZERO);
+  return { op: "void", hold: { accountId, holdId }, reason: "neither spool nor store", keyFate, upstreamNano, origin };
+}
+
+/** Tells the store of an end of a call that the spool could not take. Rejects where the store is away too: the call has failed then. */
+async function tellUnwritten(intent: Intent, post: Delivery, unwritten: UnwrittenEnds): Promise<Told> {
+  try {
+    const told = await post.tell(intent);
+    unwritten.keep(intent, noteOf(told));
+    return told;
+  } catch (error) {
+    const comesAgain = intent.op === "post" && intent.request.decided === true;
+    if (!comesAgain) unwritten.keep(asFailed(intent), null);
+    throw error;
+  }
+}
+
+interface Ways {
+  readonly spool: Spool;
+  readonly post: Delivery;
+  readonly unwritten: UnwrittenEnds;
+}
+
+/** Tells the store of an end of a call once it is durable here. Null: the store is away and will be told. */
+async function tellDurably(intent: Intent, { spool, post, unwritten }: Ways): Promise<Told | null> {
+  let stored: StoredIntent;
+  try {
+    stored = await spool.append(intent);
+  } catch {
+    return tellUnwritten(intent, post, unwritten);
+  }
+  if (post.waits(accountOf(intent))) {
+    post.postpone(stored);
+    return null;
+  }
+  try {
+    const told = await post.tell(intent);
+    spool.end(stored, noteOf(told));
+    return told;
+  } catch {
+    post.postpone(stored);
+    return null;
+  }
+}
+
+/** Puts the spool before the ledger. Closing it closes both. */
+export function spooledLedger(ledger: SharedLedger, spool: Spool, options: SpooledLedgerOptions): SpooledLedger {
+  const { clock, leaseMs, onBroken, onForfeit } = options;
+  const placed = placedHolds();
+  let recovered = false;
+  const { watched, watchedBeat, holdsBackSweeps } = outages(clock, leaseMs);
+  const post = delivery({
+    ledger,
+    spool,
+    onBroken,
+    watched,
+    onForfeit(intent, hold) {
+      if (intent.op === "post")
+        onForfeit({ transactionId: intent.request.holdId, amountNano: intent.request.amountNano, hold });
+    },
+  });
+
+  const ways = { spool, post, unwritten: unwrittenEnds({ spool, delivery: post, onBroken }) };
+
+  function repeat(): void {
+    ways.unwritten.repeat();
+    post.repeat();
+  }
+
+  async function place(request: ReserveRequest): ReturnType<Ledger["reserve"]> {
+    if (!recovered) {
+      throw new GatewayError("ledger_unavailable", { retryAfterSeconds: STARTING_RETRY_SECONDS, nothingDone: true });
+    }
+    spool.requireRoom();
+    const outcome = await watched(ledger.reserve(request));
+    post.wake(request.accountId);
+    // Ids are made for one call: a hold that is there already is this one, whose first answer was lost on its way.
+    const second = outcome.outcome === "exists" && outcome.state === "held" && placed.get(request.holdId) === null;
+    if (outcome.outcome !== "held" && !second) return outcome;
+    placed.add(request);
+    return second ? { outcome: "held" } : outcome;
+  }
+
+  return {
+    ...ledger,
+    reserve: place,
+    async extend(hold, amountNano, accrued, lease) {
+      const outcome = await watched(ledger.extend(hold, amountNano, accrued, lease));
+      if (outcome.outcome === "extended") placed.grow(hold.holdId, outcome.amountNano);
+      return outcome;
+    },
+    async post(request) {
+      nano(request.amountNano);
+      nano(request.upstreamNano);
+      const origin = placed.get(request.holdId);
+      const told = await tellDurably({ op: "post", request, origin }, ways);
+      placed.delete(request.holdId);
+      return told === null ? spooled(request, origin) : (told as PostOutcome);
+    },
+    async void({ accountId, holdId }: HoldRef, reason, { keyFate = "free", upstreamNano = ZERO } = {}) {
+      const origin = placed.get(holdId);
+      const hold = { accountId, holdId };
+      const cost = upstreamNano > 0 ? { upstreamNano: nano(upstreamNano) } : {};
+      const told = await tellDurably({ op: "void", hold, reason, keyFate, ...cost, origin }, ways);
+      placed.delete(holdId);
+      return told === null ? { outcome: "voided" } : (told as Awaited<ReturnType<Ledger["void"]>>);
+    },
+    renew: (holds, lease) => watchedBeat(watched(ledger.renew(holds, lease))),
+    sweep(countMax, onlyOwner) {
+      if (holdsBackSweeps()) return Promise.resolve([]);
+      return watched(onlyOwner === undefined ? ledger.sweep(countMax) : ledger.sweep(countMax, onlyOwner));
+    },
+    async recover() {
+      await post.recover();
+      recovered = true;
+      // Whether the store is the one that answered the last process is not known.
+      repeat();
+    },
+    repeat,
+    spoolState: () => spool.state(),
+    async doctor(given) {
+      const report = await ledger.doctor(given);
+      const nowMs = clock.epochMs();
+      return { ...report, findings: [...report.findings, ...(await examineSpool({ spool, ledger, leaseMs, nowMs }))] };
+    },
+    async close() {
+      await ways.unwritten.close();
+      await post.close();
+      await spool.close();
+      await ledger.close();
+    },
+  };
+}

@@ -1,0 +1,391 @@
+// Accounts, keys and days as the ledger works on them: read into memory when first asked for, written back at the commit.
+import type { DatabaseSync } from "node:sqlite";
+import type { AccountKind, CeilingPeriod } from "../../../core/account-rows.ts";
+import type { Nano } from "../../../core/money.ts";
+import { type AccountState, type DayState, type KeyState, type ScopeState, storedScope } from "../model/state.ts";
+import { periodStart } from "../model/windows.ts";
+
+/** Accounts kept in memory, beside those with live holds: what has not been asked for leaves first, and comes back when asked for. */
+const ACCOUNTS_MAX = 20_000;
+/** So many leave at once, a few milliseconds' work. */
+const LEAVING = ACCOUNTS_MAX / 16;
+/** Ids of accounts that are read at once by who looks at all of them. */
+const IDS_AT_ONCE = 500;
+/** `last_used_at` is for people: a key's row is not written for every call. */
+const LAST_USED_STEP_MS = 60_000;
+
+interface AccountSql {
+  account_id: string;
+  name: string;
+  kind: AccountKind;
+  created_at: number;
+  frozen: number;
+  inference_cap: Nano;
+  requests_per_minute: number;
+  in_flight_max: number;
+  granted: number;
+  spent: number;
+  absorbed: number;
+  clock: number;
+  last_posting: number | null;
+  strict_bounds: number;
+  overruns: number;
+  overrun_day: number | null;
+}
+
+interface KeySql {
+  key_id: string;
+  account_id: string;
+  is_primary: number;
+  secret_hash: string;
+  hint: string;
+  label: string;
+  external_id: string | null;
+  paused: number;
+  ceiling: Nano | null;
+  ceiling_period: CeilingPeriod | null;
+  created_at: number;
+  last_used_at: number | null;
+  /** JSON. */
+  services: string | null;
+  models: string | null;
+  expires_at: number | null;
+}
+
+export class AccountTables {
+  readonly #accounts = new Map<string, AccountState>();
+  readonly #keysByHash = new Map<string, KeyState>();
+  readonly #changedAccounts = new Set<AccountState>();
+  readonly #changedKeys = new Set<KeyState>();
+  readonly #changedDays = new Set<DayState>();
+  readonly #sql: ReturnType<typeof prepare>;
+
+  constructor(database: DatabaseSync) {
+    this.#sql = prepare(database);
+  }
+
+  account(accountId: string): AccountState | null {
+    const known = this.#accounts.get(accountId);
+    if (known !== undefined) {
+      known.isInUse = true;
+      return known;
+    }
+    const account = this.#read(accountId);
+    if (account === null) return null;
+    for (const key of account.keys.values()) this.#keysByHash.set(key.secretHash, key);
+    this.#accounts.set(accountId, account);
+    return account;
+  }
+
+  /** An account for who looks at all of them, which drives none from memory that others call with. To be read and no more. */
+  look(accountId: string): AccountState | null {
+    return this.#accounts.get(accountId) ?? this.#read(accountId);
+  }
+
+  #read(accountId: string): AccountState | null {
+    const row = this.#sql.account.get(accountId) as unknown as AccountSql | undefined;
+    if (row === undefined) return null;
+    const account = accountState(row);
+    for (const keyRow of this.#sql.keys.all(accountId)) {
+      const key = keyState(keyRow as unknown as KeySql);
+      account.keys.set(key.keyId, key);
+    }
+    return account;
+  }
+
+  /** Read a few at a time: there may be millions, and others go on between. */
+  *accountIds(): Generator<string> {
+    for (let after = ""; ; ) {
+      const ids = this.idsAfter(after, IDS_AT_ONCE);
+      yield* ids;
+      const last = ids.at(-1);
+      if (last === undefined) return;
+      after = last;
+    }
+  }
+
+  /** Those in memory now. */
+  idsInMemory(): string[] {
+    return [...this.#accounts.keys()];
+  }
+
+  /** An account for who looks and changes nothing, where it still is in memory. */
+  inMemory(accountId: string): AccountState | null {
+    return this.#accounts.get(accountId) ?? null;
+  }
+
+  idsAfter(accountId: string, limit: number): string[] {
+    return this.#sql.accountIds.all(accountId, limit).map((row) => String(row.account_id));
+  }
+
+  key(secretHash: string): KeyState | null {
+    const known = this.#keysByHash.get(secretHash);
+    if (known !== undefined) return known;
+    const owner = this.#sql.keyOwner.get(secretHash);
+    if (owner === undefined) return null;
+    this.account(String(owner.account_id));
+    return this.#keysByHash.get(secretHash) ?? null;
+  }
+
+  /** A scope of the account, with all its days from the beginning of `day`'s month and week on. */
+  scope(account: AccountState, ofAccount: string, day: number): ScopeState {
+    const from = Math.min(periodStart("month", day), periodStart("week", day));
+    let scope = account.scopes.get(ofAccount);
+    if (scope === undefined) {
+      scope = {
+        name: storedScope(account.accountId, ofAccount),
+        days: new Map(),
+        loadedFrom: Number.MAX_SAFE_INTEGER,
+        lastPosting: undefined,
+      };
+      account.scopes.set(ofAccount, scope);
+    }
+
+    if (from < scope.loadedFrom) {
+      for (const row of this.#sql.days.all(scope.name, from, scope.loadedFrom)) {
+        const loaded = row as unknown as Omit<DayState, "of" | "held">;
+        scope.days.set(loaded.day, { of: scope, ...loaded, held: 0 });
+      }
+      scope.loadedFrom = from;
+    }
+    return scope;
+  }
+
+  day(account: AccountState, name: string, day: number): DayState {
+    const of = this.scope(account, name, day);
+    let state = of.days.get(day);
+    if (state === undefined) {
+      state = { of, day, spent: 0, held: 0, absorbed: 0, lastPosting: null };
+      of.days.set(day, state);
+    }
+    return state;
+  }
+
+  /** The number of the last posting that was counted in a scope. */
+  lastPosting(account: AccountState, name: string, day: number): number | null {
+    const scope = this.scope(account, name, day);
+    if (scope.lastPosting === undefined) scope.lastPosting = this.#lastPostingStored(scope.name);
+    return scope.lastPosting;
+  }
+
+  #lastPostingStored(name: string): number | null {
+    return (this.#sql.lastPosting.get(name) as unknown as { last: number | null }).last;
+  }
+
+  insertAccount(account: AccountState): void {
+    const { accountId, name, kind, createdAtMs, frozen, inferenceCapNano, requestsPerMinute, inFlightMax } = account;
+    this.#sql.insertAccount.run(
+      ...[accountId, name, kind, createdAtMs, frozen ? 1 : 0, inferenceCapNano, requestsPerMinute, inFlightMax],
+      ...[account.granted, account.spent, account.absorbed, account.clockMs, account.lastPosting],
+    );
+    this.#accounts.set(accountId, account);
+  }
+
+  insertKey(account: AccountState, key: KeyState): void {
+    this.#sql.insertKey.run(
+      ...[key.keyId, key.accountId, key.primary ? 1 : 0, key.secretHash, key.hint, key.label, key.externalId],
+      ...[key.paused ? 1 : 0, key.ceilingNano, key.ceilingPeriod, key.createdAtMs, key.lastUsedAtMs],
+      ...[listText(key.services), listText(key.models), key.expiresAtMs],
+    );
+    account.keys.set(key.keyId, key);
+    this.#keysByHash.set(key.secretHash, key);
+  }
+
+  deleteKey(account: AccountState, key: KeyState): void {
+    this.#sql.deleteKey.run(key.keyId);
+    account.keys.delete(key.keyId);
+    this.#keysByHash.delete(key.secretHash);
+    this.#changedKeys.delete(key);
+  }
+
+  rotateKey(key: KeyState, secretHash: string, hint: string): void {
+    this.#keysByHash.delete(key.secretHash);
+    key.secretHash = secretHash;
+    key.hint = hint;
+    this.#keysByHash.set(secretHash, key);
+    this.#changedKeys.add(key);
+  }
+
+  changed(account: AccountState): void {
+    this.#changedAccounts.add(account);
+  }
+
+  /** Writes what people set on an account. Its money is written at the commit. */
+  writeProfile(account: AccountState): void {
+    const { name, frozen, inferenceCapNano, requestsPerMinute, inFlightMax, accountId } = account;
+    this.#sql.writeProfile.run(name, frozen ? 1 : 0, inferenceCapNano, requestsPerMinute, inFlightMax, accountId);
+  }
+
+  /** Writes how the account's calls have kept to their holds. */
+  writeOverruns({ strictBounds, overruns, overrunDay, accountId }: AccountState): void {
+    this.#sql.writeOverruns.run(strictBounds ? 1 : 0, overruns, overrunDay, accountId);
+  }
+
+  /** Counts a posting in a day. */
+  count(day: DayState, posting: { charged: number; absorbed: number; number: number }): void {
+    day.spent += posting.charged;
+    day.absorbed += posting.absorbed;
+    day.lastPosting = posting.number;
+    day.of.lastPosting = posting.number;
+    this.#changedDays.add(day);
+  }
+
+  /** Counts in a day what calls have cost us, or what was charged above it. */
+  countCost(day: DayState, by: number): void {
+    day.spent += by;
+    this.#changedDays.add(day);
+  }
+
+  changedKey(key: KeyState): void {
+    this.#changedKeys.add(key);
+  }
+
+  used(key: KeyState, nowMs: number): void {
+    if (key.lastUsedAtMs !== null && nowMs - key.lastUsedAtMs < LAST_USED_STEP_MS) return;
+    key.lastUsedAtMs = nowMs;
+    this.#changedKeys.add(key);
+  }
+
+  /** Writes what changed since the last commit: a row that a hundred operations touched is written once. */
+  flush(): void {
+    for (const account of this.#changedAccounts) this.#writeAccount(account);
+    for (const { of, day, spent, absorbed, lastPosting } of this.#changedDays) {
+      this.#sql.writeDay.run(of.name, day, spent, absorbed, lastPosting);
+    }
+    for (const key of this.#changedKeys) this.#writeKey(key);
+    this.#forgetChanges();
+    if (this.#accounts.size > ACCOUNTS_MAX) this.#evict();
+  }
+
+  #writeAccount({ granted, spent, absorbed, clockMs, lastPosting, accountId }: AccountState): void {
+    this.#sql.writeAccount.run(granted, spent, absorbed, clockMs, lastPosting, accountId);
+  }
+
+  #writeKey(key: KeyState): void {
+    this.#sql.writeKey.run(
+      ...[key.secretHash, key.hint, key.label, key.paused ? 1 : 0, key.ceilingNano, key.ceilingPeriod],
+      ...[key.lastUsedAtMs, listText(key.services), listText(key.models), key.expiresAtMs, key.keyId],
+    );
+  }
+
+  /** An account that was asked for since the last time gets another turn, behind all others; one with live holds stays. */
+  #evict(): void {
+    const most = ACCOUNTS_MAX - LEAVING;
+    for (const account of this.#accounts.values()) {
+      if (this.#accounts.size <= most) return;
+      if (account.holds.size > 0) continue;
+      this.#accounts.delete(account.accountId);
+      if (account.isInUse) {
+        account.isInUse = false;
+        this.#accounts.set(account.accountId, account);
+      } else for (const key of account.keys.values()) this.#keysByHash.delete(key.secretHash);
+    }
+  }
+
+  /** Forgets everything: the database says what is true. */
+  clear(): void {
+    this.#accounts.clear();
+    this.#keysByHash.clear();
+    this.#forgetChanges();
+  }
+
+  #forgetChanges(): void {
+    this.#changedAccounts.clear();
+    this.#changedKeys.clear();
+    this.#changedDays.clear();
+  }
+}
+
+function prepare(database: DatabaseSync) {
+  return {
+    account: database.prepare("SELECT * FROM account WHERE account_id = ?"),
+    accountIds: database.prepare("SELECT account_id FROM account WHERE account_id > ? ORDER BY account_id LIMIT ?"),
+    keys: database.prepare("SELECT * FROM api_key WHERE account_id = ?"),
+    keyOwner: database.prepare("SELECT account_id FROM api_key WHERE secret_hash = ?"),
+    days: database.prepare(
+      `SELECT day, spent, absorbed, last_posting AS lastPosting FROM spent_day
+         WHERE scope = ? AND day >= ? AND day < ?`,
+    ),
+    insertAccount: database.prepare(
+      `INSERT INTO account (account_id, name, kind, created_at, frozen, inference_cap, requests_per_minute, in_flight_max,
+         granted, spent, absorbed, clock, last_posting) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
+    insertKey: database.prepare("INSERT INTO api_key VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
+    deleteKey: database.prepare("DELETE FROM api_key WHERE key_id = ?"),
+    writeAccount: database.prepare(
+      "UPDATE account SET granted = ?, spent = ?, absorbed = ?, clock = ?, last_posting = ? WHERE account_id = ?",
+    ),
+    writeProfile: database.prepare(
+      `UPDATE account SET name = ?, frozen = ?, inference_cap = ?, requests_per_minute = ?, in_flight_max = ?
+         WHERE account_id = ?`,
+    ),
+    writeOverruns: database.prepare(
+      "UPDATE account SET strict_bounds = ?, overruns = ?, overrun_day = ? WHERE account_id = ?",
+    ),
+    writeKey: database.prepare(
+      `UPDATE api_key SET secret_hash = ?, hint = ?, label = ?, paused = ?, ceiling = ?, ceiling_period = ?,
+         last_used_at = ?, services = ?, models = ?, expires_at = ? WHERE key_id = ?`,
+    ),
+    writeDay: database.prepare(
+      `INSERT INTO spent_day (scope, day, spent, absorbed, last_posting) VALUES (?, ?, ?, ?, ?)
+         ON CONFLICT (scope, day) DO UPDATE
+         SET spent = excluded.spent, absorbed = excluded.absorbed, last_posting = excluded.last_posting`,
+    ),
+    lastPosting: database.prepare("SELECT MAX(last_posting) AS last FROM spent_day WHERE scope = ?"),
+  };
+}
+
+function accountState(row: AccountSql): AccountState {
+  return {
+    accountId: row.account_id,
+    kind: row.kind,
+    createdAtMs: row.created_at,
+    name: row.name,
+    frozen: row.frozen === 1,
+    inferenceCapNano: row.inference_cap,
+    requestsPerMinute: row.requests_per_minute,
+    inFlightMax: row.in_flight_max,
+    granted: row.granted,
+    spent: row.spent,
+    held: 0,
+    absorbed: row.absorbed,
+    clockMs: row.clock,
+    lastPosting: row.last_posting,
+    strictBounds: row.strict_bounds === 1,
+    overruns: row.overruns,
+    overrunDay: row.overrun_day,
+    keys: new Map(),
+    holds: new Set(),
+    scopes: new Map(),
+    slots: new Map(),
+    isInUse: true,
+  };
+}
+
+function listText(list: readonly string[] | null): string | null {
+  return list === null ? null : JSON.stringify(list);
+}
+
+function listOf(text: string | null): readonly string[] | null {
+  return text === null ? null : (JSON.parse(text) as string[]);
+}
+
+function keyState(row: KeySql): KeyState {
+  return {
+    keyId: row.key_id,
+    accountId: row.account_id,
+    primary: row.is_primary === 1,
+    externalId: row.external_id,
+    createdAtMs: row.created_at,
+    secretHash: row.secret_hash,
+    hint: row.hint,
+    label: row.label,
+    paused: row.paused === 1,
+    ceilingNano: row.ceiling,
+    ceilingPeriod: row.ceiling_period,
+    lastUsedAtMs: row.last_used_at,
+    services: listOf(row.services),
+    models: listOf(row.models),
+    expiresAtMs: row.expires_at,
+  };
+}

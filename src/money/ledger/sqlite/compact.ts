@@ -1,0 +1,126 @@
+// The two operations of every paid call on their way to the storage thread: lists in place of objects, because writing and reading the
+// names of their fields costs more than their values do. Measured: 5 us a call in place of 8.6 for both.
+import type { PostedLeg } from "../../../core/account-rows.ts";
+import type { Slot } from "../../../core/plan.ts";
+import type { TokenUsage, ToldCost } from "../../../core/route.ts";
+import type { CostBeside, PostRequest, ReserveRequest } from "../model/ledger.ts";
+import { windowsText } from "../model/window-list.ts";
+import type { BroughtRequest } from "./reserve.ts";
+
+type RequestBound = NonNullable<ReserveRequest["window"]>;
+
+/** The values of these fields of `T`, in this order. */
+type ListOf<T, Names extends readonly (keyof T)[]> = { readonly [At in keyof Names]: Required<T>[Names[At]] };
+
+/** `window` is null for a process that is alone, which counts for itself. */
+export type ReserveList = readonly [
+  ListOf<ReserveRequest, ["accountId", "holdId", "keyId", "parentId", "amountNano", "inference", "owner", "leaseMs"]>,
+  ListOf<
+    ReserveRequest,
+    ["onExpire", "requestId", "operation", "asked", "effect", "idempotency", "unwritten", "nowMs"]
+  >,
+  readonly ListOf<Slot, ["scope", "max", "code"]>[],
+  windows: string,
+  window: ListOf<RequestBound, ["limit", "seconds"]> | null,
+];
+
+/** Without `decided`, which is for stores that can be away. */
+export type PostList = readonly [
+  ListOf<PostRequest, ["accountId", "holdId", "amountNano", "upstreamNano", "absorbReason", "provider", "served"]>,
+  readonly [...ListOf<PostRequest, ["estimated", "priceVersion", "tags"]>, beside: CostBeside | null],
+  ListOf<TokenUsage, ["inputTokens", "cacheReadTokens", "cacheWriteTokens", "outputTokens", "reasoningTokens"]> | null,
+  readonly (readonly [
+    ...ListOf<PostedLeg, ["vendor", "model", "upstreamNano", "ok", "ms", "reason", "count"]>,
+    told: ToldCost | null,
+  ])[],
+];
+
+export function reserveList(request: ReserveRequest): ReserveList {
+  const { accountId, holdId, keyId, parentId, amountNano, inference, owner, leaseMs, onExpire } = request;
+  const { requestId, operation, asked, effect, idempotency, unwritten = false, nowMs, window } = request;
+  return [
+    [accountId, holdId, keyId, parentId, amountNano, inference, owner, leaseMs],
+    [onExpire, requestId, operation, asked, effect, idempotency, unwritten, nowMs],
+    request.slots.map(({ scope, max, code }) => [scope, max, code]),
+    windowsText(request.windows),
+    window === undefined ? null : [window.limit, window.seconds],
+  ];
+}
+
+export function reserveOf([who, what, slots, windows, window]: ReserveList): BroughtRequest {
+  const [accountId, holdId, keyId, parentId, amountNano, inference, owner, leaseMs] = who;
+  const [onExpire, requestId, operation, asked, effect, idempotency, unwritten, nowMs] = what;
+  return {
+    accountId,
+    holdId,
+    keyId,
+    parentId,
+    amountNano,
+    slots: slots.map(([scope, max, code]) => ({ scope, max, code })),
+    inference,
+    windows,
+    owner,
+    leaseMs,
+    onExpire,
+    requestId,
+    operation,
+    asked,
+    effect,
+    idempotency,
+    unwritten,
+    nowMs,
+    window: window && { limit: window[0], seconds: window[1] },
+  };
+}
+
+export function postList(request: PostRequest): PostList {
+  const { accountId, holdId, amountNano, upstreamNano, absorbReason, provider, served, usage, legs } = request;
+  const { estimated, priceVersion, tags = [], beside } = request;
+  return [
+    [accountId, holdId, amountNano, upstreamNano, absorbReason, provider, served],
+    [estimated, priceVersion, tags, beside ?? null],
+    usage === null ? null : usageList(usage),
+    legs.map((leg) => [
+      leg.vendor,
+      leg.model,
+      leg.upstreamNano,
+      leg.ok,
+      leg.ms,
+      leg.reason,
+      leg.count,
+      leg.told ?? null,
+    ]),
+  ];
+}
+
+function usageList(usage: TokenUsage): NonNullable<PostList[2]> {
+  const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens } = usage;
+  return [inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens];
+}
+
+export function postOf([what, how, usage, legs]: PostList): PostRequest {
+  const [accountId, holdId, amountNano, upstreamNano, absorbReason, provider, served] = what;
+  const [estimated, priceVersion, tags, beside] = how;
+  return {
+    beside: beside ?? undefined,
+    accountId,
+    holdId,
+    amountNano,
+    upstreamNano,
+    absorbReason,
+    provider,
+    served,
+    usage: usage === null ? null : usageOf(usage),
+    estimated,
+    priceVersion,
+    legs: legs.map(([vendor, model, nano, ok, ms, reason, count, told]) => {
+      return { vendor, model, upstreamNano: nano, ok, ms, reason, count, ...(told === null ? {} : { told }) };
+    }),
+    tags,
+  };
+}
+
+function usageOf(list: NonNullable<PostList[2]>): TokenUsage {
+  const [inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens] = list;
+  return { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens };
+}

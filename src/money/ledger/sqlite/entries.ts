@@ -1,0 +1,333 @@
+// The rows that are written once and found by id: holds, postings, tombstones, idempotency keys.
+import type { DatabaseSync } from "node:sqlite";
+import type { PostingRow } from "../../../core/account-rows.ts";
+import type { Nano } from "../../../core/money.ts";
+import type { TokenUsage } from "../../../core/route.ts";
+import type { HoldState, KeyFate } from "../model/ledger.ts";
+import { legsIn, legsText } from "../model/legs.ts";
+import type { LiveHold } from "../model/state.ts";
+import { tagsIn, tagsText } from "../model/tags.ts";
+import { LEDGER_TABLES } from "../usage/sums.ts";
+import { UsageTally } from "../usage/tally.ts";
+import { EventTable } from "./event-table.ts";
+
+/** What a posting has beyond what readers of transactions see: where it is counted, and the links of the lists. */
+export interface PostingPlace {
+  readonly day: number | null;
+  readonly inference: boolean;
+  /** The windows beside the store's own that it has moved, in their short form; null: none. */
+  readonly windows: string | null;
+  readonly beforeOfAccount: number | null;
+  readonly beforeOfKey: number | null;
+}
+
+/** A posting as it is written. */
+export type PlacedPosting = PostingRow & PostingPlace;
+
+export interface HoldSql {
+  hold_id: string;
+  account_id: string;
+  key_id: string;
+  amount: number;
+  accrued: number;
+  day: number;
+  inference: number;
+  slots: string;
+  owner: string;
+  lease_ms: number;
+  on_expire: "void" | "post-accrued";
+  effect: "read" | "write";
+  parent_id: string | null;
+  request_id: string;
+  operation: string;
+  asked: string;
+  idempotency_key: string | null;
+  created_at: number;
+  windows: string | null;
+}
+
+export interface IdempotencyRow {
+  readonly fingerprint: string;
+  readonly holdId: string;
+  readonly state: HoldState | KeyFate;
+  readonly effect: "read" | "write";
+  readonly lapsesAtMs: number;
+}
+
+export interface PostingSql {
+  seq: number;
+  transaction_id: string;
+  kind: PostingRow["kind"];
+  account_id: string;
+  key_id: string | null;
+  parent_id: string | null;
+  request_id: string | null;
+  created_at: number;
+  operation: string | null;
+  asked: string | null;
+  served: string | null;
+  provider: string | null;
+  amount: Nano;
+  charged_cents: number;
+  upstream: Nano;
+  absorbed: Nano;
+  absorb_reason: string | null;
+  usage: string | null;
+  estimated: number;
+  price_version: string | null;
+  reference: string | null;
+  reason: string | null;
+  legs: string | null;
+  tags: string | null;
+  day: number | null;
+  inference: number;
+  windows: string | null;
+  before_of_account: number | null;
+  before_of_key: number | null;
+}
+
+/** More than a number counts exactly. */
+interface Charged {
+  spent: bigint;
+  /** Of it, by sandbox accounts. */
+  play: bigint;
+  absorbed: bigint;
+}
+
+/** Rows of a kind that are removed at once, under a millisecond's work. */
+const PRUNED_AT_ONCE = 64;
+
+export class EntryTables {
+  readonly #sql: ReturnType<typeof prepare>;
+  readonly #tally: UsageTally;
+  /** What has happened to money. */
+  readonly events: EventTable;
+  /** What all charges come to: what the daily sums said at the start, and what has come since. */
+  #charged: Charged;
+
+  constructor(database: DatabaseSync) {
+    this.#sql = prepare(database);
+    this.events = new EventTable(database);
+    this.#tally = new UsageTally(database, LEDGER_TABLES);
+    this.#charged = this.#chargedStored();
+  }
+
+  #chargedStored(): Charged {
+    const { spent, absorbed } = this.#sql.charged.get() as unknown as { spent: string; absorbed: string };
+    const { play } = this.#sql.play.get() as unknown as { play: string };
+    return { spent: BigInt(spent), play: BigInt(play), absorbed: BigInt(absorbed) };
+  }
+
+  /** Counts the transaction's postings in their sums; to be called before the commit. */
+  flush(): void {
+    this.#tally.flush();
+  }
+
+  /** The transaction was rolled back, and its postings with it. */
+  reload(): void {
+    this.#tally.forget();
+    this.#charged = this.#chargedStored();
+  }
+
+  holds(): HoldSql[] {
+    return this.#sql.holds.all() as unknown as HoldSql[];
+  }
+
+  insertHold(hold: LiveHold): void {
+    this.#sql.insertHold.run(
+      ...[hold.holdId, hold.account.accountId, hold.keyId, hold.amount, hold.accrued, hold.day],
+      ...[
+        hold.inference ? 1 : 0,
+        hold.slots.length === 0 ? "[]" : JSON.stringify(hold.slots),
+        hold.owner,
+        hold.leaseMs,
+      ],
+      ...[hold.onExpire, hold.effect, hold.parentId, hold.requestId, hold.operation, hold.asked],
+      ...[hold.idempotencyKey, hold.createdAtMs, hold.windows.text || null],
+    );
+  }
+
+  updateHold({ holdId, amount, accrued, leaseMs }: LiveHold): void {
+    this.#sql.updateHold.run(amount, accrued, leaseMs, holdId);
+  }
+
+  deleteHold(holdId: string): void {
+    this.#sql.deleteHold.run(holdId);
+  }
+
+  /** The amount and the account of a live hold, as stored. */
+  holdRow(holdId: string): HoldSql | null {
+    return (this.#sql.hold.get(holdId) as unknown as HoldSql | undefined) ?? null;
+  }
+
+  /** How a hold that is no longer live has ended, or null where it never was. */
+  endOf(holdId: string): HoldState | null {
+    const row = this.#sql.endOf.get(holdId, holdId);
+    return row === undefined ? null : (row.state as HoldState);
+  }
+
+  bury(holdId: string, accountId: string, end: { state: HoldState; reason: string; atMs: number }): void {
+    this.#sql.bury.run(holdId, accountId, end.state, end.reason, end.atMs);
+  }
+
+  /** Removes some tombstones and idempotency keys that cannot be asked for any more; answers whether there may be others. */
+  prune(buriedBeforeMs: number, nowMs: number): boolean {
+    const pruned = [
+      this.#sql.pruneTombstones.run(buriedBeforeMs, PRUNED_AT_ONCE),
+      this.#sql.pruneIdempotency.run(nowMs, PRUNED_AT_ONCE),
+    ];
+    return pruned.some(({ changes }) => changes === PRUNED_AT_ONCE);
+  }
+
+  /** Writes a posting and answers its number. `isPlay`: it is of a sandbox account. */
+  insertPosting(row: PlacedPosting, isPlay: boolean): number {
+    const { lastInsertRowid } = this.#sql.insertPosting.run(
+      ...[row.transactionId, row.kind, row.accountId, row.keyId, row.parentId, row.requestId, row.createdAtMs, row.day],
+      ...[row.inference ? 1 : 0, row.operation, row.asked, row.served, row.provider, row.amountNano, row.chargedCents],
+      ...[row.upstreamNano, row.absorbedNano, row.absorbReason, row.usage === null ? null : JSON.stringify(row.usage)],
+      ...[row.estimated ? 1 : 0, row.priceVersion, row.reference, row.reason, row.beforeOfAccount, row.beforeOfKey],
+      ...[legsText(row.legs), tagsText(row.tags), row.windows],
+    );
+    const number = Number(lastInsertRowid);
+    this.#tally.add(row, number);
+    if (row.kind === "charge") {
+      this.#charged.spent += BigInt(row.amountNano);
+      if (isPlay) this.#charged.play += BigInt(row.amountNano);
+      this.#charged.absorbed += BigInt(row.absorbedNano);
+    }
+    return number;
+  }
+
+  posting(transactionId: string): PostingRow | null {
+    const row = this.#sql.posting.get(transactionId) as unknown as PostingSql | undefined;
+    return row === undefined ? null : { ...postingRow(row), legs: legsIn(row.legs) };
+  }
+
+  postingByReference(accountId: string, kind: "topup" | "refund", reference: string): PostingRow | null {
+    const row = this.#sql.postingByReference.get(accountId, kind, reference) as unknown as PostingSql | undefined;
+    return row === undefined ? null : postingRow(row);
+  }
+
+  /** Up to `limit` postings of an account, or of one of its keys, from the one of number `from` backward. */
+  list(owner: { accountId: string; keyId: string | null }, from: number | null, limit: number) {
+    const rows: PostingRow[] = [];
+    let next = from;
+    while (next !== null && rows.length < limit) {
+      const row = this.#sql.postingByNumber.get(next) as unknown as PostingSql | undefined;
+      // A cursor comes from outside: it may name anybody's posting.
+      if (row?.account_id !== owner.accountId || (owner.keyId !== null && row.key_id !== owner.keyId)) break;
+      rows.push(postingRow(row));
+      next = owner.keyId === null ? row.before_of_account : row.before_of_key;
+    }
+    return { rows, next: next === null || rows.length < limit ? null : String(next) };
+  }
+
+  idempotency(accountId: string, keyId: string, key: string): IdempotencyRow | null {
+    return (this.#sql.idempotency.get(accountId, keyId, key) as unknown as IdempotencyRow | undefined) ?? null;
+  }
+
+  putIdempotency(hold: LiveHold, fingerprint: string, lapsesAtMs: number): void {
+    const { account, keyId, idempotencyKey, holdId, effect } = hold;
+    this.#sql.putIdempotency.run(account.accountId, keyId, idempotencyKey, fingerprint, holdId, effect, lapsesAtMs);
+  }
+
+  /** A key that is free again is as good as never used: nothing is kept of it. */
+  endIdempotency(hold: LiveHold, state: HoldState | KeyFate): void {
+    if (hold.idempotencyKey === null) return;
+    const own = [hold.account.accountId, hold.keyId, hold.idempotencyKey, hold.holdId];
+    if (state === "free") this.#sql.freeIdempotency.run(...own);
+    else this.#sql.endIdempotency.run(state, ...own);
+  }
+
+  totals() {
+    const { accounts } = this.#sql.accountCount.get() as unknown as { accounts: number };
+    const { spent, play, absorbed } = this.#charged;
+    return { accounts, spentNano: String(spent), playNano: String(play), absorbedNano: String(absorbed) };
+  }
+}
+
+function prepare(database: DatabaseSync) {
+  return {
+    holds: database.prepare("SELECT * FROM hold"),
+    hold: database.prepare("SELECT * FROM hold WHERE hold_id = ?"),
+    insertHold: database.prepare("INSERT INTO hold VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
+    updateHold: database.prepare("UPDATE hold SET amount = ?, accrued = ?, lease_ms = ? WHERE hold_id = ?"),
+    deleteHold: database.prepare("DELETE FROM hold WHERE hold_id = ?"),
+    endOf: database.prepare(
+      `SELECT 'posted' AS state FROM posting WHERE transaction_id = ?
+       UNION ALL SELECT state FROM tombstone WHERE hold_id = ? LIMIT 1`,
+    ),
+    bury: database.prepare(
+      "INSERT INTO tombstone (hold_id, account_id, state, reason, ended_at) VALUES (?, ?, ?, ?, ?)",
+    ),
+    pruneTombstones: database.prepare(
+      "DELETE FROM tombstone WHERE seq IN (SELECT seq FROM tombstone WHERE ended_at < ? ORDER BY ended_at LIMIT ?)",
+    ),
+    pruneIdempotency: database.prepare(
+      `DELETE FROM idempotency WHERE (account_id, key_id, idempotency_key) IN
+         (SELECT account_id, key_id, idempotency_key FROM idempotency
+           WHERE lapses_at <= ? AND state <> 'held' ORDER BY lapses_at LIMIT ?)`,
+    ),
+    insertPosting: database.prepare(
+      `INSERT INTO posting (transaction_id, kind, account_id, key_id, parent_id, request_id, created_at, day, inference,
+         operation, asked, served, provider, amount, charged_cents, upstream, absorbed, absorb_reason, usage, estimated,
+         price_version, reference, reason, before_of_account, before_of_key, legs,
+         tags, windows)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
+    posting: database.prepare("SELECT * FROM posting WHERE transaction_id = ?"),
+    postingByReference: database.prepare("SELECT * FROM posting WHERE account_id = ? AND kind = ? AND reference = ?"),
+    postingByNumber: database.prepare("SELECT * FROM posting WHERE seq = ?"),
+    idempotency: database.prepare(
+      `SELECT fingerprint, hold_id AS holdId, state, effect, lapses_at AS lapsesAtMs FROM idempotency
+         WHERE account_id = ? AND key_id = ? AND idempotency_key = ?`,
+    ),
+    putIdempotency: database.prepare(
+      `INSERT OR REPLACE INTO idempotency
+         (account_id, key_id, idempotency_key, fingerprint, hold_id, state, effect, lapses_at)
+       VALUES (?, ?, ?, ?, ?, 'held', ?, ?)`,
+    ),
+    endIdempotency: database.prepare(
+      `UPDATE idempotency SET state = ?
+         WHERE account_id = ? AND key_id = ? AND idempotency_key = ? AND hold_id = ?`,
+    ),
+    freeIdempotency: database.prepare(
+      "DELETE FROM idempotency WHERE account_id = ? AND key_id = ? AND idempotency_key = ? AND hold_id = ?",
+    ),
+    accountCount: database.prepare("SELECT accounts FROM account_count"),
+    charged: database.prepare(
+      `SELECT CAST(COALESCE(SUM(amount), 0) AS text) AS spent, CAST(COALESCE(SUM(absorbed), 0) AS text) AS absorbed
+         FROM usage_total WHERE kind = 'charge'`,
+    ),
+    play: database.prepare("SELECT CAST(COALESCE(SUM(spent), 0) AS text) AS play FROM account WHERE kind = 'sandbox'"),
+  };
+}
+
+/** A posting as lists show it: without its legs. */
+export function postingRow(row: PostingSql): PostingRow {
+  return {
+    transactionId: row.transaction_id,
+    kind: row.kind,
+    accountId: row.account_id,
+    keyId: row.key_id,
+    parentId: row.parent_id,
+    requestId: row.request_id,
+    createdAtMs: row.created_at,
+    operation: row.operation,
+    asked: row.asked,
+    served: row.served,
+    provider: row.provider,
+    amountNano: row.amount,
+    chargedCents: row.charged_cents,
+    upstreamNano: row.upstream,
+    absorbedNano: row.absorbed,
+    absorbReason: row.absorb_reason,
+    usage: row.usage === null ? null : (JSON.parse(row.usage) as TokenUsage),
+    estimated: row.estimated === 1,
+    priceVersion: row.price_version,
+    reference: row.reference,
+    reason: row.reason,
+    tags: tagsIn(row.tags),
+    legs: [],
+  };
+}

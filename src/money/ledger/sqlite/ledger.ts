@@ -1,0 +1,141 @@
+// The ledger as the gateway calls it, kept by the storage thread. Open the thread with `LEDGER_UNIT` among its units.
+import { type Nano, nano, ZERO } from "../../../core/money.ts";
+import type { SqliteThread } from "../../../platform/storage/thread-client.ts";
+import type { DoctorReport, Ledger, Told } from "../model/ledger.ts";
+import { sumFaults } from "../usage/check.ts";
+import { type AskReports, reportsOf } from "../usage/reports.ts";
+import { LEDGER_TABLES } from "../usage/sums.ts";
+import type { ExaminedBooks } from "./books-doctor.ts";
+import { postList, reserveList } from "./compact.ts";
+import { type Visited, visit } from "./doctor-visit.ts";
+import { type PostingSql, postingRow } from "./entries.ts";
+import { isWritten } from "./reserve.ts";
+import type { LedgerOperations } from "./unit.ts";
+
+const LOSABLE = { mayBeLost: true } as const;
+const PATIENT = { isPatient: true } as const;
+/** What a crash brings back is forgotten again. */
+const FORGETTING = { isPatient: true, mayBeLost: true } as const;
+const DOCTOR_OF_BOOKS = new URL("./books-doctor.ts", import.meta.url);
+
+/** The file that the storage thread loads for the ledger. */
+export const LEDGER_UNIT = new URL("./unit.ts", import.meta.url);
+
+function sumsAndEvents(thread: SqliteThread): Told & Pick<Ledger, "spentToday" | "periodSums"> {
+  const call = thread.unit<LedgerOperations>("ledger");
+  return {
+    spentToday: (accountId, scopes) => call("spentToday", { accountId, scopes }),
+    periodSums: (accountId, asked) => call("periodSums", { accountId, asked }),
+    events: (countMax) => call("events", countMax),
+    dropEvents: (events) =>
+      call(
+        "dropEvents",
+        events.map(({ id }) => id),
+      ),
+  };
+}
+
+/**
+ * The ledger in `thread`, whose units must have `ledger: LEDGER_UNIT`. Every call answers after its commit, and rejects
+ * with `ledger_unavailable` where the store cannot. Amounts that are no whole non-negative nano-USD throw RangeError.
+ */
+export function sqliteLedger(thread: SqliteThread): Ledger {
+  const call = thread.unit<LedgerOperations>("ledger");
+  const books: AskReports = {
+    tables: LEDGER_TABLES,
+    dialect: "sqlite",
+    linked: true,
+    sandboxAccounts: "SELECT account_id FROM account WHERE kind = 'sandbox'",
+    ask: ({ text, values }) => thread.ask(text, values),
+  };
+  let visiting: Promise<DoctorReport> | null = null;
+  return {
+    openAccount: (request) => call("openAccount", { ...request, creditNano: nano(request.creditNano) }),
+    account: (accountId) => call("account", accountId),
+    accounts: (page) => call("accounts", page ?? null),
+    patchAccount: (accountId, patch) => call("patchAccount", { accountId, patch }),
+    createKey: (accountId, key) => call("createKey", { accountId, key }),
+    keyByHash: (secretHash) => call("keyByHash", secretHash),
+    key: (accountId, keyId) => call("key", { accountId, keyId }),
+    keys: (accountId, page) => call("keys", { accountId, page: page ?? null }),
+    patchKey: (accountId, keyId, patch) => call("patchKey", { accountId, keyId, patch }),
+    secretHash: (accountId, keyId) => call("secretHash", { accountId, keyId }),
+    rotateKey: (accountId, keyId, secretHash, hint) => call("rotateKey", { accountId, keyId, secretHash, hint }),
+    deleteKey: (accountId, keyId) => call("deleteKey", { accountId, keyId }),
+    reserve(request) {
+      nano(request.amountNano);
+      return call("reserve", reserveList(request), isWritten(request) ? undefined : LOSABLE);
+    },
+    extend: (hold, amountNano, accrued, leaseMs) =>
+      call("extend", { hold, amountNano: nano(amountNano), accrued: nano(accrued), leaseMs }),
+    // What it has seen is not undone by a crash of the process that asked.
+    standing: ({ accountId, holdId }, manner) => call("standing", { accountId, holdId }, { ...LOSABLE, ...manner }),
+    renew: (holds, leaseMs) => call("renew", { holds, leaseMs }),
+    letGo: ({ accountId, holdId }) => call("letGo", { accountId, holdId }, LOSABLE),
+    post(request) {
+      nano(request.amountNano);
+      nano(request.upstreamNano);
+      for (const { upstreamNano } of request.legs) nano(upstreamNano);
+      nano(request.beside?.chargedNano ?? 0);
+      nano(request.beside?.costNano ?? 0);
+      return call("post", postList(request));
+    },
+    void: ({ accountId, holdId }, reason, { keyFate = "free", upstreamNano = ZERO } = {}) =>
+      call("void", { accountId, holdId, reason, keyFate, upstreamNano: nano(upstreamNano) }),
+    sweep: (countMax, onlyOwner) => sweepInSteps(thread, countMax, onlyOwner ?? null),
+    topUp: (accountId, transactionId, amountNano, reference) =>
+      call("topUp", { accountId, transactionId, amountNano: nano(amountNano) as Nano, reference }),
+    refund: (transactionId, refundId, reason) => call("refund", { transactionId, refundId, reason }),
+    transaction: (accountId, transactionId) => call("transaction", { accountId, transactionId }),
+    transactions: (query) => call("transactions", query),
+    ...sumsAndEvents(thread),
+    totals: () => call("totals", null),
+    ...reportsOf(books, (row) => postingRow(row as unknown as PostingSql)),
+    doctor(options) {
+      visiting ??= examine(thread, books, options?.file ?? false).finally(() => {
+        visiting = null;
+      });
+      return visiting;
+    },
+    backup: (path) => thread.backup(path),
+    close: () => thread.close(),
+  };
+}
+
+async function examine(thread: SqliteThread, books: AskReports, file: boolean): Promise<DoctorReport> {
+  const call = thread.unit<LedgerOperations>("ledger");
+  const report = await visit(
+    (asked) => call("examine", asked, PATIENT),
+    (asked) => thread.inquire(DOCTOR_OF_BOOKS, { ...asked, file }) as Promise<Visited<ExaminedBooks>>,
+  );
+  const faults = (await sumFaults(books)).map((detail) => ({ invariant: "I14", accountId: null, detail }));
+  return { ...report, findings: [...report.findings, ...faults] };
+}
+
+/** Holds ended in one operation, about a millisecond's work: calls come between. */
+const ENDED_AT_ONCE = 32;
+/** Steps of forgetting in one sweep. */
+const PRUNE_STEPS_MAX = 80;
+
+/** Of a process that has ended: what it left is ended before this one serves, and each step waits for the disk. */
+const LEFT_AT_ONCE = 500;
+
+/** Ends up to `countMax` holds, and forgets what cannot be asked for any more, a few rows at a time. */
+async function sweepInSteps(thread: SqliteThread, countMax: number, onlyOwner: string | null): Promise<string[]> {
+  const call = thread.unit<LedgerOperations>("ledger");
+  const atOnce = onlyOwner === null ? ENDED_AT_ONCE : LEFT_AT_ONCE;
+  const ended: string[] = [];
+  for (let last = atOnce; last === atOnce && ended.length < countMax; ) {
+    const some = await call("sweep", { countMax: Math.min(atOnce, countMax - ended.length), onlyOwner });
+    ended.push(...some);
+    last = some.length;
+  }
+  for (let steps = 0; steps < PRUNE_STEPS_MAX && (await call("prune", null, FORGETTING)); steps++);
+  return ended;
+}
+
+/** Ends the holds of a process that has ended. Rejects where the store cannot: then they end with their leases. */
+export async function endHoldsOf(thread: SqliteThread, owner: string): Promise<void> {
+  const call = thread.unit<LedgerOperations>("ledger");
+  while ((await call("abandon", { owner, countMax: ENDED_AT_ONCE })).length === ENDED_AT_ONCE);
+}

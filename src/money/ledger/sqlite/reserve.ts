@@ -1,0 +1,161 @@
+// Placing a hold and making it larger: every check first, then writes that cannot fail.
+import { minus, type Nano } from "../../../core/money.ts";
+import { moneyRefusal, slotRefusal } from "../model/admission.ts";
+import { eventId } from "../model/event.ts";
+import type { ExtendOutcome, HoldRef, ReserveOutcome, ReserveRequest, Standing } from "../model/ledger.ts";
+import type { AccountState, KeyState, LiveHold } from "../model/state.ts";
+import { type WindowList, windowList } from "../model/window-list.ts";
+import { dayOf } from "../model/windows.ts";
+import type { Counting } from "./request-counts.ts";
+import type { LedgerState } from "./state.ts";
+
+/** The store's clock and the caller's may differ by this much. */
+const SKEW_MS_MAX = 30_000;
+
+/** Whether the hold gets a row: one that a crash would void anyway has none. */
+export function isWritten({ unwritten, idempotency, onExpire }: Omit<ReserveRequest, "windows" | "window">): boolean {
+  return !unwritten || idempotency !== null || onExpire !== "void";
+}
+
+/** A request as it comes to the store: with its windows in their short form. */
+export type BroughtRequest = Omit<ReserveRequest, "windows" | "window"> & {
+  readonly windows: string;
+  readonly window: NonNullable<ReserveRequest["window"]> | null;
+};
+
+/** Holds the amount, or says why not. */
+export function reserve(state: LedgerState, request: BroughtRequest): ReserveOutcome {
+  const account = state.accounts.account(request.accountId);
+  if (account === null) return { outcome: "unknown_account" };
+  const known = state.stateOf(request.holdId);
+  if (known !== null) return { outcome: "exists", state: known };
+  const key = account.keys.get(request.keyId);
+  if (key === undefined) return { outcome: "unknown_key" };
+  if (account.frozen) return { outcome: "frozen" };
+  if (key.paused) return { outcome: "paused" };
+  const { nowMs, skewed } = state.now();
+  if (skewed || Math.abs(nowMs - request.nowMs) > SKEW_MS_MAX) return { outcome: "clock_skew" };
+
+  const atMs = Math.max(account.clockMs, nowMs);
+  const day = dayOf(atMs);
+  const windows = windowList(request.windows);
+  const { accountId, window: bound } = request;
+  const counting = bound === null ? null : { accountId, atMs, nowMs, bound };
+  const refused =
+    idempotencyRefusal(state, request, atMs) ??
+    windowRefusal(state, counting) ??
+    slotRefusal(account, request.slots) ??
+    moneyRefusal({
+      account,
+      key,
+      inference: request.inference,
+      windows,
+      day,
+      amount: request.amountNano,
+      grows: false,
+      scope: (name) => state.accounts.scope(account, name, day),
+    });
+  if (refused !== null) return refused;
+
+  place(state, request, { account, key, atMs, day, windows });
+  if (counting === null) return { outcome: "held" };
+  state.requests.take(counting);
+  return { outcome: "held", window: state.requests.room(counting) };
+}
+
+function windowRefusal({ requests }: LedgerState, counting: Counting | null): ReserveOutcome | null {
+  if (counting === null) return null;
+  const { remaining, resetSeconds } = requests.room(counting);
+  return remaining > 0 ? null : { outcome: "window", limit: counting.bound.limit, resetSeconds };
+}
+
+interface Placing {
+  readonly account: AccountState;
+  readonly key: KeyState;
+  readonly atMs: number;
+  readonly day: number;
+  readonly windows: WindowList;
+}
+
+function place(state: LedgerState, request: BroughtRequest, { account, key, atMs, day, windows }: Placing): void {
+  const { holdId, keyId, parentId, requestId, operation, asked, effect, inference, owner, onExpire, leaseMs } = request;
+  const hold: LiveHold = {
+    ...{ holdId, account, keyId, parentId, requestId, operation, asked, effect, day, inference, owner, onExpire },
+    windows,
+    slots: request.slots.map((slot) => slot.scope),
+    idempotencyKey: request.idempotency?.key ?? null,
+    createdAtMs: atMs,
+    days: state.holdDays(account, { keyId, day, inference, windows }),
+    written: isWritten(request),
+    amount: request.amountNano,
+    accrued: 0,
+    leaseMs,
+    leaseEndsElapsedMs: state.elapsedMs() + leaseMs,
+  };
+  account.clockMs = atMs;
+  state.place(hold);
+  if (key.lastUsedAtMs === null) {
+    const event = { kind: "key.first_use", accountId: account.accountId, atMs, data: { key_id: keyId } } as const;
+    state.entries.events.tell({ id: eventId(account.accountId, keyId, "first use"), ...event });
+  }
+  state.accounts.used(key, atMs);
+  if (request.idempotency !== null) {
+    const { fingerprint, keepMs } = request.idempotency;
+    state.entries.putIdempotency(hold, fingerprint, atMs + keepMs);
+  }
+}
+
+/** What an earlier call under the same idempotency key means for this one; null: run it. */
+function idempotencyRefusal(state: LedgerState, request: BroughtRequest, atMs: number): ReserveOutcome | null {
+  if (request.idempotency === null) return null;
+  const { key, fingerprint } = request.idempotency;
+  const row = state.entries.idempotency(request.accountId, request.keyId, key);
+  if (row === null || (row.state !== "held" && row.lapsesAtMs <= atMs)) return null;
+  // A call that was not charged was as good as never made: the key is free, whatever is asked now.
+  if (row.state === "voided" || (row.state === "expired" && row.effect === "read")) return null;
+  if (row.fingerprint !== fingerprint) return { outcome: "idempotency_mismatch" };
+  if (row.state === "held") return { outcome: "idempotency_in_progress", holdId: row.holdId };
+  if (row.state === "posted" || row.state === "answered") return { outcome: "idempotency_done", holdId: row.holdId };
+  return { outcome: "idempotency_unknown", holdId: row.holdId };
+}
+
+/** Grows a hold to an amount, notes how much of it has been used, and renews its lease. */
+export function extend(
+  state: LedgerState,
+  { hold: ref, amountNano, accrued, leaseMs }: { hold: HoldRef; amountNano: Nano; accrued: Nano; leaseMs: number },
+): ExtendOutcome {
+  const hold = state.hold(ref);
+  if (hold === null) return { outcome: "gone", state: state.entries.endOf(ref.holdId) ?? "missing" };
+  const more = minus(amountNano, hold.amount as Nano);
+  const refused = more === 0 ? null : growthRefusal(state, hold, more);
+  if (refused !== null) return refused;
+  state.write(hold);
+  hold.account.held += more;
+  for (const day of hold.days) day.held += more;
+  hold.amount += more;
+  hold.accrued = Math.min(hold.amount, Math.max(hold.accrued, accrued));
+  hold.leaseMs = leaseMs;
+  hold.leaseEndsElapsedMs = state.elapsedMs() + leaseMs;
+  state.entries.updateHold(hold);
+  return { outcome: "extended", amountNano: hold.amount as Nano };
+}
+
+/** Whether the key and the account of a hold may still pay. */
+export function standing(state: LedgerState, ref: HoldRef): Standing {
+  const hold = state.hold(ref);
+  if (hold === null) return "gone";
+  const key = hold.account.keys.get(hold.keyId);
+  if (key === undefined) return "unknown_key";
+  if (hold.account.frozen) return "frozen";
+  return key.paused ? "paused" : "good";
+}
+
+function growthRefusal(state: LedgerState, hold: LiveHold, more: Nano): ExtendOutcome | null {
+  const { account, day, inference, windows } = hold;
+  const key = account.keys.get(hold.keyId);
+  if (key === undefined) return { outcome: "unknown_key" };
+  if (account.frozen) return { outcome: "frozen" };
+  if (key.paused) return { outcome: "paused" };
+  const scope = (name: string) => state.accounts.scope(account, name, day);
+  return moneyRefusal({ account, key, inference, windows, day, amount: more, grows: true, scope });
+}

@@ -1,0 +1,132 @@
+// How holds end: posted, voided, or by the sweep when their lease has ended; and the leases themselves.
+import { minus, type Nano, ZERO } from "../../../core/money.ts";
+import type { HoldRef, KeyFate, PostOutcome, PostRequest, VoidOutcome } from "../model/ledger.ts";
+import type { LiveHold } from "../model/state.ts";
+import type { LedgerState } from "./state.ts";
+
+/** How long an ended hold is remembered: longer than any call, and than any retry of one. */
+const TOMBSTONE_KEPT_MS = 6 * 3_600_000;
+const JOB_OWNER = "job:";
+
+/** Charges a hold; a repeat answers what was charged then. */
+export function post(state: LedgerState, request: PostRequest): PostOutcome {
+  const hold = state.hold(request);
+  if (hold !== null)
+    return { outcome: "posted", repeat: false, ...state.post(hold, { ...request, reason: null }, true) };
+  const account = state.accounts.account(request.accountId);
+  const posting = account === null ? null : state.entries.posting(request.holdId);
+  if (account !== null && posting?.kind === "charge" && posting.accountId === account.accountId) {
+    const { amountNano, chargedCents, absorbedNano } = posting;
+    const balanceNano = minus(account.granted as Nano, account.spent as Nano);
+    return { outcome: "posted", repeat: true, chargedNano: amountNano, chargedCents, absorbedNano, balanceNano };
+  }
+  const end = state.entries.endOf(request.holdId);
+  return { outcome: end === "voided" || end === "expired" ? end : "missing" };
+}
+
+/** Releases a hold; one that is not there is remembered as voided, so that a delayed reserve is refused. */
+export function voidHold(
+  state: LedgerState,
+  ref: HoldRef & { reason: string; keyFate: KeyFate; upstreamNano: Nano },
+): VoidOutcome {
+  const hold = state.hold(ref);
+  if (hold !== null) {
+    const { reason, keyFate, upstreamNano } = ref;
+    state.release(hold, "voided", { reason, keyFate, upstreamNano });
+    return { outcome: "voided" };
+  }
+  const end = state.stateOf(ref.holdId);
+  if (end === "posted" || end === "expired") return { outcome: end };
+  if (end !== null) return { outcome: "exists" };
+  const atMs = state.now().nowMs;
+  state.entries.bury(ref.holdId, ref.accountId, { state: "voided", reason: ref.reason, atMs });
+  return { outcome: "voided" };
+}
+
+/** Renews leases; answers the ids that are not held any more. */
+export function renew(
+  state: LedgerState,
+  { holds, leaseMs }: { holds: readonly HoldRef[]; leaseMs: number },
+): readonly string[] {
+  const gone: string[] = [];
+  for (const ref of holds) {
+    const hold = state.hold(ref);
+    if (hold === null) {
+      gone.push(ref.holdId);
+      continue;
+    }
+    hold.leaseMs = leaseMs;
+    hold.leaseEndsElapsedMs = state.elapsedMs() + leaseMs;
+  }
+  return gone;
+}
+
+/** Frees a hold whose end was refused. That of one without a row is in memory alone, and needs no room. */
+export function letGo(state: LedgerState, ref: HoldRef): null {
+  const hold = state.hold(ref);
+  if (hold?.written === false) state.forget(hold);
+  else if (hold !== null) hold.leaseEndsElapsedMs = Number.NEGATIVE_INFINITY;
+  return null;
+}
+
+/** Ends up to `countMax` holds whose lease has ended or whose process must be dead, and prunes what cannot be asked for any more. */
+export function sweep(
+  state: LedgerState,
+  { countMax, onlyOwner }: { countMax: number; onlyOwner: string | null },
+): readonly string[] {
+  const ended: string[] = [];
+  for (const hold of state.holds.values()) {
+    if (ended.length >= countMax) break;
+    const orphaned = onlyOwner !== null && hold.owner !== onlyOwner && !hold.owner.startsWith(JOB_OWNER);
+    if (!orphaned && state.elapsedMs() < hold.leaseEndsElapsedMs) continue;
+    expire(state, hold, orphaned ? "its process ended" : "its lease ended");
+    ended.push(hold.holdId);
+  }
+  return ended;
+}
+
+/** Forgets some of what cannot be asked for any more; answers whether there may be others. */
+export function prune(state: LedgerState): boolean {
+  const { nowMs } = state.now();
+  return state.entries.prune(nowMs - TOMBSTONE_KEPT_MS, nowMs);
+}
+
+/** Ends up to `countMax` holds of a process that has ended. */
+export function abandon(
+  state: LedgerState,
+  { owner, countMax }: { owner: string; countMax: number },
+): readonly string[] {
+  const ended: string[] = [];
+  for (const hold of state.holds.values()) {
+    if (ended.length >= countMax) break;
+    if (hold.owner !== owner) continue;
+    expire(state, hold, "its process ended");
+    ended.push(hold.holdId);
+  }
+  return ended;
+}
+
+function expire(state: LedgerState, hold: LiveHold, reason: string): void {
+  if (hold.onExpire === "void") {
+    state.release(hold, "expired", {
+      reason,
+      keyFate: hold.effect === "read" ? "free" : "expired",
+      upstreamNano: ZERO,
+    });
+    return;
+  }
+  const detail = {
+    amountNano: hold.accrued as Nano,
+    upstreamNano: ZERO,
+    absorbReason: null,
+    provider: null,
+    served: null,
+    usage: null,
+    estimated: true,
+    priceVersion: null,
+    reason,
+    legs: [],
+  };
+  // What it has cost us is not known here: it is neither unpaid nor margin.
+  state.post(hold, detail, false);
+}

@@ -1,0 +1,335 @@
+// What the ledger's operations share: the tables, the live holds, the time that counts, and how a hold ends.
+import type { PostingRow } from "../../../core/account-rows.ts";
+import { add, chargedCents, type Nano, nano, ZERO } from "../../../core/money.ts";
+import type { StoreTime } from "../../../platform/storage/sqlite-unit.ts";
+import { guardClock } from "../model/clock-guard.ts";
+import { eventId } from "../model/event.ts";
+import type { HoldRef, HoldState, KeyFate, PostedCharge, PostRequest } from "../model/ledger.ts";
+import {
+  type AccountState,
+  type DayState,
+  INFERENCE_SCOPE,
+  keyScope,
+  type LiveHold,
+  periodSum,
+  releaseHold,
+  takeHold,
+} from "../model/state.ts";
+import { countOverrun } from "../model/strict-bounds.ts";
+import { BALANCE_SCOPE, costIn, marksPassed, type WindowList, windowList } from "../model/window-list.ts";
+import { DAY_MS, dayOf, periodEnd } from "../model/windows.ts";
+import type { AccountTables } from "./accounts.ts";
+import type { EntryTables, HoldSql } from "./entries.ts";
+import { RequestCounts } from "./request-counts.ts";
+
+/** What a posting says beyond its hold; the sweep, which posts for a holder that has gone, knows little of it. */
+export type PostDetail = Pick<
+  PostRequest,
+  "amountNano" | "upstreamNano" | "beside" | "usage" | "estimated" | "legs" | "tags"
+> &
+  Pick<PostingRow, "absorbReason" | "provider" | "served" | "priceVersion" | "reason">;
+
+const NOTHING_BESIDE = { chargedNano: ZERO, costNano: ZERO } as const;
+
+type CountedHold = Pick<LiveHold, "keyId" | "day" | "inference" | "windows">;
+
+export class LedgerState {
+  readonly accounts: AccountTables;
+  readonly entries: EntryTables;
+  readonly requests = new RequestCounts();
+  readonly holds = new Map<string, LiveHold>();
+  /** What the transaction has done to holds without a row, and a rollback takes back: those placed, and those ended as they were. */
+  readonly #placed = new Set<LiveHold>();
+  #ended: LiveHold[] = [];
+  /** Accounts of which the transaction has changed what processes remember. */
+  readonly #changed = new Set<string>();
+  readonly #time: StoreTime;
+  readonly #guard = guardClock();
+
+  constructor(accounts: AccountTables, entries: EntryTables, time: StoreTime) {
+    this.accounts = accounts;
+    this.entries = entries;
+    this.#time = time;
+    this.#loadHolds();
+  }
+
+  /** Writes what the transaction has changed in memory, and counts its postings. */
+  flush(): void {
+    this.accounts.flush();
+    this.entries.flush();
+  }
+
+  committed(tell: (accountId: string) => void): void {
+    this.#settled();
+    this.requests.committed();
+    for (const accountId of this.#changed) tell(accountId);
+    this.#changed.clear();
+  }
+
+  #settled(): void {
+    this.#placed.clear();
+    this.#ended = [];
+  }
+
+  /** What processes remember of an account, or of its keys, no longer holds once this is committed. */
+  tellChanged(accountId: string): void {
+    this.#changed.add(accountId);
+  }
+
+  /** Forgets what is in memory and reads it again; holds without a row are as the last commit left them. */
+  reload(): void {
+    const unwritten = [...this.holds.values()].filter((hold) => !hold.written && !this.#placed.has(hold));
+    unwritten.push(...this.#ended);
+    this.#settled();
+    this.requests.rolledBack();
+    this.#changed.clear();
+    this.entries.reload();
+    this.accounts.clear();
+    this.holds.clear();
+    this.#loadHolds();
+    for (const hold of unwritten) this.#add({ ...hold, ...this.#takenFrom(hold.account.accountId, hold) });
+  }
+
+  elapsedMs(): number {
+    return this.#time.elapsedMs;
+  }
+
+  /** The store's time, and whether it can be trusted for new holds. */
+  now() {
+    return this.#guard(this.#time.epochMs, this.#time.elapsedMs);
+  }
+
+  /** The account's own time, which never falls. */
+  accountNow(account: AccountState): number {
+    return Math.max(account.clockMs, this.now().nowMs);
+  }
+
+  /** The live hold of that account, or null. */
+  hold({ accountId, holdId }: HoldRef): LiveHold | null {
+    const hold = this.holds.get(holdId);
+    return hold?.account.accountId === accountId ? hold : null;
+  }
+
+  stateOf(holdId: string): HoldState | null {
+    return this.holds.has(holdId) ? "held" : this.entries.endOf(holdId);
+  }
+
+  /** Makes a hold live, with a row or without. */
+  place(hold: LiveHold): void {
+    this.#add(hold);
+    if (hold.written) this.entries.insertHold(hold);
+    else this.#placed.add(hold);
+  }
+
+  /** Gives a hold a row that had none, as it is now. */
+  write(hold: LiveHold): void {
+    if (hold.written) return;
+    if (!this.#placed.delete(hold)) this.#ended.push({ ...hold });
+    hold.written = true;
+    this.entries.insertHold(hold);
+  }
+
+  #add(hold: LiveHold): void {
+    takeHold(hold);
+    this.holds.set(hold.holdId, hold);
+  }
+
+  /**
+   * Ends a hold by a posting: at most what was held is charged, the rest is the operator's loss. `tellsCost`: what the posting says of
+   * our cost is all of it, and counts.
+   */
+  post(hold: LiveHold, detail: PostDetail, tellsCost: boolean): PostedCharge {
+    const { account } = hold;
+    const charged = nano(Math.min(detail.amountNano, hold.amount));
+    const absorbed = nano(detail.amountNano - charged);
+    const cents = chargedCents(account.spent as Nano, charged);
+    const atMs = this.accountNow(account);
+    const marked = hold.windows.marks.length > 0 && this.#tellsMarks(hold, { charged, absorbed, atMs });
+    this.#remove(hold, "posted");
+    account.spent += charged;
+    account.absorbed += absorbed;
+    account.clockMs = atMs;
+    this.accounts.changed(account);
+    const number = this.entries.insertPosting(
+      {
+        transactionId: hold.holdId,
+        kind: "charge",
+        accountId: account.accountId,
+        keyId: hold.keyId,
+        parentId: hold.parentId,
+        requestId: hold.requestId,
+        createdAtMs: atMs,
+        day: hold.day,
+        inference: hold.inference,
+        windows: countedOf(hold.windows, tellsCost && detail.beside === undefined),
+        operation: hold.operation,
+        asked: hold.asked,
+        served: detail.served,
+        provider: detail.provider,
+        amountNano: charged,
+        chargedCents: cents,
+        upstreamNano: detail.upstreamNano,
+        absorbedNano: absorbed,
+        absorbReason: absorbed > 0 ? detail.absorbReason : null,
+        usage: detail.usage,
+        estimated: detail.estimated,
+        priceVersion: detail.priceVersion,
+        reference: null,
+        reason: detail.reason,
+        legs: detail.legs,
+        tags: detail.tags ?? [],
+        beforeOfAccount: account.lastPosting,
+        beforeOfKey: this.accounts.lastPosting(account, keyScope(hold.keyId), hold.day),
+      },
+      account.kind === "sandbox",
+    );
+    account.lastPosting = number;
+    for (const day of hold.days) this.accounts.count(day, { charged, absorbed, number });
+    if (tellsCost) {
+      const { chargedNano, costNano } = detail.beside ?? NOTHING_BESIDE;
+      this.#countCost(hold, add(charged, chargedNano), add(detail.upstreamNano, costNano));
+    }
+    const balanceNano = nano(account.granted - account.spent);
+    const posted = {
+      chargedNano: charged,
+      chargedCents: cents,
+      absorbedNano: absorbed,
+      balanceNano,
+      ...(marked ? { marked } : {}),
+    };
+    const strict = this.#becomesStrict(account, absorbed, atMs);
+    if (marked || strict) this.tellChanged(account.accountId);
+    return strict ? { ...posted, strict: true } : posted;
+  }
+
+  /** Counts what a call has cost us above its charge, or was charged above its cost, in the windows that ask for it. */
+  #countCost({ account, day, windows }: LiveHold, charged: Nano, upstream: Nano): void {
+    for (const window of windows.costs) {
+      const by = costIn(window, charged, upstream);
+      if (by > 0) this.accounts.countCost(this.accounts.day(account, window.scope, day), by);
+    }
+  }
+
+  /** Tells which marks that its hold has brought a charge that is about to be posted passes; false: none. */
+  #tellsMarks(
+    { account, day, windows }: LiveHold,
+    { charged, absorbed, atMs }: { readonly charged: number; readonly absorbed: number; readonly atMs: number },
+  ): boolean {
+    const { accountId } = account;
+    let passes = false;
+    for (const { scope, period, max } of windows.marks) {
+      if (max === null) continue;
+      if (scope === BALANCE_SCOPE) {
+        const owned = account.granted - account.spent;
+        if (owned < max || owned - charged >= max) continue;
+        passes = true;
+        const data = { balance_nano_usd: owned - charged, below_nano_usd: max };
+        this.entries.events.tell({ id: eventId(accountId, scope, atMs), kind: "balance.low", accountId, atMs, data });
+        continue;
+      }
+      const end = periodEnd(period, day);
+      const sums = periodSum(this.accounts.scope(account, scope, day), period, day, end);
+      const before = sums.spent + sums.absorbed;
+      for (const percent of marksPassed(max, before, before + charged + absorbed)) {
+        passes = true;
+        const data = { scope, percent, ceiling_nano_usd: max, period, resets_at_ms: end * DAY_MS };
+        const id = eventId(accountId, scope, period, end, max, percent);
+        this.entries.events.tell({ id, kind: "budget.mark", accountId, atMs, data });
+      }
+    }
+    return passes;
+  }
+
+  /** Counts a posting that has absorbed much; answers whether the account's bounds are strict since this one. */
+  #becomesStrict(account: AccountState, absorbed: number, atMs: number): boolean {
+    const wasStrict = account.strictBounds;
+    if (!countOverrun(account, absorbed, dayOf(atMs))) return false;
+    this.accounts.writeOverruns(account);
+    return account.strictBounds && !wasStrict;
+  }
+
+  /** Ends a hold without a charge. `keyFate` is what becomes of its idempotency key. */
+  release(
+    hold: LiveHold,
+    state: "voided" | "expired",
+    how: { readonly reason: string; readonly keyFate: KeyFate | "expired"; readonly upstreamNano: Nano },
+  ): void {
+    const { reason, keyFate, upstreamNano } = how;
+    this.#remove(hold, keyFate);
+    this.#countCost(hold, ZERO, upstreamNano);
+    this.entries.bury(hold.holdId, hold.account.accountId, { state, reason, atMs: this.accountNow(hold.account) });
+  }
+
+  /** Ends a hold that has no row, without a word of it anywhere. */
+  forget(hold: LiveHold): void {
+    this.#remove(hold, "free");
+  }
+
+  #remove(hold: LiveHold, keyFate: KeyFate | "posted" | "expired"): void {
+    releaseHold(hold);
+    this.holds.delete(hold.holdId);
+    if (hold.written) this.entries.deleteHold(hold.holdId);
+    else if (!this.#placed.delete(hold)) this.#ended.push(hold);
+    this.entries.endIdempotency(hold, keyFate);
+  }
+
+  #loadHolds(): void {
+    for (const row of this.entries.holds()) this.#add(this.#liveHold(row));
+  }
+
+  /** Every hold found at start gets its whole lease again: nothing expires because the store was down. */
+  #liveHold(row: HoldSql): LiveHold {
+    const windows = windowList(row.windows ?? "");
+    const counted: CountedHold & { createdAtMs: number } = {
+      keyId: row.key_id,
+      day: row.day,
+      inference: row.inference === 1,
+      windows,
+      createdAtMs: row.created_at,
+    };
+    return {
+      holdId: row.hold_id,
+      ...this.#takenFrom(row.account_id, counted),
+      keyId: row.key_id,
+      parentId: row.parent_id,
+      requestId: row.request_id,
+      operation: row.operation,
+      asked: row.asked,
+      effect: row.effect,
+      day: row.day,
+      inference: row.inference === 1,
+      windows,
+      slots: JSON.parse(row.slots) as string[],
+      owner: row.owner,
+      onExpire: row.on_expire,
+      idempotencyKey: row.idempotency_key,
+      createdAtMs: row.created_at,
+      written: true,
+      amount: row.amount,
+      accrued: row.accrued,
+      leaseMs: row.lease_ms,
+      leaseEndsElapsedMs: this.elapsedMs() + row.lease_ms,
+    };
+  }
+
+  /** The account and the days of a hold that was placed before. */
+  #takenFrom(accountId: string, hold: CountedHold & { createdAtMs: number }) {
+    const account = this.accounts.account(accountId);
+    if (account === null) throw new Error(`a hold belongs to ${accountId}, which is no account`);
+    account.clockMs = Math.max(account.clockMs, hold.createdAtMs);
+    return { account, days: this.holdDays(account, hold) };
+  }
+
+  /** The days that a hold's money is counted in. */
+  holdDays(account: AccountState, { keyId, day, inference, windows }: CountedHold): DayState[] {
+    const days = [this.accounts.day(account, keyScope(keyId), day)];
+    if (inference) days.push(this.accounts.day(account, INFERENCE_SCOPE, day));
+    for (const { scope } of windows.charged) days.push(this.accounts.day(account, scope, day));
+    return days;
+  }
+}
+
+/** What a posting says of the windows that it has moved; null: none beside the store's own. */
+function countedOf({ counted, countedCharges }: WindowList, tellsCost: boolean): string | null {
+  return (tellsCost ? counted : countedCharges) || null;
+}

@@ -1,0 +1,130 @@
+// What the wallet has paid, in the ledger: an account of the house, whose window is the wallet's limit of a day for all processes.
+import { createHash } from "node:crypto";
+import type { PaidCall } from "../../catalog/auth.ts";
+import type { Accounts } from "../../core/account-rows.ts";
+import type { Clock } from "../../core/clock.ts";
+import { type Nano, nano, part, ZERO } from "../../core/money.ts";
+import type { Audit, Money } from "../ledger/model/ledger.ts";
+import type { Window } from "../ledger/model/window-list.ts";
+
+export const HOUSE = "wallet";
+/** The window's scope. */
+const SCOPE = "wallet";
+/** What merchants that callers name are paid together: a part of the day, so that the rest is left to those of the catalog. */
+const NAMED = "wallet:named";
+const NAMED_PART = 2;
+/** And of one account: a payment that a merchant never takes costs its caller nothing, and keeps its room until the day ends. */
+const ACCOUNT_PART = 4;
+/** Four million dollars, with room for what is given back. */
+const UNBOUNDED = nano(4_000_000_000_000_000);
+/** From the booking's hold to its posting nothing is waited for. */
+const LEASE_MS = 60_000;
+
+/**
+ * Opens the account of the house, which has no key that is known. It is one of play money, because its postings are no income: what a call
+ * has cost is in the posting of the call.
+ */
+export async function openHouse(accounts: Pick<Accounts, "openAccount">): Promise<void> {
+  await accounts.openAccount({
+    accountId: HOUSE,
+    name: "payments to merchants (the wallet)",
+    kind: "sandbox",
+    creditNano: UNBOUNDED,
+    inferenceCapNano: UNBOUNDED,
+    requestsPerMinute: 10_000_000,
+    inFlightMax: 1_000_000,
+    primaryKey: {
+      keyId: HOUSE,
+      // Of no secret that anybody could send.
+      secretHash: createHash("sha256").update("wallet: nobody has this key").digest("hex"),
+      hint: "none",
+      label: "wallet",
+      externalId: null,
+      ceilingNano: null,
+      ceilingPeriod: null,
+      services: null,
+      models: null,
+      expiresAtMs: null,
+    },
+  });
+}
+
+export interface WalletBooks {
+  /**
+   * Books a payment before it leaves: from then on it counts in the day, whatever becomes of it. `again`: the call has paid before.
+   * Else the day has no room for it until then: the whole of it, or the part of merchants that callers name, or of this account among them.
+   */
+  book(
+    callId: string,
+    amountNano: Nano,
+    by: Pick<PaidCall, "merchant" | "namedBy">,
+  ): Promise<"booked" | "again" | { readonly fullUntilMs: number; readonly isWhole: boolean }>;
+  /** Gives back what was not paid. The day's room stays taken. */
+  unbook(callId: string): Promise<void>;
+  spentToday(): Promise<Nano>;
+  readonly maxNano: Nano;
+}
+
+/** The booking of what was paid for a call. */
+export const bookingId = (callId: string): string => `${callId}_wallet`;
+
+export function walletBooks(
+  ledger: Money & Pick<Audit, "spentToday">,
+  { maxNano, owner, clock }: { readonly maxNano: Nano; readonly owner: string; readonly clock: Clock },
+): WalletBooks {
+  const id = bookingId;
+  const window = (scope: string, parts: number): Window => {
+    return { scope, period: "day", max: part(maxNano, parts), code: "merchant_unpaid", counts: "charge" };
+  };
+  return {
+    maxNano,
+    async book(callId, amountNano, { merchant, namedBy }) {
+      const named =
+        namedBy === undefined ? [] : [window(NAMED, NAMED_PART), window(`${NAMED}:${namedBy}`, ACCOUNT_PART)];
+      const hold = { accountId: HOUSE, holdId: id(callId) };
+      const reserved = await ledger.reserve({
+        ...hold,
+        keyId: HOUSE,
+        parentId: callId,
+        amountNano,
+        slots: [],
+        inference: false,
+        windows: [window(SCOPE, 1), ...named],
+        owner,
+        leaseMs: LEASE_MS,
+        onExpire: "void",
+        requestId: callId.replace(/^tx_/, "req_"),
+        operation: "wallet",
+        asked: merchant,
+        effect: "write",
+        idempotency: null,
+        nowMs: clock.epochMs(),
+      });
+      if (reserved.outcome === "exists") return "again";
+      if (reserved.outcome === "window_full")
+        return { fullUntilMs: reserved.resetsAtMs, isWhole: reserved.scope === SCOPE };
+      if (reserved.outcome !== "held") throw new Error(`the wallet's booking was refused: ${reserved.outcome}`);
+      const posted = await ledger.post({
+        ...hold,
+        amountNano,
+        upstreamNano: ZERO,
+        absorbReason: "usage_above_hold",
+        provider: merchant,
+        served: merchant,
+        usage: null,
+        estimated: false,
+        priceVersion: "wallet",
+        legs: [],
+      });
+      if (posted.outcome !== "posted") throw new Error(`the wallet's booking came to nothing: ${posted.outcome}`);
+      return posted.repeat ? "again" : "booked";
+    },
+    async unbook(callId) {
+      await ledger.refund(id(callId), `${id(callId)}_back`, "the payment was not made");
+    },
+    async spentToday() {
+      const [spent = ZERO] = await ledger.spentToday(HOUSE, [SCOPE]);
+      return spent;
+    },
+  };
+}

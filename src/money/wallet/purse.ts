@@ -1,0 +1,289 @@
+// How a merchant's 402 is paid: its bill is held against all that bounds it, booked, kept, signed, and shown once.
+import type {
+  PaidAnswer,
+  PaidCall,
+  PayingBy,
+  Payment,
+  PaymentWanted,
+  Purse,
+  Rail,
+  Unpaid,
+  UnsignedRequest,
+} from "../../catalog/auth.ts";
+import { type Network, nanoOfUnits, type TempoNetwork } from "../../catalog/networks.ts";
+import type { Clock } from "../../core/clock.ts";
+import { GatewayError } from "../../core/errors.ts";
+import type { FailureKind } from "../../core/failures.ts";
+import { add, centsUp, type Nano, usdText, ZERO } from "../../core/money.ts";
+import type { Records } from "../../platform/records/records.ts";
+import type { Bill, Bills, ReadyPayment } from "./bill.ts";
+import { jsonIn } from "./bill.ts";
+import type { WalletBooks } from "./books.ts";
+import { mppBills } from "./mpp-bills.ts";
+import { type PaidRecord, putPaid } from "./paid-records.ts";
+import type { Signer, Signers } from "./signer.ts";
+import { x402Bills } from "./x402-bills.ts";
+
+/** A bill that lapses sooner could lapse on its way. */
+const LIFE_MS_MIN = 2_000;
+/** A merchant that has refused a payment, or several times not answered to one, is not paid for so long: it may take money for nothing. */
+const REST_MS = 60_000;
+const IN_VAIN_MAX = 3;
+const RESTING_MAX = 1_000;
+const NOWHERE = "0x0000000000000000000000000000000000000000";
+
+/** How a payment ended: `unanswered` where it cannot be said whether the merchant has taken it. */
+export type PaidOutcome = "paid" | "refused" | "unanswered" | "unpaid";
+
+/** Where bills may be paid, and by whom. */
+export interface Payable {
+  readonly signers: Signers;
+  readonly tempo: TempoNetwork;
+  readonly x402: Network;
+  readonly clock: Clock;
+}
+
+export interface PurseParts extends Payable {
+  readonly records: Records;
+  readonly books: WalletBooks;
+  readonly onBroken: (error: unknown) => void;
+  readonly told: (rail: Rail | "none", outcome: PaidOutcome) => void;
+}
+
+/** A bill that fits, with what pays it. */
+interface Chosen {
+  readonly bill: Bill;
+  readonly signer: Signer;
+  readonly amountNano: Nano;
+}
+
+function refusal(kind: FailureKind, detail: string, more: { retryAfterSeconds?: number } = {}): Unpaid {
+  const told = new GatewayError("merchant_unpaid", { detail: { detail }, ...more });
+  return { unpaid: { kind, status: 402, message: detail, retryAfterMs: null, told, mayHaveRun: false } };
+}
+
+function tooDear(askedNano: Nano, call: PaidCall): Unpaid {
+  const neededNano = add(askedNano, call.feeNano ?? ZERO);
+  const needed_usd = usdText(neededNano);
+  if (!call.isCallers)
+    return refusal("provider_malformed", `it asks for ${needed_usd} USD, and ${usdText(call.mostNano)} USD is listed`);
+  const told = new GatewayError("max_cost_exceeded", {
+    detail: { needed_usd },
+    param: "max_cost_cents",
+    data: { needed_cents: centsUp(neededNano) },
+  });
+  const message = `it asks for ${needed_usd} USD`;
+  return { unpaid: { kind: "caller_invalid", status: 402, message, retryAfterMs: null, told, mayHaveRun: false } };
+}
+
+function billsOf(wanted: PaymentWanted, rails: readonly Rail[], { tempo, x402 }: Payable): Bills {
+  const read = rails.map((rail) => (rail === "mpp" ? mppBills(wanted, tempo) : x402Bills(wanted, x402)));
+  return { bills: read.flatMap(({ bills }) => bills), faults: read.flatMap(({ faults }) => faults) };
+}
+
+/** Why a bill is not paid, beside its amount; null: it may be. */
+function misfit(
+  bill: Bill,
+  { address }: Signer,
+  payTo: string | null,
+  by: { nowMs: number; call: PaidCall },
+): string | null {
+  // What the network takes is charged to no caller, so a merchant of its own could burn it for nothing.
+  if (by.call.namedBy !== undefined && !bill.isSponsored)
+    return "it leaves to us what the network takes of the payment";
+  const to = bill.payTo.toLowerCase();
+  if (to === NOWHERE || to === address) return "it names nobody to pay";
+  if (payTo?.startsWith("0x") && to !== payTo.toLowerCase())
+    return "it wants another to be paid than the operator knows";
+  if (bill.expiresMs !== null && bill.expiresMs - by.nowMs < LIFE_MS_MIN) return "what it asks has lapsed";
+  return bill.units === 0n ? "it asks for nothing" : null;
+}
+
+/** The cheapest bill that may be paid; or why none is. */
+function choose(wanted: PaymentWanted, { rails, payTo }: PayingBy, call: PaidCall, payable: Payable): Chosen | Unpaid {
+  const { bills, faults } = billsOf(wanted, rails, payable);
+  const problems = faults.map((fault) => `it ${fault}`);
+  const fit: Chosen[] = [];
+  for (const bill of bills) {
+    const signer = payable.signers[bill.rail];
+    const amountNano = nanoOfUnits(bill.units);
+    if (signer === null) problems.push("there is no wallet for the way in which it wants to be paid");
+    else {
+      const problem = misfit(bill, signer, payTo, { nowMs: payable.clock.epochMs(), call });
+      if (problem !== null || amountNano === null) problems.push(problem ?? "it asks for more than there is");
+      else fit.push({ bill, signer, amountNano });
+    }
+  }
+  const [first] = fit.sort((one, other) => one.amountNano - other.amountNano);
+  if (first === undefined) return refusal("provider_malformed", problems[0] ?? "it does not say how it is paid");
+  if (call.priced !== undefined) {
+    call.priced(first.amountNano);
+    return refusal("gateway_stopped", "only its price was asked");
+  }
+  return first.amountNano > call.mostNano ? tooDear(first.amountNano, call) : first;
+}
+
+function recordOf(
+  call: PaidCall,
+  request: UnsignedRequest,
+  chosen: Chosen,
+  { ready, nowMs }: { readonly ready: ReadyPayment; readonly nowMs: number },
+): PaidRecord {
+  const { bill, signer, amountNano } = chosen;
+  const { rail, network, asset, payTo } = bill;
+  return {
+    callId: call.callId,
+    merchant: call.merchant,
+    url: request.origin + (request.path.split("?", 1)[0] ?? ""),
+    rail,
+    network,
+    asset,
+    from: signer.address,
+    payTo,
+    amountNano,
+    topics: ready.topics,
+    validBefore: ready.validBefore,
+    state: "open",
+    status: 0,
+    transaction: null,
+    sinceMs: Math.floor(nowMs),
+    ...(call.namedBy === undefined ? {} : { chargedAnyway: true }),
+  };
+}
+
+/** The transaction that a receipt names; null: none that can be one. */
+function transactionIn({ headers }: PaidAnswer): string | null {
+  const receipt = headers["payment-response"] ?? headers["payment-receipt"];
+  const told = typeof receipt === "string" ? jsonIn(receipt) : null;
+  const named = told as { readonly transaction?: unknown; readonly reference?: unknown } | null | undefined;
+  const transaction = named?.transaction ?? named?.reference;
+  return typeof transaction === "string" && /^0x[0-9a-f]{64}$/i.test(transaction) ? transaction : null;
+}
+
+/** Pays nothing real: the sandbox's merchants ask, and are shown a payment by a key that is worth nothing. */
+export function playPurse(call: PaidCall, payable: Payable): Purse {
+  return {
+    async pay(wanted, by) {
+      const chosen = choose(wanted, by, call, payable);
+      if ("unpaid" in chosen) return chosen;
+      const { bill, signer, amountNano } = chosen;
+      const ready = bill.ready(signer.address, payable.clock.epochMs());
+      const signed = await signer.sign(ready.signing);
+      return { headers: ready.headers(signed), costNano: amountNano };
+    },
+  };
+}
+
+/** The operator's wallet, for calls of all callers in this process. */
+export class Wallets {
+  readonly #parts: PurseParts;
+  /** Merchants whose last payments were in vain: how many, and until when they are not paid. */
+  readonly #inVain = new Map<string, { readonly count: number; readonly untilMs: number }>();
+
+  constructor(parts: PurseParts) {
+    this.#parts = parts;
+  }
+
+  purse(call: PaidCall): Purse {
+    return { pay: (wanted, by) => this.#pay(wanted, by, call) };
+  }
+
+  async #pay(wanted: PaymentWanted, by: PayingBy, call: PaidCall): Promise<Payment | Unpaid> {
+    const { clock, told } = this.#parts;
+    const nowMs = clock.epochMs();
+    const restMs = (this.#inVain.get(call.merchant)?.untilMs ?? 0) - nowMs;
+    if (restMs > 0) {
+      const retryAfterSeconds = Math.ceil(restMs / 1_000);
+      return refusal("gateway_stopped", "it has taken no payment just now", { retryAfterSeconds });
+    }
+    const chosen = choose(wanted, by, call, this.#parts);
+    if ("unpaid" in chosen) {
+      told("none", "unpaid");
+      return chosen;
+    }
+    try {
+      return await this.#book(wanted.request, chosen, call);
+    } catch (error) {
+      this.#parts.onBroken(error);
+      told(chosen.bill.rail, "unpaid");
+      return refusal("gateway_stopped", "the wallet cannot be asked", { retryAfterSeconds: 60 });
+    }
+  }
+
+  /** From the booking on the payment counts, and from the record on it may have been made. */
+  async #book(request: UnsignedRequest, chosen: Chosen, call: PaidCall): Promise<Payment | Unpaid> {
+    const { books, clock, told } = this.#parts;
+    const { bill, signer, amountNano } = chosen;
+    const booked = await books.book(call.callId, amountNano, call);
+    if (booked === "again") return refusal("gateway_stopped", "this call has paid it once");
+    if (booked !== "booked") {
+      told(bill.rail, "unpaid");
+      const retryAfterSeconds = Math.max(1, Math.ceil((booked.fullUntilMs - clock.epochMs()) / 1_000));
+      const whose = booked.isWhole ? "" : " for addresses that callers name, or that this account names";
+      return refusal("gateway_stopped", `the wallet has paid its most of the day${whose}`, { retryAfterSeconds });
+    }
+    const nowMs = clock.epochMs();
+    const ready = bill.ready(signer.address, nowMs);
+    const record = recordOf(call, request, chosen, { ready, nowMs });
+    if (!(await this.#keep(record))) return refusal("gateway_stopped", "this call has paid it once");
+    const signed = await this.#sign(signer, ready, record);
+    return {
+      headers: ready.headers(signed),
+      costNano: amountNano,
+      secrets: [signed],
+      answered: (came) => this.#answered(record, came),
+    };
+  }
+
+  /** What could not be kept is not signed, and so not paid. */
+  async #keep(record: PaidRecord): Promise<boolean> {
+    const { records, books, onBroken } = this.#parts;
+    try {
+      return await putPaid(records, record, true);
+    } catch (error) {
+      await books.unbook(record.callId).catch(onBroken);
+      throw error;
+    }
+  }
+
+  /** What could not be signed was not paid. */
+  async #sign(signer: Signer, ready: ReadyPayment, record: PaidRecord) {
+    try {
+      return await signer.sign(ready.signing);
+    } catch (error) {
+      const { records, books } = this.#parts;
+      await books.unbook(record.callId);
+      await putPaid(records, { ...record, state: "unmade" });
+      throw error;
+    }
+  }
+
+  /** A good answer says that it was made. After any other the merchant may have it, or take it until it lapses. */
+  async #answered(record: PaidRecord, came: PaidAnswer | null): Promise<void> {
+    const { records, told, onBroken } = this.#parts;
+    const status = came?.status ?? 0;
+    const isGood = came !== null && status >= 200 && status < 300;
+    if (isGood) this.#inVain.delete(record.merchant);
+    else if (came === null || status === 402 || status >= 500) this.#noteVain(record.merchant, status === 402);
+    told(record.rail, isGood ? "paid" : status === 402 ? "refused" : "unanswered");
+    try {
+      const transaction = came === null ? null : transactionIn(came);
+      await putPaid(records, { ...record, status, transaction, state: isGood ? "made" : "open" });
+    } catch (error) {
+      // The record that it is open stands, and is looked at again.
+      onBroken(error);
+    }
+  }
+
+  #noteVain(merchant: string, isRefused: boolean): void {
+    const count = (this.#inVain.get(merchant)?.count ?? 0) + (isRefused ? IN_VAIN_MAX : 1);
+    const untilMs = count < IN_VAIN_MAX ? 0 : this.#parts.clock.epochMs() + REST_MS;
+    this.#inVain.delete(merchant);
+    // Callers may name as many merchants as they like: those of long ago are forgotten, not all.
+    for (const oldest of this.#inVain.keys()) {
+      if (this.#inVain.size < RESTING_MAX) break;
+      this.#inVain.delete(oldest);
+    }
+    this.#inVain.set(merchant, { count, untilMs });
+  }
+}

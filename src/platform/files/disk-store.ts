@@ -1,0 +1,126 @@
+// Files on the gateway's own disk: written beside, made certain, then moved under their name.
+import { randomUUID } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat, statfs } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { GatewayError } from "../../core/errors.ts";
+import type { ByteRange, FileStore } from "./file-store.ts";
+
+const ID = /^file_[0-9a-f]{32}$/;
+const READ_BYTES = 64 * 1024;
+/** What the ledger on the same disk needs is not for files. */
+const FREE_BYTES_MIN = 768 * 1024 * 1024;
+const FULL = ["ENOSPC", "EDQUOT"];
+
+function hasCode(error: unknown, codes: readonly string[]): boolean {
+  return error instanceof Error && "code" in error && codes.includes(String(error.code));
+}
+
+function noRoom(cause?: unknown): GatewayError {
+  const detail = { detail: "There is no room for more at the moment." };
+  return new GatewayError("storage_unavailable", { detail, retryAfterSeconds: 60, cause });
+}
+
+/** Writes all of `bytes` to a new file and waits until it is certain; on any failure the file is gone. */
+export async function writeWhole(path: string, bytes: AsyncIterable<Uint8Array>): Promise<number> {
+  const file = await open(path, "wx", 0o600);
+  let size = 0;
+  try {
+    for await (const part of bytes) {
+      await writeAll(file, part);
+      size += part.length;
+    }
+    await file.sync();
+    await file.close();
+    return size;
+  } catch (error) {
+    await file.close();
+    await rm(path, { force: true });
+    throw hasCode(error, FULL) ? noRoom(error) : error;
+  }
+}
+
+async function writeAll(file: FileHandle, part: Uint8Array): Promise<void> {
+  let at = 0;
+  while (at < part.length) at += (await file.write(part, at)).bytesWritten;
+}
+
+/** A new name in a file's own folder is certain only when the folder is. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, "r");
+  await folder.sync();
+  await folder.close();
+}
+
+/**
+ * The folder in which bytes wait until they are whole. What uploads that were cut off by the end of their process left there is
+ * swept away; where other processes may be writing, only what has not been touched since `leftBeforeMs`. Null: all of it.
+ */
+export async function openIncoming(folder: string, leftBeforeMs: number | null): Promise<string> {
+  const incoming = join(folder, "incoming");
+  await mkdir(incoming, { recursive: true, mode: 0o700 });
+  for (const name of await readdir(incoming)) {
+    const path = join(incoming, name);
+    // Another process may have ended with it meanwhile.
+    const touchedMs = (await stat(path).catch(() => null))?.mtimeMs ?? 0;
+    if (leftBeforeMs === null || touchedMs < leftBeforeMs) await rm(path, { force: true });
+  }
+  return incoming;
+}
+
+/** Opens the store in a folder of its own. */
+export async function openDiskStore(
+  folder: string,
+  freeBytesMin = FREE_BYTES_MIN,
+  leftBeforeMs: number | null = null,
+): Promise<FileStore> {
+  const incoming = await openIncoming(folder, leftBeforeMs);
+
+  /** Files are spread over 256 folders by the first digits of their ids, which are random. */
+  function pathOf(id: string): string {
+    if (!ID.test(id)) throw new Error(`not the id of a file: ${id}`);
+    return join(folder, id.slice(5, 7), id);
+  }
+
+  async function sizeOf(id: string): Promise<number | null> {
+    try {
+      return (await stat(pathOf(id))).size;
+    } catch (error) {
+      if (hasCode(error, ["ENOENT"])) return null;
+      throw error;
+    }
+  }
+
+  return {
+    links: null,
+    sizeOf,
+
+    async write(id, bytes, sizeBytes) {
+      const path = pathOf(id);
+      const disk = await statfs(folder);
+      if (disk.bavail * disk.bsize < freeBytesMin + (sizeBytes ?? 0)) throw noRoom();
+      const fresh = join(incoming, `${id}.${randomUUID()}`);
+      const size = await writeWhole(fresh, bytes);
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      await rename(fresh, path);
+      await syncFolder(dirname(path));
+      return size;
+    },
+
+    async read(id, range: ByteRange | null) {
+      let file: FileHandle;
+      try {
+        file = await open(pathOf(id), "r");
+      } catch (error) {
+        if (hasCode(error, ["ENOENT"])) return null;
+        throw error;
+      }
+      const part = range === null ? {} : { start: range.from, end: range.to };
+      return createReadStream("", { fd: file, highWaterMark: READ_BYTES, ...part });
+    },
+
+    async delete(id) {
+      await rm(pathOf(id), { force: true });
+    },
+  };
+}

@@ -1,0 +1,108 @@
+// PUT and GET /files/{id}: bytes in and out, for the holder of a signed link. Nothing is shown or run, only saved.
+import type { Clock } from "../../core/clock.ts";
+import type { Answer, Call, EndpointShape, EndpointSpec, StreamAnswer } from "../../core/endpoint.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { byteRange } from "./byte-range.ts";
+import { attachment, CONTENT_HEADERS, safeMime } from "./content-headers.ts";
+import type { FileRow } from "./file-rows.ts";
+import type { ByteRange } from "./file-store.ts";
+import type { Files } from "./files.ts";
+import { FILE_BYTES_MAX, noSuchFile } from "./lifecycle.ts";
+import { checkLink, type LinkMethod } from "./signed-links.ts";
+
+export interface FileEndpointParts {
+  readonly files: Files;
+  /** Those that links may be signed with. */
+  readonly secrets: readonly string[];
+  readonly clock: Clock;
+}
+
+const BAD_LINK = {
+  expired: "This link has expired.",
+  wrong: "This link is not one of ours, or is for another method or file, or its key is not good any more.",
+} as const;
+
+/** Files never change, so that their name is their version. */
+function headersOf(row: FileRow): Record<string, string> {
+  return {
+    ...CONTENT_HEADERS,
+    "content-type": safeMime(row.mime),
+    "content-disposition": attachment(row.filename),
+    "accept-ranges": "bytes",
+    etag: `"${row.id}"`,
+    "last-modified": new Date(row.createdAtMs).toUTCString(),
+  };
+}
+
+/** The part that was asked for; of another version of the file, all of it (RFC 9110, 13.1.5). */
+function rangeOf({ headers }: Call["request"], row: FileRow): ReturnType<typeof byteRange> {
+  const ifRange = headers.get("if-range");
+  const same = ifRange === undefined || ifRange === `"${row.id}"`;
+  return same ? byteRange(headers.get("range"), row.sizeBytes) : null;
+}
+
+function holds(ifNoneMatch: string | undefined, row: FileRow): boolean {
+  return (ifNoneMatch ?? "").split(",").some((tag) => ["*", `"${row.id}"`, `W/"${row.id}"`].includes(tag.trim()));
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}
+
+async function download(
+  { request }: Call,
+  { files }: FileEndpointParts,
+): Promise<Answer | StreamAnswer | GatewayError> {
+  const row = await files.stored(request.params.id ?? "");
+  if (row === null) return noSuchFile();
+  const headers = headersOf(row);
+  if (holds(request.headers.get("if-none-match"), row)) return { status: 304, headers, body: "" };
+  const range = rangeOf(request, row);
+  if (range === "unsatisfiable") {
+    const unsatisfied = { ...CONTENT_HEADERS, "content-range": `bytes */${row.sizeBytes}` };
+    return { status: 416, headers: { ...unsatisfied, "content-type": "text/plain" }, body: "" };
+  }
+  // A HEAD is told of the bytes and does not get them.
+  const bytes = request.method === "HEAD" ? nothing() : await files.read(row.id, range);
+  return bytes === null ? noSuchFile() : { ...partOf(row, range, headers), bytes };
+}
+
+function partOf(row: FileRow, range: ByteRange | null, headers: Record<string, string>) {
+  if (range === null) return { status: 200, headers, bytesTotal: row.sizeBytes };
+  const { from, to } = range;
+  const told = { ...headers, "content-range": `bytes ${from}-${to}/${row.sizeBytes}` };
+  return { status: 206, headers: told, bytesTotal: to - from + 1 };
+}
+
+async function upload({ request }: Call, { files }: FileEndpointParts): Promise<Answer | GatewayError> {
+  const length = request.headers.get("content-length");
+  const row = await files.receive(
+    request.params.id ?? "",
+    request.incoming ?? nothing(),
+    length === undefined ? null : Number(length),
+  );
+  if (row instanceof GatewayError) return row;
+  return { status: 200, body: { ok: true, file_id: row.id, size_bytes: row.sizeBytes } };
+}
+
+/** The endpoints that signed links lead to. */
+export function fileEndpoints(parts: FileEndpointParts): EndpointSpec[] {
+  const signed = (
+    method: LinkMethod,
+    bodyBytesMax: number,
+    serve: (call: Call, parts: FileEndpointParts) => Promise<Answer | StreamAnswer | GatewayError>,
+  ): EndpointSpec => {
+    const shape: EndpointShape = { method, path: "/files/{id}", auth: "none", bodyBytesMax };
+    const stream = async (call: Call) => {
+      const { params, query } = call.request;
+      const { id = "" } = params;
+      const keyId = query.get("key");
+      const stamp = keyId === null ? "" : await parts.files.stamp(id, keyId);
+      if (stamp instanceof GatewayError) return stamp;
+      const key = keyId === null || stamp === null ? undefined : { id: keyId, stamp };
+      const link = checkLink(parts.secrets, { method, id, query, key }, parts.clock.epochMs());
+      if (link === "good") return serve(call, parts);
+      return new GatewayError("link_invalid", { detail: { detail: BAD_LINK[link] } });
+    };
+    return { ...shape, stream };
+  };
+  return [signed("PUT", FILE_BYTES_MAX, upload), signed("GET", 0, download)];
+}

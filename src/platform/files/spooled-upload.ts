@@ -1,0 +1,189 @@
+// A form with files in it as it comes in: fields are kept, files wait on disk, so that a thousand of them at once take no memory.
+
+import { createHash } from "node:crypto";
+import { Busboy, type BusboyInstance } from "@fastify/busboy";
+import type { IncomingBody } from "../../core/endpoint.ts";
+import { GatewayError } from "../../core/errors.ts";
+import type { BodyShare } from "../limits/body-bytes.ts";
+import { NamelessFile } from "../storage/nameless-file.ts";
+import type { UploadedFile } from "./form-body.ts";
+
+const BLOCK_BYTES = 64 * 1024;
+const FIELD_BYTES_MAX = 256 * 1024;
+const FIELDS_MAX = 64;
+const HEADERS_PER_PART_MAX = 16;
+
+export interface FormRules {
+  /** Of one file, and of all that is sent. */
+  readonly fileBytesMax: number;
+  readonly bodyBytesMax: number;
+  readonly filesMax: number;
+  /** Where files wait. */
+  readonly folder: string;
+}
+
+/** A form that has come whole. The plan that gets it closes it. */
+export interface SpooledForm {
+  /** Values by name; a name that ends in `[]`, or comes more than once, has a list. */
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly files: readonly SpooledFile[];
+  close(): void;
+}
+
+export interface SpooledFile extends UploadedFile {
+  /** Of its bytes, in hexadecimal. */
+  readonly sha256: string;
+}
+
+/** One file of the form: all of them stand in one on the disk, one behind the other. */
+async function* piecesOf(
+  spool: NamelessFile,
+  start: number,
+  size: number,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  for (let at = start; at < start + size; ) {
+    const block = Buffer.allocUnsafe(Math.min(BLOCK_BYTES, start + size - at));
+    const bytes = await spool.read(block, at);
+    if (bytes === 0) throw new Error("the form has been closed");
+    at += bytes;
+    yield block.subarray(0, bytes);
+  }
+}
+
+function wrong(detail: string): GatewayError {
+  return new GatewayError("bad_request", { detail: { detail: `body: ${detail}` } });
+}
+
+function tooLarge(bytesMax: number): GatewayError {
+  return new GatewayError("body_too_large", { detail: { limit_mib: Math.round(bytesMax / 1_048_576) } });
+}
+
+/** Adds a value to a form's fields. The object has no prototype, so that no name means anything else. */
+function addField(fields: Record<string, unknown>, name: string, value: string): void {
+  const isList = name.endsWith("[]");
+  const key = isList ? name.slice(0, -2) : name;
+  const before = fields[key];
+  if (before === undefined) fields[key] = isList ? [value] : value;
+  else fields[key] = Array.isArray(before) ? [...before, value] : [before, value];
+}
+
+/** What went wrong while a form was taken apart, told to the loop that writes into it. */
+class FormIntake {
+  readonly fields: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
+  readonly files: SpooledFile[] = [];
+  failure: unknown = null;
+  readonly #busboy: BusboyInstance;
+  readonly #ended: Promise<void>;
+
+  constructor(contentType: string, rules: FormRules, spool: NamelessFile) {
+    const { fileBytesMax, filesMax } = rules;
+    const limits = {
+      fileSize: fileBytesMax,
+      files: filesMax,
+      fields: FIELDS_MAX,
+      fieldSize: FIELD_BYTES_MAX,
+      // Counted whether they are fields, files, or neither for want of a name.
+      parts: FIELDS_MAX + filesMax,
+      headerPairs: HEADERS_PER_PART_MAX,
+    };
+    this.#busboy = new Busboy({ headers: { "content-type": contentType }, limits });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#ended = promise;
+    const fail = (cause: unknown): void => {
+      this.failure ??= cause;
+      resolve();
+    };
+    this.#busboy.on("field", (name: string | undefined, value, nameTruncated, valueTruncated) => {
+      // Unlike its type says, it is undefined of a part without a name, and what is thrown here is not caught.
+      if (name === undefined) fail(wrong("a part of the form has no name"));
+      else if (nameTruncated || valueTruncated) fail(tooLarge(FIELD_BYTES_MAX));
+      else addField(this.fields, name, value);
+    });
+    this.#busboy.on("file", (field: string | undefined, stream, filename, _encoding, contentTypeOf) => {
+      if (field === undefined) {
+        stream.resume();
+        fail(wrong("a part of the form has no name"));
+        return;
+      }
+      const start = spool.end;
+      const hash = createHash("sha256");
+      stream.on("data", (part: Buffer) => {
+        if (this.failure !== null) return;
+        try {
+          spool.put(part);
+          hash.update(part);
+        } catch (cause) {
+          const detail = { detail: "There is no room for more at the moment." };
+          fail(new GatewayError("storage_unavailable", { detail, retryAfterSeconds: 60, cause }));
+        }
+      });
+      stream.on("limit", () => fail(tooLarge(fileBytesMax)));
+      stream.on("error", fail);
+      stream.on("end", () => {
+        const size = spool.end - start;
+        const bytes = () => piecesOf(spool, start, size);
+        const name = filename === undefined || filename === "" ? "file" : filename;
+        this.files.push({ field, filename: name, contentType: contentTypeOf, size, bytes, sha256: hash.digest("hex") });
+      });
+    });
+    this.#busboy.on("filesLimit", () => fail(wrong(`more than ${filesMax} files`)));
+    this.#busboy.on("fieldsLimit", () => fail(wrong(`more than ${FIELDS_MAX} fields`)));
+    this.#busboy.on("partsLimit", () => fail(wrong(`more than ${FIELDS_MAX + filesMax} parts`)));
+    this.#busboy.on("error", (cause) => fail(wrong(`not a whole form: ${String(cause).slice(0, 200)}`)));
+    this.#busboy.on("finish", resolve);
+  }
+
+  /** False: something is wrong, and no more is wanted. */
+  async write(part: Uint8Array): Promise<boolean> {
+    // The part's memory is used again when the next one comes.
+    await new Promise<void>((resolve) => {
+      this.#busboy.write(Buffer.from(part), () => resolve());
+      void this.#ended.then(resolve);
+    });
+    return this.failure === null;
+  }
+
+  async end(): Promise<void> {
+    this.#busboy.end();
+    await this.#ended;
+  }
+}
+
+/**
+ * Takes a form apart as it comes. An error is what its sender is to be told: not a form, broken off, too large, too much at once.
+ * `share` bounds what waits on disk.
+ */
+export async function spooledForm(
+  incoming: IncomingBody | undefined,
+  contentType: string,
+  rules: FormRules,
+  share: BodyShare,
+): Promise<SpooledForm | GatewayError> {
+  if (!/^multipart\/form-data\s*;.*boundary=/i.test(contentType)) {
+    const detail = "This endpoint takes a form: send Content-Type: multipart/form-data, as your client does for files.";
+    return new GatewayError("unsupported_media", { detail: { detail } });
+  }
+  if (incoming === undefined) return wrong("is empty, must be a form");
+  const spool = new NamelessFile(rules.folder);
+  try {
+    const intake = new FormIntake(contentType, rules, spool);
+    let size = 0;
+    for await (const part of incoming) {
+      size += part.length;
+      const full = size > rules.bodyBytesMax ? tooLarge(rules.bodyBytesMax) : share.grow(part.length);
+      if (full !== null) throw full;
+      if (!(await intake.write(part))) throw intake.failure;
+    }
+    await intake.end();
+    if (intake.failure !== null) throw intake.failure;
+    const close = (): void => {
+      spool.close();
+      share.close();
+    };
+    return { fields: intake.fields, files: intake.files, close };
+  } catch (cause) {
+    spool.close();
+    share.close();
+    return cause instanceof GatewayError ? cause : wrong("not a form that can be read");
+  }
+}

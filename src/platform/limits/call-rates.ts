@@ -1,0 +1,69 @@
+// Counts what calls take of a minute, in requests and tokens, for one process; redis-rates.ts and thread-rates.ts do the same for many together.
+import type { Clock } from "../../core/clock.ts";
+
+export const MINUTE_SECONDS = 60;
+
+/** So much of one count, which may come to `limit` in a minute. */
+export interface RateTaken {
+  readonly name: string;
+  readonly limit: number;
+  readonly amount: number;
+}
+
+/** `full`: the place in the list of the first that has no room, where nothing was taken of any. */
+export type RateOutcome = { readonly minute: number } | { readonly full: number; readonly resetSeconds: number };
+
+export interface CallRates {
+  /** Takes all of it or nothing. */
+  take(accountId: string, taken: readonly RateTaken[]): Promise<RateOutcome>;
+  /** What was taken in that minute and not used after all; of a minute that is over, nothing. */
+  giveBack(accountId: string, minute: number, taken: readonly RateTaken[]): Promise<void>;
+}
+
+/** The same where nothing has to be waited for. */
+export interface RateCounts {
+  take(accountId: string, taken: readonly RateTaken[]): RateOutcome;
+  giveBack(accountId: string, minute: number, taken: readonly RateTaken[]): void;
+}
+
+/** Counts in memory: all of a minute are dropped at once when it ends. A clock that is set back leaves them. */
+export function rateCounts(clock: Pick<Clock, "epochMs">): RateCounts {
+  let minute = 0;
+  let counts = new Map<string, number>();
+
+  function enter(): number {
+    const seconds = clock.epochMs() / 1_000;
+    const now = Math.floor(seconds / MINUTE_SECONDS);
+    if (now > minute) {
+      minute = now;
+      counts = new Map();
+    }
+    return Math.max(1, Math.ceil((minute + 1) * MINUTE_SECONDS - seconds));
+  }
+
+  const count = (account: string, name: string) => counts.get(`${account} ${name}`) ?? 0;
+  return {
+    take(account, taken) {
+      const resetSeconds = Math.min(MINUTE_SECONDS, enter());
+      const full = taken.findIndex(({ name, limit, amount }) => count(account, name) + amount > limit);
+      if (full >= 0) return { full, resetSeconds };
+      for (const { name, amount } of taken) counts.set(`${account} ${name}`, count(account, name) + amount);
+      return { minute };
+    },
+    giveBack(account, of, taken) {
+      enter();
+      if (of !== minute) return;
+      for (const { name, amount } of taken)
+        counts.set(`${account} ${name}`, Math.max(0, count(account, name) - amount));
+    },
+  };
+}
+
+/** For one process. */
+export function memoryRates(clock: Clock): CallRates {
+  const counts = rateCounts(clock);
+  return {
+    take: async (accountId, taken) => counts.take(accountId, taken),
+    giveBack: async (accountId, minute, taken) => counts.giveBack(accountId, minute, taken),
+  };
+}

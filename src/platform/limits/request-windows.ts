@@ -1,0 +1,104 @@
+// Counts requests in fixed windows, in memory: so many a minute for an account, or for an address.
+import type { Clock } from "../../core/clock.ts";
+
+/** What a window says of one request. */
+export interface WindowState {
+  readonly allowed: boolean;
+  readonly limit: number;
+  /** Requests left in this window, after the one just counted. */
+  readonly remaining: number;
+  /** Whole seconds until the window ends, at least 1; also the Retry-After of a refusal. */
+  readonly resetSeconds: number;
+  readonly windowSeconds: number;
+}
+
+export interface RequestWindows {
+  /** Counts a request of `key` against `limit` and says whether it may pass. A refused request is not counted. */
+  take(key: string, limit: number): WindowState;
+  /** What `take` would say, without counting. */
+  peek(key: string, limit: number): WindowState;
+  /** One that `take` has counted was none: it is taken back, where its window has not ended. */
+  giveBack(key: string): void;
+}
+
+export interface RequestWindowsOptions {
+  readonly clock: Clock;
+  /** Default 60. */
+  readonly windowSeconds?: number;
+  /** How many keys are told apart within one window. Default 100,000, about 10 MB. */
+  readonly keysMax?: number;
+}
+
+/**
+ * Windows of `windowSeconds` that begin at multiples of it, for all keys alike: when one ends, all counts are dropped at once,
+ * so there is no timer and nothing to sweep. Keys past `keysMax` in one window share counts in a table of fixed size, by their hash, so
+ * that a flood of addresses costs no memory and is still held to the limit; who shares a count with it may be refused early.
+ *
+ * An address is counted only for requests with no credential or a wrong one; counting all would hold a busy customer
+ * to the address limit rather than to the account's.
+ */
+export function createRequestWindows(options: RequestWindowsOptions): RequestWindows {
+  const { clock, windowSeconds = 60, keysMax = 100_000 } = options;
+  const windowMs = windowSeconds * 1_000;
+  let counts = new Map<string, number>();
+  let shared: Uint32Array | null = null;
+  let current = Number.NEGATIVE_INFINITY;
+
+  /** Moves to the window of now; a clock set back leaves the counts, so that no caller gains by it. */
+  const enter = (nowMs: number): void => {
+    const index = Math.floor(nowMs / windowMs);
+    if (index <= current) return;
+    current = index;
+    if (counts.size > 0) counts = new Map();
+    shared = null;
+  };
+
+  const count = (key: string): number => counts.get(key) ?? (counts.size < keysMax ? 0 : (shared?.[slot(key)] ?? 0));
+
+  const add = (key: string, used: number): void => {
+    if (counts.has(key) || counts.size < keysMax) counts.set(key, used);
+    else {
+      shared ??= new Uint32Array(SHARED_COUNTS);
+      shared[slot(key)] = used;
+    }
+  };
+
+  const state = (allowed: boolean, limit: number, used: number, nowMs: number): WindowState => ({
+    allowed,
+    limit,
+    remaining: Math.max(0, limit - used),
+    resetSeconds: Math.min(windowSeconds, Math.max(1, Math.ceil(((current + 1) * windowMs - nowMs) / 1_000))),
+    windowSeconds,
+  });
+
+  return {
+    take(key, limit) {
+      const nowMs = clock.epochMs();
+      enter(nowMs);
+      const used = count(key);
+      if (used >= limit) return state(false, limit, used, nowMs);
+      add(key, used + 1);
+      return state(true, limit, used + 1, nowMs);
+    },
+    peek(key, limit) {
+      const nowMs = clock.epochMs();
+      enter(nowMs);
+      const used = count(key);
+      return state(used < limit, limit, used, nowMs);
+    },
+    giveBack(key) {
+      enter(clock.epochMs());
+      const used = count(key);
+      if (used > 0) add(key, used - 1);
+    },
+  };
+}
+
+const SHARED_COUNTS = 16_384;
+
+/** FNV-1a, which is enough to spread keys over the shared counts. */
+function slot(key: string): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193);
+  return (hash >>> 0) % SHARED_COUNTS;
+}

@@ -1,0 +1,243 @@
+// Calls of known keys that were not charged, in a file of bounded size: the operator looks there, and no store is asked to keep them.
+import { appendFile, open, rename, stat } from "node:fs/promises";
+import type { Clock } from "../../core/clock.ts";
+import type { FailedCall, FailedCallSearch, FailedCalls } from "../../core/usage-rows.ts";
+import type { RequestRecord } from "./record.ts";
+
+const MIB = 1024 * 1024;
+/** Of both halves together: when the newer one is full, the older one leaves. */
+const BYTES_MAX = 256 * MIB;
+const WRITE_MS = 500;
+/** What a slow disk has not taken yet; beyond that calls are left out. */
+const WAITING_CHARACTERS_MAX = 4 * MIB;
+/** Of one key in a minute: no key pushes out what others came to. */
+const OF_KEY_MAX = 60;
+const MINUTE_MS = 60_000;
+const NAME_LENGTH_MAX = 200;
+const MESSAGE_LENGTH_MAX = 400;
+const CHUNK_BYTES = 64 * 1024;
+const LINE_BREAK = 10;
+/** A page of one account's looks through no more: an account that asks for what is not there would have the whole file read each time. */
+const OF_ACCOUNT_BYTES_MAX = 4 * MIB;
+
+const FAILED = new Set<string | null>(["failed", "broken", "left_before_content"]);
+
+export interface FailedCallFile extends FailedCalls {
+  note(record: RequestRecord): void;
+  /** Writes what waits. */
+  flush(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface FailedCallOptions {
+  /** Processes of one machine may share it. */
+  readonly file: string;
+  readonly clock: Clock;
+  readonly onBroken: (error: unknown) => void;
+  readonly bytesMax?: number;
+}
+
+function statusOf({ outcome }: RequestRecord): FailedCall["status"] | null {
+  if (outcome === "refused") return "refused";
+  return FAILED.has(outcome) ? "failed" : null;
+}
+
+function callOf(record: RequestRecord, status: FailedCall["status"], createdAtMs: number): FailedCall | null {
+  const { requestId, accountId, keyId, endpoint, asked, code, told } = record;
+  if (accountId === null || keyId === null) return null;
+  return {
+    requestId,
+    status,
+    createdAtMs,
+    accountId,
+    keyId,
+    endpoint,
+    asked: asked?.slice(0, NAME_LENGTH_MAX) ?? null,
+    httpStatus: record.status,
+    code,
+    message: told?.slice(0, MESSAGE_LENGTH_MAX) ?? null,
+    ms: Math.round(record.durationMs),
+    tags: record.tags,
+    attempts: record.attempts.map(({ provider, model, status, failure, refusal, ms, upstreamNano }) => ({
+      vendor: provider,
+      model,
+      status,
+      reason: failure,
+      // The sandbox refuses no real key.
+      ...(refusal === undefined || record.sandbox ? {} : { refusal }),
+      ms: Math.round(ms),
+      upstreamNano,
+    })),
+  };
+}
+
+function isAsked(call: FailedCall, search: FailedCallSearch): boolean {
+  const { accountId, keyId, model, provider, tag, toMs } = search;
+  return (
+    call.status === search.status &&
+    (accountId === null || call.accountId === accountId) &&
+    (keyId === null || call.keyId === keyId) &&
+    (model === null || call.asked === model || call.attempts.some((attempt) => attempt.model === model)) &&
+    (provider === null || call.attempts.some(({ vendor }) => vendor === provider)) &&
+    (tag === null || call.tags.includes(tag)) &&
+    (toMs === null || call.createdAtMs < toMs)
+  );
+}
+
+function isMissing(error: unknown): boolean {
+  return (error as { code?: unknown }).code === "ENOENT";
+}
+
+interface Line {
+  readonly bytes: Buffer;
+  /** Where it begins, and in which file: a name changes, a number does not. */
+  readonly file: number;
+  readonly at: number;
+}
+
+/** The lines of a file from its end, or from before the place of an earlier page, backward. */
+async function* linesBackward(
+  path: string,
+  before: { readonly file: number; readonly at: number } | null,
+): AsyncGenerator<Line> {
+  const handle = await open(path, "r").catch((error: unknown) => {
+    if (isMissing(error)) return null;
+    throw error;
+  });
+  if (handle === null) return;
+  try {
+    const { ino, size } = await handle.stat();
+    let end = before?.file === ino ? Math.min(before.at, size) : size;
+    let rest = Buffer.alloc(0);
+    while (end > 0) {
+      const start = Math.max(0, end - CHUNK_BYTES);
+      const chunk = Buffer.alloc(end - start);
+      await handle.read(chunk, 0, chunk.length, start);
+      let bytes = Buffer.concat([chunk, rest]);
+      for (let at = bytes.lastIndexOf(LINE_BREAK, -2); at >= 0; at = bytes.lastIndexOf(LINE_BREAK, -2)) {
+        yield { bytes: bytes.subarray(at + 1), file: ino, at: start + at + 1 };
+        bytes = bytes.subarray(0, at + 1);
+      }
+      rest = Buffer.from(bytes);
+      end = start;
+    }
+    if (rest.length > 0) yield { bytes: rest, file: ino, at: 0 };
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Where an earlier page ended. */
+function placeIn(cursor: string | null) {
+  if (cursor === null) return null;
+  const [file, at] = cursor.split(".").map(Number);
+  return { file: file ?? 0, at: at ?? 0 };
+}
+
+async function numberOf(path: string): Promise<number | null> {
+  return stat(path).then(
+    ({ ino }) => ino,
+    () => null,
+  );
+}
+
+/** Null: of a process that died while it wrote it. */
+function callIn({ bytes }: Line): FailedCall | null {
+  try {
+    return JSON.parse(bytes.toString()) as FailedCall;
+  } catch {
+    return null;
+  }
+}
+
+/** `files`: the newer half first. */
+async function findIn(files: readonly string[], search: FailedCallSearch): ReturnType<FailedCalls["find"]> {
+  const before = placeIn(search.cursor);
+  const rows: FailedCall[] = [];
+  const nextAt = ({ file: number, at }: Line) => `${number}.${at}`;
+  // Most lines are of others, and are passed over without being parsed.
+  const ofAccount = search.accountId === null ? null : Buffer.from(JSON.stringify(search.accountId));
+  let looked = 0;
+  let seen: Line | null = null;
+  let last: Line | null = null;
+  let begun = before === null;
+  for (const path of files) {
+    // What an earlier page ended in may be the older half by now, or gone.
+    begun ||= (await numberOf(path)) === before?.file;
+    if (!begun) continue;
+    for await (const line of linesBackward(path, before)) {
+      if (ofAccount !== null && seen !== null && looked > OF_ACCOUNT_BYTES_MAX) return { rows, next: nextAt(seen) };
+      looked += line.bytes.length;
+      seen = line;
+      if (ofAccount !== null && !line.bytes.includes(ofAccount)) continue;
+      const call = callIn(line);
+      if (call === null || !isAsked(call, search)) continue;
+      if (search.fromMs !== null && call.createdAtMs < search.fromMs) return { rows, next: null };
+      if (rows.length === search.limit) return { rows, next: last === null ? null : nextAt(last) };
+      rows.push(call);
+      last = line;
+    }
+  }
+  return { rows, next: null };
+}
+
+export function openFailedCalls({ file, clock, onBroken, bytesMax = BYTES_MAX }: FailedCallOptions): FailedCallFile {
+  const older = `${file}.1`;
+  let waiting: string[] = [];
+  let waitingCharacters = 0;
+  let timer: NodeJS.Timeout | null = null;
+  let writing: Promise<void> = Promise.resolve();
+  let minute = 0;
+  const ofKeys = new Map<string, number>();
+
+  /** Whether there is room for another call of this key in this minute. */
+  function takes(keyId: string, nowMs: number): boolean {
+    const now = Math.floor(nowMs / MINUTE_MS);
+    if (now !== minute) ofKeys.clear();
+    minute = now;
+    const count = (ofKeys.get(keyId) ?? 0) + 1;
+    ofKeys.set(keyId, count);
+    return count <= OF_KEY_MAX;
+  }
+
+  async function write(lines: readonly string[]): Promise<void> {
+    const size = await stat(file).then(
+      (found) => found.size,
+      () => 0,
+    );
+    if (size >= bytesMax / 2) await rename(file, older);
+    await appendFile(file, lines.join(""), { mode: 0o600 });
+  }
+
+  function flush(): Promise<void> {
+    if (timer !== null) clearTimeout(timer);
+    timer = null;
+    if (waiting.length === 0) return writing;
+    const lines = waiting;
+    waiting = [];
+    waitingCharacters = 0;
+    writing = writing.then(() => write(lines)).catch(onBroken);
+    return writing;
+  }
+
+  return {
+    note(record) {
+      const status = statusOf(record);
+      if (status === null || record.keyId === null) return;
+      const nowMs = clock.epochMs();
+      if (waitingCharacters > WAITING_CHARACTERS_MAX || !takes(record.keyId, nowMs)) return;
+      const call = callOf(record, status, Math.floor(nowMs));
+      if (call === null) return;
+      const line = `${JSON.stringify(call)}\n`;
+      waiting.push(line);
+      waitingCharacters += line.length;
+      timer ??= setTimeout(flush, WRITE_MS).unref();
+    },
+    async find(search) {
+      await flush();
+      return findIn([file, older], search);
+    },
+    flush,
+    close: () => flush(),
+  };
+}

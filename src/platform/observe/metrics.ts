@@ -1,0 +1,340 @@
+// Every metric the gateway has, in one table. Names and bounds of `gen_ai_*` are those of OpenTelemetry's conventions.
+import { Gauge, type Registry } from "prom-client";
+import { NANO_PER_USD } from "../../core/money.ts";
+import { eachInSlices } from "../../core/slices.ts";
+import { CounterSeries, HistogramSeries } from "./series.ts";
+
+const DURATION_S = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
+const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
+const PER_TOKEN_S = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5];
+/** The convention's, and beyond its 10 s as far as reasoning models take. */
+const FIRST_TOKEN_S = [
+  0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 15, 20, 30, 45, 60,
+];
+const OWN_WORK_S = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1];
+
+export interface MetricRow {
+  readonly name: string;
+  readonly help: string;
+  readonly labels?: readonly string[];
+  readonly bounds?: readonly number[];
+  readonly unit?: number;
+  readonly merge?: "sum";
+}
+
+const GEN_AI = [
+  "gen_ai_operation_name",
+  "gen_ai_provider_name",
+  "gen_ai_request_model",
+  "gen_ai_response_model",
+  "sandbox",
+] as const;
+const MODEL = ["operation", "provider", "asked", "served", "sandbox"] as const;
+
+/**
+ * What has `bounds` is a histogram, what ends in `_total` a counter, and the rest are gauges. A gauge is what each process sees alike, and of
+ * several processes the highest counts; one with `merge: "sum"` is added up, as counters and histograms are.
+ */
+export const METRICS = {
+  tokenUsage: {
+    name: "gen_ai_client_token_usage",
+    help: "Tokens per call. input and output are totals; cached_input and cache_creation_input are parts of input, reasoning of output",
+    labels: [...GEN_AI, "gen_ai_token_type"],
+    bounds: TOKENS,
+  },
+  duration: {
+    name: "gen_ai_server_request_duration_seconds",
+    help: "From the request's head to the end of its answer, of calls that reached a provider; error_type is empty on success",
+    labels: [...GEN_AI, "error_type"],
+    bounds: DURATION_S,
+  },
+  firstToken: {
+    name: "gen_ai_server_time_to_first_token_seconds",
+    help: "From the request's head to the first content sent, of streamed answers",
+    labels: GEN_AI,
+    bounds: FIRST_TOKEN_S,
+  },
+  perToken: {
+    name: "gen_ai_server_time_per_output_token_seconds",
+    help: "Time after the first token divided by the tokens after it, of streamed answers",
+    labels: GEN_AI,
+    bounds: PER_TOKEN_S,
+  },
+  actionDuration: {
+    name: "tollgate_action_duration_seconds",
+    help: "From the request's head to the end of its answer, of calls of actions that reached a vendor; code is empty on success",
+    labels: [...MODEL, "code"],
+    bounds: DURATION_S,
+  },
+  requests: {
+    name: "tollgate_requests_total",
+    help: "Requests answered; code is empty where there was no error, status 0 where the client left first",
+    labels: ["endpoint", "status", "code", "sandbox"],
+  },
+  requestDuration: {
+    name: "tollgate_request_duration_seconds",
+    help: "From the request's head to the end of its answer",
+    labels: ["endpoint", "sandbox"],
+    bounds: DURATION_S,
+  },
+  outcomes: {
+    name: "tollgate_outcomes_total",
+    help: "How paid requests ended",
+    labels: ["operation", "outcome", "sandbox"],
+  },
+  attempts: {
+    name: "tollgate_attempts_total",
+    help: "Tries of one route; outcome is ok or the failure's kind",
+    labels: ["provider", "outcome", "sandbox"],
+  },
+  attemptFirstToken: {
+    name: "tollgate_attempt_first_token_seconds",
+    help: "From the start of an attempt to its first content",
+    labels: ["provider", "sandbox"],
+    bounds: FIRST_TOKEN_S,
+  },
+  fallbacks: {
+    name: "tollgate_fallbacks_total",
+    help: "Routes that failed and were followed by another; served is _none where none could answer",
+    labels: ["asked", "served", "reason", "sandbox"],
+  },
+  charged: {
+    name: "tollgate_charged_usd_total",
+    help: "Taken from payers",
+    labels: MODEL,
+    unit: NANO_PER_USD,
+  },
+  upstreamCost: {
+    name: "tollgate_upstream_cost_usd_total",
+    help: "What providers take from us; tollgate_charged_usd_total less this is the margin",
+    labels: MODEL,
+    unit: NANO_PER_USD,
+  },
+  absorbed: {
+    name: "tollgate_absorbed_usd_total",
+    help: "Cost that no payer was charged for",
+    labels: ["reason", "sandbox"],
+    unit: NANO_PER_USD,
+  },
+  unpaid: {
+    name: "tollgate_unpaid_cost_usd_total",
+    help: "What calls and jobs have cost above their charge, by whether they were charged at all",
+    labels: ["charged"],
+    unit: NANO_PER_USD,
+  },
+  guardJudged: {
+    name: "tollgate_guard_judgements_total",
+    help: "What the operator's guard said of requests and answers: pass, refuse, edit, or away where it did not",
+    labels: ["stage", "outcome"],
+  },
+  callsLogged: {
+    name: "tollgate_request_log_calls_total",
+    help: "Calls whose body and answer were kept, and those that were left out because there was no room, or the disk did not take them",
+    labels: ["outcome"],
+  },
+  guardCost: {
+    name: "tollgate_guard_cost_usd_total",
+    help: "What providers take from us for the questions of GUARD_MODEL, which no payer is charged for",
+    labels: ["model"],
+    unit: NANO_PER_USD,
+  },
+  overhead: {
+    name: "tollgate_overhead_seconds",
+    help: "Time of a good answer that was not spent in attempts: the gateway's own work and its ledger",
+    labels: ["operation", "sandbox"],
+    bounds: OWN_WORK_S,
+  },
+  ledger: {
+    name: "tollgate_ledger_operation_seconds",
+    help: "Operations of the ledger as the event loop sees them",
+    labels: ["operation"],
+    bounds: OWN_WORK_S,
+  },
+  skippedEvents: {
+    name: "tollgate_stream_events_skipped_total",
+    help: "Events of providers' streams that could not be parsed",
+    labels: ["provider", "sandbox"],
+  },
+  unpriced: {
+    name: "tollgate_unpriced_usage_total",
+    help: "Answers whose usage counts what has no price here, such as server_tool_use; alarm above 0",
+    labels: ["provider", "counter", "sandbox"],
+  },
+  lost: {
+    name: "tollgate_model_losses_usd_total",
+    help: "What providers have said that answers of a model cost, above what their callers were charged; without sandbox accounts",
+    labels: ["provider", "model"],
+    unit: NANO_PER_USD,
+  },
+  sealsUnopened: {
+    name: "tollgate_seals_unopened_total",
+    help: "Sealed thoughts that came back and were left out: of another account, vendor, family of models or secret, or changed",
+  },
+  build: {
+    name: "tollgate_build_info",
+    help: "1 for the version that runs, on the Node that runs it, and for what it does: ROLE",
+    labels: ["version", "node", "role"],
+  },
+  diskFree: {
+    name: "tollgate_disk_free_bytes",
+    help: "Free on the disk of DATA_DIR",
+  },
+  diskNeeded: {
+    name: "tollgate_disk_needed_bytes",
+    help: "With less free on the disk of DATA_DIR no paid call is taken on: DISK_FREE_MIB_MIN",
+  },
+  modelListAge: {
+    name: "tollgate_model_list_age_seconds",
+    help: "How long ago `tollgate models update` last compared the models with a list; 0: never",
+  },
+  inFlight: {
+    name: "tollgate_in_flight",
+    help: "Requests whose answer has not ended",
+    merge: "sum",
+  },
+  longestHold: {
+    name: "tollgate_event_loop_longest_hold_seconds",
+    help: "The longest that one piece of work kept a process from all others since the last look; alarm above 0.2 s",
+  },
+  accounts: { name: "tollgate_accounts", help: "Accounts in the ledger" },
+  holdsOpen: {
+    name: "tollgate_holds_open",
+    help: "Holds not yet posted or released",
+  },
+  held: {
+    name: "tollgate_held_usd",
+    help: "Money in open holds; play money of sandbox accounts by itself",
+    labels: ["sandbox"],
+  },
+  spent: {
+    name: "tollgate_spent_usd",
+    help: "All that was ever charged; play money of sandbox accounts by itself",
+    labels: ["sandbox"],
+  },
+  spoolDepth: {
+    name: "tollgate_spool_depth",
+    help: "Ends of calls that the shared ledger has not been told of, or has not answered",
+    merge: "sum",
+  },
+  spoolOldest: {
+    name: "tollgate_spool_oldest_seconds",
+    help: "Age of the oldest of them; alarm above half a lease, 30 s",
+  },
+  archiveBehind: {
+    name: "tollgate_archive_behind_seconds",
+    help: "How late postings are on their way from Redis to the archive; alarm above five minutes",
+  },
+  answersWaiting: {
+    name: "tollgate_answers_waiting_bytes",
+    help: "Memory of answers that wait for their clients to read them; ANSWERS_MIB is its bound",
+    merge: "sum",
+  },
+  jobsRunning: {
+    name: "tollgate_jobs_running",
+    help: "Jobs that a process runs: launched or adopted, and not over",
+    merge: "sum",
+  },
+  jobsOldest: {
+    name: "tollgate_jobs_oldest_seconds",
+    help: "Since the oldest of them was launched",
+  },
+  jobsStill: {
+    name: "tollgate_jobs_still_seconds",
+    help: "Since a job last came a step further, of the one that has stood still for longest, or that nobody can adopt; alarm above two minutes",
+  },
+  jobsAdopted: {
+    name: "tollgate_jobs_adopted_total",
+    help: "Jobs taken over from processes that died",
+  },
+  jobsEnded: {
+    name: "tollgate_jobs_ended_total",
+    help: "Jobs that are over, by kind; status is succeeded or failed",
+    labels: ["kind", "status"],
+  },
+  sessionsOpen: {
+    name: "tollgate_sessions_open",
+    help: "Metered sessions that a process keeps open",
+    merge: "sum",
+  },
+  boxesUnclosed: {
+    name: "tollgate_session_boxes_unclosed",
+    help: "Boxes of sessions that are over whose vendors have not yet said that they are closed, over all processes",
+  },
+  boxesUnclosedOldest: {
+    name: "tollgate_session_boxes_unclosed_oldest_seconds",
+    help: "Since the oldest of them is to be closed; alarm above twenty minutes",
+  },
+  settlements: {
+    name: "tollgate_x402_settlements_total",
+    help: "Payments on chain that were tried, by what came of them: settled, refused, or open where nobody can say yet",
+    labels: ["outcome"],
+  },
+  paymentsOpen: {
+    name: "tollgate_x402_payments_open",
+    help: "Payments on chain of which it is not known yet whether they were made, over all processes",
+  },
+  paymentsOpenOldest: {
+    name: "tollgate_x402_payments_open_oldest_seconds",
+    help: "Since the oldest of them was tried; alarm above ten minutes",
+  },
+  merchantPayments: {
+    name: "tollgate_merchant_payments_total",
+    help: "Payments that merchants asked for, by what came of them: paid, refused, unanswered where nobody can say yet, or unpaid",
+    labels: ["rail", "outcome"],
+  },
+  walletOpen: {
+    name: "tollgate_wallet_payments_open",
+    help: "Payments to merchants of which it is not known yet whether they were made, over all processes",
+  },
+  walletOpenOldest: {
+    name: "tollgate_wallet_payments_open_oldest_seconds",
+    help: "Since the oldest of them was signed; alarm above an hour",
+  },
+  resting: {
+    name: "tollgate_route_resting",
+    help: "1 for a route that rests after failures",
+    labels: ["provider", "model"],
+  },
+} as const satisfies Readonly<Record<string, MetricRow>>;
+
+type Table = typeof METRICS;
+type LabelsOf<K extends keyof Table> = Table[K] extends { readonly labels: readonly (infer L extends string)[] }
+  ? L
+  : never;
+
+/** One instrument per row of the table. */
+export type Metrics = {
+  readonly [K in keyof Table]: Table[K] extends { readonly bounds: readonly number[] }
+    ? HistogramSeries<LabelsOf<K>>
+    : Table[K]["name"] extends `${string}_total`
+      ? CounterSeries<LabelsOf<K>>
+      : Gauge<LabelsOf<K>>;
+};
+
+/** What a metric is, as Prometheus names it. */
+export function metricType({ name, bounds }: MetricRow): "counter" | "histogram" | "gauge" {
+  if (bounds !== undefined) return "histogram";
+  return name.endsWith("_total") ? "counter" : "gauge";
+}
+
+function instrument(registry: Registry, row: MetricRow): unknown {
+  const { name, help, labels = [] } = row;
+  const type = metricType(row);
+  if (type === "counter") return new CounterSeries({ name, help, labels }, row.unit ?? 1);
+  if (type === "histogram") return new HistogramSeries({ name, help, labels }, row.bounds ?? []);
+  return new Gauge({ name, help, labelNames: labels, registers: [registry] });
+}
+
+/** Makes the instruments of the table; gauges live in `registry`, beside the process's own. */
+export function createMetrics(registry: Registry): Metrics {
+  const entries = Object.entries(METRICS).map(([key, row]) => [key, instrument(registry, row)]);
+  return Object.fromEntries(entries) as Metrics;
+}
+
+/** Everything in Prometheus' text format, in slices. */
+export async function metricsText(metrics: Metrics, registry: Registry): Promise<string> {
+  const counted = Object.values(metrics).flatMap((series) => (series instanceof Gauge ? [] : [series]));
+  const ours = await eachInSlices(counted, async (series) => series.text());
+  const gauges = await eachInSlices(registry.getMetricsAsArray(), ({ name }) => registry.getSingleMetricAsString(name));
+  return `${ours.join("")}${gauges.join("\n\n")}\n`;
+}

@@ -1,0 +1,212 @@
+// Records in Redis: each in one of 64 slots, listed for its payer in another. What a crash leaves between the two, no reader sees.
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import type { Clock } from "../../core/clock.ts";
+import type { RedisLink } from "../storage/redis-link.ts";
+import { libraryOf } from "../storage/redis-lua.ts";
+import {
+  type PutRecord,
+  type RecordPage,
+  type Records,
+  type Share,
+  type StoredRecord,
+  sharedBytes,
+} from "./records.ts";
+
+/** Fixed for ever: it decides where a record is looked for. */
+const SHARDS = 64;
+const PUT_TRIES = 3;
+/** A record is there for so long past its time, so that the sweep still finds it. As the script says it. */
+export const UNSWEPT_MS = 600_000;
+const TOKEN_BYTES = 9;
+
+const SOURCE = readFileSync(new URL("./redis-records.lua", import.meta.url), "utf8");
+const OPERATIONS = ["put", "list_line", "get", "size", "delete", "due", "bury", "share"] as const;
+const LIBRARY = libraryOf(SOURCE, OPERATIONS);
+
+/** What names a record: FNV-1a over kind and id spreads them evenly. */
+export function shardOf(kind: string, id: string): number {
+  let sum = 0x811c9dc5;
+  for (const byte of Buffer.from(`${kind}/${id}`)) sum = Math.imul(sum ^ byte, 0x01000193);
+  return (sum >>> 0) % SHARDS;
+}
+
+export const recordKey = (kind: string, id: string) => `{r:${shardOf(kind, id)}}:${kind}/${id}`;
+export const expiryKey = (shard: number) => `{r:${shard}}:expiry`;
+export const listKey = (kind: string, payer: string) => `{r:${payer}}:list:${kind}`;
+/** What stands in a share, and how many bytes that is together. */
+const shareKeys = (kind: string, payer: string) => ["share", "shared"].map((name) => `{r:${payer}}:${name}:${kind}`);
+
+/** What an entry says: the number of a creation, and whose record of which kind and id it made. */
+export function readEntry(entry: string) {
+  const at = entry.indexOf(" ");
+  const [kind, id, payer] = JSON.parse(entry.slice(at + 1)) as [string, string, string | null];
+  return { number: entry.slice(0, at), kind, id, payer };
+}
+
+function readRecord(reply: unknown): StoredRecord | null {
+  const [entry, version, created, expires, value] = reply as (string | undefined)[];
+  if (entry === undefined || value === undefined) return null;
+  const { kind, id, payer } = readEntry(entry);
+  const times = { createdAtMs: Number(created), expiresAtMs: expires === "" ? null : Number(expires) };
+  return { kind, id, payer, version: Number(version), value, ...times };
+}
+
+/** What a record takes of a share, and for how long. */
+interface Taken {
+  readonly bytes: number;
+  readonly ttlMs: number;
+  readonly share: Share;
+}
+
+/** The records in Redis. Time is the server's, or that of `clock` where one is given. */
+export function redisRecords(link: Pick<RedisLink, "isCluster" | "script" | "call">, clock?: Clock): Records {
+  const operation = (name: (typeof OPERATIONS)[number]) =>
+    link.script(name, `${SOURCE}\nreturn ops.${name}(KEYS, ARGV)\n`, LIBRARY);
+  const scripts = {
+    put: operation("put"),
+    listLine: operation("list_line"),
+    get: operation("get"),
+    size: operation("size"),
+    delete: operation("delete"),
+    due: operation("due"),
+    bury: operation("bury"),
+    share: operation("share"),
+  };
+  const given = () => (clock === undefined ? "" : String(Math.floor(clock.epochMs())));
+  let sweptFirst = 0;
+
+  /** One try; null where it came too late for its own line in the list. */
+  async function tryPut(record: PutRecord): Promise<{ readonly version: number | null } | null> {
+    const { kind, id, payer, value, ttlMs, ifVersion, share } = record;
+    const keys = [recordKey(kind, id), expiryKey(shardOf(kind, id))];
+    const isListed = payer !== null && share === undefined;
+    if (isListed && !link.isCluster) keys.push(listKey(kind, payer));
+    const token = randomBytes(TOKEN_BYTES).toString("base64url");
+    const owner = JSON.stringify([kind, id, payer]);
+    const put = async (entry: string) => {
+      const args = [given(), owner, id, value, ttlMs ?? "", ifVersion ?? "", token, entry, isListed ? "1" : ""];
+      return (await scripts.put.run(keys, args)) as [outcome: string, ...words: string[]];
+    };
+    let [outcome, ...words] = await put("");
+    if (outcome === "list" && payer !== null) {
+      const [entry = "", number = ""] = words;
+      if ((await scripts.listLine.run([listKey(kind, payer)], [number, id])) !== 1) return null;
+      [outcome, ...words] = await put(entry);
+    }
+    if (outcome === "again") return null;
+    return { version: outcome === "put" ? Number(words[0]) : null };
+  }
+
+  /** Counts a record in its share, out of which others may have to go; false where there is no room to be had. */
+  async function takeShare(kind: string, id: string, payer: string, taken: Taken): Promise<boolean> {
+    const { bytes, ttlMs, share } = taken;
+    const stays = share.full === "newest_stays_out" ? "1" : "";
+    const args = [given(), id, bytes, share.bytesMax, ttlMs, stays];
+    const [outcome, ...gone] = (await scripts.share.run(shareKeys(kind, payer), args)) as [string, ...string[]];
+    await Promise.all(gone.map((one) => deleteRecord(kind, one)));
+    return outcome === "put";
+  }
+
+  async function putListed(record: PutRecord): Promise<number | null> {
+    for (let tries = 0; tries < PUT_TRIES; tries++) {
+      const done = await tryPut(record);
+      if (done !== null) return done.version;
+    }
+    throw new Error(`a record of kind ${record.kind} could not be listed in time`);
+  }
+
+  async function deleteRecord(kind: string, id: string): Promise<boolean> {
+    const shard = shardOf(kind, id);
+    const own = `{r:${shard}}:deleted:${randomBytes(TOKEN_BYTES).toString("base64url")}`;
+    return (await scripts.delete.run([recordKey(kind, id), expiryKey(shard), own], [given()])) === 1;
+  }
+
+  async function recordOf(kind: string, id: string): Promise<StoredRecord | null> {
+    return readRecord(await scripts.get.run([recordKey(kind, id)], [given()]));
+  }
+
+  async function sweepShard(shard: number, countMax: number): Promise<number> {
+    const index = expiryKey(shard);
+    const due = (await scripts.due.run([index], [given(), countMax])) as string[];
+    if (due.length === 0) return 0;
+    const keys = due.map(readEntry).map(({ kind, id }) => recordKey(kind, id));
+    const gone = (await scripts.bury.run(keys, [given(), ...due])) as string[];
+    if (gone.length === 0) return 0;
+    // The lists come before the index: what is left by a crash is found there again.
+    const lines = gone
+      .map(readEntry)
+      .flatMap(({ number, kind, id, payer }) =>
+        payer === null ? [] : [{ key: listKey(kind, payer), line: `${number}:${id}` }],
+      );
+    const byList = Map.groupBy(lines, ({ key }) => key);
+    await Promise.all([...byList].map(([key, some]) => link.call("ZREM", key, ...some.map(({ line }) => line))));
+    await link.call("ZREM", index, ...gone);
+    return gone.length;
+  }
+
+  return {
+    get: recordOf,
+
+    async sizes(kind, ids) {
+      // Records lie in many slots, so each is asked for by itself, all of them at once.
+      const asked = ids.map((id) => scripts.size.run([recordKey(kind, id)], [given()]) as Promise<number>);
+      return (await Promise.all(asked)).map((bytes) => (bytes < 0 ? null : bytes));
+    },
+
+    async put(record) {
+      const { kind, id, payer, value, ttlMs, share } = record;
+      if (share === undefined || payer === null || ttlMs === null) return putListed(record);
+      const taken = { bytes: sharedBytes(value), ttlMs, share };
+      if (share.full === "newest_stays_out")
+        return (await takeShare(kind, id, payer, taken)) ? putListed(record) : null;
+      if (taken.bytes > share.bytesMax) return null;
+      // It is there before it is counted, so that the one that removes it finds it.
+      const version = await putListed(record);
+      await takeShare(kind, id, payer, taken);
+      return version;
+    },
+
+    delete: deleteRecord,
+
+    async list(kind, payer, limit, cursor) {
+      const key = listKey(kind, payer);
+      const rows: StoredRecord[] = [];
+      let last: string | null = null;
+      for (let from = cursor; ; ) {
+        const wanted = limit + 1 - rows.length;
+        const below = from === null ? "+inf" : `(${from}`;
+        const lines = (await link.call("ZREVRANGEBYSCORE", key, below, "-inf", "LIMIT", 0, wanted)) as string[];
+        const found = await Promise.all(lines.map((line) => lineRecord(line, kind, payer)));
+        for (const { number, record } of found) {
+          from = number;
+          if (record === null) continue;
+          if (rows.length === limit) return { rows, next: last } satisfies RecordPage;
+          rows.push(record);
+          last = number;
+        }
+        if (lines.length < wanted) return { rows, next: null };
+      }
+    },
+
+    async sweep(countMax) {
+      let count = 0;
+      for (let at = 0; at < SHARDS && count < countMax; at++) {
+        count += await sweepShard((sweptFirst + at) % SHARDS, countMax - count);
+      }
+      // Where there is always too much, every shard has its turn to be first.
+      sweptFirst = (sweptFirst + 1) % SHARDS;
+      return count;
+    },
+  };
+
+  /** The record of a line, or null where the line stands for a creation that failed, or for one that is gone. */
+  async function lineRecord(line: string, kind: string, payer: string) {
+    const at = line.indexOf(":");
+    const number = line.slice(0, at);
+    const id = line.slice(at + 1);
+    const reply = (await scripts.get.run([recordKey(kind, id)], [given()])) as string[];
+    const isOwn = reply[0] === `${number} ${JSON.stringify([kind, id, payer])}`;
+    return { number, record: isOwn ? readRecord(reply) : null };
+  }
+}

@@ -1,0 +1,141 @@
+// Those whom the storage thread serves: its own process, and other processes of this machine over a socket.
+import { once } from "node:events";
+import { chmodSync, mkdirSync, rmSync } from "node:fs";
+import { createServer, type Server, type Socket } from "node:net";
+import { dirname } from "node:path";
+import { exactVersion } from "../../core/version.ts";
+import { FRAME_BYTES_MAX, FrameReader, frameOf } from "./frames.ts";
+import type { FromThread, Hello, OperationEntry, StoreNews, ToThread, Welcome } from "./wire.ts";
+
+/** The system takes no longer path for a socket; the last byte is its end. */
+const PATH_BYTES_MAX = 107;
+
+/** One whom the thread answers. */
+export interface StoreClient {
+  say(message: FromThread): void;
+  /** The last commit that it was answered with, while that is not on disk; 0: it is. */
+  waitsFor: number;
+}
+
+export interface StoreSocketParts {
+  readonly entries: readonly OperationEntry[];
+  /** A message that another process has sent, whole. */
+  readonly onMessage: (client: StoreClient, message: ToThread) => void;
+  /** Its connection has ended: nothing more of it comes, and what was read of it has been done. */
+  readonly onLeft: (owner: string) => void;
+}
+
+function tellSynced(client: StoreClient, commit: number): void {
+  if (client.waitsFor === 0) return;
+  if (commit >= client.waitsFor) client.waitsFor = 0;
+  client.say(commit);
+}
+
+export class StoreClients {
+  readonly #own: StoreClient;
+  readonly #others = new Map<StoreClient, Socket>();
+  /** Of those too that have not said who they are, or were refused: while one is open, the thread does not end. */
+  readonly #sockets = new Set<Socket>();
+  #server: Server | null = null;
+
+  constructor(sayToOwn: (message: FromThread) => void) {
+    this.#own = { say: sayToOwn, waitsFor: 0 };
+  }
+
+  get own(): StoreClient {
+    return this.#own;
+  }
+
+  /** Says to those who wait that this commit, and all before it, are on disk. */
+  synced(commit: number): void {
+    tellSynced(this.#own, commit);
+    for (const client of this.#others.keys()) tellSynced(client, commit);
+  }
+
+  /** Where there is no other process, nothing is told. */
+  tellAll(news: StoreNews): void {
+    if (this.#server === null) return;
+    this.#own.say(news);
+    for (const [client, socket] of this.#others) {
+      // A process that reads nothing would never know that a key has been revoked: it must end.
+      if (socket.writableLength > FRAME_BYTES_MAX) socket.destroy();
+      else client.say(news);
+    }
+  }
+
+  /** Tells all that the store is broken for good, and serves none of them any more. */
+  end(error: string): void {
+    const message: FromThread = { kind: "fatal", error };
+    for (const client of this.#others.keys()) client.say(message);
+    // Last, since its process ends this thread at once.
+    this.#own.say(message);
+    this.close();
+  }
+
+  /** Serves other processes at `path` from now on. The file of the store must be locked: what lies there is a dead process's. */
+  async listen(path: string, parts: StoreSocketParts): Promise<void> {
+    if (Buffer.byteLength(path) > PATH_BYTES_MAX)
+      throw new Error(`DATA_DIR: ${path} is longer than the ${PATH_BYTES_MAX} bytes that a socket's path may have`);
+    const release = exactVersion();
+    const server = createServer((socket) => this.#welcome(socket, release, parts));
+    try {
+      // In a folder that is closed to others, so that there is no moment in which one of them could connect.
+      mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+      chmodSync(dirname(path), 0o700);
+      rmSync(path, { force: true });
+      server.listen(path);
+      await once(server, "listening");
+      chmodSync(path, 0o600);
+    } catch (cause) {
+      const { code } = cause as NodeJS.ErrnoException;
+      const words = `DATA_DIR: no socket can be made at ${path} (${code}), which WORKERS above 1 need without REDIS_URL`;
+      throw new Error(words, { cause });
+    }
+    this.#server = server;
+  }
+
+  #welcome(socket: Socket, release: string, { entries, onMessage, onLeft }: StoreSocketParts): void {
+    this.#sockets.add(socket);
+    let owner: string | null = null;
+    const say = (message: FromThread | Welcome): void => {
+      try {
+        socket.write(frameOf(message));
+      } catch {
+        socket.destroy();
+      }
+    };
+    const client: StoreClient = { say, waitsFor: 0 };
+    const greet = ({ kind, owner: named, release: other }: Hello): void => {
+      if (kind !== "hello" || other !== release) {
+        const error = `the store is kept by Tollgate ${release}, which this one, ${other}, cannot share: restart all of it`;
+        socket.end(frameOf({ kind: "refused", error } satisfies Welcome));
+        return;
+      }
+      owner = named;
+      this.#others.set(client, socket);
+      say({ kind: "ready", operations: entries });
+    };
+    const reader = new FrameReader((message) => {
+      if (owner === null) greet(message as Hello);
+      else onMessage(client, message as ToThread);
+    });
+    socket.on("data", (chunk: Buffer) => {
+      try {
+        reader.push(chunk);
+      } catch {
+        socket.destroy();
+      }
+    });
+    socket.on("error", () => {});
+    socket.on("close", () => {
+      this.#sockets.delete(socket);
+      this.#others.delete(client);
+      if (owner !== null) onLeft(owner);
+    });
+  }
+
+  close(): void {
+    this.#server?.close();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+}

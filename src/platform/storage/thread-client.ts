@@ -1,0 +1,323 @@
+// A process's side of the storage thread, its own or another process's: gathers the operations of a tick into one message, one batch at a time.
+import type { Clock } from "../../core/clock.ts";
+import { GatewayError } from "../../core/errors.ts";
+import type { ReadingThread, ReadRow, Value } from "./reading-thread.ts";
+import type { Operations } from "./sqlite-unit.ts";
+import type { BatchAnswer, FromThread, OperationEntry, StoreNews, ToThread } from "./wire.ts";
+
+/** Commits stay short: what is beyond goes into the next batch. */
+const BATCH_MAX = 256;
+/** Operations that wait and show a busy loop; enough company for a commit; the turns that are waited for it at most. */
+const BUSY_COUNT = 4;
+const GATHER_COUNT = 32;
+const GATHER_TURNS_MAX = 8;
+/** So long an operation whose caller has time waits for others to be committed with. */
+const PATIENCE_MS = 5;
+/** Operations that may wait; new work is refused at half of it, so that running work can still end. */
+const QUEUE_MAX = 32_768;
+const RETRY_AFTER_SECONDS = 5;
+
+/** How an operation is called; by default it is sent at once, and answered when it is on disk. */
+export interface Manner {
+  /** A crash may forget that it was ever called, and so it is answered without waiting for the disk. */
+  readonly mayBeLost?: true;
+  /** Its caller has some milliseconds: it goes with the next that has none, or after `PATIENCE_MS`, and makes no commit of its own where others make some. */
+  readonly isPatient?: true;
+}
+
+/** Calls an operation of a unit and answers what it returned, once that is committed and on disk. Rejects with `ledger_unavailable`. */
+export type UnitCaller<Ops extends Operations> = <Name extends keyof Ops & string>(
+  name: Name,
+  argument: Parameters<Ops[Name]>[0],
+  manner?: Manner,
+) => Promise<ReturnType<Ops[Name]>>;
+
+const AT_ONCE: Manner = {};
+/** What the reading thread does about a long log. */
+const WRITE_LOG = new URL("./write-log.ts", import.meta.url);
+
+export interface SqliteThread {
+  unit<Ops extends Operations>(name: string): UnitCaller<Ops>;
+  /** Rows of a long `SELECT`, read by a connection of its own; the file must be shared with readers or processes. */
+  ask(text: string, values: readonly Value[]): Promise<readonly ReadRow[]>;
+  /** What an inquiry answers, read likewise. */
+  inquire(inquiry: URL, argument: unknown): Promise<unknown>;
+  /** Writes a consistent, durable copy to `path`. Rejects where it exists. */
+  backup(path: string): Promise<void>;
+  /** Has every process that shares the store hear a text, this one too. */
+  tell(text: string): void;
+  /** Commits what waits; then closes the database and ends the thread, where it is this process's own. */
+  close(): Promise<void>;
+}
+
+/** The way to the thread. */
+export interface ThreadPort {
+  /** Throws where a message is too long to be sent. */
+  post(message: ToThread): void;
+  /** Ends it at once. */
+  cut(): void;
+}
+
+export interface ThreadClientParts {
+  readonly port: ThreadPort;
+  readonly entries: readonly OperationEntry[];
+  readonly reading: ReadingThread;
+  readonly clock: Clock;
+  /** The store is broken for good: everything has been rejected, and the process should end. */
+  readonly onFatal: (error: Error) => void;
+  /** Where processes share the store. */
+  readonly onNews?: (news: StoreNews) => void;
+}
+
+interface Waiting {
+  readonly number: number;
+  readonly argument: unknown;
+  readonly mayBeLost: boolean;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** An operation that was committed, and is answered with its value when the commit is on disk. */
+interface Unsynced {
+  readonly waiting: Waiting;
+  readonly value: unknown;
+  readonly commit: number;
+}
+
+interface Pending {
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** `nothingDone`: the thread was not asked, or has said that it rolled back what it was asked. */
+function unavailable(detail: string, nothingDone: boolean): GatewayError {
+  const cause = new Error(detail);
+  return new GatewayError("ledger_unavailable", { retryAfterSeconds: RETRY_AFTER_SECONDS, cause, nothingDone });
+}
+
+export class ThreadClient implements SqliteThread {
+  readonly #port: ThreadPort;
+  readonly #entries: readonly OperationEntry[];
+  readonly #clock: Clock;
+  readonly #onFatal: (error: Error) => void;
+  readonly #onNews: (news: StoreNews) => void;
+  readonly #reading: ReadingThread;
+  #queue: Waiting[] = [];
+  /** Those that go with the next that is sent. */
+  #patient: Waiting[] = [];
+  #patience: NodeJS.Timeout | null = null;
+  /** The batch that the thread works on; the next one leaves when its answer is here. */
+  #running: readonly Waiting[] | null = null;
+  /** Those whose commits are on their way to the disk, the first ones first. */
+  #unsynced: Unsynced[] = [];
+  #scheduled = false;
+  /** Operations that waited at the last turn, and the turns waited so far. */
+  #gathered = 0;
+  #turns = 0;
+  #broken: Error | null = null;
+  #closing: Pending | null = null;
+  #closed: Promise<void> | null = null;
+  readonly #backups: Pending[] = [];
+
+  constructor({ port, entries, reading, clock, onFatal, onNews = () => {} }: ThreadClientParts) {
+    this.#port = port;
+    this.#entries = entries;
+    this.#reading = reading;
+    this.#clock = clock;
+    this.#onFatal = onFatal;
+    this.#onNews = onNews;
+  }
+
+  unit<Ops extends Operations>(name: string): UnitCaller<Ops> {
+    const numbers = new Map<string, number>();
+    for (const [number, entry] of this.#entries.entries()) if (entry.unit === name) numbers.set(entry.name, number);
+    return ((operation: string, argument: unknown, manner = AT_ONCE) => {
+      const number = numbers.get(operation);
+      if (number !== undefined) return this.#call(number, argument, manner);
+      return Promise.reject(new Error(`the store has no operation ${name}.${operation}`));
+    }) as never;
+  }
+
+  #call(number: number, argument: unknown, { mayBeLost, isPatient }: Manner): Promise<unknown> {
+    if (this.#broken !== null) return Promise.reject(unavailable(this.#broken.message, true));
+    if (this.#closing !== null) return Promise.reject(unavailable("the store is closed", true));
+    const room = this.#entries[number]?.admission ? QUEUE_MAX / 2 : QUEUE_MAX;
+    if (this.#queue.length + this.#patient.length >= room)
+      return Promise.reject(unavailable("too many operations wait", true));
+    return new Promise((resolve, reject) => {
+      const waiting = { number, argument, mayBeLost: mayBeLost === true, resolve, reject };
+      (isPatient === true ? this.#patient : this.#queue).push(waiting);
+      if (isPatient === true) this.#patience ??= setTimeout(this.#waitedLong, PATIENCE_MS);
+      else this.#schedule();
+    });
+  }
+
+  /** From now on those that were patient are as others are. */
+  #hurry(): void {
+    if (this.#patience !== null) clearTimeout(this.#patience);
+    this.#patience = null;
+    this.#queue = this.#queue.length === 0 ? this.#patient : [...this.#queue, ...this.#patient];
+    this.#patient = [];
+  }
+
+  readonly #waitedLong = (): void => {
+    this.#hurry();
+    this.#schedule();
+  };
+
+  /**
+   * Sends at the end of the turn. Where a turn of a busy loop brings several operations, and the next ones more, waiting
+   * a few turns costs no caller time, since their callers would wait for the loop, and saves commits. While a sync runs, too: what
+   * is committed before it ends is on disk with the next.
+   */
+  #schedule(): void {
+    if (this.#scheduled || this.#running !== null) return;
+    this.#scheduled = true;
+    this.#gathered = 0;
+    this.#turns = 0;
+    setImmediate(this.#turn);
+  }
+
+  readonly #turn = (): void => {
+    const { length } = this.#queue;
+    const busy = length >= BUSY_COUNT && length > this.#gathered;
+    if (busy && length < GATHER_COUNT && this.#turns < GATHER_TURNS_MAX) {
+      this.#gathered = length;
+      this.#turns++;
+      setImmediate(this.#turn);
+      return;
+    }
+    this.#scheduled = false;
+    this.#send();
+  };
+
+  #send(countMax = BATCH_MAX): void {
+    if (this.#running !== null || this.#broken !== null) return;
+    if (this.#patient.length > 0) this.#hurry();
+    if (this.#queue.length === 0) {
+      // The last to close a file empties its log: that is for the one that writes.
+      if (this.#closing !== null && this.#unsynced.length === 0)
+        void this.#reading.close().then(() => this.#port.post({ kind: "close" }));
+      return;
+    }
+    const running = this.#queue.length <= countMax ? this.#queue : this.#queue.slice(0, countMax);
+    const behind = this.#queue.length <= countMax ? [] : this.#queue.slice(countMax);
+    const calls: unknown[] = [];
+    for (const { number, argument } of running) calls.push(number, argument);
+    const batch = { epochMs: this.#clock.epochMs(), elapsedMs: this.#clock.elapsedMs(), calls };
+    try {
+      this.#port.post(JSON.stringify(batch));
+    } catch (error) {
+      // Too long to be written or sent, by one of them as a rule: the others have done nothing for it.
+      if (running.length > 1) return this.#send(running.length >> 1);
+      this.#queue = behind;
+      for (const { reject } of running) reject(unavailable(String(error), true));
+      return this.#schedule();
+    }
+    this.#queue = behind;
+    this.#running = running;
+  }
+
+  hear(message: FromThread): void {
+    if (typeof message === "string") this.#settle(JSON.parse(message) as BatchAnswer);
+    else if (typeof message === "number") this.#synced(message);
+    else if (message.kind === "fatal") this.break(new Error(message.error));
+    else if (message.kind === "backup") {
+      const waiting = this.#backups.shift();
+      if (message.error === null) waiting?.resolve();
+      else waiting?.reject(new Error(message.error));
+    } else if (message.kind === "long-log") this.#writeLog(message.descriptor);
+    else if (message.kind !== "ready") this.#onNews(message);
+  }
+
+  /** Where that is not possible now, the thread asks again. */
+  #writeLog(descriptor: number): void {
+    const written = (fatal: string | null) => {
+      if (this.#broken === null) this.#port.post({ kind: "log-written", fatal });
+    };
+    this.#reading.inquire(WRITE_LOG, descriptor).then(
+      (fatal) => written(fatal as string | null),
+      () => written(null),
+    );
+  }
+
+  #settle({ values, errors, commit }: BatchAnswer): void {
+    const batch = this.#running ?? [];
+    this.#running = null;
+    let at = 0;
+    for (const value of values) {
+      const waiting = batch[at] as Waiting;
+      const error = errors?.[at];
+      if (error !== undefined) waiting.reject(unavailable(error, true));
+      else if (commit === 0 || waiting.mayBeLost) waiting.resolve(value);
+      else this.#unsynced.push({ waiting, value, commit });
+      at += 1;
+    }
+    // The answers so far have come to much.
+    if (at < batch.length) this.#queue = [...batch.slice(at), ...this.#queue];
+    if (this.#queue.length > 0 || this.#closing !== null) this.#schedule();
+  }
+
+  #synced(upTo: number): void {
+    const after = this.#unsynced.findIndex(({ commit }) => commit > upTo);
+    const done = after < 0 ? this.#unsynced : this.#unsynced.slice(0, after);
+    this.#unsynced = after < 0 ? [] : this.#unsynced.slice(after);
+    for (const { waiting, value } of done) waiting.resolve(value);
+    if (this.#queue.length > 0 || this.#closing !== null) this.#schedule();
+  }
+
+  ask(text: string, values: readonly Value[]): Promise<readonly ReadRow[]> {
+    return this.#reading.ask(text, values);
+  }
+
+  inquire(inquiry: URL, argument: unknown): Promise<unknown> {
+    return this.#reading.inquire(inquiry, argument);
+  }
+
+  backup(path: string): Promise<void> {
+    if (this.#broken !== null) return Promise.reject(this.#broken);
+    return new Promise((resolve, reject) => {
+      this.#backups.push({ resolve, reject });
+      this.#port.post({ kind: "backup", path });
+    });
+  }
+
+  tell(text: string): void {
+    if (this.#broken === null && this.#closing === null) this.#port.post({ kind: "tell", text });
+  }
+
+  close(): Promise<void> {
+    if (this.#broken !== null) return Promise.resolve();
+    this.#closed ??= new Promise((resolve, reject) => {
+      this.#closing = { resolve, reject };
+      this.#schedule();
+    });
+    return this.#closed;
+  }
+
+  /** The thread has ended, or the way to it has: `why`, unless that was asked for. */
+  exited(why: Error): void {
+    const isDone = this.#queue.length + this.#patient.length === 0 && this.#running === null;
+    if (this.#closing !== null && isDone) this.#closing.resolve();
+    else this.break(why);
+  }
+
+  /** What ran or waited may or may not have been committed: it is rejected, and nothing more is taken on. */
+  break(error: Error): void {
+    if (this.#broken !== null) return;
+    this.#broken = error;
+    const unsynced = this.#unsynced.map(({ waiting }) => waiting);
+    for (const { reject } of [...unsynced, ...(this.#running ?? []), ...this.#queue, ...this.#patient]) {
+      reject(unavailable(error.message, false));
+    }
+    for (const { reject } of this.#backups) reject(error);
+    this.#closing?.reject(error);
+    this.#running = null;
+    this.#queue = [];
+    this.#patient = [];
+    this.#unsynced = [];
+    this.#port.cut();
+    void this.#reading.close();
+    this.#onFatal(error);
+  }
+}

@@ -1,9 +1,0 @@
-// How OpenAI's chat wire tells errors.
-import type { ErrorCodec } from "../../endpoint.ts";
-import { errorObject } from "../error-object.ts";
-import { WIRE } from "./request.ts";
-
-export const chatErrors: ErrorCodec = {
-  wire: WIRE,
-  body: (error) => ({ error: errorObject(error) }),
-};

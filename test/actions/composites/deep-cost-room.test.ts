@@ -1,0 +1,48 @@
+// A deep job over walls: what they cost us is bounded, beside the budget of its payer, and rows that meet the bound are no walls.
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { TestAccount } from "../../support/gateway.ts";
+import { startVendor, type VendorServer } from "../../support/vendor-server.ts";
+import { say } from "../../upstream/outside.ts";
+import { HTML, type PagesGateway, startPagesGateway, WALL } from "./deep-pages.ts";
+
+let vendor: VendorServer;
+let gateway: PagesGateway;
+let account: TestAccount;
+beforeAll(async () => {
+  vendor = await startVendor();
+  gateway = await startPagesGateway({
+    SCRAPINGANT_API_KEY: "k",
+    SCRAPINGANT_BASE_URL: vendor.url,
+    UNPAID_COST_CENTS: "5",
+  });
+  gateway.play = (socket) => say(socket, HTML, WALL);
+  vendor.answers((response, { url }) => {
+    if (!url.includes("/markdown")) return void response.setHeader("content-type", "text/html").end(WALL);
+    response.setHeader("content-type", "application/json").end(JSON.stringify({ url, markdown: "Access denied" }));
+  });
+  account = await gateway.account({ kind: "personal", creditCents: 100 });
+});
+afterAll(async () => {
+  expect(await gateway.doctor()).toEqual([]);
+  await gateway.stop();
+  await vendor.close();
+});
+
+it("ends rows that would cost us more than they may, and says that it is not for walls", async () => {
+  const urls = Array.from({ length: 20 }, (_, n) => gateway.at(`/${n}`));
+  const { status, chargedCents, rows, result } = await gateway.ended(
+    await gateway.launch(account, { urls, budgetCents: 10 }),
+  );
+  expect([status, chargedCents]).toEqual(["failed", 0]);
+  const cut = rows.filter(({ error }) => error === "unpaid_costs");
+  expect(cut.length).toBeGreaterThan(0);
+  for (const { hops } of cut) expect(hops.at(-1)).toMatchObject({ ok: false, skipped: "cost_bound" });
+  for (const { hops } of rows.filter(({ error }) => error === "blocked"))
+    expect(hops.map(({ skipped }) => skipped)).not.toContain("cost_bound");
+  expect(result).toMatchObject({ read_count: 0, skipped_count: cut.length, blocked_count: 20 - cut.length });
+  const { json } = await gateway.admin("GET", `/admin/v1/accounts/${account.accountId}`);
+  const { today_nano_usd: unpaid } = json.unpaid as { today_nano_usd: number };
+  // Its hold, the bound beyond that, and the own fetches, of which each counts a hundredth of a cent.
+  expect(unpaid / 1e7).toBeGreaterThan(10);
+  expect(unpaid / 1e7).toBeLessThanOrEqual(15 + urls.length / 100);
+});

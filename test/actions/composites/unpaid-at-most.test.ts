@@ -1,0 +1,44 @@
+// The one number of docs/operations.md: the most that a fresh account can cost beyond what it pays, on a day, by the prices and bounds in force.
+import { readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import type { Params } from "../../../src/catalog/said.ts";
+import { type OpenCompositesParts, openComposites } from "../../../src/gateway/open-composites.ts";
+import { readConfig } from "../../../src/platform/config.ts";
+
+/** What an account begins with, and how many of its calls may be under way. */
+const WELCOME_CENTS = 200;
+const IN_FLIGHT_MAX = 64;
+
+const never = () => {
+  throw new Error("nothing is run here");
+};
+const config = readConfig({});
+const UNPAID_CENTS = Math.round(config.unpaidCostNano / 1e7);
+const parts = { config, records: {}, catalog: { current: never }, actions: never, log: { logger: {} } };
+const { actions } = openComposites(parts as unknown as OpenCompositesParts);
+
+/** The dearest params of a composite: as many pages as it takes. */
+const PARAMS: Readonly<Record<string, Params>> = {
+  onescrape: { urls: Array.from({ length: 10 }, (_, at) => `https://a.example/${at}`) },
+};
+
+/** What the calls that are under way at the same time can cost above their prices, which the account has to have. */
+function underWayCents(): number {
+  const flat = actions.filter(({ launches }) => launches === undefined);
+  const each = flat.map(({ action, price, upstreamCentsMax, example }) => {
+    const params = PARAMS[action] ?? (example.params as Params);
+    const cents = price.mode === "ranged" ? (price.quoteCents?.(params) ?? price.cents) : price.cents;
+    if (cents === 0) return 0;
+    const calls = Math.min(IN_FLIGHT_MAX, Math.floor(WELCOME_CENTS / cents));
+    return calls * Math.max(0, (upstreamCentsMax?.(params) ?? 0) - cents);
+  });
+  // Models: what they hold is all that they can cost, and the account has no more; one more route may be paid for a call. Jobs cost what
+  // they hold, and beyond that what all of an account's may cost together.
+  return Math.max(2 * WELCOME_CENTS, ...each) + UNPAID_CENTS;
+}
+
+it("what a fresh account can cost us a day beyond what it pays is the number that the operators' page says", () => {
+  const cents = UNPAID_CENTS + underWayCents();
+  const page = readFileSync(new URL("../../../docs/operations.md", import.meta.url), "utf8");
+  expect(page).toContain(`**${cents} cents**`);
+});

@@ -1,0 +1,26 @@
+// Jobs over Redis, which several processes share.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openStores } from "../../../src/gateway/stores.ts";
+import { readConfig } from "../../../src/platform/config.ts";
+import { anyRedis } from "../../support/redis.ts";
+import { jobsContract } from "./jobs-contract.ts";
+
+jobsContract("redis", async () => {
+  const redis = await anyRedis();
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-jobs-"));
+  const stores = await openStores(readConfig({ DATA_DIR: folder, REDIS_URL: redis.url, REDIS_COMMAND_MS: "10000" }), {
+    onFatal(error) {
+      throw error;
+    },
+  });
+  return {
+    ...stores,
+    async close() {
+      await stores.close();
+      await redis.dispose();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+});

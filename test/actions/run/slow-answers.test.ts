@@ -1,0 +1,109 @@
+// A long answer and a caller who does not read it: the vendor is held back, nothing piles up here, and what is read is whole.
+import { connect, type Socket } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { eventually, type TestAccount } from "../../support/gateway.ts";
+import { type AcmeGateway, startAcmeGateway } from "./acme-gateway.ts";
+
+const MIB = 1024 * 1024;
+const PARTS = 96;
+const PART = Buffer.alloc(MIB, 0x61);
+/** What the kernel keeps for the two connections, at most. */
+const IN_SOCKETS = 32 * MIB;
+
+let gateway: AcmeGateway;
+beforeAll(async () => {
+  gateway = await startAcmeGateway();
+});
+afterAll(() => gateway.stop());
+
+/** The vendor writes as fast as it is read; tells how many parts it could write so far. */
+function longAnswer(): { readonly written: () => number } {
+  let written = 0;
+  gateway.vendor.answers(async (response) => {
+    response.writeHead(200, { "content-type": "application/json" });
+    response.write('{"a":"');
+    for (written = 0; written < PARTS; written++) {
+      if (!response.write(PART)) await new Promise((resolve) => response.once("drain", resolve).once("close", resolve));
+    }
+    response.end('"}');
+  });
+  return { written: () => written };
+}
+
+/** Asks, and reads nothing. */
+function askWithoutReading(account: TestAccount): Socket {
+  const { port } = new URL(gateway.url);
+  const socket = connect({ port: Number(port), host: "127.0.0.1" });
+  socket.pause();
+  socket.write(
+    `POST /api/run/bulk/dump HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${account.key}\r\ncontent-type: application/json\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}`,
+  );
+  return socket;
+}
+
+/** Waits until the vendor has got no further for a while. */
+async function stalled(written: () => number): Promise<number> {
+  let [last, sinceMs] = [-1, performance.now()];
+  return eventually(() => {
+    if (written() !== last) [last, sinceMs] = [written(), performance.now()];
+    return last > 0 && performance.now() - sinceMs > 300 ? last : undefined;
+  }, "the vendor to be held back");
+}
+
+describe("a caller who does not read", () => {
+  it("holds the vendor back, and gets all of it once it reads", async () => {
+    const account = await gateway.live({ creditCents: 100 });
+    const { written } = longAnswer();
+    const before = process.memoryUsage();
+    const socket = askWithoutReading(account);
+    expect((await stalled(written)) * MIB).toBeLessThan(IN_SOCKETS);
+    const { external, arrayBuffers } = process.memoryUsage();
+    expect(external - before.external + (arrayBuffers - before.arrayBuffers)).toBeLessThan(IN_SOCKETS);
+    expect(await gateway.heldCents(account)).toBe(2);
+
+    let bytes = 0;
+    let tail = "";
+    await new Promise<void>((resolve) => {
+      socket.on("data", (chunk: Buffer) => {
+        bytes += chunk.length;
+        tail = (tail + chunk.subarray(-300).toString("latin1")).slice(-300);
+      });
+      socket.on("close", () => resolve());
+      socket.resume();
+    });
+    expect(bytes).toBeGreaterThan(PARTS * MIB);
+    expect(tail).toContain(',"charged_cents":2,');
+    expect(await gateway.balanceCents(account)).toBe(98);
+  });
+
+  it("and leaves pays for what went on without it", async () => {
+    const account = await gateway.live({ creditCents: 100 });
+    const { written } = longAnswer();
+    const socket = askWithoutReading(account);
+    await stalled(written);
+    socket.destroy();
+    await eventually(async () => ((await gateway.balanceCents(account)) === 98 ? true : undefined), "the charge");
+    expect(written()).toBe(PARTS);
+    expect(await gateway.heldCents(account)).toBe(0);
+  });
+});
+
+describe("a caller who leaves", () => {
+  it("at whatever moment is charged once or not at all, and leaves no hold", async () => {
+    const account = await gateway.live({ creditCents: 100 });
+    gateway.vendor.answers((response) => void setImmediate(() => response.end('{"rows":[1]}')));
+    for (let turns = 0; turns < 40; turns++) {
+      const socket = askWithoutReading(account);
+      await new Promise((resolve) => socket.once("connect", resolve));
+      for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve));
+      socket.destroy();
+    }
+    await eventually(async () => ((await gateway.heldCents(account)) === 0 ? true : undefined), "the holds to end");
+    const charges = (await gateway.transactions(account)).length;
+    await eventually(
+      async () => ((await gateway.balanceCents(account)) === 100 - 2 * charges ? true : undefined),
+      "the books",
+    );
+    expect(await gateway.doctor()).toEqual([]);
+  });
+});

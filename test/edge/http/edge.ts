@@ -1,0 +1,128 @@
+// A listener with a few endpoints, and a raw client, for the tests of the edge.
+import net from "node:net";
+import { onTestFinished } from "vitest";
+import { systemClock } from "../../../src/core/clock.ts";
+import type { Endpoint, EndpointShape, ErrorCodec, GatewayRequest, Reply } from "../../../src/core/endpoint.ts";
+import type { GatewayError } from "../../../src/core/errors.ts";
+import { type HttpOptions, type HttpServer, listen } from "../../../src/edge/http/server.ts";
+import { chatErrors } from "../../../src/models/formats/chat-completions/errors.ts";
+import { envelopeErrors } from "../../../src/models/formats/envelope/errors.ts";
+import { createAnswerBytes } from "../../../src/platform/limits/answer-bytes.ts";
+import { createBodyBytes } from "../../../src/platform/limits/body-bytes.ts";
+
+// Read by uWebSockets when it is loaded, which the first `listen` does.
+process.env.UWS_HTTP_MAX_HEADERS_SIZE = "16384";
+
+export const BODY_BYTES_MAX = 64 * 1024;
+
+export function endpoint(method: EndpointShape["method"], path: string, errors: ErrorCodec = envelopeErrors): Endpoint {
+  return {
+    method,
+    path,
+    auth: "none",
+    bodyBytesMax: BODY_BYTES_MAX,
+    errors,
+    answer: () => ({ status: 200, body: null }),
+  };
+}
+
+const ENDPOINTS = [
+  endpoint("POST", "/echo"),
+  endpoint("GET", "/hello"),
+  endpoint("GET", "/things/{id}"),
+  endpoint("DELETE", "/things/{id}"),
+  endpoint("POST", "/api/llm/v1/chat/completions", chatErrors),
+];
+
+/** Answers what came, as JSON. */
+export function echo(request: GatewayRequest, _endpoint: Endpoint, reply: Reply): void {
+  const { id, method, path, params, address } = request;
+  const headers = Object.fromEntries(request.headers);
+  const body = request.body.toString();
+  reply.send(
+    200,
+    JSON.stringify({ id, method, path, params, query: request.query.toString(), headers, address, body }),
+  );
+}
+
+export function refuse(_request: GatewayRequest, reply: Reply, error: GatewayError, errors: ErrorCodec): void {
+  reply.send(error.status, JSON.stringify({ error: error.code, message: error.message, errors: errors.wire }));
+}
+
+export async function startEdge(options: Partial<HttpOptions> = {}): Promise<HttpServer> {
+  const server = await listen({
+    host: "127.0.0.1",
+    port: 0,
+    endpoints: ENDPOINTS,
+    screen: async () => null,
+    openSocket: () => ({ accountId: "one", socketsMax: 2 }),
+    bodies: createBodyBytes({ bytesMax: 1e9, accountBytesMax: 1e9 }),
+    answers: createAnswerBytes({ bytesMax: 64 * 1_048_576, ownerBytesMax: 64 * 1_048_576 }),
+    handle: echo,
+    refuse,
+    trustProxy: 0,
+    cors: { announce() {} },
+    allowedHosts: null,
+    clock: systemClock,
+    ...options,
+  });
+  onTestFinished(() => server.close());
+  return server;
+}
+
+/** Waits for what has no event of its own. */
+export async function until(condition: () => boolean, msMax = 20_000): Promise<void> {
+  const deadline = performance.now() + msMax;
+  while (!condition()) {
+    if (performance.now() > deadline) throw new Error(`not so within ${msMax} ms: ${condition}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+export interface RawClient {
+  readonly socket: net.Socket;
+  /** All bytes that came so far. */
+  text(): string;
+  send(text: string | Uint8Array): void;
+  /** Waits until `pattern` has come. */
+  sees(pattern: RegExp): Promise<string>;
+  readonly closed: Promise<void>;
+}
+
+/** A socket that says what it is told to and remembers what it hears. */
+export async function rawClient(port: number, host = "127.0.0.1"): Promise<RawClient> {
+  const socket = net.connect(port, host);
+  let heard = "";
+  socket.on("data", (data) => {
+    heard += data.toString("latin1");
+  });
+  // A reset is one of the ways a connection ends; the tests look at `closed`.
+  socket.on("error", () => {});
+  const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+  await new Promise<void>((resolve, reject) => {
+    socket.once("connect", resolve);
+    socket.once("error", reject);
+  });
+  onTestFinished(() => void socket.destroy());
+  return {
+    socket,
+    closed,
+    text: () => heard,
+    send: (text) => void socket.write(text),
+    async sees(pattern) {
+      await until(() => pattern.test(heard) || socket.destroyed);
+      if (!pattern.test(heard)) throw new Error(`closed without ${pattern}: ${heard}`);
+      return heard;
+    },
+  };
+}
+
+/** A request as text; `headers` each end without a line break. */
+export function request(line: string, headers: readonly string[] = [], body = ""): string {
+  return [`${line} HTTP/1.1`, "host: localhost", ...headers, "", body].join("\r\n");
+}
+
+export function post(path: string, body: string, headers: readonly string[] = []): string {
+  const length = `content-length: ${Buffer.byteLength(body)}`;
+  return request(`POST ${path}`, ["content-type: application/json", length, ...headers], body);
+}

@@ -1,0 +1,50 @@
+// Headers that guard money: one that cannot be read is 400 by its name, at every endpoint, whatever was asked.
+import { describe, expect, test } from "vitest";
+import { GUARDED_HEADERS } from "../../../src/edge/http/guarded-headers.ts";
+import { rawClient, startEdge } from "./edge.ts";
+
+const GOOD: Readonly<Record<string, string>> = { "x-tollgate-sandbox": "1" };
+
+async function answerTo(lines: readonly (string | Buffer)[], line: string): Promise<string> {
+  const server = await startEdge();
+  const client = await rawClient(server.port);
+  const body = line.startsWith("POST") ? "content-length: 2\r\n" : "";
+  client.send(
+    Buffer.concat([
+      Buffer.from(`${line} HTTP/1.1\r\nHost: a\r\n${body}`),
+      ...lines.flatMap((one) => [Buffer.from(one as string), Buffer.from("\r\n")]),
+      Buffer.from(`\r\n${body === "" ? "" : "{}"}`),
+    ]),
+  );
+  await client.sees(/\r\n\r\n.*\}/s);
+  return client.text();
+}
+
+describe.each(["GET /hello", "POST /echo", "POST /api/llm/v1/chat/completions", "GET /nothing"])("%s", (line) => {
+  describe.each([...GUARDED_HEADERS.keys()])("with %s", (name) => {
+    const good = GOOD[name] ?? "12";
+    const status = line === "GET /nothing" ? 404 : 400;
+
+    test.each([
+      ["empty", [`${name}:`]],
+      ["of blanks", [`${name}:   `]],
+      ["twice", [`${name}: ${good}`, `${name}: ${good}`]],
+      ["twice, and once empty", [`${name}: ${good}`, `${name}:`]],
+      ["of a byte above 0x7F", [Buffer.concat([Buffer.from(`${name}: `), Buffer.from([0xff])])]],
+      ["with one inside", [Buffer.concat([Buffer.from(`${name}: 1`), Buffer.from([0xff]), Buffer.from("2")])]],
+    ])("%s is refused by its name", async (_, lines) => {
+      const text = await answerTo(lines, line);
+      expect(text).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+      if (status === 400) expect(text.toLowerCase()).toContain(`${name}: `);
+    });
+
+    test("once and good is read", async () => {
+      const text = await answerTo([`${name}: ${good}`], line);
+      expect(text).toMatch(new RegExp(`^HTTP/1.1 ${line === "GET /nothing" ? 404 : 200} `));
+    });
+  });
+});
+
+test("an empty credential beside another says nothing", async () => {
+  expect(await answerTo(["x-api-key:", "authorization: Bearer one"], "POST /echo")).toMatch(/^HTTP\/1.1 200 /);
+});

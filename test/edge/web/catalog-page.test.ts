@@ -1,0 +1,523 @@
+import { execFile } from "node:child_process";
+import { request } from "node:http";
+import { promisify } from "node:util";
+import type { BrowserContext, HTTPResponse, Page } from "puppeteer-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { FOUND_MAX } from "../../../src/edge/web/catalog-view.ts";
+import { BROWSER_MS_MAX, openProfile } from "../../support/browser.ts";
+import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { manyActions } from "./catalog-actions.ts";
+
+/** What the functions that run inside the page use of a browser; the project itself has no such things. */
+interface InPage {
+  readonly className: string;
+  readonly tagName: string;
+  readonly textContent: string | null;
+  readonly parentElement: InPage | null;
+  readonly scrollWidth: number;
+  checkVisibility(): boolean;
+  getAttribute(name: string): string | null;
+}
+declare const document: {
+  readonly documentElement: InPage;
+  readonly activeElement: InPage | null;
+  querySelector(selector: string): InPage | null;
+};
+/** What `main` shows, once it has been fetched. */
+interface Shown extends InPage {
+  readonly dataset: { readonly shows?: string };
+}
+declare const innerWidth: number;
+declare const navigator: { readonly clipboard: { readText(): Promise<string> } };
+declare function getComputedStyle(
+  one: InPage,
+  pseudo?: string,
+): {
+  readonly content: string;
+  readonly color: string;
+  readonly backgroundColor: string;
+};
+
+let gateway: TestGateway;
+let browser: BrowserContext;
+let page: Page;
+let complaints: string[];
+
+beforeAll(async () => {
+  gateway = await startTestGateway({ ADDRESS_REQUESTS_PER_MINUTE: "100000" });
+  browser = await openProfile();
+}, BROWSER_MS_MAX);
+
+afterAll(async () => {
+  await browser?.close();
+  await gateway?.stop();
+});
+
+beforeEach(async () => {
+  complaints = [];
+  page = await browser.newPage();
+  page.on("console", (message) => complaints.push(`${message.type()}: ${message.text()}`));
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  page.on("requestfailed", (request) => {
+    // Words that were typed on are asked for no more: the page lets go of its own request.
+    if (request.failure()?.errorText !== "net::ERR_ABORTED") complaints.push(`failed: ${request.url()}`);
+  });
+  page.on("response", (response: HTTPResponse) => {
+    if (response.status() >= 400) complaints.push(`${response.status()}: ${response.url()}`);
+  });
+});
+
+afterEach(async () => {
+  await page.close();
+  expect(complaints).toEqual([]);
+});
+
+const open = (rest = "") => page.goto(`${gateway.url}/catalog${rest}`);
+/** What people see of what a selector finds. */
+const seen = (selector: string) =>
+  page.$$eval(selector, (all) =>
+    all.filter((one) => one.checkVisibility()).map((one) => one.id || (one.textContent ?? "")),
+  );
+const entries = () => seen(".list > details");
+const SEARCH = "input[type=search]";
+const BYTES_MAX = 60_000;
+
+/** Waits until the page shows what is asked for at an address. */
+const shows = (address: string) =>
+  page.waitForFunction(
+    (wanted) => (document.querySelector("main") as Shown | null)?.dataset.shows === wanted,
+    {},
+    address,
+  );
+
+async function search(words: string): Promise<void> {
+  await page.type(SEARCH, words);
+  await shows(`/catalog?${new URLSearchParams({ q: words })}`);
+}
+
+/** What is inside an entry, once it is there. */
+async function inside(id: string): Promise<string> {
+  const box = await page.waitForSelector(`[id="${id}"] > .inside:not(:has(.more))`, { visible: true });
+  return (await box?.evaluate((one) => one.textContent ?? "")) ?? "";
+}
+
+async function json<T>(path: string): Promise<T> {
+  return (await (await fetch(`${gateway.url}${path}`)).json()) as T;
+}
+
+async function actionIds(): Promise<string[]> {
+  const { data } = await json<{ data: { service: string; action: string }[] }>("/api/run");
+  return data.map(({ service, action }) => `${service}/${action}`).sort();
+}
+
+interface PriceRow {
+  readonly model: string;
+  readonly available: boolean;
+  readonly kind: string;
+  readonly long_prompts?: readonly object[];
+}
+
+async function pricing() {
+  return json<{ models: PriceRow[]; tiers: Record<string, string[]> }>("/api/llm/v1/pricing");
+}
+
+/** The bytes of an answer on the wire, head and all, for somebody who can read `coding`. */
+function wireBytes(url: string, coding: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const asked = request(url, { agent: false, headers: { "accept-encoding": coding } }, (response) => {
+      const { socket } = response;
+      response.resume();
+      response.on("end", () => resolve(socket.bytesRead));
+    });
+    asked.on("error", reject);
+    asked.end();
+  });
+}
+
+const run = promisify(execFile);
+
+/** What a copied call gives somebody who pastes it into a shell. */
+async function runCopied(call: string, key: string): Promise<unknown> {
+  const env = { PATH: process.env.PATH, TOLLGATE_API_KEY: key };
+  const { stdout, stderr } = await run("sh", ["-c", call.replace("curl ", "curl -sS ")], { env });
+  expect(stderr, call).toBe("");
+  return JSON.parse(stdout);
+}
+
+describe("the catalog's page", () => {
+  test("says whose it is, and how one comes by a key", async () => {
+    await open();
+    expect(await seen(".brand")).toEqual(["Tollgate"]);
+    await page.click("#key summary");
+    const [help = ""] = await seen("#key .inside");
+    expect(help).toContain("account create");
+    expect(help).toContain("export TOLLGATE_API_KEY=");
+  });
+
+  test("gives calls that work as they are copied: of actions, models and tiers, and to sign up", async () => {
+    const openGateway = await startTestGateway({ SIGNUP: "open" });
+    try {
+      await page.goto(`${openGateway.url}/catalog`);
+      const [signup = ""] = await page.$$eval("#key pre", (all) => all.map((one) => one.textContent ?? ""));
+      expect(signup).toContain("/api/v1/signup");
+      expect(await runCopied(signup, "")).toHaveProperty("api_key");
+      const { key } = await openGateway.account();
+      for (const id of [
+        "core/discover",
+        "tavily/search",
+        "core/cheap",
+        "openai/gpt-5.4-mini",
+        "openai/text-embedding-3-small",
+      ]) {
+        await page.goto("about:blank");
+        await page.goto(`${openGateway.url}/catalog#${id}`);
+        await inside(id);
+        const call = await page.$eval(`[id="${id}"] pre`, (one) => one.textContent ?? "");
+        expect(await runCopied(call, key), call).not.toHaveProperty("error");
+      }
+    } finally {
+      await openGateway.stop();
+    }
+  });
+
+  test("shows every action, every model and every tier", async () => {
+    await open();
+    const { models, tiers } = await pricing();
+    const all = [
+      ...(await actionIds()),
+      ...models.map(({ model }) => model),
+      ...Object.keys(tiers).map((id) => `core/${id}`),
+    ];
+    expect((await entries()).sort()).toEqual(all.sort());
+  });
+
+  test("finds what core/discover finds, in its order, and opens up again", async () => {
+    const { key } = await gateway.account({ kind: "personal" });
+    await open();
+    const all = await entries();
+    for (const query of ["search recent news", "serch"]) {
+      const response = await fetch(`${gateway.url}/api/run/core/discover`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+        body: JSON.stringify({ query, limit: 50 }),
+      });
+      const { data } = (await response.json()) as {
+        data: { service: string; action: string; params?: Record<string, string> }[];
+      };
+      await search(query);
+      // Endpoints are on the page in a section of their own.
+      const actions = data.filter(({ service }) => service !== "llm" && service !== "account").slice(0, FOUND_MAX);
+      const found = actions.map(({ service, action, params }) => {
+        const row = Object.entries(params ?? {}).map(([name, value]) => `?${name}=${encodeURIComponent(value)}`);
+        return `${service}/${action}${row.join("")}`;
+      });
+      expect(found.length).toBeGreaterThan(5);
+      expect(await seen("#actions .list > details")).toEqual(found);
+      await page.focus(SEARCH);
+      await page.keyboard.press("Escape");
+      await shows("/catalog");
+      expect(await entries()).toEqual(all);
+    }
+    await search("zzzzqqqq");
+    expect(await entries()).toEqual([]);
+    expect(await seen(".none")).toHaveLength(1);
+  });
+
+  test("finds models by their names, however they are written, before the actions", async () => {
+    await open();
+    await search("gpt5 mini");
+    expect(await seen("#language-models .list > details")).toContain("openai/gpt-5.4-mini");
+    expect((await entries())[0]).toContain("gpt-5");
+  });
+
+  test("finds the rows of a table, and says what each takes", async () => {
+    await open("?q=subtitles");
+    const found = await seen("#actions .list > details");
+    const row = found.find((id) => id.includes("?"));
+    expect(row).toMatch(/subtitle|caption/);
+    await page.click(`[id="${row}"] summary`);
+    const name = decodeURIComponent(String(row).split("=")[1] ?? "");
+    expect(await inside(String(row))).toContain(name);
+  });
+
+  test("keeps the search in the address", async () => {
+    await open();
+    await search("search recent news");
+    const found = await entries();
+    await page.reload();
+    expect(await page.$eval(SEARCH, (one) => one.value)).toBe("search recent news");
+    expect(await entries()).toEqual(found);
+  });
+
+  test("counts what a filter leaves, section by section", async () => {
+    await open();
+    const counts = async () =>
+      Promise.all(
+        (await page.$$("main > section")).map((section) =>
+          section.evaluate((one) => {
+            const rows = one.querySelectorAll(".list > details").length;
+            return `${rows} ${one.querySelector("h2 small")?.textContent}`;
+          }),
+        ),
+      );
+    for (const count of await counts()) expect(count).toMatch(/^(\d+) \1$/);
+    await page.click("input[type=checkbox]");
+    await shows("/catalog?configured=1");
+    for (const count of await counts()) expect(count).toMatch(/^(\d+) \1( of \d+)?$/);
+    const left = await entries();
+    const { models } = await pricing();
+    expect(left).toContain("core/discover");
+    expect(left.length).toBeLessThan((await actionIds()).length);
+    expect(left.filter((id) => models.some(({ model, available }) => model === id && !available))).toEqual([]);
+    expect(await page.$eval(".count", (one) => one.textContent)).toMatch(new RegExp(`^${left.length} of \\d+$`));
+  });
+
+  test("shows one category", async () => {
+    await open();
+    await page.click('.chips a[data-category="core"]');
+    await shows("/catalog?category=core");
+    expect(await seen("main > section")).toHaveLength(1);
+    expect((await entries()).every((id) => id.startsWith("core/"))).toBe(true);
+    await page.click('.chips a[data-category=""]');
+    await shows("/catalog");
+    expect((await seen("main > section")).length).toBeGreaterThan(5);
+  });
+
+  test("tells once what is not configured, and is no wall of warnings", async () => {
+    await open();
+    expect(await seen(".notice")).toHaveLength(1);
+    expect((await seen(".notice"))[0]).toMatch(/Sandbox keys can call all/);
+    const wide = await page.$$eval(".list .off", (all) => all.filter((one) => one.getBoundingClientRect().width > 12));
+    expect(wide).toEqual([]);
+    expect(await page.$$eval(".list .off", (all) => all.length)).toBeGreaterThan(50);
+  });
+
+  test("opens what the address names: price, params, and a call that copies", async () => {
+    await browser.setPermission(gateway.url, {
+      permission: { name: "clipboard-read" },
+      state: "granted",
+    });
+    await open("#core/discover");
+    const text = await inside("core/discover");
+    expect(text).toContain("query");
+    expect(text).toContain("required");
+    expect(text).toContain("Free");
+    await page.bringToFront();
+    await page.click('[id="core/discover"] .copy');
+    await page.waitForFunction(() => document.querySelector('[id="core/discover"] .copy')?.textContent === "Copied");
+    const copied = await page.evaluate(() => navigator.clipboard.readText());
+    expect(copied).toContain(`curl ${gateway.url}/api/run/core/discover`);
+    expect(copied).toContain('Bearer $TOLLGATE_API_KEY"');
+    expect(copied).toContain('{"query":');
+  });
+
+  test("a model opens to its prices, cached and stepped ones too, and to a call", async () => {
+    const { models } = await pricing();
+    const stepped = models.find(({ kind, long_prompts }) => kind === "chat" && long_prompts !== undefined);
+    const id = String(stepped?.model);
+    await open(`#${id}`);
+    const text = await inside(id);
+    expect(text).toContain("Cached input");
+    expect(text).toMatch(/Prompts up to [\d,]+ tokens/);
+    expect(text).toMatch(/Prompts above [\d,]+ tokens/);
+    expect(text).toContain(`curl ${gateway.url}/api/llm/v1/chat/completions`);
+    expect(text).toContain(`{"model":"${id}"`);
+    expect(await seen(`[id="${id}"] .copy`)).toEqual(["Copy"]);
+  });
+
+  test("tiers stand from the best to the cheap, each with how many of its candidates are configured", async () => {
+    const configured = await startTestGateway({ OPENAI_API_KEY: "k" });
+    try {
+      await page.goto(`${configured.url}/catalog`);
+      expect((await seen("main > section")).slice(0, 3)).toEqual(["core", "tiers", "language-models"]);
+      expect(await (await fetch(`${configured.url}/catalog/models/openai/gpt-5.4-mini`)).text()).toMatch(
+        /Served by<\/dt><dd>OpenAI/,
+      );
+      expect(await seen("#tiers .list > details")).toEqual(["core/best", "core/mid", "core/cheap"]);
+      const { models, tiers } = (await (await fetch(`${configured.url}/api/llm/v1/pricing`)).json()) as Awaited<
+        ReturnType<typeof pricing>
+      >;
+      const isConfigured = (slug: string) => models.some(({ model, available }) => model === slug && available);
+      const expected = ["best", "mid", "cheap"].map((id) => {
+        const slugs = tiers[id] ?? [];
+        return `${slugs.filter(isConfigured).length} of ${slugs.length} configured`;
+      });
+      expect(await seen("#tiers .price")).toEqual(expected);
+      await page.click('[id="core/best"] summary');
+      expect(await inside("core/best")).toContain(tiers.best?.[0]);
+    } finally {
+      await configured.stop();
+    }
+  });
+
+  test("the points of all prices in a column stand below each other", async () => {
+    await page.setViewport({ width: 1280, height: 900 });
+    for (const [path, columns] of [
+      ["/catalog", [".price", ".money.input", ".money.output"]],
+      ["/catalog?q=generate+video", [".price"]],
+    ] as const) {
+      await page.goto(`${gateway.url}${path}`);
+      for (const column of columns) {
+        const places = await page.$$eval(
+          "main > section",
+          (sections, selector) =>
+            sections.map((section) => {
+              const fractions = [...section.querySelectorAll(`summary ${selector} > i`)];
+              return [...new Set(fractions.map((one) => Math.round(one.getBoundingClientRect().left)))];
+            }),
+          column,
+        );
+        expect(places.flat().length, column).toBeGreaterThan(0);
+        expect(
+          places.filter((lefts) => lefts.length > 1),
+          column,
+        ).toEqual([]);
+      }
+      const overlong = await page.$$eval(
+        "summary .money i",
+        (all) => all.filter((one) => one.scrollWidth > one.clientWidth).length,
+      );
+      expect(overlong).toBe(0);
+    }
+  });
+
+  test("is used with the keyboard alone", async () => {
+    await open();
+    await page.keyboard.press("/");
+    await page.keyboard.type("which action");
+    await shows("/catalog?q=which+action");
+    expect((await entries())[0]).toBe("core/discover");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    expect(await inside("core/discover")).toContain("query");
+    await page.keyboard.press("ArrowUp");
+    expect(await page.evaluate(() => document.activeElement?.getAttribute("type"))).toBe("search");
+  });
+
+  test("works without scripts: every entry leads to a page of its own, and the search is a form", async () => {
+    await page.setJavaScriptEnabled(false);
+    await open();
+    const html = await page.content();
+    for (const id of await actionIds()) expect(html).toContain(`id="${id}"`);
+    await page.click('[id="core/discover"] summary');
+    await Promise.all([page.waitForNavigation(), page.click('[id="core/discover"] .more')]);
+    expect(page.url()).toBe(`${gateway.url}/catalog/actions/core/discover`);
+    expect(await seen("h1")).toEqual(["core/discover"]);
+    expect((await seen(".params"))[0]).toContain("query");
+    expect(await seen(".copy")).toEqual([]);
+    await open();
+    await page.type(SEARCH, "serch recent news");
+    await Promise.all([page.waitForNavigation(), page.keyboard.press("Enter")]);
+    expect(await seen("#actions .list > details")).toContain("brave/news");
+  });
+
+  test("says who is meant where nothing has the name", async () => {
+    for (const [path, nearest] of [
+      ["/catalog/actions/core/discovr", "core/discover"],
+      ["/catalog/models/openai/gpt-5-mni", "openai/gpt-5.4-mini"],
+      ["/catalog/tiers/chep", "cheap"],
+    ] as const) {
+      const response = await fetch(`${gateway.url}${path}`);
+      expect(response.status).toBe(404);
+      expect(await response.text()).toContain(nearest);
+    }
+  });
+
+  test("is less than 60 KB on the wire at first paint, also with a thousand actions", async () => {
+    const large = await startTestGateway({}, { actions: manyActions(1_000) });
+    try {
+      for (const one of [gateway, large]) {
+        for (const coding of ["gzip", "gzip, br"])
+          expect(await wireBytes(`${one.url}/catalog`, coding)).toBeLessThan(BYTES_MAX);
+      }
+      const session = await page.createCDPSession();
+      await session.send("Network.enable");
+      let bytes = 0;
+      session.on("Network.loadingFinished", ({ encodedDataLength }) => {
+        bytes += encodedDataLength;
+      });
+      await page.goto(`${large.url}/catalog`, { waitUntil: "networkidle0" });
+      expect(bytes).toBeGreaterThan(5_000);
+      expect(bytes).toBeLessThan(BYTES_MAX);
+      const shown = await entries();
+      expect(shown.length).toBeGreaterThan(300);
+      // What is not among the first lines is found all the same.
+      const beyond = (await (await fetch(`${large.url}/api/run`)).json()) as {
+        data: { service: string; action: string }[];
+      };
+      const id = beyond.data.map(({ service, action }) => `${service}/${action}`).find((one) => !shown.includes(one));
+      await page.goto("about:blank");
+      await page.goto(`${large.url}/catalog#${id}`);
+      expect(await inside(String(id))).toContain(`/api/run/${id}`);
+      await page.goto(`${large.url}/catalog`);
+      await Promise.all([page.waitForNavigation(), page.click("#search .all a")]);
+      const { data } = (await (await fetch(`${large.url}/api/run`)).json()) as { data: { category: string }[] };
+      expect(await entries()).toHaveLength(data.filter(({ category }) => category === "search").length);
+    } finally {
+      await large.stop();
+    }
+  });
+
+  test.each([
+    ["a desk", 1280, 900],
+    ["a phone", 360, 740],
+  ])("fits %s", async (_, width, height) => {
+    await page.setViewport({ width, height });
+    await open();
+    const squeezed = await page.$$eval(".name, .says", (all) =>
+      all.filter((one) => one.getBoundingClientRect().width < 200).map((one) => one.textContent),
+    );
+    expect(squeezed).toEqual([]);
+    const some = ["core/discover", "tavily/search", "files/upload", "google/gemini-3.1-pro-preview", "core/best"];
+    for (const id of some) {
+      await page.$eval(`[id="${id}"] > summary`, (one) => one.click());
+      await inside(id);
+    }
+    const labelled = await page.$$eval(".rates .money", (all) =>
+      all.filter((one) => getComputedStyle(one, "::before").content !== "none").map((one) => one.textContent),
+    );
+    expect(labelled).toEqual([]);
+    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    expect(overflow).toBeLessThanOrEqual(0);
+  });
+
+  test.each(["light", "dark"])("can be read in the %s", async (value) => {
+    await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value }]);
+    await open("#core/discover");
+    await inside("core/discover");
+    const poor = await page.$$eval(
+      "h1, .brand, .lead, .notice, .name, .says, .price, .money, .context, .kind, td, th, pre code, .chips a, .facts dt",
+      (all) => {
+        const lightness = (color: string) => {
+          const parts = (color.match(/[\d.]+/g) ?? []).slice(0, 3).map((part) => {
+            const share = Number(part) / 255;
+            return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+          });
+          return 0.2126 * (parts[0] ?? 0) + 0.7152 * (parts[1] ?? 0) + 0.0722 * (parts[2] ?? 0);
+        };
+        const behind = (one: InPage | null): string => {
+          if (one === null) return "rgb(255, 255, 255)";
+          const color = getComputedStyle(one).backgroundColor;
+          return /rgba\(.*, 0\)|transparent/.test(color) ? behind(one.parentElement) : color;
+        };
+        return all
+          .filter((one) => one.checkVisibility())
+          .map((one) => {
+            const both = [lightness(getComputedStyle(one).color), lightness(behind(one))].sort((a, b) => b - a);
+            const contrast = ((both[0] ?? 0) + 0.05) / ((both[1] ?? 0) + 0.05);
+            return { what: `${one.className || one.tagName} ${one.textContent?.slice(0, 20)}`, contrast };
+          })
+          .filter(({ contrast }) => contrast < 4.5);
+      },
+    );
+    expect(poor).toEqual([]);
+  });
+
+  test("loads nothing from anywhere", async () => {
+    const requests: string[] = [];
+    page.on("request", (request) => requests.push(request.url()));
+    const response = await open();
+    expect(requests.filter((url) => !url.startsWith("data:"))).toEqual([`${gateway.url}/catalog`]);
+    expect(response?.headers()["content-security-policy"]).toContain("default-src 'none'");
+  });
+});

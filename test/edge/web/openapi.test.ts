@@ -1,0 +1,381 @@
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import formats from "ajv-formats";
+import { get_encoding } from "tiktoken";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type CatalogAction, openActionCatalog } from "../../../src/actions/run/action-catalog.ts";
+import { descriptorOf, rowDescriptor } from "../../../src/actions/run/descriptor.ts";
+import { OWN_ENDPOINTS } from "../../../src/actions/run/own-endpoints.ts";
+import { type JsonSchema, requiredParams, tableOf } from "../../../src/actions/run/params-schema.ts";
+import type { Catalog } from "../../../src/catalog/catalog.ts";
+import { ERRORS } from "../../../src/core/errors.ts";
+import { atOnce } from "../../../src/core/slices.ts";
+import { bodySchema, openApiDocument } from "../../../src/edge/web/openapi.ts";
+import { LIVE } from "../../catalog/catalog-of.ts";
+import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { shippedCatalog } from "../../support/shipped-catalog.ts";
+
+interface Operation {
+  operationId: string;
+  security: object[];
+  requestBody?: { content: { "application/json": { schema: JsonSchema; example?: unknown } } };
+  responses: Record<string, { $ref?: string }>;
+  "x-payment-info"?: { price: { mode: string; currency: string; amount: string }; protocols?: object[] };
+}
+
+interface Document {
+  openapi: string;
+  info: { version: string; "x-guidance": string };
+  servers: { url: string }[];
+  paths: Record<string, Record<string, Operation>>;
+  components: { responses: Record<string, { headers?: Record<string, { schema: { type: string } }> }> };
+}
+
+type SpecData = Record<string, unknown>;
+
+const STATUSES = ["200", "400", "401", "402", "403", "404", "409", "413", "415", "422", "429", "500", "503"];
+
+let gateway: TestGateway;
+let document: Document;
+let catalog: Catalog;
+let actions: readonly CatalogAction[];
+
+beforeAll(async () => {
+  gateway = await startTestGateway({ ADDRESS_REQUESTS_PER_MINUTE: "100000" });
+  document = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as Document;
+  catalog = await shippedCatalog({ sandboxOrigin: null });
+  actions = openActionCatalog(() => catalog, []).all(LIVE);
+});
+
+afterAll(() => gateway.stop());
+
+function shownBy(action: CatalogAction): Operation | undefined {
+  return document.paths[`/api/run/${action.id}`]?.post;
+}
+
+describe("openapi.json", () => {
+  test("stands alone where no payments are taken: there is no list of what is paid for on chain", async () => {
+    expect((await fetch(`${gateway.url}/.well-known/x402`)).status).toBe(404);
+  });
+
+  test("is valid OpenAPI 3.1 by somebody else's validator", async () => {
+    expect(document.openapi).toBe("3.1.0");
+    expect(document.info.version).toBe("1.0.0");
+    expect(document.info["x-guidance"]).toContain("/api/run/core/discover");
+    expect(document.servers).toEqual([{ url: gateway.url }]);
+    const { valid, errors } = await new Validator().validate(document as unknown as SpecData);
+    expect(errors ?? []).toEqual([]);
+    expect(valid).toBe(true);
+  });
+
+  test("has every action with one fixed price, at the descriptor's price, and no other", () => {
+    for (const action of actions) {
+      const shown = shownBy(action);
+      const { price } = descriptorOf(action);
+      if (price.mode !== "fixed") {
+        expect(shown, action.id).toBeUndefined();
+        continue;
+      }
+      const told = shown?.["x-payment-info"];
+      expect(told?.price, action.id).toMatchObject({ mode: "fixed", currency: "USD" });
+      expect(told?.price.amount, action.id).toMatch(/^\d+(\.\d+)?$/);
+      expect(Number(told?.price.amount) * 100).toBeCloseTo(price.cents ?? Number.NaN, 9);
+      expect(told?.protocols, action.id).toBeUndefined();
+      expect(shown?.security).toEqual([{ bearer: [] }]);
+      expect(Object.keys(shown?.responses ?? {})).toEqual(STATUSES);
+    }
+    expect(actions.length).toBeGreaterThan(30);
+    expect(document.components.responses.TooManyRequests?.headers?.["Retry-After"]?.schema.type).toBe("integer");
+  });
+
+  test("names each operation once", () => {
+    const ids = Object.values(document.paths).flatMap((path) =>
+      Object.values(path).map(({ operationId }) => operationId),
+    );
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  test("says which protocol pays without a key once there is an address to pay to, and only for what costs something", async () => {
+    const paid = atOnce(openApiDocument(actions, { publicUrl: "https://gate.example", payTo: "0x1234" }));
+    const { errors } = await new Validator().validate(paid as unknown as SpecData);
+    expect(errors ?? []).toEqual([]);
+    const paths: Document["paths"] = JSON.parse(JSON.stringify(paid.paths));
+    for (const action of actions.filter(({ facts }) => facts.price.mode === "fixed")) {
+      const shown = paths[`/api/run/${action.id}`]?.post;
+      const isFree = action.facts.price.cents === 0;
+      expect(shown?.["x-payment-info"]?.protocols, action.id).toEqual(isFree ? undefined : [{ x402: {} }]);
+      expect(shown?.security, action.id).toEqual(isFree ? [{ bearer: [] }] : [{ bearer: [] }, {}]);
+    }
+  });
+
+  test("describes endpoints that there are", async () => {
+    const missing: string[] = [];
+    for (const [path, methods] of Object.entries(document.paths)) {
+      for (const method of Object.keys(methods)) {
+        const url = `${gateway.url}${path.replaceAll(/\{\w+\}/g, "x")}`;
+        const response = await fetch(url, {
+          method: method.toUpperCase(),
+          ...(method === "post" ? { body: "{}" } : {}),
+        });
+        if (response.status === 405 || (await response.text()).includes("There is nothing at")) missing.push(path);
+      }
+    }
+    expect(missing).toEqual([]);
+  });
+});
+
+describe("an error is what the document says that it is", () => {
+  const CHAT = "/api/llm/v1/chat/completions";
+  const HI = { model: "core/cheap", messages: [{ role: "user", content: "hi" }] };
+
+  /** The schema of what a path answers with a status, as a validator of its own. */
+  function errorOf(path: string, status: string): ValidateFunction {
+    const { components, paths } = document as unknown as {
+      components: { responses: Record<string, { content: { "application/json": { schema: { $ref: string } } } }> };
+      paths: Record<string, { post: { responses: Record<string, { $ref: string }> } }>;
+    };
+    const name = paths[path]?.post.responses[status]?.$ref.split("/").at(-1) ?? "";
+    const schema = components.responses[name]?.content["application/json"].schema.$ref.split("/").at(-1) ?? "";
+    const { schemas } = components as unknown as { schemas: Record<string, object> };
+    expect(schemas[schema], `${path} ${status}`).toBeDefined();
+    return new Ajv2020({ strict: false }).compile(schemas[schema] ?? {});
+  }
+
+  test.each([
+    [CHAT, { ...HI, messages: [] }, 400, "ChatError"],
+    [CHAT, { ...HI, max_cost_cents: 0 }, 402, "ChatError"],
+    [CHAT, { ...HI, model: "core/none" }, 404, "ChatError"],
+    ["/api/run/brave/search", {}, 400, "Error"],
+    ["/api/run/brave/search", { q: "tides", max_cost_cents: 0 }, 402, "Error"],
+  ])("%s with %j is %d", async (path, body, status, schema) => {
+    const account = await gateway.account();
+    const response = await fetch(`${gateway.url}${path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    const error = await response.json();
+    expect(response.status, JSON.stringify(error)).toBe(status);
+    expect(errorOf(path, String(status))(error), JSON.stringify(error)).toBe(true);
+    // Each wire has its own, and neither is the other.
+    const [own, other] = schema === "Error" ? [path, CHAT] : [CHAT, "/api/run/brave/search"];
+    expect([own, errorOf(other, "400")(error)]).toEqual([path, false]);
+  });
+
+  test("names the codes, those of payments without a key too, and every status of a language model", () => {
+    const { schemas } = document.components as unknown as {
+      schemas: Record<string, { properties: { error: { examples?: string[] } } }>;
+    };
+    const codes = schemas.Error?.properties.error.examples ?? [];
+    expect(codes).toEqual(
+      expect.arrayContaining([...Object.keys(ERRORS), "insufficient_balance", "x402_not_sellable"]),
+    );
+    expect(Object.keys(document.paths[CHAT]?.post?.responses ?? {})).toEqual(
+      [...STATUSES, "502", "504"].sort((a, b) => Number(a) - Number(b)),
+    );
+  });
+
+  test.each<[cents: unknown, status: number]>([
+    [null, 200],
+    [900_000_000, 200],
+    [900_000_001, 400],
+    [-1, 400],
+    [1.5, 400],
+    ["5", 400],
+  ])("a max_cost_cents of %j is published as it is taken, of language models and of actions", async (cents, status) => {
+    const account = await gateway.account({ creditCents: 1_000 });
+    const isPublished = (path: string, body: object) => {
+      const schema = document.paths[path]?.post?.requestBody?.content["application/json"].schema ?? {};
+      return new Ajv2020({ strict: false }).compile(schema)(body);
+    };
+    const calls = [
+      [CHAT, { ...HI, max_cost_cents: cents }],
+      ["/api/llm/v1/embeddings", { model: "sandbox/embedding", input: "a", max_cost_cents: cents }],
+      ["/api/run/brave/search", { q: "tides", max_cost_cents: cents }],
+    ] as const;
+    for (const [path, body] of calls) {
+      expect(isPublished(path, body), `${path} ${cents}`).toBe(status === 200);
+      if (path.endsWith("embeddings")) continue;
+      const response = await fetch(`${gateway.url}${path}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
+        body: JSON.stringify(body),
+      });
+      expect(response.status, `${path} ${await response.text()}`).toBe(status);
+    }
+  });
+});
+
+const ajv = new Ajv2020({ strict: false, allErrors: false });
+formats.default(ajv);
+
+/** The three that must agree on what a call may send. */
+interface Judges {
+  readonly validation: (params: unknown) => boolean;
+  readonly descriptor: ValidateFunction;
+  readonly openapi: ValidateFunction;
+}
+
+const judges = new Map<CatalogAction, Judges>();
+
+function judgesOf(action: CatalogAction): Judges {
+  const known = judges.get(action) ?? makeJudges(action);
+  judges.set(action, known);
+  return known;
+}
+
+function makeJudges(action: CatalogAction): Judges {
+  const { params } = descriptorOf(action);
+  const shown = shownBy(action)?.requestBody?.content["application/json"].schema;
+  return {
+    validation: (given) => action.facts.params.safeParse(given).success,
+    descriptor: ajv.compile(params),
+    openapi: ajv.compile(shown ?? bodySchema(params)),
+  };
+}
+
+function verdicts({ validation, descriptor, openapi }: Judges, params: unknown) {
+  return { validation: validation(params), descriptor: descriptor(params), openapi: openapi(params) };
+}
+
+const YES = { validation: true, descriptor: true, openapi: true };
+const NO = { validation: false, descriptor: false, openapi: false };
+
+/** A value that no schema of this type takes. */
+function wrongFor(schema: JsonSchema): unknown {
+  return schema.type === "object" || schema.type === "array" ? 7 : { not: "this" };
+}
+
+describe("validation, descriptor and openapi.json agree", () => {
+  test("on the example of every action", () => {
+    for (const action of actions) expect(verdicts(judgesOf(action), action.exampleParams), action.id).toEqual(YES);
+  });
+
+  test("on a required param that is missing", () => {
+    for (const action of actions) {
+      for (const name of requiredParams(descriptorOf(action).params)) {
+        const { [name]: _, ...rest } = action.exampleParams;
+        expect(verdicts(judgesOf(action), rest), `${action.id} without ${name}`).toEqual(NO);
+      }
+    }
+  });
+
+  test("on a param that nobody knows", () => {
+    // Of a body in a wire of models, what nobody knows is dropped and named, as the wire has it.
+    for (const action of actions.filter((one) => tableOf(one) === null && one.kind !== "native")) {
+      const given = { ...action.exampleParams, no_such_param: 1 };
+      expect(verdicts(judgesOf(action), given), action.id).toEqual(NO);
+    }
+  });
+
+  test("on a param of the wrong type", () => {
+    let count = 0;
+    for (const action of actions) {
+      const properties = (descriptorOf(action).params.properties ?? {}) as Record<string, JsonSchema>;
+      for (const [name, schema] of Object.entries(properties)) {
+        if (schema.type === undefined) continue;
+        const given = { ...action.exampleParams, [name]: wrongFor(schema) };
+        expect(verdicts(judgesOf(action), given), `${action.id} ${name}`).toEqual(NO);
+        count += 1;
+      }
+    }
+    expect(count).toBeGreaterThan(100);
+  });
+
+  test("on the bounds of numbers and the values of lists of words", () => {
+    for (const action of actions) {
+      const properties = (descriptorOf(action).params.properties ?? {}) as Record<string, JsonSchema>;
+      for (const [name, schema] of Object.entries(properties)) {
+        const beyond = [
+          ...(schema.minimum === undefined ? [] : [Number(schema.minimum) - 1]),
+          ...(schema.maximum === undefined ? [] : [Number(schema.maximum) + 1]),
+          ...(schema.enum === undefined ? [] : ["no-such-word"]),
+        ];
+        for (const value of beyond) {
+          const given = { ...action.exampleParams, [name]: value };
+          expect(verdicts(judgesOf(action), given), `${action.id} ${name} ${value}`).toEqual(NO);
+        }
+      }
+    }
+  });
+
+  test("on rules that stand by themselves: no schema refers to another place", () => {
+    for (const action of actions)
+      expect(JSON.stringify(descriptorOf(action).params), action.id).not.toContain('"$ref"');
+  });
+
+  test("for the example of every row of every table", () => {
+    let count = 0;
+    for (const action of actions) {
+      for (const name of Object.keys(tableOf(action)?.rows ?? {})) {
+        const row = rowDescriptor(action, name);
+        if (row === null) throw new Error(`${action.id} lacks ${name}`);
+        const valid = ajv.validate(row.params, row.example);
+        expect(valid, `${action.id} ${name} ${JSON.stringify(row.example)} ${ajv.errorsText()}`).toBe(true);
+        count += 1;
+      }
+    }
+    expect(count).toBeGreaterThan(500);
+  });
+});
+
+describe("llms.txt", () => {
+  test("is short, and its addresses are there", async () => {
+    const response = await fetch(`${gateway.url}/llms.txt`);
+    expect(response.headers.get("content-type")).toBe("text/plain; charset=utf-8");
+    const text = await response.text();
+    expect(get_encoding("o200k_base").encode(text).length).toBeLessThan(1_500);
+    for (const said of ["max_cost_cents", "Idempotency-Key", "core/discover", "charged_cents"])
+      expect(text).toContain(said);
+    const links = [...text.matchAll(/\]\((\S+)\)/g)].map(([, link]) => link ?? "");
+    expect(links.length).toBeGreaterThan(3);
+    for (const link of links) expect((await fetch(link)).status, link).toBe(200);
+    for (const { service } of actions) expect(text).toContain(service);
+  });
+});
+
+describe("everything can be found from llms.txt", () => {
+  test.each([
+    ...["core/onesearch", "core/onescrape", "core/onescrape-deep", "core/onefind", "core/onefind-deep"],
+    ...["core/consult", "core/discover", "core/result", "core/cancel", "job_id", "files"],
+    ...["/api/v1/account", "/api/v1/usage", "/api/v1/transactions", "/api/v1/agents", "/api/v1/groups"],
+    ...["/api/v1/budgets", "/api/v1/events", "/api/v1/webhooks", "/api/v1/jobs"],
+    ...["/chat/completions", "/messages", "/responses", "/embeddings", "/images/generations", "/audio/transcriptions"],
+    ...["/audio/speech", "/rerank", "/moderations"],
+  ])("%s", async (name) => {
+    expect(await (await fetch(`${gateway.url}/llms.txt`)).text()).toContain(name);
+  });
+
+  test.each(OWN_ENDPOINTS.map((one) => [`${one.method} ${one.path}`, one] as const))("%s is served", async (_, one) => {
+    const { key } = await gateway.account();
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+    const body = one.method === "POST" ? { body: "{}" } : {};
+    const { status } = await fetch(`${gateway.url}${one.path}`, { method: one.method, headers, ...body });
+    // A form is refused for not being one.
+    expect(one.method === "POST" ? [400, 415] : [200]).toContain(status);
+  });
+});
+
+describe("GET /api/catalog", () => {
+  test("has services with their actions, models and tiers", async () => {
+    const shown = (await (await fetch(`${gateway.url}/api/catalog`)).json()) as {
+      services: {
+        service: string;
+        name: string;
+        available: boolean;
+        actions: { action: string; price_cents: number }[];
+      }[];
+      models: { model: string; prompt_usd_per_million: number }[];
+      unit_models: { model: string; usd: Record<string, string> }[];
+      tiers: Record<string, string[]>;
+    };
+    const listed = shown.services.flatMap(({ service, actions: own }) =>
+      own.map(({ action }) => `${service}/${action}`),
+    );
+    expect(listed).toEqual(expect.arrayContaining(actions.map(({ id }) => id)));
+    expect(listed).toContain("core/discover");
+    const pricing = (await (await fetch(`${gateway.url}/api/llm/v1/pricing`)).json()) as object;
+    const { services: _, ...prices } = shown;
+    expect(prices).toEqual(pricing);
+  });
+});

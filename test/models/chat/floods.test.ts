@@ -1,0 +1,101 @@
+// Vendors whose streams are made to be slow to read or to be kept: what cannot be read ends soon, what says nothing is not kept, and others have their turn.
+import { pipeline, Readable } from "node:stream";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { TestAccount, TestGateway } from "../../support/gateway.ts";
+import { startVendor, type VendorServer } from "../../support/vendor-server.ts";
+import { ask, DIALECT_NAMES, gatewayVia, SPEECHES, WIRE_NAMES } from "./dialect-speech.ts";
+
+const MIB = 1024 * 1024;
+/** A stream of ten thousand pieces is read in more turns than its bytes alone would take. */
+const PIECES = 10_000;
+const TURNS_MIN = 30;
+const GROWN_BYTES_MAX = 64 * MIB;
+
+let vendor: VendorServer;
+let gateway: TestGateway;
+let account: TestAccount;
+beforeAll(async () => {
+  vendor = await startVendor();
+  gateway = await gatewayVia(vendor.url);
+  account = await gateway.account({ kind: "personal", creditCents: 100_000 });
+});
+afterAll(async () => {
+  await gateway.stop();
+  await vendor.close();
+});
+
+/** Sends `first`, and then the same event until so many bytes are sent. Counts them. */
+function flood(type: string, first: Buffer, event: Buffer, bytesMax: number) {
+  const sent = { bytes: 0 };
+  const piece = Buffer.concat(Array<Buffer>(Math.ceil((64 * 1024) / event.length)).fill(event));
+  async function* pieces() {
+    yield first;
+    for (; sent.bytes < bytesMax; sent.bytes += piece.length) yield piece;
+  }
+  vendor.answers((response) => {
+    response.writeHead(200, { "content-type": type });
+    pipeline(Readable.from(pieces()), response, () => {});
+  });
+  return sent;
+}
+
+/** How often the loop has turned while `work` was done. */
+async function turnsOf(work: Promise<unknown>): Promise<number> {
+  let [turns, isOver] = [0, false];
+  const turn = () => {
+    turns++;
+    if (!isOver) setImmediate(turn);
+  };
+  setImmediate(turn);
+  await work;
+  isOver = true;
+  return turns;
+}
+
+describe.each(DIALECT_NAMES)("a vendor that speaks %s", (dialect) => {
+  const speech = SPEECHES[dialect];
+  const [wire = ""] = WIRE_NAMES;
+
+  it("whose events nobody can read is given up after a hundred of them", async () => {
+    const event = dialect === "converse" ? speech.event("{") : Buffer.from("data: {\n\n");
+    const sent = flood(speech.type, Buffer.alloc(0), event, 16 * MIB);
+    const { status, requestId } = await ask(gateway, account, { wire, dialect, stream: true });
+    expect(status).toBeGreaterThanOrEqual(500);
+    expect(sent.bytes).toBeLessThan(8 * MIB);
+    expect((await gateway.record(requestId)).charged_nano_usd).toBe(0);
+  });
+
+  it("whose events have no data is read to its end", async () => {
+    if (dialect === "converse") return;
+    const empty = Buffer.from("data:\n\n".repeat(100_000));
+    vendor.answers({
+      headers: { "content-type": speech.type },
+      body: Buffer.concat([empty, ...speech.early(["Hello"], "first")]),
+    });
+    expect((await ask(gateway, account, { wire, dialect, stream: true })).said).toBe("Hello");
+  });
+
+  it.each([true, false])(
+    "with many short events lets others have their turn (asked for a stream: %s)",
+    async (stream) => {
+      const pieces = Array<string>(PIECES).fill("a");
+      vendor.answers({ headers: { "content-type": speech.type }, body: Buffer.concat(speech.early(pieces, "first")) });
+      const answer = ask(gateway, account, { wire, dialect, stream });
+      expect(await turnsOf(answer)).toBeGreaterThan(TURNS_MIN);
+      expect((await answer).said).toHaveLength(PIECES);
+    },
+  );
+
+  it.each(Object.keys(speech.nothing))(
+    "that says nothing but %s again and again does not grow the process",
+    async (what) => {
+      const event = speech.nothing[what] ?? Buffer.alloc(0);
+      const before = process.memoryUsage().rss;
+      for (const other of WIRE_NAMES) {
+        flood(speech.type, Buffer.alloc(0), event, 4 * MIB);
+        expect((await ask(gateway, account, { wire: other, dialect, stream: true })).reason).toBe("error");
+      }
+      expect(process.memoryUsage().rss - before).toBeLessThan(GROWN_BYTES_MAX);
+    },
+  );
+});

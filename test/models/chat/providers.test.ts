@@ -1,0 +1,335 @@
+// Live accounts against every vendor's wire: keys and addresses from the environment, one key alone, several keys in turn.
+import type OpenAI from "openai";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
+import { type RecordingVendor, startRecordingVendor } from "./recording-vendor.ts";
+
+/** How each vendor is shown our key, and the path its calls end with. */
+const BEARER = { header: "authorization", prefix: "Bearer ", path: "/chat/completions" };
+const VENDORS = {
+  openai: BEARER,
+  anthropic: { header: "x-api-key", prefix: "", path: "/messages" },
+  gemini: { header: "x-goog-api-key", prefix: "", path: /\/models\/[\w.-]+:(generateContent|streamGenerateContent)/ },
+  groq: BEARER,
+  mistral: BEARER,
+  deepseek: BEARER,
+  xai: BEARER,
+  together: BEARER,
+  fireworks: BEARER,
+  cerebras: BEARER,
+  openrouter: BEARER,
+};
+const LOCAL = ["ollama", "vllm", "custom"];
+
+let vendor: RecordingVendor;
+
+beforeAll(async () => {
+  vendor = await startRecordingVendor();
+});
+
+afterAll(() => vendor.close());
+
+beforeEach(() => vendor.forget());
+
+/** The settings that configure one vendor, with its address at ours. */
+function configured(id: string, keys = `key-of-${id}`): Record<string, string> {
+  const name = id.toUpperCase();
+  return { [`${name}_API_KEY`]: keys, [`${name}_BASE_URL`]: `${vendor.url}/${id}/v1` };
+}
+
+async function withGateway(environment: Record<string, string>, work: (gateway: TestGateway) => Promise<void>) {
+  const gateway = await startTestGateway(environment);
+  try {
+    await work(gateway);
+    expect(await gateway.doctor()).toEqual([]);
+  } finally {
+    await gateway.stop();
+  }
+}
+
+const HELLO: OpenAI.ChatCompletionMessageParam[] = [{ role: "user", content: "hello [[pace: 100000]]" }];
+
+function words(text: string | null | undefined): number {
+  return (text ?? "").split(" ").filter(Boolean).length;
+}
+
+async function bothWays(client: OpenAI, model: string) {
+  const { data, request_id } = await client.chat.completions.create({ model, messages: HELLO }).withResponse();
+  const streamed = await client.chat.completions.stream({ model, messages: HELLO }).finalChatCompletion();
+  expect(words(data.choices[0]?.message.content)).toBe(60);
+  expect(streamed.choices[0]?.message.content).toBe(data.choices[0]?.message.content);
+  return { slug: data.model, requestId: request_id };
+}
+
+interface Row {
+  readonly id: string;
+  readonly kind: string;
+  readonly available: boolean;
+}
+
+describe.each(Object.entries(VENDORS))("with a key of %s alone", (id, { header, prefix, path }) => {
+  it("its models answer, streamed and not, and tiers use them as far as they go", async () => {
+    await withGateway(configured(id), async (gateway) => {
+      const { client } = await gateway.account({ kind: "personal", creditCents: 100_000 });
+      const rows = (await client.models.list()).data as unknown as Row[];
+      const [first] = rows.filter(({ kind, available }) => kind === "chat" && available);
+      expect(first).toBeDefined();
+      const { slug, requestId } = await bothWays(client, first?.id ?? "");
+      expect(slug).toBe(first?.id);
+      expect(vendor.arrivals).toHaveLength(2);
+      for (const arrival of vendor.arrivals) {
+        expect(arrival.path.startsWith(`/${id}/v1/`)).toBe(true);
+        if (typeof path === "string") expect(arrival.path.endsWith(path)).toBe(true);
+        else expect(arrival.path).toMatch(path);
+        expect(arrival.headers[header]).toBe(`${prefix}key-of-${id}`);
+        expect(Object.values(arrival.headers).join(" ")).not.toContain("tg_sk_");
+        expect(arrival.headers["user-agent"] ?? "").not.toContain("OpenAI/JS");
+      }
+      expect(vendor.arrivals[0]?.headers["x-request-id"]).toBe(requestId);
+      const available = new Set(rows.filter((row) => row.available).map((row) => row.id));
+      const { tiers } = (await (await fetch(`${gateway.url}/api/llm/v1/pricing`)).json()) as {
+        tiers: Record<string, string[]>;
+      };
+      for (const [tier, slugs] of Object.entries(tiers)) {
+        const expected = slugs.find((one) => available.has(one));
+        const call = client.chat.completions.create({ model: `core/${tier}`, messages: HELLO });
+        if (expected === undefined) {
+          await expect(call).rejects.toMatchObject({ status: 503, code: "upstream_not_configured" });
+        } else expect((await call).model).toBe(expected);
+      }
+      const other = id === "openai" ? "anthropic/claude-haiku-4.5" : "openai/gpt-5.4-nano";
+      if (!available.has(other)) {
+        const call = client.chat.completions.create({ model: other, messages: HELLO });
+        await expect(call).rejects.toMatchObject({ status: 503, code: "upstream_not_configured" });
+      }
+    });
+  });
+});
+
+describe("rows of the table of providers", () => {
+  it("are asked as files are: by their price list, or by a named model and its price", async () => {
+    const environment = {
+      ...configured("moonshot"),
+      ...configured("deepinfra"),
+      DEEPINFRA_MODEL: "lab/model-1",
+      DEEPINFRA_PROMPT_USD_PER_MILLION: "3",
+      DEEPINFRA_COMPLETION_USD_PER_MILLION: "7",
+    };
+    await withGateway(environment, async (gateway) => {
+      const { client } = await gateway.account({ kind: "personal", creditCents: 100_000 });
+      const called = { id: "call_1", type: "function" as const, function: { name: "look", arguments: "{}" } };
+      const messages: OpenAI.ChatCompletionMessageParam[] = [
+        { role: "developer", content: "Be brief." },
+        { role: "user", content: "look" },
+        { role: "assistant", content: null, tool_calls: [called] },
+        { role: "tool", tool_call_id: "call_1", content: "{}" },
+      ];
+      const body = { model: "moonshotai/kimi-k3", messages, temperature: 0.5 };
+      expect((await client.chat.completions.create(body)).model).toBe("moonshotai/kimi-k3");
+      const [arrival] = vendor.arrivals;
+      expect(arrival?.path).toBe("/moonshot/v1/chat/completions");
+      expect(arrival?.body).not.toHaveProperty("temperature");
+      expect(arrival?.body.messages).toMatchObject([{ role: "system" }, {}, { reasoning_content: "" }, {}]);
+      expect((await bothWays(client, "deepinfra/lab/model-1")).slug).toBe("deepinfra/lab/model-1");
+      expect(vendor.arrivals.at(-1)?.body.model).toBe("lab/model-1");
+      const dear = client.chat.completions.create({ model: "deepinfra/lab/model-2", messages: HELLO });
+      await expect(dear).rejects.toMatchObject({ status: 404, code: "model_not_found" });
+    });
+  });
+});
+
+describe("a model that searches, for a fee beside its tokens", () => {
+  it("is held and charged with the fee, holds what it may find, and is told to search once", async () => {
+    await withGateway(configured("perplexity"), async (gateway) => {
+      const { client } = await gateway.account({ kind: "personal", creditCents: 1 });
+      const body = { model: "perplexity/sonar", messages: HELLO, max_tokens: 100 };
+      const { usage } = await client.chat.completions.create(body);
+      const { prompt_tokens, completion_tokens, cost } = usage as OpenAI.CompletionUsage & { cost: number };
+      expect(Math.round(cost * 1e9)).toBe(2_500_000 + prompt_tokens * 250 + completion_tokens * 2_500);
+      expect(vendor.arrivals[0]?.path).toBe("/perplexity/v1/agent");
+      expect(vendor.arrivals[0]?.body).toMatchObject({
+        model: "perplexity/sonar",
+        input: [{ type: "message", role: "user", content: HELLO[0]?.content }],
+        tools: [{ type: "web_search", search_context_size: "low", max_tokens: 8_000 }],
+        tool_choice: "required",
+        max_steps: 1,
+      });
+      // Three quarters of a cent are left: enough for a fee and the tokens of such an answer, but not twice, with what it may find.
+      await client.chat.completions.create(body);
+      await expect(client.chat.completions.create(body)).rejects.toMatchObject({ status: 402 });
+      const sonar = (await client.models.retrieve("perplexity/sonar")) as unknown as { pricing: { request: string } };
+      expect(sonar.pricing.request).toBe("0.0025");
+    });
+  });
+});
+
+describe("servers of the operator's own", () => {
+  it("need no key, serve any model, and cost what the environment says", async () => {
+    const environment = {
+      OLLAMA_BASE_URL: `${vendor.url}/ollama/v1`,
+      OLLAMA_MODEL: "llama3.2",
+      VLLM_BASE_URL: `${vendor.url}/vllm/v1`,
+      CUSTOM_BASE_URL: `${vendor.url}/custom/v1`,
+      CUSTOM_PROMPT_USD_PER_MILLION: "3",
+      CUSTOM_COMPLETION_USD_PER_MILLION: "7",
+    };
+    await withGateway(environment, async (gateway) => {
+      const { client, key } = await gateway.account({ kind: "personal", creditCents: 1_000 });
+      for (const id of LOCAL) expect((await bothWays(client, `${id}/any:model-7b`)).slug).toBe(`${id}/any:model-7b`);
+      for (const { path, headers, body } of vendor.arrivals) {
+        expect(path).toMatch(/^\/(ollama|vllm|custom)\/v1\/chat\/completions$/);
+        expect(headers.authorization).toBe(undefined);
+        expect(body.model).toBe("any:model-7b");
+      }
+      const free = await client.chat.completions.create({ model: "ollama/x", messages: HELLO });
+      expect((free.usage as unknown as { cost: number }).cost).toBe(0);
+      const { usage } = await client.chat.completions.create({ model: "custom/x", messages: HELLO });
+      const { prompt_tokens, completion_tokens, cost } = usage as OpenAI.CompletionUsage & { cost: number };
+      expect(Math.round(cost * 1e9)).toBe(prompt_tokens * 3_000 + completion_tokens * 7_000);
+      // A tier reaches the one model that the operator names.
+      const tier = await client.chat.completions.create({ model: "core/best", messages: HELLO });
+      expect(tier.model).toBe("ollama/llama3.2");
+      const account = await fetch(`${gateway.url}/api/v1/account`, { headers: { authorization: `Bearer ${key}` } });
+      expect(await account.json()).toMatchObject({ kind: "personal", held_cents: 0 });
+    });
+  });
+});
+
+describe("named servers of the operator's own", () => {
+  it("are as many as have an address, on two wires, each with a key, a price and a model of its own", async () => {
+    const environment = {
+      CUSTOM_BASE_URL: `${vendor.url}/custom/v1`,
+      CUSTOM_LAB_BASE_URL: `${vendor.url}/custom-lab/v1`,
+      CUSTOM_LAB_API_KEY: "key-of-lab",
+      CUSTOM_FAR_LAB_BASE_URL: `${vendor.url}/custom-far-lab/v1`,
+      CUSTOM_FAR_LAB_COMPLETION_USD_PER_MILLION: "7",
+      CUSTOM_MESSAGES_BASE_URL: `${vendor.url}/custom-messages/v1`,
+      CUSTOM_MESSAGES_API_KEY: "key-of-messages",
+      CUSTOM_MESSAGES_LAB_BASE_URL: `${vendor.url}/custom-messages-lab/v1`,
+      CUSTOM_MESSAGES_LAB_API_KEY: "key-of-messages-lab",
+      CUSTOM_MESSAGES_LAB_MODEL: "own-1",
+    };
+    await withGateway(environment, async (gateway) => {
+      const { client } = await gateway.account({ kind: "personal", creditCents: 1_000 });
+      const ids = ["custom", "custom-lab", "custom-far-lab", "custom-messages", "custom-messages-lab"];
+      for (const id of ids) expect((await bothWays(client, `${id}/any`)).slug).toBe(`${id}/any`);
+      const seen = vendor.arrivals.map(({ path, headers }) => {
+        return [path, headers.authorization ?? headers["x-api-key"]].filter(Boolean).join(" ");
+      });
+      expect([...new Set(seen)]).toEqual([
+        "/custom/v1/chat/completions",
+        "/custom-lab/v1/chat/completions Bearer key-of-lab",
+        "/custom-far-lab/v1/chat/completions",
+        "/custom-messages/v1/messages key-of-messages",
+        "/custom-messages-lab/v1/messages key-of-messages-lab",
+      ]);
+      const { usage } = await client.chat.completions.create({ model: "custom-far-lab/any", messages: HELLO });
+      const { completion_tokens, cost } = usage as OpenAI.CompletionUsage & { cost: number };
+      expect(Math.round(cost * 1e9)).toBe(completion_tokens * 7_000);
+      const listed = (await client.models.list()).data.map(({ id }) => id).filter((id) => id.startsWith("custom"));
+      expect(listed).toEqual(["custom-messages-lab/own-1"]);
+    });
+  });
+});
+
+describe("several keys of one vendor", () => {
+  const MODEL = "openai/gpt-5.4-nano";
+  const keysSeen = () => vendor.arrivals.map(({ headers }) => headers.authorization?.replace("Bearer ", ""));
+
+  it.each([
+    [401, {}],
+    [403, {}],
+    [429, { "retry-after": "30" }],
+    [429, {}],
+  ])("after %i the other key is asked at once, and the conversation's own rests", async (status, headers) => {
+    await withGateway(configured("openai", "first, second"), async (gateway) => {
+      const { client } = await gateway.account({ kind: "personal" });
+      await client.chat.completions.create({ model: MODEL, messages: HELLO });
+      const [own = ""] = keysSeen();
+      const other = own === "first" ? "second" : "first";
+      vendor.refuse(own, status, headers);
+      const startedMs = performance.now();
+      const { data, response } = await client.chat.completions.create({ model: MODEL, messages: HELLO }).withResponse();
+      // It would have waited for half a minute.
+      expect(performance.now() - startedMs).toBeLessThan(15_000);
+      expect(words(data.choices[0]?.message.content)).toBe(60);
+      expect(response.headers.get("x-tollgate-attempts")).toBe("2");
+      expect(keysSeen()).toEqual([own, own, other]);
+      for (let more = 0; more < 3; more++) await client.chat.completions.create({ model: MODEL, messages: HELLO });
+      expect(keysSeen()).toEqual([own, own, other, other, other, other]);
+    });
+  });
+
+  it("share conversations while all are good, and all bad ones are our fault, not the caller's", async () => {
+    await withGateway(configured("openai", "first,second"), async (gateway) => {
+      const { client } = await gateway.account({ kind: "personal" });
+      const ask = (text: string) =>
+        client.chat.completions.create({ model: MODEL, messages: [{ role: "user", content: text }] });
+      const texts = Array.from({ length: 16 }, (_, at) => `about ${at} [[pace: 100000]]`);
+      for (const text of texts) await ask(text);
+      const taken = keysSeen();
+      expect(new Set(taken)).toEqual(new Set(["first", "second"]));
+      // Each goes on with the key at which its prompt is cached.
+      for (const text of texts.slice(0, 4)) await ask(text);
+      expect(keysSeen()).toEqual([...taken, ...taken.slice(0, 4)]);
+      vendor.refuse("first", 401);
+      vendor.refuse("second", 402);
+      const call = client.withOptions({ maxRetries: 2 }).chat.completions.create({ model: MODEL, messages: HELLO });
+      await expect(call).rejects.toMatchObject({ status: 503, code: "upstream_not_configured" });
+      expect(new Set(keysSeen().slice(20))).toEqual(new Set(["first", "second"]));
+      expect(keysSeen()).toHaveLength(22);
+    });
+  });
+});
+
+describe("with every vendor configured", () => {
+  it("another one of the same model comes before another model, at the same price", async () => {
+    const all = Object.assign({}, ...Object.keys(VENDORS).map((id) => configured(id)));
+    await withGateway(all, async (gateway) => {
+      const { client } = await gateway.account({ kind: "personal", creditCents: 10_000 });
+      const trace = { headers: { "x-tollgate-trace": "1" } };
+      const ask = async () => {
+        const answer = await client.chat.completions.create({ model: "core/mid", messages: HELLO }, trace);
+        const { attempts } = (answer as unknown as { tollgate: { attempts: Record<string, unknown>[] } }).tollgate;
+        const { cost } = answer.usage as unknown as { cost: number };
+        return { model: answer.model, cost, tried: attempts.map(({ provider, model }) => `${provider} ${model}`) };
+      };
+      const first = await ask();
+      expect(first).toMatchObject({ model: "openai/gpt-6.1-terra", tried: ["openai openai/gpt-6.1-terra"] });
+      vendor.refuse("key-of-openai", 503);
+      const second = await ask();
+      expect(second).toEqual({
+        model: "openai/gpt-6.1-terra",
+        cost: first.cost,
+        tried: ["openai openai/gpt-6.1-terra", "openrouter openai/gpt-6.1-terra"],
+      });
+      vendor.refuse("key-of-openrouter", 402);
+      const third = await ask();
+      expect(third.model).toBe("google/gemini-3.8-flash");
+      expect(third.tried).toHaveLength(3);
+    });
+  });
+
+  it("play accounts reach no vendor, and live ones no sandbox", async () => {
+    const all = Object.assign({}, ...Object.keys(VENDORS).map((id) => configured(id)));
+    await withGateway(all, async (gateway) => {
+      const play = await gateway.account();
+      for (const model of ["core/cheap", "core/mid", "core/best", "openai/gpt-5.4-nano", "ollama/any", "sandbox/ok"]) {
+        await bothWays(play.client, model);
+      }
+      await play.client.embeddings.create({ model: "openai/text-embedding-3-small", input: "x" });
+      expect(vendor.arrivals).toEqual([]);
+      const served = (await gateway.books()).requests.length;
+      expect(served).toBe(13);
+      const live = await gateway.account({ kind: "personal", creditCents: 10_000 });
+      for (const model of ["sandbox/ok", "sandbox-messages/ok", "sandbox-gemini/ok"]) {
+        const call = live.client.chat.completions.create({ model, messages: HELLO });
+        await expect(call).rejects.toMatchObject({ status: 404, code: "model_not_found" });
+      }
+      for (const model of ["core/cheap", "core/mid", "core/best"]) await bothWays(live.client, model);
+      await live.client.embeddings.create({ model: "openai/text-embedding-3-small", input: "x" });
+      expect(vendor.arrivals).toHaveLength(7);
+      expect((await gateway.books()).requests.length).toBe(served);
+    });
+  });
+});

@@ -1,0 +1,129 @@
+// A client that does not read: the upstream waits for it, nothing piles up, and the stream goes on when it reads again.
+import { connect, type Socket } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { post } from "../../edge/http/edge.ts";
+import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { CHAT } from "./bad-requests.ts";
+
+/** More than all buffers between two sockets of this machine hold: 64 MiB. */
+const WORDS = 16_384;
+const WIDTH = 4_096;
+/** Much shorter than the client's pause. */
+const GAP_S = 1;
+const PAUSE_MS = 1_500;
+/** What the kernel keeps for three sockets, a multiple of its usual bounds. */
+const UNDER_WAY_BYTES_MAX = 32 * 1024 * 1024;
+/** One whose events are passed on as they are, and one whose events are translated. */
+const VENDORS = ["sandbox", "sandbox-messages"];
+
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  gateway = await startTestGateway({ CHUNK_GAP_SECONDS: String(GAP_S), FIRST_TOKEN_SECONDS: "5" });
+});
+
+afterAll(async () => {
+  const findings = await gateway.doctor();
+  await gateway.stop();
+  expect(findings).toEqual([]);
+});
+
+/** Asks for a long stream and reads nothing of it. */
+async function askWithoutReading(account: TestAccount, model: string): Promise<Socket> {
+  const socket = connect(Number(new URL(gateway.url).port), "127.0.0.1");
+  socket.on("error", () => {});
+  socket.pause();
+  const content = `hello [[words: ${WORDS}]] [[width: ${WIDTH}]]`;
+  const body = { model, messages: [{ role: "user", content }], stream: true, max_tokens: WORDS };
+  const text = post(CHAT, JSON.stringify(body), [`authorization: Bearer ${account.key}`, "connection: close"]);
+  await new Promise<void>((resolve) => socket.write(text, () => resolve()));
+  return socket;
+}
+
+async function running(vendor: string): Promise<Record<string, unknown>[]> {
+  return (await gateway.books()).requests.filter(({ adapter, ended }) => adapter === vendor && ended === "open");
+}
+
+/** Waits until the sandbox has written no more for a while, and tells how many tokens it has. */
+async function stuckAt(vendor: string): Promise<number> {
+  let tokens = -1;
+  let sinceMs = performance.now();
+  return eventually(async () => {
+    const written = (await running(vendor)).reduce((sum, { tokensOut }) => sum + Number(tokensOut), 0);
+    if (written !== tokens) sinceMs = performance.now();
+    tokens = written;
+    return tokens > 0 && performance.now() - sinceMs > 300 ? tokens : undefined;
+  }, "an upstream that waits");
+}
+
+function pauseForAWhile(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+}
+
+/** Reads to the end; the words and the last bytes are all that is kept. */
+async function readOn(socket: Socket): Promise<{ words: number; end: string }> {
+  let words = 0;
+  let line = "";
+  let end = "";
+  socket.on("data", (bytes) => {
+    const lines = (line + bytes.toString("latin1")).split("\n");
+    end = (end + bytes.toString("latin1")).slice(-200);
+    line = lines.pop() ?? "";
+    for (const one of lines) if (/"content":"[^"]/.test(one)) words++;
+  });
+  socket.resume();
+  await new Promise((resolve) => socket.once("close", resolve));
+  return { words, end };
+}
+
+async function recordOf(account: TestAccount): Promise<Record<string, unknown>> {
+  return eventually(
+    () => gateway.records().find((row) => row.account_id === account.accountId && row.operation === "chat"),
+    "the record",
+  );
+}
+
+describe.each(VENDORS)("a client of %s that does not read", (vendor) => {
+  it("makes the upstream wait, for longer than a vendor may be silent, and then gets everything", async () => {
+    const account = await gateway.account();
+    const socket = await askWithoutReading(account, `${vendor}/ok`);
+    const stuck = await stuckAt(vendor);
+    expect(stuck * WIDTH).toBeLessThan(UNDER_WAY_BYTES_MAX);
+    await pauseForAWhile();
+    expect(await stuckAt(vendor)).toBe(stuck);
+    const { words, end } = await readOn(socket);
+    expect(await recordOf(account)).toMatchObject({ outcome: "success", usage: { outputTokens: WORDS } });
+    expect(words).toBe(WORDS);
+    expect(end).toContain("data: [DONE]\n\n");
+  });
+
+  it("and leaves: the upstream is stopped, and what was made is the most that is charged", async () => {
+    const account = await gateway.account();
+    const socket = await askWithoutReading(account, `${vendor}/ok`);
+    const stuck = await stuckAt(vendor);
+    socket.destroy();
+    const record = await recordOf(account);
+    expect(record.outcome).toBe("left_after_content");
+    await eventually(async () => ((await running(vendor)).length === 0 ? true : undefined), "the upstream's end");
+    const [row] = (await gateway.books()).requests.filter(({ requestId }) => requestId === record.request_id);
+    expect(row?.ended).toBe("aborted");
+    // A padded word is one token to the sandbox, and many to a tokenizer.
+    expect(Number(row?.tokensOut)).toBeLessThan(stuck + WORDS / 8);
+    expect(Number(record.charged_nano_usd)).toBeGreaterThan(0);
+    expect((await gateway.admin("GET", `/admin/v1/accounts/${account.accountId}`)).json.held_cents).toBe(0);
+  });
+});
+
+it("twelve that do not read cost no memory to speak of", async () => {
+  const account = await gateway.account();
+  const asked = async () => (await gateway.books()).requests.filter(({ adapter }) => adapter === "sandbox").length;
+  const [beforeBytes, before] = [process.memoryUsage().rss, await asked()];
+  const sockets = await Promise.all(Array.from({ length: 12 }, () => askWithoutReading(account, "sandbox/ok")));
+  await stuckAt("sandbox");
+  // On a busy machine some may have been hung up on by now, as who reads nothing for ten seconds is.
+  expect(await asked()).toBe(before + 12);
+  // All of it would be 768 MiB.
+  expect(process.memoryUsage().rss - beforeBytes).toBeLessThan(128 * 1024 * 1024);
+  for (const socket of sockets) socket.destroy();
+  await eventually(async () => ((await running("sandbox")).length === 0 ? true : undefined), "the end of all");
+});

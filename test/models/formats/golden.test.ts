@@ -1,0 +1,80 @@
+// The bytes of OpenAI's wire, kept: what callers get of every dialect's answers, and what every dialect is asked.
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { startVendor, type VendorServer } from "../../support/vendor-server.ts";
+import { ANSWERS, ASKED, type DialectName } from "./golden-cases.ts";
+
+const DIALECTS: readonly DialectName[] = ["chat-completions", "responses", "messages", "generate-content"];
+const HEADERS = ["content-type", "cache-control", "x-tollgate-model", "x-tollgate-attempts", "x-should-retry"];
+/** An answer that every dialect takes for good. */
+const GOOD: Readonly<Record<DialectName, unknown>> = {
+  "chat-completions": { choices: [{ index: 0, message: { role: "assistant", content: "ok" }, finish_reason: "stop" }] },
+  responses: { status: "completed", output: [{ type: "message", content: [{ type: "output_text", text: "ok" }] }] },
+  messages: { content: [{ type: "text", text: "ok" }], stop_reason: "end_turn" },
+  "generate-content": { candidates: [{ content: { parts: [{ text: "ok" }] }, finishReason: "STOP" }] },
+};
+
+let vendor: VendorServer;
+let gateway: TestGateway;
+let account: TestAccount;
+
+beforeAll(async () => {
+  vendor = await startVendor();
+  gateway = await startTestGateway({
+    OVERLAY_DIR: new URL("../../fixtures/wires-overlay", import.meta.url).pathname,
+    ...Object.fromEntries(
+      DIALECTS.map((dialect) => [`VIA_${dialect.toUpperCase().replace("-", "_")}_BASE_URL`, `${vendor.url}/v1`]),
+    ),
+  });
+  account = await gateway.account({ kind: "personal", creditCents: 100_000 });
+});
+
+afterAll(async () => {
+  await gateway.stop();
+  await vendor.close();
+});
+
+/** What differs from one run to the next. */
+function steady(text: string): string {
+  return text
+    .replace(/chatcmpl-[\w-]+/g, "chatcmpl-ID")
+    .replace(/"created":\d{6,}/g, '"created":NOW')
+    .replace(/"ms":\d+/g, '"ms":MS')
+    .replace(/call_[0-9A-Za-z]{20,}_/g, "call_ID_");
+}
+
+async function call(dialect: DialectName, body: Readonly<Record<string, unknown>>): Promise<string> {
+  const response = await fetch(`${gateway.url}/api/llm/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: `via-${dialect}/m`, ...body }),
+  });
+  const headers = HEADERS.map((name) => `${name}: ${response.headers.get(name)}`);
+  return steady([response.status, ...headers, "", await response.text()].join("\n"));
+}
+
+describe.each(DIALECTS)("the %s dialect", (dialect) => {
+  test("answers callers in these bytes", async () => {
+    let seen = "";
+    for (const { name, streamed, vendor: said } of ANSWERS.filter((one) => one.dialect === dialect)) {
+      const type = streamed ? "text/event-stream" : "application/json";
+      vendor.answers({ headers: { "content-type": type }, body: said });
+      const usage = streamed ? { stream: true, stream_options: { include_usage: true } } : {};
+      const answer = await call(dialect, { messages: [{ role: "user", content: "Hi" }], ...usage });
+      seen += `======== ${name}, ${streamed ? "streamed" : "whole"}\n${answer}\n`;
+    }
+    await expect(seen).toMatchFileSnapshot(`../fixtures/golden/${dialect}-answers.txt`);
+  });
+
+  test("is asked in these bytes", async () => {
+    let seen = "";
+    for (const [name, body] of Object.entries(ASKED)) {
+      vendor.answers({ body: GOOD[dialect] });
+      const answer = await call(dialect, body);
+      const [asked] = vendor.asked;
+      const upstream = asked === undefined ? answer : `${asked.url}\n${JSON.stringify(asked.body)}`;
+      seen += `======== ${name}\n${upstream}\n`;
+    }
+    await expect(seen).toMatchFileSnapshot(`../fixtures/golden/${dialect}-asked.txt`);
+  });
+});

@@ -1,0 +1,33 @@
+// Opens ledgers in a real Redis for tests, with a clock that the test moves in the server's place.
+import { manualClock } from "../../../../src/core/clock.ts";
+import { type Archive, NO_ARCHIVE } from "../../../../src/money/ledger/archive/archive.ts";
+import { redisLedger } from "../../../../src/money/ledger/redis/ledger.ts";
+import type { LedgerLink } from "../../../../src/money/ledger/redis/script.ts";
+import { START_MS, type TestStore } from "../store.ts";
+
+const LEASE_MS = 60_000;
+
+/** A ledger over a link to an empty server; `dispose` ends both. */
+export function redisStore(link: LedgerLink, dispose: () => Promise<void>, archive: Archive = NO_ARCHIVE): TestStore {
+  const clock = manualClock(START_MS);
+  // The server has been up for long as far as the test's own clock goes.
+  const settled = { ...link, uptimeMs: () => Promise.resolve(LEASE_MS) };
+  const open = () => redisLedger({ link: settled, clock, clockIsServers: true, leaseMs: LEASE_MS, archive });
+  let ledger = open();
+  return {
+    clock,
+    shared: true,
+    tellsUsage: archive !== NO_ARCHIVE,
+    get ledger() {
+      return ledger;
+    },
+    get sharedLedger() {
+      return ledger;
+    },
+    async reopen() {
+      ledger = open();
+      return ledger;
+    },
+    dispose,
+  };
+}

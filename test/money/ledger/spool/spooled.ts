@@ -1,0 +1,191 @@
+// Ledgers behind a spool on a real Redis, over a proxy that can fail: what a process has open, and what others see meanwhile.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished } from "vitest";
+import { type Clock, manualClock, systemClock } from "../../../../src/core/clock.ts";
+import type { Archive } from "../../../../src/money/ledger/archive/archive.ts";
+import type { Ledger, SharedLedger } from "../../../../src/money/ledger/model/ledger.ts";
+import { redisLedger } from "../../../../src/money/ledger/redis/ledger.ts";
+import { keptUntilCopied } from "../../../../src/money/ledger/spool/copies.ts";
+import { openSpool, type Spool, type SpoolOptions } from "../../../../src/money/ledger/spool/file.ts";
+import {
+  type SpooledLedger,
+  type SpooledLedgerOptions,
+  spooledLedger,
+} from "../../../../src/money/ledger/spool/ledger.ts";
+import { openRedis, type RedisLink } from "../../../../src/platform/storage/redis-link.ts";
+import { eventually } from "../../../support/gateway.ts";
+import { openLink, type RedisServer, type RedisSettings, startRedis } from "../../../support/redis.ts";
+import { startTcpProxy, type TcpProxy } from "../../../support/tcp-proxy.ts";
+import { CENT, holdRequest, newAccount, postRequest } from "../requests.ts";
+import { NO_BOUNDS } from "../store.ts";
+
+export const LEASE_MS = 2_000;
+export const CREDIT_CENTS = 10_000;
+
+type Forfeit = Parameters<SpooledLedgerOptions["onForfeit"]>[0];
+
+/** A process's own part: its connection, its spool, and the ledger behind both. */
+export interface OpenLedger {
+  readonly ledger: SpooledLedger;
+  readonly link: RedisLink;
+  readonly forfeits: readonly Forfeit[];
+  readonly broken: readonly unknown[];
+  close(): Promise<void>;
+}
+
+export interface OpenOptions extends Partial<Pick<SpoolOptions, "disk" | "openMax">> {
+  readonly leaseMs?: number;
+  /** The spool's own time; the store goes by the system's. */
+  readonly spoolClock?: Clock;
+  /** Where the store's postings go. */
+  readonly archive?: Archive;
+  /** Puts something between the spool and the store. */
+  readonly wrap?: (store: SharedLedger) => SharedLedger;
+  /** Puts something before the spool. */
+  readonly wrapSpool?: (spool: Spool) => Spool;
+}
+
+/** Opens the ledger as a gateway does, and replays what is in the folder's spool. */
+export async function openSpooled(url: string, folder: string, options: OpenOptions = {}): Promise<OpenLedger> {
+  const { leaseMs = LEASE_MS, spoolClock = systemClock, archive, ...others } = options;
+  const { wrap = (store) => store, wrapSpool = (spool) => spool, ...bounds } = others;
+  const forfeits: Forfeit[] = [];
+  const broken: unknown[] = [];
+  const onBroken = (error: unknown) => broken.push(error);
+  const link = await openRedis(url, { onBroken: () => {} });
+  const file = await openSpool({
+    ...{ file: join(folder, "spool.db"), clock: spoolClock, disk: NO_BOUNDS, ...bounds },
+    onFatal: onBroken,
+  });
+  const spool = wrapSpool(keptUntilCopied(file, link));
+  const store = wrap(redisLedger({ link, clock: systemClock, leaseMs, ...(archive === undefined ? {} : { archive }) }));
+  const onForfeit = (lost: Forfeit) => forfeits.push(lost);
+  const ledger = spooledLedger(store, spool, { clock: systemClock, leaseMs, onBroken, onForfeit });
+  link.onServerChange(() => ledger.repeat());
+  await ledger.recover();
+  async function close(): Promise<void> {
+    await ledger.close();
+    await link.close();
+  }
+  return { ledger, link, forfeits, broken, close };
+}
+
+export interface SpooledTest extends OpenLedger {
+  readonly redis: RedisServer;
+  readonly proxy: TcpProxy;
+  readonly folder: string;
+  /** The store as another process sees it, by a connection that nothing happens to. */
+  readonly other: SharedLedger;
+  /** Opens the ledger anew on the same folder, as after a restart. */
+  reopen(options?: OpenOptions): Promise<OpenLedger>;
+  /** The account's hold, placed for `cents`. */
+  hold(holdId: string, cents: number): ReturnType<Ledger["reserve"]>;
+  /** Answers once nothing waits in the spool, and the other process sees it. */
+  told(): Promise<void>;
+}
+
+/** A server, a proxy before it, a ledger behind a spool, and the account `ada`. All of it ends with the test. */
+export async function startSpooled(settings: RedisSettings = {}, options: OpenOptions = {}): Promise<SpooledTest> {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-spool-"));
+  const redis = await startRedis(settings);
+  const proxy = await startTcpProxy(redis.port);
+  const url = `redis://127.0.0.1:${proxy.port}`;
+  let opened = await openSpooled(url, folder, options);
+  const side = await openLink(redis.url);
+  const other = redisLedger({ link: side, clock: systemClock, leaseMs: LEASE_MS });
+  await other.openAccount(newAccount("ada", CREDIT_CENTS));
+  onTestFinished(async () => {
+    await opened.close();
+    await side.close();
+    await proxy.close();
+    await redis.dispose();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return {
+    ...opened,
+    ...{ redis, proxy, folder, other },
+    async reopen(anew = {}) {
+      await opened.close();
+      opened = await openSpooled(url, folder, anew);
+      return opened;
+    },
+    hold: (holdId, cents) => opened.ledger.reserve(request(holdId, cents)),
+    async told() {
+      await allTold(opened.ledger);
+      await eventually(() => other.account("ada").catch(() => undefined), "the other process to reach the server");
+    },
+  };
+}
+
+/** With a replica, which can be cut off, and then take over without what it has not seen. */
+export async function startWithReplica(options: OpenOptions = {}) {
+  const parts = await startSpooled({}, options);
+  const replica = await startRedis({ replicaof: `127.0.0.1 ${parts.redis.port}` });
+  onTestFinished(() => replica.dispose());
+  const follows = async () => {
+    const info = String(await parts.redis.send("INFO", "replication"));
+    return /slave0:.*state=online/.test(info) && Number(await parts.redis.send("WAIT", "1", "1000")) === 1;
+  };
+  await eventually(async () => ((await follows()) ? true : undefined), "the replica to follow");
+  return {
+    ...parts,
+    replica,
+    cutOff: () => replica.send("REPLICAOF", "NO", "ONE"),
+    async takeOver() {
+      await parts.redis.kill();
+      parts.proxy.leadTo(replica.port);
+    },
+  };
+}
+
+/** A primary whose replica follows by a way that can be closed, and a ledger behind a spool that knows of both. */
+export async function startReplicated(options: OpenOptions = {}) {
+  const clock = manualClock(systemClock.epochMs());
+  const parts = await startSpooled();
+  const way = await startTcpProxy(parts.redis.port);
+  const replica = await startRedis({ replicaof: `127.0.0.1 ${way.port}` });
+  onTestFinished(async () => {
+    await replica.dispose();
+    await way.close();
+  });
+  const copied = async () => (await parts.redis.send("WAIT", "1", "100")) === 1 || undefined;
+  await eventually(copied, "the replica to follow");
+  const opened = await parts.reopen({ spoolClock: clock, ...options });
+  return { ...parts, ...opened, clock, way, replica };
+}
+
+export function request(holdId: string, cents: number) {
+  const hold = { accountId: "ada", holdId, cents, nowMs: systemClock.epochMs() };
+  return holdRequest(hold, { leaseMs: LEASE_MS });
+}
+
+export async function allTold(ledger: SpooledLedger): Promise<void> {
+  await eventually(() => (ledger.spoolState().depth === 0 ? true : undefined), "the spool to be told");
+}
+
+/** Sweeps until nothing is held: what is left by the dead must end within a lease and a sweep. */
+export async function allResolved(ledger: Ledger, accountId = "ada", msMax = 3 * LEASE_MS): Promise<void> {
+  await eventually(
+    async () => {
+      await ledger.sweep(1_000);
+      return (await ledger.account(accountId))?.heldNano === 0 ? true : undefined;
+    },
+    "all holds to end",
+    msMax,
+  );
+}
+
+export const ada = (holdId: string) => ({ accountId: "ada", holdId });
+export const cost = (holdId: string, cents: number) => postRequest({ ...ada(holdId), cents });
+export const AWAY = expect.objectContaining({ code: "ledger_unavailable" });
+
+export const failing = (store: SharedLedger): SharedLedger => ({
+  ...store,
+  post: () => Promise.reject(new Error("no answer that makes sense")),
+});
+
+export function charged(cents: number) {
+  return { chargedNano: cents * CENT, chargedCents: cents };
+}

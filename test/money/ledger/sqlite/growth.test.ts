@@ -1,0 +1,102 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { fillLedger } from "../../../../bench/fill-ledger.ts";
+import { manualClock } from "../../../../src/core/clock.ts";
+import { nano } from "../../../../src/core/money.ts";
+import { sqliteLedger } from "../../../../src/money/ledger/sqlite/ledger.ts";
+import { type LedgerOperations, openUnit } from "../../../../src/money/ledger/sqlite/unit.ts";
+import { openDatabase } from "../../../../src/platform/storage/open-database.ts";
+import { charge, newAccount, newKey } from "../requests.ts";
+import { openLedgerThread, START_MS } from "../store.ts";
+
+let folder: string;
+let file: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "tollgate-growth-"));
+  file = join(folder, "tollgate.db");
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const clock = manualClock(START_MS);
+/** More than are kept in memory. */
+const MANY = 20_500;
+
+test("with more accounts than are kept in memory, who has not called longest leaves; who looks at all drives nobody out", () => {
+  const database = openDatabase(file);
+  const unit = openUnit(database, { epochMs: clock.epochMs(), elapsedMs: clock.elapsedMs() });
+  const operations = unit.operations as unknown as LedgerOperations;
+  database.exec("BEGIN");
+  for (let at = 0; at < MANY; at++) {
+    operations.openAccount(newAccount(`a${at}`, 0));
+    if (at % 100 < 99) continue;
+    // Somebody calls all the time.
+    operations.account("a0");
+    unit.flush();
+  }
+  let visit = operations.examine({ begin: true });
+  let looks = 1;
+  for (; !visit.done; looks++) visit = operations.examine({ begin: false });
+  expect(visit.seen.findings).toEqual([]);
+  // Calls wait for each look: it is at a few accounts.
+  expect(looks).toBeGreaterThan(1_000);
+  expect(operations.accounts(null)).toHaveLength(MANY);
+  unit.flush();
+  // What is still called by its name is in memory.
+  database.exec("UPDATE account SET name = 'read from the file'; COMMIT");
+  const nameOf = (accountId: string) => operations.account(accountId)?.name;
+  expect(nameOf("a0")).toBe("a0");
+  expect(nameOf(`a${MANY - 1}`)).toBe(`a${MANY - 1}`);
+  expect(nameOf("a1")).toBe("read from the file");
+  database.close();
+});
+
+test("all accounts together may have spent more than a number counts exactly, and a rollback takes nothing of it", async () => {
+  let ledger = sqliteLedger(await openLedgerThread(file, clock));
+  const cents = 800_000_000;
+  for (const accountId of ["a", "b"]) {
+    await ledger.openAccount(newAccount(accountId, cents, { inferenceCapNano: nano(9e15) }));
+    await charge(ledger, { accountId, holdId: `of ${accountId}`, cents, nowMs: clock.epochMs() });
+  }
+  const spent = { accounts: 2, spentNano: "16000000000000000", absorbedNano: "0" };
+  expect(await ledger.totals()).toMatchObject(spent);
+  // The key is there already: what was done in its batch is rolled back, and done again without it.
+  const credit = ledger.topUp("a", "credit", nano(3e7), "three cents");
+  const calls = Promise.all([credit, ledger.createKey("a", newKey("a.key")).catch(() => "rejected")]);
+  expect(await calls).toEqual([expect.objectContaining({ outcome: "credited" }), "rejected"]);
+  await charge(ledger, { accountId: "a", holdId: "another", cents: 3, nowMs: clock.epochMs() });
+  const more = { ...spent, spentNano: "16000000030000000" };
+  expect(await ledger.totals()).toMatchObject(more);
+  await ledger.close();
+  ledger = sqliteLedger(await openLedgerThread(file, clock));
+  expect(await ledger.totals()).toMatchObject(more);
+  expect((await ledger.doctor()).findings).toEqual([]);
+  await ledger.close();
+});
+
+test.each([
+  { accounts: 1_000, postings: 10_000 },
+  { accounts: 7, postings: 700 },
+  { accounts: 20, postings: 20 },
+])(
+  "what the bench fills a file with is a ledger without findings: $accounts accounts, $postings postings",
+  async (size) => {
+    const filled = fillLedger(file, {
+      ...size,
+      startMs: START_MS - (START_MS % 86_400_000) - 30 * 86_400_000,
+      known: 2,
+    });
+    const ledger = sqliteLedger(await openLedgerThread(file, clock));
+    const [known] = filled.known;
+    expect(filled.postings).toBeGreaterThan(size.postings * 0.95);
+    expect(await ledger.doctor()).toEqual({
+      accounts: size.accounts,
+      holds: 0,
+      postings: filled.postings,
+      findings: [],
+    });
+    expect(await ledger.key(known?.accountId ?? "", known?.keyId ?? "")).toMatchObject({ primary: true });
+    await ledger.close();
+  },
+);

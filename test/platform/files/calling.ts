@@ -1,0 +1,47 @@
+// A caller of the files' actions, as a program outside would be.
+import type { TestAccount, TestGateway } from "../../support/gateway.ts";
+
+export interface Answered {
+  readonly status: number;
+  readonly json: {
+    readonly ok?: boolean;
+    readonly error?: string;
+    readonly message?: string;
+    readonly charged_cents?: number;
+    readonly data?: Record<string, unknown>;
+  };
+}
+
+export interface FilesCaller {
+  call(action: string, params: unknown): Promise<Answered>;
+  /** Announces a file; answers its id and links. */
+  announce(params: Record<string, unknown>): Promise<{ file_id: string; put_url: string; get_url: string }>;
+  /** Announces a file and sends it. */
+  store(params: Record<string, unknown>, bytes: string): Promise<{ file_id: string; put_url: string; get_url: string }>;
+}
+
+export function callerOf(gateway: TestGateway, { key }: TestAccount): FilesCaller {
+  async function call(action: string, params: unknown): Promise<Answered> {
+    const response = await fetch(`${gateway.url}/api/run/files/${action}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify(params),
+    });
+    return { status: response.status, json: (await response.json()) as Answered["json"] };
+  }
+  async function announce(params: Record<string, unknown>) {
+    const { json } = await call("upload", params);
+    if (json.data === undefined || json.ok !== true) throw new Error(JSON.stringify(json));
+    return json.data as { file_id: string; put_url: string; get_url: string };
+  }
+  return {
+    call,
+    announce,
+    async store(params, bytes) {
+      const announced = await announce({ size_bytes: Buffer.byteLength(bytes), ...params });
+      const response = await fetch(announced.put_url, { method: "PUT", body: bytes });
+      if (!response.ok) throw new Error(await response.text());
+      return announced;
+    },
+  };
+}

@@ -1,0 +1,60 @@
+// One upload sent twice at the same time through two processes over the same records and bytes: what was acknowledged stays.
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { GatewayError } from "../../../src/core/errors.ts";
+import type { Files } from "../../../src/platform/files/files.ts";
+import { openTestFiles, type TestFiles } from "./open-test-files.ts";
+import { whole } from "./store-contract.ts";
+
+let testFiles: TestFiles;
+let processes: readonly [Files, Files];
+beforeEach(async () => {
+  testFiles = await openTestFiles();
+  processes = [testFiles.files, await testFiles.restart()];
+});
+afterEach(() => testFiles.close());
+
+async function announced(): Promise<string> {
+  const newFile = { filename: "a", mime: null, tags: [], note: null, source: "upload", sizeBytes: 3 };
+  const made = await testFiles.files.announce("acct:a", newFile);
+  if (made instanceof GatewayError) throw made;
+  return made.file_id;
+}
+
+async function* bytes(text: string, before?: Promise<unknown>): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(text.slice(0, 1));
+  await before;
+  yield Buffer.from(text.slice(1));
+}
+
+function codeOf(answer: unknown): string {
+  return answer instanceof GatewayError ? answer.code : "stored";
+}
+
+test("one of two that end together is stored, the other is told so, and the bytes are there", async () => {
+  for (let round = 0; round < 10; round++) {
+    const id = await announced();
+    const answers = await Promise.all(processes.map((files) => files.receive(id, bytes("abc"), 3)));
+    expect(answers.map(codeOf).sort()).toEqual(["conflict", "stored"]);
+    expect(await whole(await testFiles.files.read(id, null))).toBe("abc");
+  }
+});
+
+test("one that ends later changes nothing of what is there", async () => {
+  const id = await announced();
+  const first = Promise.withResolvers<void>();
+  const late = processes[1].receive(id, bytes("xyz", first.promise), 3);
+  expect(codeOf(await processes[0].receive(id, bytes("abc"), 3))).toBe("stored");
+  first.resolve();
+  expect(codeOf(await late)).toBe("conflict");
+  expect(await whole(await testFiles.files.read(id, null))).toBe("abc");
+});
+
+test("one that ends after the file was deleted leaves no bytes", async () => {
+  const id = await announced();
+  const deleted = Promise.withResolvers<void>();
+  const late = processes[1].receive(id, bytes("xyz", deleted.promise), 3);
+  await processes[0].delete("acct:a", id);
+  deleted.resolve();
+  expect(codeOf(await late)).toBe("not_found");
+  expect(testFiles.onDisk()).toEqual([]);
+});

@@ -1,0 +1,53 @@
+// A unit of the storage thread that keeps words, and can end its thread, or have its disk fail, in the middle of a batch.
+import { existsSync, mkdirSync } from "node:fs";
+import type { DatabaseSync } from "node:sqlite";
+import type { SqliteUnit } from "../../../src/platform/storage/sqlite-unit.ts";
+
+export type MortalOperations = ReturnType<typeof operationsOn>;
+
+export function openUnit(database: DatabaseSync): SqliteUnit {
+  database.exec("CREATE TABLE IF NOT EXISTS word (word TEXT NOT NULL) STRICT");
+  const after: Commit = { fails: false };
+  const committed = () => {
+    if (after.fails) throw new Error("what follows a commit failed");
+  };
+  return { operations: operationsOn(database, after), admissions: [], flush() {}, committed, reload() {} };
+}
+
+/** What becomes of what follows a commit. */
+interface Commit {
+  fails: boolean;
+}
+
+function operationsOn(database: DatabaseSync, after: Commit) {
+  const insert = database.prepare("INSERT INTO word (word) VALUES (?)");
+  const all = database.prepare("SELECT word FROM word ORDER BY rowid");
+  return {
+    keep: (word: string): string => {
+      insert.run(word);
+      return word;
+    },
+    words: (_: null): string[] => all.all().map(({ word }) => String(word)),
+    /** A text so long. */
+    tell: (length: number): string => "x".repeat(length),
+    /** So many numbers, of 24 characters each. */
+    count: (length: number): number[] => Array(length).fill(-1.2345678901234567e-100),
+    /** What follows the commit of it fails. */
+    keepAtLast(word: string): string {
+      after.fails = true;
+      insert.run(word);
+      return word;
+    },
+    fail(_: null): never {
+      throw new Error("an operation failed");
+    },
+    /** The disk fails, once somebody has made the folder that is waited for; that it is has a folder of its own. */
+    breakDisk([begun, awaited]: readonly [string, string]): never {
+      mkdirSync(begun);
+      while (!existsSync(awaited)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+      throw Object.assign(new Error("disk I/O error"), { errcode: 10 });
+    },
+    // In a thread this ends the thread alone.
+    die: (_: null): null => process.exit(0),
+  };
+}
