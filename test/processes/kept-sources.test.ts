@@ -10,7 +10,7 @@ import { onlyAProcessShows } from "../support/process-fact.ts";
 onlyAProcessShows("a start keeps compiled sources for the next");
 
 const SOURCE = new URL("../../src/core/kept-sources.mjs", import.meta.url);
-const MAIN = `import "./kept-sources.mjs";
+const MAIN = `import "./core/kept-sources.mjs";
 const { says } = await import("./says.ts");
 console.log(says(1));
 `;
@@ -18,7 +18,7 @@ console.log(says(1));
 let root: string;
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), "tollgate-kept-"));
-  mkdirSync(join(root, "src"));
+  mkdirSync(join(root, "src/core"), { recursive: true });
   cpSync(SOURCE, join(root, "src/core/kept-sources.mjs"));
   writeFileSync(join(root, "package.json"), '{"type": "module"}');
   writeFileSync(join(root, "src/main.ts"), MAIN);

@@ -40,7 +40,7 @@ test.each([
   const root = mkdtempSync(join(tmpdir(), "tollgate-node-version-"));
   onTestFinished(() => rmSync(root, { recursive: true }));
   const binaries = join(root, "node_modules/uWebSockets.js", folder);
-  for (const made of [binaries, join(root, "src")]) mkdirSync(made, { recursive: true });
+  for (const made of [binaries, join(root, "src/processes")]) mkdirSync(made, { recursive: true });
   const script = join(root, "src/processes/node-version.cjs");
   copyFileSync(SCRIPT, script);
   expect(check(version, { script, modules }).said).toContain(
