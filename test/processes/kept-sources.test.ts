@@ -82,7 +82,7 @@ it("a thread of ours takes what was kept as well", () => {
   const thread = 'import { says } from "./says.ts";\nconsole.log(says(1));\n';
   writeFileSync(join(root, "src/thread.ts"), thread);
   const starts = `import { Worker } from "node:worker_threads";
-import { THREAD_FLAGS } from "./thread-flags.ts";
+import { THREAD_FLAGS } from "./core/thread-flags.ts";
 new Worker(new URL("./thread.ts", import.meta.url), { execArgv: [...THREAD_FLAGS] });
 `;
   writeFileSync(join(root, "src/main.ts"), starts);
