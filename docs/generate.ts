@@ -9,6 +9,7 @@ import { onefindDeep } from "../src/actions/composites/onefind-deep.ts";
 import { onescrapeAction } from "../src/actions/composites/onescrape.ts";
 import { onescrapeDeep } from "../src/actions/composites/onescrape-deep.ts";
 import { onesearchActions } from "../src/actions/composites/onesearch.ts";
+import { filesActions } from "../src/actions/files/file-actions.ts";
 import { cancelAction } from "../src/actions/jobs/cancel-action.ts";
 import { type CatalogAction, openActionCatalog } from "../src/actions/run/action-catalog.ts";
 import { descriptorOf } from "../src/actions/run/descriptor.ts";
@@ -26,7 +27,6 @@ import { ERRORS, type ErrorCode, type ErrorRow } from "../src/core/errors.ts";
 import { FAILURES, type FailureRow } from "../src/core/failures.ts";
 import { fullPriceWords } from "../src/edge/web/words.ts";
 import { ERROR_TYPES } from "../src/models/formats/error-object.ts";
-import { filesActions } from "../src/platform/files/file-actions.ts";
 import { METRICS, type MetricRow, metricType } from "../src/platform/observe/metrics.ts";
 
 /** A page with generated parts; each stands between `<!-- <name>: begin` and `<!-- <name>: end -->`. */

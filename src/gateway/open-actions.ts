@@ -1,5 +1,7 @@
 // What can be called as an action: those of the catalog, our own, and the files that actions keep.
 
+import type { Files } from "../actions/files/files.ts";
+import { type OpenFilesOptions, openFiles } from "../actions/files/open-files.ts";
 import { type ActionCatalog, openActionCatalog } from "../actions/run/action-catalog.ts";
 import { discoverAction, discovered } from "../actions/run/discover.ts";
 import { FETCH, fetchAction } from "../actions/run/fetch-action.ts";
@@ -12,8 +14,6 @@ import type { LocalAction } from "../catalog/local-action.ts";
 import { systemClock } from "../core/clock.ts";
 import type { EndpointSpec } from "../core/endpoint.ts";
 import type { Config } from "../platform/config.ts";
-import type { Files } from "../platform/files/files.ts";
-import { type OpenFilesOptions, openFiles } from "../platform/files/open-files.ts";
 import type { Log } from "../platform/observe/log.ts";
 import type { Records } from "../platform/records/records.ts";
 import { createPublicFetch, type PublicFetchOptions } from "../upstream/public-fetch.ts";

@@ -1,5 +1,6 @@
 // Who calls and how often they may: keys and the admin token, and the windows that requests are counted in.
 
+import { signingSecrets } from "../actions/files/signed-links.ts";
 import { systemClock } from "../core/clock.ts";
 import { createAccessTokens } from "../edge/oauth/access-tokens.ts";
 import { type SigningKeys, signingKeys } from "../edge/oauth/signing-keys.ts";
@@ -11,7 +12,6 @@ import { keyOfFormer } from "../money/accounts/former-secrets.ts";
 import { ownKeysOf } from "../money/accounts/provider-keys.ts";
 import { rulesOf } from "../money/accounts/rules.ts";
 import { underRules } from "../money/accounts/under-rules.ts";
-import { signingSecrets } from "../platform/files/signed-links.ts";
 import { addressWindowKey } from "../platform/limits/address-window-key.ts";
 import { createAnswerBytes } from "../platform/limits/answer-bytes.ts";
 import { type BodyBytes, createBodyBytes } from "../platform/limits/body-bytes.ts";

@@ -1,9 +1,9 @@
 // What every part of a gateway stands on: the log, the stores, the catalog, the way to vendors, and what is seen of calls.
 import { join } from "node:path";
+import { signingSecrets } from "../actions/files/signed-links.ts";
 import { systemClock } from "../core/clock.ts";
 import { createTokenCounter, type TokenCounters } from "../models/chat/token-counter.ts";
 import type { Config } from "../platform/config.ts";
-import { signingSecrets } from "../platform/files/signed-links.ts";
 import { createRequestWindows } from "../platform/limits/request-windows.ts";
 import { type FailedCallFile, openFailedCalls } from "../platform/observe/failed-calls.ts";
 import { createLog, type Log, type LogOptions } from "../platform/observe/log.ts";

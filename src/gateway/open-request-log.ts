@@ -2,11 +2,11 @@
 import { randomUUID } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
+import { openS3Objects } from "../actions/files/s3-bucket.ts";
+import { signingSecrets } from "../actions/files/signed-links.ts";
 import { systemClock } from "../core/clock.ts";
 import { requestTimeMs } from "../edge/http/request-id.ts";
 import { type Config, doesWork } from "../platform/config.ts";
-import { openS3Objects } from "../platform/files/s3-bucket.ts";
-import { signingSecrets } from "../platform/files/signed-links.ts";
 import { LogBucket } from "../platform/observe/log-bucket.ts";
 import { LogFolder } from "../platform/observe/log-folder.ts";
 import type { LogStore } from "../platform/observe/log-lines.ts";

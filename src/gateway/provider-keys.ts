@@ -1,9 +1,9 @@
 // Keys of accounts' own at providers: by which secrets they are sealed, at what fee they are used, and whose models are sold here.
 
+import { signingSecrets } from "../actions/files/signed-links.ts";
 import type { AdapterSpec } from "../catalog/adapter.ts";
 import { systemClock } from "../core/clock.ts";
 import type { ownProviderKeyEndpoints } from "../money/accounts/provider-key-endpoints.ts";
-import { signingSecrets } from "../platform/files/signed-links.ts";
 import type { OpenCallers } from "./open-callers.ts";
 import type { Foundation } from "./open-foundation.ts";
 

@@ -1,5 +1,6 @@
 // Everything that callers can ask for, in one list.
 
+import { signingSecrets } from "../actions/files/signed-links.ts";
 import { ownJobsEndpoint } from "../actions/jobs/own-jobs.ts";
 import type { RunDeps } from "../actions/run/deps.ts";
 import { findEndpoints } from "../actions/run/find-endpoints.ts";
@@ -31,7 +32,6 @@ import { spendEndpoints } from "../money/accounts/spend-endpoints.ts";
 import { type EventParts, ownEventEndpoints } from "../money/events/event-endpoints.ts";
 import { INFERENCE_SCOPE } from "../money/ledger/model/state.ts";
 import type { Config } from "../platform/config.ts";
-import { signingSecrets } from "../platform/files/signed-links.ts";
 import { addressWindowKey } from "../platform/limits/address-window-key.ts";
 import { createRequestWindows } from "../platform/limits/request-windows.ts";
 import type { Observer } from "../platform/observe/observer.ts";

@@ -4,7 +4,7 @@ import { request } from "node:http";
 import { connect } from "node:net";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { callerOf, type FilesCaller } from "../platform/files/calling.ts";
+import { callerOf, type FilesCaller } from "../actions/files/calling.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 
 const TEXT = "0123456789abcdefghij".repeat(5_000);

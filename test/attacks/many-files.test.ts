@@ -1,6 +1,6 @@
 // A thousand files of one account: a page of them costs what it costs with ten, and they are counted and deleted to the last.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { callerOf, type FilesCaller } from "../platform/files/calling.ts";
+import { callerOf, type FilesCaller } from "../actions/files/calling.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 
 const FILES = 1_000;

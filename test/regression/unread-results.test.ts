@@ -11,9 +11,9 @@ import { launched, localAction } from "../../src/catalog/local-action.ts";
 import { ZERO } from "../../src/core/money.ts";
 import { createJobRows } from "../../src/platform/records/job-rows.ts";
 import type { PutRecord } from "../../src/platform/records/records.ts";
+import { callerOf } from "../actions/files/calling.ts";
 import { type AcmeGateway, startAcmeGateway } from "../actions/run/acme-gateway.ts";
 import { type RawClient, rawClient, request } from "../edge/http/edge.ts";
-import { callerOf } from "../platform/files/calling.ts";
 import { eventually, type TestAccount } from "../support/gateway.ts";
 
 const MIB = 1_048_576;

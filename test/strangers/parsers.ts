@@ -16,6 +16,7 @@ import { matchesGlob } from "../../src/actions/composites/pages/site-map.ts";
 import { yieldOf } from "../../src/actions/composites/pages/yield.ts";
 import { identifierIn, nameWithCompany, profileUrl } from "../../src/actions/composites/people/identifier.ts";
 import { nameOf, plainWords } from "../../src/actions/composites/people/person-query.ts";
+import { attachment } from "../../src/actions/files/content-headers.ts";
 import { answerWith, readyAnswer } from "../../src/actions/run/ready-answer.ts";
 import { wordsOf } from "../../src/actions/run/search-words.ts";
 import { NETWORKS } from "../../src/catalog/networks.ts";
@@ -45,11 +46,10 @@ import { checkMessages } from "../../src/models/formats/messages/read-body.ts";
 import { readPreferences } from "../../src/models/formats/preferences.ts";
 import { readText, sentText } from "../../src/models/formats/prompt-text.ts";
 import { readResponsesBody } from "../../src/models/formats/responses/read-body.ts";
-import { attachment } from "../../src/platform/files/content-headers.ts";
-import { spooledForm } from "../../src/platform/files/spooled-upload.ts";
 import type { RequestRecord } from "../../src/platform/observe/record.ts";
 import { createRedactor } from "../../src/platform/observe/redactor.ts";
 import { SpanContents } from "../../src/platform/observe/span-content.ts";
+import { spooledForm } from "../../src/platform/uploads/spooled-upload.ts";
 import { actionConductOf } from "../../src/sandbox/action-faults.ts";
 import { directivesOf } from "../../src/sandbox/ask.ts";
 import { readForm } from "../../src/sandbox/form.ts";
@@ -345,7 +345,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/platform/files/spooled-upload.ts",
+    file: "src/platform/uploads/spooled-upload.ts",
     what: "a file of beginnings of boundaries",
     size: 200_000,
     of: (size) => {
@@ -354,7 +354,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/platform/files/spooled-upload.ts",
+    file: "src/platform/uploads/spooled-upload.ts",
     what: "a form in small pieces",
     size: 6_000,
     of: (size) => {
@@ -363,7 +363,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/platform/files/content-headers.ts",
+    file: "src/actions/files/content-headers.ts",
     what: "a name of odd characters",
     size: 25_000,
     of: (size) => () => attachment("é\"'(".repeat(size)),

@@ -23,7 +23,7 @@ it("no file has both, or a reason that it needs no more", () => {
 
 it("a file of loops, decoders or parsing packages is seen, and one without is not", () => {
   expect(
-    readersIn(["src/core/json-bytes.ts", "src/platform/files/spooled-upload.ts", "src/upstream/sse-scanner.ts"]),
+    readersIn(["src/core/json-bytes.ts", "src/platform/uploads/spooled-upload.ts", "src/upstream/sse-scanner.ts"]),
   ).toHaveLength(3);
   expect(readersIn(["src/core/errors.ts", "src/core/plan.ts"])).toEqual([]);
 });

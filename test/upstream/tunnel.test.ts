@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openS3Objects } from "../../src/actions/files/s3-bucket.ts";
 import type { Adapter } from "../../src/catalog/catalog.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { GatewayError } from "../../src/core/errors.ts";
@@ -18,7 +19,6 @@ import { httpFacilitator } from "../../src/edge/x402/facilitator.ts";
 import { nodeRpc } from "../../src/edge/x402/node-rpc.ts";
 import { nodeAt } from "../../src/money/wallet/chain-log.ts";
 import { readConfig } from "../../src/platform/config.ts";
-import { openS3Objects } from "../../src/platform/files/s3-bucket.ts";
 import { createAccessTokens } from "../../src/upstream/access-tokens.ts";
 import { createConnections } from "../../src/upstream/connections.ts";
 import { Exchange, type ExchangeRequest } from "../../src/upstream/exchange.ts";
@@ -263,7 +263,7 @@ const OPENERS: Readonly<Record<string, string>> = {
   "src/upstream/public-fetch.ts": "webhooks, pages and links, the guard and the identity provider",
   "src/upstream/public-proxy.ts": "the browser that records demos",
   "src/upstream/tunnel.ts": "the tunnel itself",
-  "src/platform/files/s3-bucket.ts": "S3",
+  "src/actions/files/s3-bucket.ts": "S3",
   "src/platform/storage/remote-thread.ts": "a socket file of this machine",
   "src/upstream/sidecar/serve-lines.ts": "a pipe to the parent",
 };

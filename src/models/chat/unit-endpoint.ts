@@ -5,7 +5,7 @@ import type { SoldUnitModel, UnitOffer } from "../../catalog/catalog.ts";
 import type { GatewayError } from "../../core/errors.ts";
 import type { Nano } from "../../core/money.ts";
 import type { Counts, Reading, TokenUsage } from "../../core/route.ts";
-import type { UploadedFile } from "../../platform/files/form-body.ts";
+import type { UploadedFile } from "../../platform/uploads/form-body.ts";
 import type { Place } from "../formats/allow-list.ts";
 import type { TokenCounter } from "./token-counter.ts";
 

@@ -2,8 +2,8 @@
 import { tmpdir } from "node:os";
 import type { EndpointSpec } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
-import { type FormRules, spooledForm } from "../../platform/files/spooled-upload.ts";
 import { type BodyBytes, createBodyBytes } from "../../platform/limits/body-bytes.ts";
+import { type FormRules, spooledForm } from "../../platform/uploads/spooled-upload.ts";
 import type { NamedBy } from "../formats/call-tags.ts";
 import { parseJson } from "../formats/parse-json.ts";
 import type { ChatDeps } from "./model-plan.ts";

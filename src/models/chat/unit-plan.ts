@@ -12,7 +12,7 @@ import type { Candidate, Counts, TokenUsage } from "../../core/route.ts";
 import { ladder } from "../../kernel/routes/ladder.ts";
 import { retrying } from "../../kernel/routes/retrying.ts";
 import { modelsRefusal } from "../../money/accounts/allowed.ts";
-import type { UploadedFile } from "../../platform/files/form-body.ts";
+import type { UploadedFile } from "../../platform/uploads/form-body.ts";
 import { isRecord } from "../../upstream/json-pointer.ts";
 import type { UnitCandidate } from "../../upstream/model-candidate.ts";
 import type { NamedBy } from "../formats/call-tags.ts";

@@ -12,7 +12,7 @@ import type {
   SentRequest,
 } from "../../core/neutral.ts";
 import type { AttemptFailure, Counts, TokenUsage } from "../../core/route.ts";
-import type { FormBody } from "../../platform/files/form-body.ts";
+import type { FormBody } from "../../platform/uploads/form-body.ts";
 import type { FetchedMedia, MediaLink } from "../media-links.ts";
 import type { ToolFit } from "./tool-fit.ts";
 

@@ -1,7 +1,7 @@
 // Sound to text in OpenAI's wire: asked for in the form that tells what it used, whatever the caller is shown.
 import { defined, isRecord, type Json } from "../../core/json.ts";
 import type { Counts } from "../../core/route.ts";
-import { FormBody } from "../../platform/files/form-body.ts";
+import { FormBody } from "../../platform/uploads/form-body.ts";
 import { readError } from "../dialects/chat-completions-wire.ts";
 import { atPointer, countOf } from "../json-pointer.ts";
 import { eventBytes, failureIn, malformed, type UnitContext, type UnitDialect } from "./unit-dialect.ts";

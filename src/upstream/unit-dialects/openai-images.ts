@@ -1,7 +1,7 @@
 // OpenAI's images: made from words, or from pictures and words; whole, or in events with what there is so far.
 import { defined, isRecord, type Json } from "../../core/json.ts";
 import type { Counts } from "../../core/route.ts";
-import { FormBody } from "../../platform/files/form-body.ts";
+import { FormBody } from "../../platform/uploads/form-body.ts";
 import { readError } from "../dialects/chat-completions-wire.ts";
 import { atPointer, countOf } from "../json-pointer.ts";
 import { eventBytes, failureIn, malformed, type UnitAsked, type UnitDialect, type UnitEvent } from "./unit-dialect.ts";

@@ -2,7 +2,7 @@
 import type { UnitSpec } from "../../catalog/adapter.ts";
 import { isRecord, type Json } from "../../core/json.ts";
 import type { AttemptFailure, Counts } from "../../core/route.ts";
-import type { UploadedFile } from "../../platform/files/form-body.ts";
+import type { UploadedFile } from "../../platform/uploads/form-body.ts";
 import { classify } from "../classify.ts";
 import { readError } from "../dialects/chat-completions-wire.ts";
 import type { UpstreamBody, VendorError } from "../dialects/dialect.ts";

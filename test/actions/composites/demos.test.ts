@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import { makeClip, SIZES } from "../../../src/actions/composites/demos/clip.ts";
 import { watchGroup } from "../../../src/actions/composites/demos/process-group.ts";
 import { temporaryFolder } from "../../../src/actions/composites/demos/temporary-folder.ts";
-import { FILE_BYTES_MAX, QUOTA_BYTES_MAX } from "../../../src/platform/files/lifecycle.ts";
+import { FILE_BYTES_MAX, QUOTA_BYTES_MAX } from "../../../src/actions/files/lifecycle.ts";
 import { smallVideo } from "../../../src/sandbox/small-video.ts";
 import { INSTALLED_MS_MAX } from "../../support/apt-install.ts";
 import { openBrowser } from "../../support/browser.ts";

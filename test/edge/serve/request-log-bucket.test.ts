@@ -2,14 +2,14 @@
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { openS3Objects } from "../../../src/actions/files/s3-bucket.ts";
 import { run } from "../../../src/cli/run.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { openRequestLog } from "../../../src/gateway/open-request-log.ts";
 import { readConfig } from "../../../src/platform/config.ts";
-import { openS3Objects } from "../../../src/platform/files/s3-bucket.ts";
 import { LogBucket } from "../../../src/platform/observe/log-bucket.ts";
 import { createRequestLog, type RequestLog } from "../../../src/platform/observe/request-log.ts";
-import { BUCKET, KEYS, startS3, type TestS3 } from "../../platform/files/s3.ts";
+import { BUCKET, KEYS, startS3, type TestS3 } from "../../actions/files/s3.ts";
 import { eventually, startTestGateway, type TestGateway } from "../../support/gateway.ts";
 
 type Json = Record<string, unknown>;

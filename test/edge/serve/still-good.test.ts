@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { RunningJob } from "../../../src/catalog/job-kind.ts";
 import { launched, localAction } from "../../../src/catalog/local-action.ts";
 import { nano } from "../../../src/core/money.ts";
-import { callerOf } from "../../platform/files/calling.ts";
+import { callerOf } from "../../actions/files/calling.ts";
 import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
 import { REDIS_MS_MAX, type RedisServer, startRedis } from "../../support/redis.ts";
 import { Client, Person } from "../oauth/person.ts";

@@ -3,7 +3,7 @@ import type { DemoMakerSpec } from "../../../catalog/demo-maker.ts";
 import { type EndedJob, type JobEnd, type JobKind, NoLongerPaid, type RunningJob } from "../../../catalog/job-kind.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { add, centsDown, centsUp, most, type Nano, nanoFromCents, ZERO } from "../../../core/money.ts";
-import type { Files, FileView } from "../../../platform/files/files.ts";
+import type { Files, FileView } from "../../files/files.ts";
 import { endedBy } from "../ended-by.ts";
 import { type RowDone, type RowsDeps, RowsJob } from "../rows-job.ts";
 import { type Aspect, type KeptClip, once, SIZES, type Size, type Video } from "./clip.ts";

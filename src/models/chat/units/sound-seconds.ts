@@ -1,5 +1,5 @@
 // The most seconds that a sound file can last, found out before anybody is asked to listen to it.
-import type { UploadedFile } from "../../../platform/files/form-body.ts";
+import type { UploadedFile } from "../../../platform/uploads/form-body.ts";
 import { flacSecondsMax, isFlac } from "./flac-seconds.ts";
 import { packetSecondsMax } from "./sound-packets.ts";
 import { HIDDEN_BYTES_PER_SECOND } from "./sound-walk.ts";

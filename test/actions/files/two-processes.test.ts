@@ -1,7 +1,7 @@
 // One upload sent twice at the same time through two processes over the same records and bytes: what was acknowledged stays.
 import { afterEach, beforeEach, expect, test } from "vitest";
+import type { Files } from "../../../src/actions/files/files.ts";
 import { GatewayError } from "../../../src/core/errors.ts";
-import type { Files } from "../../../src/platform/files/files.ts";
 import { openTestFiles, type TestFiles } from "./open-test-files.ts";
 import { whole } from "./store-contract.ts";
 

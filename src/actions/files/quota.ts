@@ -1,5 +1,5 @@
 // How much of its room a payer has taken: counted up before a file is kept and down after it is gone, never below the truth.
-import type { Records } from "../records/records.ts";
+import type { Records } from "../../platform/records/records.ts";
 import type { FileRow, FileRows } from "./file-rows.ts";
 
 const KIND = "file-quota";

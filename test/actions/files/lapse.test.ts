@@ -1,11 +1,11 @@
 // Room that is taken and never used comes back: uploads that lapse, processes that die, stores that fail.
 import { afterEach, describe, expect, test } from "vitest";
+import { openDiskStore } from "../../../src/actions/files/disk-store.ts";
+import type { FileStore } from "../../../src/actions/files/file-store.ts";
+import type { Files } from "../../../src/actions/files/files.ts";
+import { openS3Store } from "../../../src/actions/files/s3-store.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { GatewayError } from "../../../src/core/errors.ts";
-import { openDiskStore } from "../../../src/platform/files/disk-store.ts";
-import type { FileStore } from "../../../src/platform/files/file-store.ts";
-import type { Files } from "../../../src/platform/files/files.ts";
-import { openS3Store } from "../../../src/platform/files/s3-store.ts";
 import { openTestFiles, type TestFiles } from "./open-test-files.ts";
 import { BUCKET, KEYS, startS3, type TestS3 } from "./s3.ts";
 import { parts, whole } from "./store-contract.ts";

@@ -1,6 +1,6 @@
 // What is kept of files beside their bytes: a row each, and a note of those that must be looked at again.
 import type { Clock } from "../../core/clock.ts";
-import type { Records, StoredRecord } from "../records/records.ts";
+import type { Records, StoredRecord } from "../../platform/records/records.ts";
 
 const KIND = "file";
 /** What must be looked at later is listed under an owner of its own, so that it need not be known whose it is. */

@@ -2,9 +2,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { byteRange } from "../../../src/platform/files/byte-range.ts";
-import { attachment, safeMime } from "../../../src/platform/files/content-headers.ts";
-import { type LinkMethod, signedPath } from "../../../src/platform/files/signed-links.ts";
+import { byteRange } from "../../../src/actions/files/byte-range.ts";
+import { attachment, safeMime } from "../../../src/actions/files/content-headers.ts";
+import { type LinkMethod, signedPath } from "../../../src/actions/files/signed-links.ts";
 import { eventually, startTestGateway, type TestGateway } from "../../support/gateway.ts";
 import { callerOf, type FilesCaller } from "./calling.ts";
 

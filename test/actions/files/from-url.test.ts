@@ -1,10 +1,10 @@
 // Files from addresses: what the real fetching of public addresses answers becomes a file, or costs nothing.
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { filesActions } from "../../../src/actions/files/file-actions.ts";
+import type { LinkedView } from "../../../src/actions/files/files.ts";
 import type { LocalCall } from "../../../src/catalog/local-action.ts";
 import { GatewayError } from "../../../src/core/errors.ts";
-import { filesActions } from "../../../src/platform/files/file-actions.ts";
-import type { LinkedView } from "../../../src/platform/files/files.ts";
 import { head, type Outside, redirect, say, startOutside } from "../../upstream/outside.ts";
 import { openTestFiles, type TestFiles } from "./open-test-files.ts";
 import { whole } from "./store-contract.ts";

@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writ
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { openDiskStore } from "../../../src/actions/files/disk-store.ts";
 import { GatewayError } from "../../../src/core/errors.ts";
-import { openDiskStore } from "../../../src/platform/files/disk-store.ts";
 import { fileId, fileStoreContract, parts, whole } from "./store-contract.ts";
 
 function filesBelow(folder: string): string[] {

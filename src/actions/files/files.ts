@@ -2,8 +2,8 @@
 import type { Clock } from "../../core/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { Payer } from "../../core/plan.ts";
-import { createRequestWindows } from "../limits/request-windows.ts";
-import type { Records } from "../records/records.ts";
+import { createRequestWindows } from "../../platform/limits/request-windows.ts";
+import type { Records } from "../../platform/records/records.ts";
 import { type FileRow, fileRows } from "./file-rows.ts";
 import type { FileStore } from "./file-store.ts";
 import { keep, receive } from "./intake.ts";

@@ -1,7 +1,7 @@
 // Links to files that are their own permission: the method, the file and the hour are signed, and nothing else opens them.
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { join } from "node:path";
-import { ensureSecret } from "../storage/kept-secret.ts";
+import { ensureSecret } from "../../platform/storage/kept-secret.ts";
 
 export type LinkMethod = "GET" | "PUT";
 

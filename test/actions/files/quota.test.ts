@@ -1,7 +1,7 @@
 // The count of a payer's room, where two things happen at once.
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type FileRow, type FileRows, fileRows } from "../../../src/platform/files/file-rows.ts";
-import { createQuota, type Quota } from "../../../src/platform/files/quota.ts";
+import { type FileRow, type FileRows, fileRows } from "../../../src/actions/files/file-rows.ts";
+import { createQuota, type Quota } from "../../../src/actions/files/quota.ts";
 import { openTestFiles, type TestFiles } from "./open-test-files.ts";
 
 const PAYER = "acct:a";

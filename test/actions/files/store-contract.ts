@@ -1,7 +1,7 @@
 // What every store of files must do, whatever keeps it. A store's test calls `fileStoreContract` with the way to open one.
 import { createHash, randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { FileStore } from "../../../src/platform/files/file-store.ts";
+import type { FileStore } from "../../../src/actions/files/file-store.ts";
 
 export interface TestStore {
   readonly store: FileStore;
