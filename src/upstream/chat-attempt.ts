@@ -178,7 +178,7 @@ class ChatAttempt implements Attempt, ExchangeListener {
 
   /** All has come but the end mark, which some vendors leave out. */
   get #closing(): boolean {
-    return this.#options.lane.endsWithBody !== true && this.#stream?.closing === true;
+    return this.#stream?.closing === true;
   }
 
   #readEvents(stream: EventStream | HeldBytes, chunk: Buffer): void {

@@ -10,7 +10,7 @@ import { shippedCatalog } from "../support/shipped-catalog.ts";
 const LIVE = { sandbox: false };
 /** Whose actions all have an effect, need what another one made, cost more than a cent, or are rows of a table. */
 const NOT_ASKED =
-  "2captcha agentfax agentmail allium apex-db browserbase codestorage coingecko daytona e2b fal govlaws icypeas letta modal nansen nyne primary-sources recallradar rentcast runloop rxatlas sprites strale tikhub trends trialbase-db vercel-sandbox".split(
+  "2captcha agentfax agentmail allium apex-db browserbase codestorage coingecko daytona e2b fal gemini-embeddings govlaws icypeas letta modal nansen nyne primary-sources recallradar rentcast runloop rxatlas sprites strale tikhub trends trialbase-db vercel-sandbox".split(
     " ",
   );
 

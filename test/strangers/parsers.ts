@@ -23,6 +23,7 @@ import { NETWORKS } from "../../src/catalog/networks.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { keysIn, membersOf, readJson, withMembers } from "../../src/core/json-bytes.ts";
 import type { NeutralRequest } from "../../src/core/neutral.ts";
+import { jsonText, parseRaw } from "../../src/core/raw-json.ts";
 import { headerLine } from "../../src/edge/http/head-lines.ts";
 import { createAccessTokens } from "../../src/edge/oauth/access-tokens.ts";
 import { cookieOf } from "../../src/edge/oauth/sessions.ts";
@@ -805,6 +806,16 @@ export const PARSERS: readonly Parser[] = [
     of: (size) => {
       const bytes = Buffer.concat(many(size, () => Buffer.from([0xff, 0xf8, 0x77, 0x08])));
       return () => flacSecondsMax(Buffer.from("fLaC"), blocksOf(bytes));
+    },
+  },
+  {
+    file: "src/core/raw-json.ts",
+    what: "arguments within arguments, escapes and quotes without end, and many calls",
+    size: 4_000,
+    of: (size) => {
+      const deep = `${'{"args":'.repeat(100)}{"a":"${"\\\\".repeat(size)}"}${"}".repeat(100)}`;
+      const calls = JSON.stringify(many(size, (at) => ({ input: { [`k${at}`]: '"\\' } })));
+      return () => [deep, calls].map((text) => jsonText(parseRaw(text)));
     },
   },
   {

@@ -5,7 +5,7 @@ import { GatewayError } from "../../core/errors.ts";
 type Guard = readonly [text: RegExp, rule: string];
 
 const ASCII: Guard = [/^[\x20-\x7e]+$/, "must be sent once, in visible ASCII characters, and not be empty"];
-const CREDENTIALS = ["authorization", "x-api-key", "x-goog-api-key"];
+export const CREDENTIALS: readonly string[] = ["authorization", "x-api-key", "x-goog-api-key"];
 const KEY = "idempotency-key";
 
 /** By lower-case name. uWebSockets drops bytes beyond ASCII at either end of a value, so that of such bytes alone nothing is left. */
@@ -20,22 +20,22 @@ export const GUARDED_HEADERS: ReadonlyMap<string, Guard> = new Map<string, Guard
 
 /** Looks at the headers of one request, in their order. */
 export class HeaderGuard {
-  readonly #seen = new Map<string, string>();
+  readonly #seen = new Set<string>();
   #wrong: string | null = null;
 
   see(name: string, value: string): void {
     const guard = GUARDED_HEADERS.get(name);
     if (guard === undefined) return;
-    const isEmptyCredential = value === "" && CREDENTIALS.includes(name);
-    if (this.#seen.has(name) || !(isEmptyCredential || guard[0].test(value))) this.#wrong ??= name;
-    this.#seen.set(name, value);
+    // An empty credential is a missing one, which is 401 where no other is sent.
+    if (value === "" && CREDENTIALS.includes(name)) return;
+    if (this.#seen.has(name) || !guard[0].test(value)) this.#wrong ??= name;
+    this.#seen.add(name);
   }
 
-  /** Why the request is refused; null: nothing is wrong. An empty credential says nothing beside another one. */
+  /** Why the request is refused; null: nothing is wrong. */
   refusal(): GatewayError | null {
-    const given = CREDENTIALS.filter((name) => this.#seen.has(name));
-    const name = this.#wrong ?? (given.some((one) => this.#seen.get(one) !== "") ? undefined : given[0]);
-    if (name === undefined) return null;
+    const name = this.#wrong;
+    if (name === null) return null;
     const shown = name === KEY ? "Idempotency-Key" : name;
     const detail = `${shown}: ${GUARDED_HEADERS.get(name)?.[1]}`;
     return new GatewayError("bad_request", { param: shown, detail: { detail } });

@@ -122,7 +122,7 @@ it.each([
 it.each([
   ["fax https://example.com/a.pdf to +14155550123", "agentfax/send"],
   ["reviews of the restaurant Noma in Copenhagen", "brave/search"],
-  ["get me the text of https://example.com/pricing", "tavily/extract"],
+  ["get me the text of https://example.com/pricing", "parallel/extract"],
 ])("core/consult finds the call and its params in: %s", async (intent, called) => {
   const { json } = await gateway.run(await gateway.account(), "core/consult", { intent });
   const { service, action, params } = json.data as { service: string; action: string; params: object };

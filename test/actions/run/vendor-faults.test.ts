@@ -16,7 +16,7 @@ let badCertificate: Server;
 const visits: string[] = [];
 
 beforeAll(async () => {
-  const tls = (name: string) => readFileSync(new URL(`../fixtures/tls/${name}`, import.meta.url));
+  const tls = (name: string) => readFileSync(new URL(`../../fixtures/tls/${name}`, import.meta.url));
   badCertificate = createServer({ key: tls("key.pem"), cert: tls("certificate.pem") }, (request, response) => {
     visits.push(String(request.url));
     response.setHeader("content-type", "application/json").end('{"results":["tea"]}');

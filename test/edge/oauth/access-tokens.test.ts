@@ -29,7 +29,7 @@ function setUp() {
   };
 }
 
-const GOOD = { accountId: "acct_one", keyId: "key_one", expiresAtMs: START_MS + 60_000 };
+const GOOD = { accountId: "acct_one", clientId: "", keyId: "key_one", expiresAtMs: START_MS + 60_000 };
 const REFUSED = { code: "invalid_token" };
 
 test("a token is read each time, and one that differs in a letter is not", () => {

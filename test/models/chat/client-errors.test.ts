@@ -397,9 +397,10 @@ describe("an Idempotency-Key", () => {
     expect(await postingOf(gateway, account, second.request_id)).toBe(undefined);
     const other = account.client.chat.completions.create(params({ model: "sandbox/ok", seed: 1 }), options);
     await expect(other).rejects.toBeInstanceOf(OpenAI.UnprocessableEntityError);
+    const fresh = { headers: { "idempotency-key": `"k-${crypto.randomUUID()}"` } };
     const streamed = account.client.chat.completions.create(
       { model: "sandbox/ok", messages: HELLO, stream: true },
-      options,
+      fresh,
     );
     await expect(streamed).rejects.toMatchObject({ status: 400, param: "Idempotency-Key" });
   });

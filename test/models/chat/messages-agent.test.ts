@@ -10,7 +10,7 @@ interface Recorded {
 }
 
 function recorded(turn: number): Recorded {
-  const file = new URL(`../fixtures/claude-code/turn-${turn}.json`, import.meta.url);
+  const file = new URL(`../../fixtures/claude-code/turn-${turn}.json`, import.meta.url);
   return JSON.parse(readFileSync(file, "utf8")) as Recorded;
 }
 

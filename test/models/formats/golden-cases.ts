@@ -223,7 +223,7 @@ const WHOLE: Readonly<Record<DialectName, Readonly<Record<string, unknown>>>> = 
 };
 
 function recorded(dialect: Exclude<DialectName, "chat-completions">): AnswerCase[] {
-  const files = readdirSync(new URL(`../fixtures/${dialect}`, import.meta.url)).sort();
+  const files = readdirSync(new URL(`../../fixtures/${dialect}`, import.meta.url)).sort();
   return files.map((file) => ({ name: file, dialect, streamed: true, vendor: fixture(`${dialect}/${file}`) }));
 }
 

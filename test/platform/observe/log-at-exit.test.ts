@@ -7,11 +7,11 @@ import { onlyAProcessShows } from "../../support/process-fact.ts";
 onlyAProcessShows("the last log lines at exit");
 
 test("lines on standard output are batched, and none is lost at exit", async () => {
-  const source = (file: string) => fileURLToPath(new URL(`../../src/${file}`, import.meta.url));
+  const source = (file: string) => fileURLToPath(new URL(`../../../src/${file}`, import.meta.url));
   const program = `
-    import { createLog } from ${JSON.stringify(source("observe/log.ts"))};
-    import { newRecord } from ${JSON.stringify(source("observe/record.ts"))};
-    import { systemClock } from ${JSON.stringify(source("clock.ts"))};
+    import { createLog } from ${JSON.stringify(source("platform/observe/log.ts"))};
+    import { newRecord } from ${JSON.stringify(source("platform/observe/record.ts"))};
+    import { systemClock } from ${JSON.stringify(source("core/clock.ts"))};
     const log = createLog({ level: "info", clock: systemClock });
     for (let i = 0; i < 500; i += 1) log.request(newRecord({ requestId: "req_" + i, method: "GET", startedMs: 0 }));
     log.flush();

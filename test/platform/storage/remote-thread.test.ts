@@ -201,7 +201,7 @@ test("the exact version is another one as soon as a source is", async () => {
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const file = join(folder, "src/core/version.ts");
   for (const path of ["package.json", "src/core/version.ts"])
-    cpSync(new URL(`../../${path}`, import.meta.url), join(folder, path));
+    cpSync(new URL(`../../../${path}`, import.meta.url), join(folder, path));
   const copy = (await import(pathToFileURL(file).href)) as { readonly exactVersion: typeof exactVersion };
   mkdirSync(join(folder, "src/deep"));
   const versions = ["one", "two", "one"].map((word) => {
