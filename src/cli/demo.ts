@@ -78,9 +78,7 @@ async function runActions(gateway: Gateway, key: string): Promise<void> {
   const { data } = await call(gateway, `${gateway.url}/api/run/core/discover`, key, find);
   const [best] = data as { endpoint: string; price_cents: number }[];
   if (best === undefined) throw new Error("nothing was found in the catalog");
-  say(
-    `An agent asks core/discover for "${find.query}" and is told of ${best.endpoint}, at most ${centsText(best.price_cents)}.`,
-  );
+  say(`An agent searches the catalog for "${find.query}": ${best.endpoint}, ${centsText(best.price_cents)} or less.`);
   say();
   const { href } = new URL(best.endpoint, gateway.url);
   const run = (headers: Record<string, string>) =>
@@ -113,7 +111,7 @@ async function actingModel(gateway: Gateway, key: string): Promise<void> {
   const answer = await call(gateway, `${gateway.url}/api/llm/v1/chat/completions`, key, body);
   const { actions, cost } = answer.usage as { actions: { action: string; cents: number; ok: boolean }[]; cost: number };
   const [{ message }] = answer.choices as [{ message: { content: string } }];
-  say("A model acts: it may call brave/search within its answer, two times at most, and ten cents for all of it.");
+  say("A model may call brave/search within its answer: at most twice, for at most ten cents in all.");
   say();
   say(`  ${message.content.replace(/\s+/g, " ").slice(0, 100)}...`);
   say();
@@ -128,7 +126,7 @@ async function actingModel(gateway: Gateway, key: string): Promise<void> {
   say();
   const ran = actions.map(({ action, cents }) => `${action} for ${centsText(cents)}`).join(", ");
   say(
-    `Cost       ${cost.toFixed(9)} USD in one posting of ${legs.length} legs: ${ran}, and ${legs.length - actions.length} rounds of the model`,
+    `Cost       ${cost.toFixed(9)} USD in one charge: ${ran}, and ${legs.length - actions.length} rounds of the model`,
   );
   say();
 }
@@ -160,9 +158,7 @@ async function runJob(gateway: Gateway, key: string): Promise<void> {
     return data;
   };
   const { job_id } = (await run("core/onescrape-deep", { urls: PAGES, budgetCents: 30 })) as { job_id: string };
-  say(
-    `A job, core/onescrape-deep: ${PAGES.length} pages, 30 cents held. core/result tells how it stands, for nothing.`,
-  );
+  say(`A job reads ${PAGES.length} pages, with 30 cents held. Polling it is free.`);
   say();
   let job: Job = { status: "queued", charged_cents: 0 };
   for (let polls = 0; job.status !== "succeeded" && polls < POLLS_MAX; polls++) {
@@ -177,7 +173,7 @@ async function runJob(gateway: Gateway, key: string): Promise<void> {
   }
   say();
   say(
-    `Job        ${job.status}: ${job.charged_cents} of the ${job.result.budget_cents} cents spent, the rest is free again`,
+    `Job        ${job.status}: ${job.charged_cents} of the ${job.result.budget_cents} cents spent, the rest released`,
   );
   say();
 }
@@ -218,7 +214,7 @@ async function payWithoutAccount(gateway: Gateway): Promise<void> {
       headers: { "content-type": "application/json", "x-tollgate-sandbox": "1", ...headers },
       body: JSON.stringify({ q: "gateways that charge only success" }),
     });
-  say(`A caller without a key asks ${path}, with the header x-tollgate-sandbox: 1.`);
+  say(`A caller without a key calls ${path}, with the header x-tollgate-sandbox: 1.`);
   say();
   const unpaid = await ask({});
   const challenge = fromHeader(unpaid.headers.get("payment-required")) as Challenge;
@@ -239,7 +235,7 @@ async function payWithoutAccount(gateway: Gateway): Promise<void> {
   const again = await ask({ "payment-signature": payment });
   say(`  again      ${again.status}: the same payment gets the same answer, and moves nothing`);
   say();
-  say("With money it is the same, without that header: docs/payments.md tells what to set.");
+  say("With real money it works the same, without that header: see docs/payments.md.");
   if (!flags.keep) return;
   say();
   say(
@@ -255,11 +251,13 @@ async function tour(gateway: Gateway): Promise<void> {
     credit_cents: 100,
   });
   const key = String(made.api_key);
-  say(`A sandbox account with 100 cents of play credit. Its key: ${key.slice(0, 16)}...`);
+  say(
+    `A gateway runs at ${gateway.url}. Its first account has 100 cents of play money and the key ${key.slice(0, 12)}...`,
+  );
   say();
   const client = new OpenAI({ apiKey: key, baseURL: `${gateway.url}/api/llm/v1` });
   const models = ["sandbox/503", "core/cheap"];
-  say(`The official client asks ${gateway.url}/api/llm/v1 for ${models.join(", then ")}; the first is down.`);
+  say(`The official openai client asks for ${models.join(", then ")}. The first is down.`);
   say();
   const last = await streamOne(
     client,
@@ -275,9 +273,7 @@ async function tour(gateway: Gateway): Promise<void> {
   say();
   say(`Served by  ${last.model}`);
   say(`Tokens     ${prompt_tokens} in, ${completion_tokens} out`);
-  say(
-    `Cost       ${(Number(last.tollgate.charged_nano_usd) / 1e9).toFixed(9)} USD, charged once, after the answer was whole`,
-  );
+  say(`Cost       ${(Number(last.tollgate.charged_nano_usd) / 1e9).toFixed(9)} USD, charged once`);
   say();
   await runActions(gateway, key);
   await actingModel(gateway, key);

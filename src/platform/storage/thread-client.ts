@@ -117,6 +117,8 @@ export class ThreadClient implements SqliteThread {
   #broken: Error | null = null;
   #closing: Pending | null = null;
   #closed: Promise<void> | null = null;
+  /** The thread is told to close. */
+  #isLeaving = false;
   readonly #backups: Pending[] = [];
 
   constructor({ port, entries, reading, clock, onFatal, onNews = () => {} }: ThreadClientParts) {
@@ -196,8 +198,10 @@ export class ThreadClient implements SqliteThread {
     if (this.#patient.length > 0) this.#hurry();
     if (this.#queue.length === 0) {
       // The last to close a file empties its log: that is for the one that writes.
-      if (this.#closing !== null && this.#unsynced.length === 0)
-        void this.#reading.close().then(() => this.#port.post({ kind: "close" }));
+      // Once: a second message would have the thread close files whose numbers may be another's by then.
+      if (this.#closing === null || this.#unsynced.length > 0 || this.#isLeaving) return;
+      this.#isLeaving = true;
+      void this.#reading.close().then(() => this.#port.post({ kind: "close" }));
       return;
     }
     const running = this.#queue.length <= countMax ? this.#queue : this.#queue.slice(0, countMax);

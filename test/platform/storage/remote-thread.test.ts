@@ -173,6 +173,31 @@ test("a batch that is too long to be sent goes in parts: one that is too long al
   expect(sent.flat()).toEqual(["a", "b", "c", "d"]);
 });
 
+test("the thread is told to close once, also where a sync ends after that", async () => {
+  const posts: unknown[] = [];
+  const reading = {
+    ask: () => Promise.resolve([]),
+    inquire: () => Promise.resolve(null),
+    close: () => Promise.resolve(),
+  };
+  const entries = [{ unit: "mortal", name: "keep", admission: false }];
+  const port = { post: (message: unknown) => void posts.push(message), cut() {} };
+  const client = new ThreadClient({ port, entries, reading, clock: manualClock(START_MS), onFatal() {} });
+  const kept = client.unit<MortalOperations>("mortal")("keep", "a", { mayBeLost: true });
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  await turn();
+  // The batch is answered before its commit is on disk; nothing waits for that, so the client may close at once.
+  client.hear(JSON.stringify({ values: ["a"], errors: null, commit: 1 }));
+  await kept;
+  const closed = client.close();
+  await turn();
+  client.hear(1);
+  await turn();
+  client.exited(new Error("asked for"));
+  await closed;
+  expect(posts.filter((message) => typeof message === "object")).toEqual([{ kind: "close" }]);
+});
+
 test("an answer of numbers ends a batch as one of text does", async () => {
   const { kept, child } = await serve();
   onTestFinished(() => kept.close());
