@@ -20,11 +20,14 @@ export interface ToldChoice {
   readonly blocks: readonly AnswerBlock[];
   /** `error`: it broke off. */
   readonly reason: FinishReason | "error";
+  /** The end in the vendor's own word. */
+  readonly native: string;
 }
 
 interface OpenChoice {
   readonly said: AnswerBlocks;
   reason: ToldChoice["reason"];
+  native: string;
 }
 
 function isDialect(wire: string): wire is DialectName {
@@ -95,7 +98,7 @@ export class ToldAnswer {
     if (this.#parts.length > 0 && !this.#lost) this.#readWhole();
     if (this.#lost) return null;
     const told = [...this.#choices].toSorted(([a], [b]) => a - b);
-    return told.map(([, { said, reason }]) => ({ blocks: said.blocks, reason }));
+    return told.map(([, { said, reason, native }]) => ({ blocks: said.blocks, reason, native }));
   }
 
   #keep(bytes: Buffer): void {
@@ -114,11 +117,11 @@ export class ToldAnswer {
     }
     const answer = isRecord(json) ? this.#dialect.answer(json, this.#context) : null;
     if (answer === null || "kind" in answer) return;
-    for (const { index, blocks, reason } of answer.answer.choices) {
+    for (const { index, blocks, reason, native } of answer.answer.choices) {
       const choice = this.#choice(index);
       this.#count(JSON.stringify(blocks).length);
       choice?.said.blocks.push(...blocks);
-      if (choice !== null) choice.reason = reason;
+      if (choice !== null) Object.assign(choice, { reason, native });
     }
   }
 
@@ -141,7 +144,7 @@ export class ToldAnswer {
     const choice = this.#choice(event.choice);
     if (choice === null) return;
     choice.said.add(event);
-    if (event.kind === "finish") choice.reason = event.reason;
+    if (event.kind === "finish") Object.assign(choice, { reason: event.reason, native: event.native });
   }
 
   #count(characters: number): void {
@@ -162,7 +165,7 @@ export class ToldAnswer {
       this.#lose();
       return null;
     }
-    const choice: OpenChoice = { said: new AnswerBlocks(), reason: "error" };
+    const choice: OpenChoice = { said: new AnswerBlocks(), reason: "error", native: "" };
     this.#choices.set(index, choice);
     return choice;
   }

@@ -180,10 +180,14 @@ async function askedNano(
   const priced = (nano: Nano) => {
     paying.mostNano = least(paying.mostNano, nano);
   };
-  for (const candidate of candidates({ ...paying, priced }).keys())
-    await new Promise<void>((resolve) => {
-      candidate.open({ content() {}, done: () => resolve(), failed: () => resolve() }, candidate.firstTokenMsMax);
+  for (const candidate of candidates({ ...paying, priced }).keys()) {
+    const hasRun = await new Promise<boolean>((resolve) => {
+      const sink = { content() {}, done: () => resolve(true), failed: () => resolve(false) };
+      candidate.open(sink, candidate.firstTokenMsMax);
     });
+    // A merchant that serves unpaid has done what a write asks for: it is not sent again.
+    if (hasRun && candidate.offer.spec.effect === "write") throw new GatewayError("outcome_unknown");
+  }
   return paying.mostNano;
 }
 

@@ -1,4 +1,5 @@
 // The file that `tollgate models update` writes and every load lays over the adapters: `models.json`, beside the operator's own adapters.
+import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { inSlices } from "../../core/slices.ts";
@@ -19,17 +20,11 @@ export function modelsFile({ overlayDir, dataDir }: Folders): string {
   return join(overlayDir ?? dataDir, MODELS_FILE);
 }
 
-async function textOf(path: string): Promise<string | null> {
-  return await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return null;
-    throw error;
-  });
-}
-
 /** Reads the file; null: there is none. Throws an error that names the file and the field where it is invalid. */
 export async function readModelsFile(folders: Folders): Promise<ModelsUpdate | null> {
-  const path = modelsFile(folders);
-  const text = (await textOf(path)) ?? (await newestDated(join(folders.dataDir, "models")));
+  const own = modelsFile(folders);
+  const path = existsSync(own) ? own : await newestDated(join(folders.dataDir, "models"));
+  const text = path === null ? null : await readFile(path, "utf8");
   if (text === null) return null;
   try {
     return await inSlices(updateOf(text));
@@ -44,7 +39,7 @@ async function newestDated(folder: string): Promise<string | null> {
     .filter((name) => DATED.test(name))
     .sort()
     .at(-1);
-  return newest === undefined ? null : await textOf(join(folder, newest));
+  return newest === undefined ? null : join(folder, newest);
 }
 
 /** The file's text: a model a line, in order of names, so that a diff shows what an update changes. */

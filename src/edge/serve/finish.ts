@@ -1,7 +1,8 @@
 // The end of a paid answer: its last bytes, or what tells that there are none.
 import type { FramedOpenPlan, Framing, Reply } from "../../core/endpoint.ts";
-import type { GatewayError } from "../../core/errors.ts";
+import { GatewayError } from "../../core/errors.ts";
 import type { Ended } from "../../core/plan.ts";
+import { jsonText } from "../../core/raw-json.ts";
 import type { Answering } from "./answering.ts";
 import { addHead, type ReplyReader } from "./reply-reader.ts";
 
@@ -36,6 +37,10 @@ export function finish(
   const { final, cost, charge } = ended;
   if (final === null || cost === null || charge === null) throw new Error("an answer has its last part and its price");
   const again = ended.served === null && framed.plan.streamed ? toldAgain(ended, framed, reply) : null;
+  if (again === null && ended.served === null && framed.plan.streamed && final.kind === "body") {
+    const detail = "Idempotency-Key: the answer that is kept under it cannot be told as a stream; ask for it whole";
+    return new GatewayError("bad_request", { param: "Idempotency-Key", detail: { detail } });
+  }
   const last = again ?? frame.last(final, cost, charge, ended.legs);
   if (!reader.begun) for (const [name, value] of Object.entries(charge.headers ?? {})) reply.header(name, value);
   record.status = 200;
@@ -57,7 +62,7 @@ export function finish(
 /** A whole answer that was kept under the call's key, as the stream that is asked for now; null: it is told whole. */
 function toldAgain({ final, cost, charge, legs }: Ended, { frame, retell }: Framing, reply: Reply) {
   if (final?.kind !== "body" || cost === null || charge === null) return null;
-  const { json = JSON.stringify(final.body), created, created_at: createdAt = created } = final.body;
+  const { json = jsonText(final.body), created, created_at: createdAt = created } = final.body;
   const kept = { text: String(json), type: "application/json", model: legs.at(-1)?.model ?? "" };
   const told = retell?.({ ...kept, createdS: Number(createdAt ?? 0), cost, charge, legs }) ?? null;
   if (told !== null) frame.keepAlive?.headers(reply);

@@ -14,7 +14,7 @@ const FREE = { chargeNano: ZERO, upstreamNano: ZERO, estimated: false, priceVers
 export async function throughCache(
   order: CacheOrder,
   answering: Answering,
-  { cache, onBroken }: ServeDeps & { readonly cache: NonNullable<ServeDeps["cache"]> },
+  { cache, onBroken, answerGuard }: ServeDeps & { readonly cache: NonNullable<ServeDeps["cache"]> },
   {
     make,
     plan,
@@ -24,8 +24,11 @@ export async function throughCache(
   },
 ): Promise<GatewayError | null> {
   const { reply, record } = answering;
-  const inForm = async (kept: CachedAnswer | null) =>
-    kept === null || kept.form === order.form ? kept : retold(kept, await plan());
+  const inForm = async (kept: CachedAnswer | null) => {
+    if (kept === null || kept.form === order.form) return kept;
+    // The guard sees whole answers alone: one that was streamed past it is not told whole.
+    return answerGuard === undefined ? retold(kept, await plan()) : null;
+  };
   const entered = await cache.enter(order);
   if (typeof entered !== "function") {
     const told = await inForm(entered);

@@ -229,6 +229,8 @@ export async function actingPlan(
   if (done instanceof GatewayError) return done;
   const { acting, callsMax, quoteFor } = done;
   const { first } = acting;
+  const { onlyAgain } = first.plan;
+  if (onlyAgain !== undefined) return onlyAgain;
   const trace = request.headers.get("x-tollgate-trace") === "1";
   const id = idAfter(request.id, read.idPrefix);
   const frame = read.frame({ id, createdS, trace });

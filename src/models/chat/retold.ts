@@ -2,53 +2,38 @@
 // and written as a new one would be.
 import type { Frame, KeptForm, PlanCall } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
-import type { AnswerBlock, AnswerCodec, FinishReason, NeutralEvent } from "../../core/neutral.ts";
+import type { AnswerCodec, FinishReason, NeutralAnswer, NeutralEvent } from "../../core/neutral.ts";
 import type { Plan } from "../../core/plan.ts";
 import { ToldAnswer, type ToldChoice } from "../../upstream/told-answer.ts";
+import { eventsOf } from "../../upstream/whole-stream.ts";
 import { withoutForm } from "../formats/fingerprint.ts";
 import { idempotencyOf } from "../formats/idempotency-key.ts";
 import type { ModelRequest } from "../formats/model-request.ts";
 
 type Ended = ToldChoice & { readonly reason: FinishReason };
 
-function eventsOf(block: AnswerBlock, choice: number, at: number): readonly NeutralEvent[] {
-  switch (block.kind) {
-    case "text":
-    case "refusal": {
-      const citations = block.citations.map((one) => ({ kind: "citation", choice, ...one }) as const);
-      return [{ kind: block.kind, choice, text: block.text }, ...citations];
-    }
-    case "reasoning": {
-      const thought = { kind: "thought", choice, at, thought: block } as const;
-      return block.text === "" ? [thought] : [{ kind: "reasoning", choice, text: block.text }, thought];
-    }
-    case "action":
-      return [
-        { kind: "action-begun", choice, action: block },
-        { kind: "action-done", choice, action: block },
-      ];
-    case "native":
-      return [{ ...block, choice }];
-    default:
-      return [{ ...block, choice, at }];
-  }
-}
+/** What the neutral form lacks. An answer that has any of it is told in the form it was made in, and in no other. */
+const LACKING = new RegExp(
+  [
+    '"stop_sequence":\\s*"',
+    '"(?:annotations|audio|citations|logprobs|logprobsResult|groundingMetadata|citationMetadata)":\\s*(?:\\{|\\[\\s*[^\\]\\s])',
+    '"(?:server_tool_use|[a-z_]+_tool_result|custom_tool_call|[a-z_]+(?<!function|tool)_call|executableCode|pause_turn)"',
+  ].join("|"),
+);
 
-/** The finish of the last choice stays apart: the frame writes on behind it. */
-function streamOf(choices: readonly Ended[], codec: AnswerCodec) {
+/** The finishes stay apart: the frame writes on behind them. */
+function streamOf(choices: NeutralAnswer["choices"], codec: AnswerCodec) {
   const encoder = codec.encoder();
-  const said = choices.flatMap(({ blocks }, choice) => [
-    { kind: "begin", choice } as const,
-    ...blocks.flatMap((block, at) => eventsOf(block, choice, at)),
-  ]);
-  const ends = choices.map(({ reason }, choice) => ({ kind: "finish", choice, reason, native: reason }) as const);
-  const bytes = (events: readonly NeutralEvent[]) => Buffer.concat(events.map((event) => encoder.encode(event)));
-  return { content: bytes(said), tail: bytes(ends) };
+  const events = eventsOf({ choices, usage: null });
+  const bytes = (some: readonly NeutralEvent[]) => Buffer.concat(some.map((event) => encoder.encode(event)));
+  const content = bytes(events.filter(({ kind }) => kind !== "finish"));
+  return { content, tail: bytes(events.filter(({ kind }) => kind === "finish")) };
 }
 
-/** What tells it; null is answered where it cannot be read, or broke off. */
+/** What tells it; null is answered where it cannot be read, broke off, or would lose something. */
 export function retelling(read: ModelRequest, frame: Frame): (kept: KeptForm) => Uint8Array | string | null {
   return ({ text, type, model, createdS, cost, charge, legs }) => {
+    if (LACKING.test(text)) return null;
     const told = ToldAnswer.of(read.asked.wire);
     told?.take(Buffer.from(text), type);
     const choices = told?.choices() ?? [];
@@ -56,11 +41,11 @@ export function retelling(read: ModelRequest, frame: Frame): (kept: KeptForm) =>
     if (ended.length === 0 || ended.length < choices.length) return null;
     const [, id = ""] = /"responseId":"([^"]+)"/.exec(text) ?? /"id":"([^"]+)"/.exec(text) ?? [];
     const codec = read.answers({ id, createdS, model });
+    const whole = ended.map((one, index) => ({ ...one, index }));
     if (!read.stream) {
-      const whole = ended.map((one, index) => ({ ...one, index, native: one.reason }));
       return frame.last({ kind: "body", body: codec.whole({ choices: whole, usage: null }) }, cost, charge, legs);
     }
-    const { content, tail } = streamOf(ended, codec);
+    const { content, tail } = streamOf(whole, codec);
     return Buffer.concat([content, Buffer.from(frame.last({ kind: "stream", tail }, cost, charge, legs) as string)]);
   };
 }

@@ -111,6 +111,7 @@ it("has a form of every wire", () => {
 const SAYS = [
   ["words", "[[say: one two three]]", false],
   ["a call", '[[call: weather {"city":"Zug"}]]', true],
+  ["words and a call", '[[say: one two]] [[call: weather {"city":"Zug","id":12345678901234567890}]]', true],
 ] as const;
 let question = 0;
 
@@ -131,6 +132,11 @@ describe.each(Object.entries(ASKED))("in the wire %s", (wire, asked) => {
         expect([again.status, again.headers.get("idempotent-replayed")]).toEqual([200, "true"]);
         expect(again.type.startsWith("text/event-stream")).toBe(!stream.path.endsWith("streamGenerateContent"));
         expect(saidIn(wire, again)).toEqual(saidIn(wire, first));
+        const digits = /\d{20}/.exec(first.text)?.[0];
+        if (digits !== undefined) expect(again.text).toContain(digits);
+        // The place of a call is among calls.
+        const places = [...again.text.matchAll(/"tool_calls":\[\{"index":(\d+)/g)].map(([, place]) => place);
+        expect(places.every((place) => place === "0")).toBe(true);
         expect((await ask(whole, headers)).text).toBe(first.text);
         expect((await ask({ ...stream, body: { ...stream.body, temperature: 0.1 } }, headers)).status).not.toBe(200);
         expect(await charges()).toBe(before);
