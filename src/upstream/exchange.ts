@@ -157,6 +157,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#over = true;
     this.#undecoded();
     this.resume();
+    // The decoder, which is gone, may have paused it as well.
+    this.#controller?.resume();
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#controller?.abort(new Error("the body went on after its end")), DRAIN_MS_MAX);
   }
