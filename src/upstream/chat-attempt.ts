@@ -22,6 +22,8 @@ import { GatheredAnswer } from "./whole-stream.ts";
 const ERROR_BYTES_MAX = 64 * 1024;
 /** How long we wait for usage and a goodbye once the answer itself is complete. */
 const GOODBYE_MS_MAX = 5_000;
+/** Without an end mark only silence tells a finish that comes early from the last one. */
+const UNMARKED_GOODBYE_MS_MAX = 10_000;
 
 export interface ChatAttemptOptions {
   readonly lane: Lane;
@@ -74,10 +76,11 @@ class ChatAttempt implements Attempt, ExchangeListener {
   constructor(options: ChatAttemptOptions, sink: AnswerSink) {
     this.#options = options;
     this.#sink = sink;
+    const goodbyeMsMax = options.lane.endsWithBody === true ? UNMARKED_GOODBYE_MS_MAX : GOODBYE_MS_MAX;
     const clocks = {
       firstMsMax: options.firstTokenMsMax,
-      gapMsMax: () => (this.#closing ? GOODBYE_MS_MAX : options.gapMsMax),
-      quiet: () => this.#closing,
+      gapMsMax: () => (this.#closing > 0 ? goodbyeMsMax : options.gapMsMax),
+      quiet: () => this.#closing > 0,
     };
     this.#exchange = new Exchange(this, clocks, options.clock);
   }
@@ -176,19 +179,19 @@ class ChatAttempt implements Attempt, ExchangeListener {
     this.#fail(cut ? { ...failure, kind: "provider_cut" } : failure);
   }
 
-  /** All has come but the end mark, which some vendors leave out. */
-  get #closing(): boolean {
-    return this.#stream?.closing === true;
+  /** All has come but the end mark, which some vendors leave out; it changes with content that comes after a finish. */
+  get #closing(): number {
+    return Number(this.#stream?.closing ?? 0);
   }
 
   #readEvents(stream: EventStream | HeldBytes, chunk: Buffer): void {
-    const wasClosing = this.#closing;
+    const before = this.#closing;
     try {
       if (!stream.push(chunk)) this.#giveWay();
     } catch (error) {
       this.#fail(malformed(String(error)));
     }
-    if (!wasClosing && this.#closing) this.#exchange.hurry();
+    if (this.#closing !== before) this.#exchange.hurry();
   }
 
   #giveWay(): void {
@@ -222,7 +225,11 @@ class ChatAttempt implements Attempt, ExchangeListener {
         if (this.#gathered === null) this.#done(final);
         else this.#finish(this.#options.lane.answer(this.#gathered));
       },
-      failed: (failure) => this.#fail(failure),
+      failed: (failure) => {
+        if (this.#gathered === null || failure.answer === undefined) return this.#fail(failure);
+        const whole = this.#options.lane.answer(this.#gathered);
+        this.#finish("kind" in whole ? whole : { ...whole, empty: failure.message });
+      },
     };
   }
 
