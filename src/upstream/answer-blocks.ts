@@ -1,5 +1,5 @@
 // What a streamed answer has said, gathered from its events while they come.
-import type { AnswerBlock, AnswerTextBlock, NeutralEvent, ReasoningBlock } from "../core/neutral.ts";
+import type { AnswerBlock, AnswerTextBlock, NeutralEvent } from "../core/neutral.ts";
 
 /** The blocks of one choice, in the order they are said. */
 export class AnswerBlocks {
@@ -25,8 +25,7 @@ export class AnswerBlocks {
         return;
       case "tool-call": {
         this.#endThought();
-        const call = { kind: "tool-call", id: event.id, name: event.name, arguments: event.arguments } as const;
-        const open = { ...call };
+        const open = { kind: "tool-call" as const, id: event.id, name: event.name, arguments: event.arguments };
         this.#calls.set(event.at, open);
         this.blocks.push(open);
         return;
@@ -64,16 +63,8 @@ export class AnswerBlocks {
   /** A thought that its vendor wants nothing back of but the text. */
   #endThought(): void {
     if (this.#thought === "") return;
-    const text = this.#thought;
+    const unsigned = { format: null, signature: null, sealed: null, callId: null };
+    this.blocks.push({ kind: "reasoning", text: this.#thought, ...unsigned });
     this.#thought = "";
-    const thought: ReasoningBlock = {
-      kind: "reasoning",
-      text,
-      format: null,
-      signature: null,
-      sealed: null,
-      callId: null,
-    };
-    this.blocks.push(thought);
   }
 }

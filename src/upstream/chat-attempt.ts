@@ -20,10 +20,8 @@ import { emptyAnswer, failureOfKind, malformed, unfitAnswer, VendorFailure } fro
 import { GatheredAnswer } from "./whole-stream.ts";
 
 const ERROR_BYTES_MAX = 64 * 1024;
-/** How long we wait for usage and a goodbye once the answer itself is complete. */
-const GOODBYE_MS_MAX = 5_000;
-/** Without an end mark only silence tells a finish that comes early from the last one. */
-const UNMARKED_GOODBYE_MS_MAX = 10_000;
+/** How long we wait for more once the answer itself is complete: without an end mark only silence says that a finish was the last. */
+const GOODBYE_MS_MAX = { marked: 5_000, unmarked: 10_000 };
 
 export interface ChatAttemptOptions {
   readonly lane: Lane;
@@ -76,10 +74,10 @@ class ChatAttempt implements Attempt, ExchangeListener {
   constructor(options: ChatAttemptOptions, sink: AnswerSink) {
     this.#options = options;
     this.#sink = sink;
-    const goodbyeMsMax = options.lane.endsWithBody === true ? UNMARKED_GOODBYE_MS_MAX : GOODBYE_MS_MAX;
+    const goodbye = options.lane.endsWithBody === true ? "unmarked" : "marked";
     const clocks = {
       firstMsMax: options.firstTokenMsMax,
-      gapMsMax: () => (this.#closing > 0 ? goodbyeMsMax : options.gapMsMax),
+      gapMsMax: () => (this.#closing > 0 ? GOODBYE_MS_MAX[goodbye] : options.gapMsMax),
       quiet: () => this.#closing > 0,
     };
     this.#exchange = new Exchange(this, clocks, options.clock);

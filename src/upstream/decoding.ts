@@ -40,8 +40,8 @@ export type Encoding = keyof typeof DECODERS | "identity";
 
 /** The encoding that a header names; null for one that is not understood, and for several on top of each other, in one header or more. */
 export function encodingOf(header: string | readonly string[] | undefined): Encoding | null {
-  const told = String(header || "identity");
-  const name = told.trim().toLowerCase();
+  const told = String(header ?? "").trim();
+  const name = told.toLowerCase() || "identity";
   return name === "identity" || Object.hasOwn(DECODERS, name) ? (name as Encoding) : null;
 }
 
