@@ -1,11 +1,13 @@
 // What a streamed answer has said, gathered from its events while they come.
-import type { AnswerBlock, NeutralEvent, ReasoningBlock } from "../core/neutral.ts";
+import type { AnswerBlock, AnswerTextBlock, NeutralEvent } from "../core/neutral.ts";
 
 /** The blocks of one choice, in the order they are said. */
 export class AnswerBlocks {
   readonly blocks: AnswerBlock[] = [];
   readonly #calls = new Map<number, { id: string; name: string; arguments: string }>();
   #thought = "";
+  /** Of the last block. */
+  #citations: AnswerTextBlock["citations"][number][] = [];
 
   add(event: NeutralEvent): void {
     switch (event.kind) {
@@ -16,13 +18,14 @@ export class AnswerBlocks {
         this.#thought += event.text;
         return;
       case "thought":
+        // A seal or a signature without its text does not replace what was said before it.
+        if (event.thought.text === "") this.#endThought();
         this.#thought = "";
         this.blocks.push(event.thought);
         return;
       case "tool-call": {
         this.#endThought();
-        const call = { kind: "tool-call", id: event.id, name: event.name, arguments: event.arguments } as const;
-        const open = { ...call };
+        const open = { kind: "tool-call" as const, id: event.id, name: event.name, arguments: event.arguments };
         this.#calls.set(event.at, open);
         this.blocks.push(open);
         return;
@@ -32,7 +35,13 @@ export class AnswerBlocks {
         if (call !== undefined) call.arguments += event.text;
         return;
       }
+      case "citation": {
+        const last = this.blocks.at(-1);
+        if (last?.kind === "text") this.#citations.push({ format: event.format, json: event.json });
+        return;
+      }
       case "image":
+        this.#endThought();
         this.blocks.push({ kind: "image", url: event.url });
         return;
       case "finish":
@@ -47,22 +56,15 @@ export class AnswerBlocks {
     const last = this.blocks.at(-1);
     const before = last?.kind === kind ? last.text : "";
     if (last?.kind === kind) this.blocks.pop();
-    this.blocks.push({ kind, text: before + text, citations: [] });
+    else this.#citations = [];
+    this.blocks.push({ kind, text: before + text, citations: this.#citations });
   }
 
   /** A thought that its vendor wants nothing back of but the text. */
   #endThought(): void {
     if (this.#thought === "") return;
-    const text = this.#thought;
+    const unsigned = { format: null, signature: null, sealed: null, callId: null };
+    this.blocks.push({ kind: "reasoning", text: this.#thought, ...unsigned });
     this.#thought = "";
-    const thought: ReasoningBlock = {
-      kind: "reasoning",
-      text,
-      format: null,
-      signature: null,
-      sealed: null,
-      callId: null,
-    };
-    this.blocks.push(thought);
   }
 }

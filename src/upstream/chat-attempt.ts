@@ -20,8 +20,8 @@ import { emptyAnswer, failureOfKind, malformed, unfitAnswer, VendorFailure } fro
 import { GatheredAnswer } from "./whole-stream.ts";
 
 const ERROR_BYTES_MAX = 64 * 1024;
-/** How long we wait for usage and a goodbye once the answer itself is complete. */
-const GOODBYE_MS_MAX = 5_000;
+/** How long we wait for more once the answer itself is complete: without an end mark only silence says that a finish was the last. */
+const GOODBYE_MS_MAX = { marked: 5_000, unmarked: 10_000 };
 
 export interface ChatAttemptOptions {
   readonly lane: Lane;
@@ -74,10 +74,11 @@ class ChatAttempt implements Attempt, ExchangeListener {
   constructor(options: ChatAttemptOptions, sink: AnswerSink) {
     this.#options = options;
     this.#sink = sink;
+    const goodbye = options.lane.endsWithBody === true ? "unmarked" : "marked";
     const clocks = {
       firstMsMax: options.firstTokenMsMax,
-      gapMsMax: () => (this.#closing ? GOODBYE_MS_MAX : options.gapMsMax),
-      quiet: () => this.#closing,
+      gapMsMax: () => (this.#closing > 0 ? GOODBYE_MS_MAX[goodbye] : options.gapMsMax),
+      quiet: () => this.#closing > 0,
     };
     this.#exchange = new Exchange(this, clocks, options.clock);
   }
@@ -176,19 +177,19 @@ class ChatAttempt implements Attempt, ExchangeListener {
     this.#fail(cut ? { ...failure, kind: "provider_cut" } : failure);
   }
 
-  /** All has come but the end mark, which some vendors leave out. */
-  get #closing(): boolean {
-    return this.#stream?.closing === true;
+  /** All has come but the end mark, which some vendors leave out; it changes with content that comes after a finish. */
+  get #closing(): number {
+    return Number(this.#stream?.closing ?? 0);
   }
 
   #readEvents(stream: EventStream | HeldBytes, chunk: Buffer): void {
-    const wasClosing = this.#closing;
+    const before = this.#closing;
     try {
       if (!stream.push(chunk)) this.#giveWay();
     } catch (error) {
       this.#fail(malformed(String(error)));
     }
-    if (!wasClosing && this.#closing) this.#exchange.hurry();
+    if (this.#closing !== before) this.#exchange.hurry();
   }
 
   #giveWay(): void {
@@ -222,7 +223,11 @@ class ChatAttempt implements Attempt, ExchangeListener {
         if (this.#gathered === null) this.#done(final);
         else this.#finish(this.#options.lane.answer(this.#gathered));
       },
-      failed: (failure) => this.#fail(failure),
+      failed: (failure) => {
+        if (this.#gathered === null || failure.answer === undefined) return this.#fail(failure);
+        const whole = this.#options.lane.answer(this.#gathered);
+        this.#finish("kind" in whole ? whole : { ...whole, empty: failure.message });
+      },
     };
   }
 

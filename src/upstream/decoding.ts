@@ -9,7 +9,7 @@ const WHOLE = Buffer.from("whole");
 const WHOLE_FRAME = Buffer.concat([Buffer.from("28b52ffd2005290000", "hex"), WHOLE]);
 
 /** Node's zstd does not say that a stream was cut off. In one that is whole another frame may follow, and is read as that. */
-function zstd(): Transform {
+function zstd() {
   const stream = createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG_MAX } });
   const push = stream.push.bind(stream);
   stream._flush = (done: TransformCallback) => {
@@ -38,12 +38,17 @@ export const STREAM_ENCODINGS = "identity, gzip;q=0.5, deflate;q=0.5, br;q=0.5, 
 
 export type Encoding = keyof typeof DECODERS | "identity";
 
-/** The encoding that a header names; null for one that is not understood, and for several on top of each other. */
-export function encodingOf(header: string | undefined): Encoding | null {
-  const name = (header ?? "").trim().toLowerCase() || "identity";
+/** The encoding that a header names; null for one that is not understood, and for several on top of each other, in one header or more. */
+export function encodingOf(header: string | readonly string[] | undefined): Encoding | null {
+  const told = String(header ?? "").trim();
+  const name = told.toLowerCase() || "identity";
   return name === "identity" || Object.hasOwn(DECODERS, name) ? (name as Encoding) : null;
 }
 
+/** An empty body decodes to an empty one. */
 export function decoderOf(encoding: Exclude<Encoding, "identity">): Transform {
-  return DECODERS[encoding]();
+  const decoder = DECODERS[encoding]();
+  const flush = decoder._flush.bind(decoder);
+  decoder._flush = (done: TransformCallback) => (decoder.bytesWritten === 0 ? done() : flush(done));
+  return decoder;
 }

@@ -1,17 +1,20 @@
 // The stream side of an attempt: bytes become events, events become the answer in the caller's wire.
 import { isEventStream, mediaTypeOf } from "../core/event-stream.ts";
+import { jsonText } from "../core/raw-json.ts";
 import type { AnswerSink, Reading } from "../core/route.ts";
 import { classify } from "./classify.ts";
 import type { StreamReader } from "./dialects/dialect.ts";
 import { EventstreamFrames } from "./eventstream-frames.ts";
 import { HeldStream } from "./held-stream.ts";
 import type { Lane } from "./lane.ts";
-import { SseScanner } from "./sse-scanner.ts";
+import { EventTooLarge, SseScanner } from "./sse-scanner.ts";
 
 const EVENT_BYTES_MAX = 16 * 1024 * 1024;
 /** What is read at one go, in events and in bytes of them: then others have their turn. */
 const SLICE_EVENTS = 256;
 const SLICE_BYTES = 256 * 1024;
+/** A list of events is read in one slice. */
+const LISTED_EVENTS_MAX = 10_000;
 
 /** How the events of a stream are told apart. */
 export type Framing = "sse" | "eventstream";
@@ -67,7 +70,7 @@ export class EventStream {
     return this.#out.finished;
   }
 
-  get closing(): boolean {
+  get closing(): number {
     return this.#out.closing;
   }
 
@@ -90,10 +93,14 @@ export class EventStream {
     return false;
   }
 
-  /** Reads a body that is no stream: a whole answer, or a list of what would otherwise be events. */
+  /** Reads a body that is no stream: a whole answer, or a list of what would otherwise be events. Throws EventTooLarge. */
   tell(json: unknown, whole: NonNullable<Lane["tell"]>): void {
     if (!Array.isArray(json)) return whole(json, this.#out);
-    this.push(Buffer.from(json.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("")));
+    if (json.length > LISTED_EVENTS_MAX) throw new EventTooLarge(`it lists more than ${LISTED_EVENTS_MAX} events`);
+    for (const event of json) {
+      if (this.#out.over) return;
+      this.push(Buffer.from(`data: ${jsonText(event)}\n\n`));
+    }
     this.end();
   }
 

@@ -107,13 +107,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   /** The first content has come: from now on only the gap between chunks is bounded. */
   answering(): void {
-    if (this.#answering || this.#over) return;
-    this.#answering = true;
-    this.#lastMs = this.#clock.elapsedMs();
-    this.#arm(this.#clocks.gapMsMax());
+    if (!this.#answering) this.hurry();
   }
 
-  /** The answer is complete: all that can still come has the shorter bound, from now on. */
+  /** The answer is complete, or goes on after all: what can still come has the bound of that, from now on. */
   hurry(): void {
     if (this.#over) return;
     this.#answering = true;
@@ -157,6 +154,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#over = true;
     this.#undecoded();
     this.resume();
+    // The decoder, which is gone, may have paused it as well.
+    this.#controller?.resume();
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#controller?.abort(new Error("the body went on after its end")), DRAIN_MS_MAX);
   }

@@ -29,6 +29,7 @@ export class HeldStream implements BytesOut {
   #heldBytes = 0;
   #largestBytes = 0;
   #closing = false;
+  #closings = 0;
   /** A choice went on after its finish, so none is believed before the answer is over. */
   #endsEarly = false;
   /** Content of the piece that is being read: one write for all events that came together. */
@@ -60,9 +61,13 @@ export class HeldStream implements BytesOut {
     return this.#running === 0 && this.#choices.size > 0;
   }
 
-  /** It is complete, and no content has come since. One that says nothing yet may still begin. */
-  get closing(): boolean {
-    return this.#closing && this.finished && (this.#committed || this.#empty === null);
+  /**
+   * It is complete, and no content has come since: how often that has begun, as content may follow a finish; 0: it is not. One that says
+   * nothing yet may still begin.
+   */
+  get closing(): number {
+    const isClosing = this.#closing && this.finished && (this.#committed || this.#empty === null);
+    return isClosing ? this.#closings : 0;
   }
 
   reading(): Reading {
@@ -102,6 +107,7 @@ export class HeldStream implements BytesOut {
 
   finish(index: number, bytes: number, write: () => Buffer): void {
     if (this.#over) return;
+    if (!this.#closing) this.#closings++;
     this.#closing = true;
     this.#ends.set(index, { bytes, write });
     this.#hold(bytes);

@@ -183,6 +183,17 @@ export const PARSERS: readonly Parser[] = [
   },
   {
     file: "src/upstream/event-stream.ts",
+    what: "a list of events",
+    size: 2_500,
+    of: (size) => {
+      const list = many(size, () => ({ choices: [{ index: 0, delta: { content: "x".repeat(8_000) } }] }));
+      const reader = () => ({ event: () => true });
+      const stream = new EventStream({ reader }, { content() {}, done() {}, failed() {} });
+      return () => stream.tell(list, () => {});
+    },
+  },
+  {
+    file: "src/upstream/event-stream.ts",
     what: "pieces of a call",
     size: 10_000,
     of: (size) => {

@@ -75,6 +75,16 @@ describe.each(DIALECT_NAMES)("a vendor that speaks %s", (dialect) => {
     expect((await ask(gateway, account, { wire, dialect, stream: true })).said).toBe("Hello");
   });
 
+  it("whose list of events is longer than any answer is refused, and costs nothing", async () => {
+    if (dialect === "converse") return;
+    const one = /^data: (\{.*)$/m.exec(String(Object.values(speech.nothing)[0]))?.[1];
+    const said = speech.early(["Hello"], "first").map((event) => /^data: (\{.*)$/m.exec(String(event))?.[1]);
+    const body = `[${[...Array(20_000).fill(one), ...said.filter((event) => event !== undefined)].join(",")}]`;
+    vendor.answers({ body });
+    const { status, requestId } = await ask(gateway, account, { wire, dialect, stream: true });
+    expect([status >= 500, (await gateway.record(requestId)).charged_nano_usd]).toEqual([true, 0]);
+  });
+
   it.each([true, false])(
     "with many short events lets others have their turn (asked for a stream: %s)",
     async (stream) => {

@@ -1,8 +1,9 @@
 // Streams of every dialect in every wire: where an answer ends, which form it comes in, and how its bytes are compressed.
+import { setTimeout } from "node:timers/promises";
 import { brotliCompressSync, constants, createGzip, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DIALECTS } from "../../../src/upstream/dialects/by-name.ts";
-import type { TestAccount, TestGateway } from "../../support/gateway.ts";
+import { eventually, type TestAccount, type TestGateway } from "../../support/gateway.ts";
 import { startVendor, type VendorServer } from "../../support/vendor-server.ts";
 import { ask, DIALECT_NAMES, gatewayVia, SPEECHES, WIRE_NAMES } from "./dialect-speech.ts";
 
@@ -58,6 +59,32 @@ describe.each(ALL)("on %s, of a vendor that speaks %s", (wire, dialect) => {
   });
 });
 
+/** Longer than the goodbye of a vendor that has an end mark, and shorter than that of one that has none. */
+const SLOW_MS = 7_000;
+
+it("a vendor with a reason to finish on each piece is heard to its end, however long that takes", async () => {
+  const answers: Promise<unknown>[] = [];
+  for (const dialect of DIALECT_NAMES) {
+    const isMarked = DIALECTS[dialect].end !== null;
+    const events = SPEECHES[dialect].early(isMarked ? [..."abcdefg"] : ["abc", "defg"], "each");
+    vendor.answers(async (response) => {
+      response.writeHead(200, { "content-type": SPEECHES[dialect].type });
+      for (const [at, event] of events.entries()) {
+        if (at > 0) await setTimeout(SLOW_MS / (events.length - 1));
+        response.write(event);
+      }
+      response.end();
+    });
+    for (const wire of WIRE_NAMES) {
+      const answer = ask(gateway, account, { wire, dialect, stream: true });
+      answers.push(answer.then(({ said, reason }) => [wire, dialect, said, reason]));
+    }
+    await eventually(() => vendor.asked.length === WIRE_NAMES.length || undefined, "all of them to be under way");
+  }
+  const expected = DIALECT_NAMES.flatMap((dialect) => WIRE_NAMES.map((wire) => [wire, dialect, "abcdefg", "stop"]));
+  expect(await Promise.all(answers)).toEqual(expected);
+});
+
 describe.each(DIALECT_NAMES)("of a vendor that speaks %s", (dialect) => {
   const speech = SPEECHES[dialect];
   const [wire = ""] = WIRE_NAMES;
@@ -72,6 +99,14 @@ describe.each(DIALECT_NAMES)("of a vendor that speaks %s", (dialect) => {
     vendor.answers({ body: `[${list.filter((one) => one !== "null").join(",")}]` });
     const { said, reason } = await ask(gateway, account, { wire, dialect, stream: true });
     expect([said, reason]).toEqual(["Hello", "stop"]);
+  });
+
+  it("events that say nothing are a whole answer that says nothing", async () => {
+    vendor.answers({ headers: { "content-type": speech.type }, body: Buffer.concat(speech.early([""], "first")) });
+    for (const wire of WIRE_NAMES) {
+      const { status, said, text } = await ask(gateway, account, { wire, dialect, stream: false });
+      expect([wire, status, said, JSON.parse(text)]).toEqual([wire, 200, "", expect.any(Object)]);
+    }
   });
 
   it("media types are read in any case, with parameters", async () => {
@@ -115,6 +150,29 @@ describe.each(DIALECT_NAMES)("of a vendor that speaks %s", (dialect) => {
     else expect(said).toBe("Hello");
   });
 });
+
+/** A vendor that thinks, signs a call, and lists its events or says them one by one. */
+const THOUGHT = { candidates: [{ index: 0, content: { parts: [{ text: "pondering", thought: true }] } }] };
+const CALL = { functionCall: { name: "f", args: {} }, thoughtSignature: "c2lnbmF0dXJl" };
+const CALLED = { candidates: [{ index: 0, content: { parts: [CALL] }, finishReason: "STOP" }] };
+const DIGITS = "12345678901234567890.10";
+
+it.each(WIRE_NAMES)("numbers in arguments keep their digits in a list of events (%s)", async (wire) => {
+  const body = JSON.stringify([THOUGHT, CALLED]).replace('"args":{}', `"args":{"n":${DIGITS}}`);
+  vendor.answers({ body });
+  const { text } = await ask(gateway, account, { wire, dialect: "generate-content", stream: true });
+  expect(text).toContain(DIGITS);
+});
+
+it.each(["chat-completions", "responses"])(
+  "a signature does not take the place of the thought before it (%s)",
+  async (wire) => {
+    const body = [THOUGHT, CALLED].map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
+    vendor.answers({ headers: { "content-type": "text/event-stream" }, body });
+    const { text } = await ask(gateway, account, { wire, dialect: "generate-content", stream: false });
+    expect(text).toContain("pondering");
+  },
+);
 
 it("a compressed stream goes on event by event, and ends with its body", async () => {
   const gzip = createGzip();
