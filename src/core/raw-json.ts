@@ -81,6 +81,7 @@ function endOfString(text: string, at: number): number {
 /** Walks a valid text and its parsed value side by side. The last of duplicate keys counts, as in JSON.parse. */
 function keepTexts(text: string, root: unknown): void {
   const open: Open[] = [];
+  const kept = new Map<Json, string>();
   let isKeeping = false;
   for (let at = 0; at < text.length; at++) {
     const char = text[at];
@@ -99,9 +100,10 @@ function keepTexts(text: string, root: unknown): void {
       if (start < 0) continue;
       isKeeping = false;
       // A slice would keep the whole text in memory.
-      if (isRecord(value)) keep(value, Buffer.from(text.slice(start, at + 1)).toString());
+      if (isRecord(value)) kept.set(value, Buffer.from(text.slice(start, at + 1)).toString());
     } else if (char === "," && top !== undefined) top.key = typeof top.key === "number" ? top.key + 1 : null;
   }
+  for (const [value, own] of kept) keep(value, own);
 }
 
 /** JSON.parse that keeps the texts of arguments. */

@@ -31,12 +31,14 @@ class ResponsesReader implements StreamReader {
   /** Events of a type we do not know say nothing to the caller. */
   #read(type: string | null, data: Json): void {
     const item = isRecord(data.item) ? data.item : {};
+    // Some vendors leave out an index of 0.
+    const index = data.output_index ?? 0;
     switch (type) {
       case "response.created":
         this.#choice.begin();
         return;
       case "response.output_item.added":
-        if (item.type === "function_call") this.#openCall(data.output_index, item);
+        if (item.type === "function_call") this.#openCall(index, item);
         return;
       case "response.output_text.delta":
         this.#choice.say("text", data.delta);
@@ -52,10 +54,10 @@ class ResponsesReader implements StreamReader {
         this.#choice.say("reasoning", data.delta);
         return;
       case "response.function_call_arguments.delta":
-        this.#choice.callArguments(data.output_index, data.delta);
+        this.#choice.callArguments(index, data.delta);
         return;
       case "response.output_item.done":
-        this.#done(data.output_index, item);
+        this.#done(index, item);
         return;
       case "response.completed":
       case "response.incomplete":
