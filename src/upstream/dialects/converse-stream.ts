@@ -26,17 +26,15 @@ class ConverseReader implements StreamReader {
   }
 
   #read(name: string | null, data: Json): void {
-    // Some vendors leave out an index of 0.
-    const index = data.contentBlockIndex ?? 0;
     switch (name) {
       case "messageStart":
         return this.#choice.begin();
       case "contentBlockStart":
-        return this.#start(index, isRecord(data.start) ? data.start : {});
+        return this.#start(data.contentBlockIndex ?? 0, isRecord(data.start) ? data.start : {});
       case "contentBlockDelta":
-        return this.#delta(index, isRecord(data.delta) ? data.delta : {});
+        return this.#delta(data.contentBlockIndex ?? 0, isRecord(data.delta) ? data.delta : {});
       case "contentBlockStop":
-        return this.#blocks.close(index);
+        return this.#blocks.close(data.contentBlockIndex ?? 0);
       case "messageStop":
         return this.#finish(stringOf(data.stopReason) ?? "end_turn");
       case "metadata": {

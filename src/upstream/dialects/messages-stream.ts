@@ -27,21 +27,19 @@ class MessagesReader implements StreamReader {
 
   /** Events of a type we do not know, `ping` among them, say nothing to the caller. */
   #read(type: string | null, data: Json): void {
-    // Some vendors leave out an index of 0.
-    const index = data.index ?? 0;
     switch (type) {
       case "message_start":
         this.#count(isRecord(data.message) ? data.message.usage : null);
         this.#choice.begin();
         return;
       case "content_block_start":
-        this.#start(index, isRecord(data.content_block) ? data.content_block : {});
+        this.#start(data.index ?? 0, isRecord(data.content_block) ? data.content_block : {});
         return;
       case "content_block_delta":
-        this.#delta(index, isRecord(data.delta) ? data.delta : {});
+        this.#delta(data.index ?? 0, isRecord(data.delta) ? data.delta : {});
         return;
       case "content_block_stop":
-        this.#blocks.close(index);
+        this.#blocks.close(data.index ?? 0);
         return;
       case "message_delta":
         this.#count(data.usage);

@@ -31,14 +31,12 @@ class ResponsesReader implements StreamReader {
   /** Events of a type we do not know say nothing to the caller. */
   #read(type: string | null, data: Json): void {
     const item = isRecord(data.item) ? data.item : {};
-    // Some vendors leave out an index of 0.
-    const index = data.output_index ?? 0;
     switch (type) {
       case "response.created":
         this.#choice.begin();
         return;
       case "response.output_item.added":
-        if (item.type === "function_call") this.#openCall(index, item);
+        if (item.type === "function_call") this.#openCall(data.output_index ?? 0, item);
         return;
       case "response.output_text.delta":
         this.#choice.say("text", data.delta);
@@ -54,10 +52,10 @@ class ResponsesReader implements StreamReader {
         this.#choice.say("reasoning", data.delta);
         return;
       case "response.function_call_arguments.delta":
-        this.#choice.callArguments(index, data.delta);
+        this.#choice.callArguments(data.output_index ?? 0, data.delta);
         return;
       case "response.output_item.done":
-        this.#done(index, item);
+        this.#done(data.output_index ?? 0, item);
         return;
       case "response.completed":
       case "response.incomplete":

@@ -57,20 +57,16 @@ interface OpenCall {
 
 /** Tells where an object that comes in fragments ends. */
 class JsonEnd {
-  /** Null: it has not begun. */
-  #depth: number | null = null;
+  /** 0: it has ended; null: it has not begun. */
+  depth: number | null = null;
   #quoted = false;
   #escaped = false;
-
-  get reached(): boolean {
-    return this.#depth === 0;
-  }
 
   read(text: string): void {
     for (const char of text) {
       if (char === '"' && !this.#escaped) this.#quoted = !this.#quoted;
       this.#escaped = char === "\\" && this.#quoted && !this.#escaped;
-      if (!this.#quoted && (char === "{" || char === "}")) this.#depth = (this.#depth ?? 0) + (char === "{" ? 1 : -1);
+      if (!this.#quoted && (char === "{" || char === "}")) this.depth = (this.depth ?? 0) + (char === "{" ? 1 : -1);
     }
   }
 }
@@ -158,12 +154,11 @@ export class ToolCalls {
   /** Whether a named piece belongs to another call of the same index. */
   #isOther({ id, begun, name, end }: OpenCall, word: string, named: string, text: string): boolean {
     if (word !== "" && wordOf(id) !== "") return word !== wordOf(id);
-    return begun && (named !== name || (end.reached && text.trim() !== ""));
+    return begun && (named !== name || (end.depth === 0 && text.trim() !== ""));
   }
 
   #isPast({ name, held, whole, written }: OpenCall, next: string): boolean {
-    const { tools } = this.#context;
-    const isNext = !next.startsWith(name) && tools?.isKnown(name) === true && tools.isKnown(next);
+    const isNext = this.#isWhole(next) && !next.startsWith(name);
     return written || held !== "" || whole !== "" || isNext || this.#isWhole(name);
   }
 

@@ -106,11 +106,6 @@ export class ToolFit {
     return [...this.#names].some(([fitted, name]) => fitted !== name);
   }
 
-  /** Whether the vendor was sent this name. */
-  isKnown(name: string): boolean {
-    return this.#names.has(name);
-  }
-
   /** Whether a name that may come in pieces is complete: it is a tool's, and no other tool's name begins with it. */
   isWhole(name: string): boolean {
     if (!this.#names.has(name)) return false;

@@ -137,9 +137,7 @@ export function readMessages(
   const checkedRequest = messagesRequest(kept);
   // What we have run would be taken by its vendor for its own; said neutrally it is left out.
   const neutral = isOurs ? { ...checkedRequest, wire: NEUTRAL_ALONE } : checkedRequest;
-  const asked = passesUnsifted
-    ? neutral
-    : { ...neutral, sent: { bytes: Buffer.from(jsonText(kept)), headers: told } };
+  const asked = passesUnsifted ? neutral : { ...neutral, sent: { bytes: Buffer.from(jsonText(kept)), headers: told } };
   return {
     operation: "messages",
     idPrefix: "msg_",
