@@ -25,19 +25,31 @@ function keep(object: Json, text: string): Json {
   return Object.defineProperty(object, "toJSON", { value: toJSON });
 }
 
-/** JSON.stringify, with kept texts in place of their objects. */
-export function jsonText(value: unknown): string {
+/** JSON.stringify with a mark in place of each kept text, and those texts. */
+function marked(value: unknown): { readonly written: string; readonly texts: readonly string[] } {
   const texts: string[] = [];
   writing.texts = texts;
   try {
-    const written = JSON.stringify(value);
-    // Raw line ends can only be white space between values, and would break an event stream.
-    if (texts.length === 0) return written;
-    let at = 0;
-    return written.replaceAll(QUOTED_MARK, () => texts[at++]?.replace(/[\r\n]+/g, " ") ?? "");
+    return { written: JSON.stringify(value), texts };
   } finally {
     writing.texts = null;
   }
+}
+
+/**
+ * JSON.stringify, with kept texts in place of their objects. `original`: what `value` is an edited copy of. Arguments that were only parsed
+ * and written again get the text that they have there.
+ */
+export function jsonText(value: unknown, original: unknown = null): string {
+  const { written, texts } = marked(value);
+  if (texts.length === 0) return written;
+  const before = Map.groupBy(marked(original).texts, (text) => JSON.stringify(JSON.parse(text)));
+  let at = 0;
+  return written.replaceAll(QUOTED_MARK, () => {
+    const text = texts[at++] ?? "";
+    // Raw line ends can only be white space between values, and would break an event stream.
+    return (before.get(text)?.shift() ?? text).replace(/[\r\n]+/g, " ");
+  });
 }
 
 /** Arguments as text; vendors and callers also send an object, or null. */
@@ -81,6 +93,7 @@ function endOfString(text: string, at: number): number {
 /** Walks a valid text and its parsed value side by side. The last of duplicate keys counts, as in JSON.parse. */
 function keepTexts(text: string, root: unknown): void {
   const open: Open[] = [];
+  const kept = new Map<Json, string>();
   let isKeeping = false;
   for (let at = 0; at < text.length; at++) {
     const char = text[at];
@@ -99,9 +112,10 @@ function keepTexts(text: string, root: unknown): void {
       if (start < 0) continue;
       isKeeping = false;
       // A slice would keep the whole text in memory.
-      if (isRecord(value)) keep(value, Buffer.from(text.slice(start, at + 1)).toString());
+      if (isRecord(value)) kept.set(value, Buffer.from(text.slice(start, at + 1)).toString());
     } else if (char === "," && top !== undefined) top.key = typeof top.key === "number" ? top.key + 1 : null;
   }
+  for (const [value, own] of kept) keep(value, own);
 }
 
 /** JSON.parse that keeps the texts of arguments. */

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { GatewayError } from "../core/errors.ts";
 import { readJson } from "../core/json-bytes.ts";
 import { wholeOf, wholeWithin } from "../core/pieces.ts";
+import { jsonText, parseRaw } from "../core/raw-json.ts";
 import type { Judge } from "./guard.ts";
 import type { PublicFetch } from "./public-fetch.ts";
 import { ANSWER_BYTES_MAX } from "./unary-body.ts";
@@ -23,7 +24,7 @@ const answerSchema = z.discriminatedUnion("action", [
 
 export function guardServer({ url, msMax, internet }: GuardServerOptions): Judge {
   return async ({ stage, requestId, path, accountId, keyId, body }) => {
-    const sent = JSON.stringify({ stage, request_id: requestId, path, account_id: accountId, key_id: keyId, body });
+    const sent = jsonText({ stage, request_id: requestId, path, account_id: accountId, key_id: keyId, body });
     const headers = { "content-type": "application/json", accept: "application/json" };
     const send = { headers, body: sent };
     const answer = await internet.open(url, { bytesMax: ANSWER_BYTES_MAX, msMax, redirectsMax: 0, send });
@@ -32,7 +33,7 @@ export function guardServer({ url, msMax, internet }: GuardServerOptions): Judge
       await wholeWithin(answer.body, ERROR_BYTES_MAX);
       throw new Error(`the guard answered ${answer.status}`);
     }
-    const read = readJson(await wholeOf(answer.body));
+    const read = readJson(await wholeOf(answer.body), parseRaw);
     if ("wrong" in read) throw new Error(`the guard's answer is ${read.wrong}`);
     return answerSchema.parse(read.json);
   };

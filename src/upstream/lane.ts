@@ -167,7 +167,7 @@ export function laneOf(dialect: Dialect, side: CallerSide, plain: ChatContext): 
   const isLax = asked.usesTools && context.wire.toolCalls !== "strict" && asked.neutral().foreign.length === 0;
   const isTranslated = context.wire.answersInParts === true || isLax;
   // Whether names were changed is known once the request is made.
-  const chosen = () => (isTranslated || context.tools.renames ? other : lane);
+  const chosen = () => (isTranslated || (context.tools.renames && !passing.restoresNames) ? other : lane);
   return {
     ...other,
     ...lane,

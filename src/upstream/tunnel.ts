@@ -24,13 +24,14 @@ export async function openTunnel(proxy: URL, [host = "", ...others]: readonly st
   const path = `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
   const login = [proxy.username, proxy.password].map(decodeURIComponent).join(":");
   const authorization = `Basic ${Buffer.from(login).toString("base64")}`;
-  const limits = { connect: { timeout: TUNNEL_MS_MAX }, headersTimeout: TUNNEL_MS_MAX, allowH2: false };
+  const connector = buildConnector({ timeout: TUNNEL_MS_MAX, allowH2: false });
+  // Without a name undici takes the proxy's; otherwise it would ask the proxy for the certificate of the destination.
+  const connect: Connector = (options, callback) => connector({ ...options, servername: "" }, callback);
+  const limits = { connect, headersTimeout: TUNNEL_MS_MAX };
   const client = new Client(proxy.origin, limits);
   try {
     const headers = { host: path, ...(login === ":" ? {} : { "proxy-authorization": authorization }) };
-    // Without a name of its own, undici would ask the proxy for the certificate of the destination.
-    const asked = { path, headers, servername: proxy.hostname };
-    const { statusCode, socket } = await client.connect(asked);
+    const { statusCode, socket } = await client.connect({ path, headers });
     if (statusCode >= 200 && statusCode < 300) return socket as Socket;
     socket.on("error", () => {}).destroy();
     const todo = statusCode === 407 ? ": check the user and password in HTTPS_PROXY and HTTP_PROXY" : "";

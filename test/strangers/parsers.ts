@@ -59,6 +59,8 @@ import { ConnectFrames } from "../../src/upstream/connect-frames.ts";
 import { DeliveredText } from "../../src/upstream/delivered-text.ts";
 import { DIALECTS } from "../../src/upstream/dialects/by-name.ts";
 import { learnTemplate } from "../../src/upstream/dialects/event-template.ts";
+import { wholeCalls } from "../../src/upstream/dialects/tool-calls.ts";
+import { fittedSchema } from "../../src/upstream/dialects/tool-schemas.ts";
 import { EventStream } from "../../src/upstream/event-stream.ts";
 import { EventWriter } from "../../src/upstream/event-writer.ts";
 import { EventstreamFrames } from "../../src/upstream/eventstream-frames.ts";
@@ -827,6 +829,25 @@ export const PARSERS: readonly Parser[] = [
       const deep = `${'{"args":'.repeat(100)}{"a":"${"\\\\".repeat(size)}"}${"}".repeat(100)}`;
       const calls = JSON.stringify(many(size, (at) => ({ input: { [`k${at}`]: '"\\' } })));
       return () => [deep, calls].map((text) => jsonText(parseRaw(text)));
+    },
+  },
+  {
+    file: "src/upstream/dialects/tool-schemas.ts",
+    what: "a schema whose alternatives are all itself",
+    size: 20,
+    of: (size) => {
+      const anyOf = many(size, () => ({ $ref: "#/$defs/A" }));
+      const schema = { $ref: "#/$defs/A", $defs: { A: { properties: { a: {} }, anyOf } } };
+      return () => JSON.stringify(fittedSchema(schema, { isPlain: true, hasProperties: true }, false));
+    },
+  },
+  {
+    file: "src/upstream/dialects/tool-ids.ts",
+    what: "calls without ids",
+    size: 4_000,
+    of: (size) => {
+      const callOf = () => wholeCalls(chatContext());
+      return () => many(size, callOf().bind(null, { name: "f", arguments: "{}" }));
     },
   },
   {

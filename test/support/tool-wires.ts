@@ -65,7 +65,7 @@ export interface ToolFormat {
   /** What a whole answer says. */
   told(text: string): Answered;
   /** The same as a stream; null: the events say it otherwise. */
-  events(answered: { readonly calls: readonly Call[]; readonly reason: string }): Buffer;
+  events(answered: { readonly calls: readonly Call[]; readonly reason: string }, omitsZero?: boolean): Buffer;
   streamed(text: string): Answered;
   /** Its words for an answer that stopped, and for one that called tools. */
   readonly words: { readonly stop: string; readonly calls: string };
@@ -84,6 +84,8 @@ const dataOf = (text: string, members: readonly string[] = []): Json[] =>
     .split(/\r?\n/)
     .filter((line) => line.startsWith("data: {"))
     .map((line) => (members.length === 0 ? JSON.parse(line.slice(6)) : cut(line.slice(6), members)) as Json);
+/** Some vendors leave out what is 0. */
+const indexOf = (n: number, omitsZero: boolean) => (n === 0 && omitsZero ? undefined : n);
 const halves = (text: string) => [text.slice(0, 3), text.slice(3)];
 const results = (turns: readonly Turn[]) => turns.flatMap((turn) => ("results" in turn ? turn.results : []));
 
@@ -228,18 +230,21 @@ const messages: ToolFormat = {
       reason: body.stop_reason,
     };
   },
-  events: ({ calls, reason }) =>
+  events: ({ calls, reason }, omitsZero = false) =>
     sse([
       { type: "message_start", message: { usage: { input_tokens: 9, output_tokens: 0 } } },
-      ...calls.flatMap(({ id, name, args }, index) => [
-        { type: "content_block_start", index, content_block: { type: "tool_use", id, name, input: {} } },
-        ...halves(args).map((piece) => ({
-          type: "content_block_delta",
-          index,
-          delta: { type: "input_json_delta", partial_json: piece },
-        })),
-        { type: "content_block_stop", index },
-      ]),
+      ...calls.flatMap(({ id, name, args }, n) => {
+        const index = indexOf(n, omitsZero);
+        return [
+          { type: "content_block_start", index, content_block: { type: "tool_use", id, name, input: {} } },
+          ...halves(args).map((piece) => ({
+            type: "content_block_delta",
+            index,
+            delta: { type: "input_json_delta", partial_json: piece },
+          })),
+          { type: "content_block_stop", index },
+        ];
+      }),
       { type: "message_delta", delta: { stop_reason: reason }, usage: { output_tokens: 9 } },
       { type: "message_stop" },
     ]),
@@ -315,7 +320,7 @@ const responses: ToolFormat = {
       reason: body.status,
     };
   },
-  events: ({ calls, reason }) => {
+  events: ({ calls, reason }, omitsZero = false) => {
     const items = calls.map(({ id, name, args }, n) => ({
       type: "function_call",
       id: `fc_${n}`,
@@ -325,16 +330,19 @@ const responses: ToolFormat = {
     }));
     return sse([
       { type: "response.created", response: { status: "in_progress", output: [] } },
-      ...items.flatMap((item, output_index) => [
-        { type: "response.output_item.added", output_index, item: { ...item, arguments: "" } },
-        ...halves(item.arguments).map((delta) => ({
-          type: "response.function_call_arguments.delta",
-          output_index,
-          item_id: item.id,
-          delta,
-        })),
-        { type: "response.output_item.done", output_index, item },
-      ]),
+      ...items.flatMap((item, n) => {
+        const output_index = indexOf(n, omitsZero);
+        return [
+          { type: "response.output_item.added", output_index, item: { ...item, arguments: "" } },
+          ...halves(item.arguments).map((delta) => ({
+            type: "response.function_call_arguments.delta",
+            output_index,
+            item_id: item.id,
+            delta,
+          })),
+          { type: "response.output_item.done", output_index, item },
+        ];
+      }),
       {
         type: "response.completed",
         response: { status: reason, output: items, usage: { input_tokens: 9, output_tokens: 9 } },
@@ -453,17 +461,20 @@ const converse: ToolFormat = {
       usage: { inputTokens: 9, outputTokens: 9 },
     });
   },
-  events: ({ calls, reason }) => {
+  events: ({ calls, reason }, omitsZero = false) => {
     const events: [string, Json][] = [
       ["messageStart", { role: "assistant" }],
-      ...calls.flatMap(({ id, name, args }, contentBlockIndex): [string, Json][] => [
-        ["contentBlockStart", { contentBlockIndex, start: { toolUse: { toolUseId: id, name } } }],
-        ...halves(args).map((input): [string, Json] => [
-          "contentBlockDelta",
-          { contentBlockIndex, delta: { toolUse: { input } } },
-        ]),
-        ["contentBlockStop", { contentBlockIndex }],
-      ]),
+      ...calls.flatMap(({ id, name, args }, n): [string, Json][] => {
+        const contentBlockIndex = indexOf(n, omitsZero);
+        return [
+          ["contentBlockStart", { contentBlockIndex, start: { toolUse: { toolUseId: id, name } } }],
+          ...halves(args).map((input): [string, Json] => [
+            "contentBlockDelta",
+            { contentBlockIndex, delta: { toolUse: { input } } },
+          ]),
+          ["contentBlockStop", { contentBlockIndex }],
+        ];
+      }),
       ["messageStop", { stopReason: reason }],
       ["metadata", { usage: { inputTokens: 9, outputTokens: 9 } }],
     ];

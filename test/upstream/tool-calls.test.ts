@@ -2,8 +2,13 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { DialectName } from "../../src/catalog/chat-wire.ts";
+import type { AnswerCodec, CallerRequest } from "../../src/core/neutral.ts";
+import { hashedName } from "../../src/core/short-name.ts";
 import { MODEL_WIRES } from "../../src/models/formats/model-wires.ts";
 import { DIALECTS } from "../../src/upstream/dialects/by-name.ts";
+import type { HeldStream } from "../../src/upstream/held-stream.ts";
+import { laneOf } from "../../src/upstream/lane.ts";
+import { chatContext } from "../support/dialect-replay.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../support/gateway.ts";
 import { type Asked, type Call, resultsIn, TOOL_FORMATS, type ToolFormat } from "../support/tool-wires.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
@@ -111,6 +116,16 @@ describe.each(ROWS)("%s asked, %s answers", (wire, dialect) => {
     );
     expect(calls).toEqual([{ id: "call_1", name: "weather", args: ARGS }]);
     expect(reason).toBe(TOOL_FORMATS[wire].words.calls);
+  });
+
+  it("an index of 0 may be left out", async () => {
+    const format = TOOL_FORMATS[dialect];
+    const type = dialect === "converse" ? "application/vnd.amazon.eventstream" : "text/event-stream";
+    const calls = [1, 2].map((n) => ({ id: `call_${n}`, name: "weather", args: `{"n":${n}}` }));
+    const body = format.events({ calls, reason: format.words.calls }, true);
+    vendor.answers({ headers: { "content-type": type }, body });
+    const { text } = await post(wire, dialect, { ...HI, stream: true });
+    expect(TOOL_FORMATS[wire].streamed(text).calls).toEqual(calls);
   });
 
   it("an answer that is kept for its Idempotency-Key is the same to the digit", async () => {
@@ -249,6 +264,12 @@ describe.each(MODEL_WIRES.map(({ name }) => name as DialectName))(
         call({ index: 0, id: "id_a", function: { name: A.name, arguments: '{"a":1}' } }),
         call({ index: 0, id: "id_b", function: { name: B.name, arguments: '{"b":2}' } }),
       ),
+      "one index for all and no ids": sse(
+        call({ index: 0, id: "", function: { name: A.name, arguments: '{"a":' } }),
+        call({ index: 0, id: "", function: { name: A.name, arguments: "1}" } }),
+        call({ index: 0, id: "", function: { name: B.name, arguments: '{"b":' } }),
+        call({ index: 0, id: "", function: { arguments: "2}" } }),
+      ),
       "indices that begin at 1, mixed": sse(
         call({ index: 1, id: "id_a", function: { name: A.name, arguments: '{"a":' } }),
         call({ index: 2, id: "id_b", function: { name: B.name, arguments: '{"b":' } }),
@@ -282,6 +303,22 @@ describe.each(MODEL_WIRES.map(({ name }) => name as DialectName))(
       expect(calls.map(({ name: called, args }) => ({ name: called, args }))).toEqual([A, B]);
       expect(new Set(calls.map(({ id }) => id)).size).toBe(2);
       expect(reason).toBe(TOOL_FORMATS[wire].words.calls);
+    });
+
+    it("one tool called twice under one index, without ids", async () => {
+      const args = ['{"a":"}\\"{"}', "{}"];
+      const pieces = args.map((one) => call({ index: 0, function: { name: "weather", arguments: one } }));
+      vendor.answers({ headers: { "content-type": "text/event-stream" }, body: sse(...pieces) });
+      const { calls } = TOOL_FORMATS[wire].streamed((await post(wire, "chat-completions", two)).text);
+      expect(calls.map(({ args: got }) => got)).toEqual(args);
+    });
+
+    it("two calls without index, id and arguments, whose names together are a third tool's", async () => {
+      const tools = ["a", "ab", "b"].map((name) => ({ ...WEATHER, name }));
+      const body = sse(call({ function: { name: "a" } }), call({ function: { name: "b" } }));
+      vendor.answers({ headers: { "content-type": "text/event-stream" }, body });
+      const { calls } = TOOL_FORMATS[wire].streamed((await post(wire, "chat-completions", { ...two, tools })).text);
+      expect(calls.map(({ name }) => name).toSorted()).toEqual(["a", "b"]);
     });
 
     it.each([null, undefined, {}, ""])("arguments %j of a whole answer are none", async (args) => {
@@ -320,6 +357,55 @@ describe.each(MODEL_WIRES.map(({ name }) => name as DialectName))(
     });
   },
 );
+
+describe("passing answers have the caller's names, and what only their wire has", () => {
+  const name = "mcp.server/tool";
+  const fitted = hashedName(name);
+  const usage = { input_tokens: 1, output_tokens: 1 };
+  const item = { type: "function_call", id: "fc_1", call_id: "call_1", name: fitted, arguments: "{}", namespace: "n" };
+  const custom = { type: "custom_tool_call", id: "ct_1", call_id: "call_2", name: "shell", input: "ls" };
+  const response = { id: "r", status: "completed", output: [item, custom], usage };
+  const call = { type: "tool_use", id: "call_1", name: fitted, input: {} };
+  const hosted = { type: "server_tool_use", id: "s_1", name: "web_search", input: { query: "x" } };
+  const CASES = {
+    responses: {
+      whole: response,
+      events: [
+        { type: "response.output_item.added", output_index: 0, item },
+        { type: "response.output_item.done", output_index: 1, item: custom },
+        { type: "response.completed", response },
+      ],
+      words: ["custom_tool_call", '"namespace"'],
+    },
+    messages: {
+      whole: { type: "message", role: "assistant", content: [hosted, call], stop_reason: "tool_use", usage },
+      events: [hosted, call].map((content_block, index) => ({ type: "content_block_start", index, content_block })),
+      words: ["server_tool_use"],
+    },
+  };
+
+  it.each(["responses", "messages"] as const)("%s", (wire) => {
+    const { whole, events, words } = CASES[wire];
+    const body = { messages: [], input: [], tools: [{ type: "function", name }] };
+    const asked = { wire, body, usesTools: true } as unknown as CallerRequest;
+    const context = chatContext({ wire: { toolCalls: "strict" } });
+    const lane = laneOf(DIALECTS[wire], { asked, answers: {} as AnswerCodec }, context);
+    if (typeof lane === "string") throw new Error(lane);
+    expect(JSON.stringify(lane.request().body)).toContain(fitted);
+    const raw: string[] = [];
+    const out = { raw: (event: Buffer) => raw.push(String(event)), choice() {}, delivered() {}, usage() {}, end() {} };
+    const reader = lane.reader(out as unknown as HeldStream);
+    for (const event of events) {
+      const bytes = Buffer.from(JSON.stringify(event));
+      expect(reader.event(bytes, 0, bytes.length, null)).toBe(true);
+    }
+    const { body: answered } = lane.answer(structuredClone(whole)) as { body?: unknown };
+    for (const text of [raw.join(""), JSON.stringify(answered)]) {
+      for (const word of [JSON.stringify(name), ...words]) expect(text).toContain(word);
+      expect(text).not.toContain(fitted);
+    }
+  });
+});
 
 it("every wire is in the table", () => {
   expect(MODEL_WIRES.map(({ name }) => name).filter((name) => PATHS[name] === undefined)).toEqual([]);

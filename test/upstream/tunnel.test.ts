@@ -24,7 +24,7 @@ import { createConnections } from "../../src/upstream/connections.ts";
 import { Exchange, type ExchangeRequest } from "../../src/upstream/exchange.ts";
 import { createPublicFetch } from "../../src/upstream/public-fetch.ts";
 import { openPublicProxy } from "../../src/upstream/public-proxy.ts";
-import { fetchThrough, newAgent } from "../../src/upstream/tunnel.ts";
+import { fetchThrough, newAgent, openTunnel } from "../../src/upstream/tunnel.ts";
 import { makeCertificate } from "../support/certificates.ts";
 import { type ConnectProxy, startConnectProxy } from "../support/connect-proxy.ts";
 import { startTestGateway } from "../support/gateway.ts";
@@ -254,6 +254,35 @@ describe("a proxy that fails", () => {
     expect(proxy.asked.slice(before)).toEqual([]);
     await direct.stop();
   });
+});
+
+it.each([
+  ["localhost", ["localhost"]],
+  ["[::1]", []],
+  ["127.0.0.1", []],
+])("a proxy at https://%s is asked for a certificate by its name, never by an address", async (host, named) => {
+  const own = mkdtempSync(join(tmpdir(), "tollgate-proxy-"));
+  const { keyFile, certificateFile } = await makeCertificate(own, { names: "DNS:localhost,IP:127.0.0.1,IP:::1" });
+  const [key, cert] = [readFileSync(keyFile), readFileSync(certificateFile, "utf8")];
+  const before = getCACertificates("default");
+  setDefaultCACertificates([...before, cert]);
+  const names: string[] = [];
+  const SNICallback = (name: string, done: (error: null) => void) => {
+    names.push(name);
+    done(null);
+  };
+  const server = createTlsServer({ key, cert, SNICallback }).listen(0, "::");
+  server.on("connect", (_, socket) => socket.write("HTTP/1.1 200 Connection established\r\n\r\n"));
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const opened = openTunnel(new URL(`https://${host}:${port}`), ["outside.test"], 443);
+  // Node 22.23 accepts no certificate for an IPv6 address: its checkServerIdentity does not know the address for one.
+  if (host === "[::1]") await expect(opened).rejects.toThrow("ERR_TLS_CERT_ALTNAME_INVALID");
+  else (await opened).destroy();
+  server.close();
+  setDefaultCACertificates(before);
+  rmSync(own, { recursive: true });
+  expect(names).toEqual(named);
 });
 
 /** Files that open connections, and what of them is under test above or stays on this machine. */

@@ -6,6 +6,7 @@ import { GatewayError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json.ts";
 import { membersOf, memberValue, readJson } from "../../core/json-bytes.ts";
 import type { Caller } from "../../core/plan.ts";
+import { parseRaw } from "../../core/raw-json.ts";
 import type { Leg, TokenUsage } from "../../core/route.ts";
 import { hasActions } from "../../models/formats/action-tools.ts";
 import { fingerprint, withoutForm } from "../../models/formats/fingerprint.ts";
@@ -70,7 +71,7 @@ export function cacheOrder(
   // Nothing is done again where an answer is told again: what acts is looked for only where the call itself says so, not its key.
   if (seconds === 0 || caller.frozen || caller.paused) return null;
   if (request.headers.has("idempotency-key") || request.body.length > REQUEST_BYTES_MAX) return null;
-  const read = readJson(request.body);
+  const read = readJson(request.body, parseRaw);
   if ("wrong" in read || (said === undefined && isRecord(read.json) && hasActions(read.json.tools))) return null;
   const { headers, query } = request;
   const { path, body } = withoutForm(request.path, read.json);

@@ -5,6 +5,7 @@ import { GatewayError } from "../../core/errors.ts";
 import { readJson } from "../../core/json-bytes.ts";
 import { ZERO } from "../../core/money.ts";
 import type { Caller, Payer, Plan } from "../../core/plan.ts";
+import { jsonText, parseRaw } from "../../core/raw-json.ts";
 import type { FinalPart } from "../../core/route.ts";
 import type { Guard, Guarded } from "../../upstream/guard.ts";
 import type { ServeDeps } from "./deps.ts";
@@ -39,7 +40,7 @@ export async function guarded(
   deps: ServeDeps,
 ): Promise<Planned> {
   const { request, caller, framed } = guarding;
-  const read = framed.plan.quote.nano === ZERO ? null : readJson(request.body);
+  const read = framed.plan.quote.nano === ZERO ? null : readJson(request.body, parseRaw);
   if (read === null || "wrong" in read) return framed;
   const unpaid = await unpayable(guarding, deps);
   const asked = { ...whose(guarding), stage: "request", body: read.json } as const;
@@ -47,7 +48,7 @@ export async function guarded(
   if (!(verdict instanceof GatewayError) && verdict.body === undefined) return framed;
   framed.ended?.();
   if (verdict instanceof GatewayError) return verdict;
-  request.body = Buffer.from(JSON.stringify(verdict.body));
+  request.body = Buffer.from(jsonText(verdict.body, read.json));
   return plan();
 }
 
@@ -84,10 +85,10 @@ async function screen(final: FinalPart, about: Whose, guard: Guard): Promise<Fin
   const isText = typeof json === "string";
   // A file stands behind it, which is linked and not told.
   if (json === "") return final;
-  const shown: unknown = isText ? JSON.parse(json) : final.body;
+  const shown: unknown = isText ? parseRaw(json) : final.body;
   const verdict = await guard({ ...about, stage: "answer", body: shown }, null);
   if (verdict instanceof GatewayError) return verdict;
   if (verdict.body === undefined) return final;
   const { body } = verdict;
-  return { kind: "body", body: isText ? { json: JSON.stringify(body) } : (body as Record<string, unknown>) };
+  return { kind: "body", body: isText ? { json: jsonText(body, shown) } : (body as Record<string, unknown>) };
 }

@@ -1,12 +1,19 @@
 // Tells whether two bodies ask for the same: a hash of the canonical JSON, whatever the order of keys.
 import { hash } from "node:crypto";
 import { isRecord } from "../../core/json.ts";
+import { jsonText } from "../../core/raw-json.ts";
 
-function canonical(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(canonical);
-  if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(entries.map(([key, inner]) => [key, canonical(inner)]));
+type Reviver = (key: string, value: unknown, context: { readonly source: string }) => unknown;
+/** TypeScript does not know of source texts yet. */
+const { parse, rawJSON } = JSON as unknown as Record<"parse" | "rawJSON", (text: string, reviver?: Reviver) => unknown>;
+
+/** The keys in order, and numbers as they are written: arguments may have more digits than a number has. */
+function canonical(body: unknown): string {
+  const ordered = parse(jsonText(body), (_, value, { source }) => {
+    if (typeof value === "number") return rawJSON(source);
+    return isRecord(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value;
+  });
+  return JSON.stringify(ordered);
 }
 
 /** A question alone, without what says in which form its answer comes: whole or streamed. */
@@ -18,5 +25,5 @@ export function withoutForm(path: string, body: unknown): { readonly path: strin
 
 /** SHA-256, in hex, of a path and a body with its keys in order. */
 export function fingerprint(path: string, body: unknown): string {
-  return hash("sha256", `${path}\n${JSON.stringify(canonical(body))}`);
+  return hash("sha256", `${path}\n${canonical(body)}`);
 }

@@ -30,11 +30,11 @@ class ConverseReader implements StreamReader {
       case "messageStart":
         return this.#choice.begin();
       case "contentBlockStart":
-        return this.#start(data.contentBlockIndex, isRecord(data.start) ? data.start : {});
+        return this.#start(data.contentBlockIndex ?? 0, isRecord(data.start) ? data.start : {});
       case "contentBlockDelta":
-        return this.#delta(data.contentBlockIndex, isRecord(data.delta) ? data.delta : {});
+        return this.#delta(data.contentBlockIndex ?? 0, isRecord(data.delta) ? data.delta : {});
       case "contentBlockStop":
-        return this.#blocks.close(data.contentBlockIndex);
+        return this.#blocks.close(data.contentBlockIndex ?? 0);
       case "messageStop":
         return this.#finish(stringOf(data.stopReason) ?? "end_turn");
       case "metadata": {

@@ -153,6 +153,8 @@ export interface Passing {
   withMedia?(body: Json, media: FetchedMedia): Json;
   reader(context: ChatContext, out: BytesOut): StreamReader;
   answer(json: unknown, context: ChatContext): UnaryAnswer;
+  /** Answers have the caller's names of tools; absent: the vendor's. */
+  readonly restoresNames?: true;
   /** Reads an error body, parsed where it was JSON. */
   error(body: unknown): VendorError;
 }

@@ -1,5 +1,6 @@
 // Reads a stream of the messages wire and passes it on under our model's name, parsing only the events that differ.
 import { isRecord, type Json, stringOf } from "../../core/json.ts";
+import { jsonText } from "../../core/raw-json.ts";
 import type { BytesOut, ChatContext, StreamReader } from "./dialect.ts";
 import { eventJson } from "./event-json.ts";
 import { type EventTemplate, filledTemplate, learnTemplate, matchesTemplate } from "./event-template.ts";
@@ -12,6 +13,11 @@ function textOf(delta: Json): string {
 
 function eventOf(type: string, data: string): Buffer {
   return Buffer.from(`event: ${type}\ndata: ${data}\n\n`);
+}
+
+/** The caller's name of a tool that is called. */
+export function originalName({ type, name }: Json, { tools }: ChatContext): unknown {
+  return type === "tool_use" && typeof name === "string" ? (tools?.original(name) ?? name) : name;
 }
 
 class MessagesPassingReader implements StreamReader {
@@ -50,7 +56,7 @@ class MessagesPassingReader implements StreamReader {
         return this.#begin(data);
       case "content_block_start":
         this.#template = null;
-        return this.#start(isRecord(data.content_block) ? data.content_block : {}, came.json);
+        return this.#start(data, isRecord(data.content_block) ? data.content_block : {}, came.json);
       case "content_block_delta":
         return this.#delta(isRecord(data.delta) ? data.delta : {}, came);
       case "message_delta":
@@ -81,7 +87,9 @@ class MessagesPassingReader implements StreamReader {
   }
 
   /** A call is something for the caller as soon as it has a name; a text or a thought once there is a word of it. */
-  #start(block: Json, json: string): void {
+  #start(data: Json, block: Json, came: string): void {
+    const name = originalName(block, this.#context);
+    const json = name === block.name ? came : jsonText({ ...data, content_block: { ...block, name } });
     const isEmpty = /thinking$/.test(String(block.type)) || (block.type === "text" && block.text === "");
     this.#bore ||= !isEmpty;
     this.#out.choice(0, false);

@@ -5,7 +5,7 @@ import type { SentRequest } from "../../core/neutral.ts";
 import { malformed } from "../vendor-failure.ts";
 import type { ChatContext, OwnSeal, Passing, UnaryAnswer, UpstreamBody } from "./dialect.ts";
 import { messagesLinks, messagesWithMedia } from "./messages-links.ts";
-import { messagesPassingReader } from "./messages-passing-stream.ts";
+import { messagesPassingReader, originalName } from "./messages-passing-stream.ts";
 import { emptiness, failureInside, finishOf, messagesError, tellUnpriced, usageOf } from "./messages-wire.ts";
 import { fitOf, type ToolPlaces } from "./tool-fit.ts";
 
@@ -128,6 +128,8 @@ function answer(json: unknown, context: ChatContext): UnaryAnswer {
   // The vendor's object is changed in place.
   json.id = context.completionId;
   json.model = context.servedSlug;
+  for (const block of json.content)
+    if (isRecord(block) && block.name !== undefined) block.name = originalName(block, context);
   const text = usage === null ? textOf(json.content) : "";
   return { usage, upstreamCostNano: null, body: json, text, ...(empty === null ? {} : { empty }) };
 }
@@ -137,6 +139,7 @@ export const messagesPassing: Passing = {
   links: (body, { wire }, sent) => messagesLinks(body, wire.fetches ?? "https", sent),
   withMedia: messagesWithMedia,
   answer,
+  restoresNames: true,
   error: messagesError,
   reader: messagesPassingReader,
 };

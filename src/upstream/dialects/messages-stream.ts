@@ -33,13 +33,13 @@ class MessagesReader implements StreamReader {
         this.#choice.begin();
         return;
       case "content_block_start":
-        this.#start(data.index, isRecord(data.content_block) ? data.content_block : {});
+        this.#start(data.index ?? 0, isRecord(data.content_block) ? data.content_block : {});
         return;
       case "content_block_delta":
-        this.#delta(data.index, isRecord(data.delta) ? data.delta : {});
+        this.#delta(data.index ?? 0, isRecord(data.delta) ? data.delta : {});
         return;
       case "content_block_stop":
-        this.#blocks.close(data.index);
+        this.#blocks.close(data.index ?? 0);
         return;
       case "message_delta":
         this.#count(data.usage);

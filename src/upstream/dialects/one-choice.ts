@@ -37,7 +37,7 @@ export class OneChoice {
     if (typeof text === "string" && text !== "") this.give({ kind, choice: 0, text });
   }
 
-  /** Starts or continues a call. */
+  /** Starts or continues a call. Some vendors leave out a key of 0, so readers put it back. */
   call(piece: CallPiece): void {
     this.begin();
     this.#delivered = true;

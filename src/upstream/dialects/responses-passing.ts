@@ -99,9 +99,12 @@ function request(asked: Json, context: ChatContext): UpstreamBody {
   return { path: "/responses", body: Object.assign(sent, wire.extraFields) };
 }
 
-/** A reasoning item whose thought only we can read; without one where it is too long to be carried. */
+/** A call by the caller's name. A reasoning item whose thought only we can read; without one where it is too long to be carried. */
 function sealedItem(item: unknown, context: ChatContext): unknown {
-  if (!isRecord(item) || item.type !== "reasoning" || item.encrypted_content === undefined) return item;
+  if (!isRecord(item)) return item;
+  if (/_call$/.test(String(item.type)) && typeof item.name === "string")
+    return { ...item, name: context.tools?.original(item.name) ?? item.name };
+  if (item.type !== "reasoning" || item.encrypted_content === undefined) return item;
   const { encrypted_content: _theirs, ...shown } = item;
   const thought = sealOf(item, context);
   const sealed = thought === null ? null : (context.seal?.seal(thought) ?? null);
@@ -262,7 +265,7 @@ class PassingReader implements StreamReader {
 
   /** The same item says the same whenever it is told. */
   #sealed(item: unknown): unknown {
-    if (!isRecord(item) || item.type !== "reasoning") return item;
+    if (!isRecord(item) || item.type !== "reasoning") return sealedItem(item, this.#context);
     const id = stringOf(item.id) ?? "";
     const told = this.#thoughts.get(id) ?? sealedItem(item, this.#context);
     if (this.#thoughts.size < THOUGHTS_MAX) this.#thoughts.set(id, told);
@@ -313,6 +316,7 @@ class PassingReader implements StreamReader {
 export const responsesPassing: Passing = {
   request,
   answer,
+  restoresNames: true,
   error: readError,
   reader: (context, out) => new PassingReader(context, out),
 };

@@ -36,7 +36,7 @@ class ResponsesReader implements StreamReader {
         this.#choice.begin();
         return;
       case "response.output_item.added":
-        if (item.type === "function_call") this.#openCall(data.output_index, item);
+        if (item.type === "function_call") this.#openCall(data.output_index ?? 0, item);
         return;
       case "response.output_text.delta":
         this.#choice.say("text", data.delta);
@@ -52,10 +52,10 @@ class ResponsesReader implements StreamReader {
         this.#choice.say("reasoning", data.delta);
         return;
       case "response.function_call_arguments.delta":
-        this.#choice.callArguments(data.output_index, data.delta);
+        this.#choice.callArguments(data.output_index ?? 0, data.delta);
         return;
       case "response.output_item.done":
-        this.#done(data.output_index, item);
+        this.#done(data.output_index ?? 0, item);
         return;
       case "response.completed":
       case "response.incomplete":

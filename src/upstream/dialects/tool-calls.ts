@@ -52,6 +52,23 @@ interface OpenCall {
   held: string;
   whole: string;
   written: boolean;
+  readonly end: JsonEnd;
+}
+
+/** Tells where an object that comes in fragments ends. */
+class JsonEnd {
+  /** 0: it has ended; null: it has not begun. */
+  depth: number | null = null;
+  #quoted = false;
+  #escaped = false;
+
+  read(text: string): void {
+    for (const char of text) {
+      if (char === '"' && !this.#escaped) this.#quoted = !this.#quoted;
+      this.#escaped = char === "\\" && this.#quoted && !this.#escaped;
+      if (!this.#quoted && (char === "{" || char === "}")) this.depth = (this.depth ?? 0) + (char === "{" ? 1 : -1);
+    }
+  }
 }
 
 export class ToolCalls {
@@ -90,6 +107,7 @@ export class ToolCalls {
     const whole = isEmpty ? piece.arguments : piece.whole;
     if (whole !== undefined) call.whole = argumentsText(whole);
     const text = isEmpty ? "" : argumentsText(piece.arguments);
+    if (wordOf(call.id) === "") call.end.read(text);
     if (call.begun) return this.#write(call, text);
     this.#name(call, stringOf(piece.name) ?? "");
     call.held += text;
@@ -118,29 +136,46 @@ export class ToolCalls {
     return call.written ? begun : [...begun, ...this.#write(call, call.whole)];
   }
 
-  #find({ key, id, name }: CallPiece): OpenCall {
-    const [word, named] = [wordOf(id), wordOf(name) !== ""];
+  #find({ key, id, name: told, arguments: args }: CallPiece): OpenCall {
+    const [word, name] = [wordOf(id), wordOf(told)];
+    const named = name !== "";
     const place = key ?? (word === "" ? null : `id ${word}`);
     const known = place === null ? undefined : this.#open.get(place);
     // Some vendors give every call the same index.
-    const isOther = word !== "" && named && wordOf(known?.id) !== "" && word !== wordOf(known?.id);
-    if (known !== undefined && !isOther) return known;
+    if (known !== undefined && !(named && this.#isOther(known, word, name, argumentsText(args)))) return known;
     const last = this.#last;
     if (key !== undefined || last === null) return this.#opened(place);
     // A name, or an id with a name, starts a new call unless the last call still lacks it.
-    const isLasts = word === "" ? !named || !this.#isPast(last) : [word, named ? word : ""].includes(wordOf(last.id));
+    const isLasts =
+      word === "" ? !named || !this.#isPast(last, name) : [word, named ? word : ""].includes(wordOf(last.id));
     return isLasts ? last : this.#opened(place);
   }
 
-  #isPast({ name, held, whole, written }: OpenCall): boolean {
-    return written || held !== "" || whole !== "" || this.#isWhole(name);
+  /** Whether a named piece belongs to another call of the same index. */
+  #isOther({ id, begun, name, end }: OpenCall, word: string, named: string, text: string): boolean {
+    if (word !== "" && wordOf(id) !== "") return word !== wordOf(id);
+    return begun && (named !== name || (end.depth === 0 && text.trim() !== ""));
+  }
+
+  #isPast({ name, held, whole, written }: OpenCall, next: string): boolean {
+    const isNext = this.#isWhole(next) && !next.startsWith(name);
+    return written || held !== "" || whole !== "" || isNext || this.#isWhole(name);
   }
 
   #opened(place: unknown): OpenCall {
     const at = this.#count++;
     const before = this.#open.get(place);
     if (before !== undefined) this.#open.set(`before ${at}`, before);
-    const call: OpenCall = { at, id: undefined, name: "", begun: false, held: "", whole: "", written: false };
+    const call: OpenCall = {
+      at,
+      id: undefined,
+      name: "",
+      begun: false,
+      held: "",
+      whole: "",
+      written: false,
+      end: new JsonEnd(),
+    };
     this.#open.set(place ?? `order ${at}`, call);
     this.#last = call;
     if (this.#count > CALLS_MAX) this.#keep(KEPT_MAX);

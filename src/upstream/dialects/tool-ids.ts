@@ -91,6 +91,7 @@ function originalId(id: string): string | null {
 export class GivenIds {
   readonly #context: Answered;
   readonly #given = new Set<string>();
+  #next = 0;
 
   constructor(context: Answered) {
     this.#context = context;
@@ -111,8 +112,8 @@ export class GivenIds {
   #made(own: string): string {
     const tail = this.#context.completionId.replace(/^[a-z]+[-_]/, "").replace(/[^a-zA-Z0-9-]/g, "");
     const end = own === "" ? "" : `${BETWEEN}${Buffer.from(own).toString("base64url")}`;
-    for (let n = 0; ; n++) {
-      const short = `call_${tail.slice(-TAIL_CHARS) || "x"}_${n}`;
+    while (true) {
+      const short = `call_${tail.slice(-TAIL_CHARS) || "x"}_${this.#next++}`;
       const id = short.length + end.length <= ID_CHARS_MAX ? short + end : short;
       if (!this.#isTaken(id)) return id;
     }

@@ -8,8 +8,10 @@ export interface SchemaRule {
 }
 
 const REFUSED = ["anyOf", "oneOf", "allOf", "$ref", "not", "enum"];
-/** A reference can point to itself. */
-const DEPTH_MAX = 8;
+/** References can nest without end. */
+const DEPTH_MAX = 64;
+/** The most schemas and required names that are read. Whatever is left out only makes the merged schema accept more. */
+const READS_MAX = 10_000;
 
 function pointed(root: Json, ref: unknown): unknown {
   const path =
@@ -19,30 +21,42 @@ function pointed(root: Json, ref: unknown): unknown {
   return path.length === 0 ? null : path.reduce<unknown>((at, name) => (isRecord(at) ? at[name] : null), root);
 }
 
-/** Merges all alternatives: properties of any of them, required where each requires them. */
-function fieldsOf(schema: Json, root: Json, depth = 0): { readonly properties: Json; readonly required: Set<unknown> } {
-  const properties: Json = isRecord(schema.properties) ? { ...schema.properties } : {};
-  const required = new Set(listOf(schema.required));
-  const read = (...list: unknown[]) => {
-    const some = depth > DEPTH_MAX ? [] : list.filter(isRecord).map((one) => fieldsOf(one, root, depth + 1));
-    for (const [name, one] of some.flatMap((inner) => Object.entries(inner.properties)))
-      properties[name] = Object.hasOwn(properties, name) ? { anyOf: [properties[name], one] } : one;
-    return some.map((inner) => inner.required);
-  };
-  for (const names of read(pointed(root, schema.$ref), ...listOf(schema.allOf)))
+/** What has been read of one schema. References can repeat and multiply, so each object is read once. */
+interface Merged {
+  readonly root: Json;
+  readonly properties: Map<string, Set<unknown>>;
+  readonly required: Map<Json, Set<unknown>>;
+  readsLeft: number;
+}
+
+/** Collects the properties of all alternatives. Returns what each of them requires. */
+function requiredBy(schema: Json, merged: Merged, depth = 0): ReadonlySet<unknown> {
+  const known = merged.required.get(schema);
+  const required = known ?? new Set(listOf(schema.required));
+  merged.readsLeft -= 1 + required.size;
+  if (merged.readsLeft < 0 || depth > DEPTH_MAX) return new Set();
+  if (known !== undefined) return known;
+  merged.required.set(schema, required);
+  for (const [name, one] of Object.entries(isRecord(schema.properties) ? schema.properties : {}))
+    merged.properties.set(name, (merged.properties.get(name) ?? new Set()).add(one));
+  const read = (...list: unknown[]) => list.filter(isRecord).map((one) => requiredBy(one, merged, depth + 1));
+  for (const names of read(pointed(merged.root, schema.$ref), ...listOf(schema.allOf)))
     for (const name of names) required.add(name);
   for (const list of [schema.anyOf, schema.oneOf]) {
     const [first = new Set(), ...others] = read(...listOf(list));
     for (const name of first) if (others.every((names) => names.has(name))) required.add(name);
   }
-  return { properties, required };
+  return required;
 }
 
 function withoutAlternatives(schema: Json): Json {
   const refused = Object.entries(schema).filter(([word]) => REFUSED.includes(word));
   if (refused.length === 0) return schema;
   const kept = Object.entries(schema).filter(([word]) => !REFUSED.includes(word));
-  const { properties, required } = fieldsOf(schema, schema);
+  const merged: Merged = { root: schema, properties: new Map(), required: new Map(), readsLeft: READS_MAX };
+  const required = requiredBy(schema, merged);
+  const either = ([one, ...more]: readonly unknown[]) => (more.length === 0 ? one : { anyOf: [one, ...more] });
+  const properties = Object.fromEntries([...merged.properties].map(([name, some]) => [name, either([...some])]));
   // The merged schema accepts more than the original, so the description carries the rest.
   const told = `The object must also fit this JSON Schema: ${JSON.stringify(Object.fromEntries(refused))}`;
   const description = [stringOf(schema.description), told].filter(Boolean).join("\n");

@@ -5,7 +5,11 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { systemClock } from "../../../src/core/clock.ts";
-import { AnswerCache, freeAnswer } from "../../../src/edge/serve/answer-cache.ts";
+import type { GatewayRequest } from "../../../src/core/endpoint.ts";
+import type { Caller } from "../../../src/core/plan.ts";
+import { AnswerCache, cacheOrder, freeAnswer } from "../../../src/edge/serve/answer-cache.ts";
+import { idempotencyOf } from "../../../src/models/formats/idempotency-key.ts";
+import { parseJson } from "../../../src/models/formats/parse-json.ts";
 import type { Records } from "../../../src/platform/records/records.ts";
 import { RECORDS_UNIT, sqliteRecords } from "../../../src/platform/records/sqlite-records.ts";
 import { openSqliteThread } from "../../../src/platform/storage/sqlite-thread.ts";
@@ -109,6 +113,21 @@ it.each([
   const plain = (text: string) => text.replace(/"cost":[0-9.e-]+/g, '"cost":0');
   expect(again.text).toBe(plain(first.text));
   expect(again.text).not.toBe(first.text);
+});
+
+it("a question is another where only the digits of a call's arguments differ, also under an Idempotency-Key", () => {
+  const idsOf = (input: string) => {
+    const body = Buffer.from(`{"messages":[{"content":[{"type":"tool_use","input":${input}}]}]}`);
+    const headers = new Map([["x-tollgate-cache", "60"]]);
+    const request = { path: "/p", headers, query: new URLSearchParams(), body } as unknown as GatewayRequest;
+    const order = cacheOrder(request, { payer: { id: "payer" } } as unknown as Caller, false);
+    const kept = idempotencyOf({ path: "/p", headers: new Map([["idempotency-key", "k"]]) }, parseJson(body));
+    return [order, kept].map((one) => one !== null && ("id" in one ? one.id : "fingerprint" in one && one.fingerprint));
+  };
+  const one = idsOf('{"a":9007199254740993,"b":1.0}');
+  expect(idsOf('{"b":1.0, "a":9007199254740993}')).toEqual(one);
+  for (const other of ['{"a":9007199254740992,"b":1.0}', '{"a":9007199254740993,"b":1}'])
+    for (const [at, id] of idsOf(other).entries()) expect(id).not.toBe(one[at]);
 });
 
 it("is one account's, and of a key that may call what was asked", async () => {

@@ -88,6 +88,19 @@ describe("a guard", () => {
     expect(broken.status).toBe(400);
   });
 
+  it("is shown the digits of a call's arguments", async () => {
+    const input = '{"id":9007199254740993,"b":1.0}';
+    const call = `{"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"f","input":${input}}]}`;
+    const result = '{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"ok"}]}';
+    guard.answers(pass);
+    await fetch(`${gateway.url}/api/llm/v1/messages`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${account.key}`, "content-type": "application/json" },
+      body: `{"model":"core/cheap","max_tokens":20,"messages":[{"role":"user","content":"Hi"},${call},${result}]}`,
+    });
+    expect(guard.asked[0]?.text).toContain(input);
+  });
+
   it("is not asked of what is refused or free in any case, and of an account at most as often at once as it may call", async () => {
     const poor = await gateway.account({ creditCents: 0 });
     expect([(await ask(gateway, poor, pass)).status, guard.asked]).toEqual([402, []]);

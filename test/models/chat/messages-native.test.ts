@@ -128,6 +128,18 @@ describe("what goes out", () => {
     expect(told.slice(20)).toEqual(["+21 more"]);
   });
 
+  it("keeps the digits of arguments where it leaves something out", async () => {
+    vendor.answers({ body: WHOLE });
+    const input = '{"b":1.0,"2":1e2,"1":12345678901234567890}';
+    const call = `{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"f","input":${input}}]}`;
+    const result = '{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"ok"}]}';
+    const messages = `[{"role":"user","content":"Hi"},${call},${result}]`;
+    const sent = `{"model":"${MODEL}","max_tokens":100,"messages":${messages}}`;
+    const seen = await ask(sent, { "anthropic-beta": "shiny-2027-01-01" });
+    expect(seen.status, JSON.stringify(seen.message)).toBe(200);
+    expect(vendor.asked[0]?.text).toContain(input);
+  });
+
   it("passes the betas that the agent sends today", async () => {
     vendor.answers({ body: WHOLE });
     const { headers } = JSON.parse(readFileSync("test/fixtures/claude-code/turn-1.json", "utf8")) as {

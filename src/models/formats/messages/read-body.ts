@@ -6,6 +6,7 @@ import { readFields } from "../../../core/field-issues.ts";
 import { isRecord } from "../../../core/json.ts";
 import { keysIn } from "../../../core/json-bytes.ts";
 import type { ThoughtSeal } from "../../../core/neutral.ts";
+import { jsonText } from "../../../core/raw-json.ts";
 import { HOSTS_NOTHING, type Hosts, readActions } from "../action-tools.ts";
 import type { ModelRequest } from "../model-request.ts";
 import { wantedNames } from "../neutral-blocks.ts";
@@ -136,9 +137,7 @@ export function readMessages(
   const checkedRequest = messagesRequest(kept);
   // What we have run would be taken by its vendor for its own; said neutrally it is left out.
   const neutral = isOurs ? { ...checkedRequest, wire: NEUTRAL_ALONE } : checkedRequest;
-  const asked = passesUnsifted
-    ? neutral
-    : { ...neutral, sent: { bytes: Buffer.from(JSON.stringify(kept)), headers: told } };
+  const asked = passesUnsifted ? neutral : { ...neutral, sent: { bytes: Buffer.from(jsonText(kept)), headers: told } };
   return {
     operation: "messages",
     idPrefix: "msg_",
