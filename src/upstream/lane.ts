@@ -162,16 +162,23 @@ export function laneOf(dialect: Dialect, side: CallerSide, plain: ChatContext): 
   const lane = passingLane(passing, asked, { context, told: toldBy(dialect, context) });
   const { links = [] } = lane;
   if (links.length > LINKS_MAX) return tooMany(links);
-  const other = translatingLane(dialect, side, context, links);
+  let translating: Lane | null = null;
+  const other = () => {
+    translating ??= translatingLane(dialect, side, context, links);
+    return translating;
+  };
   // Only a vendor whose calls are surely valid may pass them through; features that no neutral answer has still pass.
   const isLax = asked.usesTools && context.wire.toolCalls !== "strict" && asked.neutral().foreign.length === 0;
   const isTranslated = context.wire.answersInParts === true || isLax;
   // Whether names were changed is known once the request is made.
-  const chosen = () => (isTranslated || (context.tools.renames && !passing.restoresNames) ? other : lane);
+  const chosen = () => (isTranslated || (context.tools.renames && !passing.restoresNames) ? other() : lane);
   return {
-    ...other,
     ...lane,
+    endsWithBody: dialect.end === null,
+    grows: dialect.grows,
     reader: (out) => chosen().reader(out),
-    answer: (json) => (json instanceof GatheredAnswer ? other : chosen()).answer(json),
+    answer: (json) => (json instanceof GatheredAnswer ? other() : chosen()).answer(json),
+    tell: (json, out) => other().tell?.(json, out),
+    gather: (gathered, out) => dialect.reader(context, new EventWriter(out, gathered)),
   };
 }

@@ -13,13 +13,12 @@ import type { ModelRequest } from "../formats/model-request.ts";
 type Ended = ToldChoice & { readonly reason: FinishReason };
 
 /** What the neutral form lacks. An answer that has any of it is told in the form it was made in, and in no other. */
-const LACKING = new RegExp(
-  [
-    '"stop_sequence":\\s*"',
-    '"(?:annotations|audio|citations|logprobs|logprobsResult|groundingMetadata|citationMetadata)":\\s*(?:\\{|\\[\\s*[^\\]\\s])',
-    '"(?:server_tool_use|[a-z_]+_tool_result|custom_tool_call|[a-z_]+(?<!function|tool)_call|executableCode|pause_turn)"',
-  ].join("|"),
-);
+const LACKING = [
+  /"stop_sequence":\s*"/,
+  /"(?:annotations|audio|citations|logprobs|logprobsResult|groundingMetadata|citationMetadata)":\s*(?:\{|\[\s*[^\]\s])/,
+  /"(?:server_tool_use|web_(?:search|fetch)_tool_result|custom_tool_call|executableCode|pause_turn)"/,
+  /"(?:web_search|file_search|code_interpreter|computer|image_generation|local_shell|mcp)_call"/,
+];
 
 /** The finishes stay apart: the frame writes on behind them. */
 function streamOf(choices: NeutralAnswer["choices"], codec: AnswerCodec) {
@@ -33,7 +32,7 @@ function streamOf(choices: NeutralAnswer["choices"], codec: AnswerCodec) {
 /** What tells it; null is answered where it cannot be read, broke off, or would lose something. */
 export function retelling(read: ModelRequest, frame: Frame): (kept: KeptForm) => Uint8Array | string | null {
   return ({ text, type, model, createdS, cost, charge, legs }) => {
-    if (LACKING.test(text)) return null;
+    if (LACKING.some((one) => one.test(text))) return null;
     const told = ToldAnswer.of(read.asked.wire);
     told?.take(Buffer.from(text), type);
     const choices = told?.choices() ?? [];

@@ -42,8 +42,14 @@ function changed(value: unknown, places: ToolPlaces, change: Change, holder: Jso
   }
   if (isList(places)) {
     if (!Array.isArray(value)) return value;
-    const list = value.map((one) => changed(one, places[0], change, holder));
-    return list.some((one, at) => one !== value[at]) ? list : value;
+    let list: unknown[] | null = null;
+    for (let at = 0; at < value.length; at++) {
+      const one = changed(value[at], places[0], change, holder);
+      if (one === value[at]) continue;
+      list ??= [...value];
+      list[at] = one;
+    }
+    return list ?? value;
   }
   if (!isRecord(value)) return value;
   let copy: Json | null = null;
