@@ -6,8 +6,8 @@ import { LANE, PROCESSES } from "./test/lane-config.ts";
 import LaneReport, { type LaneBounds } from "./test/lane-report.ts";
 import { suiteFiles, type TestFile } from "./test/lanes.ts";
 
-/** Tests wait for clocks and sockets half of the time: two files for each core keep them busy. */
-const WORKERS = Math.min(8, availableParallelism() * 2);
+/** Much of a test is waiting for clocks and sockets: one file more than there are cores keeps these busy. */
+const WORKERS = Math.min(8, availableParallelism() + 1);
 
 /** What every process that runs tests has in common. */
 const COMMON = {

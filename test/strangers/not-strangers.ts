@@ -24,7 +24,6 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/edge/oauth/openid-way.ts": OWN,
   "src/cli/demo.ts": "reads what a gateway of its own answers",
   "src/money/accounts/rules.ts": OWN,
-  "src/edge/serve/guarded.ts": "reads the one answer of a call, at most 32 MiB, that a frame is about to write",
   "src/edge/serve/answer-cache.ts":
     "reads the lines of an answer that this gateway has written, at most a mebibyte, each once by the members of json-bytes",
   "src/platform/observe/cut-messages.ts":
