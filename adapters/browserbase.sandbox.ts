@@ -1,7 +1,7 @@
 // Browserbase as the sandbox plays it: sessions that run until they are released.
 import { defineStandIn, put, type StandInCall, textAt, type UseOptions, withNewIds } from "#sandbox";
 
-/** The answer about the session that the request's path names; one that was released can still be looked at. */
+/** The session that the request's path names, also after its release. */
 function aboutOne(call: StandInCall, how: UseOptions = {}) {
   const id = /^\/v1\/sessions\/([^/]+)$/.exec(call.path)?.[1] ?? "";
   call.use("session", { ...how, id });

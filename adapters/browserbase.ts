@@ -27,7 +27,7 @@ const session_id = z
 const requires = [{ kind: "session", param: "session_id" }];
 const common = { category: "browser", upstreamCents: 0, price: { mode: "fixed", cents: 0 } } as const;
 
-/** What is told of one that was released, though its vendor may not have ended it yet. */
+/** The status of a released session; the vendor may still be ending it. */
 const OVER = { status: "COMPLETED", alive: false } as const;
 
 /** What is in the list of those that run may have been ended by now. */
@@ -187,7 +187,7 @@ const door = {
     async run({ ask, params }) {
       const request = { method: "GET", path: `${oneAtDoor}/status`, send: "none" } as const;
       const { status: code, json } = await ask(request, { values: params, accepts: [404] });
-      // Whose it is was looked at before: one that is not there any more has ended.
+      // Its owner is checked already, so a session that is missing here has ended.
       if (code === 404) return { sessionId: params.session_id, ...OVER, paidMinutes: 0 };
       const { status = "unknown", usage, expiresAt } = atDoor.parse(json);
       const left = { paidMinutes: usage?.minutesRemaining, expiresAt };

@@ -1,4 +1,4 @@
-// Google's Gemini, first-hand, at the prices listed on 2026-11-23. Its embeddings speak OpenAI's wire at an address of their own (gemini-embeddings.ts).
+// Google's Gemini, first-hand, at the prices listed on 2026-11-23. For embeddings see gemini-embeddings.ts, which uses OpenAI's wire.
 import { defineAdapter, keyHeader } from "#adapter";
 
 const since = "2026-08-21";

@@ -22,7 +22,7 @@ const ROOMS: readonly (readonly string[])[] = [
 ];
 
 /** How many lines of TypeScript `src`, `adapters` and `tiers` may have together. The figure only goes down, except by what an issue allows. */
-const LINES_MAX = 132_295;
+const LINES_MAX = 132_285;
 /** What stands at the top of `src`: the rooms and main.ts. */
 const ROOMS_MAX = 14;
 const ROOM_README_LINES_MAX = 25;

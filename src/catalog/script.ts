@@ -15,8 +15,6 @@ export interface AskSpec {
   readonly accepts?: readonly number[];
   /** The most that may pass from the sending until the answer is whole, in milliseconds. Default: what is left of the action's time. */
   readonly msMax?: number;
-  /** The most that is paid for it, in cents, where its vendor is paid by the call. Default: what the call may pay. */
-  readonly paysCentsMax?: number;
   /** A good answer is a stream: its messages are told as they come, and not one of them is kept. */
   readonly messages?: Messages;
 }

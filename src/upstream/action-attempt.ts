@@ -168,7 +168,7 @@ class ActionAttempt implements Attempt {
   #ask(
     request: RequestSpec,
     parts: BuildParts,
-    how: Pick<Question, "afterMs" | "msMax" | "messages" | "paysCentsMax">,
+    how: Pick<Question, "afterMs" | "msMax" | "messages">,
   ): Promise<VendorAnswer> {
     const { spec } = this.#options.offer;
     // JSON that is cut cannot be read; of a text, of bytes, and of what a script reads that cannot be told.

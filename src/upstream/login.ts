@@ -2,7 +2,6 @@
 import type { Credentials, PaidCall, PaymentWanted, PayOutcome, PurseFor, UnsignedRequest } from "../catalog/auth.ts";
 import type { Adapter } from "../catalog/catalog.ts";
 import type { Clock } from "../core/clock.ts";
-import { least, type Nano, nanoFromCents } from "../core/money.ts";
 import type { AccessTokens } from "./access-tokens.ts";
 
 export interface Login {
@@ -10,8 +9,8 @@ export interface Login {
   authorize<Request extends UnsignedRequest>(request: Request): Request | Promise<Request>;
   /** Its vendor is one that may be paid by the call. */
   readonly pays: boolean;
-  /** What a 402 is answered with; null: it is not paid. `centsMax`: the most that is paid, where that is less than what the call may pay. */
-  pay(wanted: PaymentWanted, centsMax?: number): PayOutcome | Promise<PayOutcome>;
+  /** What a 402 is answered with; null: it is not paid. */
+  pay(wanted: PaymentWanted): PayOutcome | Promise<PayOutcome>;
 }
 
 export interface LoginParts {
@@ -43,15 +42,11 @@ export function loginAt(adapter: Adapter, key: string, parts: LoginParts, paying
   const { tokens, clock, purseFor } = parts;
   const { id, spec, settings, origins } = adapter;
   const token: Credentials["token"] = (request) => tokens.of(adapter, key, request);
-  const purseOf = (mostNano: Nano | null) =>
-    paying === null || spec.auth.rails === undefined
-      ? null
-      : purseFor({ ...paying, merchant: id, mostNano: least(paying.mostNano, mostNano ?? paying.mostNano) });
-  const by: Credentials = { key, settings, origins, clock, token, purse: purseOf(null) };
+  const purse = paying === null || spec.auth.rails === undefined ? null : purseFor({ ...paying, merchant: id });
+  const by: Credentials = { key, settings, origins, clock, token, purse };
   return {
     pays: spec.auth.pay !== undefined,
     authorize: (request) => spec.auth.authorize(request, request.keyless === true ? { ...by, key: "" } : by),
-    pay: (wanted, centsMax) =>
-      spec.auth.pay?.(wanted, centsMax === undefined ? by : { ...by, purse: purseOf(nanoFromCents(centsMax)) }) ?? null,
+    pay: (wanted) => spec.auth.pay?.(wanted, by) ?? null,
   };
 }

@@ -18,7 +18,6 @@ export interface ScriptAsk {
   readonly afterMs: number;
   readonly msMax?: number;
   readonly messages?: Messages;
-  readonly paysCentsMax?: number;
 }
 
 export interface ScriptOptions {

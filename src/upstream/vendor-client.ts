@@ -31,8 +31,6 @@ export interface Question {
   readonly messages?: Messages;
   /** The most that this exchange may take, in milliseconds. Default: what is left of the whole. */
   readonly msMax?: number;
-  /** The most that is paid for it, in cents. Default: what the call may pay. */
-  readonly paysCentsMax?: number;
 }
 
 export interface VendorClientOptions {
@@ -186,7 +184,7 @@ export class VendorClient {
     // Before anything is paid there has to be leave to ask again.
     const permit = this.#permit(0);
     if (permit.waitMs > 0) await this.#waitFor(permit);
-    const payment = (await login.pay({ ...answer, request }, question.paysCentsMax)) ?? null;
+    const payment = (await login.pay({ ...answer, request })) ?? null;
     if (payment === null) {
       permit.cancel();
       return answer;
