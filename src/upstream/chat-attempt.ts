@@ -21,7 +21,7 @@ import { GatheredAnswer } from "./whole-stream.ts";
 
 const ERROR_BYTES_MAX = 64 * 1024;
 /** How long we wait for more once the answer itself is complete: without an end mark only silence says that a finish was the last. */
-const GOODBYE_MS_MAX = { marked: 5_000, unmarked: 10_000 };
+const GOODBYE_MS_MAX = { marked: 5_000, unmarked: 7_000 };
 
 export interface ChatAttemptOptions {
   readonly lane: Lane;
