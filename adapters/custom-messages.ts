@@ -5,7 +5,7 @@ import { defineAdapter, keyHeader, localServer } from "#adapter";
 export default defineAdapter({
   ...localServer({
     name: "Custom server (Messages)",
-    docs: "docs/adapters.md",
+    docs: "docs/guides/add-a-provider.md",
     origin: "http://localhost:8000/v1",
     dialect: "messages",
   }),

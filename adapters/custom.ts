@@ -3,6 +3,6 @@
 import { defineAdapter, localServer } from "#adapter";
 
 export default defineAdapter({
-  ...localServer({ name: "Custom server", docs: "docs/adapters.md", origin: "http://localhost:8000/v1" }),
+  ...localServer({ name: "Custom server", docs: "docs/guides/add-a-provider.md", origin: "http://localhost:8000/v1" }),
   several: true,
 });

@@ -12,7 +12,7 @@ const observation = {
 
 export default defineAdapter({
   name: "Primary sources",
-  docs: "docs/catalog.md",
+  docs: "docs/guides/find-and-call-actions.md",
   beliefs: { "*": "the routes, their params, and how each source refuses" },
   origin: "https://api.worldbank.org",
   origins: {

@@ -5,7 +5,7 @@ const price = { since: "2026-01-01", input: "1.00", output: "2.00", cacheRead: "
 
 export default defineAdapter({
   name: "Sandbox (generateContent)",
-  docs: "docs/sandbox.md",
+  docs: "docs/guides/sandbox.md",
   origin: "http://sandbox.invalid",
   auth: keyHeader("x-goog-api-key"),
   sandboxOnly: true,

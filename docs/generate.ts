@@ -147,7 +147,7 @@ async function catalogTables() {
     purpose,
     code(models[0] ?? ""),
     String(models.length),
-    `[${id}.ts](../tiers/${id}.ts)`,
+    `[${id}.ts](../../tiers/${id}.ts)`,
   ]);
   const actions = allActions(catalog);
   return {
@@ -202,7 +202,7 @@ function fileLink(id: string): string {
   const names = readdirSync(folder).filter((name) => name.endsWith(".ts"));
   const table = names.find((name) => row.test(readFileSync(new URL(name, folder), "utf8")));
   const file = names.includes(`${id}.ts`) ? `${id}.ts` : table;
-  return `[${file}](../adapters/${file})`;
+  return `[${file}](../../adapters/${file})`;
 }
 
 function chatWords({ id, spec: { chat } }: Adapter): string {
@@ -257,11 +257,11 @@ function metricRows(): readonly (readonly string[])[] {
 export async function pages(): Promise<readonly Page[]> {
   const { providers, tiers, actions, machines } = await catalogTables();
   return [
-    { path: "docs/settings.md", parts: { settings: await settings(), providers, tiers } },
-    { path: "docs/actions.md", parts: { actions } },
-    { path: "docs/sessions.md", parts: { machines } },
+    { path: "docs/reference/settings.md", parts: { settings: await settings(), providers, tiers } },
+    { path: "docs/reference/catalog.md", parts: { actions } },
+    { path: "docs/guides/sessions.md", parts: { machines } },
     {
-      path: "docs/errors.md",
+      path: "docs/reference/errors.md",
       parts: {
         codes: table(["Code", "Status", "Retry", "OpenAI type", "Message", "Hint"], errorRows()),
         hints: table(["Code", "About", "Hint"], hintRows()),
@@ -271,7 +271,10 @@ export async function pages(): Promise<readonly Page[]> {
         ),
       },
     },
-    { path: "docs/operations.md", parts: { metrics: table(["Metric", "Type", "Labels", "Meaning"], metricRows()) } },
+    {
+      path: "docs/guides/production.md",
+      parts: { metrics: table(["Metric", "Type", "Labels", "Meaning"], metricRows()) },
+    },
   ];
 }
 

@@ -13,12 +13,12 @@ const PAGES = [
   "README.md",
   "CHANGELOG.md",
   "bench/README.md",
-  ...readdirSync(join(ROOT, "docs"))
+  ...readdirSync(join(ROOT, "docs"), { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith(".md"))
     .map((file) => `docs/${file}`),
 ];
 const README = read("README.md");
-const ARCHITECTURE = read("docs/architecture.md");
+const ARCHITECTURE = read("docs/internals/architecture.md");
 
 function read(path: string): string {
   return readFileSync(join(ROOT, path), "utf8");
@@ -53,8 +53,10 @@ function section(page: string, title: string): string {
 
 /** The block of code after a comment that names it. */
 function example(name: string): string {
-  const found = new RegExp(`<!-- ${name} -->\\n\`\`\`ts\\n([\\s\\S]*?)\`\`\``).exec(read("docs/adapters.md"))?.[1];
-  if (found === undefined) throw new Error(`docs/adapters.md has no ${name}`);
+  const found = new RegExp(`<!-- ${name} -->\\n\`\`\`ts\\n([\\s\\S]*?)\`\`\``).exec(
+    read("docs/guides/add-a-provider.md"),
+  )?.[1];
+  if (found === undefined) throw new Error(`docs/guides/add-a-provider.md has no ${name}`);
   return found;
 }
 
@@ -118,7 +120,7 @@ describe("the path of a request", () => {
     const links = [...section(ARCHITECTURE, "How a request goes").matchAll(/\[`(\w+)`\]\(([^)]+)\)/g)];
     expect(links.length).toBeGreaterThan(8);
     const wrong = links.filter(
-      ([, name = "", file = ""]) => !new RegExp(`export .*\\b${name}\\b`).test(read(join("docs", file))),
+      ([, name = "", file = ""]) => !new RegExp(`export .*\\b${name}\\b`).test(read(join("docs/internals", file))),
     );
     expect(wrong.map(([whole]) => whole)).toEqual([]);
   });
@@ -141,10 +143,10 @@ describe("what to add, and where", () => {
   test.each(rows)("names what a file exports, and an example that uses it: %s", (row) => {
     const [, , where = "", copy = ""] = row.split("|");
     const [, name = "", file = ""] = /\[`(\w+)`\]\(([^)]+)\)/.exec(where) ?? [];
-    expect(read(join("docs", file))).toMatch(new RegExp(`^export .*\\b${name}\\b`, "m"));
+    expect(read(join("docs/internals", file))).toMatch(new RegExp(`^export .*\\b${name}\\b`, "m"));
     const [, example = ""] = /\]\(([^)]+)\)/.exec(copy) ?? [];
     const used = /^`(\w+)` of /.exec(copy.trim())?.[1] ?? name;
-    expect(read(join("docs", example))).toMatch(new RegExp(`\\b${used}\\b`));
+    expect(read(join("docs/internals", example))).toMatch(new RegExp(`\\b${used}\\b`));
   });
 });
 
@@ -188,7 +190,9 @@ describe("what is not there yet", () => {
   test.each(lines)("names what no endpoint and no setting is named for: %s", (line) => {
     const named = Object.entries(WOULD_BE).filter(([words]) => line.includes(words));
     expect(named).not.toEqual([]);
-    const tables = ["docs/endpoints.md", "docs/settings.md"].flatMap((file) => read(file).match(/^\|[^|]*/gm) ?? []);
+    const tables = ["docs/reference/endpoints.md", "docs/reference/settings.md"].flatMap(
+      (file) => read(file).match(/^\|[^|]*/gm) ?? [],
+    );
     const untrue = named.flatMap(([, would]) => tables.filter((cell) => would.test(cell)));
     expect(untrue).toEqual([]);
   });
@@ -256,7 +260,7 @@ describe("what the pages promise of a running gateway", () => {
   });
 
   test("every endpoint of the tables is served", async () => {
-    const [publicTable = "", adminTable = ""] = read("docs/endpoints.md").split("Admin listener.");
+    const [publicTable = "", adminTable = ""] = read("docs/reference/endpoints.md").split("Admin listener.");
     const missing: string[] = [];
     let count = 0;
     for (const [table, origin] of [

@@ -12,7 +12,7 @@ interface Row {
   readonly tests: readonly string[];
 }
 
-const PAGE = readFileSync(join(ROOT, "docs/failures.md"), "utf8").split("\n");
+const PAGE = readFileSync(join(ROOT, "docs/internals/failures.md"), "utf8").split("\n");
 const rows: Row[] = PAGE.flatMap((line) => {
   const [failure, , tests, ...more] = ROW.exec(line)?.[1]?.split(" | ") ?? [];
   return failure === undefined || tests === undefined || more.length > 0

@@ -60,7 +60,7 @@ const BANS: readonly { readonly pattern: RegExp; readonly except: readonly strin
   { pattern: /^import (?!type\b)[^;]*from "node:http"/m, except: [], instead: "take it from node-http.ts" },
 ];
 
-/** Words that only this house used, and the field's word for each; the glossary is in docs/style.md. */
+/** Words that only this house used, and the field's word for each; the glossary is in docs/internals/style.md. */
 const PRIVATE_WORDS: Readonly<Record<string, string>> = {
   shop: "catalog (ActionCatalog, CatalogAction)",
   shelf: "view of the catalog, for one audience or day",

@@ -235,7 +235,7 @@ async function payWithoutAccount(gateway: Gateway): Promise<void> {
   const again = await ask({ "payment-signature": payment });
   say(`  again      ${again.status}: the same payment gets the same answer, and moves nothing`);
   say();
-  say("With real money it works the same, without that header: see docs/payments.md.");
+  say("With real money it works the same, without that header: see docs/guides/payments.md.");
   if (!flags.keep) return;
   say();
   say(

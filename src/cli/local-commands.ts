@@ -43,7 +43,7 @@ export function settingsText(columns: number): string {
   return table(["VARIABLE", "DEFAULT", "MEANING"], rows, columns);
 }
 
-/** The same as docs/settings.md has it. */
+/** The same as docs/reference/settings.md has it. */
 function settingsMarkdown(): string {
   const cell = (text: string) => text.replaceAll("|", "\\|").replaceAll("<", "&lt;");
   const rows = describeSettings().map((row) => `| ${cell(row.name)} | ${cell(row.default)} | ${cell(row.meaning)} |`);
@@ -52,7 +52,7 @@ function settingsMarkdown(): string {
 
 const config: Command = {
   name: "config",
-  options: { markdown: { value: null, meaning: "explain all settings as the table of docs/settings.md" } },
+  options: { markdown: { value: null, meaning: "explain all settings as the table of docs/reference/settings.md" } },
   summary: "Shows the settings in force, secrets masked; with --help, explains all of them",
   async run(typed, { config: settings, admin, columns }) {
     if (typed.flag("markdown")) return { json: describeSettings(), text: settingsMarkdown() };

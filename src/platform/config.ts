@@ -181,7 +181,7 @@ const redactions = z
   .transform((raw) => raw.split(",").filter(Boolean));
 const LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 
-/** Every setting: the parser, `tollgate config --help` and the table of docs/settings.md are made from this. */
+/** Every setting: the parser, `tollgate config --help` and the table of docs/reference/settings.md are made from this. */
 export const SETTINGS = {
   host: setting("HOST", "127.0.0.1", text, "Address of the public listener"),
   port: setting("PORT", "8080", port, "Port of the public listener; 0 takes a free one"),
@@ -462,7 +462,7 @@ export const SETTINGS = {
   chromiumPath: optional(
     "CHROMIUM_PATH",
     program,
-    "A Chromium that records the pages of demo videos; without it a vendor's browser does. It shows strangers' pages: see docs/composites.md",
+    "A Chromium that records the pages of demo videos; without it a vendor's browser does. It shows strangers' pages: see docs/guides/composites.md",
   ),
   chromiumMemoryMib: setting(
     "CHROMIUM_MEMORY_MIB",

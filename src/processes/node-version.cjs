@@ -14,7 +14,7 @@ const isServed = major >= 24 && [server, join(server, "dist/bin")].some((folder)
 
 if (!is22 && !isServed) {
   const later =
-    major >= 24 ? ` The installed uWebSockets.js has no ${binary}: docs/operations.md says which one has.` : "";
+    major >= 24 ? ` The installed uWebSockets.js has no ${binary}: docs/guides/production.md says which one has.` : "";
   console.error(
     `tollgate: Node 22.23.3 or a later 22 is needed, and this is ${node}; npm brings the right one ` +
       `unless told to leave it out: run \`npm ci --include=optional --ignore-scripts=false\`, or install Node 22.${later}`,

@@ -20,7 +20,7 @@ function problemsOf(more: Partial<ActionSpec>): readonly string[] {
   const actions = { get: { ...facts, ...more } };
   return checkAdapter("a.ts", {
     name: "Asked",
-    docs: "docs/actions.md",
+    docs: "docs/reference/catalog.md",
     origin: "https://asked.invalid",
     auth: noAuth,
     actions,

@@ -154,7 +154,7 @@ describe("the shipped catalog", () => {
     ["firecrawl/crawl", 1, { url: "https://a.example" }],
     ["firecrawl/extract", 1, { urls: ["https://a.example", "https://b.example"], prompt: "p" }],
     ["primary-sources/fetch", 1, { endpoint: "worldbank/indicator", country: "FR", indicator: "NY.GDP.MKTP.CD" }],
-  ])("sells %s at %i cents for %j, as docs/catalog.md says", async (id, cents, params) => {
+  ])("sells %s at %i cents for %j, as docs/guides/find-and-call-actions.md says", async (id, cents, params) => {
     const action = (await load()).actions(PLAY).find((one) => one.id === id);
     const { price, params: schema } = action?.facts ?? {};
     expect(price && schema && quoteCents(price, schema.parse(params) as Params, null)).toBe(cents);

@@ -1,4 +1,4 @@
-// An operator who has never seen a gateway: types what docs/operations.md says, by the command and over HTTP, and finds who spent most, why a
+// An operator who has never seen a gateway: types what docs/guides/production.md says, by the command and over HTTP, and finds who spent most, why a
 // call failed, and how a key is stopped, each in under a minute.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -18,7 +18,7 @@ import { startVendor, type VendorServer } from "../support/vendor-server.ts";
 onlyAProcessShows("an operator's commands");
 
 const ROOT = join(import.meta.dirname, "../..");
-const PAGE = readFileSync(join(ROOT, "docs/operations.md"), "utf8");
+const PAGE = readFileSync(join(ROOT, "docs/guides/production.md"), "utf8");
 const MODEL = "openai/gpt-oss-120b";
 const TASK_MS_MAX = 60_000;
 

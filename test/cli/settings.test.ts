@@ -134,7 +134,7 @@ describe("config", () => {
     expect(err).toBe('tollgate: PORT="abc": must be a whole number from 0 to 65535');
   });
 
-  test("gives the table of docs/settings.md", async () => {
+  test("gives the table of docs/reference/settings.md", async () => {
     const { out } = await tollgate(["config", "--markdown"]);
     expect(out.split("\n")[0]).toBe("| Variable | Default | Meaning |");
     expect(out).toContain("| PORT | 8080 | Port of the public listener; 0 takes a free one |");

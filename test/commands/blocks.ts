@@ -7,7 +7,9 @@ export const PAGES = [
   "README.md",
   "CHANGELOG.md",
   "bench/README.md",
-  ...readdirSync(join(ROOT, "docs")).flatMap((file) => (file.endsWith(".md") ? [`docs/${file}`] : [])),
+  ...readdirSync(join(ROOT, "docs"), { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".md"))
+    .map((file) => `docs/${file}`),
 ];
 
 export interface Block {

@@ -1,4 +1,4 @@
-// The commands of docs/certify.md.
+// The commands of docs/guides/certify.md.
 import { runCommandsOf } from "./page.ts";
 
-runCommandsOf("docs/certify.md");
+runCommandsOf("docs/guides/certify.md");

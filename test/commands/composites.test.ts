@@ -1,4 +1,4 @@
-// The commands of docs/composites.md.
+// The commands of docs/guides/composites.md.
 import { runCommandsOf } from "./page.ts";
 
-runCommandsOf("docs/composites.md");
+runCommandsOf("docs/guides/composites.md");

@@ -1,4 +1,4 @@
-// The commands of docs/files.md.
+// The commands of docs/guides/files.md.
 import { runCommandsOf } from "./page.ts";
 
-runCommandsOf("docs/files.md");
+runCommandsOf("docs/guides/files.md");

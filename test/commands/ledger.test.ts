@@ -1,4 +1,4 @@
-// The commands of docs/ledger.md.
+// The commands of docs/internals/ledger.md.
 import { runCommandsOf } from "./page.ts";
 
-runCommandsOf("docs/ledger.md");
+runCommandsOf("docs/internals/ledger.md");

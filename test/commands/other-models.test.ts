@@ -1,4 +1,4 @@
-// The commands of docs/other-models.md.
+// The commands of docs/guides/other-models.md.
 import { runCommandsOf } from "./page.ts";
 
-runCommandsOf("docs/other-models.md");
+runCommandsOf("docs/guides/other-models.md");

@@ -12,7 +12,7 @@ const COMMAND =
 /** Where the commands of a page are run. */
 const fileOf = (page: string) =>
   `${page
-    .replace(/^docs\/|\.md$/g, "")
+    .replace(/^docs\/(\w+\/)?|\.md$/g, "")
     .replace("/", "-")
     .toLowerCase()}.test.ts`;
 

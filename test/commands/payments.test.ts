@@ -1,4 +1,4 @@
-// The commands of docs/payments.md.
+// The commands of docs/guides/payments.md.
 import { runCommandsOf } from "./page.ts";
 
-runCommandsOf("docs/payments.md");
+runCommandsOf("docs/guides/payments.md");

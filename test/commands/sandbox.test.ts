@@ -1,4 +1,4 @@
-// The commands of docs/sandbox.md.
+// The commands of docs/guides/sandbox.md.
 import { runCommandsOf } from "./page.ts";
 
-runCommandsOf("docs/sandbox.md");
+runCommandsOf("docs/guides/sandbox.md");

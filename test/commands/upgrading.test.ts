@@ -1,4 +1,4 @@
-// The commands of docs/upgrading.md.
+// The commands of docs/guides/upgrading.md.
 import { runCommandsOf } from "./page.ts";
 
-runCommandsOf("docs/upgrading.md");
+runCommandsOf("docs/guides/upgrading.md");

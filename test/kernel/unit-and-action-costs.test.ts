@@ -29,7 +29,7 @@ const since = "2026-01-01";
 const tokens = [{ since, textIn: "1", imageIn: "1", textOut: "2", imageOut: "2" }];
 export default defineAdapter({
   name: "Lab",
-  docs: "docs/adapters.md",
+  docs: "docs/guides/add-a-provider.md",
   origin: "https://lab.invalid/v1",
   auth: bearer,
   embeddings: { models: { embeds: { slug: "lab/embeds", contextTokens: 8192, prices: [{ since, input: "1", output: "0" }] } } },

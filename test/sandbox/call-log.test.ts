@@ -93,7 +93,7 @@ describe("beside the dialects", () => {
   });
 
   it("the documentation lists the same", () => {
-    const lines = readFileSync(new URL("../../docs/sandbox.md", import.meta.url), "utf8").split("\n");
+    const lines = readFileSync(new URL("../../docs/guides/sandbox.md", import.meta.url), "utf8").split("\n");
     const rows = [...[...FAULTS, ...ACTION_FAULTS].map(({ name, does }) => [name, does]), ...DIRECTIVES];
     for (const [name, does] of rows) expect(lines).toContain(`| \`${name}\` | ${does} |`);
   });

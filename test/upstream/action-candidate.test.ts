@@ -26,7 +26,7 @@ const ONCE = { requests: 1, perMs: 3_600_000 };
 
 const spec: AdapterSpec = {
   name: "Slow",
-  docs: "docs/actions.md",
+  docs: "docs/reference/catalog.md",
   origin: "https://slow.invalid",
   auth: noAuth,
   rate: ONCE,

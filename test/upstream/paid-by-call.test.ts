@@ -25,7 +25,7 @@ const purse: Auth = {
 
 const spec: AdapterSpec = {
   name: "Merchant",
-  docs: "docs/actions.md",
+  docs: "docs/reference/catalog.md",
   origin: "https://merchant.invalid",
   auth: purse,
   actions: {

@@ -14,7 +14,7 @@ import { startVendor, type VendorServer } from "../support/vendor-server.ts";
 
 const spec: AdapterSpec = {
   name: "Asked",
-  docs: "docs/actions.md",
+  docs: "docs/reference/catalog.md",
   origin: "https://asked.invalid",
   auth: noAuth,
   actions: {

@@ -1,5 +1,5 @@
 // What was let in once and lasts, such as a stream of events or an open socket, has its caller asked for again every second: its key may
-// have been revoked since, or its person have signed out. docs/failures.md lists all that lasts.
+// have been revoked since, or its person have signed out. docs/internals/failures.md lists all that lasts.
 import type { Endpoint, GatewayRequest } from "../../core/endpoint.ts";
 import { type ErrorCode, GatewayError } from "../../core/errors.ts";
 import type { Caller } from "../../core/plan.ts";

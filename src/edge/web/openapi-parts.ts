@@ -156,7 +156,7 @@ interface Brief {
   readonly open?: boolean;
   /** It can be charged, and fails in the ways of those calls. */
   readonly paid?: boolean;
-  /** Names of the fields of the body that are looked for first; docs/endpoints.md has them all. */
+  /** Names of the fields of the body that are looked for first; docs/reference/endpoints.md has them all. */
   readonly body?: Readonly<Record<string, object>>;
   readonly required?: readonly string[];
 }

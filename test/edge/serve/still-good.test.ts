@@ -1,4 +1,4 @@
-// All that is authorized once and lasts, as docs/failures.md lists it, ends within seconds of a change that another process may have made.
+// All that is authorized once and lasts, as docs/internals/failures.md lists it, ends within seconds of a change that another process may have made.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ type Headers = Record<string, string>;
 
 /** As many times later as a busy machine may make of two seconds. */
 const SECONDS_MS = 20_000;
-const PAGE = readFileSync(join(import.meta.dirname, "../../../docs/failures.md"), "utf8");
+const PAGE = readFileSync(join(import.meta.dirname, "../../../docs/internals/failures.md"), "utf8");
 const LISTED = (PAGE.split("## What lasts")[1]?.split("\n## ")[0] ?? "")
   .split("\n")
   .filter((line) => line.includes("test/edge/serve/still-good.test.ts"))

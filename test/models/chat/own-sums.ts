@@ -17,7 +17,7 @@ interface Pricing {
   readonly input_cache_write: string;
 }
 
-/** The models named after faults are not for sale, so no list has them; docs/sandbox.md does. */
+/** The models named after faults are not for sale, so no list has them; docs/guides/sandbox.md does. */
 const OF_SANDBOX: Pricing = {
   prompt: "0.000001",
   completion: "0.000002",

@@ -19,7 +19,7 @@ import { bearer, defineAdapter } from "#adapter";
 const since = "2026-01-01";
 export default defineAdapter({
   name: "${name}",
-  docs: "docs/adapters.md",
+  docs: "docs/guides/add-a-provider.md",
   origin: "https://${name}.invalid/v1",
   auth: bearer,
   unitModels: {

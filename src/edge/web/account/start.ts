@@ -1,4 +1,4 @@
-// A first call for each client, to copy: the same that docs/clients.md says, with this gateway's address.
+// A first call for each client, to copy: the same that docs/guides/clients.md says, with this gateway's address.
 import { readFileSync } from "node:fs";
 import { html } from "../html.ts";
 import type { Section } from "../kit/sections.ts";

@@ -272,7 +272,7 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
     doctor: () => examineRedis(link, index.all(), archive),
     backup: () =>
       Promise.reject(
-        new Error("Redis is copied while no gateway runs: stop all of them and repeat this; see docs/operations.md"),
+        new Error("Redis is copied while no gateway runs: stop all of them and repeat; see docs/guides/backup.md"),
       ),
     close: () => Promise.resolve(),
   };

@@ -1,4 +1,0 @@
-// The commands of docs/adapters.md.
-import { runCommandsOf } from "./page.ts";
-
-runCommandsOf("docs/adapters.md");
