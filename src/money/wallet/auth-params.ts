@@ -1,4 +1,5 @@
-// Reads challenges of a WWW-Authenticate header (RFC 9110, 11.6.1) in one pass: a merchant writes it, so it may be anything.
+// Parses the challenges of a WWW-Authenticate header (RFC 9110, 11.6.1) in one pass. The merchant writes the header, so it may be
+// malformed.
 
 export interface AuthChallenge {
   /** In lower case. */
@@ -9,7 +10,7 @@ export interface AuthChallenge {
 const SPACE = /[ \t,]/;
 const TOKEN = /[!#$%&'*+.^_`|~0-9A-Za-z-]/;
 
-/** Null: it is no such header, or says a param twice. */
+/** Returns null where the header is malformed or repeats a parameter. */
 export function readChallenges(text: string): readonly AuthChallenge[] | null {
   const found: { readonly scheme: string; readonly params: Map<string, string> }[] = [];
   let at = 0;

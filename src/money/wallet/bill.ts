@@ -1,41 +1,41 @@
-// What a merchant's 402 asks for, whichever protocol it speaks: whom to pay how much of which coin, and how that is answered.
+// A merchant's 402 in one form for every payment protocol: payee, amount, coin, and how to answer.
 import type { Rail } from "../../catalog/auth.ts";
 import type { Hex } from "./hex.ts";
 import type { Signing } from "./signer.ts";
 
-/** One way to pay, which the wallet could take. */
+/** One way to pay that the wallet supports. */
 export interface Bill {
   readonly rail: Rail;
-  /** CAIP-2. */
+  /** CAIP-2 chain id. */
   readonly network: string;
   readonly asset: Hex;
   readonly payTo: Hex;
   /** In the coin's smallest unit. */
   readonly units: bigint;
-  /** Null: it does not say when it lapses. */
+  /** Null where the bill does not expire. */
   readonly expiresMs: number | null;
-  /** The merchant bears what the network takes. */
+  /** True where the merchant pays the network fee. */
   readonly isSponsored: boolean;
-  /** The payment for it, made ready to be signed. */
+  /** Prepares the payment for signing. */
   ready(from: Hex, nowMs: number): ReadyPayment;
 }
 
 export interface ReadyPayment {
   readonly signing: Signing;
-  /** Where the chain tells of it: the topics of the event that a transfer with it makes. */
+  /** Topics of the chain event that this transfer emits. */
   readonly topics: readonly [event: Hex, ...indexed: Hex[]];
-  /** Seconds since the epoch: from then on it can be made no more. */
+  /** Seconds since the epoch. The transfer is invalid from then on. */
   readonly validBefore: number;
   headers(signed: Hex): Readonly<Record<string, string>>;
 }
 
-/** A 402's bills, and what was wrong with what it asked beside them. */
+/** The bills of a 402, and why its other offers were rejected. */
 export interface Bills {
   readonly bills: readonly Bill[];
   readonly faults: readonly string[];
 }
 
-/** An address as an event's topic has it. */
+/** Encodes an address as an event topic. */
 export function topicOf(address: Hex): Hex {
   return `0x${address.slice(2).toLowerCase().padStart(64, "0")}`;
 }

@@ -1,4 +1,4 @@
-// What the wallet has paid, in the ledger: an account of the house, whose window is the wallet's limit of a day for all processes.
+// Books wallet payments in the ledger, on a house account. Its window is the wallet's daily limit across all processes.
 import { createHash } from "node:crypto";
 import type { PaidCall } from "../../catalog/auth.ts";
 import type { Accounts } from "../../core/account-rows.ts";
@@ -10,19 +10,22 @@ import type { Window } from "../ledger/model/window-list.ts";
 export const HOUSE = "wallet";
 /** The window's scope. */
 const SCOPE = "wallet";
-/** What merchants that callers name are paid together: a part of the day, so that the rest is left to those of the catalog. */
+/** Payments to merchants that callers name share a part of the daily limit, so that the rest is left for catalog merchants. */
 const NAMED = "wallet:named";
 const NAMED_PART = 2;
-/** And of one account: a payment that a merchant never takes costs its caller nothing, and keeps its room until the day ends. */
+/**
+ * Each account gets a quarter of that part. A payment that a merchant never takes is free for the caller, but uses the limit until the day
+ * ends.
+ */
 const ACCOUNT_PART = 4;
-/** Four million dollars, with room for what is given back. */
+/** Four million dollars, with headroom for refunds. */
 const UNBOUNDED = nano(4_000_000_000_000_000);
-/** From the booking's hold to its posting nothing is waited for. */
+/** The hold is posted at once. */
 const LEASE_MS = 60_000;
 
 /**
- * Opens the account of the house, which has no key that is known. It is one of play money, because its postings are no income: what a call
- * has cost is in the posting of the call.
+ * Opens the house account. Nobody has its key. It is a play-money account, because its postings are not income: the call's own posting
+ * records the cost.
  */
 export async function openHouse(accounts: Pick<Accounts, "openAccount">): Promise<void> {
   await accounts.openAccount({
@@ -35,7 +38,7 @@ export async function openHouse(accounts: Pick<Accounts, "openAccount">): Promis
     inFlightMax: 1_000_000,
     primaryKey: {
       keyId: HOUSE,
-      // Of no secret that anybody could send.
+      // No secret hashes to this.
       secretHash: createHash("sha256").update("wallet: nobody has this key").digest("hex"),
       hint: "none",
       label: "wallet",
@@ -51,21 +54,22 @@ export async function openHouse(accounts: Pick<Accounts, "openAccount">): Promis
 
 export interface WalletBooks {
   /**
-   * Books a payment before it leaves: from then on it counts in the day, whatever becomes of it. `again`: the call has paid before.
-   * Else the day has no room for it until then: the whole of it, or the part of merchants that callers name, or of this account among them.
+   * Books a payment before it is sent; from then on it counts against the day, whatever happens. `again`: this call has already paid.
+   * Otherwise names the limit that is used up until the day ends: the wallet's, the part for merchants that callers name, or the account's
+   * share of it.
    */
   book(
     callId: string,
     amountNano: Nano,
     by: Pick<PaidCall, "merchant" | "namedBy">,
   ): Promise<"booked" | "again" | { readonly fullUntilMs: number; readonly isWhole: boolean }>;
-  /** Gives back what was not paid. The day's room stays taken. */
+  /** Refunds a payment that was not made. Its share of the daily limit stays used. */
   unbook(callId: string): Promise<void>;
   spentToday(): Promise<Nano>;
   readonly maxNano: Nano;
 }
 
-/** The booking of what was paid for a call. */
+/** The booking id of a call's payment. */
 export const bookingId = (callId: string): string => `${callId}_wallet`;
 
 export function walletBooks(

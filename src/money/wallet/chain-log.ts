@@ -1,21 +1,21 @@
-// Whether a payment of ours was made, as the chain says: a node is asked for the event that it makes, and for its clock.
+// Asks a chain node whether one of our payments was made: looks for its event, and reads the chain's clock.
 import { z } from "zod";
 import type { PaidRecord } from "./paid-records.ts";
 import { type AskNode, blockAt, pastLogs } from "./past-log.ts";
 
 const ASK_MS_MAX = 10_000;
-/** Seconds by which our clock and the chain's may differ. */
+/** The most by which our clock and the chain's may differ, in seconds. */
 const CLOCKS_APART_S = 300;
-/** Seconds behind its last: of nodes behind one address, one may know a block that another does not yet. */
+/** Seconds after expiry before a payment counts as lapsed. Nodes behind one address may lag each other by a block. */
 const LAPSED_S = 60;
 
 const reply = z.object({ result: z.unknown() });
 const logs = z.array(z.object({ transactionHash: z.string().regex(/^0x[0-9a-fA-F]{64}$/) }));
 
-/** `open`: not yet, and it still can be. `lapsed`: it was not made, and can be made no more. `unknown`: the node could not be asked. */
+/** `open`: not made yet, but still possible. `lapsed`: not made and no longer possible. `unknown`: the node did not answer. */
 export type OnChain = { readonly transaction: string } | "open" | "lapsed" | "unknown";
 
-/** The node at `url`. */
+/** Connects to the node at `url`. */
 export function nodeAt(url: string, fetchOut: typeof fetch = fetch): AskNode {
   return async (method, params) => {
     const response = await fetchOut(url, {
@@ -29,11 +29,11 @@ export function nodeAt(url: string, fetchOut: typeof fetch = fetch): AskNode {
   };
 }
 
-/** Asks the node at `url`. Never rejects. */
+/** Looks the payment up at the node at `url`. Never rejects. */
 export async function onChain(url: string, paid: PaidRecord, fetchOut = fetch): Promise<OnChain> {
   const call = nodeAt(url, fetchOut);
   try {
-    // The clock is read first: what is made after that is seen by the next look.
+    // Read the clock first, so that the next look finds what is made in between.
     const { number, timestamp } = await blockAt(call, "latest");
     const { asset: address, topics, validBefore: untilS } = paid;
     const fromS = Math.floor(paid.sinceMs / 1_000) - CLOCKS_APART_S;

@@ -1,8 +1,8 @@
-// Bytes as the chains write them: hexadecimal digits after 0x.
+// Hexadecimal strings with a 0x prefix, as chains write bytes.
 
 export type Hex = `0x${string}`;
 
-/** An address of 20 bytes. */
+/** True for an address of 20 bytes. */
 export function isAddress(text: unknown): text is Hex {
   return typeof text === "string" && /^0x[0-9a-fA-F]{40}$/.test(text);
 }
@@ -15,7 +15,7 @@ export function hexOf(bytes: Uint8Array): Hex {
   return `0x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("hex")}`;
 }
 
-/** A whole number or bytes, as a word of 32 bytes. Throws RangeError where it has more. */
+/** Encodes a whole number or bytes as a 32-byte word. Throws RangeError where the value does not fit. */
 export function word(value: bigint | string): Uint8Array {
   const digits = typeof value === "string" ? value.slice(2) : value.toString(16);
   if (digits.length > 64) throw new RangeError("more than 32 bytes");

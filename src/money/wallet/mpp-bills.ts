@@ -1,4 +1,4 @@
-// Bills of the Machine Payments Protocol: `WWW-Authenticate: Payment`, paid by a transfer on Tempo that is signed here and sent by the merchant.
+// Bills of the Machine Payments Protocol (`WWW-Authenticate: Payment`): a transfer on Tempo that we sign and the merchant submits.
 import { createHash } from "node:crypto";
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import { z } from "zod";
@@ -10,12 +10,12 @@ import { type Hex, hexOf, isAddress } from "./hex.ts";
 
 /** `TransferWithMemo(address,address,uint256,bytes32)` of TIP-20. */
 const TRANSFERRED: Hex = "0x57bc7354aa85aed339e000bccffabbc529466af35f0772c8f8ee1145927de7f0";
-/** The first bytes of a memo that says it pays by this protocol, and their version. */
+/** The memo prefix and version that mark a payment by this protocol. */
 const MEMO_TAG = Buffer.from("ef1ed71201", "hex");
-/** The chain refuses a transfer that is good for more than 30 seconds. */
+/** The chain refuses a transfer valid for more than 30 seconds. */
 const GOOD_SECONDS = 25;
 const REQUEST_CHARACTERS_MAX = 8_192;
-/** Where a challenge may want to see the payment. */
+/** Headers in which a challenge may ask for the payment. */
 const CREDENTIAL_HEADERS = ["authorization", "payment-authorization"];
 
 const address = z.custom<Hex>(isAddress, "is no address");
@@ -47,13 +47,13 @@ const challengeSchema = z.object({
 });
 type Challenge = z.infer<typeof challengeSchema>;
 
-/** Says what pays it: a fingerprint of the realm, ten bytes of nothing (we name ourselves to no merchant), and of the challenge. */
+/** The memo: a fingerprint of the realm, ten zero bytes (we do not identify ourselves to merchants), and the challenge. */
 function memoOf({ realm, id }: Challenge): Hex {
   const print = (text: string, bytes: number) => keccak_256(Buffer.from(text)).subarray(0, bytes);
   return hexOf(Buffer.concat([MEMO_TAG, print(realm, 10), Buffer.alloc(10), print(id, 7)]));
 }
 
-/** Whether the challenge is for this very body. */
+/** True where the challenge covers exactly this body. */
 function isOfBody(digest: string | undefined, body: PaymentWanted["request"]["body"]): boolean {
   if (digest === undefined) return true;
   if (body !== null && typeof body !== "string" && !Buffer.isBuffer(body)) return false;
@@ -114,7 +114,7 @@ function billOf(challenge: Challenge, network: TempoNetwork, wanted: PaymentWant
   };
 }
 
-/** What a 402 asks for by this protocol. */
+/** Reads the bills of a 402 in this protocol. */
 export function mppBills(wanted: PaymentWanted, network: TempoNetwork): Bills {
   const lines = [wanted.headers["www-authenticate"] ?? []].flat();
   const challenges = lines.flatMap((line) => readChallenges(line) ?? []).filter(({ scheme }) => scheme === "payment");

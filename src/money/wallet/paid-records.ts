@@ -1,22 +1,22 @@
-// What is kept of payments that are made to merchants, from before each leaves: a crash between paying and answering is found by it.
+// Records of payments to merchants, written before each is sent, so that a restart finds payments that a crash interrupted.
 import type { Rail } from "../../catalog/auth.ts";
 import type { Nano } from "../../core/money.ts";
 import type { Records } from "../../platform/records/records.ts";
 import type { Hex } from "./hex.ts";
 
 const KIND = "wallet-payment";
-/** Those of which it is not known yet whether they were made. */
+/** The list of payments whose outcome is unknown. */
 const OPEN = "wallet-open";
 const ENDED = "wallet-ended";
 const ENDED_KEPT_MS = 90 * 24 * 3_600_000;
 const PAGE = 200;
 
 export interface PaidRecord {
-  /** The transaction of the call that it was made for. */
+  /** Transaction id of the call that the payment was for. */
   readonly callId: string;
-  /** The adapter's id, or the host that a caller has named. */
+  /** The adapter's id, or the host that the caller named. */
   readonly merchant: string;
-  /** What was asked, without its query: that may hold what a caller wrote. */
+  /** The request's URL without its query, which may hold a caller's text. */
   readonly url: string;
   readonly rail: Rail;
   readonly network: string;
@@ -27,18 +27,18 @@ export interface PaidRecord {
   readonly topics: readonly Hex[];
   /** Seconds since the epoch. */
   readonly validBefore: number;
-  /** `open`: it has left, or was about to. `made`: the merchant, or the chain, says so. `unmade`: its time is over, and it was not used. */
+  /** `open`: sent, or about to be. `made`: confirmed by the merchant or the chain. `unmade`: expired unused. */
   readonly state: "open" | "made" | "unmade";
-  /** What the merchant answered to it; 0: nothing yet. */
+  /** HTTP status of the merchant's answer; 0 before one arrives. */
   readonly status: number;
-  /** On chain; null: not known. */
+  /** Transaction hash on the chain; null where unknown. */
   readonly transaction: string | null;
   readonly sinceMs: number;
-  /** Its caller was charged it, though no good answer came: it gets that back where the payment was not made. */
+  /** The caller was charged although the merchant's answer was not good; refund the caller if the payment turns out unmade. */
   readonly chargedAnyway?: true;
 }
 
-/** Keeps it; `isNew`: false where there is one for this call. */
+/** Stores the record. With `isNew`, returns false where the call has one already. */
 export async function putPaid(records: Records, paid: PaidRecord, isNew = false): Promise<boolean> {
   const isOpen = paid.state === "open";
   const put = await records.put({
@@ -52,13 +52,13 @@ export async function putPaid(records: Records, paid: PaidRecord, isNew = false)
   return put !== null;
 }
 
-/** The payment of a call; null: none was made for it. */
+/** The call's payment, or null. */
 export async function paidFor(records: Records, callId: string): Promise<PaidRecord | null> {
   const stored = await records.get(KIND, callId);
   return stored === null ? null : (JSON.parse(stored.value) as PaidRecord);
 }
 
-/** Those that are open, newest first. */
+/** Open payments, newest first. */
 export async function openPaid(records: Records): Promise<readonly PaidRecord[]> {
   const found: PaidRecord[] = [];
   let cursor: string | null = null;
@@ -70,7 +70,7 @@ export async function openPaid(records: Records): Promise<readonly PaidRecord[]>
   return found;
 }
 
-/** The newest that have ended. */
+/** Ended payments, newest first. */
 export async function endedPaid(records: Records, limit: number): Promise<readonly PaidRecord[]> {
   const { rows } = await records.list(KIND, ENDED, limit, null);
   return rows.map(({ value }) => JSON.parse(value) as PaidRecord);

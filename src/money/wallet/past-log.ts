@@ -1,9 +1,9 @@
-// Looks for an event in a chain's past, in ranges that a node answers: from when it could first have been made to when it could last.
+// Searches a chain's past for an event, in block ranges that nodes accept, from the earliest to the latest possible time.
 import { z } from "zod";
 
-/** Blocks of one question; nodes give no more in one answer. */
+/** Blocks per query; nodes refuse more. */
 const BLOCKS_MAX = 9_000;
-/** Questions of one search. A few minutes of any chain are one range or two, so a search that needs more has gone wrong. */
+/** Queries per search. A few minutes of any chain fit in one or two ranges, so a longer search has gone wrong. */
 const RANGES_MAX = 40;
 
 const mined = z
@@ -14,7 +14,7 @@ const mined = z
   .nullable();
 const block = z.object({ number: z.string(), timestamp: z.string() });
 
-/** Asks a node; rejects where it does not answer, or says no. */
+/** Calls a node's JSON-RPC method. Rejects where the node does not answer or refuses. */
 export type AskNode = (method: string, params: readonly unknown[]) => Promise<unknown>;
 
 export interface Block {
@@ -23,10 +23,10 @@ export interface Block {
   readonly timestamp: number;
 }
 
-/** An event by its contract and topics, and the times, in seconds since the epoch, between which it must have been made. */
+/** An event by contract and topics, with the earliest and latest times, in seconds since the epoch, at which it can have happened. */
 export interface Sought {
   readonly address: string;
-  /** A list in place of a topic: any of them. */
+  /** A list as a topic matches any of its members. */
   readonly topics: readonly (string | readonly string[])[];
   readonly fromS: number;
   readonly untilS: number;
@@ -34,7 +34,7 @@ export interface Sought {
 
 const hexOfNumber = (number: number): string => `0x${number.toString(16)}`;
 
-/** A block with its time; "latest" is the newest that the node has. */
+/** Reads a block's number and time; "latest" is the node's newest. */
 export async function blockAt(ask: AskNode, at: number | "latest"): Promise<Block> {
   const told = block.parse(await ask("eth_getBlockByNumber", [at === "latest" ? at : hexOfNumber(at), false]));
   return { number: Number(told.number), timestamp: Number(told.timestamp) };
@@ -47,8 +47,8 @@ export interface Log {
 }
 
 /**
- * What a transaction has logged; empty: it failed. Null: the node does not know it, which says nothing, as nodes prune what is old and fall
- * behind what is new. Rejects where the node does not tell.
+ * Reads a transaction's logs; empty where it failed. Null where the node does not know the transaction, which proves nothing: nodes prune
+ * old ones and lag behind new ones. Rejects where the node does not answer.
  */
 export async function logsOf(ask: AskNode, transaction: string): Promise<readonly Log[] | null> {
   const told = mined.parse((await ask("eth_getTransactionReceipt", [transaction])) ?? null);
@@ -56,7 +56,7 @@ export async function logsOf(ask: AskNode, transaction: string): Promise<readonl
   return BigInt(told.status) === 1n ? told.logs : [];
 }
 
-/** The first of these that is of this contract and has these topics; null: none. */
+/** The first log of this contract with these topics, or null. */
 export function logIn(logs: readonly Log[], address: string, topics: readonly string[]): Log | null {
   const same = (one: string, other: string | undefined) => one.toLowerCase() === other?.toLowerCase();
   const found = logs.find(
@@ -65,7 +65,7 @@ export function logIn(logs: readonly Log[], address: string, topics: readonly st
   return found ?? null;
 }
 
-/** A block from before the time, and not long before it: steps back that double, then halves between the last two. */
+/** Finds a block shortly before the time: steps back in doubling steps, then bisects the last interval. */
 async function blockBefore(ask: AskNode, fromS: number, latest: number): Promise<number> {
   let after = latest;
   let before = Math.max(0, latest - BLOCKS_MAX);
@@ -82,8 +82,8 @@ async function blockBefore(ask: AskNode, fromS: number, latest: number): Promise
 }
 
 /**
- * The first logs of what is sought up to the block `latest`; empty: all blocks of its time were asked, and it is in none. Rejects where the
- * node does not tell.
+ * The first matching logs up to block `latest`; empty where a search of all blocks of that time found none. Rejects where the node does
+ * not answer.
  */
 export async function pastLogs(ask: AskNode, { address, topics, fromS, untilS }: Sought, latest: number) {
   let from = await blockBefore(ask, fromS, latest);

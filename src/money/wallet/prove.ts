@@ -1,4 +1,4 @@
-// Holds what merchants were paid, as the books have it, against the chains: every payment that counts as made has its booking, and is there.
+// Audits wallet payments against the chains: every payment recorded as made must have a booking and an on-chain event.
 import type { Rail } from "../../catalog/auth.ts";
 import type { Records } from "../../platform/records/records.ts";
 import type { Audit, Finding } from "../ledger/model/ledger.ts";
@@ -8,15 +8,15 @@ import { nodeAt, onChain } from "./chain-log.ts";
 import { endedPaid, type PaidRecord } from "./paid-records.ts";
 import { logIn, logsOf } from "./past-log.ts";
 
-/** The newest: a few minutes of a node's time. */
+/** The newest payments; checking them takes a node a few minutes. */
 const PROVED_MAX = 1_000;
 
 export interface PaidProofParts {
   readonly records: Records;
   readonly ledger: Pick<Audit, "transaction">;
-  /** A node of each rail's network; null: none can be asked. */
+  /** A node for each rail's network; null where none is configured. */
   readonly nodes: Readonly<Record<Rail, string | null>>;
-  /** How they are reached. Default: directly. */
+  /** How to reach the nodes. Default: directly. */
   readonly fetchOut?: typeof fetch;
 }
 
@@ -36,7 +36,10 @@ export async function provePaid({ records, ledger, nodes, fetchOut = fetch }: Pa
   return { of: "payments to merchants", proved, unknown: made.length - proved - findings.length, findings };
 }
 
-/** Null: its chain cannot be asked. A merchant may name a transaction that is none, so the event is looked for as well. */
+/**
+ * Null where the chain's node does not answer. A merchant may name a transaction that does not exist, so the event is searched for as
+ * well.
+ */
 async function onItsChain(paid: PaidRecord, url: string | null, fetchOut: typeof fetch): Promise<boolean | null> {
   if (url === null) return null;
   const { transaction, asset, topics } = paid;

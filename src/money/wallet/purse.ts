@@ -1,4 +1,4 @@
-// How a merchant's 402 is paid: its bill is held against all that bounds it, booked, kept, signed, and shown once.
+// Pays a merchant's 402: checks the bill against every spending limit, books it, records it, signs it, and sends it once.
 import type {
   PaidAnswer,
   PaidCall,
@@ -24,15 +24,15 @@ import { type PaidRecord, putPaid } from "./paid-records.ts";
 import type { Signer, Signers } from "./signer.ts";
 import { x402Bills } from "./x402-bills.ts";
 
-/** A bill that lapses sooner could lapse on its way. */
+/** A bill that expires sooner could expire in transit. */
 const LIFE_MS_MIN = 2_000;
-/** A merchant that has refused a payment, or several times not answered to one, is not paid for so long: it may take money for nothing. */
+/** How long a merchant is not paid after it refused a payment, or left several unanswered: it may be taking money for nothing. */
 const REST_MS = 60_000;
 const IN_VAIN_MAX = 3;
 const RESTING_MAX = 1_000;
 const NOWHERE = "0x0000000000000000000000000000000000000000";
 
-/** How a payment ended: `unanswered` where it cannot be said whether the merchant has taken it. */
+/** How a payment ended; `unanswered` where it is unknown whether the merchant took it. */
 export type PaidOutcome = "paid" | "refused" | "unanswered" | "unpaid";
 
 /** Where bills may be paid, and by whom. */
@@ -50,7 +50,7 @@ export interface PurseParts extends Payable {
   readonly told: (rail: Rail | "none", outcome: PaidOutcome) => void;
 }
 
-/** A bill that fits, with what pays it. */
+/** The bill that fits, with its payment. */
 interface Chosen {
   readonly bill: Bill;
   readonly signer: Signer;
@@ -81,14 +81,14 @@ function billsOf(wanted: PaymentWanted, rails: readonly Rail[], { tempo, x402 }:
   return { bills: read.flatMap(({ bills }) => bills), faults: read.flatMap(({ faults }) => faults) };
 }
 
-/** Why a bill is not paid, beside its amount; null: it may be. */
+/** Why a bill may not be paid, apart from its amount; null where it may. */
 function misfit(
   bill: Bill,
   { address }: Signer,
   payTo: string | null,
   by: { nowMs: number; call: PaidCall },
 ): string | null {
-  // What the network takes is charged to no caller, so a merchant of its own could burn it for nothing.
+  // Callers are not charged network fees, so a merchant run by a caller could burn ours for nothing.
   if (by.call.namedBy !== undefined && !bill.isSponsored)
     return "it leaves to us what the network takes of the payment";
   const to = bill.payTo.toLowerCase();
@@ -99,7 +99,7 @@ function misfit(
   return bill.units === 0n ? "it asks for nothing" : null;
 }
 
-/** The cheapest bill that may be paid; or why none is. */
+/** The cheapest payable bill, or the reason that none is. */
 function choose(wanted: PaymentWanted, { rails, payTo }: PayingBy, call: PaidCall, payable: Payable): Chosen | Unpaid {
   const { bills, faults } = billsOf(wanted, rails, payable);
   const problems = faults.map((fault) => `it ${fault}`);
@@ -151,7 +151,7 @@ function recordOf(
   };
 }
 
-/** The transaction that a receipt names; null: none that can be one. */
+/** The transaction hash in a receipt, or null where it has none or the value cannot be one. */
 function transactionIn({ headers }: PaidAnswer): string | null {
   const receipt = headers["payment-response"] ?? headers["payment-receipt"];
   const told = typeof receipt === "string" ? jsonIn(receipt) : null;
@@ -160,7 +160,7 @@ function transactionIn({ headers }: PaidAnswer): string | null {
   return typeof transaction === "string" && /^0x[0-9a-f]{64}$/i.test(transaction) ? transaction : null;
 }
 
-/** Pays nothing real: the sandbox's merchants ask, and are shown a payment by a key that is worth nothing. */
+/** Pays with a worthless key: the sandbox's merchants ask for payment like real ones. */
 export function playPurse(call: PaidCall, payable: Payable): Purse {
   return {
     async pay(wanted, by) {
@@ -174,10 +174,10 @@ export function playPurse(call: PaidCall, payable: Payable): Purse {
   };
 }
 
-/** The operator's wallet, for calls of all callers in this process. */
+/** The operator's wallet, shared by all calls of this process. */
 export class Wallets {
   readonly #parts: PurseParts;
-  /** Merchants whose last payments were in vain: how many, and until when they are not paid. */
+  /** Merchants whose last payments failed: how many, and until when they are not paid. */
   readonly #inVain = new Map<string, { readonly count: number; readonly untilMs: number }>();
 
   constructor(parts: PurseParts) {
@@ -210,7 +210,7 @@ export class Wallets {
     }
   }
 
-  /** From the booking on the payment counts, and from the record on it may have been made. */
+  /** The payment counts from its booking on, and may have been made from its record on. */
   async #book(request: UnsignedRequest, chosen: Chosen, call: PaidCall): Promise<Payment | Unpaid> {
     const { books, clock, told } = this.#parts;
     const { bill, signer, amountNano } = chosen;
@@ -235,7 +235,7 @@ export class Wallets {
     };
   }
 
-  /** What could not be kept is not signed, and so not paid. */
+  /** A payment without a record is not signed, and so not paid. */
   async #keep(record: PaidRecord): Promise<boolean> {
     const { records, books, onBroken } = this.#parts;
     try {
@@ -246,7 +246,7 @@ export class Wallets {
     }
   }
 
-  /** What could not be signed was not paid. */
+  /** A payment that cannot be signed was not made. */
   async #sign(signer: Signer, ready: ReadyPayment, record: PaidRecord) {
     try {
       return await signer.sign(ready.signing);
@@ -258,7 +258,7 @@ export class Wallets {
     }
   }
 
-  /** A good answer says that it was made. After any other the merchant may have it, or take it until it lapses. */
+  /** A good answer confirms the payment. After any other answer, the merchant may have it, or may still take it until it expires. */
   async #answered(record: PaidRecord, came: PaidAnswer | null): Promise<void> {
     const { records, told, onBroken } = this.#parts;
     const status = came?.status ?? 0;
@@ -270,7 +270,7 @@ export class Wallets {
       const transaction = came === null ? null : transactionIn(came);
       await putPaid(records, { ...record, status, transaction, state: isGood ? "made" : "open" });
     } catch (error) {
-      // The record that it is open stands, and is looked at again.
+      // The record stays open, so the reconciler checks it again.
       onBroken(error);
     }
   }
@@ -279,7 +279,7 @@ export class Wallets {
     const count = (this.#inVain.get(merchant)?.count ?? 0) + (isRefused ? IN_VAIN_MAX : 1);
     const untilMs = count < IN_VAIN_MAX ? 0 : this.#parts.clock.epochMs() + REST_MS;
     this.#inVain.delete(merchant);
-    // Callers may name as many merchants as they like: those of long ago are forgotten, not all.
+    // Callers can name any number of merchants, so evict the oldest entries.
     for (const oldest of this.#inVain.keys()) {
       if (this.#inVain.size < RESTING_MAX) break;
       this.#inVain.delete(oldest);

@@ -1,4 +1,4 @@
-// Finds out what became of payments that no good answer came to: each is asked for on its chain until it is there, or has lapsed.
+// Resolves payments that got no good answer: asks each one's chain until the payment appears or expires.
 import type { Rail } from "../../catalog/auth.ts";
 import type { Clock } from "../../core/clock.ts";
 import { type InDoubt, inDoubt } from "../../platform/records/in-doubt.ts";
@@ -7,20 +7,20 @@ import type { WalletBooks } from "./books.ts";
 import { onChain } from "./chain-log.ts";
 import { openPaid, type PaidRecord, putPaid } from "./paid-records.ts";
 
-/** What has just left is the call's own. */
+/** Younger payments still belong to their running call. */
 const OWN_MS = 90_000;
-/** Where there is no node to ask, what has lapsed for so long counts as made. And a charge that is not booked by then will never be. */
+/** Without a node to ask, a payment this long expired counts as made. A charge not booked by then never will be. */
 const UNTOLD_MS = 24 * 3_600_000;
 
 export interface ReconcileParts {
   readonly records: Records;
   readonly books: Pick<WalletBooks, "unbook">;
-  /** Gives its caller back what a call was charged, once, however often it is asked. False: no charge of it is booked, or not yet. */
+  /** Refunds a call's charge to its caller, once, however often it is called. False where no charge is booked yet. */
   readonly giveBack: (callId: string) => Promise<boolean>;
   readonly clock: Clock;
-  /** A node of each rail's network; null: none can be asked. */
+  /** A node for each rail's network; null where none is configured. */
   readonly nodes: Readonly<Record<Rail, string | null>>;
-  /** How they are reached. Default: directly. */
+  /** How to reach the nodes. Default: directly. */
   readonly fetchOut?: typeof fetch;
   readonly onBroken: (error: unknown) => void;
 }
@@ -40,7 +40,7 @@ export function walletReconciler(parts: ReconcileParts): WalletReconciler {
     }
     if (found === "open" || found === "unknown") return "open";
     if (found === "lapsed") {
-      // Given back first: a second look gives nothing back twice.
+      // Refund the booking first: a second run refunds nothing twice.
       await books.unbook(paid.callId);
       if (paid.chargedAnyway === true && !(await giveBack(paid.callId)) && !isOld) return "open";
       await putPaid(records, { ...paid, state: "unmade" });

@@ -1,9 +1,9 @@
-// Recursive Length Prefix: how the fields of a transaction become its bytes.
+// Recursive Length Prefix (RLP): Ethereum's serialization of a transaction's fields.
 
 export type Item = Uint8Array | readonly Item[];
 
 export const NOTHING = new Uint8Array(0);
-/** Without zeros in front; nothing is zero. */
+/** Big-endian without leading zeros; zero is empty. */
 export const number = (value: bigint): Uint8Array => {
   if (value === 0n) return NOTHING;
   const digits = value.toString(16);
@@ -16,7 +16,7 @@ function head(short: number, length: number): Uint8Array {
   return Buffer.concat([Buffer.of(short + 55 + size.length), size]);
 }
 
-/** Recursive Length Prefix, as Ethereum has it. */
+/** Encodes an item as Ethereum does. */
 export function rlp(item: Item): Uint8Array {
   if (item instanceof Uint8Array) {
     if (item.length === 1 && (item[0] ?? 0) < 0x80) return item;

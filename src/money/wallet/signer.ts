@@ -1,4 +1,4 @@
-// Who signs with a wallet's key: what can be asked of it, and the one that has the key in this very process.
+// The interface of a wallet key's signer, and the signer that holds the key in this process.
 import type { Rail } from "../../catalog/auth.ts";
 import type { Hex } from "./hex.ts";
 import { addressOfKey, signatureOf } from "./keys.ts";
@@ -6,10 +6,10 @@ import { signedTransfer, type TempoTransfer } from "./tempo-transaction.ts";
 import { signedTransaction, type Transaction } from "./transaction.ts";
 import { authorizationDigest, type CoinDomain, type TransferAuthorization } from "./typed-data.ts";
 
-/** What a key is for: to pay merchants over a rail, or to pay the gas of transactions that make what callers have paid. */
+/** What a key is for: paying merchants over a rail, or paying the gas of transactions that collect callers' payments. */
 export type KeyUse = Rail | "gas";
 
-/** Keys of rails sign transfers and nothing else, and that of gas calls that move nothing of its own but gas. */
+/** Rail keys sign transfers only; the gas key signs contract calls that spend nothing but gas. */
 export type Signing =
   | { readonly kind: "authorization"; readonly authorization: TransferAuthorization; readonly domain: CoinDomain }
   | { readonly kind: "transfer"; readonly transfer: TempoTransfer }
@@ -17,14 +17,14 @@ export type Signing =
 
 export interface Signer {
   readonly address: Hex;
-  /** The signature of an authorization, or a transfer or transaction with its own. Rejects where the wallet cannot be asked. */
+  /** Signs an authorization, transfer or transaction. Rejects where the wallet does not answer. */
   sign(signing: Signing): Promise<Hex>;
 }
 
-/** Null: there is no key for it. */
+/** Null where the rail has no key. */
 export type Signers = Readonly<Record<Rail, Signer | null>>;
 
-/** Signs with a key that this process has: in the wallet's own, and with the sandbox's play money. */
+/** Signs with a key held by this process: the wallet's own process, or the sandbox's play money. */
 export function signWith(key: Hex, signing: Signing): Hex {
   if (signing.kind === "transaction") return signedTransaction(signing.transaction, key);
   if (signing.kind === "transfer") return signedTransfer(signing.transfer, key);

@@ -1,10 +1,10 @@
-// One transfer as a signed transaction of Tempo (type 0x76), which the one who is paid sends: we never send it ourselves.
+// A transfer as a signed Tempo transaction (type 0x76). The payee submits it; we never do.
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import { bytesOf, type Hex, hexOf, word } from "./hex.ts";
 import { signatureOf } from "./keys.ts";
 import { type Item, NOTHING, number, rlp } from "./rlp.ts";
 
-/** A transfer with its memo. Its nonce is one that expires, so that none has to be asked for, and the very same bytes move money once. */
+/** A transfer with its memo. It uses an expiring nonce, so no node has to be asked for one, and the same bytes move money only once. */
 export interface TempoTransfer {
   readonly chainId: number;
   readonly token: Hex;
@@ -12,18 +12,18 @@ export interface TempoTransfer {
   /** In the coin's smallest unit. */
   readonly value: string;
   readonly memo: Hex;
-  /** Seconds since the epoch: it is good strictly before. The chain refuses what is good for more than half a minute. */
+  /** Seconds since the epoch; valid strictly before. The chain refuses more than 30 seconds. */
   readonly validBefore: number;
-  /** The one who is paid pays the network as well. */
+  /** The payee pays the network fee. */
   readonly sponsored: boolean;
 }
 
 const TYPE = 0x76;
 /** `transferWithMemo(address,uint256,bytes32)` of TIP-20. */
 const TRANSFER_WITH_MEMO = "0x95777d59";
-/** The most that a transfer burns, to an account that holds the coin for the first time. What is not burned is not paid. */
+/** The most gas a transfer uses, to an account new to the coin. Unused gas is not paid for. */
 const GAS = 1_000_000n;
-/** In the chain's 10^-18 of a dollar for each gas: twice its fixed fee, so that the most a transfer pays the network is 4 cents. */
+/** In 10^-18 dollars per unit of gas: twice the chain's fixed fee, so that a transfer's fee is at most 4 cents. */
 const FEE_PER_GAS = 40_000_000_000n;
 const EXPIRING = 2n ** 256n - 1n;
 
@@ -31,7 +31,7 @@ function fieldsOf({ chainId, token, to, value, memo, validBefore, sponsored }: T
   const data = Buffer.concat([bytesOf(TRANSFER_WITH_MEMO), word(to), word(BigInt(value)), word(memo)]);
   return [
     number(BigInt(chainId)),
-    // Priority, which the chain has none of.
+    // Priority fee: the chain has none.
     NOTHING,
     number(FEE_PER_GAS),
     number(GAS),
@@ -41,7 +41,7 @@ function fieldsOf({ chainId, token, to, value, memo, validBefore, sponsored }: T
     NOTHING,
     number(BigInt(validBefore)),
     NOTHING,
-    // The coin that pays the network: the one that is moved.
+    // Fee token: the coin that is transferred.
     NOTHING,
     sponsored ? Buffer.of(0) : NOTHING,
     [],

@@ -1,15 +1,18 @@
-// A transaction as a node of Ethereum's kind takes it: signed bytes that name their highest fee (EIP-1559, in the envelope of EIP-2718).
+// A signed Ethereum transaction with a maximum fee (EIP-1559 in an EIP-2718 envelope).
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import { bytesOf, type Hex, hexOf } from "./hex.ts";
 import { signatureOf } from "./keys.ts";
 import { NOTHING, number, rlp } from "./rlp.ts";
 
-/** A call of a contract, which moves nothing of the chain's own coin. Large numbers are text, because it goes to the wallet's process as JSON. */
+/**
+ * A contract call that moves none of the chain's own coin. Large numbers are strings, because the call crosses to the wallet's process as
+ * JSON.
+ */
 export interface Transaction {
   readonly chainId: number;
-  /** How many its sender has sent before. */
+  /** How many transactions the sender has sent before. */
   readonly nonce: number;
-  /** In wei for each unit of gas: what the block's maker gets, and the most in all. */
+  /** In wei per unit of gas: the validator's tip, and the maximum in all. */
   readonly tipWei: string;
   readonly feeWeiMax: string;
   readonly gasMax: number;
@@ -30,7 +33,7 @@ export function signedTransaction(transaction: Transaction, key: Hex): Hex {
   return hexOf(Buffer.concat([KIND, rlp([...fields, ...signed])]));
 }
 
-/** The hash that the chain knows a signed transaction by. */
+/** The transaction's hash on the chain. */
 export function transactionHash(signed: Hex): Hex {
   return hexOf(keccak_256(bytesOf(signed)));
 }

@@ -1,8 +1,8 @@
-// What is signed for a transfer that another makes: EIP-712's digest of an EIP-3009 authorization. Both directions of x402 need it.
+// The EIP-712 digest of an EIP-3009 authorization: a signed transfer that somebody else submits. Both directions of x402 use it.
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import { bytesOf, type Hex, word } from "./hex.ts";
 
-/** One transfer that its sender authorizes (EIP-3009). Times are seconds since the epoch: it is good strictly between them. */
+/** One transfer that its sender authorizes (EIP-3009). Times are seconds since the epoch; valid strictly between them. */
 export interface TransferAuthorization {
   readonly from: Hex;
   readonly to: Hex;
@@ -10,11 +10,11 @@ export interface TransferAuthorization {
   readonly value: string;
   readonly validAfter: string;
   readonly validBefore: string;
-  /** 32 bytes that the sender uses once. */
+  /** 32 bytes that the sender uses only once. */
   readonly nonce: Hex;
 }
 
-/** The coin that is moved: with a wrong name the signature is refused, and nothing says why. */
+/** The coin's signing domain. A wrong name makes signatures invalid, with no error that says why. */
 export interface CoinDomain {
   readonly name: string;
   readonly version: string;

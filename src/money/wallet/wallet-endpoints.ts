@@ -1,4 +1,4 @@
-// What the operator asks of the wallet: what it has paid today, up to how much, and which payments are in doubt.
+// The operator's endpoints for the wallet: paid today, the daily limit, and payments in doubt.
 
 import type { EndpointSpec } from "../../core/endpoint.ts";
 import { usdText } from "../../core/money.ts";
@@ -9,7 +9,7 @@ import { endedPaid, openPaid, type PaidRecord } from "./paid-records.ts";
 import type { WalletReconciler } from "./reconcile.ts";
 import type { Signers } from "./signer.ts";
 
-/** What has just left is the call's own. */
+/** Younger payments still belong to their running call. */
 const OPEN_MS_MIN = 1_000;
 const ENDED_SHOWN = 50;
 

@@ -1,16 +1,16 @@
-// The program of the wallet's own process: it is told the keys once, signs transfers when it is asked to, and knows nothing else.
+// The wallet's own process. It receives the keys once, signs on request, and does nothing else.
 import type { Hex } from "./hex.ts";
 import { addressOfKey } from "./keys.ts";
 import { type KeyUse, type Signing, signWith } from "./signer.ts";
 
 export type Keys = Readonly<Record<KeyUse, Hex | null>>;
 
-/** What the gateway says: first the keys, then what is to be signed. */
+/** Messages from the gateway: first the keys, then what to sign. */
 export type ToWallet =
   | { readonly keys: Keys }
   | { readonly id: number; readonly use: KeyUse; readonly signing: Signing };
 
-/** What it hears. `failed`: it could not be signed; why is not told, since it might tell the key. */
+/** Messages to the gateway. `failed` carries no reason, since a reason might leak the key. */
 export type FromWallet =
   | { readonly addresses: Keys }
   | { readonly id: number; readonly signed: Hex }
@@ -36,7 +36,7 @@ function hear(message: ToWallet): void {
   const { id, use, signing } = message;
   try {
     const key = keys[use];
-    // The key of a rail sends no transaction of any kind, and that of gas authorizes no transfer.
+    // A rail's key signs no transactions, and the gas key no transfers.
     const isFor = (signing.kind === "transaction") === (use === "gas");
     say(key === null || !isFor ? { id, failed: true } : { id, signed: signWith(key, signing) });
   } catch {
@@ -45,6 +45,6 @@ function hear(message: ToWallet): void {
 }
 
 process.on("message", hear);
-// A terminal signals all processes of its group; this one is needed until the gateway has drained.
+// A terminal signals its whole process group; this process must live until the gateway has drained.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
 process.on("disconnect", () => process.exit(0));

@@ -1,4 +1,4 @@
-// The wallet as the gateway has it: a process of its own with the keys, asked over its channel. This process keeps no key.
+// The gateway's side of the wallet: a child process holds the keys and signs on request. This process keeps no key.
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { Hex } from "./hex.ts";
@@ -13,9 +13,9 @@ const SIGN_MS_MAX = 10_000;
 
 export interface Wallet {
   readonly signers: Signers;
-  /** Of the transactions that make what callers have paid; null: there is no key for it. */
+  /** Signs the transactions that collect callers' payments; null without a key. */
   readonly gas: Signer | null;
-  /** Called once if its process ends unasked: without the keys it cannot be started again. */
+  /** Calls the listener once if the process dies. It cannot be restarted, because the keys are gone. */
   onLost(listener: (error: Error) => void): void;
   close(): void;
 }
@@ -37,19 +37,19 @@ class WalletProcess {
   onLost: (error: Error) => void = () => {};
 
   constructor() {
-    // With nothing of our environment, and nothing of its own to say but on the channel.
+    // The process gets none of our environment, and talks over the channel only.
     const stdio = ["ignore", "ignore", "inherit", "ipc"] as const;
     const execArgv = ["--disable-warning=ExperimentalWarning"];
     this.#process = fork(PROGRAM, [], { env: {}, execArgv, stdio: [...stdio] });
     this.#process.on("message", (message: FromWallet) => this.#hear(message));
     this.#process.on("error", (error) => this.#end(error));
     this.#process.once("exit", () => this.#end(new Error(GONE)));
-    // It must not keep a gateway alive that has nothing else to do.
+    // The wallet must not keep an otherwise idle gateway alive.
     this.#process.unref();
     this.#process.channel?.unref();
   }
 
-  /** The addresses of the keys that it was told. */
+  /** Hands over the keys; resolves with their addresses. */
   open(keys: Keys): Promise<Keys> {
     this.#process.channel?.ref();
     this.#say({ keys });
@@ -64,7 +64,7 @@ class WalletProcess {
         const id = ++this.#lastId;
         const signed = Promise.withResolvers<Hex>();
         this.#waiting.set(id, signed);
-        // A channel that is closed says nothing, and a process that hangs neither.
+        // Neither a closed channel nor a hung process answers.
         const timer = setTimeout(() => signed.reject(new Error("the wallet does not answer")), SIGN_MS_MAX);
         this.#say({ id, use, signing });
         return signed.promise.finally(() => {
@@ -81,7 +81,7 @@ class WalletProcess {
   }
 
   #say(message: ToWallet): void {
-    // A channel that has just broken shows in its end.
+    // The process's exit reports a channel that has just broken.
     if (this.#process.connected) this.#process.send(message, () => {});
   }
 
@@ -103,7 +103,7 @@ class WalletProcess {
   }
 }
 
-/** Starts the wallet's process with its keys; without one there is no process. Rejects where it does not start, or a key is none. */
+/** Starts the wallet's process with its keys; starts none without keys. Rejects where the start fails or a key is invalid. */
 export async function openWallet(keys: Keys): Promise<Wallet> {
   const set = Object.entries(keys).filter(([, key]) => key !== null);
   if (set.length === 0) return NO_WALLET;

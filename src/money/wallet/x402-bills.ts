@@ -1,4 +1,4 @@
-// Bills of x402, version 2: the header PAYMENT-REQUIRED, paid by an authorization that the merchant's facilitator makes (EIP-3009).
+// Bills of x402 version 2: the PAYMENT-REQUIRED header, paid by an EIP-3009 authorization that the merchant's facilitator submits.
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import type { PaymentWanted } from "../../catalog/auth.ts";
@@ -8,7 +8,7 @@ import { type Hex, hexOf, isAddress } from "./hex.ts";
 
 /** `AuthorizationUsed(address,bytes32)` of EIP-3009. */
 const USED: Hex = "0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5";
-/** However long a merchant wants it to be good. */
+/** The longest validity that we sign, whatever the merchant asks for. */
 const GOOD_SECONDS_MAX = 300;
 const ACCEPTS_MAX = 32;
 
@@ -66,7 +66,7 @@ function billOf(asked: Accepted, network: Network, told: z.infer<typeof required
   };
 }
 
-/** What a 402 asks for by this protocol. */
+/** Reads the bills of a 402 in this protocol. */
 export function x402Bills(wanted: PaymentWanted, network: Network): Bills {
   const header = wanted.headers["payment-required"];
   if (typeof header !== "string") return { bills: [], faults: [] };

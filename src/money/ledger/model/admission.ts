@@ -1,5 +1,5 @@
-// Whether money may be held: slots, then windows (the key's ceiling, the inference cap, what the hold has brought), then the balance.
-// Changes nothing.
+// Decides whether money may be held: first slots, then windows (the key's ceiling, the inference cap, the hold's own windows), then the
+// balance. Changes nothing.
 import type { CeilingPeriod } from "../../../core/account-rows.ts";
 import { type Nano, nano } from "../../../core/money.ts";
 import type { ReserveOutcome } from "./ledger.ts";
@@ -17,7 +17,7 @@ import { DAY_MS, periodEnd } from "./windows.ts";
 
 type Outcome<Name extends ReserveOutcome["outcome"]> = Extract<ReserveOutcome, { readonly outcome: Name }>;
 
-/** How much is asked for, by whom, for which day, and where that counts. */
+/** The amount, the account and key, the day, and the windows it counts in. */
 export interface MoneyRequest {
   readonly account: AccountState;
   readonly key: KeyState;
@@ -25,13 +25,13 @@ export interface MoneyRequest {
   readonly windows: WindowList;
   readonly day: number;
   readonly amount: number;
-  /** It grows what was let in before: what calls have cost us unpaid does not stop it. */
+  /** True where a hold grows: unpaid costs of other calls do not block it. */
   readonly grows: boolean;
-  /** The sums of a scope of the account in every period of the day. */
+  /** The scope's sums in every period of the day. */
   scope(name: string): ScopeState;
 }
 
-/** The first slot that is taken, or null. */
+/** The first full slot, or null. */
 export function slotRefusal(account: AccountState, slots: readonly SlotRequest[]): Outcome<"slots"> | null {
   for (const { scope, max, code } of slots) {
     if ((account.slots.get(scope) ?? 0) >= max) return { outcome: "slots", code, max };
@@ -39,7 +39,7 @@ export function slotRefusal(account: AccountState, slots: readonly SlotRequest[]
   return null;
 }
 
-/** The first bound that has no room for the amount, or null. */
+/** The first bound without room for the amount, or null. */
 export function moneyRefusal(request: MoneyRequest) {
   return (
     ceilingRefusal(request) ??
@@ -49,7 +49,7 @@ export function moneyRefusal(request: MoneyRequest) {
   );
 }
 
-/** What a scope has come to in a period that has no room for the amount; null where it has. */
+/** The scope's sums in a period without room for the amount; null where it fits. */
 function overfull(request: MoneyRequest, scope: string, period: CeilingPeriod, max: number) {
   const end = periodEnd(period, request.day);
   const { spent, held, absorbed } = periodSum(request.scope(scope), period, request.day, end);
@@ -87,7 +87,7 @@ function broughtRefusal(request: MoneyRequest): Outcome<"window_full"> | null {
   return null;
 }
 
-/** Below its bound the next call is let in, whatever that may cost. */
+/** Below its bound the next call is admitted, whatever it may cost. */
 function costRefusal({ day, scope: sumsOf }: MoneyRequest, window: Window): Outcome<"window_full"> | null {
   const { scope, period, max, code, counts, widenedBy } = window;
   if (max === null) return null;

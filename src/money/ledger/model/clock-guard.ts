@@ -1,17 +1,17 @@
-// Decides what time it is for money: a clock that leaps forward is not believed at once, or it would open new windows.
+// The ledger's clock. It distrusts a system clock that leaps forward, because a leap would open new windows.
 const MINUTE_MS = 60_000;
-/** A leap beyond this much more than the time that really passed is refused at first. */
+/** The most by which the system clock may run ahead of elapsed time before it is distrusted. */
 const LEAP_MS_MAX = 5 * MINUTE_MS;
-/** A leap that the clock has kept for so long is believed: an operator set it right, or the machine had slept. */
+/** A leap that lasts this long is trusted: an operator corrected the clock, or the machine slept. */
 const BELIEVED_AFTER_MS = MINUTE_MS;
 
 export interface GuardedTime {
   readonly nowMs: number;
-  /** The clock has leapt: new holds are refused, running ones settle by the time that should be. */
+  /** The clock has leapt: new holds are refused; running ones settle by elapsed time. */
   readonly skewed: boolean;
 }
 
-/** Watches a clock by its two hands: the one people set, and the one that only goes forward. */
+/** Compares the system clock with the monotonic clock. */
 export function guardClock(): (epochMs: number, elapsedMs: number) => GuardedTime {
   let offsetMs: number | null = null;
   let leap: { readonly offsetMs: number; readonly sinceMs: number } | null = null;

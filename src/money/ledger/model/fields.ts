@@ -1,29 +1,29 @@
-// Every field that is kept of a hold and of a posting, and where each store has it. The codecs of Redis are made of this; a test
-// holds the tables of SQLite and of the archive to it.
+// Every stored field of a hold and of a posting, with its place in each store. The Redis codecs are built from this table; a test checks
+// SQLite's and the archive's columns against it.
 import type { NumberedPosting } from "../archive/archive.ts";
 import type { LiveHold } from "./state.ts";
 
-/** Where Redis has a field: a line of the call's text, a field of one of the two lines that are JSON, or another place. */
+/** A field's place in Redis: a line of the call's text, a field of one of its two JSON lines, or elsewhere. */
 type RedisPlace = HoldLine | PostingLine | `${"meta" | "detail"}.${string}` | "the key's name" | "the leases" | null;
 
 interface FieldPlace {
-  /** The column in SQLite, and of a posting in the archive; null: there is none. */
+  /** The column in SQLite and, for postings, in the archive; null where there is none. */
   readonly column: string | null;
   readonly redis: RedisPlace;
 }
 
-/** The lines of a hold in Redis after `held`, in their order. */
+/** The lines of a hold in Redis after `held`, in order. */
 export const HOLD_LINES = [
   ...(["amount", "accrued", "day", "key", "inference", "effect", "on_expire", "slots", "idempotency", "meta"] as const),
 ] as const;
-/** The lines of a posting in Redis after `posted`, in their order. */
+/** The lines of a posting in Redis after `posted`, in order. */
 export const POSTING_LINES = [
   ...(["kind", "at", "key", "amount", "cents", "absorbed", "seq", "day", "inference"] as const),
   ...(["absorb_reason", "reason", "meta", "detail", "windows"] as const),
 ] as const;
 export type HoldLine = (typeof HOLD_LINES)[number];
 export type PostingLine = (typeof POSTING_LINES)[number];
-/** Lines that are whole numbers; the others are text. */
+/** Lines that hold whole numbers; the others hold text. */
 export const NUMBER_LINES: readonly (HoldLine | PostingLine)[] = [
   ...(["amount", "accrued", "at", "cents", "absorbed", "seq"] as const),
 ];
@@ -38,10 +38,10 @@ export const HOLD_FIELDS: Readonly<Record<HoldField, FieldPlace>> = {
   accrued: { column: "accrued", redis: "accrued" },
   day: { column: "day", redis: "day" },
   inference: { column: "inference", redis: "inference" },
-  // Where a process of the release before this one hands it on unread.
+  // A process of the previous release passes it through unread.
   windows: { column: "windows", redis: "meta.windows" },
   slots: { column: "slots", redis: "slots" },
-  // No process is known to be dead where many share a store.
+  // A shared store cannot know that a process is dead.
   owner: { column: "owner", redis: null },
   leaseMs: { column: "lease_ms", redis: "the leases" },
   onExpire: { column: "on_expire", redis: "on_expire" },
@@ -78,10 +78,10 @@ export const POSTING_FIELDS: Readonly<Record<keyof NumberedPosting, FieldPlace>>
   estimated: { column: "estimated", redis: "detail.estimated" },
   priceVersion: { column: "price_version", redis: "detail.priceVersion" },
   reference: { column: "reference", redis: "detail.reference" },
-  // A credit's is in its detail.
+  // A credit keeps its reason in the detail.
   reason: { column: "reason", redis: "reason" },
   tags: { column: "tags", redis: "detail.tags" },
   legs: { column: "legs", redis: "detail.legs" },
-  // SQLite numbers all postings together.
+  // SQLite numbers all postings in one sequence.
   number: { column: null, redis: "seq" },
 };

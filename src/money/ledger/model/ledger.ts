@@ -1,4 +1,4 @@
-// The money, as the rest of the gateway sees it. Expected outcomes are returned; only a broken store throws.
+// The ledger's interface. Expected outcomes are return values; only a broken store throws.
 import type {
   Accounts,
   CeilingPeriod,
@@ -19,55 +19,53 @@ import type { Reports } from "../../../core/usage-rows.ts";
 import type { LedgerEvent } from "./event.ts";
 import type { Window } from "./window-list.ts";
 
-/** A hold is found by its account and its id: in Redis both live in the account's slot. */
+/** Identifies a hold by account and id: in Redis both are in the account's slot. */
 export interface HoldRef {
   readonly accountId: string;
-  /** Made by the gateway before the call; it is also the transaction id of the posting. */
+  /** Made by the gateway before the call; also the posting's transaction id. */
   readonly holdId: string;
 }
 
 export interface ReserveRequest extends HoldRef {
   readonly keyId: string;
-  /** The hold or job this one belongs to. */
+  /** The hold or job that this hold belongs to. */
   readonly parentId: string | null;
   readonly amountNano: Nano;
   readonly slots: readonly Slot[];
   /** Counts toward the account's daily inference cap. */
   readonly inference: boolean;
-  /** What else counts it, and may refuse it, beside the limits that the store keeps itself; at most 12. */
+  /** Further windows that count the hold and may refuse it, beside the limits that the store keeps itself; at most 12. */
   readonly windows: readonly Window[];
-  /** The process or job that answers for the hold; a job's begins with `job:`, and the job outlives its process. */
+  /** The process or job responsible for the hold. A job's owner begins with `job:`, and outlives its process. */
   readonly owner: string;
-  /** Counted on a clock that only goes forward, and only while the store is up. */
+  /** Measured on a monotonic clock, and only while the store is up. */
   readonly leaseMs: number;
-  /** What the sweep does with a hold whose lease has ended. */
+  /** What the sweeper does once the lease has ended. */
   readonly onExpire: "void" | "post-accrued";
   readonly requestId: string;
   /** `chat`, `embeddings`, `run`. */
   readonly operation: string;
-  /** The model or `service/action` that was asked for. */
+  /** The requested model or `service/action`. */
   readonly asked: string;
   readonly effect: "read" | "write";
   readonly idempotency: { readonly key: string; readonly fingerprint: string; readonly keepMs: number } | null;
   /**
-   * Nothing of it need outlive its process, with which it would be voided: a store that one process has for itself keeps it in memory
-   * alone. A hold with an idempotency key, or one that is charged when it expires, is written all the same.
+   * The hold need not survive its process, whose end would void it: a store with one process keeps it in memory. Holds with an idempotency
+   * key, and holds that are charged on expiry, are written anyway.
    */
   readonly unwritten?: boolean;
-  /** The gateway's own clock, for the guard against clock skew. */
+  /** The gateway's clock, to detect clock skew. */
   readonly nowMs: number;
-  /**
-   * The account's bound on requests, counted over all processes where the store is shared; absent: they are counted elsewhere.
-   */
+  /** The account's request rate limit, counted across processes where the store is shared; absent where requests are counted elsewhere. */
   readonly window?: { readonly limit: number; readonly seconds: number };
 }
 
 export type ReserveOutcome =
-  /** `window` is what the request's own has left, where there is one. */
+  /** `window` is what is left of the request's rate limit, where it has one. */
   | { readonly outcome: "held"; readonly window?: { readonly remaining: number; readonly resetSeconds: number } }
   | { readonly outcome: "exists"; readonly state: HoldState }
   | { readonly outcome: "unknown_account" | "unknown_key" | "frozen" | "paused" | "clock_skew" }
-  /** `heldNano` of other calls is in the way when the balance without holds would do: temporary. */
+  /** The balance would cover the amount without the `heldNano` of other calls, so this refusal is temporary. */
   | { readonly outcome: "insufficient"; readonly freeNano: Nano; readonly heldNano: Nano; readonly balanceNano: Nano }
   | {
       readonly outcome: "ceiling";
@@ -75,7 +73,7 @@ export type ReserveOutcome =
       readonly ceilingNano: Nano;
       readonly spentNano: Nano;
       readonly heldNano: Nano;
-      /** What its calls cost above their holds: no payer's charge, and room that is gone until `resetsAtMs`. */
+      /** Costs of its calls above their holds. No payer is charged for them, but they use room until `resetsAtMs`. */
       readonly absorbedNano: Nano;
       readonly resetsAtMs: number;
     }
@@ -87,7 +85,7 @@ export type ReserveOutcome =
       readonly absorbedNano: Nano;
       readonly resetsAtMs: number;
     }
-  /** A window that the request brought has no room. `maxNano` is its bound with what has widened it. */
+  /** One of the request's own windows has no room. `maxNano` is its bound, widening included. */
   | {
       readonly outcome: "window_full";
       readonly scope: string;
@@ -101,43 +99,43 @@ export type ReserveOutcome =
     }
   | { readonly outcome: "slots"; readonly code: ErrorCode; readonly max: number }
   | { readonly outcome: "window"; readonly limit: number; readonly resetSeconds: number }
-  /** The hold of the call that runs under the same key. */
+  /** The hold of the running call with the same key. */
   | { readonly outcome: "idempotency_in_progress"; readonly holdId: string }
   | { readonly outcome: "idempotency_mismatch" }
-  /** Finished before under the same key: its posting, for replay. */
+  /** A finished call with the same key: its posting, for replay. */
   | { readonly outcome: "idempotency_done"; readonly holdId: string }
-  /** A write under the same key was running when its process died: never run again. */
+  /** A write with the same key was running when its process died; it must not run again. */
   | { readonly outcome: "idempotency_unknown"; readonly holdId: string };
 
 export type HoldState = "held" | "posted" | "voided" | "expired";
 
-/** What a posting does not say of its call, and its windows of cost count all the same. */
+/** Amounts that windows of cost count although the posting itself does not show them. */
 export interface CostBeside {
-  /** What another posting has charged for the same work, which did not tell what that cost us. */
+  /** Charged for the same work by another posting, which did not know our cost. */
   readonly chargedNano: Nano;
-  /** Work of our own, for which no vendor takes anything from us. */
+  /** Our own work, for which no vendor charges us. */
   readonly costNano: Nano;
 }
 
 export interface PostRequest extends HoldRef {
   readonly amountNano: Nano;
   readonly upstreamNano: Nano;
-  /** Why part of the cost is not the payer's; counted when `amountNano` exceeds the hold. */
+  /** Why the payer does not pay part of the cost; counted where `amountNano` exceeds the hold. */
   readonly absorbReason: string;
-  /** The adapter that served. */
+  /** The adapter that served the call. */
   readonly provider: string;
-  /** The model or `service/action` that served. */
+  /** The model or `service/action` that served the call. */
   readonly served: string;
   readonly usage: TokenUsage | null;
   readonly estimated: boolean;
   readonly priceVersion: string;
-  /** They add up to `upstreamNano` where there are any. Many are summed before they are kept. */
+  /** Sum to `upstreamNano` unless empty. Long lists are summarized before they are stored. */
   readonly legs: readonly PostedLeg[];
-  /** What the caller has called it, as `name=value`; absent: nothing. */
+  /** The caller's tags, as `name=value`; absent where there are none. */
   readonly tags?: readonly string[];
-  /** What counts in windows of cost beside what it says of charge and cost; absent: nothing. */
+  /** Further amounts for windows of cost, beyond the posting's charge and cost; absent where there are none. */
   readonly beside?: CostBeside | undefined;
-  /** What is to be paid was kept before: the caller comes again until it is, so that a post which fails is no failed call. */
+  /** The payment was recorded before, and its caller retries until it is posted, so a failed post is not a failed call. */
   readonly decided?: true;
 }
 
@@ -145,33 +143,33 @@ export interface PostedCharge {
   readonly chargedNano: Nano;
   readonly chargedCents: number;
   readonly absorbedNano: Nano;
-  /** Granted - spent of the account after the posting; null where the store could not be asked. */
+  /** The account's balance (granted - spent) after the posting; null where the store could not be reached. */
   readonly balanceNano: Nano | null;
-  /** Only by this posting have the account's bounds become strict: what is remembered of the account is to be read again. */
+  /** This posting made the account's bounds strict: reload what is cached of the account. */
   readonly strict?: true;
-  /** This posting has passed marks of what its hold had brought: what follows from where a budget stands is to be read again. */
+  /** This posting passed a mark of one of its hold's windows: reload what depends on the budget's state. */
   readonly marked?: true;
 }
 
 export type PostOutcome =
-  /** `repeat`: the hold had been posted before, and this is what was stored then. */
+  /** `repeat`: the hold was posted before; this is the stored result. */
   | ({ readonly outcome: "posted"; readonly repeat: boolean } & PostedCharge)
-  /** The store is away: the charge is in the spool and will be posted. Nano are what it will be, cents the most it can be. */
+  /** The store is down: the charge is in the spool and will be posted. Nano amounts are exact; cents are an upper bound. */
   | ({ readonly outcome: "spooled" } & PostedCharge)
   | { readonly outcome: "missing" }
   | { readonly outcome: "voided" | "expired" };
 
 /**
- * What the idempotency key of a voided call means: `free` for another try; `answered`, its refusal is kept for replay;
- * `unknown`, a write may have happened and is never run again.
+ * What a voided call leaves under its idempotency key. `free`: it can be tried again. `answered`: its refusal is stored for replay.
+ * `unknown`: a write may have happened, so it must not run again.
  */
 export type KeyFate = "free" | "answered" | "unknown";
 
-/** How a hold ends that is not charged. */
+/** How an uncharged hold ends. */
 export interface VoidEnd {
-  /** What the call's idempotency key means from then on; absent: `free`. */
+  /** The fate of the call's idempotency key; absent: `free`. */
   readonly keyFate?: KeyFate;
-  /** What vendors have taken from us for the call all the same; absent: nothing. */
+  /** What vendors charged us for the call anyway; absent where nothing. */
   readonly upstreamNano?: Nano;
 }
 
@@ -183,10 +181,10 @@ export type ExtendOutcome =
   | { readonly outcome: "unknown_key" | "frozen" | "paused" }
   | Extract<ReserveOutcome, { readonly outcome: "insufficient" | "ceiling" | "inference_cap" | "window_full" }>;
 
-/** Whether what a hold was placed for may go on: its key and its account may still pay. */
+/** Whether a hold's work may continue: its key and account can still pay. */
 export type Standing = "good" | "gone" | "unknown_key" | "frozen" | "paused";
 
-/** A broken invariant, as `tollgate doctor` tells it. */
+/** A broken invariant, as `tollgate doctor` reports it. */
 export interface Finding {
   /** `I1` to `I15`, `file` or `spool`. */
   readonly invariant: string;
@@ -206,94 +204,94 @@ export interface LedgerTotals {
   readonly accounts: number;
   readonly holdsOpen: number;
   readonly heldNano: Nano;
-  /** As text: all accounts together may have more than a number counts exactly. */
+  /** A decimal string: the sum over all accounts may exceed exact numbers. */
   readonly spentNano: string;
   readonly absorbedNano: string;
-  /** The part of it that is play money of sandbox accounts. */
+  /** The part that is play money of sandbox accounts. */
   readonly play: { readonly heldNano: Nano; readonly spentNano: string };
 }
 
-/** What holds take and postings charge, and the credit that they are taken from. */
+/** Holds, postings, and credit. */
 export interface Money {
   reserve(request: ReserveRequest): Promise<ReserveOutcome>;
   /**
-   * Grows a hold to `amountNano` where it has less, in its own windows; notes what has been used of it, which is never more than
-   * it will cost; and gives it a new lease. Refused as a whole; where the hold has as much already it is never refused.
+   * Grows a hold to `amountNano` within its own windows, records how much of it is used (never more than it will cost), and renews its
+   * lease. Refused as a whole; never refused where the hold is large enough already.
    */
   extend(hold: HoldRef, amountNano: Nano, accrued: Nano, leaseMs: number): Promise<ExtendOutcome>;
-  /** Before a hold is used on that was placed long ago. `isPatient`: who asks has some milliseconds. */
+  /** Checks a hold placed long ago before it is used. `isPatient`: the caller can wait some milliseconds. */
   standing(hold: HoldRef, manner?: { readonly isPatient: true }): Promise<Standing>;
-  /** New leases for many holds at once; answers the ids that are no longer held. */
+  /** Renews many leases at once; returns the ids that are no longer held. */
   renew(holds: readonly HoldRef[], leaseMs: number): Promise<readonly string[]>;
   /**
-   * Frees a hold whose end was refused, on a full disk too: at once, or with the next sweep where it has a row. Left out: ends that are
-   * refused are kept elsewhere and told again.
+   * Frees a hold whose end could not be written, even on a full disk: at once, or with the next sweep where the hold has a row. Absent
+   * where failed ends are stored elsewhere and retried.
    */
   letGo?(hold: HoldRef): Promise<null>;
   post(request: PostRequest): Promise<PostOutcome>;
-  /** Releases a hold. A hold that is not there leaves a tombstone, so that a delayed reserve is refused. */
+  /** Releases a hold. An unknown hold leaves a tombstone that refuses a delayed reserve. */
   void(hold: HoldRef, reason: string, end?: VoidEnd): Promise<VoidOutcome>;
-  /** Ends holds whose lease has ended; with `onlyOwner`, at start, also those of any other process, which must be dead. */
+  /** Ends holds with expired leases; with `onlyOwner`, at start, also those of all other processes, which must be dead. */
   sweep(countMax: number, onlyOwner?: string): Promise<readonly string[]>;
 
-  /** Adds credit; a repeated reference answers `exists` and adds nothing. */
+  /** Adds credit. A repeated reference returns `exists` and adds nothing. */
   topUp(accountId: string, transactionId: string, amountNano: Nano, reference: string): Promise<TopUpOutcome>;
-  /** Gives a charge back, once. */
+  /** Refunds a charge, once. */
   refund(transactionId: string, refundId: string, reason: string): Promise<RefundOutcome>;
 }
 
-/** What is there to be read, proven and copied. */
+/** Reads, verifies and copies the books. */
 export interface Audit {
   transaction(accountId: string | null, transactionId: string): Promise<PostingRow | null>;
-  /** Newest first, without their legs. */
+  /** Newest first, without legs. */
   transactions(query: PostingQuery): Promise<PostingPage>;
-  /** What each of these scopes of an account has spent on the account's present day. */
+  /** What each scope has spent on the account's current day. */
   spentToday(accountId: string, scopes: readonly string[]): Promise<readonly Nano[]>;
-  /** What each of these scopes has come to in the account's present period. */
+  /** Each scope's sums in the account's current period. */
   periodSums(accountId: string, asked: readonly ScopeOfPeriod[]): Promise<readonly PeriodSums[]>;
   totals(): Promise<LedgerTotals>;
   /**
-   * Verifies every invariant while calls go on. With `file`, the store's own file as well, which stops calls for as long
-   * as it takes to read it: for when the gateway is down.
+   * Verifies every invariant while calls continue. With `file`, also verifies the store's file, which blocks calls while it is read; run
+   * that only when the gateway is down.
    */
   doctor(options?: { readonly file: boolean }): Promise<DoctorReport>;
   /** Writes a consistent copy to `path`, which must not exist. */
   backup(path: string): Promise<void>;
 }
 
-/** What has happened to money, until it is taken further: told at least once, each with one id. */
+/** Ledger events, kept until they are delivered: each at least once, always with the same id. */
 export interface Told {
-  /** Up to so many, of any accounts. */
+  /** Up to `countMax` events, of any accounts. */
   events(countMax: number): Promise<readonly LedgerEvent[]>;
-  /** They are kept elsewhere now. */
+  /** Drops events that are now stored elsewhere. */
   dropEvents(events: readonly LedgerEvent[]): Promise<void>;
 }
 
-/** All of it; a part that needs less takes one of the five. */
+/** The whole ledger; a part that needs less takes one of the five interfaces. */
 export interface Ledger extends Money, Accounts, Audit, Reports, Told {
   close(): Promise<void>;
 }
 
-/** What a hold was placed with: enough to charge for it where the store has lost it. */
+/** The request that placed a hold: enough to charge for it after the store has lost it. */
 export type HoldOrigin = Pick<
   ReserveRequest,
   | ("keyId" | "parentId" | "amountNano" | "inference" | "windows" | "nowMs")
   | ("requestId" | "operation" | "asked" | "effect" | "idempotency")
 >;
 
-/** Why a charge is made without a hold: the store has lost it, or its lease ended while its process could not reach the store. */
+/** Why a charge has no hold: the store lost it, or its lease ended while its process could not reach the store. */
 export type LateReason = "orphan" | "late";
 
-/** A ledger in a store of its own, which can lose what it has acknowledged. */
+/** A ledger on a shared store, which can lose what it has acknowledged. */
 export interface SharedLedger extends Ledger {
   /**
-   * Posts for a hold that the store has lost, or whose lease ended before it was posted: as much as is free in the account, the
-   * key's period, under the inference cap and in the windows that were brought, at most the hold; the rest is absorbed. `why` becomes the posting's reason. A hold that is
-   * live, posted or voided is answered as by `post`.
+   * Posts for a hold that the store lost, or whose lease ended before it was posted: as much as the account, the key's period, the
+   * inference cap and the hold's windows have free, at most the hold. The rest is absorbed. `why` becomes the posting's reason. A hold
+   * that is live, posted or voided is answered as by `post`.
    */
   settleOrphan(request: PostRequest, origin: HoldOrigin, why: LateReason): Promise<PostOutcome>;
-  /** As `void`; where the hold is lost, its idempotency key is given the fate that it had, and what it cost is counted in its windows. */
+  /** As `void`. Where the hold is lost, sets its idempotency key's fate, and counts its cost in its windows. */
   voidOrphan(hold: HoldRef, end: VoidEnd, origin: HoldOrigin): Promise<VoidOutcome>;
-  /** How a hold stands; null where nothing is known of it. */
+  /** A hold's state; null where the hold is unknown. */
   holdState(hold: HoldRef): Promise<HoldState | null>;
 }

@@ -1,17 +1,17 @@
-// The legs of a posting: at most so many and so long, and in the short form in which every store keeps them.
+// A posting's legs: bounded in count and size, in the compact form that every store keeps.
 import type { PostedLeg } from "../../../core/account-rows.ts";
 import { add, type Nano, nano, ZERO } from "../../../core/money.ts";
 
 export const LEGS_MAX = 512;
 export const LEGS_BYTES_MAX = 32 * 1024;
 
-/** Stands for all of them, in a leg that sums legs of several. */
+/** Marks a leg that sums legs with several values in this field. */
 const SEVERAL = "*";
-/** A character as JSON takes six bytes at most; a leg's numbers and marks fit into the second. */
+/** JSON writes a character in at most six bytes; that also leaves room for a leg's numbers and marks. */
 const CHARACTER_BYTES_MAX = 6;
 const LEG_BYTES_MAX = 96;
 
-/** A leg as it is kept. What follows `ms` is left out of an ordinary one: that answered, once. */
+/** A stored leg. An ordinary one, which answered once, omits the fields after `ms`. */
 export type PackedLeg =
   | readonly [vendor: string, model: string, upstream: number, ms: number]
   | readonly [
@@ -50,7 +50,7 @@ function fits(legs: readonly PostedLeg[]): boolean {
 
 type Blur = (leg: PostedLeg) => PostedLeg;
 
-/** What legs are summed by, in turn, until they fit: what they ask for first, then ever less of it. The last leaves two legs. */
+/** The groupings by which legs are summed until they fit, from finest to coarsest. The last leaves two legs. */
 const BLURS: readonly Blur[] = [
   (leg) => leg,
   (leg) => ({ ...leg, model: SEVERAL }),
@@ -58,12 +58,12 @@ const BLURS: readonly Blur[] = [
   (leg) => ({ ...leg, vendor: SEVERAL, model: SEVERAL, reason: null }),
 ];
 
-/** One leg for all of a kind, in the order in which the kinds first came. */
+/** One leg for each group, in order of first appearance. */
 function summed(legs: readonly PostedLeg[], blur: Blur): PostedLeg[] {
   const kinds = new Map<string, PostedLeg>();
   for (const [at, leg] of legs.map(blur).entries()) {
     const { vendor, model, ok, reason, upstreamNano, ms, count, told } = leg;
-    // What a caller was told of stays a leg of its own: a model that acts has few of them.
+    // A leg that was reported to the caller stays separate: a call of a model with tools has few of them.
     const kind = JSON.stringify([vendor, model, ok, reason, told === undefined ? null : at]);
     const before = kinds.get(kind);
     if (before === undefined) kinds.set(kind, leg);
@@ -78,7 +78,7 @@ function summed(legs: readonly PostedLeg[], blur: Blur): PostedLeg[] {
   return [...kinds.values()];
 }
 
-/** The legs, where they fit; else those of one vendor, model and outcome as one. What they cost together stays the same. */
+/** The legs themselves where they fit; else summed by vendor, model and outcome. Their total cost is unchanged. */
 export function compactLegs(legs: readonly PostedLeg[]): readonly PostedLeg[] {
   if (fits(legs)) return legs;
   let fewer: readonly PostedLeg[] = legs;
@@ -93,12 +93,12 @@ export function packLegs(legs: readonly PostedLeg[]): readonly PackedLeg[] {
   return compactLegs(legs).map(packed);
 }
 
-/** Postings and intents of releases that knew no legs have none. */
+/** Postings and intents of releases without legs have none. */
 export function unpackLegs(legs: readonly PackedLeg[] | null | undefined): readonly PostedLeg[] {
   return legs == null ? [] : legs.map(unpacked);
 }
 
-/** Null where there are none. */
+/** Null where there are no legs. */
 export function legsText(legs: readonly PostedLeg[]): string | null {
   return legs.length === 0 ? null : JSON.stringify(packLegs(legs));
 }
@@ -107,12 +107,12 @@ export function legsIn(text: string | null): readonly PostedLeg[] {
   return text === null ? [] : unpackLegs(JSON.parse(text) as PackedLeg[]);
 }
 
-/** What they took from us together. */
+/** The legs' total cost to us. */
 export function legsCost(legs: readonly PostedLeg[]): Nano {
   return legs.reduce((sum, { upstreamNano }) => add(sum, upstreamNano), ZERO);
 }
 
-/** I13: what is wrong with a posting whose legs do not add up to what it says it cost us; null: nothing, or it has none. */
+/** I13: how a posting's legs fail to add up to its cost; null where they add up, or it has none. */
 export function legsFault(posting: {
   readonly transactionId: string;
   readonly upstreamNano: Nano;

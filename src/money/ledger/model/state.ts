@@ -1,4 +1,4 @@
-// What the ledger knows in memory: accounts, keys, days, live holds. Plain data, and the sums that admission asks for.
+// The ledger's state in memory: accounts, keys, days, live holds. Plain data, and the sums that admission reads.
 import type { AccountKind, CeilingPeriod } from "../../../core/account-rows.ts";
 import type { ErrorCode } from "../../../core/errors.ts";
 import type { Nano } from "../../../core/money.ts";
@@ -7,7 +7,7 @@ import type { Overruns } from "./strict-bounds.ts";
 import type { WindowList } from "./window-list.ts";
 import { periodStart } from "./windows.ts";
 
-/** What a scope (a key, an account's inference, what a hold has brought) has spent, holds, and has absorbed on one UTC day. */
+/** What a scope (a key, an account's inference, a hold's own window) has spent, holds, and has absorbed on one UTC day. */
 export interface DayState {
   readonly of: ScopeState;
   readonly day: number;
@@ -19,12 +19,12 @@ export interface DayState {
 }
 
 export interface ScopeState {
-  /** As it stands in its table. */
+  /** Its name in the table. */
   readonly name: string;
   readonly days: Map<number, DayState>;
-  /** Every stored day from this one on is in `days`. */
+  /** All stored days from this one on are loaded in `days`. */
   loadedFrom: number;
-  /** The number of the scope's last posting, on whatever day; undefined where it has not been looked up. */
+  /** The number of the scope's last posting on any day; undefined until it is looked up. */
   lastPosting: number | null | undefined;
 }
 
@@ -59,20 +59,20 @@ export interface AccountState extends Overruns {
   spent: number;
   held: number;
   absorbed: number;
-  /** The latest time the account has seen: its clock never falls. */
+  /** The latest time that the account has seen; never decreases. */
   clockMs: number;
-  /** The number of its last posting, from which its list is read backward. */
+  /** The number of its last posting, where its list begins. */
   lastPosting: number | null;
   readonly keys: Map<string, KeyState>;
   readonly holds: Set<LiveHold>;
   readonly scopes: Map<string, ScopeState>;
-  /** Holds in each slot's scope. */
+  /** The count of holds in each slot. */
   readonly slots: Map<string, number>;
-  /** It has been asked for since memory was last made room in. */
+  /** Used since the last eviction. */
   isInUse: boolean;
 }
 
-/** What of a hold stands as it was reserved. */
+/** The fields of a hold that never change after its reserve. */
 type Reserved = Pick<
   ReserveRequest,
   "holdId" | "keyId" | "parentId" | "requestId" | "operation" | "asked" | "effect" | "inference" | "owner" | "onExpire"
@@ -81,21 +81,21 @@ type Reserved = Pick<
 /** A live hold. */
 export interface LiveHold extends Reserved {
   readonly account: AccountState;
-  /** The day of its reserve, which its money belongs to for ever. */
+  /** The day of the reserve. The hold's money counts in this day for good. */
   readonly day: number;
-  /** What it has brought beside the store's own. */
+  /** The hold's own windows, beside those that the store keeps itself. */
   readonly windows: WindowList;
   readonly slots: readonly string[];
   readonly idempotencyKey: string | null;
   readonly createdAtMs: number;
-  /** What its money is counted in: its key's day, the account's inference day where it counts there, and what it has brought. */
+  /** The days that count the hold: its key's, the account's inference day where it applies, and those of its own windows. */
   readonly days: readonly DayState[];
-  /** It has a row; what has none ends with the process. */
+  /** The hold has a row; one without a row ends with the process. */
   written: boolean;
   amount: number;
   accrued: number;
   leaseMs: number;
-  /** On the clock that only goes forward, and only while the store is up: nothing expires because we were away. */
+  /** On a monotonic clock that runs only while the store is up, so that nothing expires during downtime. */
   leaseEndsElapsedMs: number;
 }
 
@@ -105,19 +105,19 @@ export interface SlotRequest {
   readonly code: ErrorCode;
 }
 
-/** The scopes that the store bounds by what it keeps itself: of a key's spending, and of an account's inference. */
+/** Scopes with bounds that the store keeps itself: a key's spending, and an account's inference. */
 export const keyScope = (keyId: string): string => `key:${keyId}`;
 export const INFERENCE_SCOPE = "inference";
-/** What the stored names of all other scopes of an account begin with. */
+/** The prefix of the stored names of an account's other scopes. */
 export const broughtScopes = (accountId: string): string => `of:${accountId}:`;
 
-/** A scope of an account as it is named where the scopes of all accounts stand together. */
+/** A scope's name in tables that cover all accounts. */
 export function storedScope(accountId: string, scope: string): string {
   if (scope === INFERENCE_SCOPE) return `inference:${accountId}`;
   return scope.startsWith("key:") ? scope : `${broughtScopes(accountId)}${scope}`;
 }
 
-/** The sums of a scope from the first day of `day`'s period up to the period's end. */
+/** A scope's sums over the period that contains `day`. */
 export function periodSum(scope: ScopeState, period: CeilingPeriod, day: number, end: number) {
   let spent = 0;
   let held = 0;
@@ -132,7 +132,7 @@ export function periodSum(scope: ScopeState, period: CeilingPeriod, day: number,
   return { spent, held, absorbed };
 }
 
-/** Counts a hold in everything that bounds it. */
+/** Adds a hold to everything that bounds it. */
 export function takeHold(hold: LiveHold): void {
   const { account } = hold;
   account.held += hold.amount;

@@ -1,21 +1,21 @@
-// When an account's holds are made from bytes: its calls have cost too much above their holds, too often in one day.
+// Decides when an account's holds are computed from bytes: when its calls overran their holds too often in one day.
 import { NANO_PER_CENT } from "../../../core/money.ts";
 
-/** A call that costs more than this above its hold overruns it; less is what counting and pricing leave. */
+/** A call overruns its hold if it costs this much more; smaller differences come from counting and pricing. */
 const OVERRUN_NANO = NANO_PER_CENT;
-/** On one UTC day. */
+/** Per UTC day. */
 const OVERRUNS_MAX = 3;
 
-/** How an account's calls have kept to their holds. */
+/** How often an account's calls overran their holds. */
 export interface Overruns {
-  /** Its holds are made from bytes, until an operator says otherwise. */
+  /** Holds are computed from bytes until an operator clears this. */
   strictBounds: boolean;
-  /** Calls that have overrun their holds on `overrunDay`; an earlier day's are forgotten. */
+  /** Overruns on `overrunDay`; earlier days are forgotten. */
   overruns: number;
   overrunDay: number | null;
 }
 
-/** Counts what a posting of `day` has absorbed; answers whether it counted. */
+/** Counts the absorbed amount of a posting on `day`; returns whether it was an overrun. */
 export function countOverrun(account: Overruns, absorbed: number, day: number): boolean {
   if (absorbed <= OVERRUN_NANO) return false;
   account.overruns = account.overrunDay === day ? account.overruns + 1 : 1;
@@ -24,7 +24,7 @@ export function countOverrun(account: Overruns, absorbed: number, day: number): 
   return true;
 }
 
-/** An operator has said what the bounds are to be. Cleared, they are strict again after as many overruns as the first time. */
+/** Sets the flag for an operator. Once cleared, it takes as many overruns as the first time to set it again. */
 export function setStrictBounds(account: Overruns, strictBounds: boolean): void {
   account.strictBounds = strictBounds;
   if (!strictBounds) account.overruns = 0;

@@ -1,73 +1,72 @@
-// The windows that a hold brings with it, as data: what each counts, and up to how much. Their short form is what crosses to a store
-// and what a hold keeps there.
+// A hold's own windows as data: what each counts, and its bound. Stores receive and keep the compact text form.
 import type { CeilingPeriod } from "../../../core/account-rows.ts";
 import type { ErrorCode } from "../../../core/errors.ts";
 import { type Nano, nano } from "../../../core/money.ts";
 
 /**
- * Something that is counted of an account's calls, over a day, week or month in UTC, and may bound them. Windows that the store keeps
- * itself (a key's ceiling, the account's inference cap) are no part of a request: it makes their rows from what it keeps, so that a
- * change of them counts at once.
+ * A running sum over an account's calls in a UTC day, week or month, with an optional bound. A request does not carry the windows that the
+ * store keeps itself (a key's ceiling, the account's inference cap): the store builds those from its own rows, so that changes apply at
+ * once.
  */
 export interface Window {
   /**
-   * Unique in its account, such as `group:7`. That of `unpaid` or `margin` is this word, or begins with it and a colon, so that a sum
-   * tells what it is of. The store's own are `key:<id>` and `inference`; only `marks` may be of these, or of `balance`.
+   * Unique in its account, such as `group:7`. Scopes that count `unpaid` or `margin` are named by that word, or begin with it and a colon.
+   * `key:<id>` and `inference` belong to the store; only `marks` may use them, or `balance`.
    */
   readonly scope: string;
   readonly period: CeilingPeriod;
-  /** Null: it is counted and bounds nothing. */
+  /** Null: counts without a bound. */
   readonly max: Nano | null;
-  /** What a caller is told who meets the bound. */
+  /** The error code for a caller who meets the bound. */
   readonly code: ErrorCode;
   /**
-   * `charge`: what is spent, held and absorbed, which is to be at most `max` with the new hold. `unpaid`: what calls have cost us above
-   * their charge; below `max` the next call is let in. `margin`: what was charged above our cost. `marks`: nothing; the store says when a
-   * posting takes the charges of a scope past 50, 80 or 100 % of `max`, or what the account owns (`balance`) below it.
+   * `charge`: spent + held + absorbed, at most `max` including the new hold. `unpaid`: our cost above what calls were charged; a call is
+   * admitted while this is below `max`. `margin`: charges above our cost. `marks`: bounds nothing; the store reports when a posting takes
+   * a scope's charges past 50, 80 or 100 % of `max`, or the `balance` below it.
    */
   readonly counts: "charge" | "unpaid" | "margin" | "marks";
-  /** Of `unpaid`: what this scope has come to in the same period widens the bound. */
+  /** For `unpaid`: this scope's sum in the same period is added to the bound. */
   readonly widenedBy?: string;
 }
 
-/** Windows as a store works on them. */
+/** Parsed windows, as a store works on them. */
 export interface WindowList {
-  /** The short form that they were read from. */
+  /** The compact text that they were parsed from. */
   readonly text: string;
   readonly charged: readonly Window[];
-  /** Of what calls cost us, unpaid or as margin. */
+  /** Windows that count our cost: `unpaid` and `margin`. */
   readonly costs: readonly Window[];
-  /** What is told when it is passed. */
+  /** Windows that report when a mark is passed. */
   readonly marks: readonly Window[];
-  /** The short form of what is counted of them, without bounds: what a posting says that it has moved. */
+  /** The compact text of the counted windows without bounds; a posting stores it. */
   readonly counted: string;
-  /** The same for a posting that is not the one by which cost is counted. */
+  /** The same without windows of cost, for a posting that does not count cost. */
   readonly countedCharges: string;
 }
 
 /**
- * Of a caller under everything that can be ruled: bounds of its group, its account and four tags, marks of these and of its key's ceiling,
- * the one of its balance, and the three of what is unpaid.
+ * For a caller with every rule: bounds of its group, its account and four tags; marks for these, its key's ceiling and its balance; and
+ * three unpaid windows.
  */
 export const WINDOWS_MAX = 6 + 7 + 1 + 3;
-/** Soft marks of a bound, in percent of it. */
+/** Percentages of a bound at which the store reports. */
 export const MARKS = [50, 80, 100] as const;
-/** The scope of a mark on what the account owns. */
+/** The scope of a mark on the account's balance. */
 export const BALANCE_SCOPE = "balance";
 const SIGNS = { charge: "=", unpaid: "-", margin: "+", marks: "%" } as const;
 const COUNTS = { "=": "charge", "-": "unpaid", "+": "margin", "%": "marks" } as const;
-/** Visible ASCII without what the short form, and JSON around it, is made of. */
+/** Visible ASCII without the characters that the compact form and JSON use. */
 const SCOPE = /^(?!key:|slot:|inference$)[!#-+\--:<-[\]-~]{1,120}$/;
-/** Of a mark: a key's ceiling and the inference cap are the store's own, and may have marks. */
+/** For marks: a key's ceiling and the inference cap are also allowed. */
 const MARKED = /^(?!slot:)[!#-+\--:<-[\]-~]{1,120}$/;
 
-/** What is summed in a scope, by its name. */
+/** What a scope counts, from its name. */
 export function countsOf(scope: string): Window["counts"] {
   const [word = ""] = scope.split(":", 1);
   return word === "unpaid" || word === "margin" ? word : "charge";
 }
 
-/** Throws RangeError where a request's windows cannot be kept: they are made by us, not by callers. */
+/** Throws RangeError for windows that cannot be stored: we build them, callers do not. */
 function checked(windows: readonly Window[]): readonly Window[] {
   if (windows.length > WINDOWS_MAX) throw new RangeError(`${windows.length} windows, at most ${WINDOWS_MAX}`);
   const names = windows.map(({ scope, counts }) => `${counts === "marks" ? SIGNS.marks : ""}${scope}`);
@@ -86,10 +85,10 @@ const bound = ({ period, max, code, widenedBy }: Window) =>
   max === null ? "" : `,${period},${max},${code}${widenedBy === undefined ? "" : `,${widenedBy}`}`;
 const named = (windows: readonly Window[]) => windows.map(({ counts, scope }) => `${SIGNS[counts]}${scope}`).join(";");
 
-/** Of lists that many calls share. */
+/** Lists are shared by many calls. */
 const texts = new WeakMap<readonly Window[], string>();
 
-/** The short form of a request's windows; empty for none. */
+/** The compact text of a request's windows; empty for none. */
 export function windowsText(windows: readonly Window[]): string {
   if (windows.length === 0) return "";
   let text = texts.get(windows);
@@ -109,14 +108,14 @@ function windowIn(text: string): Window {
   return { ...window, code: code as ErrorCode, ...(widenedBy === undefined ? {} : { widenedBy }) };
 }
 
-/** The windows of a short form; none of an empty one, or where there is none. */
+/** Parses the compact text; an empty or missing text has no windows. */
 export function windowsIn(text: string | null | undefined): readonly Window[] {
   return text ? text.split(";").map(windowIn) : [];
 }
 
 const isCounted = ({ counts }: Window) => counts !== "marks";
 
-/** Lists that calls have brought: most calls of a key bring the same. */
+/** Most calls of a key have the same list. */
 const LISTS_MAX = 10_000;
 const lists = new Map<string, WindowList>();
 
@@ -134,12 +133,12 @@ export function windowList(text: string): WindowList {
   return list;
 }
 
-/** What a call that was charged so much, and cost us so much, adds to a window of cost; 0 or less: nothing. */
+/** What a call's charge and cost add to a window of cost; 0 or less adds nothing. */
 export function costIn({ counts }: Pick<Window, "counts">, chargedNano: number, upstreamNano: number): number {
   return counts === "unpaid" ? upstreamNano - chargedNano : chargedNano - upstreamNano;
 }
 
-/** The marks of a bound that have been passed, in percent of it, where what counts has come from `before` to `after`. */
+/** The percentages of a bound that the sum passes when it moves from `before` to `after`. */
 export function marksPassed(max: number, before: number, after: number): readonly number[] {
   return MARKS.filter((percent) => before < (max * percent) / 100 && after >= (max * percent) / 100);
 }

@@ -1,4 +1,4 @@
-// Days, ISO weeks and months in UTC, as numbers of days since the epoch; ceilings and caps are counted in them.
+// UTC days, ISO weeks and months as day numbers since the epoch, for ceilings and caps.
 import type { CeilingPeriod } from "../../../core/account-rows.ts";
 
 export const DAY_MS = 86_400_000;
