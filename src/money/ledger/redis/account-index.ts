@@ -1,4 +1,4 @@
-// Which accounts there are, and which of them may hold something whose lease has ended: indexes outside of the accounts' slots.
+// Indexes outside the accounts' slots: all accounts, and those that may have a hold with an expired lease.
 import { hash } from "node:crypto";
 import type { AccountPage } from "../../../core/account-rows.ts";
 import type { Clock } from "../../../core/clock.ts";
@@ -9,30 +9,30 @@ import type { LedgerLink, RunTransition, TransitionTime } from "./script.ts";
 
 const SHARDS = 16;
 const PARTS = 64;
-/** For so long one note serves all holds that a process places for an account. Far shorter than the index keeps a note. */
+/** A process notes an account's holds at most this often. Far shorter than the index keeps a note. */
 const NOTE_MS = 15_000;
-/** An account that was looked at is looked at again after so long: a shorter lease is noted for every hold. */
+/** An account is checked again after this long; a shorter lease is noted for each hold. */
 const LOOK_AGAIN_MS = 30_000;
 const NOTES_MAX = 100_000;
-/** Accounts of one index in a sweep, so that a sweep of all of them stays short. */
+/** The most accounts of one index per sweep, so that a sweep of all indexes stays short. */
 const DUE_MAX = 50;
 const SCAN_COUNT = "500";
 
 export interface AccountIndex {
-  /** To be called before an account is opened. */
+  /** Call before the account is opened. */
   register(accountId: string): Promise<void>;
   all(): AsyncIterable<string>;
-  /** By the part of the list, and by id in it. */
+  /** Ordered by the part of the list, then by id. */
   page(page: AccountPage): Promise<string[]>;
-  /** How many have been registered. */
+  /** The number of registered accounts. */
   count(): Promise<number>;
-  /** To be awaited before a hold is placed or renewed. Null: noted not long ago, at no shorter lease. */
+  /** Await before a hold is placed or renewed. Null where the account was noted recently with a lease no shorter. */
   note(accountId: string, leaseMs: number): Promise<unknown> | null;
-  /** Accounts that may have postings which are not in the archive yet. */
+  /** Accounts that may have postings outside the archive. */
   unarchived(): AsyncIterable<string>;
   /**
-   * Deals with the accounts of which a lease may have ended, and notes each anew after that; until `step` answers false. Leaves out
-   * those of a server whose clock was not ours within `restMs`: until everybody has renewed them, its leases are of a wrong time.
+   * Calls `step` for each account with a lease that may have ended, and notes the account again afterwards; stops when `step` returns
+   * false. Skips servers whose clock differed from ours within `restMs`: their lease times are wrong until every owner has renewed.
    */
   overdue(step: (accountId: string) => Promise<boolean>, restMs: number): Promise<void>;
 }
@@ -46,14 +46,14 @@ function shardOf(accountId: string): number {
   return hash("sha256", accountId, "buffer").readUInt8(0) % SHARDS;
 }
 
-/** The part of the list of all accounts that an account stands in; fixed for ever. */
+/** The part of the account list that holds an account; never changes. */
 export function accountsWith(accountId: string): string {
   return `accounts:${shardOf(accountId)}`;
 }
 
 /**
- * The indexes of leases; the names of what is kept beside one begin with its own. Each is for a 64th of a cluster's slots and lies in
- * that 64th: so it is on the server of its accounts, and no account needs another server to be there.
+ * The lease indexes; names of keys beside an index begin with its name. Each covers a 64th of the cluster's slots and lies in that 64th,
+ * on the same server as its accounts, so that no account depends on another server.
  */
 export const LEASES: readonly string[] = Array.from({ length: PARTS }, (_, part) => {
   for (let at = 0; ; at++) {
@@ -66,7 +66,7 @@ function partOf(key: string): number {
   return Math.floor(slotOf(key) / (SLOTS / PARTS));
 }
 
-/** The index of leases that an account stands in. */
+/** The lease index that holds an account. */
 export function leasesWith(accountId: string): string {
   return LEASES[partOf(accountKey(accountId))] ?? "";
 }
@@ -74,13 +74,13 @@ export function leasesWith(accountId: string): string {
 export interface Due {
   readonly leases: string;
   readonly accountId: string;
-  /** What it was found by. */
+  /** The score at which it was found. */
   readonly score: string;
 }
 
 /**
- * What all indexes answer to `read`: accounts and scores by turns. A server that is away keeps no other waiting: errors
- * come with what the others have answered.
+ * Reads all indexes: accounts and scores in turn. A server that is down does not delay the others; its error is returned beside their
+ * answers.
  */
 export async function dueOf(
   read: (leases: string) => Promise<readonly string[]>,
@@ -96,7 +96,7 @@ function pairsOf(leases: string, flat: readonly string[]): Due[] {
   return flat.flatMap((accountId, at) => (at % 2 === 0 ? [{ leases, accountId, score: flat[at + 1] ?? "" }] : []));
 }
 
-/** What a scan finds, read a part at a time: of a list of millions the server would do nothing else for long. Of a sorted set, scores too. */
+/** Scans a key in parts, because reading a list of millions at once would block the server. Sorted sets yield scores too. */
 async function* scanned(link: LedgerLink, command: "SSCAN" | "ZSCAN", key: string): AsyncGenerator<string> {
   for (let cursor = ""; cursor !== "0"; ) {
     const reply = await link.call(command, key, cursor || "0", "COUNT", SCAN_COUNT);
@@ -106,7 +106,7 @@ async function* scanned(link: LedgerLink, command: "SSCAN" | "ZSCAN", key: strin
   }
 }
 
-/** Each once, in their order. */
+/** Distinct ids in order. */
 async function idsOf(link: LedgerLink, shard: number): Promise<string[]> {
   const ids = new Set<string>();
   for await (const id of scanned(link, "SSCAN", `accounts:${shard}`)) ids.add(id);
@@ -120,7 +120,7 @@ export function accountIndex(
   clock: Clock,
 ): AccountIndex {
   const notes = new Map<string, Note>();
-  /** When the clocks were last seen apart, by index. */
+  /** When each index's clock was last found to differ. */
   const apart = new Map<string, number>();
 
   async function dueIn(leases: string, restMs: number): Promise<readonly string[]> {
@@ -179,7 +179,7 @@ export function accountIndex(
           await run("looked", leases, [...time().args, ...told]);
           if (!goesOn) break;
         } catch (error) {
-          // An account on a server that is away keeps no other waiting.
+          // An account on a server that is down does not delay the others.
           errors.push(error);
         }
       }

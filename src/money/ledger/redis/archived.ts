@@ -1,15 +1,15 @@
-// Ends of holds that Redis has forgotten: six hours after a posting has moved to the archive, the archive alone knows of it.
+// Answers for holds that Redis no longer has: six hours after a posting moves to the archive, only the archive knows it.
 import { minus, ZERO } from "../../../core/money.ts";
 import type { Archive } from "../archive/archive.ts";
 import type { HoldRef, PostOutcome, SharedLedger } from "../model/ledger.ts";
 
-/** The ledger in Redis, asking the archive about holds that it does not know. `note` comes before a posting without a hold. */
+/** Wraps the Redis ledger: asks the archive about unknown holds. `note` runs before a posting without a hold. */
 export function withArchive(
   ledger: SharedLedger,
   archive: Archive,
   note: (accountId: string) => Promise<void>,
 ): SharedLedger {
-  /** What was charged for a hold, as a repeated post answers it; null where the archive has no such charge. */
+  /** The stored charge of a hold, as a repeated post returns it; null where the archive has none. */
   async function charged({ accountId, holdId }: HoldRef): Promise<PostOutcome | null> {
     const posting = await archive.transaction(accountId, holdId);
     if (posting?.kind !== "charge") return null;

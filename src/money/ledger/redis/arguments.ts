@@ -1,20 +1,20 @@
-// What each script is told, in its order: one list makes the arguments, and the names by which the Lua reads them.
+// The arguments of each script, in order. One list builds the arguments and the names by which Lua reads them.
 
-/** What every script is told first, unless it is of those that need no time. */
+/** The first arguments of every script that needs the time. */
 const TIME = ["gateway", "leapt", "given"] as const;
 const POST = ["hold_id", "amount", "upstream", "beside", "detail", "absorb_reason"] as const;
 const IDEMPOTENCY = ["idempotency", "fingerprint", "keep_ms", "effect"] as const;
 const NEW_KEY = ["key_id", "profile", "ceiling", "period", "external"] as const;
 
 export const ARGUMENTS = {
-  /** Then scope, most and code of each slot. */
+  /** Followed by scope, maximum and code of each slot. */
   reserve: [
     ...(["hold_id", "key_id", "amount", "lease_ms", "inference", "meta", "idempotency", "fingerprint"] as const),
     ...(["keep_ms", "window_limit", "window_seconds", "effect", "on_expire"] as const),
   ],
   extend: ["hold_id", "amount", "accrued", "lease_ms"],
   standing: ["hold_id"],
-  /** Then the ids of the holds. */
+  /** Followed by the holds' ids. */
   renew: ["lease_ms"],
   post: POST,
   settle_orphan: [...POST, "key_id", "inference", "meta", "placed_at", "placed_amount", ...IDEMPOTENCY, "why"],
@@ -43,12 +43,12 @@ export const ARGUMENTS = {
   exporter: ["who", "ms"],
 } as const;
 
-/** Neither these nor what they change depend on a clock. */
+/** Scripts that do not depend on a clock. */
 const TIMELESS: readonly string[] = ["write_key", "delete_key", "exporter", "standing"];
 
 type Told = keyof typeof ARGUMENTS;
 
-/** The arguments of a script after the time, in its order. */
+/** A script's arguments after the time, in order. */
 export function argumentsOf<Name extends Told>(
   name: Name,
   given: Readonly<Record<(typeof ARGUMENTS)[Name][number], string | number>>,
@@ -57,7 +57,7 @@ export function argumentsOf<Name extends Told>(
   return names.map((argument) => given[argument]);
 }
 
-/** A table for each script: `A[RESERVE.amount]` is what it is told as `amount`, from `A[RESERVE.rest]` on stands what comes then. */
+/** A Lua table for each script: `A[RESERVE.amount]` is the argument `amount`; the list arguments begin at `A[RESERVE.rest]`. */
 export function argumentsLua(): string {
   const table = (name: string, names: readonly string[]) =>
     `local ${name} = { ${names.map((argument, at) => `${argument} = ${at + 1}`).join(", ")} }\n`;

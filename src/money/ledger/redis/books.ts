@@ -1,4 +1,4 @@
-// A ledger in Redis, with its archive, read and written as a whole, by a command that has it for itself.
+// Reads and writes a whole Redis ledger with its archive, for a command that has exclusive access.
 import type { Clock } from "../../../core/clock.ts";
 import type { RedisLink } from "../../../platform/storage/redis-link.ts";
 import type { Archive, NumberedPosting } from "../archive/archive.ts";
@@ -32,9 +32,9 @@ import { ledgerScripts, transitionClock } from "./script.ts";
 
 const BATCH = 500;
 const SWEEP_COUNT = 500;
-/** As old as the day sums are that Redis keeps. */
+/** Redis keeps day sums this long. */
 const DAYS_KEPT = 62;
-/** Ends of holds are remembered for so long, and idempotency keys beyond their lapse, as the scripts do it. */
+/** The scripts remember ended holds this long, and idempotency keys this long after they expire. */
 const KEPT_MS = 6 * 3_600_000;
 const ROW = /^\{a:([^}]*)\}:i:(\[.*\])$/;
 
@@ -49,7 +49,7 @@ function indexOf({ link, clock }: RedisBooks) {
   return accountIndex(link, ledgerScripts(link), transitionClock(clock, false), clock);
 }
 
-/** All idempotency keys that have not lapsed, by account. */
+/** All unexpired idempotency keys, by account. */
 async function idempotencyRows({ link, clock }: RedisBooks): Promise<Map<string, BookIdempotency[]>> {
   const found = new Map<string, BookIdempotency[]>();
   for await (const name of link.keys()) {
@@ -83,7 +83,7 @@ export async function archiveAll(books: RedisBooks): Promise<void> {
   await mover.flush(indexOf(books).all());
 }
 
-/** Reads the ledger in Redis; what has not left for the archive does so first. */
+/** Reads the Redis ledger, after moving what is not in the archive yet. */
 export function redisBookSource(books: RedisBooks): BookSource {
   const { link, archive, clock, leaseMs } = books;
   const index = indexOf(books);
@@ -132,14 +132,14 @@ export function redisBookSource(books: RedisBooks): BookSource {
   };
 }
 
-/** What an account's postings add up to. */
+/** The sums of an account's postings. */
 interface Sums {
   count: number;
   charged: number;
   credited: number;
   cents: number;
   absorbed: number;
-  /** By the names of the account's fields: what was spent (`s`) and absorbed (`a`) on each day. */
+  /** Spent (`s`) and absorbed (`a`) per day, by the account's field names. */
   readonly days: Map<string, { readonly day: number; amount: number }>;
   readonly references: Map<string, string>;
 }
@@ -211,13 +211,13 @@ async function putIdempotency(
   }
 }
 
-/** Writes a ledger into an empty Redis, all postings into its archive. */
+/** Writes a ledger into an empty Redis, and all postings into its archive. */
 export function redisBookTarget(books: RedisBooks): BookTarget {
   const { link, archive, clock } = books;
   const index = indexOf(books);
   const all = new Map<string, Sums>();
 
-  /** What may still be repeated is answered by Redis alone. */
+  /** Only Redis answers repeated requests. */
   async function remember(posting: NumberedPosting): Promise<void> {
     const { kind, accountId, transactionId, createdAtMs } = posting;
     const untilMs = createdAtMs + KEPT_MS;
@@ -252,7 +252,7 @@ export function redisBookTarget(books: RedisBooks): BookTarget {
         days.map(([field, { amount }]) => [field, amount]),
       );
       await putHash(link, `${accountBase(accountId)}:r`, [...sums.references]);
-      // The account itself comes last: before it is there, nothing of it is found.
+      // Write the account itself last: until it exists, nothing of it is found.
       const fields = {
         ...{ name: account.name, kind: account.kind, cap: account.inferenceCapNano, rpm: account.requestsPerMinute },
         ...{ in_flight: account.inFlightMax, frozen: account.frozen ? "1" : "0", created: account.createdAtMs },
@@ -260,7 +260,7 @@ export function redisBookTarget(books: RedisBooks): BookTarget {
         ...{ granted: account.grantedNano, spent: account.spentNano, held: 0, absorbed: account.absorbedNano },
         ...{ clk: Math.max(clockMs, 0), seq: sums.count, archived: sums.count, archived_charged: sums.charged },
         ...{ archived_credited: sums.credited, archived_cents: sums.cents, archived_absorbed: sums.absorbed },
-        // All that was absorbed is in the days.
+        // The days hold all absorbed cost.
         ...{ absorbed_from: 1, days_from: daysFrom, about: ABOUT },
       };
       await putHash(link, accountKey(accountId), Object.entries(fields));
@@ -271,8 +271,8 @@ export function redisBookTarget(books: RedisBooks): BookTarget {
 }
 
 /**
- * Takes up what the archive knows beyond an older copy of Redis: the charges and credits made since, of the accounts that the copy
- * has. Answers how many postings that were.
+ * Adds what the archive has beyond an older copy of Redis: later charges and credits of the accounts in that copy. Returns how many
+ * postings it added.
  */
 export async function replayArchive(books: RedisBooks): Promise<number> {
   const { link, archive, clock, leaseMs } = books;
@@ -298,10 +298,10 @@ export async function replayArchive(books: RedisBooks): Promise<number> {
   }
   return count;
 
-  /** A hold of the copy that has been posted since. */
+  /** Ends a hold of the copy that was posted later. */
   async function endHold(accountId: string, holdId: string): Promise<void> {
     if ((await ledger.holdState({ accountId, holdId })) !== "held") return;
-    // Not a free key: a caller who asks again under it was charged.
+    // The key must not become free: a caller who repeats the request was charged already.
     await ledger.void({ accountId, holdId }, "posted since", { keyFate: "answered" });
     await link.call("DEL", callKey(accountId, holdId));
   }
@@ -319,11 +319,11 @@ export async function replayArchive(books: RedisBooks): Promise<number> {
       ...{ archived_cents: cents, archived_absorbed: absorbed },
       ...Object.fromEntries([...sums.days].map(([field, { amount }]) => [field, amount])),
     };
-    // Its keys add up the days of their periods again.
+    // Makes the keys add up their periods' days again.
     const keyIds = keyIdsOf(await fieldsOf(link, `${base}:k`));
     if (keyIds.length > 0) await link.call("HDEL", `${base}:k`, ...keyIds.map((keyId) => `${keyId}:past`));
     if (sums.references.size > 0) await link.call("HSET", `${base}:r`, ...[...sums.references].flat());
-    // Written as what they come to, and all at once: what is sent twice counts once, and there is no half of it.
+    // Writes totals in one command, so that a repeat changes nothing and no half is left.
     const sum = Object.entries(more).flatMap(([field, by]) => [field, Number(fields.get(field) ?? 0) + by]);
     const from =
       absorbed === 0 || fields.has("absorbed_from") ? [] : ["absorbed_from", Number(fields.get("seq") ?? 0) + 1];

@@ -1,4 +1,4 @@
-// Reads what the ledger keeps of calls in Redis: holds and postings, from lines of text to rows.
+// Parses the text lines of holds and postings in Redis.
 import { hash } from "node:crypto";
 import type { PostingPage, PostingQuery, PostingRow } from "../../../core/account-rows.ts";
 import { nano } from "../../../core/money.ts";
@@ -19,7 +19,7 @@ interface HoldMeta {
   readonly windows?: string;
 }
 
-/** What a posting says beside its amounts: a charge what was served, a credit why it was given. */
+/** A posting's detail: for a charge, what was served; for a credit, its reason. */
 interface PostDetail {
   readonly upstreamNano?: number;
   readonly provider?: string | null;
@@ -33,18 +33,18 @@ interface PostDetail {
   readonly reason?: string;
 }
 
-/** What a live hold is counted in. */
+/** Where a live hold is counted. */
 export interface HoldRow {
   readonly amount: number;
   readonly keyId: string;
   readonly day: string;
   readonly inference: boolean;
-  /** In their short form. */
+  /** In compact form. */
   readonly windows: string;
   readonly slots: readonly string[];
 }
 
-/** Null where it is no hold. */
+/** Null where the text is not a hold. */
 export function holdRow(text: string | null): HoldRow | null {
   const lines = holdLines(text);
   if (lines === null) return null;
@@ -58,7 +58,7 @@ export function holdRow(text: string | null): HoldRow | null {
   };
 }
 
-/** Null where it is no posting, or one of which only the archive knows more than the amounts. */
+/** Null where the text is not a posting, or only the archive has more than its amounts. */
 export function postingRow(accountId: string, transactionId: string, text: string | null): NumberedPosting | null {
   const lines = postingLines(text);
   if (lines === null || lines.at === "") return null;
@@ -100,12 +100,12 @@ export function creditDetail(reference: string, reason: string): string {
   return JSON.stringify({ reference, reason });
 }
 
-/** What stays in the place of a charge that has moved to the archive: what a repeated post must be told. */
+/** Replaces a charge that moved to the archive; holds what a repeated post must return. */
 export function archivedText({ amountNano, chargedCents, absorbedNano }: PostingRow): string {
   return postingText({ kind: "charge", amount: amountNano, cents: chargedCents, absorbed: absorbedNano });
 }
 
-/** Texts of calls, in the order of their ids; null where there is none. */
+/** The calls' texts in the order of their ids; null where one is missing. */
 export async function readCalls(
   link: LedgerLink,
   accountId: string,
@@ -123,12 +123,12 @@ export async function readPosting(link: LedgerLink, accountId: string, id: strin
   return postingRow(accountId, id, (await link.call("GET", callKey(accountId, id))) as string | null);
 }
 
-/** A cursor is worth something only in the list that it was given for. */
+/** Ties a cursor to the list that it came from. */
 function cursorMark({ accountId, keyId }: Pick<PostingQuery, "accountId" | "keyId">): string {
   return hash("sha256", JSON.stringify([accountId, keyId])).slice(0, 12);
 }
 
-/** The newest postings in Redis up to number `from`, of one key or of all; Redis keeps the latest alone, so they are looked through. */
+/** The newest postings in Redis up to number `from`, of one key or all. Redis keeps only recent ones, so they are scanned. */
 async function latest(
   link: LedgerLink,
   { accountId, keyId }: PostingQuery,
@@ -150,13 +150,13 @@ async function latest(
   return found;
 }
 
-/** A page of an account's or a key's postings, newest first: those that Redis has, and on from there those of the archive. */
+/** A page of an account's or key's postings, newest first: from Redis, then from the archive. */
 export async function listPostings(link: LedgerLink, archive: Archive, query: PostingQuery): Promise<PostingPage> {
   const { limit, cursor } = query;
   const [number = "", mark] = (cursor ?? "").split(".");
   if (cursor !== null && (mark !== cursorMark(query) || !/^\d{1,15}$/.test(number))) return { rows: [], next: null };
   const rows = await latest(link, query, cursor === null ? "+inf" : number, limit + 1);
-  // What was listed and is gone has moved meanwhile; a posting is in the archive before it leaves, so nothing is missed.
+  // Postings that were listed and are gone have moved. A posting is in the archive before it leaves Redis, so none is missed.
   if (rows.size <= limit) {
     const archived = await archive.page(query, cursor === null ? null : Number(number), limit + 1);
     for (const row of archived) rows.set(row.number, row);

@@ -1,4 +1,4 @@
-// Checks every invariant of the ledger in Redis and its archive, account by account: postings against sums, holds against what they take.
+// Checks every invariant of the Redis ledger and its archive, account by account: sums against postings, and holds against their windows.
 import { centsUp, GRANTED_NANO_MAX, type Nano } from "../../../core/money.ts";
 import type { Archive, ArchiveSums, NumberedPosting } from "../archive/archive.ts";
 import type { DoctorReport, Finding } from "../model/ledger.ts";
@@ -18,17 +18,17 @@ function number(fields: Fields, name: string): number {
   return Number(fields.get(name) ?? "0");
 }
 
-/** What an account's parts said at one moment. */
+/** An account's data at one moment. */
 interface Seen {
   readonly account: Fields;
   readonly keys: Fields;
   readonly holds: readonly { readonly id: string; readonly hold: HoldRow | null }[];
-  /** Those that are in Redis; the rest is in the archive. */
+  /** Postings in Redis; the others are in the archive. */
   readonly postings: readonly NumberedPosting[];
   readonly archived: ArchiveSums;
-  /** What the archive has beyond what Redis has given away: a step that was cut off before its end. */
+  /** Postings in the archive that Redis still has: a move was interrupted. */
   readonly ahead: readonly NumberedPosting[];
-  /** Charges of the archive that postings in Redis refund, by id; 0: there is none. */
+  /** Archived charges that postings in Redis refund, by id; 0 where the charge is missing. */
   readonly refunded: ReadonlyMap<string, number>;
 }
 
@@ -40,7 +40,7 @@ async function inParts<Item, Result>(items: readonly Item[], read: (item: Item) 
   return results;
 }
 
-/** The number of the first posting whose absorbed cost counts in its day: before it came releases that did not count it. */
+/** The first posting whose absorbed cost counts in its day; earlier releases did not count it. */
 function absorbedFrom(account: Fields): number {
   return Number(account.get("absorbed_from") ?? Number.MAX_SAFE_INTEGER);
 }
@@ -73,13 +73,13 @@ async function readAccount(link: LedgerLink, accountId: string, archive: Archive
   return { account, keys, holds, postings, archived, ahead, refunded: new Map(refunded) };
 }
 
-/** Whether the account has changed since it was read: then what was read is of several moments, and proves nothing. */
+/** True where the account changed since it was read; the data then mixes several moments and proves nothing. */
 async function hasChanged(link: LedgerLink, accountId: string, { account }: Seen): Promise<boolean> {
   const now = await fieldsOf(link, accountKey(accountId));
   return ["seq", "held", "spent", "granted", "archived"].some((name) => now.get(name) !== account.get(name));
 }
 
-/** I10: what has left Redis is in the archive, whole and once, and what the archive has beyond that is the same as in Redis. */
+/** I10: what left Redis is in the archive, whole and once; where both have a posting, they agree. */
 function checkArchive({ account, postings, archived, ahead }: Seen, say: Say): void {
   const cursor = number(account, "archived");
   if (archived.count !== cursor) say("I10", `${cursor} postings have left Redis, ${archived.count} are in the archive`);
@@ -103,13 +103,13 @@ interface Counted {
   readonly windows: string | null;
 }
 
-/** The days that a charge counts in. */
+/** The days in which a charge counts. */
 function daysOf({ keyId, day, inference, windows }: Counted): string[] {
   const brought = windowList(windows ?? "").charged.map(({ scope }) => scope);
   return [`key:${keyId}`, ...(inference ? ["inference"] : []), ...brought].map((scope) => `${scope}:${day}`);
 }
 
-/** The names of what scopes of charges have spent (`s`), hold (`h`) or have absorbed (`a`) on a day. */
+/** The names of fields that hold what scopes spent (`s`), hold (`h`) or absorbed (`a`) on a day. */
 function daySums(account: Fields, what: "s" | "h" | "a"): string[] {
   return [...account.keys()].filter(
     (name) =>
@@ -117,7 +117,7 @@ function daySums(account: Fields, what: "s" | "h" | "a"): string[] {
   );
 }
 
-/** I15: calls that were not charged have left no posting, so a sum of cost is more than postings say, and never less. */
+/** I15: uncharged calls leave no posting, so a sum of cost may exceed the postings' cost, and never falls below it. */
 function checkCosts({ account, postings, archived }: Seen, say: Say): void {
   const least = new Map<string, number>();
   const count = ({ windows, day }: Counted, cost: (counts: "unpaid" | "margin") => number) => {
@@ -134,7 +134,7 @@ function checkCosts({ account, postings, archived }: Seen, say: Say): void {
   }
 }
 
-/** Old days that no ceiling asks for leave Redis; their sums are only in the archive then. */
+/** Old days that no ceiling needs leave Redis; only the archive has their sums then. */
 function isPruned(account: Fields, field: string): boolean {
   return Number(/:(\d+)[sa]$/.exec(field)?.[1] ?? Number.NaN) < number(account, "days_from");
 }
@@ -217,14 +217,14 @@ function checkHolds({ account, holds, postings }: Seen, say: Say): void {
   if (granted > GRANTED_NANO_MAX) say("I3", `granted ${granted} is more than can be counted exactly`);
 }
 
-/** I4: what a key remembers of the days before the account's own is what they add up to. */
+/** I4: a key's stored sum of earlier days equals the sum of these days. */
 function checkPasts({ account, keys }: Seen, say: Say): void {
   for (const [name, past] of keys) {
     if (!name.endsWith(":past")) continue;
     const scope = `key:${name.slice(0, -":past".length)}`;
-    // One of three numbers is of a release that counted nothing absorbed; the next call adds up the days anew.
+    // Three numbers are from a release without absorbed cost; the next call adds the days up again.
     const [first = 0, end = 0, spent, held, absorbed = 0] = past.split(" ").map(Number);
-    // A key that has not been used since still remembers days that have left Redis; it will add up others.
+    // An unused key still has a sum over days that have left Redis; its next call replaces it.
     if (first < number(account, "days_from")) continue;
     const of = (what: string) =>
       Array.from({ length: end - first }, (_, at) => number(account, `${scope}:${first + at}${what}`)).reduce(
@@ -237,7 +237,7 @@ function checkPasts({ account, keys }: Seen, say: Say): void {
   }
 }
 
-/** Examines every account while calls go on; one that changes under the examination is read again. */
+/** Examines every account while calls continue; an account that changes meanwhile is read again. */
 export async function examineRedis(
   link: LedgerLink,
   accountIds: AsyncIterable<string>,

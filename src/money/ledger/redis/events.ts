@@ -1,5 +1,5 @@
-// What the scripts have told of accounts, read from their lists and taken off them. Scripts name the accounts on a channel, so that those
-// are looked at and no others; all of them are looked at now and then, because a message may be missed.
+// Reads the events that scripts leave in accounts' lists, and removes them. Scripts publish the account ids on a channel, so that only
+// those accounts are read. All accounts are read now and then, because messages can be lost.
 import type { Clock } from "../../../core/clock.ts";
 import type { Subscription } from "../../../platform/storage/redis-channel.ts";
 import type { LedgerEvent } from "../model/event.ts";
@@ -8,17 +8,17 @@ import type { AccountIndex } from "./account-index.ts";
 import { accountKey, TOLD_CHANNEL } from "./rows.ts";
 import type { RunTransition } from "./script.ts";
 
-/** Accounts that are looked at side by side. */
+/** The number of accounts read concurrently. */
 const AT_ONCE = 64;
-/** All accounts are looked at after so long, whatever was heard. */
+/** All accounts are read this often. */
 const WHOLE_MS = 30_000;
-/** Of more accounts than these nothing is remembered: all are looked at. */
+/** Beyond this many published accounts, all are read instead. */
 const HEARD_MAX = 50_000;
 
-/** Listens to a channel of the same Redis; answers once it does. */
+/** Subscribes to a channel of the same Redis; resolves once subscribed. */
 export type Hear = (channel: string, onText: (text: string) => void, onGap: () => void) => Promise<Subscription>;
 
-/** The accounts of which something was told, as far as this process has heard. It listens from the first look on. */
+/** The accounts that were published since the last read. Subscribes at the first read. */
 class HeardAccounts {
   readonly #hear: Hear | undefined;
   readonly #clock: Clock;
@@ -57,7 +57,7 @@ class HeardAccounts {
     this.#accounts.clear();
   }
 
-  /** Null: all accounts are to be looked at. Those that come are no longer remembered. */
+  /** Takes accounts to read; null where all must be read. */
   take(countMax: number): readonly string[] | null {
     this.#begin();
     const hears = this.#subscription?.isListening() ?? false;
@@ -67,7 +67,7 @@ class HeardAccounts {
     return some;
   }
 
-  /** All are looked at from now on. What is missed meanwhile, or where that breaks off, is looked for once more. */
+  /** Marks all accounts for reading, and once more where messages were lost or the reading failed meanwhile. */
   beginsWhole(): void {
     this.#wholeMs = this.#clock.elapsedMs();
   }
@@ -78,13 +78,13 @@ export function redisEvents(
   index: AccountIndex,
   { hear, clock }: { readonly hear?: Hear | undefined; readonly clock: Clock },
 ): Told {
-  /** The texts of what was read, by id: they are dropped as they were read. */
+  /** Events' texts by event: removal needs the exact text. */
   const texts = new WeakMap<LedgerEvent, string>();
   const heard = new HeardAccounts(hear, clock);
 
   async function eventsOf(accountId: string): Promise<LedgerEvent[]> {
     const told = await run("told", accountKey(accountId), []);
-    // There may be more behind these.
+    // There may be more events in the list.
     if (told.length > 0) heard.add(accountId);
     return told.map((text) => {
       const event: LedgerEvent = { ...(JSON.parse(text) as Omit<LedgerEvent, "accountId">), accountId };

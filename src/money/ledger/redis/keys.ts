@@ -1,4 +1,4 @@
-// Keys of accounts in Redis, as people make, change and revoke them: acknowledged when a failover cannot take it back.
+// Creates, changes and revokes keys in Redis; acknowledged only when a failover cannot lose the change.
 import {
   type Accounts,
   KEYS_PER_ACCOUNT_MAX,
@@ -26,7 +26,7 @@ import {
 } from "./rows.ts";
 import type { LedgerLink, RunTransition, TransitionTime } from "./script.ts";
 
-/** Of those who change a key at the same time one gets on with each try, so this many can. */
+/** Of concurrent writers to a key, each round lets one succeed, so this many can write at once. */
 const KEY_WRITES_MAX = 100;
 const RETRY_AFTER_SECONDS = 1;
 
@@ -35,14 +35,11 @@ type Keys = Pick<
   "createKey" | "key" | "keyByHash" | "keys" | "patchKey" | "secretHash" | "rotateKey" | "deleteKey"
 >;
 
-/** Waits for replicas. Both reject where none has, within their time, all that was written on the servers of these keys. */
+/** Waits for replicas. Both methods reject where no replica confirms in time all writes on these keys' servers. */
 export interface Copies {
-  /** Before something is done whose secret would not be told where it is refused afterwards: it is better not begun. */
+  /** Call before a write whose secret could not be returned after a refusal: better not to begin it. */
   ready(...keys: readonly string[]): Promise<void>;
-  /**
-   * After something was done. What people do passes no spool, so what a failover could take back is not acknowledged: they are told so,
-   * and repeat it.
-   */
+  /** Call after a write. These writes have no spool, so one that a failover could lose is refused, and the user repeats it. */
   taken(...keys: readonly string[]): Promise<void>;
 }
 
@@ -60,12 +57,12 @@ export function waitForCopies(link: LedgerLink): Copies {
   return { ready: (...keys) => wait(keys, NOT_READY), taken: (...keys) => wait(keys, NOT_TAKEN) };
 }
 
-/** A secret leads to its key before the key is there: a key that is acknowledged can always be found. */
+/** Stores the secret's pointer before the key, so that an acknowledged key can always be found. */
 export async function pointTo(link: LedgerLink, secretHash: string, accountId: string, keyId: string): Promise<void> {
   await link.call("SET", secretKey(secretHash), JSON.stringify([accountId, keyId]));
 }
 
-/** What the scripts that make a key are told of it. */
+/** The arguments of scripts that make a key. */
 export function newKeyArguments(newKey: NewKey, primary: boolean) {
   const { keyId, ceilingNano, ceilingPeriod, externalId } = newKey;
   return {
@@ -80,7 +77,7 @@ export function newKeyArguments(newKey: NewKey, primary: boolean) {
 export function redisKeys(link: LedgerLink, run: RunTransition, time: () => TransitionTime): Keys {
   const copies = waitForCopies(link);
 
-  /** The account's own time, which never falls. */
+  /** The account's clock, which never goes back. */
   async function accountNow(accountId: string): Promise<number> {
     const clk = (await link.call("HGET", accountKey(accountId), "clk")) as string | null;
     return Math.max(Number(clk ?? 0), time().nowMs);
@@ -99,7 +96,7 @@ export function redisKeys(link: LedgerLink, run: RunTransition, time: () => Tran
     return stored === null ? null : withPeriodSums(link, stored, await accountNow(stored.row.accountId));
   }
 
-  /** Changes a key where it still is what it was read as; another's change in between is read and built upon. */
+  /** Changes a key if it still has the state that was read; after a concurrent change, reads it again. */
   async function change(
     accountId: string,
     keyId: string,
@@ -128,7 +125,7 @@ export function redisKeys(link: LedgerLink, run: RunTransition, time: () => Tran
     async createKey(accountId, newKey) {
       if ((await readAccount(link, accountId)) === null) return "unknown_account";
       const places = [accountKey(accountId), secretKey(newKey.secretHash)];
-      // Asked before as well: a caller who is refused is told no secret, and a key that cannot be used is better not made.
+      // Check before as well: a refused caller gets no secret, so an unusable key should not be made.
       await copies.ready(...places);
       await pointTo(link, newKey.secretHash, accountId, newKey.keyId);
       const [outcome] = await run("create_key", accountKey(accountId), [
@@ -145,7 +142,7 @@ export function redisKeys(link: LedgerLink, run: RunTransition, time: () => Tran
       if (pointer === null) return null;
       const [accountId, keyId] = JSON.parse(pointer) as [string, string];
       const found = await key(accountId, keyId);
-      // A pointer outlives the secret that it was made for; the key says which secret is its own.
+      // A pointer outlives its secret; the key itself knows its current one.
       return found?.profile.secretHash === secretHash ? shown(found) : null;
     },
     async keys(accountId, page) {
@@ -165,7 +162,7 @@ export function redisKeys(link: LedgerLink, run: RunTransition, time: () => Tran
       const before = await key(accountId, keyId);
       if (before === null) return null;
       const places = [accountKey(accountId), secretKey(secretHash)];
-      // Asked before as well: a caller who is refused afterwards has lost the old secret and is not told the new one.
+      // Check before as well: a caller refused afterwards has lost the old secret and never gets the new one.
       await copies.ready(...places);
       await pointTo(link, secretHash, accountId, keyId);
       const after = await change(accountId, keyId, { secretHash, hint });
@@ -178,7 +175,7 @@ export function redisKeys(link: LedgerLink, run: RunTransition, time: () => Tran
       const before = await key(accountId, keyId);
       if (before?.profile.primary) return false;
       if (before !== null) {
-        // It was there: where it is missing now, this is the second time that it was sent, or another request revoked it meanwhile.
+        // The key existed: if it is gone now, this command was sent twice, or another request revoked it.
         await run(
           "delete_key",
           accountKey(accountId),
@@ -186,7 +183,7 @@ export function redisKeys(link: LedgerLink, run: RunTransition, time: () => Tran
         );
         await link.call("DEL", secretKey(before.profile.secretHash));
       }
-      // That a key is not there is also waited for: a caller who asks again after a refusal must not be told what may not last.
+      // Wait for replicas here too: a caller who retries must not get an answer that a failover could undo.
       await copies.taken(accountKey(accountId));
       return before !== null;
     },

@@ -1,4 +1,4 @@
-// The ledger as many processes share it: every transition is one script in Redis, and all of an account lies in one slot.
+// The shared ledger: each transition is one Redis script, and an account's keys share one slot.
 import {
   type AccountPage,
   type AccountRow,
@@ -28,13 +28,13 @@ import { readTotals } from "./totals.ts";
 export interface RedisLedgerOptions {
   readonly link: LedgerLink;
   readonly clock: Clock;
-  /** The clock stands in for the server's own: for tests. */
+  /** The clock replaces the server's own; for tests. */
   readonly clockIsServers?: boolean;
-  /** The longest lease: a server that has been up for less ends nothing, because no lease could be renewed while it was down. */
+  /** The longest lease. A server that has been up for less ends no holds, because leases could not be renewed while it was down. */
   readonly leaseMs: number;
-  /** Where postings go; without one they stay in Redis. */
+  /** Where postings move; absent: they stay in Redis. */
   readonly archive?: Archive;
-  /** Listens to a channel of the server's; without it all accounts are looked at for events. */
+  /** Subscribes to a channel of the server; absent: all accounts are polled for events. */
   readonly hear?: Hear;
 }
 
@@ -43,7 +43,7 @@ const NO_DETAIL = JSON.stringify({
   ...{ upstreamNano: 0, provider: null, served: null, usage: null, estimated: true, priceVersion: null },
 });
 
-/** Opens the ledger over a connection. Nothing is kept in this process. */
+/** Opens the ledger over a connection. Keeps no state in this process. */
 export function redisLedger(options: RedisLedgerOptions): SharedLedger {
   const { link, clock, clockIsServers = false, leaseMs, archive = NO_ARCHIVE, hear } = options;
   const run = ledgerScripts(link);
@@ -58,7 +58,7 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
     return readAccount(link, accountId);
   }
 
-  /** Who was registered and never opened is passed over. */
+  /** Skips accounts that were registered and never opened. */
   async function pageOf({ limit, after }: AccountPage): Promise<AccountRow[]> {
     const rows: AccountRow[] = [];
     for (let last = after; rows.length < limit; ) {
@@ -70,7 +70,7 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
     return rows;
   }
 
-  /** Where a transaction is known by its id alone, accounts are asked one after the other: people do that, calls never. */
+  /** Searches all accounts for a transaction id. Only people do this, never calls. */
   async function findPosting(transactionId: string): Promise<PostingRow | null> {
     const archived = () => archive.transaction(null, transactionId);
     const before = await archived();
@@ -79,7 +79,7 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
       const found = await readPosting(link, accountId, transactionId);
       if (found !== null) return shownPosting(found);
     }
-    // It may have moved between the two looks.
+    // It may have moved between the two reads.
     const after = await archived();
     return after === null ? null : shownPosting(after);
   }
@@ -90,7 +90,7 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
     return found === null ? null : shownPosting(found);
   }
 
-  /** The exporter looks at noted accounts; a posting that is made without a hold notes the account itself. */
+  /** The exporter reads noted accounts; a posting without a hold notes its account itself. */
   async function note(accountId: string): Promise<void> {
     await index.note(accountId, leaseMs);
   }
@@ -110,7 +110,7 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
     const key = accountKey(accountId);
     const told = argumentsOf("credit", { id, kind, amount, reference, detail });
     const reply = await run("credit", key, [...time().args, ...told]);
-    // A retry gets the first attempt's result.
+    // A retry returns the first attempt's result.
     await copies.taken(key);
     return reply;
   }
@@ -137,7 +137,7 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
       const before = await account(accountId);
       if (before !== null) return "exists";
       const places = [accountKey(accountId), accountsWith(accountId), secretKey(primaryKey.secretHash)];
-      // Asked before as well: a caller who is refused is told no secret, and an account that cannot be used is better not opened.
+      // Check before as well: a refused caller gets no secret, so an unusable account should not be opened.
       await copies.ready(...places);
       await index.register(accountId);
       await note(accountId);
@@ -176,7 +176,7 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
         rpm: patch.requestsPerMinute,
         in_flight: patch.inFlightMax,
         strict: patch.strictBounds === undefined ? undefined : patch.strictBounds ? "1" : "0",
-        // Cleared, the bounds are strict again after as many overruns as the first time.
+        // Once cleared, the bounds need as many overruns as the first time to become strict again.
         overruns: patch.strictBounds === false ? "" : undefined,
       }).flatMap(([field, value]) => (value === undefined ? [] : [field, String(value)]));
       if (fields.length > 0) await run("write_account", accountKey(accountId), fields);
@@ -228,7 +228,7 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
       return { outcome: outcome as VoidOutcome["outcome"] };
     },
     ...orphanTransitions(run, time),
-    /** No process is known to be dead where many share a store: a hold ends with its lease, whichever owns it. */
+    /** A shared store cannot know that a process is dead: every hold ends with its lease. */
     async sweep(countMax) {
       if (time().leapt || (await link.uptimeMs()) < leaseMs) return [];
       const ended: string[] = [];
@@ -266,7 +266,7 @@ export function redisLedger(options: RedisLedgerOptions): SharedLedger {
       totals = { atMs: clock.elapsedMs(), value };
       return value;
     },
-    // What is a minute old: whatever has moved to the archive.
+    // Covers what has moved to the archive, which is a minute old.
     usage: async (query) => archive.usage(query, query.sandbox === null ? [] : await playing(query)),
     search: (query) => archive.search(query),
     doctor: () => examineRedis(link, index.all(), archive),

@@ -1,9 +1,9 @@
-// How calls are kept in Redis, as lines of text: made of the table of fields, for the scripts as well as for TypeScript.
+// The text format of calls in Redis, generated from the table of fields for the scripts and for TypeScript.
 import { HOLD_LINES, type HoldLine, NUMBER_LINES, POSTING_LINES, type PostingLine } from "../model/fields.ts";
 
 type Line = HoldLine | PostingLine;
 
-/** The lines of a text by their names; null where its first line is not `state`. A text that is cut short has empty ones. */
+/** A text's lines by name; null where its first line is not `state`. Lines missing at the end are empty. */
 function read<Name extends Line>(state: string, names: readonly Name[], text: string | null) {
   const [first, ...lines] = (text ?? "").split("\n");
   if (first !== state) return null;
@@ -23,7 +23,7 @@ export function postingText(lines: Partial<Record<PostingLine, string | number>>
   return ["posted", ...POSTING_LINES.map((name) => lines[name] ?? "")].join("\n");
 }
 
-/** A Lua pattern that captures the `wanted` of the lines, up to the last of them. */
+/** A Lua pattern that captures the `wanted` lines, up to the last of them. */
 function pattern(state: string, names: readonly Line[], wanted: readonly Line[]): string {
   const last = names.findLastIndex((name) => wanted.includes(name));
   const captures = names.slice(0, last + 1).map((name, at) => {
@@ -33,7 +33,7 @@ function pattern(state: string, names: readonly Line[], wanted: readonly Line[])
   return `'^${[state, ...captures].join("\\n")}'`;
 }
 
-/** A Lua function that makes a text of a table: `local function hold_text(hold)`. */
+/** Generates a Lua function that writes a table as text, such as `local function hold_text(hold)`. */
 function writer(state: string, names: readonly Line[], what: string): string {
   const values = names.map((name) => (NUMBER_LINES.includes(name) ? `line(${what}.${name})` : `${what}.${name} or ''`));
   return `local function ${what}_text(${what})
@@ -42,7 +42,7 @@ end
 `;
 }
 
-/** What of this the scripts need, in Lua. It uses `int` and `num`. */
+/** The Lua functions that the scripts need. They use `int` and `num`. */
 export function linesLua(): string {
   const values = HOLD_LINES.map((name) => `${name} = ${NUMBER_LINES.includes(name) ? `num(${name})` : name}`);
   return `

@@ -1,4 +1,4 @@
-// Ends holds that the store may have lost or let expire, by what the process that placed them still knows.
+// Ends holds that the store may have lost or expired, from what the process that placed them knows.
 import { add, nano, ZERO } from "../../../core/money.ts";
 import type { HoldOrigin, HoldState, PostRequest, SharedLedger, VoidOutcome } from "../model/ledger.ts";
 import { packLegs } from "../model/legs.ts";
@@ -7,11 +7,11 @@ import { idempotencyId, metaText, postOutcome } from "./replies.ts";
 import { accountKey } from "./rows.ts";
 import type { RunTransition, TransitionTime } from "./script.ts";
 
-/** What the script `post` is told. */
+/** The arguments of the script `post`. */
 export function postArguments(request: PostRequest) {
   const { holdId, amountNano, absorbReason, upstreamNano, provider, served, usage, estimated, priceVersion } = request;
   const { tags, beside } = request;
-  // Left out where there are none: absent fields take no room.
+  // Absent fields take no space.
   const told = tags === undefined || tags.length === 0 ? undefined : tags;
   const detail = { upstreamNano: nano(upstreamNano), provider, served, usage, estimated, priceVersion, tags: told };
   return {
@@ -24,7 +24,7 @@ export function postArguments(request: PostRequest) {
   };
 }
 
-/** What `void` is told beside of a hold that is known to be there, or of which nothing is known. */
+/** The origin arguments of `void` for a hold that exists, or of which nothing is known. */
 export const NO_ORIGIN = {
   meta: "",
   placed_at: "",

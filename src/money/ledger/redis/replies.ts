@@ -1,4 +1,4 @@
-// What the scripts that place and grow a hold are told, and what their flat replies mean.
+// Arguments of the scripts that place and grow holds, and the meaning of their flat replies.
 import type { CeilingPeriod } from "../../../core/account-rows.ts";
 import type { ErrorCode } from "../../../core/errors.ts";
 import { nano } from "../../../core/money.ts";
@@ -21,7 +21,7 @@ type Short = Extract<
   { readonly outcome: "ceiling" | "inference_cap" | "insufficient" | "window_full" }
 >;
 
-/** The refusals for want of money, or null where the reply is another. */
+/** The refusals for lack of money; null for any other reply. */
 function short(reply: readonly string[]): Short | null {
   const [outcome] = reply;
   const number = (at: number) => nano(Number(reply[at]));
@@ -50,20 +50,20 @@ function short(reply: readonly string[]): Short | null {
   return { outcome, freeNano: number(1), heldNano: number(2), balanceNano: number(3) };
 }
 
-/** The name of the record of an idempotency key; empty where the call has none. */
+/** The name of an idempotency key's record; empty where the call has none. */
 export function idempotencyId(request: Pick<ReserveRequest, "keyId" | "idempotency">): string {
   if (request.idempotency === null) return "";
   return JSON.stringify([request.keyId, request.idempotency.key]);
 }
 
-/** What a hold says of its call beside the lines that the scripts read, and its windows, which they find at its end. */
+/** A hold's JSON line: what the scripts do not read, and at its end the windows, which they do. */
 export function metaText(request: Pick<ReserveRequest, "parentId" | "requestId" | "operation" | "asked" | "windows">) {
   const { parentId, requestId, operation, asked } = request;
   const windows = windowsText(request.windows) || undefined;
   return JSON.stringify({ parentId, requestId, operation, asked, windows });
 }
 
-/** Places a hold by the script `reserve`. */
+/** Places a hold with the script `reserve`. */
 export async function reserveOutcome(
   run: RunTransition,
   time: TransitionTime,
@@ -115,7 +115,7 @@ export async function reserveOutcome(
   }
 }
 
-/** Grows a hold by the script `extend`. */
+/** Grows a hold with the script `extend`. */
 export async function extendOutcome(
   run: RunTransition,
   hold: HoldRef,
@@ -131,7 +131,7 @@ export async function extendOutcome(
   return short(reply) ?? { outcome: outcome as "unknown_key" | "frozen" | "paused" };
 }
 
-/** What the script `post` says. */
+/** Reads the reply of the script `post`. */
 export function postOutcome(reply: readonly string[]): PostOutcome {
   const [outcome, repeat, charged, cents, absorbed, balance, strict, marked] = reply;
   if (outcome !== "posted") return { outcome: outcome as "missing" | "voided" | "expired" };

@@ -1,4 +1,4 @@
-// Reads what the ledger keeps of accounts and keys in Redis, from hashes to rows.
+// Parses the hashes of accounts and keys in Redis.
 import type {
   AccountKind,
   AccountRow,
@@ -13,14 +13,14 @@ import { ceilingAfter } from "../model/key-change.ts";
 import { DAY_MS, dayOf, periodEnd, periodStart } from "../model/windows.ts";
 import type { LedgerLink } from "./script.ts";
 
-/** Everything of an account lies in one slot of a cluster. */
+/** All keys of an account share one cluster slot. */
 export function accountBase(accountId: string): string {
   return `{a:${accountId}}`;
 }
 export function accountKey(accountId: string): string {
   return `${accountBase(accountId)}:b`;
 }
-/** The place of a call, from its hold to its posting and its tombstone, and of every other posting. */
+/** The key of a call (its hold, posting and tombstone) and of every other posting. */
 export function callKey(accountId: string, id: string): string {
   return `${accountBase(accountId)}:c:${id}`;
 }
@@ -28,9 +28,9 @@ export function secretKey(secretHash: string): string {
   return `kh:${secretHash}`;
 }
 
-/** Where the scripts name accounts that have changed, or whose keys have. */
+/** Where scripts publish accounts that have changed, or whose keys have. */
 export const CHANGED_CHANNEL = "tollgate:keys";
-/** Where the scripts name accounts of which something has been told. */
+/** Where scripts publish accounts with new events. */
 export const TOLD_CHANNEL = "tollgate:told";
 
 type Fields = ReadonlyMap<string, string>;
@@ -48,8 +48,8 @@ function amount(fields: Fields, name: string): Nano {
 }
 
 /**
- * A value of more than 64 bytes makes a table of a hash, in which a field is found three times as fast as in the list that a hash
- * of short values is.
+ * A value above 64 bytes makes Redis store the hash as a table, where field lookups are three times as fast as in its list of short
+ * values.
  */
 export const ABOUT =
   "What every call asks for and changes. This sentence is here so that Redis finds the rest of it fast.";
@@ -59,7 +59,7 @@ const ACCOUNT_FIELDS = [
   ...["granted", "spent", "held", "absorbed"],
 ] as const;
 
-/** An account without the sums of its days, which stand beside. */
+/** An account without its day sums, which are stored beside it. */
 export async function readAccount(link: LedgerLink, accountId: string): Promise<AccountRow | null> {
   const values = (await link.call("HMGET", accountKey(accountId), ...ACCOUNT_FIELDS)) as (string | null)[];
   const pairs = ACCOUNT_FIELDS.flatMap((name, at) => (values[at] == null ? [] : [[name, String(values[at])] as const]));
@@ -85,7 +85,7 @@ export function accountRow(accountId: string, fields: Fields): AccountRow | null
   };
 }
 
-/** What stands in a key's profile: all of it but what admission reads from fields of its own. */
+/** A key's profile: everything except what admission reads from separate fields. */
 export interface KeyProfile {
   readonly secretHash: string;
   readonly hint: string;
@@ -109,10 +109,10 @@ interface WrittenKey {
   readonly period: string;
 }
 
-/** A key as it is kept, before its period's sums are added. */
+/** A stored key, before its period's sums are added. */
 export interface StoredKey {
   readonly profile: KeyProfile;
-  /** All that can be changed of it, as it is written: a change is made only where it is still this. */
+  /** The changeable part exactly as stored; a change succeeds only while it is still this. */
   readonly written: WrittenKey;
   readonly row: Omit<KeyRow, "periodSpentNano" | "periodHeldNano">;
 }
@@ -144,7 +144,7 @@ export function storedKey(accountId: string, keyId: string, fields: Fields): Sto
 
 type KeyChange = KeyPatch & Partial<Pick<KeyProfile, "secretHash" | "hint">>;
 
-/** What is to be written of a key that is changed. */
+/** The stored form of a changed key. */
 export function changedKey({ profile, row }: StoredKey, patch: KeyChange): WrittenKey {
   const { paused = row.paused, ceilingNano: _nano, ceilingPeriod: _period, ...rest } = patch;
   const { ceilingNano, ceilingPeriod } = ceilingAfter(row, patch);
@@ -156,7 +156,7 @@ export function changedKey({ profile, row }: StoredKey, patch: KeyChange): Writt
   };
 }
 
-/** What each scope has spent on the account's present day. */
+/** What each scope has spent on the account's current day. */
 export async function spentToday(
   link: LedgerLink,
   accountId: string,
@@ -170,7 +170,7 @@ export async function spentToday(
   return values.map((value) => nano(Number(value ?? 0)));
 }
 
-/** What each scope has come to in the account's present period. */
+/** Each scope's sums in the account's current period. */
 export async function periodSums(
   link: LedgerLink,
   accountId: string,
@@ -192,12 +192,12 @@ export async function periodSums(
   );
 }
 
-/** All ids of keys among the fields of an account's keys. */
+/** All key ids among the fields of an account's keys hash. */
 export function keyIdsOf(fields: Fields): string[] {
   return [...fields.keys()].filter((name) => fields.has(`${name}:created`));
 }
 
-/** What a key has spent and holds in the period that runs now. */
+/** Adds what a key has spent and holds in its current period. */
 export async function withPeriodSums(link: LedgerLink, key: StoredKey, nowMs: number): Promise<KeyRow> {
   const { row } = key;
   const period = row.ceilingNano === null ? "day" : (row.ceilingPeriod ?? "day");

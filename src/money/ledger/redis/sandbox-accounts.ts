@@ -1,4 +1,4 @@
-// Which accounts play with play money: the archive has their postings and does not know of accounts, so reports ask here.
+// Finds the accounts with play money: the archive holds their postings but knows no accounts, so reports ask here.
 import type { UsageQuery } from "../../../core/usage-rows.ts";
 import type { Archive } from "../archive/archive.ts";
 import { DAY_MS, dayOf } from "../model/windows.ts";
@@ -7,17 +7,17 @@ import type { LedgerLink } from "./script.ts";
 
 const PAGE = 1_000;
 const READ_AT_ONCE = 200;
-/** Postings come to the archive a minute late, and later where it was away. */
+/** Postings reach the archive a minute late, and later after an outage. */
 const DAYS_OPEN = 2;
 const EVERYTHING = { accountId: null, keyId: null, model: null, provider: null, tag: null, fromMs: null, toMs: null };
 const BY_ACCOUNT = { ...EVERYTHING, by: ["account"], sandbox: null } as const;
 
-/** Whole days, which the daily sums tell: more accounts than were asked for change nothing. */
+/** Widens to whole days, which the daily sums cover; extra accounts change nothing. */
 function dayStart(ms: number | null, days: 0 | 1): number | null {
   return ms === null || ms % DAY_MS === 0 ? ms : (dayOf(ms) + days) * DAY_MS;
 }
 
-/** What sandbox accounts have spent by what the archive has. Days that no posting comes to any more are added up once a day. */
+/** What sandbox accounts have spent according to the archive. Closed days are added up once a day. */
 export function playSpent(archive: Archive, playing: ReturnType<typeof sandboxAccounts>, nowMs: () => number) {
   let earlier: { readonly toMs: number; readonly spent: bigint } | null = null;
 
@@ -34,7 +34,7 @@ export function playSpent(archive: Archive, playing: ReturnType<typeof sandboxAc
   };
 }
 
-/** An account is of one kind for ever, so each is asked for once. */
+/** An account's kind never changes, so each is looked up once. */
 export function sandboxAccounts(link: LedgerLink, archive: Archive) {
   const known = new Map<string, boolean>();
 
@@ -46,7 +46,7 @@ export function sandboxAccounts(link: LedgerLink, archive: Archive) {
     }
   }
 
-  /** Those of them that have charges or credit in the archive in these days. */
+  /** Those with charges or credit in the archive in these days. */
   return async ({ kind, fromMs, toMs }: Pick<UsageQuery, "kind" | "fromMs" | "toMs">): Promise<string[]> => {
     const found: string[] = [];
     for (let cursor: string | null = null; ; ) {

@@ -1,4 +1,4 @@
-// The ledger's Lua, one script for each transition, and the time that goes with every call of one.
+// The ledger's Lua, one script per transition, and the time arguments of every call.
 import { readFileSync } from "node:fs";
 import type { Clock } from "../../../core/clock.ts";
 import { libraryOf, type RedisLibrary } from "../../../platform/storage/redis-lua.ts";
@@ -6,17 +6,17 @@ import { guardClock } from "../model/clock-guard.ts";
 import { argumentsLua } from "./arguments.ts";
 import { linesLua } from "./lines.ts";
 
-/** What the ledger needs of the connection to Redis. */
+/** What the ledger needs from the Redis connection. */
 export interface LedgerLink {
-  /** Runs a script; rejects with `ledger_unavailable` where the store cannot be reached or did not answer. */
+  /** Runs a script. Rejects with `ledger_unavailable` where the store is unreachable or does not answer. */
   script(
     name: string,
     lua: string,
     library?: RedisLibrary,
   ): { run(keys: readonly string[], args: readonly string[]): Promise<unknown> };
-  /** Runs a command that reads, or that may be sent twice. */
+  /** Runs a command that reads, or that is safe to repeat. */
   call(command: string, ...args: readonly string[]): Promise<unknown>;
-  /** Whether all that was written on the key's server before this call is on a replica; true where there are none. */
+  /** Whether a replica has all earlier writes of the key's server; true where there are no replicas. */
   waitForReplicas(key: string): Promise<boolean>;
   /** How long the server has been up, in milliseconds. */
   uptimeMs(): Promise<number>;
@@ -24,7 +24,7 @@ export interface LedgerLink {
 
 const luaOf = (name: string) => readFileSync(new URL(`./lua/${name}.lua`, import.meta.url), "utf8");
 const FILES = ["sums", "calls", "holds", "accounts", "leases", "archive"];
-/** In this order: each part uses what stands before it. */
+/** Each part uses only what stands before it. */
 const SOURCE = [argumentsLua(), luaOf("base"), linesLua(), ...FILES.map(luaOf)].join("\n");
 
 const TRANSITIONS = [
@@ -46,12 +46,12 @@ const TRANSITIONS = [
 ];
 export type Transition = (typeof TRANSITIONS)[number];
 
-/** Runs a transition on the key of an account; answers the flat list of strings that it makes. */
+/** Runs a transition on an account's key; returns its flat list of strings. */
 export type RunTransition = (name: Transition, key: string, args: readonly (string | number)[]) => Promise<string[]>;
 
 /**
- * What ends a hold or moves postings out gives room back, and must be possible where there is none left; so must what keeps the holds of
- * running calls. A full server refuses only what is new.
+ * Transitions that free room (ending holds, moving postings out) or keep running calls' holds alive must work on a full server. It refuses
+ * only new work.
  */
 const ALSO_WHEN_FULL: readonly Transition[] = [
   ...(["note", "renew", "standing", "post", "void", "settle_orphan", "state"] as const),
@@ -65,15 +65,12 @@ function headOf(name: Transition): string {
   return ALSO_WHEN_FULL.includes(name) ? "#!lua flags=allow-oom\n" : "";
 }
 
-/** The definitions of the source, in their order: locals and transitions, each with the name that others know it by. */
+/** The definitions of the source in order: locals and transitions, by name. */
 const DEFINITIONS = SOURCE.replace(/^ *--.*\n/gm, "")
   .split(/^(?=local |function )/m)
   .map((text) => ({ text, name: /^(?:local function|local|function) ([\w.]+)/.exec(text)?.[1] ?? "" }));
 
-/**
- * The script of one transition. Redis runs all of a script's text at each call, so it holds only what the transition needs:
- * what comes after is made of what comes before, and what nothing asks for is left out.
- */
+/** A transition's script, with only the definitions that it uses: Redis runs the whole text at every call. */
 export function scriptOf(name: Transition): string {
   let script = `return ops.${name}(KEYS, ARGV)\n`;
   for (const definition of DEFINITIONS.toReversed()) {
@@ -91,16 +88,16 @@ export function ledgerScripts(link: LedgerLink): RunTransition {
   };
 }
 
-/** What every transition is told of the time: ours as far as it can be trusted, and in tests the store's own. */
+/** The time arguments of a transition: our clock as far as it is trusted, and in tests the store's own. */
 export interface TransitionTime {
-  /** True while our clock has leapt and it is not known which time it is: no new hold may be placed. */
+  /** True while our clock has leapt and the correct time is unknown; no new holds. */
   readonly leapt: boolean;
   /** The first three arguments of a transition. */
   readonly args: readonly [gatewayMs: string, leapt: string, givenMs: string];
   readonly nowMs: number;
 }
 
-/** `given`: the clock stands in for the server's own. */
+/** `given`: the clock replaces the server's own. */
 export function transitionClock(clock: Clock, given: boolean): () => TransitionTime {
   const guard = guardClock();
   return () => {

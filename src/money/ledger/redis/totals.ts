@@ -1,4 +1,4 @@
-// What all accounts hold and have spent, for the metrics: from the archive's sums, and from those accounts alone that are not all in it.
+// Totals of holds and spending for the metrics: the archive's sums, plus the accounts that are not fully archived.
 import { add, nano, ZERO } from "../../../core/money.ts";
 import { type Archive, NO_ARCHIVE } from "../archive/archive.ts";
 import type { LedgerTotals } from "../model/ledger.ts";
@@ -24,11 +24,11 @@ export interface TotalsParts {
   readonly link: LedgerLink;
   readonly index: AccountIndex;
   readonly archive: Archive;
-  /** What sandbox accounts have spent, as far as it is there. */
+  /** What sandbox accounts have spent, as far as the archive knows. */
   readonly playSpent: ReturnType<typeof playSpent>;
 }
 
-/** What the accounts of `ids` hold, and what they have spent that is not in the archive. */
+/** What these accounts hold, and what they have spent outside the archive. */
 async function readActive(link: LedgerLink, ids: readonly string[]) {
   const rows = await Promise.all(
     ids.map(async (accountId) => {
@@ -46,10 +46,7 @@ async function readActive(link: LedgerLink, ids: readonly string[]) {
   return { all: sums(rows), play: sums(rows.filter(({ isPlay }) => isPlay)) };
 }
 
-/**
- * Reads them again. What is on its way to the archive at this moment may be counted twice, or not yet: against `before` the sums
- * never fall.
- */
+/** Reads the totals again. Postings that move at this moment may count twice or not yet; compared to `before`, the sums never fall. */
 export async function readTotals(parts: TotalsParts, before: LedgerTotals | null): Promise<LedgerTotals> {
   const { link, index, archive } = parts;
   const page = await archive.usage({ ...EVERYTHING, by: [], kind: "charged", limit: 1, cursor: null });

@@ -1,32 +1,31 @@
-// Keeps what the store has answered for longer than ten minutes where no replica has it: one that takes over would not know.
+// Keeps answered intents beyond ten minutes while no replica has the answer: a replica that takes over would lack it.
 import { setTimeout as pause } from "node:timers/promises";
 import { accountKey } from "../redis/rows.ts";
 import { accountOf } from "./delivery.ts";
 import type { Spool } from "./file.ts";
 import type { StoredIntent } from "./unit.ts";
 
-/** How often those that no replica had are asked for again. */
+/** How often unreplicated intents are checked again. */
 const LOOK_MS = 5_000;
 
 /** What must be known of the servers' replicas. */
 export interface Replicas {
   isReplicated(): boolean;
-  /** Whether all that was written on the key's server before this call is on a replica; true where there are none. */
+  /** Whether a replica has all earlier writes of the key's server; true where there are no replicas. */
   waitForReplicas(key: string): Promise<boolean>;
 }
 
 /**
- * An intent's ten minutes begin when a replica has what the store has said. No call waits for that: the caller's charge is safe
- * on this process's disk, and losing it takes this disk and the primary within the milliseconds that a replica is behind. It
- * is what a process remembers that depends on it. A replica that was behind for long, or takes over after a long outage,
- * lacks charges that are older than ten minutes; they are among those that it is told.
+ * Starts an intent's ten minutes when a replica has the store's answer. No call waits for that: the charge is safe on this
+ * process's disk, so losing it takes the loss of this disk and of the primary within the milliseconds that a replica lags.
+ * A replica that lagged for long, or takes over after a long outage, lacks older charges; the kept intents repeat them.
  *
- * A server that has taken over a moment ago says of its own replicas that they have everything, also what it never had itself:
- * the ten minutes that begin then are for telling it.
+ * A server that has just taken over claims that its replicas have everything, even what it never had. The ten minutes that
+ * begin then are used to repeat it.
  */
 export function keptUntilCopied(spool: Spool, replicas: Replicas, lookMs = LOOK_MS): Spool {
   const stop = new AbortController();
-  // What the last process left may be on no replica either.
+  // The previous process's intents may also be unreplicated.
   let someMayBeAlone = true;
 
   async function endIfCopied(stored: StoredIntent, outcome: string): Promise<boolean> {
@@ -36,7 +35,7 @@ export function keptUntilCopied(spool: Spool, replicas: Replicas, lookMs = LOOK_
     return isCopied;
   }
 
-  /** Up to the first page of which nothing has been copied: what comes after it is no better off, or can wait as well. */
+  /** Stops at the first page of which nothing is replicated: later pages are no better. */
   async function lookAgain(): Promise<void> {
     someMayBeAlone = false;
     for await (const page of spool.pages("alone")) {

@@ -1,4 +1,4 @@
-// Tells the store how calls ended: at once, again with back-off where it was away, and anew where it may have forgotten.
+// Delivers the ends of calls to the store: at once, with back-off while it is down, and again where it may have forgotten.
 import { setTimeout as pause } from "node:timers/promises";
 import { GatewayError } from "../../../core/errors.ts";
 import type { SharedLedger } from "../model/ledger.ts";
@@ -10,35 +10,35 @@ import type { StoredIntent } from "./unit.ts";
 const BACK_OFF_MS_MIN = 50;
 const BACK_OFF_MS_MAX = 2_000;
 const ACCOUNTS_AT_ONCE = 64;
-/** Ends of one account's calls that are told together, once the store has answered a few. */
+/** The most ends of one account in flight at once, after the store has answered a few. */
 const TOLD_AT_ONCE_MAX = 64;
 const REPEATED_AT_ONCE = 64;
-/** Tries of an intent that the store does not refuse for being away, but fails on. */
+/** Attempts for an intent on which the store fails although it is up. */
 const BROKEN_TRIES_MAX = 5;
 
 export interface DeliveryOptions {
   readonly ledger: SharedLedger;
   readonly spool: Spool;
-  /** An intent cannot be told: it is left in the spool for the next start, and for the doctor. */
+  /** Called for an intent that cannot be delivered; it stays in the spool for the next start and the doctor. */
   readonly onBroken: (error: unknown) => void;
-  /** Passes the store's answers on, and takes note of when there are none. */
+  /** Passes the store's answers on and records outages. */
   readonly watched: <T>(answer: Promise<T>) => Promise<T>;
-  /** A charge that the caller was told of found its hold ended otherwise, and what it was placed with is not known any more. */
+  /** Called where a charge that the caller saw found its hold ended otherwise, and the hold's origin is unknown. */
   readonly onForfeit: (intent: Intent, outcome: string) => void;
 }
 
 export interface Delivery {
-  /** Tells the store; rejects where it is away. */
+  /** Delivers to the store; rejects where it is down. */
   tell(intent: Intent): Promise<Told>;
-  /** Whether ends of an account's calls wait to be sent: later ones have to wait behind them. */
+  /** Whether ends of this account's calls are queued; later ones must queue behind them. */
   waits(accountId: string): boolean;
-  /** Tells the store later, in order, until it has answered. */
+  /** Queues an intent for delivery in order, until the store answers. */
   postpone(stored: StoredIntent): void;
-  /** The store has answered for this account: what waits of it need not wait any longer. */
+  /** The store answered for this account: retry its queue at once. */
   wake(accountId: string): void;
-  /** Tells everything that was left from before; answers when all of it is told. */
+  /** Delivers everything left from before; resolves when all is delivered. */
   recover(): Promise<void>;
-  /** The store may have forgotten what it answered lately: tells it again. */
+  /** The store may have lost recent answers: delivers them again. */
   repeat(): void;
   close(): Promise<void>;
 }
@@ -55,7 +55,7 @@ function backOffMs(failed: number): number {
   return Math.min(BACK_OFF_MS_MAX, BACK_OFF_MS_MIN * 2 ** Math.min(failed, 10)) * (0.5 + Math.random() / 2);
 }
 
-/** What is noted of an answer: the amounts of a repeated post are those of another intent, or cannot be told apart. */
+/** How an answer is noted: a repeated post returns another intent's amounts, or ones that cannot be told apart. */
 export function noteOf(told: Told): string {
   return told.outcome === "posted" && "repeat" in told && told.repeat ? "repeat" : told.outcome;
 }
@@ -66,9 +66,9 @@ interface Waiting {
 }
 
 interface Backlog {
-  /** What is still to be sent. */
+  /** Undelivered intents. */
   readonly queue: Waiting[];
-  /** The store has answered what was sent last. */
+  /** The store has answered the last delivery. */
   isAnswered: boolean;
 }
 
@@ -93,13 +93,13 @@ export function delivery({ ledger, spool, onBroken, watched, onForfeit }: Delive
     const outcome = noteOf(told);
     if (before === null || (before !== outcome && outcome !== "repeat" && outcome !== "exists"))
       spool.end(stored, outcome);
-    // Who found a charge there that another had made has nothing to give up: that one charges it again, where the store has forgotten it.
+    // The process that found another's charge must not repeat it: the one that made it does, where the store has forgotten it.
     const isAnothers = intent.origin === null && before === "repeat";
     const isCharge = intent.op === "post" && !isAnothers && [null, "posted", "repeat"].includes(before);
     if (isCharge && told.outcome !== "posted") onForfeit(intent, outcome);
   }
 
-  /** Tells what has waited; answers whether it has to wait on. */
+  /** Delivers a queued intent; returns whether it must keep waiting. */
   async function tellLate(waiting: Waiting): Promise<boolean> {
     try {
       note(waiting.stored, await tell(waiting.stored.intent));
@@ -112,9 +112,9 @@ export function delivery({ ledger, spool, onBroken, watched, onForfeit }: Delive
   }
 
   /**
-   * Tells what waits of an account, in order; answers whether the store could be reached. The store runs what it is sent in
-   * the order in which it is sent. So many can be under way, and when the last of them are, later ends need not wait: told one
-   * by one, a busy account would never catch up, and its holds would outlive their leases.
+   * Delivers an account's queue in order; returns whether the store was reachable. The store runs requests in the order in which they are
+   * sent, so several can be in flight; once the last of the queue is, later ends need not wait. Delivered one by one, a busy account would
+   * never catch up, and its holds would outlive their leases.
    */
   async function drain(accountId: string): Promise<boolean> {
     const waiting = backlog.get(accountId);
@@ -143,7 +143,7 @@ export function delivery({ ledger, spool, onBroken, watched, onForfeit }: Delive
       failed = reached ? 0 : failed + 1;
       if (backlog.size > 0) await rest(failed);
     }
-    // At once and not later: whatever is postponed from here on starts it anew.
+    // Synchronously: whatever is queued from here on starts a new run.
     driving = null;
   }
 
@@ -155,7 +155,7 @@ export function delivery({ ledger, spool, onBroken, watched, onForfeit }: Delive
     driving ??= drive();
   }
 
-  /** Tells one intent again and again until the store has answered. */
+  /** Delivers one intent repeatedly until the store answers. */
   async function tellAnew(stored: StoredIntent): Promise<void> {
     for (let failed = 0; !stop.signal.aborted; await rest(++failed)) {
       try {
@@ -166,7 +166,7 @@ export function delivery({ ledger, spool, onBroken, watched, onForfeit }: Delive
     }
   }
 
-  /** From the latest page to the earliest: what a store forgets is what it was told last. */
+  /** From the newest page to the oldest: a store loses its latest answers. */
   async function repeatAll(): Promise<void> {
     do {
       repeatAgain = false;

@@ -1,4 +1,4 @@
-// Compares the spool with the store: what was answered must be there, and nothing may wait for long.
+// Compares the spool with the store: answered intents must be there, and none may wait for long.
 import type { PostingRow } from "../../../core/account-rows.ts";
 import { add, type Nano, ZERO } from "../../../core/money.ts";
 import type { Finding, SharedLedger } from "../model/ledger.ts";
@@ -7,7 +7,7 @@ import type { Spool } from "./file.ts";
 import { LEASE_ENDED, restId } from "./tell-store.ts";
 import type { StoredIntent } from "./unit.ts";
 
-/** Leases that an intent may wait: after one the hold it ends can be lost, after two no process is trying. */
+/** The most leases an intent may wait: after one its hold can be lost, after two no process is trying. */
 const LEASES_MAX = 2;
 const ASKED_AT_ONCE = 64;
 
@@ -18,7 +18,7 @@ export interface SpoolCheck {
   readonly nowMs: number;
 }
 
-/** Every intent whose answer is not what the store says now, or that has waited for an answer for too long. */
+/** Every intent whose recorded answer differs from the store's, or that has waited too long. */
 export async function examineSpool(check: SpoolCheck): Promise<Finding[]> {
   const findings: Finding[] = [];
   await check.spool.flush();
@@ -36,7 +36,7 @@ export async function examineSpool(check: SpoolCheck): Promise<Finding[]> {
   return findings;
 }
 
-/** What the provider's work cost, by a posting: charged, or the operator's. */
+/** The cost of a posting's work: charged, or absorbed by the operator. */
 function costOf({ amountNano, absorbedNano }: PostingRow): Nano {
   return add(amountNano, absorbedNano);
 }
@@ -58,7 +58,7 @@ async function wrongWith(stored: StoredIntent, check: SpoolCheck): Promise<strin
     const rest = wasSwept ? await check.ledger.transaction(accountId, restId(holdId)) : null;
     const there = add(costOf(posting), rest === null ? ZERO : costOf(rest));
     const wanted = intent.request.amountNano;
-    // What had been noted as used of a swept hold can be more than it came to.
+    // A swept hold's recorded usage can exceed its final cost.
     if (there === wanted || (wasSwept && there > wanted)) return null;
     return `${holdId} cost ${wanted}, its posting says ${there}`;
   }

@@ -1,4 +1,4 @@
-// The spool as its process uses it: written before the store is told, marked when the store has answered, bounded.
+// The spool's interface: an intent is written before it is sent to the store, and marked once the store answers. Bounded in size.
 import { type Clock, steadyClock } from "../../../core/clock.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import type { DiskBounds } from "../../../platform/storage/disk-guard.ts";
@@ -8,14 +8,14 @@ import type { Ending, SpoolOperations, SpoolPage, StoredIntent } from "./unit.ts
 
 const SPOOL_UNIT = new URL("./unit.ts", import.meta.url);
 
-/** How long an answered intent is kept, for a store that turns out to have forgotten its answer. */
+/** How long an answered intent is kept, in case the store loses its answer. */
 export const KEEP_MS = 10 * 60_000;
-/** Calls whose end the store has not been told: beyond this no new hold is placed. */
+/** The most undelivered ends; beyond this no new hold is placed. */
 const OPEN_MAX = 20_000;
-/** Intents in the file; beyond this those that were answered longest ago are given up early. About 1 GB. */
+/** The most intents in the file; beyond this the oldest answered ones are dropped early. About 1 GB. */
 const KEPT_MAX = 1_500_000;
 const PAGE_COUNT = 500;
-/** Answers are noted together: one that is not noted is replayed, which does no harm. */
+/** Answers are noted in batches: a lost note causes a harmless replay. */
 const NOTE_MS = 50;
 const NOTE_COUNT = 256;
 const PROBE_MS = 1_000;
@@ -23,20 +23,20 @@ const RETRY_AFTER_SECONDS = 5;
 
 export interface SpoolState {
   readonly depth: number;
-  /** Age of the oldest intent without an answer; 0 where there is none. */
+  /** Age of the oldest undelivered intent; 0 where there is none. */
   readonly oldestMs: number;
 }
 
 export interface Spool {
-  /** Writes an intent durably; rejects with `ledger_unavailable` where that is not possible. */
+  /** Writes an intent durably; rejects with `ledger_unavailable` where that fails. */
   append(intent: Intent): Promise<StoredIntent>;
-  /** The store has answered. `isAlone`: no replica may know that yet, so it is kept until it is ended again without. */
+  /** Marks an intent as answered. `isAlone`: no replica may have the answer yet, so it is kept until it is marked again. */
   end(stored: StoredIntent, outcome: string, isAlone?: boolean): void;
   pages(which: SpoolPage["which"]): AsyncIterable<readonly StoredIntent[]>;
-  /** Throws `ledger_unavailable` where the end of one more call might not find room. */
+  /** Throws `ledger_unavailable` where another call's end might not fit. */
   requireRoom(): void;
   state(): SpoolState;
-  /** Notes on disk which intents have been answered. */
+  /** Writes the noted answers to disk. */
   flush(): Promise<void>;
   close(): Promise<void>;
 }
@@ -46,19 +46,19 @@ export interface SpoolOptions {
   readonly clock: Clock;
   readonly disk?: DiskBounds;
   readonly openMax?: number;
-  /** The file is broken for good: the process should end. */
+  /** Called where the file is broken for good: the process should exit. */
   readonly onFatal: (error: Error) => void;
 }
 
-/** Opens the process's own spool. Rejects where another process has it open. */
+/** Opens this process's spool. Rejects where another process has it open. */
 export async function openSpool(options: SpoolOptions): Promise<Spool> {
   const { file, disk, openMax = OPEN_MAX, onFatal } = options;
-  // A clock that leaps must not make what was answered a moment ago look too old to be repeated.
+  // A leap of the system clock must not make recent answers look too old to be repeated.
   const clock = steadyClock(options.clock);
   const units = { spool: SPOOL_UNIT };
   const thread = await openSqliteThread({ file, units, clock, onFatal, ...(disk === undefined ? {} : { disk }) });
   const call = thread.unit<SpoolOperations>("spool");
-  /** When each intent without an answer was made; the first is the oldest. */
+  /** When each undelivered intent was made, oldest first. */
   const open = new Map<number, number>();
   let endings = new Map<number, Ending>();
   let noting: NodeJS.Timeout | null = null;

@@ -1,10 +1,10 @@
-// How a call is to end, as it stands in the spool's file.
+// How a call ends, in the spool file's form.
 import type { Nano } from "../../../core/money.ts";
 import type { HoldOrigin, HoldRef, KeyFate, PostRequest } from "../model/ledger.ts";
 import { type PackedLeg, packLegs, unpackLegs } from "../model/legs.ts";
 import { windowsIn, windowsText } from "../model/window-list.ts";
 
-/** How a hold is to end, and what it was placed with where this process placed it. */
+/** How a hold ends, and its origin where this process placed it. */
 export type Intent = { readonly origin: HoldOrigin | null } & (
   | { readonly op: "post"; readonly request: PostRequest }
   | ({ readonly op: "void"; readonly hold: HoldRef; readonly reason: string } & VoidFate)
@@ -12,14 +12,14 @@ export type Intent = { readonly origin: HoldOrigin | null } & (
 
 interface VoidFate {
   readonly keyFate: KeyFate;
-  /** Absent: it has cost nothing, or a release that did not say. */
+  /** Absent: it cost nothing, or the release did not record it. */
   readonly upstreamNano?: Nano;
 }
 
-/** Windows in their short form, which releases that knew none have left out. */
+/** Windows in compact form; releases without windows omit them. */
 type KeptOrigin = Omit<HoldOrigin, "windows"> & { readonly windows?: string };
 
-/** As it stands in the file: legs in their short form, which releases that knew none have left out. */
+/** The stored form; legs are compact, and releases without legs omit them. */
 type Kept =
   | (Omit<Extract<Intent, { readonly op: "void" }>, "origin"> & { readonly origin: KeptOrigin | null })
   | {

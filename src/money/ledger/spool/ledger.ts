@@ -1,4 +1,4 @@
-// A ledger whose calls end on this process's own disk first: what a store that is away or forgetful cannot lose.
+// A ledger that writes each call's end to this process's disk first, so that a store that is down or loses data loses no charge.
 import type { Clock } from "../../../core/clock.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { add, centsUp, least, minus, type Nano, nano, ZERO } from "../../../core/money.ts";
@@ -22,9 +22,9 @@ import { type UnwrittenEnds, unwrittenEnds } from "./unwritten.ts";
 export interface SpooledLedgerOptions {
   readonly clock: Clock;
   readonly leaseMs: number;
-  /** An end of a call cannot be told to the store, or a part of the spool's work has failed. */
+  /** Called where an end cannot be delivered, or part of the spool's work fails. */
   readonly onBroken: (error: unknown) => void;
-  /** A charge that the caller was told of found its hold ended otherwise, and what it was placed with is not known any more. */
+  /** Called where a charge that the caller saw found its hold ended otherwise, and the hold's origin is unknown. */
   readonly onForfeit: (lost: {
     readonly transactionId: string;
     readonly amountNano: Nano;
@@ -33,21 +33,21 @@ export interface SpooledLedgerOptions {
 }
 
 export interface SpooledLedger extends Ledger {
-  /** To be awaited once before the first reserve, which is refused until then: tells the store what the last process left. */
+  /** Delivers what the previous process left. Await it before the first reserve, which is refused until then. */
   recover(): Promise<void>;
-  /** The store is another than before: tells it again what it answered in the last ten minutes. */
+  /** The store is a different one: delivers the answers of the last ten minutes again. */
   repeat(): void;
   /** For the metrics. */
   spoolState(): SpoolState;
 }
 
-/** Holds that this process has placed and not ended. Those that another process ends are forgotten in their turn. */
+/** The most open holds whose origin this process remembers; the oldest are evicted. */
 const PLACED_MAX = 100_000;
 const STARTING_RETRY_SECONDS = 1;
-/** Renewals of a lease in its time. */
+/** Renewals per lease. */
 const HEARTBEATS = 4;
 
-/** What must be known of a hold to charge for it where the store has lost it. */
+/** What is needed to charge for a hold that the store has lost. */
 function originOf(request: ReserveRequest): HoldOrigin {
   const { keyId, parentId, amountNano, inference, windows, nowMs } = request;
   const { requestId, operation, asked, effect, idempotency } = request;
@@ -55,8 +55,8 @@ function originOf(request: ReserveRequest): HoldOrigin {
 }
 
 /**
- * What a caller can be told of a charge that the store has not seen: it will be the cost, at most the hold. How many cents
- * that makes depends on all charges before it: in one posting never more than these, and less by one at most.
+ * The charge that a caller sees before the store does: the cost, at most the hold. Its cents depend on earlier charges: for one posting
+ * never more than these, and at most one less.
  */
 function spooled({ amountNano }: PostRequest, origin: HoldOrigin | null): PostOutcome {
   const chargedNano = origin === null ? amountNano : least(amountNano, origin.amountNano);
@@ -65,15 +65,15 @@ function spooled({ amountNano }: PostRequest, origin: HoldOrigin | null): PostOu
 }
 
 /**
- * A store that was away for all has let leases end that could not be renewed, and holds that spools have not ended yet: for a
- * lease after an outage nothing is swept. What is shorter than the time between two heartbeats has let no lease end.
+ * Tracks store outages. During one, leases end that could not be renewed, and holds whose ends wait in spools: nothing is swept for one
+ * lease afterwards. An outage shorter than a heartbeat interval ends no lease.
  */
 function outages(clock: Clock, leaseMs: number) {
   let sinceMs: number | null = null;
   let freshUntilMs = Number.NEGATIVE_INFINITY;
   let unrenewedUntilMs = Number.NEGATIVE_INFINITY;
   return {
-    /** Passes an answer on, and remembers when there was none to what was sent just now. */
+    /** Passes an answer on, and records a failure of a request that was just sent. */
     async watched<T>(answer: Promise<T>): Promise<T> {
       const sentMs = clock.elapsedMs();
       try {
@@ -88,7 +88,7 @@ function outages(clock: Clock, leaseMs: number) {
         throw error;
       }
     },
-    /** The same for a heartbeat: until one has come through, this process's own holds may look like those of a dead one. */
+    /** The same for a heartbeat: until one succeeds, this process's own holds may look like a dead process's. */
     async watchedBeat<T>(answer: Promise<T>): Promise<T> {
       const value = await answer.catch((error: unknown) => {
         if (isAway(error)) unrenewedUntilMs = clock.elapsedMs() + leaseMs;
@@ -101,7 +101,7 @@ function outages(clock: Clock, leaseMs: number) {
   };
 }
 
-/** Remembers what this process's holds were placed with. */
+/** The origins of this process's holds. */
 function placedHolds() {
   const placed = new Map<string, HoldOrigin>();
   return {
@@ -119,7 +119,7 @@ function placedHolds() {
   };
 }
 
-/** What becomes of a call whose caller is told that it has failed: it costs nothing, and a write may have been made all the same. */
+/** The end of a call that the caller sees as failed: free of charge, though a write may have happened. */
 function asFailed(intent: Intent): Intent {
   if (intent.op === "void") return intent;
   const { origin, request } = intent;
@@ -129,7 +129,7 @@ function asFailed(intent: Intent): Intent {
   return { op: "void", hold: { accountId, holdId }, reason: "neither spool nor store", keyFate, upstreamNano, origin };
 }
 
-/** Tells the store of an end of a call that the spool could not take. Rejects where the store is away too: the call has failed then. */
+/** Delivers an end that the spool could not write. Rejects where the store is down too; the call then fails. */
 async function tellUnwritten(intent: Intent, post: Delivery, unwritten: UnwrittenEnds): Promise<Told> {
   try {
     const told = await post.tell(intent);
@@ -148,7 +148,7 @@ interface Ways {
   readonly unwritten: UnwrittenEnds;
 }
 
-/** Tells the store of an end of a call once it is durable here. Null: the store is away and will be told. */
+/** Delivers an end after writing it durably. Null: the store is down and gets it later. */
 async function tellDurably(intent: Intent, { spool, post, unwritten }: Ways): Promise<Told | null> {
   let stored: StoredIntent;
   try {
@@ -170,7 +170,7 @@ async function tellDurably(intent: Intent, { spool, post, unwritten }: Ways): Pr
   }
 }
 
-/** Puts the spool before the ledger. Closing it closes both. */
+/** Wraps the ledger with the spool. Closing it closes both. */
 export function spooledLedger(ledger: SharedLedger, spool: Spool, options: SpooledLedgerOptions): SpooledLedger {
   const { clock, leaseMs, onBroken, onForfeit } = options;
   const placed = placedHolds();
@@ -201,7 +201,7 @@ export function spooledLedger(ledger: SharedLedger, spool: Spool, options: Spool
     spool.requireRoom();
     const outcome = await watched(ledger.reserve(request));
     post.wake(request.accountId);
-    // Ids are made for one call: a hold that is there already is this one, whose first answer was lost on its way.
+    // An id is made for one call, so an existing hold is this call's own: the first answer was lost.
     const second = outcome.outcome === "exists" && outcome.state === "held" && placed.get(request.holdId) === null;
     if (outcome.outcome !== "held" && !second) return outcome;
     placed.add(request);
@@ -240,7 +240,7 @@ export function spooledLedger(ledger: SharedLedger, spool: Spool, options: Spool
     async recover() {
       await post.recover();
       recovered = true;
-      // Whether the store is the one that answered the last process is not known.
+      // The store may not be the one that answered the previous process.
       repeat();
     },
     repeat,

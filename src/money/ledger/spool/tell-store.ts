@@ -1,4 +1,4 @@
-// Tells the store how one call ended, whatever became of its hold meanwhile: what the caller was told of is charged, once.
+// Delivers the end of one call, whatever happened to its hold: a charge that the caller saw is made, once.
 import { add, minus, ZERO } from "../../../core/money.ts";
 import type { HoldOrigin, PostedCharge, PostOutcome, PostRequest, SharedLedger, VoidOutcome } from "../model/ledger.ts";
 import type { Intent } from "./intent.ts";
@@ -7,21 +7,21 @@ export type Told = PostOutcome | VoidOutcome;
 
 type Posted = Extract<PostOutcome, { readonly outcome: "posted" }>;
 
-/** The reason of a posting that the sweep made, of no more than had been noted as used. */
+/** The reason of a sweeper's posting, which covers only the recorded usage. */
 export const LEASE_ENDED = "its lease ended";
 
-/** The transaction of what a call cost beyond the posting that the sweep made of its hold. */
+/** The transaction id of a call's cost beyond the sweeper's posting. */
 export function restId(holdId: string): string {
   return `${holdId}.rest`;
 }
 
-/** Tells the store of one intent. Rejects where the store is away. */
+/** Delivers one intent. Rejects where the store is down. */
 export async function tellStore(ledger: SharedLedger, intent: Intent): Promise<Told> {
   const { origin } = intent;
   if (intent.op === "void") {
     const { hold, reason, keyFate, upstreamNano = ZERO } = intent;
     const end = { keyFate, upstreamNano };
-    // What a lost hold leaves beside its mark: what its key means, and what its call has cost us.
+    // What a lost hold leaves behind: the fate of its idempotency key, and its call's cost to us.
     const leaves = (origin?.idempotency != null && keyFate !== "free") || upstreamNano > 0;
     return origin !== null && leaves ? ledger.voidOrphan(hold, end, origin) : ledger.void(hold, reason, end);
   }
@@ -35,7 +35,7 @@ export async function tellStore(ledger: SharedLedger, intent: Intent): Promise<T
 
 async function settleLost(ledger: SharedLedger, request: PostRequest, origin: HoldOrigin): Promise<PostOutcome> {
   const { accountId, holdId } = request;
-  // It may have been posted so long ago that only the archive knows.
+  // It may have been posted so long ago that only the archive has it.
   const before = await ledger.transaction(accountId, holdId);
   if (before !== null) {
     const { amountNano: chargedNano, chargedCents, absorbedNano } = before;
@@ -55,8 +55,8 @@ async function settleLost(ledger: SharedLedger, request: PostRequest, origin: Ho
 }
 
 /**
- * A posting never changes. Where the sweep has posted no more than was noted as used, the rest is a charge of its own, whose id
- * is made of the hold's so that it comes once.
+ * Postings never change. Where the sweeper posted only the recorded usage, the rest becomes a second charge; its id derives from the
+ * hold's, so that it is made once.
  */
 async function whole(
   ledger: SharedLedger,

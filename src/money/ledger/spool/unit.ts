@@ -1,4 +1,4 @@
-// The spool in its own storage thread: how calls ended, each kept until the store has said so, and for a while after.
+// The spool in its storage thread: ends of calls, kept until the store has answered and for a while after.
 import type { DatabaseSync } from "node:sqlite";
 import { migrate, type SqliteUnit, type StoreTime } from "../../../platform/storage/sqlite-unit.ts";
 import { type Intent, intentIn } from "./intent.ts";
@@ -7,26 +7,23 @@ export interface StoredIntent {
   readonly seq: number;
   readonly intent: Intent;
   readonly madeAtMs: number;
-  /** What the store has said; null: nothing yet. */
+  /** The store's answer; null before it comes. */
   readonly outcome: string | null;
 }
 
-/** Which intents to read: a page in the order in which they were made. */
+/** A page of intents, in the order in which they were made. */
 export interface SpoolPage {
-  /** The intent beyond which to begin; 0: at the first, or with `endedWithinMs` at the last. */
+  /** Start after this intent; 0 starts at the first, or with `endedWithinMs` at the last. */
   readonly beyond: number;
   readonly limit: number;
-  /**
-   * `open`: those that the store has not answered; `alone`: those that it alone may know; `endedWithinMs`: these, and those that
-   * it has answered lately, the latest page first.
-   */
+  /** `open`: unanswered; `alone`: known to no replica; `endedWithinMs`: these and recently answered ones, newest page first. */
   readonly which: "open" | "alone" | "all" | { readonly endedWithinMs: number };
 }
 
 export interface Ending {
   readonly seq: number;
   readonly outcome: string;
-  /** No replica is known to have what the store has said. */
+  /** No replica is known to have the store's answer. */
   readonly isAlone: boolean;
 }
 
@@ -51,16 +48,16 @@ const SCHEMA: readonly string[] = [
   CREATE INDEX intent_ended ON intent (ended_at) WHERE ended_at IS NOT NULL;
   `,
 ];
-/** When an intent that is on no replica was answered: later than any time, so that it always counts as answered lately. */
+/** The answer time of an unreplicated intent: later than any real time, so that it always counts as recent. */
 const ALONE_MS = 2 ** 52;
-/** Rows removed for each one that ends: more than come in, so that what has piled up goes away. */
+/** Rows pruned per ended intent: more than arrive, so that a backlog shrinks. */
 const PRUNED_PER_ENDING = 4;
 
 /** Opens the spool in the storage thread's database. */
 export function openUnit(database: DatabaseSync, time: StoreTime): SqliteUnit {
   migrate(database, "spool", SCHEMA);
   const spool = operationsOn(database, time);
-  // New work is refused while the disk is nearly full, though nothing is written for it yet: its end will be.
+  // Refuse new work while the disk is nearly full: nothing is written for it yet, but its end will be.
   return { operations: spool, admissions: ["probe"], flush() {}, reload: () => spool.recount(null) };
 }
 
@@ -81,7 +78,7 @@ function operationsOn(database: DatabaseSync, time: StoreTime) {
 
   function recount(_: null): void {
     const row = bounds.get();
-    // A number that was rolled back is not given again: its caller may have been told.
+    // Never reuse a rolled-back number: its caller may have seen it.
     last = Math.max(last, Number(row?.last));
     kept = Number(row?.kept);
   }
@@ -89,17 +86,14 @@ function operationsOn(database: DatabaseSync, time: StoreTime) {
 
   return {
     recount,
-    /** `body` is the intent as text, so that only one side has to write it. */
+    /** `body` is the intent as text, so that only one side serializes. */
     append(body: string): { seq: number; madeAtMs: number } {
       const madeAtMs = Math.floor(time.epochMs);
       insert.run(++last, body, madeAtMs);
       kept++;
       return { seq: last, madeAtMs };
     },
-    /**
-     * Notes what the store has said, and forgets what it said long ago; beyond `keptMax` what it said longest ago, and what
-     * is on no replica last.
-     */
+    /** Records the store's answers and prunes old ones; beyond `keptMax` the oldest answered first, unreplicated ones last. */
     end({ endings, keepMs, keptMax }: EndRequest): null {
       const nowMs = Math.floor(time.epochMs);
       for (const { seq, outcome, isAlone } of endings) end.run(isAlone ? ALONE_MS : nowMs, outcome, seq);

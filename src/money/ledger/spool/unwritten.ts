@@ -1,18 +1,18 @@
-// Settlements the spool could not persist, kept in memory so they can be replayed if Redis loses them.
+// Ends of calls that the spool could not write, kept in memory so that they can be replayed if Redis loses them.
 import { setTimeout as pause } from "node:timers/promises";
 import { type Delivery, isAway, noteOf } from "./delivery.ts";
 import type { Spool } from "./file.ts";
 import type { Intent } from "./intent.ts";
 
-/** Between two tries. */
+/** Delay between attempts. */
 const AGAIN_MS = 1_000;
 
 export interface UnwrittenEnds {
-  /** Takes an end that is nowhere but here. `outcome`: what the store has answered; null where it does not know. */
+  /** Takes an end that exists only here. `outcome`: the store's answer; null where it has none. */
   keep(intent: Intent, outcome: string | null): void;
-  /** The store may have forgotten what it answered. */
+  /** The store may have lost its answers. */
   repeat(): void;
-  /** Tries once more. What then is neither on disk nor in the store is lost with the process. */
+  /** Tries once more. What is neither on disk nor in the store after that is lost with the process. */
   close(): Promise<void>;
 }
 
@@ -27,7 +27,7 @@ interface Unwritten {
   outcome: string | null;
 }
 
-/** There are never more of them than calls were running when the disk was full, since none is taken on while it is. */
+/** Never more than the calls that ran when the disk filled up, since none is admitted after. */
 export function unwrittenEnds({ spool, delivery, onBroken }: UnwrittenOptions): UnwrittenEnds {
   const kept = new Set<Unwritten>();
   const stop = new AbortController();
@@ -63,7 +63,7 @@ export function unwrittenEnds({ spool, delivery, onBroken }: UnwrittenOptions): 
       await pause(AGAIN_MS, undefined, { signal: stop.signal }).catch(() => {});
       await tryAll();
     }
-    // At once and not later: whatever is kept from here on starts it anew.
+    // Synchronously: whatever is added from here on starts a new run.
     trying = null;
   }
 
