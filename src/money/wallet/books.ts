@@ -24,7 +24,7 @@ const UNBOUNDED = nano(4_000_000_000_000_000);
 const LEASE_MS = 60_000;
 
 /**
- * Opens the house account. Nobody has its key. It is a play-money account, because its postings are not income: the call's own posting
+ * Opens the house account. No process has its key. It is a play-money account, because its postings are not income: the call's own posting
  * records the cost.
  */
 export async function openHouse(accounts: Pick<Accounts, "openAccount">): Promise<void> {

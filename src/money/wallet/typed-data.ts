@@ -1,4 +1,4 @@
-// The EIP-712 digest of an EIP-3009 authorization: a signed transfer that somebody else submits. Both directions of x402 use it.
+// The EIP-712 digest of an EIP-3009 authorization: a signed transfer that another party submits. Both directions of x402 use it.
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import { bytesOf, type Hex, word } from "./hex.ts";
 
