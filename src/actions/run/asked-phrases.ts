@@ -1,4 +1,4 @@
-// How near a query is to the phrases by which people ask for actions and endpoints, which stand apart from the words that these have of themselves.
+// Compares a query with the phrases that people ask for actions and endpoints with. They are indexed apart from the descriptions.
 import { termsOf } from "./search-words.ts";
 import type { TellingWords } from "./telling-words.ts";
 import type { MeantWord } from "./word-index.ts";
@@ -8,7 +8,7 @@ interface Phrase<Owner> {
   readonly terms: readonly string[];
 }
 
-/** The phrases of all owners, by the words in them: only those that share a word with a query are looked at. */
+/** The phrases of all owners by their terms, so that a query is compared only with phrases that share a term. */
 export class AskedPhrases<Owner> {
   readonly #byTerm = new Map<string, Phrase<Owner>[]>();
   readonly #words: TellingWords<Owner>;
@@ -17,7 +17,7 @@ export class AskedPhrases<Owner> {
     this.#words = words;
   }
 
-  /** `asked`: phrases with a semicolon between them. */
+  /** `asked`: phrases, separated by semicolons. */
   read(owner: Owner, asked: string): void {
     for (const text of asked.split(";")) {
       const phrase = { owner, terms: termsOf(text) };
@@ -29,7 +29,7 @@ export class AskedPhrases<Owner> {
     }
   }
 
-  /** How near the nearest phrase of each owner is, from 0 to 1: what the phrase and the words that a query may mean share, of what both tell. */
+  /** The similarity of each owner's nearest phrase, from 0 to 1: shared weight, squared, over both weights. */
   nearest(meant: readonly MeantWord[], queryWeight: number): ReadonlyMap<Owner, number> {
     const shares = new Map<string, number>();
     for (const { term, share } of meant) shares.set(term, Math.max(share, shares.get(term) ?? 0));

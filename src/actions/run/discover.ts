@@ -1,4 +1,4 @@
-// The free action core/discover: says in order which actions do what a caller wants, with their prices.
+// The free action core/discover: ranks the actions that do what a caller wants, with their prices.
 import { z } from "zod";
 import type { Audience as CatalogAudience } from "../../catalog/catalog.ts";
 import { type LocalAction, type LocalCall, localAction } from "../../catalog/local-action.ts";
@@ -30,12 +30,12 @@ const params = z.strictObject({
   limit: z.int().min(1).max(50).default(10),
 });
 
-/** A row of the answer. `params` is there where an action must be told which of its endpoints is meant. */
+/** A row of the answer. `params` selects a row of the action's table, where it has one. */
 export interface Discovered {
   readonly service: string;
   readonly action: string;
   readonly endpoint: string;
-  /** The most that one call can cost, and the least; null for models, whose price is by what is used. */
+  /** The most and the least that one call can cost; null for models, which are priced by usage. */
   readonly price_cents: number | null;
   readonly price_min_cents: number | null;
   readonly required_params: readonly string[];
@@ -44,7 +44,7 @@ export interface Discovered {
   readonly status: ActionStatus;
   /** Where it is not POST. */
   readonly method?: "GET";
-  /** Of an endpoint of models: some that it takes and this key may ask for. */
+  /** Of an endpoint of models: some that this key may use. */
   readonly models?: readonly string[];
   readonly params?: { readonly [param: string]: string };
 }
@@ -103,17 +103,17 @@ function actionRow({ action, row }: Found): Discovered {
 export interface DiscoverDeps {
   readonly searchAll: SearchAll;
   readonly find: ActionCatalog["find"];
-  /** The models of an endpoint that a configured provider serves, the first choice first. */
+  /** The models of an endpoint that a configured provider serves, in order of preference. */
   readonly models: (endpoint: OwnEndpoint, audience: CatalogAudience) => readonly string[];
 }
 
-/** What a key may not call is left out, so as many more are looked through. */
+/** Results looked through for a key with lists, since what it may not call is left out. */
 const LOOKED_THROUGH = 1_000;
 
-/** How much of any question is covered by what answers questions. */
+/** The coverage of a question by the composites that answer questions. */
 const ANSWERS_COVER = 0.5;
 
-/** What fits a query, the best first: what the search finds, and among it our own composites where it is a question. */
+/** The results for a query, best first, with our own composites among them for a question. */
 export async function discovered(
   { searchAll, find }: Pick<DiscoverDeps, "searchAll" | "find">,
   audience: CatalogAudience,
@@ -139,7 +139,7 @@ class Discovery {
   readonly #deps: DiscoverDeps;
   readonly #payer: Payer;
   readonly #allows: Allowed;
-  /** Those that its key may ask for, by endpoint. */
+  /** The models that the key may use, by endpoint. */
   readonly #models = new Map<OwnEndpoint, readonly string[]>();
 
   constructor(deps: DiscoverDeps, { payer, allows }: Pick<LocalCall, "payer" | "allows">) {
@@ -165,7 +165,7 @@ class Discovery {
     return models;
   }
 
-  /** Null: its key may not call it. */
+  /** Null: the key may not call it. */
   #rowOf(found: FoundAny): Discovered | null {
     if ("action" in found) {
       return isCallable(this.#allows, found.action) ? actionRow(found) : null;

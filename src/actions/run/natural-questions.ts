@@ -1,4 +1,4 @@
-// What answers a question that names no action: "who is the CTO of Stripe" is for our own composites, whatever words actions share with it.
+// Sends questions that name no action, such as "who is the CTO of Stripe", to our own composites.
 import { wordsOf } from "./search-words.ts";
 
 const ASKING = new Set(
@@ -12,22 +12,22 @@ const PERSON = new Set(
     " ",
   ),
 );
-/** What is wanted of a person: "email of ...", "phone number for ...". */
+/** As in "email of ..." or "phone number for ...". */
 const CONTACT = new Set(["email", "mail", "linkedin", "contact", "phone"]);
 const WORDS_BETWEEN = 2;
-/** What people do of whom one asks: "who runs marketing at ...". */
+/** As in "who runs marketing at ...". */
 const DOES = /^(runs|leads|heads|manages|directs|chairs)$/;
-const SOMEBODY = /^(who|whos|whom|whose)$/;
+const WHO = /^(who|whos|whom|whose)$/;
 
-/** Where less of a question than this is said by what was found, our own composites come first. */
+/** If the results cover less of a question than this, our composites come first. */
 const COVERED_WELL = 0.75;
-/** Where less than this of what is no question is said by what was found, one of them comes third. */
+/** If they cover less than this of any other query, one composite comes third. */
 const COVERED_ENOUGH = 0.6;
 
 export interface Questioned {
-  /** It asks to be answered, and not which action there is. */
+  /** The query wants an answer rather than an action. */
   readonly isQuestion: boolean;
-  /** The ids of actions of our own that answer it, the best first. */
+  /** The ids of our own actions that answer it, best first. */
   readonly answeredBy: readonly string[];
 }
 
@@ -43,8 +43,8 @@ export function questioned(query: string): Questioned {
   const [first = ""] = words;
   const isQuestion = query.trim().endsWith("?") || ASKING.has(first);
   const asksForPerson =
-    (SOMEBODY.test(first) && DOES.test(words[1] ?? "")) ||
-    ((words.some((word) => PERSON.has(word)) || asksForContact(words)) && (SOMEBODY.test(first) || !ASKING.has(first)));
+    (WHO.test(first) && DOES.test(words[1] ?? "")) ||
+    ((words.some((word) => PERSON.has(word)) || asksForContact(words)) && (WHO.test(first) || !ASKING.has(first)));
   const answeredBy = asksForPerson
     ? ["core/onefind", "core/onesearch", "core/consult"]
     : ["core/onesearch", "core/consult", "core/onefind"];
@@ -52,8 +52,8 @@ export function questioned(query: string): Questioned {
 }
 
 /**
- * What was found, with those that answer any question put among it: before it where it is a question that nothing found says well,
- * one of them behind the first two where it is one all the same or nothing found says enough of it, else at the end.
+ * Merges the composites into the results: first for a question that the results cover badly, third for one that they
+ * cover well or for another query that they cover badly, else last.
  */
 export function withAnswers<Row extends { readonly covered: number }>(
   found: readonly Row[],

@@ -1,4 +1,4 @@
-// Keeps what is made of the list of actions until the catalog is replaced or a new day begins.
+// Caches what is derived from the list of actions until the catalog is replaced or a new day begins.
 import type { Audience } from "../../catalog/catalog.ts";
 import { isGone } from "../../catalog/retirement.ts";
 import type { Clock } from "../../core/clock.ts";
@@ -19,7 +19,7 @@ interface Kept<T> {
   readonly made: T;
 }
 
-/** For what takes microseconds: makes it at once of the actions that can be called today, which prices and retirements change by the day (UTC). */
+/** For quick work: made at once from today's actions. Prices and retirements change at midnight UTC. */
 export function keptToday<T>(
   { actionCatalog, clock }: DailyCatalog,
   make: (actions: readonly CatalogAction[], audience: Audience) => T,
@@ -40,9 +40,7 @@ export function keptToday<T>(
   };
 }
 
-/**
- * For what takes longer: makes it in slices of the actions that can be called today, when it is first asked for. Who asks while it is made waits for it; what could not be made is made anew for the next who asks.
- */
+/** For longer work: made in slices on first use. Concurrent callers share it; a failure is retried by the next caller. */
 export function oncePerDay<T>(
   daily: DailyCatalog,
   make: (actions: readonly CatalogAction[], audience: Audience) => Steps<T>,

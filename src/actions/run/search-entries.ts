@@ -1,25 +1,25 @@
-// What the search knows of each thing that can be found: an action, an endpoint, and the rows of either, in fields that weigh differently.
+// The fields that the search indexes of an action, an endpoint, and the rows of either.
 import type { CatalogAction } from "./action-catalog.ts";
 import type { OwnEndpoint } from "./own-endpoints.ts";
 import { paramNamesOf, tableOf } from "./params-schema.ts";
 
-/** What has rows: an action with a table, or an endpoint with its models. */
+/** An action with the rows of its table, or an endpoint with its models. */
 export type Owner = CatalogAction | OwnEndpoint;
 
 export function isAction(owner: Owner): owner is CatalogAction {
   return "facts" in owner;
 }
 
-/** How much a word is worth by where it stands. */
+/** The weight of a word by its field. */
 export const BOOST = { name: 3, service: 2, keywords: 3, description: 2, params: 0.5, asked: 2 } as const;
 
-/** The words of one thing by field; an absent field has none. */
+/** The text of each field; an absent field is empty. */
 export interface Entry extends Readonly<Partial<Record<keyof typeof BOOST, string>>> {
-  /** The name of a row; null: the action or the endpoint itself. */
+  /** The name of a row; null: the action or endpoint. */
   readonly row: string | null;
 }
 
-/** An action, and behind it the rows of its table. */
+/** An action, then the rows of its table. */
 export function* actionEntries(action: CatalogAction): Iterable<Entry> {
   const { facts, service } = action;
   yield {
@@ -35,7 +35,7 @@ export function* actionEntries(action: CatalogAction): Iterable<Entry> {
     yield { row, name: row, description: summary, params: Object.keys(params).join(" ") };
 }
 
-/** An endpoint, and behind it its models by their slugs. */
+/** An endpoint, then its models by slug. */
 export function endpointEntries(endpoint: OwnEndpoint, models: readonly string[]): readonly Entry[] {
   const { service, action, description, keywords, required, asked } = endpoint;
   const itself = {

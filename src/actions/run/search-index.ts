@@ -1,4 +1,4 @@
-// The search over everything that can be called: actions by what they say of themselves, and the rows of their tables.
+// Searches everything that can be called: actions, the rows of their tables, endpoints and models.
 import type { Audience } from "../../catalog/catalog.ts";
 import { type FormKind, formsIn } from "../../catalog/said-forms.ts";
 import { ownSlice, type Steps } from "../../core/slices.ts";
@@ -19,7 +19,7 @@ export interface Found {
   readonly score: number;
 }
 
-/** An endpoint that is no action, or one of its models. */
+/** An endpoint beside the actions, or one of its models. */
 export interface FoundEndpoint {
   readonly endpoint: OwnEndpoint;
   /** The slug of a model; null: the endpoint itself. */
@@ -33,13 +33,13 @@ export interface SearchedEndpoint {
   readonly models: readonly string[];
 }
 
-/** `covered`: how much of what was asked for its own words say, from 0 to 1. */
+/** `covered`: the share of the query that its words match, from 0 to 1. */
 export type FoundAny = (Found | FoundEndpoint) & { readonly covered: number };
 
 export interface SearchIndex {
-  /** Actions, the best first, at most `max` of them. Of one action's rows no more than a few come before everything else. */
+  /** At most `max` actions, best first. Only the first few rows of an action may come before other results. */
   search(query: string, max: number): readonly Found[];
-  /** The same with endpoints that are no actions, and their models. */
+  /** The same, with other endpoints and their models. */
   searchAll(query: string, max: number): readonly FoundAny[];
 }
 
@@ -50,28 +50,28 @@ interface Hit {
   readonly covered: number;
 }
 
-/** How much of a query's word is said by one that means something near, for the score and for what is covered. */
+/** What a synonym counts, beside the word itself, for score and coverage. */
 const NEAR_SHARE = 0.4;
-/** How much more an entry is worth one of whose keywords is in the query, whole. */
+/** Boost of an entry where the query contains one of its key phrases whole. */
 const PHRASE_WEIGHT = 1.5;
-/** How much more one is worth where a phrase by which people ask for it is the query itself. */
+/** Boost of an entry where the query equals one of the phrases that people ask for it with. */
 const ASKED_WEIGHT = 3;
-/** For actions that no configured provider serves: at about the same score the others come first. */
+/** Configured actions come first at about the same score. */
 const UNCONFIGURED_WEIGHT = 0.9;
 const ROW_WEIGHT = 0.6;
-/** How much of its action's score a row has beside its own. */
+/** The share of its action's score that a row adds to its own. */
 const PARENT_WEIGHT = 0.8;
-/** How many rows of one action come before everything else that was found. */
+/** Rows of one action that may come before other results. */
 const ROWS_FIRST = 2;
 const QUERY_TERMS_MAX = 24;
 
-/** What a word of a query may mean: itself, words near it, or where it is not known those that it is like. */
-interface Asked {
+/** A term of the query with its possible meanings: itself, its synonyms, and for an unknown term those spelled like it. */
+interface QueryTerm {
   readonly term: string;
   readonly meant: readonly MeantWord[];
 }
 
-/** What stands there by its form, as the search's words have it. */
+/** The words that the search uses for each form. */
 const FORM_WORDS: Readonly<Record<FormKind, string>> = {
   email: "email address",
   linkedin: "linkedin profile",
@@ -92,25 +92,25 @@ const FORM_WORDS: Readonly<Record<FormKind, string>> = {
   flight: "flight",
   house: "address house",
 };
-/** Forms whose letters may say something too, such as the name of a network. */
+/** Forms whose text may contain search terms, such as the name of a network. */
 const NAMING: ReadonlySet<FormKind> = new Set(["url", "domain"]);
-/** Parts of addresses that all have. */
+/** Parts that all addresses share. */
 const OF_ALL = /\b(https?|www|com|org|net|html?|example)\b/g;
 
-function askedFor(query: string, index: WordIndex): readonly Asked[] {
+function queryTerms(query: string, index: WordIndex): readonly QueryTerm[] {
   const { forms, rest } = formsIn(query);
   const letters = forms.flatMap(({ kind, text }) => (NAMING.has(kind) ? [text.replace(OF_ALL, " ")] : []));
   const known = termsOf(letters.join(" ")).filter((term) => index.knows(term));
-  const said = [rest, ...forms.map(({ kind }) => FORM_WORDS[kind])].join(" ");
-  return [...new Set([...termsOf(said), ...known])].slice(0, QUERY_TERMS_MAX).map((term) => {
+  const text = [rest, ...forms.map(({ kind }) => FORM_WORDS[kind])].join(" ");
+  return [...new Set([...termsOf(text), ...known])].slice(0, QUERY_TERMS_MAX).map((term) => {
     const near = (SYNONYM_TERMS.get(term) ?? []).map((other) => ({ term: other, share: NEAR_SHARE }));
     const like = index.knows(term) ? [] : index.nearTo(term);
     return { term, meant: [{ term, share: 1 }, ...like, ...near] };
   });
 }
 
-/** What can be found, as it is read before there is an index of it. */
-class Read {
+/** Collects the entries before they are indexed. */
+class Entries {
   readonly words = new TellingWords<Owner>();
   readonly phrases = new AskedPhrases<Owner>(this.words);
   readonly entries: { readonly owner: Owner; readonly row: string | null }[] = [];
@@ -133,36 +133,36 @@ class Read {
   }
 }
 
-/** All that can be found, and the words by which it is. */
-class Searched {
+/** Ranks indexed entries. */
+class Ranking {
   readonly #words: TellingWords<Owner>;
   readonly #phrases: AskedPhrases<Owner>;
-  readonly #entries: Read["entries"];
+  readonly #entries: Entries["entries"];
   readonly #index: WordIndex;
 
-  constructor({ words, phrases, entries }: Read, index: WordIndex) {
+  constructor({ words, phrases, entries }: Entries, index: WordIndex) {
     this.#words = words;
     this.#phrases = phrases;
     this.#entries = entries;
     this.#index = index;
   }
 
-  /** Everything that has a word of the query or one near it, the best first. */
+  /** Everything that matches a term of the query or a synonym, best first. */
   ranked(query: string): readonly Hit[] {
-    const asked = askedFor(query, this.#index);
-    const terms = asked.map(({ term }) => term);
+    const wanted = queryTerms(query, this.#index);
+    const terms = wanted.map(({ term }) => term);
     const whole = this.#words.weight(terms);
     const near = this.#phrases.nearest(
-      asked.flatMap(({ meant }) => meant),
+      wanted.flatMap(({ meant }) => meant),
       whole,
     );
-    const hits = this.#index.sums(asked.map((one) => this.#weighed(one)));
-    const all = [...hits].flatMap(([id, { score, told }]): Hit[] => {
+    const hits = this.#index.sums(wanted.map((term) => this.#weighed(term)));
+    const all = [...hits].flatMap(([id, { score, coverage }]): Hit[] => {
       const entry = this.#entries[id];
       if (entry === undefined) return [];
       const { owner, row } = entry;
       const isConfigured = !isAction(owner) || owner.configured;
-      const covered = told / whole;
+      const covered = coverage / whole;
       const plain = score * covered * (isConfigured ? 1 : UNCONFIGURED_WEIGHT);
       if (row !== null) return [{ owner, row, covered, score: plain * ROW_WEIGHT }];
       const phrased = 1 + PHRASE_WEIGHT * this.#words.phrased(owner, terms);
@@ -171,40 +171,40 @@ class Searched {
     return withParents(all);
   }
 
-  /** What each word that one may mean tells of an entry, and how much of the query is said by it. */
-  #weighed({ term, meant }: Asked) {
+  /** The weight of each meaning of a term, for the score and for the coverage of the query. */
+  #weighed({ term, meant }: QueryTerm) {
     const weight = this.#words.weight([term]);
-    return meant.map((one) => ({
-      term: one.term,
-      score: one.share * this.#words.weight([one.term]),
-      told: (one.share === 1 ? 1 : NEAR_SHARE) * weight,
+    return meant.map(({ term: meaning, share }) => ({
+      term: meaning,
+      score: share * this.#words.weight([meaning]),
+      coverage: (share === 1 ? 1 : NEAR_SHARE) * weight,
     }));
   }
 }
 
-/** Makes the index: half a second for a thousand entries whose schemas have not been read yet. */
+/** Makes the index. Takes half a second for a thousand entries whose schemas have not been read yet. */
 export function* searchIndex(
   actions: readonly CatalogAction[],
   endpoints: Iterable<SearchedEndpoint> = [],
 ): Steps<SearchIndex> {
-  const read = new Read();
-  for (const action of actions) yield* read.add(action, actionEntries(action));
-  for (const { endpoint, models } of endpoints) yield* read.add(endpoint, endpointEntries(endpoint, models));
-  const searched = new Searched(read, yield* WordIndex.of(read.fields));
+  const entries = new Entries();
+  for (const action of actions) yield* entries.add(action, actionEntries(action));
+  for (const { endpoint, models } of endpoints) yield* entries.add(endpoint, endpointEntries(endpoint, models));
+  const ranking = new Ranking(entries, yield* WordIndex.of(entries.fields));
   return {
     search: (query, max) =>
       spread(
-        searched.ranked(query).filter(({ owner }) => isAction(owner)),
+        ranking.ranked(query).filter(({ owner }) => isAction(owner)),
         max,
       ).flatMap(({ owner, row, score }) => (isAction(owner) ? [{ action: owner, row, score }] : [])),
     searchAll: (query, max) =>
-      spread(searched.ranked(query), max).map(({ owner, ...hit }) =>
+      spread(ranking.ranked(query), max).map(({ owner, ...hit }) =>
         isAction(owner) ? { action: owner, ...hit } : { endpoint: owner, ...hit },
       ),
   };
 }
 
-/** A row is as likely meant as its own words and those of its action say together. */
+/** Adds part of an action's score to each of its rows. */
 function withParents(hits: readonly Hit[]): readonly Hit[] {
   const own = new Map(hits.flatMap((hit) => (hit.row === null ? [[hit.owner, hit] as const] : [])));
   const added = (hit: Hit): Hit => {
@@ -216,10 +216,7 @@ function withParents(hits: readonly Hit[]): readonly Hit[] {
   return hits.map(added).sort((a, b) => b.score - a.score);
 }
 
-/**
- * The first `max`, with the rows of one table that are beyond the first few put behind everything else. An action whose
- * rows are named is not named once more by itself.
- */
+/** The first `max`, with all but the first few rows of each table last. An action whose rows are listed is not listed again. */
 function spread(hits: readonly Hit[], max: number): readonly Hit[] {
   const rowsOf = new Map<Owner, number>();
   const first: Hit[] = [];
@@ -234,10 +231,10 @@ function spread(hits: readonly Hit[], max: number): readonly Hit[] {
   return [...first, ...later].slice(0, max);
 }
 
-/** Finds in what an audience sees today, at most so many, the best first. */
+/** Finds at most `max` of the actions that an audience sees today, best first. */
 export type Search = (audience: Audience, query: string, max: number) => Promise<readonly Found[]>;
 
-/** Finds in all that is served: endpoints that are no actions, and their models, as well. */
+/** The same, with other endpoints and their models. */
 export type SearchAll = (audience: Audience, query: string, max: number) => Promise<readonly FoundAny[]>;
 
 export interface Searches {
@@ -245,10 +242,10 @@ export interface Searches {
   readonly searchAll: SearchAll;
 }
 
-/** `endpoints`: those that an audience sees beside the actions. */
+/** `endpoints`: what an audience sees beside the actions. */
 export function searchIn(daily: DailyCatalog, endpoints: (audience: Audience) => Iterable<SearchedEndpoint>): Searches {
   const index = oncePerDay(daily, (actions, audience: Audience) => searchIndex(actions, endpoints(audience)));
-  /** All who have waited for it have it in one turn of the loop: each looks in one of its own. */
+  // All waiting searches wake in one turn of the event loop; each then runs in a turn of its own.
   const ready = async (audience: Audience) => {
     const made = await index(audience);
     await ownSlice();

@@ -1,17 +1,16 @@
-// How much a word of a query tells of what is meant: one that few have tells more than one that stands everywhere.
+// Inverse document frequency: a rare term weighs more than one that stands everywhere.
 import { termsOf } from "./search-words.ts";
 
-/** What a word tells that stands nowhere, such as the name of what is asked about; one that a tenth of all have tells 2.4. */
+/** The weight of a term that no entry has, such as a name. A term that a tenth of the owners have weighs 2.4. */
 const UNKNOWN_WEIGHT = 2;
 
-/** What is said of each owner, an action or an endpoint, whose rows count as one: that nine hundred of them have a word makes it no less telling of it. */
+/** Counts the owners (actions and endpoints) of each term. All rows of an owner count once: nine hundred rows with a term do not make it common. */
 export class TellingWords<Owner> {
   readonly #owners = new Map<string, Set<Owner>>();
   readonly #phrases = new Map<Owner, readonly (readonly string[])[]>();
-  /** Whose words are read now. */
   #reading: Owner | null = null;
 
-  /** From now on words are of this one, of which these phrases are said. */
+  /** The terms that follow belong to this owner, which has these key phrases. */
   read(owner: Owner, phrases: readonly string[]): void {
     this.#reading = owner;
     const terms = phrases.map(termsOf);
@@ -28,11 +27,7 @@ export class TellingWords<Owner> {
     else owners.add(this.#reading);
   }
 
-  knows(term: string): boolean {
-    return this.#owners.has(term);
-  }
-
-  /** How much these tell together. */
+  /** The sum of the terms' weights. */
   weight(terms: readonly string[]): number {
     const all = this.#phrases.size;
     return terms.reduce((sum, term) => {
@@ -41,7 +36,7 @@ export class TellingWords<Owner> {
     }, 0);
   }
 
-  /** How much of what these tell is one phrase of the owner's, from 0 to 1. */
+  /** The share of these terms' weight that the owner's best matching phrase has, from 0 to 1. */
   phrased(owner: Owner, terms: readonly string[]): number {
     const whole = (this.#phrases.get(owner) ?? []).filter((phrase) => phrase.every((term) => terms.includes(term)));
     return Math.max(0, ...whole.map((phrase) => this.weight(phrase))) / this.weight(terms);

@@ -1,7 +1,7 @@
-// An index of words: which entries have a word, how much it weighs there, and which known words one that is not known may mean.
+// A full-text index (BM25 by field), which also suggests known terms for a misspelled one. `minisearch` was tried in its place and ranks a few intents lower.
 import type { Steps } from "../../core/slices.ts";
 
-/** A word that was asked for, in a form in which entries may have it; `share` is how much of it that form is, from 0 to 1. */
+/** A possible meaning of a query term; `share` is its weight beside the term itself, from 0 to 1. */
 export interface MeantWord {
   readonly term: string;
   readonly share: number;
@@ -14,11 +14,11 @@ interface Posting {
 
 const LENGTH_NORM = 0.6;
 const SATURATION = 1.2;
-/** A longer word may have a letter more, less or other; from the second length on two. */
+/** Words of these lengths may differ by one edit, or by two. */
 const [SLIP_CHARS_MIN, SLIPS_CHARS_MIN] = [5, 8];
 const PREFIX_CHARS_MIN = 4;
 const [PREFIX_SHARE, SLIP_SHARE] = [0.5, 0.35];
-/** So many known words at most stand for one that is not known. */
+/** The most suggestions for an unknown term. */
 const NEAR_MAX = 8;
 
 function timesOf(terms: readonly string[]): ReadonlyMap<string, number> {
@@ -27,7 +27,7 @@ function timesOf(terms: readonly string[]): ReadonlyMap<string, number> {
   return times;
 }
 
-/** Whether two words are within so many changes of each other: looked at no further than that. */
+/** Whether the edit distance is at most `changesMax`; stops early where it is not. */
 function isNear(a: string, b: string, changesMax: number): boolean {
   if (Math.abs(a.length - b.length) > changesMax) return false;
   let above = Array.from({ length: b.length + 1 }, (_, at) => at);
@@ -46,26 +46,24 @@ function isNear(a: string, b: string, changesMax: number): boolean {
   return (above[b.length] ?? 0) <= changesMax;
 }
 
-/** A field of an entry: the words in it, as often as they stand there, and what they are worth. */
+/** A field of an entry: its terms, with repeats, and its boost. */
 export interface IndexedField {
   readonly name: string;
   readonly boost: number;
   readonly terms: readonly string[];
 }
 
-/** What a word that may be meant is worth where it stands, and how much of what was asked for is said by it. */
-interface WeighedWord {
-  readonly term: string;
-  readonly score: number;
-  readonly told: number;
-}
-
 interface Sum {
   readonly score: number;
-  readonly told: number;
+  /** The weight of the query terms that match. */
+  readonly coverage: number;
 }
 
-/** How many words the entries have in each field, on the average of those that have any. */
+interface WeighedWord extends Sum {
+  readonly term: string;
+}
+
+/** The average length of each field, over the entries that have it. */
 function* usualLengths(entries: readonly (readonly IndexedField[])[]): Steps<ReadonlyMap<string, number>> {
   const sums = new Map<string, { words: number; entries: number }>();
   for (const fields of entries) {
@@ -79,10 +77,10 @@ function* usualLengths(entries: readonly (readonly IndexedField[])[]): Steps<Rea
   return new Map([...sums].map(([name, sum]) => [name, sum.words / sum.entries]));
 }
 
-/** A word weighs by its field, by how often it is there and by how long the field is. An entry's id is its place. */
+/** An entry's id is its position. */
 export class WordIndex {
   readonly #postings = new Map<string, Posting[]>();
-  /** The known words by their first letter. */
+  /** The known terms by their first letter. */
   readonly #byLetter = new Map<string, string[]>();
 
   private constructor() {}
@@ -118,20 +116,20 @@ export class WordIndex {
     else words.push(term);
   }
 
-  /** What is said of each entry by the words asked for. Of what one may mean the best counts alone: four words for one thing are no more than that thing. */
-  sums(asked: readonly (readonly WeighedWord[])[]): ReadonlyMap<number, Sum> {
+  /** The sums of each entry over the query terms. Of the meanings of a term only the best counts. */
+  sums(terms: readonly (readonly WeighedWord[])[]): ReadonlyMap<number, Sum> {
     const sums = new Map<number, Sum>();
-    for (const meant of asked) {
+    for (const meant of terms) {
       const best = new Map<number, Sum>();
       for (const one of meant) {
         for (const { id, weight } of this.#postings.get(one.term) ?? []) {
-          const { score = 0, told = 0 } = best.get(id) ?? {};
-          best.set(id, { score: Math.max(score, one.score * weight), told: Math.max(told, one.told) });
+          const { score = 0, coverage = 0 } = best.get(id) ?? {};
+          best.set(id, { score: Math.max(score, one.score * weight), coverage: Math.max(coverage, one.coverage) });
         }
       }
-      for (const [id, { score, told }] of best) {
+      for (const [id, { score, coverage }] of best) {
         const sum = sums.get(id);
-        sums.set(id, { score: score + (sum?.score ?? 0), told: told + (sum?.told ?? 0) });
+        sums.set(id, { score: score + (sum?.score ?? 0), coverage: coverage + (sum?.coverage ?? 0) });
       }
     }
     return sums;
@@ -141,7 +139,7 @@ export class WordIndex {
     return this.#postings.has(term);
   }
 
-  /** Known words that one which is not known may mean: those that begin with it, and those that a slip of the pen makes it. */
+  /** Known terms that an unknown one may mean: completions, and terms within a few edits. */
   nearTo(term: string): readonly MeantWord[] {
     const changesMax = term.length < SLIP_CHARS_MIN ? 0 : term.length < SLIPS_CHARS_MIN ? 1 : 2;
     if (term.length < PREFIX_CHARS_MIN) return [];
