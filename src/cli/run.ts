@@ -4,7 +4,7 @@ import { VERSION } from "../core/version.ts";
 import { type Environment, readConfig } from "../platform/config.ts";
 import { ACCOUNT_COMMANDS } from "./account-commands.ts";
 import { createAdminClient, createOwnClient } from "./admin-client.ts";
-import { certifyCommand } from "./certify-command.ts";
+import { certifyCommand } from "./certify/certify-command.ts";
 import { check } from "./check-command.ts";
 import { type Command, CommandError, type Typed, UsageError, usageLine } from "./command.ts";
 import { EVENT_COMMANDS } from "./event-commands.ts";

@@ -1,4 +1,4 @@
-// Certificates of adapters: what `tollgate certify` found when it last asked each vendor for real, kept for the operator's page; and what no call has confirmed yet.
+// Certificates of adapters: what `tollgate certify` last found for each vendor, for the operator's page; and what no call has confirmed yet.
 import { z } from "zod";
 import { notFound } from "../actions/run/nearest.ts";
 import type { Catalog } from "../catalog/catalog.ts";
@@ -7,14 +7,13 @@ import { GatewayError } from "../core/errors.ts";
 import { adminEndpoint } from "../money/accounts/admin-accounts.ts";
 import { readBody } from "../money/accounts/read-body.ts";
 import type { Records } from "../platform/records/records.ts";
-import type { Certificate } from "./certify.ts";
 
 const KIND = "certificate";
 const PAYER = "operator";
 /** More than there are vendors. */
 const LISTED_MAX = 1_000;
-const DIFFERS_MAX = 50;
-const TEXT_CHARS_MAX = 300;
+export const DIFFERS_MAX = 50;
+export const TEXT_CHARS_MAX = 300;
 
 const text = z.string().max(TEXT_CHARS_MAX);
 const whole = z.number().int().min(0);
@@ -30,30 +29,6 @@ const certificateSchema = z.strictObject({
 
 /** What is kept of one vendor. */
 export type VendorCertificate = z.output<typeof certificateSchema>;
-
-/** A run of `certify` by vendor. Nothing is kept of stand-ins: they say nothing of vendors. */
-export function byVendor(
-  { calls, stand_ins }: Certificate,
-  { at, version }: Pick<VendorCertificate, "at" | "version">,
-): ReadonlyMap<string, VendorCertificate> {
-  const kept = new Map<string, VendorCertificate>();
-  if (stand_ins) return kept;
-  for (const { provider, asked, kind, status, verdict, findings } of calls) {
-    const { fine, not_asked, differs } = kept.get(provider) ?? { fine: 0, not_asked: 0, differs: [] };
-    const detail = findings.map((one) => one.detail).join("; ");
-    const other = { asked: asked.slice(0, TEXT_CHARS_MAX), kind, status, detail: detail.slice(0, TEXT_CHARS_MAX) };
-    kept.set(provider, {
-      at,
-      version,
-      fine: fine + (verdict === "fine" ? 1 : 0),
-      not_asked: not_asked + (verdict === "not asked" ? 1 : 0),
-      differs: verdict === "differs" ? [...differs, other].slice(0, DIFFERS_MAX) : differs,
-    });
-  }
-  // A vendor of which nothing was asked is as certified as before.
-  for (const [provider, { fine, differs }] of kept) if (fine + differs.length === 0) kept.delete(provider);
-  return kept;
-}
 
 /** `GET /admin/v1/certificates`, `POST /admin/v1/certificates/{provider}`. */
 export function certificateEndpoints(catalog: () => Catalog, records: Records): readonly EndpointSpec[] {

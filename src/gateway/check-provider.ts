@@ -9,24 +9,13 @@ import { lineOf } from "../upstream/route-failures.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import { askOnce } from "./ask-once.ts";
 import { checkQuestion } from "./check-question.ts";
+import { type CheckVerdict, VERDICTS } from "./refused-key.ts";
 
 const ANSWER_MS_MAX = 20_000;
 const WHOLE_MS_MAX = 30_000;
 /** An answer that took longer is a slow one. */
 const SLOW_MS = 5_000;
 const MODELS_SHOWN_MAX = 10;
-
-export type CheckVerdict =
-  | "fine"
-  | "slow"
-  | "key bad"
-  | "empty"
-  | "model missing"
-  | "rate limited"
-  | "unreachable"
-  | "failing"
-  | "refused"
-  | "not asked";
 
 /** One key at one vendor. */
 export interface ProviderCheck {
@@ -46,20 +35,6 @@ export interface ProviderCheck {
   /** The vendor's own words, or what is to be done; "" where there is nothing to say. */
   readonly detail: string;
 }
-
-export const VERDICTS: Partial<Record<FailureKind, CheckVerdict>> = {
-  provider_auth_failed: "key bad",
-  provider_billing: "empty",
-  provider_model_missing: "model missing",
-  provider_rate_limited: "rate limited",
-  provider_connection_failed: "unreachable",
-  gateway_proxy_failed: "unreachable",
-  provider_timeout: "slow",
-  caller_invalid: "refused",
-  caller_unsupported: "refused",
-  caller_context_length: "refused",
-  policy_content: "refused",
-};
 
 export interface CheckDeps {
   readonly catalog: Catalog;

@@ -11,7 +11,6 @@ import { adminEndpoint } from "../money/accounts/admin-accounts.ts";
 import type { Config } from "../platform/config.ts";
 import { routeRows } from "../upstream/route-rows.ts";
 import type { Upstream } from "../upstream/upstream.ts";
-import { checkProvider } from "./check-provider.ts";
 import type { Losses } from "./losses.ts";
 import { refusalsIn } from "./refused-key.ts";
 import type { Setup } from "./setup.ts";
@@ -40,6 +39,8 @@ export function operatorEndpoints({
     adminEndpoint("POST", "/admin/v1/providers/{id}/check", async ({ request }) => {
       const id = request.params.id ?? "";
       const deps = { catalog: catalog(), upstream, clock: systemClock, namesSet: config.namesSet };
+      // Loaded here, because a gateway starts faster without it.
+      const { checkProvider } = await import("./check-provider.ts");
       const checks = await checkProvider(id, deps);
       if (checks !== null) return { status: 200, body: { checks } };
       const { providers } = await setup();

@@ -11,7 +11,33 @@ import type { Refusal } from "../money/accounts/admin-endpoints.ts";
 import type { Log } from "../platform/observe/log.ts";
 import { lineOf, type RouteFailures } from "../upstream/route-failures.ts";
 import type { RefusedKey } from "../upstream/upstream.ts";
-import { VERDICTS } from "./check-provider.ts";
+
+/** How a vendor does, in a word. */
+export type CheckVerdict =
+  | "fine"
+  | "slow"
+  | "key bad"
+  | "empty"
+  | "model missing"
+  | "rate limited"
+  | "unreachable"
+  | "failing"
+  | "refused"
+  | "not asked";
+
+export const VERDICTS: Partial<Record<FailureKind, CheckVerdict>> = {
+  provider_auth_failed: "key bad",
+  provider_billing: "empty",
+  provider_model_missing: "model missing",
+  provider_rate_limited: "rate limited",
+  provider_connection_failed: "unreachable",
+  gateway_proxy_failed: "unreachable",
+  provider_timeout: "slow",
+  caller_invalid: "refused",
+  caller_unsupported: "refused",
+  caller_context_length: "refused",
+  policy_content: "refused",
+};
 
 const ALL = { sandbox: true };
 const LIVE = { sandbox: false };

@@ -71,7 +71,7 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/cli/admin-client.ts": OPERATOR,
   "src/cli/local-commands.ts": OPERATOR,
   "src/gateway/certificates.ts": OWN,
-  "src/gateway/certify.ts": ONE_MESSAGE,
+  "src/cli/certify/certify.ts": ONE_MESSAGE,
   "src/cli/mcp-command.ts": "runs in a process of its caller's own",
   "src/actions/composites/consult.ts": ONE_MESSAGE,
   "src/actions/composites/demos/chromium.ts":

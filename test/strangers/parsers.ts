@@ -20,6 +20,7 @@ import { attachment } from "../../src/actions/files/content-headers.ts";
 import { answerWith, readyAnswer } from "../../src/actions/run/ready-answer.ts";
 import { wordsOf } from "../../src/actions/run/search-words.ts";
 import { NETWORKS } from "../../src/catalog/networks.ts";
+import { shapeOf } from "../../src/cli/certify/answer-shape.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { keysIn, membersOf, readJson, withMembers } from "../../src/core/json-bytes.ts";
 import type { NeutralRequest } from "../../src/core/neutral.ts";
@@ -29,7 +30,6 @@ import { createAccessTokens } from "../../src/edge/oauth/access-tokens.ts";
 import { cookieOf } from "../../src/edge/oauth/sessions.ts";
 import { signingKeys } from "../../src/edge/oauth/signing-keys.ts";
 import { readPayment } from "../../src/edge/x402/read-payment.ts";
-import { shapeOf } from "../../src/gateway/answer-shape.ts";
 import { shownText } from "../../src/gateway/shown-text.ts";
 import { thoughtSeal } from "../../src/models/chat/seal.ts";
 import { flacSecondsMax } from "../../src/models/chat/units/flac-seconds.ts";
@@ -463,7 +463,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/gateway/answer-shape.ts",
+    file: "src/cli/certify/answer-shape.ts",
     what: "a stream of many small events, each with fields of its own",
     size: 10_000,
     of: (size) => {

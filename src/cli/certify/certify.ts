@@ -1,20 +1,21 @@
 // `tollgate certify`: asks vendors for real what their adapters say of them, and says where an answer is another than expected.
 // What is expected is what the vendor's stand-in answers to the same question: it speaks as our adapters read.
 import { randomBytes } from "node:crypto";
-import { upstreamCentsTaken } from "../actions/run/action-price.ts";
-import type { Adapter, Catalog } from "../catalog/catalog.ts";
-import { costOfUsage, priceAt } from "../catalog/price.ts";
-import type { Clock } from "../core/clock.ts";
-import { isRecord } from "../core/json.ts";
-import { add, least, type Nano, nanoFromCents, ZERO } from "../core/money.ts";
-import { atPointer } from "../upstream/json-pointer.ts";
-import type { UnpricedUsage } from "../upstream/model-candidate.ts";
-import { lineOf } from "../upstream/route-failures.ts";
-import type { Upstream } from "../upstream/upstream.ts";
-import type { SeenAnswer, VendorTap } from "../upstream/vendor-tap.ts";
+import { upstreamCentsTaken } from "../../actions/run/action-price.ts";
+import type { Adapter, Catalog } from "../../catalog/catalog.ts";
+import { costOfUsage, priceAt } from "../../catalog/price.ts";
+import type { Clock } from "../../core/clock.ts";
+import { isRecord } from "../../core/json.ts";
+import { add, least, type Nano, nanoFromCents, ZERO } from "../../core/money.ts";
+import { type Asked, askOnce } from "../../gateway/ask-once.ts";
+import { DIFFERS_MAX, TEXT_CHARS_MAX, type VendorCertificate } from "../../gateway/certificates.ts";
+import { atPointer } from "../../upstream/json-pointer.ts";
+import type { UnpricedUsage } from "../../upstream/model-candidate.ts";
+import { lineOf } from "../../upstream/route-failures.ts";
+import type { Upstream } from "../../upstream/upstream.ts";
+import type { SeenAnswer, VendorTap } from "../../upstream/vendor-tap.ts";
 import { type Shape, shapeDifferences, shapeOf } from "./answer-shape.ts";
-import { type Asked, askOnce } from "./ask-once.ts";
-import { NEEDS_ANOTHER, type Question, type QuestionKind, questionsFor } from "./certify-questions.ts";
+import { NEEDS_ANOTHER, type Question, type QuestionKind, questionsFor } from "./questions.ts";
 
 const CONTENT_MS_MAX = 60_000;
 const WHOLE_MS_MAX = 120_000;
@@ -301,4 +302,31 @@ export async function certify(deps: CertifyDeps, order: CertifyOrder): Promise<C
   }
   if (order.signal.aborted) stopped = "interrupted";
   return { stand_ins: standIns, stopped, spent_nano_usd: spentNano, calls };
+}
+
+/** When a run was made, and by which version. */
+export type Made = Pick<VendorCertificate, "at" | "version">;
+
+/** The result of a run for each vendor. Runs against stand-ins are not kept: they prove nothing about a vendor. */
+export function byVendor(
+  { calls, stand_ins }: Certificate,
+  { at, version }: Made,
+): ReadonlyMap<string, VendorCertificate> {
+  const kept = new Map<string, VendorCertificate>();
+  if (stand_ins) return kept;
+  for (const { provider, asked, kind, status, verdict, findings } of calls) {
+    const { fine, not_asked, differs } = kept.get(provider) ?? { fine: 0, not_asked: 0, differs: [] };
+    const detail = findings.map((one) => one.detail).join("; ");
+    const other = { asked: asked.slice(0, TEXT_CHARS_MAX), kind, status, detail: detail.slice(0, TEXT_CHARS_MAX) };
+    kept.set(provider, {
+      at,
+      version,
+      fine: fine + (verdict === "fine" ? 1 : 0),
+      not_asked: not_asked + (verdict === "not asked" ? 1 : 0),
+      differs: verdict === "differs" ? [...differs, other].slice(0, DIFFERS_MAX) : differs,
+    });
+  }
+  // A vendor that was asked nothing keeps its last certificate.
+  for (const [provider, { fine, differs }] of kept) if (fine + differs.length === 0) kept.delete(provider);
+  return kept;
 }

@@ -1,5 +1,5 @@
 // What a vendor's answer looks like without what it says: each field's place and type, and how two such shapes differ.
-import { isEventStream } from "../core/event-stream.ts";
+import { isEventStream } from "../../core/event-stream.ts";
 
 /** JSON pointers, with `*` for every item of a list, and the types that stood there. The root is `""`. */
 export type Shape = Readonly<Record<string, readonly string[]>>;

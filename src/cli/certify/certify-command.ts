@@ -1,14 +1,14 @@
 // `tollgate certify`: small real calls to the vendors that have keys, held against what their adapters say; without keys the stand-ins.
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Adapter, Catalog } from "../catalog/catalog.ts";
-import { systemClock } from "../core/clock.ts";
-import { nano, usdText } from "../core/money.ts";
-import { VERSION } from "../core/version.ts";
-import type { Certificate, CertifiedCall } from "../gateway/certify.ts";
-import type { UnpricedUsage } from "../upstream/model-candidate.ts";
-import { type Command, CommandError, UsageError, type Workplace } from "./command.ts";
-import { table } from "./text.ts";
+import type { Adapter, Catalog } from "../../catalog/catalog.ts";
+import { systemClock } from "../../core/clock.ts";
+import { nano, usdText } from "../../core/money.ts";
+import { VERSION } from "../../core/version.ts";
+import type { UnpricedUsage } from "../../upstream/model-candidate.ts";
+import { type Command, CommandError, UsageError, type Workplace } from "../command.ts";
+import { table } from "../text.ts";
+import type { Certificate, CertifiedCall, Made } from "./certify.ts";
 
 const CENTS_MAX = 50;
 const NAME = /[^a-z0-9.-]+/gi;
@@ -56,11 +56,11 @@ function reportText({ calls, stopped, stand_ins, spent_nano_usd }: Certificate, 
 /** Opens what it needs, runs, and closes it again whatever happens. */
 async function certifyWith({ config, progress }: Workplace, { named, centsMax, record, standIns }: Wanted) {
   const [{ certify }, { createUpstream }, { tapVendors }, { openCatalog }, { playPurses }] = await Promise.all([
-    import("../gateway/certify.ts"),
-    import("../upstream/upstream.ts"),
-    import("../upstream/vendor-tap.ts"),
-    import("../gateway/open-catalog.ts"),
-    import("../gateway/open-wallet.ts"),
+    import("./certify.ts"),
+    import("../../upstream/upstream.ts"),
+    import("../../upstream/vendor-tap.ts"),
+    import("../../gateway/open-catalog.ts"),
+    import("../../gateway/open-wallet.ts"),
   ]);
   const opened = await openCatalog(config);
   const told: UnpricedUsage[] = [];
@@ -101,9 +101,9 @@ async function certifyWith({ config, progress }: Workplace, { named, centsMax, r
   }
 }
 
-/** Tells the gateway that runs, where there is one, so that its console shows it. Answers what the person is told of that. */
-async function keep({ admin }: Workplace, certificate: Certificate, made: { at: string; version: string }) {
-  const { byVendor } = await import("../gateway/certificates.ts");
+/** Sends the result to the running gateway, if there is one, for its console. Returns a sentence about that. */
+async function keep({ admin }: Workplace, certificate: Certificate, made: Made) {
+  const { byVendor } = await import("./certify.ts");
   const kept = byVendor(certificate, made);
   if (kept.size === 0) return "";
   try {

@@ -1,12 +1,19 @@
 // What `tollgate certify` asks one vendor: five questions to the cheapest model of each family, and the example of each action.
 
-import { upstreamCentsOf } from "../actions/run/action-price.ts";
-import type { ActionOffer, Adapter, Catalog, Offer } from "../catalog/catalog.ts";
-import { boundOf, priceAt } from "../catalog/price.ts";
-import type { Params } from "../catalog/said.ts";
-import { type Nano, nanoFromCents, ZERO } from "../core/money.ts";
-import type { ChatBody } from "../models/formats/chat-completions/body.ts";
-import { askAction, askModel, type CheckAsk, type CheckOrder, cheapestFirst, MADE_UP } from "./check-question.ts";
+import { upstreamCentsOf } from "../../actions/run/action-price.ts";
+import type { ActionOffer, Adapter, Catalog, Offer } from "../../catalog/catalog.ts";
+import { boundOf, priceAt } from "../../catalog/price.ts";
+import type { Params } from "../../catalog/said.ts";
+import { type Nano, nanoFromCents, ZERO } from "../../core/money.ts";
+import {
+  askAction,
+  askModel,
+  type CheckAsk,
+  type CheckOrder,
+  cheapestFirst,
+  MADE_UP,
+} from "../../gateway/check-question.ts";
+import type { ChatBody } from "../../models/formats/chat-completions/body.ts";
 
 /** More tokens than any prompt below counts for, with what vendors add to it. */
 const PROMPT_TOKENS_MAX = 600;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { shapeDifferences, shapeOf } from "../../src/gateway/answer-shape.ts";
+import { shapeDifferences, shapeOf } from "../../src/cli/certify/answer-shape.ts";
 
 const json = (value: unknown) => shapeOf(Buffer.from(JSON.stringify(value)), "application/json");
 
