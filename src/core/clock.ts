@@ -1,9 +1,9 @@
-// Time, as the rest of the gateway sees it: one clock that tests can replace.
+// The gateway's clock, which tests can replace.
 
 export interface Clock {
-  /** Milliseconds since the epoch, always whole, for windows, expiry and what people read. */
+  /** Whole milliseconds since the epoch: for windows, expiry, and people. */
   epochMs(): number;
-  /** Milliseconds that only go forward, with fractions, for durations and deadlines. */
+  /** Monotonic milliseconds with fractions: for durations and deadlines. */
   elapsedMs(): number;
 }
 
@@ -12,7 +12,7 @@ export const systemClock: Clock = {
   elapsedMs: () => performance.now(),
 };
 
-/** The same for what processes of one machine count together: how far it has come is the same in each of them. */
+/** A clock whose elapsed time is the same in all processes of a machine. */
 export const machineClock: Clock = {
   epochMs: () => Date.now(),
   elapsedMs() {
@@ -21,7 +21,7 @@ export const machineClock: Clock = {
   },
 };
 
-/** A clock that is set once, now: setting the other one later, forward or back, does not change how old anything is. */
+/** A clock whose epoch time is read once, now: later changes of the system clock do not change anything's age. */
 export function steadyClock(clock: Clock): Clock {
   const startMs = clock.epochMs() - clock.elapsedMs();
   return { epochMs: () => Math.floor(startMs + clock.elapsedMs()), elapsedMs: () => clock.elapsedMs() };
@@ -29,7 +29,7 @@ export function steadyClock(clock: Clock): Clock {
 
 const FRACTION_MS = 1 / 1_024;
 
-/** A clock that stands still until it is told to move. */
+/** A clock that stands still until a test moves it. */
 export interface ManualClock extends Clock {
   advance(ms: number): void;
   setEpochMs(ms: number): void;
@@ -47,13 +47,13 @@ export function manualClock(startEpochMs: number): ManualClock {
     },
     setEpochMs(ms) {
       epochMs = ms;
-      // A clock is never set on the millisecond, so times made of the other one have a fraction from now on.
+      // Real clocks are not set on the millisecond, so from now on times derived from the other clock have a fraction.
       elapsedMs += FRACTION_MS;
     },
   };
 }
 
-/** Resolves after a while, or as soon as the signal is aborted. It keeps no process alive. */
+/** Resolves after `ms`, or once the signal aborts. Does not keep the process alive. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const over = () => {

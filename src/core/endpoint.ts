@@ -1,98 +1,98 @@
-// The words of the edge: a request as it came, where its answer goes, and what is served at a path. Types and nothing else.
+// The edge's types: a request, where its answer goes, and an endpoint.
 import type { GatewayError } from "./errors.ts";
 import type { Nano } from "./money.ts";
 import type { CallerRequest } from "./neutral.ts";
 import type { Audience, Caller, Charge, Cost, OpenPlan, Plan } from "./plan.ts";
 import type { Candidate, FinalPart, Leg } from "./route.ts";
 
-/** A request as it came, free of any transport. Headers are lower-case; only those the edge reads are kept. */
+/** A request without its transport. Header names are lower-case; only those that the edge reads are kept. */
 export interface GatewayRequest {
   readonly id: string;
   readonly method: string;
   /** The path without the query. */
   readonly path: string;
   readonly query: URLSearchParams;
-  /** What the `{name}` parts of the endpoint's path stood for. */
+  /** The values of the `{name}` parts of the endpoint's path. */
   readonly params: Readonly<Record<string, string>>;
   readonly headers: ReadonlyMap<string, string>;
-  /** Let go once a plan has been made of it: calls may last for long, and are many. */
+  /** Dropped once the plan is made, because calls can be long and many. */
   body: Buffer;
-  /** The body of a request to an endpoint that streams or takes files, instead of `body`; absent where none was sent. */
+  /** The body for an endpoint that streams or takes files, instead of `body`; absent where none was sent. */
   readonly incoming?: IncomingBody;
-  /** Its body was read on only once its sender had been found good for it; false where it was there before that was known. */
+  /** The sender was admitted before the body was read; false where the body had arrived by then. */
   readonly isScreened?: boolean;
-  /** The client's address, as far as TRUST_PROXY lets us know it. */
+  /** The client's address, as far as TRUST_PROXY allows. */
   readonly address: string;
   /** `clock.elapsedMs()` when the request's head arrived. */
   readonly startedMs: number;
-  /** What its socket has kept of the requests before it; absent: it came over HTTP. */
+  /** The WebSocket's memory of earlier requests; absent over HTTP. */
   readonly memory?: SocketMemory;
 }
 
-/** What a socket keeps of the conversation on it: the last one, under its answer's id, until another takes its place or the socket closes. */
+/** The last conversation on a socket, by its answer's id, until another replaces it or the socket closes. */
 export interface SocketMemory {
-  /** What is kept is read again with a message that goes on from it. */
+  /** The size of the kept text, which a message that continues the conversation reads again. */
   readonly bytes: number;
-  /** Takes out what is kept under an id, so that a request that fails has forgotten what it went on from; null: nothing is. */
+  /** Removes and returns what is kept under an id, so that a failed request cannot be continued; null where there is nothing. */
   take(id: string): string | null;
-  /** In the place of what was there. What is too long is not kept. */
+  /** Replaces what was kept. Drops text that is too long. */
   keep(id: string, text: string): void;
 }
 
-/** How an endpoint is asked over a WebSocket: every message of the client's is the body of a request, and every event of the answer a message. */
+/** How an endpoint works over a WebSocket: each client message is a request body, and each event of the answer a message. */
 export interface OverSocket {
-  /** Whether a message asks for nothing but to be remembered: it is answered by `ready`, without a plan. */
+  /** True for a message that only asks to be remembered: `ready` answers it, without a plan. */
   wantsNothing(message: Buffer): boolean;
   ready(call: Call): Answer | GatewayError | Promise<Answer | GatewayError>;
-  /** The messages of an answer that comes whole, such as an error. */
+  /** The messages of a whole answer, such as an error. */
   whole(status: number, body: string, headers: Readonly<Record<string, string>>): readonly string[];
 }
 
 /**
- * A request body as it comes: its sender is held back until what came has been taken. Single-use iterator; throws a
- * GatewayError if the sender disconnects or stalls. A part is good until the next is asked for; then its memory is used again.
+ * A request body as a stream with backpressure. Single-use iterator; throws a GatewayError if the sender disconnects or stalls. Each part
+ * is valid until the next is requested; then its memory is reused.
  */
 export interface IncomingBody extends AsyncIterable<Uint8Array> {
-  /** How many have come so far. */
+  /** Bytes received so far. */
   readonly bytes: number;
 }
 
-/** Where an answer goes: a uWebSockets response, or memory. Nothing is written twice, nothing after the end. */
+/** Where an answer goes: an HTTP response, or memory. Nothing is written twice, or after the end. */
 export interface Reply {
-  /** The client left, or the answer has ended: nothing more can be written. */
+  /** The client left, or the answer ended: nothing more can be written. */
   readonly closed: boolean;
   /** Calls `listener` once if the client leaves before the end. */
   onGone(listener: () => void): void;
-  /** Says in whose name the answer's memory is counted while its client does not take it. */
+  /** Names the owner to whom the answer's memory counts while its client does not read. */
   belongTo(owner: string): void;
-  /** Adds a header to whatever head is written later. */
+  /** Adds a header to the head, whenever that is written. */
   header(name: string, value: string): void;
-  /** Writes the head of a streamed answer; of one whose length is known, exactly so many bytes must follow. */
+  /** Writes the head of a streamed answer. With `bytesTotal`, exactly that many bytes must follow. */
   begin(status: number, bytesTotal?: number): void;
-  /** Writes bytes of a begun answer. False: the client is slow; write no more until `onRoom` calls. */
+  /** Writes bytes of a started answer. False: the client is slow; write no more until `onRoom` calls. */
   write(bytes: Uint8Array | string): boolean;
   onRoom(listener: () => void): void;
-  /** Ends a begun answer with its last bytes. */
+  /** Ends a started answer with its last bytes. */
   end(bytes?: Uint8Array | string): void;
   /** Writes a whole answer. */
   send(status: number, body: Uint8Array | string): void;
-  /** Breaks the connection, so that a half answer cannot be taken for a whole one. */
+  /** Breaks the connection, so that a partial answer cannot look complete. */
   cut(): void;
 }
 
-/** How answers look on the wire. Bytes only; the pipeline decides when. */
+/** Formats answers as bytes; the pipeline decides when to send them. */
 export interface Frame {
-  /** Headers of a good answer; the charge is known where the answer is sent whole. */
+  /** Writes the headers of a successful answer; the charge is known where the answer is sent whole. */
   head(reply: Reply, served: Candidate, legs: readonly Leg[], charge: Charge | null): void;
-  /** The last bytes of a stream, or the whole of a unary answer; sent after the ledger's commit. */
+  /** The last bytes of a stream, or a whole answer; sent after the ledger's commit. */
   last(final: FinalPart, cost: Cost, charge: Charge, legs: readonly Leg[]): Uint8Array | string;
-  /** The last bytes of a stream that broke after it had begun; null: the connection is cut, because no bytes could tell. */
+  /** The last bytes of a stream that broke midway; null: cut the connection, because the format cannot express an error. */
   broken(error: GatewayError, legs: readonly Leg[]): Uint8Array | string | null;
-  /** What shows a waiting client that we are alive, and the headers of an answer that begins with it; null: nothing can. */
+  /** Bytes that keep a waiting client's connection alive, and the headers of an answer that starts with them; null: the format has none. */
   readonly keepAlive: { readonly text: string; headers(reply: Reply): void } | null;
 }
 
-/** An answer as it was given once, and what it costs now. */
+/** An earlier answer, and what it costs now. */
 export interface KeptForm {
   readonly text: string;
   readonly type: string;
@@ -105,7 +105,7 @@ export interface KeptForm {
   readonly legs: readonly Leg[];
 }
 
-/** How the answer to a plan looks where it was asked for. */
+/** How a plan's answer is formatted for its caller. */
 export interface Framing {
   readonly frame: Frame;
   /** Milliseconds of silence before content after which the frame's keep-alive goes out; null: none does. */
@@ -118,7 +118,7 @@ export interface Framing {
   readonly loweredTo?: (served: Candidate) => number | null;
   /** What a model is asked, as the caller's wire has read it; absent: none is, or in no wire that has turns. */
   readonly asked?: CallerRequest;
-  /** All of an answer that was kept in another form, whole or streamed, in the form of this call; null: it cannot be told so. */
+  /** Renders an answer that was kept in another form, whole or streamed, in this call's form; null where that is impossible. */
   readonly retell?: (kept: KeptForm) => Uint8Array | string | null;
 }
 
@@ -126,12 +126,12 @@ export interface FramedPlan extends Framing {
   readonly plan: Plan;
 }
 
-/** The same before it is known who pays. */
+/** The same before the payer is known. */
 export interface FramedOpenPlan extends Framing {
   readonly plan: Plan | OpenPlan;
 }
 
-/** What an endpoint that costs nothing answers. */
+/** The answer of a free endpoint. */
 export interface Answer {
   readonly status: number;
   /** Text and bytes are sent as they are, anything else as JSON. */
@@ -141,88 +141,88 @@ export interface Answer {
   readonly cookies?: readonly string[];
 }
 
-/** What an endpoint answers that is too long to keep: its bytes are asked for as the client takes them. */
+/** An answer too long to hold in memory: bytes are produced as the client reads. */
 export interface StreamAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Absent: it is not known, as of events that are told while they happen. */
+  /** Absent where unknown, as for live events. */
   readonly bytesTotal?: number;
-  /** Gone through once, if only to its first part: that closes what it holds open. */
+  /** Iterated once, if only to its first part: that closes what it holds open. */
   readonly bytes: AsyncIterable<Uint8Array>;
 }
 
-/** A request that has passed the checks of the edge. */
+/** A request that passed the checks of the edge. */
 export interface Call {
   readonly request: GatewayRequest;
-  /** Null where the endpoint needs no credential and no good one came. */
+  /** Null where the endpoint needs no credential and none was valid. */
   readonly caller: Caller | null;
 }
 
-/** One whose answer may last. */
+/** A call whose answer may take long. */
 export interface StreamCall extends Call {
-  /** Aborted when the client has left. */
+  /** Aborted when the client leaves. */
   readonly gone: AbortSignal;
 }
 
-/** A request that wants a plan. */
+/** A request that needs a plan. */
 export interface PlanCall {
   readonly request: GatewayRequest;
   readonly audience: Audience;
 }
 
-/** An endpoint or action that will go, announced at least 90 days before (contract, part 9). Days are `YYYY-MM-DD`, UTC. */
+/** An endpoint or action that ends, announced at least 90 days before (contract, part 9). Days are `YYYY-MM-DD`, UTC. */
 export interface Retirement {
   readonly announced: string;
   readonly sunset: string;
-  /** The path of what replaces it. */
+  /** The path of its replacement. */
   readonly successor?: string;
 }
 
 export interface EndpointShape {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE" | "PUT";
-  /** `/api/v1/transactions/{id}`; `{name...}` at the end takes the rest of the path. */
+  /** Such as `/api/v1/transactions/{id}`; `{name...}` at the end matches the rest of the path. */
   readonly path: string;
-  /** Another path at which the very same is served, and counted. */
+  /** Another path with exactly the same behavior, counted together. */
   readonly alias?: string;
   readonly auth: "none" | "key" | "admin";
-  /** Asked by a probe, which takes a 429 for an outage and ends the process: never refused for being asked too often. */
+  /** Requested by probes, which take a 429 for an outage and kill the process, so it is never rate limited. */
   readonly watch?: true;
   readonly bodyBytesMax: number;
-  /** A browser's cookies are read, and a person who has signed in counts as a caller. */
+  /** Browser cookies are read, and a signed-in person counts as a caller. */
   readonly cookies?: true;
-  /** Its body may be that of an HTML form. */
+  /** The body may be an HTML form. */
   readonly form?: true;
-  /** It is free, but a long body is read for accounts alone that have something to pay with. */
+  /** Free, but long bodies are read only for accounts with credit. */
   readonly longWithCredit?: true;
-  /** Its body has files in it: it is handed on as it comes, though what answers it is a plan. */
+  /** The body contains files: it is passed on as it arrives, although a plan answers it. */
   readonly upload?: true;
-  /** Its answers may be kept and told again, where its caller wants that. */
+  /** Answers may be cached, where the caller asks for that. */
   readonly cached?: true;
-  /** Its body is read whole, and counted so, though its answer is streamed. */
+  /** The body is read whole, although the answer is streamed. */
   readonly bodyWhole?: true;
-  /** It is asked over a WebSocket too; absent: it is not. */
+  /** Also served over a WebSocket; absent: it is not. */
   readonly overSocket?: OverSocket;
   readonly retires?: Retirement;
-  /** The retirement of what a request names, where one path serves many things. */
+  /** The retirement of the thing that a request names, where one path serves many. */
   readonly retiresFor?: (request: GatewayRequest) => Retirement | undefined;
 }
 
-/** How a wire tells errors. */
+/** A wire's form of errors. */
 export interface ErrorCodec {
   /** The wire's name. */
   readonly wire: string;
-  /** An error says what the payer has left, where that is known; it is asked of the ledger for it. */
+  /** Errors include the payer's balance, where known; the ledger is asked for it. */
   readonly tellsBalance?: true;
-  /** Where its clients look for the request's id, beside `x-request-id`. */
+  /** The header in which its clients look for the request id, beside `x-request-id`. */
   readonly requestIdHeader?: string;
-  /** The body of an answer that is an error. */
+  /** The body of an error. */
   body(error: GatewayError, balance?: Nano | null, requestId?: string): Record<string, unknown>;
 }
 
-/** An HTTP path we serve, in the wire that its callers read. */
+/** A path that we serve, in its callers' wire. */
 export type Endpoint = EndpointSpec & { readonly errors: ErrorCodec };
 
-/** A path in no wire yet: free ones answer, of kept or of streamed bodies, paid ones make a plan. */
+/** A path without its wire. Free endpoints answer from whole or streamed bodies; paid ones make a plan. */
 export type EndpointSpec = EndpointShape &
   (
     | { readonly answer: (call: Call) => Answer | GatewayError | Promise<Answer | GatewayError> }

@@ -1,14 +1,14 @@
-// The closed table of errors: each code's status, whether a retry can help, its words, and what the caller should do next.
+// The closed table of errors: status, whether a retry can help, message, and hint.
 
 export interface ErrorRow {
   readonly status: number;
   /** The same request can succeed later; becomes `x-should-retry`. */
   readonly retry?: true;
-  /** Said to the caller; `{name}` is filled in from the detail. */
+  /** The message for the caller; `{name}` is filled in from the detail. */
   readonly message: string;
-  /** What to do next. */
+  /** What the caller can do next. */
   readonly hint: string;
-  /** What to do next where one kind of thing is meant, which `ErrorOptions.of` names. */
+  /** Hints for particular kinds of things, chosen by `ErrorOptions.of`. */
   readonly hints?: Readonly<Record<string, string>>;
 }
 
@@ -51,7 +51,7 @@ export const ERRORS = {
   },
   context_length_exceeded: {
     status: 400,
-    // Clients that go on with a model of a longer context know this by OpenAI's words alone.
+    // Clients that switch to a model with a longer context recognize this error only by OpenAI's words.
     message:
       "This model's maximum context length is shorter than the prompt, and so is that of every other that was asked.",
     hint: "Shorten the messages or choose a model with a larger context_length.",
@@ -434,7 +434,7 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** Every kind of thing that some code has a hint for. */
+/** Every kind that some code has a hint for. */
 export type HintOf = {
   [Code in ErrorCode]: (typeof ERRORS)[Code] extends { readonly hints: infer Hints } ? keyof Hints : never;
 }[ErrorCode];
@@ -444,7 +444,7 @@ export interface ErrorOptions {
   readonly detail?: Readonly<Record<string, string | number>>;
   /** The request field at fault, as a path such as `messages.0.role`. */
   readonly param?: string;
-  /** The kind of thing it is about, where the code has a hint for that. */
+  /** The kind of thing that the error is about, where the code has a hint for it. */
   readonly of?: HintOf;
   /** What would have been possible; `data` in the envelope, `error.metadata` on the language-model endpoints. */
   readonly data?: Readonly<Record<string, unknown>>;
@@ -453,18 +453,18 @@ export interface ErrorOptions {
   /** Replaces the table's `retry`, where only running calls are in the way. */
   readonly retry?: boolean;
   readonly retryAfterSeconds?: number;
-  /** Fields of the body beside its own, where a wire has room for them: what the first version of x402 says there. */
+  /** Extra fields of the body, where the wire allows any: x402 version 1 needs them. */
   readonly body?: Readonly<Record<string, unknown>>;
-  /** Of the answer, by their names in lower case: a challenge that says how to pay or how to sign in. */
+  /** Response headers by lower-case name, such as a challenge that says how to pay or sign in. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** The window that is full, where it is another than the one in which every request is counted. */
+  /** The full rate limit, where it is not the one that counts every request. */
   readonly window?: { readonly limit: number; readonly windowSeconds: number; readonly resetSeconds: number };
-  /** The store was not asked, or has done nothing: there is nothing to undo. */
+  /** The store was not reached, or changed nothing, so there is nothing to undo. */
   readonly nothingDone?: boolean;
   readonly cause?: unknown;
 }
 
-/** An error that the caller is told. Expected outcomes are returned as values of this class, not thrown. */
+/** An error for the caller. Expected outcomes are returned as values of this class, not thrown. */
 export class GatewayError extends Error {
   readonly code: ErrorCode;
   readonly options: ErrorOptions;
@@ -473,7 +473,8 @@ export class GatewayError extends Error {
     const detail: Record<string, string | number> = { param: options.param ?? "", ...options.detail };
     const message = ERRORS[code].message.replace(/\{(\w+)\}/g, (_, name: string) => String(detail[name] ?? name));
     const frames = Error.stackTraceLimit;
-    // What a caller did says nothing of our code, and walking the stack is the dearest part of a refusal, of which there may be any number.
+    // A caller's mistake says nothing about our code, and the stack trace is the most expensive part of a refusal, which callers can repeat
+    // at will.
     if (ERRORS[code].status < 500) Error.stackTraceLimit = 0;
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     Error.stackTraceLimit = frames;
@@ -486,7 +487,7 @@ export class GatewayError extends Error {
     return this.options.status ?? ERRORS[this.code].status;
   }
 
-  /** What to do next, about the kind of thing that was meant. */
+  /** The hint for this kind of thing. */
   get hint(): string {
     const row: ErrorRow = ERRORS[this.code];
     return (this.options.of === undefined ? undefined : row.hints?.[this.options.of]) ?? row.hint;

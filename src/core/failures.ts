@@ -1,18 +1,18 @@
-// The closed table of upstream failures: whose fault each is, and what follows from it.
+// The closed table of upstream failures: whose fault each is, and its consequences.
 import type { ErrorCode } from "./errors.ts";
 
-/** Whose fault a failed attempt was, in one word that is also the metric label. */
+/** Whose fault a failed attempt was; also the metric label. */
 export interface FailureRow {
   readonly fault: "caller" | "policy" | "provider" | "gateway";
-  /** Whether the next route may be tried; `once`: one more, which may take what the first refuses, or do better for its price. */
+  /** Whether the next route may be tried. `once`: only one more, which may accept what the first refused. */
   readonly nextRoute: boolean | "once";
-  /** The same route may be asked once more (reads only). */
+  /** The same route may be tried once more (reads only). */
   readonly sameRoute?: true;
   /** It counts against the route's health. */
   readonly rests?: true;
-  /** What the caller is told when no route is left. */
+  /** The caller's error code once no route is left. */
   readonly code: ErrorCode;
-  /** The vendor's body is the caller's, who has to act on it: its fields are those of the error's `data`. */
+  /** The caller gets the fields of the vendor's body as the error's `data`, because the caller has to act on it. */
   readonly passesBody?: true;
 }
 
@@ -27,7 +27,7 @@ const ROWS = {
   provider_billing: { fault: "provider", nextRoute: true, rests: true, code: "upstream_not_configured" },
   provider_model_missing: { fault: "provider", nextRoute: true, rests: true, code: "upstream_not_configured" },
   provider_rate_limited: { fault: "provider", nextRoute: true, sameRoute: true, rests: true, code: "upstream_error" },
-  /** It takes fewer calls of ours at once, whosever they are: nothing is wrong with it, nor with the call. */
+  /** The vendor limits our concurrency. Neither the vendor nor the call is at fault. */
   provider_busy: { fault: "provider", nextRoute: true, code: "upstream_busy" },
   provider_overloaded: { fault: "provider", nextRoute: true, rests: true, code: "upstream_error" },
   provider_server_error: { fault: "provider", nextRoute: true, sameRoute: true, rests: true, code: "upstream_error" },
@@ -40,13 +40,13 @@ const ROWS = {
   },
   provider_timeout: { fault: "provider", nextRoute: true, rests: true, code: "upstream_error" },
   provider_cut: { fault: "provider", nextRoute: true, sameRoute: true, rests: true, code: "upstream_error" },
-  /** The vendor has done its work and takes its price: one more route may be paid for the same call, and no third. */
+  /** The vendor did its work and charges for it: try one more paid route, and no third. */
   provider_malformed: { fault: "provider", nextRoute: "once", rests: true, code: "upstream_error" },
-  /** A whole answer without a word. What was asked may be why, so it says nothing against the route. */
+  /** A whole answer without content. The request may be the reason, so the route's health does not suffer. */
   provider_empty: { fault: "provider", nextRoute: "once", code: "upstream_error" },
-  /** A whole answer that does not fit the schema which its route was told in words: it may be asked once more. */
+  /** A whole answer that does not match the schema that the prompt described: try once more. */
   provider_unfit: { fault: "provider", nextRoute: "once", sameRoute: true, code: "upstream_error" },
-  /** The operator's own proxy: nothing is wrong with the vendor, and another may be reached without it. */
+  /** The operator's own proxy failed. The vendor is not at fault, and another may be reachable without the proxy. */
   gateway_proxy_failed: { fault: "gateway", nextRoute: true, sameRoute: true, code: "upstream_error" },
   gateway_deadline: { fault: "gateway", nextRoute: false, code: "upstream_error" },
   gateway_stopped: { fault: "gateway", nextRoute: false, code: "upstream_error" },
@@ -56,5 +56,5 @@ const ROWS = {
 
 export type FailureKind = keyof typeof ROWS;
 
-/** The one classification of upstream failures: it drives fallback, rest, status, code and the metric label. */
+/** The one classification of upstream failures: decides fallback, rest, status, code and metric label. */
 export const FAILURES: Readonly<Record<FailureKind, FailureRow>> = ROWS;

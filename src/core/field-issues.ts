@@ -1,28 +1,28 @@
-// What a schema finds wrong with a value, by field and in words that say what would be right. Every body we read is told so.
+// Turns schema errors into issues per field, in words that say what would be right. All request bodies are read with it.
 import type { z } from "zod";
 import { ERRORS, type ErrorCode } from "./errors.ts";
 
-/** What is wrong with one field. */
+/** A problem with one field. */
 export interface FieldIssue {
   readonly path: string;
   readonly message: string;
-  /** What the caller is told instead of `bad_request`: `bad_url` of what was to be a URL, or what a schema's own check says. */
+  /** Replaces `bad_request`: `bad_url` for a URL, or the code of a schema's own check. */
   readonly code?: ErrorCode;
 }
 
-/** What a URL must be, where a schema asks for one. */
+/** The requirement for a URL. */
 export const URL_WORDS = "must be an http or https address such as https://example.com/page";
 
-/** What the host of a URL must be that a vendor is asked to open. */
+/** The requirement for the host of a URL that a vendor opens. */
 export const INNER_URL_WORDS = "must not lead to a private address";
 
-/** Marks a param with an address that we open ourselves: one that cannot be opened is `bad_url` before anything else is said. */
+/** Marks a parameter with an address that we open ourselves: an unusable one is `bad_url`, before any other issue. */
 export const OPENED_URL = { $comment: `${URL_WORDS}; ${INNER_URL_WORDS}` } as const;
 
-/** No reader wants more of them; a long list of wrong items has as many. */
+/** Bounds the list: a long list of wrong items has an issue for each. */
 const ISSUES_MAX = 100;
 const NAMES_SHOWN_MAX = 30;
-/** Of what has no words of its own. */
+/** For issues without words of their own. */
 const NOT_VALID = "is not valid";
 const PATTERN_CHARS_MAX = 200;
 
@@ -76,10 +76,7 @@ function formatWords({ format, pattern }: Of<"invalid_format">): string {
   return format === "regex" ? `must match ${String(pattern).slice(0, PATTERN_CHARS_MAX)}` : `must be a valid ${format}`;
 }
 
-/**
- * What is wrong with what may be one of several things: what it lacks of the one that it comes nearest to, else the schema's own words,
- * else what all of them are.
- */
+/** The issue of a union: what the value lacks of the nearest alternative, else the schema's own words, else what all alternatives are. */
 function unionWords({ errors: branches, message: own }: Of<"invalid_union">): { path: PropertyKey[]; message: string } {
   const ofItsKind = branches.filter(([first]) => first?.code !== "invalid_type" || first.path.length > 0);
   if (ofItsKind.length === 0 && own !== NOT_VALID) return { path: [], message: own };
@@ -100,13 +97,13 @@ function nested(issue: z.core.$ZodIssue): { path: PropertyKey[]; message: string
   return { path: [...issue.path, ...path], message };
 }
 
-/** A schema of whole numbers asks for a number first. */
+/** A schema for whole numbers first checks for a number. */
 function isWhole({ inst }: z.core.$ZodRawIssue): boolean {
   const { format } = (inst?._zod.def ?? {}) as { readonly format?: string };
   return format === "safeint";
 }
 
-/** The words for an issue whose schema has none of its own. */
+/** The words for an issue whose schema has none. */
 function wordsFor(raw: z.core.$ZodRawIssue): string {
   const issue = raw as z.core.$ZodIssue;
   switch (issue.code) {
@@ -136,7 +133,7 @@ function isCode(code: unknown): code is ErrorCode {
   return typeof code === "string" && Object.hasOwn(ERRORS, code);
 }
 
-/** A check of a schema's own names its code in `params`: `{code: "bad_url"}`. */
+/** A schema's own check names its code in `params`: `{code: "bad_url"}`. */
 function codeOf(issue: z.core.$ZodIssue): ErrorCode | undefined {
   if (issue.code === "invalid_union") return issue.errors.flat().map(codeOf).find(isCode);
   if (issue.code === "invalid_format" && issue.format === "url") return "bad_url";
@@ -160,7 +157,7 @@ function issuesIn(issue: z.core.$ZodIssue, known: readonly string[]): readonly F
   return [code === undefined ? { path: name, message } : { path: name, message, code }];
 }
 
-/** The names of an object's fields, for a caller who has mistyped one. */
+/** The names of an object's fields, for a caller who mistyped one. */
 function fieldsOf(schema: z.ZodType): readonly string[] {
   const { shape } = schema as { readonly shape?: object };
   return shape === undefined ? [] : Object.keys(shape);
@@ -168,7 +165,7 @@ function fieldsOf(schema: z.ZodType): readonly string[] {
 
 const TOLD = { error: wordsFor };
 
-/** What the schema makes of a value, or what is wrong with it. */
+/** Parses a value with the schema, or returns its issues. */
 export function readFields<T>(schema: z.ZodType<T>, value: unknown): { readonly data: T } | readonly FieldIssue[] {
   const read = schema.safeParse(value, TOLD);
   if (read.success) return read;

@@ -1,17 +1,17 @@
-// Threads that do what may wait let those go first that calls wait for.
+// Lowers the priority of background threads, so that calls get the processor first.
 import { readlinkSync } from "node:fs";
 import { setPriority } from "node:os";
 
-/** Ten steps of niceness: beside a thread that is always busy it still gets a tenth of a core, so that what it holds open meanwhile is let go of. */
+/** Ten steps of niceness: beside a busy thread it still gets a tenth of a core, so that it soon releases what it holds open. */
 const NICENESS = 10;
 
-/** To be called by a thread at its start, for all that it does: where cores are short, it gets what others leave. Linux alone knows threads by ids of their own. */
+/** Call at a thread's start. Works on Linux only, where threads have ids. */
 export function giveWay(): void {
   if (process.platform !== "linux") return;
   try {
     const [, threadId = ""] = readlinkSync("/proc/thread-self").split("/task/");
     setPriority(Number(threadId), NICENESS);
   } catch {
-    // Without /proc, or where that is forbidden, it goes on as any other.
+    // Without access to /proc the thread keeps its priority.
   }
 }

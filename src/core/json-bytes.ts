@@ -1,5 +1,5 @@
-// Reads JSON as the bytes it came in: refuses what would cost far more than it weighs before it is parsed, and finds members where
-// writing them anew would change them (numbers, the order of keys, a key that is there twice).
+// Reads JSON as bytes: refuses texts that would cost far more than their size before parsing them, and edits members without rewriting the
+// others (numbers, key order, duplicate keys).
 import { isUtf8 } from "node:buffer";
 import type { Json } from "./json.ts";
 import { jsonText } from "./raw-json.ts";
@@ -11,17 +11,17 @@ const COLON = 0x3a;
 const COMMA = 0x2c;
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** What any JSON text from a caller may hold. An object of many names is slow to check and to copy, and a list of many values to walk. */
+/** Limits for any JSON text from a caller. Objects with many names are slow to check and copy, and long lists slow to walk. */
 export const NAMES_MAX = 20_000;
 export const VALUES_MAX = 200_000;
-/** Nothing a model is asked is nested deeper, and what is could not be written down again without overflowing. */
+/** No real request is nested deeper, and deeper ones would overflow the stack when serialized. */
 const DEPTH_MAX = 128;
-/** The least that a name takes is `"":1,`, and the least that a value takes is `1,`: a shorter text cannot hold too many, and is not scanned. */
+/** A name takes at least `"":1,` and a value `1,`: a shorter text cannot exceed the limits, and is not scanned. */
 const SCANNED_BYTES_MIN = Math.min(5 * NAMES_MAX, 2 * VALUES_MAX);
-/** A native search costs as much as looking at so many bytes. */
+/** A native search costs as much as scanning this many bytes. */
 const NEAR_BYTES = 24;
 
-/** The position behind the string that begins at `at`; the end of the bytes where it never ends. */
+/** The position after the string that begins at `at`; the end of the bytes for an unterminated one. */
 export function behindString(bytes: Buffer, at: number): number {
   const near = Math.min(bytes.length, at + NEAR_BYTES);
   let next = at + 1;
@@ -38,7 +38,7 @@ export function behindString(bytes: Buffer, at: number): number {
   return bytes.length;
 }
 
-/** Which bound a JSON text breaks, in words; null: none. Looks at no byte inside of long strings. */
+/** The limit that a JSON text exceeds, in words; null for none. Skips the inside of long strings. */
 export function tooMuchIn(bytes: Buffer): string | null {
   if (bytes.length < SCANNED_BYTES_MIN) return null;
   let names = 0;
@@ -47,7 +47,7 @@ export function tooMuchIn(bytes: Buffer): string | null {
   for (let at = 0; at < bytes.length; ) {
     const byte = bytes[at] ?? 0;
     if (isFirst && byte > SPACE) {
-      // What follows a bracket is a value more, unless nothing is inside.
+      // A bracket is followed by a first value, unless it is empty.
       if (byte !== CLOSE_LIST && byte !== CLOSE_OBJECT) values++;
       isFirst = false;
     }
@@ -72,17 +72,17 @@ function isTooDeep(value: unknown, depth: number): boolean {
     for (const inner of value) if (isTooDeep(inner, depth - 1)) return true;
     return false;
   }
-  // `Object.values` would make a list of every object; in what JSON.parse made there is nothing else to find.
+  // `Object.values` would allocate a list per object; JSON.parse makes only own properties.
   for (const key in value) if (isTooDeep((value as Json)[key], depth - 1)) return true;
   return false;
 }
 
-/** What a caller's bytes say as JSON, or what is wrong with them; of a syntax error the place, as the parser gives it. Every body is read here. */
+/** Parses a caller's JSON bytes, or says what is wrong; for a syntax error with its position. All bodies are read here. */
 export function readJson(
   bytes: Buffer,
   parse: (text: string) => unknown = JSON.parse,
 ): { readonly json: unknown } | { readonly wrong: string } {
-  // Broken characters would be replaced by longer ones, and the prompt would be another than the one that was sent.
+  // Invalid characters would be replaced by longer ones, which would change the prompt.
   if (!isUtf8(bytes)) return { wrong: "not valid UTF-8" };
   const tooMuch = tooMuchIn(bytes);
   if (tooMuch !== null) return { wrong: tooMuch };
@@ -100,7 +100,7 @@ function behindSpace(bytes: Buffer, at: number): number {
   return next;
 }
 
-/** How many keys all objects of a valid JSON text have together, those that are there twice counted twice. */
+/** The number of keys in all objects of a valid JSON text, duplicates included. */
 export function keysIn(bytes: Buffer): number {
   let keys = 0;
   for (let at = 0; at < bytes.length; ) {
@@ -115,8 +115,8 @@ export function keysIn(bytes: Buffer): number {
 }
 
 /**
- * Whether the outermost object of a JSON text says `value` for a key, both as they are written, such as `"stream"` and `true`; of a key
- * that is there twice the last counts. Nothing is parsed, so it may be asked of bytes before it is known whether they are to be read.
+ * Whether the outermost object has `value` for a key, both as written, such as `"stream"` and `true`; the last duplicate counts. Parses
+ * nothing, so it can run before it is decided whether to read the body.
  */
 export function says(bytes: Buffer, key: string, value: string): boolean {
   if (!bytes.includes(key)) return false;
@@ -142,14 +142,14 @@ export function says(bytes: Buffer, key: string, value: string): boolean {
   return said;
 }
 
-/** Where a member of the outermost object lies: from its key to the end of its value. */
+/** The position of a member of the outermost object, from its key to the end of its value. */
 export interface Member {
   readonly name: string;
   readonly start: number;
   readonly end: number;
 }
 
-/** The members of a valid JSON text that is an object, in order. */
+/** The members of a valid JSON object, in order. */
 export function membersOf(bytes: Buffer): readonly Member[] {
   const members: Member[] = [];
   let depth = 0;
@@ -179,15 +179,15 @@ export function membersOf(bytes: Buffer): readonly Member[] {
   return members;
 }
 
-/** Where the value of a member lies. */
+/** The position of a member's value. */
 export function memberValue(bytes: Buffer, { start, end }: Member): { readonly start: number; readonly end: number } {
   const colon = behindSpace(bytes, behindString(bytes, start));
   return { start: behindSpace(bytes, colon + 1), end };
 }
 
 /**
- * A valid JSON object with other values for some of its members, and without those whose value is undefined; every other
- * member as it came, to the byte, and in its place. New members stand behind the others, and behind them the one named `last`.
+ * Replaces members of a valid JSON object, and removes those whose new value is undefined; every other member stays as it is, byte for
+ * byte. New members are appended, and after them the one named `last`.
  */
 export function withMembers(bytes: Buffer, changes: Readonly<Record<string, unknown>>, last?: string): Buffer {
   const written = new Set<string>();

@@ -1,4 +1,4 @@
-// Reads values that came from outside as what they should be: parsed JSON has no types.
+// Reads untyped values from parsed JSON.
 
 export type Json = Record<string, unknown>;
 
@@ -6,12 +6,12 @@ export function isRecord(value: unknown): value is Json {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The list that a value is; what is no list has nothing in it. */
+/** The value if it is a list, else an empty list. */
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** The fields whose value is not undefined. */
+/** Drops fields whose value is undefined. */
 export function defined(fields: Json): Json {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
@@ -20,7 +20,7 @@ export function stringOf(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** A value as a word for a person or an id; only what is a word or a number has one. */
+/** A string or number as text, else empty. */
 export function wordOf(value: unknown): string {
   return typeof value === "string" || typeof value === "number" ? String(value) : "";
 }
@@ -29,7 +29,7 @@ export function numberOf(value: unknown): number | undefined {
   return typeof value === "number" && Number.isFinite(value) ? value : undefined;
 }
 
-/** The texts that stand under this name, at any depth, each once; of a list under it, each of its texts. */
+/** The distinct texts under this name at any depth; a list contributes each of its texts. */
 export function textsNamed(value: unknown, name: string): ReadonlySet<string> {
   const found = new Set<string>();
   const waiting: unknown[] = [value];

@@ -11,15 +11,15 @@ export const NANO_PER_USD = 1_000_000_000;
 export const ZERO = 0 as Nano;
 const MINUTES_PER_HOUR = 60;
 
-/** Whole nano-USD as reports tell them: a number, or text where they may be more than a number counts exactly. Below zero: a loss. */
+/** Whole nano-USD in reports: a number, or text beyond exact numbers. Below zero: a loss. */
 export type NanoSum = number | string;
 
-/** The most an account may ever be granted: beyond it doubles stop being exact (Redis scripts compute in doubles). */
+/** The most that an account may be granted: beyond it doubles stop being exact (Redis scripts compute in doubles). */
 export const GRANTED_NANO_MAX = 9_000_000_000_000_000 as Nano;
 
 const DECIMAL = /^(\d{1,9})(?:\.(\d{1,12}))?$/;
 
-/** Reads a non-negative decimal string into an integer of `10^-digits`; null where it is no decimal or not exact. */
+/** Parses a non-negative decimal string into an integer of `10^-digits`; null where it is not a decimal or not exact. */
 function parseDecimal(text: string, digits: number): number | null {
   const match = DECIMAL.exec(text);
   if (!match) return null;
@@ -34,7 +34,9 @@ export function parseUsdPerMillion(text: string): PicoPerToken | null {
   return parseDecimal(text, 6) as PicoPerToken | null;
 }
 
-/** Parses a price in USD for `units` of something, such as "0.36" for 3,600 seconds: pico-USD for one, rounded up; null where it is none. */
+/**
+ * Parses a price in USD for `units` of something, such as "0.36" for 3,600 seconds, into pico-USD for one, rounded up; null where invalid.
+ */
 export function parseUsdPer(units: number, text: string): PicoPerToken | null {
   const nanoUsd = parseDecimal(text, 9);
   if (nanoUsd === null || nanoUsd > Number.MAX_SAFE_INTEGER / 1000) return null;
@@ -68,7 +70,7 @@ export function sumOfCents(cents: number): NanoSum {
   return Math.round(cents * NANO_PER_CENT);
 }
 
-/** The exact sum of what reports tell. */
+/** The exact sum of report amounts. */
 export function sumOf(all: readonly NanoSum[]): string {
   return String(all.reduce<bigint>((sum, one) => sum + BigInt(one), 0n));
 }
@@ -78,7 +80,7 @@ export function lessOf(a: NanoSum, b: NanoSum): string {
   return String(BigInt(a) - BigInt(b));
 }
 
-/** How many whole days a balance lasts where so many days have taken `spent`; null: they have taken nothing. */
+/** How many whole days a balance lasts at the rate of `spent` in `days`; null where nothing was spent. */
 export function daysLasting(balance: NanoSum, spent: NanoSum, days: number): number | null {
   return BigInt(spent) <= 0n ? null : Number((BigInt(balance) * BigInt(days)) / BigInt(spent));
 }
@@ -92,22 +94,22 @@ export function minus(a: Nano, b: Nano): Nano {
   return nano(Math.max(0, a - b));
 }
 
-/** One of `count` equal parts, rounded down; nothing of what is less than nothing. */
+/** One of `count` equal parts, rounded down; 0 for a negative amount. */
 export function part(amount: Nano, count: number): Nano {
   return Math.max(0, Math.floor(amount / count)) as Nano;
 }
 
-/** What so many minutes cost at a price by the hour, rounded up. */
+/** The cost of `minutes` at a price per hour, rounded up. */
 export function minutesAt(perHour: Nano, minutes: number): Nano {
   return nano(Math.ceil((perHour * minutes) / MINUTES_PER_HOUR));
 }
 
-/** What costs one price by the hour, at the other price by the hour, rounded up. */
+/** Converts an amount from one hourly price to another, rounded up. */
 export function atOtherPrice(amount: Nano, perHour: Nano, otherPerHour: Nano): Nano {
   return nano(Number((BigInt(amount) * BigInt(otherPerHour) + BigInt(perHour) - 1n) / BigInt(perHour)));
 }
 
-/** So many whole per cent of an amount, rounded up: the product of both can be more than a number counts exactly. */
+/** A percentage of an amount, rounded up. The product can exceed exact numbers. */
 export function percentOf(amount: Nano, percent: number): Nano {
   return nano(Number((BigInt(amount) * BigInt(percent) + 99n) / 100n));
 }

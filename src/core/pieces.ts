@@ -1,13 +1,10 @@
-// Bytes that come in pieces and are wanted as one, which is what nearly every part of a stream's way does with its chunks.
+// Collects byte chunks that are needed as one buffer.
 
 const NOTHING = Buffer.alloc(0);
 
-/**
- * Pieces in the order they came; however many there are, they are joined once. Nearly always there is one: it is kept as it is, and no list
- * is made for it.
- */
+/** Chunks in order, joined once. There is nearly always just one: it is kept as it is, without a list. */
 export class Pieces<Piece extends Uint8Array = Buffer> {
-  /** Of all pieces together, in bytes. */
+  /** Total bytes. */
   length = 0;
   #first: Piece | null = null;
   #more: Piece[] | null = null;
@@ -20,7 +17,7 @@ export class Pieces<Piece extends Uint8Array = Buffer> {
     else this.#more.push(piece);
   }
 
-  /** All of them as one, and none is here any more. */
+  /** Removes and returns all chunks as one. */
   take(): Piece | Buffer {
     const first = this.#first;
     const more = this.#more;
@@ -33,7 +30,7 @@ export class Pieces<Piece extends Uint8Array = Buffer> {
   }
 }
 
-/** A body that is read to its end; null: it is longer than `bytesMax`, and not read further. */
+/** Reads a body to its end; null where it exceeds `bytesMax`, and the rest is not read. */
 export async function wholeWithin(body: AsyncIterable<Uint8Array>, bytesMax: number): Promise<Buffer | null> {
   const pieces = new Pieces<Uint8Array>();
   for await (const piece of body) {
@@ -43,7 +40,7 @@ export async function wholeWithin(body: AsyncIterable<Uint8Array>, bytesMax: num
   return Buffer.from(pieces.take());
 }
 
-/** A body that is bounded where it comes from. */
+/** Reads a body whose source bounds it. */
 export async function wholeOf(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
   return (await wholeWithin(body, Number.POSITIVE_INFINITY)) ?? NOTHING;
 }

@@ -1,7 +1,7 @@
-// The proxies that an operator's network wants requests to go through, as curl reads HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
+// The operator's outgoing proxies, with curl's reading of HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
 import { BlockList, isIP } from "node:net";
 
-/** Where a connection leads to. */
+/** Where a connection goes. */
 export interface Destination {
   readonly secure: boolean;
   /** A name, or an IP address without brackets. */
@@ -10,13 +10,13 @@ export interface Destination {
 }
 
 export interface Proxies {
-  /** The proxy for a destination; null: it is connected to directly. */
+  /** The proxy for a destination; null: connect directly. */
   proxyFor(destination: Destination): URL | null;
 }
 
 export const NO_PROXIES: Proxies = { proxyFor: () => null };
 
-/** Throws an error whose message ends a sentence that begins with the name of the variable. */
+/** Parses a proxy's address. Throws an error whose message follows the variable's name in a sentence. */
 export function readProxyAddress(text: string): URL {
   const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`);
   if (url === null || !/^https?:$/.test(url.protocol) || url.hostname === "")
@@ -29,10 +29,10 @@ export function readProxyAddress(text: string): URL {
   return url;
 }
 
-/** Whether an entry of NO_PROXY names this destination. */
+/** Whether an entry of NO_PROXY matches the destination. */
 export type Exempts = (destination: Destination) => boolean;
 
-/** Reads NO_PROXY: hosts, domains, addresses and ranges, each with a port where it has one. Throws as `readProxyAddress` does. */
+/** Parses NO_PROXY: hosts, domains, addresses and ranges, each with an optional port. Throws as `readProxyAddress` does. */
 export function readNoProxy(text: string): Exempts {
   const rules = text
     .split(/[\s,]+/)
@@ -50,7 +50,7 @@ function readRule(entry: string): Exempts {
   return (to) => (port === undefined || Number(port) === to.port) && matches(to.host);
 }
 
-/** Null: it is neither a host nor a range. */
+/** Null: neither a host nor a range. */
 function readHost(text: string): ((host: string) => boolean) | null {
   if (text === "*") return () => true;
   const [address = "", prefix, ...more] = text.split("/");
@@ -79,13 +79,13 @@ export function createProxies(https: Proxy, http: Proxy, exempts: Exempts | null
   return { proxyFor: (to) => (exempts?.(to) === true ? null : to.secure ? https : http) };
 }
 
-/** Where an address leads to. */
+/** The destination of a URL. */
 export function destinationOf({ protocol, hostname, port }: Pick<URL, "protocol" | "hostname" | "port">): Destination {
   const secure = protocol === "https:" || protocol === "wss:";
   return { secure, host: hostname.replace(/^\[|\]$/g, ""), port: port === "" ? (secure ? 443 : 80) : Number(port) };
 }
 
-/** A proxy as people may see it. */
+/** A proxy's address without its password, for people to see. */
 export function withoutPassword(address: string): string {
   return address.replace(/^([a-z][a-z0-9+.-]*:\/\/)?[^/@]*(?:@[^/@]*)*@/i, "$1***@");
 }

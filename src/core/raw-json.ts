@@ -1,17 +1,17 @@
-// Keeps the original text of tool arguments through parsing and writing, because numbers with many digits, number forms such as 1.0, and
-// the order of keys like "2" and "1" would not survive.
+// Keeps the original text of tool arguments through parsing and writing: large numbers, number forms such as 1.0, and the order of keys
+// like "2" and "1" would not survive.
 import { randomBytes } from "node:crypto";
 import { isRecord, type Json } from "./json.ts";
 
-/** The members in which wires carry arguments and results as objects. */
+/** The fields in which wires carry arguments and results as objects. */
 const NAMES: ReadonlySet<unknown> = new Set(["input", "args", "arguments", "response"]);
-/** Most texts have no such member and are only parsed. */
+/** Most texts have no such field and are only parsed. */
 const HAS_ARGUMENTS = /"(?:input|args|arguments|response)"\s*:\s*\{/;
 
 /** Placeholder for a kept text while JSON is written. It never leaves the process, so no input can contain it. */
 const MARK = randomBytes(16).toString("hex");
 const QUOTED_MARK = `"${MARK}"`;
-/** The kept texts that the running `jsonText` has met, in order; null: none is running. */
+/** The kept texts met by the running `jsonText`, in order; null while none runs. */
 const writing: { texts: string[] | null } = { texts: null };
 
 /** Only `jsonText` writes the kept text; JSON.stringify writes the object as usual. */
@@ -37,8 +37,8 @@ function marked(value: unknown): { readonly written: string; readonly texts: rea
 }
 
 /**
- * JSON.stringify, with kept texts in place of their objects. `original`: what `value` is an edited copy of. Arguments that were only parsed
- * and written again get the text that they have there.
+ * JSON.stringify, with kept texts in place of their objects. `original` is what `value` was edited from: arguments that were parsed and
+ * written unchanged keep the text that they have there.
  */
 export function jsonText(value: unknown, original: unknown = null): string {
   const { written, texts } = marked(value);
@@ -47,17 +47,17 @@ export function jsonText(value: unknown, original: unknown = null): string {
   let at = 0;
   return written.replaceAll(QUOTED_MARK, () => {
     const text = texts[at++] ?? "";
-    // Raw line ends can only be white space between values, and would break an event stream.
+    // Raw line breaks can only be whitespace between values, and would break an event stream.
     return (before.get(text)?.shift() ?? text).replace(/[\r\n]+/g, " ");
   });
 }
 
-/** Arguments as text; vendors and callers also send an object, or null. */
+/** Arguments as text; vendors and callers also send an object or null. */
 export function argumentsText(told: unknown): string {
   return typeof told === "string" ? told : told === undefined || told === null ? "" : jsonText(told);
 }
 
-/** Parses an object and keeps its text; null: the text is no object. */
+/** Parses an object and keeps its text; null where the text is not an object. */
 export function rawObject(text: string): Json | null {
   try {
     const object: unknown = JSON.parse(text);
@@ -71,7 +71,7 @@ interface Open {
   readonly value: unknown;
   /** Null: the next string is a key. */
   key: string | number | null;
-  /** Where the text to keep begins; -1: nothing is kept. */
+  /** Where the kept text begins; -1: none is kept. */
   readonly start: number;
 }
 
@@ -80,7 +80,7 @@ function memberOf({ value, key }: Open): unknown {
   return isRecord(value) && typeof key === "string" && Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
-/** The position of the quote that ends the string which begins at `at`. */
+/** The position of the closing quote of the string that begins at `at`. */
 function endOfString(text: string, at: number): number {
   for (let end = text.indexOf('"', at + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let slashes = 0;
@@ -90,7 +90,7 @@ function endOfString(text: string, at: number): number {
   return text.length;
 }
 
-/** Walks a valid text and its parsed value side by side. The last of duplicate keys counts, as in JSON.parse. */
+/** Walks a valid text and its parsed value in parallel. The last duplicate key counts, as in JSON.parse. */
 function keepTexts(text: string, root: unknown): void {
   const open: Open[] = [];
   const kept = new Map<Json, string>();
@@ -118,7 +118,7 @@ function keepTexts(text: string, root: unknown): void {
   for (const [value, own] of kept) keep(value, own);
 }
 
-/** JSON.parse that keeps the texts of arguments. */
+/** JSON.parse that keeps the text of arguments. */
 export function parseRaw(text: string): unknown {
   const json: unknown = JSON.parse(text);
   if (HAS_ARGUMENTS.test(text)) keepTexts(text, json);

@@ -1,4 +1,4 @@
-// Shortens names of tools that vendors refuse for their length or characters.
+// Shortens tool names that vendors refuse for their length or characters.
 import { hash } from "node:crypto";
 
 /** Every vendor accepts names of this length. */

@@ -1,13 +1,13 @@
-// Long work on the thread that serves calls, done in slices: whatever waits on the event loop goes between two of them.
+// Runs long work on the event loop in short slices, so that calls run in between.
 import { systemClock } from "./clock.ts";
 
-/** Work that can be left at each `yield`; what it does between two of them takes microseconds. */
+/** Work that can pause at each `yield`, with microseconds in between. */
 export type Steps<Result> = Generator<void, Result, void>;
 
-/** Calls that arrive while such work is done wait this long for the thread, beside what they wait for each other. */
+/** The most that one slice delays calls. */
 const SLICE_MS = 0.5;
 
-/** All of it at once: where its result is needed now. */
+/** Runs all the work now, where its result is needed at once. */
 export function atOnce<Result>(steps: Steps<Result>): Result {
   for (;;) {
     const step = steps.next();
@@ -15,14 +15,14 @@ export function atOnce<Result>(steps: Steps<Result>): Result {
   }
 }
 
-/** Takes a slice of its work; true: the work has ended. */
+/** Runs one slice; returns true once the work has ended. */
 type Slice = () => boolean;
 
-/** The works that wait for their next slice. There is one queue as there is one event loop: what takes slices by itself adds up with what does too. */
+/** Work waiting for its next slice. One queue for the whole event loop, so that concurrent work shares its slices. */
 const waiting: Slice[] = [];
 let isTurnPlanned = false;
 
-/** Turns that take longer are of a loop with more to do than it can: then several slices are taken in each, so that their works come to an end. */
+/** Longer turns mean that the loop is overloaded: then each turn runs several slices, so that work still finishes. */
 const LONG_TURN_MS = 20;
 const IN_LONG_TURN_MS = 2;
 
@@ -33,13 +33,13 @@ function planTurn(): void {
   setImmediate(() => takeTurn(systemClock.elapsedMs() - fromMs));
 }
 
-/** The slice of the work that has waited longest. With the end of a work its slice is over: what waits for that work goes on behind it. */
+/** Runs a slice of the work that has waited longest. The end of work also ends its slice. */
 function takeSlice(): void {
   const slice = waiting.shift();
   if (slice?.() === false) waiting.push(slice);
 }
 
-/** One slice, and more where the loop has taken long to come to it. */
+/** Runs one slice, or more where the loop's turn took long. */
 function takeTurn(turnMs: number): void {
   isTurnPlanned = false;
   const untilMs = systemClock.elapsedMs() + (turnMs > LONG_TURN_MS ? IN_LONG_TURN_MS : 0);
@@ -48,7 +48,7 @@ function takeTurn(turnMs: number): void {
   if (waiting.length > 0) planTurn();
 }
 
-/** In slices of half a millisecond, of which a turn of the loop has one, whatever else is done in slices. Rejects with what the work throws. */
+/** Runs work in slices of half a millisecond, one per turn of the loop across all such work. Rejects with what the work throws. */
 export function inSlices<Result>(steps: Steps<Result>): Promise<Result> {
   return new Promise((resolve, reject) => {
     waiting.push(() => {
@@ -73,12 +73,12 @@ export function inSlices<Result>(steps: Steps<Result>): Promise<Result> {
 
 function* nothing(): Steps<void> {}
 
-/** Resolves at the place of a slice: what is done then, to the next wait, has a turn of the loop for itself as far as work in slices goes. */
+/** Resolves as if it were a slice: what follows, up to the next await, shares its turn with no other slice. */
 export function ownSlice(): Promise<void> {
   return inSlices(nothing());
 }
 
-/** What `change` makes of each item, one after the other and in slices, where it waits for others itself. */
+/** Maps items one after the other, in slices; `change` may be asynchronous. */
 export async function eachInSlices<Item, Result>(
   items: Iterable<Item>,
   change: (item: Item) => Promise<Result>,
@@ -95,7 +95,7 @@ export async function eachInSlices<Item, Result>(
   return made;
 }
 
-/** The JSON of plain values, such as `JSON.stringify` writes, with a step for each member of its first `depth` levels. */
+/** JSON of plain values, like `JSON.stringify`, with a step for each member of its first `depth` levels. */
 export function* jsonOf(value: unknown, depth = 3): Steps<string> {
   if (depth === 0 || typeof value !== "object" || value === null) return JSON.stringify(value);
   const members: string[] = [];
@@ -114,7 +114,7 @@ export function* jsonOf(value: unknown, depth = 3): Steps<string> {
   return `{${members.join(",")}}`;
 }
 
-/** What `change` makes of each item, as a step each. */
+/** Maps items, one step each. */
 export function* eachOf<Item, Result>(items: Iterable<Item>, change: (item: Item) => Result): Steps<Result[]> {
   const made: Result[] = [];
   for (const item of items) {

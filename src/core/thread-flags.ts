@@ -1,6 +1,6 @@
-// What every thread of ours is started with: not the process's own flags, of which some are not for threads.
+// The flags of our worker threads; some of the process's own flags do not apply to threads.
 
-/** It takes the sources from what an earlier start has kept of them, as the process does; a thread inherits no such hook. */
+/** Loads sources from the compile cache, as the process does; threads do not inherit that hook. */
 const KEPT_SOURCES = new URL("./kept-sources.mjs", import.meta.url).href;
 
 export const THREAD_FLAGS = ["--disable-warning=ExperimentalWarning", `--import=${KEPT_SOURCES}`];

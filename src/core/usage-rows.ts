@@ -1,10 +1,10 @@
-// What is asked of the books as a whole, who spent what, and what is answered. Types and nothing else.
+// Usage reports over all postings: queries and rows. Types only.
 import type { PostingPage } from "./account-rows.ts";
 
-/** What spending can be told by. */
+/** What spending can be grouped by. */
 export type UsageField = "account" | "key" | "model" | "provider" | "day" | "tag" | "group";
 
-/** Of which postings: null is no bound. */
+/** Filters postings; null means no filter. */
 export interface PostingFilters {
   readonly accountId: string | null;
   readonly keyId: string | null;
@@ -20,23 +20,23 @@ export interface PostingFilters {
 
 export interface UsageQuery extends PostingFilters {
   readonly by: readonly UsageField[];
-  /** Charges, or what was added to balances: credit and refunds. */
+  /** Charges, or additions to balances (credit and refunds). */
   readonly kind: "charged" | "credited";
-  /** The group of each key that is or was in one; told by groups alone, of one account. */
+  /** The current or former group of each key; only for reports by group, of one account. */
   readonly groups?: Readonly<Record<string, string>>;
-  /** The play money of sandbox accounts: left out, or told alone; null: told among the rest. */
+  /** Play money of sandbox accounts: false leaves it out, true shows only it, null includes it. */
   readonly sandbox: boolean | null;
-  /** Those of the largest sums, and no page after them; else rows come in the order of what they are told by. */
+  /** Only the largest sums, without further pages; default: rows in the order of their groups. */
   readonly largestFirst?: boolean;
   readonly limit: number;
   readonly cursor: string | null;
 }
 
-/** Sums over postings. Amounts are whole nano-USD as text: all accounts together may have more than a number counts exactly. */
+/** Sums over postings. Amounts are whole nano-USD as text, because totals may exceed exact numbers. */
 export interface UsageSums {
   readonly calls: number;
   readonly amountNano: string;
-  /** What it cost us. */
+  /** Our cost. */
   readonly upstreamNano: string;
   readonly absorbedNano: string;
   readonly inputTokens: number;
@@ -44,11 +44,11 @@ export interface UsageSums {
 }
 
 export interface UsageRow extends UsageSums {
-  /** By the fields that were asked for. A day is `YYYY-MM-DD`; the empty text stands for none; of a day's further tags, `*`. */
+  /** By the requested fields. A day is `YYYY-MM-DD`; an empty text means none; `*` stands for a day's further tags. */
   readonly group: Readonly<Partial<Record<UsageField, string>>>;
 }
 
-/** Adding up would take reading the postings of more than one UTC day, because of this filter or field. */
+/** This filter or field would need the postings of more than one UTC day. */
 export interface TooWide {
   readonly tooWide: string;
 }
@@ -56,7 +56,7 @@ export interface TooWide {
 export interface UsagePage {
   readonly rows: readonly UsageRow[];
   readonly next: string | null;
-  /** Where a tag was asked for: it may have been counted among a day's further tags, so the sums can be too small. */
+  /** For reports by tag: sums may be too small, because some tags were counted among a day's further tags. */
   readonly mayLackTags: boolean;
 }
 
@@ -66,14 +66,14 @@ export interface PostingSearch extends PostingFilters {
   readonly cursor: string | null;
 }
 
-/** The books as a whole, read beside the calls that go on. */
+/** Reports over the books, beside running calls. */
 export interface Reports {
   usage(query: UsageQuery): Promise<UsagePage | TooWide>;
   /** Postings, newest first, without their legs. */
   search(query: PostingSearch): Promise<PostingPage | TooWide>;
 }
 
-/** A call of a known key that was not charged: it failed, or was refused before it began. */
+/** An uncharged call of a known key: it failed, or was refused before it began. */
 export interface FailedCall {
   readonly requestId: string;
   readonly status: "failed" | "refused";
@@ -82,22 +82,22 @@ export interface FailedCall {
   readonly keyId: string;
   readonly endpoint: string;
   readonly asked: string | null;
-  /** What the caller was told. */
+  /** The status that the caller got. */
   readonly httpStatus: number;
   readonly code: string | null;
-  /** The same in words. What an older release has kept has none. */
+  /** The error's message. Older releases did not keep it. */
   readonly message?: string | null;
-  /** What the operator has to know of it; callers are not shown it. */
+  /** A detail for the operator; callers do not see it. */
   readonly reason?: string | null;
   readonly ms: number;
   readonly tags: readonly string[];
-  /** What was tried, and what each took from us. */
+  /** The attempts, and what each cost us. */
   readonly attempts: readonly {
     readonly vendor: string;
     readonly model: string;
     readonly status: number;
     readonly reason: string | null;
-    /** The vendor's words where only the operator can mend it. */
+    /** The vendor's words, where only the operator can fix the cause. */
     readonly refusal?: string;
     readonly ms: number;
     readonly upstreamNano: number;

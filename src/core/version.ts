@@ -1,4 +1,4 @@
-// Which Tollgate this is: as its package says, and, where that is not enough, as its sources do.
+// This Tollgate's version: the package's, and a hash of the sources.
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 
@@ -11,8 +11,8 @@ export const { version: VERSION } = JSON.parse(
 ) as Package;
 
 /**
- * The version with a hash of the sources as they lie there now: a version has many commits, and processes that speak to each other
- * must be of one. Reads 5 MB.
+ * The version with a hash of the current sources, because a version has many commits, and processes that talk to each other must run the
+ * same one. Reads 5 MB.
  */
 export function exactVersion(): string {
   const sources = new URL("../", import.meta.url);

@@ -1,12 +1,12 @@
-// Files that appear whole and durable, or not at all, whenever the process that writes them ends.
+// Writes files atomically and durably: complete, or not at all, even if the process is killed.
 import { existsSync } from "node:fs";
 import { open, rename, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** What a killed process leaves has this at the end of its name; the next one that writes the same file takes it over. */
+/** The suffix of a partial file; the next writer of the same file overwrites what a killed process left. */
 const PART = ".part";
 
-/** Has `write` fill a file beside `path`, and gives it that name once it is on the disk. Throws where `path` exists. */
+/** Lets `write` fill a temporary file beside `path`, then renames it once it is on disk. Throws where `path` exists. */
 export async function writeWhole(path: string, write: (part: string) => Promise<void>): Promise<void> {
   const part = `${path}${PART}`;
   requireFree(path);
@@ -22,7 +22,7 @@ export async function writeWhole(path: string, write: (part: string) => Promise<
   }
 }
 
-/** Writes `text` to `path`, in the place of what is there: at any moment the file is the old one or the new one, whole. */
+/** Replaces the file at `path` with `text`: readers see the old file or the new one, never a mix. */
 export async function replaceWhole(path: string, text: string): Promise<void> {
   const part = `${path}${PART}`;
   try {
@@ -39,7 +39,7 @@ function requireFree(path: string): void {
   if (existsSync(path)) throw new Error(`${path} is there already`);
 }
 
-/** Has what was written to a file, or the names in a folder, reach the disk. */
+/** Syncs a file's content, or a folder's names, to disk. */
 export async function sync(place: string): Promise<void> {
   const handle = await open(place, "r");
   await handle.sync().finally(() => handle.close());

@@ -1,4 +1,4 @@
-// A whole ledger, as it is carried from one store to another while no gateway runs.
+// A whole ledger in transit from one store to another while no gateway runs.
 import { hash } from "node:crypto";
 import type { AccountRow, KeyRow } from "../../core/account-rows.ts";
 import type { NumberedPosting } from "./archive/archive.ts";
@@ -8,7 +8,7 @@ const ACCOUNTS_AT_ONCE = 32;
 
 export type BookKey = Omit<KeyRow, "periodSpentNano" | "periodHeldNano"> & { readonly secretHash: string };
 
-/** What an idempotency key means until it lapses. */
+/** What an idempotency key means until it expires. */
 export interface BookIdempotency {
   readonly keyId: string;
   readonly key: string;
@@ -19,17 +19,17 @@ export interface BookIdempotency {
   readonly lapsesAtMs: number;
 }
 
-/** What calls of a day have cost us unpaid, or were charged above our cost, in a scope of theirs: postings alone do not tell it. */
+/** A scope's unpaid cost or margin of one day, which postings alone do not show. */
 export interface BookCost {
   readonly scope: string;
   readonly day: number;
   readonly nano: number;
 }
 
-/** Days of which these are carried: a Redis keeps no older ones. */
+/** Days of cost that are carried: Redis keeps no older ones. */
 export const COST_DAYS_CARRIED = 60;
 
-/** An account with everything but its postings; nothing of it is held. */
+/** An account without its postings; none of its money is held. */
 export interface AccountBook {
   readonly account: Omit<AccountRow, "heldNano">;
   /** The latest time that the account has seen. */
@@ -40,21 +40,21 @@ export interface AccountBook {
 }
 
 export interface BookSource {
-  /** Ends holds whose lease has ended; answers how many are left. */
+  /** Ends expired holds; returns how many are left. */
   settle(): Promise<number>;
-  /** All postings, those of each account in order. */
+  /** All postings, each account's in order. */
   postings(): AsyncIterable<readonly NumberedPosting[]>;
   accounts(): AsyncIterable<AccountBook>;
   doctor(): Promise<DoctorReport>;
   close(): Promise<void>;
 }
 
-/** Takes all postings first and the accounts after them, and is complete only when it has been finished. */
+/** Receives all postings, then the accounts; complete only once finished. */
 export interface BookTarget {
   takePostings(postings: readonly NumberedPosting[]): Promise<void>;
   takeAccount(book: AccountBook): Promise<void>;
   finish(): Promise<void>;
-  /** Leaves what has not been finished. */
+  /** Abandons an unfinished transfer. */
   close(): Promise<void>;
 }
 
@@ -63,7 +63,7 @@ export interface CarriedBooks {
   readonly postings: number;
 }
 
-/** Carries all that `source` has to `target`, which must be empty. */
+/** Copies everything from `source` to `target`, which must be empty. */
 export async function carryBooks(source: BookSource, target: BookTarget): Promise<CarriedBooks> {
   let [accounts, postings] = [0, 0];
   for await (const some of source.postings()) {
@@ -84,7 +84,7 @@ export async function carryBooks(source: BookSource, target: BookTarget): Promis
   return { accounts, postings };
 }
 
-/** The same text for the same content, in whatever order a store tells it. */
+/** Serializes independent of order, so that equal content gives equal text. */
 function canonical(value: unknown): unknown {
   if (Array.isArray(value))
     return value
@@ -96,7 +96,7 @@ function canonical(value: unknown): unknown {
   return fields.map(([name, field]) => [name, JSON.stringify(canonical(field))]);
 }
 
-/** The accounts that two stores tell differently: their money, keys or idempotency keys. */
+/** The accounts whose money, keys or idempotency keys differ between two stores. */
 export async function differingAccounts(one: BookSource, other: BookSource): Promise<string[]> {
   const texts = new Map<string, string>();
   const text = (book: AccountBook) => hash("sha256", JSON.stringify(canonical(book)));

@@ -1,56 +1,56 @@
-// Keeps this process's holds alive and ends those of the dead: the heartbeat, the sweep, and the sweep at start.
+// Keeps this process's holds alive and ends those of dead processes: heartbeat, sweep, and the sweep at start.
 import type { Clock } from "../../core/clock.ts";
 import type { HoldRef, Money } from "./model/ledger.ts";
 
 const SWEEP_MS = 5_000;
-/** Between two tries to free what could not be freed. */
+/** Delay between attempts to free a hold. */
 const FREE_MS = 1_000;
-/** Holds ended in one operation: a commit stays short, and calls come between. */
+/** Holds ended per operation: keeps commits short, with calls in between. */
 const SWEEP_COUNT = 500;
-/** Rounds of other stores in one sweep, so that holds do not wait for long. */
+/** Rounds in other stores per sweep, so that holds do not wait long. */
 const ALSO_ROUNDS_MAX = 20;
-/** Leases renewed in one operation. */
+/** Leases renewed per operation. */
 const RENEW_COUNT = 1_000;
 
-/** Calls `run` every `ms` until the answered function is called. */
+/** Calls `run` every `ms` until the returned function is called. */
 export type Every = (ms: number, run: () => void) => () => void;
 
 export interface LeaseOptions {
   readonly ledger: Pick<Money, "renew" | "sweep" | "letGo">;
   readonly clock: Clock;
-  /** This process, as the owner of its holds. */
+  /** This process's id as the owner of its holds. */
   readonly owner: string;
   readonly leaseMs: number;
-  /** A sweep or a heartbeat failed; it is tried again at the next beat. */
+  /** Called where a sweep or heartbeat fails; the next beat retries. */
   readonly onBroken: (error: unknown) => void;
-  /** False: another process ends the holds of the dead. Left out: this one does as well. */
+  /** False: another process ends dead processes' holds. Default: this one does too. */
   readonly sweeps?: boolean;
-  /** A round in other stores with something to sweep, such as the records; answers whether there may be more. */
+  /** One round in other stores to sweep, such as the records; returns whether there may be more. */
   readonly alsoSweep?: () => Promise<boolean>;
   readonly every?: Every;
 }
 
 export interface KeptLeases {
-  /** Renews the hold's lease from now on. */
+  /** Keeps renewing the hold's lease. */
   keep(hold: HoldRef): void;
-  /** The hold has been posted or voided. */
+  /** The hold was posted or voided. */
   release(hold: HoldRef): void;
-  /** Its end was refused: it is freed, now or as soon as the ledger takes that. */
+  /** The hold's end was refused: free it now, or as soon as the ledger allows. */
   abandon(hold: HoldRef): void;
-  /** To be called once before the first reserve: ends the holds of every process but this one. */
+  /** Call once before the first reserve: ends the holds of all other processes. */
   recover(): Promise<void>;
-  /** Stops both, and waits for what is under way. */
+  /** Stops heartbeat and sweep, and waits for running work. */
   stop(): Promise<void>;
 }
 
-/** Node's own timer, which does not keep the process alive. */
+/** Node's timer, which does not keep the process alive. */
 export const everyInterval: Every = (ms, run) => {
   const timer = setInterval(run, ms);
   timer.unref();
   return () => clearInterval(timer);
 };
 
-/** Starts the heartbeat and the sweep. Only holds older than a quarter of a lease are renewed: most calls never are. */
+/** Starts heartbeat and sweep. Only holds older than a quarter of a lease are renewed; most calls end sooner. */
 export function keepLeases(options: LeaseOptions): KeptLeases {
   const { ledger, clock, owner, leaseMs, sweeps = true, every = everyInterval } = options;
   const kept = new Map<string, { readonly hold: HoldRef; readonly sinceMs: number }>();
@@ -90,7 +90,7 @@ export function keepLeases(options: LeaseOptions): KeptLeases {
   stops.push(every(FREE_MS, freeing.run));
 
   return {
-    // Its names alone: a hold is placed with the whole request, and streams are open for long.
+    // Keep only the ids: a hold refers to its whole request, and streams stay open for long.
     keep: ({ accountId, holdId }) => kept.set(holdId, { hold: { accountId, holdId }, sinceMs: clock.elapsedMs() }),
     release: ({ holdId }) => kept.delete(holdId),
     abandon(hold) {
@@ -105,7 +105,7 @@ export function keepLeases(options: LeaseOptions): KeptLeases {
   };
 }
 
-/** Runs `work` when asked, never twice at a time: a beat that finds the last one still running is left out. */
+/** Runs `work` on request, never twice at once: a beat is skipped while the last one runs. */
 export function steady(work: () => Promise<void>, onBroken: (error: unknown) => void) {
   let running: Promise<void> | null = null;
   return {

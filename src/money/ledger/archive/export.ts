@@ -1,4 +1,4 @@
-// Moves postings from Redis to the archive, in order: read, kept there for good, and only then taken out of Redis.
+// Moves postings from Redis to the archive in order: reads them, stores them durably, and only then removes them from Redis.
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../../../core/clock.ts";
 import { type Due, dueOf } from "../redis/account-index.ts";
@@ -9,29 +9,29 @@ import { type LedgerLink, ledgerScripts, transitionClock } from "../redis/script
 import { type Every, everyInterval, steady } from "../sweep.ts";
 import type { Archive, NumberedPosting } from "./archive.ts";
 
-/** Postings in one step: a commit of the archive, and some milliseconds of Redis. */
+/** Postings per step: one commit of the archive, and a few milliseconds of Redis. */
 const BATCH = 200;
 const AGE_MS = 60_000;
 const KEPT_MAX = 10_000;
-/** What a failover could take back must not be in the archive yet. */
+/** Younger postings stay: a failover could still lose them, and the archive must not have what Redis lost. */
 const AGE_MS_MIN = 5_000;
 const ROUND_MS = 1_000;
-/** An archive that is away is asked again after so long. */
+/** Delay before an archive that is down is tried again. */
 const REST_MS = 5_000;
-/** Accounts of one index in a round. */
+/** Accounts of one index per round. */
 const ACCOUNTS_MAX = 50;
 const ACCOUNTS_AT_ONCE = 4;
-/** Of an account that has moved as many in one look, so many more are on their way. */
+/** An account that moved this many postings at once is busy, and has more. */
 const HOT_COUNT = 500;
 const HOT_LOOK_MS = 1_000;
 const BUSY_LOOK_MS = 30_000;
 const ALONE_LOOK_MS = 5_000;
 const NOT_COPIED = "no replica of Redis has the latest postings";
-/** A process that dies while it moves postings keeps the others from it for so long. */
+/** The exporter's lease: after a crash, another process takes over this much later. */
 const EXPORTER_MS = 15_000;
-/** Which process moves postings; it lapses by itself. */
+/** The key that names the exporting process; it expires. */
 export const EXPORTER = "exporter";
-/** Which archive a Redis gives its postings to; in a Redis that a command still fills, `FILLING`. */
+/** The key that names the Redis's archive; `FILLING` while a command still fills the Redis. */
 export const ARCHIVE_ID = "archive:id";
 const FILLING = "being filled";
 
@@ -39,33 +39,30 @@ export interface ExportOptions {
   readonly link: LedgerLink;
   readonly archive: Archive;
   readonly clock: Clock;
-  /** The clock stands in for the server's own: for tests. */
+  /** The clock replaces the server's own; for tests. */
   readonly clockIsServers?: boolean;
-  /** The archive is away, or an account's postings do not fit it; it is tried again later. */
+  /** Called where the archive is down or rejects an account's postings; the export retries later. */
   readonly onBroken: (error: unknown) => void;
-  /** Postings older than this leave; one minute unless told otherwise. */
+  /** Postings older than this move; default one minute. */
   readonly ageMs?: number;
-  /** The most that is kept of an account, whatever its age. */
+  /** The most postings kept per account, whatever their age. */
   readonly keptMax?: number;
   readonly every?: Every;
 }
 
 export interface PostingExport {
-  /** Moves everything now, whatever its age; answers how many postings. Rejects where that is not possible. */
+  /** Moves everything now, whatever its age; returns the number of postings. Rejects where it cannot. */
   flush(accountIds: AsyncIterable<string>): Promise<number>;
   /**
-   * How late postings are: as late as the account that is due for longest, and no less than nothing has moved though something is due.
-   * Null where another process moves them.
+   * How far behind the export is, by the longest-due account, and at least the time since anything moved while something was due. Null
+   * where another process exports.
    */
   behindMs(): number | null;
-  /** Finishes the step under way and lets another process go on. */
+  /** Finishes the current step and lets another process take over. */
   stop(): Promise<void>;
 }
 
-/**
- * Binds a Redis to its archive: the first that it meets. Throws a sentence for the operator where it has given postings to
- * another one.
- */
+/** Binds a Redis to the first archive that it meets. Throws a sentence for the operator where it belongs to another. */
 export async function claimArchive(link: LedgerLink, { id }: Archive): Promise<void> {
   await link.call("SET", ARCHIVE_ID, id, "NX");
   const known = await link.call("GET", ARCHIVE_ID);
@@ -81,27 +78,27 @@ const UNFILLED =
   "restore or migrate has not filled this Redis to the end: while that is at work wait for it; where it was cut off, " +
   "empty the Redis (redis-cli FLUSHALL, in a cluster on every primary) and repeat it";
 
-/** Marks an empty Redis as one that is being filled: until `endFilling` no process opens it. */
+/** Marks an empty Redis as being filled: until `endFilling` no process opens it. */
 export async function beginFilling(link: LedgerLink): Promise<void> {
   const taken = await link.call("SET", ARCHIVE_ID, FILLING, "NX");
   if (taken === null) throw new Error("this Redis is not empty any more");
 }
 
-/** Everything is there: the Redis belongs to its archive from now on. */
+/** Ends filling and binds the Redis to its archive. */
 export async function endFilling(link: LedgerLink, { id }: Archive): Promise<void> {
   await link.call("SET", ARCHIVE_ID, id);
 }
 
-/** Whether a gateway was ever started on this Redis, or a command has filled it or fills it. */
+/** Whether a gateway was ever started on this Redis, or a command filled or is filling it. */
 export async function isLedger(link: LedgerLink): Promise<boolean> {
   return (await link.call("GET", ARCHIVE_ID)) !== null;
 }
 
 interface Moved {
   readonly count: number;
-  /** What is left could be taken back by a failover, and stays: no replica has it. */
+  /** The remaining postings are on no replica, so a failover could lose them; they stay. */
   readonly isAlone: boolean;
-  /** When to look again, in the server's ms; null: not before a hold is placed. */
+  /** When to check again, in the server's ms; null: not before the next hold. */
   readonly nextMs: number | null;
 }
 
@@ -109,13 +106,13 @@ interface Which {
   readonly ageMs: number;
   readonly keptMax: number;
   readonly ageMsMin: number;
-  /** Asked between two batches. */
+  /** Asked between batches. */
   readonly goesOn: () => boolean;
 }
 
 /**
- * The step itself. It may end anywhere: repeated, it finds what is in the archive already, and changes nothing. What the archive has
- * and Redis has forgotten could not be told to Redis again, whose postings would take its numbers: so a replica has it first.
+ * One step. It can be interrupted anywhere: a repeat finds what the archive already has, and changes nothing. Postings move only once a
+ * replica has them: if Redis lost some that the archive has, new postings would reuse their numbers.
  */
 function postingMover(link: LedgerLink, time: () => { readonly args: readonly string[] }, append: Archive["append"]) {
   const run = ledgerScripts(link);
@@ -155,7 +152,7 @@ function readPairs(accountId: string, archived: number, pairs: readonly string[]
   });
 }
 
-/** Starts to move postings; of all processes that do, one is at work. */
+/** Starts the export; one of all processes does the work. */
 export function exportPostings(options: ExportOptions): PostingExport {
   const { link, archive, clock, onBroken, ageMs = AGE_MS, keptMax = KEPT_MAX, every = everyInterval } = options;
   const run = ledgerScripts(link);
@@ -166,10 +163,10 @@ export function exportPostings(options: ExportOptions): PostingExport {
   let stopped = false;
   let restUntilMs = Number.NEGATIVE_INFINITY;
   let someAlone = false;
-  /** When a step failed that none has succeeded since. */
+  /** When a step failed, if none has succeeded since. */
   let stuckSinceMs: number | null = null;
 
-  /** While the archive is away no account does better than another. */
+  /** While the archive is down, no account fares better than another. */
   async function append(postings: readonly NumberedPosting[]): Promise<string | null> {
     return archive.append(postings).catch((error: unknown) => {
       restUntilMs = clock.elapsedMs() + REST_MS;
@@ -180,7 +177,7 @@ export function exportPostings(options: ExportOptions): PostingExport {
   const beExporter = (ms: number) => run("exporter", EXPORTER, argumentsOf("exporter", { who: self, ms }));
   const goesOn = () => !stopped && clock.elapsedMs() >= restUntilMs;
 
-  /** Says once that postings wait, until some have moved. */
+  /** Reports once that postings wait, until some have moved. */
   function tellAlone(isAlone: boolean): void {
     if (isAlone && !someAlone) onBroken(new Error(`${NOT_COPIED}: they stay in Redis until one has them`));
     someAlone = isAlone;

@@ -1,16 +1,16 @@
-// Opens the archive that the settings name: a file of this machine, or PostgreSQL for many.
+// Opens the configured archive: a local file, or PostgreSQL for several machines.
 import { fileURLToPath } from "node:url";
 import type { Archive } from "./archive.ts";
 import { openPostgresArchive } from "./postgres.ts";
 import { openSqliteArchive, type SqliteArchiveOptions } from "./sqlite.ts";
 
-/** An archive, and how to copy it; null where it has a backup of its own. */
+/** An archive and its backup function; null where it has a backup of its own. */
 export interface OpenArchive {
   readonly archive: Archive;
   readonly backup: ((path: string) => Promise<void>) | null;
 }
 
-/** `url` null: the file that is given; `file:` names another. Rejects with a sentence for the operator. */
+/** `url` null: the given file; `file:` names another. Rejects with a sentence for the operator. */
 export async function openArchive(url: string | null, given: SqliteArchiveOptions): Promise<OpenArchive> {
   const isFile = url?.startsWith("file:") ?? true;
   if (url !== null && !isFile) return { archive: await openPostgresArchive(url), backup: null };

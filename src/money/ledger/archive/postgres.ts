@@ -1,4 +1,4 @@
-// The archive in PostgreSQL, for processes on several machines, and for books that other programs read.
+// The archive in PostgreSQL, for several machines, and for other programs that read the books.
 import { randomUUID } from "node:crypto";
 import { Pool, type QueryConfig } from "pg";
 import { GatewayError } from "../../../core/errors.ts";
@@ -10,18 +10,18 @@ import { ADDED, type ArchiveRow, COLUMNS, type Value } from "./rows.ts";
 const CONNECTIONS_MAX = 4;
 const CONNECT_MS_MAX = 5_000;
 const IDLE_MS_MAX = 60_000;
-/** No request waits longer for an answer; a network that has gone silent gives none. */
+/** Query timeout; a dead network never answers. */
 const ANSWER_MS_MAX = 10_000;
-/** The doctor's sums go over all postings of an account. */
+/** The doctor's sums scan all postings of an account. */
 const SUMS_MS_MAX = 600_000;
 const SUMS: readonly QueryName[] = ["sums", "days", "disorder", "badRefunds"];
 const RETRY_AFTER_SECONDS = 5;
 const APPEND_TRIES = 3;
-/** Taken while the tables are made, so that processes that start together make them once. Any number that no other program takes. */
+/** Advisory lock while tables are created, so that processes that start together create them once. An arbitrary number. */
 const SCHEMA_LOCK = 7_205_759;
 
 const columns = Object.entries(COLUMNS).map(([name, type]) => `${name} ${type}`);
-/** Looked for first: to alter a table waits for all who read it, and keeps the next ones waiting. */
+/** Checks first, because ALTER TABLE waits for all readers and blocks new ones. */
 const additions = ADDED.map(
   (name) => `
     IF NOT EXISTS (SELECT 1 FROM pg_attribute
@@ -43,7 +43,7 @@ const SCHEMA = `
   INSERT INTO tollgate_archive SELECT '${randomUUID()}' WHERE NOT EXISTS (SELECT 1 FROM tollgate_archive);
   COMMIT;
 `;
-/** One statement, so all or nothing: what is new is kept unless something else has a place or an id of what was given. */
+/** One statement, so all or nothing: stores new rows unless a different posting has the place or id of one. */
 const APPEND = `
   WITH given AS MATERIALIZED (
     SELECT * FROM json_populate_recordset(null::tollgate_posting, $1::text::json)
@@ -62,7 +62,7 @@ const APPEND = `
   SELECT (SELECT COUNT(*) FROM fresh) AS kept, (SELECT COUNT(*) FROM placed WHERE same) AS there, other.*
     FROM (SELECT 1) AS one LEFT JOIN (SELECT * FROM placed WHERE misplaced LIMIT 1) AS other ON true`;
 
-/** Opens the archive in the database at `url`; its tables are made where they are missing. Rejects with a sentence for the operator. */
+/** Opens the archive in the database at `url`, and creates missing tables. Rejects with a sentence for the operator. */
 export async function openPostgresArchive(url: string): Promise<Archive> {
   const pool = new Pool({
     connectionString: url,
@@ -72,14 +72,13 @@ export async function openPostgresArchive(url: string): Promise<Archive> {
     keepAlive: true,
     application_name: "tollgate",
     statement_timeout: SUMS_MS_MAX,
-    // What has been archived leaves Redis: it must be on the disk, whatever the server's own setting.
-    // A report is read in less time than it takes to compile.
+    // Archived postings leave Redis, so commits must be on disk whatever the server's setting. Reports run faster than they would compile.
     options: "-c synchronous_commit=on -c jit=off",
   });
-  // A connection at rest that is lost is made anew when it is wanted.
+  // The pool replaces lost idle connections.
   pool.on("error", () => {});
 
-  /** A caller who is told that the archive is away asks again later. */
+  /** A caller gets an error while the archive is down, and retries. */
   async function ask(
     name: string | null,
     text: string,
@@ -105,7 +104,7 @@ export async function openPostgresArchive(url: string): Promise<Archive> {
       const [found = {}] = await ask("append", APPEND, [text]);
       const { other_id: id = null, other_account: account = null, other_number: number = null } = found;
       if (id !== null) return conflictText(found, { transaction_id: id, account_id: account, number });
-      // Otherwise another process was keeping some of them at the same time: seen again, they are the same or they are not.
+      // Another process was storing some of them meanwhile; a second look finds whether they are the same.
       if (Number(found.kept) + Number(found.there) === rows.length) return null;
     }
     throw new GatewayError("ledger_unavailable", { retryAfterSeconds: RETRY_AFTER_SECONDS });

@@ -1,4 +1,4 @@
-// What is asked of the archive's table, in words that SQLite and PostgreSQL both understand.
+// The archive's queries, in SQL that both SQLite and PostgreSQL understand.
 import { nano } from "../../../core/money.ts";
 import { legsFault, legsIn } from "../model/legs.ts";
 import { sumFaults } from "../usage/check.ts";
@@ -12,7 +12,7 @@ const TABLE = "tollgate_posting";
 const FAULTS_MAX = 5;
 const LEGS_AT_ONCE = 500;
 
-/** `$1` and on are the parameters. */
+/** Parameters are `$1` and on. */
 export const QUERIES = {
   transaction: `SELECT * FROM ${TABLE} WHERE transaction_id = $1`,
   ofAccount: `SELECT * FROM ${TABLE} WHERE account_id = $1 AND number <= $2 ORDER BY number DESC LIMIT $3`,
@@ -45,17 +45,17 @@ export const QUERIES = {
 export type QueryName = keyof typeof QUERIES;
 export type Row = Readonly<Record<string, Value>>;
 
-/** What a database does for the archive. */
+/** What a database provides for the archive. */
 export interface ArchiveTable {
   query(name: QueryName, parameters: readonly Value[]): Promise<readonly Row[]>;
   append(rows: readonly ArchiveRow[]): Promise<string | null>;
   readonly dialect: Dialect;
-  /** For reports: beside what is appended, on a connection of its own. */
+  /** For reports: on a connection of its own, beside appends. */
   ask(statement: Statement): Promise<readonly Row[]>;
   close(): Promise<void>;
 }
 
-/** The sentence for a place in the archive that another posting has. */
+/** The error for a place in the archive that a different posting has. */
 export function conflictText({ transaction_id, account_id, number }: Row, archived: Row | undefined): string {
   const other = archived === undefined ? "nothing" : `${archived.account_id} ${archived.number}`;
   const id = archived?.transaction_id === transaction_id ? "is" : `is ${archived?.transaction_id ?? ""} and not`;
@@ -64,7 +64,7 @@ export function conflictText({ transaction_id, account_id, number }: Row, archiv
 
 const postings = (rows: readonly Row[]) => rows.map((row) => archivedPosting(row as ArchiveRow));
 
-/** What is wrong with legs, which no query can add up in words that both databases understand. */
+/** Checks legs, which no query that both databases understand can sum. */
 async function legFaults(query: ArchiveTable["query"], accountId: string, upTo: number): Promise<string[]> {
   const faults: string[] = [];
   for (let after = 0; faults.length < FAULTS_MAX; ) {
@@ -86,7 +86,7 @@ async function sumsOf(
   upTo: number,
   absorbedFrom: number,
 ): Promise<ArchiveSums> {
-  // One after the other: each may go over all that there is, and others want an answer meanwhile.
+  // Sequentially: each query may scan everything, and other requests wait meanwhile.
   const ask = (name: QueryName) => query(name, [accountId, upTo]);
   const [all = {}] = await ask("sums");
   const days = await query("days", [accountId, upTo, absorbedFrom]);

@@ -6,7 +6,7 @@ import { legsIn, legsText } from "../model/legs.ts";
 import { tagsIn, tagsText } from "../model/tags.ts";
 import type { NumberedPosting } from "./archive.ts";
 
-/** Every column with its type in PostgreSQL; SQLite knows TEXT and INTEGER alone. */
+/** Every column with its PostgreSQL type; SQLite uses only TEXT and INTEGER. */
 export const COLUMNS = {
   account_id: "text NOT NULL",
   number: "bigint NOT NULL",
@@ -37,7 +37,7 @@ export const COLUMNS = {
   windows: "text",
 } as const;
 
-/** The columns that were added to the table since it was first made; an older archive is given them, one step for each. */
+/** Columns added since the first release; an older archive gets each in a step. */
 export const ADDED: readonly Column[] = ["legs", "tags", "windows"];
 
 export type Column = keyof typeof COLUMNS;
@@ -46,7 +46,7 @@ export const COLUMN_NAMES = Object.keys(COLUMNS) as readonly Column[];
 export type Value = string | number | null;
 export type ArchiveRow = Readonly<Record<Column, Value>>;
 
-/** Text that every database can keep: neither half characters nor NUL, which callers may have put into a name. */
+/** Removes lone surrogates and NUL, which databases reject and callers may send in names. */
 function clean(text: string | null): string | null {
   return text === null ? null : text.toWellFormed().replaceAll("\0", "\ufffd");
 }
@@ -83,7 +83,7 @@ export function archiveRow(posting: NumberedPosting): ArchiveRow {
   };
 }
 
-/** Numbers come as text from a database that has larger ones than ours. */
+/** PostgreSQL returns large integers as strings. */
 export function archivedPosting(row: ArchiveRow): NumberedPosting {
   const text = (column: Column) => (row[column] === null ? null : String(row[column]));
   const usage = text("usage");

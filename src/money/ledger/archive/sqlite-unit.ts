@@ -1,4 +1,4 @@
-// The archive in a storage thread of its own: its table in SQLite, and its operations by name.
+// The archive in its storage thread: its SQLite table, and its operations by name.
 import { randomUUID } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
 import { migrate, type SqliteUnit } from "../../../platform/storage/sqlite-unit.ts";
@@ -10,7 +10,7 @@ const columnOf = (name: Column) => `${name} ${COLUMNS[name].replace("bigint", "i
 const columns = COLUMN_NAMES.filter((name) => !ADDED.includes(name)).map(columnOf);
 const addition = (name: Column) => `ALTER TABLE tollgate_posting ADD COLUMN ${columnOf(name)}`;
 
-/** Each step is run once, in order; steps are only ever added. */
+/** Each step runs once, in order; append steps, never change them. */
 const SCHEMA = [
   `
   CREATE TABLE tollgate_posting (${columns.join(", ")}, PRIMARY KEY (account_id, number), UNIQUE (transaction_id)) STRICT;
@@ -28,7 +28,7 @@ const SCHEMA = [
 
 export type ArchiveOperations = ReturnType<typeof operationsOn>;
 
-/** Opens the archive in the storage thread's database. Nothing is kept in memory: other processes write here too. */
+/** Opens the archive in the storage thread's database. Caches nothing: other processes write here too. */
 export function openUnit(database: DatabaseSync): SqliteUnit {
   migrate(database, "archive", SCHEMA);
   if (database.prepare("SELECT id FROM tollgate_archive").get() === undefined) {

@@ -1,4 +1,4 @@
-// The archive in a file that the processes of one machine share: one of them writes, all read.
+// The archive in a file that the processes of one machine share: one writes, all read.
 import type { Clock } from "../../../core/clock.ts";
 import { DISK_BOUNDS, type DiskBounds } from "../../../platform/storage/disk-guard.ts";
 import { openSqliteThread } from "../../../platform/storage/sqlite-thread.ts";
@@ -12,20 +12,20 @@ export interface SqliteArchiveOptions {
   readonly file: string;
   readonly clock: Clock;
   readonly disk?: DiskBounds;
-  /** The file cannot be trusted any more: the process should end. */
+  /** Called where the file can no longer be trusted: the process should exit. */
   readonly onFatal: (error: Error) => void;
 }
 
-/** Postings can wait in Redis: the last room on a disk, and the ballast there, are for the calls that run. */
+/** Postings can wait in Redis, so the disk's last space and its ballast are left to running calls. */
 const DISK: DiskBounds = { freeBytesMin: DISK_BOUNDS.freeBytesMin, ballastBytes: 0 };
 
-/** An archive in a file, and how to copy it. */
+/** An archive file with its backup function. */
 export interface SqliteArchive extends Archive {
   /** Writes a consistent, durable copy to `path`. Rejects where it exists, and while other processes have the archive open. */
   backup(path: string): Promise<void>;
 }
 
-/** Opens the archive in `file`, which is made where it is missing. */
+/** Opens the archive in `file`; creates a missing one. */
 export async function openSqliteArchive(options: SqliteArchiveOptions): Promise<SqliteArchive> {
   const { file, clock, disk = DISK, onFatal } = options;
   const thread = await openSqliteThread({ file, units: { archive: UNIT }, clock, disk, onFatal, sharing: "processes" });

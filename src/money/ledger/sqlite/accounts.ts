@@ -1,17 +1,17 @@
-// Accounts, keys and days as the ledger works on them: read into memory when first asked for, written back at the commit.
+// Accounts, keys and days in memory: loaded when first used, written back at the commit.
 import type { DatabaseSync } from "node:sqlite";
 import type { AccountKind, CeilingPeriod } from "../../../core/account-rows.ts";
 import type { Nano } from "../../../core/money.ts";
 import { type AccountState, type DayState, type KeyState, type ScopeState, storedScope } from "../model/state.ts";
 import { periodStart } from "../model/windows.ts";
 
-/** Accounts kept in memory, beside those with live holds: what has not been asked for leaves first, and comes back when asked for. */
+/** Accounts kept in memory beside those with live holds; the least recently used are evicted, and reloaded on use. */
 const ACCOUNTS_MAX = 20_000;
-/** So many leave at once, a few milliseconds' work. */
+/** Accounts evicted at once; takes a few milliseconds. */
 const LEAVING = ACCOUNTS_MAX / 16;
-/** Ids of accounts that are read at once by who looks at all of them. */
+/** Ids read at once by a scan of all accounts. */
 const IDS_AT_ONCE = 500;
-/** `last_used_at` is for people: a key's row is not written for every call. */
+/** `last_used_at` is informational: a key's row is not written for every call. */
 const LAST_USED_STEP_MS = 60_000;
 
 interface AccountSql {
@@ -77,7 +77,7 @@ export class AccountTables {
     return account;
   }
 
-  /** An account for who looks at all of them, which drives none from memory that others call with. To be read and no more. */
+  /** Reads an account for a scan of all accounts, without evicting accounts in use. Read only. */
   look(accountId: string): AccountState | null {
     return this.#accounts.get(accountId) ?? this.#read(accountId);
   }
@@ -93,7 +93,7 @@ export class AccountTables {
     return account;
   }
 
-  /** Read a few at a time: there may be millions, and others go on between. */
+  /** Reads a few at a time: there may be millions, and other work runs in between. */
   *accountIds(): Generator<string> {
     for (let after = ""; ; ) {
       const ids = this.idsAfter(after, IDS_AT_ONCE);
@@ -104,12 +104,12 @@ export class AccountTables {
     }
   }
 
-  /** Those in memory now. */
+  /** The accounts in memory. */
   idsInMemory(): string[] {
     return [...this.#accounts.keys()];
   }
 
-  /** An account for who looks and changes nothing, where it still is in memory. */
+  /** An account for a reader, if it is still in memory. */
   inMemory(accountId: string): AccountState | null {
     return this.#accounts.get(accountId) ?? null;
   }
@@ -127,7 +127,7 @@ export class AccountTables {
     return this.#keysByHash.get(secretHash) ?? null;
   }
 
-  /** A scope of the account, with all its days from the beginning of `day`'s month and week on. */
+  /** A scope of the account with all its days from the start of `day`'s month and week. */
   scope(account: AccountState, ofAccount: string, day: number): ScopeState {
     const from = Math.min(periodStart("month", day), periodStart("week", day));
     let scope = account.scopes.get(ofAccount);
@@ -161,7 +161,7 @@ export class AccountTables {
     return state;
   }
 
-  /** The number of the last posting that was counted in a scope. */
+  /** The number of the last posting counted in a scope. */
   lastPosting(account: AccountState, name: string, day: number): number | null {
     const scope = this.scope(account, name, day);
     if (scope.lastPosting === undefined) scope.lastPosting = this.#lastPostingStored(scope.name);
@@ -210,13 +210,13 @@ export class AccountTables {
     this.#changedAccounts.add(account);
   }
 
-  /** Writes what people set on an account. Its money is written at the commit. */
+  /** Writes an account's settings. Its money is written at the commit. */
   writeProfile(account: AccountState): void {
     const { name, frozen, inferenceCapNano, requestsPerMinute, inFlightMax, accountId } = account;
     this.#sql.writeProfile.run(name, frozen ? 1 : 0, inferenceCapNano, requestsPerMinute, inFlightMax, accountId);
   }
 
-  /** Writes how the account's calls have kept to their holds. */
+  /** Writes the account's overruns and strict bounds. */
   writeOverruns({ strictBounds, overruns, overrunDay, accountId }: AccountState): void {
     this.#sql.writeOverruns.run(strictBounds ? 1 : 0, overruns, overrunDay, accountId);
   }
@@ -230,7 +230,7 @@ export class AccountTables {
     this.#changedDays.add(day);
   }
 
-  /** Counts in a day what calls have cost us, or what was charged above it. */
+  /** Adds unpaid cost or margin to a day. */
   countCost(day: DayState, by: number): void {
     day.spent += by;
     this.#changedDays.add(day);
@@ -246,7 +246,7 @@ export class AccountTables {
     this.#changedKeys.add(key);
   }
 
-  /** Writes what changed since the last commit: a row that a hundred operations touched is written once. */
+  /** Writes all changes since the last commit; a row changed by a hundred operations is written once. */
   flush(): void {
     for (const account of this.#changedAccounts) this.#writeAccount(account);
     for (const { of, day, spent, absorbed, lastPosting } of this.#changedDays) {
@@ -268,7 +268,7 @@ export class AccountTables {
     );
   }
 
-  /** An account that was asked for since the last time gets another turn, behind all others; one with live holds stays. */
+  /** Moves accounts used since the last eviction to the end of the queue; evicts the others, unless they have live holds. */
   #evict(): void {
     const most = ACCOUNTS_MAX - LEAVING;
     for (const account of this.#accounts.values()) {
@@ -282,7 +282,7 @@ export class AccountTables {
     }
   }
 
-  /** Forgets everything: the database says what is true. */
+  /** Drops all cached state; the database is the truth. */
   clear(): void {
     this.#accounts.clear();
     this.#keysByHash.clear();

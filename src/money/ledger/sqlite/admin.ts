@@ -1,4 +1,4 @@
-// Accounts, keys, credit and refunds: what people and the admin listener do to the ledger.
+// Accounts, keys, credit and refunds: the ledger operations of people and of the admin listener.
 import {
   type AccountPage,
   type AccountPatch,
@@ -26,7 +26,7 @@ import { setStrictBounds } from "../model/strict-bounds.ts";
 import { DAY_MS, dayOf, periodEnd } from "../model/windows.ts";
 import type { LedgerState } from "./state.ts";
 
-/** Opens an account with its primary key; opening credit is a top-up like any other. */
+/** Opens an account with its primary key. Opening credit is an ordinary top-up. */
 export function openAccount(state: LedgerState, request: NewAccount): "opened" | "exists" {
   if (state.accounts.account(request.accountId) !== null) return "exists";
   const { accountId, name, kind, inferenceCapNano, requestsPerMinute, inFlightMax } = request;
@@ -142,7 +142,7 @@ export function topUp(
   return { outcome: "credited", balanceNano: balance(account) };
 }
 
-/** Gives the whole of a charge back as credit, once; what was spent stays spent. */
+/** Refunds a whole charge as credit, once; `spent` stays. */
 export function refund(
   state: LedgerState,
   { transactionId, refundId, reason }: { transactionId: string; refundId: string; reason: string },
@@ -216,7 +216,7 @@ export function oneKey(state: LedgerState, { accountId, keyId }: { accountId: st
   return key === null ? null : keyRow(state, key);
 }
 
-/** What each scope has spent on the account's present day. */
+/** What each scope has spent on the account's current day. */
 export function spentToday(
   state: LedgerState,
   { accountId, scopes }: { accountId: string; scopes: readonly string[] },
@@ -227,7 +227,7 @@ export function spentToday(
   return scopes.map((scope) => nano(state.accounts.scope(account, scope, day).days.get(day)?.spent ?? 0));
 }
 
-/** What each scope has come to in the account's present period. */
+/** Each scope's sums in the account's current period. */
 export function periodSums(
   state: LedgerState,
   { accountId, asked }: { accountId: string; asked: readonly ScopeOfPeriod[] },
@@ -244,7 +244,7 @@ export function periodSums(
   });
 }
 
-/** A page of an account's keys; null: all of them. */
+/** A page of an account's keys; null: all. */
 export function keyRows(
   state: LedgerState,
   { accountId, page }: { accountId: string; page: KeyPage | null },
@@ -253,7 +253,7 @@ export function keyRows(
   return keys.map((key) => keyRow(state, key)).filter((row) => row !== null);
 }
 
-/** A page of accounts by their ids; null: all, the oldest first. */
+/** A page of accounts by id; null: all, oldest first. */
 export function accountRows(state: LedgerState, page: AccountPage | null): AccountRow[] {
   const rows: AccountRow[] = [];
   const ids = page === null ? state.accounts.accountIds() : state.accounts.idsAfter(page.after ?? "", page.limit);

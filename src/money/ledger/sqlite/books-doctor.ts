@@ -1,5 +1,5 @@
-// The doctor's look at the books in the file, account by account, from the reading thread: no call waits for it, and postings, which never change,
-// are read later than the sums.
+// The doctor's check of the file, account by account, on the reading thread: no call waits for it. Postings never change, so they are read
+// after the sums.
 import type { DatabaseSync } from "node:sqlite";
 import { GRANTED_NANO_MAX } from "../../../core/money.ts";
 import type { Finding } from "../model/ledger.ts";
@@ -7,14 +7,14 @@ import { broughtScopes, INFERENCE_SCOPE, keyScope, storedScope } from "../model/
 import { countsOf } from "../model/window-list.ts";
 import { type DaySums, examinedPostings, NOTHING, PostingWalk, type Say, type StoredAccount } from "./posting-walk.ts";
 
-/** Postings and accounts that are read for one answer, some ten milliseconds' work: reports are made between. */
+/** Rows read per answer, about ten milliseconds; reports run in between. */
 const ROWS_AT_ONCE = 2_000;
-/** Of them, how many an account is like, with its row and its keys, beside its days. */
+/** An account with its row and keys costs about as much as this many rows, without its days. */
 const ROWS_OF_ACCOUNT = 10;
-/** Postings read in one go. */
+/** Postings read at once. */
 const POSTINGS_PER_STEP = 500;
 
-/** What has been examined. */
+/** The findings so far. */
 export interface ExaminedBooks {
   accounts: number;
   postings: number;
@@ -24,7 +24,7 @@ export interface ExaminedBooks {
 interface DayRow {
   readonly spent: number;
   readonly absorbed: number;
-  /** The number of the last posting that is in it. */
+  /** The number of its last posting. */
   readonly last: number | null;
 }
 
@@ -34,7 +34,7 @@ function sumsOf(row: Row): DaySums {
   return { spent: Number(row.spent), absorbed: Number(row.absorbed) };
 }
 
-/** A few thousand rows of a visit for each question; `begin` starts a new one. With `file`, the file's own structure as well. */
+/** Reads a few thousand rows per call; `begin` starts a new check. With `file`, also checks the file's structure. */
 export function openInquiry(database: DatabaseSync) {
   let seen: ExaminedBooks = { accounts: 0, postings: 0, findings: [] };
   let visit: Generator<number> | null = null;
@@ -65,7 +65,7 @@ class BooksDoctor {
     this.#seen = seen;
   }
 
-  /** Yields where others may come between, with the rows that it has read since. */
+  /** Yields where other work may run, with the count of rows read since. */
   *examine(file: boolean): Generator<number> {
     const { findings } = this.#seen;
     const last = Number(this.#sql.lastPosting.get()?.last);
@@ -97,7 +97,7 @@ class BooksDoctor {
     if (reached !== last) this.#countPostings(last, reached, sayOfAll);
   }
 
-  /** Numbers are given one after the other: they are only counted where the last one says that some are missing. */
+  /** Posting numbers are consecutive: count them only where the last one shows a gap. */
   #countPostings(last: number, reached: number, say: Say): void {
     const postings = this.#sql.countPostings.get(last)?.postings;
     if (reached !== postings) say("I1", `${postings} postings are stored, ${reached} are in accounts' lists`);
@@ -109,7 +109,7 @@ class BooksDoctor {
     }
   }
 
-  /** The next account and its days as they were at one moment, between two commits; no posting is read within it, so that it soon is over. */
+  /** Reads the next account and its days in one snapshot between commits. Reads no postings in it, so that it ends quickly. */
   #accountAfter(accountId: string) {
     this.#database.exec("BEGIN");
     try {
@@ -134,7 +134,7 @@ class BooksDoctor {
     return days;
   }
 
-  /** A day of a key that is no longer there, as it was when the account was read: its last calls may have ended since. */
+  /** A day of a deleted key, as it was when the account was read: its last calls may have ended since. */
   #dayRow(name: string, account: StoredAccount): DaySums {
     const at = name.lastIndexOf(" ");
     const day = Number(name.slice(at + 1));

@@ -1,4 +1,4 @@
-// A ledger's file read and written as a whole, by a command that has it for itself.
+// Reads and writes a whole ledger file, for a command that has exclusive access.
 import type { DatabaseSync } from "node:sqlite";
 import type { AccountKind, PostingRow } from "../../../core/account-rows.ts";
 import type { Clock } from "../../../core/clock.ts";
@@ -165,7 +165,7 @@ export function sqliteBookSource(database: DatabaseSync, clock: Clock): BookSour
   return {
     async settle() {
       database.exec("BEGIN IMMEDIATE");
-      // The gateway is down: the holds of every process but a job's are of the dead.
+      // The gateway is down: all holds except those of jobs have dead owners.
       while (sweep({ countMax: SWEEP_COUNT, onlyOwner: "migration" }).length === SWEEP_COUNT);
       unit.flush();
       database.exec("COMMIT");
@@ -191,7 +191,7 @@ interface Links {
   readonly days: Map<string, Day>;
 }
 
-/** The account itself, its keys and what may be repeated; `lastSeq` is its last posting. */
+/** Writes the account, its keys and its idempotency keys; `lastSeq` is its last posting. */
 function writeAccount(
   sql: ReturnType<typeof prepareWrites>,
   { account, clockMs, keys, idempotency }: AccountBook,
@@ -216,7 +216,7 @@ function writeAccount(
   }
 }
 
-/** Writes a ledger into a new database, all of it in one transaction. */
+/** Writes a ledger into a new database, in one transaction. */
 export function sqliteBookTarget(database: DatabaseSync, clock: Clock): BookTarget {
   openUnit(database, { epochMs: clock.epochMs(), elapsedMs: clock.elapsedMs() });
   database.exec("PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE");

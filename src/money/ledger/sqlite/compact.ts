@@ -1,5 +1,5 @@
-// The two operations of every paid call on their way to the storage thread: lists in place of objects, because writing and reading the
-// names of their fields costs more than their values do. Measured: 5 us a call in place of 8.6 for both.
+// The two operations of every paid call cross to the storage thread as lists, because serializing field names costs more than their values.
+// Measured: 5 us a call for both, instead of 8.6.
 import type { PostedLeg } from "../../../core/account-rows.ts";
 import type { Slot } from "../../../core/plan.ts";
 import type { TokenUsage, ToldCost } from "../../../core/route.ts";
@@ -12,7 +12,7 @@ type RequestBound = NonNullable<ReserveRequest["window"]>;
 /** The values of these fields of `T`, in this order. */
 type ListOf<T, Names extends readonly (keyof T)[]> = { readonly [At in keyof Names]: Required<T>[Names[At]] };
 
-/** `window` is null for a process that is alone, which counts for itself. */
+/** `window` is null in a single process, which counts requests itself. */
 export type ReserveList = readonly [
   ListOf<ReserveRequest, ["accountId", "holdId", "keyId", "parentId", "amountNano", "inference", "owner", "leaseMs"]>,
   ListOf<
@@ -24,7 +24,7 @@ export type ReserveList = readonly [
   window: ListOf<RequestBound, ["limit", "seconds"]> | null,
 ];
 
-/** Without `decided`, which is for stores that can be away. */
+/** Without `decided`, which only remote stores need. */
 export type PostList = readonly [
   ListOf<PostRequest, ["accountId", "holdId", "amountNano", "upstreamNano", "absorbReason", "provider", "served"]>,
   readonly [...ListOf<PostRequest, ["estimated", "priceVersion", "tags"]>, beside: CostBeside | null],

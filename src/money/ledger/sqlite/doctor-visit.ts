@@ -1,4 +1,4 @@
-// A visit of the doctor in a file: first what the storage thread has in memory, then the books themselves, each a few steps at a time.
+// Runs the doctor on a file: first the storage thread's memory, then the books, a few steps at a time.
 import type { DoctorReport } from "../model/ledger.ts";
 import type { ExaminedBooks } from "./books-doctor.ts";
 import type { ExaminedMemory } from "./doctor.ts";
@@ -8,7 +8,7 @@ export interface Visited<Seen> {
   readonly seen: Seen;
 }
 
-/** A few steps; `begin` starts anew. */
+/** Does a few steps; `begin` restarts. */
 type Look<Seen> = (asked: { readonly begin: boolean }) => Visited<Seen> | Promise<Visited<Seen>>;
 
 async function visited<Seen>(look: Look<Seen>): Promise<Seen> {

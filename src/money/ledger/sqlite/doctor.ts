@@ -1,17 +1,17 @@
-// The doctor's look at what the storage thread has in memory: against its rows, and live holds against what they take. What is in the file alone
-// is looked at by the reading thread (books-doctor.ts).
+// The doctor's check of the storage thread's memory: against its rows, and live holds against the sums that they are part of. The reading
+// thread checks what is only in the file (books-doctor.ts).
 import type { DatabaseSync } from "node:sqlite";
 import type { Finding } from "../model/ledger.ts";
 import type { AccountState, LiveHold } from "../model/state.ts";
 import type { Say } from "./posting-walk.ts";
 import type { LedgerState } from "./state.ts";
 
-/** A live hold whose lease ended this long ago should have been swept. */
+/** A hold should be swept at most this long after its lease ends. */
 const SWEPT_WITHIN_MS = 60_000;
-/** Holds whose rows are looked up in one step. */
+/** Holds looked up per step. */
 const HOLDS_PER_STEP = 8;
 
-/** What has been examined. The doctor adds to it and stops now and then. */
+/** The findings so far. The doctor pauses now and then. */
 export interface ExaminedMemory {
   holds: number;
   readonly findings: Finding[];
@@ -26,7 +26,7 @@ export class Doctor {
     this.#state = state;
   }
 
-  /** Examines all that is in memory; yields where other work may come between, after some tens of microseconds. */
+  /** Examines all state in memory; yields every few tens of microseconds. */
   *examine(seen: ExaminedMemory): Generator<null> {
     const { holds: stored } = this.#sql.holds.get() as unknown as { holds: number };
     let live = 0;
@@ -43,7 +43,7 @@ export class Doctor {
       this.#sums(account, say);
       for (const [at, hold] of [...account.holds].entries()) {
         if (at % HOLDS_PER_STEP === HOLDS_PER_STEP - 1) yield null;
-        // It may have ended since, or been read from its row anew.
+        // The hold may have ended or been reloaded since.
         if (this.#state.holds.get(hold.holdId) !== hold) continue;
         seen.holds += 1;
         this.#hold(hold, say);
@@ -63,7 +63,7 @@ export class Doctor {
     if (clockMs < (row?.clock ?? 0)) say("I12", `the clock fell from ${row?.clock} to ${clockMs}`);
   }
 
-  /** I2, I6, I8: a live hold, in memory and in its table. */
+  /** I2, I6, I8: a live hold in memory and in its table. */
   #hold({ holdId, written, amount, leaseEndsElapsedMs }: LiveHold, say: Say): void {
     const row = this.#state.entries.holdRow(holdId);
     if (written ? row?.amount !== amount : row !== null)
@@ -74,7 +74,7 @@ export class Doctor {
     if (overdueMs > SWEPT_WITHIN_MS) say("I8", `the lease of ${holdId} ended ${overdueMs} ms ago`);
   }
 
-  /** I2, I4: what live holds take of the account, its days and slots. */
+  /** I2, I4: live holds against the account's sums, days and slots. */
   #sums(account: AccountState, say: Say): void {
     const sums = new Map<string, number>();
     const count = (name: string, by: number) => sums.set(name, (sums.get(name) ?? 0) + by);

@@ -1,4 +1,4 @@
-// The rows that are written once and found by id: holds, postings, tombstones, idempotency keys.
+// Rows that are written once and found by id: holds, postings, tombstones, idempotency keys.
 import type { DatabaseSync } from "node:sqlite";
 import type { PostingRow } from "../../../core/account-rows.ts";
 import type { Nano } from "../../../core/money.ts";
@@ -11,17 +11,17 @@ import { LEDGER_TABLES } from "../usage/sums.ts";
 import { UsageTally } from "../usage/tally.ts";
 import { EventTable } from "./event-table.ts";
 
-/** What a posting has beyond what readers of transactions see: where it is counted, and the links of the lists. */
+/** The fields of a posting that transaction readers do not see: where it counts, and its list links. */
 export interface PostingPlace {
   readonly day: number | null;
   readonly inference: boolean;
-  /** The windows beside the store's own that it has moved, in their short form; null: none. */
+  /** The windows that it moved, beside the store's own, in compact form; null: none. */
   readonly windows: string | null;
   readonly beforeOfAccount: number | null;
   readonly beforeOfKey: number | null;
 }
 
-/** A posting as it is written. */
+/** A posting as it is stored. */
 export type PlacedPosting = PostingRow & PostingPlace;
 
 export interface HoldSql {
@@ -86,23 +86,23 @@ export interface PostingSql {
   before_of_key: number | null;
 }
 
-/** More than a number counts exactly. */
+/** Exceeds exact numbers. */
 interface Charged {
   spent: bigint;
-  /** Of it, by sandbox accounts. */
+  /** The part of sandbox accounts. */
   play: bigint;
   absorbed: bigint;
 }
 
-/** Rows of a kind that are removed at once, under a millisecond's work. */
+/** Rows pruned at once; takes under a millisecond. */
 const PRUNED_AT_ONCE = 64;
 
 export class EntryTables {
   readonly #sql: ReturnType<typeof prepare>;
   readonly #tally: UsageTally;
-  /** What has happened to money. */
+  /** Ledger events. */
   readonly events: EventTable;
-  /** What all charges come to: what the daily sums said at the start, and what has come since. */
+  /** The total of all charges: the daily sums at start, and everything since. */
   #charged: Charged;
 
   constructor(database: DatabaseSync) {
@@ -118,12 +118,12 @@ export class EntryTables {
     return { spent: BigInt(spent), play: BigInt(play), absorbed: BigInt(absorbed) };
   }
 
-  /** Counts the transaction's postings in their sums; to be called before the commit. */
+  /** Adds the transaction's postings to their sums; call before the commit. */
   flush(): void {
     this.#tally.flush();
   }
 
-  /** The transaction was rolled back, and its postings with it. */
+  /** Drops the postings of a rolled-back transaction. */
   reload(): void {
     this.#tally.forget();
     this.#charged = this.#chargedStored();
@@ -155,12 +155,12 @@ export class EntryTables {
     this.#sql.deleteHold.run(holdId);
   }
 
-  /** The amount and the account of a live hold, as stored. */
+  /** A live hold's stored amount and account. */
   holdRow(holdId: string): HoldSql | null {
     return (this.#sql.hold.get(holdId) as unknown as HoldSql | undefined) ?? null;
   }
 
-  /** How a hold that is no longer live has ended, or null where it never was. */
+  /** How an ended hold ended; null for one that never existed. */
   endOf(holdId: string): HoldState | null {
     const row = this.#sql.endOf.get(holdId, holdId);
     return row === undefined ? null : (row.state as HoldState);
@@ -170,7 +170,7 @@ export class EntryTables {
     this.#sql.bury.run(holdId, accountId, end.state, end.reason, end.atMs);
   }
 
-  /** Removes some tombstones and idempotency keys that cannot be asked for any more; answers whether there may be others. */
+  /** Prunes some expired tombstones and idempotency keys; returns whether there may be more. */
   prune(buriedBeforeMs: number, nowMs: number): boolean {
     const pruned = [
       this.#sql.pruneTombstones.run(buriedBeforeMs, PRUNED_AT_ONCE),

@@ -1,4 +1,4 @@
-// What the ledger has told, in a table of its file until it is taken further.
+// Ledger events in a table of the ledger's file, kept until they are delivered.
 import type { DatabaseSync } from "node:sqlite";
 import { EVENTS_KEPT_MAX, type LedgerEvent } from "../model/event.ts";
 
@@ -9,7 +9,7 @@ export class EventTable {
     this.#sql = prepare(database);
   }
 
-  /** One that is kept already stays as it is. Where none are taken, the oldest make room. */
+  /** A known event stays as it is. Where none are delivered, the oldest are dropped. */
   tell({ id, kind, accountId, atMs, data }: LedgerEvent): void {
     const { lastInsertRowid, changes } = this.#sql.tell.run(id, kind, accountId, atMs, JSON.stringify(data));
     if (changes > 0) this.#sql.forget.run(Number(lastInsertRowid) - EVENTS_KEPT_MAX);

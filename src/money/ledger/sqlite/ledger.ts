@@ -1,4 +1,4 @@
-// The ledger as the gateway calls it, kept by the storage thread. Open the thread with `LEDGER_UNIT` among its units.
+// The gateway's side of the SQLite ledger. Open the storage thread with `LEDGER_UNIT` among its units.
 import { type Nano, nano, ZERO } from "../../../core/money.ts";
 import type { SqliteThread } from "../../../platform/storage/thread-client.ts";
 import type { DoctorReport, Ledger, Told } from "../model/ledger.ts";
@@ -14,7 +14,7 @@ import type { LedgerOperations } from "./unit.ts";
 
 const LOSABLE = { mayBeLost: true } as const;
 const PATIENT = { isPatient: true } as const;
-/** What a crash brings back is forgotten again. */
+/** A crash only brings back what is pruned again. */
 const FORGETTING = { isPatient: true, mayBeLost: true } as const;
 const DOCTOR_OF_BOOKS = new URL("./books-doctor.ts", import.meta.url);
 
@@ -36,8 +36,8 @@ function sumsAndEvents(thread: SqliteThread): Told & Pick<Ledger, "spentToday" |
 }
 
 /**
- * The ledger in `thread`, whose units must have `ledger: LEDGER_UNIT`. Every call answers after its commit, and rejects
- * with `ledger_unavailable` where the store cannot. Amounts that are no whole non-negative nano-USD throw RangeError.
+ * The ledger in `thread`, whose units must have `ledger: LEDGER_UNIT`. Every call resolves after its commit, and rejects with
+ * `ledger_unavailable` where the store fails. Throws RangeError for amounts that are not whole non-negative nano-USD.
  */
 export function sqliteLedger(thread: SqliteThread): Ledger {
   const call = thread.unit<LedgerOperations>("ledger");
@@ -68,7 +68,7 @@ export function sqliteLedger(thread: SqliteThread): Ledger {
     },
     extend: (hold, amountNano, accrued, leaseMs) =>
       call("extend", { hold, amountNano: nano(amountNano), accrued: nano(accrued), leaseMs }),
-    // What it has seen is not undone by a crash of the process that asked.
+    // A crash of the calling process does not undo this answer.
     standing: ({ accountId, holdId }, manner) => call("standing", { accountId, holdId }, { ...LOSABLE, ...manner }),
     renew: (holds, leaseMs) => call("renew", { holds, leaseMs }),
     letGo: ({ accountId, holdId }) => call("letGo", { accountId, holdId }, LOSABLE),
@@ -112,15 +112,15 @@ async function examine(thread: SqliteThread, books: AskReports, file: boolean): 
   return { ...report, findings: [...report.findings, ...faults] };
 }
 
-/** Holds ended in one operation, about a millisecond's work: calls come between. */
+/** Holds ended per operation, about a millisecond, with calls in between. */
 const ENDED_AT_ONCE = 32;
-/** Steps of forgetting in one sweep. */
+/** Pruning steps per sweep. */
 const PRUNE_STEPS_MAX = 80;
 
-/** Of a process that has ended: what it left is ended before this one serves, and each step waits for the disk. */
+/** Holds of a dead process ended per operation, before this process serves: each waits for the disk. */
 const LEFT_AT_ONCE = 500;
 
-/** Ends up to `countMax` holds, and forgets what cannot be asked for any more, a few rows at a time. */
+/** Ends up to `countMax` holds and prunes expired rows, a few at a time. */
 async function sweepInSteps(thread: SqliteThread, countMax: number, onlyOwner: string | null): Promise<string[]> {
   const call = thread.unit<LedgerOperations>("ledger");
   const atOnce = onlyOwner === null ? ENDED_AT_ONCE : LEFT_AT_ONCE;
@@ -134,7 +134,7 @@ async function sweepInSteps(thread: SqliteThread, countMax: number, onlyOwner: s
   return ended;
 }
 
-/** Ends the holds of a process that has ended. Rejects where the store cannot: then they end with their leases. */
+/** Ends the holds of a process that has ended. Rejects where the store fails; the holds then end with their leases. */
 export async function endHoldsOf(thread: SqliteThread, owner: string): Promise<void> {
   const call = thread.unit<LedgerOperations>("ledger");
   while ((await call("abandon", { owner, countMax: ENDED_AT_ONCE })).length === ENDED_AT_ONCE);

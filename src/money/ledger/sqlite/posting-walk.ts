@@ -1,4 +1,4 @@
-// The doctor's walk along an account's postings: what it reads of each, and what they must add up to.
+// The doctor's walk along an account's postings: what it reads of each, and the sums they must match.
 import type { DatabaseSync } from "node:sqlite";
 import type { PostingRow } from "../../../core/account-rows.ts";
 import { centsUp, type Nano } from "../../../core/money.ts";
@@ -7,10 +7,10 @@ import { INFERENCE_SCOPE, keyScope, storedScope } from "../model/state.ts";
 import { costIn, windowList } from "../model/window-list.ts";
 import type { PostingPlace } from "./entries.ts";
 
-/** Says what is wrong. */
+/** Reports a finding. */
 export type Say = (invariant: string, detail: string) => void;
 
-/** An account as its row has it. */
+/** An account's row. */
 export interface StoredAccount {
   readonly accountId: string;
   readonly granted: number;
@@ -20,7 +20,7 @@ export interface StoredAccount {
   readonly lastPosting: number | null;
 }
 
-/** What a scope's day says, or what its postings add up to. */
+/** A scope's sums of a day, stored or added up from its postings. */
 export interface DaySums {
   readonly spent: number;
   readonly absorbed: number;
@@ -28,7 +28,7 @@ export interface DaySums {
 
 export const NOTHING: DaySums = { spent: 0, absorbed: 0 };
 
-/** What the doctor reads of a posting: of millions each column counts. */
+/** The columns that the doctor reads: with millions of postings, each one costs. */
 export type ExaminedPosting = PostingPlace &
   Pick<PostingRow, "transactionId" | "kind" | "accountId" | "keyId" | "createdAtMs" | "reference" | "legs"> &
   Pick<PostingRow, "amountNano" | "chargedCents" | "upstreamNano" | "absorbedNano">;
@@ -58,7 +58,7 @@ export function examinedPostings(database: DatabaseSync): (number: number) => Ex
     `SELECT transaction_id, kind, account_id, key_id, created_at, amount, charged_cents, upstream, absorbed, reference, legs,
        day, inference, before_of_account, before_of_key, windows FROM posting WHERE seq = ?`,
   );
-  // Rows without the names of their columns: with those a posting takes 10 us to read, without 6.
+  // Rows as arrays: with column names a posting takes 10 us to read, without 6.
   statement.setReturnArrays(true);
   return (number) => {
     const row = statement.get(number) as unknown as ExaminedSql | undefined;
@@ -84,18 +84,18 @@ export function examinedPostings(database: DatabaseSync): (number: number) => Ex
   };
 }
 
-/** Adds up an account's postings, newest first, and compares with what the account says. */
+/** Adds up an account's postings, newest first, and compares the sums with the account. */
 export class PostingWalk {
   count = 0;
   readonly #sums = { charged: 0, credited: 0, cents: 0, shortfall: 0 };
   readonly #expected: { granted: number; spent: number; absorbed: number };
   readonly #dayRows: Map<string, DaySums>;
   readonly #daySums = new Map<string, DaySums>();
-  /** What days of cost come to at least. */
+  /** The least that days of cost must have. */
   readonly #costs = new Map<string, number>();
-  /** Refunds whose charge has not been met yet: it must come, being older. */
+  /** Refunds whose charge has not appeared yet; it is older, so it must follow. */
   readonly #refunds = new Map<string, number>();
-  /** The number that the next posting of each key must have. */
+  /** The expected number of each key's next posting. */
   readonly #linkOfKey = new Map<string, number | null>();
   #laterMs: number;
 
@@ -141,7 +141,7 @@ export class PostingWalk {
     }
   }
 
-  /** I15: where calls that were not charged have left no posting, the sum is more than the postings say, and never less. */
+  /** I15: uncharged calls leave no posting, so the sum may exceed the postings' cost, and never falls below it. */
   #endCosts(dayRow: (day: string) => DaySums, say: Say): void {
     for (const [day, least] of this.#costs) {
       const { spent } = this.#dayRows.get(day) ?? dayRow(day);

@@ -1,4 +1,4 @@
-// What accounts have asked for in the window of now, where several processes share the ledger: counts in memory, which a restart forgets.
+// Counts requests per account in the current window, where several processes share the ledger. In memory; a restart forgets them.
 import type { ReserveRequest } from "../model/ledger.ts";
 
 type Bound = NonNullable<ReserveRequest["window"]>;
@@ -8,10 +8,10 @@ interface Count {
   readonly taken: number;
 }
 
-/** One request of an account, as it would be counted. */
+/** One request to count. */
 export interface Counting {
   readonly accountId: string;
-  /** The account's own time, and the store's, which may have been set back behind it. */
+  /** The account's time and the store's, which may lag behind it. */
   readonly atMs: number;
   readonly nowMs: number;
   readonly bound: Bound;
@@ -19,9 +19,9 @@ export interface Counting {
 
 export class RequestCounts {
   readonly #counts = new Map<string, Count>();
-  /** The window of the store's own time in which an account asked last: those before it are over for all. */
+  /** The latest window with a request, by the store's time: earlier windows are over for every account. */
   #window = 0;
-  /** What the running transaction has replaced, and a rollback puts back. */
+  /** The counts that the running transaction replaced; a rollback restores them. */
   readonly #before: (readonly [accountId: string, count: Count | undefined])[] = [];
 
   /** What the window has left before this request, and when it ends. */

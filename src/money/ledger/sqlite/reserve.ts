@@ -1,4 +1,4 @@
-// Placing a hold and making it larger: every check first, then writes that cannot fail.
+// Places and grows holds: all checks first, then writes that cannot fail.
 import { minus, type Nano } from "../../../core/money.ts";
 import { moneyRefusal, slotRefusal } from "../model/admission.ts";
 import { eventId } from "../model/event.ts";
@@ -12,18 +12,18 @@ import type { LedgerState } from "./state.ts";
 /** The store's clock and the caller's may differ by this much. */
 const SKEW_MS_MAX = 30_000;
 
-/** Whether the hold gets a row: one that a crash would void anyway has none. */
+/** Whether the hold gets a row; one that a crash would void anyway has none. */
 export function isWritten({ unwritten, idempotency, onExpire }: Omit<ReserveRequest, "windows" | "window">): boolean {
   return !unwritten || idempotency !== null || onExpire !== "void";
 }
 
-/** A request as it comes to the store: with its windows in their short form. */
+/** A request as it reaches the store, with its windows in compact form. */
 export type BroughtRequest = Omit<ReserveRequest, "windows" | "window"> & {
   readonly windows: string;
   readonly window: NonNullable<ReserveRequest["window"]> | null;
 };
 
-/** Holds the amount, or says why not. */
+/** Holds the amount, or returns the refusal. */
 export function reserve(state: LedgerState, request: BroughtRequest): ReserveOutcome {
   const account = state.accounts.account(request.accountId);
   if (account === null) return { outcome: "unknown_account" };
@@ -105,13 +105,13 @@ function place(state: LedgerState, request: BroughtRequest, { account, key, atMs
   }
 }
 
-/** What an earlier call under the same idempotency key means for this one; null: run it. */
+/** What an earlier call with the same idempotency key means for this one; null: run it. */
 function idempotencyRefusal(state: LedgerState, request: BroughtRequest, atMs: number): ReserveOutcome | null {
   if (request.idempotency === null) return null;
   const { key, fingerprint } = request.idempotency;
   const row = state.entries.idempotency(request.accountId, request.keyId, key);
   if (row === null || (row.state !== "held" && row.lapsesAtMs <= atMs)) return null;
-  // A call that was not charged was as good as never made: the key is free, whatever is asked now.
+  // An uncharged call frees its key, whatever this request contains.
   if (row.state === "voided" || (row.state === "expired" && row.effect === "read")) return null;
   if (row.fingerprint !== fingerprint) return { outcome: "idempotency_mismatch" };
   if (row.state === "held") return { outcome: "idempotency_in_progress", holdId: row.holdId };
@@ -119,7 +119,7 @@ function idempotencyRefusal(state: LedgerState, request: BroughtRequest, atMs: n
   return { outcome: "idempotency_unknown", holdId: row.holdId };
 }
 
-/** Grows a hold to an amount, notes how much of it has been used, and renews its lease. */
+/** Grows a hold, records how much of it is used, and renews its lease. */
 export function extend(
   state: LedgerState,
   { hold: ref, amountNano, accrued, leaseMs }: { hold: HoldRef; amountNano: Nano; accrued: Nano; leaseMs: number },
@@ -140,7 +140,7 @@ export function extend(
   return { outcome: "extended", amountNano: hold.amount as Nano };
 }
 
-/** Whether the key and the account of a hold may still pay. */
+/** Whether the hold's key and account can still pay. */
 export function standing(state: LedgerState, ref: HoldRef): Standing {
   const hold = state.hold(ref);
   if (hold === null) return "gone";

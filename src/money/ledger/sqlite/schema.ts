@@ -1,8 +1,7 @@
-// The ledger's tables. What follows from other rows is not stored: what is held is the sum of the live holds. Only reports have
-// sums of their own.
+// The ledger's tables. Derived values are not stored: the held amount is the sum of the live holds. Only reports have stored sums.
 import { LEDGER_TABLES, sqliteSums } from "../usage/sums.ts";
 
-/** Each step is run once, in order; steps are only ever added. Money is in nano-USD, times in ms since the epoch. */
+/** Each step runs once, in order; append steps, never change them. Money in nano-USD, times in ms since the epoch. */
 export const LEDGER_SCHEMA: readonly string[] = [
   `
   CREATE TABLE account (

@@ -1,14 +1,14 @@
-// How holds end: posted, voided, or by the sweep when their lease has ended; and the leases themselves.
+// Ends holds: posts, voids, and the sweep of expired leases; and renews leases.
 import { minus, type Nano, ZERO } from "../../../core/money.ts";
 import type { HoldRef, KeyFate, PostOutcome, PostRequest, VoidOutcome } from "../model/ledger.ts";
 import type { LiveHold } from "../model/state.ts";
 import type { LedgerState } from "./state.ts";
 
-/** How long an ended hold is remembered: longer than any call, and than any retry of one. */
+/** How long an ended hold is remembered: longer than any call or any retry of one. */
 const TOMBSTONE_KEPT_MS = 6 * 3_600_000;
 const JOB_OWNER = "job:";
 
-/** Charges a hold; a repeat answers what was charged then. */
+/** Charges a hold; a repeat returns the first charge. */
 export function post(state: LedgerState, request: PostRequest): PostOutcome {
   const hold = state.hold(request);
   if (hold !== null)
@@ -24,7 +24,7 @@ export function post(state: LedgerState, request: PostRequest): PostOutcome {
   return { outcome: end === "voided" || end === "expired" ? end : "missing" };
 }
 
-/** Releases a hold; one that is not there is remembered as voided, so that a delayed reserve is refused. */
+/** Releases a hold. An unknown hold leaves a tombstone that refuses a delayed reserve. */
 export function voidHold(
   state: LedgerState,
   ref: HoldRef & { reason: string; keyFate: KeyFate; upstreamNano: Nano },
@@ -43,7 +43,7 @@ export function voidHold(
   return { outcome: "voided" };
 }
 
-/** Renews leases; answers the ids that are not held any more. */
+/** Renews leases; returns the ids that are no longer held. */
 export function renew(
   state: LedgerState,
   { holds, leaseMs }: { holds: readonly HoldRef[]; leaseMs: number },
@@ -61,7 +61,7 @@ export function renew(
   return gone;
 }
 
-/** Frees a hold whose end was refused. That of one without a row is in memory alone, and needs no room. */
+/** Frees a hold whose end was refused. A hold without a row is only in memory and needs no disk space. */
 export function letGo(state: LedgerState, ref: HoldRef): null {
   const hold = state.hold(ref);
   if (hold?.written === false) state.forget(hold);
@@ -69,7 +69,7 @@ export function letGo(state: LedgerState, ref: HoldRef): null {
   return null;
 }
 
-/** Ends up to `countMax` holds whose lease has ended or whose process must be dead, and prunes what cannot be asked for any more. */
+/** Ends up to `countMax` holds with an expired lease or a dead owner, and prunes expired rows. */
 export function sweep(
   state: LedgerState,
   { countMax, onlyOwner }: { countMax: number; onlyOwner: string | null },
@@ -85,7 +85,7 @@ export function sweep(
   return ended;
 }
 
-/** Forgets some of what cannot be asked for any more; answers whether there may be others. */
+/** Prunes some expired rows; returns whether there may be more. */
 export function prune(state: LedgerState): boolean {
   const { nowMs } = state.now();
   return state.entries.prune(nowMs - TOMBSTONE_KEPT_MS, nowMs);
@@ -127,6 +127,6 @@ function expire(state: LedgerState, hold: LiveHold, reason: string): void {
     reason,
     legs: [],
   };
-  // What it has cost us is not known here: it is neither unpaid nor margin.
+  // Its cost to us is unknown here, so it counts as neither unpaid nor margin.
   state.post(hold, detail, false);
 }

@@ -1,4 +1,4 @@
-// What the ledger's operations share: the tables, the live holds, the time that counts, and how a hold ends.
+// The state that the ledger's operations share: tables, live holds, the trusted time, and how a hold ends.
 import type { PostingRow } from "../../../core/account-rows.ts";
 import { add, chargedCents, type Nano, nano, ZERO } from "../../../core/money.ts";
 import type { StoreTime } from "../../../platform/storage/sqlite-unit.ts";
@@ -22,7 +22,7 @@ import type { AccountTables } from "./accounts.ts";
 import type { EntryTables, HoldSql } from "./entries.ts";
 import { RequestCounts } from "./request-counts.ts";
 
-/** What a posting says beyond its hold; the sweep, which posts for a holder that has gone, knows little of it. */
+/** What a posting records beyond its hold. The sweeper, which posts for a dead owner, knows little of it. */
 export type PostDetail = Pick<
   PostRequest,
   "amountNano" | "upstreamNano" | "beside" | "usage" | "estimated" | "legs" | "tags"
@@ -38,10 +38,10 @@ export class LedgerState {
   readonly entries: EntryTables;
   readonly requests = new RequestCounts();
   readonly holds = new Map<string, LiveHold>();
-  /** What the transaction has done to holds without a row, and a rollback takes back: those placed, and those ended as they were. */
+  /** Changes of the transaction to holds without a row, so that a rollback can undo them: the placed, and the ended. */
   readonly #placed = new Set<LiveHold>();
   #ended: LiveHold[] = [];
-  /** Accounts of which the transaction has changed what processes remember. */
+  /** Accounts whose cached data in processes the transaction makes stale. */
   readonly #changed = new Set<string>();
   readonly #time: StoreTime;
   readonly #guard = guardClock();
@@ -53,7 +53,7 @@ export class LedgerState {
     this.#loadHolds();
   }
 
-  /** Writes what the transaction has changed in memory, and counts its postings. */
+  /** Writes the transaction's changes from memory, and counts its postings. */
   flush(): void {
     this.accounts.flush();
     this.entries.flush();
@@ -71,12 +71,12 @@ export class LedgerState {
     this.#ended = [];
   }
 
-  /** What processes remember of an account, or of its keys, no longer holds once this is committed. */
+  /** Marks an account, or its keys, as changed: processes drop their caches once this is committed. */
   tellChanged(accountId: string): void {
     this.#changed.add(accountId);
   }
 
-  /** Forgets what is in memory and reads it again; holds without a row are as the last commit left them. */
+  /** Reloads all state; holds without a row return to the last commit. */
   reload(): void {
     const unwritten = [...this.holds.values()].filter((hold) => !hold.written && !this.#placed.has(hold));
     unwritten.push(...this.#ended);
@@ -94,17 +94,17 @@ export class LedgerState {
     return this.#time.elapsedMs;
   }
 
-  /** The store's time, and whether it can be trusted for new holds. */
+  /** The store's time, and whether it is trusted for new holds. */
   now() {
     return this.#guard(this.#time.epochMs, this.#time.elapsedMs);
   }
 
-  /** The account's own time, which never falls. */
+  /** The account's time, which never goes back. */
   accountNow(account: AccountState): number {
     return Math.max(account.clockMs, this.now().nowMs);
   }
 
-  /** The live hold of that account, or null. */
+  /** The account's live hold with this id, or null. */
   hold({ accountId, holdId }: HoldRef): LiveHold | null {
     const hold = this.holds.get(holdId);
     return hold?.account.accountId === accountId ? hold : null;
@@ -114,14 +114,14 @@ export class LedgerState {
     return this.holds.has(holdId) ? "held" : this.entries.endOf(holdId);
   }
 
-  /** Makes a hold live, with a row or without. */
+  /** Makes a hold live, with or without a row. */
   place(hold: LiveHold): void {
     this.#add(hold);
     if (hold.written) this.entries.insertHold(hold);
     else this.#placed.add(hold);
   }
 
-  /** Gives a hold a row that had none, as it is now. */
+  /** Gives a hold its first row, with its current state. */
   write(hold: LiveHold): void {
     if (hold.written) return;
     if (!this.#placed.delete(hold)) this.#ended.push({ ...hold });
@@ -135,8 +135,8 @@ export class LedgerState {
   }
 
   /**
-   * Ends a hold by a posting: at most what was held is charged, the rest is the operator's loss. `tellsCost`: what the posting says of
-   * our cost is all of it, and counts.
+   * Posts a hold: charges at most the held amount; the rest is the operator's loss. `tellsCost`: the detail has our whole cost, so it
+   * counts.
    */
   post(hold: LiveHold, detail: PostDetail, tellsCost: boolean): PostedCharge {
     const { account } = hold;
@@ -202,7 +202,7 @@ export class LedgerState {
     return strict ? { ...posted, strict: true } : posted;
   }
 
-  /** Counts what a call has cost us above its charge, or was charged above its cost, in the windows that ask for it. */
+  /** Counts a call's unpaid cost, or its margin, in the hold's windows of cost. */
   #countCost({ account, day, windows }: LiveHold, charged: Nano, upstream: Nano): void {
     for (const window of windows.costs) {
       const by = costIn(window, charged, upstream);
@@ -210,7 +210,7 @@ export class LedgerState {
     }
   }
 
-  /** Tells which marks that its hold has brought a charge that is about to be posted passes; false: none. */
+  /** Emits events for the hold's marks that a charge is about to pass; returns whether it passes any. */
   #tellsMarks(
     { account, day, windows }: LiveHold,
     { charged, absorbed, atMs }: { readonly charged: number; readonly absorbed: number; readonly atMs: number },
@@ -240,7 +240,7 @@ export class LedgerState {
     return passes;
   }
 
-  /** Counts a posting that has absorbed much; answers whether the account's bounds are strict since this one. */
+  /** Counts an overrun; returns whether it makes the account's bounds strict. */
   #becomesStrict(account: AccountState, absorbed: number, atMs: number): boolean {
     const wasStrict = account.strictBounds;
     if (!countOverrun(account, absorbed, dayOf(atMs))) return false;
@@ -248,7 +248,7 @@ export class LedgerState {
     return account.strictBounds && !wasStrict;
   }
 
-  /** Ends a hold without a charge. `keyFate` is what becomes of its idempotency key. */
+  /** Ends a hold without a charge. `keyFate` is the fate of its idempotency key. */
   release(
     hold: LiveHold,
     state: "voided" | "expired",
@@ -260,7 +260,7 @@ export class LedgerState {
     this.entries.bury(hold.holdId, hold.account.accountId, { state, reason, atMs: this.accountNow(hold.account) });
   }
 
-  /** Ends a hold that has no row, without a word of it anywhere. */
+  /** Ends a hold without a row, leaving no trace. */
   forget(hold: LiveHold): void {
     this.#remove(hold, "free");
   }
@@ -277,7 +277,7 @@ export class LedgerState {
     for (const row of this.entries.holds()) this.#add(this.#liveHold(row));
   }
 
-  /** Every hold found at start gets its whole lease again: nothing expires because the store was down. */
+  /** Every hold found at start gets a full lease again: nothing expires because of downtime. */
   #liveHold(row: HoldSql): LiveHold {
     const windows = windowList(row.windows ?? "");
     const counted: CountedHold & { createdAtMs: number } = {
@@ -312,7 +312,7 @@ export class LedgerState {
     };
   }
 
-  /** The account and the days of a hold that was placed before. */
+  /** The account and days of an existing hold. */
   #takenFrom(accountId: string, hold: CountedHold & { createdAtMs: number }) {
     const account = this.accounts.account(accountId);
     if (account === null) throw new Error(`a hold belongs to ${accountId}, which is no account`);
@@ -320,7 +320,7 @@ export class LedgerState {
     return { account, days: this.holdDays(account, hold) };
   }
 
-  /** The days that a hold's money is counted in. */
+  /** The days that count a hold's money. */
   holdDays(account: AccountState, { keyId, day, inference, windows }: CountedHold): DayState[] {
     const days = [this.accounts.day(account, keyScope(keyId), day)];
     if (inference) days.push(this.accounts.day(account, INFERENCE_SCOPE, day));
@@ -329,7 +329,7 @@ export class LedgerState {
   }
 }
 
-/** What a posting says of the windows that it has moved; null: none beside the store's own. */
+/** The windows that a posting records as moved; null where it moved only the store's own. */
 function countedOf({ counted, countedCharges }: WindowList, tellsCost: boolean): string | null {
   return (tellsCost ? counted : countedCharges) || null;
 }

@@ -1,4 +1,4 @@
-// The ledger in the storage thread: its tables, and its operations by name.
+// The ledger in its storage thread: its tables, and its operations by name.
 import type { DatabaseSync } from "node:sqlite";
 import type { AccountRow, KeyRow, PostingQuery } from "../../../core/account-rows.ts";
 import { nano } from "../../../core/money.ts";
@@ -16,10 +16,10 @@ import { LEDGER_SCHEMA } from "./schema.ts";
 import { abandon, letGo, post, prune, renew, sweep, voidHold } from "./settle.ts";
 import { LedgerState } from "./state.ts";
 
-/** The ledger's operations, as the event loop's side calls them. */
+/** The ledger's operations, as the event loop calls them. */
 export type LedgerOperations = ReturnType<typeof operationsOn> & ReturnType<typeof examination>;
 
-/** Accounts, or eights of holds, that the doctor examines in one go, some hundreds of microseconds' work. */
+/** Accounts, or groups of holds, that the doctor examines at once; takes some hundreds of microseconds. */
 const DOCTOR_STEPS = 12;
 
 /** Opens the ledger in the storage thread's database. */
@@ -95,7 +95,7 @@ function operationsOn(state: LedgerState) {
   };
 }
 
-/** A page of an account's or a key's postings; a cursor is the number of the posting to go on with. */
+/** A page of an account's or a key's postings; the cursor is the number of the next posting. */
 function listTransactions(state: LedgerState, { accountId, keyId, limit, cursor }: PostingQuery) {
   const account = state.accounts.account(accountId);
   if (account === null) return { rows: [], next: null };
@@ -107,13 +107,13 @@ function listTransactions(state: LedgerState, { accountId, keyId, limit, cursor 
   return state.entries.list({ accountId, keyId }, Number.isSafeInteger(from) ? from : null, limit);
 }
 
-/** The doctor's visit of what is in memory, a few steps for each call; `begin` starts a new one. */
+/** The doctor's check of memory, a few steps per call; `begin` starts a new one. */
 function examination(state: LedgerState, doctor: Doctor) {
   let seen: ExaminedMemory = { holds: 0, findings: [] };
   let visit: Generator<null> | null = null;
   return {
     examine({ begin }: { begin: boolean }): { done: boolean; seen: ExaminedMemory } {
-      // Rows are compared with memory, so what the batch has changed so far must be in them.
+      // Flush first, because rows are compared with memory.
       state.flush();
       if (begin || visit === null) {
         seen = { holds: 0, findings: [] };

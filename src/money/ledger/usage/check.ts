@@ -1,4 +1,4 @@
-// I14: every daily sum is what its postings add up to. Day by day, each read as it was at one moment, while calls go on.
+// I14: checks that every daily sum equals its postings, day by day, each in one snapshot, while calls continue.
 import { DAY_MS, dayOf } from "../model/windows.ts";
 import type { AskReports, Row } from "./reports.ts";
 import { StatementWriter, tagsOf } from "./statement.ts";
@@ -6,7 +6,7 @@ import { ANY_TAG, OTHER_TAGS, postingExpressions, SUMS, sumExpressions, sumTable
 
 const FAULTS_MAX = 5;
 
-/** Kept sums less those of postings: all zero, or something is wrong. */
+/** Stored sums minus the sums of postings: anything but zero is an error. */
 function differences(by: readonly string[], kept: string, postings: string): string {
   const sums = SUMS.map((sum) => `CAST(SUM(${sum}) AS text) AS ${sum}`);
   const wrong = SUMS.map((sum) => `SUM(${sum}) <> 0`);
@@ -21,7 +21,7 @@ function textOf(day: number, by: readonly string[], row: Row): string {
   return `the sums of ${date} ${what} differ from its postings: ${apart.join(", ")}`;
 }
 
-/** The postings of a day, as they are to be taken off. */
+/** A day's postings with negated amounts. */
 function taken(day: number, by: readonly string[], books: AskReports, write: StatementWriter): string {
   const expressions: Record<string, string> = postingExpressions("");
   const sums = sumExpressions("", books.dialect);
@@ -65,12 +65,12 @@ const CHECKS = [
   ofTags,
 ] as const;
 
-/** The ends of an index, each asked for alone: for both at once SQLite reads all that lies between. */
+/** The ends of an index, queried separately: for both at once SQLite reads everything in between. */
 function endsOf(column: string, table: string): string {
   return `SELECT (SELECT MIN(${column}) FROM ${table}) AS first, (SELECT MAX(${column}) FROM ${table}) AS last`;
 }
 
-/** The first that is wrong, as sentences. */
+/** The first errors found, as sentences. */
 export async function sumFaults(books: AskReports): Promise<readonly string[]> {
   const { postings } = books.tables;
   const ask = async (text: string) => (await books.ask({ text, values: [] }))[0] ?? {};

@@ -1,4 +1,4 @@
-// The books as a whole, as a store answers for them: it says where its postings and sums are and runs what it is asked.
+// What a store provides for reports: where its postings and sums are, and a way to run queries.
 import type { PostingRow } from "../../../core/account-rows.ts";
 import type { Reports, TooWide, UsagePage, UsageQuery } from "../../../core/usage-rows.ts";
 import type { Value } from "../../../platform/storage/reading-thread.ts";
@@ -9,19 +9,19 @@ import { readUsage } from "./usage.ts";
 
 export type Row = Readonly<Record<string, Value>>;
 
-/** A store's way of answering. */
+/** How a store answers report queries. */
 export interface AskReports {
   readonly tables: SumTables;
   readonly dialect: Dialect;
-  /** Each posting names the one before it of its account and of its key; else an index has them by account. */
+  /** True where each posting links to the previous one of its account and key; else an index by account exists. */
   readonly linked: boolean;
-  /** Selects the ids of the sandbox accounts, where they are kept beside the postings; null: who asks says which they are. */
+  /** A query for the ids of sandbox accounts, where the store has accounts; null: the caller passes the ids. */
   readonly sandboxAccounts: string | null;
-  /** Runs beside the calls that go on, on a connection of its own. */
+  /** Runs on a connection of its own, beside calls. */
   ask(statement: Statement): Promise<readonly Row[]>;
 }
 
-/** Reports over postings that have no accounts beside them are told which of all are sandbox accounts. */
+/** Reports of a store without accounts: the caller passes the sandbox accounts. */
 export interface ToldReports extends Reports {
   usage(query: UsageQuery, sandboxAccounts?: readonly string[]): Promise<UsagePage | TooWide>;
 }

@@ -1,4 +1,4 @@
-// Finds postings: those of an account along its list, those of all accounts by their time.
+// Searches postings: an account's along its list, all accounts' by time.
 import type { PostingPage, PostingRow } from "../../../core/account-rows.ts";
 import { eachOf, inSlices } from "../../../core/slices.ts";
 import type { PostingSearch, TooWide } from "../../../core/usage-rows.ts";
@@ -8,7 +8,7 @@ import { cursorIn, cursorOf, StatementWriter, where } from "./statement.ts";
 import { postingExpressions } from "./sums.ts";
 import { hasTag, isOneDay } from "./usage.ts";
 
-/** The filters that postings are looked through for, so that they are of one day. */
+/** The name of the first filter that needs a scan; such searches must stay within one day. */
 function fineFilter(query: PostingSearch): string | null {
   const { accountId, keyId, model, provider, tag, kind } = query;
   const fine = { model, provider, tag, status: kind, key: accountId === null ? keyId : null };
@@ -49,7 +49,7 @@ export async function searchPostings(
     toMs === null ? null : `p.created_at < ${write.value(toMs)}`,
     after.length === 0 ? null : `(${place.join(", ")}) < (${after.map((value) => write.value(value)).join(", ")})`,
   ];
-  // An account's list is walked in its order: to sort it would be to walk it to its end.
+  // Walk an account's list in its own order: sorting it would walk it to its end.
   const walked = books.linked && accountId !== null;
   const sorted = walked ? "" : `ORDER BY ${place.map((name) => `${name} DESC`).join(", ")}`;
   const text = `SELECT p.* FROM ${source.rows} ${where(conditions)} ${sorted} LIMIT ${limit + 1}`;

@@ -1,11 +1,11 @@
-// Which postings are looked through: those of an account along its list, which its daily sums know the ends of; else all.
+// Chooses the postings to scan: an account's along its list, with ends known from the daily sums, or else all.
 import type { PostingFilters } from "../../../core/usage-rows.ts";
 import { dayOf } from "../model/windows.ts";
 import type { AskReports } from "./reports.ts";
 import { StatementWriter } from "./statement.ts";
 import { sumTable } from "./sums.ts";
 
-/** Rows as `p`, newest first where they are of one account; and what must hold of them beside what was asked. */
+/** Rows as `p`, newest first for one account, with further conditions. */
 export interface Source {
   readonly rows: string;
   readonly conditions: readonly string[];
@@ -13,7 +13,7 @@ export interface Source {
 
 type OfAccount = PostingFilters & { readonly accountId: string };
 
-/** The days that have postings, within those that were asked for: the first and the last. */
+/** The first and last day with postings in the range. */
 async function daysOf({ fromMs, toMs }: PostingFilters, books: AskReports) {
   const text = `SELECT MIN(day) AS first, MAX(day) AS last FROM ${sumTable(books.tables, "usage_total")}`;
   const [known] = await books.ask({ text, values: [] });
@@ -24,7 +24,7 @@ async function daysOf({ fromMs, toMs }: PostingFilters, books: AskReports) {
   };
 }
 
-/** An account's last posting of these days, or a key's, and how many it has there. Days are looked up one by one, newest first. */
+/** The last posting of an account or key in these days, and their count. Looks days up one by one, newest first. */
 async function endOf(query: OfAccount, keyId: string | null, books: AskReports) {
   const days = await daysOf(query, books);
   if (days === null) return null;
@@ -52,7 +52,7 @@ async function alongLinks(query: OfAccount, write: StatementWriter, books: AskRe
   return { rows, conditions: [] };
 }
 
-/** `at`: where the walk along the links begins, if not with the last posting. Null: there are none. */
+/** `at`: where the walk along the links begins, if not at the last posting. Null: no postings. */
 export async function sourceOf(
   query: PostingFilters,
   write: StatementWriter,
@@ -64,7 +64,7 @@ export async function sourceOf(
   if (accountId === null) return all;
   if (books.linked) return alongLinks({ ...query, accountId }, write, books, at);
   if (query.fromMs === null && query.toMs === null) return all;
-  // Numbers have no gap and rise with time: the last of these days, and how many there are, say where the first is.
+  // Numbers have no gaps and grow with time, so the last number and the count give the first.
   const end = await endOf({ ...query, accountId }, null, books);
   if (end === null) return null;
   const [last, before] = [write.value(end.last), write.value(end.last - end.calls)];

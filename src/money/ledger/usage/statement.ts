@@ -1,4 +1,4 @@
-// Writes a `SELECT` with the values that it is asked with, in words that SQLite and PostgreSQL both understand.
+// Builds a `SELECT` with its parameters, in SQL that both SQLite and PostgreSQL understand.
 import type { Value } from "../../../platform/storage/reading-thread.ts";
 
 export type Dialect = "sqlite" | "postgres";
@@ -8,7 +8,7 @@ export interface Statement {
   readonly values: readonly Value[];
 }
 
-/** Collects values while a text is written; each stands in it as `$1` and on, which SQLite writes as `?1`. */
+/** Collects parameters while the text is written; each appears as `$1` and on (`?1` in SQLite). */
 export class StatementWriter {
   readonly #dialect: Dialect;
   readonly #values: Value[] = [];
@@ -29,14 +29,14 @@ export class StatementWriter {
   }
 }
 
-/** The tags of a row, one by one as `t.value`. */
+/** A row's tags, one per row as `t.value`. */
 export function tagsOf(dialect: Dialect, tags: string): string {
   return dialect === "sqlite"
     ? `json_each(${tags}) AS t`
     : `LATERAL json_array_elements_text(${tags}::json) AS t(value)`;
 }
 
-/** The texts of a list, to be found by `IN`. */
+/** A list of texts for `IN`. */
 export function listed(texts: readonly string[], write: StatementWriter, dialect: Dialect): string {
   const list = write.value(JSON.stringify(texts));
   return dialect === "sqlite"
@@ -44,18 +44,18 @@ export function listed(texts: readonly string[], write: StatementWriter, dialect
     : `SELECT json_array_elements_text(${list}::json)`;
 }
 
-/** All conditions, of which there may be none. */
+/** Joins the conditions; empty without any. */
 export function where(conditions: readonly (string | null)[]): string {
   const all = conditions.filter((one) => one !== null);
   return all.length === 0 ? "" : `WHERE ${all.join(" AND ")}`;
 }
 
-/** Values that a page ends with, as a cursor. */
+/** Encodes a page's last values as a cursor. */
 export function cursorOf(values: readonly Value[]): string {
   return Buffer.from(JSON.stringify(values)).toString("base64url");
 }
 
-/** Null where it is none of ours, or one of another list. */
+/** Null for a foreign cursor, or one of another list. */
 export function cursorIn(cursor: string, length: number): readonly Value[] | null {
   try {
     const values: unknown = JSON.parse(Buffer.from(cursor, "base64url").toString("utf8"));

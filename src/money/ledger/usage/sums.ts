@@ -1,18 +1,18 @@
-// The daily sums of postings: their tables, and what adds to them in the posting's own transaction: triggers, whichever process writes it, and where
-// the ledger writes many at once its tally. Reports are read from these, never from all postings.
+// The daily sums of postings: their tables, and what updates them in the posting's transaction (triggers, or the ledger's tally where it
+// writes many at once). Reports read these, never all postings.
 import { DAY_MS } from "../model/windows.ts";
 import { type Dialect, tagsOf } from "./statement.ts";
 
-/** Pairs of tags that an account's day counts by themselves; what comes beyond them is counted together. */
+/** Distinct tags counted per account and day; further ones are counted together. */
 export const TAG_PAIRS_MAX = 100;
-/** Stands for all further pairs of a day, and for everything that has a tag: no pair is without `=`. */
+/** Stands for all further tags of a day, and for everything with a tag: every real tag contains `=`. */
 export const OTHER_TAGS = "*";
 export const ANY_TAG = "";
 
 /** Where a database keeps postings and their sums. */
 export interface SumTables {
   readonly postings: string;
-  /** What an account's postings are ordered by, upward. */
+  /** The ascending order of an account's postings. */
   readonly number: string;
   readonly prefix: string;
 }
@@ -20,13 +20,13 @@ export interface SumTables {
 export const LEDGER_TABLES: SumTables = { postings: "posting", number: "seq", prefix: "" };
 export const ARCHIVE_TABLES: SumTables = { postings: "tollgate_posting", number: "number", prefix: "tollgate_" };
 
-/** The sums, and the tables that have them: by what they are kept. All that is null in a posting is the empty text in a sum. */
+/** The sums, and their tables by key columns. A posting's null is an empty string in a sum. */
 export const SUMS = ["calls", "amount", "upstream", "absorbed", "input_tokens", "output_tokens"] as const;
 const KEPT_BY = {
   usage_day: ["day", "account_id", "kind", "key_id", "model", "provider"],
-  /** Of all accounts: what an operator asks for first. */
+  /** Across all accounts: an operator's first question. */
   usage_total: ["day", "kind", "model", "provider"],
-  /** Of charges alone; one counts under each of its pairs, and once under `ANY_TAG`. */
+  /** Charges only; one counts under each of its tags, and once under `ANY_TAG`. */
   usage_tag: ["day", "account_id", "tag"],
 } as const;
 type SumTable = keyof typeof KEPT_BY;
@@ -35,7 +35,7 @@ export function sumTable({ prefix }: SumTables, table: SumTable): string {
   return prefix + table;
 }
 
-/** What a posting is counted by, as expressions on its row. */
+/** The columns by which a posting is counted, as expressions on its row. */
 export function postingExpressions(row: string, day = `${row}created_at / ${DAY_MS}`) {
   return {
     day,
@@ -50,7 +50,7 @@ export function postingExpressions(row: string, day = `${row}created_at / ${DAY_
 export const INPUT = ["inputTokens", "cacheReadTokens", "cacheWriteTokens"] as const;
 export const OUTPUT = ["outputTokens"] as const;
 
-/** What one posting adds to each sum. `tokens` reads a count out of its usage. */
+/** What one posting adds to each sum. `tokens` reads a count from its usage. */
 function posted(row: string, tokens: (name: string) => string): Record<(typeof SUMS)[number], string> {
   const count = (names: readonly string[]) => names.map((name) => `COALESCE(${tokens(name)}, 0)`).join(" + ");
   return {
@@ -66,7 +66,7 @@ function posted(row: string, tokens: (name: string) => string): Record<(typeof S
 const sqliteTokens = (row: string) => (name: string) => `CAST(json_extract(${row}usage, '$.${name}') AS INTEGER)`;
 const postgresTokens = (row: string) => (name: string) => `floor((${row}usage::json ->> '${name}')::numeric)::bigint`;
 
-/** The sums of postings, as a report that cannot be read from the daily ones adds them up. */
+/** Sums over postings, for reports that the daily sums cannot answer. */
 export function sumExpressions(row: string, dialect: Dialect) {
   return posted(row, dialect === "sqlite" ? sqliteTokens(row) : postgresTokens(row));
 }
@@ -78,18 +78,18 @@ function tableSql(tables: SumTables, table: SumTable, number: string): string {
   return `CREATE TABLE ${sumTable(tables, table)} (${columns.join(", ")})`;
 }
 
-/** What is added to a row that is there already. */
+/** The update of an existing row. */
 function onConflict(tables: SumTables, table: SumTable): string {
   const name = sumTable(tables, table);
   const added = SUMS.map((sum) => `${sum} = ${name}.${sum} + excluded.${sum}`);
-  // An account's postings come in their order.
+  // An account's postings come in order.
   if (table === "usage_day") added.push("last = excluded.last");
   return `ON CONFLICT (${KEPT_BY[table].join(", ")}) DO UPDATE SET ${added.join(", ")}`;
 }
 
 export type Counted = Exclude<SumTable, "usage_tag">;
 
-/** Adds up postings of `source` into a table. */
+/** Sums the postings of `source` into a table. */
 function build(tables: SumTables, table: Counted, source: string, dialect: Dialect): string {
   const by = postingExpressions("");
   const sums = sumExpressions("", dialect);
@@ -100,14 +100,14 @@ function build(tables: SumTables, table: Counted, source: string, dialect: Diale
     GROUP BY ${columns.map((_, at) => at + 1).join(", ")}`;
 }
 
-/** The sums of all accounts together: the postings are read once. */
+/** Sums over all accounts; reads the postings once. */
 function buildTotal(tables: SumTables): string {
   const by = KEPT_BY.usage_total.join(", ");
   const sums = SUMS.map((sum) => `SUM(${sum})`).join(", ");
   return `INSERT INTO ${sumTable(tables, "usage_total")} SELECT ${by}, ${sums} FROM ${sumTable(tables, "usage_day")} GROUP BY ${by}`;
 }
 
-/** Adds one posting, in a trigger of SQLite's. */
+/** Adds one posting, in a SQLite trigger. */
 function countOne(tables: SumTables, table: Counted): string {
   const by = postingExpressions("new.");
   const sums = sumExpressions("new.", "sqlite");
@@ -117,8 +117,8 @@ function countOne(tables: SumTables, table: Counted): string {
 }
 
 /**
- * Adds to a row of sums what a transaction's postings came to: by what it is kept, the sums, and in an account's day the last number.
- * A bound number comes as a real one, which beyond 2^53 would no longer be exact.
+ * Adds a transaction's postings to a row of sums: key columns, sums, and for an account's day the last number. Sums are text, because a
+ * bound number becomes a float, which is inexact beyond 2^53.
  */
 export function tallyStatement(tables: SumTables, table: Counted): string {
   const by = KEPT_BY[table].map(() => "?");
@@ -126,7 +126,7 @@ export function tallyStatement(tables: SumTables, table: Counted): string {
   return `INSERT INTO ${sumTable(tables, table)} VALUES (${[...by, ...sums].join(", ")}) ${onConflict(tables, table)}`;
 }
 
-/** Under which of a day's tags a pair is counted: its own, or the one for all further pairs. */
+/** The tag under which a pair is counted: its own, or the one for further pairs. */
 const TAG_COUNTED = `CASE WHEN known OR place + listed <= ${TAG_PAIRS_MAX} THEN pair ELSE '${OTHER_TAGS}' END`;
 
 function listedTags(tags: string, row: string, day: string): string {
@@ -151,7 +151,7 @@ function sqliteTags(tables: SumTables): string {
     ${onConflict(tables, "usage_tag")};`;
 }
 
-/** Takes one posting off again: what has to be mended by hand stays right. */
+/** Subtracts a posting, so that manual repairs keep the sums right. */
 function takeOff(tables: SumTables, dialect: Dialect): string {
   const by: Record<string, string> = postingExpressions("old.");
   const sums = sumExpressions("old.", dialect);
@@ -168,7 +168,7 @@ function takeOff(tables: SumTables, dialect: Dialect): string {
           AND EXISTS (SELECT 1 FROM ${tagsOf(dialect, "old.tags")} WHERE t.value NOT IN (${listed}))));`;
 }
 
-/** The tables, the sums of what is there already, and the triggers; a step of a schema, whose transaction it is part of. */
+/** Creates the tables, sums existing postings, and adds triggers; one step of a schema, inside its transaction. */
 export function sqliteSums(tables: SumTables): string {
   const made = (Object.keys(KEPT_BY) as SumTable[]).map(
     (name) => `${tableSql(tables, name, "INTEGER")} STRICT, WITHOUT ROWID;`,
@@ -218,7 +218,7 @@ function postgresTags(tables: SumTables): string {
     ${onConflict(tables, "usage_tag")};`;
 }
 
-/** The same for PostgreSQL, to be run as often as one likes: what is there already is left alone. Part of a transaction. */
+/** The same for PostgreSQL, safe to repeat: existing objects stay. Runs in a transaction. */
 export function postgresSums(tables: SumTables): string {
   const { postings, prefix } = tables;
   const counted = `${prefix}count_usage`;

@@ -1,10 +1,10 @@
-// The daily sums of a SQLite store that writes many postings in one transaction: added up in memory, and written once before the commit.
+// Daily sums for a SQLite store that writes many postings per transaction: added up in memory, written once before the commit.
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { PostingRow } from "../../../core/account-rows.ts";
 import { dayOf } from "../model/windows.ts";
 import { type Counted, INPUT, OUTPUT, type SumTables, tallyStatement } from "./sums.ts";
 
-/** What a posting is counted by and in; the tally's own words for `postingExpressions` and `sumExpressions`. */
+/** What a posting is counted by and in, as in `postingExpressions` and `sumExpressions`. */
 type Tallied = Pick<
   PostingRow,
   "createdAtMs" | "accountId" | "kind" | "keyId" | "served" | "asked" | "provider" | "amountNano" | "upstreamNano"
@@ -19,7 +19,7 @@ interface Sum {
   absorbed: number;
   input: number;
   output: number;
-  /** The number of the last posting. */
+  /** The last posting's number. */
   last: number;
 }
 
@@ -38,7 +38,7 @@ export class UsageTally {
     }));
   }
 
-  /** Counts a posting that has been written under this number. */
+  /** Counts a posting that was written under this number. */
   add(posting: Tallied, number: number): void {
     const { createdAtMs, accountId, kind, keyId, served, asked, provider, usage } = posting;
     const day = dayOf(createdAtMs);
@@ -60,13 +60,13 @@ export class UsageTally {
       sum.absorbed += posting.absorbedNano;
       sum.last = number;
       if (usage === null) continue;
-      // What came from another store may lack a count.
+      // Postings from another store may lack a count.
       for (const count of INPUT) sum.input += usage[count] ?? 0;
       for (const count of OUTPUT) sum.output += usage[count] ?? 0;
     }
   }
 
-  /** Writes what was added; part of the postings' transaction. */
+  /** Writes the sums in the postings' transaction. */
   flush(): void {
     for (const { write, table, sums } of this.#tables) {
       for (const { by, calls, amount, upstream, absorbed, input, output, last } of sums.values()) {
@@ -77,7 +77,7 @@ export class UsageTally {
     }
   }
 
-  /** The transaction was rolled back, and its postings with it. */
+  /** Drops the sums of a rolled-back transaction. */
   forget(): void {
     for (const { sums } of this.#tables) sums.clear();
   }

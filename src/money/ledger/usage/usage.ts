@@ -1,4 +1,4 @@
-// Who spent what: from the daily sums wherever they can tell, else from the postings of one day.
+// Usage reports: from the daily sums where they suffice, else from one day's postings.
 import { eachOf, inSlices } from "../../../core/slices.ts";
 import type { TooWide, UsageField, UsagePage, UsageQuery, UsageRow } from "../../../core/usage-rows.ts";
 import { DAY_MS, dayOf } from "../model/windows.ts";
@@ -18,7 +18,7 @@ const COLUMN: Readonly<Record<UsageField, string>> = {
 };
 const FINE = ["key", "model", "provider"] as const;
 
-/** The days that have any sums, as far as they were asked for: the first, and the one after the last. */
+/** The days with sums in the range: the first, and the one after the last. */
 interface Days {
   readonly from: number;
   readonly to: number;
@@ -28,12 +28,12 @@ function isWhole(ms: number | null): boolean {
   return ms === null || ms % DAY_MS === 0;
 }
 
-/** Whether a query lies within one day, which is what may be added up from its postings. */
+/** Whether a query lies within one day; only such queries may scan postings. */
 export function isOneDay(fromMs: number | null, toMs: number | null): boolean {
   return fromMs !== null && toMs !== null && dayOf(Math.max(fromMs, toMs - 1)) === dayOf(fromMs);
 }
 
-/** Why the daily sums cannot tell; null where they can. */
+/** Why the daily sums do not suffice; null where they do. */
 function notInSums(query: UsageQuery): string | null {
   if (!isWhole(query.fromMs)) return "from";
   if (!isWhole(query.toMs)) return "to";
@@ -48,12 +48,12 @@ function notInSums(query: UsageQuery): string | null {
   return byTag && told !== undefined ? told : null;
 }
 
-/** A report as it is being written. */
+/** A report in progress. */
 interface Asking {
   readonly query: UsageQuery;
   readonly write: StatementWriter;
   readonly books: AskReports;
-  /** Selects the ids of the sandbox accounts. */
+  /** A query for the ids of sandbox accounts. */
   readonly sandboxAccounts: () => string;
 }
 
@@ -71,7 +71,7 @@ function kindIs(query: UsageQuery, kind: string): string {
   return query.kind === "charged" ? `${kind} = 'charge'` : `${kind} <> 'charge'`;
 }
 
-/** Days one by one, where an account's rows are found among those of all others by them. */
+/** Lists days one by one, where an account's rows are indexed by day among all others. */
 function within({ from, to }: Days, write: StatementWriter, ofAccounts: boolean): string {
   const [first, end] = [write.value(from), write.value(to)];
   if (!ofAccounts) return `day >= ${first} AND day < ${end}`;
@@ -79,13 +79,13 @@ function within({ from, to }: Days, write: StatementWriter, ofAccounts: boolean)
     SELECT day FROM days)`;
 }
 
-/** The group of a row's key; the empty text: it is in none. */
+/** The group of a row's key; empty where it has none. */
 function groupOf({ query, write, books }: Asking, keyId: string): string {
   const groups = write.value(JSON.stringify(query.groups ?? {}));
   return `COALESCE(${groups}${books.dialect === "postgres" ? "::json" : ""} ->> ${keyId}, '')`;
 }
 
-/** Rows to be added up: what they are told by, and the sums. */
+/** The rows to sum: group columns and sums. */
 function rowsOfSums(asking: Asking, days: Days): string {
   const { query, write, books } = asking;
   const columns = query.by.map((field) => COLUMN[field]);
@@ -107,7 +107,7 @@ function rowsOfSums(asking: Asking, days: Days): string {
   const less = Object.fromEntries(SUMS.map((name) => [name, `-${name}`]));
   if (query.tag !== null) {
     const tag = write.value(query.tag);
-    // A credit has no tag.
+    // Credits have no tags.
     return select("usage_tag", [...inDays(), query.kind === "charged" ? `tag = ${tag}` : "1 = 0"]);
   }
   const ofAccounts = query.by.some((field) => field !== "day" && field !== "model" && field !== "provider");
@@ -115,7 +115,7 @@ function rowsOfSums(asking: Asking, days: Days): string {
     const plain = { ...asking, query: { ...query, sandbox: null } };
     const all = select("usage_total", [within(days, write, false), ...filters(plain, {}), kindIs(query, "kind")]);
     if (query.sandbox === null) return all;
-    // Sandbox accounts are few beside all others: their sums are taken off those of all accounts.
+    // Sandbox accounts are few: subtract their sums from the total.
     const theirs = { ...asking, query: { ...query, sandbox: true } };
     const conditions = [within(days, write, true), ...filters(theirs, {}), kindIs(query, "kind")];
     return `${all} UNION ALL ${select("usage_day", conditions, less)}`;
@@ -123,7 +123,7 @@ function rowsOfSums(asking: Asking, days: Days): string {
   if (!query.by.includes("tag")) return select("usage_day", [...inDays(), kindIs(query, "kind")]);
   const untagged = select("usage_day", [...inDays(), kindIs(query, "kind")], { tag: "''" });
   if (query.kind === "credited") return untagged;
-  // What has no tag is everything less what has any.
+  // The untagged rest is the total minus everything tagged.
   return [
     untagged,
     select("usage_tag", [...inDays(), `tag = '${ANY_TAG}'`], less),
@@ -196,7 +196,7 @@ async function daysOf({ fromMs, toMs }: UsageQuery, { ask, tables }: AskReports)
   return from < to ? { from, to } : null;
 }
 
-/** Begins a report: each statement of it has values of its own. */
+/** Starts a report; each of its statements has its own parameters. */
 function askingOf(query: UsageQuery, books: AskReports, ids: readonly string[]): Asking {
   const write = new StatementWriter(books.dialect);
   return { query, write, books, sandboxAccounts: () => books.sandboxAccounts ?? listed(ids, write, books.dialect) };
@@ -204,7 +204,7 @@ function askingOf(query: UsageQuery, books: AskReports, ids: readonly string[]):
 
 const NOTHING: UsagePage = { rows: [], next: null, mayLackTags: false };
 
-/** `sandboxAccounts`: their ids, where the store of the postings does not know them. */
+/** `sandboxAccounts`: their ids, where the postings' store does not know them. */
 export async function readUsage(
   query: UsageQuery,
   books: AskReports,
@@ -223,11 +223,11 @@ export async function readUsage(
   if (reads && source === null) return NOTHING;
   const rows = source === null ? rowsOfSums(asking, days) : rowsOfPostings(asking, source);
   const columns = query.by.map((field) => COLUMN[field]);
-  // As text: what all accounts have spent may be more than a number counts exactly.
+  // As text: the sum over all accounts may exceed exact numbers.
   const sums = SUMS.map((sum) => `CAST(SUM(${sum}) AS text) AS ${sum}`);
   const place = columns.length === 0 ? "z" : columns.join(", ");
   const from = after.length === 0 ? "" : `WHERE (${place}) > (${after.map((value) => write.value(value)).join(", ")})`;
-  // Postings are found by their time first: an order that an index has would read all that there are.
+  // Find postings by time first: an index's order would read all of them.
   const first = source === null ? "" : `WITH found AS MATERIALIZED (${rows}) `;
   const text = `${first}SELECT ${[...columns, ...sums].join(", ")} FROM ${source === null ? `(${rows}) AS found` : "found"} ${from}
     GROUP BY ${place} HAVING SUM(calls) <> 0 ORDER BY ${query.largestFirst === true ? "SUM(amount) DESC, " : ""}${place} LIMIT ${query.limit + 1}`;
@@ -236,7 +236,7 @@ export async function readUsage(
   const last = found.length > query.limit && query.largestFirst !== true ? page.at(-1) : undefined;
   return {
     rows: await inSlices(eachOf(page, (row) => rowIn(query, row))),
-    // PostgreSQL tells large numbers as text; a day is small in both.
+    // PostgreSQL returns large numbers as text; a day is small in both.
     next:
       last === undefined
         ? null

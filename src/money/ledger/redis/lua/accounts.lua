@@ -1,4 +1,4 @@
--- Accounts, keys and credits, which people make and calls do not.
+-- Accounts, keys and credits: transitions that people make, not calls.
 
 local function write_new_key(keys, at, id, profile, paused, ceiling, period, external)
   redis.call('HSET', keys, id, profile, id .. ':paused', paused, id .. ':ceiling', ceiling, id .. ':period', period,
@@ -27,7 +27,7 @@ function ops.open(KEYS_, A)
   return { 'opened' }
 end
 
--- Whether the account has as many keys as it may. A key has five to eight fields, so they are seldom looked at one by one.
+-- Whether the account has reached its limit of keys. A key has five to eight fields, so keys are seldom counted one by one.
 local function has_all_keys(keys, most)
   local fields = redis.call('HLEN', keys)
   if fields < 5 * most then return false end
@@ -49,7 +49,7 @@ function ops.create_key(KEYS_, A)
   return { 'created' }
 end
 
--- Changes what people decide of an account. ARGV: fields and their values by turns
+-- Changes an account's settings. ARGV: fields and values in turn.
 function ops.write_account(KEYS_, A)
   if redis.call('EXISTS', KEYS_[1]) == 0 then return { 'missing' } end
   tell_changed(KEYS_[1])
@@ -57,7 +57,7 @@ function ops.write_account(KEYS_, A)
   return { 'written' }
 end
 
--- Replaces what a key is, where it still is what it was read as.
+-- Replaces a key if it is still as it was read.
 function ops.write_key(KEYS_, A)
   local keys = base_of(KEYS_[1]) .. ':k'
   local id = A[WRITE_KEY.key_id]

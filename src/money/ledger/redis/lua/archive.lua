@@ -1,7 +1,7 @@
--- The way of postings out of Redis, in order, once the archive has them.
+-- Moves postings out of Redis, in order, once the archive has them.
 
--- What of an account may leave for the archive: its postings in order, those of a charge's age or beyond what is kept. Answers: now, number of the last archived, whether anything
--- is left or held, when the first that is left was made ('' for none), then id and text by turns.
+-- What of an account may move to the archive: its postings in order, once old enough or beyond the kept count. Returns now, the number of the last archived,
+-- whether anything is left or held, when the first remaining posting was made ('' for none), then ids and texts in turn.
 function ops.archivable(KEYS_, A)
   local name, base = KEYS_[1], base_of(KEYS_[1])
   local now = clock(A)
@@ -25,7 +25,7 @@ function ops.archivable(KEYS_, A)
   return { int(now), int(archived), busy and '1' or '0', left, unpack(found) }
 end
 
--- Once a day: day sums that no window asks for any more. A day that still holds something stays.
+-- Once a day: removes day sums that no window needs any more. A day with open holds stays.
 local DAYS_KEPT = 62
 
 local function prune_days(name, day)
@@ -46,8 +46,8 @@ local function prune_days(name, day)
   redis.call('HSET', name, 'days_from', first)
 end
 
--- Takes postings that are in the archive out of Redis; what they add up to stays. It is told the number of the last archived
--- as it was read, and that of the last to go now.
+-- Removes archived postings from Redis; their sums stay. Takes the number of the last archived posting as it was read,
+-- and that of the last one to remove now.
 function ops.trim(KEYS_, A)
   local name, base = KEYS_[1], base_of(KEYS_[1])
   local from, to = tonumber(A[TRIM.from]), tonumber(A[TRIM.to])

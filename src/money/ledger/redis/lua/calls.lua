@@ -1,6 +1,6 @@
--- Calls as they are kept, each under its own key, and the records of their idempotency keys.
+-- Calls, each under its own key, and the records of their idempotency keys.
 
--- What an earlier call under the same idempotency key means for this one; nil: run it.
+-- What an earlier call with the same idempotency key means for this one; nil: run it.
 local function idempotency_refusal(row, fingerprint, at)
   local before = redis.call('HMGET', row, 'state', 'fingerprint', 'hold', 'effect', 'lapses')
   local state = before[1]
@@ -13,7 +13,7 @@ local function idempotency_refusal(row, fingerprint, at)
   return { 'idempotency_unknown', before[3] }
 end
 
--- A key that is free again is as good as never used: nothing is kept of it.
+-- A freed key leaves no record.
 local function end_idempotency(account, key, hold_id, state)
   if key == '' then return end
   local row = base_of(account) .. ':i:' .. key
@@ -26,8 +26,8 @@ local function end_idempotency(account, key, hold_id, state)
   end
 end
 
--- A call is kept as lines, of which the first is its state: `held`, `posted`, `voided` or `expired`. In the place of a posting that is
--- in the archive stand its amounts alone.
+-- A call is stored as lines. The first is its state: `held`, `posted`, `voided` or `expired`. An archived posting leaves only its
+-- amounts.
 local function state_in(text)
   return text and string.match(text, '^%a+') or nil
 end

@@ -1,6 +1,6 @@
--- The life of a hold: placed, extended, renewed, and ended once, by whoever comes first.
+-- The life of a hold: placed, extended, renewed, and ended once.
 
--- Places a hold that is not known yet; what refuses it may be that it is.
+-- Places a new hold; an existing one is among the reasons for a refusal.
 local function place(name, A)
   local base = base_of(name)
   local now, leapt = clock(A)
@@ -23,7 +23,7 @@ local function place(name, A)
   if leapt or is_apart(now, A) then return { 'clock_skew' } end
 
   local at = math.max(num(clk), now)
-  -- What was asked of the days, what that said, and where it begins: the key's first, then all inference's where the call counts there.
+  -- The requested days, the reply, and where it begins: the key's first, then all inference's where the call counts there.
   local days, sums, own = asked, account, from
   if at >= (day + 1) * DAY_MS then
     -- The clock went back over midnight. The account's time did not.
@@ -89,13 +89,13 @@ local function place(name, A)
   if row ~= '' then
     redis.call('DEL', row)
     redis.call('HSET', row, 'state', 'held', 'fingerprint', A[RESERVE.fingerprint], 'hold', A[RESERVE.hold_id], 'effect', A[RESERVE.effect], 'lapses', at + tonumber(A[RESERVE.keep_ms]))
-    -- It is kept beyond its lapse for as long as its own call could run; whoever asks knows by `lapses` what it still means.
+    -- Kept beyond its expiry for as long as its call could run; `lapses` says what it means by then.
     redis.call('PEXPIRE', row, tonumber(A[RESERVE.keep_ms]) + TOMBSTONE_MS)
   end
   return outcome
 end
 
--- What is kept of an account, the oldest first; then how many of them have been taken.
+-- An account's events, oldest first, then how many were taken.
 function ops.told(KEYS_)
   return redis.call('LRANGE', base_of(KEYS_[1]) .. ':e', 0, 99)
 end
@@ -117,9 +117,9 @@ function ops.reserve(KEYS_, A)
   return outcome
 end
 
--- Takes a hold, if there still is one, out of everything that it is counted in, and charges what is to be charged: its posting,
--- and all sums that it is counted in. Nothing is posted where `charged` is nil. `upstream` is what the call has cost us, nil where that is
--- not known; `beside` what another posting has charged for it, '' where this one says all that counts. Answers cents, the balance that is left, and whether marks were passed.
+-- Removes a hold, if it exists, from everything that counts it, and charges it: writes its posting, and all sums that count it.
+-- Posts nothing where `charged` is nil. `upstream` is the call's cost to us, nil where unknown; `beside` is what another posting
+-- charged for it, '' where this one has the whole cost. Returns cents, the remaining balance, and whether marks were passed.
 local function end_hold(name, id, hold, upstream, beside, now, charged, absorbed, words)
   local base = base_of(name)
   local asked = { 'granted', 'spent', 'held', 'absorbed', 'clk', 'seq', 'absorbed_from' }
@@ -150,7 +150,7 @@ local function end_hold(name, id, hold, upstream, beside, now, charged, absorbed
   if absorbed > 0 then
     writes[#writes + 1] = 'absorbed'
     writes[#writes + 1] = int(num(absorbed_before) + absorbed)
-    -- Releases before this one counted in no window what was absorbed: the days are made of postings from this one on.
+    -- Earlier releases counted absorbed cost in no window: days include postings from this one on.
     if not absorbed_from then
       writes[#writes + 1] = 'absorbed_from'
       writes[#writes + 1] = int(seq)
@@ -160,7 +160,7 @@ local function end_hold(name, id, hold, upstream, beside, now, charged, absorbed
   redis.call('SET', base .. ':c:' .. id, posting_text({
     kind = 'charge', at = at, key = hold.key, amount = charged, cents = cents, absorbed = absorbed, seq = seq, day = hold.day,
     inference = hold.inference, absorb_reason = absorbed > 0 and words.absorb_reason or '', reason = words.reason,
-    -- A posting says in a line of its own what it has moved, of cost only where it tells all of that.
+    -- A posting names in a line of its own the windows that it moved; windows of cost only where it has the whole cost.
     meta = at_meta and string.sub(hold.meta, 1, at_meta - 1) .. '}' or hold.meta, detail = words.detail,
     windows = (upstream and beside == '') and windows.counted or windows.counted_charges,
   }))
@@ -168,11 +168,11 @@ local function end_hold(name, id, hold, upstream, beside, now, charged, absorbed
   return cents, num(granted) - spent - charged, marked and '1' or '0'
 end
 
--- A call that costs more than this above its hold overruns it; after so many of one day the account's bounds are strict.
+-- A call overruns its hold if it costs this much more; after this many overruns in one day the account's bounds are strict.
 local OVERRUN_NANO = NANO_PER_CENT
 local OVERRUNS_MAX = 3
 
--- Counts a posting that has absorbed much. Answers whether the account's bounds are strict since this one.
+-- Counts an overrun. Returns whether it makes the account's bounds strict.
 local function becomes_strict(name, absorbed, now)
   if absorbed <= OVERRUN_NANO then return false end
   local clk, overruns, strict = unpack(redis.call('HMGET', name, 'clk', 'overruns', 'strict'))
@@ -210,7 +210,7 @@ function ops.post(KEYS_, A)
   return { 'posted', '1', amount, cents, absorbed, int(num(granted) - num(spent)) }
 end
 
--- Of a hold that may have been lost, it is told the idempotency key, its meta and when it was placed as well; otherwise these are empty.
+-- For a hold that may be lost, also takes its idempotency key, its meta and its time; otherwise these are empty.
 function ops.void(KEYS_, A)
   local name, call = KEYS_[1], call_key(KEYS_[1], A[VOID.hold_id])
   local text = redis.call('GET', call)
@@ -237,8 +237,8 @@ function ops.state(KEYS_, A)
   return { state_in(redis.call('GET', call_key(KEYS_[1], A[STATE.hold_id]))) or 'missing' }
 end
 
--- What may still be charged to a day of a key: the least of what is free in the account, the key's period, the inference cap and the
--- windows that the hold had brought.
+-- What can still be charged to a day of a key: the least that is free in the account, the key's period, the inference cap and the
+-- hold's windows.
 local function room_for(name, hold)
   local key, day = key_of(base_of(name) .. ':k', hold.key) or {}, tonumber(hold.day)
   local granted, spent, held, cap = unpack(redis.call('HMGET', name, 'granted', 'spent', 'held', 'cap'))
@@ -255,8 +255,8 @@ local function room_for(name, hold)
   return math.max(0, room)
 end
 
--- Charges for a call whose hold the store has lost, or whose lease ended while its process could not reach the store. It is told first
--- what `post` is told; `why` is the reason of the posting.
+-- Charges for a call whose hold the store lost, or whose lease ended while its process could not reach the store. Takes the
+-- arguments of `post`, then `why`, the posting's reason.
 function ops.settle_orphan(KEYS_, A)
   local name = KEYS_[1]
   local state = state_in(redis.call('GET', call_key(name, A[SETTLE_ORPHAN.hold_id])))
@@ -272,7 +272,7 @@ function ops.settle_orphan(KEYS_, A)
   return { 'posted', '0', int(charged), int(cents), int(wanted - charged), int(balance), '0', marked }
 end
 
--- `amount` is what the hold is to have.
+-- `amount` is the hold's new amount.
 function ops.extend(KEYS_, A)
   local name, call = KEYS_[1], call_key(KEYS_[1], A[EXTEND.hold_id])
   local base = base_of(name)
@@ -311,7 +311,7 @@ function ops.extend(KEYS_, A)
   return { 'extended', int(hold.amount) }
 end
 
--- Whether the key and the account of a hold may still pay.
+-- Whether a hold's key and account can still pay.
 function ops.standing(KEYS_, A)
   local hold = hold_in(redis.call('GET', call_key(KEYS_[1], A[STANDING.hold_id])))
   if not hold then return { 'gone' } end
@@ -321,7 +321,7 @@ function ops.standing(KEYS_, A)
   return { key.paused and 'paused' or 'good' }
 end
 
--- Answers the ids that are no longer held.
+-- Returns the ids that are no longer held.
 function ops.renew(KEYS_, A)
   local leases = base_of(KEYS_[1]) .. ':l'
   local now = clock(A)
@@ -336,7 +336,7 @@ function ops.renew(KEYS_, A)
   return gone
 end
 
--- An account's leases, the first to end before the others.
+-- An account's leases, earliest end first.
 local function leases_of(name)
   local flat = redis.call('HGETALL', base_of(name) .. ':l')
   local leases = {}
@@ -345,8 +345,8 @@ local function leases_of(name)
   return leases
 end
 
--- Answers the ids of holds whose lease has ended; none while the clocks are apart: by the
--- server's, set ahead, every lease would have ended before it could be renewed.
+-- Returns the ids of holds with expired leases; none while the clocks are apart: by a server clock that is ahead,
+-- every lease would have ended before it could be renewed.
 function ops.overdue(KEYS_, A)
   local now, leapt = clock(A)
   if leapt or is_apart(now, A) then return {} end
@@ -358,13 +358,13 @@ function ops.overdue(KEYS_, A)
   return ended
 end
 
--- When the first lease of an account ends; '' where it holds nothing.
+-- When the account's first lease ends; '' where it holds nothing.
 function ops.first_end(KEYS_)
   local first = leases_of(KEYS_[1])[1]
   return { first and int(first.ends) or '' }
 end
 
--- Ends one hold whose lease has ended.
+-- Ends one hold with an expired lease.
 function ops.expire(KEYS_, A)
   local name, call = KEYS_[1], call_key(KEYS_[1], A[EXPIRE.hold_id])
   local leases = base_of(name) .. ':l'
@@ -377,7 +377,7 @@ function ops.expire(KEYS_, A)
   end
   if not ends or tonumber(ends) > now then return { 'live' } end
   if hold.on_expire == 'void' then
-    -- What it has cost us is not known here: it is neither unpaid nor margin.
+    -- Its cost to us is unknown here, so it counts as neither unpaid nor margin.
     end_hold(name, A[EXPIRE.hold_id], hold)
     end_idempotency(name, hold.idempotency, A[EXPIRE.hold_id], 'expired')
     bury(call, 'expired')

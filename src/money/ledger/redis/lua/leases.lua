@@ -1,10 +1,10 @@
--- The indexes that lie outside of the accounts' slots: whose leases may have ended, whose postings may leave, and who moves them.
+-- Indexes outside the accounts' slots: expiring leases, postings to move, and the process that moves them.
 
--- The index of accounts by when one of their leases ends first, and when somebody last said that he would place a hold there. It
--- lies outside of the accounts' slots: an entry too many is looked at in vain, one too few would hide a hold for ever.
+-- The index of accounts by the end of their first lease, and by when a process last announced a hold there. It lies outside the
+-- accounts' slots: a superfluous entry costs one look, a missing one would hide a hold for ever.
 local NOTED_MS = 60000
 local LOOK_AGAIN_MS = 30000
--- Whoever is noted may have postings to be archived from then on.
+-- A noted account may have postings to archive from then on.
 local FIRST_LOOK_MS = 10000
 
 -- KEYS: the index.
@@ -16,13 +16,13 @@ function ops.note(KEYS_, A)
   return { 'noted' }
 end
 
--- An account has been looked at. KEYS: the index. It is told the score that was read, and when the account's first lease
--- ends ('' where it holds nothing). Changes nothing where somebody has noted an earlier end since.
+-- An account was checked. KEYS: the index. Takes the score that was read, and when the account's first lease
+-- ends ('' where it holds nothing). Changes nothing where an earlier end was noted since.
 function ops.looked(KEYS_, A)
   local now = clock(A)
   local score = redis.call('ZSCORE', KEYS_[1], A[LOOKED.account])
   if not score or tonumber(score) ~= tonumber(A[LOOKED.score]) then return { 'changed' } end
-  -- Whoever has noted a lease a while ago may place a hold under that note still: it ends no earlier than this.
+  -- A process that noted a lease a while ago may still place a hold under that note; it ends no earlier than this.
   local next_end = math.min(A[LOOKED.next_end] ~= '' and tonumber(A[LOOKED.next_end]) or now + LOOK_AGAIN_MS, now + LOOK_AGAIN_MS)
   local noted = num(redis.call('ZSCORE', KEYS_[1] .. ':noted', A[LOOKED.account]))
   if A[LOOKED.next_end] == '' and now - noted > NOTED_MS then
@@ -34,8 +34,8 @@ function ops.looked(KEYS_, A)
   return { 'set' }
 end
 
--- KEYS: the index. Answers whether the clocks are apart, then accounts and the scores that
--- they were found by.
+-- KEYS: the index. Returns whether the clocks are apart, then accounts and their scores
+-- in turn.
 function ops.due(KEYS_, A)
   local now = clock(A)
   local found = redis.call('ZRANGEBYSCORE', KEYS_[1], '-inf', int(now), 'WITHSCORES', 'LIMIT', 0, A[DUE.count])
@@ -43,15 +43,15 @@ function ops.due(KEYS_, A)
   return found
 end
 
--- KEYS: the index. Answers accounts that may have postings for the archive, with the
--- scores that they were found by.
+-- KEYS: the index. Returns accounts that may have postings for the archive, with their
+-- scores.
 function ops.archive_due(KEYS_, A)
   local now = clock(A)
   return redis.call('ZRANGEBYSCORE', KEYS_[1] .. ':archive', '-inf', int(now), 'WITHSCORES', 'LIMIT', 0, A[ARCHIVE_DUE.count])
 end
 
--- An account's postings have been looked at. KEYS: the index. It is told the score that was read, and
--- when to look again ('' where nothing is left or held, and only a call that has just begun could change that)
+-- An account's postings were checked. KEYS: the index. Takes the score that was read, and
+-- when to check again ('' where nothing is left or held, and only a call that has just begun could change that)
 function ops.archive_looked(KEYS_, A)
   local now = clock(A)
   local index = KEYS_[1] .. ':archive'
@@ -65,7 +65,7 @@ function ops.archive_looked(KEYS_, A)
   return { 'set' }
 end
 
--- One process at a time moves postings. KEYS: the place that says which. It is told who asks, for how many ms; 0 gives it back.
+-- One process at a time moves postings. KEYS: the key that names it. Takes the process and a lease in ms; 0 releases.
 function ops.exporter(KEYS_, A)
   local key = KEYS_[1]
   local holder = redis.call('GET', key)

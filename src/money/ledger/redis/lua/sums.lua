@@ -1,13 +1,13 @@
--- What an account, its keys and its days hold, have spent and have cost us above their holds, and whether there is room for more.
--- A day's three sums of a scope stand in fields that end in `s`, `h` and `a`: spent, held, absorbed.
+-- What an account, its keys and its days hold, have spent and absorbed, and whether there is room for more.
+-- A scope's sums of a day are in fields that end in `s`, `h` and `a`: spent, held, absorbed.
 
--- Lists of windows that calls have brought, by their text: most calls of a key bring the same, and a library keeps them from call to call.
+-- Parsed lists of windows by their text: most calls of a key have the same, and a library keeps them across calls.
 local LISTS_MAX = 1000
 local lists, lists_kept = {}, 0
 local NO_WINDOWS = { bounds = {}, cost_bounds = {}, costs = {}, scopes = {}, marks = {}, counted = '', counted_charges = '' }
 
--- What a list of windows says: `bounds` of charges and `cost_bounds`, which have a most; `scopes` of charges; `costs`, which count unpaid
--- cost or margin; `marks`, which are told when they are passed; and how a posting names what it has moved. See window-list.ts.
+-- A parsed list of windows: `bounds` of charges and `cost_bounds`, which have a maximum; `scopes` of charges; `costs`, which count
+-- unpaid cost or margin; `marks`, which report when passed; and how a posting names what it moved. See window-list.ts.
 local function list_of(text)
   local list = lists[text]
   if list then return list end
@@ -34,21 +34,21 @@ local function list_of(text)
   return list
 end
 
--- The windows that a hold has brought, at the end of its meta, and where they begin there.
+-- A hold's windows, at the end of its meta, and where they begin there.
 local function windows_in(meta)
   local at, last = string.find(meta, ',"windows":"', 1, true)
   if not at then return NO_WINDOWS end
   return list_of(string.sub(meta, last + 1, -3)), at
 end
 
--- The scopes that charges of a call count in: its key's, all inference's where it counts there, and those that it has brought.
+-- The scopes that count a call's charge: its key's, all inference's where it counts there, and its own windows'.
 local function scopes_of(key_id, inference, windows)
   local scopes = { 'key:' .. key_id, inference == '1' and 'inference' or nil }
   for at = 1, #windows.scopes do scopes[#scopes + 1] = windows.scopes[at] end
   return scopes
 end
 
--- Adds to the fields to be read the sums of these scopes on a day, which is given as it stands in names. Answers where they begin.
+-- Adds these scopes' sums of a day, as it stands in names, to the fields to read. Returns where they begin.
 local function ask_days(asked, scopes, text)
   local from = #asked
   for at = 1, #scopes do
@@ -58,7 +58,7 @@ local function ask_days(asked, scopes, text)
   return from
 end
 
--- Adds what these days then hold, and have spent and absorbed where that changes, to the fields to be written.
+-- Adds what these days then hold, have spent and absorbed, where it changes, to the fields to write.
 local function write_days(writes, asked, values, from, held, spent, absorbed)
   for at = from + 1, #asked, 3 do
     local place = #writes
@@ -68,7 +68,7 @@ local function write_days(writes, asked, values, from, held, spent, absorbed)
   end
 end
 
--- What a scope has spent, holds and has absorbed from day `first` up to `last`.
+-- What a scope has spent, holds and has absorbed from day `first` to `last`.
 local function sums_between(name, scope, first, last)
   if first >= last then return 0, 0, 0 end
   local asked = {}
@@ -88,14 +88,14 @@ local function sums_between(name, scope, first, last)
   return spent, held, absorbed
 end
 
--- What a scope of cost has come to from day `first` up to `last`.
+-- The sum of a scope of cost from day `first` to `last`.
 local function cost_between(name, scope, first, last)
   local sum = 0
   for day = first, last - 1 do sum = sum + num(redis.call('HGET', name, scope .. ':' .. int(day) .. 's')) end
   return sum
 end
 
--- Counts a call that was charged so much, and cost us so much, in the windows of cost that it has brought.
+-- Counts a call's charge and cost in its windows of cost.
 local function count_cost(name, windows, day, charged, upstream)
   for at = 1, #windows.costs do
     local window = windows.costs[at]
@@ -104,10 +104,10 @@ local function count_cost(name, windows, day, charged, upstream)
   end
 end
 
--- Of each account, until a process takes them: beyond that the oldest make room.
+-- Per account, until a process takes them: beyond that the oldest are dropped.
 local EVENTS_KEPT_MAX = 1000
 
--- Keeps what has happened for who takes it further. `words` make its id, the same for the same cause; `data` is JSON.
+-- Stores an event for delivery. `words` make its id, the same for the same cause; `data` is JSON.
 local function tell_event(name, kind, words, at, data)
   local id = 'evt_' .. string.sub(redis.sha1hex(name .. ' ' .. kind .. ' ' .. words), 1, 32)
   local list = base_of(name) .. ':e'
@@ -116,11 +116,11 @@ local function tell_event(name, kind, words, at, data)
   redis.call('PUBLISH', 'tollgate:told', string.sub(name, 4, -4))
 end
 
--- Soft marks of a bound, in percent of it.
+-- Percentages of a bound at which events are made.
 local MARKS = { 50, 80, 100 }
 
--- Tells which marks that its hold has brought a charge that is about to be counted on a day passes; false: none. `owned` is what the
--- account owns before it.
+-- Emits events for the hold's marks that a charge on a day is about to pass; returns whether it passes any. `owned` is the
+-- account's balance before it.
 local function tells_marks(name, windows, day, owned, charged, absorbed, at)
   local passes = false
   for _, mark in ipairs(windows.marks) do
@@ -147,7 +147,7 @@ local function tells_marks(name, windows, day, owned, charged, absorbed, at)
   return passes
 end
 
--- A key's row is kept as JSON that only its owner reads whole; what admission asks for stands before it.
+-- A key's row is JSON that only its owner reads whole; what admission needs stands before it.
 local function key_of(keys, id)
   local row = redis.call('HMGET', keys, id .. ':paused', id .. ':ceiling', id .. ':period', id .. ':used', id .. ':past')
   if not row[1] then return nil end
@@ -157,8 +157,8 @@ local function key_of(keys, id)
     past = row[5] or '' }
 end
 
--- The sums of a key's days in its period before `day`: spent, held, absorbed. They are remembered with the key as `past`, which is what
--- the fourth result is then to be: a month has too many days to be added up at every call.
+-- The sums of a key's days in its period before `day`: spent, held, absorbed. They are cached with the key as `past`, whose new
+-- value is the fourth result: a month has too many days to add up at every call.
 local function past_of(name, key, key_id, first, day)
   if first == day then return 0, 0, 0 end
   local of_first, of_day, spent, held, absorbed = string.match(key.past, '^(%d+) (%d+) (%d+) (%d+) (%d+)$')
@@ -169,13 +169,13 @@ local function past_of(name, key, key_id, first, day)
   return spent, held, absorbed, table.concat({ int(first), int(day), int(spent), int(held), int(absorbed) }, ' ')
 end
 
--- Whoever changes a day before the account's own makes its key add up the days again.
+-- A change of a day before the account's current one makes its key add up the days again.
 local function forget_past(name, key_id, day, clk)
   if tonumber(day) < math.floor(num(clk) / DAY_MS) then redis.call('HDEL', base_of(name) .. ':k', key_id .. ':past') end
 end
 
--- The first bound among brought windows that has no room for the amount, or nil; `day` is the hold's. What calls have cost us unpaid stops
--- no hold that grows.
+-- The first of the hold's windows without room for the amount, or nil; `day` is the hold's. Unpaid costs of calls do not block
+-- a hold that grows.
 local function window_refusal(name, windows, day, amount, grows)
   for _, window in ipairs(windows.bounds) do
     local first, last = period_of(window.period, day)
@@ -195,8 +195,8 @@ local function window_refusal(name, windows, day, amount, grows)
   return nil
 end
 
--- Ceiling, inference cap, brought windows and balance, in this order; nil where the amount has room. `of_period` and `of_inference` are
--- what is spent, held and absorbed of the key's period, where it has a ceiling, and of the day's inference, where the call counts there.
+-- Ceiling, inference cap, the hold's windows and balance, in this order; nil where the amount fits. `of_period` and `of_inference`
+-- are the spent, held and absorbed sums of the key's period, where it has a ceiling, and of the day's inference, where the call counts.
 local function money_refusal(a)
   if a.key.ceiling then
     local spent, held, absorbed = unpack(a.of_period)
@@ -220,7 +220,7 @@ local function money_refusal(a)
   return nil
 end
 
--- What is spent, held and absorbed of a key's period, where it has a ceiling. Notes when that ends.
+-- A key's spent, held and absorbed sums in its period, where it has a ceiling. Notes when that ends.
 local function period_sums(name, key, key_id, day)
   if not key.ceiling then return nil end
   local first, last = period_of(key.period, day)
@@ -228,7 +228,7 @@ local function period_sums(name, key, key_id, day)
   return { sums_between(name, 'key:' .. key_id, first, last) }
 end
 
--- The same of all inference on a day, where a call counts there.
+-- The same for all inference on a day, where the call counts there.
 local function inference_sums(name, inference, day)
   return inference == '1' and { sums_between(name, 'inference', day, day + 1) } or nil
 end
