@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { filled, pages, pageText } from "../docs/generate.ts";
 import { COMMANDS } from "../src/cli/run.ts";
 import { curl } from "../src/edge/web/words.ts";
+import { STAND_INS } from "../src/sandbox/dialects/by-name.ts";
 import { type Sandbox, startSandbox } from "../src/sandbox/server.ts";
 import { startTestGateway, type TestGateway } from "./support/gateway.ts";
 
@@ -212,7 +213,7 @@ describe("what the pages promise of a running gateway", () => {
   let overlay: string;
 
   beforeAll(async () => {
-    sandbox = await startSandbox({ host: "127.0.0.1", port: 0 });
+    sandbox = await startSandbox({ dialects: STAND_INS, host: "127.0.0.1", port: 0 });
     overlay = mkdtempSync(join(tmpdir(), "tollgate-overlay-"));
     for (const [folder, file, name] of [
       ["adapters", "acme.ts", "acme adapter"],

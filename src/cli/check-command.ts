@@ -26,13 +26,14 @@ async function byGateway(admin: AdminClient): Promise<Checker> {
 }
 
 async function fromHere({ config }: Workplace): Promise<Checker> {
-  const [{ checkProvider }, { createUpstream }, { systemClock }] = await Promise.all([
+  const [{ checkProvider }, { createUpstream }, { systemClock }, { DIALECTS }] = await Promise.all([
     import("../gateway/check-provider.ts"),
     import("../upstream/upstream.ts"),
     import("../core/clock.ts"),
+    import("../upstream/dialects/by-name.ts"),
   ]);
   const catalog = await catalogOf(config);
-  const upstream = createUpstream(systemClock, config);
+  const upstream = createUpstream(systemClock, { ...config, dialects: DIALECTS });
   const deps = { catalog, upstream, clock: systemClock, namesSet: config.namesSet };
   const live = [...catalog.adapters({ sandbox: false }).values()];
   return {

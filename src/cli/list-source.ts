@@ -56,7 +56,7 @@ async function bytesFrom(adapter: Adapter, proxies: Proxies): Promise<Uint8Array
   const script = async ({ ask }: SessionContext) => (await ask({ method: "GET", path, send: "none" })).json;
   const { signal } = new AbortController();
   const order = { adapter, name: "models", requestId: "req_models", msMax: READ_MS_MAX, sandboxFault: null, signal };
-  const upstream = createUpstream(systemClock, { proxies });
+  const upstream = createUpstream(systemClock, { dialects: {}, proxies });
   try {
     return Buffer.from(JSON.stringify((await upstream.vendorScript(script, order)) ?? null));
   } catch (error) {

@@ -1,4 +1,5 @@
 // The catalog in force, how to replace it, and the sandbox upstream that stands in for its vendors.
+
 import type { Catalog } from "../catalog/catalog.ts";
 import { loadCatalog } from "../catalog/load.ts";
 import { SESSION_ACTIONS } from "../catalog/session.ts";
@@ -8,6 +9,7 @@ import { systemClock } from "../core/clock.ts";
 import { inSlices, type Steps } from "../core/slices.ts";
 import type { Config } from "../platform/config.ts";
 import { type Vendors, vendorsOf } from "../sandbox/action-vendors.ts";
+import { STAND_INS } from "../sandbox/dialects/by-name.ts";
 import { startSandbox } from "../sandbox/server.ts";
 
 export interface OpenCatalog {
@@ -54,7 +56,9 @@ export async function openCatalog(config: Config): Promise<OpenCatalog> {
   // it looks them up at each request, and the first one comes when there is a catalog.
   const vendors = (): Vendors => current.vendors;
   const isOwn = config.sandbox && config.sandboxUrl === null;
-  const sandbox = isOwn ? await startSandbox({ host: "127.0.0.1", port: 0, adapters: vendors }) : null;
+  const sandbox = isOwn
+    ? await startSandbox({ dialects: STAND_INS, host: "127.0.0.1", port: 0, adapters: vendors })
+    : null;
   const sandboxUrl = config.sandbox ? (config.sandboxUrl ?? sandbox?.url ?? null) : null;
   const load = async (ahead: boolean) => {
     const update = await readModelsFile(config);

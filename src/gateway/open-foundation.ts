@@ -1,4 +1,5 @@
 // What every part of a gateway stands on: the log, the stores, the catalog, the way to vendors, and what is seen of calls.
+
 import { join } from "node:path";
 import { signingSecrets } from "../actions/files/signed-links.ts";
 import { systemClock } from "../core/clock.ts";
@@ -13,6 +14,7 @@ import { SpanContents } from "../platform/observe/span-content.ts";
 import { isSent } from "../platform/observe/trace-context.ts";
 import type { Traces } from "../platform/observe/traces.ts";
 import { type DiskRoom, diskBounds, diskRoom } from "../platform/storage/disk-guard.ts";
+import { DIALECTS } from "../upstream/dialects/by-name.ts";
 import { createPublicFetch } from "../upstream/public-fetch.ts";
 import { newAgent } from "../upstream/tunnel.ts";
 import { createUpstream, type Upstream } from "../upstream/upstream.ts";
@@ -64,8 +66,7 @@ async function foundationOf(options: GatewayOptions, opened: Opened): Promise<Fo
   opened(stopTelling);
   const ownDir = ownFolder(options);
   const onBroken = (error: unknown) => broken(error, "the store failed");
-  const part = role === undefined ? {} : { part: role.kind };
-  const events = { onFatal, onBroken, archiveDir: config.dataDir, ...part };
+  const events = { onFatal, onBroken, archiveDir: config.dataDir, ...(role && { part: role.kind }) };
   const read = await openBesideStores(options, openStores({ ...config, dataDir: ownDir }, events));
   stores = read.stores;
   opened(stores.close);
@@ -106,6 +107,7 @@ async function foundationOf(options: GatewayOptions, opened: Opened): Promise<Fo
   const windows = createRequestWindows({ clock });
   const wallets = await openWallets({ config, stores, observer, wallet, broken });
   const upstream = createUpstream(clock, {
+    dialects: DIALECTS,
     onRefusedKey: logRefusedKeys(log),
     publicFetch: createPublicFetch(internet),
     unpaidLinks: windows,

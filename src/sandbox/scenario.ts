@@ -5,16 +5,10 @@ import { type Answer, answerTo } from "./answer.ts";
 import { type Ask, conversationOf, directivesOf } from "./ask.ts";
 import type { Dialect, DialectReading, Target } from "./dialect.ts";
 import { audioTranscription, audioTranslation, audioVoice } from "./dialects/audio.ts";
-import { chatCompletions } from "./dialects/chat-completions.ts";
-import { converse } from "./dialects/converse.ts";
 import { embeddings } from "./dialects/embeddings.ts";
-import { generateContent } from "./dialects/generate-content.ts";
 import { falImages, geminiImages, openaiImageEdits, openaiImages } from "./dialects/images.ts";
-import { messages } from "./dialects/messages.ts";
 import { moderation } from "./dialects/moderation.ts";
-import { plainResponses } from "./dialects/plain-responses.ts";
 import { cohereRerank, dataRerank } from "./dialects/rerank.ts";
-import { responses } from "./dialects/responses.ts";
 import { fillInTheMiddle, textCompletions } from "./dialects/text-completions.ts";
 import { type Conduct, conductOf, HEALTHY, VENDOR_MODEL } from "./faults.ts";
 import { readForm } from "./form.ts";
@@ -46,15 +40,10 @@ export interface Arrival {
   readonly said?: readonly Uint8Array[];
 }
 
-const DIALECTS: readonly Dialect[] = [
-  chatCompletions,
-  embeddings,
-  messages,
+/** Models that are sold by units. */
+const UNITS: readonly Dialect[] = [
   geminiImages,
-  generateContent,
-  responses,
-  plainResponses,
-  converse,
+  embeddings,
   cohereRerank,
   dataRerank,
   moderation,
@@ -72,11 +61,12 @@ const DIALECTS: readonly Dialect[] = [
 const OWN_ADAPTER = /^sandbox(-|$)/;
 
 /** By the path's end; where that says nothing, by the vendor's own headers, so that the error comes in its shape. */
-function dialectOf({ url, headers }: Target): { dialect: Dialect; known: boolean } {
-  const dialect = DIALECTS.find((one) => one.path.test(url.pathname));
+function dialectOf({ url, headers }: Target, chats: readonly Dialect[]): { dialect: Dialect; known: boolean } {
+  const dialects = [...UNITS, ...chats];
+  const dialect = dialects.find((one) => one.path.test(url.pathname));
   if (dialect) return { dialect, known: true };
-  const marked = DIALECTS.find((one) => one.marks.some((mark) => headers[mark] !== undefined));
-  return { dialect: marked ?? chatCompletions, known: false };
+  const marked = dialects.find((one) => one.marks.some((mark) => headers[mark] !== undefined));
+  return { dialect: marked ?? embeddings, known: false };
 }
 
 /** A body as JSON; undefined where it is none. */
@@ -121,8 +111,19 @@ function actOf(reading: DialectReading, conduct: Conduct, scriptedFaults: Script
 }
 
 /** Counts the attempt in `scriptedFaults` where its fault applies only for a while. */
-export function scenarioOf(arrival: Arrival, scriptedFaults: ScriptedFaults, vendors: Vendors): Scenario {
-  const { dialect, known } = dialectOf(arrival.target);
+export function scenarioOf(
+  arrival: Arrival,
+  {
+    dialects,
+    scriptedFaults,
+    vendors,
+  }: {
+    readonly dialects: readonly Dialect[];
+    readonly scriptedFaults: ScriptedFaults;
+    readonly vendors: Vendors;
+  },
+): Scenario {
+  const { dialect, known } = dialectOf(arrival.target, dialects);
   const adapter = arrival.target.url.pathname.split("/")[1] ?? "";
   const refused = (refusal: Refusal, ask: Ask | null): Scenario => {
     return { dialect, adapter, ask, conduct: HEALTHY, act: { kind: "refuse", refusal } };

@@ -10,6 +10,7 @@ import { type ActionScenario, actionScenarioOf, brokenStandIn, isActionArrival }
 import type { Vendors } from "./action-vendors.ts";
 import { type CallLog, type CallLogReport, createCallLog, type LoggedCall } from "./call-log.ts";
 import { type Connection, createConnection } from "./connection.ts";
+import type { Dialect } from "./dialect.ts";
 import { guide } from "./guide.ts";
 import { createMachineRoom, type MachineRoom } from "./machines.ts";
 import { refusalStatus } from "./refusals.ts";
@@ -22,6 +23,8 @@ import { writeActionAnswer } from "./write-action-answer.ts";
 import { writeBytes, writePage, writeStream, writeWhole } from "./write-answer.ts";
 
 export interface SandboxOptions {
+  /** The formats of chat vendors. */
+  readonly dialects: readonly Dialect[];
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
@@ -42,6 +45,7 @@ export interface Sandbox {
 }
 
 interface Deps {
+  readonly dialects: readonly Dialect[];
   readonly clock: Clock;
   readonly callLog: CallLog;
   readonly scriptedFaults: ScriptedFaults;
@@ -206,7 +210,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, deps: D
   const body = await bodyOf(request);
   const arrival = { method: request.method ?? "", target: { url, headers: request.headers }, body };
   if (isActionArrival(arrival)) return serveAction(arrival, request, response, deps);
-  const scenario = scenarioOf(arrival, deps.scriptedFaults, deps.vendors());
+  const scenario = scenarioOf(arrival, { ...deps, vendors: deps.vendors() });
   const loggedCall = openLoggedCall(deps.callLog, scenario, String(request.headers["x-request-id"] ?? ""));
   const connection = createConnection(request, response, {
     pieceBytes: scenario.conduct.pieceBytes,
@@ -226,6 +230,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const callLog = createCallLog(clock);
   const vendors = options.adapters ?? (() => new Map());
   const deps: Deps = {
+    dialects: options.dialects,
     clock,
     callLog,
     scriptedFaults: createScriptedFaults(clock),

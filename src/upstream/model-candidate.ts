@@ -7,8 +7,7 @@ import type { FailureKind } from "../core/failures.ts";
 import type { CallerRequest, ThoughtSeal } from "../core/neutral.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Candidate } from "../core/route.ts";
 import { openChatAttempt } from "./chat-attempt.ts";
-import { DIALECTS } from "./dialects/by-name.ts";
-import type { ChatContext, OwnSeal } from "./dialects/dialect.ts";
+import type { ChatContext, Dialects, OwnSeal } from "./dialects/dialect.ts";
 import type { MediaFetcher } from "./fetch-media.ts";
 import { type FetchingParts, openFetchingAttempt } from "./fetching-attempt.ts";
 import { formedLane } from "./formed-lane.ts";
@@ -76,6 +75,7 @@ export interface UnpricedUsage {
 }
 
 export interface ModelCandidateParts {
+  readonly dialects: Dialects;
   readonly dispatcher: Dispatcher;
   readonly clock: Clock;
   readonly vendorOf: (adapter: Adapter) => Vendor;
@@ -217,7 +217,9 @@ export function chatCandidate(offer: Offer, order: ChatOrder, parts: ModelCandid
     passed: answers.passed,
     unpriced: (counter) => parts.onUnpriced({ adapter: offer.adapter, counter }),
   };
-  const lane = laneOf(DIALECTS[dialect], order, context);
+  const spoken = parts.dialects[dialect];
+  if (spoken === undefined) return `${dialect} is not spoken here`;
+  const lane = laneOf(spoken, order, context);
   if (typeof lane === "string") return lane;
   const formed = formedLane(lane, order, wire);
   const readOnMsMax = wire.hidesReasoning === true ? READ_ON_MS_MAX : 0;

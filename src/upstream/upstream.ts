@@ -1,4 +1,5 @@
 // The way out: connections, keys and route health of this process, and the candidates that use them.
+
 import type { SessionContext } from "../catalog/adapter.ts";
 import type { PurseFor } from "../catalog/auth.ts";
 import type { ActionOffer, Adapter, Offer, UnitOffer } from "../catalog/catalog.ts";
@@ -9,6 +10,7 @@ import type { AttemptFailure } from "../core/route.ts";
 import { createAccessTokens } from "./access-tokens.ts";
 import { type ActionCandidate, type ActionOrder, actionCandidate } from "./action-candidate.ts";
 import { createConnections } from "./connections.ts";
+import type { Dialects } from "./dialects/dialect.ts";
 import { createMediaFetcher, type UnpaidLinks } from "./fetch-media.ts";
 import type { KeyRing } from "./key-ring.ts";
 import { type Login, loginAt, type Paying, plainLogins } from "./login.ts";
@@ -58,6 +60,8 @@ export interface RefusedKey {
 }
 
 export interface UpstreamOptions {
+  /** The formats of chat vendors. */
+  readonly dialects: Dialects;
   /** Hears of each key at most once in the time that it rests. */
   readonly onRefusedKey?: (refused: RefusedKey) => void;
   /** Opens links that a vendor cannot open. */
@@ -95,7 +99,7 @@ function keyRests(of: {
 }
 
 /** Opens no connection before the first call. */
-export function createUpstream(clock: Clock, options: UpstreamOptions = {}): Upstream {
+export function createUpstream(clock: Clock, options: UpstreamOptions): Upstream {
   const { onRefusedKey = () => {}, publicFetch = createPublicFetch(options), unpaidLinks = null } = options;
   const { onUnpriced = () => {}, purseFor = () => null, http2 = false, proxies = NO_PROXIES } = options;
   const mediaFetcher = createMediaFetcher(publicFetch.open, unpaidLinks);
@@ -121,6 +125,7 @@ export function createUpstream(clock: Clock, options: UpstreamOptions = {}): Ups
 
   const restKey = keyRests({ ringOf: (adapter) => vendorOf(adapter).ring, forget: tokens.forget, onRefusedKey });
   const parts = {
+    dialects: options.dialects,
     dispatcher,
     clock,
     vendorOf,

@@ -2,9 +2,8 @@
 import type { ChatWire, DialectName } from "../catalog/chat-wire.ts";
 import { isRecord } from "../core/json.ts";
 import type { CallerRequest } from "../core/neutral.ts";
-import { chatCompletions } from "./dialects/chat-completions.ts";
 import { losesEffort, unsentFields } from "./dialects/chat-completions-fit.ts";
-import { effortOf } from "./dialects/chat-completions-request.ts";
+import { effortOf } from "./dialects/thinking-budget.ts";
 
 const SAMPLING: readonly string[] = ["temperature", "top_p", "presence_penalty", "frequency_penalty"];
 /** What the other wires call by the names of OpenAI's chat wire. */
@@ -32,7 +31,7 @@ function thinkingFields({ thinking, reasoning, output_config: config }: CallerRe
 /** The top-level fields of a caller's body that its vendor is not sent, though the caller's wire knows them. */
 export function unsentOf(asked: CallerRequest, wire: ChatWire, dialect: DialectName): readonly string[] {
   const { body } = asked;
-  if (asked.wire === chatCompletions.wire) return unsentFields(body, wire);
+  if (asked.wire === "chat-completions") return unsentFields(body, wire);
   const sampled = SHARED.filter((field) => body[field] != null && wire.dropFields?.includes(field));
   const isLost = dialect === "chat-completions" && losesEffort(effortOf(asked.reasoning()), wire);
   return isLost ? [...sampled, ...thinkingFields(body)] : sampled;

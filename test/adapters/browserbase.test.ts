@@ -1,4 +1,5 @@
 // Browsers that are paid before they run: what callers get and pay, and what becomes of a browser whose time is over or whose answer was lost.
+
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,6 +18,7 @@ import { Endings } from "../../src/platform/records/endings.ts";
 import type { Records } from "../../src/platform/records/records.ts";
 import { RECORDS_UNIT, sqliteRecords } from "../../src/platform/records/sqlite-records.ts";
 import { openSqliteThread } from "../../src/platform/storage/sqlite-thread.ts";
+import { DIALECTS } from "../../src/upstream/dialects/by-name.ts";
 import { createUpstream } from "../../src/upstream/upstream.ts";
 import { type AcmeGateway, startAcmeGateway } from "../actions/run/acme-gateway.ts";
 import { newAccount, newKey } from "../money/ledger/requests.ts";
@@ -187,7 +189,7 @@ describe("when its time is over", () => {
   const payer: AccountPayer = { id: "acct:ada", accountId: "ada", keyId: "ada.key", sandbox: false };
   const unpaid: number[] = [];
   const windows = createWindows(nanoFromCents(200));
-  const upstream = createUpstream(systemClock);
+  const upstream = createUpstream(systemClock, { dialects: DIALECTS });
   const broken: string[] = [];
   let records: Records;
   let ledger: Ledger;

@@ -1,4 +1,5 @@
 // Every action of the shipped adapters: its example is taken, its requests can be made, its answers are what it says they are.
+
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { namedRow, rowCents } from "../../src/actions/run/table-params.ts";
 import type { ActionSpec } from "../../src/catalog/action.ts";
@@ -6,6 +7,7 @@ import type { ActionOffer } from "../../src/catalog/catalog.ts";
 import type { Params } from "../../src/catalog/said.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import type { AttemptFailure, FinalPart, Reading } from "../../src/core/route.ts";
+import { DIALECTS } from "../../src/upstream/dialects/by-name.ts";
 import { idsAt } from "../../src/upstream/missing-from.ts";
 import { createUpstream } from "../../src/upstream/upstream.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
@@ -33,7 +35,7 @@ function upstreamCents({ upstreamCents: cents }: ActionSpec, params: Params): nu
 }
 
 let vendor: VendorServer;
-const upstream = createUpstream(systemClock);
+const upstream = createUpstream(systemClock, { dialects: DIALECTS });
 beforeAll(async () => {
   vendor = await startVendor();
 });

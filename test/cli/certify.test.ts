@@ -1,4 +1,5 @@
 // `tollgate certify` over vendors that are wrong on purpose. The full round, over every stand-in, is test/matrix/certify.test.ts.
+
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -7,6 +8,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { run } from "../../src/cli/run.ts";
 import { vendorsOf } from "../../src/sandbox/action-vendors.ts";
+import { STAND_INS } from "../../src/sandbox/dialects/by-name.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 import { startTestGateway } from "../support/gateway.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
@@ -38,7 +40,7 @@ const proxies: Server[] = [];
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), "certify-"));
   const vendors = vendorsOf(await shippedCatalog({ sandboxOrigin: "http://127.0.0.1:1" }));
-  standIns = await startSandbox({ host: "127.0.0.1", port: 0, adapters: () => vendors });
+  standIns = await startSandbox({ dialects: STAND_INS, host: "127.0.0.1", port: 0, adapters: () => vendors });
 });
 afterAll(async () => {
   for (const proxy of proxies) proxy.closeAllConnections();

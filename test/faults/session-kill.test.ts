@@ -1,9 +1,11 @@
 // A gateway whose sessions are opened, used and closed while it is killed: no machine stays, no money is held, and each is charged once.
+
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { vendorsOf } from "../../src/sandbox/action-vendors.ts";
+import { STAND_INS } from "../../src/sandbox/dialects/by-name.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import type { Machines, SessionStandIn, StandIn } from "../../src/sandbox/stand-in.ts";
 import { eventually } from "../support/gateway.ts";
@@ -30,7 +32,7 @@ async function vendor() {
     return answer;
   };
   vendors.set("daytona", { ...daytona, standIn: { name: "watched", load: async () => ({ sessions }) } });
-  const sandbox = await startSandbox({ host: "127.0.0.1", port: 0, adapters: () => vendors });
+  const sandbox = await startSandbox({ dialects: STAND_INS, host: "127.0.0.1", port: 0, adapters: () => vendors });
   onTestFinished(() => sandbox.close());
   return { url: sandbox.url, seen };
 }

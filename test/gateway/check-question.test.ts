@@ -4,6 +4,7 @@ import type { Catalog } from "../../src/catalog/catalog.ts";
 import { variablesOf } from "../../src/catalog/variables.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { checkQuestion } from "../../src/gateway/check-question.ts";
+import { DIALECTS } from "../../src/upstream/dialects/by-name.ts";
 import { createUpstream, type Upstream } from "../../src/upstream/upstream.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 
@@ -32,7 +33,7 @@ function madeUp(name: string): string {
 let catalog: Catalog;
 let upstream: Upstream;
 beforeAll(async () => {
-  upstream = createUpstream(systemClock);
+  upstream = createUpstream(systemClock, { dialects: DIALECTS });
   const contact = "Ada ada@lab.example";
   const bare = await shippedCatalog();
   const names = [...bare.adapters(LIVE)].flatMap(([id, { spec }]) => variablesOf(id, spec));

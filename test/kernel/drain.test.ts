@@ -1,4 +1,5 @@
 // SIGTERM: running answers finish and are charged, new calls are turned away, and no money stays held.
+
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { PostingRow } from "../../src/core/account-rows.ts";
 import { openStores } from "../../src/gateway/stores.ts";
 import { readConfig } from "../../src/platform/config.ts";
+import { STAND_INS } from "../../src/sandbox/dialects/by-name.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 import { callChat } from "../support/chat-call.ts";
 import { eventually } from "../support/gateway.ts";
@@ -22,7 +24,7 @@ let accountId: string;
 let key: string;
 
 beforeEach(async () => {
-  sandbox = await startSandbox({ host: "127.0.0.1", port: 0 });
+  sandbox = await startSandbox({ dialects: STAND_INS, host: "127.0.0.1", port: 0 });
   dataDir = mkdtempSync(join(tmpdir(), "tollgate-drain-"));
 });
 

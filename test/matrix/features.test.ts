@@ -1,4 +1,5 @@
 // Every feature of a chat request over every chat adapter, whole and streamed: served without a refusal of the vendor, or refused by us with the reason.
+
 import { generateKeyPairSync } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,6 +7,7 @@ import { join } from "node:path";
 import OpenAI from "openai";
 import type { ChatCompletionMessageParam } from "openai/resources/chat/completions";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { STAND_INS } from "../../src/sandbox/dialects/by-name.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 import { DEPLOYMENTS } from "../support/strict-clouds.ts";
@@ -281,7 +283,7 @@ const BELOW: Readonly<Record<string, string>> = {
 };
 
 beforeAll(async () => {
-  sandbox = await startSandbox({ host: "127.0.0.1", port: 0 });
+  sandbox = await startSandbox({ dialects: STAND_INS, host: "127.0.0.1", port: 0 });
   vendors = await startStrictVendors(sandbox.url);
   const settings = [...new Set(ROWS.map(vendorOf))].flatMap((vendor) => [
     [`${nameOf(vendor)}_API_KEY`, "sk-test"],

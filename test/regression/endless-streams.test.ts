@@ -1,4 +1,5 @@
 // One stream of a hostile vendor took the gateway down: events that are held back, before content and after it, were held without bound.
+
 import { pipeline, Readable } from "node:stream";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { bearer } from "../../src/catalog/adapter.ts";
@@ -7,6 +8,7 @@ import { systemClock } from "../../src/core/clock.ts";
 import type { AttemptFailure } from "../../src/core/route.ts";
 import { chatAnswers } from "../../src/models/formats/chat-completions/answers.ts";
 import { chatRequest } from "../../src/models/formats/chat-completions/request.ts";
+import { DIALECTS } from "../../src/upstream/dialects/by-name.ts";
 import { createUpstream, type Upstream } from "../../src/upstream/upstream.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
 
@@ -18,7 +20,7 @@ let vendor: VendorServer;
 let upstream: Upstream;
 beforeAll(async () => {
   vendor = await startVendor();
-  upstream = createUpstream(systemClock);
+  upstream = createUpstream(systemClock, { dialects: DIALECTS });
 });
 afterAll(async () => {
   await upstream.close();

@@ -15,6 +15,7 @@ import {
 } from "../../src/catalog/adapter.ts";
 import type { RequestSpec } from "../../src/catalog/request-spec.ts";
 import type { Vendors } from "../../src/sandbox/action-vendors.ts";
+import { STAND_INS } from "../../src/sandbox/dialects/by-name.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import { defineStandIn, put, refuse, textAt } from "../../src/sandbox/stand-in.ts";
 import { type RawAnswer, rawCall } from "./raw-client.ts";
@@ -253,7 +254,12 @@ export interface Asked {
 
 /** A sandbox with these vendors, and how the gateway asks it. */
 export async function startStandIns() {
-  const sandbox = await startSandbox({ host: "127.0.0.1", port: 0, adapters: () => new Map([...VENDORS, ...TABLED]) });
+  const sandbox = await startSandbox({
+    dialects: STAND_INS,
+    host: "127.0.0.1",
+    port: 0,
+    adapters: () => new Map([...VENDORS, ...TABLED]),
+  });
   let calls = 0;
   const ask = (asked: Asked): Promise<RawAnswer> => {
     const { adapter = "acme", action: name, step = 0, method = "POST", body } = asked;

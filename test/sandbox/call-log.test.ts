@@ -1,14 +1,16 @@
 // The sandbox's own count, and what it serves beside the vendors' dialects.
+
 import { readFileSync } from "node:fs";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { ACTION_FAULTS } from "../../src/sandbox/action-faults.ts";
 import type { CallLogReport } from "../../src/sandbox/call-log.ts";
+import { STAND_INS } from "../../src/sandbox/dialects/by-name.ts";
 import { FAULTS } from "../../src/sandbox/faults.ts";
 import { DIRECTIVES } from "../../src/sandbox/guide.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import { rawCall, send, until } from "./raw-client.ts";
 
-const sandbox = await startSandbox({ host: "127.0.0.1", port: 0 });
+const sandbox = await startSandbox({ dialects: STAND_INS, host: "127.0.0.1", port: 0 });
 afterAll(() => sandbox.close());
 beforeEach(async () => {
   await fetch(`${sandbox.url}/_sandbox/reset`, { method: "POST" });
@@ -111,14 +113,16 @@ describe("beside the dialects", () => {
   });
 
   it("closing breaks what is running and frees the port", async () => {
-    const other = await startSandbox({ host: "127.0.0.1", port: 0 });
-    await expect(startSandbox({ host: "127.0.0.1", port: other.port })).rejects.toMatchObject({ code: "EADDRINUSE" });
+    const other = await startSandbox({ dialects: STAND_INS, host: "127.0.0.1", port: 0 });
+    await expect(startSandbox({ dialects: STAND_INS, host: "127.0.0.1", port: other.port })).rejects.toMatchObject({
+      code: "EADDRINUSE",
+    });
     const { body, headers } = request("silent");
     const hanging = rawCall({ url: `${other.url}/openai/chat/completions`, body, headers });
     await until(() => other.books().totals.open === 1);
     await other.close();
     expect(await hanging).toMatchObject({ status: 0, whole: false });
-    const again = await startSandbox({ host: "127.0.0.1", port: other.port });
+    const again = await startSandbox({ dialects: STAND_INS, host: "127.0.0.1", port: other.port });
     await again.close();
   });
 });

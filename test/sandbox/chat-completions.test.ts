@@ -1,14 +1,16 @@
 // The good paths of the chat-completions dialect, through the official client.
+
 import OpenAI from "openai";
 import { get_encoding } from "tiktoken";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { STAND_INS } from "../../src/sandbox/dialects/by-name.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 import { VOCABULARY } from "../../src/sandbox/vocabulary.ts";
 
 let sandbox: Sandbox;
 let client: OpenAI;
 beforeAll(async () => {
-  sandbox = await startSandbox({ host: "127.0.0.1", port: 0 });
+  sandbox = await startSandbox({ dialects: STAND_INS, host: "127.0.0.1", port: 0 });
   client = new OpenAI({ apiKey: "any", baseURL: `${sandbox.url}/openai`, maxRetries: 0 });
 });
 afterAll(() => sandbox.close());

@@ -1,6 +1,8 @@
 // The gateway's own dialects against the sandbox's strict dialects: every feature of OpenAI's, there and back.
+
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ChatBody } from "../../src/models/formats/chat-completions/body.ts";
+import { STAND_INS } from "../../src/sandbox/dialects/by-name.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 import type { ChatContext, Dialect } from "../../src/upstream/dialects/dialect.ts";
 import { generateContent } from "../../src/upstream/dialects/generate-content.ts";
@@ -10,7 +12,7 @@ import { answerOf, asked, chatContext, eventsOf, feed, RecordedStream } from "..
 
 let sandbox: Sandbox;
 beforeAll(async () => {
-  sandbox = await startSandbox({ host: "127.0.0.1", port: 0 });
+  sandbox = await startSandbox({ dialects: STAND_INS, host: "127.0.0.1", port: 0 });
 });
 afterAll(() => sandbox.close());
 

@@ -1,12 +1,14 @@
 // Every fault of the table, seen on the wire in the chat-completions dialect.
+
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { STAND_INS } from "../../src/sandbox/dialects/by-name.ts";
 import { conductOf, FAULTS } from "../../src/sandbox/faults.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 import { eventData, type RawAnswer, rawCall, send, until } from "./raw-client.ts";
 
 let sandbox: Sandbox;
 beforeAll(async () => {
-  sandbox = await startSandbox({ host: "127.0.0.1", port: 0 });
+  sandbox = await startSandbox({ dialects: STAND_INS, host: "127.0.0.1", port: 0 });
 });
 afterAll(() => sandbox.close());
 

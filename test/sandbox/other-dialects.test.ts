@@ -1,11 +1,13 @@
 // The messages and generateContent dialects as a vendor's client sees them: answers, strictness and the core faults.
+
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { STAND_INS } from "../../src/sandbox/dialects/by-name.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 import { eventData, type RawAnswer, rawCall } from "./raw-client.ts";
 
 let sandbox: Sandbox;
 beforeAll(async () => {
-  sandbox = await startSandbox({ host: "127.0.0.1", port: 0 });
+  sandbox = await startSandbox({ dialects: STAND_INS, host: "127.0.0.1", port: 0 });
 });
 afterAll(() => sandbox.close());
 

@@ -1,9 +1,11 @@
 // The files that play vendors: all that are shipped can be read, an overlay brings its own, and none is read before its vendor is asked.
+
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { vendorsOf } from "../../src/sandbox/action-vendors.ts";
+import { STAND_INS } from "../../src/sandbox/dialects/by-name.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import { createStandIns } from "../../src/sandbox/stand-ins.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
@@ -64,7 +66,7 @@ function overlayOf(files: Readonly<Record<string, string>>): string {
 async function bought(overlayDir: string) {
   const vendors = vendorsOf(await shippedCatalog({ overlayDir }));
   const before = "shopIsPlayed" in globalThis;
-  const sandbox = await startSandbox({ host: "127.0.0.1", port: 0, adapters: () => vendors });
+  const sandbox = await startSandbox({ dialects: STAND_INS, host: "127.0.0.1", port: 0, adapters: () => vendors });
   onTestFinished(() => sandbox.close());
   const answer = await rawCall({
     url: `${sandbox.url}/shop/orders`,

@@ -1,9 +1,11 @@
 // Several gateways as processes of their own over one Redis and one sandbox, and load on all of them, for tests that kill what they like.
+
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { NANO_PER_CENT } from "../../src/core/money.ts";
+import { STAND_INS } from "../../src/sandbox/dialects/by-name.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 import type { Random } from "../../src/sandbox/vocabulary.ts";
 import { callChat, type SeenCall } from "./chat-call.ts";
@@ -59,7 +61,7 @@ export async function startFleet(
   environment: Readonly<Record<string, string>> = {},
   program?: readonly string[],
 ): Promise<Fleet> {
-  const sandbox = await startSandbox({ host: "127.0.0.1", port: 0 });
+  const sandbox = await startSandbox({ dialects: STAND_INS, host: "127.0.0.1", port: 0 });
   const folder = mkdtempSync(join(tmpdir(), "tollgate-fleet-"));
   const gateways = new Map<number, GatewayProcess>();
   const up = () => [...gateways.values()];

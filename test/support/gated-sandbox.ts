@@ -1,7 +1,9 @@
 // A sandbox upstream behind a gate: calls wait there until the test lets them through, so that they overlap for sure.
+
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { pipeline } from "node:stream";
+import { STAND_INS } from "../../src/sandbox/dialects/by-name.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 
 export interface GatedSandbox {
@@ -17,7 +19,7 @@ export interface GatedSandbox {
 }
 
 export async function startGatedSandbox(): Promise<GatedSandbox> {
-  const sandbox = await startSandbox({ host: "127.0.0.1", port: 0 });
+  const sandbox = await startSandbox({ dialects: STAND_INS, host: "127.0.0.1", port: 0 });
   const held = new Set<() => void>();
   let isShut = false;
 

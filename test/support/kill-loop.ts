@@ -1,9 +1,11 @@
 // Load on a gateway that is killed and started again, again and again; at the end, what clients were told beside the ledger.
+
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { NANO_PER_CENT } from "../../src/core/money.ts";
+import { STAND_INS } from "../../src/sandbox/dialects/by-name.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import { type Random, randomFrom } from "../../src/sandbox/vocabulary.ts";
 import { callChat, type SeenCall } from "./chat-call.ts";
@@ -141,7 +143,7 @@ class Load {
 export async function runKillLoop({ seed, kills, loadMs, workers }: KillPlan): Promise<KillReport> {
   const random = randomFrom(seed);
   const between = (least: number, most: number) => Math.round(least + random() * (most - least));
-  const sandbox = await startSandbox({ host: "127.0.0.1", port: 0 });
+  const sandbox = await startSandbox({ dialects: STAND_INS, host: "127.0.0.1", port: 0 });
   const dataDir = mkdtempSync(join(tmpdir(), "tollgate-kill-"));
   const environment = { DATA_DIR: dataDir, SANDBOX_URL: sandbox.url, LOG_LEVEL: "error" };
   let gateway = await spawnGateway(environment);

@@ -7,6 +7,7 @@ import { systemClock } from "../../src/core/clock.ts";
 import type { AttemptFailure } from "../../src/core/route.ts";
 import { retrying } from "../../src/kernel/routes/retrying.ts";
 import type { ActionCandidate } from "../../src/upstream/action-candidate.ts";
+import { DIALECTS } from "../../src/upstream/dialects/by-name.ts";
 import { createUpstream, type Upstream } from "../../src/upstream/upstream.ts";
 import { catalogOf, LIVE } from "../catalog/catalog-of.ts";
 import { eventually } from "../support/gateway.ts";
@@ -73,7 +74,7 @@ function ask(name: string, params: Params = {}): Promise<AttemptFailure | "serve
 }
 
 async function withUpstream(work: () => Promise<void>): Promise<void> {
-  upstream = createUpstream(systemClock);
+  upstream = createUpstream(systemClock, { dialects: DIALECTS });
   await work().finally(() => upstream.close());
 }
 

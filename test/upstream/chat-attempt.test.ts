@@ -1,4 +1,5 @@
 // One attempt at the edge of what can be sent: failures come as words to the sink, never as exceptions.
+
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { expect, it } from "vitest";
@@ -8,6 +9,7 @@ import { systemClock } from "../../src/core/clock.ts";
 import type { Attempt, AttemptFailure } from "../../src/core/route.ts";
 import { chatAnswers } from "../../src/models/formats/chat-completions/answers.ts";
 import { chatRequest } from "../../src/models/formats/chat-completions/request.ts";
+import { DIALECTS } from "../../src/upstream/dialects/by-name.ts";
 import type { ModelCandidate } from "../../src/upstream/model-candidate.ts";
 import { createUpstream, type Upstream } from "../../src/upstream/upstream.ts";
 import { eventually } from "../support/gateway.ts";
@@ -67,7 +69,7 @@ function chatCandidate(upstream: Upstream, adapter: Partial<Adapter>): ModelCand
 }
 
 async function failureOf(adapter: Partial<Adapter>): Promise<AttemptFailure> {
-  const upstream = createUpstream(systemClock);
+  const upstream = createUpstream(systemClock, { dialects: DIALECTS });
   const route = chatCandidate(upstream, adapter);
   try {
     return await new Promise((resolve, reject) => {
@@ -100,7 +102,7 @@ it("a key that cannot be a header is a failure, not an exception", async () => {
 
 it("a request is accepted once it has been written whole, until it is refused or for ever", async () => {
   const vendor = await startVendor();
-  const upstream = createUpstream(systemClock);
+  const upstream = createUpstream(systemClock, { dialects: DIALECTS });
   const route = chatCandidate(upstream, { origin: vendor.url });
   const refused = Promise.withResolvers<AttemptFailure>();
   const sink = { content() {}, done() {}, failed: refused.resolve };
@@ -133,7 +135,10 @@ it.each([
 ])("a vendor that closes the connection without a word %s", async (_, afterMs, taken) => {
   const vendor = await startVendor();
   let passedMs = 0;
-  const upstream = createUpstream({ ...systemClock, elapsedMs: () => systemClock.elapsedMs() + passedMs });
+  const upstream = createUpstream(
+    { ...systemClock, elapsedMs: () => systemClock.elapsedMs() + passedMs },
+    { dialects: DIALECTS },
+  );
   const failed = Promise.withResolvers<AttemptFailure>();
   try {
     vendor.answers((response) => {

@@ -1,4 +1,5 @@
 // Links that a vendor cannot open are opened by us: guarded, bounded, once for a call, and sent as what stands there.
+
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
@@ -14,6 +15,7 @@ import { chatRequest } from "../../src/models/formats/chat-completions/request.t
 import type { MessagesBody } from "../../src/models/formats/messages/body.ts";
 import { messagesRequest } from "../../src/models/formats/messages/request.ts";
 import { createRequestWindows } from "../../src/platform/limits/request-windows.ts";
+import { DIALECTS } from "../../src/upstream/dialects/by-name.ts";
 import { CALL_BYTES_MAX, LINK_BYTES_MAX, UNPAID_LINKS_MAX } from "../../src/upstream/fetch-media.ts";
 import type { ModelCandidate } from "../../src/upstream/model-candidate.ts";
 import { createPublicFetch } from "../../src/upstream/public-fetch.ts";
@@ -63,7 +65,11 @@ beforeAll(async () => {
   site = `http://127.0.0.1:${port}`;
   vendor = await startVendor();
   const publicFetch = createPublicFetch({ allowForTests: [`127.0.0.1:${port}`] });
-  upstream = createUpstream(systemClock, { publicFetch, unpaidLinks: createRequestWindows({ clock: minutes }) });
+  upstream = createUpstream(systemClock, {
+    dialects: DIALECTS,
+    publicFetch,
+    unpaidLinks: createRequestWindows({ clock: minutes }),
+  });
 });
 beforeEach(() => {
   opened.length = 0;

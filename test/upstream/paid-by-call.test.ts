@@ -1,4 +1,5 @@
 // A vendor that answers 402 and wants to be paid by the call: paid once, by the very same request, and its cost is the leg's.
+
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { actionCost } from "../../src/actions/run/action-price.ts";
 import { type AdapterSpec, type Auth, action, z } from "../../src/catalog/adapter.ts";
@@ -7,6 +8,7 @@ import type { ActionOffer } from "../../src/catalog/catalog.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { nano } from "../../src/core/money.ts";
 import type { AttemptFailure, Reading } from "../../src/core/route.ts";
+import { DIALECTS } from "../../src/upstream/dialects/by-name.ts";
 import { createUpstream, type Upstream } from "../../src/upstream/upstream.ts";
 import { catalogOf, LIVE } from "../catalog/catalog-of.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
@@ -47,7 +49,7 @@ let upstream: Upstream;
 let offer: ActionOffer;
 beforeAll(async () => {
   vendor = await startVendor();
-  upstream = createUpstream(systemClock);
+  upstream = createUpstream(systemClock, { dialects: DIALECTS });
   const env = { MERCHANT_BASE_URL: vendor.url, MERCHANT_API_KEY: "account-1" };
   const found = catalogOf({ adapters: { merchant: spec } }, { env }).action("merchant/draw", LIVE)?.offers[0];
   if (found === undefined) throw new Error("no offer");

@@ -55,17 +55,20 @@ function reportText({ calls, stopped, stand_ins, spent_nano_usd }: Certificate, 
 
 /** Opens what it needs, runs, and closes it again whatever happens. */
 async function certifyWith({ config, progress }: Workplace, { named, centsMax, record, standIns }: Wanted) {
-  const [{ certify }, { createUpstream }, { tapVendors }, { openCatalog }, { playPurses }] = await Promise.all([
-    import("./certify.ts"),
-    import("../../upstream/upstream.ts"),
-    import("../../upstream/vendor-tap.ts"),
-    import("../../gateway/open-catalog.ts"),
-    import("../../gateway/open-wallet.ts"),
-  ]);
+  const [{ certify }, { createUpstream }, { tapVendors }, { openCatalog }, { playPurses }, { DIALECTS }] =
+    await Promise.all([
+      import("./certify.ts"),
+      import("../../upstream/upstream.ts"),
+      import("../../upstream/vendor-tap.ts"),
+      import("../../gateway/open-catalog.ts"),
+      import("../../gateway/open-wallet.ts"),
+      import("../../upstream/dialects/by-name.ts"),
+    ]);
   const opened = await openCatalog(config);
   const told: UnpricedUsage[] = [];
   const unpriced = (one: UnpricedUsage) => told.push(one);
   const upstream = createUpstream(systemClock, {
+    dialects: DIALECTS,
     onUnpriced: unpriced,
     purseFor: playPurses(),
     proxies: config.proxies,

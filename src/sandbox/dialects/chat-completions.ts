@@ -1,10 +1,11 @@
 // The chat-completions dialect: answers, chunks and errors as its vendors write them.
 import type { Answer, AnswerUsage, Choice } from "../answer.ts";
 import type { Ask } from "../ask.ts";
+import { CHAT_COMPLETIONS } from "../conventions.ts";
 import { type Dialect, type DialectEvent, type DialectReading, readingOf } from "../dialect.ts";
 import type { Conduct } from "../faults.ts";
 import { pathRefusal, withPathModel } from "../model-in-path.ts";
-import { type Refusal, refusalWords } from "../refusals.ts";
+import type { Refusal } from "../refusals.ts";
 import { readChatRequest } from "./chat-completions-request.ts";
 
 const CREATED_S = 1_767_225_600;
@@ -122,26 +123,12 @@ function* events(ask: Ask, answer: Answer, conduct: Conduct): Generator<DialectE
   yield { name: null, data: "[DONE]", tokens: 0, kind: "done" };
 }
 
-function error(refusal: Refusal): Record<string, unknown> {
-  const { message, type, code } = refusalWords(refusal, "chatCompletions");
-  return { error: { message, type, param: refusal.param ?? null, code } };
-}
-
-/** Bearer credentials are asked for at every address that speaks OpenAI's dialect. */
-export function hasBearer(authorization: string | undefined): boolean {
-  return /^Bearer +\S/i.test(authorization ?? "");
-}
-
 export const chatCompletions: Dialect = {
+  ...CHAT_COMPLETIONS,
   path: /\/chat\/completions$/,
-  marks: [],
-  lineEnd: "\n",
-  hasCredential: ({ headers }) => hasBearer(headers.authorization) || Boolean(headers["api-key"]),
   read(json, { url }): DialectReading | Refusal {
     const ask = pathRefusal(json, url, []) ?? readChatRequest(withPathModel(json, url));
     if ("kind" in ask) return ask;
     return readingOf(ask, ask, { whole, events });
   },
-  error,
-  errorEvent: (refusal) => ({ name: null, data: JSON.stringify(error(refusal)), tokens: 0, kind: "closing" }),
 };

@@ -2,9 +2,9 @@
 import { z } from "zod";
 import type { Answer } from "../answer.ts";
 import type { Ask } from "../ask.ts";
+import { CHAT_COMPLETIONS } from "../conventions.ts";
 import { type Dialect, type DialectReading, schemaRefusal } from "../dialect.ts";
 import { type Random, randomFrom, seedOf } from "../vocabulary.ts";
-import { chatCompletions } from "./chat-completions.ts";
 import { inputAsk } from "./unit-reading.ts";
 
 const DIMENSIONS = 1_536;
@@ -42,7 +42,7 @@ function askOf(model: string, inputs: readonly Input[]): Ask {
 }
 
 export const embeddings: Dialect = {
-  ...chatCompletions,
+  ...CHAT_COMPLETIONS,
   path: /\/embeddings$/,
   read(json): DialectReading | ReturnType<typeof schemaRefusal> {
     const parsed = body.safeParse(json);

@@ -1,11 +1,11 @@
 // The generateContent dialect: candidates made of parts, usage on every event, no word that the stream is over.
 
 import type { Answer, AnswerUsage, Choice } from "../answer.ts";
+import { GENERATE_CONTENT } from "../conventions.ts";
 import { type Dialect, type DialectEvent, type DialectReading, readingOf } from "../dialect.ts";
 import type { Conduct } from "../faults.ts";
-import { type Refusal, refusalStatus, refusalWords } from "../refusals.ts";
+import type { Refusal } from "../refusals.ts";
 import { seedOf } from "../vocabulary.ts";
-import { hasBearer } from "./chat-completions.ts";
 import { type GenerateContentRequest, readGenerateContentRequest } from "./generate-content-request.ts";
 
 const FINISH_REASONS = {
@@ -110,22 +110,9 @@ function* events(
   }
 }
 
-function error(refusal: Refusal) {
-  const { status, message } = refusalWords(refusal, "generateContent");
-  const { param, retryAfterS } = refusal;
-  const details = [
-    ...(param ? [{ "@type": "rpc.BadRequest", fieldViolations: [{ field: param, description: message }] }] : []),
-    ...(retryAfterS === undefined ? [] : [{ "@type": "rpc.RetryInfo", retryDelay: `${retryAfterS}s` }]),
-  ];
-  return { error: { code: refusalStatus(refusal), message, status, ...(details.length > 0 && { details }) } };
-}
-
 export const generateContent: Dialect = {
+  ...GENERATE_CONTENT,
   path: PATH,
-  marks: ["x-goog-api-key"],
-  lineEnd: "\r\n",
-  hasCredential: ({ headers, url }) =>
-    Boolean(headers["x-goog-api-key"]) || hasBearer(headers.authorization) || Boolean(url.searchParams.get("key")),
   read(json, { url }): DialectReading | Refusal {
     const [, model = "", method] = PATH.exec(url.pathname) ?? [];
     const stream = method === "streamGenerateContent";
@@ -136,6 +123,4 @@ export const generateContent: Dialect = {
     if ("kind" in request) return request;
     return readingOf(request.ask, request, { whole, events });
   },
-  error,
-  errorEvent: (refusal) => ({ name: null, data: JSON.stringify(error(refusal)), tokens: 0, kind: "closing" }),
 };

@@ -1,7 +1,7 @@
 // Images for the sandbox, as three vendors make them: one pixel each, counted and refused as theirs would be.
 import { z } from "zod";
+import { GENERATE_CONTENT } from "../conventions.ts";
 import { type DialectEvent, refuse, schemaRefusal, type Target } from "../dialect.ts";
-import { generateContent } from "./generate-content.ts";
 import { inputAsk, unitDialect, unitReading } from "./unit-reading.ts";
 
 /** A picture of one pixel. */
@@ -148,8 +148,8 @@ const geminiDialect = unitDialect(geminiPath, (json, { url }) => {
 });
 export const geminiImages = {
   ...geminiDialect,
-  hasCredential: generateContent.hasCredential,
-  error: generateContent.error,
+  hasCredential: GENERATE_CONTENT.hasCredential,
+  error: GENERATE_CONTENT.error,
 };
 
 const fal = z.strictObject({

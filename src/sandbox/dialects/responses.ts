@@ -1,9 +1,9 @@
 // The responses dialect: output items, the events that open, fill and close each of them, and errors as its vendor writes them.
 import type { Answer, AnswerUsage, Choice } from "../answer.ts";
+import { CHAT_COMPLETIONS } from "../conventions.ts";
 import { type Dialect, type DialectEvent, type DialectReading, readingOf } from "../dialect.ts";
 import type { Conduct } from "../faults.ts";
 import { type Refusal, refusalWords } from "../refusals.ts";
-import { hasBearer } from "./chat-completions.ts";
 import { type ResponsesRequest, readResponsesRequest } from "./responses-request.ts";
 
 const CREATED_S = 1_767_225_600;
@@ -144,11 +144,6 @@ function* events(request: ResponsesRequest, answer: Answer, conduct: Conduct): G
   yield { name: null, data: "[DONE]", tokens: 0, kind: "done" };
 }
 
-function error(refusal: Refusal): Record<string, unknown> {
-  const { message, type, code } = refusalWords(refusal, "chatCompletions");
-  return { error: { message, type, param: refusal.param ?? null, code } };
-}
-
 function errorEvent(refusal: Refusal): DialectEvent {
   const { message, type, code } = refusalWords(refusal, "chatCompletions");
   const data = { type: "error", sequence_number: 0, code: code ?? type, message, param: refusal.param ?? null };
@@ -156,15 +151,12 @@ function errorEvent(refusal: Refusal): DialectEvent {
 }
 
 export const responses: Dialect = {
+  ...CHAT_COMPLETIONS,
   path: /\/responses$/,
-  marks: [],
-  lineEnd: "\n",
-  hasCredential: ({ headers }) => hasBearer(headers.authorization) || Boolean(headers["api-key"]),
   read(json): DialectReading | Refusal {
     const request = readResponsesRequest(json);
     if ("kind" in request) return request;
     return readingOf(request.ask, request, { whole, events });
   },
-  error,
   errorEvent,
 };

@@ -1,8 +1,8 @@
 // OpenAI's older completions for the sandbox, and fill-in-the-middle as Mistral answers it: in the form of a chat.
 import { z } from "zod";
 import type { Answer } from "../answer.ts";
+import { CHAT_COMPLETIONS } from "../conventions.ts";
 import { type Dialect, type DialectEvent, schemaRefusal } from "../dialect.ts";
-import { chatCompletions } from "./chat-completions.ts";
 import { inputAsk, unitDialect, unitReading } from "./unit-reading.ts";
 
 const common = {
@@ -85,7 +85,7 @@ export const textCompletions: Dialect = unitDialect(/(?<!\/chat)(?<!\/fim)\/comp
 });
 
 export const fillInTheMiddle: Dialect = {
-  ...chatCompletions,
+  ...CHAT_COMPLETIONS,
   path: /\/fim\/completions$/,
   read(json) {
     const parsed = filling.safeParse(json);

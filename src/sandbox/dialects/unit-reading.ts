@@ -1,9 +1,9 @@
 // What the wires of models that are sold by units have in common for the sandbox: a request without turns, and answers of its own making.
 import type { Answer } from "../answer.ts";
 import type { Ask, Turn } from "../ask.ts";
+import { CHAT_COMPLETIONS } from "../conventions.ts";
 import type { Dialect, DialectEvent, DialectReading } from "../dialect.ts";
 import type { Conduct } from "../faults.ts";
-import { chatCompletions } from "./chat-completions.ts";
 
 /** What is read of such a request. */
 export function inputAsk(model: string, texts: readonly string[], stream = false): Ask {
@@ -35,5 +35,5 @@ export function unitReading(
 
 /** Errors and credentials are as OpenAI's. */
 export function unitDialect(path: RegExp, read: Dialect["read"]): Dialect {
-  return { ...chatCompletions, path, read };
+  return { ...CHAT_COMPLETIONS, path, read };
 }

@@ -2,18 +2,9 @@
 import { isRecord, type Json, listOf, stringOf, wordOf } from "../../core/json.ts";
 import type { AnswerBlock, NeutralChoice } from "../../core/neutral.ts";
 import { classify } from "../classify.ts";
-import {
-  contentText,
-  EMPTY,
-  finishOf,
-  imageUrl,
-  readError,
-  readUsage,
-  reasoningText,
-  sealOf,
-  statusInside,
-} from "./chat-completions-wire.ts";
+import { contentText, EMPTY, finishOf, imageUrl, readUsage, reasoningText, sealOf } from "./chat-completions-wire.ts";
 import type { ChatContext, ReadAnswer } from "./dialect.ts";
+import { readError, statusInside } from "./error-body.ts";
 import { pieceOf, reasonWith, wholeCalls } from "./tool-calls.ts";
 
 /** The thoughts: signed ones as they are, and what was said aloud where no signed one repeats it. */

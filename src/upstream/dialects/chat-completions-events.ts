@@ -2,18 +2,9 @@
 import { isRecord, type Json, listOf, stringOf, wordOf } from "../../core/json.ts";
 import type { NeutralEvent } from "../../core/neutral.ts";
 import { classify } from "../classify.ts";
-import {
-  contentText,
-  EMPTY,
-  finishOf,
-  imageUrl,
-  readError,
-  readUsage,
-  reasoningText,
-  sealOf,
-  statusInside,
-} from "./chat-completions-wire.ts";
+import { contentText, EMPTY, finishOf, imageUrl, readUsage, reasoningText, sealOf } from "./chat-completions-wire.ts";
 import type { ChatContext, EventOut, StreamReader } from "./dialect.ts";
+import { readError, statusInside } from "./error-body.ts";
 import { eventJson } from "./event-json.ts";
 import { type EventShape, learnShape, matchesTemplate, textWithin } from "./event-template.ts";
 import { pieceOf, ToolCalls } from "./tool-calls.ts";

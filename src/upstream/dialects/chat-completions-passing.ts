@@ -5,8 +5,9 @@ import { atPointer } from "../json-pointer.ts";
 import { bodyLinksOf, bodyWithMedia } from "../media-links.ts";
 import { fittedFields, unfit } from "./chat-completions-fit.ts";
 import { bearsContent, createChatCompletionsReader } from "./chat-completions-stream.ts";
-import { EMPTY, nameThoughts, readError, readUsage, statusInside } from "./chat-completions-wire.ts";
+import { EMPTY, nameThoughts, readUsage } from "./chat-completions-wire.ts";
 import type { ChatContext, Passing, UnaryAnswer, UpstreamBody } from "./dialect.ts";
+import { readError, statusInside } from "./error-body.ts";
 import { fitOf, type ToolPlaces } from "./tool-fit.ts";
 
 /** Fields that we set ourselves, or that no vendor should see. */

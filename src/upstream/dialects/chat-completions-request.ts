@@ -1,4 +1,5 @@
 // Puts a request of another wire into OpenAI's.
+
 import { defined, type Json } from "../../core/json.ts";
 import type {
   MediaBlock,
@@ -6,7 +7,6 @@ import type {
   NeutralRequest,
   NeutralTool,
   NeutralTurn,
-  ReasoningAsk,
   ReasoningBlock,
   TextBlock,
   ToolResultBlock,
@@ -15,7 +15,7 @@ import { unfit } from "./chat-completions-fit.ts";
 import { chatCompletionsPassing } from "./chat-completions-passing.ts";
 import { formatOf } from "./chat-completions-wire.ts";
 import type { ChatContext, UpstreamBody } from "./dialect.ts";
-import { effortOfBudget } from "./thinking-budget.ts";
+import { effortOf } from "./thinking-budget.ts";
 import { resultText } from "./tool-results.ts";
 
 function textsOf(blocks: readonly NeutralBlock[], between: string): string {
@@ -109,15 +109,6 @@ function responseFormat({ format }: NeutralRequest): Json | undefined {
   if (format.kind === "json") return { type: "json_object" };
   const { name, schema, strict } = format;
   return { type: "json_schema", json_schema: defined({ name: name ?? "answer", schema, strict: strict ?? undefined }) };
-}
-
-/** This wire knows words alone. */
-export function effortOf(ask: ReasoningAsk | null): string | undefined {
-  if (ask === null) return undefined;
-  if (ask.off) return "none";
-  const { effort, budgetTokens } = ask;
-  if (effort !== null || budgetTokens === null) return effort ?? undefined;
-  return effortOfBudget(budgetTokens);
 }
 
 /** The request in OpenAI's wire, and then as any other goes to this vendor. */

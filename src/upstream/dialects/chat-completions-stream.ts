@@ -1,8 +1,9 @@
 // Reads a stream in OpenAI's wire and passes it on under our model's name, parsing only the events that differ.
 import { isRecord, type Json, listOf } from "../../core/json.ts";
 import { classify } from "../classify.ts";
-import { EMPTY, nameThoughts, readError, readUsage, statusInside } from "./chat-completions-wire.ts";
+import { EMPTY, nameThoughts, readUsage } from "./chat-completions-wire.ts";
 import type { BytesOut, ChatContext, StreamReader } from "./dialect.ts";
+import { readError, statusInside } from "./error-body.ts";
 import { eventJson } from "./event-json.ts";
 import { type EventTemplate, filledTemplate, learnTemplate, matchesTemplate } from "./event-template.ts";
 

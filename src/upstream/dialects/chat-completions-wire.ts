@@ -1,10 +1,11 @@
 // What OpenAI-shaped bodies and chunks say beside the answer: usage in disjoint buckets, the vendor's cost, errors.
+
 import { isRecord, type Json, stringOf } from "../../core/json.ts";
-import { type Nano, parseUsd } from "../../core/money.ts";
 import type { FinishReason, ReasoningBlock } from "../../core/neutral.ts";
 import type { TokenUsage } from "../../core/route.ts";
 import { atPointer, countOf, lastAt } from "../json-pointer.ts";
-import type { ChatContext, VendorError } from "./dialect.ts";
+import type { ChatContext } from "./dialect.ts";
+import { upstreamCostFrom } from "./error-body.ts";
 
 const USAGE_AT = ["/usage"];
 const CACHE_READ_AT = ["/prompt_tokens_details/cached_tokens"];
@@ -32,29 +33,10 @@ function usageFrom(usage: unknown, context: ChatContext): TokenUsage | null {
   };
 }
 
-/** The vendor's own cost of the call in nano-USD, where its usage object tells it. */
-export function upstreamCostFrom(usage: unknown, context: ChatContext): Nano | null {
-  const pointer = context.spec.costUsdAt;
-  const usd = pointer === undefined ? undefined : atPointer(usage, pointer);
-  if (typeof usd !== "number" || !(usd >= 0) || usd > 1e6) return null;
-  return parseUsd(usd.toFixed(9));
-}
-
 /** Finds the last non-null usage in an answer or a chunk. */
 export function readUsage(json: unknown, context: ChatContext) {
   const found = lastAt(json, context.spec.usageAt ?? USAGE_AT);
   return { usage: usageFrom(found, context), upstreamCostNano: upstreamCostFrom(found, context) };
-}
-
-/** What an OpenAI-shaped error says: `{error: {...}}`, `{error: "text"}`, `{message, type, code}`, `{detail}`. */
-export function readError(body: unknown): VendorError {
-  if (!isRecord(body)) return { words: [], message: typeof body === "string" ? body : "no message" };
-  const inner = isRecord(body.error) ? body.error : body;
-  const words = [inner.type, inner.code, inner.status, atPointer(inner, "/metadata/error_type")]
-    .filter((word) => typeof word === "string" || typeof word === "number")
-    .map((word) => String(word).toLowerCase());
-  const message = [inner.message, body.error, inner.detail, body.message].find((text) => typeof text === "string");
-  return { words, message: message === undefined ? JSON.stringify(inner) : String(message) };
 }
 
 /** The `format` of signed thoughts that this vendor takes back. */
@@ -120,9 +102,3 @@ export function imageUrl(image: unknown): string | null {
 
 /** A vendor that stops before it has said anything: another candidate may do better. */
 export const EMPTY = "the answer is empty";
-
-/** The status that an error inside a 200 names itself, as OpenRouter's numeric `code` does; 200 where it names none. */
-export function statusInside(body: unknown): number {
-  const code = atPointer(body, "/error/code");
-  return typeof code === "number" && code >= 400 && code < 600 ? code : 200;
-}

@@ -3,8 +3,9 @@ import { chatCompletionsAnswer } from "./chat-completions-answer.ts";
 import { chatCompletionsEvents } from "./chat-completions-events.ts";
 import { chatCompletionsPassing } from "./chat-completions-passing.ts";
 import { chatCompletionsRequest, chatCompletionsUnsupported } from "./chat-completions-request.ts";
-import { readError, readUsage } from "./chat-completions-wire.ts";
+import { readUsage } from "./chat-completions-wire.ts";
 import type { Dialect } from "./dialect.ts";
+import { readError } from "./error-body.ts";
 
 export const chatCompletions: Dialect = {
   wire: "chat-completions",

@@ -4,7 +4,7 @@ import type { AnswerBlock } from "../../core/neutral.ts";
 import { malformed } from "../vendor-failure.ts";
 import { emptiness, failureOf, finishOf, formatOf, usageOf } from "./converse-wire.ts";
 import type { ChatContext, ReadAnswer } from "./dialect.ts";
-import { thoughtOf } from "./messages-answer.ts";
+import { thoughtOf } from "./open-blocks.ts";
 import { reasonWith, wholeCalls } from "./tool-calls.ts";
 
 function thought(content: Json, format: string): AnswerBlock | null {

@@ -2,7 +2,6 @@
 import { defined, type Json } from "../../core/json.ts";
 import type { NeutralRequest } from "../../core/neutral.ts";
 import { nearestEffort } from "./chat-completions-fit.ts";
-import { effortOf } from "./chat-completions-request.ts";
 import { ConverseTurns, hasCalls, isLinked } from "./converse-turns.ts";
 import { formatOf } from "./converse-wire.ts";
 import type { ChatContext, UpstreamBody } from "./dialect.ts";
@@ -10,6 +9,7 @@ import { withoutDropped } from "./dropped-fields.ts";
 import { JSON_ONLY, jsonBySchema } from "./json-words.ts";
 import { guaranteedSchema } from "./messages-schema.ts";
 import { conversationOf, type Turn } from "./messages-turns.ts";
+import { effortOf } from "./thinking-budget.ts";
 import { fitOf, NEUTRAL_TOOLS } from "./tool-fit.ts";
 
 /** The wire cannot say that no tool may be called; where none has been, the tools are left out. */

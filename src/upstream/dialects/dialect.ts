@@ -186,3 +186,6 @@ export interface Dialect {
    */
   unsupported(request: NeutralRequest, context: ChatContext): string | null;
 }
+
+/** The dialects by the names that adapters give them; the gateway hands them in. */
+export type Dialects = Readonly<Partial<Record<DialectName, Dialect>>>;

@@ -1,10 +1,12 @@
 // What the generate-content wire says beside the answer: usage in disjoint buckets, why it stopped, errors.
+
 import { isRecord, type Json, stringOf } from "../../core/json.ts";
 import type { FinishReason } from "../../core/neutral.ts";
 import type { AttemptFailure, TokenUsage } from "../../core/route.ts";
 import { classify } from "../classify.ts";
 import { countOf } from "../json-pointer.ts";
-import type { ChatContext, VendorError } from "./dialect.ts";
+import type { ChatContext } from "./dialect.ts";
+import { generateContentError } from "./error-body.ts";
 
 /** The `format` under which this vendor's signed thoughts go out and come back. */
 export function formatOf(context: ChatContext): string {
@@ -88,37 +90,6 @@ export function blockedPrompt(json: Json): string | null {
   if (Array.isArray(json.candidates) && json.candidates.length > 0) return null;
   const reason = isRecord(json.promptFeedback) ? json.promptFeedback.blockReason : undefined;
   return typeof reason !== "string" || reason === "" ? null : reason;
-}
-
-/** The same sentence comes with every limit, also with one that lifts in seconds. */
-const PLAN_SENTENCE = /you exceeded your current quota, please check your plan and billing details\.?/i;
-
-function retryDelayMs(details: readonly Json[]): number | null {
-  for (const detail of details) {
-    const seconds = /^(\d+(?:\.\d+)?)s$/.exec(stringOf(detail.retryDelay) ?? "")?.[1];
-    if (seconds !== undefined) return Math.ceil(Number(seconds) * 1000);
-  }
-  return null;
-}
-
-/** Reads `{error: {code, message, status, details}}`, or a list that begins with one. */
-export function generateContentError(body: unknown): VendorError {
-  const first: unknown = Array.isArray(body) ? body[0] : body;
-  if (!isRecord(first)) return { words: [], message: typeof first === "string" ? first : "no message" };
-  const error = isRecord(first.error) ? first.error : first;
-  const details = Array.isArray(error.details) ? error.details.filter(isRecord) : [];
-  const reasons = details.map((detail) => stringOf(detail.reason));
-  const words = [stringOf(error.status), ...reasons]
-    .filter((word) => word !== undefined)
-    .map((word) => word.toLowerCase());
-  if (words.includes("api_key_invalid")) words.push("invalid_api_key");
-  const retryAfterMs = retryDelayMs(details);
-  const message = stringOf(error.message) ?? JSON.stringify(error);
-  return {
-    words,
-    message: retryAfterMs === null ? message : message.replace(PLAN_SENTENCE, "quota exceeded"),
-    retryAfterMs,
-  };
 }
 
 /** Classifies an error that came inside a good answer or a stream, as if it had come with the status it names. */

@@ -1,9 +1,10 @@
 // The wire of the generateContent API: contents of parts, and streams whose every event is a piece of the whole answer.
 import type { Dialect } from "./dialect.ts";
+import { generateContentError } from "./error-body.ts";
 import { generateContentAnswer } from "./generate-content-answer.ts";
 import { generateContentRequest, generateContentUnsupported } from "./generate-content-request.ts";
 import { generateContentReader } from "./generate-content-stream.ts";
-import { generateContentError, usageOf } from "./generate-content-wire.ts";
+import { usageOf } from "./generate-content-wire.ts";
 
 export const generateContent: Dialect = {
   wire: "generate-content",

@@ -1,15 +1,12 @@
 // Reads a whole answer of the messages wire.
+
 import { isRecord, type Json, stringOf } from "../../core/json.ts";
-import type { AnswerBlock, ReasoningBlock } from "../../core/neutral.ts";
+import type { AnswerBlock } from "../../core/neutral.ts";
 import { malformed } from "../vendor-failure.ts";
 import type { ChatContext, ReadAnswer } from "./dialect.ts";
 import { emptiness, explanationOf, failureInside, finishOf, formatOf, usageOf } from "./messages-wire.ts";
+import { thoughtOf } from "./open-blocks.ts";
 import { reasonWith, wholeCalls } from "./tool-calls.ts";
-
-/** A thought as its vendor takes it back: readable and signed, or sealed. */
-export function thoughtOf(format: string, told: Partial<ReasoningBlock>): ReasoningBlock {
-  return { kind: "reasoning", text: "", format, signature: null, sealed: null, callId: null, ...told };
-}
 
 /** A block; null where it is of a type we do not know. */
 function blockOf(block: Json, format: string, callOf: ReturnType<typeof wholeCalls>): AnswerBlock | null {

@@ -1,9 +1,14 @@
 // The blocks that a stream has open, in wires whose answers are made of blocks that are opened, filled and closed.
 import { stringOf } from "../../core/json.ts";
+import type { ReasoningBlock } from "../../core/neutral.ts";
 import { malformed } from "../vendor-failure.ts";
 import type { EventOut } from "./dialect.ts";
-import { thoughtOf } from "./messages-answer.ts";
 import type { OneChoice } from "./one-choice.ts";
+
+/** A thought as its vendor takes it back: readable and signed, or sealed. */
+export function thoughtOf(format: string, told: Partial<ReasoningBlock>): ReasoningBlock {
+  return { kind: "reasoning", text: "", format, signature: null, sealed: null, callId: null, ...told };
+}
 
 type OpenBlock = { readonly kind: "thought"; text: string; signature: string } | { readonly kind: "other" };
 

@@ -2,8 +2,8 @@
 import { isRecord, type Json, stringOf, wordOf } from "../../core/json.ts";
 import type { AnswerBlock } from "../../core/neutral.ts";
 import { malformed } from "../vendor-failure.ts";
-import { upstreamCostFrom } from "./chat-completions-wire.ts";
 import type { ChatContext, ReadAnswer } from "./dialect.ts";
+import { upstreamCostFrom } from "./error-body.ts";
 import { emptiness, endOf, failureInside, sealOf, usageOf } from "./responses-wire.ts";
 import { wholeCalls } from "./tool-calls.ts";
 

@@ -3,8 +3,8 @@ import { isRecord, type Json, stringOf, wordOf } from "../../core/json.ts";
 import type { PassedAnswer } from "../../core/neutral.ts";
 import type { AttemptFailure } from "../../core/route.ts";
 import { malformed } from "../vendor-failure.ts";
-import { readError, upstreamCostFrom } from "./chat-completions-wire.ts";
 import type { BytesOut, ChatContext, Passing, StreamReader, UnaryAnswer, UpstreamBody } from "./dialect.ts";
+import { readError, upstreamCostFrom } from "./error-body.ts";
 import { emptiness, endOf, failureInside, reasoningItem, sealOf, tellUnpriced, usageOf } from "./responses-wire.ts";
 import { fitOf, type ToolPlaces } from "./tool-fit.ts";
 

@@ -2,12 +2,12 @@
 import { defined, type Json } from "../../core/json.ts";
 import type { NeutralRequest, ReasoningAsk } from "../../core/neutral.ts";
 import { unfit } from "./chat-completions-fit.ts";
-import { effortOf } from "./chat-completions-request.ts";
 import type { ChatContext, UpstreamBody } from "./dialect.ts";
 import { withoutDropped } from "./dropped-fields.ts";
 import { inputOf } from "./responses-input.ts";
 import { plainFields } from "./responses-plain.ts";
 import { formatOf } from "./responses-wire.ts";
+import { effortOf } from "./thinking-budget.ts";
 import { fitOf, NEUTRAL_TOOLS } from "./tool-fit.ts";
 
 /** The least bound on output that the wire takes. */

@@ -1,7 +1,7 @@
 // Reads a stream of OpenAI's responses wire.
 import { isRecord, type Json, stringOf, wordOf } from "../../core/json.ts";
-import { upstreamCostFrom } from "./chat-completions-wire.ts";
 import type { ChatContext, EventOut, StreamReader } from "./dialect.ts";
+import { upstreamCostFrom } from "./error-body.ts";
 import { eventJson } from "./event-json.ts";
 import { OneChoice } from "./one-choice.ts";
 import { emptiness, endOf, failureInside, sealOf, usageOf } from "./responses-wire.ts";

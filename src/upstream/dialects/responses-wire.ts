@@ -4,8 +4,8 @@ import type { FinishReason, ReasoningBlock } from "../../core/neutral.ts";
 import type { AttemptFailure, TokenUsage } from "../../core/route.ts";
 import { classify } from "../classify.ts";
 import { countOf, holdsCount } from "../json-pointer.ts";
-import { readError } from "./chat-completions-wire.ts";
 import type { ChatContext } from "./dialect.ts";
+import { readError } from "./error-body.ts";
 
 /** The `format` under which this vendor's sealed thoughts go out and come back. */
 export function formatOf(context: ChatContext): string {

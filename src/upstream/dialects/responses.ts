@@ -1,7 +1,7 @@
 // OpenAI's responses wire: items in, items out. Its reasoning models take tools with reasoning nowhere else.
 
-import { readError } from "./chat-completions-wire.ts";
 import type { Dialect } from "./dialect.ts";
+import { readError } from "./error-body.ts";
 import { responsesAnswer } from "./responses-answer.ts";
 import { responsesPassing } from "./responses-passing.ts";
 import { responsesRequest, responsesUnsupported } from "./responses-request.ts";

@@ -24,6 +24,15 @@ export function effortOfBudget(tokens: number): string {
   return EFFORT_OF_BUDGET.find(([most]) => tokens <= most)?.[1] ?? "high";
 }
 
+/** The effort that a request asks for, in one word; undefined: it asks for none. */
+export function effortOf(ask: ReasoningAsk | null): string | undefined {
+  if (ask === null) return undefined;
+  if (ask.off) return "none";
+  const { effort, budgetTokens } = ask;
+  if (effort !== null || budgetTokens === null) return effort ?? undefined;
+  return effortOfBudget(budgetTokens);
+}
+
 /** The tokens that thinking may take out of `outputTokensMax`, at least `min`, and always less than all of it. */
 export function budgetOf(ask: ReasoningAsk, outputTokensMax: number, min: number): number {
   const share = ask.effort === null ? SHARE_UNTOLD : SHARE[ask.effort];

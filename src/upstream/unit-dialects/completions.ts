@@ -1,7 +1,7 @@
 // Bare completions of text, and what fills a gap: OpenAI's older wire, and one that has the same request but answers as a chat does.
 import { defined, isRecord, type Json, stringOf } from "../../core/json.ts";
 import type { Counts } from "../../core/route.ts";
-import { readError } from "../dialects/chat-completions-wire.ts";
+import { readError } from "../dialects/error-body.ts";
 import { countOf, lastAt } from "../json-pointer.ts";
 import { eventBytes, failureIn, malformed, type UnitContext, type UnitDialect } from "./unit-dialect.ts";
 

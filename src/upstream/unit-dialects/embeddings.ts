@@ -2,7 +2,7 @@
 import { isRecord } from "../../core/json.ts";
 import type { Counts } from "../../core/route.ts";
 import { classify } from "../classify.ts";
-import { readError, statusInside } from "../dialects/chat-completions-wire.ts";
+import { readError, statusInside } from "../dialects/error-body.ts";
 import { countOf, lastAt } from "../json-pointer.ts";
 import { malformed, type UnitDialect } from "./unit-dialect.ts";
 

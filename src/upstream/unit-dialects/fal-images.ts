@@ -1,7 +1,7 @@
 // Images of a vendor that has one address for each model, and gives pictures as data or as links.
 import { isRecord, type Json } from "../../core/json.ts";
-import { readError } from "../dialects/chat-completions-wire.ts";
 import type { VendorError } from "../dialects/dialect.ts";
+import { readError } from "../dialects/error-body.ts";
 import { atPointer } from "../json-pointer.ts";
 import { malformed, type UnitDialect } from "./unit-dialect.ts";
 

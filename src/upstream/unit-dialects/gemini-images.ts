@@ -2,7 +2,7 @@
 import { isRecord } from "../../core/json.ts";
 import type { Counts } from "../../core/route.ts";
 import { classify } from "../classify.ts";
-import { generateContent } from "../dialects/generate-content.ts";
+import { generateContentError } from "../dialects/error-body.ts";
 import { atPointer, countOf } from "../json-pointer.ts";
 import { malformed, type UnitDialect } from "./unit-dialect.ts";
 
@@ -39,7 +39,7 @@ export const geminiImages: UnitDialect = {
   },
   answer(json, _, { createdS }) {
     if (!isRecord(json)) return malformed("the answer is no object");
-    if (json.error) return classify(200, generateContent.error(json), null);
+    if (json.error) return classify(200, generateContentError(json), null);
     const blocked = atPointer(json, "/promptFeedback/blockReason") ?? atPointer(json, "/candidates/0/finishReason");
     const parts = atPointer(json, "/candidates/0/content/parts");
     const images = (Array.isArray(parts) ? parts : []).map((part) => atPointer(part, "/inlineData/data"));
@@ -54,7 +54,7 @@ export const geminiImages: UnitDialect = {
     return { body: { created: createdS, data: data.map((b64_json) => ({ b64_json })), ...usage }, counts };
   },
   told: (json) => countsOf(json.usageMetadata),
-  error: (body) => generateContent.error(body),
+  error: generateContentError,
 };
 
 /** Counts in the words of OpenAI's images. */

@@ -1,6 +1,6 @@
 // OpenAI's moderations: what is wrong with texts and pictures, for nothing.
 import { isRecord } from "../../core/json.ts";
-import { readError } from "../dialects/chat-completions-wire.ts";
+import { readError } from "../dialects/error-body.ts";
 import { failureIn, malformed, type UnitDialect } from "./unit-dialect.ts";
 
 export const moderation: UnitDialect = {

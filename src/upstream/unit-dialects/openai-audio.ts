@@ -2,7 +2,7 @@
 import { defined, isRecord, type Json } from "../../core/json.ts";
 import type { Counts } from "../../core/route.ts";
 import { FormBody } from "../../platform/uploads/form-body.ts";
-import { readError } from "../dialects/chat-completions-wire.ts";
+import { readError } from "../dialects/error-body.ts";
 import { atPointer, countOf } from "../json-pointer.ts";
 import { eventBytes, failureIn, malformed, type UnitContext, type UnitDialect } from "./unit-dialect.ts";
 

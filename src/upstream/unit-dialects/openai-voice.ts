@@ -1,7 +1,7 @@
 // Text to sound in OpenAI's wire: as bytes, or in events, which alone tell what was used and are unpacked for who wants bytes.
 import { isRecord } from "../../core/json.ts";
 import type { Counts } from "../../core/route.ts";
-import { readError } from "../dialects/chat-completions-wire.ts";
+import { readError } from "../dialects/error-body.ts";
 import { countOf } from "../json-pointer.ts";
 import { eventBytes, failureIn, malformed, type UnitDialect } from "./unit-dialect.ts";
 

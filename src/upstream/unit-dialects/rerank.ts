@@ -1,7 +1,7 @@
 // Reranking in the wire that Cohere began, and in the one of those who tell tokens: scores of documents against a query.
 import { isRecord, type Json } from "../../core/json.ts";
 import type { Counts } from "../../core/route.ts";
-import { readError } from "../dialects/chat-completions-wire.ts";
+import { readError } from "../dialects/error-body.ts";
 import { atPointer, countOf } from "../json-pointer.ts";
 import {
   failureIn,

@@ -4,8 +4,8 @@ import { isRecord, type Json } from "../../core/json.ts";
 import type { AttemptFailure, Counts } from "../../core/route.ts";
 import type { UploadedFile } from "../../platform/uploads/form-body.ts";
 import { classify } from "../classify.ts";
-import { readError } from "../dialects/chat-completions-wire.ts";
 import type { UpstreamBody, VendorError } from "../dialects/dialect.ts";
+import { readError } from "../dialects/error-body.ts";
 
 /** What a caller has asked for, in the caller's wire. */
 export interface UnitAsked {

@@ -1,5 +1,6 @@
 // Vendors that want more than a key in a header: tokens fetched for it, signatures over the request, frames in binary. A door before the
 // sandbox looks at each as the vendor would, by its own arithmetic.
+
 import { createHash, createHmac, createVerify, generateKeyPairSync } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
@@ -8,6 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type OpenAI from "openai";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { STAND_INS } from "../../../src/sandbox/dialects/by-name.ts";
 import { type Sandbox, startSandbox } from "../../../src/sandbox/server.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
 
@@ -120,7 +122,7 @@ async function arrive(incoming: IncomingMessage, outgoing: ServerResponse): Prom
 }
 
 beforeAll(async () => {
-  sandbox = await startSandbox({ host: "127.0.0.1", port: 0 });
+  sandbox = await startSandbox({ dialects: STAND_INS, host: "127.0.0.1", port: 0 });
   door = createServer((incoming, outgoing) => void arrive(incoming, outgoing));
   await new Promise<void>((resolve) => door.listen({ host: "127.0.0.1", port: 0 }, resolve));
   const url = `http://127.0.0.1:${(door.address() as AddressInfo).port}`;

@@ -1,7 +1,9 @@
 // A conversation with tools goes on when a tier moves it from one vendor to another, whichever they are.
+
 import OpenAI from "openai";
 import type { ChatCompletionMessageParam, ChatCompletionTool } from "openai/resources/chat/completions";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { STAND_INS } from "../../../src/sandbox/dialects/by-name.ts";
 import { type Sandbox, startSandbox } from "../../../src/sandbox/server.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
 import { STRICT_CLOUDS } from "../../support/strict-clouds.ts";
@@ -32,7 +34,7 @@ let account: TestAccount;
 let client: OpenAI;
 
 beforeAll(async () => {
-  sandbox = await startSandbox({ host: "127.0.0.1", port: 0 });
+  sandbox = await startSandbox({ dialects: STAND_INS, host: "127.0.0.1", port: 0 });
   vendors = await startStrictVendors(sandbox.url);
   const settings = [...VENDORS.map(providerOf), "groq", "cerebras", "together"].flatMap((vendor) => {
     const name = vendor.toUpperCase().replace("-", "_");

@@ -16,7 +16,7 @@ let vendor: VendorServer;
 let upstream: Upstream;
 beforeAll(async () => {
   vendor = await startVendor();
-  upstream = createUpstream(systemClock);
+  upstream = createUpstream(systemClock, { dialects: DIALECTS });
 });
 afterAll(async () => {
   await upstream.close();

@@ -1,6 +1,8 @@
 // Every vendor at one address: a stand-alone sandbox behind a door that writes down what came, and can refuse keys.
+
 import { createServer, type IncomingHttpHeaders, request } from "node:http";
 import type { AddressInfo } from "node:net";
+import { STAND_INS } from "../../../src/sandbox/dialects/by-name.ts";
 import { startSandbox } from "../../../src/sandbox/server.ts";
 
 export interface Arrival {
@@ -24,7 +26,7 @@ export interface RecordingVendor {
 const ANY_KEY = { authorization: "Bearer any" };
 
 export async function startRecordingVendor(): Promise<RecordingVendor> {
-  const sandbox = await startSandbox({ host: "127.0.0.1", port: 0 });
+  const sandbox = await startSandbox({ dialects: STAND_INS, host: "127.0.0.1", port: 0 });
   const arrivals: Arrival[] = [];
   const refusals = new Map<string, { status: number; headers: Readonly<Record<string, string>> }>();
 

@@ -1,4 +1,5 @@
 // A wire that nobody has heard of is served over every dialect, whole and streamed: adding one touches no file of another.
+
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { bearer } from "../../../src/catalog/adapter.ts";
 import type { Adapter, Offer } from "../../../src/catalog/catalog.ts";
@@ -6,7 +7,9 @@ import { systemClock } from "../../../src/core/clock.ts";
 import { GatewayError } from "../../../src/core/errors.ts";
 import { nano } from "../../../src/core/money.ts";
 import type { Attempt, AttemptFailure, FinalPart, Reading } from "../../../src/core/route.ts";
+import { STAND_INS } from "../../../src/sandbox/dialects/by-name.ts";
 import { type Sandbox, startSandbox } from "../../../src/sandbox/server.ts";
+import { DIALECTS } from "../../../src/upstream/dialects/by-name.ts";
 import type { ModelCandidate } from "../../../src/upstream/model-candidate.ts";
 import { createUpstream, type Upstream } from "../../../src/upstream/upstream.ts";
 import { type ToyBody, toyCodec, toyWire } from "../../fixtures/toy-wire.ts";
@@ -15,16 +18,16 @@ import { COST, openStage } from "../../support/scripted-plan.ts";
 import { startVendor, type VendorServer } from "../../support/vendor-server.ts";
 import { ANSWERS, type DialectName } from "./golden-cases.ts";
 
-const DIALECTS: readonly DialectName[] = ["chat-completions", "responses", "messages", "generate-content"];
+const NAMES: readonly DialectName[] = ["chat-completions", "responses", "messages", "generate-content"];
 const HEADERS = { "x-api-key": "any", "some-version": "1", "x-goog-api-key": "any" };
 
 let sandbox: Sandbox;
 let vendor: VendorServer;
 let upstream: Upstream;
 beforeAll(async () => {
-  sandbox = await startSandbox({ host: "127.0.0.1", port: 0 });
+  sandbox = await startSandbox({ dialects: STAND_INS, host: "127.0.0.1", port: 0 });
   vendor = await startVendor();
-  upstream = createUpstream(systemClock);
+  upstream = createUpstream(systemClock, { dialects: DIALECTS });
 });
 afterAll(async () => {
   await upstream.close();
@@ -130,7 +133,7 @@ function joined(lines: readonly Line[], key: string): string {
 
 const me = (text: string) => ({ from: "me", text }) as const;
 
-describe.each(DIALECTS)("over the %s dialect", (dialect) => {
+describe.each(NAMES)("over the %s dialect", (dialect) => {
   describe.each([
     ["streamed", true],
     ["whole", false],
@@ -191,7 +194,7 @@ describe.each(DIALECTS)("over the %s dialect", (dialect) => {
 
 test("a call in it is held, relayed, charged and ended like any other, and broken like no other", async () => {
   const stage = await openStage();
-  for (const dialect of DIALECTS) {
+  for (const dialect of NAMES) {
     for (const streamed of [true, false]) {
       const candidates = [routeOf(dialect, { talk: [me("[[say: one two three]]")] }, streamed)];
       const { reply, over } = stage.begin({ plan: { candidates, streamed, frame: toyCodec.frame } });
