@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { filled, pages, pageText } from "../docs/generate.ts";
 import { COMMANDS } from "../src/cli/run.ts";
 import { curl } from "../src/edge/web/words.ts";
-import { STAND_INS } from "../src/sandbox/dialects/by-name.ts";
+import { STAND_INS } from "../src/models/formats/stand-ins.ts";
 import { type Sandbox, startSandbox } from "../src/sandbox/server.ts";
 import { startTestGateway, type TestGateway } from "./support/gateway.ts";
 

@@ -79,6 +79,16 @@ const PRIVATE_WORDS_LEFT = [
   "src/money/ledger",
 ];
 
+/** The files that list formats; the rest of the gateway reaches a format through them. */
+const FORMAT_LISTS = ["model-wires", "vendor-dialects", "stand-ins"].map((name) => `src/models/formats/${name}.ts`);
+/** A format whose blocks are another's under new names. */
+const FORMAT_BUILT_ON: Readonly<Record<string, string>> = { converse: "messages" };
+/** What each side of a format may import beside core/: the vendor's side speaks to vendors, the stand-in plays one. */
+const FORMAT_SIDES: Readonly<Record<string, readonly string[]>> = {
+  vendor: ["src/upstream", "src/catalog"],
+  "stand-in": ["src/sandbox"],
+};
+
 /** What a test gives a step by the clock, at least. */
 const CLOCK_MS_MIN = 4_000;
 
@@ -206,17 +216,26 @@ describe("the house", () => {
     );
   });
 
-  it("wires know each other as little as they know vendors' dialects", () => {
+  it("a format imports no other format, and each side of it only what it needs", () => {
     const broken: string[] = [];
-    const wireOf = (file: string) => /^src\/models\/formats\/([^/]+)\//.exec(file)?.[1] ?? null;
+    const formatOf = (file: string) => /^src\/models\/formats\/([^/]+)\//.exec(file)?.[1] ?? null;
+    const sideOf = (file: string) => {
+      if (/\/vendor[^/]*\.ts$/.test(file)) return "vendor";
+      return /\/(stand-in|strict-request|plain-stand-in)\.ts$/.test(file) ? "stand-in" : "caller";
+    };
     for (const file of source.filter((name) => within(name, ["src/models/formats", "src/upstream"]))) {
+      if (FORMAT_LISTS.includes(file)) continue;
+      const own = formatOf(file);
       for (const { target } of importsOf(file).filter((one) => one.target.startsWith("src/"))) {
-        const [own, other] = [wireOf(file), wireOf(target)];
-        if (other !== null && other !== own && file !== "src/models/formats/model-wires.ts")
-          broken.push(`${file} imports ${target}: only the list of wires names them`);
-        const pure = within(target, ["src/models/formats", "src/core"]);
-        if (within(file, ["src/models/formats"]) && !pure)
-          broken.push(`${file} imports ${target}: a wire is a codec over core/`);
+        const other = formatOf(target);
+        if (other !== null && other !== own && FORMAT_BUILT_ON[own ?? ""] !== other)
+          broken.push(`${file} imports ${target}: only the lists of formats name them`);
+        if (!within(file, ["src/models/formats"])) continue;
+        if (other !== null && sideOf(target) !== "caller" && sideOf(target) !== sideOf(file))
+          broken.push(`${file} imports ${target}: the sides of a format meet in the caller's side and core/`);
+        const rooms = FORMAT_SIDES[sideOf(file)] ?? [];
+        if (!within(target, ["src/models/formats", "src/core", ...rooms]))
+          broken.push(`${file} imports ${target}: this side of a format is a codec over core/ and ${rooms.join(", ")}`);
       }
     }
     expect(broken).toEqual([]);

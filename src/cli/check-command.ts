@@ -30,7 +30,7 @@ async function fromHere({ config }: Workplace): Promise<Checker> {
     import("../gateway/check-provider.ts"),
     import("../upstream/upstream.ts"),
     import("../core/clock.ts"),
-    import("../upstream/dialects/by-name.ts"),
+    import("../models/formats/vendor-dialects.ts"),
   ]);
   const catalog = await catalogOf(config);
   const upstream = createUpstream(systemClock, { ...config, dialects: DIALECTS });

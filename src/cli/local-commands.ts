@@ -206,7 +206,7 @@ const sandbox: Command = {
     const [{ startSandbox }, { vendorsOf }, { STAND_INS }] = await Promise.all([
       import("../sandbox/server.ts"),
       import("../sandbox/action-vendors.ts"),
-      import("../sandbox/dialects/by-name.ts"),
+      import("../models/formats/stand-ins.ts"),
     ]);
     const vendors = vendorsOf(await catalogOf(settings));
     const server = await startSandbox({

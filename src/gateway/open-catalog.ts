@@ -7,9 +7,9 @@ import { readModelsFile } from "../catalog/updates/models-file.ts";
 import type { ModelsUpdate } from "../catalog/updates/update.ts";
 import { systemClock } from "../core/clock.ts";
 import { inSlices, type Steps } from "../core/slices.ts";
+import { STAND_INS } from "../models/formats/stand-ins.ts";
 import type { Config } from "../platform/config.ts";
 import { type Vendors, vendorsOf } from "../sandbox/action-vendors.ts";
-import { STAND_INS } from "../sandbox/dialects/by-name.ts";
 import { startSandbox } from "../sandbox/server.ts";
 
 export interface OpenCatalog {

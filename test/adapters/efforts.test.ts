@@ -1,10 +1,10 @@
 // How hard a model is to think, as each vendor's newest models are told it: those that think in any case are told the least, never not to.
 import { describe, expect, it } from "vitest";
 import { manualClock } from "../../src/core/clock.ts";
-import { chatCompletions } from "../../src/upstream/dialects/chat-completions.ts";
+import { chatCompletions } from "../../src/models/formats/chat-completions/vendor.ts";
+import { generateContent } from "../../src/models/formats/generate-content/vendor.ts";
+import { messages } from "../../src/models/formats/messages/vendor.ts";
 import type { Dialect } from "../../src/upstream/dialects/dialect.ts";
-import { generateContent } from "../../src/upstream/dialects/generate-content.ts";
-import { messages } from "../../src/upstream/dialects/messages.ts";
 import { asked, chatContext } from "../support/dialect-replay.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 

@@ -7,7 +7,7 @@ import type { ActionOffer } from "../../src/catalog/catalog.ts";
 import type { Params } from "../../src/catalog/said.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import type { AttemptFailure, FinalPart, Reading } from "../../src/core/route.ts";
-import { DIALECTS } from "../../src/upstream/dialects/by-name.ts";
+import { DIALECTS } from "../../src/models/formats/vendor-dialects.ts";
 import { idsAt } from "../../src/upstream/missing-from.ts";
 import { createUpstream } from "../../src/upstream/upstream.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";

@@ -1,7 +1,7 @@
 // A vendor for coding agents: as strict as the real one about what it is sent, it asks for one call of a tool and then says that it is done.
 import type { ServerResponse } from "node:http";
-import { readMessagesRequest } from "../../src/sandbox/dialects/messages-request.ts";
-import { readResponsesRequest } from "../../src/sandbox/dialects/responses-request.ts";
+import { readMessagesRequest } from "../../src/models/formats/messages/strict-request.ts";
+import { readResponsesRequest } from "../../src/models/formats/responses/strict-request.ts";
 import { startVendor, type VendorRequest, type VendorServer } from "../support/vendor-server.ts";
 
 type Json = Record<string, unknown>;

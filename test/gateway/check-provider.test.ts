@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { checkProvider } from "../../src/gateway/check-provider.ts";
-import { DIALECTS } from "../../src/upstream/dialects/by-name.ts";
+import { DIALECTS } from "../../src/models/formats/vendor-dialects.ts";
 import { createUpstream, type Upstream } from "../../src/upstream/upstream.ts";
 import { catalogOf, priced, vendor } from "../catalog/catalog-of.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";

@@ -4,7 +4,7 @@ import type { Catalog } from "../../src/catalog/catalog.ts";
 import { variablesOf } from "../../src/catalog/variables.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { checkQuestion } from "../../src/gateway/check-question.ts";
-import { DIALECTS } from "../../src/upstream/dialects/by-name.ts";
+import { DIALECTS } from "../../src/models/formats/vendor-dialects.ts";
 import { createUpstream, type Upstream } from "../../src/upstream/upstream.ts";
 import { shippedCatalog } from "../support/shipped-catalog.ts";
 

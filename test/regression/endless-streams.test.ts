@@ -8,7 +8,7 @@ import { systemClock } from "../../src/core/clock.ts";
 import type { AttemptFailure } from "../../src/core/route.ts";
 import { chatAnswers } from "../../src/models/formats/chat-completions/answers.ts";
 import { chatRequest } from "../../src/models/formats/chat-completions/request.ts";
-import { DIALECTS } from "../../src/upstream/dialects/by-name.ts";
+import { DIALECTS } from "../../src/models/formats/vendor-dialects.ts";
 import { createUpstream, type Upstream } from "../../src/upstream/upstream.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";
 

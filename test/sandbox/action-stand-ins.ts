@@ -14,8 +14,8 @@ import {
   z,
 } from "../../src/catalog/adapter.ts";
 import type { RequestSpec } from "../../src/catalog/request-spec.ts";
+import { STAND_INS } from "../../src/models/formats/stand-ins.ts";
 import type { Vendors } from "../../src/sandbox/action-vendors.ts";
-import { STAND_INS } from "../../src/sandbox/dialects/by-name.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import { defineStandIn, put, refuse, textAt } from "../../src/sandbox/stand-in.ts";
 import { type RawAnswer, rawCall } from "./raw-client.ts";

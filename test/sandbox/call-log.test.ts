@@ -2,9 +2,9 @@
 
 import { readFileSync } from "node:fs";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { STAND_INS } from "../../src/models/formats/stand-ins.ts";
 import { ACTION_FAULTS } from "../../src/sandbox/action-faults.ts";
 import type { CallLogReport } from "../../src/sandbox/call-log.ts";
-import { STAND_INS } from "../../src/sandbox/dialects/by-name.ts";
 import { FAULTS } from "../../src/sandbox/faults.ts";
 import { DIRECTIVES } from "../../src/sandbox/guide.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";

@@ -3,7 +3,7 @@
 import OpenAI from "openai";
 import { get_encoding } from "tiktoken";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { STAND_INS } from "../../src/sandbox/dialects/by-name.ts";
+import { STAND_INS } from "../../src/models/formats/stand-ins.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 import { VOCABULARY } from "../../src/sandbox/vocabulary.ts";
 

@@ -2,12 +2,12 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ChatBody } from "../../src/models/formats/chat-completions/body.ts";
-import { STAND_INS } from "../../src/sandbox/dialects/by-name.ts";
+import { generateContent } from "../../src/models/formats/generate-content/vendor.ts";
+import { messages } from "../../src/models/formats/messages/vendor.ts";
+import { responses } from "../../src/models/formats/responses/vendor.ts";
+import { STAND_INS } from "../../src/models/formats/stand-ins.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 import type { ChatContext, Dialect } from "../../src/upstream/dialects/dialect.ts";
-import { generateContent } from "../../src/upstream/dialects/generate-content.ts";
-import { messages } from "../../src/upstream/dialects/messages.ts";
-import { responses } from "../../src/upstream/dialects/responses.ts";
 import { answerOf, asked, chatContext, eventsOf, feed, RecordedStream } from "../support/dialect-replay.ts";
 
 let sandbox: Sandbox;

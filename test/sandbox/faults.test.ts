@@ -1,7 +1,7 @@
 // Every fault of the table, seen on the wire in the chat-completions dialect.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { STAND_INS } from "../../src/sandbox/dialects/by-name.ts";
+import { STAND_INS } from "../../src/models/formats/stand-ins.ts";
 import { conductOf, FAULTS } from "../../src/sandbox/faults.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 import { eventData, type RawAnswer, rawCall, send, until } from "./raw-client.ts";

@@ -1,7 +1,7 @@
 // The messages and generateContent dialects as a vendor's client sees them: answers, strictness and the core faults.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { STAND_INS } from "../../src/sandbox/dialects/by-name.ts";
+import { STAND_INS } from "../../src/models/formats/stand-ins.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 import { eventData, type RawAnswer, rawCall } from "./raw-client.ts";
 

@@ -32,6 +32,7 @@ import { signingKeys } from "../../src/edge/oauth/signing-keys.ts";
 import { readPayment } from "../../src/edge/x402/read-payment.ts";
 import { shownText } from "../../src/gateway/shown-text.ts";
 import { thoughtSeal } from "../../src/models/chat/seal.ts";
+import { ToldAnswer } from "../../src/models/chat/told-answer.ts";
 import { flacSecondsMax } from "../../src/models/chat/units/flac-seconds.ts";
 import { packetSecondsMax } from "../../src/models/chat/units/sound-packets.ts";
 import { soundSecondsMax } from "../../src/models/chat/units/sound-seconds.ts";
@@ -47,6 +48,7 @@ import { checkMessages } from "../../src/models/formats/messages/read-body.ts";
 import { readPreferences } from "../../src/models/formats/preferences.ts";
 import { readText, sentText } from "../../src/models/formats/prompt-text.ts";
 import { readResponsesBody } from "../../src/models/formats/responses/read-body.ts";
+import { DIALECTS } from "../../src/models/formats/vendor-dialects.ts";
 import type { RequestRecord } from "../../src/platform/observe/record.ts";
 import { createRedactor } from "../../src/platform/observe/redactor.ts";
 import { SpanContents } from "../../src/platform/observe/span-content.ts";
@@ -57,7 +59,6 @@ import { readForm } from "../../src/sandbox/form.ts";
 import { createMachineRoom } from "../../src/sandbox/machines.ts";
 import { ConnectFrames } from "../../src/upstream/connect-frames.ts";
 import { DeliveredText } from "../../src/upstream/delivered-text.ts";
-import { DIALECTS } from "../../src/upstream/dialects/by-name.ts";
 import { learnTemplate } from "../../src/upstream/dialects/event-template.ts";
 import { wholeCalls } from "../../src/upstream/dialects/tool-calls.ts";
 import { fittedSchema } from "../../src/upstream/dialects/tool-schemas.ts";
@@ -70,7 +71,6 @@ import { nearlyJson } from "../../src/upstream/nearly-json.ts";
 import { eachLine } from "../../src/upstream/sidecar/lines.ts";
 import { SocketReader } from "../../src/upstream/socket-frames.ts";
 import { SseScanner } from "../../src/upstream/sse-scanner.ts";
-import { ToldAnswer } from "../../src/upstream/told-answer.ts";
 import { readableFailure } from "../../src/upstream/without-key.ts";
 import { chatContext } from "../support/dialect-replay.ts";
 
@@ -890,7 +890,7 @@ export const PARSERS: readonly Parser[] = [
     },
   },
   {
-    file: "src/upstream/told-answer.ts",
+    file: "src/models/chat/told-answer.ts",
     what: "a stream of many short pieces, of text and of arguments by turns",
     size: 2_000,
     of: (size) => {

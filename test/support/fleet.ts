@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { NANO_PER_CENT } from "../../src/core/money.ts";
-import { STAND_INS } from "../../src/sandbox/dialects/by-name.ts";
+import { STAND_INS } from "../../src/models/formats/stand-ins.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 import type { Random } from "../../src/sandbox/vocabulary.ts";
 import { callChat, type SeenCall } from "./chat-call.ts";

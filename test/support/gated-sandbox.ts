@@ -3,7 +3,7 @@
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { pipeline } from "node:stream";
-import { STAND_INS } from "../../src/sandbox/dialects/by-name.ts";
+import { STAND_INS } from "../../src/models/formats/stand-ins.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 
 export interface GatedSandbox {

@@ -9,7 +9,7 @@ import { systemClock } from "../../src/core/clock.ts";
 import type { Attempt, AttemptFailure } from "../../src/core/route.ts";
 import { chatAnswers } from "../../src/models/formats/chat-completions/answers.ts";
 import { chatRequest } from "../../src/models/formats/chat-completions/request.ts";
-import { DIALECTS } from "../../src/upstream/dialects/by-name.ts";
+import { DIALECTS } from "../../src/models/formats/vendor-dialects.ts";
 import type { ModelCandidate } from "../../src/upstream/model-candidate.ts";
 import { createUpstream, type Upstream } from "../../src/upstream/upstream.ts";
 import { eventually } from "../support/gateway.ts";

@@ -14,8 +14,8 @@ import { chatAnswers } from "../../src/models/formats/chat-completions/answers.t
 import { chatRequest } from "../../src/models/formats/chat-completions/request.ts";
 import type { MessagesBody } from "../../src/models/formats/messages/body.ts";
 import { messagesRequest } from "../../src/models/formats/messages/request.ts";
+import { DIALECTS } from "../../src/models/formats/vendor-dialects.ts";
 import { createRequestWindows } from "../../src/platform/limits/request-windows.ts";
-import { DIALECTS } from "../../src/upstream/dialects/by-name.ts";
 import { CALL_BYTES_MAX, LINK_BYTES_MAX, UNPAID_LINKS_MAX } from "../../src/upstream/fetch-media.ts";
 import type { ModelCandidate } from "../../src/upstream/model-candidate.ts";
 import { createPublicFetch } from "../../src/upstream/public-fetch.ts";

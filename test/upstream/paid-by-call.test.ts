@@ -8,7 +8,7 @@ import type { ActionOffer } from "../../src/catalog/catalog.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { nano } from "../../src/core/money.ts";
 import type { AttemptFailure, Reading } from "../../src/core/route.ts";
-import { DIALECTS } from "../../src/upstream/dialects/by-name.ts";
+import { DIALECTS } from "../../src/models/formats/vendor-dialects.ts";
 import { createUpstream, type Upstream } from "../../src/upstream/upstream.ts";
 import { catalogOf, LIVE } from "../catalog/catalog-of.ts";
 import { startVendor, type VendorServer } from "../support/vendor-server.ts";

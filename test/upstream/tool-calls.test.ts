@@ -5,7 +5,7 @@ import type { DialectName } from "../../src/catalog/chat-wire.ts";
 import type { AnswerCodec, CallerRequest } from "../../src/core/neutral.ts";
 import { hashedName } from "../../src/core/short-name.ts";
 import { MODEL_WIRES } from "../../src/models/formats/model-wires.ts";
-import { DIALECTS } from "../../src/upstream/dialects/by-name.ts";
+import { DIALECTS } from "../../src/models/formats/vendor-dialects.ts";
 import type { HeldStream } from "../../src/upstream/held-stream.ts";
 import { laneOf } from "../../src/upstream/lane.ts";
 import { chatContext } from "../support/dialect-replay.ts";

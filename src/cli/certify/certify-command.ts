@@ -62,7 +62,7 @@ async function certifyWith({ config, progress }: Workplace, { named, centsMax, r
       import("../../upstream/vendor-tap.ts"),
       import("../../gateway/open-catalog.ts"),
       import("../../gateway/open-wallet.ts"),
-      import("../../upstream/dialects/by-name.ts"),
+      import("../../models/formats/vendor-dialects.ts"),
     ]);
   const opened = await openCatalog(config);
   const told: UnpricedUsage[] = [];

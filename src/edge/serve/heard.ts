@@ -1,7 +1,7 @@
 // What is heard of a call in the neutral format: the request as its wire has read it, and the answer, read back while it goes out.
 import type { CallerRequest } from "../../core/neutral.ts";
+import { ToldAnswer } from "../../models/chat/told-answer.ts";
 import type { Said } from "../../platform/observe/span-content.ts";
-import { ToldAnswer } from "../../upstream/told-answer.ts";
 
 export class Heard {
   #asked: CallerRequest | null = null;

@@ -4,11 +4,11 @@ import type { Frame, KeptForm, PlanCall } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { AnswerCodec, FinishReason, NeutralAnswer, NeutralEvent } from "../../core/neutral.ts";
 import type { Plan } from "../../core/plan.ts";
-import { ToldAnswer, type ToldChoice } from "../../upstream/told-answer.ts";
 import { eventsOf } from "../../upstream/whole-stream.ts";
 import { withoutForm } from "../formats/fingerprint.ts";
 import { idempotencyOf } from "../formats/idempotency-key.ts";
 import type { ModelRequest } from "../formats/model-request.ts";
+import { ToldAnswer, type ToldChoice } from "./told-answer.ts";
 
 type Ended = ToldChoice & { readonly reason: FinishReason };
 

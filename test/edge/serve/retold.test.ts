@@ -1,7 +1,7 @@
 // An answer that was kept whole is told again as a stream, and a stream whole, in every wire: what is said, by whom, under which id.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ToldAnswer } from "../../../src/models/chat/told-answer.ts";
 import { MODEL_WIRES } from "../../../src/models/formats/model-wires.ts";
-import { ToldAnswer } from "../../../src/upstream/told-answer.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
 
 type Json = Record<string, unknown>;

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type OpenAI from "openai";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
-import { STAND_INS } from "../../../src/sandbox/dialects/by-name.ts";
+import { STAND_INS } from "../../../src/models/formats/stand-ins.ts";
 import { type Sandbox, startSandbox } from "../../../src/sandbox/server.ts";
 import { startTestGateway, type TestGateway } from "../../support/gateway.ts";
 

@@ -3,7 +3,7 @@
 import OpenAI from "openai";
 import type { ChatCompletionMessageParam, ChatCompletionTool } from "openai/resources/chat/completions";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { STAND_INS } from "../../../src/sandbox/dialects/by-name.ts";
+import { STAND_INS } from "../../../src/models/formats/stand-ins.ts";
 import { type Sandbox, startSandbox } from "../../../src/sandbox/server.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
 import { STRICT_CLOUDS } from "../../support/strict-clouds.ts";

@@ -1,9 +1,9 @@
 // What a vendor of each dialect says: the same short answers, as events and whole. A dialect without an entry does not compile.
 import type { DialectName } from "../../../src/catalog/chat-wire.ts";
+import { ToldAnswer } from "../../../src/models/chat/told-answer.ts";
 import { MODEL_WIRES } from "../../../src/models/formats/model-wires.ts";
+import { DIALECTS } from "../../../src/models/formats/vendor-dialects.ts";
 import { namedFrame } from "../../../src/sandbox/eventstream-frame.ts";
-import { DIALECTS } from "../../../src/upstream/dialects/by-name.ts";
-import { ToldAnswer } from "../../../src/upstream/told-answer.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
 
 type Json = Readonly<Record<string, unknown>>;

@@ -8,7 +8,7 @@ import type { CallerRequest } from "../../../src/core/neutral.ts";
 import { chatAnswers } from "../../../src/models/formats/chat-completions/answers.ts";
 import { chatRequest } from "../../../src/models/formats/chat-completions/request.ts";
 import { messagesRequest } from "../../../src/models/formats/messages/request.ts";
-import { DIALECTS } from "../../../src/upstream/dialects/by-name.ts";
+import { DIALECTS } from "../../../src/models/formats/vendor-dialects.ts";
 import { createUpstream, type Upstream } from "../../../src/upstream/upstream.ts";
 import { startVendor, type VendorServer } from "../../support/vendor-server.ts";
 

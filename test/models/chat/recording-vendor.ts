@@ -2,7 +2,7 @@
 
 import { createServer, type IncomingHttpHeaders, request } from "node:http";
 import type { AddressInfo } from "node:net";
-import { STAND_INS } from "../../../src/sandbox/dialects/by-name.ts";
+import { STAND_INS } from "../../../src/models/formats/stand-ins.ts";
 import { startSandbox } from "../../../src/sandbox/server.ts";
 
 export interface Arrival {

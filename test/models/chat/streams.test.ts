@@ -2,7 +2,7 @@
 import { setTimeout } from "node:timers/promises";
 import { brotliCompressSync, constants, createGzip, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { DIALECTS } from "../../../src/upstream/dialects/by-name.ts";
+import { DIALECTS } from "../../../src/models/formats/vendor-dialects.ts";
 import { eventually, type TestAccount, type TestGateway } from "../../support/gateway.ts";
 import { startVendor, type VendorServer } from "../../support/vendor-server.ts";
 import { ask, DIALECT_NAMES, gatewayVia, SPEECHES, WIRE_NAMES } from "./dialect-speech.ts";

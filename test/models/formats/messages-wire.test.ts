@@ -1,11 +1,11 @@
 // What others got wrong in the messages wire, case by case, by the reports of their users.
 import { describe, expect, it } from "vitest";
 import type { NeutralEvent, ReasoningBlock } from "../../../src/core/neutral.ts";
+import { chatCompletions } from "../../../src/models/formats/chat-completions/vendor.ts";
 import { messagesAnswers } from "../../../src/models/formats/messages/answers.ts";
 import type { ThoughtsShown } from "../../../src/models/formats/messages/blocks.ts";
 import type { MessagesBody } from "../../../src/models/formats/messages/body.ts";
 import { messagesRequest } from "../../../src/models/formats/messages/request.ts";
-import { chatCompletions } from "../../../src/upstream/dialects/chat-completions.ts";
 import { chatContext } from "../../support/dialect-replay.ts";
 import { readEvents } from "../../support/messages-call.ts";
 

@@ -6,12 +6,12 @@ import { GatewayError } from "../../../src/core/errors.ts";
 import type { Place } from "../../../src/models/formats/allow-list.ts";
 import { CHAT_FIELDS } from "../../../src/models/formats/chat-completions/fields.ts";
 import { readChatBody } from "../../../src/models/formats/chat-completions/read-body.ts";
+import { chatCompletions } from "../../../src/models/formats/chat-completions/vendor.ts";
+import { generateContent } from "../../../src/models/formats/generate-content/vendor.ts";
+import { messages } from "../../../src/models/formats/messages/vendor.ts";
 import type { ModelRequest } from "../../../src/models/formats/model-request.ts";
 import { readText, sentText } from "../../../src/models/formats/prompt-text.ts";
-import { chatCompletions } from "../../../src/upstream/dialects/chat-completions.ts";
-import { generateContent } from "../../../src/upstream/dialects/generate-content.ts";
-import { messages } from "../../../src/upstream/dialects/messages.ts";
-import { responses } from "../../../src/upstream/dialects/responses.ts";
+import { responses } from "../../../src/models/formats/responses/vendor.ts";
 import { asked, chatContext } from "../../support/dialect-replay.ts";
 
 type Json = Record<string, unknown>;

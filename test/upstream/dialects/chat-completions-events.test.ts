@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { NeutralEvent } from "../../../src/core/neutral.ts";
-import { chatCompletionsEvents } from "../../../src/upstream/dialects/chat-completions-events.ts";
+import { chatCompletionsEvents } from "../../../src/models/formats/chat-completions/vendor-events.ts";
 import type { ChatContext, EventOut } from "../../../src/upstream/dialects/dialect.ts";
 
 const context: ChatContext = {

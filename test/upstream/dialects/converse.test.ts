@@ -1,6 +1,6 @@
 // OpenAI chat requests come out in the converse wire with their meaning kept, and its answers come back in OpenAI's chat wire.
 import { describe, expect, it } from "vitest";
-import { converse } from "../../../src/upstream/dialects/converse.ts";
+import { converse } from "../../../src/models/formats/converse/vendor.ts";
 import type { ChatContext } from "../../../src/upstream/dialects/dialect.ts";
 import { answerOf, asked, chatContext, feed, RecordedStream } from "../../support/dialect-replay.ts";
 import { HI, WEATHER } from "./messages-asking.ts";

@@ -1,7 +1,7 @@
 // Streams, answers and errors of the generate-content wire, as OpenAI's clients see them.
 import { describe, expect, it } from "vitest";
+import { generateContent } from "../../../src/models/formats/generate-content/vendor.ts";
 import { classify } from "../../../src/upstream/classify.ts";
-import { generateContent } from "../../../src/upstream/dialects/generate-content.ts";
 import { answerOf, asked, chatContext, feed, RecordedStream, replay } from "../../support/dialect-replay.ts";
 
 const context = chatContext({ stream: true });

@@ -1,7 +1,7 @@
 // OpenAI chat requests come out in the generate-content wire with their meaning kept, or are refused with a reason.
 import { describe, expect, it } from "vitest";
+import { generateContent } from "../../../src/models/formats/generate-content/vendor.ts";
 import type { ChatContext } from "../../../src/upstream/dialects/dialect.ts";
-import { generateContent } from "../../../src/upstream/dialects/generate-content.ts";
 import { asked, chatContext } from "../../support/dialect-replay.ts";
 
 const HI = { role: "user", content: "Hi" };

@@ -1,7 +1,7 @@
 // Streams, answers and errors of the messages wire, as OpenAI's clients see them.
 import { describe, expect, it } from "vitest";
+import { messages } from "../../../src/models/formats/messages/vendor.ts";
 import { classify } from "../../../src/upstream/classify.ts";
-import { messages } from "../../../src/upstream/dialects/messages.ts";
 import {
   answerOf,
   asked,

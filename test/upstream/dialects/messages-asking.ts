@@ -1,6 +1,7 @@
 // What the tests of requests in the messages wire ask for, and what becomes of it.
+
+import { messages } from "../../../src/models/formats/messages/vendor.ts";
 import type { ChatContext } from "../../../src/upstream/dialects/dialect.ts";
-import { messages } from "../../../src/upstream/dialects/messages.ts";
 import { asked, chatContext } from "../../support/dialect-replay.ts";
 
 export const HI = { role: "user", content: "Hi" };

@@ -1,6 +1,6 @@
 // OpenAI chat requests come out in the messages wire with their meaning kept, or are refused with a reason.
 import { describe, expect, it } from "vitest";
-import { messages } from "../../../src/upstream/dialects/messages.ts";
+import { messages } from "../../../src/models/formats/messages/vendor.ts";
 import { asked, chatContext } from "../../support/dialect-replay.ts";
 import { HI, refused, sent, WEATHER } from "./messages-asking.ts";
 

@@ -1,6 +1,6 @@
 // Schemas that the messages wire can guarantee, and those whose meaning would be lost in it.
 import { expect, it } from "vitest";
-import { guaranteedSchema } from "../../../src/upstream/dialects/messages-schema.ts";
+import { guaranteedSchema } from "../../../src/models/formats/messages/vendor-schema.ts";
 
 it("an object that says nothing of its properties is never closed: it could only be empty (M3)", () => {
   const open = { type: "object", properties: { extra: { type: "object" } } };

@@ -1,6 +1,6 @@
 // The plain form of the responses wire: how a request looks in it, and what its vendors tell of cost and cache.
 import { expect, it } from "vitest";
-import { responses } from "../../../src/upstream/dialects/responses.ts";
+import { responses } from "../../../src/models/formats/responses/vendor.ts";
 import { answerOf, asked, chatContext } from "../../support/dialect-replay.ts";
 
 const context = chatContext({

@@ -1,9 +1,9 @@
 // OpenAI chat requests come out in the responses wire with their meaning kept, and its answers come back in OpenAI's chat wire.
 import { hash } from "node:crypto";
 import { describe, expect, it } from "vitest";
+import { responses } from "../../../src/models/formats/responses/vendor.ts";
+import { responsesPassing } from "../../../src/models/formats/responses/vendor-passing.ts";
 import type { ChatContext } from "../../../src/upstream/dialects/dialect.ts";
-import { responses } from "../../../src/upstream/dialects/responses.ts";
-import { responsesPassing } from "../../../src/upstream/dialects/responses-passing.ts";
 import { HeldStream } from "../../../src/upstream/held-stream.ts";
 import { answerOf, asked, chatContext, feed, RecordedStream, replay } from "../../support/dialect-replay.ts";
 import { HI, WEATHER } from "./messages-asking.ts";

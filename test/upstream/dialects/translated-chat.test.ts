@@ -2,11 +2,11 @@
 import { describe, expect, test } from "vitest";
 import type { NeutralBlock, NeutralEvent, NeutralRequest } from "../../../src/core/neutral.ts";
 import type { AttemptFailure, TokenUsage } from "../../../src/core/route.ts";
-import { chatCompletions } from "../../../src/upstream/dialects/chat-completions.ts";
+import { chatCompletions } from "../../../src/models/formats/chat-completions/vendor.ts";
+import { generateContent } from "../../../src/models/formats/generate-content/vendor.ts";
+import { messages } from "../../../src/models/formats/messages/vendor.ts";
+import { responses } from "../../../src/models/formats/responses/vendor.ts";
 import type { ChatContext, EventOut } from "../../../src/upstream/dialects/dialect.ts";
-import { generateContent } from "../../../src/upstream/dialects/generate-content.ts";
-import { messages } from "../../../src/upstream/dialects/messages.ts";
-import { responses } from "../../../src/upstream/dialects/responses.ts";
 import { asked, chatContext } from "../../support/dialect-replay.ts";
 
 const context = (changes: Partial<ChatContext> = {}) =>

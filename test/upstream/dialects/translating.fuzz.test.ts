@@ -3,11 +3,11 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { chatAnswers } from "../../../src/models/formats/chat-completions/answers.ts";
 import type { ChatBody } from "../../../src/models/formats/chat-completions/body.ts";
-import { chatCompletions } from "../../../src/upstream/dialects/chat-completions.ts";
+import { chatCompletions } from "../../../src/models/formats/chat-completions/vendor.ts";
+import { generateContent } from "../../../src/models/formats/generate-content/vendor.ts";
+import { messages } from "../../../src/models/formats/messages/vendor.ts";
+import { responses } from "../../../src/models/formats/responses/vendor.ts";
 import type { ChatContext, Dialect } from "../../../src/upstream/dialects/dialect.ts";
-import { generateContent } from "../../../src/upstream/dialects/generate-content.ts";
-import { messages } from "../../../src/upstream/dialects/messages.ts";
-import { responses } from "../../../src/upstream/dialects/responses.ts";
 import { ANSWERS } from "../../models/formats/golden-cases.ts";
 import { asked, chatContext, eventsOf, feed, RecordedStream } from "../../support/dialect-replay.ts";
 

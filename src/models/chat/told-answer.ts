@@ -1,0 +1,172 @@
+// Reads an answer back while it goes to its caller, in whichever wire that is: for those who want to know what was said, not how.
+import type { DialectName } from "../../catalog/chat-wire.ts";
+import { isRecord } from "../../core/json.ts";
+import { readJson } from "../../core/json-bytes.ts";
+import type { AnswerBlock, FinishReason, NeutralEvent } from "../../core/neutral.ts";
+import { jsonText, parseRaw } from "../../core/raw-json.ts";
+import { AnswerBlocks } from "../../upstream/answer-blocks.ts";
+import type { ChatContext, Dialect, EventOut, StreamReader } from "../../upstream/dialects/dialect.ts";
+import { SseScanner } from "../../upstream/sse-scanner.ts";
+import { DIALECTS } from "../formats/vendor-dialects.ts";
+
+/** Of an event, and of an answer that does not come as events. */
+const BYTES_MAX = 1024 * 1024;
+/** Of all that is said. What is longer is not told in part: that could end within what has to be taken out of it. */
+const CHARACTERS_MAX = 256 * 1024;
+const CHOICES_MAX = 128;
+
+export interface ToldChoice {
+  /** In the order they were said. */
+  readonly blocks: readonly AnswerBlock[];
+  /** `error`: it broke off. */
+  readonly reason: FinishReason | "error";
+  /** The end in the vendor's own word. */
+  readonly native: string;
+}
+
+interface OpenChoice {
+  readonly said: AnswerBlocks;
+  reason: ToldChoice["reason"];
+  native: string;
+}
+
+function isDialect(wire: string): wire is DialectName {
+  return Object.hasOwn(DIALECTS, wire);
+}
+
+/** What is read goes nowhere, so its names do not matter. */
+function contextOf(dialect: DialectName): ChatContext {
+  const names = { upstreamModel: "", servedSlug: "", completionId: "", createdS: 0 };
+  const spec = { dialect, models: {} };
+  return { ...names, stream: true, mayBeEmpty: true, outputTokensMax: 0, spec, wire: {} };
+}
+
+function charactersOf(event: NeutralEvent): number {
+  switch (event.kind) {
+    case "tool-call":
+      return event.arguments.length;
+    case "thought":
+      return event.thought.text.length;
+    case "image":
+      return event.url.length;
+    default:
+      return "text" in event ? event.text.length : 0;
+  }
+}
+
+/** The answer of one call in its caller's wire, which is read as the dialect of that name. */
+export class ToldAnswer {
+  readonly #dialect: Dialect;
+  readonly #context: ChatContext;
+  readonly #reader: StreamReader;
+  readonly #scanner: SseScanner;
+  readonly #choices = new Map<number, OpenChoice>();
+  /** Of an answer that does not come as events. */
+  readonly #parts: Buffer[] = [];
+  #bytes = 0;
+  #characters = 0;
+  /** It is too long, or not as its wire has it. */
+  #lost = false;
+
+  private constructor(name: DialectName) {
+    this.#dialect = DIALECTS[name];
+    this.#context = contextOf(name);
+    this.#reader = this.#dialect.reader(this.#context, this.#out());
+    this.#scanner = new SseScanner((data, start, end, event) => {
+      if (!this.#lost) this.#reader.event(data, start, end, event);
+    }, BYTES_MAX);
+  }
+
+  /** Null: no dialect is that wire. */
+  static of(wire: string): ToldAnswer | null {
+    return isDialect(wire) ? new ToldAnswer(wire) : null;
+  }
+
+  /** The next bytes, with the media type of the whole. They are not needed any more when this returns. */
+  take(bytes: Buffer, type: string): void {
+    if (this.#lost) return;
+    try {
+      if (type.startsWith("text/event-stream")) this.#scanner.push(bytes);
+      else this.#keep(bytes);
+    } catch {
+      this.#lost = true;
+    }
+  }
+
+  /** What was said, once all of it is there; null: it is too long, or cannot be read. */
+  choices(): readonly ToldChoice[] | null {
+    if (this.#parts.length > 0 && !this.#lost) this.#readWhole();
+    if (this.#lost) return null;
+    const told = [...this.#choices].toSorted(([a], [b]) => a - b);
+    return told.map(([, { said, reason, native }]) => ({ blocks: said.blocks, reason, native }));
+  }
+
+  #keep(bytes: Buffer): void {
+    this.#bytes += bytes.length;
+    this.#lost = this.#bytes > BYTES_MAX;
+    if (!this.#lost) this.#parts.push(Buffer.from(bytes));
+  }
+
+  /** One message, or a list of what would otherwise be events. */
+  #readWhole(): void {
+    const read = readJson(Buffer.concat(this.#parts.splice(0)), parseRaw);
+    const json = "wrong" in read ? null : read.json;
+    for (const event of Array.isArray(json) ? json : []) {
+      const bytes = Buffer.from(jsonText(event));
+      this.#reader.event(bytes, 0, bytes.length, null);
+    }
+    const answer = isRecord(json) ? this.#dialect.answer(json, this.#context) : null;
+    if (answer === null || "kind" in answer) return;
+    for (const { index, blocks, reason, native } of answer.answer.choices) {
+      const choice = this.#choice(index);
+      this.#count(JSON.stringify(blocks).length);
+      choice?.said.blocks.push(...blocks);
+      if (choice !== null) Object.assign(choice, { reason, native });
+    }
+  }
+
+  #out(): EventOut {
+    const ignore = () => {};
+    return {
+      event: (event) => this.#add(event),
+      fail: () => {
+        for (const choice of this.#choices.values()) choice.reason = "error";
+      },
+      usage: ignore,
+      upstreamCost: ignore,
+      empty: ignore,
+      end: ignore,
+    };
+  }
+
+  #add(event: NeutralEvent): void {
+    this.#count(charactersOf(event));
+    const choice = this.#choice(event.choice);
+    if (choice === null) return;
+    choice.said.add(event);
+    if (event.kind === "finish") Object.assign(choice, { reason: event.reason, native: event.native });
+  }
+
+  #count(characters: number): void {
+    this.#characters += characters;
+    if (this.#characters > CHARACTERS_MAX) this.#lose();
+  }
+
+  #lose(): void {
+    this.#lost = true;
+    this.#choices.clear();
+  }
+
+  #choice(index: number): OpenChoice | null {
+    if (this.#lost) return null;
+    const known = this.#choices.get(index);
+    if (known !== undefined) return known;
+    if (this.#choices.size >= CHOICES_MAX) {
+      this.#lose();
+      return null;
+    }
+    const choice: OpenChoice = { said: new AnswerBlocks(), reason: "error", native: "" };
+    this.#choices.set(index, choice);
+    return choice;
+  }
+}

@@ -1,0 +1,178 @@
+// Reads a stream in OpenAI's wire for a caller of another one.
+import { isRecord, type Json, listOf, stringOf, wordOf } from "../../../core/json.ts";
+import type { NeutralEvent } from "../../../core/neutral.ts";
+import { classify } from "../../../upstream/classify.ts";
+import type { ChatContext, EventOut, StreamReader } from "../../../upstream/dialects/dialect.ts";
+import { readError, statusInside } from "../../../upstream/dialects/error-body.ts";
+import { eventJson } from "../../../upstream/dialects/event-json.ts";
+import { type EventShape, learnShape, matchesTemplate, textWithin } from "../../../upstream/dialects/event-template.ts";
+import { pieceOf, ToolCalls } from "../../../upstream/dialects/tool-calls.ts";
+import { GivenIds } from "../../../upstream/dialects/tool-ids.ts";
+import { contentText, EMPTY, finishOf, imageUrl, readUsage, reasoningText, sealOf } from "./vendor-wire.ts";
+
+const DONE = "[DONE]";
+/** The most that is kept of a thought until its signature comes, in characters. */
+const THOUGHT_MAX = 1024 * 1024;
+/** Of a vendor whose events differ in more than their text, so many are learned from in vain. */
+const LEARNED_MAX = 16;
+
+/** A piece of text and nothing else. */
+type Delta = Extract<NeutralEvent, { kind: "text" | "reasoning" | "tool-arguments" }>;
+
+function isDelta(event: NeutralEvent | null): event is Delta {
+  return event?.kind === "text" || event?.kind === "reasoning" || event?.kind === "tool-arguments";
+}
+
+/** What one choice has given so far. */
+interface Choice {
+  readonly calls: ToolCalls;
+  /** The text of a thought whose signature has not come yet. */
+  thought: string;
+  thoughts: number;
+  images: number;
+}
+
+class ChatCompletionsEvents implements StreamReader {
+  readonly #context: ChatContext;
+  readonly #out: EventOut;
+  readonly #choices = new Map<number, Choice>();
+  readonly #ids: GivenIds;
+  #bore = false;
+  /** What surrounds the text of events that say `#delta` with another text: nearly all do, and are not parsed. */
+  #shape: EventShape | null = null;
+  #delta: Delta | null = null;
+  #learned = 0;
+  /** The events that the one which is being read has come to, and the last of them. */
+  #told = 0;
+  #last: NeutralEvent | null = null;
+
+  constructor(context: ChatContext, out: EventOut) {
+    this.#context = context;
+    this.#out = out;
+    this.#ids = new GivenIds(context);
+  }
+
+  event(bytes: Buffer, start: number, end: number): boolean {
+    const shape = this.#shape;
+    if (shape !== null && this.#delta !== null && matchesTemplate(shape, bytes, start, end)) {
+      this.#learned = 0;
+      this.#out.event({ ...this.#delta, text: textWithin(shape, bytes, start, end) });
+      return true;
+    }
+    this.#told = 0;
+    const isRead = this.#parsed(bytes, start, end);
+    if (this.#told === 1 && isDelta(this.#last)) this.#learn(bytes.subarray(start, end), this.#last);
+    return isRead;
+  }
+
+  /** Where an event was one piece of text, the next ones will be, until it is finished. */
+  #learn(came: Buffer, delta: Delta): void {
+    if (this.#learned >= LEARNED_MAX) return;
+    this.#learned += 1;
+    const shape = learnShape(came);
+    const isItsText = shape !== null && textWithin(shape, came, 0, came.length) === delta.text;
+    this.#shape = isItsText ? shape : null;
+    this.#delta = delta;
+  }
+
+  #tell(event: NeutralEvent): void {
+    this.#told += 1;
+    this.#last = event;
+    this.#out.event(event);
+  }
+
+  #parsed(bytes: Buffer, start: number, end: number): boolean {
+    if (bytes.toString("utf8", start, end) === DONE) {
+      this.#out.end();
+      return true;
+    }
+    const chunk = eventJson(bytes, start, end);
+    if (chunk === null) return false;
+    if (chunk.error) this.#out.fail(classify(statusInside(chunk), readError(chunk), null));
+    else this.#read(chunk);
+    return true;
+  }
+
+  #read(chunk: Json): void {
+    const { usage, upstreamCostNano } = readUsage(chunk, this.#context);
+    if (usage !== null) this.#out.usage(usage);
+    if (upstreamCostNano !== null) this.#out.upstreamCost(upstreamCostNano);
+    for (const choice of Array.isArray(chunk.choices) ? chunk.choices : []) {
+      if (isRecord(choice)) this.#readChoice(typeof choice.index === "number" ? choice.index : 0, choice);
+    }
+  }
+
+  #readChoice(index: number, told: Json): void {
+    const choice = this.#choice(index);
+    if (isRecord(told.delta)) this.#give(index, choice, told.delta);
+    const reason = wordOf(told.finish_reason);
+    if (reason !== "") this.#finish(index, choice, reason, stringOf(told.native_finish_reason) ?? reason);
+  }
+
+  #choice(index: number): Choice {
+    const known = this.#choices.get(index);
+    if (known !== undefined) return known;
+    const calls = new ToolCalls(this.#context, index, this.#ids, this.#out);
+    const choice = { calls, thought: "", thoughts: 0, images: 0 };
+    this.#choices.set(index, choice);
+    this.#tell({ kind: "begin", choice: index });
+    return choice;
+  }
+
+  #give(index: number, choice: Choice, delta: Json): void {
+    this.#say(index, "reasoning", reasoningText(delta));
+    this.#say(index, "text", contentText(delta));
+    this.#say(index, "refusal", stringOf(delta.refusal) ?? "");
+    for (const image of listOf(delta.images)) {
+      const url = imageUrl(image);
+      if (url === null) continue;
+      this.#bore = true;
+      this.#tell({ kind: "image", choice: index, at: choice.images++, url });
+    }
+    for (const call of listOf(delta.tool_calls).filter(isRecord)) {
+      this.#bore = true;
+      for (const told of choice.calls.read(pieceOf(call))) this.#tell(told);
+    }
+    for (const detail of listOf(delta.reasoning_details)) this.#think(index, choice, detail);
+  }
+
+  #say(choice: number, kind: "text" | "reasoning" | "refusal", text: string): void {
+    if (text === "") return;
+    this.#bore = true;
+    this.#tell({ kind, choice, text });
+  }
+
+  /** A thought comes in fragments, of which the last is signed. */
+  #think(index: number, choice: Choice, detail: unknown): void {
+    const seal = sealOf(detail, this.#context);
+    if (seal !== null) {
+      const thought = seal.sealed === null ? { ...seal, text: choice.thought + seal.text } : seal;
+      if (seal.sealed === null) choice.thought = "";
+      this.#tell({ kind: "thought", choice: index, at: choice.thoughts++, thought });
+    } else if (isRecord(detail) && detail.type === "reasoning.text") {
+      choice.thought += stringOf(detail.text) ?? "";
+      if (choice.thought.length > THOUGHT_MAX) this.#tooMuch();
+    }
+  }
+
+  #finish(index: number, choice: Choice, reason: string, native: string): void {
+    this.#shape = null;
+    if (reason === "error") {
+      this.#out.fail(classify(200, { words: ["error"], message: "the stream ended with an error" }, null));
+    } else {
+      if (reason === "stop" && !this.#bore && this.#context.mayBeEmpty !== true) this.#out.empty(EMPTY);
+      for (const told of choice.calls.settleAll()) this.#tell(told);
+      this.#tell({ kind: "finish", choice: index, reason: choice.calls.reason(finishOf(reason)), native });
+    }
+  }
+
+  #tooMuch(): void {
+    const message = "the stream leaves too much open";
+    this.#out.fail({ kind: "provider_malformed", status: 200, message, retryAfterMs: null });
+  }
+}
+
+/** A reader of one stream in OpenAI's wire, in the neutral format. */
+export function chatCompletionsEvents(context: ChatContext, out: EventOut): StreamReader {
+  return new ChatCompletionsEvents(context, out);
+}

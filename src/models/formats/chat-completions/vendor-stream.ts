@@ -1,0 +1,161 @@
+// Reads a stream in OpenAI's wire and passes it on under our model's name, parsing only the events that differ.
+import { isRecord, type Json, listOf } from "../../../core/json.ts";
+import { classify } from "../../../upstream/classify.ts";
+import type { BytesOut, ChatContext, StreamReader } from "../../../upstream/dialects/dialect.ts";
+import { readError, statusInside } from "../../../upstream/dialects/error-body.ts";
+import { eventJson } from "../../../upstream/dialects/event-json.ts";
+import {
+  type EventTemplate,
+  filledTemplate,
+  learnTemplate,
+  matchesTemplate,
+} from "../../../upstream/dialects/event-template.ts";
+import { EMPTY, nameThoughts, readUsage } from "./vendor-wire.ts";
+
+const DONE = Buffer.from("[DONE]");
+
+/** Whether a delta gives the caller something: text, reasoning, a refusal, audio or a tool call; not a bare role. */
+export function bearsContent(delta: Readonly<Record<string, unknown>>): boolean {
+  for (const key of Object.keys(delta)) {
+    const value = delta[key];
+    if (key === "role" || value === null || value === "" || value === undefined) continue;
+    if (Array.isArray(value) && value.length === 0) continue;
+    return true;
+  }
+  return false;
+}
+
+/** The text of a delta that a token count needs. */
+function textOf(delta: Readonly<Record<string, unknown>>): string {
+  let text = "";
+  for (const key of ["content", "refusal"]) if (typeof delta[key] === "string") text += delta[key];
+  const thought = delta.reasoning ?? delta.reasoning_content;
+  if (typeof thought === "string") text += thought;
+  if (!Array.isArray(delta.tool_calls)) return text;
+  for (const call of delta.tool_calls) {
+    const named = isRecord(call) && isRecord(call.function) ? call.function : {};
+    text += `${typeof named.name === "string" ? named.name : ""}${typeof named.arguments === "string" ? named.arguments : ""}`;
+  }
+  return text;
+}
+
+/** What the choices of a chunk amount to. */
+function survey(choices: readonly unknown[]) {
+  let bearing = false;
+  let finish: string | null = null;
+  let text = "";
+  const indices: (readonly [index: number, ended: boolean])[] = [];
+  for (const choice of choices) {
+    if (!isRecord(choice)) continue;
+    // Some write an empty reason into every chunk: that ends nothing.
+    const ended = typeof choice.finish_reason === "string" && choice.finish_reason !== "" ? choice.finish_reason : null;
+    finish = ended ?? finish;
+    indices.push([typeof choice.index === "number" ? choice.index : 0, ended !== null]);
+    if (!isRecord(choice.delta)) continue;
+    bearing ||= bearsContent(choice.delta);
+    text += textOf(choice.delta);
+  }
+  return { bearing, finish, text, indices };
+}
+
+function eventOf(chunk: Json): Buffer {
+  return Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`);
+}
+
+class ChatCompletionsReader implements StreamReader {
+  readonly #context: ChatContext;
+  readonly #out: BytesOut;
+  #template: EventTemplate | null = null;
+  /** The chunks that brought content with their reason to finish, by their choice: they are held, as more may come. */
+  readonly #held = new Map<number, Json>();
+  #bore = false;
+
+  constructor(context: ChatContext, out: BytesOut) {
+    this.#context = context;
+    this.#out = out;
+  }
+
+  event(bytes: Buffer, start: number, end: number): boolean {
+    const template = this.#template;
+    if (template !== null && matchesTemplate(template, bytes, start, end)) {
+      const from = start + template.head.length;
+      const to = end - template.tail.length;
+      this.#out.raw(filledTemplate(template, bytes, from, to), "content");
+      this.#out.delivered(bytes, from, to);
+      return true;
+    }
+    const came = bytes.subarray(start, end);
+    if (came.length === DONE.length && came.equals(DONE)) {
+      this.#out.end();
+      return true;
+    }
+    return this.#parsed(came);
+  }
+
+  #parsed(came: Buffer): boolean {
+    const chunk = eventJson(came, 0, came.length);
+    if (chunk === null) return false;
+    if (chunk.error) {
+      this.#out.fail(classify(statusInside(chunk), readError(chunk), null));
+      return true;
+    }
+    const { usage, upstreamCostNano } = readUsage(chunk, this.#context);
+    if (usage !== null) this.#out.usage(usage);
+    if (upstreamCostNano !== null) this.#out.upstreamCost(upstreamCostNano);
+    if (Array.isArray(chunk.choices) && chunk.choices.length > 0) this.#pass(chunk, chunk.choices, came);
+    return true;
+  }
+
+  #pass(chunk: Record<string, unknown>, choices: readonly unknown[], came: Buffer): void {
+    const { bearing, finish, text, indices } = survey(choices);
+    if (finish === "error") {
+      this.#out.fail(classify(200, { words: ["error"], message: "the stream ended with an error" }, null));
+      return;
+    }
+    this.#bore ||= bearing;
+    if (finish === "stop" && this.#context.mayBeEmpty !== true) this.#out.empty(this.#bore ? null : EMPTY);
+    const { usage: _usage, x_groq: _groq, obfuscation: _padding, ...sent } = chunk;
+    sent.id = this.#context.completionId;
+    sent.model = this.#context.servedSlug;
+    for (const choice of choices) if (isRecord(choice) && isRecord(choice.delta)) nameThoughts(choice.delta);
+    const event = eventOf(sent);
+    const [[index] = [0]] = indices;
+    if (bearing) this.#goOn(index);
+    for (const [at, ended] of indices) this.#out.choice(at, ended);
+    if (finish === null) this.#out.raw(event, bearing ? "content" : "preamble");
+    else {
+      this.#template = null;
+      if (bearing) this.#held.set(index, sent);
+      // A bare reason to finish goes beside what has brought content.
+      this.#out.finish(bearing ? index : ~index, event.length, () => {
+        if (bearing) this.#held.delete(index);
+        return event;
+      });
+    }
+    if (text !== "") {
+      const escaped = Buffer.from(JSON.stringify(text));
+      this.#out.delivered(escaped, 1, escaped.length - 1);
+    }
+    if (bearing && finish === null) this.#template = learnTemplate(came, event);
+  }
+
+  /** A choice that had finished goes on: what came with the reason to finish goes out, and the reason itself waits on. */
+  #goOn(index: number): void {
+    const held = this.#held.get(index);
+    if (held === undefined) return;
+    const part = (change: Json) => {
+      const choices = listOf(held.choices).map((choice) => (isRecord(choice) ? { ...choice, ...change } : choice));
+      return eventOf({ ...held, choices });
+    };
+    const end = part({ delta: {} });
+    this.#out.choice(index, false);
+    this.#out.finish(index, end.length, () => end);
+    this.#held.delete(index);
+    this.#out.raw(part({ finish_reason: null }), "content");
+  }
+}
+
+/** A reader of one stream in OpenAI's wire. */
+export function createChatCompletionsReader(context: ChatContext, out: BytesOut): StreamReader {
+  return new ChatCompletionsReader(context, out);
+}

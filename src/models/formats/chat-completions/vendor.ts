@@ -1,0 +1,22 @@
+// OpenAI's own wire, as OpenAI and everyone who copies it speak it; their differences are fields of the adapter.
+
+import type { Dialect } from "../../../upstream/dialects/dialect.ts";
+import { readError } from "../../../upstream/dialects/error-body.ts";
+import { chatCompletionsAnswer } from "./vendor-answer.ts";
+import { chatCompletionsEvents } from "./vendor-events.ts";
+import { chatCompletionsPassing } from "./vendor-passing.ts";
+import { chatCompletionsRequest, chatCompletionsUnsupported } from "./vendor-request.ts";
+import { readUsage } from "./vendor-wire.ts";
+
+export const chatCompletions: Dialect = {
+  wire: "chat-completions",
+  passing: chatCompletionsPassing,
+  end: "[DONE]",
+  grows: "messages",
+  request: chatCompletionsRequest,
+  reader: chatCompletionsEvents,
+  answer: chatCompletionsAnswer,
+  usage: (json, context) => readUsage(json, context).usage,
+  error: readError,
+  unsupported: chatCompletionsUnsupported,
+};

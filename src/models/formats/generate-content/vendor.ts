@@ -1,0 +1,21 @@
+// The wire of the generateContent API: contents of parts, and streams whose every event is a piece of the whole answer.
+import type { Dialect } from "../../../upstream/dialects/dialect.ts";
+import { generateContentError } from "../../../upstream/dialects/error-body.ts";
+import { generateContentAnswer } from "./vendor-answer.ts";
+import { generateContentRequest, generateContentUnsupported } from "./vendor-request.ts";
+import { generateContentReader } from "./vendor-stream.ts";
+import { usageOf } from "./vendor-wire.ts";
+
+export const generateContent: Dialect = {
+  wire: "generate-content",
+  passing: null,
+  end: null,
+  grows: "contents",
+  fetches: "https-typed",
+  request: generateContentRequest,
+  reader: generateContentReader,
+  answer: generateContentAnswer,
+  usage: ({ usageMetadata }) => usageOf(usageMetadata),
+  error: generateContentError,
+  unsupported: generateContentUnsupported,
+};

@@ -1,0 +1,145 @@
+// The messages wire on both sides: the caller's bytes go out and the vendor's come back, with our names in place of theirs.
+import { isRecord, type Json, numberOf, stringOf } from "../../../core/json.ts";
+import { withMembers } from "../../../core/json-bytes.ts";
+import type { SentRequest } from "../../../core/neutral.ts";
+import type { ChatContext, OwnSeal, Passing, UnaryAnswer, UpstreamBody } from "../../../upstream/dialects/dialect.ts";
+import { fitOf, type ToolPlaces } from "../../../upstream/dialects/tool-fit.ts";
+import { malformed } from "../../../upstream/vendor-failure.ts";
+import { messagesLinks, messagesWithMedia } from "./vendor-links.ts";
+import { messagesPassingReader, originalName } from "./vendor-passing-stream.ts";
+import { emptiness, failureInside, finishOf, messagesError, tellUnpriced, usageOf } from "./vendor-wire.ts";
+
+/** Fields of the gateway's own, and those that are set here. */
+const OWN_FIELDS = ["max_cost_cents", "provider", "models"];
+/** The least budget for thinking that the wire takes. */
+const BUDGET_MIN = 1_024;
+/** What the seals begin with that a caller may carry instead of a vendor's own signature. */
+const SEALED = /^tgs\d_/;
+const MAYBE_SEALED = Buffer.from('"tgs');
+
+/** A budget for thinking is a part of the bound on output, and must stay below it. */
+function thinkingWithin(thinking: unknown, outputTokensMax: number): Json | null {
+  if (!isRecord(thinking) || thinking.type !== "enabled") return null;
+  const budget = numberOf(thinking.budget_tokens) ?? 0;
+  if (budget < outputTokensMax) return null;
+  if (outputTokensMax <= BUDGET_MIN) return { type: "disabled" };
+  return { ...thinking, budget_tokens: outputTokensMax - 1 };
+}
+
+/** A thought that came sealed, as its vendor signed it; null where it is another vendor's. */
+function openedThought(block: Json, seal: OwnSeal | undefined): Json | null {
+  const sealed = stringOf(block.signature) ?? stringOf(block.data) ?? "";
+  const thought = seal?.open(sealed) ?? null;
+  if (thought?.sealed != null) return { type: "redacted_thinking", data: thought.sealed };
+  if (thought?.signature == null) return null;
+  return { type: "thinking", thinking: thought.text, signature: thought.signature };
+}
+
+function isSealed(block: unknown): block is Json {
+  if (!isRecord(block) || (block.type !== "thinking" && block.type !== "redacted_thinking")) return false;
+  return SEALED.test(stringOf(block.signature) ?? stringOf(block.data) ?? "");
+}
+
+/** The conversation with the thoughts opened that a translated turn has left in it; those of others are left out. */
+function openedMessages(messages: readonly unknown[], seal: OwnSeal | undefined): readonly unknown[] {
+  return messages.flatMap((message) => {
+    if (!isRecord(message) || !Array.isArray(message.content) || !message.content.some(isSealed)) return [message];
+    const content = message.content.flatMap((block: unknown) => {
+      const opened = isSealed(block) ? openedThought(block, seal) : block;
+      return opened === null ? [] : [opened];
+    });
+    return content.length === 0 ? [] : [{ ...message, content }];
+  });
+}
+
+/** The fields with ids, names and schemas of tools. */
+const TOOLS: ToolPlaces = {
+  messages: [
+    {
+      content: [
+        {
+          id: ({ type }) => (type === "tool_use" ? "call" : null),
+          name: ({ type }) => (type === "tool_use" ? "name" : null),
+          tool_use_id: ({ type }) => (type === "tool_result" ? "result" : null),
+        },
+      ],
+    },
+  ],
+  tools: [{ name: "name", input_schema: "schema" }],
+  tool_choice: { name: "name" },
+};
+
+/** The members in which what goes out differs from what came; undefined: left out. */
+function changesOf(asked: Json, context: ChatContext, maybeSealed: boolean): Json {
+  const { wire } = context;
+  const body = fitOf(context, "messages").fitted(asked, TOOLS);
+  const changes: Json = { model: context.upstreamModel, max_tokens: context.outputTokensMax };
+  for (const field of [...OWN_FIELDS, ...(wire.dropFields ?? [])]) changes[field] = undefined;
+  changes.stream = context.stream ? true : undefined;
+  for (const field of Object.keys(TOOLS)) if (body[field] !== asked[field]) changes[field] = body[field];
+  const thinking = thinkingWithin(body.thinking, context.outputTokensMax);
+  if (thinking !== null) changes.thinking = thinking;
+  // A model that thinks in any case refuses to be told not to.
+  const told = thinking ?? body.thinking;
+  if (wire.reasoning === "effort-always" && isRecord(told) && told.type === "disabled") changes.thinking = undefined;
+  if (maybeSealed && Array.isArray(body.messages) && body.messages.some(holdsSealed)) {
+    changes.messages = openedMessages(body.messages, context.seal);
+  }
+  return Object.assign(changes, wire.extraFields);
+}
+
+function holdsSealed(message: unknown): boolean {
+  return isRecord(message) && Array.isArray(message.content) && message.content.some(isSealed);
+}
+
+function request(body: Json, context: ChatContext, sent?: SentRequest): UpstreamBody {
+  const path = "/messages";
+  if (sent === undefined) {
+    const { stream, ...changed } = { ...body, ...changesOf(body, context, true) } as Json;
+    return { path, body: stream === undefined ? changed : { ...changed, stream } };
+  }
+  const changes = changesOf(body, context, sent.bytes.includes(MAYBE_SEALED));
+  return { path, body, bytes: withMembers(sent.bytes, changes), headers: sent.headers };
+}
+
+function textOf(content: readonly unknown[]): string {
+  return content
+    .filter(isRecord)
+    .map(({ text, thinking, input, name }) => {
+      const call = input === undefined ? "" : `${stringOf(name) ?? ""}${JSON.stringify(input)}`;
+      return `${stringOf(text) ?? ""}${stringOf(thinking) ?? ""}${call}`;
+    })
+    .join("");
+}
+
+function gives(block: unknown): boolean {
+  return isRecord(block) && (block.type === "text" ? block.text !== "" : !/thinking$/.test(String(block.type)));
+}
+
+function answer(json: unknown, context: ChatContext): UnaryAnswer {
+  if (!isRecord(json)) return malformed("the answer is no JSON object");
+  if (json.type === "error" || isRecord(json.error)) return failureInside(json);
+  const native = stringOf(json.stop_reason);
+  if (!Array.isArray(json.content) || native === undefined)
+    return malformed("the answer has no content or stop_reason");
+  const empty = json.content.some(gives) ? null : emptiness(finishOf(native), native);
+  const usage = isRecord(json.usage) ? usageOf(json.usage) : null;
+  if (isRecord(json.usage)) tellUnpriced(json.usage, context);
+  // The vendor's object is changed in place.
+  json.id = context.completionId;
+  json.model = context.servedSlug;
+  for (const block of json.content)
+    if (isRecord(block) && block.name !== undefined) block.name = originalName(block, context);
+  const text = usage === null ? textOf(json.content) : "";
+  return { usage, upstreamCostNano: null, body: json, text, ...(empty === null ? {} : { empty }) };
+}
+
+export const messagesPassing: Passing = {
+  request,
+  links: (body, { wire }, sent) => messagesLinks(body, wire.fetches ?? "https", sent),
+  withMedia: messagesWithMedia,
+  answer,
+  restoresNames: true,
+  error: messagesError,
+  reader: messagesPassingReader,
+};

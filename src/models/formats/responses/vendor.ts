@@ -1,0 +1,22 @@
+// OpenAI's responses wire: items in, items out. Its reasoning models take tools with reasoning nowhere else.
+
+import type { Dialect } from "../../../upstream/dialects/dialect.ts";
+import { readError } from "../../../upstream/dialects/error-body.ts";
+import { responsesAnswer } from "./vendor-answer.ts";
+import { responsesPassing } from "./vendor-passing.ts";
+import { responsesRequest, responsesUnsupported } from "./vendor-request.ts";
+import { responsesReader } from "./vendor-stream.ts";
+import { usageOf } from "./vendor-wire.ts";
+
+export const responses: Dialect = {
+  wire: "responses",
+  passing: responsesPassing,
+  end: "response.completed",
+  grows: "input",
+  request: responsesRequest,
+  reader: responsesReader,
+  answer: responsesAnswer,
+  usage: ({ usage }) => usageOf(usage),
+  error: readError,
+  unsupported: responsesUnsupported,
+};

@@ -1,0 +1,17 @@
+// The stand-ins of the chat formats.
+import type { Dialect } from "../../sandbox/dialect.ts";
+import { chatCompletions } from "./chat-completions/stand-in.ts";
+import { converse } from "./converse/stand-in.ts";
+import { generateContent } from "./generate-content/stand-in.ts";
+import { messages } from "./messages/stand-in.ts";
+import { plainResponses } from "./responses/plain-stand-in.ts";
+import { responses } from "./responses/stand-in.ts";
+
+export const STAND_INS: readonly Dialect[] = [
+  chatCompletions,
+  messages,
+  generateContent,
+  responses,
+  plainResponses,
+  converse,
+];
