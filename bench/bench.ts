@@ -1,4 +1,4 @@
-// What every scenario is given, and what it gives back.
+// What every scenario gets, and what it returns.
 import type { ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import type { JobResult } from "./load/jobs.ts";
@@ -11,7 +11,7 @@ export interface Row {
   readonly measure: string;
   readonly value: string;
   readonly bar: string;
-  /** `-`: a figure without a bar, or one that could not be taken. */
+  /** `-`: a figure without a bar, or one that could not be measured. */
   readonly verdict: "pass" | "miss" | "-";
 }
 
@@ -20,25 +20,25 @@ export interface Upstream {
   readonly bigPort: number;
   readonly tlsPort: number;
   readonly http2Port: number;
-  /** The authority of its certificate. */
+  /** The certificate authority of its certificate. */
   readonly authorityFile: string;
 }
 
 export interface Bench {
   readonly processes: Processes;
   readonly upstream: Upstream;
-  /** How subjects reach it. */
+  /** How subjects reach the upstream. */
   readonly wire: Wire;
   readonly folder: string;
   readonly quick: boolean;
-  /** Counts found are those that later ones are held against. */
+  /** Save the counts as the baseline of later runs. */
   readonly keep: boolean;
   readonly rounds: number;
   /** A checkout to compare with. */
   readonly base: string | null;
   /** Null: all. */
   readonly only: ReadonlySet<string> | null;
-  /** Of ten million accounts and a hundred million postings, in `growth`. */
+  /** For `growth`: 1 is ten million accounts and a hundred million postings. */
   readonly scale: number;
   readonly say: (line: string) => void;
 }
@@ -47,7 +47,7 @@ export type Scenario = (bench: Bench) => Promise<Row[]>;
 
 const WIRES: Readonly<Record<Wire, string>> = { plain: "", tls: ", TLS", http2: ", HTTP/2" };
 
-/** The scenario with its subjects' upstream behind another wire; its rows say so. */
+/** The scenario with the upstream behind another wire; its rows say so. */
 export function over(wire: Wire, scenario: Scenario): Scenario {
   return async (bench) => {
     const rows = await scenario({ ...bench, wire });
@@ -55,7 +55,7 @@ export function over(wire: Wire, scenario: Scenario): Scenario {
   };
 }
 
-/** Starts a load generator of its own. */
+/** Starts a separate load generator. */
 export async function startClient(bench: Bench): Promise<Client> {
   const { child } = await bench.processes.fork(new URL("./load/main.ts", import.meta.url));
   return new Client(child);
@@ -63,7 +63,7 @@ export async function startClient(bench: Bench): Promise<Client> {
 
 let grounds = 0;
 
-/** Starts those of `names` that can run here and were asked for; the others are told of. */
+/** Starts the requested subjects of `names` that can run here, and reports the others. */
 export async function startSubjects(
   bench: Bench,
   names: readonly SubjectName[],
@@ -107,7 +107,7 @@ export async function stopSubjects(bench: Bench, subjects: ReadonlyMap<SubjectNa
   );
 }
 
-/** Runs `work` and says how much CPU the subject used meanwhile. */
+/** Runs `work` and measures the subject's CPU meanwhile. */
 export async function withCpu(subject: Subject, work: () => Promise<JobResult>) {
   const pid = subject.pid ?? process.pid;
   const before = cpuMs(pid);
@@ -115,7 +115,7 @@ export async function withCpu(subject: Subject, work: () => Promise<JobResult>) 
   return { result, cpuMs: cpuMs(pid) - before };
 }
 
-/** Fails loudly when a subject dropped answers, since a figure over failed work means nothing. */
+/** Throws where a subject dropped answers: a figure over failed work means nothing. */
 export function expectWhole(subject: Subject, result: JobResult): void {
   if (result.failed === 0) return;
   throw new Error(
@@ -123,14 +123,14 @@ export function expectWhole(subject: Subject, result: JobResult): void {
   );
 }
 
-/** A row for a figure that must not be above `most`. */
+/** A row for a figure with an upper bar. */
 export function atMost(scenario: string, measure: string, figure: number, most: number, unit: string): Row {
   const text = Number.isFinite(figure) ? `${figure.toFixed(2)}${unit}` : "not taken";
   const verdict = !Number.isFinite(figure) ? "-" : figure <= most ? "pass" : "miss";
   return { scenario, measure, value: text, bar: `<= ${most}${unit}`, verdict };
 }
 
-/** A row for a figure that must not be below `least`. */
+/** A row for a figure with a lower bar. */
 export function atLeast(scenario: string, measure: string, figure: number, least: number, unit: string): Row {
   const text = Number.isFinite(figure) ? `${figure.toFixed(2)}${unit}` : "not taken";
   const verdict = !Number.isFinite(figure) ? "-" : figure >= least ? "pass" : "miss";

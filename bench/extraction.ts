@@ -1,4 +1,5 @@
-// How much of the pages of the corpus is read, by us and by others: a table by kind. Others are installed into bench/.peers, and left out by name where they cannot be.
+// How much of the corpus' pages we and others extract: a table by kind. Others are installed into bench/.peers, and skipped by name where
+// that fails.
 import { Readability } from "@mozilla/readability";
 import { parseHTML } from "linkedom";
 import TurndownService from "turndown";
@@ -41,7 +42,7 @@ const READERS: Readonly<Record<string, Reader>> = {
 
 const percent = (share: number | null | undefined) => (share == null ? "-" : (share * 100).toFixed(0));
 
-/** Found of what readers came for / kept of what stands around / kept to the character, each of a hundred. */
+/** Content found / boilerplate kept / kept exactly, each in percent. */
 const cellOf = (score: KindScore | undefined) => [score?.recall, score?.kept, score?.exact].map(percent).join(" / ");
 
 const pages = [...corpus(), ...BY_HAND].filter(({ is }) => is === "content");

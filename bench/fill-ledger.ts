@@ -1,4 +1,4 @@
-// Fills a ledger's file with accounts that have called for a month, as the store itself would have left it; SQLite writes the rows.
+// Fills a ledger file with accounts and a month of their calls, exactly as the store would have; SQLite writes the rows.
 import { DatabaseSync } from "node:sqlite";
 import { mintKey } from "../src/money/accounts/secrets.ts";
 import { LEDGER_SCHEMA } from "../src/money/ledger/sqlite/schema.ts";
@@ -6,29 +6,29 @@ import { migrate } from "../src/platform/storage/sqlite-unit.ts";
 
 export const DAY_MS = 86_400_000;
 export const FILLED_DAYS = 30;
-/** Each account calls so often in a row, between calls of others. */
+/** Consecutive calls of an account, between calls of others. */
 const BURST = 3;
-/** Accounts whose bursts go on at the same time, at most. */
+/** The most accounts whose bursts overlap. */
 const WINDOW_MAX = 1_000;
 const BATCH = 300_000;
 const CREDIT_NANO = 10_000_000_000_000;
 const CALLS_MAX = 10_000_000;
-/** What each charge used. */
+/** The usage of each charge. */
 export const USAGE = `{"inputTokens":1000,"cacheReadTokens":0,"cacheWriteTokens":0,"outputTokens":200,"reasoningTokens":0}`;
 const UPSTREAM_NANO = 1_000_000;
 const MODELS = 20;
 const VENDORS = 4;
 
-/** The schema of the release before reports had sums: the first start of the store adds those up itself. */
+/** The schema before reports had sums: the store's first start adds them up. */
 const SCHEMA_STEPS = 4;
 
 export interface Fill {
   readonly accounts: number;
-  /** Credits and charges together, nearly: an account has one credit and whole bursts of charges. */
+  /** Approximate count of credits and charges: each account has one credit and whole bursts of charges. */
   readonly postings: number;
-  /** The first moment of the first day with a charge; a day earlier the accounts were opened. */
+  /** The start of the first day with charges; accounts were opened a day earlier. */
   readonly startMs: number;
-  /** Accounts whose keys are to be known to those who call. */
+  /** Accounts whose keys callers know. */
   readonly known: number;
 }
 
@@ -41,11 +41,11 @@ export interface KnownAccount {
 export interface Filled {
   readonly accounts: number;
   readonly postings: number;
-  /** Spread evenly over the order in which they call. */
+  /** Spread evenly over the calling order. */
   readonly known: readonly KnownAccount[];
 }
 
-/** Where charge `n` stands, as SQL that SQLite and PostgreSQL both understand: of which account, its how manieth, when, of what model. */
+/** The place of charge `n`, as SQL for SQLite and PostgreSQL: its account, its index there, its time and its model. */
 export function chargePlaces({ accounts, bursts, startMs }: { accounts: number; bursts: number; startMs: number }) {
   const window = accounts % WINDOW_MAX === 0 ? WINDOW_MAX : accounts;
   const perWindow = BURST * window;
@@ -58,16 +58,16 @@ export function chargePlaces({ accounts, bursts, startMs }: { accounts: number; 
   return {
     charges: accounts * bursts * BURST,
     account: `(${burst} % ${accounts})`,
-    /** From 0 on, of its account. */
+    /** Its index within the account, from 0. */
     place: `(${burst} / ${accounts} * ${BURST} + n % ${perWindow} / ${window})`,
-    /** The charge before it of the same account, where `place` is not 0. */
+    /** The account's previous charge, where `place` is not 0. */
     before: `CASE WHEN n % ${perWindow} >= ${window} THEN n - ${window}
       ELSE (${burst} - ${accounts}) / ${window} * ${perWindow} + ${(BURST - 1) * window} + (${burst} - ${accounts}) % ${window} END`,
     /** The last charge of burst `b` of account `a`, and its day. */
     lastOf: (a: string, b: string) =>
       `((${b} * ${accounts} + ${a}) / ${window} * ${perWindow} + ${(BURST - 1) * window} + (${b} * ${accounts} + ${a}) % ${window})`,
     dayOfBurst: (a: string, b: string) => dayOf(`(${b} * ${accounts} + ${a}) / ${window}`),
-    /** A burst lies within one day, and times never fall. */
+    /** A burst lies within one day, and times never decrease. */
     createdAt: `(${dayOf(`n / ${perWindow}`)} * ${DAY_MS} + n / ${perWindow} % ${windowsPerDay} * ${windowMs} + n % ${perWindow} * ${windowMs} / ${perWindow})`,
     day: dayOf(`n / ${perWindow}`),
     model: `('maker/model-' || (n * 31 % ${MODELS}))`,
@@ -75,14 +75,14 @@ export function chargePlaces({ accounts, bursts, startMs }: { accounts: number; 
   };
 }
 
-/** Whole bursts for each account, so that accounts and postings come to what was asked for. */
+/** Whole bursts per account, to match the requested counts. */
 export function burstsOf({ accounts, postings }: Pick<Fill, "accounts" | "postings">): number {
   return Math.max(0, Math.round((postings / accounts - 1) / BURST));
 }
 
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/** Ids of the form that the gateway mints, the same ones in every run. */
+/** Ids in the gateway's form, the same in every run. */
 function idMaker() {
   let seed = 0x2545f491;
   const random = (length: number) => {
@@ -103,11 +103,11 @@ function idMaker() {
   return { random, ofCall: (ms: number) => time(ms) + random(13) };
 }
 
-/** What an account's calls cost each: one of a thousand amounts. */
+/** The cost of an account's calls: one of a thousand amounts. */
 const amount = (a: string) => `(1234567 + ${a} % 1000)`;
 const cents = (nano: string) => `((${nano} + 9999999) / 10000000)`;
 
-/** Writes who there is into a table of this connection, and mints the keys of those that are to be known. */
+/** Writes accounts into a temporary table, and makes the keys of the known ones. */
 function nameAccounts(database: DatabaseSync, { accounts, known }: Fill, ids: ReturnType<typeof idMaker>) {
   database.exec(
     "CREATE TEMP TABLE who (a INTEGER PRIMARY KEY, account_id TEXT NOT NULL, key_id TEXT NOT NULL, secret_hash TEXT NOT NULL, hint TEXT NOT NULL)",
@@ -135,8 +135,8 @@ function hexText(text: string): string {
 }
 
 /**
- * Writes a ledger of so many accounts, each with a key, a credit, and charges over a month. The file has the schema of the release
- * before daily sums, which whoever opens it first adds up.
+ * Writes a ledger of accounts that each have a key, a credit, and a month of charges. The file has the schema before daily sums; the first
+ * open adds those.
  */
 export function fillLedger(file: string, fill: Fill, say: (line: string) => void = () => {}): Filled {
   const { accounts, startMs } = fill;

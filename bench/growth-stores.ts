@@ -1,4 +1,4 @@
-// The stores that `growth` compares: one with many accounts and their past, one with nobody but those who call. They are kept for the next run.
+// The stores that `growth` compares: one with many accounts and their past, and one with the callers alone. Kept for the next run.
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,13 +9,13 @@ import { DAY_MS, FILLED_DAYS, type Fill, type Filled, fillLedger } from "./fill-
 
 const ACCOUNTS = 10_000_000;
 const POSTINGS = 100_000_000;
-/** Whose keys the callers know. */
+/** Accounts whose keys the callers know. */
 const KNOWN = 20_000;
 
 const ROOT = fileURLToPath(new URL(".work/growth", import.meta.url));
 
 export interface GrowthStore extends Filled {
-  /** A gateway that is started in this folder finds the store in its `data`. */
+  /** A gateway started in this folder finds the store in its `data`. */
   readonly folder: string;
 }
 
@@ -39,7 +39,7 @@ async function ensure(folder: string, fill: Fill, say: (line: string) => void): 
   return { ...(JSON.parse(readFileSync(names, "utf8")) as Filled), folder };
 }
 
-/** Makes what is not there yet; `scale` 1 is ten million accounts and a hundred million postings. */
+/** Creates what is missing; `scale` 1 is ten million accounts and a hundred million postings. */
 export async function growthStores(scale: number, say: (line: string) => void) {
   const startMs = (Math.floor(systemClock.epochMs() / DAY_MS) - FILLED_DAYS) * DAY_MS;
   const [accounts, postings] = [Math.round(ACCOUNTS * scale), Math.round(POSTINGS * scale)];

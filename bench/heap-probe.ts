@@ -1,4 +1,4 @@
-// Loaded into a gateway that is measured: at SIGUSR2 it says how much is on its main thread's heap, and clears it up.
+// Preloaded into a measured gateway: at SIGUSR2 it reports the main thread's heap and collects garbage.
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isMainThread } from "node:worker_threads";

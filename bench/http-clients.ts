@@ -1,17 +1,17 @@
-// Run as a process of its own: one HTTP client under the load that src/upstream puts on one, with the CPU that it takes for it.
+// Runs in its own process: one HTTP client under the load that src/upstream puts on it, with its CPU.
 import { readFileSync } from "node:fs";
 import { Agent as NodeAgent, request as nodeRequest } from "node:http";
 import { connect, type Socket } from "node:net";
 import { Agent, buildConnector, Client, type Dispatcher, Pool } from "undici";
 
-/** What this process is asked for, and what it answers. */
+/** This process's job and result. */
 export interface ClientJob {
   readonly kind: "unary" | "streams";
-  /** Calls under way at once, or streams. */
+  /** Concurrent calls or streams. */
   readonly atOnce: number;
-  /** Calls in all, or chunks of each stream, 100 a second. So much work and not so much time, because code that ran less is less compiled. */
+  /** Calls in all, or chunks per stream at 100 a second. A fixed amount of work, because code that runs less is less optimized. */
   readonly units: number;
-  /** Calls that lie open without an answer meanwhile. */
+  /** Unanswered calls that stay open meanwhile. */
   readonly open: number;
 }
 
@@ -33,13 +33,13 @@ interface Listener {
 
 type Send = (sent: Sent, listener: Listener) => void;
 
-/** Whoever waits for us hears of our end. */
+/** The parent sees our exit. */
 function fail(error: Error): never {
   console.error(error);
   process.exit(1);
 }
 
-/** As src/upstream/exchange.ts: a handler is an object of its own for each call. */
+/** As in src/upstream/exchange.ts: one handler object per call. */
 class Handler implements Dispatcher.DispatchHandler {
   readonly #listener: Listener;
   constructor(listener: Listener) {
@@ -61,7 +61,7 @@ class Handler implements Dispatcher.DispatchHandler {
 const TIMEOUTS = { headersTimeout: 0, bodyTimeout: 0 } as const;
 const nothing = () => {};
 
-/** undici's over TLS, as src/upstream/connections.ts makes it. */
+/** undici over TLS, as in src/upstream/connections.ts. */
 function overTls(origin: string, allowH2: boolean, authorityFile: string): Send {
   const connect = buildConnector({ allowH2, preferH2: true, ca: readFileSync(authorityFile) });
   return dispatching(new Agent({ pipelining: 1, keepAliveTimeout: 30_000, allowH2, connect }), origin);
@@ -73,7 +73,7 @@ function dispatching(dispatcher: Dispatcher, origin: string): Send {
   };
 }
 
-/** undici's own `Client` is one connection: those that can take a request lie on a stack, found without a look at the busy ones. */
+/** undici's `Client` is one connection; a stack holds the idle ones, so that busy ones are not searched. */
 function clientStack(origin: string): Send {
   const ready: Client[] = [];
   const opened = () => {
@@ -101,7 +101,7 @@ function nodeHttp(origin: string): Send {
   };
 }
 
-/** No client but a floor: one write, and an end that is known by its bytes. What a client of ours on `node:net` could save at best. */
+/** Not a real client but a floor: one write, and an end known by byte count. The best that a client on `node:net` could do. */
 function bareSockets(origin: string): Send {
   const { port, host } = new URL(origin);
   const idle: Socket[] = [];
@@ -130,7 +130,7 @@ export const HTTP_CLIENTS: Readonly<Record<string, (origin: string, authorityFil
   "bare sockets": bareSockets,
 };
 
-/** The first of them by what is spoken to vendors. */
+/** The first one is what the gateway uses for vendors. */
 export const TLS_CLIENTS: typeof HTTP_CLIENTS = {
   "undici Agent, TLS": (origin, authorityFile) => overTls(origin, false, authorityFile),
   "undici Agent, HTTP/2": (origin, authorityFile) => overTls(origin, true, authorityFile),
@@ -156,7 +156,7 @@ function sentFor(path: string, content: string, stream: boolean): Sent {
 
 let read = 0;
 
-/** Whenever one has its answer the next one goes. */
+/** Sends the next call after each answer. */
 function answers(send: Send, job: ClientJob): Promise<number> {
   return new Promise((resolve) => {
     let left = job.units;
@@ -179,7 +179,7 @@ function answers(send: Send, job: ClientJob): Promise<number> {
   });
 }
 
-/** Every stream read to its end, 100 chunks a second. */
+/** Reads every stream to its end, 100 chunks a second. */
 function streams(send: Send, job: ClientJob): Promise<number> {
   return new Promise((resolve) => {
     let running = job.atOnce;
@@ -197,7 +197,7 @@ function streams(send: Send, job: ClientJob): Promise<number> {
   });
 }
 
-/** Calls that are answered when the measurement is long over: their connections stay busy. */
+/** Calls whose answers come long after the measurement: their connections stay busy. */
 async function leaveOpen(send: Send, count: number): Promise<void> {
   for (let at = 0; at < count; at++) {
     send(sentFor("/silent", "", false), { data: nothing, end: nothing });

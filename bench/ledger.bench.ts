@@ -15,21 +15,21 @@ export interface LedgerBenchRow {
   readonly inFlight: number;
   readonly accounts: number;
   readonly opsPerSecond: number;
-  /** Of one operation, from the call to its answer. */
+  /** From an operation's call to its result. */
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** User and system time of the whole process for one hold and its post. */
+  /** The process's user and system time per hold and post. */
   readonly cpuUsPerPair: number;
 }
 
 export interface LedgerBenchOptions {
   readonly inFlight?: readonly number[];
-  /** 1: all calls on one hot account. */
+  /** 1: all calls use one hot account. */
   readonly accounts?: number;
   readonly secondsPerRun?: number;
 }
 
-/** Runs hold and post pairs, `inFlight` at a time, and tells how fast they were and what they cost in CPU. */
+/** Runs hold and post pairs, `inFlight` at a time, and measures their speed and CPU. */
 export async function ledgerBench(options: LedgerBenchOptions = {}): Promise<LedgerBenchRow[]> {
   const { inFlight = [1, 64, 512], accounts = 64, secondsPerRun = 2 } = options;
   const folder = mkdtempSync(join(tmpdir(), "tollgate-bench-"));
@@ -56,7 +56,7 @@ export async function ledgerBench(options: LedgerBenchOptions = {}): Promise<Led
   }
 }
 
-/** An account that nothing limits, with its key. */
+/** Opens an account without limits, with its key. */
 export async function openAccount(ledger: Ledger, at: number): Promise<void> {
   await ledger.openAccount({
     accountId: `account-${at}`,
@@ -113,7 +113,7 @@ async function run(ledger: Ledger, inFlight: number, accounts: number, seconds: 
 
 let made = 0;
 
-/** What a call of a key brings, as the gateway makes it. */
+/** The windows of an ordinary call, as the gateway makes them. */
 const WINDOWS = createWindows(nano(1e15)).unpaid({
   id: "acct:bench",
   accountId: "bench",
@@ -131,7 +131,7 @@ export function holdRequest(accountId: string, holdId: string, keyId: string): R
   };
 }
 
-/** What it cost in the end. */
+/** Its final cost. */
 export function postRequest(accountId: string, holdId: string): PostRequest {
   return {
     ...{ accountId, holdId, amountNano: nano(12_345), upstreamNano: nano(9_000), absorbReason: "usage_above_hold" },
@@ -153,7 +153,7 @@ export function postRequest(accountId: string, holdId: string): PostRequest {
 
 async function pair(ledger: Ledger, at: number, timed: <T>(operation: Promise<T>) => Promise<T>): Promise<void> {
   const accountId = `account-${at}`;
-  // As the gateway's ids: in the order of time, so that their index grows at one end.
+  // Time-ordered like the gateway's ids, so that their index grows at one end.
   const holdId = `tx_${Date.now().toString(36)}${(made++).toString(36).padStart(6, "0")}${randomBytes(6).toString("hex")}`;
   const held = await timed(ledger.reserve(holdRequest(accountId, holdId, `key-${at}`)));
   if (held.outcome !== "held") throw new Error(`not held: ${held.outcome}`);

@@ -1,4 +1,4 @@
-// What the system says about a process and a disk: CPU, memory, and how long a durable write takes here.
+// Measures processes and disks: CPU, memory, and the time of a durable write.
 import { closeSync, fdatasync, openSync, readdirSync, readFileSync, rmSync, write } from "node:fs";
 import { cpus, release, totalmem } from "node:os";
 import { join } from "node:path";
@@ -8,12 +8,12 @@ import { promisify } from "node:util";
 // Linux counts in clock ticks of 10 ms on every architecture we run on (sysconf(_SC_CLK_TCK) is 100).
 const TICK_MS = 10;
 
-/** CPU milliseconds a process has used: user and system, all its threads (proc(5), fields 14 and 15 of stat). */
+/** A process's CPU milliseconds: user and system, all threads (proc(5), fields 14 and 15 of stat). */
 export function cpuMs(pid: number): number {
   return cpuMsIn(`/proc/${pid}/stat`);
 }
 
-/** The same of its event loop's thread alone. */
+/** The same for its event loop's thread only. */
 export function loopCpuMs(pid: number): number {
   return cpuMsIn(`/proc/${pid}/task/${pid}/stat`);
 }
@@ -24,18 +24,18 @@ function cpuMsIn(path: string): number {
   return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
 }
 
-/** Resident memory of a process in MB. */
+/** A process's resident memory in MB. */
 export function residentMb(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) / 1024;
 }
 
-/** How many descriptors a process has open. */
+/** A process's open descriptors. */
 export function openDescriptors(pid: number): number {
   return readdirSync(`/proc/${pid}/fd`).length;
 }
 
-/** Keeps the highest resident memory seen until `stop`. */
+/** Tracks the highest resident memory until `stop`. */
 export function watchResident(pid: number): { stop(): number } {
   let mostMb = residentMb(pid);
   const look = () => {
@@ -51,7 +51,7 @@ export function watchResident(pid: number): { stop(): number } {
   };
 }
 
-/** Milliseconds that pairs of "append 4 KB, fdatasync" took, one pair every `everyMs`, until `stop`. */
+/** Times pairs of "append 4 KB, fdatasync" in milliseconds, one pair every `everyMs`, until `stop`. */
 export async function timeSyncPairs(folder: string, everyMs: number, stop: AbortSignal): Promise<number[]> {
   const path = join(folder, "fdatasync.probe");
   const file = openSync(path, "a");
@@ -88,7 +88,7 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? Number.NaN)) / 2;
 }
 
-/** Cost of one subject over that of another, round by round, and the median of these. */
+/** The median over rounds of one subject's cost divided by another's. */
 export function medianRatio(of: readonly number[] | undefined, over: readonly number[] | undefined): number {
   return median((of ?? []).map((cost, round) => cost / (over?.[round] ?? Number.NaN)));
 }
@@ -99,23 +99,23 @@ export function describeMachine(): string {
   return `${cores[0]?.model ?? "unknown CPU"}, ${cores.length} cores, ${memoryGb} GB, Linux ${release()}, Node ${process.version}`;
 }
 
-/** CPU milliseconds that this process and its ended children have used. */
+/** CPU milliseconds of this process and its ended children. */
 function ownCpuMs(): number {
   const stat = readFileSync("/proc/self/stat", "utf8");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return [11, 12, 13, 14].reduce((sum, n) => sum + Number(fields[n]), 0) * TICK_MS;
 }
 
-/** CPU milliseconds the whole machine was busy, time stolen by its host included. */
+/** CPU milliseconds of the whole machine, steal time included. */
 function machineCpuMs(): number {
   const fields = (readFileSync("/proc/stat", "utf8").split("\n")[0] ?? "").split(/\s+/).map(Number);
-  // user, nice, system, irq, softirq, steal; not idle and not waiting for a disk (proc(5)).
+  // user, nice, system, irq, softirq, steal; not idle or iowait (proc(5)).
   return [1, 2, 3, 6, 7, 8].reduce((sum, n) => sum + (fields[n] ?? 0), 0) * TICK_MS;
 }
 
 /**
- * Starts to watch; the function it returns says what share of a core was used by processes that are not ours, once all
- * that we started has ended. Where it is much, the figures of the run are not worth much.
+ * Starts watching; the returned function gives the share of a core that foreign processes used, once everything that we started has ended.
+ * Figures of a run with much foreign work are unreliable.
  */
 export function foreignWork(): () => number {
   const startedAt = performance.now();

@@ -1,4 +1,4 @@
-// Microbenches of what runs once per chunk, once per call, and once per commit; in a process of its own, so that nothing else is on its heap.
+// Microbenchmarks of work per chunk, per call, and per commit; in its own process, so that nothing else is on its heap.
 import { createPrivateKey, createPublicKey, sign, verify } from "node:crypto";
 import { createParser } from "eventsource-parser";
 import { compilePrice, costOfUsage } from "../src/catalog/price.ts";
@@ -16,10 +16,10 @@ const ROUNDS = quick ? 3 : 7;
 const ROUND_MS = quick ? 100 : 300;
 const EVENTS = 2_000;
 
-/** What each contestant found, summed up and looked at in the end, so that no work can be optimised away. */
+/** Results of all contestants, printed at the end, so that no work is optimized away. */
 let seen = 0;
 
-/** Runs the contestants in turn, round by round, and gives nanoseconds per unit of work: the median of the rounds. */
+/** Runs the contestants in turn, round by round; returns the median nanoseconds per unit of work. */
 function race(contestants: Readonly<Record<string, () => void>>, unitsPerRun: number): Map<string, number> {
   const found = new Map<string, number[]>(Object.keys(contestants).map((name) => [name, []]));
   for (let round = 0; round <= ROUNDS; round++) {
@@ -31,7 +31,7 @@ function race(contestants: Readonly<Record<string, () => void>>, unitsPerRun: nu
         run();
         runs += 1;
       }
-      // Round 0 is for the compiler.
+      // Round 0 warms up the compiler.
       if (round > 0) found.get(name)?.push((tookMs * 1e6) / (runs * unitsPerRun));
     }
   }
@@ -52,7 +52,7 @@ function streamText(): string {
   return `${events.join("")}data: [DONE]\n\n`;
 }
 
-/** The stream in the pieces a socket would bring: an event each, or a segment of 1,448 bytes each. */
+/** The stream cut as a socket would: one event per piece, or segments of 1,448 bytes. */
 function pieces(text: string, by: "event" | "segment"): Buffer[] {
   if (by === "event") return text.split(/(?<=\n\n)/).map((event) => Buffer.from(event));
   const bytes = Buffer.from(text);
@@ -117,7 +117,7 @@ function cost(): Row[] {
   return [told("micro: cost", "costOfUsage, stepped price", `${ns.toFixed(0)} ns`)];
 }
 
-/** What reading an access token costs that has not been seen: nearly all of it is its signature. */
+/** The cost of reading a new access token: nearly all of it is its signature. */
 function accessToken(): Row[] {
   const base = "https://tollgate.example";
   const keys = signingKeys(["a secret of the bench, which is long"], systemClock);

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Row } from "./bench.ts";
 import type { Job, JobResult } from "./load/jobs.ts";
 
-/** A bound for what hangs: others may load the machine as well. */
+/** A bound for hanging starts: the machine may be loaded. */
 const START_MS_MAX = 120_000;
 const STOP_MS_MAX = 8_000;
 const NODE_FLAGS = ["--disable-warning=ExperimentalWarning"];
@@ -17,7 +17,7 @@ export interface Started {
   readonly port: number;
 }
 
-/** What a file of ours says when it is ready. */
+/** The message of a ready process of ours. */
 interface Hello {
   readonly port: number;
   readonly bigPort?: number;
@@ -32,7 +32,7 @@ interface ForkOptions {
   readonly nodeFlags?: readonly string[];
 }
 
-/** Everything that is running now; `stop` ends one, `stopAll` the rest. */
+/** All running processes; `stop` ends one, `stopAll` the rest. */
 export class Processes {
   readonly #children = new Set<ChildProcess>();
 
@@ -42,7 +42,7 @@ export class Processes {
     return child;
   }
 
-  /** Starts one of our own files and waits until it says where it listens. It ends itself when we are gone. */
+  /** Starts one of our files and waits for its port. It exits when we do. */
   async fork(file: URL, options: ForkOptions = {}): Promise<{ child: ChildProcess; hello: Hello }> {
     const execArgv = [...NODE_FLAGS, ...(options.nodeFlags ?? [])];
     const stdio = ["ignore", "inherit", "inherit", "ipc"] as const;
@@ -51,7 +51,7 @@ export class Processes {
     return { child, hello };
   }
 
-  /** Starts a foreign server, its output going to a file, and waits until `port` answers. */
+  /** Starts a foreign server with its output in a file, and waits until `port` answers. */
   async spawn(
     command: string,
     args: readonly string[],
@@ -62,7 +62,7 @@ export class Processes {
     return { child, pid: child.pid ?? 0, port: options.port };
   }
 
-  /** The same, and waits until `isReady`, which is told all that the server has said, answers anything but null. */
+  /** The same, but waits until `isReady` returns anything but null for the server's output so far. */
   async spawnUntil<Ready>(
     command: string,
     args: readonly string[],
@@ -104,7 +104,7 @@ export interface ServerOptions {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** The next message of a process of ours; throws where it ends before. */
+/** The next message of a process of ours; throws where it exits first. */
 export function message(child: ChildProcess, what: string): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const exited = (code: number | null) => reject(new Error(`${what} ended with ${code}`));
@@ -127,7 +127,7 @@ function answers(port: number): Promise<boolean> {
   });
 }
 
-/** A port that was free a moment ago, for servers that cannot say which one they took. */
+/** A port that was free a moment ago, for servers that cannot report theirs. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -1,4 +1,4 @@
-// `npm run bench -- profile unary`: where the gateway's CPU goes under a fixed load, function by function.
+// `npm run bench -- profile unary`: the gateway's CPU under a fixed load, by function.
 import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -13,7 +13,7 @@ import { eventsOf, pagesText, requestText, searchText } from "./workload.ts";
 const TOP = 25;
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
-/** What we read of a .cpuprofile (the DevTools protocol's Profiler.Profile). */
+/** The part of a .cpuprofile that we read (the DevTools protocol's Profiler.Profile). */
 interface Profile {
   readonly nodes: readonly {
     readonly id: number;
@@ -23,7 +23,7 @@ interface Profile {
   readonly timeDeltas: readonly number[];
 }
 
-/** The loads that can be profiled: each the one of its scenario. */
+/** The loads that can be profiled, each the one of its scenario. */
 function jobFor(load: string, subject: Subject): Job {
   if (load === "streams") {
     const request = requestText(subject, { stream: true, chunks: 800, perSecond: 100 });
@@ -40,7 +40,7 @@ function jobFor(load: string, subject: Subject): Job {
   return { kind: "closed", port: subject.port, request, connections: 64, ms: 8_000 };
 }
 
-/** Self time by function, most first, as lines of a table; time asleep is left out. */
+/** Self time by function, highest first, as lines of a table, without idle time. */
 function summarise(profile: Profile): string[] {
   const names = new Map(
     profile.nodes.map(({ id, callFrame: { functionName, url, lineNumber } }) => {
@@ -63,7 +63,7 @@ function summarise(profile: Profile): string[] {
   return [`  ${totalMs.toFixed(0)} ms busy`, ...most.map(([name, ms]) => line(ms, name))];
 }
 
-/** Profiles the gateway, or what `--subjects` names, under the load of a scenario, and returns what to print. */
+/** Profiles the gateway, or the subjects in `--subjects`, under a scenario's load; returns the text to print. */
 export async function profile(bench: Bench, load: string): Promise<string> {
   const folder = fileURLToPath(new URL(`.work/profile-${load}`, import.meta.url));
   rmSync(folder, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-// The ledger over Redis beside a bare client that runs the same two scripts; in a process of its own, on a server of its own.
+// The ledger over Redis beside a bare client that runs the same two scripts; in its own process, with its own server.
 import { randomBytes } from "node:crypto";
 import { Redis } from "ioredis";
 import { systemClock } from "../src/core/clock.ts";
@@ -25,13 +25,13 @@ const OPEN_PER_SECOND = 5_000;
 const MEASURED_ACCOUNTS = 1_000;
 const MEASURED_CALLS = 10_000;
 
-/** One hold and its post; answers how many milliseconds the hold took. */
+/** One hold and its post; returns the hold's milliseconds. */
 type Pair = (accountId: string, at: number) => Promise<number>;
 
 const newId = () => `tx_${Date.now().toString(36)}${randomBytes(10).toString("hex")}`;
 const account = (at: number) => `account-${at % ACCOUNTS}`;
 
-/** Sends what the ledger sends, and does nothing else: the floor. */
+/** Sends what the ledger sends, and nothing else: the floor. */
 async function barePairs(client: Redis): Promise<Pair> {
   const sha = async (op: Transition) => String(await client.script("LOAD", scriptOf(op)));
   const [reserve, post] = [await sha("reserve"), await sha("post")];
@@ -61,7 +61,7 @@ async function barePairs(client: Redis): Promise<Pair> {
   };
 }
 
-/** Two scripts that do nothing: what the server takes for being asked at all, on this machine and today. */
+/** Two empty scripts: the server's cost of any request on this machine today. */
 async function emptyPairs(client: Redis): Promise<Pair> {
   const sha = String(await client.script("LOAD", "return { 'held' }"));
   return async (accountId) => {
@@ -80,7 +80,7 @@ function ledgerPairs(ledger: Ledger): Pair {
     const held = await ledger.reserve(holdRequest(accountId, id, `key-${at % ACCOUNTS}`));
     const took = performance.now() - from;
     const posted = await ledger.post(postRequest(accountId, id));
-    // On a busy machine an answer comes too late, and the second send of the same hold finds the first.
+    // On a busy machine a reply can be late, and the repeated hold then finds the first.
     const isHeld = held.outcome === "held" || held.outcome === "exists";
     if (!isHeld || posted.outcome !== "posted") throw new Error(`${held.outcome}, ${posted.outcome}`);
     return took;
@@ -89,7 +89,7 @@ function ledgerPairs(ledger: Ledger): Pair {
 
 let failed = 0;
 
-/** What took too long on a busy machine took at least a command's time. */
+/** A late reply counts as a command's timeout. */
 function late(): number {
   failed += 1;
   return COMMAND_MS_MAX;
@@ -106,14 +106,14 @@ async function closedLoop(pair: Pair): Promise<{ pairsPerSecond: number; holdMs:
   return { pairsPerSecond: (holdMs.length * 1_000) / (performance.now() - from), holdMs };
 }
 
-/** Holds that come when they come, whether the last ones have been answered or not; time counts from when each was due. */
+/** Holds at random times, whether or not earlier ones were answered; time counts from when each was due. */
 async function openLoop(pair: Pair): Promise<number[]> {
   const holdMs: number[] = [];
   const running: Promise<unknown>[] = [];
   const from = performance.now();
   let due = from;
   for (let at = 0; due < from + 2 * ROUND_MS; ) {
-    // A machine that falls behind for good has no figure to tell.
+    // A machine that keeps falling behind has no figure.
     if (running.length - holdMs.length > OPEN_PER_SECOND / 5) break;
     for (; due <= performance.now(); at++) {
       const behind = performance.now() - due;
@@ -139,7 +139,7 @@ const answeredBytes = (client: Redis) => figure(client, "stats", /^total_net_out
 const scriptMicros = (client: Redis) =>
   figure(client, "commandstats", /^cmdstat_(?:evalsha|fcall):calls=\d+,usec=(\d+)/m);
 
-/** Mean MEMORY USAGE of all keys of a pattern, and how many there are. */
+/** Mean MEMORY USAGE and count of the keys that match a pattern. */
 async function usage(client: Redis, pattern: string): Promise<{ bytes: number; count: number }> {
   let [bytes, count] = [0, 0];
   for await (const keys of client.scanStream({ match: pattern, count: 1_000 })) {
@@ -150,7 +150,7 @@ async function usage(client: Redis, pattern: string): Promise<{ bytes: number; c
   return { bytes, count };
 }
 
-/** What accounts, finished calls and calls in the archive weigh, by what the server says of itself. */
+/** The memory of accounts, finished calls and archived calls, as the server reports it. */
 async function memory(client: Redis, ledger: Ledger): Promise<Row[]> {
   await client.flushdb();
   const empty = await usedBytes(client);
@@ -198,7 +198,7 @@ async function compare(client: Redis, ledger: Ledger): Promise<Row[]> {
     const perPair = (await scriptMicros(client)) / seen.holdMs.length;
     sent = (await sentBytes(client)) / seen.holdMs.length;
     answered = (await answeredBytes(client)) / seen.holdMs.length;
-    // Round 0 is for the compiler.
+    // Round 0 warms up the compiler.
     if (round === 0) continue;
     ratios.push(seen.pairsPerSecond / floor.pairsPerSecond);
     p50s.push(quantile(seen.holdMs, 0.5) / quantile(floor.holdMs, 0.5));

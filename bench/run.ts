@@ -71,7 +71,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   micro,
   upstream: httpClients,
 };
-/** They need much time, others' programs or room on the disk, and so run only where they are named. */
+/** These need much time, other programs or disk space, so they run only by name. */
 const BY_NAME: Readonly<Record<string, Scenario>> = {
   beside,
   growth,

@@ -1,4 +1,4 @@
-// A gateway whose work is counted, one call at a time: counts that neither the machine nor what else it does can move.
+// A gateway whose work is counted one call at a time, with counts that do not depend on the machine or its load.
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,13 +12,13 @@ import { LockstepUpstream } from "./lockstep-upstream.ts";
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 
-/** Megabytes of young objects: many times what a round makes, so that nothing is cleared up while it is counted. */
+/** Size of the young generation in megabytes: many times what a round allocates, so that no collection runs meanwhile. */
 const ROOM_MB = 64;
 const FLAGS = [
   `--min-semi-space-size=${ROOM_MB}`,
   `--max-semi-space-size=${ROOM_MB}`,
   "--expose-gc",
-  // When a function becomes hot is the clock's to say, and what is inlined allocates less: as written, it allocates the same each time.
+  // The optimizer runs when the clock says so, and inlined code allocates less; without it, allocation is the same every time.
   "--single-threaded",
   "--no-opt",
   "--no-maglev",
@@ -36,26 +36,26 @@ export const MEASURES = [
   ...SYSTEM_CALLS,
 ] as const;
 export type Measure = (typeof MEASURES)[number];
-/** Of each call, or of each chunk. */
+/** Per call, or per chunk. */
 export type Figures = Readonly<Record<Measure, number>>;
 
-/** What is asked, one after the other. */
+/** The requests that are counted. */
 export type Asked = "chat call" | "action" | "short stream" | "long stream";
 const SHORT_CHUNKS = 10;
 const LONG_CHUNKS = 110;
-/** How many are asked in a round: few enough that most rounds of a slow machine have nothing in them that comes by the clock. */
+/** Requests per round: few enough that most rounds on a slow machine contain no timer work. */
 const ROUND: Readonly<Record<Asked, number>> = { "chat call": 5, action: 5, "short stream": 4, "long stream": 1 };
-/** Before the first: what is made once is made. */
+/** Rounds before the first counted one, for one-time work. */
 const WARM_ROUNDS = 10;
 
 export interface CountedGateway {
   readonly pid: number;
-  /** Asks `rounds` rounds, and answers the least of each measure in any. */
+  /** Runs `rounds` rounds; returns each measure's minimum. */
   count(asked: Asked, rounds: number): Promise<Figures>;
   stop(): Promise<void>;
 }
 
-/** `nodeFlags` beside those of every count. */
+/** `nodeFlags` are added to those of every count. */
 export async function startCountedGateway(
   processes: Processes,
   folder: string,
@@ -76,7 +76,7 @@ export async function startCountedGateway(
       COUNTS_FOLDER: folder,
       LD_PRELOAD: library,
       SYSTEM_CALLS_FILE: callsFile,
-      // What was kept of an earlier start is compiled otherwise than what was not.
+      // Code from the compile cache is compiled differently from fresh code.
       NODE_DISABLE_COMPILE_CACHE: "1",
     },
     say: () => {},
@@ -92,7 +92,7 @@ export async function startCountedGateway(
     const found: Figures[] = [];
     for (let round = 0; round < rounds; round++) {
       await counter.clear();
-      // What is made anew after a clearing, as what a regular expression was compiled to, is no call's.
+      // What is rebuilt after a collection, such as compiled regular expressions, belongs to no call.
       await client.call();
       await counter.read();
       await client.round();
@@ -108,7 +108,7 @@ export async function startCountedGateway(
   return { pid, count, stop };
 }
 
-/** What the process has done since it was read last. */
+/** What the process has done since the last reading. */
 class Counter {
   readonly #pid: number;
   readonly #file: string;
@@ -131,7 +131,7 @@ class Counter {
     return { ...counted, ...since };
   }
 
-  /** From here on there is room on the heap. */
+  /** Collects garbage, so that the heap has room. */
   async clear(): Promise<void> {
     await this.#ask("SIGWINCH");
   }
@@ -148,12 +148,12 @@ function divided(figures: Figures, by: number): Figures {
   return eachMeasure((measure) => figures[measure] / by);
 }
 
-/** What comes by the clock only adds: the round with the least of it says what the calls themselves take. */
+/** Timer work only adds to a round, so the minimum is what the calls themselves take. */
 export function least(rounds: readonly Figures[]): Figures {
   return eachMeasure((measure) => Math.min(...rounds.map((figures) => figures[measure])));
 }
 
-/** What a chunk adds to a stream. */
+/** What each chunk adds to a stream. */
 export function eachChunk(short: Figures, long: Figures): Figures {
   return eachMeasure((measure) => (long[measure] - short[measure]) / (LONG_CHUNKS - SHORT_CHUNKS));
 }
@@ -169,7 +169,7 @@ function requestOf(subject: Subject, asked: Asked): { request: string; events: n
   return { request: requestText(subject, { stream: true, chunks }), events: eventsOf(chunks) };
 }
 
-/** One connection that asks again when it has its answer. */
+/** One connection that sends its next request after each answer. */
 async function openClient(subject: Subject, upstream: LockstepUpstream, asked: Asked) {
   const { request, events } = requestOf(subject, asked);
   let ended = (_error?: Error) => {};

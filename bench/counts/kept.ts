@@ -1,4 +1,4 @@
-// The counts that were kept, in counts.json, and what is more than they were: a call that has become dearer by a twentieth is found.
+// The saved counts in counts.json, and a check that finds a call that got a twentieth more expensive.
 import { readFileSync, writeFileSync } from "node:fs";
 import {
   type Asked,
@@ -13,31 +13,31 @@ import {
 const FILE = new URL("../counts.json", import.meta.url);
 export const KEEP = "npm run bench -- counts --keep";
 
-/** What the figures are of. */
+/** What the figures measure. */
 export const UNITS = ["chat call", "action", "streamed call", "chunk"] as const;
 export type Unit = (typeof UNITS)[number];
 export type Counts = Readonly<Record<Unit, Figures>>;
 
 export interface Kept {
-  /** The day. */
+  /** The date of the counts. */
   readonly taken: string;
-  /** Node's version: another one has functions of its own, and other objects. */
+  /** Node's version: others have other internals. */
   readonly node: string;
   readonly counts: Counts;
 }
 
-/** What a measure is, and how much of it is no change. */
+/** A measure and its tolerance. */
 interface About {
   readonly what: string;
-  /** A share of what was kept. */
+  /** Relative to the saved count. */
   readonly share: number;
-  /** So many are no change either. */
+  /** Absolute. */
   readonly floor: number;
 }
 
-// What is counted one by one and is the same in every round: half of one more is one more in some calls.
+// Exact counts that are the same in every round: half a unit means one more in some calls.
 const WHOLE = { share: 0, floor: 0.5 };
-// On a machine with other work two pieces that came apart may be read as one.
+// On a busy machine two pieces may be read at once.
 const MOSTLY_WHOLE = { share: 0, floor: 0.9 };
 const SHARE = { share: 0.05, floor: 0 };
 export const ABOUT: Readonly<Record<Measure, About>> = {
@@ -52,7 +52,7 @@ export const ABOUT: Readonly<Record<Measure, About>> = {
   syncs: { what: "syncs of the disk", ...WHOLE },
 };
 
-/** So much of a read or a write is what now and then comes by the clock. */
+/** Share of a read or write that is timer work. */
 const READ_NOISE = 0.1;
 
 export interface Change {
@@ -69,14 +69,14 @@ export function readKept(): Kept {
 export function keep(counts: Counts): void {
   const rounded = (name: string, value: unknown) => {
     if (typeof value !== "number") return value;
-    // What a quiet machine reads in each call: where some came as one, less was found.
+    // On a quiet machine each call reads this often; fewer reads mean that some were merged.
     return name === "reads" || name === "writes" ? Math.ceil(value - READ_NOISE) : Number(value.toFixed(2));
   };
   const kept: Kept = { taken: new Date().toISOString().slice(0, 10), node: process.version, counts };
   writeFileSync(FILE, `${JSON.stringify(kept, rounded, 2)}\n`);
 }
 
-/** How far a measure may be from `kept`. */
+/** The tolerance around the saved count. */
 function allowed(measure: Measure, kept: number): number {
   const { share, floor } = ABOUT[measure];
   return Math.max(share * kept, floor);
@@ -103,7 +103,7 @@ export function told({ unit, measure, kept, found }: Change): string {
 
 const ROUNDS_AT_ONCE = 4;
 
-/** Takes rounds of everything until `isEnough`, or `times` times: more rounds only ever lower a figure to what it is. */
+/** Counts everything until `isEnough`, at most `times` times: more rounds only lower a figure towards its true value. */
 export async function takeCounts(
   gateway: CountedGateway,
   times: number,

@@ -1,4 +1,4 @@
-// The vendor of a gateway that is counted: it answers at once, and sends the next chunk of a stream when the client has the last one.
+// The upstream of a counted gateway: answers at once, and sends a stream's next chunk when the client has the last one.
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -26,18 +26,18 @@ const ANSWER = JSON.stringify({
   usage: USAGE,
 });
 
-/** One stream at a time: that of the one client there is. */
+/** One stream at a time, for the only client. */
 export class LockstepUpstream {
   readonly #server = createServer((request, response) => {
     void text(request).then((body) => this.#answer(response, body));
   });
   #stream: ServerResponse | null = null;
   #left = 0;
-  /** Events of the stream that were sent. */
+  /** Events sent so far. */
   #sent = 0;
 
   async listen(): Promise<number> {
-    // A connection of the gateway's is never closed: opening another would be counted.
+    // Never close the gateway's connection: a new one would be counted.
     this.#server.keepAliveTimeout = 0;
     this.#server.listen(0, "127.0.0.1");
     await once(this.#server, "listening");
@@ -61,7 +61,7 @@ export class LockstepUpstream {
     response.write(ROLE + WORD);
   }
 
-  /** The client has `events` of the stream. */
+  /** The client has received `events` of the stream. */
   heard(events: number): void {
     if (events < this.#sent || this.#stream === null) return;
     this.#sent += 1;

@@ -1,5 +1,4 @@
-// Loaded into a gateway that is counted, before its sources: at SIGUSR2 it writes down what the event loop has done since it was asked last.
-// At SIGWINCH it clears up its heap.
+// Preloaded into a counted gateway: at SIGUSR2 it writes what the event loop did since the last time; at SIGWINCH it collects garbage.
 import { renameSync, writeFileSync } from "node:fs";
 import { type Profiler, Session } from "node:inspector";
 import { join } from "node:path";
@@ -8,7 +7,7 @@ import { isMainThread, Worker } from "node:worker_threads";
 
 const { COUNTS_FOLDER = "." } = process.env;
 
-/** Scripts of Node itself. */
+/** Node's own scripts. */
 const NODE = "node:";
 const TIMERS = "node:internal/timers";
 
@@ -54,7 +53,7 @@ if (isMainThread) {
   });
   process.on("SIGUSR2", () => {
     const bytes = process.memoryUsage().heapUsed - heapBefore;
-    // It answers before `post` returns.
+    // The callback runs before `post` returns.
     session.post("Profiler.takePreciseCoverage", (error, coverage) => {
       if (error !== null) throw error;
       const counted = { bytes, promises, messages, ...callsOf(coverage.result) };

@@ -1,4 +1,4 @@
-// A fixed number of clients that each wait for their answer before they ask again: how dear is a request when all are busy.
+// A fixed number of clients that each wait for an answer before the next request: the cost of a request at saturation.
 import { Connection } from "./connection.ts";
 import type { ClosedLoop, JobResult } from "./jobs.ts";
 import { requests } from "./requests.ts";

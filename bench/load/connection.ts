@@ -1,24 +1,24 @@
-// One keep-alive connection of the load generators: writes a request as it is, reads the answer with little more than a scan.
+// One keep-alive connection of the load generators: writes raw requests, and barely parses answers.
 import { connect, type Socket } from "node:net";
 
 const LF = 10;
 const CR = 13;
 const DONE = "[DONE]\n\n";
-/** What a whole answer may have for a status: a conditional request is answered with 304 and no body. */
+/** The statuses of whole answers: a conditional request is answered with 304 and no body. */
 const GOOD = new Set([200, 304]);
-/** Where in an answer the next byte is. */
+/** Parser states. */
 const AT = { head: 0, fixed: 1, size: 2, data: 3, dataEnd: 4, trailer: 5 } as const;
 
-/** What came of one request. Times are `performance.now()`. */
+/** The result of one request. Times are `performance.now()`. */
 export interface Exchange {
   status: number;
-  /** Server-sent events that ended. */
+  /** Complete server-sent events. */
   events: number;
   bytes: number;
-  /** When the second event had ended: the first is the role, the second the first word. 0 where there was none. */
+  /** When the second event ended: the first is the role, the second the first word. 0 where there was none. */
   firstTokenAt: number;
   endedAt: number;
-  /** The answer came to its proper end, and a stream's last event was `[DONE]`. */
+  /** The answer ended properly; a stream's last event was `[DONE]`. */
   whole: boolean;
 }
 
@@ -26,15 +26,15 @@ export interface ConnectionOptions {
   readonly port: number;
   /** Called when the answer has ended or the connection broke. */
   readonly onEnd: (exchange: Exchange, connection: Connection) => void;
-  /** Called when bytes that end an event came, with the milliseconds since that happened last. */
+  /** Called when an event ends, with the milliseconds since the last one. */
   readonly onGap?: (ms: number) => void;
-  /** Called after every read, with how many events have come of the answer. */
+  /** Called after every read, with the answer's events so far. */
   readonly onRead?: (events: number) => void;
-  /** Read one byte at a time, only when `readByte` asks for it. */
+  /** Read one byte per call of `readByte`. */
   readonly slow?: boolean;
 }
 
-// Reading is synchronous, so every connection of the process can read into the same memory.
+// Reads are synchronous, so all connections share one buffer.
 const shared = Buffer.allocUnsafeSlow(65_536);
 
 export class Connection {
@@ -44,11 +44,11 @@ export class Connection {
   readonly #onRead: ConnectionOptions["onRead"];
   readonly ready: Promise<void>;
   closed = false;
-  /** Bytes that came, heads and framing included. */
+  /** Bytes received, heads and framing included. */
   received = 0;
   #state: number = AT.head;
   #head = "";
-  /** Bytes left of a fixed body, or of the chunk being read. */
+  /** Bytes left of a fixed body or of the current chunk. */
   #left = 0;
   #line = "";
   #afterLf = false;
@@ -140,7 +140,7 @@ export class Connection {
           at = this.#readSize(bytes, at);
           break;
         default:
-          // The empty line after the last chunk; nobody here sends trailers.
+          // The empty line after the last chunk; the bench's servers send no trailers.
           if (bytes[at++] === LF) this.#end(true);
       }
     }
@@ -173,7 +173,7 @@ export class Connection {
     return at + 1;
   }
 
-  /** Counts the blank lines that end events, wherever the cuts between pieces lie. */
+  /** Counts the blank lines that end events, wherever the reads are cut. */
   #body(bytes: Buffer, start: number, end: number): void {
     const exchange = this.#exchange;
     if (exchange === null) return;

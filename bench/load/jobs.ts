@@ -1,33 +1,33 @@
-// What a load generator can be asked to do, and what it reports; both cross a process boundary.
+// Jobs of a load generator, and their results; both cross a process boundary.
 
-/** Where to send what: a whole request, head and body, ready for the wire. */
+/** The destination and the complete raw request. */
 export interface Target {
   readonly port: number;
   readonly request: string;
-  /** Each request is that of one of these, whose text takes the place of `SOMEBODY` in it: at random, or in turn. */
+  /** Each request replaces `SOMEBODY` with one of these, at random or in turn. */
   readonly callers?: readonly string[];
   readonly inTurn?: boolean;
 }
 
 export const SOMEBODY = "<somebody>";
 
-/** `connections` clients, each sending its next request when its last was answered, for `ms` at most. */
+/** `connections` clients that each send the next request after an answer, for at most `ms`. */
 export interface ClosedLoop extends Target {
   readonly kind: "closed";
   readonly connections: number;
   readonly ms: number;
-  /** No more requests than these. */
+  /** The most requests. */
   readonly count?: number;
 }
 
-/** Requests at random moments, `perSecond` of them on average, whether or not earlier ones were answered. */
+/** Requests at random times, `perSecond` on average, whether or not earlier ones were answered. */
 export interface OpenLoop extends Target {
   readonly kind: "open";
   readonly perSecond: number;
   readonly ms: number;
 }
 
-/** `streams` streams, opened over `rampMs`, each read to its end. `events` is what each must bring. */
+/** `streams` streams, opened over `rampMs`, each read to its end. `events` is the expected count of each. */
 export interface Streams extends Target {
   readonly kind: "streams";
   readonly streams: number;
@@ -51,17 +51,17 @@ export interface Quantiles {
 }
 
 export interface JobResult {
-  /** Answers that came whole, with status 200 or, where the request was conditional, 304. */
+  /** Complete answers with status 200, or 304 for a conditional request. */
   readonly whole: number;
   readonly failed: number;
-  /** Of the failed ones, by status; 0 where the connection broke. */
+  /** Failures by status; 0 for a broken connection. */
   readonly statuses: Readonly<Record<string, number>>;
   readonly events: number;
   readonly bytes: number;
   readonly seconds: number;
-  /** The most answers under way at once. */
+  /** The most concurrent answers. */
   readonly openMax: number;
-  /** Milliseconds from the moment a request was due (open loop) or sent (closed loop); null where nothing was measured. */
+  /** Milliseconds since a request was due (open loop) or sent (closed loop); null where not measured. */
   readonly firstToken: Quantiles | null;
   readonly wholeCall: Quantiles | null;
   /** Between the events of a stream. */

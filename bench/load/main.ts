@@ -1,4 +1,4 @@
-// The client of the bench, in a process of its own: takes jobs from the harness, one at a time, and reports.
+// The bench's client, in its own process: takes one job at a time from the harness, and reports.
 import { closedLoop } from "./closed-loop.ts";
 import type { Job, JobResult } from "./jobs.ts";
 import { manyStreams } from "./many-streams.ts";

@@ -1,10 +1,10 @@
-// Many streams at once, each read to its end and counted: what an answer costs while it flows, and whether any is lost.
+// Many concurrent streams, each read to its end and counted: the cost of a flowing answer, and whether any is lost.
 import { Connection } from "./connection.ts";
 import type { JobResult, Streams } from "./jobs.ts";
 import { Tally } from "./tally.ts";
 
 const STEP_MS = 10;
-// Enough for quantiles, few enough that timing them costs the client nothing.
+// Enough for quantiles, few enough that timing them costs nothing.
 const TIMED = 16;
 
 export async function manyStreams(job: Streams): Promise<JobResult> {
@@ -26,7 +26,7 @@ export async function manyStreams(job: Streams): Promise<JobResult> {
     });
     connections.push(connection);
     tally.sent();
-    // What is written before the connection stands waits for it; a refused one ends as a failure.
+    // Writes before the connection is open wait for it; a refused one ends as a failure.
     connection.ready.catch(() => {});
     connection.send(job.request);
   };

@@ -1,13 +1,13 @@
-// Requests that come when they come: latency counts from the moment a request was due, so a slow server cannot hide by delaying us.
+// Requests at their own times: latency counts from when a request was due, so that a slow server cannot hide by delaying us.
 import { Connection } from "./connection.ts";
 import type { JobResult, OpenLoop } from "./jobs.ts";
 import { requests } from "./requests.ts";
 import { Tally } from "./tally.ts";
 
-// Enough that a request rarely has to wait for a new connection, which would be the client's latency and not the server's.
+// Enough that a request rarely waits for a new connection, which would add the client's latency.
 const CONNECTIONS = 128;
 
-/** Moments of a Poisson process from a fixed seed, so that every subject meets the same crowd. */
+/** A Poisson process with a fixed seed, so that every subject gets the same arrivals. */
 function* arrivals(perSecond: number, untilMs: number): Generator<number> {
   let seed = 0x2545f491;
   for (let atMs = 0; atMs < untilMs; ) {
@@ -19,7 +19,7 @@ function* arrivals(perSecond: number, untilMs: number): Generator<number> {
   }
 }
 
-/** Waits until `at`: asleep while that is far, awake when it is near, because timers are late by up to 1 ms. */
+/** Waits until `at`: sleeps while it is far, polls when it is near, because timers are up to 1 ms late. */
 function until(at: number): Promise<void> {
   return new Promise((resolve) => {
     const look = () => {

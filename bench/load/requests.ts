@@ -1,7 +1,7 @@
-// The texts that a job sends, one after the other: always the same, or each time another caller's.
+// The requests of a job in turn: always the same, or with changing callers.
 import { SOMEBODY, type Target } from "./jobs.ts";
 
-/** Callers come at random from a fixed seed, so that every subject meets the same ones. */
+/** Random callers from a fixed seed, so that every subject gets the same ones. */
 export function requests({ request, callers, inTurn }: Omit<Target, "port">): () => string {
   if (callers === undefined) return () => request;
   const [before = "", after = ""] = request.split(SOMEBODY);

@@ -1,4 +1,4 @@
-// Clients that ask for much and read one byte a second: whoever buffers for them pays in memory.
+// Clients that request a lot and read one byte a second: a server that buffers for them pays in memory.
 import { setTimeout as sleep } from "node:timers/promises";
 import { Connection } from "./connection.ts";
 import type { JobResult, SlowReaders } from "./jobs.ts";

@@ -1,4 +1,4 @@
-// Adds up what came of a job's requests.
+// Sums up the results of a job's requests.
 import type { Exchange } from "./connection.ts";
 import type { JobResult, Quantiles } from "./jobs.ts";
 
@@ -21,7 +21,7 @@ export class Tally {
     this.openMax = Math.max(this.openMax, this.open);
   }
 
-  /** `complete`: what the job wanted beside a proper end. */
+  /** `complete`: the job's own condition beyond a proper end. */
   ended(exchange: Exchange, complete = true): void {
     this.open -= 1;
     this.events += exchange.events;
@@ -34,7 +34,7 @@ export class Tally {
     this.statuses[exchange.status] = (this.statuses[exchange.status] ?? 0) + 1;
   }
 
-  /** Keeps the latencies of an answer that was due at `dueAt`. */
+  /** Records the latencies of an answer that was due at `dueAt`. */
   time(exchange: Exchange, dueAt: number): void {
     if (exchange.firstTokenAt > 0) this.#firstToken.push(exchange.firstTokenAt - dueAt);
     this.#wholeCall.push(exchange.endedAt - dueAt);

@@ -1,4 +1,4 @@
-// Servers that the system's own packages bring, installed where they are missing and the bench may.
+// Servers from system packages, installed where they are missing and installing is allowed.
 import { spawnSync } from "node:child_process";
 import { type Ground, Unavailable } from "../subjects.ts";
 
@@ -6,7 +6,7 @@ function has(command: string): boolean {
   return spawnSync(command, ["-v"]).status === 0;
 }
 
-/** Sees to it that `command` can be run; throws `Unavailable` with what a reader can do about it. */
+/** Makes `command` available; throws `Unavailable` with what the reader can do. */
 export function installWithApt(ground: Ground, command: string, name: string): void {
   if (has(command)) return;
   if (process.getuid?.() === 0 && spawnSync("apt-get", ["--version"]).status === 0) {

@@ -1,4 +1,4 @@
-// The floor of this stack: uWebSockets in front, undici behind, and between them as little as a correct proxy can do.
+// The floor of this stack: uWebSockets in front, undici behind, and the least that a correct proxy does in between.
 import { App, us_socket_local_port } from "uWebSockets.js";
 import { readFileSync } from "node:fs";
 import { Pool } from "undici";
@@ -27,7 +27,7 @@ App()
       abort();
     });
     res.onData((part, last) => {
-      // uWebSockets takes its bytes back when this call returns.
+      // uWebSockets reuses its buffer after this call.
       body = body.length === 0 ? Buffer.from(new Uint8Array(part)) : Buffer.concat([body, new Uint8Array(part)]);
       if (!last || gone) return;
       let whole: Buffer[] | null = null;
@@ -78,5 +78,5 @@ App()
     if (socket !== false) process.send?.({ port: us_socket_local_port(socket) });
   });
 
-// An orderly exit, as a profile is written on the way out.
+// Exit in an orderly way, so that a profile is written.
 for (const event of ["disconnect", "SIGTERM"]) process.on(event, () => process.exit(0));

@@ -1,5 +1,5 @@
-// Bifrost's core, built by the bench from `peers/bifrost` into bench/.peers: its own HTTP server cannot be had as a Go module, because the
-// files of its dashboard, which it embeds, are in no module.
+// Bifrost's core, built from `peers/bifrost` into bench/.peers. Its HTTP server is unavailable as a Go module, because no module has the
+// dashboard files that it embeds.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -31,7 +31,7 @@ export async function startBifrost(ground: Ground): Promise<Subject> {
     port,
     logFile: join(ground.folder, "output.log"),
     folder: ground.folder,
-    // What its documentation advises for production; what GOMEMLIMIT bounds there is never reached here.
+    // As its documentation advises for production; the limit that GOMEMLIMIT would set is never reached here.
     env: { PATH: process.env.PATH, GOGC: "200" },
   });
   const headers = { authorization: `Bearer ${KEY}` };

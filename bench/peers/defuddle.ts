@@ -1,4 +1,4 @@
-// Defuddle over the DOM that it names for servers, installed for the bench alone into bench/.peers.
+// Defuddle with its recommended DOM for servers, installed into bench/.peers.
 import { pathToFileURL } from "node:url";
 import { installWithNpm } from "./npm.ts";
 

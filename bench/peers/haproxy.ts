@@ -1,4 +1,4 @@
-// HAProxy as the other floor: keep-alive both ways, one thread, every chunk passed on as it comes, no log.
+// HAProxy as a second floor: keep-alive both ways, one thread, no buffering, no log.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { freePort } from "../processes.ts";

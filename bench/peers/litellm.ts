@@ -1,5 +1,5 @@
-// LiteLLM's proxy, installed for the bench alone into bench/.peers, with one worker, as its guide to production advises. What can be on
-// without a database is on: its key, the budget of a provider, cost by model, one JSON line a call where it fails.
+// LiteLLM's proxy, installed into bench/.peers, with one worker as its production guide advises. Everything that works without a database
+// is on: its key, a provider's budget, cost by model, and one JSON line per failed call.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ function install(ground: Ground): void {
   if (!existsSync(PROGRAM)) throw new Unavailable("litellm could not be installed (is the registry reachable?)");
 }
 
-/** JSON is YAML. */
+/** JSON is valid YAML. */
 function configuration(upstreamPort: number): string {
   const price = { input_cost_per_token: 0.000_001_25, output_cost_per_token: 0.000_01 };
   const api = { api_base: `http://127.0.0.1:${upstreamPort}/v1`, api_key: "sk-bench" };
@@ -49,7 +49,7 @@ export async function startLitellm(ground: Ground): Promise<Subject> {
       PATH: process.env.PATH,
       LITELLM_MODE: "PRODUCTION",
       LITELLM_LOG: "ERROR",
-      // Only loopback is spoken to: prices are those that came with the package.
+      // Only loopback is contacted: prices are those of the package.
       LITELLM_LOCAL_MODEL_COST_MAP: "True",
     },
   });

@@ -1,4 +1,4 @@
-// nginx as the floor: proxy_pass, keep-alive to the upstream, one worker, nothing buffered.
+// nginx as a floor: proxy_pass, keep-alive to the upstream, one worker, no buffering.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { freePort } from "../processes.ts";

@@ -1,4 +1,4 @@
-// Programs that npm brings, installed for the bench alone into a folder of bench/.peers each, at pinned versions.
+// Programs from npm, each installed into its own folder of bench/.peers at pinned versions.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,14 +7,14 @@ import { Unavailable } from "../subjects.ts";
 
 const HOMES = fileURLToPath(new URL("../.peers", import.meta.url));
 
-/** Versions by name, as a package.json has them. */
+/** Versions by name, as in a package.json. */
 interface Wanted {
   readonly dependencies: Readonly<Record<string, string>>;
-  /** Of what these bring with them. */
+  /** Of their dependencies. */
   readonly overrides?: Readonly<Record<string, string>>;
 }
 
-/** The path of `file` in the folder's `node_modules`, with what is wanted installed where it is missing. */
+/** The path of `file` in the folder's `node_modules`; installs what is missing. */
 export function installWithNpm(folder: string, file: string, wanted: Wanted): string {
   const home = join(HOMES, folder);
   const path = join(home, "node_modules", file);

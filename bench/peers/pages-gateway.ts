@@ -1,4 +1,4 @@
-// Run as a process of its own: the gateway with every name of the internet on loopback, where the bench's upstream has its pages and its models.
+// Runs in its own process: the gateway with every internet name resolved to loopback, where the bench's upstream serves pages and models.
 
 import { startGateway } from "../../src/gateway/gateway.ts";
 import { prepareEnvironment, readConfig } from "../../src/platform/config.ts";

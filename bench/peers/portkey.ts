@@ -1,4 +1,4 @@
-// The other gateway in this language, installed for the bench alone into bench/.peers.
+// Another gateway in this language, installed into bench/.peers.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { freePort } from "../processes.ts";
@@ -8,7 +8,7 @@ import { installWithNpm } from "./npm.ts";
 const ENTRY = "@portkey-ai/gateway/build/start-server.js";
 const WANTED = {
   dependencies: { "@portkey-ai/gateway": "1.15.2" },
-  // The oldest that its range allows: with the newest, which npm would take, every stream is answered with 500.
+  // The oldest in its range: with the newest, which npm would choose, every stream fails with 500.
   overrides: { "@hono/node-server": "1.3.3" },
 };
 

@@ -1,4 +1,4 @@
-// trafilatura and html2text, installed for the bench alone into bench/.peers: each reads all pages in one process.
+// trafilatura and html2text, installed into bench/.peers: each reads all pages in one process.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ function install(): void {
   if (installed.status !== 0) throw new Unavailable("trafilatura could not be installed (is the registry reachable?)");
 }
 
-/** What the library makes of each page, in their order. */
+/** The library's text of each page, in order. */
 export function readInPython(
   library: "trafilatura" | "html2text",
   pages: readonly { readonly html: string; readonly url: string }[],

@@ -1,4 +1,4 @@
-// The gateway itself, as `npm start` runs it, with everything on: key check, hold, meter, durable post, metrics, log.
+// The gateway as `npm start` runs it, with everything on: key check, hold, meter, durable post, metrics, log.
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { type IncomingMessage, request } from "node:http";
@@ -18,7 +18,7 @@ function adminToken(dataFolder: string): string {
   return readFileSync(join(dataFolder, "admin.token"), "utf8").trim();
 }
 
-/** Answers JSON or text, however long that takes: `fetch` would give up on the doctor after five minutes. */
+/** Reads JSON or text without a timeout: `fetch` would give up on the doctor after five minutes. */
 async function admin(url: string, token: string, method: string, body: unknown): Promise<unknown> {
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
   const asked = request(url, { method, headers, agent: false });
@@ -30,14 +30,14 @@ async function admin(url: string, token: string, method: string, body: unknown):
   return response.headers["content-type"]?.includes("json") ? JSON.parse(answer) : answer;
 }
 
-/** Asks the operator's side of the gateway of a data folder. */
+/** Calls the admin API of a gateway by its data folder. */
 export function adminOf(adminPort: number, dataFolder: string) {
   const token = adminToken(dataFolder);
   return (method: string, path: string, body?: unknown) =>
     admin(`http://127.0.0.1:${adminPort}${path}`, token, method, body);
 }
 
-/** A live account with money and limits far above what the bench asks for. */
+/** A live account with money and limits far above the bench's needs. */
 export async function openAccount(adminPort: number, dataFolder: string): Promise<string> {
   const ask = adminOf(adminPort, dataFolder);
   const accounts = "/admin/v1/accounts";
@@ -74,7 +74,7 @@ export async function startTollgate(
     env: {
       PATH: process.env.PATH,
       MALLOC_ARENA_MAX: "2",
-      // Free ones, that it says: one that was free a moment ago may be another's by now.
+      // Free ports that it reports: one that was free a moment ago may be taken by now.
       PORT: "0",
       ADMIN_PORT: "0",
       DATA_DIR: data,

@@ -1,4 +1,4 @@
-// What a round of a model that acts adds, one call at a time: over what its model and its action take by themselves.
+// What a round of a model with tools adds, one call at a time, over its model call and its action.
 import { atMost, type Bench, expectWhole, type Row, startClient, startSubjects, stopSubjects } from "../bench.ts";
 import { median } from "../measure.ts";
 import type { Subject } from "../subjects.ts";
@@ -8,7 +8,7 @@ const NAME = "acting";
 const MANY = 10;
 const WARM_CONNECTIONS = 16;
 const WARM_MS = 6_000;
-/** One that is asked in the chat wire with tools as well. */
+/** A model that is also called with tools in the chat wire. */
 const MODEL = "openai/gpt-5.1";
 
 function chatText(subject: Subject, content: string, more: object = {}): string {
@@ -16,7 +16,7 @@ function chatText(subject: Subject, content: string, more: object = {}): string 
   return postText(subject, subject.path, Object.assign(asked, more));
 }
 
-/** A call whose model calls the bench's action so often in its first round, and answers in its second. */
+/** A call whose model calls the bench's action this often in its first round, and answers in its second. */
 export function actingText(subject: Subject, calls: number): string {
   const tools = [{ type: "action", action: "bench/search" }];
   return chatText(subject, `Which lighthouse? (bench-calls:${calls})`, { tools });
@@ -37,7 +37,7 @@ export async function acting(bench: Bench): Promise<Row[]> {
   const p50s: Record<string, number[]> = {};
   for (let round = 0; round <= bench.rounds; round++) {
     for (const [what, [subject, request]] of Object.entries(asked)) {
-      // One call at a time is too few to warm code up: its first round would measure the compiler.
+      // One call at a time does not warm code up: the first round would measure the compiler.
       const warm = { connections: round === 0 ? WARM_CONNECTIONS : 1, ms: round === 0 ? WARM_MS : 2_000 };
       const result = await client.run({
         kind: "closed",

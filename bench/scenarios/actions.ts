@@ -1,4 +1,4 @@
-// What a small call of an action costs in CPU when 64 clients are always waiting for one.
+// The CPU of a small action call when 64 clients always wait for one.
 import { atMost, type Bench, type Row } from "../bench.ts";
 import { medianRatio } from "../measure.ts";
 import { searchText } from "../workload.ts";

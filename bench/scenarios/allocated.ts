@@ -1,4 +1,4 @@
-// What a call, an action and a chunk leave on the event loop's heap: with room for all of it, nothing is cleared up while it is counted.
+// What a call, an action and a chunk allocate on the event loop's heap, with room for all of it, so that no collection runs.
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,7 +11,7 @@ import { eventsOf, requestText, searchText } from "../workload.ts";
 
 const NAME = "bytes allocated";
 const PROBE = fileURLToPath(new URL("../heap-probe.ts", import.meta.url));
-/** Megabytes of young objects: many times what a round makes. */
+/** Size of the young generation in megabytes: many times what a round allocates. */
 const ROOM_MB = 256;
 const CALLS_A_SECOND = 250;
 const CHUNKS = 200;
@@ -53,7 +53,7 @@ const LOADS: readonly Load[] = [
   },
 ];
 
-/** Bytes on the heap of a gateway's event loop, before and after it has been cleared up. */
+/** Heap bytes of a gateway's event loop before and after a collection. */
 async function readHeap(pid: number, folder: string): Promise<{ before: number; after: number }> {
   const file = join(folder, String(pid));
   rmSync(file, { force: true });
@@ -78,7 +78,7 @@ export async function allocated(bench: Bench): Promise<Row[]> {
         const { pid } = subject;
         if (pid === null) continue;
         const from = await readHeap(pid, folder);
-        // Round 0 warms up: what is not compiled yet allocates more.
+        // Round 0 warms up: unoptimized code allocates more.
         const result = await client.run(job(subject, round === 0 ? 6_000 : 1_500));
         expectWhole(subject, result);
         const to = await readHeap(pid, folder);

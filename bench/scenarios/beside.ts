@@ -1,4 +1,4 @@
-// Chat beside each kind of other work that a gateway does: what its first token waits longer, and the longest turn of the event loop meanwhile.
+// Chat beside each kind of other work: how much later its first token comes, and the event loop's longest turn meanwhile.
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -22,7 +22,7 @@ const SITES = 1_000;
 const CONSOLES = 20;
 const UPLOAD = Buffer.alloc(5_000_000, "many words ");
 
-/** The gateway, and how its two sides are asked. */
+/** The gateway, and how to call its two listeners. */
 interface Ground {
   readonly port: number;
   readonly pid: number;
@@ -37,10 +37,10 @@ interface Ground {
   readonly folder: string;
 }
 
-/** Other work: done again and again while chat is measured, `everyMs` after its end at the earliest. */
+/** Other work, repeated while chat is measured, with at least `everyMs` in between. */
 interface Work {
   readonly everyMs?: number;
-  /** Done once, before. */
+  /** Runs once before. */
   readonly before?: (ground: Ground) => Promise<unknown>;
   readonly once: (ground: Ground) => Promise<unknown>;
 }
@@ -184,7 +184,7 @@ async function startGround(bench: Bench): Promise<Ground> {
   };
 }
 
-/** The longest turn of the loop since the last time, in milliseconds: as the clock has it, and of CPU. */
+/** The event loop's longest turn since the last reading, in milliseconds of wall time and of CPU. */
 async function longestTurn(pid: number): Promise<{ readonly busyMs: number; readonly cpuMs: number }> {
   const file = join(process.env.TURNS_FOLDER ?? ".", String(pid));
   rmSync(file, { force: true });

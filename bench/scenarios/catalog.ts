@@ -1,4 +1,4 @@
-// Finding and pricing a call beforehand: a descriptor, the index for those who have it already, and the search.
+// Finding and pricing a call: a descriptor, the index for clients that have it cached, and the search.
 import {
   atLeast,
   atMost,
@@ -35,7 +35,7 @@ const QUERIES = [
   "tiktok video comments",
 ];
 
-/** What the index has for an ETag now. */
+/** The index's current ETag. */
 async function indexTag(subject: Subject): Promise<string> {
   const response = await fetch(`http://127.0.0.1:${subject.port}${INDEX}`);
   await response.arrayBuffer();
@@ -50,7 +50,7 @@ export async function catalog(bench: Bench): Promise<Row[]> {
   const subject = subjects.get("tollgate");
   if (subject === undefined) return [];
 
-  /** Answers a second per core, the median of the rounds. */
+  /** Answers per second and core, the median of the rounds. */
   async function perCore(what: string, request: string): Promise<number> {
     const found: number[] = [];
     for (let round = 0; round <= bench.rounds; round++) {

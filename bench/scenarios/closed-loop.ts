@@ -1,4 +1,4 @@
-// What a small call costs in CPU, and how many a second there are, when 64 clients are always waiting for one.
+// The CPU and rate of small calls when 64 clients always wait for one.
 import {
   type Bench,
   expectWhole,
@@ -15,21 +15,21 @@ import type { Client } from "../processes.ts";
 import type { Subject, SubjectName } from "../subjects.ts";
 
 const CONNECTIONS = 64;
-/** A large program is compiled after so many calls, not after so many seconds: beside other work it would take them half-compiled. */
+/** A program is optimized after this many calls, however long they take. */
 const WARM_CALLS = 15_000;
 const WARM_MS_MAX = 12_000;
 
 export interface ClosedLoop {
   readonly name: string;
   readonly subjects: readonly SubjectName[];
-  /** What is paid for, as the table says it: `request`, `call`. */
+  /** The unit in the table: `request`, `call`. */
   readonly each: string;
   readonly request: (subject: Subject) => string;
-  /** Before every round that counts, not counted. */
+  /** Runs before every counted round. */
   readonly before?: (client: Client, subject: Subject) => Promise<unknown>;
 }
 
-/** A row for every subject that could run, and the microseconds of CPU that a call cost each of them, round by round. */
+/** A row for every subject that could run, and each one's microseconds of CPU per call, round by round. */
 export async function closedLoop(
   bench: Bench,
   { name, subjects: names, each, request, before }: ClosedLoop,
@@ -64,7 +64,7 @@ export async function closedLoop(
   return { rows, costs };
 }
 
-/** Calls until a subject is compiled. */
+/** Sends calls until a subject is optimized. */
 export async function warmUp(
   client: Client,
   subject: Subject,

@@ -1,4 +1,4 @@
-// Processes over one file: what a call costs one and two of them, with the same load on each, and how much of it the thread that keeps the file.
+// Several processes over one file: the cost of a call in one and in two of them at the same load each, and the storage thread's share.
 import { readFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
@@ -13,12 +13,12 @@ import { requestText } from "../workload.ts";
 
 const NAME = "cores";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-/** Of each process. */
+/** Per process. */
 const CONNECTIONS = 32;
-/** Calls of each process before it is measured, and in a round: one that has seen half as many is slower for that alone. */
+/** Calls per process before it is measured, and in a round: with half as many it is still slower. */
 const WARM_CALLS = 20_000;
 const ROUND_CALLS = 6_000;
-/** Of what they come to with `--quick`. */
+/** The share of them with `--quick`. */
 const QUICK_SHARE = 0.3;
 const MS_MAX = 300_000;
 const READY_TRIES = 300;
@@ -36,18 +36,18 @@ function pidsOf({ pid }: Subject): readonly number[] {
   return [own, ...children.map(Number)];
 }
 
-/** The machine's CPU that was idle since it started, in milliseconds. */
+/** The machine's idle CPU since boot, in milliseconds. */
 function idleMs(): number {
   return cpus().reduce((sum, { times }) => sum + times.idle, 0);
 }
 
 interface Run {
   readonly aSecond: number;
-  /** Microseconds of CPU of all its processes together; of the parent's event loop; of its threads, which are the storage thread and its syncs. */
+  /** Microseconds of CPU per call: of all processes; of the parent's event loop; of its other threads, which are storage and syncs. */
   readonly usACall: number;
   readonly loopUsACall: number;
   readonly storeUsACall: number;
-  /** Of all cores, in percent: where it is not near 0, the gateway was not what limits. */
+  /** Of all cores, in percent: where it is well above 0, the gateway was not the limit. */
   readonly idlePercent: number;
 }
 
@@ -86,7 +86,7 @@ export async function cores(bench: Bench): Promise<Row[]> {
   });
 }
 
-/** The admin listener, which is the parent's, is there before the children are. */
+/** The parent's admin listener is ready before its children are. */
 async function allReady(subject: Subject, count: number): Promise<void> {
   for (let tries = 0; tries < READY_TRIES; tries++) {
     const state = (await subject.ask?.("GET", "/readyz").catch(() => null)) as Ready | null;
@@ -96,7 +96,7 @@ async function allReady(subject: Subject, count: number): Promise<void> {
   throw new Error(`${count} processes were not ready in time`);
 }
 
-/** The same for each process, however many there are. */
+/** The same load for each process. */
 interface Load {
   readonly processes: number;
   readonly calls: number;

@@ -1,4 +1,4 @@
-// What a call, an action and a chunk take, as counts that the machine and its other work do not move: beside those that were kept.
+// Counts of a call, an action and a chunk, which do not depend on the machine, beside the saved ones.
 import { join } from "node:path";
 import type { Bench, Row } from "../bench.ts";
 import { MEASURES, startCountedGateway } from "../counts/counted-gateway.ts";

@@ -1,4 +1,4 @@
-// Ten thousand events a minute, each of a call of its own, told to a receiver that takes its time: no call waits for them.
+// Ten thousand events a minute, each from its own call, sent to a slow receiver: no call waits for them.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import {
@@ -26,7 +26,7 @@ const AT_ONCE = 16;
 const SLOW_MS = 100;
 const LEFT_MS_MAX = 120_000;
 
-/** Answers late; remembers when each event came, by its id. */
+/** Answers slowly; records when each event came, by id. */
 async function startReceiver() {
   const cameAtMs = new Map<string, number>();
   const server = createServer((request, response) => {
@@ -40,7 +40,7 @@ async function startReceiver() {
   return { server, cameAtMs, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` };
 }
 
-/** Keys that have never called: the first call of each is an event. */
+/** Unused keys: the first call of each is an event. */
 async function freshKeys(subject: Subject, count: number): Promise<readonly string[]> {
   const owners = Array.from({ length: Math.ceil(count / KEYS_PER_ACCOUNT) }, () => subject.openAccount?.() ?? "");
   const left = (await Promise.all(owners)).flatMap((owner) => Array.from({ length: KEYS_PER_ACCOUNT }, () => owner));
@@ -81,7 +81,7 @@ export async function events(bench: Bench): Promise<Row[]> {
   const ms = bench.quick ? 10_000 : 60_000;
   const keys = await freshKeys(subject, Math.ceil((PER_SECOND * ms * 1.1) / 1_000));
   await subject.ask?.("POST", "/admin/v1/webhooks", { url: receiver.url, kinds: ["key.first_use"] });
-  // Their keys are no longer fresh: what is compared with is the same but for the events.
+  // Used keys make no events, so this is the same load without them.
   const [warm, fresh] = [keys.slice(0, 50), keys.slice(50)];
   const request = requestText({ ...subject, headers: { authorization: `Bearer ${SOMEBODY}` } }, { stream: false });
   await client.run({ kind: "closed", port: subject.port, request, callers: warm, connections: 32, ms: 6_000 });

@@ -1,4 +1,4 @@
-// The same over Redis: two processes on a server that knows a million accounts, beside two on one that knows nobody but those who call.
+// `growth` over Redis: two processes on a server with a million accounts, beside two on a server with the callers alone.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -32,7 +32,7 @@ const NO_POSTING = {
   ...{ priceVersion: null, reason: null, legs: [], tags: [], day: null, inference: false, windows: null },
 };
 
-/** Puts accounts into a Redis that a gateway has made its own and left; answers the secrets of those that have credit. */
+/** Adds accounts to a Redis that a gateway has initialized; returns the secrets of those with credit. */
 async function fill(url: string, archiveUrl: string, accounts: number): Promise<string[]> {
   const link = await openRedis(url, { onBroken() {}, commandMsMax: COMMAND_MS_MAX });
   const onFatal = (error: Error) => process.stderr.write(`${error}\n`);
@@ -42,7 +42,7 @@ async function fill(url: string, archiveUrl: string, accounts: number): Promise<
   const secrets: string[] = [];
   for (let from = 0; from < accounts; from += AT_ONCE) {
     const ids = Array.from({ length: Math.min(AT_ONCE, accounts - from) }, () => mintId("acct_"));
-    // Those who call are spread among all.
+    // Spread the callers among all accounts.
     const known = new Set(ids.filter((_, at) => (from + at) % Math.max(1, Math.floor(accounts / KNOWN)) === 0));
     const credit = { ...NO_POSTING, kind: "topup" as const, amountNano: CREDIT_NANO, reference: "opening credit" };
     await target.takePostings(
@@ -94,7 +94,7 @@ async function openPlace(bench: Bench, name: string, accounts: number): Promise<
   const first = await start("first");
   if (first.child !== null) await bench.processes.stop(first.child);
   const callers = await fill(server.url, archiveUrl, accounts);
-  // What is written is on disk before it is answered, as money needs it; only the filling did without.
+  // Money needs durable writes; only the filling ran without.
   await server.send("CONFIG", "SET", "appendonly", "yes");
   while (/aof_rewrite_in_progress:1|aof_rewrite_scheduled:1/.test(String(await server.send("INFO", "persistence")))) {
     await new Promise((resolve) => setTimeout(resolve, 200));
@@ -109,7 +109,7 @@ async function figure(server: RedisServer, section: string, pattern: RegExp): Pr
   return Number(pattern.exec(String(await server.send("INFO", section)))?.[1]);
 }
 
-/** What a call costs the processes in CPU, and the server in its own time, in microseconds. */
+/** A call's CPU in the processes, and the server's time for it, in microseconds. */
 async function costOf({ server, subjects, callers }: Place, clients: readonly Client[], ms: number) {
   const used = () => subjects.reduce((sum, { pid }) => sum + cpuMs(pid ?? 0), 0);
   await server.send("CONFIG", "RESETSTAT");

@@ -1,4 +1,4 @@
-// What ten million accounts and their past cost those who call now: a grown store beside one that holds nobody but the callers.
+// What ten million accounts and their past cost current callers: a grown store beside one with the callers alone.
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -14,10 +14,10 @@ import { requestText } from "../workload.ts";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const CONNECTIONS = 64;
 const STARTS = 3;
-/** On a busy machine not everybody has a turn. */
+/** A busy machine may not reach every caller in time. */
 const FIRST_MS_MAX = 40_000;
 const ASKED = 5;
-/** Calls that come beside a backup or the doctor. */
+/** The rate of calls beside a backup or the doctor. */
 const BESIDE_PER_SECOND = 500;
 const BESIDE_MS = 3_000;
 const STORES = ["empty", "grown"] as const;
@@ -56,7 +56,7 @@ function ask(subject: Subject, method: string, path: string, body?: unknown): Pr
   return subject.ask(method, path, body);
 }
 
-/** Calls of one key, or of somebody of all known ones each time. */
+/** Calls of one key, or of a random known key each time. */
 function callsOf(subject: Subject, store: GrowthStore, who: "one key" | "random keys") {
   if (who === "one key") return { port: subject.port, request: requestText(subject, { stream: false }) };
   const anybody = { ...subject, headers: { authorization: `Bearer ${SOMEBODY}` } };
@@ -64,7 +64,7 @@ function callsOf(subject: Subject, store: GrowthStore, who: "one key" | "random 
   return { port: subject.port, request: requestText(anybody, { stream: false }), callers };
 }
 
-/** The 99th percentile of calls that come while `work` is done, and how long that took. */
+/** The 99th percentile of calls during `work`, and how long that took. */
 async function beside(subject: Subject, client: Client, store: GrowthStore, work: () => Promise<unknown>) {
   const calls = { kind: "open", ...callsOf(subject, store, "random keys"), perSecond: BESIDE_PER_SECOND } as const;
   let done = false;
@@ -80,7 +80,7 @@ async function beside(subject: Subject, client: Client, store: GrowthStore, work
   return { ms: await working, p99: Math.max(...p99s) };
 }
 
-/** Everybody's first call: nothing is known of the key, and nothing of the account is in memory. */
+/** The first call of every known key: nothing of the key or its account is in memory. */
 const eachOnce = ({ known }: GrowthStore) => ({ inTurn: true, count: known.length, ms: FIRST_MS_MAX });
 
 export async function growth(bench: Bench): Promise<Row[]> {
@@ -104,7 +104,7 @@ export async function growth(bench: Bench): Promise<Row[]> {
   for (const [store, { pid }] of both) figures.add("memory at the start", store, residentMb(pid ?? 0));
   const client = await startClient(bench);
 
-  // All rounds of one key come first: a log full of the pages of many would be emptied at its cost.
+  // Run all rounds of one key first: a log full of many keys' pages would be checkpointed at its cost.
   for (const who of ["one key", "random keys"] as const) {
     for (let round = 0; round <= bench.rounds; round++) {
       for (const [store, subject] of round % 2 === 0 ? both : both.toReversed()) {
@@ -171,7 +171,7 @@ export async function growth(bench: Bench): Promise<Row[]> {
   return rows;
 }
 
-/** The doctor looks at everything, so this takes minutes; and what those who call notice of it. */
+/** The doctor reads everything, which takes minutes; measures what callers notice of it. */
 export async function growthDoctor(bench: Bench): Promise<Row[]> {
   const { grown } = await growthStores(bench.scale, bench.say);
   const name = `the doctor of ${grown.accounts} accounts`;

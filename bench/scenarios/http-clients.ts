@@ -1,4 +1,4 @@
-// What the client that asks upstreams costs by itself, beside what else it could be: undici as src/upstream uses it, its parts, node:http.
+// The cost of the HTTP client that calls upstreams, beside alternatives: undici as src/upstream uses it, its parts, node:http.
 import { type Bench, type Row, told } from "../bench.ts";
 import { type ClientJob, type ClientWork, HTTP_CLIENTS, TLS_CLIENTS } from "../http-clients.ts";
 import { median, medianRatio } from "../measure.ts";
@@ -12,7 +12,7 @@ interface Load {
   readonly name: string;
   readonly each: string;
   readonly job: Omit<ClientJob, "units">;
-  /** Units to warm up with, and of a round. */
+  /** Warm-up units, and units per round. */
   readonly warmUp: number;
   readonly round: number;
 }
@@ -35,10 +35,10 @@ const LOADS: readonly Load[] = [
   },
 ];
 
-/** Microseconds of CPU a unit, round by round, of all clients by turns. */
+/** Microseconds of CPU per unit, round by round, of all clients in turn. */
 async function measure(bench: Bench, { name, job, warmUp, round: units }: Load): Promise<Map<string, number[]>> {
   const { port, bigPort, tlsPort, http2Port, authorityFile } = bench.upstream;
-  // The other one hangs up on a call that stays silent for ten seconds.
+  // The other upstream closes calls that stay silent for ten seconds.
   const origin = `http://127.0.0.1:${job.kind === "unary" ? bigPort : port}`;
   const secure = (client: string) => `https://127.0.0.1:${client.endsWith("HTTP/2") ? http2Port : tlsPort}`;
   const costs = new Map<string, number[]>();

@@ -1,4 +1,4 @@
-// Two hundred jobs at once in one process: rows a minute, memory, what a poll takes, and what chat has to wait for meanwhile.
+// Two hundred concurrent jobs in one process: rows a minute, memory, the time of a poll, and chat's waiting time meanwhile.
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   atLeast,
@@ -19,7 +19,7 @@ import { postText, requestText } from "../workload.ts";
 const NAME = "200 jobs at once";
 const JOBS = 200;
 const JOBS_OF_ACCOUNT = 3;
-/** How long the vendor takes for a page. */
+/** The vendor's time for a page. */
 const PAGE_MS = 2_700;
 const CHAT_PER_SECOND = 100;
 
@@ -52,7 +52,7 @@ async function launch(subject: Subject, jobs: number, pages: number): Promise<re
   return launched;
 }
 
-/** Waits for the ends; answers the rows that were read, each charged once. */
+/** Waits for the ends; returns the rows that were read, each charged once. */
 async function allEnded(subject: Subject, launched: readonly Launched[]): Promise<number> {
   let rows = 0;
   for (const { id, key } of launched) {
@@ -85,7 +85,7 @@ export async function jobs(bench: Bench): Promise<Row[]> {
   const request = requestText(subject, { stream: true, chunks: 16 });
   await client.run({ kind: "closed", port: subject.port, request, connections: 16, ms: bench.quick ? 2_000 : 5_000 });
   const alone = [await firstToken(client, subject, ms)];
-  // One job that runs for longer than it is polled.
+  // One job that runs longer than it is polled.
   const [one] = await launch(subject, 1, 50);
   const lone = await pollMs(client, subject, one);
 
@@ -101,7 +101,7 @@ export async function jobs(bench: Bench): Promise<Row[]> {
   const minutes = (performance.now() - fromMs) / 60_000;
   const peakMb = watch.stop();
   const cpu = cpuMs(pid) - cpuBefore;
-  // Before and after, so that a machine that others load more from minute to minute is not taken for the jobs.
+  // Before and after, so that changing load of the machine is not taken for the jobs' effect.
   alone.push(await firstToken(client, subject, ms));
   await stopSubjects(bench, subjects);
   const without = (alone[0] ?? Number.NaN) / 2 + (alone[1] ?? Number.NaN) / 2;

@@ -1,4 +1,4 @@
-// What the gateway adds to a call's time at 500 requests a second, against nothing in between and two bare fdatasyncs.
+// What the gateway adds to a call's time at 500 requests a second, against no gateway and two bare fdatasyncs.
 import { atMost, type Bench, expectWhole, type Row, startClient, startSubjects, stopSubjects, told } from "../bench.ts";
 import type { JobResult, Quantiles } from "../load/jobs.ts";
 import { median, quantile, timeSyncPairs } from "../measure.ts";
@@ -25,7 +25,7 @@ async function measure(client: Client, subject: Subject, ms: number): Promise<Ro
   return { stream, unary };
 }
 
-/** Keeps a subject busy until it is compiled, which 500 requests a second alone would take minutes to do. */
+/** Keeps a subject busy until it is optimized, which 500 requests a second would take minutes to do. */
 async function warmUp(client: Client, subject: Subject, ms: number): Promise<void> {
   const job = { kind: "closed", port: subject.port, connections: 32, ms } as const;
   for (const stream of [true, false]) {
@@ -33,7 +33,7 @@ async function warmUp(client: Client, subject: Subject, ms: number): Promise<voi
   }
 }
 
-/** Times pairs of fdatasyncs while `work` runs, so that they meet the same load on the same CPUs. */
+/** Times pairs of fdatasyncs while `work` runs, so that they meet the same load. */
 async function withSyncPairs<T>(bench: Bench, work: () => Promise<T>): Promise<{ result: T; pairs: number[] }> {
   const stop = new AbortController();
   const probing = timeSyncPairs(bench.folder, 5, stop.signal);

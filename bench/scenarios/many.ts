@@ -1,4 +1,4 @@
-// 9,000 streams open at once through one process, a chunk a second each: is any lost, and what do they weigh.
+// 9,000 open streams in one process with a chunk a second each: whether any is lost, and their memory.
 import { readFileSync } from "node:fs";
 import { atMost, type Bench, type Row, startClient, startSubjects, stopSubjects, told } from "../bench.ts";
 import { residentMb, watchResident } from "../measure.ts";
@@ -8,10 +8,10 @@ import { eventsOf, requestText } from "../workload.ts";
 const STREAMS = 9_000;
 const MAX_MB = 420;
 const HTTP2_MAX_MB = 300;
-// Both sides of a stream are a descriptor of the gateway's, and it has some of its own.
+// Each stream uses two of the gateway's descriptors, and the gateway has some others.
 const DESCRIPTORS = 2 * STREAMS + 300;
 
-/** Descriptors a process may have; Node raises its own limit to this when it starts. */
+/** The process limit of descriptors; Node raises its own soft limit to it at start. */
 function descriptorsMax(): number {
   const line = /^Max open files\s+\S+\s+(\S+)/m.exec(readFileSync("/proc/self/limits", "utf8"));
   return line?.[1] === "unlimited" ? Number.POSITIVE_INFINITY : Number(line?.[1] ?? 0);
@@ -56,7 +56,7 @@ export async function many(bench: Bench): Promise<Row[]> {
   const rows: Row[] = [];
   for (const subject of ["bare", "base", "tollgate"] as const) {
     if (bench.quick && subject === "bare") continue;
-    // One after the other, each on its own, as every process here needs a core and much memory.
+    // One subject at a time, because each needs a core and much memory.
     const subjects = await startSubjects(bench, [subject]);
     for (const started of subjects.values()) rows.push(...(await measure(bench, started, name)));
     await stopSubjects(bench, subjects);

@@ -1,4 +1,4 @@
-// MCP as agents use it: the list of tools, calls of an action, and calls that lie open while nothing comes.
+// MCP as agents use it: tool lists, action calls, and calls that stay open without traffic.
 import {
   atLeast,
   atMost,
@@ -21,10 +21,10 @@ const PATH = "/mcp";
 const REVISION = "2026-07-28";
 const CONNECTIONS = 64;
 const CALLS = 5_000;
-/** Longer than it takes to send all of them. */
+/** Longer than sending all of them takes. */
 const WAIT_MS = 30_000;
 
-/** A request as a client of the newest revision sends it, whole. */
+/** A whole request as a client of the newest revision sends it. */
 function asked(subject: Subject, method: string, params: Record<string, unknown>, name?: string): string {
   const _meta = {
     "io.modelcontextprotocol/protocolVersion": REVISION,
@@ -41,7 +41,7 @@ function asked(subject: Subject, method: string, params: Record<string, unknown>
   return postText({ ...subject, headers }, PATH, { jsonrpc: "2.0", id: 1, method, params: { ...params, _meta } });
 }
 
-/** A call of the bench's own vendor, as a tool. */
+/** A call of the bench's own vendor as a tool. */
 export function runActionText(subject: Subject): string {
   return callText(subject, "bench/search", { query: "lighthouses", limit: 5 });
 }
@@ -50,7 +50,7 @@ function callText(subject: Subject, action: string, params: Record<string, unkno
   return asked(subject, "tools/call", { name: "run_action", arguments: { action, params } }, "run_action");
 }
 
-/** Calls that wait for their vendor, each on a connection of its own: what an agent has open while nothing comes. */
+/** Calls that wait for their vendor, each on its own connection. */
 async function waiting(bench: Bench, subject: Subject, client: Client): Promise<Row[]> {
   const count = bench.quick ? CALLS / 10 : CALLS;
   const text = callText(subject, "bench/wait", { ms: bench.quick ? 4_000 : WAIT_MS });

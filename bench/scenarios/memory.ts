@@ -1,4 +1,4 @@
-// What the process weighs under 64 calls and 256 streams at once, minute by minute, and whether that goes on growing.
+// The process' memory under 64 calls and 256 streams, minute by minute, and whether it keeps growing.
 import { atMost, type Bench, expectWhole, type Row, startClient, startSubjects, stopSubjects, told } from "../bench.ts";
 import { median, residentMb, watchResident } from "../measure.ts";
 import type { Client } from "../processes.ts";
@@ -10,10 +10,10 @@ const PER_SECOND = 20;
 const CALLS = 48;
 const ACTIONS = 16;
 const MAX_MB = 220;
-/** The last third of the minutes over the third before it, in which everything has been compiled. */
+/** The last third of the minutes over the middle third; by then everything is optimized. */
 const GROWTH_MAX = 1.05;
 
-/** Both loads at once, for a minute; the highest resident memory meanwhile. */
+/** Runs both loads for a minute; returns the highest resident memory. */
 async function minute(clients: readonly Client[], subject: Subject, seconds: number): Promise<number> {
   const { port, pid } = subject;
   const watch = watchResident(pid ?? process.pid);
@@ -41,13 +41,13 @@ function hasActions(name: SubjectName): boolean {
   return name === "tollgate" || name === "base";
 }
 
-/** A row for each subject, and two bars for ours; a round is a minute, so that `--rounds=60` is an hour. */
+/** A row for each subject, and two bars for ours; a round is a minute, so `--rounds=60` is an hour. */
 export async function memory(bench: Bench): Promise<Row[]> {
   const name = `${CALLS + ACTIONS} calls and ${STREAMS} streams at once`;
   const seconds = bench.quick ? 10 : 60;
   const rows: Row[] = [];
   for (const peer of ["bare", "tollgate", "base"] as const) {
-    // One after the other, each on its own.
+    // One subject at a time.
     const subjects = await startSubjects(bench, [peer]);
     for (const subject of subjects.values()) {
       const clients = await Promise.all([startClient(bench), startClient(bench), startClient(bench)]);
@@ -68,7 +68,7 @@ export async function memory(bench: Bench): Promise<Row[]> {
 function bars(name: string, most: readonly number[]): Row[] {
   const resident = atMost(name, "resident", Math.max(...most), MAX_MB, " MB");
   const third = Math.floor(most.length / 3);
-  // In fewer minutes the program is still being compiled.
+  // With fewer minutes the code is still being optimized.
   if (third < 2) return [resident];
   const growth = median(most.slice(-third)) / median(most.slice(-2 * third, -third));
   return [resident, atMost(name, `${third} rounds over the ${third} before them`, growth, GROWTH_MAX, "x")];

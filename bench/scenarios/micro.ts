@@ -1,4 +1,4 @@
-// The microbenches, run in a process of their own.
+// The microbenchmarks, in their own process.
 import type { Bench, Row } from "../bench.ts";
 
 export async function micro(bench: Bench): Promise<Row[]> {

@@ -1,4 +1,4 @@
-// How long `models update` takes with a list of 2,000 models, and how long a check of prices takes.
+// The time of `models update` with a list of 2,000 models, and of a price check.
 import { execFile } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { median } from "../measure.ts";
 
 const NAME = "a list of 2,000 models";
 const MODELS = 2_000;
-/** Of those, how many are new ones of a family that is sold. */
+/** New models of a family that is sold. */
 const NEW = 300;
 const CLI = fileURLToPath(new URL("../../src/cli/tollgate.ts", import.meta.url));
 const UPDATE = ["models", "update", "--json", "--yes", "--from"];
@@ -20,7 +20,7 @@ interface Sold {
   readonly pricing?: { readonly prompt?: string; readonly completion?: string };
 }
 
-/** In the format of LiteLLM's list: all that is sold at a price that is a hundredth off, new ones, and those of vendors that nobody has here. */
+/** A list in LiteLLM's format: all sold models at prices 1 % off, new models, and models of other vendors. */
 function listOf(sold: readonly Sold[], percent: number): string {
   const known = sold.flatMap(({ id, pricing }) => {
     const [litellm_provider, name] = id.split("/");
@@ -70,7 +70,7 @@ export async function models(bench: Bench): Promise<Row[]> {
   await stopSubjects(bench, subjects);
   const checks: number[] = [];
   for (let time = 0; time < 3; time++) {
-    // It exits with 1 where a price differs, which is none of this row's business.
+    // It exits with 1 where a price differs, which does not matter here.
     checks.push(await tookMs(() => run(process.execPath, [CLI, "prices", "check", "--json"], { env }).catch(() => {})));
   }
   return [

@@ -1,4 +1,4 @@
-// What core/onescrape adds to the pages it reads by our own fetch: five side by side, of 100 KB, on loopback.
+// What core/onescrape adds to pages that it fetches itself: five at once, of 100 KB, on loopback.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { atMost, type Bench, type Row, told } from "../bench.ts";
@@ -7,9 +7,9 @@ import { openAccount } from "../peers/tollgate.ts";
 
 const NAME = "onescrape, five pages";
 const PAGES = 5;
-/** How long a page takes at its own server. */
+/** The server's time for a page. */
 const PAGE_MS = 40;
-/** As many sites as each is read less than five times a second: that is a host's pace. */
+/** Enough sites that each is read less than five times a second, the limit per host. */
 const SITES = 100;
 
 export async function pages(bench: Bench): Promise<Row[]> {
@@ -21,7 +21,7 @@ export async function pages(bench: Bench): Promise<Row[]> {
   const pid = child.pid ?? 0;
   let site = 0;
 
-  /** The slowest of five pages as any client has them, and five as the gateway reads them, in milliseconds. */
+  /** The slowest of five pages as any client gets them, and as the gateway reads them, in milliseconds. */
   async function once(kind: "text" | "html"): Promise<{ readonly own: number; readonly ours: number }> {
     const paths = Array.from({ length: PAGES }, () => `/${kind}/${PAGE_MS}?${site++}`);
     const fromMs = performance.now();
@@ -49,7 +49,7 @@ export async function pages(bench: Bench): Promise<Row[]> {
 
   const figures = new Map<string, { readonly added: number; readonly cpu: number }>();
   for (const kind of ["text", "html"] as const) {
-    // Each site's robots.txt is read once, and the program is compiled.
+    // Reads each site's robots.txt once, and warms up.
     for (let at = 0; at < (SITES / PAGES) * 3; at++) await once(kind);
     const calls = bench.quick ? 60 : 200;
     const own: number[] = [];

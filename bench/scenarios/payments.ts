@@ -1,4 +1,4 @@
-// Callers without an account: what their challenge costs, and how long a call takes that is paid on chain.
+// Callers without an account: the cost of their challenge, and the time of a call that is paid on chain.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -14,7 +14,7 @@ const PATH = "/api/run/acme/search";
 const BODY = '{"q":"tea"}';
 const DOLLAR = 1_000_000;
 const MANY = "10000000";
-/** What is compiled after so many calls is compiled by then. */
+/** Long enough to optimize the code. */
 const WARM_MS = 8_000;
 const HEAD = { "content-type": "application/json" };
 const PLAY = { ...HEAD, "x-tollgate-sandbox": "1" };

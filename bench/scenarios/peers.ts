@@ -1,5 +1,5 @@
-// The gateways of others beside ours, each with the settings that its own documentation advises: what a call, a chunk, a first token and an
-// open stream cost. Who cannot take a load that the others take has a lighter one of its own, which ours takes too.
+// Other gateways beside ours, each with the settings that its documentation advises: the cost of a call, a chunk, a first token and an open
+// stream. A peer that cannot take the load gets a lighter one, which ours gets too.
 import { atMost, type Bench, expectWhole, type Row, startClient, startSubjects, stopSubjects, told } from "../bench.ts";
 import type { JobResult } from "../load/jobs.ts";
 import { median, medianRatio, residentMb, watchResident } from "../measure.ts";
@@ -10,10 +10,10 @@ import { closedLoop } from "./closed-loop.ts";
 import { flow } from "./streams.ts";
 
 const FLOORS = ["nginx", "haproxy", "bare"] as const;
-/** What calls cost stays with it, in the budget that it keeps of a provider. */
+/** It keeps the cost of calls in a provider's budget. */
 const KEEPING_SPEND = ["litellm"] as const;
 const OTHERS = ["bifrost-core", "portkey", ...KEEPING_SPEND] as const;
-/** Less than 500 calls and fewer than 25,600 chunks a second are answered by LiteLLM's one worker and by Portkey's one process. */
+/** LiteLLM's one worker and Portkey's one process cannot serve 500 calls or 25,600 chunks a second. */
 const SLOW: readonly SubjectName[] = ["litellm", "portkey"];
 const QUICK_ENOUGH = OTHERS.filter((name) => !SLOW.includes(name));
 const STREAMS_OPEN = 2_000;
@@ -23,8 +23,8 @@ const WARM_MS_MAX = 10_000;
 type Costs = ReadonlyMap<SubjectName, readonly number[]>;
 
 /**
- * A few calls that may fail: the upstream closes a connection that was idle for ten seconds, and Bifrost's core answers a call that meets
- * one with 502. That is told in the README, and no round is lost for it.
+ * A few calls that may fail: the upstream closes connections idle for ten seconds, and Bifrost's core answers 502 to a call that meets a
+ * closed one. The README says so; no round is lost for it.
  */
 function freshen(connections: number) {
   return (client: Client, subject: Subject) =>
@@ -37,7 +37,7 @@ function freshen(connections: number) {
     });
 }
 
-/** At most as much as each of the others that could run. */
+/** At most the cost of each peer that could run. */
 function below(name: string, costs: Costs, others: readonly SubjectName[]): Row[] {
   const ours = costs.get("tollgate");
   return others
@@ -45,7 +45,7 @@ function below(name: string, costs: Costs, others: readonly SubjectName[]): Row[
     .map((other) => atMost(name, `CPU over ${other}'s`, medianRatio(ours, costs.get(other)), 1, "x"));
 }
 
-/** Half of the cheapest of those who know afterwards what was spent, where one could run. */
+/** At most half the cost of the cheapest peer that keeps spend, where one could run. */
 function belowHalf(name: string, costs: Costs): Row[] {
   const ours = costs.get("tollgate");
   const ran = KEEPING_SPEND.filter((other) => costs.has(other));
@@ -86,7 +86,7 @@ export async function peersStreams(bench: Bench): Promise<Row[]> {
   return rows;
 }
 
-/** Streams sent at random moments, and the time until the first token over what the upstream itself takes. */
+/** Streams at random times, and the time to their first token beyond the upstream's own. */
 async function firstToken(bench: Bench, names: readonly SubjectName[], perSecond: number): Promise<Row[]> {
   const name = `peers: open loop, ${perSecond}/s`;
   const client = await startClient(bench);
@@ -131,13 +131,13 @@ export async function peersLatency(bench: Bench): Promise<Row[]> {
 interface Load {
   readonly name: string;
   readonly peers: readonly SubjectName[];
-  /** Answers what came of the streams. */
+  /** Runs the streams. */
   readonly run: (subject: Subject) => Promise<JobResult>;
-  /** Megabytes that ours may have. */
+  /** The bar for ours, in megabytes. */
   readonly most?: number;
 }
 
-/** The most that each has resident under a load: one after the other, each on its own and fresh. */
+/** Each subject's highest resident memory under a load, one after the other, freshly started. */
 async function resident(bench: Bench, { name, peers, run, most }: Load): Promise<Row[]> {
   const rows: Row[] = [];
   for (const peer of peers) {

@@ -1,4 +1,4 @@
-// The bench's own upstream as a vendor: an action with a small answer, and one with an answer that is passed on as it comes.
+// The bench's own upstream as a vendor: an action with a small answer, and one that streams a large answer.
 import { action, bearer, defineAdapter, z } from "#adapter";
 
 const common = { category: "search", effect: "read", price: { mode: "fixed", cents: 1 }, upstreamCents: 0.5 } as const;
