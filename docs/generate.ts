@@ -272,7 +272,7 @@ export async function pages(): Promise<readonly Page[]> {
       },
     },
     {
-      path: "docs/guides/production.md",
+      path: "docs/reference/metrics.md",
       parts: { metrics: table(["Metric", "Type", "Labels", "Meaning"], metricRows()) },
     },
   ];

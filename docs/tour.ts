@@ -1,4 +1,4 @@
-// The last command of the tour in guides/production.md: load on several processes, one of them killed, and what is in the books afterwards.
+// The last command of the tour in guides/processes.md: load on several processes, one of them killed, and what is in the books afterwards.
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -1,4 +1,4 @@
-// An operator who has never seen a gateway: types what docs/guides/production.md says, by the command and over HTTP, and finds who spent most, why a
+// An operator who has never seen a gateway: types what docs/guides/budgets.md says, by the command and over HTTP, and finds who spent most, why a
 // call failed, and how a key is stopped, each in under a minute.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -18,13 +18,15 @@ import { startVendor, type VendorServer } from "../support/vendor-server.ts";
 onlyAProcessShows("an operator's commands");
 
 const ROOT = join(import.meta.dirname, "../..");
-const PAGE = readFileSync(join(ROOT, "docs/guides/production.md"), "utf8");
+const PAGE = readFileSync(join(ROOT, "docs/guides/budgets.md"), "utf8");
 const MODEL = "openai/gpt-oss-120b";
 const TASK_MS_MAX = 60_000;
 
 /** The lines of the blocks of shell below the heading, as they stand there. */
 const [byCommand = [], overHttp = []] = [
-  ...(/^### Three questions\n([\s\S]*?)^### /m.exec(PAGE)?.[1] ?? "").matchAll(/^```sh\n([\s\S]*?)\n```$/gm),
+  ...(/^## Who spent what, why a call failed, stop a key\n([\s\S]*?)^## /m.exec(PAGE)?.[1] ?? "").matchAll(
+    /^```sh\n([\s\S]*?)\n```$/gm,
+  ),
 ].map(([, text = ""]) => text.split("\n"));
 
 let vendor: VendorServer;

@@ -24,7 +24,7 @@ const program = await installed(
   "prometheus",
 ).catch(() => null);
 
-const RUNBOOKS = "https://docs.example.org/operations.md";
+const RUNBOOKS = "https://docs.example.org/alarms.md";
 /** The file says ten seconds, which a test does not have; on a busy machine one answer may take far more than usual. */
 const OFTEN = { scrape_interval: "2s", evaluation_interval: "500ms", scrape_timeout: "2s" };
 

@@ -48,7 +48,7 @@ function unknownIn(question: string): string[] {
 }
 
 /** Where the operator reads the page, or where it stands in this tree. */
-const RUNBOOK = "{{ with $externalLabels.runbooks }}{{ . }}{{ else }}docs/guides/production.md{{ end }}";
+const RUNBOOK = "{{ with $externalLabels.runbooks }}{{ . }}{{ else }}docs/guides/alarms.md{{ end }}";
 
 /** The rates and increases of a question that do not see a series which is born with its first value. */
 function blindIn(question: string): string[] {
@@ -115,7 +115,7 @@ describe("what is watched", () => {
   });
 
   test("every alarm says what it is and where to read what to do", () => {
-    const page = readFileSync(join(ROOT, "docs/guides/production.md"), "utf8");
+    const page = readFileSync(join(ROOT, "docs/guides/alarms.md"), "utf8");
     for (const { alert, annotations } of rules) {
       expect(annotations, alert).toMatchObject({ summary: expect.any(String), description: expect.any(String) });
       const [file, anchor] = String(annotations.runbook_url).split("#");
@@ -251,7 +251,7 @@ describe("what is watched", () => {
   });
 
   test("alarms are those of the page, and ask for metrics that there are", () => {
-    const page = readFileSync(join(ROOT, "docs/guides/production.md"), "utf8");
+    const page = readFileSync(join(ROOT, "docs/guides/alarms.md"), "utf8");
     const listed = [...page.slice(page.indexOf("## Alarms")).matchAll(/^\| `(\w+)` \| `([^`]+)` \| ./gm)].map(
       ([, alert, expr]) => ({ alert, expr }),
     );

@@ -1,4 +1,4 @@
-// The tour of docs/guides/production.md: its three commands are run as they are written, on ports and in a folder of the test's own.
+// The tour of docs/guides/processes.md: its three commands are run as they are written, on ports and in a folder of the test's own.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -15,7 +15,7 @@ const REDIS_PORT = "6379";
 
 /** The commands, with the one port that they name replaced. */
 function commands(redisPort: string): string[] {
-  const page = readFileSync(join(ROOT, "docs/guides/production.md"), "utf8");
+  const page = readFileSync(join(ROOT, "docs/guides/processes.md"), "utf8");
   const block = /<!-- tour: begin[^>]*-->([\s\S]*?)<!-- tour: end -->/.exec(page)?.[1] ?? "";
   const [, text = ""] = /```sh\n([\s\S]*?)\n```/.exec(block) ?? [];
   return text.split("\n").map((line) => line.replaceAll(REDIS_PORT, redisPort));

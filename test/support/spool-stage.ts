@@ -28,7 +28,7 @@ const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
  * Takes the last bytes of what the server has written to disk: what a machine that loses its power may do to `everysec`. Then
- * mends the file as docs/guides/production.md says: a server that mends it by itself keeps half a transaction for its next start.
+ * mends the file as docs/guides/processes.md says: a server that mends it by itself keeps half a transaction for its next start.
  */
 async function loseTail(redis: RedisServer, random: Random): Promise<void> {
   const [, folder = ""] = (await redis.send("CONFIG", "GET", "dir")) as string[];

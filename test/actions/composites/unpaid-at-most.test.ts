@@ -1,4 +1,4 @@
-// The one number of docs/guides/production.md: the most that a fresh account can cost beyond what it pays, on a day, by the prices and bounds in force.
+// The one number of docs/guides/budgets.md: the most that a fresh account can cost beyond what it pays, on a day, by the prices and bounds in force.
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import type { Params } from "../../../src/catalog/said.ts";
@@ -39,6 +39,6 @@ function underWayCents(): number {
 
 it("what a fresh account can cost us a day beyond what it pays is the number that the operators' page says", () => {
   const cents = UNPAID_CENTS + underWayCents();
-  const page = readFileSync(new URL("../../../docs/guides/production.md", import.meta.url), "utf8");
+  const page = readFileSync(new URL("../../../docs/guides/budgets.md", import.meta.url), "utf8");
   expect(page).toContain(`**${cents} cents**`);
 });

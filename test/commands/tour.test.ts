@@ -1,0 +1,4 @@
+// The commands of docs/start/tour.md.
+import { runCommandsOf } from "./page.ts";
+
+runCommandsOf("docs/start/tour.md");
