@@ -74,9 +74,6 @@ export const NOT_STRANGERS: Readonly<Record<string, string>> = {
   "src/cli/certify/certify.ts": ONE_MESSAGE,
   "src/cli/mcp-command.ts": "runs in a process of its caller's own",
   "src/actions/composites/consult.ts": ONE_MESSAGE,
-  "src/actions/composites/demos/chromium.ts":
-    "cuts what the operator's own browser writes at its zero bytes, each byte looked at once, 32 MiB a message at most",
-  "src/actions/composites/demos/devtools.ts": ONE_MESSAGE,
   "src/actions/composites/conversation.ts": OWN,
   "src/edge/mcp/answer-call.ts": OWN,
   "src/edge/mcp/pinned-tools.ts": OWN,

@@ -1,4 +1,4 @@
-// Makes clips of pictures and sound, and one video of clips, with the operator's ffmpeg: a process of its own that reads our files and nothing else.
+// Makes clips from pictures and sound, and a video from clips, with the operator's ffmpeg, a process that reads our files and nothing else.
 import { execFile } from "node:child_process";
 import { createReadStream, createWriteStream } from "node:fs";
 import { stat, writeFile } from "node:fs/promises";
@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
-import { RecordingFault } from "./devtools.ts";
+import { RecordingFault } from "./browser-page.ts";
 import type { Picture } from "./screencast.ts";
 
 export interface Size {
@@ -22,21 +22,20 @@ export const SIZES: Readonly<Record<Aspect, Size>> = {
   "1:1": { width: 960, height: 960 },
 };
 
-/** A clip, or the whole: an MP4 that is read part by part, while the folder it was made in is there. */
+/** An MP4, read in chunks while its folder exists. */
 export interface Video {
   readonly sizeBytes: number;
   readonly seconds: number;
   bytes(): AsyncIterable<Uint8Array>;
 }
 
-/** A clip that has been kept elsewhere. */
+/** A clip that is stored elsewhere. */
 export interface KeptClip {
   readonly seconds: number;
-  /** Null: it is there no more. */
+  /** Null: it has been deleted. */
   bytes(): Promise<AsyncIterable<Uint8Array> | null>;
 }
 
-/** Bytes that are there already, as a video is read. */
 export async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
@@ -44,20 +43,20 @@ export async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 const FRAMES_A_SECOND = 25;
 const SAMPLES_A_SECOND = 48_000;
 const SAMPLE_BYTES = 2;
-/** Of one clip, so that as many as a storyboard has fit into one file, whatever a page shows. */
+/** The clips of the longest storyboard fit into one file, whatever its pages show. */
 const CLIP_BYTES_MAX = 9 * 1_048_576;
-/** Of the picture: what text and a moving page need at the sizes above. A long clip has less, within its bytes. */
+/** What text and a moving page need at the sizes above. A long clip gets less, to stay within its bytes. */
 const BITS_A_SECOND_MAX = 2_500_000;
 const SOUND_BITS_A_SECOND = 96_000;
 const MS_MAX = 120_000;
-/** Longer than a narration of its most characters takes. */
+/** Longer than the longest narration. */
 const NARRATION_SECONDS_MAX = 90;
 const SECONDS_AFTER_NARRATION = 0.4;
 const run = promisify(execFile);
 
 export interface Ffmpeg {
   readonly path: string;
-  /** Everything that it reads and writes lies there. */
+  /** Holds all that it reads and writes. */
   readonly folder: string;
   readonly signal: AbortSignal;
 }
@@ -72,7 +71,7 @@ async function ffmpeg({ path, folder, signal }: Ffmpeg, args: readonly string[])
   });
 }
 
-/** The sound as plain samples, whose number says how long it is. */
+/** The sound as PCM, whose size gives its length. */
 async function samplesOf(
   narration: Buffer,
   made: Ffmpeg,
@@ -86,7 +85,7 @@ async function samplesOf(
 
 export interface ClipParts {
   readonly pictures: readonly Picture[];
-  /** How long it is at the least: what was recorded, and what was asked for. */
+  /** Its least length. */
   readonly seconds: number;
   /** Null: it is silent. */
   readonly narration: Buffer | null;
@@ -98,7 +97,7 @@ async function videoOf(file: string, seconds: number): Promise<Video> {
   return { sizeBytes: size, seconds, bytes: () => createReadStream(file) };
 }
 
-/** How the picture is written: as good as it should be, within what a clip may come to. */
+/** The best picture within the bytes of a clip. */
 function pictureArgs(seconds: number): string[] {
   const fits = (CLIP_BYTES_MAX * 8 * 0.9) / seconds - SOUND_BITS_A_SECOND;
   const most = Math.floor(Math.min(BITS_A_SECOND_MAX, fits));
@@ -106,7 +105,7 @@ function pictureArgs(seconds: number): string[] {
   return ["-c:v", "libx264", "-preset", "veryfast", "-crf", "23", ...bound, "-threads", "2"];
 }
 
-/** One clip. All clips of a size are of one make, so that they can be put behind each other as they are. */
+/** One clip. Clips of one size share an encoding, so that they can be joined without encoding them again. */
 export async function makeClip({ pictures, seconds: least, narration, size }: ClipParts, made: Ffmpeg): Promise<Video> {
   const sound = narration === null ? null : await samplesOf(narration, made);
   const seconds = Math.max(least, sound === null ? 0 : sound.seconds + SECONDS_AFTER_NARRATION);
@@ -116,7 +115,7 @@ export async function makeClip({ pictures, seconds: least, narration, size }: Cl
     const until = next === undefined ? Math.max(seconds, from + 1) : next.atMs / 1_000;
     return [`file '${file}'`, `duration ${Math.max(0.001, until - from).toFixed(3)}`];
   });
-  // The last duration counts only where another picture follows.
+  // ffmpeg ignores the last duration unless another picture follows.
   const last = pictures.at(-1);
   const list = join(made.folder, "pictures.txt");
   await writeFile(list, `ffconcat version 1.0\n${lines.join("\n")}\nfile '${last?.file ?? ""}'\n`);
@@ -136,7 +135,7 @@ export async function makeClip({ pictures, seconds: least, narration, size }: Cl
   return videoOf(file, seconds);
 }
 
-/** Puts clips of one make behind each other, each brought into the folder part by part; those that are there no more are left out. */
+/** Joins clips of one size, each copied into the folder first. Deleted ones are skipped. */
 export async function joinClips(clips: readonly KeptClip[], made: Ffmpeg): Promise<Video> {
   const files: string[] = [];
   let seconds = 0;

@@ -1,4 +1,4 @@
-// The job behind core/produce_demo and core/produce_autodemo: a storyboard, its scenes one by one, and what they come to.
+// The job behind core/produce_demo and core/produce_autodemo: writes a storyboard, records its scenes and joins them.
 import type { DemoMakerSpec } from "../../../catalog/demo-maker.ts";
 import { type EndedJob, type JobEnd, type JobKind, NoLongerPaid, type RunningJob } from "../../../catalog/job-kind.ts";
 import { GatewayError } from "../../../core/errors.ts";
@@ -6,8 +6,8 @@ import { add, centsDown, centsUp, most, type Nano, nanoFromCents, ZERO } from ".
 import type { Files, FileView } from "../../files/files.ts";
 import { endedBy } from "../ended-by.ts";
 import { type RowDone, type RowsDeps, RowsJob } from "../rows-job.ts";
+import { RecordingFault } from "./browser-page.ts";
 import { type Aspect, type KeptClip, once, SIZES, type Size, type Video } from "./clip.ts";
-import { RecordingFault } from "./devtools.ts";
 import type { Scene, Storyboard } from "./storyboard.ts";
 import { openStudio, type Studio, type StudioParts } from "./studio.ts";
 import { writeBoard } from "./write-storyboard.ts";
@@ -15,10 +15,10 @@ import { writeBoard } from "./write-storyboard.ts";
 export const DEMO_JOB = "demo";
 const MS_MAX = 15 * 60_000;
 const SPEECH_MS_MAX = 60_000;
-/** The least that a scene costs which is shown: the machine that records it is the operator's. */
+/** The least price of a recorded scene: the operator's machine records it. */
 export const SCENE_CENTS_MIN = 2;
 
-/** What a launch gives it: a scene as it is, or what a storyboard is to be written for. */
+/** A scene to record, or a brief to write a storyboard for. */
 export interface DemoStart {
   readonly action: "produce_demo" | "produce_autodemo";
   readonly url: string;
@@ -32,33 +32,33 @@ export interface DemoStart {
 }
 
 interface Done extends RowDone {
-  /** What it is charged: what its parts were priced at, nothing where it is left out. */
+  /** The sum of its parts' prices; zero where it is left out. */
   readonly nano: Nano;
   /** The file of its clip, until the video is made; null: it is left out. */
-  readonly clip: FileSaid | null;
+  readonly clip: StoredFile | null;
   readonly seconds: number;
 }
 
-type FileSaid = Pick<FileView, "file_id" | "filename" | "size_bytes" | "mime">;
+type StoredFile = Pick<FileView, "file_id" | "filename" | "size_bytes" | "mime">;
 
 interface Before {
-  /** Every file that was made for it, noted before its bytes come: what the result does not give of them goes with the job's end. */
+  /** Every file of the job, noted before its bytes arrive. Those that the result does not name are deleted at the end. */
   readonly files: readonly string[];
   readonly board: { readonly storyboard: Storyboard; readonly nano: Nano } | null;
-  /** The end of its work, once it is kept. */
-  readonly video: { readonly video: FileSaid & { readonly seconds: number }; readonly storyboard: FileSaid } | null;
+  /** The result, once it is stored. */
+  readonly video: { readonly video: StoredFile & { readonly seconds: number }; readonly storyboard: StoredFile } | null;
 }
 
 export interface DemoDeps extends RowsDeps {
-  /** Of scenes that are put together, which must not wait behind those that are recorded: a job has little time for its end. */
+  /** For joining scenes, which must not wait behind recordings: a job has little time to end. */
   readonly joinPlaces: RowsDeps["places"];
-  /** Of sandbox accounts, whose scenes may be slow for nothing and keep no browser waiting. */
+  /** For sandbox accounts, whose scenes cost nothing and may wait. */
   readonly sandboxPlaces: RowsDeps["places"];
   readonly studio: StudioParts;
   readonly maker: () => DemoMakerSpec;
-  /** Asked at each call: they are opened with the actions. */
+  /** A function, since files are opened together with the actions. */
   readonly files: () => Pick<Files, "announce" | "receive" | "read" | "delete">;
-  /** Why a recording has failed, for the operator. */
+  /** Reports why a recording failed, for the operator. */
   readonly onFault: (fault: RecordingFault, jobId: string) => void;
 }
 
@@ -67,16 +67,15 @@ interface Failure {
   readonly message: string;
 }
 
-/** What is to be a file. */
-type Made = Pick<Video, "sizeBytes" | "bytes">;
+type Content = Pick<Video, "sizeBytes" | "bytes">;
 
 interface MadeScene {
-  readonly clip: FileSaid;
+  readonly clip: StoredFile;
   readonly seconds: number;
   readonly silent: { readonly narration_error?: string };
 }
 
-/** One job, from wherever it stands. */
+/** One job, which resumes from its stored progress. */
 class DemoJob {
   readonly #job: RunningJob;
   readonly #deps: DemoDeps;
@@ -143,7 +142,7 @@ class DemoJob {
     await this.#rows.keep({ name, cents, nano, ...kept }, at);
   }
 
-  /** Its clip as a file of the payer's, or why it is left out. */
+  /** The scene's clip as a file of the payer, or why it is left out. */
   async #made(
     scene: Scene,
     at: number,
@@ -161,7 +160,7 @@ class DemoJob {
       return await studio.record(wanted, { calls, signal: this.#job.signal }, async (video) => {
         const clip = await this.#keep(video, `scene-${at + 1}.mp4`, "video/mp4");
         if (clip instanceof GatewayError) return { error: clip.code, message: clip.message };
-        // A scene is shown without its voice rather than left out, and says so.
+        // Rather than left out, a scene is shown without its voice, and its row says so.
         const silent = spoken?.ok === false ? { narration_error: spoken.error.code } : {};
         return { clip, seconds: rounded(video.seconds), silent };
       });
@@ -172,8 +171,8 @@ class DemoJob {
     }
   }
 
-  /** A file of the payer's, which is known to the job before it is there. */
-  async #keep(made: Made, filename: string, mime: string): Promise<FileSaid | GatewayError> {
+  /** Stores a file of the payer, and notes it in the job first. */
+  async #keep(made: Content, filename: string, mime: string): Promise<StoredFile | GatewayError> {
     const { id: job, payer } = this.#job;
     const files = this.#deps.files();
     const source = `core/${this.#start.action}`;
@@ -247,18 +246,18 @@ class DemoJob {
   }
 }
 
-/** Takes away every file of the job but those that its end gives. */
+/** Deletes every file of the job that its result does not name. */
 async function clear({ payer, progress, end }: EndedJob, files: Pick<Files, "delete">): Promise<void> {
   const made = (progress as Before | null)?.files ?? [];
-  const { clip, video, storyboard } = (end.result ?? {}) as Readonly<Record<string, FileSaid | undefined>>;
+  const { clip, video, storyboard } = (end.result ?? {}) as Readonly<Record<string, StoredFile | undefined>>;
   const given = new Set(end.status === "succeeded" ? [clip, video, storyboard].map((file) => file?.file_id) : []);
-  // One that its payer has deleted is not there any more.
+  // The payer may have deleted one already.
   for (const file of made) if (!given.has(file)) await files.delete(payer.id, file);
 }
 
 const rounded = (seconds: number) => Math.round(seconds * 100) / 100;
 
-/** Nothing was made, and nothing is charged. */
+/** Nothing is charged. */
 function failed(failure: Failure): JobEnd {
   return { status: "failed", result: failure, chargeNano: ZERO };
 }

@@ -1,83 +1,39 @@
-// Does the steps of a scene on a page, as a person would: what is clicked and typed are events of mouse and keys. All scripts are ours.
-import { isRecord, numberOf } from "../../../core/json.ts";
-import { type Devtools, RecordingFault } from "./devtools.ts";
+// Does the steps of a scene as a person would, with mouse and keyboard events. All scripts that run in the page are ours.
+import type { CDPSession } from "puppeteer-core";
+import { type BrowserPage, RecordingFault } from "./browser-page.ts";
 import type { Step } from "./storyboard.ts";
 
 const LOAD_MS_MAX = 15_000;
-/** A page that has come goes on to settle: pictures, letters. */
+/** Pictures and fonts still change a page that has loaded. */
 const SETTLE_MS = 400;
 const AFTER_STEP_MS = 350;
-/** A name of its own keeps our scripts apart from the page's. */
+/** The isolated world that keeps our scripts apart from the page's. */
 const WORLD = "tollgate";
 
-export interface ShownPage {
-  readonly devtools: Devtools;
-  readonly session: string;
-  /** Its time is over, or its browser has gone. */
-  readonly signal: AbortSignal;
-  /** Below the picture; empty: nothing. */
-  readonly caption: string;
-  readonly load: PageLoad;
-}
-
-/** It is there, or it will not come: a place of the same page, or a download, which is denied. */
-const ENDS_OF_LOADING = [
+const LOADING = ["Page.frameRequestedNavigation", "Page.frameStartedLoading"] as const;
+/** A page has loaded, or none will: a navigation within the page, or a download, which is denied. */
+const LOADED = [
   "Page.loadEventFired",
   "Page.frameStoppedLoading",
   "Page.navigatedWithinDocument",
   "Page.downloadWillBegin",
-];
+] as const;
 
-/** Whether the page is on its way to another one. */
-export class PageLoad {
-  #isUnderWay = false;
-  #done: () => void = () => {};
-
-  constructor(devtools: Devtools) {
-    for (const began of ["Page.frameRequestedNavigation", "Page.frameStartedLoading"]) {
-      devtools.on(began, () => {
-        this.#isUnderWay = true;
-      });
-    }
-    for (const ended of ENDS_OF_LOADING) devtools.on(ended, () => this.end());
-  }
-
-  end(): void {
-    this.#isUnderWay = false;
-    this.#done();
-  }
-
-  /** Until what is under way has come, for so long as that may take. */
-  async come(signal: AbortSignal): Promise<void> {
-    if (!this.#isUnderWay) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#done = resolve;
-    await pauseUntil(promise, LOAD_MS_MAX, signal);
-  }
-}
-
-const NEVER = new Promise<void>(() => {});
-
-/** Waits so long, or until then; rejects as soon as the job is to end, or the browser has. */
-async function pauseUntil(then: Promise<void>, ms: number, signal: AbortSignal): Promise<void> {
+/** Waits, or until `then`; rejects once the signal is aborted. */
+async function pauseUntil(then: Promise<void> | null, ms: number, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const end = () => resolve();
   const timer = setTimeout(end, ms);
   signal.addEventListener("abort", end, { once: true });
   if (signal.aborted) end();
-  await Promise.race([promise, then]);
+  await (then === null ? promise : Promise.race([promise, then]));
   clearTimeout(timer);
   signal.removeEventListener("abort", end);
   if (signal.aborted)
     throw signal.reason instanceof RecordingFault ? signal.reason : new RecordingFault("its time was over");
 }
 
-/** Waits, or rejects as soon as there is nothing to wait for. */
-export function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return pauseUntil(NEVER, ms, signal);
-}
-
-/** In the page, by its text: what shows these words, the one that says least beside them, brought into view; its middle, or null. */
+/** Runs in the page: finds the element with these words and the least other text, scrolls to it, and returns its centre or null. */
 const FIND = `(words, kind) => {
   const wanted = words.trim().toLowerCase();
   const of = kind === "field" ? "input, textarea, select, [contenteditable=true]" : "a, button, [role=button], [role=tab], [role=menuitem], summary, label, input[type=submit], input[type=button]";
@@ -97,7 +53,7 @@ const FIND = `(words, kind) => {
 }`;
 const SCROLL = `(by) => window.scrollBy({ top: by, behavior: "smooth" })`;
 
-/** In each document that the page comes to: the caption, apart from the page's own styles. */
+/** Runs in every document of the page: shows the caption, in a shadow root apart from the page's styles. */
 function captionScript(caption: string): string {
   return `(() => {
   if (window !== window.top) return;
@@ -115,99 +71,111 @@ function captionScript(caption: string): string {
 })()`;
 }
 
-/** Ready to be shown: its caption is there on every page, and nothing it opens or asks stands in the way. */
-export async function preparePage({ devtools, session, caption }: ShownPage): Promise<void> {
-  const ask = (method: string, params: Readonly<Record<string, unknown>> = {}) => devtools.ask(method, params, session);
-  devtools.on("Page.javascriptDialogOpening", () => {
-    void ask("Page.handleJavaScriptDialog", { accept: false }).catch(() => {});
-  });
-  await ask("Page.enable");
-  if (caption !== "") {
-    const source = captionScript(caption);
-    await ask("Page.addScriptToEvaluateOnNewDocument", { source, worldName: WORLD });
+/** A page while its scene is recorded. */
+export class ShownPage {
+  readonly session: CDPSession;
+  readonly #signal: AbortSignal;
+  #isLoading = false;
+  #onLoaded: () => void = () => {};
+
+  private constructor(session: CDPSession, signal: AbortSignal) {
+    this.session = session;
+    this.#signal = signal;
+    for (const event of LOADING) {
+      session.on(event, () => {
+        this.#isLoading = true;
+      });
+    }
+    for (const event of LOADED) {
+      session.on(event, () => {
+        this.#isLoading = false;
+        this.#onLoaded();
+      });
+    }
+    session.on("Page.javascriptDialogOpening", () => {
+      void session.send("Page.handleJavaScriptDialog", { accept: false }).catch(() => {});
+    });
   }
-}
 
-/** Until the page that is on its way is there, and stands still. */
-async function settled({ load, signal }: ShownPage): Promise<void> {
-  await pause(AFTER_STEP_MS, signal);
-  await load.come(signal);
-  await pause(SETTLE_MS, signal);
-}
-
-async function goTo(page: ShownPage, url: string): Promise<void> {
-  const came = await page.devtools.ask("Page.navigate", { url }, page.session);
-  if (typeof came.errorText === "string" && came.errorText !== "") {
-    throw new RecordingFault(`${url} could not be opened: ${came.errorText.slice(0, 100)}`);
+  /** A page that shows `caption` in every document; empty: none. `signal` ends every wait. */
+  static async prepared({ session, gone }: BrowserPage, caption: string, signal: AbortSignal): Promise<ShownPage> {
+    const page = new ShownPage(session, AbortSignal.any([signal, gone]));
+    await session.send("Page.enable");
+    if (caption !== "") {
+      const source = captionScript(caption);
+      await session.send("Page.addScriptToEvaluateOnNewDocument", { source, worldName: WORLD });
+    }
+    return page;
   }
-  await settled(page);
-}
 
-/** Calls one of our own functions in the page, beside its scripts. What is given to it is data. */
-async function inPage({ devtools, session }: ShownPage, declaration: string, given: readonly unknown[]) {
-  const tree = await devtools.ask("Page.getFrameTree", {}, session);
-  const frame = isRecord(tree.frameTree) && isRecord(tree.frameTree.frame) ? tree.frameTree.frame : {};
-  const world = { frameId: frame.id, worldName: WORLD };
-  const made = await devtools.ask("Page.createIsolatedWorld", world, session);
-  const called = await devtools.ask(
-    "Runtime.callFunctionOn",
-    {
-      functionDeclaration: declaration,
-      executionContextId: made.executionContextId,
+  pause(ms: number): Promise<void> {
+    return pauseUntil(null, ms, this.#signal);
+  }
+
+  async goTo(url: string): Promise<void> {
+    const { errorText = "" } = await this.session.send("Page.navigate", { url });
+    if (errorText !== "") throw new RecordingFault(`${url} could not be opened: ${errorText.slice(0, 100)}`);
+    await this.#settled();
+  }
+
+  /** Does one step. Rejects with a RecordingFault where that is not possible. */
+  async do(step: Step): Promise<void> {
+    switch (step.do) {
+      case "goto":
+        return this.goTo(step.url);
+      case "click":
+        await this.#click(step.on, "button");
+        return this.#settled();
+      case "type":
+        await this.#click(step.into, "field");
+        for (const letter of step.text) {
+          await this.session.send("Input.insertText", { text: letter });
+          await this.pause(40);
+        }
+        return this.pause(AFTER_STEP_MS);
+      case "scroll":
+        await this.#call(SCROLL, [step.by]);
+        return this.pause(2 * AFTER_STEP_MS);
+      case "wait":
+        return this.pause(step.seconds * 1_000);
+    }
+  }
+
+  async #settled(): Promise<void> {
+    await this.pause(AFTER_STEP_MS);
+    if (this.#isLoading) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#onLoaded = resolve;
+      await pauseUntil(promise, LOAD_MS_MAX, this.#signal);
+    }
+    await this.pause(SETTLE_MS);
+  }
+
+  /** Calls one of our functions in the page, apart from its scripts. The arguments are data. */
+  async #call(functionDeclaration: string, given: readonly unknown[]): Promise<unknown> {
+    const { frameTree } = await this.session.send("Page.getFrameTree");
+    const world = { frameId: frameTree.frame.id, worldName: WORLD };
+    const { executionContextId } = await this.session.send("Page.createIsolatedWorld", world);
+    const called = await this.session.send("Runtime.callFunctionOn", {
+      functionDeclaration,
+      executionContextId,
       arguments: given.map((value) => ({ value })),
       returnByValue: true,
-    },
-    session,
-  );
-  return isRecord(called.result) ? called.result.value : null;
-}
-
-async function find(page: ShownPage, words: string, kind: "field" | "button") {
-  const at = await inPage(page, FIND, [words, kind]);
-  const [x, y] = isRecord(at) ? [numberOf(at.x), numberOf(at.y)] : [];
-  if (x === undefined || y === undefined)
-    throw new RecordingFault(`there is no ${kind === "field" ? "field" : "link or button"} "${words}"`);
-  return { x, y };
-}
-
-async function click(page: ShownPage, words: string, kind: "field" | "button"): Promise<void> {
-  const { devtools, session, signal } = page;
-  const { x, y } = await find(page, words, kind);
-  const mouse = (type: string, more = {}) => devtools.ask("Input.dispatchMouseEvent", { type, x, y, ...more }, session);
-  await mouse("mouseMoved");
-  await pause(AFTER_STEP_MS, signal);
-  const pressed = { button: "left", clickCount: 1 };
-  await mouse("mousePressed", pressed);
-  await mouse("mouseReleased", pressed);
-  // What a page answers comes behind what it has told: that it goes to another one is known by now, however busy the machine is.
-  await devtools.ask("Runtime.evaluate", { expression: "0" }, session).catch(() => {});
-}
-
-/** Does one step. Rejects with a RecordingFault where that is not possible. */
-export async function doStep(page: ShownPage, step: Step): Promise<void> {
-  const { devtools, session, signal } = page;
-  switch (step.do) {
-    case "goto":
-      return goTo(page, step.url);
-    case "click":
-      await click(page, step.on, "button");
-      return settled(page);
-    case "type":
-      await click(page, step.into, "field");
-      for (const letter of step.text) {
-        await devtools.ask("Input.insertText", { text: letter }, session);
-        await pause(40, signal);
-      }
-      return pause(AFTER_STEP_MS, signal);
-    case "scroll":
-      await inPage(page, SCROLL, [step.by]);
-      return pause(2 * AFTER_STEP_MS, signal);
-    case "wait":
-      return pause(step.seconds * 1_000, signal);
+    });
+    return called.result.value ?? null;
   }
-}
 
-/** The page that a scene begins at. */
-export function openPage(page: ShownPage, url: string): Promise<void> {
-  return goTo(page, url);
+  async #click(words: string, kind: "field" | "button"): Promise<void> {
+    // Our own function returns it, in our own world.
+    const centre = (await this.#call(FIND, [words, kind])) as { readonly x: number; readonly y: number } | null;
+    if (centre === null)
+      throw new RecordingFault(`there is no ${kind === "field" ? "field" : "link or button"} "${words}"`);
+    const pressed = { ...centre, button: "left", clickCount: 1 } as const;
+    await this.session.send("Input.dispatchMouseEvent", { type: "mouseMoved", ...centre });
+    await this.pause(AFTER_STEP_MS);
+    await this.session.send("Input.dispatchMouseEvent", { type: "mousePressed", ...pressed });
+    await this.session.send("Input.dispatchMouseEvent", { type: "mouseReleased", ...pressed });
+    // The answer comes after the page's events, so a navigation is known by then, however busy the machine is.
+    await this.session.send("Runtime.evaluate", { expression: "0" }).catch(() => {});
+  }
 }

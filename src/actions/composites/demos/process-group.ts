@@ -1,20 +1,20 @@
-// What a browser takes of the machine, with all processes that it starts: looked at while it runs, so that one page cannot take all there is.
+// Bounds the memory and disk of a browser with all its processes, so that one page cannot exhaust the machine.
 import { opendir, readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { RecordingFault } from "./devtools.ts";
+import { RecordingFault } from "./browser-page.ts";
 
 const LOOK_MS = 250;
-/** The field of /proc/<pid>/stat behind the name, which may have spaces and brackets of its own. */
+/** The field of /proc/<pid>/stat, counted from the end of the name, which may contain spaces and brackets. */
 const GROUP_AT = 2;
 
 export interface Bounds {
-  /** Of all processes together: what is theirs alone, and what they share among each other. */
+  /** Private and shared memory of all processes. */
   readonly memoryMib: number;
-  /** Of the folder that they write to. */
+  /** The size of the folder that they write to. */
   readonly diskMib: number;
 }
 
-/** Pages of memory that are no file's, in KiB, as Linux tells them of any process. */
+/** The memory of a process that no file backs, in KiB. */
 async function memoryKib(pid: string): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, "latin1");
   const lines = status.split("\n");
@@ -30,7 +30,7 @@ async function isOf(pid: string, group: number): Promise<boolean> {
   return Number(line.slice(line.lastIndexOf(")") + 2).split(" ")[GROUP_AT]) === group;
 }
 
-/** Of a group of processes; 0 where there is no /proc. A process that ends meanwhile counts nothing. */
+/** The memory of a process group; 0 where there is no /proc. */
 export async function groupMib(group: number): Promise<number> {
   const pids = (await readdir("/proc").catch(() => [])).filter((name) => /^\d+$/.test(name));
   const each = pids.map(async (pid) => ((await isOf(pid, group)) ? memoryKib(pid) : 0));
@@ -38,10 +38,10 @@ export async function groupMib(group: number): Promise<number> {
   return kib.reduce((sum, one) => sum + one, 0) / 1_024;
 }
 
-/** So many files and folders are more than any browser needs: looking at them is work of ours, however small they are. */
+/** More files and folders than any browser needs: walking them is our work, however small they are. */
 const ENTRIES_MAX = 20_000;
 
-/** What lies in a folder and all below it, one folder after the other; null: there is too much to look at. What goes meanwhile counts nothing. */
+/** The size of a folder and all below it; null: it has too many entries. */
 async function folderMib(root: string): Promise<number | null> {
   const folders = [root];
   let [blocks, entries] = [0, 0];
@@ -67,16 +67,16 @@ async function overBy(group: number, folder: string, { memoryMib, diskMib }: Bou
   return null;
 }
 
-/** Ends every process of a group at once; one that has none left is ended already. */
+/** Kills every process of a group. */
 export function endGroup(group: number): void {
   try {
     process.kill(-group, "SIGKILL");
   } catch {
-    // There is none any more.
+    // All have ended already.
   }
 }
 
-/** Looks again and again what a group takes, and says once where that is too much. What is returned stops it. */
+/** Polls a group and reports once that it exceeds its bounds. Returns a function that stops the polling. */
 export function watchGroup(
   { group, folder }: { readonly group: number; readonly folder: string },
   bounds: Bounds,

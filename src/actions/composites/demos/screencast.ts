@@ -1,13 +1,13 @@
-// Takes down what a page looks like, picture by picture, each with when it was to be seen; a picture is a file, so that memory stays small.
+// Records a page as pictures with their times. Each picture is a file, so that memory stays small.
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { CDPSession } from "puppeteer-core";
 import type { Clock } from "../../../core/clock.ts";
+import { RecordingFault } from "./browser-page.ts";
 import type { Size } from "./clip.ts";
-import { RecordingFault } from "./devtools.ts";
-import type { ShownPage } from "./page-steps.ts";
 
-const QUALITY = 80;
-/** Of one recording, on the disk. */
+const JPEG = { format: "jpeg", quality: 80 } as const;
+/** Bounds of one recording on the disk. */
 const PICTURES_MAX = 4_000;
 const PICTURES_MIB_MAX = 128;
 
@@ -18,53 +18,47 @@ export interface Picture {
 }
 
 export class Screencast {
-  readonly #page: ShownPage;
+  readonly #session: CDPSession;
   readonly #folder: string;
   readonly #clock: Clock;
   readonly #pictures: Picture[] = [];
   #writing: Promise<void> = Promise.resolve();
-  /** Why there will be no more of them. */
+  /** Why the recording has stopped. */
   #fault: RecordingFault | null = null;
   #beganMs = 0;
   #bytes = 0;
 
-  constructor(page: ShownPage, folder: string, clock: Clock) {
-    this.#page = page;
+  constructor(session: CDPSession, folder: string, clock: Clock) {
+    this.#session = session;
     this.#folder = folder;
     this.#clock = clock;
   }
 
   async begin({ width, height }: Size): Promise<void> {
-    const { devtools, session } = this.#page;
     this.#beganMs = this.#clock.elapsedMs();
-    // What is seen at the beginning is seen for certain: the first one that the page brings by itself may come after its first step.
+    // The first frame of a screencast may come after the first step, so the beginning is a screenshot.
     await this.#shoot();
-    devtools.on("Page.screencastFrame", ({ data, sessionId }) => {
-      if (typeof data === "string") this.#take(Buffer.from(data, "base64"));
+    this.#session.on("Page.screencastFrame", ({ data, sessionId }) => {
+      this.#take(data);
       void this.#next(sessionId).catch(() => {});
     });
-    const bounds = { maxWidth: width, maxHeight: height };
-    await devtools.ask(
-      "Page.startScreencast",
-      { format: "jpeg", quality: QUALITY, ...bounds, everyNthFrame: 2 },
-      session,
-    );
+    const options = { ...JPEG, maxWidth: width, maxHeight: height, everyNthFrame: 2 };
+    await this.#session.send("Page.startScreencast", options);
   }
 
-  /** The next one comes once the last has been written, and there is room for it. */
-  async #next(sessionId: unknown): Promise<void> {
+  /** Asks for the next frame once the last is written. */
+  async #next(sessionId: number): Promise<void> {
     await this.#writing;
-    const { devtools, session } = this.#page;
-    if (this.#fault === null) await devtools.ask("Page.screencastFrameAck", { sessionId }, session);
+    if (this.#fault === null) await this.#session.send("Page.screencastFrameAck", { sessionId });
   }
 
   async #shoot(): Promise<void> {
-    const { devtools, session } = this.#page;
-    const shot = await devtools.ask("Page.captureScreenshot", { format: "jpeg", quality: QUALITY }, session);
-    if (typeof shot.data === "string") this.#take(Buffer.from(shot.data, "base64"));
+    const { data } = await this.#session.send("Page.captureScreenshot", JPEG);
+    this.#take(data);
   }
 
-  #take(bytes: Buffer): void {
+  #take(base64: string): void {
+    const bytes = Buffer.from(base64, "base64");
     const isJpeg = bytes[0] === 0xff && bytes[1] === 0xd8;
     if (!isJpeg || this.#fault !== null) return;
     this.#bytes += bytes.length;
@@ -81,10 +75,9 @@ export class Screencast {
       });
   }
 
-  /** One more as it stands, and all of them: a page that does not change brings no picture by itself. */
+  /** Takes a last picture, since a page that does not change sends none, and returns all. */
   async end(): Promise<{ readonly pictures: readonly Picture[]; readonly ms: number }> {
-    const { devtools, session } = this.#page;
-    await devtools.ask("Page.stopScreencast", {}, session);
+    await this.#session.send("Page.stopScreencast");
     await this.#shoot();
     const ms = this.#clock.elapsedMs() - this.#beganMs;
     await this.#writing;

@@ -1,4 +1,4 @@
-// What a demo shows: scenes of one site, each with the few things that may be done on a page, checked before anything is done.
+// The storyboard of a demo: scenes of one site, each with a few allowed steps, checked before anything runs.
 import { z } from "zod";
 import type { JsonObject } from "../../../catalog/said.ts";
 
@@ -16,12 +16,9 @@ const line = (charsMax: number) =>
 const words = (charsMax: number) => line(charsMax).regex(/\S/, "must not be blank");
 const place = words(200).describe("Words that are to be seen on it, such as Prices");
 
-/** All that may be done on a page. There is no step that runs a script. */
+/** The allowed steps. None runs a script. */
 export const step = z.discriminatedUnion("do", [
-  z.strictObject({
-    do: z.literal("goto"),
-    url: words(URL_CHARS_MAX).describe("A page of the same site"),
-  }),
+  z.strictObject({ do: z.literal("goto"), url: words(URL_CHARS_MAX).describe("A page of the same site") }),
   z.strictObject({ do: z.literal("click"), on: place.describe("What is to be read on the link or button") }),
   z.strictObject({
     do: z.literal("type"),
@@ -32,10 +29,7 @@ export const step = z.discriminatedUnion("do", [
     do: z.literal("scroll"),
     by: z.int().min(-5_000).max(5_000).describe("Pixels; below zero upwards"),
   }),
-  z.strictObject({
-    do: z.literal("wait"),
-    seconds: z.number().min(0.1).max(WAIT_SECONDS_MAX),
-  }),
+  z.strictObject({ do: z.literal("wait"), seconds: z.number().min(0.1).max(WAIT_SECONDS_MAX) }),
 ]);
 export type Step = z.infer<typeof step>;
 
@@ -56,10 +50,7 @@ const scene = z.strictObject({
   narration: scenePart.narration,
   seconds: z.number().min(SECONDS_MIN).max(SECONDS_MAX),
 });
-const board = z.strictObject({
-  title: words(120),
-  scenes: z.array(scene).min(1).max(SCENES_MAX),
-});
+const board = z.strictObject({ title: words(120), scenes: z.array(scene).min(1).max(SCENES_MAX) });
 export type Scene = z.infer<typeof scene>;
 export type Storyboard = z.infer<typeof board>;
 
@@ -70,7 +61,7 @@ function closed(properties: JsonObject): JsonObject {
 }
 const doing = (name: string) => ({ type: "string", enum: [name] }) as const;
 
-/** The same for a model, without bounds, which not every vendor's schemas know. */
+/** The same for a model, without bounds, which some vendors' schemas do not support. */
 export const BOARD_SCHEMA: JsonObject = closed({
   title: text,
   scenes: {
@@ -96,7 +87,7 @@ export const BOARD_SCHEMA: JsonObject = closed({
   },
 });
 
-/** Whether an address is a page of the site: on its very host, or that host with or without `www.`. */
+/** Whether an address is on the site's host, with or without `www.`. */
 function isOfSite(address: string, site: string): boolean {
   const [url, own] = [URL.parse(address), URL.parse(site)];
   if (url === null || own === null || !/^https?:$/.test(url.protocol)) return false;
@@ -108,7 +99,7 @@ function bare(host: string): string {
   return host.replace(/^www\./, "");
 }
 
-/** The first address of a scene that leads off its site, with its place in the scene; null: none does. */
+/** The first address of a scene that is off its site, with its path in the scene; null: none. */
 export function offSite(
   { url, steps }: Pick<Scene, "url" | "steps">,
   site: string,
@@ -119,7 +110,7 @@ export function offSite(
   return found?.do === "goto" ? { path: ["steps", at, "url"], address: found.url } : null;
 }
 
-/** What a model wrote, or what is wrong with it, in words for it. */
+/** Checks a model's storyboard. A string says what is wrong with it. */
 export function readBoard(json: unknown, site: string): Storyboard | string {
   const read = board.safeParse(json);
   if (!read.success) {

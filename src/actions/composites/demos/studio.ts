@@ -1,4 +1,4 @@
-// Where scenes are recorded: with a browser and ffmpeg for live accounts; in the sandbox played, with a small video that is real.
+// Records scenes: with a browser and ffmpeg for live accounts; the sandbox plays them, with a small real video.
 import { rm } from "node:fs/promises";
 import type { DemoMakerSpec } from "../../../catalog/demo-maker.ts";
 import type { JobPart } from "../../../catalog/job-kind.ts";
@@ -6,41 +6,41 @@ import type { Clock } from "../../../core/clock.ts";
 import { nanoFromCents } from "../../../core/money.ts";
 import { atPointer } from "../../../upstream/json-pointer.ts";
 import type { PublicAddressesOptions } from "../../../upstream/public-addresses.ts";
+import { type BrowserPage, connectTo, RecordingFault, type StartedBrowser, withPage } from "./browser-page.ts";
 import { openChromium } from "./chromium.ts";
 import { joinClips, type KeptClip, makeClip, once, type Size, type Video } from "./clip.ts";
-import { Devtools, lineTo, RecordingFault } from "./devtools.ts";
-import { doStep, openPage, PageLoad, pause, preparePage, type ShownPage } from "./page-steps.ts";
+import { ShownPage } from "./page-steps.ts";
 import { Screencast } from "./screencast.ts";
 import type { Scene } from "./storyboard.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
-/** What legs call the operator's browser. */
+/** The operator's browser, as legs name it. */
 const OWN_BROWSER = "direct/browser";
-/** What a scene by it counts as its cost, whatever came of it: minutes of a machine, and traffic of up to the bytes below. */
+/** The cost of a scene by it, whether it succeeds or fails: minutes of a machine, and traffic of up to the bytes below. */
 const OWN_BROWSER_NANO = nanoFromCents(0.5);
-/** All that one browser may send and be sent. */
+/** The traffic of one browser, both ways. */
 const BROWSER_BYTES_MAX = 200 * 1_048_576;
-/** What the profile of one holds on the disk. */
+/** The size of its profile on the disk. */
 const PROFILE_MIB_MAX = 512;
-/** Of one scene, with everything that its steps wait for. */
+/** For one scene, with all waits of its steps. */
 const SCENE_MS_MAX = 120_000;
-/** How long the end is to be seen. */
+/** How long the end stays visible. */
 const END_MS_MIN = 800;
-/** Within the time that a job has to end in when it is told to. */
+/** Within the time that a job has to end after it is cancelled. */
 const JOIN_MS_MAX = 20_000;
 
 export interface StudioParts {
   readonly clock: Clock;
   readonly maker: () => DemoMakerSpec;
-  /** Null: a vendor's browser is asked for. */
+  /** Null: a vendor's browser is used. */
   readonly chromiumPath: string | null;
-  /** What one Chromium of the operator's may take of memory, with all its processes. */
+  /** The memory of one Chromium of the operator, with all its processes. */
   readonly chromiumMemoryMib: number;
-  /** Null: nothing is recorded but in the sandbox. */
+  /** Null: only the sandbox records. */
   readonly ffmpegPath: string | null;
-  /** How the internet is reached in tests. */
+  /** Set by tests. */
   readonly internet: PublicAddressesOptions;
-  /** A small video, one still picture for each so many seconds. */
+  /** A small video that shows one still picture for each of these times. */
   readonly play: (seconds: readonly number[], size: Size) => Buffer;
 }
 
@@ -51,7 +51,7 @@ export interface SceneWanted {
   readonly narration: Buffer | null;
 }
 
-/** What pays for a scene, and when it is to stop. */
+/** What pays for a scene, and what stops it. */
 export interface Recording {
   readonly calls: JobPart;
   readonly signal: AbortSignal;
@@ -60,13 +60,13 @@ export interface Recording {
 type Keep<T> = (video: Video) => Promise<T>;
 
 export interface Studio {
-  /** Has the clip kept, which is there for as long as that takes. Rejects with a RecordingFault where the scene cannot be recorded. */
+  /** Records a clip and hands it to `keep`; it is deleted afterwards. Rejects with a RecordingFault where the scene cannot be recorded. */
   record<T>(wanted: SceneWanted, by: Recording, keep: Keep<T>): Promise<T>;
-  /** Has the whole kept. Rejects with a RecordingFault where the clips cannot be put together. */
+  /** Joins clips and hands the video to `keep`. Rejects with a RecordingFault where they cannot be joined. */
   join<T>(clips: readonly KeptClip[], size: Size, keep: Keep<T>): Promise<T>;
 }
 
-/** Work with a folder of its own, which goes with it; its signal is aborted when its time is over, or that of the job is. */
+/** Runs `work` with a temporary folder and a signal that is aborted when its time, or that of the job, is over. */
 async function inFolder<T>(
   msMax: number,
   ended: AbortSignal | null,
@@ -81,38 +81,26 @@ async function inFolder<T>(
   }
 }
 
-/** A page of a browser that is there, shown and recorded from its beginning to the end of its steps. */
-async function shown({ scene, size }: SceneWanted, devtools: Devtools, folder: string, how: Shown) {
-  const made = await devtools.ask("Target.createTarget", { url: "about:blank" });
-  const { sessionId } = await devtools.ask("Target.attachToTarget", { targetId: made.targetId, flatten: true });
-  const page: ShownPage = {
-    devtools,
-    session: String(sessionId),
-    signal: AbortSignal.any([how.signal, devtools.gone]),
-    caption: scene.caption,
-    load: new PageLoad(devtools),
-  };
-  const { width, height } = size;
-  const metrics = { width, height, deviceScaleFactor: 1, mobile: false };
-  await devtools.ask("Browser.setDownloadBehavior", { behavior: "deny" });
-  await devtools.ask("Emulation.setDeviceMetricsOverride", metrics, page.session);
-  await preparePage(page);
-  await openPage(page, scene.url);
-  const cast = new Screencast(page, folder, how.clock);
-  const beganMs = how.clock.elapsedMs();
-  await cast.begin(size);
-  for (const step of scene.steps) await doStep(page, step);
-  const leftMs = scene.seconds * 1_000 - (how.clock.elapsedMs() - beganMs);
-  await pause(Math.max(0, leftMs), page.signal);
-  return cast.end();
-}
-
-interface Shown {
+interface Stage {
+  readonly folder: string;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
-/** Has a vendor's browser for as long as the work takes. */
+/** Shows a scene in a page and records it, from its first page to the end of its steps. */
+async function recorded({ scene, size }: SceneWanted, opened: BrowserPage, { folder, clock, signal }: Stage) {
+  const page = await ShownPage.prepared(opened, scene.caption, signal);
+  await page.goTo(scene.url);
+  const cast = new Screencast(page.session, folder, clock);
+  const beganMs = clock.elapsedMs();
+  await cast.begin(size);
+  for (const step of scene.steps) await page.do(step);
+  const leftMs = scene.seconds * 1_000 - (clock.elapsedMs() - beganMs);
+  await page.pause(Math.max(0, leftMs));
+  return cast.end();
+}
+
+/** Opens a vendor's browser for the time of the work. */
 async function withVendorBrowser<T>(
   { browser: { begin, end } }: DemoMakerSpec,
   calls: JobPart,
@@ -141,26 +129,27 @@ class LiveStudio implements Studio {
   async record<T>(wanted: SceneWanted, { calls, signal: ended }: Recording, keep: Keep<T>): Promise<T> {
     const { clock } = this.#parts;
     return inFolder(SCENE_MS_MAX, ended, async (folder, signal) => {
-      const record = (devtools: Devtools) => shown(wanted, devtools, folder, { clock, signal });
-      const { pictures, ms } = await this.#withBrowser(calls, record);
+      const { pictures, ms } = await this.#withBrowser(calls, (browser) =>
+        withPage(browser, wanted.size, (page) => recorded(wanted, page, { folder, clock, signal })),
+      );
       const { narration, size, scene } = wanted;
       const seconds = Math.max(scene.seconds, (ms + END_MS_MIN) / 1_000);
       return keep(await makeClip({ pictures, seconds, narration, size }, { path: this.#ffmpeg, folder, signal }));
     });
   }
 
-  async #withBrowser<T>(calls: JobPart, work: (devtools: Devtools) => Promise<T>): Promise<T> {
+  async #withBrowser<T>(calls: JobPart, work: (browser: StartedBrowser) => Promise<T>): Promise<T> {
     const { chromiumPath, chromiumMemoryMib, internet, maker } = this.#parts;
     if (chromiumPath === null) {
       return withVendorBrowser(maker(), calls, async (address) => {
-        const devtools = new Devtools(await lineTo(address));
-        return work(devtools).finally(() => devtools.close());
+        const browser = await connectTo(address);
+        return work({ browser }).finally(() => browser.disconnect());
       });
     }
     const openAnd = async () => {
       const bounds = { memoryMib: chromiumMemoryMib, diskMib: PROFILE_MIB_MAX };
       const browser = await openChromium(chromiumPath, { ...internet, bytesMax: BROWSER_BYTES_MAX, bounds });
-      return work(browser.devtools).finally(() => browser.close());
+      return work(browser).finally(() => browser.close());
     };
     const { done } = await calls.own({
       name: OWN_BROWSER,

@@ -1,10 +1,10 @@
-// Folders that a recording works in; what a process left there that died is taken away by the next one that makes a folder.
+// Temporary folders of recordings. Each new one also deletes what processes that died have left behind.
 import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const PREFIX = "tollgate-recording-";
-/** Far longer than any recording, or what is done with it, takes. */
+/** Far longer than any recording takes. */
 const LEFT_MS = 3_600_000;
 
 async function takeAwayLeft(beside: string): Promise<void> {
@@ -17,15 +17,14 @@ async function takeAwayLeft(beside: string): Promise<void> {
       const { mtimeMs } = await stat(folder);
       if (nowMs - mtimeMs > LEFT_MS) await rm(folder, { recursive: true, force: true });
     };
-    // Its maker may take it away just now, or it is not ours to take: the others go all the same.
+    // Its owner may be deleting it, or it is not ours to delete; go on with the others.
     await takeAway().catch(() => {});
   }
 }
 
-/** A new empty folder, which its maker takes away. */
+/** A new empty folder, which the caller deletes. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), PREFIX));
-  // No recording fails of what others have left.
   await takeAwayLeft(folder).catch(() => {});
   return folder;
 }

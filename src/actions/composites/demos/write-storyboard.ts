@@ -1,4 +1,4 @@
-// The first half of core/produce_autodemo: the site is read, and a model writes what is to be shown of it.
+// The first half of core/produce_autodemo: reads the site and has a model write the storyboard.
 import type { ChatAnswer, InnerCalls, InnerModels } from "../../../catalog/local-action.ts";
 import type { GatewayError } from "../../../core/errors.ts";
 import { atPointer } from "../../../upstream/json-pointer.ts";
@@ -16,7 +16,7 @@ const PAGE_CHARS_MAX = 12_000;
 const OUTPUT_TOKENS_MAX = 4_000;
 const MS_MAX = 90_000;
 const TRIES = 2;
-/** A page that could not be read is free, and without it there is no video. */
+/** Failed reads are free, and without the page there is no video. */
 const LOOKS = 3;
 const SCENE_SECONDS = 8;
 
@@ -28,10 +28,10 @@ const TASK = [
   "`caption` is a line of at most 60 characters; `narration` is said during the scene, at most 2 words for each of its `seconds` (2 to 30). The seconds of all scenes add up to `seconds`.",
 ].join("\n");
 
-/** A storyboard, or why there is none, as a job says why it failed. */
+/** A storyboard, or the job's failure. */
 export type Written = Storyboard | { readonly error: string; readonly message: string };
 
-/** What is shown of a site by rule, scrolled through: a sandbox's models only play. */
+/** A storyboard without a model, for the sandbox: scrolls through the page. */
 function plain({ url, brief, seconds }: BoardWanted): Storyboard {
   const count = Math.max(1, Math.min(6, Math.round(seconds / SCENE_SECONDS)));
   const scenes = Array.from({ length: count }, (_, at) => ({
@@ -51,7 +51,7 @@ async function pageText(calls: InnerCalls, url: string): Promise<string | Gatewa
   return typeof content === "string" ? content.slice(0, PAGE_CHARS_MAX) : "";
 }
 
-/** `writer`: the model that writes; `plays`: it only plays. */
+/** `writer`: the model; `plays`: it is the sandbox's. */
 export async function writeBoard(
   wanted: BoardWanted,
   calls: InnerCalls & InnerModels,
