@@ -10,11 +10,12 @@ import {
   type TestAccount,
   type TestGateway,
 } from "../support/gateway.ts";
+import { runs } from "../support/runs.ts";
 
-const CALLS = 512;
-const COVERED = 100;
+const CALLS = runs(128, 512);
+const COVERED = runs(25, 100);
 
-/** So many tokens allowed that a hold is more than a cent: then some whole number of cents covers 100 and not 101. */
+/** So many tokens allowed that a hold is more than a cent: then some whole number of cents covers COVERED calls and not one more. */
 const BODY = {
   model: "sandbox/ok",
   stream: true,
@@ -82,7 +83,7 @@ async function openAccount(options: AccountOptions = {}): Promise<TestAccount> {
   return gateway.account({ creditCents: 100_000, ...options });
 }
 
-/** 100 went through whole, each was charged what the upstream counted, nothing is held, and nothing is missing. */
+/** Those that the bound covers went through whole, each was charged what the upstream counted, nothing is held, and nothing is missing. */
 async function expectSettled(account: TestAccount, passed: readonly SeenCall[], grantedCents: number): Promise<number> {
   expect(passed.map(({ acknowledged }) => acknowledged)).toEqual(Array(COVERED).fill(true));
   const rows = gate.sandbox

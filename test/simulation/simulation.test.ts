@@ -1,4 +1,5 @@
-// Hundreds of simulated lives of several gateways over one store, each with failures of its own; other ones are lived among the fault tests.
+// Simulated lives of several gateways over one store, each with its own failures; the fault tests run thousands more.
+import { runs } from "../support/runs.ts";
 import { simulationSuite } from "./suite.ts";
 
-simulationSuite({ seeds: 200, first: 1 });
+simulationSuite({ seeds: runs(60, 200), first: 1 });

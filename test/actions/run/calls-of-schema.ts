@@ -2,10 +2,11 @@
 import fc from "fast-check";
 import type { JsonSchema } from "../../../src/actions/run/params-schema.ts";
 import { type Chance, chanceFrom } from "../../simulation/random.ts";
+import { runs } from "../../support/runs.ts";
 
 const ITEMS_MAX = 24;
-const PAIRS_MAX = 60;
-const RANDOM_CALLS = 40;
+const PAIRS_MAX = runs(15, 60);
+const RANDOM_CALLS = runs(10, 40);
 /** What no param of any kind is likely to be. */
 const STRANGERS: readonly unknown[] = [null, true, -1, 0, 1.5, 1_000_000, "", " ", "tea", [], [null], {}, { x: 1 }];
 const DATES = ["2026-01-31", "2024-02-29", "2026-02-30", "2026-13-01", "20260131", "2026-01-31T12:00:00Z"];

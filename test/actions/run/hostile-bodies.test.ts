@@ -4,10 +4,11 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { JsonObject } from "../../../src/catalog/said.ts";
 import { eventually, startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
+import { runs } from "../../support/runs.ts";
 import { shippedCatalog } from "../../support/shipped-catalog.ts";
 
 const PLAY = { sandbox: true };
-const RUNS = 4_000;
+const RUNS = runs(800, 4_000);
 const MIB = 1024 * 1024;
 
 const catalog = await shippedCatalog();

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { isPlainChat } from "../../../src/models/formats/chat-completions/plain-body.ts";
 import { chatBody } from "../../../src/models/formats/chat-completions/read-body.ts";
+import { runs } from "../../support/runs.ts";
 
 const call = { id: "call_1", type: "function", function: { name: "look", arguments: "{}" } };
 const AGENT = {
@@ -74,6 +75,6 @@ test("no body is plain that the schema would refuse, whatever stands wherever in
       }
       if (isPlainChat(body as Record<string, unknown>)) expect(chatBody.safeParse(body).error).toBeUndefined();
     }),
-    { numRuns: 4_000 },
+    { numRuns: runs(800, 4_000) },
   );
 });

@@ -13,6 +13,7 @@ import type { ModelRequest } from "../../../src/models/formats/model-request.ts"
 import { readText, sentText } from "../../../src/models/formats/prompt-text.ts";
 import { responses } from "../../../src/models/formats/responses/vendor.ts";
 import { asked, chatContext } from "../../support/dialect-replay.ts";
+import { runs } from "../../support/runs.ts";
 
 type Json = Record<string, unknown>;
 
@@ -142,9 +143,9 @@ describe("whatever a dialect sends", () => {
           expect(sentText(chat.asked.body, CHAT_FIELDS).includes("riverstone"), sent).toBe(true);
         }
       }),
-      { numRuns: 3_000 },
+      { numRuns: runs(600, 3_000) },
     );
-    expect(sentCount).toBeGreaterThan(100);
+    expect(sentCount).toBeGreaterThan(20);
   });
 });
 

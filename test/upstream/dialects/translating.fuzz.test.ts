@@ -10,6 +10,7 @@ import { responses } from "../../../src/models/formats/responses/vendor.ts";
 import type { ChatContext, Dialect } from "../../../src/upstream/dialects/dialect.ts";
 import { ANSWERS } from "../../models/formats/golden-cases.ts";
 import { asked, chatContext, eventsOf, feed, RecordedStream } from "../../support/dialect-replay.ts";
+import { runs } from "../../support/runs.ts";
 
 const DIALECTS: [string, Dialect][] = [
   ["chat-completions", chatCompletions],
@@ -104,7 +105,7 @@ describe.each(DIALECTS)("%s", (name, dialect) => {
         const reason = dialect.unsupported(asked(wanted), told);
         expect(reason === null || reason.length > 0).toBe(true);
       }),
-      { numRuns: 1500 },
+      { numRuns: runs(300, 1_500) },
     );
   });
 
@@ -115,7 +116,7 @@ describe.each(DIALECTS)("%s", (name, dialect) => {
         dialect.request(asked(wanted), told);
         expect(JSON.stringify(wanted)).toBe(before);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(60, 300) },
     );
   });
 
@@ -161,7 +162,7 @@ describe.each(DIALECTS)("%s", (name, dialect) => {
         expect("kind" in read ? typeof read.message : typeof JSON.stringify(WHOLE.whole(read.answer))).toBe("string");
         expect(typeof dialect.error(answer).message).toBe("string");
       }),
-      { numRuns: 1500 },
+      { numRuns: runs(300, 1_500) },
     );
   });
 
@@ -178,7 +179,7 @@ describe.each(DIALECTS)("%s", (name, dialect) => {
         });
         feed(dialect, chatContext({ stream: true }), changed, new RecordedStream());
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(200, 1_000) },
     );
   });
 });
