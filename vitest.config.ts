@@ -6,14 +6,16 @@ import { LANE, PROCESSES } from "./test/lane-config.ts";
 import LaneReport, { type LaneBounds } from "./test/lane-report.ts";
 import { suiteFiles, type TestFile } from "./test/lanes.ts";
 
-/** Much of a test is waiting for clocks and sockets: one file more than there are cores keeps these busy. */
-const WORKERS = Math.min(8, availableParallelism() + 1);
+/** Files spend half their time waiting for clocks and sockets: two more than there are cores keep the cores busy. */
+const WORKERS = Math.min(8, availableParallelism() + 2);
 
-/** What every process that runs tests has in common. */
+/** Shared by every process that runs tests. */
 const COMMON = {
   ...PROCESSES,
   maxWorkers: WORKERS,
-  // Bounds for what hangs, not for what is slow: others may load the machine as well.
+  // Concurrent tests of one file mostly wait for clocks.
+  maxConcurrency: 20,
+  // Bounds for what hangs, not for what is slow: other programs may load the machine as well.
   testTimeout: 180_000,
   hookTimeout: 180_000,
 };
@@ -34,8 +36,8 @@ export function suite(files: readonly TestFile[], { fileCpuSecondsMax, ...bounds
       maxWorkers: WORKERS,
       projects: [
         {
-          // A process runs one file after another: starting it and reading the sources anew for each took a quarter of all the work.
-          // Files share no state, since the sources have no globals; what a file of test/support opens ends with the test that asked.
+          // A process runs one file after another: a new process that reads the sources again for each file took a quarter of the time.
+          // Files share no state, since the sources have no globals; what a file of test/support opens ends with the test that opened it.
           test: { ...COMMON, name: "shared", include: paths(false), isolate: false, provide },
         },
         {
