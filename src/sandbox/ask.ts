@@ -1,4 +1,5 @@
-// A request in any of the dialects, read down to what the sandbox's answer depends on.
+// What the sandbox's answer depends on, of a request in any format.
+import type { NeutralBlock, NeutralRequest, NeutralTurn } from "../core/neutral.ts";
 import { piecesOf, seedOf } from "./vocabulary.ts";
 
 /** One message, or one text to embed: its text, and how many parts of it are images or files. */
@@ -35,6 +36,60 @@ export interface Ask {
   readonly thinkingTokens: number;
   /** Prompt tokens beside the turns' own: tools, or inputs that came as tokens. */
   readonly extraTokens: number;
+}
+
+function textOf(block: NeutralBlock): string {
+  if (block.kind === "tool-call") return block.arguments;
+  if (block.kind === "tool-result")
+    return typeof block.content === "string" ? block.content : block.content.map(textOf).filter(Boolean).join(" ");
+  return "text" in block ? block.text : "";
+}
+
+function partsOf(block: NeutralBlock): number {
+  if (block.kind === "tool-result" && typeof block.content !== "string")
+    return block.content.reduce((sum, inner) => sum + partsOf(inner), 0);
+  return ["image", "file", "audio"].includes(block.kind) ? 1 : 0;
+}
+
+function turnOf(role: Turn["role"], blocks: readonly NeutralBlock[]): Turn {
+  const parts = blocks.reduce((sum, block) => sum + partsOf(block), 0);
+  return { role, text: blocks.map(textOf).filter(Boolean).join(" "), parts };
+}
+
+/** The results of tools become turns of their own, before the rest. */
+function turnsOf({ role, blocks }: NeutralTurn): Turn[] {
+  const results = blocks.filter(({ kind }) => kind === "tool-result");
+  const rest = blocks.filter(({ kind }) => kind !== "tool-result");
+  const own = turnOf(role === "developer" ? "system" : role, rest);
+  const isOwn = rest.length > 0 && (role !== "system" || own.text !== "");
+  return [...results.map((block) => turnOf("tool", [block])), ...(isOwn ? [own] : [])];
+}
+
+/** What a format knows of a request beside its neutral form. */
+export type OwnAsk = Pick<Ask, "model" | "stream" | "outputTokensMax" | "thinkingTokens"> &
+  Partial<Ask> & {
+    /** The tools as they came, which count by their length. */
+    readonly toolsJson?: unknown;
+  };
+
+/** A request that its format's decoder has read. `own` wins over what follows from the neutral form. */
+export function askOf(request: NeutralRequest, { toolsJson, ...own }: OwnAsk): Ask {
+  const { toolChoice, format, parallelToolCalls, stops, choices } = request;
+  const modes = { auto: "auto", none: "none", required: "any" } as const;
+  return {
+    usageAsked: true,
+    turns: request.turns.flatMap(turnsOf),
+    stops,
+    choices,
+    tools: request.tools.flatMap((tool) =>
+      tool.kind === "function" ? [{ name: tool.name, schema: tool.parameters ?? {} }] : [],
+    ),
+    toolUse: toolChoice?.mode === "named" ? { name: toolChoice.name } : modes[toolChoice?.mode ?? "auto"],
+    parallelTools: parallelToolCalls ?? true,
+    schema: format === null ? null : format.kind === "schema" ? format.schema : {},
+    extraTokens: toolsJson ? jsonTokens(toolsJson) : 0,
+    ...own,
+  };
 }
 
 /** Said in the last user message as `[[name]]` or `[[name: value]]`; for instance `[[say: Hello]]` or `[[words: 500]]`. */

@@ -1,9 +1,11 @@
 // Reads a chat-completions request as strictly as its vendors do, down to what the answer depends on.
 import { z } from "zod";
-import { type Ask, jsonTokens, type Schema, type Turn } from "../../../sandbox/ask.ts";
+import { type Ask, askOf } from "../../../sandbox/ask.ts";
 import { refuse, schemaRefusal } from "../../../sandbox/dialect.ts";
 import { schemaWithProperties } from "../../../sandbox/dialects/tool-schema.ts";
 import type { Refusal } from "../../../sandbox/refusals.ts";
+import type { ChatBody } from "./body.ts";
+import { chatRequest } from "./request.ts";
 
 const textPart = z.looseObject({ type: z.literal("text"), text: z.string() });
 const refusalPart = z.looseObject({ type: z.literal("refusal"), refusal: z.string() });
@@ -94,19 +96,6 @@ type Body = z.infer<typeof body>;
 /** Words of thinking for each way of asking for effort. */
 const THINKING_TOKENS: Readonly<Record<string, number>> = { none: 0, minimal: 4, low: 8, medium: 16, high: 32 };
 
-function turnOf(said: Body["messages"][number]): Turn {
-  const parts = Array.isArray(said.content) ? said.content : [];
-  const own = typeof said.content === "string" ? said.content : "";
-  const texts = parts.map((part) => ("text" in part && typeof part.text === "string" ? part.text : ""));
-  const calls = "tool_calls" in said && said.tool_calls ? JSON.stringify(said.tool_calls) : "";
-  const roles = { developer: "system", function: "tool" } as const;
-  return {
-    role: said.role === "developer" || said.role === "function" ? roles[said.role] : said.role,
-    text: [own, ...texts, calls].filter(Boolean).join(" "),
-    parts: parts.filter((part) => part.type !== "text" && part.type !== "refusal").length,
-  };
-}
-
 /** Tool messages must answer calls of the assistant message before them. */
 function orphanedTool(messages: Body["messages"]): number {
   let open = new Set<string>();
@@ -138,16 +127,6 @@ function contradiction(asked: Body): Refusal | null {
     : refuse(`messages.${orphan}.role`, "A 'tool' message must follow a message with the 'tool_calls' it answers.");
 }
 
-function toolUseOf(choice: Body["tool_choice"]): Ask["toolUse"] {
-  if (typeof choice === "object" && choice !== null) return { name: choice.function.name };
-  return choice === "required" ? "any" : (choice ?? "auto");
-}
-
-function schemaOf(format: Body["response_format"]): Schema | null {
-  if (format?.type === "json_schema") return format.json_schema.schema ?? {};
-  return format?.type === "json_object" ? {} : null;
-}
-
 function thinkingOf(asked: Body): number {
   const effort = asked.reasoning_effort ?? asked.reasoning?.effort;
   if (typeof effort === "string") return THINKING_TOKENS[effort] ?? 16;
@@ -160,21 +139,15 @@ export function readChatRequest(json: unknown): Ask | Refusal {
   const parsed = body.safeParse(json);
   if (!parsed.success) return schemaRefusal(parsed.error);
   const asked = parsed.data;
-  const wrong = contradiction(asked);
-  if (wrong) return wrong;
-  return {
-    model: asked.model,
-    stream: asked.stream ?? false,
-    usageAsked: asked.stream_options?.include_usage ?? false,
-    turns: asked.messages.map(turnOf),
-    outputTokensMax: asked.max_completion_tokens ?? asked.max_tokens ?? null,
-    stops: [asked.stop ?? []].flat().filter(Boolean),
-    choices: asked.n ?? 1,
-    tools: (asked.tools ?? []).map(({ function: { name, parameters } }) => ({ name, schema: parameters ?? {} })),
-    toolUse: toolUseOf(asked.tool_choice),
-    parallelTools: asked.parallel_tool_calls ?? true,
-    schema: schemaOf(asked.response_format),
-    thinkingTokens: thinkingOf(asked),
-    extraTokens: asked.tools ? jsonTokens(asked.tools) : 0,
-  };
+  return (
+    contradiction(asked) ??
+    askOf(chatRequest(json as ChatBody).neutral(), {
+      model: asked.model,
+      stream: asked.stream ?? false,
+      usageAsked: asked.stream_options?.include_usage ?? false,
+      outputTokensMax: asked.max_completion_tokens ?? asked.max_tokens ?? null,
+      thinkingTokens: thinkingOf(asked),
+      toolsJson: asked.tools,
+    })
+  );
 }

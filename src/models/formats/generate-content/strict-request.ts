@@ -1,8 +1,9 @@
 // Reads a generateContent request as strictly as its vendor does: unknown fields and JSON Schema it has no words for are refused.
 import { z } from "zod";
-import { type Ask, jsonTokens, type Schema, type Turn } from "../../../sandbox/ask.ts";
+import { type Ask, askOf, type Schema } from "../../../sandbox/ask.ts";
 import { refuse, schemaRefusal } from "../../../sandbox/dialect.ts";
 import type { Refusal } from "../../../sandbox/refusals.ts";
+import { generateRequest } from "./request.ts";
 
 const object = z.record(z.string(), z.unknown());
 const base64 = z.string().regex(/^[\w+/-]+={0,2}$/, "Base64 decoding failed");
@@ -215,38 +216,6 @@ function contradiction(asked: Body): Refusal | null {
   return wrong ?? toolsRefusal(asked) ?? turnsRefusal(asked.contents);
 }
 
-/** One turn of what the content says; its function responses are a turn of their own, before it. */
-function turnsOf({ role, parts: held }: Content): Turn[] {
-  const turn = (as: Turn["role"], some: Content["parts"]): Turn => ({
-    role: as,
-    text: some
-      .map(
-        ({ text, functionCall, functionResponse }) =>
-          text ?? JSON.stringify(functionCall?.args ?? functionResponse?.response ?? ""),
-      )
-      .filter((text) => text !== '""' && text !== "")
-      .join(" "),
-    parts: some.filter((one) => one.inlineData ?? one.fileData).length,
-  });
-  const results = held.filter((one) => one.functionResponse);
-  const rest = held.filter((one) => !one.functionResponse);
-  const own = rest.length > 0 ? [turn(role === "model" ? "assistant" : "user", rest)] : [];
-  return [...results.map((one) => turn("tool", [one])), ...own];
-}
-
-function toolUseOf(asked: Body): Ask["toolUse"] {
-  const config = asked.toolConfig?.functionCallingConfig;
-  if (config?.mode === "NONE") return "none";
-  if (config?.mode !== "ANY") return "auto";
-  const name = config.allowedFunctionNames?.[0];
-  return name === undefined ? "any" : { name };
-}
-
-function schemaOf(config: Body["generationConfig"]): Schema | null {
-  if (config?.responseMimeType !== "application/json") return null;
-  return config.responseSchema ?? ((config.responseJsonSchema ?? {}) as Schema);
-}
-
 export interface GenerateContentRequest {
   readonly ask: Ask;
   /** Thinking is counted either way; shown only where it was asked for. */
@@ -264,29 +233,13 @@ export function readGenerateContentRequest(
   const asked = parsed.data;
   const wrong = contradiction(asked);
   if (wrong) return wrong;
-  const config = asked.generationConfig ?? {};
-  const system = asked.systemInstruction?.parts.map((held) => held.text ?? "").join(" ") ?? "";
-  const thinks = config.thinkingConfig !== undefined && config.thinkingConfig.thinkingBudget !== 0;
-  const ask: Ask = {
+  const { thinkingConfig, maxOutputTokens } = asked.generationConfig ?? {};
+  const ask = askOf(generateRequest(asked).neutral(), {
     model,
     stream,
-    usageAsked: true,
-    turns: [
-      ...(system === "" ? [] : [{ role: "system", text: system, parts: 0 } as const]),
-      ...asked.contents.flatMap(turnsOf),
-    ],
-    outputTokensMax: config.maxOutputTokens ?? null,
-    stops: config.stopSequences ?? [],
-    choices: config.candidateCount ?? 1,
-    tools: declarationsOf(asked).map((tool) => ({
-      name: tool.name,
-      schema: tool.parameters ?? tool.parametersJsonSchema ?? {},
-    })),
-    toolUse: toolUseOf(asked),
-    parallelTools: true,
-    schema: schemaOf(config),
-    thinkingTokens: thinks ? 16 : 0,
-    extraTokens: asked.tools ? jsonTokens(asked.tools) : 0,
-  };
-  return { ask, showThoughts: config.thinkingConfig?.includeThoughts ?? false };
+    outputTokensMax: maxOutputTokens ?? null,
+    thinkingTokens: thinkingConfig !== undefined && thinkingConfig.thinkingBudget !== 0 ? 16 : 0,
+    toolsJson: asked.tools,
+  });
+  return { ask, showThoughts: thinkingConfig?.includeThoughts ?? false };
 }

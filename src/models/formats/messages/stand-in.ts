@@ -1,18 +1,14 @@
-// The messages dialect: content blocks, named events and errors as its vendor writes them.
-import { type Answer, type AnswerUsage, type Choice, cutInput } from "../../../sandbox/answer.ts";
+// Plays a vendor of the messages format: answers by the format's own encoder, with the counts and errors of its vendor.
+import type { AnswerCodec } from "../../../core/neutral.ts";
+import type { Answer, AnswerUsage } from "../../../sandbox/answer.ts";
 import { type Dialect, type DialectEvent, type DialectReading, readingOf } from "../../../sandbox/dialect.ts";
+import { type AnswerWords, encodedEvents, neutralAnswer } from "../../../sandbox/encoded-answer.ts";
 import { wrappedFrame } from "../../../sandbox/eventstream-frame.ts";
 import type { Conduct } from "../../../sandbox/faults.ts";
 import { modelInPath, pathRefusal, streamsByPath, withPathModel } from "../../../sandbox/model-in-path.ts";
 import { type Refusal, refusalWords } from "../../../sandbox/refusals.ts";
+import { messagesAnswers } from "./answers.ts";
 import { type MessagesRequest, readMessagesRequest, signatureOf } from "./strict-request.ts";
-
-const STOP_REASONS = {
-  stop: "end_turn",
-  length: "max_tokens",
-  tool_calls: "tool_use",
-  content_filter: "refusal",
-} as const satisfies Record<Choice["finish"], string>;
 
 /** The vendor's own name stands before them. */
 const VERSION_HEADER = /^[a-z]+-version$/;
@@ -33,70 +29,26 @@ function startUsage(usage: AnswerUsage) {
   return { ...usageOf(usage, 1), cache_creation, service_tier: "standard" };
 }
 
-/** A content block: how it starts, and the deltas that fill it. */
-interface Block {
-  readonly start: Record<string, unknown>;
-  readonly deltas: Iterable<{ readonly delta: Record<string, unknown>; readonly tokens: number }>;
-  readonly whole: Record<string, unknown>;
-}
+const WORDS: AnswerWords = {
+  callPrefix: "toolu_",
+  seal: signatureOf,
+  native: ({ stoppedBy }) => (stoppedBy === null ? "" : "stop_sequence"),
+};
 
-function blocksOf(choice: Choice, showThinking: boolean): Block[] {
-  const blocks: Block[] = [];
-  const thinking = choice.thinking.join("");
-  if (thinking !== "") {
-    const signature = signatureOf(thinking);
-    const shown = showThinking ? choice.thinking : [];
-    blocks.push({
-      start: { type: "thinking", thinking: "", signature: "" },
-      deltas: [
-        ...shown.map((word) => ({ delta: { type: "thinking_delta", thinking: word }, tokens: 1 })),
-        { delta: { type: "signature_delta", signature }, tokens: choice.thinking.length - shown.length },
-      ],
-      whole: { type: "thinking", thinking: shown.join(""), signature },
-    });
-  }
-  if (choice.text.length > 0) {
-    blocks.push({
-      start: { type: "text", text: "" },
-      deltas: choice.text.map((word) => ({ delta: { type: "text_delta", text: word }, tokens: 1 })),
-      whole: { type: "text", text: choice.text.join("") },
-    });
-  }
-  for (const { id, name, fragments } of choice.calls) {
-    const head = { type: "tool_use", id: `toolu_${id}`, name };
-    const empty = { delta: { type: "input_json_delta", partial_json: "" }, tokens: 0 };
-    const filled = fragments.map((json) => ({ delta: { type: "input_json_delta", partial_json: json }, tokens: 1 }));
-    blocks.push({
-      start: { ...head, input: {} },
-      deltas: [empty, ...filled],
-      whole: { ...head, input: cutInput(fragments) },
-    });
-  }
-  return blocks;
-}
-
-function endingOf(choice: Choice | undefined) {
-  const stopped = choice?.stoppedBy ?? null;
-  return {
-    stop_reason: stopped === null ? STOP_REASONS[choice?.finish ?? "stop"] : "stop_sequence",
-    stop_sequence: stopped,
-  };
-}
-
-function messageHead({ ask }: MessagesRequest, answer: Answer) {
-  return { id: `msg_${answer.id}`, type: "message", role: "assistant", model: ask.model };
+function codecOf({ ask, showThinking }: MessagesRequest, { id, choices }: Answer): AnswerCodec {
+  const stoppedBy = choices[0]?.stoppedBy ?? null;
+  return messagesAnswers({
+    head: { id: `msg_${id}`, createdS: 0, model: ask.model },
+    shown: showThinking ? "all" : "sealed",
+    promptTokens: 0,
+    stops: stoppedBy === null ? [] : [stoppedBy],
+  });
 }
 
 function whole(request: MessagesRequest, answer: Answer, conduct: Conduct): Record<string, unknown> {
-  const choice = answer.choices[0];
-  return {
-    ...messageHead(request, answer),
-    content: choice ? blocksOf(choice, request.showThinking).map((block) => block.whole) : [],
-    ...endingOf(choice),
-    ...(conduct.usage !== "never" && {
-      usage: { ...startUsage(answer.usage), ...usageOf(answer.usage, answer.usage.outputTokens) },
-    }),
-  };
+  const message = codecOf(request, answer).whole(neutralAnswer(answer, WORDS));
+  if (conduct.usage === "never") return message;
+  return { ...message, usage: { ...startUsage(answer.usage), ...usageOf(answer.usage, answer.usage.outputTokens) } };
 }
 
 function event(
@@ -107,29 +59,38 @@ function event(
   return { name: data.type, data: JSON.stringify(data), tokens, kind };
 }
 
-/** Usage comes first with the message and last with its ending; on every event only as far as this dialect has room for it. */
-function* events(request: MessagesRequest, answer: Answer, conduct: Conduct): Generator<DialectEvent> {
-  const choice = answer.choices[0];
-  const first = conduct.usage === "finish" ? { input_tokens: 0, output_tokens: 0 } : startUsage(answer.usage);
-  const message = { ...messageHead(request, answer), content: [], stop_reason: null, stop_sequence: null };
-  const usage = conduct.usage === "never" ? {} : { usage: first };
-  yield event("preamble", 0, { type: "message_start", message: { ...message, ...usage } });
-  yield event("preamble", 0, { type: "ping" });
+/** What a vendor's calls begin with. */
+function emptyInput({ data }: DialectEvent): DialectEvent {
+  const delta = { type: "input_json_delta", partial_json: "" };
+  return event("content", 0, { type: "content_block_delta", index: JSON.parse(data).index, delta });
+}
+
+/** The encoder leaves the last event open before its counts. */
+const OPEN_USAGE = /,"usage":\{$/;
+
+/** Usage comes first with the message and last with its ending; on every event only as far as this format has room for it. */
+function* events(request: MessagesRequest, answer: Answer, { usage }: Conduct): Generator<DialectEvent> {
+  const counts = (tokens: number) => (usage === "never" ? {} : { usage: usageOf(answer.usage, tokens) });
   let written = 0;
-  for (const [index, block] of (choice ? blocksOf(choice, request.showThinking) : []).entries()) {
-    yield event("content", 0, { type: "content_block_start", index, content_block: block.start });
-    for (const { delta, tokens } of block.deltas) {
-      written += tokens;
-      yield event("content", tokens, { type: "content_block_delta", index, delta });
-      if (conduct.usage === "every") {
-        const counted = { delta: { stop_reason: null, stop_sequence: null }, usage: usageOf(answer.usage, written) };
-        yield event("content", 0, { type: "message_delta", ...counted });
-      }
+  for (const one of encodedEvents(answer, WORDS, codecOf(request, answer).encoder())) {
+    written += one.tokens;
+    if (one.name === "message_start") {
+      const { usage: _, ...message } = JSON.parse(one.data).message;
+      const first = usage === "finish" ? { input_tokens: 0, output_tokens: 0 } : startUsage(answer.usage);
+      const counted = usage === "never" ? message : { ...message, usage: first };
+      yield event("preamble", 0, { type: "message_start", message: counted });
+      yield event("preamble", 0, { type: "ping" });
+    } else if (one.name === "message_delta") {
+      const ending = JSON.parse(one.data.replace(OPEN_USAGE, "}"));
+      yield event("closing", one.tokens, { ...ending, ...counts(answer.usage.outputTokens) });
+    } else {
+      yield one;
+      if (one.name === "content_block_start" && one.data.includes('"type":"tool_use"')) yield emptyInput(one);
+      const delta = { stop_reason: null, stop_sequence: null };
+      if (usage === "every" && one.tokens > 0)
+        yield event("content", 0, { type: "message_delta", delta, ...counts(written) });
     }
-    yield event("content", 0, { type: "content_block_stop", index });
   }
-  const last = conduct.usage === "never" ? {} : { usage: usageOf(answer.usage, answer.usage.outputTokens) };
-  yield event("closing", 0, { type: "message_delta", delta: endingOf(choice), ...last });
   yield event("done", 0, { type: "message_stop" });
 }
 

@@ -1,10 +1,11 @@
 // Reads a messages request as strictly as its vendor does: unknown fields, turn order and unanswered tool calls are refused.
 import { z } from "zod";
-import { type Ask, jsonTokens, type Turn } from "../../../sandbox/ask.ts";
+import { type Ask, askOf } from "../../../sandbox/ask.ts";
 import { refuse, schemaRefusal } from "../../../sandbox/dialect.ts";
 import { plainSchema } from "../../../sandbox/dialects/tool-schema.ts";
 import type { Refusal } from "../../../sandbox/refusals.ts";
 import { seedOf } from "../../../sandbox/vocabulary.ts";
+import { messagesRequest } from "./request.ts";
 
 const object = z.record(z.string(), z.unknown());
 const cache = { cache_control: z.strictObject({ type: z.literal("ephemeral"), ttl: z.string().optional() }).nullish() };
@@ -250,39 +251,9 @@ function contradiction(asked: Body): Refusal | null {
   return toolTurnRefusal(asked.messages) ?? thinkingRefusal(asked);
 }
 
-function textOf(block: Block): string {
-  if (block.type === "text") return block.text;
-  if (block.type === "tool_use") return JSON.stringify(block.input);
-  if (block.type === "thinking") return block.thinking;
-  if (block.type !== "tool_result") return "";
-  return typeof block.content === "string" ? block.content : (block.content ?? []).map(textOf).join(" ");
-}
-
-/** One turn of what the message says; its tool results are a turn of their own, before it. */
-function turnsOf(message: Message): Turn[] {
-  const held = blocksOf(message);
-  const results = held.filter((block) => block.type === "tool_result");
-  const rest = held.filter((block) => block.type !== "tool_result");
-  const turn = (role: Turn["role"], some: readonly Block[]): Turn => ({
-    role,
-    text: some.map(textOf).filter(Boolean).join(" "),
-    parts: some.filter((block) => block.type === "image" || block.type === "document").length,
-  });
-  return [...results.map((block) => turn("tool", [block])), ...(rest.length > 0 ? [turn(message.role, rest)] : [])];
-}
-
-function toolUseOf(choice: Body["tool_choice"]): Ask["toolUse"] {
-  return choice?.type === "tool" ? { name: choice.name } : (choice?.type ?? "auto");
-}
-
-function systemOf(system: Body["system"]): Turn[] {
-  const said = typeof system === "string" ? system : (system ?? []).map((block) => block.text).join(" ");
-  return said === "" ? [] : [{ role: "system", text: said, parts: 0 }];
-}
-
-/** This wire has no field for "any JSON object": a caller who wants one says so in words, which a model follows. */
-function wantsJson(system: Body["system"]): boolean {
-  return systemOf(system).some(({ text }) => /\bJSON object and nothing else\b/i.test(text));
+/** This format has no field for "any JSON object": a caller who wants one says so in words, which a model follows. */
+function wantsJson({ turns }: Ask): boolean {
+  return turns.some(({ role, text }) => role === "system" && /\bJSON object and nothing else\b/i.test(text));
 }
 
 export interface MessagesRequest {
@@ -303,26 +274,14 @@ export function readMessagesRequest(json: unknown, betas = ""): MessagesRequest 
   if (early !== undefined) return refuse(early, "Extra inputs are not permitted");
   const wrong = contradiction(asked);
   if (wrong) return wrong;
-  const choice = asked.tool_choice;
-  const ask: Ask = {
+  const thinks = asked.thinking !== undefined && asked.thinking.type !== "disabled";
+  const ask = askOf(messagesRequest(asked).neutral(), {
     model: asked.model,
     stream: asked.stream ?? false,
-    usageAsked: true,
-    turns: [...systemOf(asked.system), ...asked.messages.flatMap(turnsOf)],
     outputTokensMax: asked.max_tokens,
-    stops: asked.stop_sequences ?? [],
-    choices: 1,
-    tools: (asked.tools ?? []).flatMap((tool) =>
-      "input_schema" in tool && tool.input_schema
-        ? [{ name: tool.name, schema: tool.input_schema as Record<string, unknown> }]
-        : [],
-    ),
-    toolUse: toolUseOf(choice),
-    parallelTools: !(choice && "disable_parallel_tool_use" in choice && choice.disable_parallel_tool_use),
-    schema: asked.output_config?.format?.schema ?? (wantsJson(asked.system) ? {} : null),
-    thinkingTokens: asked.thinking === undefined || asked.thinking.type === "disabled" ? 0 : 16,
-    extraTokens: asked.tools ? jsonTokens(asked.tools) : 0,
-  };
+    thinkingTokens: thinks ? 16 : 0,
+    toolsJson: asked.tools,
+  });
   const hidden = asked.thinking && "display" in asked.thinking && asked.thinking.display === "omitted";
-  return { ask, showThinking: !hidden };
+  return { ask: ask.schema === null && wantsJson(ask) ? { ...ask, schema: {} } : ask, showThinking: !hidden };
 }

@@ -1,9 +1,13 @@
 // Reads a request of the responses dialect as strictly as its vendor does, down to what the answer depends on.
 import { z } from "zod";
-import { type Ask, jsonTokens, type Schema, type Turn } from "../../../sandbox/ask.ts";
+import type { Json } from "../../../core/json.ts";
+import { type Ask, askOf } from "../../../sandbox/ask.ts";
 import { refuse, schemaRefusal } from "../../../sandbox/dialect.ts";
 import { schemaWithProperties } from "../../../sandbox/dialects/tool-schema.ts";
 import type { Refusal } from "../../../sandbox/refusals.ts";
+import type { ResponsesBody } from "./body.ts";
+import { responsesRequest } from "./request.ts";
+import { toolLists } from "./tools.ts";
 
 const detail = z.enum(["low", "high", "auto", "original"]);
 const inputText = z.strictObject({ type: z.literal("input_text"), text: z.string() });
@@ -181,53 +185,22 @@ const body = z.strictObject({
 type Body = z.infer<typeof body>;
 type Item = z.infer<typeof item>;
 
-/** How a tool is called. */
-export interface ToolName {
-  readonly name: string;
-  readonly namespace: string | null;
-  readonly custom: boolean;
-}
-
 export interface ResponsesRequest {
+  /** With a type on every item. */
+  readonly body: ResponsesBody;
   readonly ask: Ask;
   /** What of its thoughts the caller wants to see, and to carry back. */
   readonly showsSummary: boolean;
   readonly seals: boolean;
-  /** By the names that the tools have in \`ask\`. */
-  readonly toolNames: ReadonlyMap<string, ToolName>;
 }
 
-function textsOf(content: string | readonly { readonly type: string }[]): string {
-  if (typeof content === "string") return content;
-  return content.map((part) => ("text" in part && typeof part.text === "string" ? part.text : "")).join(" ");
-}
-
-function mediaOf(content: string | readonly { readonly type: string }[]): number {
-  if (typeof content === "string") return 0;
-  return content.filter(({ type }) => type === "input_image" || type === "input_file").length;
-}
-
-function turnOf(one: Item): Turn {
-  if (one.type === "additional_tools") return { role: "system", text: "", parts: 0 };
-  if ("role" in one) {
-    const role = one.role === "developer" ? "system" : one.role;
-    return { role, text: textsOf(one.content), parts: mediaOf(one.content) };
-  }
-  if (one.type === "function_call") return { role: "assistant", text: `${one.name} ${one.arguments}`, parts: 0 };
-  if (one.type === "custom_tool_call") return { role: "assistant", text: `${one.name} ${one.input}`, parts: 0 };
-  if (one.type === "reasoning") return { role: "assistant", text: one.id, parts: 0 };
-  const { output } = one;
-  if (typeof output === "string") return { role: "tool", text: output, parts: 0 };
-  return { role: "tool", text: textsOf(output), parts: mediaOf(output) };
-}
-
-function turnsOf({ instructions, input }: Body): Turn[] {
-  const turns = typeof input === "string" ? [{ role: "user" as const, text: input, parts: 0 }] : input.map(turnOf);
-  return instructions === undefined ? turns : [{ role: "system", text: instructions, parts: 0 }, ...turns];
+/** The names of tools, those of a namespace without it. */
+function namesIn(tools: readonly Json[]): readonly unknown[] {
+  return tools.flatMap((tool) => (Array.isArray(tool.tools) ? namesIn(tool.tools) : [tool.name]));
 }
 
 /** What no schema of single fields can say. */
-function contradiction(asked: Body, declared: readonly ToolName[]): Refusal | null {
+function contradiction(asked: Body, declared: readonly unknown[]): Refusal | null {
   if (asked.stream_options && !asked.stream) {
     return refuse("stream_options", "The 'stream_options' parameter is only allowed when 'stream' is enabled.");
   }
@@ -236,7 +209,7 @@ function contradiction(asked: Body, declared: readonly ToolName[]): Refusal | nu
   }
   const choice = asked.tool_choice;
   const named = typeof choice === "object" && "name" in choice ? choice.name : undefined;
-  if (named !== undefined && !declared.some(({ name }) => name === named)) {
+  if (named !== undefined && !declared.includes(named)) {
     return refuse("tool_choice", `Tool choice '${named}' not found in 'tools' parameter.`);
   }
   return typeof asked.input === "string" ? null : strayItem(asked.input);
@@ -266,77 +239,26 @@ function strayItem(input: readonly Item[]): Refusal | null {
   return open === undefined ? null : refuse("input", `No tool output found for function call ${open}.`);
 }
 
-function toolUseOf(choice: Body["tool_choice"]): Ask["toolUse"] {
-  if (typeof choice === "object") {
-    if (!("name" in choice)) return choice.mode === "required" ? "any" : "auto";
-    return { name: keyOf(choice.namespace ?? null, choice.name) };
-  }
-  return choice === "required" ? "any" : (choice ?? "auto");
-}
-
-function keyOf(namespace: string | null, name: string): string {
-  return namespace === null ? name : `${namespace}.${name}`;
-}
-
-const CUSTOM_INPUT = { type: "object", properties: { input: { type: "string" } }, required: ["input"] };
-
-/** Every tool of the request by its key, with the schema of what it takes. */
-function toolsOf({ tools, input }: Body): ReadonlyMap<string, ToolName & { readonly schema: Schema }> {
-  const items = typeof input === "string" ? [] : input;
-  const more = items.flatMap((one) => (one.type === "additional_tools" ? one.tools : []));
-  const found = new Map<string, ToolName & { readonly schema: Schema }>();
-  const add = (one: z.infer<typeof plainTool>, namespace: string | null) => {
-    const custom = one.type === "custom";
-    const schema = custom ? CUSTOM_INPUT : (one.parameters ?? {});
-    found.set(keyOf(namespace, one.name), { name: one.name, namespace, custom, schema });
-  };
-  for (const one of [...(tools ?? []), ...more]) {
-    if (one.type !== "namespace") add(one, null);
-    else for (const inner of one.tools) add(inner, one.name);
-  }
-  return found;
-}
-
-/** Where only some may be called, those. */
-function allowedOf(choice: Body["tool_choice"], names: readonly string[]): readonly string[] {
-  if (typeof choice !== "object" || !("tools" in choice)) return names;
-  return names.filter((name) => choice.tools.some((one) => one.name === name));
-}
-
-function schemaOf(text: Body["text"]): Schema | null {
-  if (text?.format?.type === "json_schema") return text.format.schema;
-  return text?.format?.type === "json_object" ? {} : null;
-}
-
 /** Reads a body, or says which field is wrong. */
 export function readResponsesRequest(json: unknown): ResponsesRequest | Refusal {
   const parsed = body.safeParse(json);
   if (!parsed.success) return schemaRefusal(parsed.error);
   const asked = parsed.data;
-  const tools = toolsOf(asked);
-  const wrong = contradiction(asked, [...tools.values()]);
+  const { input } = asked;
+  const typed = (one: Item) => ("role" in one ? { ...one, type: "message" } : one);
+  const typedBody: ResponsesBody = { ...asked, input: typeof input === "string" ? input : input.map(typed) };
+  const wrong = contradiction(asked, namesIn(toolLists(typedBody)));
   if (wrong) return wrong;
   return {
+    body: typedBody,
     showsSummary: asked.reasoning?.summary !== undefined,
     seals: asked.include?.includes("reasoning.encrypted_content") === true,
-    toolNames: tools,
-    ask: {
+    ask: askOf(responsesRequest(typedBody).neutral(), {
       model: asked.model,
       stream: asked.stream ?? false,
-      usageAsked: true,
-      turns: turnsOf(asked),
       outputTokensMax: asked.max_output_tokens ?? null,
-      stops: [],
-      choices: 1,
-      tools: allowedOf(asked.tool_choice, [...tools.keys()]).map((name) => ({
-        name,
-        schema: tools.get(name)?.schema ?? {},
-      })),
-      toolUse: toolUseOf(asked.tool_choice),
-      parallelTools: asked.parallel_tool_calls ?? true,
-      schema: schemaOf(asked.text),
       thinkingTokens: asked.reasoning?.effort === undefined ? 0 : THINKING_TOKENS[asked.reasoning.effort ?? "none"],
-      extraTokens: asked.tools ? jsonTokens(asked.tools) : 0,
-    },
+      toolsJson: asked.tools,
+    }),
   };
 }

@@ -1,0 +1,102 @@
+// Gives an answer of the sandbox to a format's own encoder, as neutral blocks or as neutral events.
+import type { AnswerBlock, EventEncoder, NeutralAnswer, NeutralEvent, ReasoningBlock } from "../core/neutral.ts";
+import type { Answer, Choice } from "./answer.ts";
+import type { DialectEvent } from "./dialect.ts";
+
+/** What a format adds to a choice. */
+export interface AnswerWords {
+  /** What the ids of calls begin with. */
+  readonly callPrefix: string;
+  /** The signature or the seal of a thought; null: it is neither signed nor sealed. */
+  readonly seal: (thinking: string) => string | null;
+  /** The vendor's own word for why a choice ended. */
+  readonly native: (choice: Choice) => string;
+}
+
+function thoughtOf({ thinking }: Choice, { seal }: AnswerWords): ReasoningBlock | null {
+  const text = thinking.join("");
+  if (text === "") return null;
+  return { kind: "reasoning", text, format: null, signature: null, sealed: seal(text), callId: null };
+}
+
+/** A whole answer in the neutral format, without its usage. */
+export function neutralAnswer({ choices }: Answer, words: AnswerWords): NeutralAnswer {
+  const blocksOf = (choice: Choice): AnswerBlock[] => {
+    const thought = thoughtOf(choice, words);
+    const calls = choice.calls.map(({ id, name, fragments }) => {
+      return { kind: "tool-call", id: words.callPrefix + id, name, arguments: fragments.join("") } as const;
+    });
+    const text = choice.text.join("");
+    return [
+      ...(thought === null ? [] : [thought]),
+      ...(text === "" ? [] : [{ kind: "text", text, citations: [] } as const]),
+      ...calls,
+    ];
+  };
+  return {
+    usage: null,
+    choices: choices.map((choice, index) => {
+      return { index, blocks: blocksOf(choice), reason: choice.finish, native: words.native(choice) };
+    }),
+  };
+}
+
+interface CountedEvent {
+  readonly event: NeutralEvent;
+  readonly tokens: number;
+}
+
+function* eventsOf(choice: Choice, at: number, words: AnswerWords): Generator<CountedEvent> {
+  const thought = thoughtOf(choice, words);
+  for (const text of choice.thinking) yield { event: { kind: "reasoning", choice: at, text }, tokens: 1 };
+  if (thought?.sealed != null) yield { event: { kind: "thought", choice: at, at: 0, thought }, tokens: 0 };
+  for (const text of choice.text) yield { event: { kind: "text", choice: at, text }, tokens: 1 };
+  for (const [index, { id, name, fragments }] of choice.calls.entries()) {
+    const call = { kind: "tool-call", choice: at, at: index, id: words.callPrefix + id, name, arguments: "" } as const;
+    yield { event: call, tokens: 0 };
+    for (const text of fragments) yield { event: { kind: "tool-arguments", choice: at, at: index, text }, tokens: 1 };
+  }
+  yield { event: { kind: "finish", choice: at, reason: choice.finish, native: words.native(choice) }, tokens: 0 };
+}
+
+/** The choices take turns, as they do where a vendor makes them side by side. */
+function* interleaved({ choices }: Answer, words: AnswerWords): Generator<CountedEvent> {
+  for (const choice of choices.keys()) yield { event: { kind: "begin", choice }, tokens: 0 };
+  let running = choices.map((choice, at) => eventsOf(choice, at, words));
+  while (running.length > 0) {
+    const next: typeof running = [];
+    for (const events of running) {
+      const step = events.next();
+      if (step.done) continue;
+      yield step.value;
+      next.push(events);
+    }
+    running = next;
+  }
+}
+
+/** The server-sent events in what an encoder wrote; the last may lack its end. */
+function eventsIn(text: string): { readonly name: string | null; readonly data: string }[] {
+  return text
+    .split("\n\n")
+    .filter(Boolean)
+    .map((event) => {
+      const at = event.indexOf("data: ");
+      return { name: at === 0 ? null : event.slice("event: ".length, at - 1), data: event.slice(at + "data: ".length) };
+    });
+}
+
+/** The events of a stream as the encoder writes them. The tokens of what it does not show count with what follows. */
+export function* encodedEvents(answer: Answer, words: AnswerWords, encoder: EventEncoder): Generator<DialectEvent> {
+  let unwritten = 0;
+  for (const { event, tokens } of interleaved(answer, words)) {
+    unwritten += tokens;
+    const written = eventsIn(encoder.encode(event).toString("utf8"));
+    for (const [at, one] of written.entries()) {
+      const isLast = at === written.length - 1;
+      const kind = event.kind === "begin" ? "preamble" : event.kind === "finish" && isLast ? "closing" : "content";
+      yield { ...one, kind, tokens: isLast ? unwritten : 0 };
+      if (isLast) unwritten = 0;
+    }
+  }
+}
