@@ -1,5 +1,5 @@
 // Commands on the request log: switch it on for an account, list what is kept, read one call; as the operator, or as the account's owner.
-import type { callRow, nameRow } from "../gateway/request-log-endpoints.ts";
+import type { callRow, nameRow } from "../gateway/request-log.ts";
 import { accountPath } from "./account-commands.ts";
 import { type Command, UsageError } from "./command.ts";
 import { pairs, table } from "./text.ts";

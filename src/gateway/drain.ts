@@ -1,39 +1,27 @@
-// How a gateway ends: it stops accepting, lets running answers finish and their charges be made, and closes what it opened.
+// How a gateway ends: it stops accepting requests, lets running answers finish and settle, and closes what it opened.
 import { systemClock } from "../core/clock.ts";
 import type { HttpServer } from "../edge/http/server.ts";
-import type { Config } from "../platform/config.ts";
-import type { Observer } from "../platform/observe/observer.ts";
+import type { Foundation } from "./open-foundation.ts";
 
 const LOOK_MS = 20;
-/** Connections that rest between two requests learn with the next one that they should go elsewhere. */
+/** Idle connections learn with their next request that they should go elsewhere. */
 const RETIRE_MS_MIN = 1_000;
-/** How long the calls that were cut off may take to be settled. */
+/** How long calls that were cut off may take to settle. */
 const SETTLE_MS_MAX = 10_000;
 
-/** Whether the gateway is on its way out: a caller who asks for something new is told so. */
+/** While the gateway drains, new requests are refused. */
 export interface Phase {
   draining: boolean;
 }
 
-export interface DrainParts {
-  readonly config: Config;
-  readonly phase: Phase;
-  /** Null: this process has none. */
-  readonly publicServer: HttpServer | null;
-  readonly adminServer: HttpServer | null;
-  readonly observer: Observer;
-  /** Closes what is behind the listeners, when the last charge has been made. */
-  readonly closeParts: () => Promise<void>;
-}
-
 export interface Drain {
-  /** Answers are given up to the configured time. A second call waits for the first. */
+  /** Running answers have the configured time. A second call waits for the first. */
   drain(): Promise<void>;
-  /** The same where other processes share the port: no caller is turned away, and running answers have all the time they may take. */
+  /** The same where other processes share the port: no request is refused, and running answers have all their time. */
   retire(): Promise<void>;
 }
 
-/** Looks until `isQuiet`, for at most `msMax`. */
+/** Polls until `isQuiet`, for at most `msMax`. */
 async function quiet(isQuiet: () => boolean, msMax: number): Promise<void> {
   const untilMs = systemClock.elapsedMs() + msMax;
   while (!isQuiet() && systemClock.elapsedMs() < untilMs) {
@@ -41,18 +29,20 @@ async function quiet(isQuiet: () => boolean, msMax: number): Promise<void> {
   }
 }
 
-export function createDrain({ config, phase, publicServer, adminServer, observer, closeParts }: DrainParts): Drain {
+/** Calls whose connection is gone are charged or released when their request ends: waits for that. */
+export function settled({ observer }: Pick<Foundation, "observer">): Promise<void> {
+  return quiet(() => observer.inFlight() === 0, SETTLE_MS_MAX);
+}
+
+/** `publicServer` is null where this process has none. */
+export function createDrain({ config, phase, opened }: Foundation, publicServer: HttpServer | null): Drain {
   const answered = (): boolean => publicServer === null || publicServer.openRequests() === 0;
 
   async function leave(): Promise<void> {
     phase.draining = true;
     publicServer?.stopAccepting();
     await quiet(answered, config.drainMs);
-    publicServer?.close();
-    adminServer?.close();
-    // Whose connection has gone has been charged or released only when its request has ended.
-    await quiet(() => observer.inFlight() === 0, SETTLE_MS_MAX);
-    await closeParts();
+    await opened.close();
   }
 
   let left: Promise<void> | null = null;

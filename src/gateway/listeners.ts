@@ -1,9 +1,7 @@
-// The two doors of the gateway: one for callers, one for the operator, both in front of the same serving.
+// The two listeners of a gateway, for callers and for the operator, in front of the same serving.
 
 import { systemClock } from "../core/clock.ts";
-import type { Endpoint, EndpointSpec } from "../core/endpoint.ts";
 import { type HttpOptions, type HttpServer, listen } from "../edge/http/server.ts";
-import type { OpenIdProvider } from "../edge/oauth/openid-provider.ts";
 import { tellAddress } from "../edge/serve/admit.ts";
 import type { ServeDeps } from "../edge/serve/deps.ts";
 import { openSocket } from "../edge/serve/open-socket.ts";
@@ -12,25 +10,33 @@ import { screen } from "../edge/serve/screen.ts";
 import { serve } from "../edge/serve/serve.ts";
 import { MARGIN_SCOPE, UNPAID_SCOPE } from "../kernel/windows.ts";
 import { type AdminParts, adminEndpoints } from "../money/accounts/admin-endpoints.ts";
+import type { Unsold } from "../money/accounts/allowed.ts";
+import { adminProviderKeyEndpoints } from "../money/accounts/provider-key-endpoints.ts";
+import { adminEventEndpoints } from "../money/events/event-endpoints.ts";
 import { INFERENCE_SCOPE } from "../money/ledger/model/state.ts";
 import type { Config } from "../platform/config.ts";
 import type { BodyBytes } from "../platform/limits/body-bytes.ts";
-import type { Log } from "../platform/observe/log.ts";
-import { openOperatorPages } from "./open-operator-pages.ts";
+import { certificateEndpoints } from "./certificates.ts";
+import { openAccountPages, openMcp, openOperatorPages } from "./open-edge.ts";
+import type { Foundation } from "./open-foundation.ts";
+import type { Work } from "./open-work.ts";
+import { operatorEndpoints } from "./operator-endpoints.ts";
 import { withLog } from "./operator-log.ts";
-import { inEnvelope, openingParts } from "./public-endpoints.ts";
+import { inEnvelope, openingParts, providerKeyParts, publicEndpoints } from "./public-endpoints.ts";
 import { listenerUrl } from "./public-url.ts";
-import type { Stores } from "./stores.ts";
+import { explained, refusalsIn } from "./refused-key.ts";
+import { requestLogEndpoints } from "./request-log.ts";
+import type { Setup } from "./setup.ts";
 
 const ANY_ADDRESS = ["0.0.0.0", "::"];
 const LOOPBACK = ["127.0.0.1", "localhost", "::1"];
 
-/** What both doors share: the serving, and what long bodies may take of memory. */
+/** What both listeners need: serving, and the bound on memory of long bodies. */
 export interface DoorDeps extends ServeDeps {
   readonly bodies: BodyBytes;
 }
 
-/** How requests come in, at either door. */
+/** How requests come in, at either listener. */
 function edge(config: Config, deps: DoorDeps) {
   return {
     clock: systemClock,
@@ -45,44 +51,46 @@ function edge(config: Config, deps: DoorDeps) {
   } satisfies Partial<HttpOptions>;
 }
 
-export interface PublicDoor {
-  readonly endpoints: readonly Endpoint[];
-  /** Other processes listen on the same port. */
-  readonly sharesPort: boolean;
-}
-
-/** Rejects where the port cannot be had. */
-export function listenPublic(config: Config, deps: DoorDeps, door: PublicDoor): Promise<HttpServer> {
-  return listen({
+/** Listens for callers. Null: this process serves none. Rejects where the port is taken. */
+export async function openPublic(foundation: Foundation, work: Work, unsold: Unsold): Promise<HttpServer | null> {
+  const { options, config, url, opened } = foundation;
+  const { role } = options;
+  const { deps } = work;
+  if (role?.kind === "parent" || (role?.kind === "child" && !role.serves)) return null;
+  const endpoints = publicEndpoints(foundation, work, unsold);
+  const mcp = await openMcp(endpoints, foundation, deps);
+  const pages = openAccountPages(endpoints, foundation, work);
+  const server = await listen({
     ...edge(config, deps),
     host: config.host,
     port: config.port,
-    exclusive: !door.sharesPort,
-    endpoints: door.endpoints,
+    exclusive: role === undefined,
+    endpoints: [...endpoints, ...mcp, ...pages],
     cors: { announce: (request, reply) => tellAddress(request, reply, deps) },
     allowedHosts: null,
   });
+  opened.add(() => server.close());
+  url.listensOn(server.port);
+  return server;
 }
 
-type OfAdminParts = "readiness" | "metricsText" | "failedCalls" | "unsold" | "proofs" | "refusals";
-
-export interface AdminDoor extends Pick<AdminParts, OfAdminParts> {
-  readonly stores: Stores;
-  /** What the operator can ask beside accounts and books. */
-  readonly operator: readonly EndpointSpec[];
-  readonly adminToken: string;
-  readonly log: Log;
-  /** The OpenID provider by which operators may sign in; null: there is none. */
-  readonly openId: OpenIdProvider | null;
+/** What the admin listener shows of this process, or of all for which it speaks. */
+interface Shown extends Pick<AdminParts, "readiness" | "metricsText" | "unsold"> {
+  readonly setup: () => Promise<Setup>;
 }
 
-/** Rejects where the port cannot be had. */
-export async function listenAdmin(config: Config, deps: DoorDeps, door: AdminDoor): Promise<HttpServer> {
-  const { stores, operator } = door;
+/** Listens for the operator. Rejects where the port is taken. */
+export async function openAdmin(foundation: Foundation, work: Work, shown: Shown): Promise<HttpServer> {
+  const { config, catalog, stores, upstream, failedCalls, wallets, opened } = foundation;
+  const { deps, callers, strangers, events, requestLog } = work;
+  const { records } = stores;
   const endpoints = adminEndpoints({
     ...openingParts(config, stores),
-    ...door,
-    rules: stores.records,
+    ...shown,
+    failedCalls: explained(failedCalls, catalog.current),
+    proofs: [strangers?.prove ?? null, wallets.prove].filter((prove) => prove !== null),
+    refusals: () => refusalsIn(upstream.failures, catalog.current()),
+    rules: records,
     forget: deps.forget,
     sandbox: config.sandbox,
     inferenceScope: INFERENCE_SCOPE,
@@ -90,21 +98,31 @@ export async function listenAdmin(config: Config, deps: DoorDeps, door: AdminDoo
     metricsContentType: deps.observer.contentType,
     metricsOpen: LOOPBACK.includes(config.adminHost),
   });
-  const all = inEnvelope(withLog([...endpoints, ...operator], stores.records, systemClock));
+  const operator = [
+    ...operatorEndpoints(foundation, work, shown.setup),
+    ...certificateEndpoints(catalog.current, records),
+    ...(strangers?.admin ?? []),
+    ...wallets.admin,
+    ...adminEventEndpoints(events),
+    ...requestLogEndpoints({ stores, log: requestLog, forget: deps.forget }),
+    ...adminProviderKeyEndpoints(providerKeyParts(foundation, callers)),
+  ];
+  const all = inEnvelope(withLog([...endpoints, ...operator], records, systemClock));
   let port = config.adminPort;
   const base = () => config.adminUrl ?? listenerUrl(config.adminHost, port);
-  const pages = config.pages ? openOperatorPages(all, { ...door, config, deps, base }) : [];
+  const pages = config.pages ? openOperatorPages(all, foundation, work, base) : [];
   const ownNames = config.adminUrl === null ? [] : [new URL(config.adminUrl).hostname];
   const server = await listen({
     ...edge(config, deps),
     host: config.adminHost,
-    port: config.adminPort,
+    port,
     endpoints: [...all, ...pages],
     cors: null,
     unknownPath: "admin_path",
-    // Bound to every address, it cannot know the names it goes by.
+    // Bound to every address, it cannot know its own names.
     allowedHosts: ANY_ADDRESS.includes(config.adminHost) ? null : ownNames,
   });
+  opened.add(() => server.close());
   ({ port } = server);
   return server;
 }

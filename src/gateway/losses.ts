@@ -3,6 +3,7 @@ import type { Catalog, EmbeddingOffer } from "../catalog/catalog.ts";
 import type { Clock } from "../core/clock.ts";
 import { add, minus, NANO_PER_CENT, NANO_PER_USD, type Nano, nano } from "../core/money.ts";
 import type { Log } from "../platform/observe/log.ts";
+import type { Observer } from "../platform/observe/observer.ts";
 import type { RequestRecord } from "../platform/observe/record.ts";
 import type { UnpricedUsage } from "../upstream/model-candidate.ts";
 
@@ -264,4 +265,26 @@ export class Losses {
     );
     this.#onRest();
   }
+}
+
+/** Reports a count that has no price here: each time in the metrics, once in the log. The caller paid the listed tokens; the rest is our loss. */
+export function logUnpriced(
+  { logger }: Log,
+  observer: Observer,
+  losses: Pick<Losses, "noteUnpriced">,
+): (usage: UnpricedUsage) => void {
+  const known = new Set<string>();
+  return (usage) => {
+    const { counter } = usage;
+    const { id, isSandbox } = usage.adapter;
+    losses.noteUnpriced(usage);
+    observer.unpriced(id, counter, isSandbox === true);
+    const what = `${id} ${counter}`;
+    if (known.has(what)) return;
+    known.add(what);
+    logger.warn(
+      { provider: id, counter },
+      "a provider counts what has no price here: its bill may be higher than ours",
+    );
+  };
 }

@@ -1,60 +1,137 @@
-// What can be called as an action: those of the catalog, our own, and the files that actions keep.
-
+// What can be called as an action: the catalog's actions, our own, composites, sessions, and the files that actions keep.
+import { consultAction } from "../actions/composites/consult.ts";
+import { demoJob } from "../actions/composites/demos/demo-job.ts";
+import { produceActions } from "../actions/composites/demos/produce.ts";
+import { onefind } from "../actions/composites/onefind.ts";
+import { onefindDeep, onefindDeepJob } from "../actions/composites/onefind-deep.ts";
+import { onescrapeAction } from "../actions/composites/onescrape.ts";
+import { onescrapeDeep, onescrapeDeepJob } from "../actions/composites/onescrape-deep.ts";
+import { onesearchActions } from "../actions/composites/onesearch.ts";
+import { RowPlaces } from "../actions/composites/row-places.ts";
 import type { Files } from "../actions/files/files.ts";
-import { type OpenFilesOptions, openFiles } from "../actions/files/open-files.ts";
+import { openFiles } from "../actions/files/open-files.ts";
+import type { Jobs } from "../actions/jobs/jobs.ts";
 import { type ActionCatalog, openActionCatalog } from "../actions/run/action-catalog.ts";
 import { discoverAction, discovered } from "../actions/run/discover.ts";
 import { FETCH, fetchAction } from "../actions/run/fetch-action.ts";
 import { OWN_ENDPOINTS, type OwnEndpoint } from "../actions/run/own-endpoints.ts";
 import { type Found, type Search, searchIn } from "../actions/run/search-index.ts";
-import type { PurseFor } from "../catalog/auth.ts";
-import type { Adapter, Audience, Catalog } from "../catalog/catalog.ts";
+import { openSessions, type Sessions } from "../actions/sessions/sessions.ts";
+import type { Audience, Catalog } from "../catalog/catalog.ts";
 import { tierName } from "../catalog/find-model.ts";
+import type { JobKind } from "../catalog/job-kind.ts";
 import type { LocalAction } from "../catalog/local-action.ts";
-import { systemClock } from "../core/clock.ts";
+import type { CompositeTierSpec } from "../catalog/tier.ts";
+import { pause, systemClock } from "../core/clock.ts";
 import type { EndpointSpec } from "../core/endpoint.ts";
-import type { Config } from "../platform/config.ts";
-import type { Log } from "../platform/observe/log.ts";
-import type { Records } from "../platform/records/records.ts";
-import { createPublicFetch, type PublicFetchOptions } from "../upstream/public-fetch.ts";
+import type { Payer } from "../core/plan.ts";
+import type { KernelDeps } from "../kernel/deps.ts";
+import { createJobRows } from "../platform/records/job-rows.ts";
+import { smallVideo } from "../sandbox/small-video.ts";
+import { createPublicFetch } from "../upstream/public-fetch.ts";
+import { consultDeps } from "./consult-deps.ts";
+import { jobActions } from "./job-actions.ts";
 import type { OpenCatalog } from "./open-catalog.ts";
-import { askSandboxPage } from "./open-pages.ts";
+import type { Foundation } from "./open-foundation.ts";
+import { askSandboxPage, openPages } from "./open-pages.ts";
 
-export interface OpenActionsParts {
-  readonly config: Config;
-  readonly log: Log;
-  readonly records: Records;
-  readonly catalog: OpenCatalog;
-  /** Asked at each link to a file. */
-  readonly publicUrl: () => string;
-  /** By which 402s are paid. */
-  readonly purseFor: PurseFor;
-  readonly books: OpenFilesOptions["books"];
-  /** How the internet is reached in tests. */
-  readonly internet: PublicFetchOptions;
-  /** Actions beside our own. */
-  readonly moreActions: readonly LocalAction[];
-  /** Actions of ours that are done with one vendor. */
-  readonly ofVendor: (adapter: Adapter) => readonly LocalAction[];
-}
+/** Rows of jobs that one process works on at once. */
+const ROWS_AT_ONCE = 256;
+/** Scenes that one process records at once: each is a browser. */
+const SCENES_AT_ONCE = 2;
+/** Videos that one process joins at once: each is copied on the disk. */
+const JOINS_AT_ONCE = 2;
+/** The bound of all rows of an account's results: on a disk, and in the memory of a Redis. */
+const ROWS_BYTES_MAX = { disk: 256 * 1_048_576, memory: 16 * 1_048_576 };
 
-/** An action as core/discover has found it; `covered`: how much of what was asked for it says, from 0 to 1. */
+/** An action found by core/discover; `covered`: the share of the query that it matches, from 0 to 1. */
 export type Discovered = Found & { readonly covered: number };
 
 export interface OpenActions {
   readonly actionCatalog: ActionCatalog;
   /** The search of core/discover. */
   readonly search: Search;
-  /** Actions that fit some words, as core/discover has them. */
+  /** Actions that match a query, as core/discover finds them. */
   readonly discovered: (audience: Audience, query: string, max: number) => Promise<readonly Discovered[]>;
   readonly files: Files;
   readonly fileEndpoints: readonly EndpointSpec[];
-  /** Of our own actions. */
-  readonly localNames: ReadonlySet<string>;
-  close(): void;
+  readonly sessions: Sessions;
+  /** The kinds of jobs that these actions launch. */
+  readonly jobKinds: readonly JobKind[];
 }
 
-/** What an endpoint of models takes and a configured provider serves: the tiers, then models in the order of their lists. */
+/** The tier of this name and kind. Only an overlay can have put another kind there. */
+function tierOf<Kind extends CompositeTierSpec["kind"]>(
+  catalog: OpenCatalog,
+  name: string,
+  kind: Kind,
+): Extract<CompositeTierSpec, { kind: Kind }> {
+  const found = catalog.current().compositeTiers.get(name);
+  if (found?.kind !== kind) throw new Error(`tiers/${name}.ts is no ${kind}`);
+  return found as Extract<CompositeTierSpec, { kind: Kind }>;
+}
+
+/** Composite actions and their job kinds. They call `actions`, which contain them. */
+export function openComposites(foundation: Foundation, actions: () => OpenActions) {
+  const { options, config, log, stores, catalog } = foundation;
+  const { records } = stores;
+  const { internet = {} } = options;
+  const rows = createJobRows({ records, bytesMax: ROWS_BYTES_MAX[config.redisUrl === null ? "disk" : "memory"] });
+  const places = new RowPlaces(ROWS_AT_ONCE);
+  const finder = () => tierOf(catalog, "onefind", "people-finder");
+  const pages = openPages(foundation);
+  const search = {
+    clock: systemClock,
+    pages,
+    facets: () => tierOf(catalog, "onesearch", "facets"),
+    isConfigured: (id: string, payer: Payer) => actions().actionCatalog.find(id, payer)?.configured === true,
+  };
+  const { chromiumPath, chromiumMemoryMib, ffmpegPath } = config;
+  const demos = { maker: () => tierOf(catalog, "demo", "demo-maker"), chromiumPath, ffmpegPath };
+  const demo = demoJob({
+    rows,
+    places: new RowPlaces(SCENES_AT_ONCE),
+    joinPlaces: new RowPlaces(JOINS_AT_ONCE),
+    sandboxPlaces: places,
+    maker: demos.maker,
+    studio: { ...demos, chromiumMemoryMib, clock: systemClock, internet, play: smallVideo },
+    files: () => actions().files,
+    onFault: (err, jobId) => log.logger.warn({ err, jobId }, "a scene could not be recorded"),
+  });
+  const own: readonly LocalAction[] = [
+    onescrapeAction(pages),
+    onescrapeDeep(pages),
+    onefind(finder),
+    onefindDeep(finder),
+    ...onesearchActions(search),
+    consultAction(consultDeps(records, actions)),
+    ...produceActions({ ...demos, pages }),
+  ];
+  const jobKinds = [demo, onescrapeDeepJob({ parts: pages, rows, places }), onefindDeepJob({ finder, rows, places })];
+  return { actions: own, jobKinds, rows };
+}
+
+function openMeteredSessions(
+  { stores, catalog, upstream }: Foundation,
+  jobs: () => Jobs,
+  onBroken: OnBroken,
+): Sessions {
+  const { ledger, records } = stores;
+  return openSessions({
+    records,
+    ledger,
+    clock: systemClock,
+    jobs,
+    adapter: (id, sandbox) => catalog.current().adapters({ sandbox }).get(id) ?? null,
+    vendorScript: (script, order) => upstream.vendorScript(script, order),
+    wait: pause,
+    onBroken,
+  });
+}
+
+type OnBroken = KernelDeps["onBroken"];
+
+/** Models that an endpoint takes and a configured provider serves: first tiers, then models in list order. */
 function modelsOf({ models: kind }: OwnEndpoint, catalog: Catalog, audience: Audience): readonly string[] {
   if (kind === null) return [];
   const tiers = kind === "chat" ? [...catalog.tiers.values()].map(tierName) : [];
@@ -63,41 +140,50 @@ function modelsOf({ models: kind }: OwnEndpoint, catalog: Catalog, audience: Aud
   return [...tiers, ...[...tokens, ...units].map(({ slug }) => slug)];
 }
 
-/** Rejects where the store of files cannot be opened. */
-export async function openActions(parts: OpenActionsParts): Promise<OpenActions> {
-  const { config, log, books, records, catalog, publicUrl, purseFor, internet, moreActions, ofVendor } = parts;
+/** Rejects where the store of files cannot be opened. `jobs` are made later, because they run these actions. */
+export async function openActions(foundation: Foundation, jobs: () => Jobs, onBroken: OnBroken): Promise<OpenActions> {
+  const { options, config, log, stores, catalog, url, wallets, localNames, opened } = foundation;
+  const { records, ledger: books } = stores;
   const clock = systemClock;
+  const composites = openComposites(foundation, () => open);
+  const sessions = openMeteredSessions(foundation, jobs, onBroken);
   const publicFetch = createPublicFetch({ proxies: config.proxies });
+  opened.add(() => publicFetch.close());
   const { files, actions, endpoints } = await openFiles({
     config,
     books,
     records,
     clock,
-    baseUrl: publicUrl,
+    baseUrl: url.get,
     openPublic: publicFetch.open,
     onBroken: (err) => log.logger.error({ err }, "files"),
   });
-  // The action that searches the actionCatalog is itself in it.
-  const discover = discoverAction(() => ({ searchAll, find: actionCatalog.find, models }));
-  const web = createPublicFetch(internet);
+  opened.add(() => files.close());
+  const web = createPublicFetch(options.internet);
+  opened.add(() => web.close());
   const fetching = fetchAction({
     openFor: ({ sandbox }) => (sandbox ? askSandboxPage : web.open),
-    purseFor: (call) => (call.sandbox || config.paidFetch ? purseFor(call) : null),
+    purseFor: (call) => (call.sandbox || config.paidFetch ? wallets.purseFor(call) : null),
     keepBytes: files.keepBytes,
     onBroken: (err) => log.logger.error({ err }, FETCH),
   });
-  const localActions = [discover, ...actions, fetching, ...moreActions];
-  const actionCatalog = openActionCatalog(catalog.current, localActions, ofVendor);
-  catalog.beforeNext(actionCatalog.ahead);
   const models = (endpoint: OwnEndpoint, audience: Audience) => modelsOf(endpoint, catalog.current(), audience);
+  // The action that searches the catalog is in the catalog itself.
+  const discover = discoverAction(() => ({ searchAll, find: actionCatalog.find, models }));
+  const ofJobs = jobActions(foundation, composites.rows, jobs);
+  const more = options.actions ?? [];
+  const localActions = [discover, ...actions, fetching, ...ofJobs, ...composites.actions, ...more];
+  for (const { service, action } of localActions) localNames.add(`${service}/${action}`);
+  const actionCatalog = openActionCatalog(catalog.current, localActions, sessions.actionsOf);
+  catalog.beforeNext(actionCatalog.ahead);
   const { search, searchAll } = searchIn({ actionCatalog, clock }, function* (audience) {
     for (const endpoint of OWN_ENDPOINTS) {
-      // A model that several endpoints take is found once, at the first of them.
+      // A model that several endpoints take is listed once, at the first of them.
       const [first] = OWN_ENDPOINTS.filter((one) => one.models === endpoint.models);
       yield { endpoint, models: first === endpoint ? models(endpoint, audience) : [] };
     }
   });
-  return {
+  const open: OpenActions = {
     actionCatalog,
     search,
     async discovered(audience, query, max) {
@@ -106,11 +192,8 @@ export async function openActions(parts: OpenActionsParts): Promise<OpenActions>
     },
     files,
     fileEndpoints: endpoints,
-    localNames: new Set(localActions.map(({ service, action }) => `${service}/${action}`)),
-    close() {
-      files.close();
-      publicFetch.close();
-      web.close();
-    },
+    sessions,
+    jobKinds: [...composites.jobKinds, sessions.kind, ...(options.jobKinds ?? [])],
   };
+  return open;
 }

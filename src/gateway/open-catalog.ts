@@ -1,5 +1,4 @@
-// The catalog in force, how to replace it, and the sandbox upstream that stands in for its vendors.
-
+// The catalog in force, how to reload it, and the sandbox upstream that plays its vendors.
 import type { Catalog } from "../catalog/catalog.ts";
 import { loadCatalog } from "../catalog/load.ts";
 import { SESSION_ACTIONS } from "../catalog/session.ts";
@@ -8,26 +7,28 @@ import type { ModelsUpdate } from "../catalog/updates/update.ts";
 import { systemClock } from "../core/clock.ts";
 import { inSlices, type Steps } from "../core/slices.ts";
 import { STAND_INS } from "../models/formats/stand-ins.ts";
-import type { Config } from "../platform/config.ts";
+import { type Config, doesWork } from "../platform/config.ts";
 import { type Vendors, vendorsOf } from "../sandbox/action-vendors.ts";
 import { startSandbox } from "../sandbox/server.ts";
+import type { Foundation } from "./open-foundation.ts";
+import { keepPriceVersions } from "./price-versions.ts";
 
 export interface OpenCatalog {
   current(): Catalog;
-  /** Has `prepare` make ready, in slices, what is asked of each catalog that replaces this one, before it comes into force. */
+  /** Calls `prepare`, in slices, with each catalog that replaces this one, before it comes into force. */
   beforeNext(prepare: (next: Catalog) => Steps<void>): void;
   /** The names that may be metric labels. */
   names(): ReadonlySet<string>;
-  /** The sandbox upstream of this process, or the one that the settings name; null where there is none. */
+  /** The sandbox upstream of this process, or the one in the settings; null: there is none. */
   readonly sandboxUrl: string | null;
-  /** The update of the model list in force; null: there is none. */
+  /** The model list in force; null: there is none. */
   update(): ModelsUpdate | null;
-  /** Reads adapters, tiers, the overlay and the model list again; on an error the old catalog stays. */
+  /** Reads adapters, tiers, the overlay and the model list again. On an error the old catalog stays. */
   reload(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What may be a metric label: models and tiers by the names the catalog gives them, never those that callers make up. */
+/** Metric labels: the catalog's names of models, tiers and actions, never names that callers make up. */
 function soldNames(catalog: Catalog): ReadonlySet<string> {
   const live = { sandbox: false };
   const models = [...catalog.models(live), ...catalog.embeddings(live), ...catalog.unitModels(live)].map(
@@ -45,15 +46,14 @@ function soldNames(catalog: Catalog): ReadonlySet<string> {
   ]);
 }
 
-/** What is read off a catalog once, when it comes into force. */
+/** What is computed from a catalog once, when it comes into force. */
 function inForce(catalog: Catalog, update: ModelsUpdate | null) {
   return { catalog, update, names: soldNames(catalog), vendors: vendorsOf(catalog) };
 }
 
-/** Rejects with a sentence for the operator where an adapter, a tier or the overlay is not as it must be. */
+/** Rejects with a sentence for the operator where an adapter, a tier or the overlay is wrong. */
 export async function openCatalog(config: Config): Promise<OpenCatalog> {
-  // The catalog sends sandbox accounts to the sandbox by its address, and the sandbox stands in for the vendors of the catalog:
-  // it looks them up at each request, and the first one comes when there is a catalog.
+  // The catalog needs the sandbox's address, and the sandbox plays the catalog's vendors: it looks them up at each request.
   const vendors = (): Vendors => current.vendors;
   const isOwn = config.sandbox && config.sandboxUrl === null;
   const sandbox = isOwn
@@ -86,7 +86,7 @@ export async function openCatalog(config: Config): Promise<OpenCatalog> {
     for (const prepare of prepares) await inSlices(prepare(next.catalog));
     return next;
   };
-  // Calls are served while a catalog is made. One at a time: of two that are made side by side the older could come into force last.
+  // One reload at a time: of two side by side the older could come into force last.
   let last: Promise<unknown> = Promise.resolve();
   const inTurn = (work: () => Promise<void>): Promise<void> => {
     const turn = last.then(work);
@@ -106,5 +106,24 @@ export async function openCatalog(config: Config): Promise<OpenCatalog> {
     async close() {
       await sandbox?.close();
     },
+  };
+}
+
+/** Keeps the prices that this catalog and the next ones sell at, and shows the age of the model list. Returns how to reload the catalog. */
+export function openReload({ options, config, catalog, stores, observer, opened, broken }: Foundation) {
+  // Of several processes on one machine only the parent keeps prices.
+  const keepsPrices = options.role?.kind !== "child" && doesWork(config);
+  const onBroken = (error: unknown) => broken(error, "versions of prices were not kept");
+  const versions = keepsPrices ? keepPriceVersions(stores.records, catalog.current, onBroken) : null;
+  opened.add(() => versions?.stop());
+  observer.onScrape({
+    modelListAgeMs() {
+      const checkedAt = catalog.update()?.checkedAt;
+      return checkedAt === undefined ? null : systemClock.epochMs() - Date.parse(checkedAt);
+    },
+  });
+  return async (): Promise<void> => {
+    await catalog.reload();
+    versions?.note();
   };
 }

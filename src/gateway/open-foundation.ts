@@ -1,5 +1,4 @@
-// What every part of a gateway stands on: the log, the stores, the catalog, the way to vendors, and what is seen of calls.
-
+// What every part of a gateway needs: the log, the stores, the catalog, the way to vendors, and what is observed of calls.
 import { join } from "node:path";
 import { signingSecrets } from "../actions/files/signed-links.ts";
 import { systemClock } from "../core/clock.ts";
@@ -8,8 +7,8 @@ import { DIALECTS } from "../models/formats/vendor-dialects.ts";
 import type { Config } from "../platform/config.ts";
 import { createRequestWindows } from "../platform/limits/request-windows.ts";
 import { type FailedCallFile, openFailedCalls } from "../platform/observe/failed-calls.ts";
-import { createLog, type Log, type LogOptions } from "../platform/observe/log.ts";
-import type { Observer } from "../platform/observe/observer.ts";
+import { createLog, type Log } from "../platform/observe/log.ts";
+import { createObserver, type Observer } from "../platform/observe/observer.ts";
 import { createRedactor } from "../platform/observe/redactor.ts";
 import { SpanContents } from "../platform/observe/span-content.ts";
 import { isSent } from "../platform/observe/trace-context.ts";
@@ -18,21 +17,26 @@ import { type DiskRoom, diskBounds, diskRoom } from "../platform/storage/disk-gu
 import { createPublicFetch } from "../upstream/public-fetch.ts";
 import { newAgent } from "../upstream/tunnel.ts";
 import { createUpstream, type Upstream } from "../upstream/upstream.ts";
-import { closedIfFailed, type Opened } from "./closed-if-failed.ts";
-import { Losses } from "./losses.ts";
+import type { Phase } from "./drain.ts";
+import { Losses, logUnpriced } from "./losses.ts";
 import { type OpenCatalog, openCatalog } from "./open-catalog.ts";
-import { openObserver } from "./open-observer.ts";
-import { type OpenWallet, openWallets } from "./open-wallet.ts";
+import { type OpenWallet, openWallets } from "./open-money.ts";
+import type { Opened } from "./opened.ts";
 import type { GatewayOptions } from "./options.ts";
+import { createPublicUrl, type PublicUrl } from "./public-url.ts";
 import { logRefusedKeys } from "./refused-key.ts";
+import { type SharedLosses, shareLosses } from "./shared-losses.ts";
 import { storeOutage, type TellBroken } from "./store-outage.ts";
 import { openStores, type Stores } from "./stores.ts";
-import { tellUnpriced } from "./unpriced-usage.ts";
 
 export interface Foundation {
+  readonly options: GatewayOptions;
   readonly config: Config;
+  readonly phase: Phase;
+  readonly url: PublicUrl;
+  readonly opened: Opened;
   readonly log: Log;
-  /** Logs what is broken, unless it is one more of what an outage breaks. */
+  /** Logs an error, unless it is one of many that an outage of the store causes. */
   readonly broken: TellBroken;
   readonly stores: Stores;
   readonly catalog: OpenCatalog;
@@ -40,111 +44,145 @@ export interface Foundation {
   readonly counter: TokenCounters;
   readonly observer: Observer;
   readonly losses: Losses;
+  readonly sharedLosses: SharedLosses;
   readonly failedCalls: FailedCallFile;
-  /** Null: no collector takes traces. */
-  readonly traces: Traces | null;
-  /** What spans tell of what is asked and answered; null: nothing. */
+  /** What spans say about requests and answers; null: nothing. */
   readonly spanContents: SpanContents | null;
   readonly disk: () => Promise<DiskRoom>;
   readonly wallets: OpenWallet;
-  /** The names of our own actions, which metrics may tell as they tell the catalog's. They are put here when the actions are opened. */
+  /** The names of our own actions, which may be metric labels. Filled in when the actions are opened. */
   readonly localNames: Set<string>;
-  close(): Promise<void>;
 }
 
-/** Rejects where a store cannot be opened, or a file of the catalog is not as it must be; then nothing of it is left open. */
-export function openFoundation(options: GatewayOptions): Promise<Foundation> {
-  return closedIfFailed((opened) => foundationOf(options, opened));
+/** Rejects where a store cannot be opened or a file of the catalog is wrong. */
+export async function openFoundation(options: GatewayOptions, opened: Opened): Promise<Foundation> {
+  const ground = await openGround(options, opened);
+  const { config, log, broken, stores, catalog } = ground;
+  const losses: Losses = new Losses({
+    clock: systemClock,
+    log,
+    allowLoss: config.allowLoss,
+    serves: options.role?.kind !== "parent",
+    catalog: catalog.current,
+    lost: (provider, model, lostNano) => observer.lost(provider, model, lostNano),
+    rest: (route) => upstream.health.putBehind(route),
+  });
+  const observer: Observer = openObserver(ground, losses);
+  const wallets = await openWallets(ground, observer);
+  const upstream: Upstream = createUpstream(systemClock, {
+    dialects: DIALECTS,
+    onRefusedKey: logRefusedKeys(log),
+    publicFetch: createPublicFetch(options.internet),
+    unpaidLinks: createRequestWindows({ clock: systemClock }),
+    onUnpriced: logUnpriced(log, observer, losses),
+    purseFor: wallets.purseFor,
+    http2: config.vendorsHttp2,
+    proxies: config.proxies,
+  });
+  opened.add(upstream.close);
+  observer.onScrape({ restingRoutes: () => upstream.health.resting() });
+  const counter = createTokenCounter(signingSecrets(config.signingSecret, config.dataDir));
+  opened.add(counter.close);
+  const sharedLosses = shareLosses({
+    losses,
+    records: stores.records,
+    clock: systemClock,
+    shared: stores.shared,
+    onBroken: (error) => broken(error, "losses were not shared"),
+  });
+  opened.add(sharedLosses.stop);
+  return { ...ground, upstream, counter, observer, losses, sharedLosses, wallets };
 }
 
-async function foundationOf(options: GatewayOptions, opened: Opened): Promise<Foundation> {
-  const { config, logStream, onFatal, role, wallet, internet } = options;
+type Ground = Omit<Foundation, "upstream" | "counter" | "observer" | "losses" | "sharedLosses" | "wallets"> & {
+  /** Null: no collector takes traces. */
+  readonly traces: Traces | null;
+  /** A provider's name in OpenTelemetry's conventions. */
+  readonly otelName: (provider: string) => string;
+};
+
+/** The log, the stores and the catalog. A thread opens the stores, so the catalog is read at the same time. */
+async function openGround(options: GatewayOptions, opened: Opened): Promise<Ground> {
+  const { config, logStream, onFatal, role } = options;
   const clock = systemClock;
-  const log = openLog(config, logStream);
-  let stores: Stores | null = null;
-  const { broken, stop: stopTelling } = storeOutage({ log, clock, answers: () => stores?.answers ?? null });
-  opened(stopTelling);
-  const ownDir = ownFolder(options);
-  const onBroken = (error: unknown) => broken(error, "the store failed");
-  const events = { onFatal, onBroken, archiveDir: config.dataDir, ...(role && { part: role.kind }) };
-  const read = await openBesideStores(options, openStores({ ...config, dataDir: ownDir }, events));
-  stores = read.stores;
-  opened(stores.close);
-  const { catalog } = read;
-  opened(catalog.close);
+  const stream = logStream === undefined ? {} : { stream: logStream };
+  const log = createLog({ level: config.logLevel, format: config.logFormat, clock, ...stream });
+  opened.add(() => log.flush());
   const failedCalls = openFailedCalls({
     file: join(config.dataDir, "failed-calls.log"),
     clock,
     onBroken: (err) => log.logger.warn({ err }, "failed calls could not be noted"),
   });
-  const disk = () => diskRoom(ownDir, diskBounds(config.diskFreeMibMin));
-  const localNames = new Set<string>();
-  const otelName = (id: string) => catalog.current().adapters({ sandbox: true }).get(id)?.spec.otelName ?? id;
+  opened.add(failedCalls.close);
+  let stores: Stores | null = null;
+  const { broken, stop: stopTelling } = storeOutage({ log, clock, answers: () => stores?.answers ?? null });
   const spanContents = openSpanContents(config, broken);
+  const otelName = (id: string) => catalog.current().adapters({ sandbox: true }).get(id)?.spec.otelName ?? id;
   const traces = await openTracesOf(config, otelName, spanContents);
-  const losses = new Losses({
-    clock,
-    log,
-    allowLoss: config.allowLoss,
-    serves: role?.kind !== "parent",
-    catalog: catalog.current,
-    lost: (provider, model, lostNano) => observer.lost(provider, model, lostNano),
-    rest: (route) => upstream.health.putBehind(route),
-  });
-  const observer = openObserver({
+  opened.add(() => traces?.close());
+  // The folder of this process alone. Processes that share a file share its folder as well.
+  const ownDir = role?.kind === "child" && config.redisUrl !== null ? role.ownDir : config.dataDir;
+  const onBroken = (error: unknown) => broken(error, "the store failed");
+  const events = { onFatal, onBroken, archiveDir: config.dataDir, ...(role === undefined ? {} : { part: role.kind }) };
+  const opening = openStores({ ...config, dataDir: ownDir }, events);
+  const [openedStores, loaded] = await Promise.allSettled([opening, openCatalog(config)]);
+  if (openedStores.status === "fulfilled") {
+    stores = openedStores.value;
+    opened.add(stores.close);
+    opened.add(stopTelling);
+  }
+  if (loaded.status === "fulfilled") opened.add(loaded.value.close);
+  // If both fail, the operator reads about the stores.
+  if (openedStores.status === "rejected") throw openedStores.reason;
+  if (loaded.status === "rejected") throw loaded.reason;
+  const catalog = loaded.value;
+  return {
+    options,
     config,
+    phase: { draining: false },
+    url: createPublicUrl(config),
+    opened,
+    log,
+    broken,
+    stores: openedStores.value,
+    catalog,
+    failedCalls,
+    traces,
+    otelName,
+    spanContents,
+    disk: () => diskRoom(ownDir, diskBounds(config.diskFreeMibMin)),
+    localNames: new Set(),
+  };
+}
+
+function openObserver(ground: Ground, losses: Losses): Observer {
+  const { options, config, log, broken, stores, catalog, failedCalls, traces, otelName, disk, localNames } = ground;
+  const { ledger, spool, archiveBehindMs } = stores;
+  const observer = createObserver({
+    clock: systemClock,
     log,
     isKnown: (name) => catalog.names().has(name) || localNames.has(name),
     otelName,
-    stores,
-    looksAtBooks: role?.kind !== "child",
+    role: config.role,
+    onUnread: (error) => broken(error, "gauges not read"),
+    onEnd(record) {
+      failedCalls.note(record);
+      losses.note(record);
+      traces?.request(record);
+    },
+    ...(traces === null ? {} : { onJobEnd: traces.job }),
+  });
+  observer.onScrape({
+    // All processes share the books, so only one of them reads their totals.
+    ...(options.role?.kind === "child" ? {} : { totals: () => ledger.totals() }),
     disk,
-    failedCalls,
-    traces,
-    onEnd: (record) => losses.note(record),
-    broken,
+    ...(spool === null ? {} : { spool }),
+    ...(archiveBehindMs === null ? {} : { archiveBehindMs }),
   });
-  const windows = createRequestWindows({ clock });
-  const wallets = await openWallets({ config, stores, observer, wallet, broken });
-  const upstream = createUpstream(clock, {
-    dialects: DIALECTS,
-    onRefusedKey: logRefusedKeys(log),
-    publicFetch: createPublicFetch(internet),
-    unpaidLinks: windows,
-    onUnpriced: tellUnpriced(log, observer, losses),
-    purseFor: wallets.purseFor,
-    http2: config.vendorsHttp2,
-    proxies: config.proxies,
-  });
-  opened(upstream.close);
-  observer.onScrape({ restingRoutes: () => upstream.health.resting() });
-  const counter = createTokenCounter(signingSecrets(config.signingSecret, config.dataDir));
-  const seen = { observer, losses, failedCalls, traces, spanContents };
-  const all = { config, log, broken, stores, catalog, upstream, counter, ...seen, disk, localNames, wallets };
-  return { ...all, close: () => closeFoundation(all, stopTelling) };
+  return observer;
 }
 
-/** What this process alone keeps lies here. Over a file there is no such thing: the folder is common to all. */
-function ownFolder({ config, role }: GatewayOptions): string {
-  return role?.kind === "child" && config.redisUrl !== null ? role.ownDir : config.dataDir;
-}
-
-/** A thread opens the stores, so the catalog is read meanwhile. If both fail, the error of the stores is reported. */
-async function openBesideStores({ config }: GatewayOptions, opening: Promise<Stores>) {
-  const [opened, loaded] = await Promise.allSettled([opening, openCatalog(config)]);
-  if (opened.status === "rejected") {
-    if (loaded.status === "fulfilled") await loaded.value.close();
-    throw opened.reason;
-  }
-  const stores = opened.value;
-  if (loaded.status === "rejected") {
-    await stores.close();
-    throw loaded.reason;
-  }
-  return { stores, catalog: loaded.value };
-}
-
-/** The kit is read only where a collector is set: a start without one does not wait for it. */
+/** Loads OpenTelemetry only where a collector is set. */
 async function openTracesOf(
   config: Config,
   otelName: (provider: string) => string,
@@ -165,19 +203,6 @@ function openSpanContents(config: Config, broken: TellBroken): SpanContents | nu
   return new SpanContents({
     redact: createRedactor(config.requestLogRedact),
     isSent: (record) => isSent(record, otelRatio),
-    onBroken: (error) => broken(error, "a span could not tell what was asked"),
+    onBroken: (error) => broken(error, "a span could not include the content of a call"),
   });
-}
-
-function openLog({ logLevel: level, logFormat: format }: Config, stream: LogOptions["stream"]): Log {
-  return createLog({ level, format, clock: systemClock, ...(stream === undefined ? {} : { stream }) });
-}
-
-async function closeFoundation(opened: Omit<Foundation, "close">, stopTelling: () => void): Promise<void> {
-  const { stores, catalog, upstream, counter, observer, failedCalls, traces } = opened;
-  await Promise.all([upstream.close(), counter.close(), catalog.close()]);
-  stopTelling();
-  await stores.close();
-  await Promise.all([failedCalls.close(), traces?.close()]);
-  observer.flush();
 }

@@ -1,4 +1,4 @@
-// What reads pages for the composites: our own fetch, live and in the sandbox, and the threads that take pages apart.
+// How composites read pages: our own fetch, live and in the sandbox, and the threads that extract text.
 
 import { createDirect, type Direct, directLeg, type OpenPage, ROBOT_NAME } from "../actions/composites/pages/direct.ts";
 import { createExtractor } from "../actions/composites/pages/extractor.ts";
@@ -6,33 +6,17 @@ import { createHostPace, type HostPace, NO_PACE, sharedPace } from "../actions/c
 import type { PageParts } from "../actions/composites/pages/parts.ts";
 import type { InnerCalls } from "../catalog/local-action.ts";
 import type { PageLadderSpec } from "../catalog/page-ladder.ts";
-import { type Clock, pause } from "../core/clock.ts";
+import { pause, systemClock } from "../core/clock.ts";
 import { GatewayError } from "../core/errors.ts";
 import { VERSION } from "../core/version.ts";
-import type { Config } from "../platform/config.ts";
-import type { Records } from "../platform/records/records.ts";
 import { challenges, isPaid } from "../sandbox/asks-payment.ts";
 import { sandboxBounds, sandboxPage } from "../sandbox/pages.ts";
-import { createPublicFetch, type PublicFetch, type PublicFetchOptions } from "../upstream/public-fetch.ts";
+import { createPublicFetch, type PublicFetch } from "../upstream/public-fetch.ts";
 import { badUrl } from "../upstream/public-trouble.ts";
 import { readPublicUrl } from "../upstream/public-url.ts";
-import type { OpenCatalog } from "./open-catalog.ts";
+import type { Foundation } from "./open-foundation.ts";
 
-export interface OpenPagesParts {
-  readonly config: Config;
-  readonly catalog: OpenCatalog;
-  readonly clock: Clock;
-  /** Of all processes; null: this one is all there is. */
-  readonly sharedRecords: Records | null;
-  /** How the internet is reached in tests. */
-  readonly internet?: PublicFetchOptions;
-}
-
-export interface OpenPages extends PageParts {
-  close(): Promise<void>;
-}
-
-/** The file of tiers/ that says how pages are read. */
+/** The tier that says how pages are read. */
 const LADDER = "onescrape";
 
 /** The sandbox's pages, served without any network. */
@@ -47,7 +31,7 @@ const openSandboxPage: OpenPage = async (address, { signal, msMax }) => {
   return { status, headers: { "content-type": type }, finalUrl: url.href, body: once(Buffer.from(body)) };
 };
 
-/** Our own fetch in the sandbox: it passes over what an address says that it does. */
+/** Our own fetch in the sandbox: skips the pages whose address says so. */
 function sandboxDirect(direct: Direct): Direct {
   return {
     async fetch(url, reading, signal) {
@@ -57,7 +41,7 @@ function sandboxDirect(direct: Direct): Direct {
   };
 }
 
-/** Calls in the sandbox: for a page whose address says that calls have cost as much as they may, none is made. */
+/** Calls in the sandbox: refused for pages whose address plays a spent budget. */
 function sandboxCall(calls: Pick<InnerCalls, "call">): InnerCalls["call"] {
   return async (wanted) => {
     const { url, urls = [url] } = wanted.params;
@@ -69,10 +53,10 @@ function sandboxCall(calls: Pick<InnerCalls, "call">): InnerCalls["call"] {
   };
 }
 
-/** What a paid page of the sandbox asks, in cents. */
+/** The price of a paid page of the sandbox. */
 const PAID_PAGE_CENTS = 1;
 
-/** The sandbox's pages as core/fetch asks for them: below /paid they want to be paid first. */
+/** The sandbox's pages for core/fetch: those below /paid want to be paid first. */
 export const askSandboxPage: PublicFetch["open"] = async (address, limits) => {
   const read = readPublicUrl(address, () => false);
   if (typeof read === "string") return badUrl(read);
@@ -88,16 +72,21 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 
-export function openPages({ config, catalog, clock, sharedRecords, internet = {} }: OpenPagesParts): OpenPages {
+/** Pages as composites read them: live by our own fetch, and those of the sandbox. */
+export function openPages({ options, config, stores, catalog, opened }: Foundation): PageParts {
+  const { internet = {} } = options;
+  const clock = systemClock;
   const extractor = createExtractor();
+  opened.add(() => extractor.close());
   const contact = config.contact === null ? "" : ` (${config.contact})`;
   const publicFetch = createPublicFetch({ userAgent: `${ROBOT_NAME}/${VERSION}${contact}`, ...internet });
+  opened.add(() => publicFetch.close());
   const directOf = (open: OpenPage, pace: HostPace): Direct | null =>
     config.directFetch ? createDirect({ open, pace, clock, obeysRobots: config.robots }) : null;
   const ownPace = createHostPace(clock);
-  const pace = sharedRecords === null ? ownPace : sharedPace(ownPace, sharedRecords, clock);
+  const pace = stores.shared ? sharedPace(ownPace, stores.records, clock) : ownPace;
   const live = directOf(publicFetch.open, pace);
-  // The sandbox's hosts are everybody's: no account is to wait there for what another one reads.
+  // All accounts share the sandbox's hosts: none waits there for another.
   const inSandbox = directOf(openSandboxPage, NO_PACE);
   const sandbox = inSandbox === null ? null : sandboxDirect(inSandbox);
   return {
@@ -119,10 +108,6 @@ export function openPages({ config, catalog, clock, sharedRecords, internet = {}
         call: payer.sandbox ? sandboxCall(calls) : (wanted) => calls.call(wanted),
         isServed: (action) => catalog.current().action(action, payer)?.configured === true,
       };
-    },
-    async close() {
-      publicFetch.close();
-      await extractor.close();
     },
   };
 }

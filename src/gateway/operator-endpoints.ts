@@ -1,44 +1,66 @@
-// What the operator asks of a running gateway about itself: its providers, prices and settings, and whether the providers answer.
-
+// What the operator asks a running gateway: its providers, routes, models, prices, settings and jobs.
+import { jobRow } from "../actions/jobs/job-view.ts";
 import { notFound } from "../actions/run/nearest.ts";
-import type { Catalog } from "../catalog/catalog.ts";
 import { tierPriceRows } from "../catalog/price-answers.ts";
 import { priceRows, unitPriceRows } from "../catalog/price-table.ts";
+import { soldRows } from "../catalog/updates/rows.ts";
 import { systemClock } from "../core/clock.ts";
 import type { EndpointSpec } from "../core/endpoint.ts";
+import { GatewayError } from "../core/errors.ts";
 import { inSlices } from "../core/slices.ts";
 import { adminEndpoint } from "../money/accounts/admin-accounts.ts";
-import type { Config } from "../platform/config.ts";
+import { named } from "../money/accounts/names.ts";
 import { routeRows } from "../upstream/route-rows.ts";
-import type { Upstream } from "../upstream/upstream.ts";
-import type { Losses } from "./losses.ts";
+import type { Foundation } from "./open-foundation.ts";
+import type { Work } from "./open-work.ts";
+import { keptPrice } from "./price-versions.ts";
 import { refusalsIn } from "./refused-key.ts";
 import type { Setup } from "./setup.ts";
 
-export interface OperatorParts {
-  readonly config: Config;
-  /** The catalog in force. */
-  readonly catalog: () => Catalog;
-  readonly upstream: Upstream;
-  readonly losses: Losses;
-  /** Has the losses be those of all processes. */
-  readonly hearLosses: () => Promise<void>;
-  readonly setup: () => Promise<Setup>;
+const JOBS_LISTED_MAX = 10_000;
+
+/** Models and prices: what is sold, what it costs, and what an old price was. */
+function priceEndpoints({ catalog, stores, losses, sharedLosses }: Foundation): readonly EndpointSpec[] {
+  const { current } = catalog;
+  return [
+    adminEndpoint("GET", "/admin/v1/prices", async ({ request }) => {
+      const sandbox = request.query.get("sandbox") === "1";
+      const unit_models = await inSlices(unitPriceRows(current(), { sandbox }));
+      await sharedLosses.exchange();
+      const lost = { losses: losses.rows(), unpriced: losses.unpriced() };
+      const models = await inSlices(priceRows(current(), { sandbox }));
+      return { status: 200, body: { tiers: tierPriceRows(current(), { sandbox }), models, unit_models, ...lost } };
+    }),
+    adminEndpoint("GET", "/admin/v1/models", async ({ request }) => {
+      const sandbox = request.query.get("sandbox") === "1";
+      const update = catalog.update();
+      const models = soldRows(current(), update, { sandbox });
+      const list =
+        update === null ? null : { taken_at: update.takenAt, checked_at: update.checkedAt, source: update.source };
+      return { status: 200, body: { models, list } };
+    }),
+    adminEndpoint("GET", "/admin/v1/price", async ({ request }) => {
+      const kept = await keptPrice(stores.records, (request.query.get("version") ?? "").slice(0, 500));
+      if (kept !== null) return { status: 200, body: kept };
+      return new GatewayError("not_found", {
+        of: "any_transaction",
+        detail: { detail: "No price of that version was ever sold here." },
+      });
+    }),
+  ];
 }
 
-export function operatorEndpoints({
-  config,
-  catalog,
-  upstream,
-  losses,
-  hearLosses,
-  setup,
-}: OperatorParts): readonly EndpointSpec[] {
+export function operatorEndpoints(
+  foundation: Foundation,
+  { jobs }: Work,
+  setup: () => Promise<Setup>,
+): readonly EndpointSpec[] {
+  const { config, catalog, stores, upstream } = foundation;
   return [
     adminEndpoint("GET", "/admin/v1/providers", async () => ({ status: 200, body: await setup() })),
     adminEndpoint("POST", "/admin/v1/providers/{id}/check", async ({ request }) => {
       const id = request.params.id ?? "";
-      const deps = { catalog: catalog(), upstream, clock: systemClock, namesSet: config.namesSet };
+      const deps = { catalog: catalog.current(), upstream, clock: systemClock, namesSet: config.namesSet };
       // Loaded here, because a gateway starts faster without it.
       const { checkProvider } = await import("./check-provider.ts");
       const checks = await checkProvider(id, deps);
@@ -49,16 +71,14 @@ export function operatorEndpoints({
     }),
     adminEndpoint("GET", "/admin/v1/routes", async () => ({
       status: 200,
-      body: { refusals: refusalsIn(upstream.failures, catalog()), routes: routeRows(upstream) },
+      body: { refusals: refusalsIn(upstream.failures, catalog.current()), routes: routeRows(upstream) },
     })),
-    adminEndpoint("GET", "/admin/v1/prices", async ({ request }) => {
-      const sandbox = request.query.get("sandbox") === "1";
-      const unit_models = await inSlices(unitPriceRows(catalog(), { sandbox }));
-      await hearLosses();
-      const lost = { losses: losses.rows(), unpriced: losses.unpriced() };
-      const models = await inSlices(priceRows(catalog(), { sandbox }));
-      return { status: 200, body: { tiers: tierPriceRows(catalog(), { sandbox }), models, unit_models, ...lost } };
-    }),
+    ...priceEndpoints(foundation),
     adminEndpoint("GET", "/admin/v1/config", async () => ({ status: 200, body: { settings: config.effective } })),
+    adminEndpoint("GET", "/admin/v1/jobs", async () => {
+      const nowMs = systemClock.epochMs();
+      const rows = await named(stores.ledger, null, await jobs.open(JOBS_LISTED_MAX), (job) => jobRow(job, nowMs));
+      return { status: 200, body: { jobs: rows.sort((a, b) => b.still_seconds - a.still_seconds) } };
+    }),
   ];
 }

@@ -61,7 +61,7 @@ async function certifyWith({ config, progress }: Workplace, { named, centsMax, r
       import("../../upstream/upstream.ts"),
       import("../../upstream/vendor-tap.ts"),
       import("../../gateway/open-catalog.ts"),
-      import("../../gateway/open-wallet.ts"),
+      import("../../gateway/open-money.ts"),
       import("../../models/formats/vendor-dialects.ts"),
     ]);
   const opened = await openCatalog(config);

@@ -2,7 +2,9 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import type { Params } from "../../../src/catalog/said.ts";
-import { type OpenCompositesParts, openComposites } from "../../../src/gateway/open-composites.ts";
+import { openComposites } from "../../../src/gateway/open-actions.ts";
+import type { Foundation } from "../../../src/gateway/open-foundation.ts";
+import { Opened } from "../../../src/gateway/opened.ts";
 import { readConfig } from "../../../src/platform/config.ts";
 
 /** What an account begins with, and how many of its calls may be under way. */
@@ -14,8 +16,11 @@ const never = () => {
 };
 const config = readConfig({});
 const UNPAID_CENTS = Math.round(config.unpaidCostNano / 1e7);
-const parts = { config, records: {}, catalog: { current: never }, actions: never, log: { logger: {} } };
-const { actions } = openComposites(parts as unknown as OpenCompositesParts);
+const foundation = {
+  ...{ config, options: {}, stores: { records: {}, shared: false }, catalog: { current: never }, log: { logger: {} } },
+  opened: new Opened(),
+};
+const { actions } = openComposites(foundation as unknown as Foundation, never);
 
 /** The dearest params of a composite: as many pages as it takes. */
 const PARAMS: Readonly<Record<string, Params>> = {

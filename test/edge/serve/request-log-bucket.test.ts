@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { openS3Objects } from "../../../src/actions/files/s3-bucket.ts";
 import { run } from "../../../src/cli/run.ts";
 import { systemClock } from "../../../src/core/clock.ts";
-import { openRequestLog } from "../../../src/gateway/open-request-log.ts";
+import { openRequestLog } from "../../../src/gateway/request-log.ts";
 import { readConfig } from "../../../src/platform/config.ts";
 import { LogBucket } from "../../../src/platform/observe/log-bucket.ts";
 import { createRequestLog, type RequestLog } from "../../../src/platform/observe/request-log.ts";

@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { run } from "../../../src/cli/run.ts";
 import { systemClock } from "../../../src/core/clock.ts";
-import { openRequestLog } from "../../../src/gateway/open-request-log.ts";
+import { openRequestLog } from "../../../src/gateway/request-log.ts";
 import { LogFolder } from "../../../src/platform/observe/log-folder.ts";
 import { createRedactor } from "../../../src/platform/observe/redactor.ts";
 import { createRequestLog } from "../../../src/platform/observe/request-log.ts";

@@ -1,4 +1,4 @@
-// The playground's calls: the endpoints of chats and actions once more, for who has signed in; and the play account that an account tries things with.
+// The playground: the endpoints of chats and actions at paths of their own, for people who are signed in, paid by a play account.
 
 import { systemClock } from "../core/clock.ts";
 import type { Endpoint } from "../core/endpoint.ts";
@@ -11,21 +11,21 @@ import { openingParts } from "./public-endpoints.ts";
 import type { Stores } from "./stores.ts";
 
 const KIND = "play-account";
-/** Below it the day's play money is given once more. */
+/** Below this balance the account gets the play money of the day. */
 const LOW_NANO = nanoFromCents(100);
 const DAY_MS = 86_400_000;
-/** The paths of the playground, and those that answer at them. */
+/** The playground's path for each endpoint. */
 const PATHS: Readonly<Record<string, string>> = {
   "/api/llm/v1/chat/completions": "/try/chat",
   "/api/run/{service}/{action}": "/try/run/{service}/{action}",
 };
 
-export interface PlayKey {
+interface PlayKey {
   readonly accountId: string;
   readonly keyId: string;
 }
 
-/** Which play account an account has: opened when it first tries something. */
+/** Finds the play account of an account, and opens it the first time. */
 export function createPlayAccounts(config: Config, stores: Stores): (accountId: string) => Promise<PlayKey | null> {
   const { records, ledger: books } = stores;
 
@@ -45,7 +45,7 @@ export function createPlayAccounts(config: Config, stores: Stores): (accountId: 
     const [key] = await books.keys(body.account_id);
     if (key === undefined) return null;
     const value = JSON.stringify({ accountId: body.account_id, keyId: key.keyId });
-    // Of two that are opened at once one counts; the other has play money that is never spent.
+    // Of two opened at the same time one is kept; the play money of the other is never spent.
     await records.put({ kind: KIND, id: accountId, payer: null, value, ttlMs: null, ifVersion: 0 });
     return kept(accountId);
   }
@@ -68,7 +68,7 @@ export function createPlayAccounts(config: Config, stores: Stores): (accountId: 
   };
 }
 
-/** The same endpoints at the playground's paths, at which a session counts. */
+/** The same endpoints at the playground's paths, where a session is enough. */
 export function playgroundEndpoints(endpoints: readonly Endpoint[]): readonly Endpoint[] {
   return endpoints.flatMap((endpoint) => {
     const path = endpoint.method === "POST" ? PATHS[endpoint.path] : undefined;

@@ -1,4 +1,4 @@
-// Who calls and how often they may: keys and the admin token, and the windows that requests are counted in.
+// Who calls, and how often: keys, the admin token, and the windows in which requests are counted.
 
 import { signingSecrets } from "../actions/files/signed-links.ts";
 import { systemClock } from "../core/clock.ts";
@@ -32,31 +32,28 @@ type Doors =
 
 export interface OpenCallers {
   readonly adminToken: string;
-  /** What the serving of requests asks of it. */
+  /** What serving requests needs. */
   readonly doors: Pick<ServeDeps, Doors> & { readonly bodies: BodyBytes };
-  /** What is remembered of an account no longer holds; null: of any account. */
+  /** Drops what is cached of an account; null: of all accounts. */
   forget(accountId: string | null): void;
   callerOfKey: Authenticator["callerOfKey"];
   ofWorkGoingOn: Authenticator["ofWorkGoingOn"];
-  /** By which access tokens are signed and read; null: there are none. */
+  /** The keys that sign access tokens; null: there are no tokens. */
   readonly signingKeys: (() => SigningKeys) | null;
 }
 
-/** Where nothing may be kept there is no cache, and no call is looked for. */
+/** With a bound of 0 there is no cache. */
 function cacheOf(bytesMax: number, records: Records): Pick<ServeDeps, "cache"> {
   return bytesMax === 0 ? {} : { cache: new AnswerCache({ records, bytesMax, epochMs: () => systemClock.epochMs() }) };
 }
 
-/** Hears from here on of the changes that other processes make. */
-export async function openCallers(
-  { config, stores, broken }: Pick<Foundation, "config" | "stores" | "broken">,
-  base: () => string,
-): Promise<OpenCallers> {
+/** From here on this process hears of changes that other processes make to keys. */
+export async function openCallers({ config, url, stores, broken }: Foundation): Promise<OpenCallers> {
   const clock = systemClock;
   const windows = createRequestWindows({ clock });
   const missed = (address: string): string => `miss ${addressWindowKey(address)}`;
   const keys = config.oauth ? signingKeys(signingSecrets(config.signingSecret, config.dataDir), clock) : null;
-  const tokens = keys === null ? null : createAccessTokens({ keys, base, clock });
+  const tokens = keys === null ? null : createAccessTokens({ keys, base: url.get, clock });
   const opening = {
     secrets: () => signingSecrets(config.signingSecret, config.dataDir),
     feePercent: config.ownKeyFeePercent,

@@ -1,4 +1,4 @@
-// The operator's own OpenID provider, where the settings name one: how it is asked, and how an account is opened for who comes from it.
+// The operator's OpenID provider: how it is asked, and how an account is opened for a person who signs in with it.
 
 import { systemClock } from "../core/clock.ts";
 import { GatewayError } from "../core/errors.ts";
@@ -8,11 +8,9 @@ import type { OpenIdDoor } from "../edge/oauth/openid-endpoints.ts";
 import { type AskProvider, createOpenIdProvider, ProviderAway } from "../edge/oauth/openid-provider.ts";
 import { mintOpening } from "../money/accounts/open-account.ts";
 import { signUp } from "../money/accounts/signup.ts";
-import type { Config } from "../platform/config.ts";
-import type { Log } from "../platform/observe/log.ts";
 import { createPublicFetch } from "../upstream/public-fetch.ts";
+import type { Foundation } from "./open-foundation.ts";
 import { signupParts } from "./public-endpoints.ts";
-import type { Stores } from "./stores.ts";
 
 const BYTES_MAX = 1_048_576;
 const MS_MAX = 5_000;
@@ -20,19 +18,13 @@ const NAME_CHARS_MAX = 200;
 /** Answers that have no body (Fetch, 4.1). */
 const EMPTY = [204, 205, 304];
 
-export interface OpenOpenId {
-  readonly door: OpenIdDoor;
-  close(): void;
-}
-
-export function openOpenId(
-  config: Config,
-  { stores, log }: { readonly stores: Stores; readonly log: Log },
-): OpenOpenId | null {
+/** Null: the settings name no provider. */
+export function openOpenId({ config, stores, log, opened }: Foundation): OpenIdDoor | null {
   const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret } = config;
   if (issuer === null || clientId === null) return null;
-  // The operator has named it, so it may stand inside.
+  // The operator named it, so its address may be a private one.
   const fetched = createPublicFetch({ mayBeInner: true, proxies: config.proxies });
+  opened.add(() => fetched.close());
   const ask: AskProvider = async (url, send) => {
     const limits = { bytesMax: BYTES_MAX, msMax: MS_MAX, redirectsMax: 0, answersRedirects: true } as const;
     const answer = await fetched.open(url, { ...limits, send });
@@ -46,23 +38,20 @@ export function openOpenId(
   };
   const opening = signupParts(config, stores);
   return {
-    door: {
-      provider: createOpenIdProvider({
-        settings: { issuer, clientId, clientSecret },
-        ask,
-        clock: systemClock,
-        onRefused: (err) => log.logger.warn({ err }, "a sign-in by the OpenID provider came to nothing"),
-      }),
-      identities: createIdentities(stores.records, mintOpening),
-      openAccount:
-        config.oidcAccounts === "link"
-          ? null
-          : async ({ email, subject }, address, ids) => {
-              const name = (email ?? subject).slice(0, NAME_CHARS_MAX);
-              const opened = await signUp(opening, address, { name, kind: "personal" }, ids);
-              return opened instanceof GatewayError ? opened : ids;
-            },
-    },
-    close: () => fetched.close(),
+    provider: createOpenIdProvider({
+      settings: { issuer, clientId, clientSecret },
+      ask,
+      clock: systemClock,
+      onRefused: (err) => log.logger.warn({ err }, "a sign-in by the OpenID provider came to nothing"),
+    }),
+    identities: createIdentities(stores.records, mintOpening),
+    openAccount:
+      config.oidcAccounts === "link"
+        ? null
+        : async ({ email, subject }, address, ids) => {
+            const name = (email ?? subject).slice(0, NAME_CHARS_MAX);
+            const opened = await signUp(opening, address, { name, kind: "personal" }, ids);
+            return opened instanceof GatewayError ? opened : ids;
+          },
   };
 }

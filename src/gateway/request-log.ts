@@ -1,18 +1,86 @@
-// Who reads the request log and who switches it on: the operator for every account and, where that is allowed, an owner for its own.
+// The request log: where it is stored and how it is sealed; and its endpoints, for the operator and, where allowed, for account owners.
+import { randomUUID } from "node:crypto";
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
 import { z } from "zod";
+import { openS3Objects } from "../actions/files/s3-bucket.ts";
+import { signingSecrets } from "../actions/files/signed-links.ts";
+import { systemClock } from "../core/clock.ts";
 import type { Answer, EndpointSpec } from "../core/endpoint.ts";
 import { GatewayError } from "../core/errors.ts";
+import { requestTimeMs } from "../edge/http/request-id.ts";
 import { adminEndpoint } from "../money/accounts/admin-accounts.ts";
 import { changed } from "../money/accounts/changed.ts";
 import { endpoint, writing } from "../money/accounts/own-endpoint.ts";
 import { readBody, readQuery } from "../money/accounts/read-body.ts";
 import { changeRules, rulesOf } from "../money/accounts/rules.ts";
-import type { LoggedName, LogLook } from "../platform/observe/log-lines.ts";
-import type { LoggedCall, RequestLog } from "../platform/observe/request-log.ts";
+import { type Config, doesWork } from "../platform/config.ts";
+import { LogBucket } from "../platform/observe/log-bucket.ts";
+import { LogFolder } from "../platform/observe/log-folder.ts";
+import type { LoggedName, LogLook, LogStore } from "../platform/observe/log-lines.ts";
+import { createRedactor } from "../platform/observe/redactor.ts";
+import { createRequestLog, type LoggedCall, type RequestLog } from "../platform/observe/request-log.ts";
+import { diskBounds, diskRoom } from "../platform/storage/disk-guard.ts";
+import { openText, sealText } from "../platform/storage/sealed-text.ts";
 import type { Foundation } from "./open-foundation.ts";
 
+const PURPOSE = "request log";
+
+function openFolder(config: Config): LogStore {
+  const { dataDir, requestLogDays: days, requestLogBytesMax: bytesMax } = config;
+  const folder = config.requestLogDir ?? join(dataDir, "request-log");
+  const hasRoom = async (bytes: number) => {
+    const { freeBytes, freeBytesMin } = await diskRoom(folder, diskBounds(config.diskFreeMibMin));
+    const [ours, books] = await Promise.all([stat(folder), stat(dataDir)]);
+    // On the disk of the ledger it leaves the ledger its room; a disk of its own may fill up.
+    return freeBytes - bytes > (ours.dev === books.dev ? 2 * freeBytesMin : 0);
+  };
+  return new LogFolder({ folder, owner: randomUUID(), days, bytesMax, hasRoom });
+}
+
+function openBucket(config: Config, endpoint: string, onBroken: (error: unknown) => void): LogStore {
+  const objects = openS3Objects({
+    endpoint,
+    bucket: config.requestLogS3Bucket ?? "",
+    region: config.requestLogS3Region,
+    accessKeyId: config.requestLogS3AccessKeyId ?? "",
+    secretAccessKey: config.requestLogS3SecretAccessKey ?? "",
+    clock: systemClock,
+    proxies: config.proxies,
+  });
+  const days = config.requestLogDays;
+  const bucket = new LogBucket({ objects, owner: randomUUID(), days, clock: systemClock, onBroken });
+  if (doesWork(config)) void bucket.keepSwept();
+  return bucket;
+}
+
+/** Opens and writes nothing before the first call is kept, but sweeps a bucket. */
+export function openRequestLog({
+  config,
+  observer,
+  broken,
+}: Pick<Foundation, "config" | "observer" | "broken">): RequestLog {
+  const { dataDir, signingSecret, requestLogS3Endpoint: bucketEndpoint } = config;
+  let known: readonly string[] | null = null;
+  const secrets = () => {
+    known ??= signingSecrets(signingSecret, dataDir);
+    return known;
+  };
+  const onBroken = (error: unknown) => broken(error, "the request log was not written");
+  return createRequestLog({
+    store: bucketEndpoint === null ? openFolder(config) : openBucket(config, bucketEndpoint, onBroken),
+    clock: systemClock,
+    beganMs: requestTimeMs,
+    redact: createRedactor(config.requestLogRedact),
+    seal: (text) => sealText(secrets()[0] ?? "", PURPOSE, text),
+    unseal: (sealed) => openText(secrets(), PURPOSE, sealed),
+    onOutcome: observer.callLogged,
+    onBroken,
+  });
+}
+
 const LISTED = 50;
-/** An account that asks for what is not there would have all of it read each time. */
+/** Bounds what a search of one account reads. */
 const OF_ACCOUNT_BYTES_MAX = 16 * 1024 * 1024;
 
 const switchSchema = z.strictObject({ enabled: z.boolean("must be true or false") });
@@ -36,7 +104,7 @@ export function callRow(call: LoggedCall) {
 
 async function foundCall(log: RequestLog, look: LogLook, id: string): Promise<Answer | GatewayError> {
   const call = await log.find(look, id);
-  // Where it would be looked for is read off its name: this holds whatever lies there.
+  // The store searches by name, so the owner is checked here again.
   if (call === null || (look.accountId !== null && call.accountId !== look.accountId)) {
     const detail = { detail: "No call of that transaction or request is kept here." };
     return new GatewayError("not_found", { of: "any_transaction", detail });
@@ -58,7 +126,7 @@ function switched({ stores, forget }: RequestLogParts, accountId: string, body: 
   );
 }
 
-/** The operator's. */
+/** For the operator. */
 export function requestLogEndpoints(parts: RequestLogParts): readonly EndpointSpec[] {
   const { stores, log } = parts;
   const all = { accountId: null, bytesMax: Number.POSITIVE_INFINITY };
@@ -78,10 +146,10 @@ export function requestLogEndpoints(parts: RequestLogParts): readonly EndpointSp
   ];
 }
 
-/** An owner's, where the operator lets owners have them. */
+/** For account owners, where the operator allows that. */
 export function ownRequestLogEndpoints(parts: RequestLogParts): readonly EndpointSpec[] {
   const { stores, log } = parts;
-  /** Accounts that look just now: it is much work for a free call. */
+  /** Accounts with a search running: one at a time, because a search is free and expensive. */
   const looks = new Set<string>();
   const looking = (accountId: string, look: (own: LogLook) => Promise<Answer | GatewayError>) => {
     if (looks.has(accountId))

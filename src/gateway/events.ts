@@ -1,0 +1,162 @@
+// Events: where they are kept, how webhooks are called, and the notices that one process makes: resting routes, payments in doubt, ending models.
+
+import type { JobRecord } from "../actions/jobs/job-record.ts";
+import { systemClock } from "../core/clock.ts";
+import { GatewayError } from "../core/errors.ts";
+import { usdText } from "../core/money.ts";
+import { HOUSE } from "../edge/x402/books.ts";
+import { openReceipts } from "../edge/x402/receipts.ts";
+import type { LedgerFundsDeps } from "../kernel/ledger-funds.ts";
+import type { EventParts } from "../money/events/event-endpoints.ts";
+import { createEventLog, type EventLog } from "../money/events/event-log.ts";
+import { createEventStreams } from "../money/events/event-streams.ts";
+import { refusalTeller } from "../money/events/refusals.ts";
+import { RouteWatch } from "../money/events/route-watch.ts";
+import { type Send, Teller } from "../money/events/teller.ts";
+import { createWebhooks } from "../money/events/webhooks.ts";
+import { openPaid } from "../money/wallet/paid-records.ts";
+import type { Records } from "../platform/records/records.ts";
+import { createPublicAddresses } from "../upstream/public-addresses.ts";
+import { createPublicFetch } from "../upstream/public-fetch.ts";
+import { NOT_PUBLIC, readPublicUrl } from "../upstream/public-url.ts";
+import type { Foundation } from "./open-foundation.ts";
+
+const SEND_MS_MAX = 15_000;
+const LOOK_UP_MS_MAX = 10_000;
+/** Only the head of an answer is read, whatever length it announces. */
+const ANSWER_BYTES_MAX = Number.MAX_SAFE_INTEGER / 2;
+
+export interface OpenEvents extends EventParts {
+  readonly teller: Teller;
+  /** A ceiling refused a call: one event per period, however often it is reported. */
+  readonly doors: Pick<LedgerFundsDeps, "overCeiling">;
+  /** A job ended: one event, however often it is reported. */
+  keepEnd(job: JobRecord): Promise<void>;
+}
+
+export function openEvents(foundation: Foundation): OpenEvents {
+  const { options, config, phase, stores, broken, opened } = foundation;
+  const { webhooksPrivate: mayBeInner, proxies } = config;
+  const { records, ledger, shared } = stores;
+  const inTests = options.internet ?? {};
+  const clock = systemClock;
+  const onBroken = (error: unknown) => broken(error, "events could not be told");
+  const internet = createPublicFetch({ ...inTests, userAgent: "Tollgate-Webhooks", mayBeInner, proxies });
+  const send: Send = async (url, headers, body) => {
+    // Redirects are not followed: the signature is for the address that was named.
+    const limits = { bytesMax: ANSWER_BYTES_MAX, msMax: SEND_MS_MAX, redirectsMax: 0, send: { headers, body } };
+    const left = new AbortController();
+    const answer = await internet.open(url, { ...limits, signal: left.signal });
+    if (answer instanceof GatewayError) return answer.message;
+    left.abort();
+    return answer.status >= 200 && answer.status < 300 ? null : `it answered ${answer.status}`;
+  };
+  const log = createEventLog(records, clock, ledger);
+  const streams = createEventStreams({ log, clock, draining: () => phase.draining, onBroken });
+  const webhooks = createWebhooks(records, clock);
+  const notice = createNotices(foundation, log.tell);
+  const teller = new Teller({ shared, ledger, log, webhooks, records, clock, send, notice, onBroken });
+  const lookUp = createPublicAddresses({ ...inTests, mayBeInner });
+  opened.add(async () => {
+    await teller.stop();
+    internet.close();
+  });
+  const urlFault = async (url: string) => {
+    const read = readPublicUrl(url, () => mayBeInner, mayBeInner);
+    if (typeof read === "string") return `the address ${read}`;
+    if (mayBeInner) return null;
+    const found = await lookUp(read, AbortSignal.timeout(LOOK_UP_MS_MAX)).catch(() => null);
+    if (found === null) return "the name of the address could not be looked up; try again";
+    return found.length === 0 ? `the address ${NOT_PUBLIC}` : null;
+  };
+  return {
+    log,
+    streams,
+    webhooks,
+    teller,
+    urlFault,
+    doors: { overCeiling: refusalTeller(log, onBroken) },
+    async keepEnd(job) {
+      const { id, kind, action, state, chargedCents, payer } = job;
+      if (!payer.id.startsWith("acct:")) return;
+      const data = { job_id: id, job: action ?? kind, status: state, charged_cents: chargedCents };
+      await log.tell({ kind: "job.ended", accountId: payer.id.slice("acct:".length), data }, id);
+    },
+  };
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+/** A payment that is open for longer than any call is in doubt. */
+const DOUBT_MS = 5 * MINUTE_MS;
+/** Days before its end at which a model is reported. */
+const RETIRES_DAYS = [30, 7, 1];
+
+const LIVE = { sandbox: false };
+
+type Tell = EventLog["tell"];
+
+/** Payments whose outcome is unknown, by callers on chain or by our wallet. Each is reported once. */
+async function tellDoubts(records: Records, tell: Tell, nowMs: number): Promise<void> {
+  const isOld = ({ sinceMs }: { readonly sinceMs: number }) => nowMs - sinceMs >= DOUBT_MS;
+  for (const { receipt } of await openReceipts(records, HOUSE)) {
+    if (!isOld(receipt)) continue;
+    const { id, amountNano, payment } = receipt;
+    const data = {
+      transaction_id: id,
+      direction: "received",
+      amount_usd: usdText(amountNano),
+      network: payment.network,
+    };
+    await tell({ kind: "settlement.in_doubt", accountId: null, data }, "received", id);
+  }
+  for (const paid of await openPaid(records)) {
+    if (!isOld(paid)) continue;
+    const { callId, amountNano, network, merchant } = paid;
+    const data = { transaction_id: callId, direction: "paid", amount_usd: usdText(amountNano), network, merchant };
+    await tell({ kind: "settlement.in_doubt", accountId: null, data }, "paid", callId);
+  }
+}
+
+/** Models that are sold and end soon: reported once at each of these days. */
+async function tellEnds(
+  catalog: ReturnType<Foundation["catalog"]["current"]>,
+  tell: Tell,
+  nowMs: number,
+): Promise<void> {
+  const all = [...catalog.models(LIVE), ...catalog.embeddings(LIVE), ...catalog.unitModels(LIVE)];
+  for (const { slug, retires, offers } of all) {
+    if (retires === null || offers.length === 0) continue;
+    const left = Math.ceil((Date.parse(retires.on) - nowMs) / DAY_MS);
+    const mark = RETIRES_DAYS.findLast((days) => left <= days);
+    if (mark === undefined || left < 0) continue;
+    const data = { model: slug, ends_on: retires.on, days_left: left, successor: retires.successor ?? null };
+    await tell({ kind: "model.retires", accountId: null, data }, slug, retires.on, mark);
+  }
+}
+
+/** Called about once a second, by one process of all. */
+function createNotices(
+  { catalog, upstream, stores: { records } }: Pick<Foundation, "catalog" | "upstream" | "stores">,
+  tell: Tell,
+): () => Promise<void> {
+  const routes = new RouteWatch();
+  let doubtsMs = Number.NEGATIVE_INFINITY;
+  let endsMs = Number.NEGATIVE_INFINITY;
+  return async () => {
+    const nowMs = systemClock.epochMs();
+    for (const { kind, route, sinceMs } of routes.look(upstream.health.resting(), nowMs)) {
+      const { provider: vendor, model } = route;
+      await tell({ kind, accountId: null, data: { vendor, model } }, vendor, model, Math.floor(sinceMs));
+    }
+    if (nowMs - doubtsMs >= MINUTE_MS) {
+      doubtsMs = nowMs;
+      await tellDoubts(records, tell, nowMs);
+    }
+    if (nowMs - endsMs >= HOUR_MS) {
+      endsMs = nowMs;
+      await tellEnds(catalog.current(), tell, nowMs);
+    }
+  };
+}

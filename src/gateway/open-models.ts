@@ -1,0 +1,245 @@
+// Calls of models: what they need, the endpoints of every format, the tool loop over the catalog's actions, and the operator's guard.
+import { signingSecrets } from "../actions/files/signed-links.ts";
+import { type CatalogAction, notConfigured } from "../actions/run/action-catalog.ts";
+import { quoteCents } from "../actions/run/action-price.ts";
+import type { RunDeps } from "../actions/run/deps.ts";
+import { indexRow, priceCentsMax } from "../actions/run/descriptor.ts";
+import { noSuchAction } from "../actions/run/nearest.ts";
+import { paramsSchema, tableOf } from "../actions/run/params-schema.ts";
+import { readParams } from "../actions/run/read-call.ts";
+import type { Audience, Catalog } from "../catalog/catalog.ts";
+import { findUnitModel } from "../catalog/find-model.ts";
+import type { HostedSource, HostedToolsSpec } from "../catalog/hosted-tools.ts";
+import { keptByAudience } from "../catalog/kept-by-audience.ts";
+import { modelAnswer, modelsAnswer, pricingAnswer } from "../catalog/price-answers.ts";
+import { systemClock } from "../core/clock.ts";
+import type { Endpoint } from "../core/endpoint.ts";
+import { GatewayError } from "../core/errors.ts";
+import { type Json, stringOf } from "../core/json.ts";
+import { nanoFromCents } from "../core/money.ts";
+import type { HostedTool, Source } from "../core/neutral.ts";
+import type { ServeDeps } from "../edge/serve/deps.ts";
+import type { KernelDeps } from "../kernel/deps.ts";
+import { actingPlan } from "../models/acting/acting-plan.ts";
+import type { ActingDeps, ActionsAudience, ActionsCatalog, HostedAction, KnownAction } from "../models/acting/deps.ts";
+import { createKeptTurns } from "../models/acting/kept-turns.ts";
+import { chatEndpoints, modelRows } from "../models/chat/chat-endpoints.ts";
+import { freeCounts } from "../models/chat/free-counts.ts";
+import { createKeptAnswers } from "../models/chat/kept-answers.ts";
+import { type ChatDeps, modelPlan } from "../models/chat/model-plan.ts";
+import { NO_SEAL, thoughtSeal } from "../models/chat/seal.ts";
+import { type ActsPlan, wireEndpoints } from "../models/chat/wire-endpoints.ts";
+import { MODEL_WIRES } from "../models/formats/model-wires.ts";
+import { isCallable, serviceRefusal } from "../money/accounts/allowed.ts";
+import type { Config } from "../platform/config.ts";
+import { createRequestWindows } from "../platform/limits/request-windows.ts";
+import { createGuard, type GuardOptions, type Judge } from "../upstream/guard.ts";
+import { guardServer } from "../upstream/guard-server.ts";
+import { atPointer } from "../upstream/json-pointer.ts";
+import { createPublicFetch } from "../upstream/public-fetch.ts";
+import { moderationJudge } from "./moderation-judge.ts";
+import type { OpenActions } from "./open-actions.ts";
+import type { Foundation } from "./open-foundation.ts";
+
+const CHAT_ATTEMPTS_MAX = 6;
+const FOUND_MAX = 8;
+/** The file in tiers/ that lists hosted tools. */
+const HOSTED_TIER = "hosted";
+const HOSTED_RESULTS_MAX = 20;
+
+/** Why a model cannot use it as a tool; null: it can. */
+function unfitOf({ kind, launches, facts }: CatalogAction): string | null {
+  if (kind === "native") return "asks a model itself: name the model instead";
+  if (launches !== undefined) return "launches work that outlives the call";
+  if (facts.price.needsMaxCost === true) return "has no price before it is called";
+  return null;
+}
+
+function refusalOf(action: CatalogAction, { allows }: ActionsAudience): GatewayError | null {
+  if (!isCallable(allows, action)) return serviceRefusal(allows, action.service, action.action);
+  return action.configured ? null : notConfigured(action);
+}
+
+function knownOf(action: CatalogAction, audience: ActionsAudience): KnownAction {
+  const { id, service, action: name, facts } = action;
+  const table = tableOf(action);
+  const more = table === null ? "" : ` ${table.param} is one of ${table.count} names, each with further params.`;
+  return {
+    id,
+    service,
+    action: name,
+    description: facts.description + more,
+    schema: paramsSchema(action) as Json,
+    effect: facts.effect,
+    nanoMax: nanoFromCents(priceCentsMax(action)),
+    unfit: unfitOf(action),
+    refusal: refusalOf(action, audience),
+  };
+}
+
+/** The results in an answer, found where the tier says they are. */
+function foundIn(data: unknown, { listAt, url, title, text }: HostedSource): readonly Source[] {
+  const list = atPointer(data, listAt);
+  const textAt = (item: unknown, at: string) => stringOf(atPointer(item, at)) ?? "";
+  return (Array.isArray(list) ? list.slice(0, HOSTED_RESULTS_MAX) : [])
+    .map((item) => ({ url: textAt(item, url), title: textAt(item, title), text: textAt(item, text) }))
+    .filter((source) => source.url !== "");
+}
+
+function hostedBy(tool: HostedTool, audience: ActionsAudience, { find, tier }: HostedParts): HostedAction | null {
+  const spec = tier()?.[tool];
+  for (const source of spec?.sources ?? []) {
+    const action = find(source.action, audience);
+    if (spec === undefined || action instanceof GatewayError) continue;
+    if (action.refusal !== null || action.unfit !== null) continue;
+    const { about, takes } = spec;
+    return {
+      about,
+      takes,
+      action,
+      params: (asked) => source.params({ asked }),
+      found: (data) => foundIn(data, source),
+    };
+  }
+  return null;
+}
+
+/** The actions that serve tools which vendors run themselves; null: no tier names any. */
+function hostedTier(catalog: Catalog): HostedToolsSpec | null {
+  const spec = catalog.compositeTiers.get(HOSTED_TIER);
+  return spec?.kind === "hosted-tools" ? spec : null;
+}
+
+interface HostedParts {
+  readonly find: ActionsCatalog["find"];
+  readonly tier: () => HostedToolsSpec | null;
+}
+
+function catalogOf({ actionCatalog, discovered }: OpenActions, tier: HostedParts["tier"]): ActionsCatalog {
+  const catalog: ActionsCatalog = {
+    hosted: (tool, audience) => hostedBy(tool, audience, { find: catalog.find, tier }),
+    find(id, audience) {
+      const action = actionCatalog.find(id, audience);
+      return action === null ? noSuchAction(id, actionCatalog, audience) : knownOf(action, audience);
+    },
+    ofService: (service, audience) =>
+      actionCatalog
+        .all(audience)
+        .filter((action) => action.service === service)
+        .map((action) => knownOf(action, audience)),
+    price(id, params, audience) {
+      const action = actionCatalog.find(id, audience);
+      if (action === null) return noSuchAction(id, actionCatalog, audience);
+      const read = readParams(action, params);
+      if (read instanceof GatewayError) return read;
+      return nanoFromCents(quoteCents(action.facts.price, read.params, read.row));
+    },
+    async discover(query, audience) {
+      const found = await discovered(audience, query, FOUND_MAX * 4);
+      return found
+        .filter(({ action }) => refusalOf(action, audience) === null && action.facts.effect === "read")
+        .filter(({ action }) => unfitOf(action) === null)
+        .slice(0, FOUND_MAX)
+        .map(({ action, row }) => ({ ...indexRow(action), ...(row === null ? {} : { row }) }));
+    },
+  };
+  return catalog;
+}
+
+function chatSettings(config: Config) {
+  return {
+    firstTokenMsMax: config.firstTokenMsMax,
+    firstTokenMsMaxByTier: config.firstTokenMsMaxByTier,
+    lastFirstTokenMsMax: config.lastFirstTokenMsMax,
+    gapMsMax: config.gapMsMax,
+    wholeMsMax: config.wholeMsMax,
+    attemptsMax: CHAT_ATTEMPTS_MAX,
+    sellsAtBound: config.x402Models,
+    unaryMs: config.unaryMsMax,
+    unaryMsPerToken: config.unaryMsPerToken,
+  };
+}
+
+/** What calls of models need, whichever part makes them. */
+export function chatDeps({ config, catalog, upstream, counter, observer }: Foundation): ChatDeps {
+  const secrets = signingSecrets(config.signingSecret, config.dataDir);
+  return {
+    catalog: catalog.current,
+    upstream,
+    counter,
+    clock: systemClock,
+    settings: chatSettings(config),
+    seals: (payer) => (payer === null ? NO_SEAL : thoughtSeal(secrets, payer.id, observer.sealUnopened)),
+    freeWindows: createRequestWindows({ clock: systemClock }),
+  };
+}
+
+/** The endpoints of every format, and the lists of models and prices. */
+export function modelEndpoints(foundation: Foundation, run: RunDeps, actionCatalog: OpenActions): readonly Endpoint[] {
+  const { options, config, stores, catalog } = foundation;
+  const { current } = catalog;
+  const chat = chatDeps(foundation);
+  const models = keptByAudience(modelsAnswer);
+  const pricing = keptByAudience(pricingAnswer);
+  const answers = {
+    models: (audience: Audience) => models(current(), audience),
+    model: (name: string, audience: Audience) => modelAnswer(current(), name, audience),
+    pricing: (audience: Audience) => pricing(current(), audience),
+  };
+  const kept = createKeptAnswers(stores.records);
+  const actions = catalogOf(actionCatalog, () => hostedTier(current()));
+  const acting: ActingDeps = {
+    clock: systemClock,
+    planRound: (call, read) => modelPlan(call, read, chat),
+    innerCalls: run.innerCalls,
+    actions,
+    turns: createKeptTurns(stores.records),
+    costNanoMax: config.actingCostNano,
+    onBroken: run.kernel.onBroken,
+  };
+  const acts: ActsPlan = (call, read, ask) => actingPlan(call, read, ask, acting);
+  const hosts = (tool: HostedTool, audience: ActionsAudience) => actions.hosted(tool, audience) !== null;
+  const host = { seals: chat.seals, epochMs: chat.clock.epochMs, kept, models: modelRows(answers), hosts };
+  const served = { chat, acts, host, counts: freeCounts(chat, host) };
+  const wires = [...MODEL_WIRES, ...(options.wires ?? [])];
+  return [...wires.flatMap((wire) => wireEndpoints(wire, served)), ...chatEndpoints(chat, answers)];
+}
+
+/** Throws where the model does not moderate. */
+function judgeByModel(name: string, foundation: Foundation, kernel: KernelDeps): Judge {
+  const { config, catalog, observer } = foundation;
+  const found = findUnitModel("moderation", name, {
+    catalog: catalog.current(),
+    audience: { sandbox: config.sandbox },
+    atMs: systemClock.epochMs(),
+  });
+  if (found instanceof GatewayError) throw new Error(`GUARD_MODEL: ${found.message}`);
+  const onCost = observer.guardCost;
+  return moderationJudge({ model: name, msMax: config.guardMsMax, chat: chatDeps(foundation), kernel, onCost });
+}
+
+/**
+ * The operator's guard: a server, a model of the catalog that moderates, or both; over requests and, if set, over answers. The server is asked
+ * first, and the model judges the request that the server returned.
+ */
+export function openGuards(foundation: Foundation, kernel: KernelDeps): Pick<ServeDeps, "guard" | "answerGuard"> {
+  const { config, broken, observer, opened } = foundation;
+  const { guardUrl: url, guardModel, guardMsMax: msMax, guardOpen: open, proxies } = config;
+  const judges: Judge[] = [];
+  if (url !== null) {
+    // The server is the operator's, so its address may be a private one.
+    const internet = createPublicFetch({ userAgent: "Tollgate-Guard", mayBeInner: true, proxies });
+    opened.add(() => internet.close());
+    judges.push(guardServer({ url, msMax, internet }));
+  }
+  if (guardModel !== null) judges.push(judgeByModel(guardModel, foundation, kernel));
+  if (judges.length === 0) return {};
+  const options: GuardOptions = {
+    judges,
+    open,
+    onAway: (error) => broken(error, "the guard did not answer"),
+    onJudged: observer.guardJudged,
+  };
+  // Each has a queue of its own, so that a flood of requests does not delay answers that are paid for.
+  return { guard: createGuard(options), ...(config.guardAnswers ? { answerGuard: createGuard(options) } : {}) };
+}
