@@ -86,17 +86,8 @@ export default defineAdapter({
       description:
         "Gives a captcha to be solved: reCAPTCHA, hCaptcha, Turnstile, GeeTest, FunCaptcha (6 cents) or a picture. Returns taskId.",
       category: "scraping",
-      keywords: [
-        "captcha",
-        "recaptcha",
-        "hcaptcha",
-        "turnstile",
-        "solve",
-        "captcha token",
-        "letters in a picture",
-        "prove I am not a robot",
-        "captcha picture",
-      ],
+      keywords:
+        "captcha; recaptcha; hcaptcha; turnstile; solve; captcha token; letters in a picture; prove I am not a robot; captcha picture",
       effect: "write",
       params: z.strictObject({
         task,
@@ -133,7 +124,7 @@ export default defineAdapter({
       description:
         "Says whether a captcha is solved, and the solution. Ask again after five seconds while it is processing.",
       category: "scraping",
-      keywords: ["captcha", "solution", "answer to a captcha", "token", "poll"],
+      keywords: "captcha; solution; answer to a captcha; token; poll",
       effect: "read",
       params: z.strictObject({ taskId: z.int().positive().describe("The taskId of 2captcha/create-task") }),
       price: { mode: "fixed", cents: 0 },

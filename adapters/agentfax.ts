@@ -17,7 +17,7 @@ export default defineAdapter({
       category: "commerce",
       effect: "write",
       description: "Sends a document as a fax to any phone number, at 20 cents a page; at most 10 pages.",
-      keywords: ["fax", "send a fax", "fax a PDF", "office that only takes fax", "send papers"],
+      keywords: "fax; send a fax; fax a PDF; office that only takes fax; send papers",
       params: z.strictObject({
         to: z
           .string()

@@ -59,15 +59,8 @@ export default defineAdapter({
         "a mailbox for my agent; new email account; email address of its own; sign up for an email; disposable inbox; address to receive confirmation codes",
       description:
         "Buys a mailbox with an address of its own, once and for good. Returns inbox_id, which is the address.",
-      keywords: [
-        "email address",
-        "mailbox",
-        "inbox for an agent",
-        "receive email",
-        "email address for a bot",
-        "mailbox for an assistant",
-        "own inbox",
-      ],
+      keywords:
+        "email address; mailbox; inbox for an agent; receive email; email address for a bot; mailbox for an assistant; own inbox",
       effect: "write",
       params: z.strictObject({
         username: optional(
@@ -103,14 +96,7 @@ export default defineAdapter({
       asked:
         "send an email; write to a person by mail; drop a note; mail the team the report; email my landlord; contact support by email; tell my colleague; message with an attachment",
       description: "Sends a mail from a mailbox of yours to up to 50 people.",
-      keywords: [
-        "send email",
-        "write a mail",
-        "outreach",
-        "email a customer",
-        "newsletter",
-        "contact somebody by mail",
-      ],
+      keywords: "send email; write a mail; outreach; email a customer; newsletter; contact somebody by mail",
       effect: "write",
       params: z
         .strictObject({
@@ -133,17 +119,8 @@ export default defineAdapter({
       asked:
         "read my mail; any new messages; check the inbox; did they answer; what came in by email; unread letters; look for the verification code in my mail",
       description: "Lists the mail of a mailbox of yours, newest first. Free.",
-      keywords: [
-        "read email",
-        "check the inbox",
-        "new mail",
-        "received messages",
-        "any new mail",
-        "check my mail",
-        "unread messages",
-        "what has arrived",
-        "has anybody written to me",
-      ],
+      keywords:
+        "read email; check the inbox; new mail; received messages; any new mail; check my mail; unread messages; what has arrived; has anybody written to me",
       effect: "read",
       params: z.strictObject({
         inbox_id,
@@ -155,22 +132,13 @@ export default defineAdapter({
       request: { method: "GET", path: "/inboxes/{inbox_id}/messages" },
       content: ["/messages"],
       requires,
-      example: {
-        params: { inbox_id: address },
-        answers: [
-          {
-            count: 1,
-            limit: 20,
-            messages: [received],
-          },
-        ],
-      },
+      example: { params: { inbox_id: address }, answers: [{ count: 1, limit: 20, messages: [received] }] },
     }),
     reply: action({
       ...common,
       asked: "reply to an email; answer a message; write back to the sender; respond to a customer's mail",
       description: "Answers a mail in a mailbox of yours; its message_id is in agentmail/list-messages.",
-      keywords: ["answer an email", "reply to a mail", "write back", "respond to a customer", "answer a message"],
+      keywords: "answer an email; reply to a mail; write back; respond to a customer; answer a message",
       effect: "write",
       params: z
         .strictObject({ inbox_id, message_id: line(998).min(1).describe("Id of the mail to answer"), ...body })

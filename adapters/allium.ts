@@ -19,17 +19,8 @@ export default defineAdapter({
       description:
         "Reads prices of tokens, their history and statistics, and a wallet's balances, transactions and profit, on many chains. Powered by Allium.",
       category: "market",
-      keywords: [
-        "token price",
-        "wallet balance",
-        "wallet transactions",
-        "onchain",
-        "solana",
-        "profit and loss",
-        "ethereum",
-        "what a wallet holds",
-        "token holdings",
-      ],
+      keywords:
+        "token price; wallet balance; wallet transactions; onchain; solana; profit and loss; ethereum; what a wallet holds; token holdings",
       effect: "read",
       params: endpointParams("Path of the endpoint, such as wallet/balances"),
       price: { mode: "ranged", cents: 3, minCents: 2 },

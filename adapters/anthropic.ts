@@ -87,10 +87,7 @@ export default defineAdapter({
         prices: opus,
       },
       "claude-opus-4-5": { ...older, slug: "anthropic/claude-opus-4.5", prices: opus },
-      "claude-sonnet-5": {
-        ...newer,
-        prices: [{ since, ...sonnet5 }],
-      },
+      "claude-sonnet-5": { ...newer, prices: [{ since, ...sonnet5 }] },
       "claude-sonnet-4-6": {
         ...older,
         ...sees(1_000_000, 1_600),

@@ -12,16 +12,8 @@ export default defineAdapter(
       asked:
         "car specs; horsepower, torque and mileage of a car; compare two vehicles; which suv has most space; electric cars with long range; engines of a model; fuel consumption; how fast is a car; 0 to 60; sedan, pickup, truck, motor; towing capacity; boot size",
       description: "Searches car models and their variants by the filters of a normalized vehicle database.",
-      keywords: [
-        "vehicle",
-        "car specifications",
-        "make and model",
-        "automobile",
-        "engine",
-        "car specs",
-        "model year",
-        "fuel consumption",
-      ],
+      keywords:
+        "vehicle; car specifications; make and model; automobile; engine; car specs; model year; fuel consumption",
       cents: 10,
       filters: { make: "Mazda", model: "MX-5" },
     },
@@ -29,7 +21,7 @@ export default defineAdapter(
       asked:
         "car specs; horsepower, torque and mileage of a car; compare two vehicles; which suv has most space; electric cars with long range; engines of a model; fuel consumption; how fast is a car; 0 to 60; sedan, pickup, truck, motor; towing capacity; boot size",
       description: "The specifications of one variant of a car model, by its id. An unknown id is free.",
-      keywords: ["vehicle", "car specifications", "trim", "horsepower"],
+      keywords: "vehicle; car specifications; trim; horsepower",
       cents: 2.5,
     },
   }),

@@ -20,15 +20,8 @@ export default defineAdapter({
         "find an agent for hire; marketplace of agents; which bots can do this for money; hire a specialist assistant",
       effect: "read",
       description: "Finds agents for hire by what they can do, with their prices.",
-      keywords: [
-        "hire an agent",
-        "agent marketplace",
-        "find an agent",
-        "sub-agent",
-        "hire another AI",
-        "freelancer",
-        "specialist agent",
-      ],
+      keywords:
+        "hire an agent; agent marketplace; find an agent; sub-agent; hire another AI; freelancer; specialist agent",
       params: z.strictObject({ q: z.string().min(1).max(500).describe("What the agent should be good at.") }),
       request: { method: "GET", path: "/agents/search" },
       example: { params: { q: "tides" }, answers: [{ agents: [agent] }] },
@@ -40,7 +33,7 @@ export default defineAdapter({
       effect: "write",
       description:
         "Hires another agent for one task. Costs what the agent costs (about $0.0006 to $0.075 for 1,000 tokens); max_cost_cents says the most.",
-      keywords: ["run an agent", "delegate a task", "hire an agent", "hire another AI"],
+      keywords: "run an agent; delegate a task; hire an agent; hire another AI",
       params: z.strictObject({
         agent_id: z
           .string()

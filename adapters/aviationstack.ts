@@ -23,20 +23,8 @@ export default defineAdapter({
       description:
         "Status of flights: delays, gates, terminals, scheduled and actual times, by number, airline or airport.",
       category: "market",
-      keywords: [
-        "flight status",
-        "flight number",
-        "is my flight delayed",
-        "departures",
-        "arrivals",
-        "airport",
-        "gate",
-        "plane",
-        "departure board",
-        "is a plane on time",
-        "airline",
-        "landing",
-      ],
+      keywords:
+        "flight status; flight number; is my flight delayed; departures; arrivals; airport; gate; plane; departure board; is a plane on time; airline; landing",
       effect: "read",
       params: z
         .strictObject({

@@ -80,24 +80,13 @@ const example = {
 
 const create = {
   category: "browser",
-  keywords: [
-    "headless chrome",
-    "remote browser",
-    "playwright",
-    "puppeteer",
-    "cdp websocket",
-    "browser session",
-    "log in to a website",
-    "fill a form",
-    "click a button",
-    "automate a browser",
-    "use a website like a person",
-  ],
+  keywords:
+    "headless chrome; remote browser; playwright; puppeteer; cdp websocket; browser session; log in to a website; fill a form; click a button; automate a browser; use a website like a person",
   effect: "write",
 } as const;
 const extend = {
   category: "browser",
-  keywords: ["more browser time", "prolong a browser session"],
+  keywords: "more browser time; prolong a browser session",
   // With a key the vendor is only asked whether it still runs; what grows is what we keep of it, once.
   effect: "write",
   params: z.strictObject({
@@ -109,7 +98,7 @@ const extend = {
 const tell = {
   ...common,
   description: "Says whether a browser of yours still runs, and how many of its paid minutes are left. Free.",
-  keywords: ["is the browser alive", "minutes left"],
+  keywords: "is the browser alive; minutes left",
   effect: "read",
   params: z.strictObject({ session_id }),
   requires,
@@ -117,7 +106,7 @@ const tell = {
 const end = {
   ...common,
   description: "Ends a browser of yours before its time. Free; minutes that are left are not given back.",
-  keywords: ["close the browser", "end a browser session"],
+  keywords: "close the browser; end a browser session",
   effect: "write",
   params: z.strictObject({ session_id }),
   requires,
@@ -168,11 +157,7 @@ const door = {
   extend_session: action({
     ...extend,
     description: "Pays more minutes for a browser of yours that still runs.",
-    price: {
-      ...price,
-      quoteCents: (params) => centsFor(params),
-      otherPrice: { session_id: id, estimatedMinutes: 60 },
-    },
+    price: { ...price, quoteCents: (params) => centsFor(params), otherPrice: { session_id: id, estimatedMinutes: 60 } },
     upstreamCents: (params) => centsFor(params),
     async run({ ask, params: { session_id: sessionId, estimatedMinutes: additionalMinutes } }) {
       const values = { session_id: sessionId, additionalMinutes };

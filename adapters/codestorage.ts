@@ -27,7 +27,7 @@ const cloneUrl = ({ token, settings }: Signing, repo: string) => {
 const id = "notes-5f2a9c1e7b3d4a60";
 const common = {
   category: "compute",
-  keywords: ["git repository", "version control", "private repo", "push code", "host source code", "code repository"],
+  keywords: "git repository; version control; private repo; push code; host source code; code repository",
 } as const;
 
 export default defineAdapter({
@@ -96,10 +96,7 @@ export default defineAdapter({
         return { id: params.id, clone_url: cloneUrl(context, params.id), ...found.parse(json) };
       },
       requires: [{ kind: "repo", param: "id" }],
-      example: {
-        params: { id },
-        answers: [{ default_branch: BRANCH, created_at: "2026-11-20T10:11:12Z" }],
-      },
+      example: { params: { id }, answers: [{ default_branch: BRANCH, created_at: "2026-11-20T10:11:12Z" }] },
     }),
   },
 });

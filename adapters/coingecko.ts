@@ -24,16 +24,7 @@ export default defineAdapter({
       description:
         "Reads crypto markets: prices of coins and tokens, market capitalization, history, exchanges, derivatives, NFTs, pools on chain.",
       category: "market",
-      keywords: [
-        "bitcoin price",
-        "ethereum",
-        "crypto price",
-        "coin",
-        "token price",
-        "market cap",
-        "exchange",
-        "trending coins",
-      ],
+      keywords: "bitcoin price; ethereum; crypto price; coin; token price; market cap; exchange; trending coins",
       effect: "read",
       params: endpointParams("Name of the endpoint, such as simple/price"),
       price: { mode: "fixed", cents: 1 },

@@ -139,18 +139,8 @@ export default defineAdapter({
         "find engineers in a city; candidates for a job; recruit; people with a skill; employees by title and company; sourcing talent; sales leads; prospects; who works where; decision makers; hire a developer",
       description:
         "Finds people by title, company, place, skills and more: profiles by their LinkedIn address, and which contacts are known of each.",
-      keywords: [
-        "find people",
-        "prospects",
-        "leads",
-        "candidates",
-        "LinkedIn profiles",
-        "decision makers",
-        "find employees",
-        "who works at a company",
-        "marketing managers",
-        "engineers in a city",
-      ],
+      keywords:
+        "find people; prospects; leads; candidates; LinkedIn profiles; decision makers; find employees; who works at a company; marketing managers; engineers in a city",
       params: search,
       price: {
         mode: "ranged",
@@ -210,7 +200,7 @@ export default defineAdapter({
         "email and phone of a linkedin profile; contact details from linkedin; how do I reach this person; private number; personal email; call her directly",
       description:
         "Email addresses of the person behind a LinkedIn profile, and phone numbers if wanted. Somebody of whom nothing is known is free.",
-      keywords: ["linkedin to email", "email of a profile", "phone number", "contact"],
+      keywords: "linkedin to email; email of a profile; phone number; contact",
       params: contacts,
       price: {
         mode: "capped",
@@ -256,15 +246,8 @@ export default defineAdapter({
         "who is behind an email; whose email is this; name and company for an address; reverse email lookup; who wrote me; enrich a lead; profile of an unknown sender",
       description:
         "Who is behind an email address: name, LinkedIn profile, position, company with its size and seat. An unknown one is free.",
-      keywords: [
-        "reverse email lookup",
-        "who is this email",
-        "owner behind an email address",
-        "enrich email",
-        "person from email",
-        "whose email",
-        "owner of an email address",
-      ],
+      keywords:
+        "reverse email lookup; who is this email; owner behind an email address; enrich email; person from email; whose email; owner of an email address",
       params: z.strictObject({ email: email.describe("The address, a private one or one of work") }),
       price: { mode: "fixed", cents: 10, freeOnMiss: true },
       upstreamCents: EMAIL_CENTS,
@@ -286,7 +269,7 @@ export default defineAdapter({
         "is this email valid; does this address exist; will my mail bounce; check addresses before sending; is it a fake, throwaway or disposable email; clean my mailing list; deliverable; real mailbox; dead addresses",
       description:
         "Says whether an email address works: valid, invalid, accept_all or disposable. One that cannot be told is free.",
-      keywords: ["verify email", "is this email valid", "bounce", "deliverability", "does this mailbox exist"],
+      keywords: "verify email; is this email valid; bounce; deliverability; does this mailbox exist",
       params: z.strictObject({ email: email.describe("The address") }),
       price: { mode: "fixed", cents: 2, freeOnMiss: true },
       upstreamCents: CHECK_CENTS,

@@ -83,20 +83,8 @@ export default defineAdapter({
         "is there a case against a company; lawsuits; who is suing; court docket; case number; pending trial; bankruptcy filings; status of a case; party, plaintiff, defendant; sued; legal proceedings; complaint filed in federal court; litigation",
       description:
         "Searches dockets of U.S. federal court cases by words, party, number or court, with their documents.",
-      keywords: [
-        "lawsuit",
-        "sued",
-        "litigation",
-        "PACER",
-        "RECAP",
-        "legal case",
-        "bankruptcy",
-        "was a company sued",
-        "pending lawsuits",
-        "class action",
-        "legal trouble",
-        "lawsuit against a company",
-      ],
+      keywords:
+        "lawsuit; sued; litigation; PACER; RECAP; legal case; bankruptcy; was a company sued; pending lawsuits; class action; legal trouble; lawsuit against a company",
       params: dockets,
       request: {
         method: "GET",
@@ -121,17 +109,8 @@ export default defineAdapter({
       asked:
         "what did the court decide; rulings; precedents; case law; supreme court, circuit, judges on a question; judgments about fair use, privacy, contracts; legal opinion; verdict",
       description: "Searches opinions of U.S. courts (case law), with citations and snippets of their text.",
-      keywords: [
-        "court decision",
-        "ruling",
-        "precedent",
-        "judgment",
-        "fair use",
-        "supreme court",
-        "how did the court decide",
-        "case law",
-        "appeal",
-      ],
+      keywords:
+        "court decision; ruling; precedent; judgment; fair use; supreme court; how did the court decide; case law; appeal",
       params: opinions,
       request: {
         method: "GET",

@@ -150,7 +150,7 @@ export default defineAdapter({
       asked: "bring a clip, song or picture into the video editor",
       description:
         "Brings a file of yours (files/upload) to where videos are made: video, sound or image. Its import goes on; see cueframe/media_status.",
-      keywords: ["video editing", "import a video", "add footage"],
+      keywords: "video editing; import a video; add footage",
       effect: "write",
       params: z.strictObject({
         file_id: z.string().min(1).max(200).describe("Id of a file of yours, whose bytes are there"),
@@ -209,17 +209,8 @@ export default defineAdapter({
       asked:
         "edit a video; put clips together; new video project; cut, join, merge videos; video editor; slideshow with music; movie from my photos; montage",
       description: "Makes a project, in which a video is put together. Returns its id for cueframe/put_composition.",
-      keywords: [
-        "make a video",
-        "video project",
-        "video editing",
-        "cut a film",
-        "join several clips",
-        "video with titles",
-        "join several clips",
-        "cut a film",
-        "add titles and music",
-      ],
+      keywords:
+        "make a video; video project; video editing; cut a film; join several clips; video with titles; add titles and music",
       effect: "write",
       params: z.strictObject({
         name: z.string().min(1).max(200).describe("Name of the project"),
@@ -239,7 +230,7 @@ export default defineAdapter({
         "add titles, text, music, logos to a video; order of the clips; timeline of a video; overlay; trim; concatenate;",
       description:
         "Puts what a video consists of into a project, in place of what was there: tracks of clips, with text and graphics. At most 240 seconds at hd, 120 at fhd, 60 at 4k.",
-      keywords: ["edit a video", "timeline", "clips", "captions", "video composition"],
+      keywords: "edit a video; timeline; clips; captions; video composition",
       effect: "write",
       params: z
         .strictObject({ project_id, ...composed })
@@ -259,18 +250,14 @@ export default defineAdapter({
       ...common,
       asked: "check a composition; will the video work; what is wrong with my timeline",
       description: "Says whether a video can be made of a composition, and if not, what to mend.",
-      keywords: ["check a composition", "video editing"],
+      keywords: "check a composition; video editing",
       effect: "read",
       params: z
         .strictObject(composed)
         .check(...rules)
         .refine(fitsPrice, TOO_LONG)
         .refine(fitsBody, TOO_LARGE),
-      request: {
-        method: "POST",
-        path: "/composition/validate",
-        params: (given) => compositionOf(given),
-      },
+      request: { method: "POST", path: "/composition/validate", params: (given) => compositionOf(given) },
       content: ["/valid"],
       requires: ownMedia,
       example: { params: title, answers: [{ valid: true, errors: [] }] },
@@ -280,7 +267,7 @@ export default defineAdapter({
       asked: "make the final video; produce the mp4; render it",
       description:
         "Makes the video of a project's composition. Returns render_id for cueframe/render_status; is charged when it begins.",
-      keywords: ["make a video", "export video", "mp4", "video rendering"],
+      keywords: "make a video; export video; mp4; video rendering",
       effect: "write",
       price: { mode: "fixed", cents: RENDER_CENTS },
       upstreamCents: RENDER_CENTS,
@@ -297,7 +284,7 @@ export default defineAdapter({
       ...free,
       asked: "is the video ready; how far is the render; download the finished movie",
       description: "Says how far a render is, and once it is done where the video lies, for a while.",
-      keywords: ["download the video", "video rendering"],
+      keywords: "download the video; video rendering",
       params: z.strictObject({ project_id, render_id: id.describe("Id of a render of that project") }),
       request: { method: "GET", path: "/projects/{project_id}/renders/{render_id}" },
       content: ["/status"],

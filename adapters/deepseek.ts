@@ -56,13 +56,7 @@ export default defineAdapter({
   },
   // Bare completions are at its address for what is new, with shorter answers.
   unitModels: {
-    "deepseek-v4-pro": {
-      ...completes,
-      prices: [{ since, textIn: "1.32", cachedIn: "0.044", textOut: "3.96" }],
-    },
-    "deepseek-v4-flash": {
-      ...completes,
-      prices: [{ since, textIn: "0.3", cachedIn: "0.006", textOut: "1.2" }],
-    },
+    "deepseek-v4-pro": { ...completes, prices: [{ since, textIn: "1.32", cachedIn: "0.044", textOut: "3.96" }] },
+    "deepseek-v4-flash": { ...completes, prices: [{ since, textIn: "0.3", cachedIn: "0.006", textOut: "1.2" }] },
   },
 });

@@ -29,14 +29,7 @@ export default defineAdapter({
       ...FREE,
       asked: "search newsletters; what do substack authors write about; paid posts about a topic; essays of bloggers",
       description: "Searches posts of paid newsletters by words; each has its price and a snippet.",
-      keywords: [
-        "newsletter",
-        "substack",
-        "paid article",
-        "investment research",
-        "what newsletters say",
-        "paid blog posts",
-      ],
+      keywords: "newsletter; substack; paid article; investment research; what newsletters say; paid blog posts",
       params: z.strictObject({
         q: z.string().min(1).max(500).describe("What to look for, in words."),
         limit: z.int().min(1).max(30).default(10).describe("The most posts."),
@@ -48,7 +41,7 @@ export default defineAdapter({
       ...FREE,
       asked: "which newsletters are there; posts of a newsletter; substack writers; subscriptions",
       description: "Lists the newsletters whose posts can be bought.",
-      keywords: ["newsletters", "substack publications"],
+      keywords: "newsletters; substack publications",
       params: z.strictObject({}),
       request: { method: "GET", path: "/publications" },
       example: { params: {}, answers: [{ publications: [{ slug: "newsletter.doomberg.com", title: "Doomberg" }] }] },
@@ -57,11 +50,8 @@ export default defineAdapter({
       ...FREE,
       asked: "which newsletters are there; posts of a newsletter; substack writers; subscriptions",
       description: "The posts of one newsletter, with their prices.",
-      keywords: ["newsletter posts", "substack posts"],
-      params: z.strictObject({
-        publication,
-        limit: z.int().min(1).max(100).default(20).describe("The most posts."),
-      }),
+      keywords: "newsletter posts; substack posts",
+      params: z.strictObject({ publication, limit: z.int().min(1).max(100).default(20).describe("The most posts.") }),
       request: { method: "GET", path: "/publications/{publication}" },
       example: {
         params: { publication: "newsletter.doomberg.com" },
@@ -74,7 +64,7 @@ export default defineAdapter({
         "read a paid newsletter post; article behind a paywall on substack; what does the newsletter say; premium issue",
       description:
         "What one post of a paid newsletter says, as a summary. Costs what the post costs; one above $1 is refused.",
-      keywords: ["newsletter post", "paid article", "read a substack post"],
+      keywords: "newsletter post; paid article; read a substack post",
       params: z.strictObject({ publication, post: name.describe("The post, as search answers it: slug.") }),
       price: { mode: "capped", cents: 100, paid: { exampleCents: 25 } },
       upstreamCents: 100,

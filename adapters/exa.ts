@@ -104,11 +104,7 @@ const contentWire = ({ urls = [], ids = [], summary: of, ...rest }: Contents) =>
 const paper = "https://arxiv.org/abs/2307.06435";
 const result = { id: paper, url: paper, title: "An Overview of Large Language Models", author: "H. Naveed" };
 const dated = { publishedDate: "2023-07-12T00:00:00.000Z", highlights: ["Large language models have shown..."] };
-const found = {
-  requestId: "b5947044c4b78efa",
-  searchType: "neural",
-  results: [{ ...result, ...dated, score: 0.46 }],
-};
+const found = { requestId: "b5947044c4b78efa", searchType: "neural", results: [{ ...result, ...dated, score: 0.46 }] };
 const statuses = [{ id: paper, status: "success", error: null }];
 const fetched = { requestId: "e492118ccdedcba5", results: [{ ...result, text: "LLMs have..." }], statuses };
 const TAG = "/statuses/0/error/tag";
@@ -125,18 +121,8 @@ export default defineAdapter({
         "search the web by meaning; find sites like this one; similar companies; find blog posts, articles, research; companies that do something",
       description: "Searches the web by meaning: pages, news, research papers, code, people and companies.",
       category: "search",
-      keywords: [
-        "semantic",
-        "neural",
-        "LinkedIn profiles",
-        "academic papers",
-        "similar pages",
-        "GitHub repositories",
-        "similar companies",
-        "competitors",
-        "find a paper",
-        "find code",
-      ],
+      keywords:
+        "semantic; neural; LinkedIn profiles; academic papers; similar pages; GitHub repositories; similar companies; competitors; find a paper; find code",
       effect: "read",
       params: search,
       price: {
@@ -156,7 +142,7 @@ export default defineAdapter({
         "text of several pages; read these links; contents of urls; summarise these web pages; what do these articles say",
       description: "Fetches many known pages by URL in one call: their text, highlights or summaries.",
       category: "scraping",
-      keywords: ["read several URLs", "batch", "summarize", "full text"],
+      keywords: "read several URLs; batch; summarize; full text",
       effect: "read",
       params: contents,
       price: {
@@ -181,7 +167,7 @@ export default defineAdapter({
       asked: "answer with sources; who won; what is; quick answer from the web; facts with citations; ask the internet",
       description: "Answers a question in words from a search of the web, and cites the pages it rests on.",
       category: "search",
-      keywords: ["question", "citations", "cited answer", "grounded"],
+      keywords: "question; citations; cited answer; grounded",
       effect: "read",
       params: z.strictObject({ query: z.string().min(1).describe("The question") }),
       price: { mode: "fixed", cents: 1 },

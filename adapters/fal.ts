@@ -50,7 +50,7 @@ export default defineAdapter({
       description:
         "Makes a place for a file: PUT its bytes to upload_url with the same Content-Type, then use file_url as the image, video or audio of a generation.",
       category: "media",
-      keywords: ["stage a file", "image_url", "video_url", "audio_url"],
+      keywords: "stage a file; image_url; video_url; audio_url",
       effect: "write",
       params: z.strictObject({
         file_name: z.string().min(1).max(255).describe("Name of the file with its ending"),
@@ -76,30 +76,8 @@ export default defineAdapter({
       description:
         "Makes an image, a video, speech or music with the model you name, and waits for it. Each model has its own params and its own price.",
       category: "media",
-      keywords: [
-        "text to image",
-        "text to video",
-        "video generator",
-        "image to video",
-        "edit image",
-        "text to speech",
-        "read aloud",
-        "music",
-        "logo",
-        "song",
-        "soundtrack",
-        "sound effects",
-        "animate a photo",
-        "voice over",
-        "poster",
-        "banner",
-        "avatar",
-        "animation",
-        "video from a picture",
-        "upscale",
-        "remove the background",
-        "backing track",
-      ],
+      keywords:
+        "text to image; text to video; video generator; image to video; edit image; text to speech; read aloud; music; logo; song; soundtrack; sound effects; animate a photo; voice over; poster; banner; avatar; animation; video from a picture; upscale; remove the background; backing track",
       effect: "write",
       params: z.looseObject({
         model: z

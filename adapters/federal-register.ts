@@ -62,19 +62,8 @@ export default defineAdapter({
       asked:
         "new federal rules; proposed regulations; executive orders of the president; notices of agencies; what did the epa, fda, faa, irs, ftc propose; presidential documents; rule changes; public comment deadline; government announcements; tariffs",
       description: "Searches U.S. federal rules, proposed rules, notices and presidential documents since 1994.",
-      keywords: [
-        "regulation",
-        "executive orders",
-        "federal rules",
-        "government notice",
-        "rulemaking",
-        "emissions",
-        "EPA rules",
-        "FDA rules",
-        "new regulation",
-        "government agency",
-        "tariffs",
-      ],
+      keywords:
+        "regulation; executive orders; federal rules; government notice; rulemaking; emissions; EPA rules; FDA rules; new regulation; government agency; tariffs",
       params: search,
       request: {
         method: "GET",
@@ -100,7 +89,7 @@ export default defineAdapter({
       asked: "text of a federal notice by number; read one executive order; read a proposed rule",
       description:
         "One Federal Register document by its number, with the addresses of its text. Unknown ones are free.",
-      keywords: ["regulation text", "rule by number", "docket", "executive order text"],
+      keywords: "regulation text; rule by number; docket; executive order text",
       params: z.strictObject({
         document_number: z
           .string()

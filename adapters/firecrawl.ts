@@ -22,12 +22,7 @@ const format = z.enum(["markdown", "html", "rawHtml", "links", "images", "screen
 const READ = format.options.map((name) => `/data/${name}`);
 const ERROR_PAGE = { at: "/data/metadata/statusCode", matches: /^[45]\d\d$/, sample: "404", means: "miss" } as const;
 /** The name has no address: there is nothing to read, for anybody. */
-const NO_HOST = {
-  status: [200, 500],
-  at: "/code",
-  is: "SCRAPE_DNS_RESOLUTION_ERROR",
-  means: "miss",
-} as const;
+const NO_HOST = { status: [200, 500], at: "/code", is: "SCRAPE_DNS_RESOLUTION_ERROR", means: "miss" } as const;
 /** What it says of a page that it cannot or will not read; another vendor may, and it is as well as before. */
 const OF_THE_PAGE = [
   { status: [200, 400, 403, 404, 408, 422, 500], at: "/code", matches: /^SCRAPE_/, sample: "SCRAPE_SITE_ERROR" },
@@ -99,7 +94,7 @@ const status = (kind: string, path: string, more: z.ZodRawShape, answer: z.core.
     ...reads,
     description: `Says how far a job of firecrawl/${kind} is, and what it has found. A failed job is free.`,
     asked: `is the ${kind} done; what the ${kind} has found so far; progress of the ${kind}`,
-    keywords: [`progress of a ${kind} job`, `pages of a ${kind} job`, "is it finished"],
+    keywords: `progress of a ${kind} job; pages of a ${kind} job; is it finished`,
     params: z.strictObject({ id: words.describe("The id of the job"), ...more }),
     upstreamCents: 0,
     request: { method: "GET", path },
@@ -133,7 +128,7 @@ export default defineAdapter({
       asked:
         "read a web page; get the text of a link; open this url; what does this page say; page to markdown; copy the content of an article; grab the html; fetch a site; screenshot of a page; turn a website into text",
       description: "Reads one page, its scripts run, as markdown, HTML, links or a screenshot. An error page is free.",
-      keywords: ["read a page", "fetch url", "html to markdown", "screenshot of a website"],
+      keywords: "read a page; fetch url; html to markdown; screenshot of a website",
       params: single,
       upstreamCents: 10 * CREDIT_CENTS,
       request: { method: "POST", path: "/scrape", params: singleWire, fixed: { ...pdf(10), timeout: 50_000 } },
@@ -146,7 +141,7 @@ export default defineAdapter({
       asked:
         "site blocks me; access denied; forbidden; get past cloudflare; behind a captcha; it thinks that I am a bot; page does not load for scrapers; bot wall; blocked; 403",
       description: "Reads one page through better addresses, for sites that turn others away. An error page is free.",
-      keywords: ["blocked page", "anti-bot", "enhanced proxy"],
+      keywords: "blocked page; anti-bot; enhanced proxy",
       price: { ...reads.price, cents: 2 },
       params: single,
       upstreamCents: (10 + ENHANCED_CREDITS) * CREDIT_CENTS,
@@ -192,7 +187,7 @@ export default defineAdapter({
       ...reads,
       asked: "sitemap; all links of a site; list of pages; urls of a domain; which pages does a site have",
       description: "Lists the addresses of all pages of a site, as a sitemap does, without reading the pages.",
-      keywords: ["sitemap", "every link of a site", "which pages a site has", "all urls"],
+      keywords: "sitemap; every link of a site; which pages a site has; all urls",
       params: z.strictObject({
         url: page.describe("The site"),
         search: optional(words, "Words that put matching addresses first"),

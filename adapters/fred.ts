@@ -70,20 +70,8 @@ export default defineAdapter({
       asked:
         "unemployment rate; inflation; cpi; gdp growth; interest rates; mortgage rates; federal funds rate; money supply; consumer prices; wages; jobs; housing starts; economy of america over the years; cost of living; recession; treasury yields; oil price, gas price by year; how bad is joblessness; economic statistics; percent, monthly, yearly, since",
       description: `Finds series of economic data by words or by id: unemployment, GDP, inflation, interest rates, money. ${NOTICE}`,
-      keywords: [
-        "economic data",
-        "Federal Reserve",
-        "CPI",
-        "macroeconomics",
-        "time series",
-        "statistics",
-        "unemployment rate",
-        "inflation rate",
-        "mortgage rates",
-        "interest rates",
-        "US economy",
-        "money supply",
-      ],
+      keywords:
+        "economic data; Federal Reserve; CPI; macroeconomics; time series; statistics; unemployment rate; inflation rate; mortgage rates; interest rates; US economy; money supply",
       params: z.strictObject({
         search_text: z
           .string()
@@ -125,7 +113,7 @@ export default defineAdapter({
       asked:
         "unemployment rate; inflation; cpi; gdp growth; interest rates; mortgage rates; federal funds rate; money supply; consumer prices; wages; jobs; housing starts; economy of america over the years; cost of living; recession; treasury yields; oil price, gas price by year; how bad is joblessness; economic statistics; percent, monthly, yearly, since",
       description: `Says what a series is: title, units, frequency, first and last observation, when it was last updated. ${NOTICE}`,
-      keywords: ["economic data", "Federal Reserve", "metadata of a series"],
+      keywords: "economic data; Federal Reserve; metadata of a series",
       params: z.strictObject({ series_id, ...times }),
       request: { method: "GET", path: "/series", fixed: { file_type: "json" } },
       content: ["/seriess"],
@@ -137,21 +125,8 @@ export default defineAdapter({
       asked:
         "unemployment rate; inflation; cpi; gdp growth; interest rates; mortgage rates; federal funds rate; money supply; consumer prices; wages; jobs; housing starts; economy of america over the years; cost of living; recession; treasury yields; oil price, gas price by year; how bad is joblessness; economic statistics; percent, monthly, yearly, since",
       description: `The values of a series by day, month, quarter or year, as levels or as changes; a missing one is a dot. ${NOTICE}`,
-      keywords: [
-        "economic data",
-        "Federal Reserve",
-        "unemployment",
-        "GDP",
-        "inflation",
-        "interest rates",
-        "time series",
-        "unemployment rate",
-        "US economy",
-        "mortgage rates",
-        "federal funds rate",
-        "consumer prices",
-        "recession",
-      ],
+      keywords:
+        "economic data; Federal Reserve; unemployment; GDP; inflation; interest rates; time series; unemployment rate; US economy; mortgage rates; federal funds rate; consumer prices; recession",
       params: z.strictObject({
         series_id,
         observation_start: optional(day, "The first day"),

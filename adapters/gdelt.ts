@@ -78,7 +78,7 @@ export default defineAdapter({
         "world news; foreign press; what do newspapers abroad write; articles in other languages; media all over the world; local news in a country; reports in france, india, brazil",
       description:
         "News articles of the last three months from all over the world that match a query, in 65 languages.",
-      keywords: ["recent news", "press", "headlines", "media coverage", "articles about a company"],
+      keywords: "recent news; press; headlines; media coverage; articles about a company",
       params: timed(
         z.strictObject({
           ...asked,
@@ -115,15 +115,8 @@ export default defineAdapter({
       asked:
         "how much is written about it over time; tone of the press; is coverage positive or negative; media sentiment; attention in the news; mood of reporting",
       description: "How much of the world's news is about a query over time, or how positive its tone is.",
-      keywords: [
-        "press coverage over time",
-        "news volume",
-        "sentiment",
-        "trend",
-        "media attention",
-        "tone of the news",
-        "how much the press writes about something",
-      ],
+      keywords:
+        "press coverage over time; news volume; sentiment; trend; media attention; tone of the news; how much the press writes about something",
       params: timed(
         z.strictObject({
           ...asked,

@@ -95,10 +95,7 @@ export default defineAdapter({
     },
   },
   unitModels: {
-    "gemini-3-pro-image": {
-      ...images,
-      prices: [{ since, textIn: "2", imageIn: "2", textOut: "12", imageOut: "120" }],
-    },
+    "gemini-3-pro-image": { ...images, prices: [{ since, textIn: "2", imageIn: "2", textOut: "12", imageOut: "120" }] },
     "gemini-3.1-flash-image": {
       ...images,
       prices: [{ since, textIn: "0.5", imageIn: "0.5", textOut: "3", imageOut: "60" }],

@@ -16,16 +16,8 @@ export default defineAdapter({
         "is it legal; which law applies; rules for businesses; what am I allowed to do; regulation of food labels, drones, noise, privacy; osha, fda, hipaa, epa requirements; legal limit; permitted; compliance with federal law; banned",
       description:
         "Searches U.S. federal regulations and statutes by meaning; each hit has citation, snippet and source.",
-      keywords: [
-        "CFR",
-        "regulation",
-        "law",
-        "compliance rule",
-        "federal code",
-        "is it legal",
-        "what the law says",
-        "legal requirement",
-      ],
+      keywords:
+        "CFR; regulation; law; compliance rule; federal code; is it legal; what the law says; legal requirement",
       params: z.strictObject({
         query: z.string().min(1).max(1_000).describe("What to look for, in words."),
         agency: z.string().min(1).max(200).describe("The agency's name, which is added to the words.").optional(),
@@ -60,7 +52,7 @@ export default defineAdapter({
       asked:
         "text of a regulation by number; what does a section say; cfr, usc, code, title, part, statute; requirements in the law",
       description: "The current text of a regulation by its citation, with source and changes. An unknown one is free.",
-      keywords: ["text of a CFR section", "citation lookup", "regulation text", "what a section of the law says"],
+      keywords: "text of a CFR section; citation lookup; regulation text; what a section of the law says",
       params: z.strictObject({
         citation: z
           .string()

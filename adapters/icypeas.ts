@@ -55,7 +55,7 @@ export default defineAdapter({
         "email of a person at a company; work address of somebody; how can I mail the manager; guess her email; reach the ceo, buyer, recruiter, journalist, professor by mail",
       description:
         "Starts a search for a person's work email address by name and company; icypeas/result tells what it found.",
-      keywords: ["find email", "work email", "email address of a person"],
+      keywords: "find email; work email; email address of a person",
       params: z
         .strictObject({
           firstname: z
@@ -84,7 +84,7 @@ export default defineAdapter({
       asked:
         "is this email valid; does this address exist; will my mail bounce; check addresses before sending; is it a fake, throwaway or disposable email; clean my mailing list; deliverable; real mailbox; dead addresses",
       description: "Starts a check whether an email address works; icypeas/result tells how sure it is.",
-      keywords: ["verify email", "is this email valid", "bounce", "does this mailbox exist"],
+      keywords: "verify email; is this email valid; bounce; does this mailbox exist",
       params: z.strictObject({ email: z.email().describe("The address") }),
       price: { mode: "fixed", cents: 2 },
       upstreamCents: CHECK_CENTS,
@@ -96,7 +96,7 @@ export default defineAdapter({
       asked: "general addresses of a company; info@, contact@, sales@; contact email of a website",
       description:
         "Starts a scan of a domain for addresses of roles, such as contact@; icypeas/result tells what it found.",
-      keywords: ["emails of a company", "contact address", "domain scan"],
+      keywords: "emails of a company; contact address; domain scan",
       params: z.strictObject({ domainOrCompany }),
       price: { mode: "fixed", cents: 4 },
       upstreamCents: SEARCH_CENTS,
@@ -109,7 +109,7 @@ export default defineAdapter({
       effect: "read",
       description:
         "Tells how a search of icypeas stands and what it found. Ask every 3 to 5 seconds: NONE, SCHEDULED and IN_PROGRESS mean that it still works.",
-      keywords: ["result of an email search", "is the search done"],
+      keywords: "result of an email search; is the search done",
       params: z
         .strictObject({
           id: words.describe("The _id of the search").optional(),

@@ -11,9 +11,5 @@ export default defineAdapter({
   origin: "https://api.jina.ai/v1",
   auth: bearer,
   maker: "jinaai",
-  unitModels: {
-    "jina-reranker-v3": rerank,
-    "jina-reranker-m0": rerank,
-    "jina-reranker-v2-base-multilingual": rerank,
-  },
+  unitModels: { "jina-reranker-v3": rerank, "jina-reranker-m0": rerank, "jina-reranker-v2-base-multilingual": rerank },
 });

@@ -53,18 +53,8 @@ export default defineAdapter({
       asked:
         "sneakers; trainers; kicks; jordans; shoes; nike, adidas; stockx, goat; streetwear; hype drops; find a pair; resell",
       description: "Finds sneakers and streetwear on stockx or GOAT, with prices and rank.",
-      keywords: [
-        "sneakers",
-        "shoes",
-        "resale price",
-        "stockx",
-        "GOAT",
-        "Jordan",
-        "Yeezy",
-        "trainers",
-        "streetwear",
-        "limited edition shoes",
-      ],
+      keywords:
+        "sneakers; shoes; resale price; stockx; GOAT; Jordan; Yeezy; trainers; streetwear; limited edition shoes",
       params: z.strictObject({
         query: words.describe("What to look for"),
         shop,
@@ -84,7 +74,7 @@ export default defineAdapter({
       asked:
         "price of a sneaker by size; what are my jordans worth; resale value of shoes; nike, adidas, dunk, air max, new balance; streetwear; how much for this pair",
       description: "One sneaker or piece of streetwear by its id or slug: facts, prices by size, statistics.",
-      keywords: ["sneaker", "resale value of a shoe", "lowest ask"],
+      keywords: "sneaker; resale value of a shoe; lowest ask",
       params: z.strictObject({ id, shop, market, display }),
       request: { method: "GET", path: "/{shop}/products/{id}", params: shown },
       content: ["/data"],
@@ -94,7 +84,7 @@ export default defineAdapter({
       ...common,
       asked: "what did the shoe sell for; past sales of a sneaker; price history of a pair",
       description: "Past sales of one sneaker, one by one or by the day.",
-      keywords: ["sneaker sales", "price history of a shoe", "last sale"],
+      keywords: "sneaker sales; price history of a shoe; last sale",
       params: z.strictObject({
         id,
         shop,
@@ -120,7 +110,7 @@ export default defineAdapter({
       asked:
         "price of a sneaker by size; what are my jordans worth; resale value of shoes; nike, adidas, dunk, air max, new balance; streetwear; how much for this pair",
       description: "Prices of up to 50 sneakers at once on stockx, by SKU or id.",
-      keywords: ["sneaker prices", "price by size", "bulk price", "what shoes sell for"],
+      keywords: "sneaker prices; price by size; bulk price; what shoes sell for",
       params: z
         .strictObject({
           skus: optional(z.array(words).min(1).max(50), "SKUs"),
@@ -140,7 +130,7 @@ export default defineAdapter({
       ...common,
       asked: "same sneaker in other shops",
       description: "The same sneaker in every shop, by its slug, SKU or id.",
-      keywords: ["compare sneaker prices", "same product in other shops"],
+      keywords: "compare sneaker prices; same product in other shops",
       params: z.strictObject({
         id: words.describe("Slug, SKU or id"),
         market,

@@ -23,13 +23,7 @@ export default defineAdapter({
         "an agent with memory; bot that remembers me; a companion; assistant which learns over time; personal AI that does not forget; chatbot with a persona",
       description:
         "Makes an agent that remembers, with blocks of memory to begin with. Returns its id for letta/message.",
-      keywords: [
-        "stateful agent",
-        "agent with memory",
-        "create an agent",
-        "assistant that remembers",
-        "personal assistant",
-      ],
+      keywords: "stateful agent; agent with memory; create an agent; assistant that remembers; personal assistant",
       params: z.strictObject({
         name: optional(z.string().min(1).max(200), "Name of the agent"),
         // It takes no agent without a model; these are small ones that it offers (from memory).
@@ -63,7 +57,7 @@ export default defineAdapter({
       asked: "talk to my agent; tell my bot something; ask the agent that remembers",
       description:
         "Says something to an agent of yours and returns its answer, the item whose message_type is assistant_message. One at a time.",
-      keywords: ["talk to an agent", "chat with memory", "stateful agent"],
+      keywords: "talk to an agent; chat with memory; stateful agent",
       params: z.strictObject({
         agent_id: z
           .string()

@@ -7,7 +7,7 @@ export default defineAdapter(
     docs: "https://agents.martinestate.com/llms.txt",
     origin: "https://agents.martinestate.com",
     goods: "the wines of Martin Estate",
-    keywords: ["buy wine", "send a bottle", "wine gift", "cabernet", "present for a host"],
+    keywords: "buy wine; send a bottle; wine gift; cabernet; present for a host",
     asked:
       "buy wine; a bottle of red, white, chardonnay; gift of wine; winery; something to drink; vineyard; order wine for a dinner; cellar",
     askedOfOrder: "where is my wine; has the wine been shipped",

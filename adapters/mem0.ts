@@ -34,16 +34,8 @@ export default defineAdapter({
         "remember something about a user; keep in mind; note a preference; save what was said; store a fact about me; don't forget that; memorise",
       description:
         "Keeps what was said to or by a user. Facts are drawn from it a little later; with infer false it is kept word for word at once.",
-      keywords: [
-        "remember",
-        "long-term memory",
-        "store a memory",
-        "save a fact about a user",
-        "preferences of a user",
-        "keep in mind",
-        "note about a customer",
-        "what the user likes",
-      ],
+      keywords:
+        "remember; long-term memory; store a memory; save a fact about a user; preferences of a user; keep in mind; note about a customer; what the user likes",
       effect: "write",
       params: z.strictObject({
         messages: z
@@ -74,18 +66,8 @@ export default defineAdapter({
       asked:
         "what do you know about me; what did the user say before; recall preferences; earlier conversations; remind me what I told you; what did the customer say; favourite",
       description: "Finds what is remembered of a user that has to do with a question, best first, with scores.",
-      keywords: [
-        "recall",
-        "what do we know about the user",
-        "search memories",
-        "long-term memory",
-        "earlier conversations",
-        "past chats",
-        "preferences of a user",
-        "what did the user say",
-        "what the user likes",
-        "what we were told",
-      ],
+      keywords:
+        "recall; what do we know about the user; search memories; long-term memory; earlier conversations; past chats; preferences of a user; what did the user say; what the user likes; what we were told",
       effect: "read",
       params: z.strictObject({
         query: z.string().min(1).max(10_000).describe("What is asked for"),

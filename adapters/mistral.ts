@@ -74,16 +74,10 @@ export default defineAdapter({
         outputTokensMax: 128_000,
         prices: [{ since, input: "0.3", output: "0.9", cacheRead: "0.03" }],
       },
-      "devstral-2512": {
-        ...context,
-        ...ended,
-        prices: [{ since, input: "0.4", output: "2", cacheRead: "0.04" }],
-      },
+      "devstral-2512": { ...context, ...ended, prices: [{ since, input: "0.4", output: "2", cacheRead: "0.04" }] },
     },
   },
-  embeddings: {
-    models: { "mistral-embed": { contextTokens: 8_192, prices: [{ since, input: "0.1", output: "0" }] } },
-  },
+  embeddings: { models: { "mistral-embed": { contextTokens: 8_192, prices: [{ since, input: "0.1", output: "0" }] } } },
   unitModels: {
     "codestral-2508": {
       kind: "completion",

@@ -91,19 +91,8 @@ export default defineAdapter({
         "a gpu; machine with a graphics card; train a model; h100, nvidia; batch job in the cloud; run a docker image; heavy compute; fine-tune; rent a server for an hour",
       description:
         "Starts a machine from an image for one task, with one core and one GiB of memory, and a GPU if wanted. Paid at once for its timeout: 3 cents up to 300 seconds. Returns sandbox_id.",
-      keywords: [
-        "run code",
-        "code sandbox",
-        "container",
-        "gpu machine",
-        "python environment",
-        "virtual machine",
-        "train a model",
-        "graphics card",
-        "GPU",
-        "batch job",
-        "machine learning",
-      ],
+      keywords:
+        "run code; code sandbox; container; gpu machine; python environment; virtual machine; train a model; graphics card; GPU; batch job; machine learning",
       effect: "write",
       params: z
         .strictObject({
@@ -145,7 +134,7 @@ export default defineAdapter({
       ...common,
       asked: "run a command on my gpu machine; execute in the container",
       description: "Runs a command in a machine of yours and returns stdout, stderr and returncode when it has ended.",
-      keywords: ["run a command", "shell", "execute code", "run python", "run a script"],
+      keywords: "run a command; shell; execute code; run python; run a script",
       effect: "write",
       params: z.strictObject({
         sandbox_id,
@@ -174,7 +163,7 @@ export default defineAdapter({
       ...common,
       asked: "is my machine still running",
       description: "Says how a machine of yours stands: running, finished or failed.",
-      keywords: ["is the sandbox running"],
+      keywords: "is the sandbox running",
       effect: "read",
       params: z.strictObject({ sandbox_id }),
       request: { method: "POST", path: "/sandbox/status" },
@@ -186,7 +175,7 @@ export default defineAdapter({
       ...common,
       asked: "stop my gpu machine; kill the container",
       description: "Ends a machine of yours before its time; what is left of it is not given back.",
-      keywords: ["stop the sandbox", "kill the container"],
+      keywords: "stop the sandbox; kill the container",
       effect: "write",
       params: z.strictObject({ sandbox_id }),
       request: { method: "POST", path: "/sandbox/terminate" },

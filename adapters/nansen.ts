@@ -18,7 +18,7 @@ export default defineAdapter({
       description:
         "Reads on-chain analytics: smart money, wallets and their profit, holders, flows and trades of tokens, perpetuals, prediction markets.",
       category: "market",
-      keywords: ["smart money", "wallet labels", "token holders", "whales", "pnl of a wallet", "dex trades", "netflow"],
+      keywords: "smart money; wallet labels; token holders; whales; pnl of a wallet; dex trades; netflow",
       effect: "read",
       params: endpointParams("Path of the endpoint, such as smart-money/netflow"),
       price: { mode: "ranged", cents: 5, minCents: 1 },

@@ -49,18 +49,8 @@ export default defineAdapter({
         "all about a person; background of somebody; social profiles from a phone number or an email; osint; who called me; deep profile of a candidate; dig up; dossier on a man, woman",
       description:
         "Starts a deep search for all that is public of a person by email, phone, profile, or name and company; nyne/result tells what it found. lite finds five facts.",
-      keywords: [
-        "enrich a person",
-        "profile of a person",
-        "social profiles",
-        "work history",
-        "find out about someone",
-        "who invested",
-        "backers of a startup",
-        "raise money",
-        "background of a person",
-        "who is this person",
-      ],
+      keywords:
+        "enrich a person; profile of a person; social profiles; work history; find out about someone; who invested; backers of a startup; raise money; background of a person; who is this person",
       params: z
         .strictObject({
           email: optional(z.email(), "Email address of the person"),
@@ -91,7 +81,7 @@ export default defineAdapter({
         "who follows, likes or replies to a profile; fans of an account; followers on x, twitter, instagram; audience of an influencer; engagement",
       description:
         "Starts a search for who replies to, follows or is followed by a profile on X or Instagram; nyne/result tells whom it found.",
-      keywords: ["followers", "who follows", "replies to a post", "audience of a profile"],
+      keywords: "followers; who follows; replies to a post; audience of a profile",
       params: z
         .strictObject({
           type: z.enum(["replies", "followers", "following", "followers,following"]).describe("What to look for"),
@@ -115,7 +105,7 @@ export default defineAdapter({
         "investors; vc; venture capital; who funds startups; angels; fund that invests in my field; raise money; seed, series a; check size; find a backer; financing; pitch to",
       description:
         "Starts a search for an investor: profile, partners, thesis, size of checks, recent investments; nyne/result tells what it found.",
-      keywords: ["investor", "venture capital", "who funds startups", "check size", "partners of a fund"],
+      keywords: "investor; venture capital; who funds startups; check size; partners of a fund",
       // The names of its params are from memory.
       params: z
         .strictObject({
@@ -134,7 +124,7 @@ export default defineAdapter({
       effect: "read",
       description:
         "Tells how a search of nyne stands and, once it is completed, what it found. Free; ask every 3 to 5 seconds.",
-      keywords: ["result of a person enrichment", "outcome", "is the search done"],
+      keywords: "result of a person enrichment; outcome; is the search done",
       params: z.strictObject({
         request_id: words.describe("The request_id of the search"),
         action: z.enum(kinds).default("person-enrichment").describe("The action that started it"),

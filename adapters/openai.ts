@@ -35,10 +35,7 @@ const thinks = (...efforts: readonly ("none" | "minimal" | "low" | "medium" | "h
   takes: { messageFields, efforts },
 });
 // They take sampling only while they do not reason, and these do so when they are asked to.
-const thinksOrNot = {
-  ...thinks("none", "low", "medium", "high", "xhigh"),
-  sampling: "unless-thinking" as const,
-};
+const thinksOrNot = { ...thinks("none", "low", "medium", "high", "xhigh"), sampling: "unless-thinking" as const };
 
 // These reason before they answer, and refuse to be told how to sample, or where to stop. Unsure: whether gpt-5.4 and gpt-5.5 refuse `stop` as well.
 const unsampled = {
@@ -246,11 +243,7 @@ export default defineAdapter({
     // What an image comes out as is taken to be as of gpt-image-2. Of gpt-image-2.6 no two lists have a price.
     "gpt-image-2.5-sunburst": { ...gptImage, imageTokens: imageTokens2, prices: gptImagePrices },
     "gpt-image-2.5-flare": { ...gptImage, imageTokens: imageTokens2, prices: gptImagePrices },
-    "gpt-image-2": {
-      ...gptImage,
-      imageTokens: imageTokens2,
-      prices: gptImagePrices,
-    },
+    "gpt-image-2": { ...gptImage, imageTokens: imageTokens2, prices: gptImagePrices },
     "gpt-image-1.5": {
       ...gptImage,
       ...ends("2026-12-01", painted),
@@ -277,11 +270,7 @@ export default defineAdapter({
     "dall-e-2": {
       ...dallE,
       ...ends("2026-11-22", painted),
-      prices: listed({
-        "256x256 standard": "0.016",
-        "512x512 standard": "0.018",
-        "1024x1024 standard": "0.02",
-      }),
+      prices: listed({ "256x256 standard": "0.016", "512x512 standard": "0.018", "1024x1024 standard": "0.02" }),
     },
     "gpt-transcribe": { ...gptTranscribes, prices: [{ since: autumn, hours: "0.27" }] },
     "whisper-1": {

@@ -75,18 +75,8 @@ export default defineAdapter({
       asked:
         "scientific papers; studies about health; research on a topic; academic literature; scholarly articles; journal publications; most cited; meta analysis; what does science say; evidence that it works; books and theses; preprints; review of literature",
       description: "Searches scholarly works (papers, books, data sets) by words and conditions, citations included.",
-      keywords: [
-        "academic papers",
-        "research",
-        "literature",
-        "who cites a paper",
-        "journal articles",
-        "science",
-        "scientific studies",
-        "papers that cite",
-        "peer reviewed",
-        "what science says",
-      ],
+      keywords:
+        "academic papers; research; literature; who cites a paper; journal articles; science; scientific studies; papers that cite; peer reviewed; what science says",
       params: lists,
       upstreamCents: SEARCH_CENTS,
       request: { method: "GET", path: "/works" },
@@ -101,7 +91,7 @@ export default defineAdapter({
       asked: "a paper by doi; details of one publication; pubmed id; abstract of an article; who cites a paper",
       description:
         "One scholarly work by its DOI, OpenAlex or PubMed id, with authors and citations. Unknown ones are free.",
-      keywords: ["DOI lookup", "paper metadata", "abstract", "references", "who cites this paper"],
+      keywords: "DOI lookup; paper metadata; abstract; references; who cites this paper",
       params: z.strictObject({ id: workId }),
       upstreamCents: 0,
       request: {
@@ -128,16 +118,7 @@ export default defineAdapter({
         "a professor's citations; h-index; who publishes most on a subject; researchers at a university; scientist's record; academics; experts by publications",
       description:
         "Searches the authors of scholarly works: h-index, counts of works and citations, institutions, topics.",
-      keywords: [
-        "researcher",
-        "scientist",
-        "h-index",
-        "ORCID",
-        "academic profile",
-        "leading experts",
-        "most cited",
-        "professor",
-      ],
+      keywords: "researcher; scientist; h-index; ORCID; academic profile; leading experts; most cited; professor",
       params: lists,
       upstreamCents: SEARCH_CENTS,
       request: { method: "GET", path: "/authors" },

@@ -148,11 +148,7 @@ export default defineAdapter({
       "openai/gpt-5.1": { ...gpt5, ...ends("2027-04-01", "openai/gpt-6.1-sol"), ...price("1.25", "10", "0.125") },
       "openai/gpt-5": { ...gpt5, ...ends(december, "openai/gpt-5.4"), ...price("1.25", "10", "0.125") },
       "openai/gpt-5-mini": { ...gpt5Small, ...ends(december, "openai/gpt-5.4-mini"), ...price("0.25", "2", "0.025") },
-      "openai/gpt-5-nano": {
-        ...gpt5Small,
-        ...ends(december, "openai/gpt-6-luna"),
-        ...price("0.05", "0.4", "0.005"),
-      },
+      "openai/gpt-5-nano": { ...gpt5Small, ...ends(december, "openai/gpt-6-luna"), ...price("0.05", "0.4", "0.005") },
       "openai/gpt-4.1": { ...gpt41, ...ends(january, "openai/gpt-5.4"), ...price("2", "8", "0.5") },
       "openai/gpt-4.1-mini": { ...gpt41, ...ends(january, "openai/gpt-5.4-mini"), ...price("0.4", "1.6", "0.1") },
       "openai/gpt-oss-120b": { ...o200k(sized(131_072, 65_536)), ...price("0.1", "0.5", "0.1", autumn) },

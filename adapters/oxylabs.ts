@@ -63,7 +63,7 @@ export default defineAdapter({
       description:
         "Reads a page as it looks from a country, state or city: HTML, markdown or a picture. A page that answers with an error is free.",
       category: "scraping",
-      keywords: ["geo-targeted", "location", "country", "localized page", "amazon product page", "proxy", "screenshot"],
+      keywords: "geo-targeted; location; country; localized page; amazon product page; proxy; screenshot",
       effect: "read",
       params: scrape,
       price: {

@@ -54,7 +54,7 @@ export default defineAdapter({
       asked: "roast a friend; funny postcard; joke card; prank; gag gift; make fun of",
       effect: "read",
       description: "The profile that a postcard is to be about. It precedes a card, and is free.",
-      keywords: ["postcard profile", "roast"],
+      keywords: "postcard profile; roast",
       params: z.strictObject({ username, platform }),
       price: { mode: "fixed", cents: 0 },
       upstreamCents: 0,
@@ -71,7 +71,7 @@ export default defineAdapter({
       effect: "write",
       description:
         "Sends a postcard with a roast of a profile that was looked at before: $1 as a picture, $3 printed and mailed.",
-      keywords: ["postcard", "roast a friend", "send a card", "greeting card", "send a card by post"],
+      keywords: "postcard; roast a friend; send a card; greeting card; send a card by post",
       params: z
         .strictObject({
           username,

@@ -86,7 +86,7 @@ export default defineAdapter({
         "search the web by meaning; find sites like this one; similar companies; find blog posts, articles, research; companies that do something",
       description: "Searches the web for an objective and returns the passages of each page that matter to it.",
       ...lookup,
-      keywords: ["web search", "second source", "excerpts", "objective", "agents"],
+      keywords: "web search; second source; excerpts; objective; agents",
       params: search,
       price: { mode: "fixed", cents: 1 },
       upstreamCents: searchCents,
@@ -100,7 +100,7 @@ export default defineAdapter({
         "text of several pages; read these links; contents of urls; summarise these web pages; what do these articles say; a PDF on the web into text",
       description: "Reads up to 20 web pages and returns their text, or the passages that matter to an objective.",
       category: "scraping",
-      keywords: ["read several URLs", "excerpts", "page text", "pdf to text"],
+      keywords: "read several URLs; excerpts; page text; pdf to text",
       effect: "read",
       params: extract,
       price: {
@@ -123,7 +123,7 @@ export default defineAdapter({
         "research a topic thoroughly; deep report; study the market; detailed analysis with sources; compare vendors; long investigation; due diligence on a company; in depth; comprehensive; write me a dossier",
       description: "Starts research on the web that runs for minutes; returns a run_id for task-status.",
       category: "search",
-      keywords: ["deep research", "async", "report", "enrichment", "background", "market research", "write a report"],
+      keywords: "deep research; async; report; enrichment; background; market research; write a report",
       effect: "write",
       params: task,
       price: {

@@ -80,7 +80,7 @@ export default defineAdapter({
       effect: "read",
       description:
         "Checks an order of printed mail and says what it costs, for nothing. Takes the same params as order.",
-      keywords: ["mail a letter", "price of a letter", "print and mail"],
+      keywords: "mail a letter; price of a letter; print and mail",
       params: order,
       request: { method: "POST", path: "/orders/validate", params },
       example: {
@@ -95,15 +95,8 @@ export default defineAdapter({
       effect: "write",
       description:
         "Prints and mails a letter, a document or a postcard. Costs what validate quotes; max_cost_cents says the most. What is printed cannot be recalled.",
-      keywords: [
-        "mail a letter",
-        "send a postcard",
-        "print and mail",
-        "certified mail",
-        "send a paper letter",
-        "send a card by post",
-        "real mail",
-      ],
+      keywords:
+        "mail a letter; send a postcard; print and mail; certified mail; send a paper letter; send a card by post; real mail",
       params: order,
       price: { mode: "capped", cents: CENTS_MAX, needsMaxCost: true, paid: { exampleCents: 340 } },
       upstreamCents: CENTS_MAX,
@@ -119,13 +112,7 @@ export default defineAdapter({
       asked: "has my letter been sent; where is my postcard",
       effect: "read",
       description: "What has become of an order of printed mail that was bought here.",
-      keywords: [
-        "order status",
-        "has my letter been mailed",
-        "tracking",
-        "has my letter arrived",
-        "where is my letter",
-      ],
+      keywords: "order status; has my letter been mailed; tracking; has my letter arrived; where is my letter",
       params: z.strictObject({
         order_id: z
           .string()

@@ -42,17 +42,8 @@ export default defineAdapter({
       asked:
         "charities; nonprofits; foundations; ngo; donate; where does my donation go; budget of a charity; pay of a charity's director; form 990; tax exempt; 501c3; food banks, shelters, churches, museums; is this charity legit; who gives grants; ein",
       description: "Finds U.S. nonprofit organizations (charities, foundations) by name, state or field of work.",
-      keywords: [
-        "charity",
-        "charities",
-        "foundation",
-        "501c3",
-        "NGO",
-        "tax-exempt",
-        "donate",
-        "aid organization",
-        "how a charity spends money",
-      ],
+      keywords:
+        "charity; charities; foundation; 501c3; NGO; tax-exempt; donate; aid organization; how a charity spends money",
       params: search,
       request: {
         method: "GET",
@@ -86,7 +77,7 @@ export default defineAdapter({
       asked:
         "charities; nonprofits; foundations; ngo; donate; where does my donation go; budget of a charity; pay of a charity's director; form 990; tax exempt; 501c3; food banks, shelters, churches, museums; is this charity legit; who gives grants; ein",
       description: "One U.S. nonprofit by its EIN: facts and tax returns (Form 990) by year. An unknown EIN is free.",
-      keywords: ["tax return", "form 990", "charity finances", "executive pay", "revenue of a charity"],
+      keywords: "tax return; form 990; charity finances; executive pay; revenue of a charity",
       params: z.strictObject({ ein }),
       request: {
         method: "GET",

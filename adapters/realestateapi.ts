@@ -198,14 +198,7 @@ export default defineAdapter({
         "houses to invest in; foreclosures; vacant homes; motivated sellers; absentee owners; fixer-upper; properties with equity; land for a deal; off-market; wholesale; flips",
       description:
         "Finds U.S. properties by place, size, value, sale, mortgage and signs of a motivated owner. Needs a zip, an address, a circle, a polygon, or a state with a city or a street. 5 cents and 15 for each record.",
-      keywords: [
-        "real estate leads",
-        "homes",
-        "houses for sale",
-        "foreclosure",
-        "absentee owner",
-        "list of properties",
-      ],
+      keywords: "real estate leads; homes; houses for sale; foreclosure; absentee owner; list of properties",
       params: search,
       price: {
         ...counted("/data", 2),
@@ -231,7 +224,7 @@ export default defineAdapter({
         "who owns this house; when was it built; property taxes; owner of a building; square feet and bedrooms; mortgage on a home; last sale; landlord; history of a house",
       description:
         "All that is known of one U.S. property: owner, building, lot, taxes, mortgages, sales. A miss is free.",
-      keywords: ["who owns this house", "property record", "owner of a property", "mortgage", "tax record", "deed"],
+      keywords: "who owns this house; property record; owner of a property; mortgage; tax record; deed",
       params: z
         .strictObject({
           id,
@@ -255,7 +248,7 @@ export default defineAdapter({
       asked:
         "what is my house worth; value of a home; estimate of a property's price; zestimate; sell my house for; appraisal; too expensive; fair price of a flat, an apartment, a condo",
       description: "What a U.S. property is worth: an estimate with its range and how sure it is. A miss is free.",
-      keywords: ["home value", "house price estimate", "AVM", "appraisal", "what is my house worth"],
+      keywords: "home value; house price estimate; AVM; appraisal; what is my house worth",
       params: z
         .strictObject({ id, address, strict: optional(z.boolean(), "Take no address that is only like this one") })
         .check(needsOne("address", "id")),
@@ -274,7 +267,7 @@ export default defineAdapter({
       ...common,
       asked: "what did similar homes sell for; houses sold nearby; recent sales in the street; comparables",
       description: "Recent sales of U.S. properties like the one you name. 5 cents and 15 for each; a miss is free.",
-      keywords: ["comparable sales", "comps", "recently sold nearby", "houses sold on my street"],
+      keywords: "comparable sales; comps; recently sold nearby; houses sold on my street",
       params: comps,
       price: {
         ...counted("/comps", BASE_CENTS),
@@ -296,7 +289,7 @@ export default defineAdapter({
         "phone of a home's owner; how to reach the owner of a house; track down a landlord; contact of an absentee owner; where does somebody live now",
       description:
         "Finds a property owner's phone numbers, emails and addresses by name and address, email or phone number. A miss is free.",
-      keywords: ["skip trace", "owner contact", "phone number of a homeowner", "reverse phone lookup"],
+      keywords: "skip trace; owner contact; phone number of a homeowner; reverse phone lookup",
       params: person,
       price: flat(25),
       upstreamCents: 5 * RECORD_CENTS,
@@ -323,7 +316,7 @@ export default defineAdapter({
         "is this address real; correct a postal address; standard form; zip code of an address; typo in an address",
       description:
         "Says of up to ten U.S. addresses which are real, each in its standard form with an id. A match has a confidence of 0.88 or more. 5 cents and 15 for each address.",
-      keywords: ["validate an address", "standardize addresses", "USPS", "is this address real"],
+      keywords: "validate an address; standardize addresses; USPS; is this address real",
       params: z.strictObject({
         addresses,
         strict: optional(z.boolean(), "Take no address that is only like this one"),
@@ -365,7 +358,7 @@ export default defineAdapter({
       asked: "boundaries of a lot; how big is the land; parcel number; where does my property end; fence; acreage",
       description:
         "The boundaries of a U.S. parcel of land as GeoJSON, by address, parcel number or place. A miss is free.",
-      keywords: ["parcel boundary", "lot lines", "GeoJSON of a property", "plot of land"],
+      keywords: "parcel boundary; lot lines; GeoJSON of a property; plot of land",
       params: z
         .strictObject({ id, address, ...parts, ...parcel, ...area })
         .check(needsOne(...property, circle, "polygon")),
@@ -388,7 +381,7 @@ export default defineAdapter({
       ...common,
       asked: "complete an address as I type; suggest addresses; address field",
       description: "Completes the beginning of a U.S. address, city, county, ZIP code or parcel number.",
-      keywords: ["address suggestions", "type ahead", "find an address"],
+      keywords: "address suggestions; type ahead; find an address",
       params: z.strictObject({
         search: z.string().min(3).max(200).describe("The beginning of what is looked for"),
         search_types: optional(

@@ -114,7 +114,7 @@ export default defineAdapter({
       asked:
         "who owns this house; when was it built; property taxes; owner of a building; square feet and bedrooms; mortgage on a home; last sale; landlord; history of a house",
       description: "Records of U.S. properties by address or area: building, lot, owner, taxes and sales.",
-      keywords: ["property record", "who owns this house", "homes in an area", "tax assessment", "owner"],
+      keywords: "property record; who owns this house; homes in an area; tax assessment; owner",
       params: z.strictObject({ ...place, saleDateRange: range("Days since it was last sold") }).check(isSomewhere),
       price: flat(30),
       request: get("/properties"),
@@ -125,7 +125,7 @@ export default defineAdapter({
       asked:
         "homes for sale; houses on the market; buy a house; condo, townhouse; open house; 3 bedrooms under 500k; listed by agents; property to buy",
       description: "U.S. homes that are or were listed for sale by address or area, with price, agent and history.",
-      keywords: ["houses for sale", "homes for sale", "MLS listings", "listing price", "buy a house", "house hunting"],
+      keywords: "houses for sale; homes for sale; MLS listings; listing price; buy a house; house hunting",
       params: z.strictObject(listed).check(isSomewhere),
       price: flat(30),
       request: get("/listings/sale"),
@@ -136,7 +136,7 @@ export default defineAdapter({
       asked:
         "apartments for rent; a place to live; rooms; find a home to rent; 2 bedroom under 2000 a month; studio; lease; moving to",
       description: "U.S. homes that are or were listed for rent by address or area, with rent, agent and history.",
-      keywords: ["apartments for rent", "houses for rent", "rental listings", "flat to rent", "apartment hunting"],
+      keywords: "apartments for rent; houses for rent; rental listings; flat to rent; apartment hunting",
       params: z.strictObject(listed).check(isSomewhere),
       price: flat(30),
       request: get("/listings/rental/long-term"),
@@ -148,7 +148,7 @@ export default defineAdapter({
         "housing market of a zip code; average rent in a neighbourhood; are prices rising; median home price; is it a good place to buy",
       description:
         "Prices, rents and listings of a U.S. ZIP code: averages by kind and by bedrooms, and month by month.",
-      keywords: ["housing market", "average rent", "median home price", "real estate market", "price trend"],
+      keywords: "housing market; average rent; median home price; real estate market; price trend",
       params: z.strictObject({
         zipCode: zipCode.describe("ZIP code, five digits"),
         dataType: z.enum(["All", "Sale", "Rental"]).default("All").describe("What to return"),
@@ -167,7 +167,7 @@ export default defineAdapter({
       asked:
         "what is my house worth; value of a home; estimate of a property's price; zestimate; sell my house for; appraisal; too expensive; fair price of a flat, an apartment, a condo",
       description: "What a U.S. home is worth: an estimate with its range and the listings it was compared with.",
-      keywords: ["home value", "house price estimate", "AVM", "what is my house worth", "comparable sales"],
+      keywords: "home value; house price estimate; AVM; what is my house worth; comparable sales",
       params: estimate([...kinds, "Land"]),
       price: flat(35),
       request: get("/avm/value"),
@@ -190,7 +190,7 @@ export default defineAdapter({
       asked:
         "how much rent can I ask; what would my flat rent for; rental income; fair rent; landlord; is my rent too high",
       description: "What a U.S. home would rent for: an estimate with its range and the listings it was compared with.",
-      keywords: ["rental value", "how much rent", "rent price", "rent comparison"],
+      keywords: "rental value; how much rent; rent price; rent comparison",
       params: estimate(kinds),
       price: flat(35),
       request: get("/avm/rent/long-term"),

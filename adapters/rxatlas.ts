@@ -12,17 +12,8 @@ export default defineAdapter(
       asked:
         "what is in a pill; ingredients of a drug; strength and dosage; generic of a brand; tablets, capsules, syrup; painkiller; otc; which medicine contains; prescription; active substance; pharmacy; pills; aspirin, ibuprofen, insulin",
       description: "Searches U.S. drug products (prescription and over the counter) in a normalized database.",
-      keywords: [
-        "prescription drug",
-        "medicine",
-        "medication",
-        "NDC",
-        "active ingredient",
-        "dosage",
-        "generic name",
-        "brand name of a drug",
-        "pill",
-      ],
+      keywords:
+        "prescription drug; medicine; medication; NDC; active ingredient; dosage; generic name; brand name of a drug; pill",
       cents: 10,
       filters: { name: "atorvastatin" },
     },
@@ -30,7 +21,7 @@ export default defineAdapter(
       asked:
         "what is in a pill; ingredients of a drug; strength and dosage; generic of a brand; tablets, capsules, syrup; painkiller; otc; which medicine contains; prescription; active substance; pharmacy; pills; aspirin, ibuprofen, insulin",
       description: "One U.S. drug product by its id: ingredients, strength, form, dosage. An unknown id is free.",
-      keywords: ["prescription drug", "medicine", "dosage", "drug label"],
+      keywords: "prescription drug; medicine; dosage; drug label",
       cents: 2.5,
     },
   }),

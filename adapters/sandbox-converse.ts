@@ -17,10 +17,6 @@ export default defineAdapter({
       efforts: ["none", "low", "medium", "high"],
     },
     models: {},
-    anyModel: {
-      contextTokens: 200_000,
-      prices: [price],
-      parts: { imageTokensMax: 85, fileTokensMax: 85 },
-    },
+    anyModel: { contextTokens: 200_000, prices: [price], parts: { imageTokensMax: 85, fileTokensMax: 85 } },
   },
 });

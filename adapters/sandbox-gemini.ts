@@ -12,10 +12,6 @@ export default defineAdapter({
   chat: {
     dialect: "generate-content",
     models: {},
-    anyModel: {
-      contextTokens: 200_000,
-      prices: [price],
-      parts: { imageTokensMax: 85, fileTokensMax: 85 },
-    },
+    anyModel: { contextTokens: 200_000, prices: [price], parts: { imageTokensMax: 85, fileTokensMax: 85 } },
   },
 });

@@ -14,10 +14,6 @@ export default defineAdapter({
     dialect: "messages",
     toolCalls: "strict",
     models: {},
-    anyModel: {
-      contextTokens: 200_000,
-      prices: [price],
-      parts: { imageTokensMax: 85, fileTokensMax: 85 },
-    },
+    anyModel: { contextTokens: 200_000, prices: [price], parts: { imageTokensMax: 85, fileTokensMax: 85 } },
   },
 });

@@ -13,10 +13,6 @@ export default defineAdapter({
     dialect: "responses",
     toolCalls: "strict",
     models: {},
-    anyModel: {
-      contextTokens: 200_000,
-      prices: [price],
-      parts: { imageTokensMax: 85, fileTokensMax: 85 },
-    },
+    anyModel: { contextTokens: 200_000, prices: [price], parts: { imageTokensMax: 85, fileTokensMax: 85 } },
   },
 });

@@ -9,7 +9,7 @@ export default defineAdapter(
     docs: "https://agents.sayerandstone.com/llms.txt",
     origin: "https://agents.sayerandstone.com",
     goods: "the jewelry of Sayer & Stone",
-    keywords: ["buy jewelry", "ring", "necklace", "jewelry gift"],
+    keywords: "buy jewelry; ring; necklace; jewelry gift",
     asked:
       "buy jewelry; ring, necklace, bracelet; gift for her; engagement; gold, silver, diamond; present for a birthday, mother's day; jeweller; pendant; something shiny",
     askedOfOrder: "where is my jewelry; has the necklace been shipped",

@@ -58,7 +58,7 @@ export default defineAdapter({
       description:
         "Reads the HTML of a page through a browser and a rotating address. A page that cannot be read is free.",
       category: "scraping",
-      keywords: ["html", "proxy", "javascript", "headless browser"],
+      keywords: "html; proxy; javascript; headless browser",
       effect: "read",
       params: plain,
       price: { ...free, cents: 1 },
@@ -73,7 +73,7 @@ export default defineAdapter({
       description:
         "Reads a page as markdown through a browser and a rotating address. A page that cannot be read is free.",
       category: "scraping",
-      keywords: ["read a page", "text for models", "proxy"],
+      keywords: "read a page; text for models; proxy",
       effect: "read",
       params: plain,
       price: { ...free, cents: 1 },
@@ -89,7 +89,7 @@ export default defineAdapter({
       description:
         "Reads the HTML of a page from a home's address, for sites that turn others away. A page that cannot be read is free.",
       category: "scraping",
-      keywords: ["residential proxy", "anti-bot", "blocked page", "unblock"],
+      keywords: "residential proxy; anti-bot; blocked page; unblock",
       effect: "read",
       params: plain,
       price: { ...free, cents: 4 },
@@ -104,7 +104,7 @@ export default defineAdapter({
         "prices from a shop page; structured data out of a page; product name, price, rating as json; fill a table from a website; fields from a listing; specs from a site; scrape data into a spreadsheet",
       description: "Takes structured facts out of a page by a list of their names. A page that cannot be read is free.",
       category: "scraping",
-      keywords: ["structured data", "json from page", "AI extraction"],
+      keywords: "structured data; json from page; AI extraction",
       effect: "read",
       params: paramsOf({ extract_properties: properties }),
       price: { ...free, cents: 20 },

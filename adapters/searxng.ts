@@ -12,11 +12,7 @@ export default defineAdapter({
   auth: noAuth,
   local: true,
   rules: [
-    {
-      status: 403,
-      means: "provider_auth_failed",
-      todo: "its settings.yml must have json among search.formats",
-    },
+    { status: 403, means: "provider_auth_failed", todo: "its settings.yml must have json among search.formats" },
     { at: "", matches: /^\s*</, sample: "<!doctype html>", means: "provider_malformed" },
   ],
   actions: {
@@ -24,7 +20,7 @@ export default defineAdapter({
       asked: "search the web; search results; google; find pages; look up on the internet",
       description: "Searches the web by many engines at once, on the operator's own server.",
       category: "search",
-      keywords: ["web search", "metasearch", "self-hosted search", "google", "bing", "duckduckgo"],
+      keywords: "web search; metasearch; self-hosted search; google; bing; duckduckgo",
       effect: "read",
       params: z.strictObject({
         q: z.string().min(1).max(500).describe("What to look for; engines' own operators, such as site:, work"),

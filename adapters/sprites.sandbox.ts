@@ -12,11 +12,7 @@ const STDIN_END = 4;
 /** Where a program of the adapter's keeps a session's variables. */
 const ENVS_FILE = "$HOME/.session-envs";
 /** How the programs end that read a program of the caller's from their standard input. */
-const READERS = {
-  python: "exec python3 -",
-  javascript: "exec node -",
-  bash: 'eval "$(cat)"',
-} as const;
+const READERS = { python: "exec python3 -", javascript: "exec node -", bash: 'eval "$(cat)"' } as const;
 
 function said(stream: number, bytes: Uint8Array): Uint8Array {
   return Buffer.concat([Buffer.from([stream]), bytes]);

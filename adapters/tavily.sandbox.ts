@@ -18,6 +18,4 @@ const news = {
   query: "harbours",
 };
 
-export default defineStandIn({
-  actions: { search: (call) => (call.text("topic") === "news" ? news : call.answer) },
-});
+export default defineStandIn({ actions: { search: (call) => (call.text("topic") === "news" ? news : call.answer) } });

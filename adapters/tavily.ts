@@ -60,7 +60,7 @@ export default defineAdapter({
       asked: "search the web; search results; google; find pages; look up on the internet",
       description: "Searches the web, news or finance for a language model: short passages, and an answer if wanted.",
       category: "search",
-      keywords: ["rag", "retrieval", "web search", "grounding", "passages", "stock news"],
+      keywords: "rag; retrieval; web search; grounding; passages; stock news",
       effect: "read",
       params: search,
       price: {
@@ -92,7 +92,7 @@ export default defineAdapter({
         "text of several pages; read these links; contents of urls; summarise these web pages; what do these articles say",
       description: "Extracts the text of up to five web pages in one call, as Markdown or plain text.",
       category: "scraping",
-      keywords: ["batch extract", "read several URLs", "page text", "markdown"],
+      keywords: "batch extract; read several URLs; page text; markdown",
       effect: "read",
       params: extract,
       price: {

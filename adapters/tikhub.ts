@@ -2,8 +2,8 @@
 import { action, bearer, defineAdapter, endpointParams, type z } from "#adapter";
 
 const params = endpointParams("Path of the endpoint, such as tiktok/web/fetch_user_profile");
-const keywords =
-  "tiktok,instagram,youtube,twitter,reddit,linkedin,threads,douyin,xiaohongshu,weibo,bilibili,kuaishou,zhihu,lemon8,wechat";
+const networks =
+  "tiktok; instagram; youtube; twitter; reddit; linkedin; threads; douyin; xiaohongshu; weibo; bilibili; kuaishou; zhihu; lemon8; wechat";
 
 function answer(router: string, data: z.core.util.JSONType): z.core.util.JSONType {
   const request_id = "0d9b1c2e-7f3a-4c55-9a41-5e6f7a8b9c0d";
@@ -38,20 +38,7 @@ export default defineAdapter({
       description:
         "Reads public data of a social network: profiles, posts, videos, comments, searches, rankings. Takes the endpoints that go by GET.",
       category: "social",
-      keywords: [
-        "social media",
-        "profile",
-        "posts",
-        "comments",
-        "followers",
-        "hashtag",
-        ...keywords.split(","),
-        "what people say",
-        "opinions about a brand",
-        "mentions",
-        "influencer",
-        "creator",
-      ],
+      keywords: `social media; profile; posts; comments; followers; hashtag; ${networks}; what people say; opinions about a brand; mentions; influencer; creator`,
       effect: "read",
       params,
       price: { mode: "ranged", cents: 8, minCents: 1 },
@@ -73,7 +60,7 @@ export default defineAdapter({
       description:
         "Sends data to a social network's endpoint that goes by POST: batches of videos, searches with many filters, actions with a cookie of yours.",
       category: "social",
-      keywords: ["social media", "batch", "download videos", "comment", "like", "follow", ...keywords.split(",")],
+      keywords: `social media; batch; download videos; comment; like; follow; ${networks}`,
       effect: "write",
       params,
       price: { mode: "ranged", cents: 38, minCents: 1 },

@@ -76,14 +76,8 @@ export default defineAdapter({
       asked:
         "email of a person at a company; work address of somebody; how can I mail the manager; guess her email; reach the ceo, buyer, recruiter, journalist, professor by mail",
       description: "Finds a person's work email address by name and company or domain, with how sure it is.",
-      keywords: [
-        "find email",
-        "work email",
-        "email address of a person",
-        "contact",
-        "get hold of someone",
-        "contact a person at a company",
-      ],
+      keywords:
+        "find email; work email; email address of a person; contact; get hold of someone; contact a person at a company",
       params: z
         .strictObject({
           ...firm,
@@ -103,7 +97,7 @@ export default defineAdapter({
       ...common,
       asked: "email for a linkedin profile; linkedin url to mail",
       description: "Finds the work email address that goes with a LinkedIn profile; full returns all that are known.",
-      keywords: ["linkedin to email", "email of a linkedin profile", "contact"],
+      keywords: "linkedin to email; email of a linkedin profile; contact",
       params: z.strictObject({ url: profile, full: z.boolean().default(false).describe("Return all emails") }),
       price: { mode: "fixed", cents: 5 },
       upstreamCents: SEARCH_CENTS,
@@ -118,15 +112,8 @@ export default defineAdapter({
         "emails of a company; staff and their addresses; who works at a domain; employees list; people at acme.com; team with emails; departments",
       description:
         "Lists people with their email addresses at a company, by department and country, with facts of the company.",
-      keywords: [
-        "emails at a company",
-        "employees",
-        "who works at",
-        "company contacts",
-        "everyone who works at a company",
-        "staff of a company",
-        "team of a firm",
-      ],
+      keywords:
+        "emails at a company; employees; who works at; company contacts; everyone who works at a company; staff of a company; team of a firm",
       params: z
         .strictObject({
           ...firm,
@@ -162,7 +149,7 @@ export default defineAdapter({
       ...common,
       asked: "who wrote this article; author of a blog post; journalist behind a story; contact a writer; byline",
       description: "Finds who wrote an article on the web, with the author's email address.",
-      keywords: ["author of an article", "journalist email", "blogger"],
+      keywords: "author of an article; journalist email; blogger",
       params: z.strictObject({ url: page("Address of the article") }),
       price: { mode: "fixed", cents: 4 },
       upstreamCents: SEARCH_CENTS,
@@ -177,15 +164,8 @@ export default defineAdapter({
         "who is behind an email; whose email is this; name and company for an address; reverse email lookup; who wrote me; enrich a lead; profile of an unknown sender",
       description:
         "Tells who is behind an email address, and of the company: name, position, profiles; its domain, size, place and more.",
-      keywords: [
-        "enrich email",
-        "who is this email",
-        "person from email",
-        "company from email",
-        "company size",
-        "whose email",
-        "owner of an email address",
-      ],
+      keywords:
+        "enrich email; who is this email; person from email; company from email; company size; whose email; owner of an email address",
       params: z.strictObject({ email: z.email().describe("The address") }),
       price: { mode: "fixed", cents: 4 },
       upstreamCents: SEARCH_CENTS,
@@ -204,7 +184,7 @@ export default defineAdapter({
       asked:
         "phone number of a person; call somebody at work; mobile, cell, telephone; direct line; number for an email",
       description: "Finds a phone number by email address, domain or LinkedIn profile, with carrier and kind of line.",
-      keywords: ["phone number", "find phone", "mobile number", "call"],
+      keywords: "phone number; find phone; mobile number; call",
       params: z
         .strictObject({
           email: optional(z.email(), "Address of the person"),
@@ -233,7 +213,7 @@ export default defineAdapter({
       asked:
         "is this email valid; does this address exist; will my mail bounce; check addresses before sending; is it a fake, throwaway or disposable email; clean my mailing list; deliverable; real mailbox; dead addresses",
       description: "Says whether an email address works: deliverable, undeliverable or risky, and why.",
-      keywords: ["verify email", "is this email valid", "bounce", "deliverability", "does this mailbox exist"],
+      keywords: "verify email; is this email valid; bounce; deliverability; does this mailbox exist",
       params: z.strictObject({ email: z.email().describe("The address") }),
       price: { mode: "fixed", cents: 2 },
       upstreamCents: CHECK_CENTS,

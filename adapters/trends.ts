@@ -47,23 +47,8 @@ export default defineAdapter({
       description:
         "Tells how interest in a keyword has changed (time_series, growth) on Google, YouTube, TikTok, Reddit, Amazon and others, or what is on top now (top).",
       category: "market",
-      keywords: [
-        "google trends",
-        "search volume",
-        "keyword popularity",
-        "interest over time",
-        "trending searches",
-        "how often people search",
-        "rising popularity",
-        "growing interest",
-        "demand over time",
-        "what is trending",
-        "search demand",
-        "what is hot",
-        "popular right now",
-        "viral",
-        "top searches",
-      ],
+      keywords:
+        "google trends; search volume; keyword popularity; interest over time; trending searches; how often people search; rising popularity; growing interest; demand over time; what is trending; search demand; what is hot; popular right now; viral; top searches",
       effect: "read",
       params: z
         .strictObject({

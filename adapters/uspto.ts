@@ -50,16 +50,8 @@ export default defineAdapter({
       asked:
         "is my idea patented; prior art; inventions; patent search; who invented; has somebody patented; application; filed inventors; novelty; gadget; can I copy it",
       description: "Searches U.S. patents and applications by words or fields: title, inventors, dates, status.",
-      keywords: [
-        "invention",
-        "patent search",
-        "inventor",
-        "prior art",
-        "intellectual property",
-        "who invented",
-        "is this idea patented",
-        "trademark",
-      ],
+      keywords:
+        "invention; patent search; inventor; prior art; intellectual property; who invented; is this idea patented; trademark",
       params: z
         .strictObject({
           q: z
@@ -91,7 +83,7 @@ export default defineAdapter({
       ...common,
       asked: "patents of a company; who owns a patent; intellectual property of a firm; portfolio; ip",
       description: "The U.S. patents and applications that were assigned to an organization, with the assignments.",
-      keywords: ["patents a company owns", "patent owner", "assignment", "portfolio"],
+      keywords: "patents a company owns; patent owner; assignment; portfolio",
       params: z
         .strictObject({
           organization: z

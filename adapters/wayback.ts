@@ -74,7 +74,7 @@ export default defineAdapter({
       asked:
         "old version of a website; how a site looked years ago; deleted page; page that is gone; dead link; web archive; wayback machine; in 2005; history of a page; before it changed; 404 page; time machine; back then",
       description: "Lists the captures of a web page in the archive, as rows under a first row of column names.",
-      keywords: ["internet archive", "history of a website", "old versions", "captures"],
+      keywords: "internet archive; history of a website; old versions; captures",
       params: snapshots,
       request: {
         method: "GET",
@@ -100,7 +100,7 @@ export default defineAdapter({
         "old version of a website; how a site looked years ago; deleted page; page that is gone; dead link; web archive; wayback machine; in 2005; history of a page; before it changed; 404 page; time machine; back then",
       price: { ...common.price, freeOnMiss: true },
       description: "Says whether a web page is in the archive, with the capture nearest to a day. Free if it is not.",
-      keywords: ["was archived", "internet archive", "closest snapshot"],
+      keywords: "was archived; internet archive; closest snapshot",
       params: z.strictObject({
         url: listed.describe("The address of the page."),
         timestamp: moment.describe("The day to look around, YYYYMMDD. Left out: the latest capture.").optional(),
@@ -117,15 +117,8 @@ export default defineAdapter({
       asked:
         "old version of a website; how a site looked years ago; deleted page; page that is gone; dead link; web archive; wayback machine; in 2005; history of a page; before it changed; 404 page; time machine; back then",
       description: "A web page as captured nearest to a moment, in its original bytes. Free if it was never captured.",
-      keywords: [
-        "old version of a web page",
-        "deleted page",
-        "internet archive",
-        "historical website",
-        "how a page looked before",
-        "what a page used to say",
-        "earlier version",
-      ],
+      keywords:
+        "old version of a web page; deleted page; internet archive; historical website; how a page looked before; what a page used to say; earlier version",
       params: z.strictObject({
         url: page.describe("The address of the page."),
         timestamp: moment.describe("The moment, from YYYY to YYYYMMDDhhmmss."),

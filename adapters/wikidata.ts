@@ -20,7 +20,7 @@ export default defineAdapter({
         "facts of a thing; id of an entity; birth date of a person; capital, population, area; height of a mountain; identifiers",
       description:
         "Finds Wikidata entities (things, properties, lexemes) by name or alias; each hit has id and description.",
-      keywords: ["entity", "knowledge graph", "Q id", "disambiguate a name"],
+      keywords: "entity; knowledge graph; Q id; disambiguate a name",
       params: z.strictObject({
         q: z.string().min(1).max(250).describe("A name, or the beginning of one."),
         language: language.default("en").describe("The language of the name and of the answer."),
@@ -63,14 +63,7 @@ export default defineAdapter({
       asked:
         "facts of a thing; id of an entity; birth date of a person; capital, population, area; height of a mountain; identifiers",
       description: "All that Wikidata knows of one entity: labels, claims, links to articles. An unknown id is free.",
-      keywords: [
-        "structured facts",
-        "knowledge graph",
-        "claims",
-        "properties of a thing",
-        "date of birth",
-        "capital of a country",
-      ],
+      keywords: "structured facts; knowledge graph; claims; properties of a thing; date of birth; capital of a country",
       params: z.strictObject({
         id: z
           .string()
@@ -101,7 +94,7 @@ export default defineAdapter({
         "list of all things with a property; all countries, mountains, cities, presidents, nobel laureates; higher, larger than; query facts; women born in; table of; every museum in; how many",
       description:
         "Runs a SPARQL query over Wikidata, for up to 60 seconds. A query that fails or takes longer is free.",
-      keywords: ["graph query", "linked data", "RDF", "knowledge graph query"],
+      keywords: "graph query; linked data; RDF; knowledge graph query",
       params: z.strictObject({
         query: z.string().min(1).max(50_000).describe("The query, SELECT or ASK; bound it with LIMIT."),
       }),

@@ -37,15 +37,7 @@ export default defineAdapter({
       asked:
         "encyclopedia article; wikipedia; history of; biography; who was; when was born; when did he die; what is a; summary of a topic; background; explain a term; school homework",
       description: "Searches Wikipedia's articles; each hit has title, page id, word count and a snippet.",
-      keywords: [
-        "encyclopedia",
-        "wiki",
-        "article",
-        "topic lookup",
-        "definition of a term",
-        "who was",
-        "history of a place",
-      ],
+      keywords: "encyclopedia; wiki; article; topic lookup; definition of a term; who was; history of a place",
       params: z.strictObject({
         q: z.string().min(1).max(300).describe("Words to search for."),
         lang,
@@ -79,15 +71,8 @@ export default defineAdapter({
       price: { ...common.price, freeOnMiss: true },
       description:
         "The plain text of a Wikipedia article by its title, with its address. Free if there is no such article.",
-      keywords: [
-        "encyclopedia article",
-        "biography",
-        "wiki page",
-        "summary of a topic",
-        "history of a place",
-        "life of a person",
-        "historical person",
-      ],
+      keywords:
+        "encyclopedia article; biography; wiki page; summary of a topic; history of a place; life of a person; historical person",
       params: z.strictObject({
         title: z
           .string()

@@ -24,7 +24,7 @@ export default defineAdapter({
       ...common,
       asked: "remember a chat; keep the conversation with a user; memory for my chatbot; log what was said",
       description: "Makes a user in the graph of memories; comes before the user's first thread.",
-      keywords: ["memory graph", "create a user", "long-term memory"],
+      keywords: "memory graph; create a user; long-term memory",
       effect: "write",
       // The path is from memory.
       params: z.strictObject({
@@ -45,7 +45,7 @@ export default defineAdapter({
       ...common,
       asked: "remember a chat; keep the conversation with a user; memory for my chatbot; log what was said",
       description: "Begins a thread of what is said with a user, from which the graph of memories grows.",
-      keywords: ["memory thread", "conversation memory", "new conversation"],
+      keywords: "memory thread; conversation memory; new conversation",
       effect: "write",
       params: z.strictObject({ thread_id, user_id }),
       request: { method: "POST", path: "/threads" },
@@ -61,7 +61,7 @@ export default defineAdapter({
       asked: "remember a chat; keep the conversation with a user; memory for my chatbot; log what was said",
       description:
         "Adds what was said to a thread, up to 30 messages; return_context returns what is known of the user at once.",
-      keywords: ["remember a conversation", "add messages to memory", "keep in mind", "note what was said"],
+      keywords: "remember a conversation; add messages to memory; keep in mind; note what was said",
       effect: "write",
       params: z.strictObject({
         thread_id,
@@ -92,7 +92,7 @@ export default defineAdapter({
       asked:
         "what do we know about this customer; context of a user; facts from past chats; recall; what did they tell us",
       description: "What is known of the user that matters to a thread now, as a text to put into a prompt.",
-      keywords: ["recall", "memory for a prompt", "what do we know about the user"],
+      keywords: "recall; memory for a prompt; what do we know about the user",
       effect: "read",
       params: z.strictObject({ thread_id }),
       request: { method: "GET", path: "/threads/{thread_id}/context" },
@@ -104,7 +104,7 @@ export default defineAdapter({
       asked:
         "what do we know about this customer; context of a user; facts from past chats; recall; what did they tell us",
       description: "Searches the graph of what is known of a user for facts, things or messages.",
-      keywords: ["search memories", "knowledge graph of a user", "facts about a user"],
+      keywords: "search memories; knowledge graph of a user; facts about a user",
       effect: "read",
       params: z.strictObject({
         query: z.string().min(1).max(400).describe("What is asked for"),

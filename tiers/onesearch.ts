@@ -86,11 +86,7 @@ const linkup = (turn: Turn = {}): SourceSpec => ({
     q: worded(wanted, turn),
     outputType: "searchResults",
     maxResults: wanted.count,
-    ...filled({
-      fromDate: wanted.since,
-      includeDomains: placed(wanted, turn),
-      excludeDomains: wanted.excludeDomains,
-    }),
+    ...filled({ fromDate: wanted.since, includeDomains: placed(wanted, turn), excludeDomains: wanted.excludeDomains }),
   }),
   listAt: "/results",
   url: "/url",
@@ -386,9 +382,5 @@ export default defineFacets({
   },
   scrape: ["direct", "exa", "firecrawl", "scrapingant", "residential"],
   scrapeHard: ["residential"],
-  archive: {
-    action: "wayback/fetch",
-    contentAt: "/text",
-    params: (url, day) => ({ url, timestamp: day }),
-  },
+  archive: { action: "wayback/fetch", contentAt: "/text", params: (url, day) => ({ url, timestamp: day }) },
 });

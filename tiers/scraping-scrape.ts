@@ -8,15 +8,7 @@ export default defineActionTier({
   category: "scraping",
   asked:
     "read a web page; get the text of a link; open this url; what does this page say; page to markdown; copy the content of an article; grab the html; fetch a site; screenshot of a page; turn a website into text",
-  keywords: [
-    "read a page",
-    "fetch url",
-    "markdown",
-    "anti-bot",
-    "javascript",
-    "screenshot of a website",
-    "picture of a page",
-  ],
+  keywords: "read a page; fetch url; markdown; anti-bot; javascript; screenshot of a website; picture of a page",
   effect: "read",
   params: z
     .strictObject({

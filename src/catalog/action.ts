@@ -106,9 +106,9 @@ export const facts = {
   /** One or two sentences that say what the caller gets. */
   description: words,
   category: z.enum(CATEGORIES),
-  /** Other words by which people look for it. */
-  keywords: z.array(words).optional(),
-  /** How people ask for it who know of no actions: phrases with a semicolon between them, written from what it does and not from what was searched for. */
+  /** Other words that people search it by, separated by semicolons; overlays may have a list. */
+  keywords: z.union([words, z.array(words)]).optional(),
+  /** How people who know no actions ask for it: phrases separated by semicolons, written from what it does and not from test queries. */
   asked: words.optional(),
   /** A write is never sent twice. */
   effect: z.enum(["read", "write"]),

@@ -24,7 +24,7 @@ const hello = [{ role: "user", content: "Say hello." }];
 /** What differs from wire to wire. What else a body may hold is the wire's own matter, so the objects are open. */
 interface WireFacts {
   readonly of: (vendor: string) => string;
-  readonly keywords: readonly string[];
+  readonly keywords: string;
   readonly asked: string;
   readonly params: z.ZodType;
   readonly cents: number;
@@ -43,7 +43,7 @@ const chatModels = (spec: AdapterSpec) => staying(spec.chat?.models);
 const NATIVE_WIRES: Readonly<Record<NativeWire, WireFacts>> = {
   "chat-completions": {
     of: (vendor) => `Asks a model of ${vendor} in OpenAI's chat wire, whole, by the token, for a dollar at most.`,
-    keywords: ["language model", "LLM", "chat completion", "generate text"],
+    keywords: "language model; LLM; chat completion; generate text",
     asked: "ask a big model once at a fixed price; chat with an AI; write, summarise, translate, explain with a model",
     params: z.looseObject({
       model,
@@ -57,7 +57,7 @@ const NATIVE_WIRES: Readonly<Record<NativeWire, WireFacts>> = {
   messages: {
     of: (vendor) =>
       `Asks a model of ${vendor} in Anthropic's messages wire, whole, by the token, for a dollar at most.`,
-    keywords: ["language model", "LLM", "messages", "generate text"],
+    keywords: "language model; LLM; messages; generate text",
     asked: "ask a big model once at a fixed price; chat with an AI; write, summarise, translate, explain with a model",
     params: z.looseObject({
       model,
@@ -70,7 +70,7 @@ const NATIVE_WIRES: Readonly<Record<NativeWire, WireFacts>> = {
   },
   embeddings: {
     of: (vendor) => `Turns texts into vectors by a model of ${vendor}, by the token, for a dollar at most.`,
-    keywords: ["embedding", "vector", "semantic similarity"],
+    keywords: "embedding; vector; semantic similarity",
     asked: "vectors of texts; embed documents; similarity of sentences",
     params: z.looseObject({
       model,
@@ -82,7 +82,7 @@ const NATIVE_WIRES: Readonly<Record<NativeWire, WireFacts>> = {
   },
   images: {
     of: (vendor) => `Makes one image from words by a model of ${vendor}, for five cents at most.`,
-    keywords: ["image generation", "text to image", "picture", "draw"],
+    keywords: "image generation; text to image; picture; draw",
     asked: "a picture from words; draw something; image for a blog",
     params: z.looseObject({
       model: model.optional(),

@@ -20,7 +20,7 @@ export interface RecordsMerchantSpec {
 /** The merchant takes what the caller pays: `cents` is the most of price and upstream cost alike. */
 interface MerchantAction {
   readonly description: string;
-  readonly keywords: readonly string[];
+  readonly keywords: string;
   readonly asked: string;
   readonly cents: number;
 }

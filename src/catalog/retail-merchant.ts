@@ -12,7 +12,7 @@ export interface RetailMerchantSpec {
   readonly origin: string;
   /** What it sells, as a sentence goes on: `wine of its own estate`. */
   readonly goods: string;
-  readonly keywords: readonly string[];
+  readonly keywords: string;
   /** How people ask for it, and for what they have ordered. */
   readonly asked: string;
   readonly askedOfOrder: string;
@@ -142,7 +142,7 @@ export function retailMerchant(spec: RetailMerchantSpec): AdapterSpec {
         ...common,
         effect: "read",
         description: "What has become of an order that was bought here.",
-        keywords: ["order status", "delivery", "tracking"],
+        keywords: "order status; delivery; tracking",
         asked: askedOfOrder,
         params: z.strictObject({ order_id: orderId.describe("Of the purchase's answer.") }),
         price: FREE,

@@ -234,16 +234,8 @@ export function consultAction(deps: ConsultDeps): LocalAction {
     description:
       "Says which call does what you want: service, action, params that the action takes, and a max_cost_cents; or asks one short question. Goes on with a conversation_id.",
     category: "core",
-    keywords: [
-      "which action should I use",
-      "help me choose",
-      "advice",
-      "plan a call",
-      "what params",
-      "which tool fits",
-      "which call to make",
-      "recommend an action",
-    ],
+    keywords:
+      "which action should I use; help me choose; advice; plan a call; what params; which tool fits; which call to make; recommend an action",
     effect: "read",
     params: consultParams,
     // What names no action is free.

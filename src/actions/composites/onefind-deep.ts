@@ -88,7 +88,7 @@ export function onefindDeep(finder: () => PeopleFinderSpec): LocalAction {
     action: NAME,
     description:
       "Finds people, or takes those you name by email, LinkedIn URL or name and company, and looks up email, phone and facts of their companies. Starts a job; core/result tells what it found.",
-    keywords: ["enrich", "find email", "contacts", "lead list", "who is this email", "emails of LinkedIn profiles"],
+    keywords: "enrich; find email; contacts; lead list; who is this email; emails of LinkedIn profiles",
     category: "core",
     asked:
       "emails and phones of a list of people; enrich my leads; build a list of contacts; contact details of many persons; list of prospects with email; phone of a person",

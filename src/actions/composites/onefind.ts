@@ -42,21 +42,8 @@ export function onefind(finder: () => PeopleFinderSpec): LocalAction {
       "find a person; who is the head of a company; linkedin of somebody; where does he work; what is her job; founders of startups; ceo, cto, vp, director, manager; experts in a field; people at a company; doctors, lawyers, engineers, designers in a town; look somebody up",
     description:
       "Finds people by a description, or one person by name and company: name, title, company, place and LinkedIn profile. No contacts.",
-    keywords: [
-      "find people",
-      "leads",
-      "prospects",
-      "candidates",
-      "who works at",
-      "contact details of someone",
-      "LinkedIn profile of a person",
-      "linkedin of a person",
-      "find a contact",
-      "email of a person",
-      "plumber",
-      "doctor",
-      "lawyer",
-    ],
+    keywords:
+      "find people; leads; prospects; candidates; who works at; contact details of someone; LinkedIn profile of a person; linkedin of a person; find a contact; email of a person; plumber; doctor; lawyer",
     category: "core",
     effect: "read",
     params: z.strictObject({

@@ -64,7 +64,7 @@ export function onescrapeDeep(parts: PageParts): LocalAction {
       "Reads up to 50 pages, or those of a site, through every way there is, past walls too, each page at the price of what read it. Starts a job; core/result tells what it read.",
     category: "core",
     asked: "read a whole site; download many pages; pages behind walls; scrape a list of urls; all articles of a blog",
-    keywords: ["scrape many pages", "blocked page", "crawl a site", "unblock", "anti-bot", "whole website"],
+    keywords: "scrape many pages; blocked page; crawl a site; unblock; anti-bot; whole website",
     effect: "read",
     params: paramsOf(parts),
     price: {

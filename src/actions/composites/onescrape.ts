@@ -69,7 +69,7 @@ export function onescrapeAction(parts: PageParts): LocalAction {
     description:
       "Reads 1 to 5 pages as markdown or HTML by the cheapest way that works, up to a renderer and anti-bot scraping. Free if no page could be read.",
     category: "core",
-    keywords: ["read a page", "scrape", "fetch url", "web page to markdown", "several URLs"],
+    keywords: "read a page; scrape; fetch url; web page to markdown; several URLs",
     effect: "read",
     params: z.strictObject({
       urls: pageUrls(parts, URLS_MAX).describe("The pages, 1 to 5; `example.com` will do"),

@@ -186,21 +186,8 @@ function searchAction(action: string, description: string, deps: OnesearchDeps):
     category: "core",
     asked:
       "answer a question; who, what, when, where, why, how; facts about anything; tell me about; find out; look into; evidence with sources; news, papers, courts, funding, companies, code, docs; background on a company; competitors; market size; how much money did a startup raise; valuation; investors; is it true; fact check; weather, sports, scores, recipes, travel, history, population, capital",
-    keywords: [
-      "web search",
-      "many kinds of sources",
-      "one question",
-      "research",
-      "evidence",
-      "citations",
-      "news",
-      "academic",
-      "filings",
-      "legal",
-      "funding",
-      "stock price history",
-      "market data",
-    ],
+    keywords:
+      "web search; many kinds of sources; one question; research; evidence; citations; news; academic; filings; legal; funding; stock price history; market data",
     effect: "read",
     params: searchParams,
     price: { mode: "fixed", cents: PRICE_CENTS },

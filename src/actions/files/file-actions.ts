@@ -60,16 +60,7 @@ function uploads({ files, openPublic }: FilesActionsParts): LocalAction[] {
       ...facts(z.strictObject({ filename, size_bytes: size.describe("Exact size of the file"), mime, tags, note }), {
         description:
           "Stores a file of up to 100 MB: returns a put_url, good for an hour, to which the raw bytes are sent with PUT, and the file_id and get_url under which they are found afterwards.",
-        keywords: [
-          "store",
-          "save",
-          "host",
-          "attachment",
-          "put",
-          "host an image",
-          "keep a document",
-          "attachment for later",
-        ],
+        keywords: "store; save; host; attachment; put; host an image; keep a document; attachment for later",
         effect: "write",
         price: ONE_CENT,
       }),
@@ -93,7 +84,7 @@ function uploads({ files, openPublic }: FilesActionsParts): LocalAction[] {
         {
           description:
             "Fetches a public URL of up to 100 MB and stores what it answers as a file; returns file_id and get_url.",
-          keywords: ["store", "save", "fetch", "import", "download"],
+          keywords: "store; save; fetch; import; download",
           effect: "write",
           price: ONE_CENT,
         },
@@ -117,7 +108,7 @@ function lookups(files: Files): LocalAction[] {
       asked: "download my file again; link to a file of mine; where is the report I saved; retrieve a stored document",
       ...facts(z.strictObject({ file_id: fileId }), {
         description: "Facts of a stored file, and a fresh get_url to download it, good for about an hour.",
-        keywords: ["download", "link", "read", "metadata"],
+        keywords: "download; link; read; metadata",
         effect: "read",
         price: FREE,
       }),
@@ -140,7 +131,7 @@ function lookups(files: Files): LocalAction[] {
         {
           description:
             "Stored files, newest first, with filename, tags, note, size, source and creation date. While next_cursor is not null there are more.",
-          keywords: ["find", "browse", "search files", "which files are stored", "my files", "which files are stored"],
+          keywords: "find; browse; search files; which files are stored; my files",
           effect: "read",
           price: FREE,
         },
@@ -157,7 +148,7 @@ function lookups(files: Files): LocalAction[] {
       asked: "delete a file; remove an upload; free up space",
       ...facts(z.strictObject({ file_id: fileId }), {
         description: "Deletes a stored file, or an upload that has not come yet, and frees its room.",
-        keywords: ["remove", "free", "quota", "delete a file", "delete my upload"],
+        keywords: "remove; free; quota; delete a file; delete my upload",
         effect: "write",
         price: FREE,
       }),

@@ -13,7 +13,7 @@ export function cancelAction(jobs: () => Pick<Jobs, "cancel">): LocalAction {
     description:
       "Ends one of your jobs early: it keeps what it has read or found, is charged for that alone, and the rest of its budget is free again. Free.",
     category: "core",
-    keywords: ["stop a job", "abort", "cancel a job", "abort a crawl", "cancel what I started"],
+    keywords: "stop a job; abort; cancel a job; abort a crawl; cancel what I started",
     effect: "write",
     params: z.strictObject({ job_id: z.string().min(1).max(200).describe("The job_id that the launch answered") }),
     price: { mode: "fixed", cents: 0 },

@@ -187,7 +187,7 @@ export function discoverAction(deps: () => DiscoverDeps): LocalAction {
     description:
       "Finds the actions, models and endpoints that do what you need, best first, of those that your key may call, with endpoint, price and required params. Free.",
     category: "core",
-    keywords: ["which action", "catalog", "list of services", "tools", "what can I call", "price of an action"],
+    keywords: "which action; catalog; list of services; tools; what can I call; price of an action",
     effect: "read",
     params,
     price: { mode: "fixed", cents: 0 },

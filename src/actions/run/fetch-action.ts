@@ -219,7 +219,7 @@ export function fetchAction(parts: FetchParts): LocalAction {
     description:
       "Sends a request to a public address. Where that asks to be paid (402, by x402 or MPP) it is paid, up to max_cost_cents. Costs a cent and what was paid; an answer of 4xx or 5xx costs what was paid.",
     category: "core",
-    keywords: ["call any API", "HTTP request", "pay a 402", "x402", "paid API", "webhook"],
+    keywords: "call any API; HTTP request; pay a 402; x402; paid API; webhook",
     effect: "write",
     params,
     price: {

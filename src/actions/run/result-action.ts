@@ -32,17 +32,8 @@ export function resultAction(deps: ResultDeps): LocalAction {
     description:
       "Tells how a job stands and, once it is over, its result: a deep action's of core, or a vendor's crawl, extraction, research or lookup. Free; ask every 3 to 5 seconds, or once with `Accept: text/event-stream` for the progress of a deep action as events.",
     category: "core",
-    keywords: [
-      "poll",
-      "job status",
-      "is the job done",
-      "result of a crawl",
-      "async",
-      "progress of a job",
-      "wait for a job",
-      "when a job is done",
-      "job I launched",
-    ],
+    keywords:
+      "poll; job status; is the job done; result of a crawl; async; progress of a job; wait for a job; when a job is done; job I launched",
     effect: "read",
     params: z.strictObject({ job_id: jobIdParam }),
     price: { mode: "fixed", cents: 0 },

@@ -10,6 +10,11 @@ export function isAction(owner: Owner): owner is CatalogAction {
   return "facts" in owner;
 }
 
+/** The phrases of a list with semicolons. */
+export function phrasesOf(list: string | readonly string[] = ""): readonly string[] {
+  return typeof list === "string" ? list.split(";") : list;
+}
+
 /** The weight of a word by its field. */
 export const BOOST = { name: 3, service: 2, keywords: 3, description: 2, params: 0.5, asked: 2 } as const;
 
@@ -26,7 +31,7 @@ export function* actionEntries(action: CatalogAction): Iterable<Entry> {
     row: null,
     name: action.action,
     service: `${service} ${action.vendors[0]?.spec.name ?? ""}`,
-    keywords: `${(facts.keywords ?? []).join(" ")} ${facts.category}`,
+    keywords: `${phrasesOf(facts.keywords).join(" ")} ${facts.category}`,
     description: facts.description,
     params: paramNamesOf(action).join(" "),
     asked: facts.asked ?? "",
@@ -41,7 +46,7 @@ export function endpointEntries(endpoint: OwnEndpoint, models: readonly string[]
   const itself = {
     row: null,
     name: service === "llm" ? action : "",
-    keywords: keywords.join(" "),
+    keywords,
     description,
     params: required.join(" "),
     asked,

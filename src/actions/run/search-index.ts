@@ -6,7 +6,15 @@ import type { CatalogAction } from "./action-catalog.ts";
 import { AskedPhrases } from "./asked-phrases.ts";
 import { type DailyCatalog, oncePerDay } from "./once-per-day.ts";
 import type { OwnEndpoint } from "./own-endpoints.ts";
-import { actionEntries, BOOST, type Entry, endpointEntries, isAction, type Owner } from "./search-entries.ts";
+import {
+  actionEntries,
+  BOOST,
+  type Entry,
+  endpointEntries,
+  isAction,
+  type Owner,
+  phrasesOf,
+} from "./search-entries.ts";
 import { allTermsOf, SYNONYM_TERMS, termsOf } from "./search-words.ts";
 import { TellingWords } from "./telling-words.ts";
 import { type IndexedField, type MeantWord, WordIndex } from "./word-index.ts";
@@ -118,8 +126,8 @@ class Entries {
   readonly #stems = new Map<string, string | null>();
 
   *add(owner: Owner, entries: Iterable<Entry>): Steps<void> {
-    const { keywords = [], asked = "" } = isAction(owner) ? owner.facts : owner;
-    this.words.read(owner, keywords);
+    const { keywords, asked = "" } = isAction(owner) ? owner.facts : owner;
+    this.words.read(owner, phrasesOf(keywords));
     this.phrases.read(owner, asked);
     for (const entry of entries) {
       const fields = Object.entries(BOOST).map(([name, boost]) => {

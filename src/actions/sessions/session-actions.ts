@@ -119,7 +119,7 @@ function createAction(adapter: Adapter, spec: SessionSpec, { deps, vendor }: Ses
     action: "create_session",
     description: `${spec.description} Goes on between calls until it is closed: ${priceText(spec)}. max_cost_cents bounds the whole session.`,
     category: "compute",
-    keywords: ["sandbox", "run code", "shell", "virtual machine", "stateful session", "code interpreter"],
+    keywords: "sandbox; run code; shell; virtual machine; stateful session; code interpreter",
     asked:
       "run code; a sandbox for scripts; execute python, node, javascript, bash; a linux machine; a computer in the cloud; virtual server; a terminal; shell; try out untrusted code safely; install packages; compile; container; ssh; playground; test a program; compute something with pandas; temporary vm; dev environment",
     effect: "write",
@@ -199,7 +199,7 @@ function runAction(adapter: Adapter, spec: SessionSpec, parts: SessionActionsPar
     action: "session",
     description: `Runs a shell command, or code in ${spec.languages.join(", ")}, in an open session and answers what it printed. Free beside the session's minutes.`,
     category: "compute",
-    keywords: ["run code", "exec", "shell command", "code interpreter", "sandbox"],
+    keywords: "run code; exec; shell command; code interpreter; sandbox",
     asked: "run a command in my machine; execute this script in the sandbox; type into the shell; run python there",
     effect: "write",
     params: z
@@ -268,7 +268,7 @@ function closeAction(adapter: Adapter, { deps }: SessionActionsParts): LocalActi
     description:
       "Closes a session; a second time it says the same. It is charged up to that moment, and what it held beyond that is free again. Free.",
     category: "compute",
-    keywords: ["end session", "stop sandbox", "terminate", "destroy machine"],
+    keywords: "end session; stop sandbox; terminate; destroy machine",
     asked: "close the sandbox; shut down the machine; stop the vm; end the session; I am done with the linux machine",
     effect: "write",
     params: z.strictObject({ session_id: sessionId }),

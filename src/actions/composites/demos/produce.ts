@@ -73,7 +73,7 @@ function produceDemo(parts: ProduceParts): LocalAction {
       "record a scene in a browser; screen recording of clicks; clip of how to use a page; capture a feature on video",
     description:
       "Records one scene of a web site in a browser (goto, click, type, scroll, wait), with a caption and a spoken line, as a clip among your files. Starts a job; core/result tells how it went.",
-    keywords: ["record a browser", "screen recording", "demo clip", "product video"],
+    keywords: "record a browser; screen recording; demo clip; product video",
     params,
     price: {
       mode: "capped",
@@ -122,7 +122,7 @@ function produceAutodemo(parts: ProduceParts): LocalAction {
       "demo video of my site; make a product video; promo of our app; explainer video with voice; tour of a website; marketing clip of the landing page",
     description:
       "Makes a demo video of a web site by itself: reads it, writes a storyboard, records each scene in a browser, speaks the narration and puts it together; video and storyboard become files of yours. Starts a job; core/result tells how it went.",
-    keywords: ["demo video", "product video", "explainer", "promo video of a website", "video tour"],
+    keywords: "demo video; product video; explainer; promo video of a website; video tour",
     params,
     price: {
       mode: "capped",
