@@ -1,6 +1,8 @@
 // An action that we serve ourselves: a function behind the same price, hold and envelope as a vendor's.
+
 import type { GatewayError } from "../core/errors.ts";
 import type { FailureKind } from "../core/failures.ts";
+import { jobIdOf } from "../core/ids.ts";
 import type { Nano } from "../core/money.ts";
 import type { Allowed, KeptHoldSpec, Payer } from "../core/plan.ts";
 import type { ActionFacts } from "./action.ts";
@@ -184,11 +186,6 @@ export interface LocalAction<P = Params> extends ActionFacts<P> {
    */
   events?(params: P, call: LocalCall): ToldEvents | GatewayError | Promise<ToldEvents | GatewayError>;
   readonly example: { readonly params: JsonObject };
-}
-
-/** The job that a call launches is named by the same random characters as the call. */
-export function jobIdOf(callId: string): string {
-  return callId.replace(/^tx_/, "job_");
 }
 
 /** The answer of a call that has launched its job. */

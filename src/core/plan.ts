@@ -373,10 +373,3 @@ export interface Ended {
   /** Answer or error were kept under the Idempotency-Key of a call that ran before. */
   readonly isReplay: boolean;
 }
-
-const REQUEST_ID = "req_";
-
-/** The id of what comes of a request: the same random characters name both, so that one leads to the other. */
-export function idAfter(requestId: string, prefix: string): string {
-  return requestId.startsWith(REQUEST_ID) ? prefix + requestId.slice(REQUEST_ID.length) : requestId;
-}

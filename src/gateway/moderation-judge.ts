@@ -3,9 +3,10 @@
 
 import { requestInside } from "../actions/run/request-inside.ts";
 import { GatewayError } from "../core/errors.ts";
+import { transactionIdOf } from "../core/ids.ts";
 import { isRecord } from "../core/json.ts";
 import type { Nano } from "../core/money.ts";
-import { type Funds, idAfter, type Payer, type Plan } from "../core/plan.ts";
+import type { Funds, Payer, Plan } from "../core/plan.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
 import { execute } from "../kernel/execute.ts";
 import { upstreamOf } from "../kernel/legs.ts";
@@ -83,7 +84,7 @@ export function moderationJudge({ model, msMax, chat, kernel, onCost }: Moderati
     if (pieces.every((piece) => piece.trim() === "")) return { action: "pass" };
     const { requestId, sandbox } = asked;
     const payer: Payer = { id: "acct:operator", sandbox };
-    const call = { id: idAfter(requestId, "tx_"), payer, funds: OPERATORS, parent: null, signal: null };
+    const call = { id: transactionIdOf(requestId), payer, funds: OPERATORS, parent: null, signal: null };
     const plan = planOf(pieces, asked);
     const { final, error, legs } = await execute(
       plan,

@@ -10,6 +10,7 @@ import { createPaidTimes } from "../actions/run/paid-times.ts";
 import { SESSION_JOB } from "../actions/sessions/session-kind.ts";
 import { UNCLOSED } from "../actions/sessions/unclosed.ts";
 import { systemClock } from "../core/clock.ts";
+import { requestIdOf } from "../core/ids.ts";
 import type { KernelDeps } from "../kernel/deps.ts";
 import { type CallWindows, createWindows } from "../kernel/windows.ts";
 import { nativePlan } from "../models/chat/native-plan.ts";
@@ -178,7 +179,7 @@ function endedJob(job: JobRecord): EndedJob {
   const firstHoldId = chain?.firstId ?? hold.holdId;
   return {
     id,
-    launch: { requestId: firstHoldId.replace(/^tx_/, "req_"), callerTraceId: callerTraceId ?? null },
+    launch: { requestId: requestIdOf(firstHoldId), callerTraceId: callerTraceId ?? null },
     action,
     accountId: hold.accountId,
     sandbox: payer.sandbox,

@@ -44,6 +44,13 @@ export interface LedgerFundsDeps {
   forget(accountId: string): void;
 }
 
+/** The request that is paid for. */
+export interface PaidRequest {
+  readonly requestId: string;
+  /** Learns how many requests the account has left, where the ledger counts them. */
+  readonly rateLimit: { learn(window: WindowState): void };
+}
+
 /** A balance, a ceiling, a cap and the budgets that a call is under can each be what leaves the least. */
 const BOUNDS = 8;
 const IDEMPOTENCY_KEEP_MS = 24 * 3_600_000;
@@ -61,20 +68,14 @@ type NotHeld = Exclude<ReserveOutcome, { readonly outcome: "held" }>;
 export class LedgerFunds implements Funds {
   readonly #deps: LedgerFundsDeps;
   readonly #caller: Caller;
-  readonly #requestId: string;
-  readonly #onWindow: (window: WindowState) => void;
+  readonly #request: PaidRequest;
   /** By the call's id; null: none was taken. */
   #taken: Map<string, TakenRates> | null = null;
 
-  constructor(
-    deps: LedgerFundsDeps,
-    caller: Caller,
-    { requestId, onWindow }: { readonly requestId: string; readonly onWindow: (window: WindowState) => void },
-  ) {
+  constructor(deps: LedgerFundsDeps, caller: Caller, request: PaidRequest) {
     this.#deps = deps;
     this.#caller = caller;
-    this.#requestId = requestId;
-    this.#onWindow = onWindow;
+    this.#request = request;
   }
 
   /**
@@ -111,7 +112,7 @@ export class LedgerFunds implements Funds {
   async #hold(plan: Plan, id: string, parent: string | null): Promise<Held | Repeated | GatewayError> {
     const { ledger, leases, clock } = this.#deps;
     const fromMs = clock.elapsedMs();
-    let request = this.#request(plan, id, parent);
+    let request = this.#reserveRequest(plan, id, parent);
     let route: Route | null = null;
     try {
       const share = plan.quote.share === undefined ? null : await this.#shareOf(plan);
@@ -128,7 +129,7 @@ export class LedgerFunds implements Funds {
       }
       this.#deps.observer.ledgerTook("reserve", clock.elapsedMs() - fromMs);
       const window = countedWindow(outcome, this.#caller.requestsPerMinute);
-      if (window !== null) this.#onWindow(window);
+      if (window !== null) this.#request.rateLimit.learn(window);
       if (outcome.outcome !== "held") return this.#notHeld(outcome, plan, request);
       // A kept hold is renewed by the job that goes on with it; a call's hold lives as long as its process.
       if (plan.hold.kind === "call") leases.keep(request);
@@ -280,7 +281,7 @@ export class LedgerFunds implements Funds {
     return { accountId: this.#caller.payer.accountId, holdId };
   }
 
-  #request(plan: Plan, id: string, parentId: string | null): ReserveRequest {
+  #reserveRequest(plan: Plan, id: string, parentId: string | null): ReserveRequest {
     const { owner, leaseMs, clock, countsPaidCalls, windows } = this.#deps;
     const { payer, inFlightMax, requestsPerMinute } = this.#caller;
     const kept = plan.hold.kind === "kept" ? plan.hold : null;
@@ -298,7 +299,7 @@ export class LedgerFunds implements Funds {
       owner: kept?.owner ?? owner,
       leaseMs: kept?.leaseMs ?? leaseMs,
       onExpire: kept?.onExpire ?? "void",
-      requestId: this.#requestId,
+      requestId: this.#request.requestId,
       operation: plan.operation,
       asked: plan.asked,
       effect: plan.effect,

@@ -38,7 +38,7 @@ async function callAt(ledger: Ledger) {
     },
   };
   const deps = scriptedDeps({ stores: { ledger: counted, records: NO_RECORDS }, lines: [], broken: [] });
-  const funds = new LedgerFunds(deps, CALLER, { requestId: "req_1", onWindow() {} });
+  const funds = new LedgerFunds(deps, CALLER, { requestId: "req_1", rateLimit: { learn() {} } });
   const { plan } = planOver([], {});
   const calls = Array.from({ length: CALLS }, () => funds.reserve(plan, `tx_${++made}`, null));
   const codes = (await Promise.all(calls)).map((one) => (one instanceof GatewayError ? one.code : "held"));

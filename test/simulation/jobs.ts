@@ -1,9 +1,10 @@
 // Work of a simulation that outlives its request: who launches it, what it does step by step, and the vendor that its steps ask.
 
 import type { JobKind } from "../../src/catalog/job-kind.ts";
-import { type InnerAnswer, jobIdOf } from "../../src/catalog/local-action.ts";
+import type { InnerAnswer } from "../../src/catalog/local-action.ts";
 import type { Endpoint, FramedPlan, GatewayRequest } from "../../src/core/endpoint.ts";
 import { GatewayError } from "../../src/core/errors.ts";
+import { jobIdOf } from "../../src/core/ids.ts";
 import { nano, ZERO } from "../../src/core/money.ts";
 import type { KeptHoldSpec, Plan } from "../../src/core/plan.ts";
 import type { Candidate, Leg } from "../../src/core/route.ts";

@@ -25,6 +25,7 @@ import type {
   WantedChat,
   WantedSpeech,
 } from "../../catalog/local-action.ts";
+import { requestIdOf } from "../../core/ids.ts";
 import { least, type Nano, ZERO } from "../../core/money.ts";
 import type { Payer } from "../../core/plan.ts";
 import type { CountedCalls } from "../../kernel/inner-call.ts";
@@ -78,7 +79,7 @@ export class JobRun implements RunningJob {
     this.#movedMs = clock.elapsedMs();
     this.#calls = deps.innerCalls({
       id: job.hold.holdId,
-      requestId: job.hold.holdId.replace(/^tx_/, "req_"),
+      requestId: requestIdOf(job.hold.holdId),
       payer: job.payer,
       signal: this.#stop.signal,
       deadlineMs: clock.elapsedMs() + this.#leftMs(),

@@ -1,5 +1,7 @@
 // From one hold of a job to the next: the old one is charged, another one is placed in the windows of its own day. Asked again, it comes to the same.
+
 import type { NotHeld, Stopped } from "../../catalog/job-kind.ts";
+import { requestIdOf } from "../../core/ids.ts";
 import { add, ZERO } from "../../core/money.ts";
 import { isAccountPayer, type Slot } from "../../core/plan.ts";
 import type { ReserveOutcome } from "../../money/ledger/model/ledger.ts";
@@ -53,7 +55,7 @@ export async function succeedHold(
     owner: `job:${job.id}`,
     leaseMs: holdLeaseMs,
     onExpire: chain.onExpire,
-    requestId: chain.firstId.replace(/^tx_/, "req_"),
+    requestId: requestIdOf(chain.firstId),
     operation: "run",
     asked: chain.asked,
     effect: "write",

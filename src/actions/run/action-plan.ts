@@ -2,9 +2,10 @@
 
 import type { PriceSpec } from "../../catalog/action.ts";
 import type { ActionOffer } from "../../catalog/catalog.ts";
-import { jobIdOf, type LocalAction } from "../../catalog/local-action.ts";
+import type { LocalAction } from "../../catalog/local-action.ts";
 import type { Params } from "../../catalog/said.ts";
 import { GatewayError } from "../../core/errors.ts";
+import { jobIdOf } from "../../core/ids.ts";
 import { add, callsAffordable, least, type Nano, nanoFromCents, ZERO } from "../../core/money.ts";
 import {
   type HoldSpec,

@@ -1,10 +1,12 @@
 // The plan of a call of an action, of a vendor's, of ours, or of a vendor's models: as it comes over HTTP, in the envelope, and within another call.
+
 import type { WantedCall } from "../../catalog/local-action.ts";
 import type { JsonObject } from "../../catalog/said.ts";
 import type { Frame, FramedOpenPlan, FramedPlan, PlanCall } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { EVENTS_PREAMBLE, wantsEvents } from "../../core/event-stream.ts";
-import { type Audience, idAfter, type Plan } from "../../core/plan.ts";
+import { transactionIdOf } from "../../core/ids.ts";
+import type { Audience, Plan } from "../../core/plan.ts";
 import type { OuterCall } from "../../kernel/inner-call.ts";
 import { callTags } from "../../models/formats/call-tags.ts";
 import { eventBytes, eventsFrame } from "../../models/formats/envelope/events.ts";
@@ -61,7 +63,7 @@ function planOfParams(asked: PlanCall, action: CheckedAction, deps: RunDeps): Fr
   const isTold =
     action.kind === "local" && action.local.events !== undefined && wantsEvents(request.headers.get("accept"));
   const order = {
-    id: idAfter(request.id, "tx_"),
+    id: transactionIdOf(request.id),
     requestId: request.id,
     sandboxFault: request.headers.get("x-tollgate-sandbox-fault") ?? null,
     ...callerTrace(request),

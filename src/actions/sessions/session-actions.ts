@@ -1,11 +1,13 @@
 // The actions of an adapter's sessions: create_session launches the job, session runs a command, close ends it.
+
 import { z } from "zod";
 import type { BoxCommand, SessionSpec } from "../../catalog/adapter.ts";
 import type { Adapter } from "../../catalog/catalog.ts";
-import { jobIdOf, type LocalAction, type LocalCall, localAction } from "../../catalog/local-action.ts";
+import { type LocalAction, type LocalCall, localAction } from "../../catalog/local-action.ts";
 import { exactlyOne, goesWith } from "../../catalog/params-rules.ts";
 import { BoxGone, SESSION_LANGUAGES, type SessionLanguage } from "../../catalog/session.ts";
 import { GatewayError } from "../../core/errors.ts";
+import { jobIdOf, requestIdOf } from "../../core/ids.ts";
 import { minutesAt, NANO_PER_CENT, nanoFromCents } from "../../core/money.ts";
 import type { Payer } from "../../core/plan.ts";
 import { failureError } from "../../kernel/failure-error.ts";
@@ -171,7 +173,7 @@ function createAction(adapter: Adapter, spec: SessionSpec, { deps, vendor }: Ses
 }
 
 function askingOf(adapter: Adapter, { id, signal, sandboxFault }: LocalCall) {
-  return { adapter, requestId: id.replace(/^tx_/, "req_"), sandboxFault, signal };
+  return { adapter, requestId: requestIdOf(id), sandboxFault, signal };
 }
 
 /** A failure of one box says nothing of the vendor's others: it is told, and rests no route. */

@@ -1,41 +1,42 @@
-// The first checks of every request: address window, credential, account window; what is counted is told in the reply.
-
+// Lets a request in: counts it against its address or its account, and finds its caller.
 import type { EndpointShape, GatewayRequest, Reply } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { Caller } from "../../core/plan.ts";
 import { addressWindowKey } from "../../platform/limits/address-window-key.ts";
 import type { WindowState } from "../../platform/limits/request-windows.ts";
-import type { Answering } from "./answering.ts";
+import type { Call } from "./call.ts";
 import type { ServeDeps } from "./deps.ts";
-import { ToldWindow } from "./told-window.ts";
+import { RateLimit } from "./rate-limit.ts";
+
+type Found = Caller | GatewayError;
 
 export function tooMany({ limit, windowSeconds, resetSeconds }: WindowState): GatewayError {
   const detail = { limit, window_seconds: windowSeconds };
   return new GatewayError("rate_limited", { detail, retryAfterSeconds: resetSeconds });
 }
 
-/** Counts a request without a good credential against its address. Null: it may go on. */
-export function takeAddress(request: GatewayRequest, told: ToldWindow, deps: ServeDeps): GatewayError | null {
-  const key = addressWindowKey(request.address);
-  const state = told.learn(deps.takeWindow("address", key, deps.addressRequestsPerMinute));
-  return state.allowed ? null : tooMany(state);
+/** Counts a request without a good credential against its address. */
+function countAddress(call: Call, deps: ServeDeps): void {
+  const key = addressWindowKey(call.request.address);
+  const state = call.rateLimit.learn(deps.takeWindow("address", key, deps.addressRequestsPerMinute));
+  if (!state.allowed) call.refuse(tooMany(state));
 }
 
 /** What the address has left, for an answer that is not counted. */
-function lookAtAddress(request: GatewayRequest, told: ToldWindow, deps: ServeDeps): void {
-  told.learn(deps.peekWindow("address", addressWindowKey(request.address), deps.addressRequestsPerMinute));
+function peekAddress(request: GatewayRequest, rateLimit: RateLimit, deps: ServeDeps): void {
+  rateLimit.learn(deps.peekWindow("address", addressWindowKey(request.address), deps.addressRequestsPerMinute));
 }
 
-/** The headers of every reply on one that the transport makes by itself. */
+/** Adds the headers of every reply to one that the transport makes itself. */
 export function tellAddress(request: GatewayRequest, reply: Reply, deps: ServeDeps): void {
-  const told = new ToldWindow(reply);
-  lookAtAddress(request, told, deps);
-  told.tell();
+  const rateLimit = new RateLimit(reply);
+  peekAddress(request, rateLimit, deps);
+  rateLimit.tell();
 }
 
 /**
- * Whether a caller without a key may ask what a call costs, and pay for it some other way. Where a session counts as a caller, the account
- * pays or the request is refused.
+ * Whether a caller without a key may ask what a call costs and pay in another way. Where a session counts as a caller, the account pays
+ * or the request is refused.
  */
 export function isStranger(
   endpoint: EndpointShape,
@@ -46,12 +47,8 @@ export function isStranger(
   return !headers.has("authorization") && stranger.takes(headers) !== null;
 }
 
-/** Who calls: by the Authorization header, or where there is none and a person has signed in, by the cookie. */
-export function callerOf(
-  request: GatewayRequest,
-  endpoint: EndpointShape,
-  deps: ServeDeps,
-): Caller | GatewayError | Promise<Caller | GatewayError> {
+/** Finds the caller by the Authorization header, or by the cookie of a person who has signed in. */
+export function callerOf(request: GatewayRequest, endpoint: EndpointShape, deps: ServeDeps): Found | Promise<Found> {
   const authorization = request.headers.get("authorization");
   const bySession = authorization === undefined && endpoint.cookies === true && request.headers.has("cookie");
   if (bySession && deps.signedIn !== undefined) return deps.signedIn(request);
@@ -63,79 +60,79 @@ export function wrongAdminToken(): GatewayError {
 }
 
 /**
- * Lets a request in: the caller, or null where the endpoint needs none. An address is counted only for requests
- * without a good key, so that a busy customer behind one address is bounded by its account alone. Where the key is known there is nothing
- * to wait for.
+ * Sets the caller, which stays null where the endpoint needs none. An address is counted only for requests without a good key, so that a
+ * busy customer behind one address is bounded by its account alone. Where the key is known there is nothing to wait for.
  */
-export function admit(
-  request: GatewayRequest,
-  endpoint: EndpointShape,
-  { window: told, record }: Pick<Answering, "window" | "record">,
-  deps: ServeDeps,
-): Caller | null | GatewayError | Promise<Caller | null | GatewayError> {
-  const authorization = request.headers.get("authorization");
-  if (endpoint.auth !== "key") {
-    // A probe that watches the gateway, or one with its own token, is not a stranger whose requests are counted.
-    if (endpoint.auth === "none" ? endpoint.watch === true : deps.isAdmin(authorization)) {
-      lookAtAddress(request, told, deps);
-      return null;
+export function admit(call: Call, deps: ServeDeps): Promise<void> | void {
+  const { request, endpoint } = call;
+  switch (endpoint.auth) {
+    case "none":
+      // A probe that watches the gateway is not counted.
+      return endpoint.watch === true ? peekAddress(request, call.rateLimit, deps) : admitAnyone(call, deps);
+    case "admin":
+      if (deps.isAdmin(request.headers.get("authorization"))) return peekAddress(request, call.rateLimit, deps);
+      countAddress(call, deps);
+      return call.refuse(wrongAdminToken());
+    case "key": {
+      if (deps.draining()) {
+        peekAddress(request, call.rateLimit, deps);
+        return call.refuse(new GatewayError("draining", { retryAfterSeconds: 1 }));
+      }
+      if (isStranger(endpoint, request.headers, deps)) return countAddress(call, deps);
+      const found = callerOf(request, endpoint, deps);
+      return found instanceof Promise
+        ? found.then((caller) => admitCaller(caller, call, deps))
+        : admitCaller(found, call, deps);
     }
-    if (endpoint.auth === "none") return takeKnown(request, { window: told, record }, deps);
-    return takeAddress(request, told, deps) ?? wrongAdminToken();
   }
-  if (deps.draining()) {
-    lookAtAddress(request, told, deps);
-    return new GatewayError("draining", { retryAfterSeconds: 1 });
-  }
-  if (isStranger(endpoint, request.headers, deps)) return takeAddress(request, told, deps);
-  const count = (caller: Caller | GatewayError): Caller | GatewayError => {
-    // That the ledger is away says nothing against the key, nor against its sender.
-    if (caller instanceof GatewayError && caller.code === "ledger_unavailable") {
-      lookAtAddress(request, told, deps);
-      return caller;
-    }
-    if (caller instanceof GatewayError) return takeAddress(request, told, deps) ?? caller;
-    record.accountId = caller.payer.accountId;
-    record.keyId = caller.payer.keyId;
-    record.sandbox = caller.sandbox;
-    const elsewhere = fromElsewhere(caller, request);
-    if (elsewhere !== null) return takeAddress(request, told, deps) ?? elsewhere;
-    return takeAccount(caller, told, deps);
-  };
-  const known = callerOf(request, endpoint, deps);
-  return known instanceof Promise ? known.then(count) : count(known);
 }
 
-/** A key that is used from where its owner does not want it to be used is as good as none, and counts so. Null: it may be used from there. */
+function admitCaller(caller: Found, call: Call, deps: ServeDeps): void {
+  if (caller instanceof GatewayError) {
+    // A ledger that is away says nothing against the key, nor against its sender.
+    if (caller.code === "ledger_unavailable") peekAddress(call.request, call.rateLimit, deps);
+    else countAddress(call, deps);
+    return call.refuse(caller);
+  }
+  const { record } = call;
+  record.accountId = caller.payer.accountId;
+  record.keyId = caller.payer.keyId;
+  record.sandbox = caller.sandbox;
+  const elsewhere = fromElsewhere(caller, call.request);
+  if (elsewhere !== null) {
+    countAddress(call, deps);
+    call.refuse(elsewhere);
+  }
+  countAccount(caller, call, deps);
+}
+
+/** A key used from an address that its owner has not allowed counts as no key. Null: it may be used from there. */
 export function fromElsewhere({ isFrom }: Caller, request: GatewayRequest): GatewayError | null {
   if (isFrom === undefined || isFrom(request.address)) return null;
   return new GatewayError("address_not_allowed", { detail: { address: request.address } });
 }
 
 /** Counts a request with a good key against its account. */
-function takeAccount(caller: Caller, told: ToldWindow, deps: ServeDeps): Caller | GatewayError {
-  const state = told.learn(deps.takeWindow("account", caller.payer.accountId, caller.requestsPerMinute));
-  return state.allowed ? caller : tooMany(state);
+function countAccount(caller: Caller, call: Call, deps: ServeDeps): void {
+  const state = call.rateLimit.learn(deps.takeWindow("account", caller.payer.accountId, caller.requestsPerMinute));
+  if (!state.allowed) {
+    call.record.accountId = caller.payer.accountId;
+    call.refuse(tooMany(state));
+  }
+  call.caller = caller;
+  call.audience = caller;
+  if (caller.sandbox) call.reply.header("x-tollgate-sandbox", "1");
 }
 
-/**
- * Counts a request that needs no key: a caller with a good one is counted as always and comes back as the caller, any other is a stranger.
- * Without a key there is nothing to wait for.
- */
-export function takeKnown(
-  request: GatewayRequest,
-  { window: told, record }: Pick<Answering, "window" | "record">,
-  deps: ServeDeps,
-): Caller | GatewayError | null | Promise<Caller | GatewayError | null> {
+/** Counts a request that needs no key against its account where it has a good one, and against its address where not. */
+export function admitAnyone(call: Call, deps: ServeDeps): Promise<void> | void {
+  const { request } = call;
   const authorization = request.headers.get("authorization");
-  const count = (known: Caller | GatewayError): Caller | GatewayError | null => {
-    if (known instanceof GatewayError || fromElsewhere(known, request) !== null)
-      return takeAddress(request, told, deps);
-    const taken = takeAccount(known, told, deps);
-    if (taken instanceof GatewayError) record.accountId = known.payer.accountId;
-    return taken;
+  if (authorization === undefined) return countAddress(call, deps);
+  const count = (found: Found): void => {
+    if (found instanceof GatewayError || fromElsewhere(found, request) !== null) return countAddress(call, deps);
+    countAccount(found, call, deps);
   };
-  if (authorization === undefined) return takeAddress(request, told, deps);
-  const known = deps.authenticate(authorization, request);
-  return known instanceof Promise ? known.then(count) : count(known);
+  const found = deps.authenticate(authorization, request);
+  return found instanceof Promise ? found.then(count) : count(found);
 }

@@ -1,12 +1,12 @@
-// What a caller has left whose call came to nothing, for the wires that say so.
+// The balance of a caller whose call was refused, for the formats whose errors include it.
 import type { ErrorCodec } from "../../core/endpoint.ts";
 import type { ErrorCode, GatewayError } from "../../core/errors.ts";
 import { minus, type Nano } from "../../core/money.ts";
 import type { ServeDeps } from "./deps.ts";
 
-/** The ledger is away: it is not asked again for the sake of the error. */
+/** The ledger is away, so it is not read again for the error. */
 const LEDGER_AWAY: ReadonlySet<ErrorCode> = new Set(["ledger_unavailable", "clock_skew"]);
-/** Callers who come too often must not make the ledger work: for so long, one look at the balance does for all their refusals. */
+/** Callers over their rate limit must not make the ledger work: one look at the balance serves all their refusals for this long. */
 const RECENT_MS = 1_000;
 const RECENT_MAX = 10_000;
 const recent = new WeakMap<ServeDeps["ledger"], Map<string, { atMs: number; balance: Promise<Nano | null> }>>();
@@ -32,7 +32,7 @@ function recentBalanceOf(accountId: string, deps: Deps): Promise<Nano | null> {
   return balance;
 }
 
-/** The account's balance; null where the wire does not say it, where no payer is known, and where the ledger does not know. */
+/** Null where the format does not include it, and where payer or balance are not known. */
 export async function balanceLeft(error: GatewayError, accountId: string | null, errors: ErrorCodec, deps: Deps) {
   if (errors.tellsBalance === undefined || accountId === null || LEDGER_AWAY.has(error.code)) return null;
   return error.code === "rate_limited" ? recentBalanceOf(accountId, deps) : balanceOf(accountId, deps);

@@ -1,4 +1,4 @@
-// A reply in memory, for a call that is made inside of the process: its client is a function that waits for all of it.
+// A reply in memory, for a call made inside the process.
 import type { Reply } from "../../core/endpoint.ts";
 import type { AnswerBytes, WaitingAnswer } from "../../platform/limits/answer-bytes.ts";
 
@@ -7,7 +7,7 @@ export interface KeptAnswer {
   readonly status: number;
   readonly type: string;
   readonly bytes: Buffer;
-  /** What headers say of a payment without an account: the challenge, and the receipt; absent: nothing. */
+  /** From the headers of a payment without an account: the challenge, and the receipt. */
   readonly asked?: string;
   readonly receipt?: string;
 }
@@ -16,7 +16,7 @@ const KEPT = { "payment-required": "asked", "payment-response": "receipt" } as c
 
 export class KeptReply implements Reply, WaitingAnswer {
   closed = false;
-  /** Whose memory it counts as. */
+  /** Whose memory the answer is counted as. */
   owner = "";
   readonly answer: Promise<KeptAnswer>;
   readonly #parts: Buffer[] = [];
@@ -43,7 +43,7 @@ export class KeptReply implements Reply, WaitingAnswer {
     this.owner = owner;
   }
 
-  /** There is no room for it among all answers that wait: its call goes on, and the client is told that it broke off. */
+  /** Waiting answers take too much memory: the call goes on, and its client sees a broken answer. */
   giveUp(): void {
     this.#close(0);
   }
@@ -81,7 +81,7 @@ export class KeptReply implements Reply, WaitingAnswer {
     this.#close(0);
   }
 
-  /** Its client leaves. */
+  /** The client leaves. */
   leave(): void {
     if (this.closed) return;
     this.#close(0);

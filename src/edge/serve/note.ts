@@ -1,10 +1,9 @@
-// What a call came to, in the record of its request.
+// Writes what came of a call to its request's record.
 
 import type { Ended } from "../../core/plan.ts";
 import { upstreamOf } from "../../kernel/legs.ts";
 import type { RequestRecord } from "../../platform/observe/record.ts";
 
-/** What is known of the call that has ended goes into the request's record. */
 export function note(ended: Ended, record: RequestRecord): void {
   const { outcome, charge, cost, served } = ended;
   record.outcome = outcome;
@@ -12,7 +11,7 @@ export function note(ended: Ended, record: RequestRecord): void {
   record.heldNano = ended.heldNano;
   record.skippedEvents = ended.skippedEvents;
   if (ended.firstContentMs !== null) record.firstTokenMs = ended.firstContentMs - record.startedMs;
-  // Whatever came of it: attempts that failed, and calls that were left, may have cost us all the same.
+  // Failed attempts and abandoned calls may have cost us as well.
   record.upstreamNano = upstreamOf(record.attempts);
   if (charge !== null && ended.isReplay) record.transactionId = charge.transactionId;
   if (served !== null) {

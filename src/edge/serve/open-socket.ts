@@ -1,4 +1,4 @@
-// Whether a caller may open a socket: by a good key, counted as a request; what is said on the socket is admitted message by message.
+// Lets a caller with a good key open a socket, which counts as a request. Each message on the socket is admitted by itself.
 import type { Endpoint, GatewayRequest } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { Caller } from "../../core/plan.ts";
@@ -6,19 +6,19 @@ import { callerOf, fromElsewhere, tooMany } from "./admit.ts";
 import type { ServeDeps } from "./deps.ts";
 import { whileGood } from "./still-good.ts";
 
-/** What the log has as the status of a request that became a socket (RFC 9110, 15.2.2). */
+/** The logged status of a request that became a socket (RFC 9110, 15.2.2). */
 const SWITCHING_PROTOCOLS = 101;
 
 export interface Opened {
   readonly accountId: string;
   readonly socketsMax: number;
-  /** Calls `ended` as long as its key may open no socket any more; until the answered function is called. */
+  /** Checks the key every second, and calls `ended` while it could open no socket, until the returned function is called. */
   watch(ended: () => void): () => void;
 }
 
 /**
- * A page of any origin may open one that has a key, as it may call over HTTP: the key is the only credential, since cookies are not read
- * here. A key that is not good is counted by who refuses the request, and so is a payment without one: it is made for one call.
+ * Pages of any origin may open one, since a key is the only credential: cookies are not read here. A payment without a key is refused, as it
+ * pays for one call. `refuseAtEdge` counts refused requests.
  */
 export function openSocket(
   request: GatewayRequest,

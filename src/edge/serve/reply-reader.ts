@@ -1,8 +1,8 @@
-// The reader of an HTTP answer: writes head and content to the reply, and shows a waiting client that we are alive.
+// Reads an answer for HTTP: writes head and content to the reply, and keep-alives while the client waits.
 import type { FramedOpenPlan, Framing, Reply } from "../../core/endpoint.ts";
 import type { AnswerReader, Charge } from "../../core/plan.ts";
 import type { Candidate, Leg } from "../../core/route.ts";
-import type { ToldWindow } from "./told-window.ts";
+import type { RateLimit } from "./rate-limit.ts";
 
 /** Adds the headers of a good answer. */
 export function addHead(
@@ -18,27 +18,27 @@ export function addHead(
 export class ReplyReader implements AnswerReader {
   readonly #framed: FramedOpenPlan;
   readonly #reply: Reply;
-  readonly #window: ToldWindow;
+  readonly #rateLimit: RateLimit;
   #begun = false;
   #keepAlive: NodeJS.Timeout | null = null;
   #bytes = 0;
 
-  constructor(framed: FramedOpenPlan, reply: Reply, window: ToldWindow) {
+  constructor(framed: FramedOpenPlan, reply: Reply, rateLimit: RateLimit) {
     this.#framed = framed;
     this.#reply = reply;
-    this.#window = window;
+    this.#rateLimit = rateLimit;
   }
 
   get closed(): boolean {
     return this.#reply.closed;
   }
 
-  /** The head is out: an error can only be told inside the stream. */
+  /** The head is out, so an error can only go into the stream. */
   get begun(): boolean {
     return this.#begun;
   }
 
-  /** Of content, so far. */
+  /** Bytes of content so far. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -52,7 +52,7 @@ export class ReplyReader implements AnswerReader {
   }
 
   admitted(): void {
-    this.#window.tell();
+    this.#rateLimit.tell();
     const { keepAliveMs, plan } = this.#framed;
     if (keepAliveMs !== null && plan.streamed) this.#keepAlive = setInterval(() => this.#beat(), keepAliveMs);
   }
@@ -70,7 +70,7 @@ export class ReplyReader implements AnswerReader {
     return this.#reply.write(bytes);
   }
 
-  /** No more keep-alives: other bytes are about to be written. */
+  /** Ends the keep-alives: other bytes are about to be written. */
   stop(): void {
     if (this.#keepAlive !== null) clearInterval(this.#keepAlive);
     this.#keepAlive = null;

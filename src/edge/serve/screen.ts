@@ -1,12 +1,14 @@
-// Whether the sender of a long body may go on, asked before the body is read: a sender who cannot pay for it does not get to fill memory.
+// Refuses long bodies of callers who could not pay for the call, before the body is read or parsed, so that they cannot fill memory.
 import type { EndpointShape, GatewayRequest } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { minus, usdText, ZERO } from "../../core/money.ts";
+import type { Caller } from "../../core/plan.ts";
 import type { BodyShare } from "../../platform/limits/body-bytes.ts";
 import { callerOf, fromElsewhere, isStranger, wrongAdminToken } from "./admit.ts";
+import type { Call } from "./call.ts";
 import type { ServeDeps } from "./deps.ts";
 
-/** A body up to this size is taken of an account without credit too: some actions are free. */
+/** An account without credit may send bodies up to this size: some actions are free. */
 const FREE_BYTES_MAX = 64 * 1024;
 
 /** Null: the account has something to pay with. */
@@ -23,17 +25,30 @@ function wantsCredit(endpoint: EndpointShape): boolean {
   return "plan" in endpoint || endpoint.longWithCredit === true;
 }
 
-/** Whether a body is long, with what its socket has kept for it, that was there before it was known whether its sender is good for it. */
-export function isLong({ body, isScreened, memory }: GatewayRequest): boolean {
-  return body.length + (memory?.bytes ?? 0) > FREE_BYTES_MAX && isScreened !== true;
+/** Screens a long body, with what its socket has kept for it, that was read before its sender was known. */
+export function screenLongBody(call: Call, deps: ServeDeps): Promise<void> | void {
+  const { caller, endpoint } = call;
+  const { body, memory, isScreened } = call.request;
+  const isLong = body.length + (memory?.bytes ?? 0) > FREE_BYTES_MAX && isScreened !== true;
+  if (caller !== null && isLong && wantsCredit(endpoint)) return wantCredit(call, caller, deps);
 }
 
-/** Null: such a body may be parsed. */
-export function screenLate(endpoint: EndpointShape, accountId: string, deps: ServeDeps): Promise<GatewayError | null> {
-  return wantsCredit(endpoint) ? withoutCredit(accountId, deps) : Promise.resolve(null);
+/** Megabytes are taken only of callers who could go on to pay for them. */
+export function screenUpload(call: Call, deps: ServeDeps): Promise<void> | void {
+  const { caller, endpoint } = call;
+  if (endpoint.upload !== true) return;
+  if (caller === null) call.refuse(new GatewayError("invalid_token", { detail: { detail: "This call needs a key." } }));
+  if (caller.frozen) call.refuse(new GatewayError("account_frozen"));
+  if (caller.paused) call.refuse(new GatewayError("key_paused"));
+  return wantCredit(call, caller, deps);
 }
 
-/** Null: the body may be read, and all of it that was announced is taken of `share`. Nothing is counted against a window yet. */
+async function wantCredit(call: Call, { payer }: Caller, deps: ServeDeps): Promise<void> {
+  const unpaid = await withoutCredit(payer.accountId, deps);
+  if (unpaid !== null) call.refuse(unpaid);
+}
+
+/** Null: the body may be read, and its announced length is taken from `share`. Nothing is counted against a window yet. */
 export async function screen(
   request: GatewayRequest,
   endpoint: EndpointShape,

@@ -1,10 +1,10 @@
-// The answer of an endpoint that is too long to keep: its bytes are asked for as fast as the client takes them, and no faster.
+// Sends an answer that is too long to keep in memory, as fast as the client takes it.
 
 import type { Reply, StreamAnswer } from "../../core/endpoint.ts";
 import type { RequestRecord } from "../../platform/observe/record.ts";
 
-/** Sends a streamed answer. Where its source breaks, or gives less than it said, the connection is cut. */
-export async function sendStream(answer: StreamAnswer, reply: Reply, record: RequestRecord): Promise<null> {
+/** Cuts the connection where the source breaks or gives fewer bytes than announced. */
+export async function sendStream(answer: StreamAnswer, reply: Reply, record: RequestRecord): Promise<void> {
   for (const [name, value] of Object.entries(answer.headers)) reply.header(name, value);
   let wake = () => {};
   reply.onGone(() => wake());
@@ -22,8 +22,7 @@ export async function sendStream(answer: StreamAnswer, reply: Reply, record: Req
     }
     if (answer.bytesTotal === undefined || record.bytesOut === bytesTotal) reply.end();
   } finally {
-    // Fewer bytes than were announced can only be told by breaking the connection.
+    // Only a broken connection shows that bytes are missing.
     if (!reply.closed) reply.cut();
   }
-  return null;
 }

@@ -1,5 +1,5 @@
-// What was let in once and lasts, such as a stream of events or an open socket, has its caller asked for again every second: its key may
-// have been revoked since, or its person have signed out. docs/internals/failures.md lists all that lasts.
+// Ends a stream of events or an open socket once its caller would no longer be let in: the key may have been revoked, or the person have signed
+// out. docs/internals/failures.md lists everything that lasts.
 import type { Endpoint, GatewayRequest } from "../../core/endpoint.ts";
 import { type ErrorCode, GatewayError } from "../../core/errors.ts";
 import type { Caller } from "../../core/plan.ts";
@@ -7,28 +7,28 @@ import { callerOf, fromElsewhere } from "./admit.ts";
 import type { ServeDeps } from "./deps.ts";
 
 const EVERY_MS = 1_000;
-/** These refusals say nothing against the caller. */
+/** Refusals that are no fault of the caller's. */
 const NOT_THE_CALLERS: readonly ErrorCode[] = ["ledger_unavailable", "rate_limited"];
 
 export interface LetIn {
   readonly request: GatewayRequest;
   readonly endpoint: Endpoint;
-  /** As it was when it was let in. */
+  /** As it was when the request came. */
   readonly caller: Caller;
 }
 
-/** Calls `ended` as long as the caller would not be let in as before; until the answered function is called. */
+/** Checks every second, and calls `ended` at each check that fails, until the returned function is called. */
 export function whileGood(letIn: LetIn, deps: ServeDeps, ended: () => void): () => void {
-  let isAsking = false;
-  async function ask(): Promise<void> {
-    if (isAsking) return;
-    isAsking = true;
-    // A store that is away rejects: what lasts goes on until it is back.
+  let isChecking = false;
+  async function check(): Promise<void> {
+    if (isChecking) return;
+    isChecking = true;
+    // While the store is away, nothing is ended.
     const isGood = await isStillGood(letIn, deps).catch(() => true);
-    isAsking = false;
+    isChecking = false;
     if (!isGood) ended();
   }
-  const timer = setInterval(() => void ask(), EVERY_MS).unref();
+  const timer = setInterval(() => void check(), EVERY_MS).unref();
   return () => clearInterval(timer);
 }
 

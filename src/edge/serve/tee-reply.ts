@@ -1,4 +1,4 @@
-// A reply that keeps a copy of what it passes on, as far as there is room for it: what is kept of an answer is what its client got.
+// A reply that copies what it passes on, up to a bound: what is kept of an answer is what its client got.
 import type { Reply } from "../../core/endpoint.ts";
 
 export interface Copied {
@@ -6,27 +6,27 @@ export interface Copied {
   readonly bytes: Buffer;
 }
 
-/** Who hears the bytes of an answer with its media type, as they go. */
-export interface Hearing {
+/** Takes the bytes of an answer with its media type, as they go out. */
+interface Recorder {
   take(bytes: Buffer, type: string): void;
 }
 
 export class TeeReply implements Reply {
   readonly #reply: Reply;
   readonly #bytesMax: number;
-  readonly #hearing: Hearing | undefined;
+  readonly #recorder: Recorder | null;
   readonly #headers: Record<string, string> = {};
   #parts: Buffer[] = [];
   #bytes = 0;
   #ended = false;
 
-  constructor(reply: Reply, bytesMax: number, hearing?: Hearing) {
+  constructor(reply: Reply, bytesMax: number, recorder: Recorder | null = null) {
     this.#reply = reply;
     this.#bytesMax = bytesMax;
-    this.#hearing = hearing;
+    this.#recorder = recorder;
   }
 
-  /** All of an answer that came to its end; null: it did not, or is too long. */
+  /** The whole answer; null: it has not ended, or is too long. */
   get copied(): Copied | null {
     if (!this.#ended || this.#bytes > this.#bytesMax) return null;
     return { headers: this.#headers, bytes: Buffer.concat(this.#parts) };
@@ -82,9 +82,9 @@ export class TeeReply implements Reply {
     this.#bytes += Buffer.byteLength(part);
     const fits = this.#bytes <= this.#bytesMax;
     if (!fits) this.#parts = [];
-    if (!fits && this.#hearing === undefined) return;
+    if (!fits && this.#recorder === null) return;
     const bytes = Buffer.from(part as Uint8Array);
-    this.#hearing?.take(bytes, this.#headers["content-type"] ?? "");
+    this.#recorder?.take(bytes, this.#headers["content-type"] ?? "");
     if (fits) this.#parts.push(bytes);
   }
 }

@@ -1,5 +1,7 @@
 // Finds out what became of a payment that was tried: by the chain where it can be asked, else by trying again, which moves money once.
+
 import type { Clock } from "../../core/clock.ts";
+import { requestIdOf } from "../../core/ids.ts";
 import { type Nano, ZERO } from "../../core/money.ts";
 import type { Audit, Money, ReserveRequest } from "../../money/ledger/model/ledger.ts";
 import type { Observer } from "../../platform/observe/observer.ts";
@@ -129,7 +131,7 @@ function lateRequest(
     owner,
     leaseMs,
     onExpire: "void",
-    requestId: id.replace(/^tx_/, "req_"),
+    requestId: requestIdOf(id),
     operation: "run",
     asked: "x402",
     effect: "write",

@@ -1,9 +1,11 @@
 // POST /api/v1/topup: an account fills itself by a payment on chain, credited once.
+
 import { z } from "zod";
 import type { Answer, Call, EndpointSpec } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
+import { transactionIdOf } from "../../core/ids.ts";
 import { centsDown, minus, nanoFromCents, ZERO } from "../../core/money.ts";
-import { type Caller, idAfter } from "../../core/plan.ts";
+import type { Caller } from "../../core/plan.ts";
 import { readBody } from "../../money/accounts/read-body.ts";
 import { paymentRequired, type Resource, requirementsOf, requirementsV1 } from "./challenge.ts";
 import { claim, PENDING } from "./claim.ts";
@@ -64,7 +66,7 @@ export function topUpEndpoint(parts: DoorParts): EndpointSpec {
 async function fill(filling: Filling, parts: DoorParts): Promise<Answer | GatewayError> {
   const { caller, payment, cents, paidFor, requestId, refused } = filling;
   const { accountId } = caller.payer;
-  const id = idAfter(requestId, "tx_");
+  const id = transactionIdOf(requestId);
   const what = { operation: "topup", asked: "x402", effect: "write", slots: [], workMsMax: 0 } as const;
   const fingerprint = `topup ${accountId} ${cents}`;
   const claimed = await claim({ ...what, id, payment, paidFor, fingerprint, requestId, refused }, parts);

@@ -1,9 +1,11 @@
 // Makes the plan of a request whose model acts: one hold and one posting for all rounds of the model and all actions between them.
+
 import type { FramedOpenPlan, GatewayRequest, PlanCall } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
+import { idAfter, transactionIdOf } from "../../core/ids.ts";
 import { add, least, type Nano, nano, nanoFromCents, ZERO } from "../../core/money.ts";
 import type { NeutralTurn } from "../../core/neutral.ts";
-import { idAfter, type OpenPlan, type Payer, type Plan, type Quote } from "../../core/plan.ts";
+import type { OpenPlan, Payer, Plan, Quote } from "../../core/plan.ts";
 import type { Candidate } from "../../core/route.ts";
 import type { ActionsAsk } from "../formats/action-tools.ts";
 import { CALLS_MAX } from "../formats/action-tools.ts";
@@ -235,7 +237,7 @@ export async function actingPlan(
   const id = idAfter(request.id, read.idPrefix);
   const frame = read.frame({ id, createdS, trace });
   const own = {
-    id: idAfter(request.id, "tx_"),
+    id: transactionIdOf(request.id),
     requestId: request.id,
     sandboxFault: request.headers.get("x-tollgate-sandbox-fault") ?? null,
     callsMax,

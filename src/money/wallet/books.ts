@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import type { PaidCall } from "../../catalog/auth.ts";
 import type { Accounts } from "../../core/account-rows.ts";
 import type { Clock } from "../../core/clock.ts";
+import { requestIdOf } from "../../core/ids.ts";
 import { type Nano, nano, part, ZERO } from "../../core/money.ts";
 import type { Audit, Money } from "../ledger/model/ledger.ts";
 import type { Window } from "../ledger/model/window-list.ts";
@@ -97,7 +98,7 @@ export function walletBooks(
         owner,
         leaseMs: LEASE_MS,
         onExpire: "void",
-        requestId: callId.replace(/^tx_/, "req_"),
+        requestId: requestIdOf(callId),
         operation: "wallet",
         asked: merchant,
         effect: "write",

@@ -1,7 +1,7 @@
 // Launches as the whole kernel makes them: announced, held, answered and handed over, or undone where one of these fails.
 
 import type { Jobs } from "../../../src/actions/jobs/jobs.ts";
-import { jobIdOf } from "../../../src/catalog/local-action.ts";
+import { jobIdOf } from "../../../src/core/ids.ts";
 import { ZERO } from "../../../src/core/money.ts";
 import type { Ended } from "../../../src/core/plan.ts";
 import type { Candidate } from "../../../src/core/route.ts";
@@ -68,7 +68,7 @@ export async function launchThroughKernel(
     route: retrying(ANSWERING),
     cost: () => ({ chargeNano: ZERO, upstreamNano: ZERO, usage: null, estimated: false, priceVersion: "1" }),
   });
-  const funds = new LedgerFunds(deps, CALLER, { requestId: `req_${name}`, onWindow() {} });
+  const funds = new LedgerFunds(deps, CALLER, { requestId: `req_${name}`, rateLimit: { learn() {} } });
   const { payer } = CALLER;
   const reader = new WholeAnswer();
   const run = { id, payer, funds, parent: null, signal: null, deadlineMs: null, reader };

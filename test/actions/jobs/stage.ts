@@ -2,9 +2,10 @@
 
 import { createJobs, type Jobs, type JobsOptions } from "../../../src/actions/jobs/jobs.ts";
 import type { JobKind, RunningJob } from "../../../src/catalog/job-kind.ts";
-import { type InnerCalls, jobIdOf, type WantedCall } from "../../../src/catalog/local-action.ts";
+import type { InnerCalls, WantedCall } from "../../../src/catalog/local-action.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { GatewayError } from "../../../src/core/errors.ts";
+import { jobIdOf } from "../../../src/core/ids.ts";
 import { type Nano, nano, ZERO } from "../../../src/core/money.ts";
 import type { AccountPayer, KeptHoldSpec } from "../../../src/core/plan.ts";
 import type { Leg } from "../../../src/core/route.ts";

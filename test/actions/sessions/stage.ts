@@ -8,10 +8,11 @@ import { openSessions, type Sessions } from "../../../src/actions/sessions/sessi
 import { UNCLOSED } from "../../../src/actions/sessions/unclosed.ts";
 import type { BoxCommand, BoxOutput, SessionContext, SessionSpec } from "../../../src/catalog/adapter.ts";
 import type { Adapter } from "../../../src/catalog/catalog.ts";
-import { jobIdOf, type LocalAction, type LocalCall } from "../../../src/catalog/local-action.ts";
+import type { LocalAction, LocalCall } from "../../../src/catalog/local-action.ts";
 import type { JsonObject } from "../../../src/catalog/said.ts";
 import { manualClock } from "../../../src/core/clock.ts";
 import { GatewayError } from "../../../src/core/errors.ts";
+import { jobIdOf } from "../../../src/core/ids.ts";
 import { type Nano, nano, nanoFromCents, ZERO } from "../../../src/core/money.ts";
 import type { AccountPayer, KeptHoldSpec } from "../../../src/core/plan.ts";
 import { createWindows } from "../../../src/kernel/windows.ts";

@@ -1,9 +1,9 @@
 // The responses wire over a WebSocket (Open Responses 2026-04-24): `response.create` in, the events of a stream out, one answer after the other.
 import type { Answer, Call, OverSocket } from "../../../core/endpoint.ts";
 import { GatewayError } from "../../../core/errors.ts";
+import { idAfter } from "../../../core/ids.ts";
 import { isRecord, type Json } from "../../../core/json.ts";
 import { says } from "../../../core/json-bytes.ts";
-import { idAfter } from "../../../core/plan.ts";
 import type { WireHost } from "../wire.ts";
 import { createIn, itemsIn, remember } from "./conversation.ts";
 import { ID_PREFIX } from "./read-body.ts";

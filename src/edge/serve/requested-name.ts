@@ -1,13 +1,13 @@
-// What a refused request asked for, where it was refused before a plan could say it: by its path, or by the model that its body names.
+// The action or model that a request names in its path or body, for the record of one that was refused before it had a plan.
 import type { GatewayRequest } from "../../core/endpoint.ts";
 import { isRecord, stringOf } from "../../core/json.ts";
 import { readJson } from "../../core/json-bytes.ts";
 
-/** A longer body is not read again for it. */
+/** A longer body is not parsed for it. */
 const BODY_BYTES_MAX = 64 * 1024;
 
-/** Null: it names nothing that could be told. */
-export function askedOf({ params, body }: Pick<GatewayRequest, "params" | "body">): string | null {
+/** Null: it names none. */
+export function requestedName({ params, body }: Pick<GatewayRequest, "params" | "body">): string | null {
   const { service, action, model } = params;
   if (service !== undefined && action !== undefined) return `${service}/${action}`;
   if (model !== undefined || body.length === 0 || body.length > BODY_BYTES_MAX) return model ?? null;

@@ -1,0 +1,95 @@
+// One request at the edge, from its arrival to its last byte. The door makes it, and each phase of serve reads it and adds what it learns.
+import type { Endpoint, FramedOpenPlan, GatewayRequest, PlanCall, Reply, Retirement } from "../../core/endpoint.ts";
+import { GatewayError } from "../../core/errors.ts";
+import type { Audience, Caller } from "../../core/plan.ts";
+import type { RequestRecord } from "../../platform/observe/record.ts";
+import type { CallContent } from "./call-content.ts";
+import type { ServeDeps } from "./deps.ts";
+import { RateLimit } from "./rate-limit.ts";
+import { continueTrace } from "./trace.ts";
+
+/** A caller without a key: who pays is known once the plan has its price. */
+export const ANONYMOUS: Audience = {
+  sandbox: false,
+  payer: null,
+  allows: { services: null, models: null },
+  strictBounds: false,
+};
+
+/** Runs when the call has ended, with the error that it ended in. */
+type Ending = (error: unknown) => void | Promise<void>;
+
+export class Call implements PlanCall {
+  readonly request: GatewayRequest;
+  readonly endpoint: Endpoint;
+  readonly record: RequestRecord;
+  readonly rateLimit: RateLimit;
+  /** Where the answer goes. The cache and the taps put a copying reply in its place. */
+  reply: Reply;
+  /** Null where the endpoint needs no key and no good one came. */
+  caller: Caller | null = null;
+  audience: Audience = ANONYMOUS;
+  retires: Retirement | undefined = undefined;
+  framed: FramedOpenPlan | null = null;
+  /** Gathers request and answer for a span; null: no span shows them. */
+  content: CallContent | null = null;
+  /** The answer has been written: no further phase runs. */
+  isAnswered = false;
+  /** The expected error that a phase threw; any other error is a fault of the gateway or its store. */
+  refusal: GatewayError | null = null;
+  #endings: Ending[] | null = null;
+
+  constructor(request: GatewayRequest, endpoint: Endpoint, reply: Reply, { observer }: Pick<ServeDeps, "observer">) {
+    const { id: requestId, method, startedMs } = request;
+    this.request = request;
+    this.endpoint = endpoint;
+    this.reply = reply;
+    this.rateLimit = new RateLimit(reply);
+    this.record = observer.begin({ requestId, method, startedMs });
+    this.record.bytesIn = request.body.length;
+    continueTrace(request, reply, this.record);
+    // Beside `x-request-id`, the header in which the clients of this format look for the id.
+    const { requestIdHeader } = endpoint.errors;
+    if (requestIdHeader !== undefined) reply.header(requestIdHeader, requestId);
+  }
+
+  /** Has the endpoint make the plan; the guard has it made again for the body that it puts in place of the caller's. */
+  plan(): Promise<void> | void {
+    if (!("plan" in this.endpoint)) return;
+    const made = this.endpoint.plan(this);
+    if (made instanceof Promise) return this.#planned(made);
+    this.framed = this.orRefuse(made);
+  }
+
+  async #planned(made: Promise<FramedOpenPlan | GatewayError>): Promise<void> {
+    this.framed = this.orRefuse(await made);
+  }
+
+  /** Ends the call with an expected error, which `serve` renders. */
+  refuse(error: GatewayError): never {
+    this.refusal = error;
+    throw error;
+  }
+
+  orRefuse<Value>(value: Value | GatewayError): Value {
+    return value instanceof GatewayError ? this.refuse(value) : value;
+  }
+
+  /** Endings run last first, before an error is rendered. */
+  onEnd(ending: Ending): void {
+    this.#endings ??= [];
+    this.#endings.push(ending);
+  }
+
+  get hasEndings(): boolean {
+    return this.#endings !== null;
+  }
+
+  async end(error: unknown): Promise<void> {
+    for (const ending of this.#endings?.toReversed() ?? []) await ending(error);
+  }
+}
+
+export function addHeaders(reply: Reply, headers: Readonly<Record<string, string>> | undefined): void {
+  for (const name in headers) if (Object.hasOwn(headers, name)) reply.header(name, headers[name] ?? "");
+}
