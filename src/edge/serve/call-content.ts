@@ -1,7 +1,7 @@
 // Request and answer of a model call in the neutral format, for tracing: the request as its format has read it, the answer as it goes out.
 import type { CallerRequest } from "../../core/neutral.ts";
-import type { Said } from "../../platform/observe/span-content.ts";
 import { ToldAnswer } from "../../models/chat/told-answer.ts";
+import type { Said } from "../../platform/observe/span-content.ts";
 
 export class CallContent {
   #asked: CallerRequest | null = null;
