@@ -8,6 +8,16 @@ import { curl } from "../src/edge/web/words.ts";
 import { STAND_INS } from "../src/models/formats/stand-ins.ts";
 import { type Sandbox, startSandbox } from "../src/sandbox/server.ts";
 import { startTestGateway, type TestGateway } from "./support/gateway.ts";
+import {
+  read as asRead,
+  BANNED,
+  commentLines,
+  prose,
+  STILTED,
+  sentencesOf,
+  wordsIn,
+  written,
+} from "./support/words.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const PAGES = [
@@ -25,15 +35,8 @@ function read(path: string): string {
   return readFileSync(join(ROOT, path), "utf8");
 }
 
-/** A page without its blocks of code, which are no prose. */
-function prose(path: string): string {
-  return read(path)
-    .replace(/^```[\s\S]*?^```/gm, "")
-    .replace(/^ {4}.*$/gm, "");
-}
-
 function linksOf(path: string): { text: string; target: string }[] {
-  const found = prose(path).matchAll(/\[([^\]]+)\]\(([^)]+)\)/g);
+  const found = written(read(path)).matchAll(/\[([^\]]+)\]\(([^)]+)\)/g);
   return [...found].map(([, text = "", target = ""]) => ({ text, target }));
 }
 
@@ -116,6 +119,52 @@ describe("the pages", () => {
   });
 });
 
+describe("the words", () => {
+  const DOCS = PAGES.filter((path) => path.startsWith("docs/"));
+  const ROOMS = readdirSync(join(ROOT, "src"), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => `src/${name}/README.md`);
+  const PLAIN = ["README.md", ...DOCS, ...ROOMS];
+  const WORDS_MAX = 24_000;
+  const SENTENCE_WORDS_MAX = 35;
+  const LINE_CHARS_MAX = 300;
+  /** Comment lines that read as translated. The figure only goes down: rewrite a comment, and lower it to what stands. */
+  const STILTED_COMMENTS_MAX = 0;
+
+  test.each(PLAIN)("%s is in plain English", (path) => {
+    // The dictionary names what not to write, and rows of failures name tests.
+    const text = asRead(written(read(path)))
+      .replace(/^\| ".*$/gm, "")
+      .replace(/ \| test\/.*$/gm, "");
+    const found = BANNED.flatMap(({ phrase, plain }) => {
+      const line = text.split("\n").find((one) => phrase.test(one));
+      return line === undefined ? [] : [`"${phrase.exec(line)?.[0]}" in "${line.slice(0, 120)}": write ${plain}`];
+    });
+    expect(found).toEqual([]);
+  });
+
+  test.each(PLAIN)("%s has short sentences and short lines", (path) => {
+    const long = sentencesOf(read(path)).filter((sentence) => wordsIn(sentence) > SENTENCE_WORDS_MAX);
+    expect(long, `at most ${SENTENCE_WORDS_MAX} words`).toEqual([]);
+    const lines = prose(read(path))
+      .split("\n")
+      .filter((line) => line.length > LINE_CHARS_MAX);
+    expect(lines, `at most ${LINE_CHARS_MAX} characters`).toEqual([]);
+  });
+
+  test("are few", () => {
+    const words = DOCS.reduce((sum, path) => sum + wordsIn(prose(read(path))), 0);
+    expect(words, "say nothing twice").toBeLessThanOrEqual(WORDS_MAX);
+  });
+
+  test("of comments get plainer", () => {
+    const stilted = commentLines(ROOT, ["src", "adapters", "tiers", "bench", "test"]).filter((line) =>
+      STILTED.test(line),
+    );
+    expect(stilted.length, "see docs/internals/style.md").toBeLessThanOrEqual(STILTED_COMMENTS_MAX);
+  });
+});
+
 describe("the path of a request", () => {
   test("names what the files that it links hold", () => {
     const links = [...section(ARCHITECTURE, "How a request goes").matchAll(/\[`(\w+)`\]\(([^)]+)\)/g)];
@@ -133,10 +182,10 @@ describe("what to add, and where", () => {
   test("is each of what the house is open to", () => {
     const names = rows.map((row) => row.split("|")[1]?.trim());
     expect(names).toEqual([
-      expect.stringMatching(/^wire/),
+      "format that callers speak",
       "vendor with its stand-in",
       expect.stringMatching(/^window/),
-      expect.stringMatching(/^door/),
+      "payment without a key",
       "clean-up of something that expires",
     ]);
   });

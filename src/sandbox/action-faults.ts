@@ -60,10 +60,10 @@ function scripted(name: string, does: string, script: ResponseScript, once = fal
 
 export const ACTION_FAULTS: readonly ActionFault[] = [
   refuses(400, "400: the vendor finds the request invalid."),
-  refuses(401, "401: the vendor says that our key is bad."),
-  refuses(402, "402: the vendor says that our account is empty."),
-  refuses(403, "403: the vendor says that we may not."),
-  refuses(404, "404: the vendor does not know what was asked for."),
+  refuses(401, "401: the vendor rejects our key."),
+  refuses(402, "402: our account at the vendor is empty."),
+  refuses(403, "403: the vendor forbids it."),
+  refuses(404, "404: the vendor does not find it."),
   refuses(409, "409: the vendor is at work on too much for us at once."),
   refuses(422, "422: the vendor cannot work with the values."),
   refuses(429, "429 every time, with Retry-After: 1.", { retryAfterS: RETRY_AFTER_S }),
@@ -74,7 +74,7 @@ export const ACTION_FAULTS: readonly ActionFault[] = [
   scripted("timeout", "Takes the request and never answers.", { kind: "silent" }),
   {
     name: "slow-<ms>",
-    does: "The answer comes after so many milliseconds.",
+    does: "The answer comes after this many milliseconds.",
     conduct: (value) => ({ delayMs: Number(value) }),
   },
   scripted("reset", "TCP reset before any byte.", { kind: "reset" }),
@@ -101,7 +101,7 @@ export const ACTION_FAULTS: readonly ActionFault[] = [
   ),
   {
     name: "large-<n>mb",
-    does: "A good answer with a field of so many MiB more.",
+    does: "A good answer with an extra field of this many MiB.",
     conduct: (value) => ({ script: { kind: "padded", bytes: Number(value) * MIB } }),
   },
   scripted("huge", "An answer of 10 GiB.", { kind: "endless", bytes: ENDLESS_BYTES }),
@@ -113,7 +113,7 @@ export const ACTION_FAULTS: readonly ActionFault[] = [
   },
   {
     name: "poll-<n>",
-    does: "So many polls of a job that runs inside the call are told that it is not done; of work that the call launches, the first so many looks.",
+    does: "The first n polls find the job unfinished, whether it runs inside the call or was launched by it.",
     conduct: (value) => ({ notReady: Number(value) }),
   },
 ];

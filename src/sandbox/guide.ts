@@ -5,11 +5,11 @@ import { FAULTS } from "./faults.ts";
 /** What can be written into the last user message, and what it does. */
 export const DIRECTIVES: readonly (readonly [string, string])[] = [
   ["[[say: text]]", "Answers with exactly that text."],
-  ["[[words: 500]]", "Answers with so many words; each word is one token and one event."],
-  ["[[width: 100]]", "Pads every word to so many characters."],
+  ["[[words: 500]]", "Answers with this many words; each word is one token and one event."],
+  ["[[width: 100]]", "Pads every word to this many characters."],
   ["[[pace: 50]]", "Tokens per second."],
-  ["[[cached: 100]]", "Reports so many prompt tokens as read from a cache (never more than there are)."],
-  ["[[cache-write: 100]]", "Reports so many prompt tokens as written to a cache."],
+  ["[[cached: 100]]", "Reports this many prompt tokens as read from a cache, at most all of them."],
+  ["[[cache-write: 100]]", "Reports this many prompt tokens as written to a cache."],
   ["[[parallel]]", "Calls two tools at once."],
   ["[[call: name {...}]]", "Calls that tool with that input, once."],
   ["[[id: name]]", "Names the conversation, for faults that strike only its first attempt."],
