@@ -243,11 +243,11 @@ const LASTING: Readonly<Record<string, Lasting>> = {
       return { ended: eventually(isGone, "the end of the link", SECONDS_MS) };
     },
   },
-  "A page of the account that is told anew: `/account/jobs/live`": {
+  "A live page of the account: `/account/jobs/live`": {
     by: ["session"],
     open: async ({ at, headers }) => readOn(await fetch(`${at.url}/account/jobs/live`, { headers })),
   },
-  "A page of the console that is told anew: `/console/running/live`": {
+  "A live page of the console: `/console/running/live`": {
     by: ["operator's session"],
     open: async ({ at, headers }) => readOn(await fetch(`${at.adminUrl}/console/running/live`, { headers })),
   },
