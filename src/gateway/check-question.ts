@@ -8,7 +8,7 @@ import { idAfter } from "../core/ids.ts";
 import { nanoFromCents } from "../core/money.ts";
 import type { Candidate } from "../core/route.ts";
 import { chatAnswers } from "../models/formats/chat-completions/answers.ts";
-import type { ChatBody } from "../models/formats/chat-completions/body.ts";
+import type { ChatBody } from "../models/formats/chat-completions/fields.ts";
 import { chatRequest } from "../models/formats/chat-completions/request.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 

@@ -1,7 +1,7 @@
 // The gateway's own dialects against the sandbox's strict dialects: every feature of OpenAI's, there and back.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { ChatBody } from "../../src/models/formats/chat-completions/body.ts";
+import type { ChatBody } from "../../src/models/formats/chat-completions/fields.ts";
 import { generateContent } from "../../src/models/formats/generate-content/vendor.ts";
 import { messages } from "../../src/models/formats/messages/vendor.ts";
 import { responses } from "../../src/models/formats/responses/vendor.ts";

@@ -220,7 +220,7 @@ export const PARSERS: readonly Parser[] = [
       const bytes = json({ contents: [{ role: "user", parts }] });
       return () => {
         const checked = checkGenerate(bytes);
-        if ("sifted" in checked) return generateRequest(checked.sifted.body).neutral();
+        if ("known" in checked) return generateRequest(checked.known.body).neutral();
       };
     },
   },
@@ -233,7 +233,7 @@ export const PARSERS: readonly Parser[] = [
       const bytes = json({ contents: [{ role: "model", parts }] });
       return () => {
         const checked = checkGenerate(bytes);
-        if ("sifted" in checked) return generateRequest(checked.sifted.body).neutral();
+        if ("known" in checked) return generateRequest(checked.known.body).neutral();
       };
     },
   },
@@ -301,7 +301,7 @@ export const PARSERS: readonly Parser[] = [
       return () => {
         const checked = checkMessages(bytes);
         if (checked instanceof Error) throw checked;
-        return [readText, sentText].map((textOf) => textOf(checked.sifted.body, MESSAGES_FIELDS).length);
+        return [readText, sentText].map((textOf) => textOf(checked.known.body, MESSAGES_FIELDS).length);
       };
     },
   },

@@ -23,7 +23,7 @@ export const MADE: ByFile = {
   "src/catalog/price-check.ts": {
     "new RegExp(word)": "words of a price, out of an adapter",
   },
-  "src/models/formats/sift.ts": {
+  "src/models/formats/known-fields.ts": {
     'new RegExp(EXPONENT, "g")': "the same as one that is judged, for all of its places",
   },
   "src/edge/http/head-lines.ts": {

@@ -5,7 +5,7 @@ import type { ChatCompletion } from "openai/resources/chat/completions";
 import type { FinishReason, NeutralEvent, NeutralRequest } from "../../src/core/neutral.ts";
 import type { AttemptFailure, TokenUsage } from "../../src/core/route.ts";
 import { chatAnswers } from "../../src/models/formats/chat-completions/answers.ts";
-import type { ChatBody } from "../../src/models/formats/chat-completions/body.ts";
+import type { ChatBody } from "../../src/models/formats/chat-completions/fields.ts";
 import { chatRequest } from "../../src/models/formats/chat-completions/request.ts";
 import type { ChatContext, Dialect, EventOut, UnaryAnswer } from "../../src/upstream/dialects/dialect.ts";
 import { laneOf } from "../../src/upstream/lane.ts";

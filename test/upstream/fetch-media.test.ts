@@ -12,7 +12,7 @@ import { manualClock, systemClock } from "../../src/core/clock.ts";
 import type { AttemptFailure, FinalPart } from "../../src/core/route.ts";
 import { chatAnswers } from "../../src/models/formats/chat-completions/answers.ts";
 import { chatRequest } from "../../src/models/formats/chat-completions/request.ts";
-import type { MessagesBody } from "../../src/models/formats/messages/body.ts";
+import type { MessagesBody } from "../../src/models/formats/messages/fields.ts";
 import { messagesRequest } from "../../src/models/formats/messages/request.ts";
 import { DIALECTS } from "../../src/models/formats/vendor-dialects.ts";
 import { createRequestWindows } from "../../src/platform/limits/request-windows.ts";

@@ -13,7 +13,7 @@ import {
   cheapestFirst,
   MADE_UP,
 } from "../../gateway/check-question.ts";
-import type { ChatBody } from "../../models/formats/chat-completions/body.ts";
+import type { ChatBody } from "../../models/formats/chat-completions/fields.ts";
 
 /** More tokens than any prompt below counts for, with what vendors add to it. */
 const PROMPT_TOKENS_MAX = 600;

@@ -1,39 +1,38 @@
-// What endpoints of models other than chat read of a request before they look at its model: its form, what of it is sent on, and what its caller says beside.
+// Reads a request to a model that is sold by units: its checked body, cost limit and tags.
 import type { z } from "zod";
 import type { GatewayRequest } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { readFields } from "../../core/field-issues.ts";
 import type { Plan } from "../../core/plan.ts";
 import { isRecord } from "../../upstream/json-pointer.ts";
-import type { Place } from "../formats/allow-list.ts";
 import { callTags, type NamedBy } from "../formats/call-tags.ts";
+import type { Field } from "../formats/field-table.ts";
+import { type KnownBody, keepKnown } from "../formats/known-fields.ts";
 import { maxCostOf } from "../formats/max-cost.ts";
-import { invalid } from "../formats/parse-json.ts";
-import { schemaError } from "../formats/schema-error.ts";
-import { type Sifted, sift } from "../formats/sift.ts";
+import { schemaError } from "../formats/parse-json.ts";
 
 export interface ModelAsk<Body> {
   readonly body: Body;
-  readonly sifted: Sifted;
+  readonly known: KnownBody;
   /** As it was sent. */
   readonly sent: Record<string, unknown>;
   readonly maxCostNano: Plan["maxCostNano"];
   readonly tags: readonly string[];
 }
 
-/** The body by its form, or what is wrong with it. */
+/** Checks the body, the cost limit and the tags. */
 export function readModelAsk<Body extends NamedBy>(
   sent: unknown,
-  { schema, fields }: { readonly schema: z.ZodType<Body>; readonly fields: Place },
+  { schema, fields }: { readonly schema: z.ZodType<Body>; readonly fields: Field },
   request: GatewayRequest,
 ): ModelAsk<Body> | GatewayError {
-  const sifted = isRecord(sent) ? sift(sent, fields) : null;
-  const parsed = readFields(schema, sifted?.body ?? sent);
+  if (!isRecord(sent)) return schemaError([{ path: "", message: "must be an object" }]);
+  const known = keepKnown(sent, fields);
+  const parsed = readFields(schema, known.body);
   if (!("data" in parsed)) return schemaError(parsed);
-  if (sifted === null || !isRecord(sent)) return invalid("", "must be an object");
-  if (sifted.refused !== null) return sifted.refused;
+  if (known.refused !== null) return known.refused;
   const maxCostNano = maxCostOf(request, sent.max_cost_cents);
   if (maxCostNano instanceof GatewayError) return maxCostNano;
   const tags = callTags(request, parsed.data);
-  return tags instanceof GatewayError ? tags : { body: parsed.data, sifted, sent, maxCostNano, tags };
+  return tags instanceof GatewayError ? tags : { body: parsed.data, known, sent, maxCostNano, tags };
 }

@@ -3,7 +3,7 @@ import type { ModelEnd } from "../../catalog/adapter.ts";
 import type { Catalog, SoldModel, Tier } from "../../catalog/catalog.ts";
 import { findModel, findStandIn, findTier, tierName } from "../../catalog/find-model.ts";
 import { GatewayError } from "../../core/errors.ts";
-import { headerSafe } from "../formats/sift.ts";
+import { headerSafe } from "../formats/known-fields.ts";
 
 /** A model to try, and how long it may take to its first content while another remains. */
 export interface Wanted {

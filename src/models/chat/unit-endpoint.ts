@@ -6,7 +6,7 @@ import type { GatewayError } from "../../core/errors.ts";
 import type { Nano } from "../../core/money.ts";
 import type { Counts, Reading, TokenUsage } from "../../core/route.ts";
 import type { UploadedFile } from "../../platform/uploads/form-body.ts";
-import type { Place } from "../formats/allow-list.ts";
+import type { Field } from "../formats/field-table.ts";
 import type { TokenCounter } from "./token-counter.ts";
 
 /** A checked body of the endpoint, and the files that came with it. */
@@ -56,7 +56,7 @@ export interface UnitEndpoint<Body> {
   /** The model of those who name none. */
   readonly defaultModel?: string;
   readonly schema: z.ZodType<Body>;
-  readonly fields: Place;
+  readonly fields: Field;
   /** What this offer is asked and can cost; or why it cannot be asked. */
   fit(ask: UnitAsk<Body>, offer: UnitOffer): UnitFit | GatewayError;
   answerForm(ask: UnitAsk<Body>): AnswerForm;

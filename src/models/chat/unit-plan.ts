@@ -120,7 +120,7 @@ export function unitPlan<Body extends NamedBy & { readonly model?: string | null
   const { request, audience } = call;
   const read = readModelAsk(sent, endpoint, request);
   if (read instanceof GatewayError) return read;
-  const { sifted, maxCostNano, tags } = read;
+  const { known, maxCostNano, tags } = read;
   const ask = { sentBytes: request.body.length, ...came, body: read.body, sent: read.sent };
   const form = endpoint.answerForm(ask);
   const idempotency = keyOf(call, endpoint, form, fingerprinted);
@@ -159,7 +159,7 @@ export function unitPlan<Body extends NamedBy & { readonly model?: string | null
     keepAliveMs: null,
     headers: {
       ...droppedHeader(
-        sifted.dropped,
+        known.dropped,
         [...fits.values()].every(({ isWhole }) => isWhole === true),
       ),
       ...modelEndHeaders(model.retires === null ? [] : [model.retires]),

@@ -5,7 +5,7 @@ import { type FieldIssue, readFields } from "../../core/field-issues.ts";
 import { isRecord, type Json } from "../../core/json.ts";
 import type { HostedTool } from "../../core/neutral.ts";
 import { MAX_COST_CENTS } from "./max-cost.ts";
-import { schemaError } from "./schema-error.ts";
+import { schemaError } from "./parse-json.ts";
 
 /** One of the caller's tools of type `action`. */
 export interface ActionTool {

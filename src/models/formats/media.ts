@@ -1,5 +1,5 @@
 // What encoded media in a prompt is bounded as: by what it says of itself, never by the name of the part it came in.
-import type { MediaKind } from "./allow-list.ts";
+import type { MediaKind } from "./field-table.ts";
 
 /** `anything`: it cannot be said how long its text is, so it may fill the model's context. */
 export type BoundedAs = MediaKind | "anything";

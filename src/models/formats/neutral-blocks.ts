@@ -1,4 +1,4 @@
-// What several wires make of their bodies: neutral blocks, and the names of models.
+// Neutral blocks that several formats read from their bodies.
 import { isRecord, stringOf } from "../../core/json.ts";
 import type { ForeignBlock, MediaBlock, TextBlock } from "../../core/neutral.ts";
 
@@ -29,10 +29,4 @@ export function once<T extends object>(make: () => T): () => T {
     made ??= make();
     return made;
   };
-}
-
-/** The names that a body asks for: its model, and those that may serve in its place. */
-export function wantedNames(model: string | null | undefined, models: readonly string[] | null | undefined) {
-  const more = (models ?? []).map((name, at) => ({ name, param: `models.${at}` }));
-  return typeof model === "string" ? [{ name: model, param: "model" }, ...more] : more;
 }

@@ -1,12 +1,26 @@
-// From the bytes of a body to JSON, with what is wrong with it in the words of a wire's error.
+// From the bytes of a body to JSON, and the errors for what is wrong with a body.
 import { GatewayError } from "../../core/errors.ts";
+import type { FieldIssue } from "../../core/field-issues.ts";
 import { readJson } from "../../core/json-bytes.ts";
 import { parseRaw } from "../../core/raw-json.ts";
 
-/** Says what is wrong with the field `param` of a body; an empty one means the body itself. */
+const ISSUES_SHOWN_MAX = 20;
+
+/** The error for the field `param` of a body; empty: for the body itself. */
 export function invalid(param: string, detail: string): GatewayError {
   const named = param === "" ? {} : { param };
   return new GatewayError("bad_request", { ...named, detail: { detail: `${param || "body"}: ${detail}` } });
+}
+
+/** An error that names the first wrong field, with the others in its data. */
+export function schemaError(issues: readonly FieldIssue[]): GatewayError {
+  const fields = issues.slice(0, ISSUES_SHOWN_MAX).map(({ path, message }) => ({ field: path, message }));
+  const { field, message } = fields[0] ?? { field: "", message: "is not valid" };
+  return new GatewayError("bad_request", {
+    ...(field === "" ? {} : { param: field }),
+    detail: { detail: `${field || "body"}: ${message}` },
+    data: { fields },
+  });
 }
 
 /** The body as JSON. Arguments of tool calls keep their text. */

@@ -1,7 +1,7 @@
 // What a caller wants of the providers, in OpenRouter's words: which may serve, and in which order. What cannot be had here is named as dropped.
 import { isRecord } from "../../core/json.ts";
 import { type PicoPerToken, parseUsdPerMillion } from "../../core/money.ts";
-import { headerSafe, NAMES_MAX as NAMES_DROPPED_MAX } from "./sift.ts";
+import { headerSafe, NAMES_MAX as NAMES_DROPPED_MAX } from "./known-fields.ts";
 
 /** More names than there are providers say nothing. */
 const NAMES_MAX = 100;

@@ -1,15 +1,15 @@
 // What a bound of tokens needs to know of a prompt beside its text.
-import type { Sifted } from "./sift.ts";
+import type { KnownBody } from "./known-fields.ts";
 
 /** What a bound needs of a prompt beside its text. */
-export interface PromptShape extends Pick<Sifted, "parts" | "dataChars" | "jsonTokens"> {
+export interface PromptShape extends Pick<KnownBody, "parts" | "dataChars" | "jsonTokens"> {
   readonly messages: number;
   /** Tools, or a format that the answer must have. */
   readonly hasSchemas: boolean;
 }
 
-/** The shape of a sifted chat body. */
-export function shapeOf({ body, parts, dataChars, jsonTokens }: Sifted): PromptShape {
+/** The shape of a chat body. */
+export function shapeOf({ body, parts, dataChars, jsonTokens }: KnownBody): PromptShape {
   const { messages, tools, response_format: format } = body;
   return {
     parts,

@@ -4,7 +4,7 @@ import type { NeutralEvent, ReasoningBlock } from "../../../src/core/neutral.ts"
 import { chatCompletions } from "../../../src/models/formats/chat-completions/vendor.ts";
 import { messagesAnswers } from "../../../src/models/formats/messages/answers.ts";
 import type { ThoughtsShown } from "../../../src/models/formats/messages/blocks.ts";
-import type { MessagesBody } from "../../../src/models/formats/messages/body.ts";
+import type { MessagesBody } from "../../../src/models/formats/messages/fields.ts";
 import { messagesRequest } from "../../../src/models/formats/messages/request.ts";
 import { chatContext } from "../../support/dialect-replay.ts";
 import { readEvents } from "../../support/messages-call.ts";

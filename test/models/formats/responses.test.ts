@@ -8,7 +8,7 @@ import type {
   ReasoningBlock,
 } from "../../../src/core/neutral.ts";
 import { ResponsesCall } from "../../../src/models/formats/responses/answers.ts";
-import type { ResponsesBody } from "../../../src/models/formats/responses/body.ts";
+import type { ResponsesBody } from "../../../src/models/formats/responses/fields.ts";
 import { responsesRequest } from "../../../src/models/formats/responses/request.ts";
 import { eventsOf, expectOrder, expectResponse, type Json, typesOf } from "../../support/responses-call.ts";
 

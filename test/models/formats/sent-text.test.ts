@@ -3,10 +3,10 @@ import fc from "fast-check";
 import { get_encoding } from "tiktoken";
 import { afterAll, describe, expect, it } from "vitest";
 import { GatewayError } from "../../../src/core/errors.ts";
-import type { Place } from "../../../src/models/formats/allow-list.ts";
 import { CHAT_FIELDS } from "../../../src/models/formats/chat-completions/fields.ts";
 import { readChatBody } from "../../../src/models/formats/chat-completions/read-body.ts";
 import { chatCompletions } from "../../../src/models/formats/chat-completions/vendor.ts";
+import type { Field } from "../../../src/models/formats/field-table.ts";
 import { generateContent } from "../../../src/models/formats/generate-content/vendor.ts";
 import { messages } from "../../../src/models/formats/messages/vendor.ts";
 import type { ModelRequest } from "../../../src/models/formats/model-request.ts";
@@ -79,7 +79,7 @@ function holders(value: unknown): Holder[] {
 }
 
 /** Every name that the allow-list knows anywhere, and some that it does not. */
-function namesOf(place: Place): string[] {
+function namesOf(place: Field): string[] {
   const below = [
     ...(place.fields?.values() ?? []),
     ...(place.by?.cases.values() ?? []),

@@ -1,14 +1,14 @@
 // Every field that a vendor's wire has is served or refused by its name, and none is passed over in silence; what nobody knows as well.
 import { describe, expect, it } from "vitest";
 import { GatewayError } from "../../../src/core/errors.ts";
-import type { Place } from "../../../src/models/formats/allow-list.ts";
 import { CHAT_FIELDS } from "../../../src/models/formats/chat-completions/fields.ts";
+import type { Field } from "../../../src/models/formats/field-table.ts";
 import { embeddingsBody } from "../../../src/models/formats/generate-content/embeddings.ts";
 import { GENERATE_FIELDS } from "../../../src/models/formats/generate-content/fields.ts";
 import { checkGenerate } from "../../../src/models/formats/generate-content/read-body.ts";
+import { keepKnown } from "../../../src/models/formats/known-fields.ts";
 import { MESSAGES_FIELDS } from "../../../src/models/formats/messages/fields.ts";
 import { RESPONSES_FIELDS } from "../../../src/models/formats/responses/fields.ts";
-import { sift } from "../../../src/models/formats/sift.ts";
 
 type Json = Record<string, unknown>;
 
@@ -151,7 +151,7 @@ describe("a request in the generate-content wire", () => {
   });
 });
 
-const ALL: readonly [name: string, fields: Place, isClosed: boolean][] = [
+const ALL: readonly [name: string, fields: Field, isClosed: boolean][] = [
   ["chat", CHAT_FIELDS, false],
   ["messages", MESSAGES_FIELDS, false],
   ["responses", RESPONSES_FIELDS, false],
@@ -162,12 +162,12 @@ describe.each(ALL)("at the top of a body in the %s wire", (_, fields, isClosed) 
   const refused = [...(fields.fields ?? [])].filter(([, place]) => place.refused !== null);
 
   it.each(refused.map(([name]) => name))("%s is refused by its name", (name) => {
-    const { refused: error } = sift({ [name]: "dear" }, fields, isClosed);
+    const { refused: error } = keepKnown({ [name]: "dear" }, fields, isClosed);
     expect([error?.code, error?.options.param]).toEqual(["unsupported_field", name]);
   });
 
   it("what nobody knows is dropped and named, or refused where the wire is closed", () => {
-    const { body, dropped, refused: error } = sift({ [WORD]: 1 }, fields, isClosed);
+    const { body, dropped, refused: error } = keepKnown({ [WORD]: 1 }, fields, isClosed);
     expect(body).toEqual({});
     expect([dropped, error?.options.param]).toEqual(isClosed ? [[], WORD] : [[WORD], undefined]);
   });

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { chatAnswers } from "../../../src/models/formats/chat-completions/answers.ts";
-import type { ChatBody } from "../../../src/models/formats/chat-completions/body.ts";
+import type { ChatBody } from "../../../src/models/formats/chat-completions/fields.ts";
 import { chatCompletions } from "../../../src/models/formats/chat-completions/vendor.ts";
 import { generateContent } from "../../../src/models/formats/generate-content/vendor.ts";
 import { messages } from "../../../src/models/formats/messages/vendor.ts";

@@ -1,16 +1,16 @@
-// Bare completions in OpenAI's older wire, and fill-in-the-middle: what stands before and behind goes in, text comes out.
+// Bare completions in OpenAI's older format, and fill-in-the-middle: prompt and suffix go in, text comes out.
 import { z } from "zod";
 import type { Reading } from "../../../core/route.ts";
-import { compilePlace } from "../../formats/allow-list.ts";
+import { among, fields, isEmptyList, ours, refused, setting, tableOf, text } from "../../formats/field-table.ts";
 import { invalid } from "../../formats/parse-json.ts";
 import type { TokenCounter } from "../token-counter.ts";
 import type { UnitAsk, UnitEndpoint } from "../unit-endpoint.ts";
 
-/** As of chats: of who does not say, and the most that is sold. */
+/** Default and cap, the same as for chats. */
 const OUTPUT_TOKENS_DEFAULT = 4_096;
 const OUTPUT_TOKENS_MAX = 16_384;
 const CHOICES_MAX = 8;
-/** What a vendor puts around prompt and suffix. */
+/** What a vendor adds around prompt and suffix. */
 const TOKENS_AROUND = 16;
 
 const body = z.object({
@@ -51,22 +51,16 @@ export const completions: UnitEndpoint<Body> = {
   kind: "completion",
   task: "complete",
   schema: body,
-  fields: compilePlace({
-    fields: {
-      ...Object.fromEntries(Object.keys(body.shape).map((name) => [name, {}])),
-      prompt: { read: true, items: { read: true } },
-      suffix: { read: true },
-      stop: { items: {} },
-      stream_options: { fields: { include_usage: {}, include_obfuscation: {} } },
-      best_of: {
-        refused: { why: "it makes answers that are not shown.", neutral: (value: unknown) => value === 1 },
-      },
-      echo: { refused: { why: "it is not offered.", neutral: (value: unknown) => value === false } },
-      transforms: { refused: { why: "prompts are sent as they are.", neutral: isEmptyList } },
-      plugins: { refused: { why: "plugins are billed apart.", neutral: isEmptyList } },
-      usage: { ours: true },
-      max_cost_cents: { ours: true },
-    },
+  fields: tableOf(body, {
+    prompt: { ...text, items: text },
+    suffix: text,
+    stop: { items: setting },
+    stream_options: fields({ include_usage: setting, include_obfuscation: setting }),
+    best_of: refused("it makes answers that are not shown.", among(1)),
+    echo: refused("it is not offered.", among(false)),
+    transforms: refused("prompts are sent as they are.", isEmptyList),
+    plugins: refused("plugins are billed apart.", isEmptyList),
+    usage: ours,
   }),
   fit({ body: asked }, { spec }) {
     if (asked.suffix != null && spec.fillsIn !== true) return invalid("suffix", "this model fills no gaps");
@@ -75,7 +69,7 @@ export const completions: UnitEndpoint<Body> = {
     const prompt = Buffer.byteLength(asked.prompt) + Buffer.byteLength(asked.suffix ?? "") + TOKENS_AROUND;
     const countsMax = { textIn: Math.min(prompt, spec.inputTokensMax ?? prompt), textOut: (n ?? 1) * max_tokens };
     const several = n == null || n === 1 ? {} : { n };
-    // Usage is always asked for, and left out again where the caller did not ask.
+    // We always ask for usage, and leave it out again where the caller did not ask.
     const options = stream === true ? { stream_options: { include_usage: true } } : {};
     const fields = Object.entries({ ...sent, ...several, ...options, max_tokens }).filter(([, value]) => value != null);
     const lowered = (asked.max_tokens ?? 0) > max_tokens ? { loweredTo: max_tokens } : {};
@@ -83,11 +77,11 @@ export const completions: UnitEndpoint<Body> = {
   },
   answerForm({ body: { stream, stream_options } }) {
     if (stream !== true) return { kind: "json" };
-    const isTold = stream_options?.include_usage === true;
+    const showsUsage = stream_options?.include_usage === true;
     return {
       kind: "events",
       ends: (usage) =>
-        `${isTold ? `data: ${JSON.stringify({ object: "text_completion", choices: [], usage })}\n\n` : ""}data: [DONE]\n\n`,
+        `${showsUsage ? `data: ${JSON.stringify({ object: "text_completion", choices: [], usage })}\n\n` : ""}data: [DONE]\n\n`,
     };
   },
   answerMsMax: 120_000,
@@ -100,7 +94,3 @@ export const completions: UnitEndpoint<Body> = {
     return { textIn: textIn + TOKENS_AROUND, textOut };
   },
 };
-
-function isEmptyList(value: unknown): boolean {
-  return Array.isArray(value) && value.length === 0;
-}

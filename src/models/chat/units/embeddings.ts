@@ -2,8 +2,8 @@
 import { z } from "zod";
 import { affordable, type PicoPerToken } from "../../../core/money.ts";
 import type { Reading, TokenUsage } from "../../../core/route.ts";
-import { compilePlace } from "../../formats/allow-list.ts";
 import { unsifted } from "../../formats/chat-completions/read-body.ts";
+import { setting, tableOf, text } from "../../formats/field-table.ts";
 import { isOwnServer } from "../dropped-header.ts";
 import type { TokenCounter } from "../token-counter.ts";
 import type { UnitAsk, UnitEndpoint } from "../unit-endpoint.ts";
@@ -44,16 +44,7 @@ export const embeddings: UnitEndpoint<Body> = {
   kind: "embeddings",
   task: "embed",
   schema: body,
-  fields: compilePlace({
-    fields: {
-      model: {},
-      input: { read: true, items: { read: true, items: {} } },
-      encoding_format: {},
-      dimensions: {},
-      user: {},
-      max_cost_cents: { ours: true },
-    },
-  }),
+  fields: tableOf(body, { input: { ...text, items: { ...text, items: setting } } }),
   fit({ body: asked, sent, sentBytes }, offer) {
     const sends = isOwnServer(offer) ? { body: unsifted(sent), isWhole: true } : { body: asked };
     return { ...sends, countsMax: { textIn: sentBytes }, stream: false };

@@ -4,7 +4,7 @@ import type { UnitOffer } from "../../../catalog/catalog.ts";
 import { imageUnit } from "../../../catalog/unit-price.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import type { Counts } from "../../../core/route.ts";
-import { compilePlace, type PlaceSpec } from "../../formats/allow-list.ts";
+import { refused, tableOf, text } from "../../formats/field-table.ts";
 import { invalid } from "../../formats/parse-json.ts";
 import type { UnitAsk, UnitEndpoint, UnitFit } from "../unit-endpoint.ts";
 
@@ -39,15 +39,7 @@ const body = z.object({
 });
 type Body = z.infer<typeof body>;
 
-const unpriced: PlaceSpec = { refused: { why: "it has no price." } };
-const fields = compilePlace({
-  fields: {
-    ...Object.fromEntries(Object.keys(body.shape).map((name) => [name, {}])),
-    prompt: { read: true },
-    frame_count: unpriced,
-    max_cost_cents: { ours: true },
-  },
-});
+const fields = tableOf(body, { prompt: text, frame_count: refused("it has no price.") });
 
 /** The most tokens that one image comes out as; null: this size and quality are not sold. */
 function tokensOut(table: NonNullable<UnitOffer["spec"]["imageTokens"]>, size: string, quality: string): number | null {

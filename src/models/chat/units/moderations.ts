@@ -1,6 +1,6 @@
-// Moderations in OpenAI's wire: they cost nothing, and are counted by the minute instead.
+// Moderations in OpenAI's format: free, with a limit of calls per minute.
 import { z } from "zod";
-import { compilePlace } from "../../formats/allow-list.ts";
+import { fields, text as readText, setting, tableOf } from "../../formats/field-table.ts";
 import type { UnitEndpoint } from "../unit-endpoint.ts";
 
 const ITEMS_MAX = 32;
@@ -26,17 +26,13 @@ export const moderations: UnitEndpoint<Body> = {
   task: "moderate",
   defaultModel: "omni-moderation-latest",
   schema: body,
-  fields: compilePlace({
-    fields: {
-      model: {},
-      input: {
+  fields: tableOf(body, {
+    input: {
+      read: true,
+      items: {
+        ...fields({ type: setting, text: readText, image_url: fields({ url: { media: "image" } }) }),
         read: true,
-        items: {
-          read: true,
-          fields: { type: {}, text: { read: true }, image_url: { fields: { url: { media: "image" } } } },
-        },
       },
-      max_cost_cents: { ours: true },
     },
   }),
   fit: ({ body: { input } }) => ({ countsMax: {}, body: { input }, stream: false }),

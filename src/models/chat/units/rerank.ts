@@ -1,6 +1,6 @@
-// Reranking, as Cohere's clients ask for it: documents in, scores out.
+// Reranking in the format of Cohere's clients: documents in, scores out.
 import { z } from "zod";
-import { compilePlace } from "../../formats/allow-list.ts";
+import { fields, tableOf, text } from "../../formats/field-table.ts";
 import { invalid } from "../../formats/parse-json.ts";
 import type { UnitEndpoint } from "../unit-endpoint.ts";
 
@@ -46,17 +46,7 @@ export const rerank: UnitEndpoint<Body> = {
   kind: "rerank",
   task: "rerank",
   schema: body,
-  fields: compilePlace({
-    fields: {
-      model: {},
-      query: { read: true },
-      documents: { read: true, items: { read: true, fields: { text: { read: true } } } },
-      top_n: {},
-      return_documents: {},
-      max_tokens_per_doc: {},
-      max_cost_cents: { ours: true },
-    },
-  }),
+  fields: tableOf(body, { query: text, documents: { ...text, items: { ...text, ...fields({ text }) } } }),
   fit({ body: asked }, { cost }) {
     const countsMax = cost.rates.has("searches") ? { searches: searchesMax(asked) } : { textIn: tokensMax(asked) };
     const top_n = Math.min(asked.top_n ?? asked.documents.length, asked.documents.length);

@@ -1,6 +1,6 @@
 // Text to sound in OpenAI's wire: charged by the character where the vendor does, else by the tokens that it tells.
 import { z } from "zod";
-import { compilePlace } from "../../formats/allow-list.ts";
+import { fields, setting, tableOf, text } from "../../formats/field-table.ts";
 import { invalid } from "../../formats/parse-json.ts";
 import type { UnitEndpoint } from "../unit-endpoint.ts";
 
@@ -32,18 +32,7 @@ export const spoken: UnitEndpoint<Body> = {
   kind: "speech",
   task: "speak",
   schema: body,
-  fields: compilePlace({
-    fields: {
-      model: {},
-      input: { read: true },
-      voice: { fields: { id: {} } },
-      instructions: { read: true },
-      response_format: {},
-      speed: {},
-      stream_format: {},
-      max_cost_cents: { ours: true },
-    },
-  }),
+  fields: tableOf(body, { input: text, voice: fields({ id: setting }), instructions: text }),
   fit({ body: asked }, { spec, cost }) {
     const characters = [...asked.input].length;
     if (characters > (spec.charactersMax ?? Number.POSITIVE_INFINITY)) {

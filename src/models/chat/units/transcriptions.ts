@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { UnitOffer } from "../../../catalog/catalog.ts";
 import { isRecord } from "../../../core/json.ts";
 import type { Counts } from "../../../core/route.ts";
-import { compilePlace } from "../../formats/allow-list.ts";
+import { refused, setting, tableOf, text } from "../../formats/field-table.ts";
 import { invalid } from "../../formats/parse-json.ts";
 import type { AnswerForm, UnitAsk, UnitEndpoint } from "../unit-endpoint.ts";
 
@@ -28,16 +28,12 @@ const body = z.object({
 });
 type Body = z.infer<typeof body>;
 
-const fields = compilePlace({
-  fields: {
-    ...Object.fromEntries(Object.keys(body.shape).map((name) => [name, {}])),
-    prompt: { read: true },
-    timestamp_granularities: { items: {} },
-    include: { items: {} },
-    known_speaker_references: { refused: { why: "it is sound of its own." } },
-    known_speaker_names: { refused: { why: "it goes with sound of its own." } },
-    max_cost_cents: { ours: true },
-  },
+const fields = tableOf(body, {
+  prompt: text,
+  timestamp_granularities: { items: setting },
+  include: { items: setting },
+  known_speaker_references: refused("it is sound of its own."),
+  known_speaker_names: refused("it goes with sound of its own."),
 });
 
 function countsMax({ body: asked, secondsMax = 0 }: UnitAsk<Body>, { spec, cost }: UnitOffer): Counts {

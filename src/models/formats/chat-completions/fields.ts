@@ -1,196 +1,190 @@
-// The allow-list of a chat body: every field that goes to a vendor, and those that are refused because they change the price.
-import { compilePlace, type PlaceSpec } from "../allow-list.ts";
-import { json, oneOf, quoted, refused, setting, text } from "../places.ts";
+// The table of fields of the chat completions format: what goes to a vendor, and what is refused because it changes the price.
+import { isRecord, type Json } from "../../../core/json.ts";
+import {
+  among,
+  anyObject,
+  boolean,
+  cases,
+  compileTable,
+  each,
+  type FieldSpec,
+  type Fields,
+  fields,
+  free,
+  isEmptyList,
+  json,
+  list,
+  number,
+  object,
+  oneOf,
+  ours,
+  quoted,
+  refused,
+  required,
+  setting,
+  string,
+  text,
+  textOr,
+  whole,
+} from "../field-table.ts";
 
-const cacheControl: PlaceSpec = { fields: { type: setting, ttl: setting } };
+/** A longer-lived cache costs more to write than the price we sell at. */
+const ttl: FieldSpec = { type: { kinds: [], oneOf: ["5m"], message: "only the five-minute cache is sold" } };
+const cache_control = object({ type: setting, ttl });
+const OUT_OF_DATE = "functions are out of date; send tools, tool_calls and messages of role tool";
+const SEARCHES = "searches are billed apart";
 
-const outOfDate = "functions are out of date; send tools, tool_calls and messages of role tool";
+function parts(words: FieldSpec): FieldSpec {
+  const url: FieldSpec = { media: "image", ...required(string()) };
+  const image = textOr({ ...object({ url, detail: setting }), media: "image" }, "must be an object with a url");
+  const file_id = refused("files that a provider keeps cannot be asked for; send file_data");
+  const part = cases("type", {
+    text: fields({ text: { ...words, ...string() }, cache_control }),
+    refusal: fields({ refusal: text, cache_control }),
+    reasoning: fields({ text: { ...text, ...string() } }),
+    image_url: fields({ image_url: image, cache_control }),
+    input_audio: fields({ input_audio: fields({ data: { media: "audio" }, format: setting }), cache_control }),
+    file: fields({ file: fields({ filename: text, file_data: { media: "file" }, file_id }), cache_control }),
+  });
+  return textOr({ ...words, ...list({ ...part, ...anyObject }) }, "must be text or a list of content parts");
+}
 
-const partOf = (words: PlaceSpec): PlaceSpec => ({
-  by: {
-    field: "type",
-    cases: {
-      text: { fields: { type: setting, text: words, cache_control: cacheControl } },
-      refusal: { fields: { type: setting, refusal: text, cache_control: cacheControl } },
-      reasoning: { fields: { type: setting, text } },
-      image_url: {
-        fields: {
-          type: setting,
-          image_url: { media: "image", fields: { url: { media: "image" }, detail: setting } },
-          cache_control: cacheControl,
-        },
-      },
-      input_audio: {
-        fields: {
-          type: setting,
-          input_audio: { fields: { data: { media: "audio" }, format: setting } },
-          cache_control: cacheControl,
-        },
-      },
-      file: {
-        fields: {
-          type: setting,
-          file: {
-            fields: {
-              filename: text,
-              file_data: { media: "file" },
-              file_id: refused("files that a provider keeps cannot be asked for; send file_data"),
-            },
-          },
-          cache_control: cacheControl,
-        },
-      },
-    },
-    otherwise: "unknown",
-  },
+const name: FieldSpec = { ...text, ...string() };
+const called = required(name);
+
+const toolCall = object({
+  id: name,
+  ...each(setting, "index", "type"),
+  function: object({ name: called, arguments: json }),
+  custom: fields({ name: text, input: text }),
+  // Where Gemini's own OpenAI format keeps the signature of a thought.
+  extra_content: json,
 });
 
-const toolCall: PlaceSpec = {
-  fields: {
-    index: setting,
-    id: text,
-    type: setting,
-    function: { fields: { name: text, arguments: json } },
-    custom: { fields: { name: text, input: text } },
-    // Where Gemini's own OpenAI wire keeps the signature of a thought.
-    extra_content: json,
-  },
+const message: Fields = {
+  role: required(oneOf("system", "developer", "user", "assistant", "tool", "function")),
+  content: parts(text),
+  tool_calls: { ...list(toolCall), read: true, asJson: true },
+  tool_call_id: name,
+  name,
+  cache_control,
+  ...each(text, "refusal", "reasoning", "reasoning_content"),
+  ...each(json, "reasoning_details", "annotations"),
+  prefix: setting,
+  function_call: refused(OUT_OF_DATE),
 };
 
-const message: PlaceSpec = {
-  fields: {
-    role: setting,
-    content: { read: true, items: partOf(text) },
-    name: text,
-    refusal: text,
-    reasoning: text,
-    reasoning_content: text,
-    reasoning_details: json,
-    annotations: json,
-    tool_calls: { read: true, asJson: true, items: toolCall },
-    tool_call_id: text,
-    prefix: setting,
-    cache_control: cacheControl,
-    function_call: refused(outOfDate),
-  },
+const roles = {
+  tool: fields({ ...message, content: parts(quoted) }),
+  function: { ...refused(OUT_OF_DATE), ...fields(message) },
 };
 
-const toolMessage: PlaceSpec = { fields: { ...message.fields, content: { ...quoted, items: partOf(quoted) } } };
+const declared = object({ name: called, description: text, parameters: json, strict: setting });
+const tool = cases(
+  "type",
+  // The gateway runs an action: a vendor sees a function.
+  { function: fields({ function: declared, cache_control }), action: ours },
+  { otherwise: refused("only tools of type function and action are sold") },
+);
 
-const tool: PlaceSpec = {
-  by: {
-    field: "type",
-    cases: {
-      function: {
-        fields: {
-          type: setting,
-          function: { fields: { name: text, description: text, parameters: json, strict: setting } },
-          cache_control: cacheControl,
-        },
-      },
-      // The gateway runs it: a vendor sees a function.
-      action: { ours: true },
-    },
-    otherwise: refused("only tools of type function and action are sold"),
-  },
+/** No client sends more, and many entries are slow to read. */
+function entries(max: number): FieldSpec {
+  const message = `must be an object of at most ${max} entries`;
+  const isFew = (value: unknown) => isRecord(value) && Object.keys(value).length <= max;
+  return { ...free, type: { kinds: [], check: (value) => (isFew(value) ? [] : [{ path: "", message }]) } };
+}
+
+const model = string(1, 200);
+const tokens = whole(1, 10_000_000);
+const isText = (value: unknown) => Array.isArray(value) && value.every((kind) => kind === "text");
+
+/** A body that has passed the table, as far as we read it. */
+export type ChatBody = Json & {
+  readonly model?: string | null;
+  readonly models?: readonly string[] | null;
+  readonly messages: readonly ChatMessage[];
+  readonly stream_options?: { readonly include_usage?: boolean | null } | null;
+  readonly max_tokens?: number | null;
+  readonly max_completion_tokens?: number | null;
+  readonly n?: number | null;
+  readonly user?: string | null;
+  readonly metadata?: Json | null;
 };
 
-const body: PlaceSpec = {
-  fields: {
-    model: setting,
-    models: { items: setting },
-    messages: {
-      items: {
-        by: {
-          field: "role",
-          cases: { tool: toolMessage, function: refused(outOfDate) },
-          otherwise: message,
-        },
-      },
-    },
-    stream: setting,
-    stream_options: { fields: { include_usage: setting, include_obfuscation: setting } },
-    max_tokens: setting,
-    max_completion_tokens: setting,
-    n: setting,
-    stop: { items: setting },
-    seed: setting,
-    user: setting,
-    metadata: { free: true },
-    safety_identifier: setting,
-    prompt_cache_key: setting,
-    cache_control: cacheControl,
-    max_cost_cents: { ours: true },
-    // OpenRouter's: whether usage comes, and who may serve.
-    usage: { ours: true },
-    provider: { ours: true },
+export interface ChatMessage extends Json {
+  readonly role: string;
+  readonly content?: string | readonly ChatPart[] | null;
+}
 
-    temperature: setting,
-    top_p: setting,
-    top_k: setting,
-    top_a: setting,
-    min_p: setting,
-    frequency_penalty: setting,
-    presence_penalty: setting,
-    repetition_penalty: setting,
-    logit_bias: { free: true },
-    logprobs: setting,
-    top_logprobs: setting,
+export interface ChatPart extends Json {
+  readonly type: string;
+}
 
-    tools: { read: true, asJson: true, items: tool },
-    tool_choice: {
-      fields: {
+/** Every field of a chat body. */
+export const CHAT_FIELDS = compileTable(
+  fields({
+    model,
+    models: list(model, 16, 1),
+    messages: required(list({ ...cases("role", roles, { otherwise: fields(message) }), ...anyObject }, 100_000, 1)),
+    stream: boolean,
+    stream_options: object({ include_usage: boolean, include_obfuscation: setting }),
+    max_tokens: tokens,
+    max_completion_tokens: tokens,
+    n: whole(1, 8),
+    temperature: number(0, 2),
+    top_p: number(0, 1),
+    frequency_penalty: number(-2, 2),
+    presence_penalty: number(-2, 2),
+    seed: whole(),
+    stop: textOr(list(string(), 16), "must be text or a list of at most 16 texts"),
+    tools: { ...list({ ...tool, ...anyObject }), read: true, asJson: true },
+    cache_control,
+    tool_choice: textOr(
+      object({
         type: setting,
-        function: { fields: { name: setting } },
-        allowed_tools: { fields: { mode: setting, tools: { free: true } } },
-      },
-    },
-    parallel_tool_calls: setting,
-    max_tool_calls: { ours: true },
+        function: fields({ name: setting }),
+        allowed_tools: fields({ mode: setting, tools: free }),
+      }),
+      "must be text or an object",
+    ),
+    parallel_tool_calls: boolean,
     response_format: {
+      ...object({
+        type: required(string()),
+        json_schema: fields({ name: text, description: text, strict: setting, schema: json }),
+        schema: json,
+      }),
       read: true,
       asJson: true,
-      fields: {
-        type: setting,
-        json_schema: { fields: { name: text, description: text, strict: setting, schema: json } },
-        schema: json,
-      },
     },
+    user: string(),
+    logprobs: boolean,
+    logit_bias: entries(1_024),
+    metadata: entries(64),
+    safetySettings: { ...free, type: { kinds: ["list"], max: 64 } },
 
-    reasoning: {
-      fields: { effort: setting, max_tokens: setting, enabled: setting, exclude: setting, summary: setting },
-    },
-    reasoning_effort: setting,
-    reasoning_format: setting,
-    include_reasoning: setting,
-    thinking: { fields: { type: setting, budget_tokens: setting, display: setting } },
-    verbosity: setting,
-    output_config: { fields: { effort: setting, format: json } },
-    safetySettings: { free: true },
+    ...each(setting, "safety_identifier", "prompt_cache_key", "top_k", "top_a", "min_p", "repetition_penalty"),
+    ...each(setting, "top_logprobs", "reasoning_effort", "reasoning_format", "include_reasoning", "verbosity"),
+    reasoning: fields(each(setting, "effort", "max_tokens", "enabled", "exclude", "summary")),
+    thinking: fields(each(setting, "type", "budget_tokens", "display")),
+    output_config: fields({ effort: setting, format: json }),
 
-    functions: refused(outOfDate),
-    function_call: refused(outOfDate),
-    service_tier: refused("only the standard tier is sold", oneOf("auto", "default", "standard", "standard_only")),
-    modalities: refused(
-      "only text output is sold",
-      (value) => Array.isArray(value) && value.every((kind) => kind === "text"),
-    ),
+    // Whether the gateway serves a plugin is decided later; `usage` and `provider` are OpenRouter's.
+    ...each(ours, "max_cost_cents", "max_tool_calls", "usage", "provider", "plugins"),
+
+    functions: refused(OUT_OF_DATE),
+    function_call: refused(OUT_OF_DATE),
+    service_tier: refused("only the standard tier is sold", among("auto", "default", "standard", "standard_only")),
+    modalities: refused("only text output is sold", isText),
     audio: refused("audio output is not sold"),
-    // What is in there is looked at where it is known whether the gateway serves it.
-    plugins: { ours: true },
-    transforms: refused("prompts are sent as they are", (value) => Array.isArray(value) && value.length === 0),
-    web_search_options: refused("searches are billed apart"),
-    search_parameters: refused("searches are billed apart"),
-    web_search: refused("searches are billed apart"),
+    transforms: refused("prompts are sent as they are", isEmptyList),
+    ...each(refused(SEARCHES), "web_search_options", "search_parameters", "web_search"),
     preset: refused("presets can change model and price"),
-    speed: refused("faster processing is billed apart", oneOf("standard")),
+    speed: refused("faster processing is billed apart", among("standard")),
     inference_geo: refused("a fixed region is billed apart"),
     mcp_servers: refused("remote tools are billed apart"),
     container: refused("containers are billed apart"),
     compound_custom: refused("built-in tools are billed apart"),
     prediction: refused("rejected predictions are billed beyond max_tokens"),
-  },
-};
-
-/** The whole of what a chat body may hold. */
-export const CHAT_FIELDS = compilePlace(body);
+  }),
+);

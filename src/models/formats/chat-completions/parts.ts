@@ -2,7 +2,7 @@
 import { isRecord, stringOf, wordOf } from "../../../core/json.ts";
 import type { MediaSource } from "../../../core/neutral.ts";
 import { audioBlock, foreign, type PartBlock, textBlock } from "../neutral-blocks.ts";
-import type { ChatMessage } from "./body.ts";
+import type { ChatMessage } from "./fields.ts";
 
 /** Whether a `cache_control` asks for a cache. Its time to live is not read: an hour is priced apart, and every mark here lives five minutes. */
 export function isCacheMark(value: unknown): boolean {

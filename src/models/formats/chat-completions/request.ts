@@ -10,7 +10,7 @@ import type {
   ToolChoice,
 } from "../../../core/neutral.ts";
 import { once } from "../neutral-blocks.ts";
-import type { ChatBody } from "./body.ts";
+import type { ChatBody } from "./fields.ts";
 import { isCacheMark } from "./parts.ts";
 import { turnsOf } from "./turns.ts";
 

@@ -2,7 +2,7 @@
 import { isRecord, stringOf, wordOf } from "../../../core/json.ts";
 import type { NeutralBlock, NeutralTurn, ReasoningBlock, ToolResultBlock } from "../../../core/neutral.ts";
 import { argumentsText } from "../../../core/raw-json.ts";
-import type { ChatBody, ChatMessage } from "./body.ts";
+import type { ChatBody, ChatMessage } from "./fields.ts";
 import { isCacheMark, partsOf } from "./parts.ts";
 
 /** The conversation in order. Results of tools are the user's. */

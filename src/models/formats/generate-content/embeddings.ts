@@ -3,8 +3,7 @@ import { z } from "zod";
 import { GatewayError } from "../../../core/errors.ts";
 import { readFields } from "../../../core/field-issues.ts";
 import { isRecord, type Json } from "../../../core/json.ts";
-import { parseJson } from "../parse-json.ts";
-import { schemaError } from "../schema-error.ts";
+import { parseJson, schemaError } from "../parse-json.ts";
 
 const REQUESTS_MAX = 2_048;
 

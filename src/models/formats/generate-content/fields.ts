@@ -1,112 +1,130 @@
-// The allow-list of a body in the generate-content wire: what other wires can be told of it, and what is refused because it changes the price.
-import { compilePlace, type PlaceSpec } from "../allow-list.ts";
-import { json, oneOf, refused, setting, text } from "../places.ts";
+// The table of fields of the generate-content format: what other formats can express, and what is refused because it changes the price.
+import type { Json } from "../../../core/json.ts";
+import {
+  among,
+  anyObject,
+  cases,
+  compileTable,
+  each,
+  type FieldSpec,
+  type Fields,
+  fields,
+  free,
+  json,
+  list,
+  number,
+  object,
+  oneOf,
+  ours,
+  refused,
+  required,
+  setting,
+  string,
+  text,
+  whole,
+} from "../field-table.ts";
 
 export const SERVER_TOOLS = "tools that a provider runs are billed apart";
-
 const LIVE = "only calls of functions that wait for their result are sold";
 
-/** Encoded data, or an address of it, of the type that stands beside it. */
+/** Encoded data or its address; the media type is in the field beside it. */
 const media = { media: "file", typedBy: "mimeType" } as const;
-const inlineData: PlaceSpec = { fields: { mimeType: setting, data: media, displayName: text } };
-const fileData: PlaceSpec = { fields: { mimeType: setting, fileUri: media, displayName: text } };
+const inlineData = fields({ mimeType: setting, data: media, displayName: text });
+const fileData = fields({ mimeType: setting, fileUri: media, displayName: text });
+const name: FieldSpec = { ...text, ...string() };
 
-const part: PlaceSpec = {
-  fields: {
-    text,
-    thought: setting,
-    thoughtSignature: text,
-    inlineData,
-    fileData,
-    functionCall: { fields: { id: text, name: text, args: json } },
-    functionResponse: {
-      fields: {
-        id: text,
-        name: text,
-        response: json,
-        parts: { items: { fields: { inlineData, fileData } } },
-        willContinue: refused(LIVE, oneOf(false)),
-        scheduling: refused(LIVE, oneOf("SCHEDULING_UNSPECIFIED")),
-      },
-    },
-  },
-};
-
-const content: PlaceSpec = { fields: { role: setting, parts: { read: true, items: part } } };
-
-const functionDeclaration: PlaceSpec = {
-  fields: {
-    name: text,
-    description: text,
-    parameters: json,
-    parametersJsonSchema: json,
+const part = object({
+  text: { ...text, ...string() },
+  functionCall: object({ name: required(name), id: text, args: json }),
+  functionResponse: object({
+    name,
+    id: text,
     response: json,
-    responseJsonSchema: json,
-    behavior: refused(LIVE, oneOf("UNSPECIFIED", "BLOCKING")),
-  },
+    parts: { items: fields({ inlineData, fileData }) },
+    willContinue: refused(LIVE, among(false)),
+    scheduling: refused(LIVE, among("SCHEDULING_UNSPECIFIED")),
+  }),
+  thought: setting,
+  thoughtSignature: text,
+  inlineData,
+  fileData,
+});
+
+function content(partsMax?: number): Fields {
+  return { parts: required({ ...list(part, partsMax), read: true }) };
+}
+
+const roles = oneOf("user", "model", "function", "system", "");
+
+const declaration = object({
+  name: required(name),
+  description: text,
+  ...each(json, "parameters", "parametersJsonSchema", "response", "responseJsonSchema"),
+  behavior: refused(LIVE, among("UNSPECIFIED", "BLOCKING")),
+});
+
+/** Whether the gateway serves one of the vendor's tools is decided where tools are read. */
+const tool = fields({
+  functionDeclarations: list(declaration),
+  ...each(ours, "googleSearch", "googleSearchRetrieval", "urlContext"),
+  ...each(refused(SERVER_TOOLS), "googleMaps", "codeExecution", "computerUse", "fileSearch", "enterpriseWebSearch"),
+  ...each(refused(SERVER_TOOLS), "retrieval", "mcpServers"),
+});
+const tools = cases("type", { action: ours }, { missing: tool, otherwise: refused(SERVER_TOOLS) });
+
+/** One of the words, in capitals or not. */
+function anyCase(...words: readonly string[]): FieldSpec {
+  const issues = [{ path: "", message: `must be one of ${words.join(", ")}` }];
+  const check = (value: unknown) => (words.includes(String(value).toUpperCase()) ? [] : issues);
+  return { type: { kinds: ["string"], check } };
+}
+
+const isText = (value: unknown) => Array.isArray(value) && value.every((kind) => kind === "TEXT");
+
+/** A body that has passed the table, as far as we read it. */
+export type GenerateBody = Json & {
+  readonly models?: readonly string[] | null;
+  readonly contents: readonly Json[];
+  readonly generationConfig?: (Json & { maxOutputTokens?: number | null; candidateCount?: number | null }) | null;
 };
 
-/** Tools of the vendor's own, of which the gateway serves some; whether it does is looked at when the tools are read. */
-const tool: PlaceSpec = {
-  fields: {
-    functionDeclarations: { items: functionDeclaration },
-    googleSearch: { ours: true },
-    googleSearchRetrieval: { ours: true },
-    urlContext: { ours: true },
-    ...Object.fromEntries(
-      [
-        ...["googleMaps", "codeExecution", "computerUse", "fileSearch", "enterpriseWebSearch", "retrieval"],
-        "mcpServers",
-      ].map((name) => [name, refused(SERVER_TOOLS)]),
-    ),
-  },
-};
-
-const body: PlaceSpec = {
-  fields: {
+/** Every field of a body in the generate-content format. */
+export const GENERATE_FIELDS = compileTable(
+  fields({
+    models: list(string(1, 200), 16, 1),
+    contents: required(list(object({ role: roles, ...content(100_000) }), 100_000, 1)),
+    systemInstruction: object({ role: setting, ...content() }),
+    tools: { ...list({ ...tools, ...anyObject }), read: true, asJson: true },
+    toolConfig: object({
+      functionCallingConfig: object({
+        mode: anyCase("MODE_UNSPECIFIED", "AUTO", "ANY", "NONE", "VALIDATED"),
+        allowedFunctionNames: { items: setting },
+      }),
+    }),
+    generationConfig: object({
+      maxOutputTokens: whole(1, 10_000_000),
+      candidateCount: whole(1, 8),
+      temperature: number(0, 2),
+      topP: number(0, 1),
+      topK: number(0),
+      seed: whole(),
+      presencePenalty: number(-2, 2),
+      frequencyPenalty: number(-2, 2),
+      stopSequences: list(string(), 16),
+      responseMimeType: string(0, 100),
+      thinkingConfig: object({
+        thinkingBudget: whole(-1),
+        thinkingLevel: anyCase("THINKING_LEVEL_UNSPECIFIED", "MINIMAL", "LOW", "MEDIUM", "HIGH"),
+        includeThoughts: setting,
+      }),
+      responseSchema: json,
+      responseJsonSchema: json,
+      responseModalities: refused("only text output is sold", isText),
+    }),
+    safetySettings: { ...free, type: { kinds: ["list"], max: 64 } },
+    labels: free,
     model: setting,
-    models: { items: setting },
-    contents: { items: content },
-    systemInstruction: content,
-    tools: {
-      read: true,
-      asJson: true,
-      items: {
-        by: { field: "type", cases: { action: { ours: true } }, missing: tool, otherwise: refused(SERVER_TOOLS) },
-      },
-    },
-    toolConfig: {
-      fields: { functionCallingConfig: { fields: { mode: setting, allowedFunctionNames: { items: setting } } } },
-    },
-    generationConfig: {
-      fields: {
-        stopSequences: { items: setting },
-        responseMimeType: setting,
-        responseSchema: json,
-        responseJsonSchema: json,
-        candidateCount: setting,
-        maxOutputTokens: setting,
-        temperature: setting,
-        topP: setting,
-        topK: setting,
-        seed: setting,
-        presencePenalty: setting,
-        frequencyPenalty: setting,
-        thinkingConfig: { fields: { includeThoughts: setting, thinkingBudget: setting, thinkingLevel: setting } },
-        responseModalities: refused(
-          "only text output is sold",
-          (value) => Array.isArray(value) && value.every((kind) => kind === "TEXT"),
-        ),
-      },
-    },
-    safetySettings: { free: true },
-    labels: { free: true },
     cachedContent: refused("caches that a provider keeps belong to its own customers"),
-    max_cost_cents: { ours: true },
-    max_tool_calls: { ours: true },
-    provider: { ours: true },
-  },
-};
-
-/** The whole of what a body in the generate-content wire may hold. */
-export const GENERATE_FIELDS = compilePlace(body);
+    ...each(ours, "max_cost_cents", "max_tool_calls", "provider"),
+  }),
+);

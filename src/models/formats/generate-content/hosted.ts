@@ -2,7 +2,7 @@
 import { GatewayError } from "../../../core/errors.ts";
 import { isRecord, type Json, listOf } from "../../../core/json.ts";
 import { type Hosts, placesIn, secondHosted, type WantedHosted } from "../action-tools.ts";
-import { unknownField } from "../sift.ts";
+import { unknownField } from "../known-fields.ts";
 import { SERVER_TOOLS } from "./fields.ts";
 
 /** Its tools, by the field of each. */

@@ -1,25 +1,25 @@
 // The wire's fields may be written in either of protobuf's spellings: both are read as the one that the allow-list has.
 import { isRecord } from "../../../core/json.ts";
-import { type Place, placeOf } from "../allow-list.ts";
+import { type Field, fieldFor } from "../field-table.ts";
 
 function camel(name: string): string {
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-function listedName(key: string, object: Readonly<Record<string, unknown>>, place: Place): string {
-  if (!key.includes("_") || place.fields?.has(key) === true) return key;
+function listedName(key: string, object: Readonly<Record<string, unknown>>, field: Field): string {
+  if (!key.includes("_") || field.fields?.has(key) === true) return key;
   const other = camel(key);
-  return place.fields?.has(other) === true && object[other] === undefined ? other : key;
+  return field.fields?.has(other) === true && object[other] === undefined ? other : key;
 }
 
-/** The value with the fields of its place under their listed names; what is free below it stays as it is. */
-export function withListedNames(value: unknown, place: Place): unknown {
-  if (place.free || place.refused !== null) return value;
+/** The value with the fields of its field under their listed names; what is free below it stays as it is. */
+export function withListedNames(value: unknown, field: Field): unknown {
+  if (field.free || field.refused !== null) return value;
   if (Array.isArray(value)) {
-    const { items } = place;
+    const { items } = field;
     return items === null ? value : value.map((one) => withListedNames(one, items));
   }
-  const at = isRecord(value) ? placeOf(value, place) : "unknown";
+  const at = isRecord(value) ? fieldFor(value, field) : "unknown";
   if (!isRecord(value) || at === "unknown" || at.fields === null) return value;
   const named: Record<string, unknown> = {};
   for (const key of Object.keys(value)) {

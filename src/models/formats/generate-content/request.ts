@@ -28,7 +28,7 @@ function configOf(body: Json): Json {
   return part(body, "generationConfig");
 }
 
-function declarationsOf(body: Json): readonly Json[] {
+export function declarationsOf(body: Json): readonly Json[] {
   return listOf(body.tools)
     .filter(isRecord)
     .flatMap(({ functionDeclarations }) => listOf(functionDeclarations).filter(isRecord));

@@ -49,8 +49,9 @@ function countRead(bytes: Buffer, { params }: CountContext): CountRead {
   const inner = isRecord(sent) ? (sent.generateContentRequest ?? sent.generate_content_request) : null;
   const checked = checkGenerate(isRecord(inner) ? Buffer.from(JSON.stringify(inner)) : bytes);
   if (checked instanceof GatewayError) return checked;
-  const text = readText(checked.sifted.body, GENERATE_FIELDS);
-  return { model: params.model ?? "", shape: shapeOfGenerate(checked), text };
+  const { known } = checked;
+  const text = readText(known.body, GENERATE_FIELDS);
+  return { model: params.model ?? "", shape: shapeOfGenerate(known), text };
 }
 
 function embeddings(verb: string, isBatch: boolean): readonly WireEmbeddings[] {

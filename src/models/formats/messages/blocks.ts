@@ -10,7 +10,14 @@ import type {
   Source,
 } from "../../../core/neutral.ts";
 import { rawObject } from "../../../core/raw-json.ts";
-import { RUN_HERE } from "./run-here.ts";
+
+/** Prefixes of the ids of what the gateway has run: the vendor must not take it for its own when it comes back. */
+const RUN_HERE = { hosted: "srvtoolu_tg", action: "mcptoolu_tg" } as const;
+
+/** Whether a body holds something that the gateway has run. */
+export function holdsOurs(bytes: Buffer): boolean {
+  return bytes.includes(RUN_HERE.hosted) || bytes.includes(RUN_HERE.action);
+}
 
 /** What of a model's thoughts a client sees. `sealed`: it wants them back, not to read them; `none`: it has not asked for any. */
 export type ThoughtsShown = "all" | "sealed" | "none";

@@ -21,22 +21,25 @@ function wrong(param: string, why: string): GatewayError {
   return new GatewayError("bad_request", { param, detail: { detail: `${param}: ${why}` } });
 }
 
-export interface WireHeaders {
+export interface FormatHeaders {
   /** What a vendor of the wire is to be told. */
-  readonly told: Readonly<Record<string, string>>;
-  /** The betas that no vendor is told of, as the caller is told: `anthropic-beta:<word>`. */
+  readonly forVendors: Readonly<Record<string, string>>;
+  /** The betas that no vendor is told of, as the caller is forVendors: `anthropic-beta:<word>`. */
   readonly dropped: readonly string[];
 }
 
 /** A caller who says nothing speaks the first version. */
-export function wireHeaders({ headers }: GatewayRequest): WireHeaders | GatewayError {
+export function formatHeaders({ headers }: GatewayRequest): FormatHeaders | GatewayError {
   const version = headers.get(VERSION_HEADER) ?? VERSIONS[0] ?? "";
   if (!VERSIONS.includes(version)) return wrong(VERSION_HEADER, `must be one of ${VERSIONS.join(", ")}`);
   const betas = headers.get(BETA_HEADER);
-  if (betas === undefined) return { told: { [VERSION_HEADER]: version }, dropped: [] };
+  if (betas === undefined) return { forVendors: { [VERSION_HEADER]: version }, dropped: [] };
   if (!BETAS.test(betas)) return wrong(BETA_HEADER, "must be a list of names, separated by commas");
   const { passed, dropped, costly } = readBetas(betas);
   if (costly !== null) return costlyBeta(costly);
   const beta = passed.length === 0 ? {} : { [BETA_HEADER]: passed.join(",") };
-  return { told: { [VERSION_HEADER]: version, ...beta }, dropped: dropped.map((word) => `${BETA_HEADER}:${word}`) };
+  return {
+    forVendors: { [VERSION_HEADER]: version, ...beta },
+    dropped: dropped.map((word) => `${BETA_HEADER}:${word}`),
+  };
 }

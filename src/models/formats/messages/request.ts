@@ -11,8 +11,8 @@ import type {
 } from "../../../core/neutral.ts";
 import { once } from "../neutral-blocks.ts";
 import type { ThoughtsShown } from "./blocks.ts";
-import type { MessagesBody } from "./body.ts";
 import { WIRE } from "./errors.ts";
+import type { MessagesBody } from "./fields.ts";
 import { isCacheMark } from "./sources.ts";
 import { turnsOf } from "./turns.ts";
 

@@ -3,7 +3,7 @@ import { isRecord, type Json, stringOf, wordOf } from "../../../core/json.ts";
 import type { NeutralBlock, NeutralTurn } from "../../../core/neutral.ts";
 import { jsonText } from "../../../core/raw-json.ts";
 import { foreign, textBlock } from "../neutral-blocks.ts";
-import type { MessagesBody } from "./body.ts";
+import type { MessagesBody } from "./fields.ts";
 import { documentOf, isCacheMark, mediaOf, searchResultOf } from "./sources.ts";
 
 /** Made for the vendor's books, never for the model: in front of any other model's prompt it only spoils the cache. */

@@ -7,7 +7,7 @@ import { readText } from "../prompt-text.ts";
 import type { CountRead, ModelWire } from "../wire.ts";
 import { messagesErrors, WIRE } from "./errors.ts";
 import { MESSAGES_FIELDS } from "./fields.ts";
-import { VERSION_HEADER, wireHeaders } from "./headers.ts";
+import { formatHeaders, VERSION_HEADER } from "./headers.ts";
 import { asksForPage, modelJson, modelListJson, modelPageJson } from "./models.ts";
 import { checkMessages, readMessages } from "./read-body.ts";
 
@@ -27,8 +27,8 @@ const HELLO: EndpointSpec = {
 function countRead(bytes: Buffer): CountRead {
   const checked = checkMessages(bytes);
   if (checked instanceof GatewayError) return checked;
-  const { body, sifted } = checked;
-  return { model: body.model, shape: shapeOf(sifted), text: readText(sifted.body, MESSAGES_FIELDS) };
+  const { known } = checked;
+  return { model: known.body.model, shape: shapeOf(known), text: readText(known.body, MESSAGES_FIELDS) };
 }
 
 export const messagesWire: ModelWire = {
@@ -46,7 +46,7 @@ export const messagesWire: ModelWire = {
       ...at("/messages/count_tokens"),
       bodyBytesMax: COUNTED_BYTES_MAX,
       check(request) {
-        const headers = wireHeaders(request);
+        const headers = formatHeaders(request);
         return headers instanceof GatewayError ? headers : null;
       },
       read: countRead,

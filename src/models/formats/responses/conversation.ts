@@ -5,7 +5,7 @@ import { isRecord, type Json } from "../../../core/json.ts";
 import { tooMuchIn } from "../../../core/json-bytes.ts";
 import { invalid, parseJson } from "../parse-json.ts";
 import type { Earlier } from "../wire.ts";
-import type { ResponsesBody } from "./body.ts";
+import type { ResponsesBody } from "./fields.ts";
 
 const CREATE = "response.create";
 const OUTPUTS: ReadonlySet<unknown> = new Set(["function_call_output", "custom_tool_call_output"]);

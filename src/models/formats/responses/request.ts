@@ -2,7 +2,7 @@
 import { defined, isRecord, numberOf, stringOf } from "../../../core/json.ts";
 import type { CallerRequest, Effort, NeutralRequest, ReasoningAsk, ResponseFormat } from "../../../core/neutral.ts";
 import { once } from "../neutral-blocks.ts";
-import type { ResponsesBody } from "./body.ts";
+import type { ResponsesBody } from "./fields.ts";
 import { ResponsesTools, toolLists } from "./tools.ts";
 import { turnsOf } from "./turns.ts";
 

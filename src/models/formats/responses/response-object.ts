@@ -1,7 +1,7 @@
 // The response object, as it stands in a whole answer and in the events that begin and end a stream: every key is always there.
 import { isRecord, type Json, numberOf, stringOf } from "../../../core/json.ts";
 import type { AnswerHead } from "../wire.ts";
-import type { ResponsesBody } from "./body.ts";
+import type { ResponsesBody } from "./fields.ts";
 
 export type ResponseStatus = "in_progress" | "completed" | "incomplete" | "failed";
 

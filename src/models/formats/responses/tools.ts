@@ -2,7 +2,7 @@
 import { isRecord, type Json, stringOf, wordOf } from "../../../core/json.ts";
 import type { NeutralTool, ToolChoice } from "../../../core/neutral.ts";
 import { shortName } from "../../../core/short-name.ts";
-import type { ResponsesBody } from "./body.ts";
+import type { ResponsesBody } from "./fields.ts";
 
 /** How the caller calls a tool that the model knows by a flat name. */
 export interface CalledTool {

@@ -3,7 +3,7 @@ import { type Json, stringOf, wordOf } from "../../../core/json.ts";
 import type { NeutralBlock, NeutralTurn, ReasoningBlock, ToolResultBlock } from "../../../core/neutral.ts";
 import { argumentsText } from "../../../core/raw-json.ts";
 import { foreign, textBlock } from "../neutral-blocks.ts";
-import type { ResponsesBody, ResponsesItem } from "./body.ts";
+import type { ResponsesBody, ResponsesItem } from "./fields.ts";
 import { partsOf } from "./parts.ts";
 import type { ResponsesTools } from "./tools.ts";
 

@@ -5,9 +5,9 @@ import { textTokensMax } from "../../../src/models/chat/prompt-bounds.ts";
 import { quoteOf } from "../../../src/models/chat/quote.ts";
 import { CHAT_FIELDS } from "../../../src/models/formats/chat-completions/fields.ts";
 import { readChatBody } from "../../../src/models/formats/chat-completions/read-body.ts";
+import { NAMES_MAX } from "../../../src/models/formats/known-fields.ts";
 import type { ModelRequest } from "../../../src/models/formats/model-request.ts";
 import { sentText } from "../../../src/models/formats/prompt-text.ts";
-import { NAMES_MAX } from "../../../src/models/formats/sift.ts";
 
 const USER = { role: "user", content: "hello" };
 
