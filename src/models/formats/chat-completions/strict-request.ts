@@ -4,7 +4,7 @@ import { type Ask, askOf } from "../../../sandbox/ask.ts";
 import { refuse, schemaRefusal } from "../../../sandbox/dialect.ts";
 import { schemaWithProperties } from "../../../sandbox/dialects/tool-schema.ts";
 import type { Refusal } from "../../../sandbox/refusals.ts";
-import type { ChatBody } from "./body.ts";
+import type { ChatBody } from "./fields.ts";
 import { chatRequest } from "./request.ts";
 
 const textPart = z.looseObject({ type: z.literal("text"), text: z.string() });

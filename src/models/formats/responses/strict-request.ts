@@ -5,7 +5,7 @@ import { type Ask, askOf } from "../../../sandbox/ask.ts";
 import { refuse, schemaRefusal } from "../../../sandbox/dialect.ts";
 import { schemaWithProperties } from "../../../sandbox/dialects/tool-schema.ts";
 import type { Refusal } from "../../../sandbox/refusals.ts";
-import type { ResponsesBody } from "./body.ts";
+import type { ResponsesBody } from "./fields.ts";
 import { responsesRequest } from "./request.ts";
 import { toolLists } from "./tools.ts";
 
