@@ -116,7 +116,7 @@ export type ResponsesBody = Json & {
   readonly model?: string | null;
   readonly models?: readonly string[] | null;
   readonly input: string | readonly ResponsesItem[];
-  readonly max_output_tokens?: number | null;
+  readonly max_output_tokens?: number | null | undefined;
 };
 
 /** An input item: a message, a call, its output, a thought, or tools that come with the conversation. */
