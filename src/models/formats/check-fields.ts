@@ -8,7 +8,7 @@ import { type KnownBody, keepKnown } from "./known-fields.ts";
 import { schemaError } from "./parse-json.ts";
 
 const NONE: readonly FieldIssue[] = [];
-/** Nobody reads more; a list of wrong items has as many. */
+/** A long list of wrong items has as many issues; more are of no use. */
 const ISSUES_MAX = 100;
 
 const KIND_WORDS = {
