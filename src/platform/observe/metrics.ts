@@ -62,13 +62,13 @@ export const METRICS = {
   },
   actionDuration: {
     name: "tollgate_action_duration_seconds",
-    help: "From the request's head to the end of its answer, of calls of actions that reached a vendor; code is empty on success",
+    help: "From the request's head to the end of its answer, for action calls that reached a vendor; code is empty on success",
     labels: [...MODEL, "code"],
     bounds: DURATION_S,
   },
   requests: {
     name: "tollgate_requests_total",
-    help: "Requests answered; code is empty where there was no error, status 0 where the client left first",
+    help: "Requests answered; code is empty without an error, status is 0 if the client left first",
     labels: ["endpoint", "status", "code", "sandbox"],
   },
   requestDuration: {
@@ -84,7 +84,7 @@ export const METRICS = {
   },
   attempts: {
     name: "tollgate_attempts_total",
-    help: "Tries of one route; outcome is ok or the failure's kind",
+    help: "Attempts; outcome is ok or the failure's class",
     labels: ["provider", "outcome", "sandbox"],
   },
   attemptFirstToken: {
@@ -95,58 +95,58 @@ export const METRICS = {
   },
   fallbacks: {
     name: "tollgate_fallbacks_total",
-    help: "Routes that failed and were followed by another; served is _none where none could answer",
+    help: "Fallbacks to another route; served is _none if none could answer",
     labels: ["asked", "served", "reason", "sandbox"],
   },
   charged: {
     name: "tollgate_charged_usd_total",
-    help: "Taken from payers",
+    help: "Charged to payers",
     labels: MODEL,
     unit: NANO_PER_USD,
   },
   upstreamCost: {
     name: "tollgate_upstream_cost_usd_total",
-    help: "What providers take from us; tollgate_charged_usd_total less this is the margin",
+    help: "Cost at providers; tollgate_charged_usd_total minus this is the margin",
     labels: MODEL,
     unit: NANO_PER_USD,
   },
   absorbed: {
     name: "tollgate_absorbed_usd_total",
-    help: "Cost that no payer was charged for",
+    help: "Cost above holds, charged to nobody",
     labels: ["reason", "sandbox"],
     unit: NANO_PER_USD,
   },
   unpaid: {
     name: "tollgate_unpaid_cost_usd_total",
-    help: "What calls and jobs have cost above their charge, by whether they were charged at all",
+    help: "Cost of calls and jobs above their charge, by whether they were charged at all",
     labels: ["charged"],
     unit: NANO_PER_USD,
   },
   guardJudged: {
     name: "tollgate_guard_judgements_total",
-    help: "What the operator's guard said of requests and answers: pass, refuse, edit, or away where it did not",
+    help: "The guard's judgements of requests and answers: pass, refuse, edit, or away without an answer",
     labels: ["stage", "outcome"],
   },
   callsLogged: {
     name: "tollgate_request_log_calls_total",
-    help: "Calls whose body and answer were kept, and those that were left out because there was no room, or the disk did not take them",
+    help: "Calls in the request log, and calls left out for lack of room or because of the disk",
     labels: ["outcome"],
   },
   guardCost: {
     name: "tollgate_guard_cost_usd_total",
-    help: "What providers take from us for the questions of GUARD_MODEL, which no payer is charged for",
+    help: "Cost of GUARD_MODEL, charged to nobody",
     labels: ["model"],
     unit: NANO_PER_USD,
   },
   overhead: {
     name: "tollgate_overhead_seconds",
-    help: "Time of a good answer that was not spent in attempts: the gateway's own work and its ledger",
+    help: "Time of a good answer outside of attempts: the gateway's own work and its ledger",
     labels: ["operation", "sandbox"],
     bounds: OWN_WORK_S,
   },
   ledger: {
     name: "tollgate_ledger_operation_seconds",
-    help: "Operations of the ledger as the event loop sees them",
+    help: "Ledger operations, as seen by the event loop",
     labels: ["operation"],
     bounds: OWN_WORK_S,
   },
@@ -157,22 +157,22 @@ export const METRICS = {
   },
   unpriced: {
     name: "tollgate_unpriced_usage_total",
-    help: "Answers whose usage counts what has no price here, such as server_tool_use; alarm above 0",
+    help: "Answers with usage that has no price, such as server_tool_use; alarm above 0",
     labels: ["provider", "counter", "sandbox"],
   },
   lost: {
     name: "tollgate_model_losses_usd_total",
-    help: "What providers have said that answers of a model cost, above what their callers were charged; without sandbox accounts",
+    help: "Cost of a model's answers as stated by providers, above their charge; without sandbox accounts",
     labels: ["provider", "model"],
     unit: NANO_PER_USD,
   },
   sealsUnopened: {
     name: "tollgate_seals_unopened_total",
-    help: "Sealed thoughts that came back and were left out: of another account, vendor, family of models or secret, or changed",
+    help: "Encrypted reasoning that was dropped: another account, vendor, model family or secret, or altered",
   },
   build: {
     name: "tollgate_build_info",
-    help: "1 for the version that runs, on the Node that runs it, and for what it does: ROLE",
+    help: "1 for the running version, its Node version and its ROLE",
     labels: ["version", "node", "role"],
   },
   diskFree: {
@@ -181,11 +181,11 @@ export const METRICS = {
   },
   diskNeeded: {
     name: "tollgate_disk_needed_bytes",
-    help: "With less free on the disk of DATA_DIR no paid call is taken on: DISK_FREE_MIB_MIN",
+    help: "Below this free space paid calls are refused: DISK_FREE_MIB_MIN",
   },
   modelListAge: {
     name: "tollgate_model_list_age_seconds",
-    help: "How long ago `tollgate models update` last compared the models with a list; 0: never",
+    help: "Time since `tollgate models update` last compared the models with a list; 0: never",
   },
   inFlight: {
     name: "tollgate_in_flight",
@@ -194,7 +194,7 @@ export const METRICS = {
   },
   longestHold: {
     name: "tollgate_event_loop_longest_hold_seconds",
-    help: "The longest that one piece of work kept a process from all others since the last look; alarm above 0.2 s",
+    help: "Longest block of the event loop since the last scrape; alarm above 0.2 s",
   },
   accounts: { name: "tollgate_accounts", help: "Accounts in the ledger" },
   holdsOpen: {
@@ -203,17 +203,17 @@ export const METRICS = {
   },
   held: {
     name: "tollgate_held_usd",
-    help: "Money in open holds; play money of sandbox accounts by itself",
+    help: "Money in open holds; sandbox accounts separately",
     labels: ["sandbox"],
   },
   spent: {
     name: "tollgate_spent_usd",
-    help: "All that was ever charged; play money of sandbox accounts by itself",
+    help: "All charges; sandbox accounts separately",
     labels: ["sandbox"],
   },
   spoolDepth: {
     name: "tollgate_spool_depth",
-    help: "Ends of calls that the shared ledger has not been told of, or has not answered",
+    help: "Ends of calls that the shared ledger has not confirmed",
     merge: "sum",
   },
   spoolOldest: {
@@ -222,16 +222,16 @@ export const METRICS = {
   },
   archiveBehind: {
     name: "tollgate_archive_behind_seconds",
-    help: "How late postings are on their way from Redis to the archive; alarm above five minutes",
+    help: "Delay of postings from Redis to the archive; alarm above five minutes",
   },
   answersWaiting: {
     name: "tollgate_answers_waiting_bytes",
-    help: "Memory of answers that wait for their clients to read them; ANSWERS_MIB is its bound",
+    help: "Memory of unread answers; ANSWERS_MIB limits it",
     merge: "sum",
   },
   jobsRunning: {
     name: "tollgate_jobs_running",
-    help: "Jobs that a process runs: launched or adopted, and not over",
+    help: "Running jobs, launched or adopted",
     merge: "sum",
   },
   jobsOldest: {
@@ -240,7 +240,7 @@ export const METRICS = {
   },
   jobsStill: {
     name: "tollgate_jobs_still_seconds",
-    help: "Since a job last came a step further, of the one that has stood still for longest, or that nobody can adopt; alarm above two minutes",
+    help: "Longest time without progress of any job, or of one that cannot be adopted; alarm above two minutes",
   },
   jobsAdopted: {
     name: "tollgate_jobs_adopted_total",
@@ -248,30 +248,30 @@ export const METRICS = {
   },
   jobsEnded: {
     name: "tollgate_jobs_ended_total",
-    help: "Jobs that are over, by kind; status is succeeded or failed",
+    help: "Ended jobs, by kind; status is succeeded or failed",
     labels: ["kind", "status"],
   },
   sessionsOpen: {
     name: "tollgate_sessions_open",
-    help: "Metered sessions that a process keeps open",
+    help: "Open sessions",
     merge: "sum",
   },
   boxesUnclosed: {
     name: "tollgate_session_boxes_unclosed",
-    help: "Boxes of sessions that are over whose vendors have not yet said that they are closed, over all processes",
+    help: "Machines of ended sessions whose vendors have not confirmed that they are closed, over all processes",
   },
   boxesUnclosedOldest: {
     name: "tollgate_session_boxes_unclosed_oldest_seconds",
-    help: "Since the oldest of them is to be closed; alarm above twenty minutes",
+    help: "Since the oldest of them was due; alarm above twenty minutes",
   },
   settlements: {
     name: "tollgate_x402_settlements_total",
-    help: "Payments on chain that were tried, by what came of them: settled, refused, or open where nobody can say yet",
+    help: "Payments on chain by outcome: settled, refused, or open while unknown",
     labels: ["outcome"],
   },
   paymentsOpen: {
     name: "tollgate_x402_payments_open",
-    help: "Payments on chain of which it is not known yet whether they were made, over all processes",
+    help: "Payments on chain with unknown outcome, over all processes",
   },
   paymentsOpenOldest: {
     name: "tollgate_x402_payments_open_oldest_seconds",
@@ -279,12 +279,12 @@ export const METRICS = {
   },
   merchantPayments: {
     name: "tollgate_merchant_payments_total",
-    help: "Payments that merchants asked for, by what came of them: paid, refused, unanswered where nobody can say yet, or unpaid",
+    help: "Payments to merchants by outcome: paid, refused, unanswered while unknown, or unpaid",
     labels: ["rail", "outcome"],
   },
   walletOpen: {
     name: "tollgate_wallet_payments_open",
-    help: "Payments to merchants of which it is not known yet whether they were made, over all processes",
+    help: "Payments to merchants with unknown outcome, over all processes",
   },
   walletOpenOldest: {
     name: "tollgate_wallet_payments_open_oldest_seconds",
