@@ -46,6 +46,6 @@ test("the quick lane has what starts nothing, and a file for each door", () => {
 
 test("a file that reads what belongs to the whole process has one of its own", () => {
   expect(fileAt("leaving.test.ts")?.ownProcess).toBe(true);
-  expect(fileAt("uws-reply.test.ts")?.ownProcess).toBe(true);
+  expect(fileAt("http-reply.test.ts")?.ownProcess).toBe(true);
   expect(fileAt("client.test.ts")?.ownProcess).toBe(false);
 });

@@ -28,7 +28,8 @@ const ROOMS_MAX = 14;
 const ROOM_README_LINES_MAX = 25;
 
 const PACKAGES: Record<string, readonly string[]> = {
-  "uWebSockets.js": ["src/edge/http", "src/sandbox", "bench"],
+  "uWebSockets.js": ["src/edge/http", "bench"],
+  ws: ["src/edge/http"],
   undici: ["src/upstream", "bench", "test"],
   "ipaddr.js": ["src/upstream"],
   aws4fetch: ["src/catalog", "src/actions/files"],

@@ -1,5 +1,6 @@
 // The composition root: config, stores, catalog, upstream, then servers. Each part is made from those before it.
 import { inSlices } from "../core/slices.ts";
+import { loadEngine } from "../edge/http/load-engine.ts";
 import type { Readiness } from "../money/accounts/admin-endpoints.ts";
 import { lowDiskText } from "../platform/storage/disk-guard.ts";
 import { createDrain, settled } from "./drain.ts";
@@ -57,7 +58,8 @@ async function openGateway(options: GatewayOptions, opened: Opened): Promise<Gat
   const setup = () => inSlices(setupOf({ config, catalog: catalog.current(), actionCatalog, url: url.get() }));
   const unsold = unsoldIn({ catalog: catalog.current, actionCatalog });
   opened.add(() => settled(foundation));
-  const publicServer = await openPublic(foundation, work, unsold);
+  const engine = await loadEngine(config.httpEngine, (line) => foundation.log.logger.warn(line));
+  const publicServer = await openPublic(foundation, work, { engine, unsold });
   // The parent of several processes speaks for all of them; any other process for itself.
   const own = { readiness: () => readinessOf(foundation), metricsText: () => observer.metricsText() };
   const { readiness, metricsText } = role?.kind === "parent" ? role : own;
@@ -65,6 +67,7 @@ async function openGateway(options: GatewayOptions, opened: Opened): Promise<Gat
     role?.kind === "child"
       ? null
       : await openAdmin(foundation, work, {
+          engine,
           readiness: () => readyWithStores(readiness(), foundation),
           metricsText,
           setup,

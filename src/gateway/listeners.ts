@@ -1,6 +1,7 @@
 // The two listeners of a gateway, for callers and for the operator, in front of the same serving.
 
 import { systemClock } from "../core/clock.ts";
+import type { Engine } from "../edge/http/engine.ts";
 import { type HttpOptions, type HttpServer, listen } from "../edge/http/server.ts";
 import { tellAddress } from "../edge/serve/admit.ts";
 import type { ServeDeps } from "../edge/serve/deps.ts";
@@ -52,7 +53,11 @@ function edge(config: Config, deps: DoorDeps) {
 }
 
 /** Listens for callers. Null: this process serves none. Rejects where the port is taken. */
-export async function openPublic(foundation: Foundation, work: Work, unsold: Unsold): Promise<HttpServer | null> {
+export async function openPublic(
+  foundation: Foundation,
+  work: Work,
+  { engine, unsold }: { readonly engine: Engine; readonly unsold: Unsold },
+): Promise<HttpServer | null> {
   const { options, config, url, opened } = foundation;
   const { role } = options;
   const { deps } = work;
@@ -62,6 +67,7 @@ export async function openPublic(foundation: Foundation, work: Work, unsold: Uns
   const pages = openAccountPages(endpoints, foundation, work);
   const server = await listen({
     ...edge(config, deps),
+    engine,
     host: config.host,
     port: config.port,
     exclusive: role === undefined,
@@ -77,6 +83,7 @@ export async function openPublic(foundation: Foundation, work: Work, unsold: Uns
 /** What the admin listener shows of this process, or of all for which it speaks. */
 interface Shown extends Pick<AdminParts, "readiness" | "metricsText" | "unsold"> {
   readonly setup: () => Promise<Setup>;
+  readonly engine: Engine;
 }
 
 /** Listens for the operator. Rejects where the port is taken. */
@@ -84,9 +91,10 @@ export async function openAdmin(foundation: Foundation, work: Work, shown: Shown
   const { config, catalog, stores, upstream, failedCalls, wallets, opened } = foundation;
   const { deps, callers, strangers, events, requestLog } = work;
   const { records } = stores;
+  const { engine, setup, ...admin } = shown;
   const endpoints = adminEndpoints({
     ...openingParts(config, stores),
-    ...shown,
+    ...admin,
     failedCalls: explained(failedCalls, catalog.current),
     proofs: [strangers?.prove ?? null, wallets.prove].filter((prove) => prove !== null),
     refusals: () => refusalsIn(upstream.failures, catalog.current()),
@@ -99,7 +107,7 @@ export async function openAdmin(foundation: Foundation, work: Work, shown: Shown
     metricsOpen: LOOPBACK.includes(config.adminHost),
   });
   const operator = [
-    ...operatorEndpoints(foundation, work, shown.setup),
+    ...operatorEndpoints(foundation, work, setup),
     ...certificateEndpoints(catalog.current, records),
     ...(strangers?.admin ?? []),
     ...wallets.admin,
@@ -114,6 +122,7 @@ export async function openAdmin(foundation: Foundation, work: Work, shown: Shown
   const ownNames = config.adminUrl === null ? [] : [new URL(config.adminUrl).hostname];
   const server = await listen({
     ...edge(config, deps),
+    engine,
     host: config.adminHost,
     port,
     endpoints: [...all, ...pages],

@@ -185,6 +185,12 @@ const LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as
 export const SETTINGS = {
   host: setting("HOST", "127.0.0.1", text, "Address of the public listener"),
   port: setting("PORT", "8080", port, "Port of the public listener; 0 takes a free one"),
+  httpEngine: setting(
+    "HTTP_ENGINE",
+    "uws",
+    z.enum(["uws", "node"], "must be uws or node"),
+    "The HTTP server: uws (uWebSockets.js, least CPU) or node (node:http, a strict parser). Without a uWebSockets.js binary for this Node.js, uws means node",
+  ),
   adminHost: setting("ADMIN_HOST", "127.0.0.1", text, "Address of the admin listener (metrics, health, accounts)"),
   adminPort: setting("ADMIN_PORT", "8081", port, "Port of the admin listener; 0 takes a free one"),
   adminToken: secret(

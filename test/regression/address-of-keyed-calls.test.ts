@@ -1,6 +1,6 @@
 // A caller's address costs a system call, so a call with a known key never asks for it: 6 % of a call's time was spent on it.
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { UwsReply } from "../../src/edge/http/uws-reply.ts";
+import { HttpReply } from "../../src/edge/http/http-reply.ts";
 import { startTestGateway, type TestGateway } from "../support/gateway.ts";
 
 let gateway: TestGateway;
@@ -24,14 +24,14 @@ describe("the address of a caller", () => {
     ["/api/llm/v1/chat/completions", { model: "core/cheap", messages: [{ role: "user", content: "Hello." }] }],
     ["/api/run/brave/search", { q: "tea" }],
   ])("is not asked for at %s where the key is known", async (path, body) => {
-    const asked = vi.spyOn(UwsReply.prototype, "remoteAddress");
+    const asked = vi.spyOn(HttpReply.prototype, "remoteAddress");
     const response = await post(path, body);
     expect(response.status).toBe(200);
     expect(asked).not.toHaveBeenCalled();
   });
 
   it("is asked for where it has none", async () => {
-    const asked = vi.spyOn(UwsReply.prototype, "remoteAddress");
+    const asked = vi.spyOn(HttpReply.prototype, "remoteAddress");
     await post("/api/run/brave/search", { q: "tea" }, { "content-type": "application/json" });
     expect(asked).toHaveBeenCalled();
   });

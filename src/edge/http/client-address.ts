@@ -1,9 +1,10 @@
 // Finds out who is calling: the socket's address, or what the proxies in front of us say, as far as they are believed.
 import { isIP } from "node:net";
 
-/** The text of an address as the socket has it: 4 or 16 bytes. Empty where the socket is gone. */
-export function addressText(binary: ArrayBuffer): string {
-  const bytes = new Uint8Array(binary);
+/** A socket's address in our spelling, from its 4 or 16 bytes or from text. Empty if the socket has gone. */
+export function addressText(address: ArrayBuffer | string): string {
+  if (typeof address === "string") return normalAddress(address) ?? "";
+  const bytes = new Uint8Array(address);
   if (bytes.length === 4) return `${bytes[0]}.${bytes[1]}.${bytes[2]}.${bytes[3]}`;
   if (bytes.length !== 16) return "";
   if (isMapped(bytes)) return `${bytes[12]}.${bytes[13]}.${bytes[14]}.${bytes[15]}`;

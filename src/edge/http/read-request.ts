@@ -1,10 +1,10 @@
-// Reads a request off a uWebSockets connection before it is gone: the head at once, the body as it comes.
-import type { HttpRequest, HttpResponse } from "uWebSockets.js";
+// Reads a request: the head at once, the body as it comes.
 import type { Endpoint, GatewayRequest, IncomingBody } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { KEY_BEGINS } from "../../money/accounts/secrets.ts";
 import type { BodyShare } from "../../platform/limits/body-bytes.ts";
 import { addressText, clientAddress } from "./client-address.ts";
+import { copyOf, type EngineRequest, type EngineResponse } from "./engine.ts";
 import { HeaderGuard } from "./guarded-headers.ts";
 import type { SlowClient, SlowClients } from "./slow-clients.ts";
 
@@ -68,10 +68,10 @@ const NO_BODY = Buffer.alloc(0);
 const NO_QUERY = new URLSearchParams();
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
 
-/** Who knows the address of the other end of a connection, as bytes. */
+/** The other end of a connection. */
 export interface Peer {
   /** Empty once the connection is no longer ours. */
-  remoteAddress(): ArrayBuffer;
+  remoteAddress(): ArrayBuffer | string;
 }
 
 /** What a request is given by us rather than by its sender. */
@@ -110,11 +110,10 @@ export class EdgeRequest implements GatewayRequest {
   #address: string | null = null;
 
   /** Copies what we keep of a request's head; `req` is dead once its handler has returned. */
-  constructor(req: HttpRequest, peer: Peer, made: RequestMade) {
+  constructor(req: EngineRequest, peer: Peer, made: RequestMade) {
     const method = req.getCaseSensitiveMethod();
     this.#keepAll(req, method === "GET" || method === "HEAD" ? made.bareHeaders : made.allHeaders, made.trustProxy > 0);
-    // Unlike its type says, this is undefined where there is no question mark.
-    const query: string | undefined = req.getQuery();
+    const query = req.getQuery();
     this.id = made.id;
     this.startedMs = made.startedMs;
     this.method = method;
@@ -131,7 +130,7 @@ export class EdgeRequest implements GatewayRequest {
   }
 
   /** One pass over the head: a native call for each name that may be there would cost as much, and see but the first line of each. */
-  #keepAll(req: HttpRequest, names: ReadonlySet<string>, proxied: boolean): void {
+  #keepAll(req: EngineRequest, names: ReadonlySet<string>, proxied: boolean): void {
     let coding: string | null = null;
     let apiKey = "";
     let seen = 0;
@@ -165,7 +164,7 @@ export class EdgeRequest implements GatewayRequest {
   }
 
   /** Keeps more headers of the head, as long as its handler runs. */
-  keep(req: HttpRequest, names: readonly string[]): void {
+  keep(req: EngineRequest, names: readonly string[]): void {
     for (const name of names) {
       const value = req.getHeader(name);
       if (value !== "") this.#headers.set(name, value);
@@ -270,7 +269,7 @@ export interface BodyOptions {
  */
 export class BodyReader implements SlowClient {
   readonly deadlineMs: number;
-  readonly #res: HttpResponse;
+  readonly #res: EngineResponse;
   readonly #limits: BodyLimits;
   readonly #options: BodyOptions;
   #parts: Buffer[] | null = null;
@@ -279,7 +278,7 @@ export class BodyReader implements SlowClient {
   /** Nothing more is read for now. */
   #held = false;
 
-  constructor(res: HttpResponse, limits: BodyLimits, options: BodyOptions) {
+  constructor(res: EngineResponse, limits: BodyLimits, options: BodyOptions) {
     this.#res = res;
     this.#limits = limits;
     this.#options = options;
@@ -331,7 +330,7 @@ export class BodyReader implements SlowClient {
   }
 
   /** uWebSockets takes `part` back when this returns, so it is copied, once. It goes on sending what comes after a refusal. */
-  #take(part: ArrayBuffer, isLast: boolean): void {
+  #take(part: ArrayBuffer | Uint8Array, isLast: boolean): void {
     if (this.#over) return;
     this.#bytes += part.byteLength;
     const { bodyBytesMax } = this.#options;
@@ -345,7 +344,7 @@ export class BodyReader implements SlowClient {
       this.#end({ error: full, rest: "close" });
       return;
     }
-    const copy = Buffer.from(new Uint8Array(part));
+    const copy = copyOf(part);
     if (!isLast) (this.#parts ?? this.#watch()).push(copy);
     else if (!this.#over) this.#end(this.#parts === null ? copy : Buffer.concat([...this.#parts, copy], this.#bytes));
   }

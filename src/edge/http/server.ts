@@ -1,13 +1,15 @@
 // The HTTP edge: listens, reads requests, and hands them to the pipeline with the endpoint they are for.
 
-import type { HttpRequest, HttpResponse, us_listen_socket } from "uWebSockets.js";
 import { tmpdir } from "node:os";
 import type { Clock } from "../../core/clock.ts";
 import type { Endpoint, ErrorCodec, GatewayRequest, Reply } from "../../core/endpoint.ts";
 import { GatewayError, type HintOf } from "../../core/errors.ts";
+import { envelopeErrors } from "../../models/formats/envelope/errors.ts";
 import type { AnswerBytes } from "../../platform/limits/answer-bytes.ts";
 import type { BodyBytes, BodyShare } from "../../platform/limits/body-bytes.ts";
 import { type BlockPool, createBlockPool } from "./block-pool.ts";
+import type { Engine, EngineHost, EngineRequest, EngineResponse } from "./engine.ts";
+import { HttpReply } from "./http-reply.ts";
 import { type Match, type MatchEndpoint, matchEndpoint } from "./match-endpoint.ts";
 import {
   BARE_HEADERS,
@@ -30,9 +32,9 @@ import type { SocketReply } from "./socket-reply.ts";
 import { type OpenSocket, Sockets, type SocketsHost } from "./sockets.ts";
 import { StreamBody, type StreamLimits } from "./stream-body.ts";
 import { tickEnd } from "./tick-end.ts";
-import { UwsReply } from "./uws-reply.ts";
 
 export interface HttpOptions {
+  readonly engine: Engine;
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
@@ -102,77 +104,43 @@ export interface HttpServer {
   close(): void;
 }
 
-/** The type file of uWebSockets.js lacks this form of `listen`, and the constant. */
-interface FullListen {
-  listen(host: string, port: number, options: number, listening: (socket: us_listen_socket | false) => void): void;
-}
-const EXCLUSIVE_PORT = 1;
-
 const CORS = "\r\naccess-control-allow-origin: *\r\naccess-control-expose-headers: *";
 /** No browser guesses that what we call JSON is a page. */
 const NOSNIFF = "\r\nx-content-type-options: nosniff";
 const LOOPBACK_HOSTS = ["127.0.0.1", "localhost", "[::1]"];
 
-/**
- * Listens for HTTP/1.1 without TLS. Rejects when the address cannot be had.
- *
- * uWebSockets is loaded here, not before, because it reads UWS_HTTP_MAX_HEADERS_SIZE (4 KiB without it) from the environment
- * when it is loaded and never again; it must be set before the first call.
- */
+/** Rejects if the address cannot be had. */
 export async function listen(options: HttpOptions): Promise<HttpServer> {
-  const uws = await import("uWebSockets.js");
-  // Leaves the header out that names uWebSockets; the type file lacks this as well.
-  (uws as unknown as { _cfg(code: string): void })._cfg("silent");
-  const app = uws.App();
   const edge = new Edge(options);
-  edge.sockets.serve(app, options.endpoints);
-  app.any("/*", (res, req) => edge.accept(res, req));
-  const flags = options.exclusive === false ? 0 : EXCLUSIVE_PORT;
-  const socket = await new Promise<us_listen_socket>((resolve, reject) => {
-    (app as unknown as FullListen).listen(options.host, options.port, flags, (listening) => {
-      if (listening !== false) resolve(listening);
-      else
-        reject(
-          new Error(
-            `cannot listen on ${options.host} port ${options.port}: taken, not allowed, or not of this machine`,
-          ),
-        );
-    });
-  });
-  const port = uws.us_socket_local_port(socket as unknown as Parameters<typeof uws.us_socket_local_port>[0]);
-  let listening = true;
-  const stopListening = (): void => {
-    if (listening) uws.us_listen_socket_close(socket);
-    listening = false;
-  };
+  const { host, port, exclusive = true } = options;
+  const listener = await options.engine.listen({ host, port, exclusive }, edge);
   return {
-    port,
+    port: listener.port,
     stopAccepting() {
       edge.draining = true;
       edge.refusing = true;
-      stopListening();
+      listener.stop();
       edge.sockets.leave();
     },
     handOver() {
       if (edge.draining) return;
       edge.draining = true;
       // The kernel resets connections that wait to be accepted: close when this turn of the event loop has taken those that did.
-      setImmediate(stopListening);
+      setImmediate(() => listener.stop());
       edge.sockets.leave();
     },
     openRequests: () => edge.open,
     close() {
       edge.draining = true;
       edge.refusing = true;
-      listening = false;
       edge.slowClients.stop();
-      app.close();
+      listener.close();
     },
   };
 }
 
 /** Takes the requests of one listener from their first line to the pipeline. */
-class Edge implements ReplyHost, StreamLimits, SocketsHost {
+class Edge implements EngineHost, ReplyHost, StreamLimits, SocketsHost {
   readonly blocks: BlockPool = createBlockPool();
   readonly spillFolder: string;
   readonly clock: Clock;
@@ -193,7 +161,8 @@ class Edge implements ReplyHost, StreamLimits, SocketsHost {
   readonly #allHeaders: ReadonlySet<string>;
   readonly newId: () => string;
   readonly bodies: BodyBytes;
-  readonly openSocket: OpenSocket;
+  readonly admitSocket: OpenSocket;
+  readonly socketPaths: ReadonlyMap<string, Endpoint>;
   readonly socketIdleMsMax: number;
   readonly socketBytesMax: number;
   readonly socketOpenMsMax: number;
@@ -205,7 +174,8 @@ class Edge implements ReplyHost, StreamLimits, SocketsHost {
     this.answers = options.answers;
     this.newId = requestIds(options.clock);
     this.bodies = options.bodies;
-    this.openSocket = options.openSocket;
+    this.admitSocket = options.openSocket;
+    this.socketPaths = socketPaths(options.endpoints);
     this.socketBytesMax = options.socketBytesMax ?? 1_073_741_824;
     this.socketIdleMsMax = options.socketIdleMsMax ?? 15 * 60_000;
     this.socketOpenMsMax = options.socketOpenMsMax ?? 60 * 60_000;
@@ -235,6 +205,16 @@ class Edge implements ReplyHost, StreamLimits, SocketsHost {
     this.sockets.closed(socket);
   }
 
+  openSocket(res: EngineResponse, req: EngineRequest, endpoint: Endpoint): Socket | null {
+    return this.sockets.admit(res, req, endpoint);
+  }
+
+  unreadable(): { readonly headers: string; readonly body: string } {
+    const error = new GatewayError("bad_request", { detail: { detail: "The request is not valid HTTP/1.1." } });
+    const headers = `\r\ncontent-type: application/json${this.#fixedHeaders}\r\nx-request-id: ${this.newId()}`;
+    return { headers, body: JSON.stringify(envelopeErrors.body(error)) };
+  }
+
   handle(request: GatewayRequest, endpoint: Endpoint, reply: SocketReply): Promise<void> | void {
     return this.#options.handle(request, endpoint, reply);
   }
@@ -244,7 +224,11 @@ class Edge implements ReplyHost, StreamLimits, SocketsHost {
   }
 
   /** A request to open a socket: it has no body, and what is said on the socket later may need any header of it. */
-  arrived(res: HttpResponse, req: HttpRequest, endpoint: Endpoint): { request: EdgeRequest; reply: UwsReply } | null {
+  arrived(
+    res: EngineResponse,
+    req: EngineRequest,
+    endpoint: Endpoint,
+  ): { request: EdgeRequest; reply: HttpReply } | null {
     const { request, reply } = this.#arrive(res, req, this.#allHeaders);
     request.path = endpoint.path;
     const refusal = request.fault ?? request.refusal ?? this.#turnAway(request.headers);
@@ -254,10 +238,10 @@ class Edge implements ReplyHost, StreamLimits, SocketsHost {
     return null;
   }
 
-  #arrive(res: HttpResponse, req: HttpRequest, bareHeaders: ReadonlySet<string>) {
+  #arrive(res: EngineResponse, req: EngineRequest, bareHeaders: ReadonlySet<string>) {
     this.open += 1;
     const id = this.newId();
-    const reply = new UwsReply(res, this, `${this.#fixedHeaders}\r\nx-request-id: ${id}`);
+    const reply = new HttpReply(res, this, `${this.#fixedHeaders}\r\nx-request-id: ${id}`);
     const request = new EdgeRequest(req, reply, {
       id,
       startedMs: this.clock.elapsedMs(),
@@ -268,7 +252,7 @@ class Edge implements ReplyHost, StreamLimits, SocketsHost {
     return { request, reply };
   }
 
-  accept(res: HttpResponse, req: HttpRequest): void {
+  accept(res: EngineResponse, req: EngineRequest): void {
     const { request, reply } = this.#arrive(res, req, this.#bareHeaders);
     if (request.method === "HEAD") reply.withoutBody();
     const { cors } = this.#options;
@@ -304,7 +288,7 @@ class Edge implements ReplyHost, StreamLimits, SocketsHost {
    * Hands a whole request on. What costs begins when all that has come on its connection has been read: another request right behind it
    * ends the connection, since uWebSockets keeps none for later, and no caller is to be charged for an answer that cannot be sent.
    */
-  #begin(request: EdgeRequest, endpoint: Endpoint, reply: UwsReply): void {
+  #begin(request: EdgeRequest, endpoint: Endpoint, reply: HttpReply): void {
     if (!("plan" in endpoint)) this.#handle(request, endpoint, reply);
     else
       this.atTickEnd({
@@ -326,7 +310,7 @@ class Edge implements ReplyHost, StreamLimits, SocketsHost {
     });
   }
 
-  #readBody(res: HttpResponse, request: EdgeRequest, endpoint: Endpoint, reply: UwsReply): void {
+  #readBody(res: EngineResponse, request: EdgeRequest, endpoint: Endpoint, reply: HttpReply): void {
     const done = (ending: Buffer | BodyRefusal): void => {
       // Its reader has nothing left to let go, and a stream's answer may be long in coming.
       reply.whileReading(null);
@@ -362,7 +346,7 @@ class Edge implements ReplyHost, StreamLimits, SocketsHost {
     );
   }
 
-  #handle(request: EdgeRequest, endpoint: Endpoint, reply: UwsReply): void {
+  #handle(request: EdgeRequest, endpoint: Endpoint, reply: HttpReply): void {
     const { share } = request;
     try {
       const served = this.#options
@@ -375,11 +359,20 @@ class Edge implements ReplyHost, StreamLimits, SocketsHost {
     }
   }
 
-  #broke(request: GatewayRequest, endpoint: Endpoint, reply: UwsReply, cause: unknown): void {
+  #broke(request: GatewayRequest, endpoint: Endpoint, reply: HttpReply, cause: unknown): void {
     if (reply.closed) return;
     if (reply.begun) reply.cut();
     else this.#options.refuse(request, reply, new GatewayError("internal_error", { cause }), endpoint.errors);
   }
+}
+
+function socketPaths(endpoints: readonly Endpoint[]): ReadonlyMap<string, Endpoint> {
+  const paths = new Map<string, Endpoint>();
+  for (const endpoint of endpoints) {
+    if (endpoint.overSocket === undefined) continue;
+    for (const path of [endpoint.path, endpoint.alias]) if (path !== undefined) paths.set(path, endpoint);
+  }
+  return paths;
 }
 
 function errorsOf(matched: Match): ErrorCodec {

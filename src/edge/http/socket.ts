@@ -1,8 +1,8 @@
 // A caller's WebSocket: its messages are requests that are served one after the other, each as if it had come by itself.
-import type { WebSocket } from "uWebSockets.js";
 import type { Endpoint, GatewayRequest, OverSocket, Reply } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { BodyBytes, BodyShare } from "../../platform/limits/body-bytes.ts";
+import { copyOf, type EngineSocket } from "./engine.ts";
 import type { ReplyHost } from "./reply-host.ts";
 import type { SlowClient } from "./slow-clients.ts";
 import type { OpenMemory } from "./socket-memory.ts";
@@ -10,6 +10,8 @@ import { SocketReply, type SocketSender } from "./socket-reply.ts";
 
 /** A socket holds its connection's memory for as long as a message comes, so one is shorter than a body may be. */
 export const MESSAGE_BYTES_MAX = 4 * 1024 * 1024;
+/** A client that sends nothing for this long, not even an answer to a ping, has gone. */
+export const SOCKET_SILENT_SECONDS_MAX = 120;
 /** Messages that may wait while one is answered: no client sends the next before it knows the answer, but a few may cross. */
 const WAITING_MAX = 4;
 /** Close codes of RFC 6455, 7.4.1. */
@@ -90,7 +92,7 @@ export class Socket implements SlowClient, SocketSender {
   readonly #parts: SocketParts;
   readonly #headers: ReadonlyMap<string, string>;
   readonly #openedMs: number;
-  #ws: WebSocket<unknown> | null = null;
+  #ws: EngineSocket | null = null;
   #restsSinceMs: number;
   readonly #waiting: Waiting[] = [];
   #reply: SocketReply | null = null;
@@ -105,7 +107,7 @@ export class Socket implements SlowClient, SocketSender {
     this.#restsSinceMs = this.#openedMs;
   }
 
-  opened(ws: WebSocket<unknown>): void {
+  opened(ws: EngineSocket): void {
     this.#ws = ws;
     this.#parts.host.slowClients.watch(this);
     if (this.#parts.host.draining) this.leave();
@@ -119,7 +121,7 @@ export class Socket implements SlowClient, SocketSender {
     return Math.min(this.#restsSinceMs + socketIdleMsMax, this.#openedMs + socketOpenMsMax);
   }
 
-  /** uWebSockets asks the other side for a sign of life by itself. */
+  /** The engine pings by itself. */
   keepOpen(): void {}
 
   expired(): void {
@@ -127,15 +129,15 @@ export class Socket implements SlowClient, SocketSender {
     else this.#close(NORMAL, "nothing was asked for long");
   }
 
-  /** uWebSockets takes `bytes` back when this returns. */
-  message(bytes: ArrayBuffer, isBinary: boolean): void {
+  /** `bytes` are valid only during the call. */
+  message(bytes: ArrayBuffer | Uint8Array, isBinary: boolean): void {
     if (this.#leaving || this.#ws === null) return;
     if (isBinary) return this.#close(NOT_TEXT, "messages are text");
     const isKnown = this.accountId !== null;
     if (this.#waiting.length >= (isKnown ? WAITING_MAX : 1)) return this.#close(POLICY, "too many messages wait");
     const share = this.#parts.host.bodies.open();
     const full = share.grow(bytes.byteLength);
-    this.#waiting.push({ body: full === null ? Buffer.from(new Uint8Array(bytes)) : NO_BODY, share, full });
+    this.#waiting.push({ body: full === null ? copyOf(bytes) : NO_BODY, share, full });
     this.#next();
   }
 
@@ -200,7 +202,7 @@ export class Socket implements SlowClient, SocketSender {
   }
 
   breakOff(): void {
-    // Closing inside uWebSockets' own parser would free what it is still working on.
+    // Closing inside uWebSockets' parser would free memory that it still uses.
     setImmediate(() => this.#ws?.close());
   }
 

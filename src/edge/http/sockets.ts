@@ -1,14 +1,11 @@
 // The sockets of a listener: who may open one, how many an account may have open, and that all of them end with it.
-import type { HttpRequest, HttpResponse, TemplatedApp, us_socket_context_t, WebSocketBehavior } from "uWebSockets.js";
 import type { Endpoint, GatewayRequest, Reply } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
+import type { EngineRequest, EngineResponse } from "./engine.ts";
+import type { HttpReply } from "./http-reply.ts";
 import type { EdgeRequest } from "./read-request.ts";
 import { MESSAGE_BYTES_MAX, Socket, type SocketHost, type SocketOwner } from "./socket.ts";
 import { socketMemories } from "./socket-memory.ts";
-import type { UwsReply } from "./uws-reply.ts";
-
-/** In seconds: a client that gives no sign of life for so long, though it is asked for one, has gone. */
-const SILENT_SECONDS_MAX = 120;
 
 /** Of one account, whatever calls it may have in flight. */
 const ACCOUNT_SOCKETS_MAX = 16;
@@ -21,25 +18,16 @@ export type OpenSocket = (
   endpoint: Endpoint,
 ) => SocketOwner | GatewayError | Promise<SocketOwner | GatewayError>;
 
-/** What uWebSockets keeps with a socket: it copies the fields of what it is given. */
-interface Kept {
-  readonly socket: Socket;
-}
-
 export interface SocketsHost extends SocketHost {
   /** Reads the head of a request, and refuses it where anything speaks against it; null: it has been answered. */
-  arrived(res: HttpResponse, req: HttpRequest, endpoint: Endpoint): { request: EdgeRequest; reply: UwsReply } | null;
-  readonly openSocket: OpenSocket;
+  arrived(
+    res: EngineResponse,
+    req: EngineRequest,
+    endpoint: Endpoint,
+  ): { request: EdgeRequest; reply: HttpReply } | null;
+  readonly admitSocket: OpenSocket;
   readonly socketBytesMax: number;
   refuse(request: GatewayRequest, reply: Reply, error: GatewayError, endpoint: Endpoint): void;
-}
-
-/** Opens a socket: the answer to a request for one. Only in its own handler is that safe: later, uWebSockets closes some of them at once. */
-function open(res: HttpResponse, req: HttpRequest, context: us_socket_context_t, kept: Kept): void {
-  const [key = "", protocol = "", extensions = ""] = ["key", "protocol", "extensions"].map((name) =>
-    req.getHeader(`sec-websocket-${name}`),
-  );
-  res.upgrade<Kept>(kept, key, protocol, extensions, context);
 }
 
 export class Sockets {
@@ -50,15 +38,6 @@ export class Sockets {
 
   constructor(host: SocketsHost) {
     this.#host = host;
-  }
-
-  /** Takes the upgrades of those endpoints that are asked over sockets; all other requests go on as they came. */
-  serve(app: TemplatedApp, endpoints: readonly Endpoint[]): void {
-    for (const endpoint of endpoints) {
-      if (endpoint.overSocket === undefined) continue;
-      for (const path of [endpoint.path, endpoint.alias])
-        if (path !== undefined) app.ws(path, this.#behavior(endpoint));
-    }
   }
 
   closed(socket: Socket): void {
@@ -77,32 +56,14 @@ export class Sockets {
     else this.#byAccount.set(accountId, now);
   }
 
-  #behavior(endpoint: Endpoint): WebSocketBehavior<Kept> {
-    return {
-      maxPayloadLength: MESSAGE_BYTES_MAX,
-      idleTimeout: SILENT_SECONDS_MAX,
-      sendPingsAutomatically: true,
-      // Nothing is dropped: who writes waits for the client.
-      maxBackpressure: 0,
-      upgrade: (res, req, context) => {
-        const socket = this.#arrived(res, req, endpoint);
-        if (socket !== null) open(res, req, context, { socket });
-      },
-      open: (ws) => ws.getUserData().socket.opened(ws),
-      message: (ws, message, isBinary) => ws.getUserData().socket.message(message, isBinary),
-      drain: (ws) => ws.getUserData().socket.drained(),
-      close: (ws) => ws.getUserData().socket.gone(),
-    };
-  }
-
-  /** The socket of a request for one, null where that is refused. Whose key has to be looked up is told on the socket what comes of it. */
-  #arrived(res: HttpResponse, req: HttpRequest, endpoint: Endpoint): Socket | null {
+  /** Admits an upgrade; null if it was refused. If the key has to be looked up, the socket opens first and a refusal is sent over it. */
+  admit(res: EngineResponse, req: EngineRequest, endpoint: Endpoint): Socket | null {
     const host = this.#host;
     const form = endpoint.overSocket;
     const arrived = host.arrived(res, req, endpoint);
     if (arrived === null || form === undefined) return null;
     const { request, reply } = arrived;
-    const owner = this.#full() ?? host.openSocket(request, endpoint);
+    const owner = this.#full() ?? host.admitSocket(request, endpoint);
     const known = owner instanceof Promise ? null : this.#admitted(owner);
     if (known instanceof GatewayError) {
       host.refuse(request, reply, known, endpoint);

@@ -1,8 +1,8 @@
 // Hands a long request body on as it comes: its sender is held back until each part has been taken, so that little of it is ever kept.
-import type { HttpResponse } from "uWebSockets.js";
 import type { GatewayRequest, IncomingBody } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { BLOCK_BYTES, type BlockPool } from "./block-pool.ts";
+import type { EngineResponse } from "./engine.ts";
 import type { BodyLimits } from "./read-request.ts";
 import type { SlowClient } from "./slow-clients.ts";
 import { Spill } from "./spill.ts";
@@ -34,7 +34,7 @@ interface Part {
  */
 export class StreamBody implements IncomingBody, SlowClient {
   bytes = 0;
-  readonly #res: HttpResponse;
+  readonly #res: EngineResponse;
   readonly #limits: StreamLimits;
   readonly #lengthKnown: boolean;
   readonly #startedMs: number;
@@ -52,7 +52,7 @@ export class StreamBody implements IncomingBody, SlowClient {
   #heldBackMs = 0;
   #wake: () => void = () => {};
 
-  constructor(res: HttpResponse, request: GatewayRequest, limits: StreamLimits) {
+  constructor(res: EngineResponse, request: GatewayRequest, limits: StreamLimits) {
     this.#res = res;
     this.#limits = limits;
     this.#lengthKnown = !request.headers.has("transfer-encoding");
@@ -118,10 +118,10 @@ export class StreamBody implements IncomingBody, SlowClient {
   }
 
   /** uWebSockets takes `part` back when this returns, so it is copied, once. */
-  #take(part: ArrayBuffer, isLast: boolean): void {
+  #take(part: ArrayBuffer | Uint8Array, isLast: boolean): void {
     if (this.#over || this.#failure !== null) return;
     this.bytes += part.byteLength;
-    this.#keep(new Uint8Array(part));
+    this.#keep(part instanceof ArrayBuffer ? new Uint8Array(part) : part);
     if (isLast) {
       this.#whole = true;
       this.#limits.slowClients.forget(this);
@@ -170,6 +170,8 @@ export class StreamBody implements IncomingBody, SlowClient {
   }
 
   #more(): Promise<void> {
+    // It came while the file was looked at.
+    if (this.#parts.length > 0) return Promise.resolve();
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wake = resolve;
     if (this.#pausedMs !== null && !this.#over) {

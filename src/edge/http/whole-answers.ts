@@ -1,11 +1,11 @@
 // Writes answers whose every byte is known when they begin: as any other, or as the last of their connection.
-import type { HttpResponse } from "uWebSockets.js";
+import type { EngineResponse } from "./engine.ts";
 
 /**
  * Returns a function that sends as much of the answer as the client takes, at first and whenever it has room again: true once all of it
  * has left. uWebSockets remembers how far it has come and keeps no copy.
  */
-export function beginWhole(res: HttpResponse, head: string, body: Uint8Array | string): () => boolean {
+export function beginWhole(res: EngineResponse, head: string, body: Uint8Array | string): () => boolean {
   const bytesTotal = Buffer.byteLength(body);
   let bytes: Uint8Array | null = null;
   let taken = false;
@@ -31,7 +31,7 @@ export function beginWhole(res: HttpResponse, head: string, body: Uint8Array | s
  * to it by itself: it takes that when all before it has left.
  */
 export function beginLast(
-  res: HttpResponse,
+  res: EngineResponse,
   head: string,
   body: Uint8Array | string,
   bytesTotal: number,

@@ -4,6 +4,8 @@ import { onTestFinished } from "vitest";
 import { systemClock } from "../../../src/core/clock.ts";
 import type { Endpoint, EndpointShape, ErrorCodec, GatewayRequest, Reply } from "../../../src/core/endpoint.ts";
 import type { GatewayError } from "../../../src/core/errors.ts";
+import type { Engine, EngineName } from "../../../src/edge/http/engine.ts";
+import { loadEngine } from "../../../src/edge/http/load-engine.ts";
 import { type HttpOptions, type HttpServer, listen } from "../../../src/edge/http/server.ts";
 import { chatErrors } from "../../../src/models/formats/chat-completions/errors.ts";
 import { envelopeErrors } from "../../../src/models/formats/envelope/errors.ts";
@@ -49,8 +51,26 @@ export function refuse(_request: GatewayRequest, reply: Reply, error: GatewayErr
   reply.send(error.status, JSON.stringify({ error: error.code, message: error.message, errors: errors.wire }));
 }
 
+let engineName: EngineName = "uws";
+
+/** The engine that `startEdge` starts from now on. */
+export function useEngine(name: EngineName): void {
+  engineName = name;
+}
+
+export function currentEngine(): EngineName {
+  return engineName;
+}
+
+export function loadedEngine(name: EngineName): Promise<Engine> {
+  return loadEngine(name, (line) => {
+    throw new Error(line);
+  });
+}
+
 export async function startEdge(options: Partial<HttpOptions> = {}): Promise<HttpServer> {
   const server = await listen({
+    engine: await loadedEngine(engineName),
     host: "127.0.0.1",
     port: 0,
     endpoints: ENDPOINTS,

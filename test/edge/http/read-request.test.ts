@@ -1,7 +1,7 @@
 // Bodies: in pieces, too large, too slow, given up, and followed by the next request.
 import { describe, expect, test } from "vitest";
 import type { Reply } from "../../../src/core/endpoint.ts";
-import { BODY_BYTES_MAX, echo, post, rawClient, request, startEdge, until } from "./edge.ts";
+import { BODY_BYTES_MAX, currentEngine, echo, post, rawClient, request, startEdge, until } from "./edge.ts";
 
 const CHUNKED = ["content-type: application/json", "transfer-encoding: chunked"];
 
@@ -170,12 +170,15 @@ describe("a client that leaves", () => {
     expect([gone, late, server.openRequests()]).toEqual([1, 1, 0]);
   });
 
-  test("by sending another request before its answer loses the connection (no pipelining of slow requests)", async () => {
-    let gone = 0;
-    const server = await startEdge({ handle: (_request, _endpoint, reply) => reply.onGone(() => gone++) });
-    const client = await rawClient(server.port);
-    client.send(request("GET /hello") + request("GET /hello"));
-    await client.closed;
-    expect([gone, server.openRequests()]).toEqual([1, 0]);
-  });
+  test.skipIf(currentEngine() === "node")(
+    "by sending another request before its answer loses the connection (no pipelining of slow requests)",
+    async () => {
+      let gone = 0;
+      const server = await startEdge({ handle: (_request, _endpoint, reply) => reply.onGone(() => gone++) });
+      const client = await rawClient(server.port);
+      client.send(request("GET /hello") + request("GET /hello"));
+      await client.closed;
+      expect([gone, server.openRequests()]).toEqual([1, 0]);
+    },
+  );
 });

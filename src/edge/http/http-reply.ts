@@ -1,6 +1,6 @@
-// Writes an answer to a uWebSockets response: whole, or as a stream that stops when the client does not read.
-import type { HttpResponse } from "uWebSockets.js";
+// Writes an answer to a response of the engine: whole, or as a stream that stops when the client does not read.
 import type { Reply } from "../../core/endpoint.ts";
+import type { EngineResponse } from "./engine.ts";
 import { headerLine, statusLine } from "./head-lines.ts";
 import { HeldParts } from "./held-parts.ts";
 import type { OpenBody, ReplyHost } from "./reply-host.ts";
@@ -19,13 +19,13 @@ const PROBE_BYTES = 4 * 1024;
 const BODILESS = [204, 304];
 
 /**
- * A `Reply` over uWebSockets. The response is touched only while it lives (`#res` is null afterwards), and always corked, so that
+ * A `Reply` over the response of an engine. The response is touched only while it lives (`#res` is null afterwards), and always corked, so that
  * what belongs together is one system call. `onGone` listeners that come after the client has left are called at once.
  */
-export class UwsReply implements Reply, SlowClient, Due {
+export class HttpReply implements Reply, SlowClient, Due {
   deadlineMs = 0;
   readonly #host: ReplyHost;
-  #res: HttpResponse | null;
+  #res: EngineResponse | null;
   #headers: string;
   #withBody = true;
   #hasContentType = false;
@@ -55,7 +55,7 @@ export class UwsReply implements Reply, SlowClient, Due {
   #writeCorked: (() => void) | null = null;
 
   /** `headers` are those that every answer has, each as `\r\nname: value`. Must be made in the route handler itself. */
-  constructor(res: HttpResponse, host: ReplyHost, headers: string) {
+  constructor(res: EngineResponse, host: ReplyHost, headers: string) {
     this.#res = res;
     this.#host = host;
     this.#headers = headers;
@@ -92,8 +92,8 @@ export class UwsReply implements Reply, SlowClient, Due {
   }
 
   /** The address of the other end; empty once the answer has left. */
-  remoteAddress(): ArrayBuffer {
-    return this.#res?.getRemoteAddress() ?? new ArrayBuffer(0);
+  remoteAddress(): ArrayBuffer | string {
+    return this.#res?.getRemoteAddress() ?? "";
   }
 
   /** The connection becomes a socket: nothing is answered here any more. */
@@ -217,7 +217,7 @@ export class UwsReply implements Reply, SlowClient, Due {
   }
 
   /** An answer without bytes. */
-  #sendBare(res: HttpResponse, status: number): void {
+  #sendBare(res: EngineResponse, status: number): void {
     if (!BODILESS.includes(status)) this.header("content-length", "0");
     res.cork(() => {
       res.writeStatus(this.#headText(status));
@@ -233,7 +233,7 @@ export class UwsReply implements Reply, SlowClient, Due {
     return `${statusLine(status)}${type}${this.#headers}`;
   }
 
-  #writeHead(res: HttpResponse): void {
+  #writeHead(res: EngineResponse): void {
     if (this.#head === null) return;
     res.writeStatus(this.#head);
     this.#head = null;
@@ -270,7 +270,7 @@ export class UwsReply implements Reply, SlowClient, Due {
   }
 
   /** The next bytes of an answer of known length: uWebSockets tells how many it took, and ends the answer with the last of them. */
-  #putSized(res: HttpResponse, bytes: Uint8Array | string, bytesTotal: number): void {
+  #putSized(res: EngineResponse, bytes: Uint8Array | string, bytesTotal: number): void {
     const whole = typeof bytes === "string" ? Buffer.from(bytes) : bytes;
     let rest = whole.subarray(whole.length);
     let done = false;
@@ -335,7 +335,7 @@ export class UwsReply implements Reply, SlowClient, Due {
     return true;
   }
 
-  #endStream(res: HttpResponse, last: Uint8Array | string): void {
+  #endStream(res: EngineResponse, last: Uint8Array | string): void {
     res.cork(() => {
       this.#writeHead(res);
       if (this.#withBody) res.end(last);
@@ -348,7 +348,7 @@ export class UwsReply implements Reply, SlowClient, Due {
    * Delivers a whole answer as its client reads; `goOn` tells whether all of it has left. Small ones go this way too: while one waits for
    * its client, uWebSockets ends the connection at the next request, so that a client who asks and never reads cannot fill our memory.
    */
-  #deliver(res: HttpResponse, body: Uint8Array | string, goOn: () => boolean): void {
+  #deliver(res: EngineResponse, body: Uint8Array | string, goOn: () => boolean): void {
     const attempt = (): boolean => {
       if (this.#gone) return true;
       const done = goOn();
@@ -361,7 +361,7 @@ export class UwsReply implements Reply, SlowClient, Due {
     res.onWritable(attempt);
   }
 
-  #sendLast(res: HttpResponse, status: number, body: Uint8Array | string, bytesTotal: number): void {
+  #sendLast(res: EngineResponse, status: number, body: Uint8Array | string, bytesTotal: number): void {
     const goOn = beginLast(res, this.#headText(status), body, bytesTotal);
     this.#deliver(res, body, () => {
       const done = goOn();

@@ -3,7 +3,9 @@ import { createHash, randomBytes } from "node:crypto";
 import http from "node:http";
 import { describe, expect, test } from "vitest";
 import type { Reply } from "../../../src/core/endpoint.ts";
-import { type RawClient, rawClient, request, startEdge, until } from "./edge.ts";
+import { currentEngine, type RawClient, rawClient, request, startEdge, until } from "./edge.ts";
+
+const onNode = currentEngine() === "node";
 
 /** A listener whose one request is answered by the test itself. */
 async function held(options: { stalledMsMax?: number; method?: string } = {}) {
@@ -142,8 +144,10 @@ describe("a whole answer", () => {
   });
 });
 
+/** The node engine keeps requests for later, and so ends this client by its clock. */
+const UNREAD = onNode ? { stalledMsMax: 1_000 } : {};
 test("a client that asks and asks and never reads is left, rather than answered into memory", async () => {
-  const server = await startEdge();
+  const server = await startEdge(UNREAD);
   const client = await rawClient(server.port);
   client.socket.pause();
   const before = process.memoryUsage.rss();
@@ -184,7 +188,7 @@ describe("a streamed answer", () => {
     reply.write("a");
     reply.write(Buffer.from("b"));
     reply.write("c");
-    expect(await client.sees(/c$/)).toMatch(/\r\n5\r\nfirst\r\n3\r\nabc$/);
+    expect(await client.sees(/c(\r\n)?$/)).toMatch(/\r\n5\r\nfirst\r\n3\r\nabc(\r\n)?$/);
     reply.write("d");
     reply.end("e");
     expect(await client.sees(/0\r\n\r\n$/)).toMatch(/abc\r\n2\r\nde\r\n0\r\n\r\n$/);
@@ -304,7 +308,7 @@ describe("a streamed answer", () => {
         await new Promise((resolve) => setImmediate(resolve));
       }
       expect(got).toBe(parts * bytes + "end".length);
-      expect(peak).toBeLessThan(40_000_000);
+      expect(peak).toBeLessThan(onNode ? 80_000_000 : 40_000_000);
     },
   );
 

@@ -1,0 +1,207 @@
+// The HTTP engine over node:http. Requests of one connection are served one after the other, in the order in which they came.
+import type { IncomingMessage, Server } from "node:http";
+import { type AddressInfo, Server as NetServer, type Socket as NetSocket } from "node:net";
+import { createServer, ServerResponse } from "../../core/node-http.ts";
+import { cannotListen, type Engine, type EngineHost, type EngineOptions, type Listener } from "./engine.ts";
+import { statusLine } from "./head-lines.ts";
+import { type NodeMessage, type NodeReply, NodeRequest, NodeResponse } from "./node-response.ts";
+import { createUpgrade } from "./node-socket.ts";
+
+const HEADER_BYTES_MAX = 16_384;
+const BUFFERED_BYTES_MAX = 16 * 1024;
+const CHECK_MS = 1_000;
+/** When a client that sends no more is probed again, at first and at last. */
+const PROBE_MS = 100;
+const PROBE_MS_MAX = 3_200;
+/** Pipelined requests that may wait for the answers before them. */
+const WAITING_MAX = 2_048;
+
+/** What the parser's errors are answered with; 400 if not listed. */
+const FAULT_STATUS: Readonly<Record<string, number>> = {
+  HPE_HEADER_OVERFLOW: 431,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+};
+
+/** One client's connection and the requests on it. */
+class Connection {
+  readonly #host: EngineHost;
+  readonly #socket: NetSocket;
+  readonly #waiting: [NodeMessage, NodeReply][] = [];
+  #active: { message: NodeMessage; reply: NodeReply; response: NodeResponse } | null = null;
+  /** Nothing more is served on it. */
+  #broken = false;
+
+  constructor(host: EngineHost, socket: NetSocket) {
+    this.#host = host;
+    this.#socket = socket;
+    socket.on("end", () => this.#probe());
+    socket.once("close", () => {
+      this.#broken = true;
+    });
+  }
+
+  get isBusy(): boolean {
+    return this.#active !== null;
+  }
+
+  request(message: NodeMessage, reply: NodeReply): void {
+    if (this.#broken) return;
+    if (this.#active === null) return this.#serve(message, reply);
+    this.#waiting.push([message, reply]);
+    if (this.#waiting.length > WAITING_MAX) this.#socket.destroy();
+  }
+
+  /** The parser cannot read on. */
+  fault(code: string): void {
+    if (this.#broken) return;
+    this.#broken = true;
+    const active = this.#active;
+    // Answers of earlier requests come first; the last of them ends the connection.
+    if (active?.message.complete === true) return;
+    active?.response.abort();
+    if (active?.reply.headersSent === true || !this.#socket.writable) return void this.#socket.destroy();
+    endWith(this.#host, this.#socket, FAULT_STATUS[code] ?? 400);
+  }
+
+  /** Nothing behind the active request is served. */
+  refuseMore(): void {
+    this.#broken = true;
+  }
+
+  #serve(message: NodeMessage, reply: NodeReply): void {
+    const response = new NodeResponse(message, reply);
+    this.#active = { message, reply, response };
+    reply.once("close", () => this.#next());
+    this.#host.accept(response, new NodeRequest(message));
+  }
+
+  #next(): void {
+    const isLast = this.#broken || this.#active?.response.isLast === true;
+    this.#active = null;
+    const next = this.#waiting.shift();
+    if (isLast) this.#socket.destroySoon();
+    else if (next !== undefined) this.#serve(...next);
+  }
+
+  /**
+   * The client sends no more: it waits for its answer, or it has left. Bytes that mean nothing tell which, because the system of a client
+   * that has left resets the connection, and the write after that fails: interim responses before the head, leading zeros of the next
+   * chunk's size after it.
+   */
+  #probe(waitMs = PROBE_MS): void {
+    const active = this.#active;
+    if (active === null || !(active.reply instanceof ServerResponse) || active.message.httpVersion !== "1.1") return;
+    if (!active.reply.headersSent) active.reply.writeContinue();
+    else if (active.reply.chunkedEncoding && !active.response.ended) this.#socket.write("0");
+    if (waitMs < PROBE_MS_MAX) setTimeout(() => this.#probe(waitMs * 2), waitMs).unref();
+  }
+}
+
+/** Answers what the parser does not take, and closes the connection. */
+function endWith(host: EngineHost, socket: NetSocket, status: number): void {
+  const { headers, body } = host.unreadable();
+  const length = Buffer.byteLength(body);
+  socket.end(
+    `HTTP/1.1 ${statusLine(status)}${headers}\r\nconnection: close\r\ncontent-length: ${length}\r\n\r\n${body}`,
+  );
+  socket.setTimeout(CHECK_MS, () => socket.destroy());
+}
+
+class NodeListener implements Listener {
+  readonly #server: Server;
+  readonly #host: EngineHost;
+  readonly #connections = new Map<NetSocket, Connection>();
+  readonly #upgrade = createUpgrade();
+
+  constructor(server: Server, host: EngineHost) {
+    this.#server = server;
+    this.#host = host;
+    Object.assign(server, { httpAllowHalfOpen: true });
+    server.maxHeadersCount = 0;
+    server.on("connection", (socket) => this.#connected(socket));
+    server.on("request", (message, reply) => this.#connections.get(message.socket)?.request(message, reply));
+    server.on("clientError", (error: NodeJS.ErrnoException, socket) =>
+      this.#connections.get(socket as NetSocket)?.fault(error.code ?? ""),
+    );
+    server.on("upgrade", (message, socket, head) => this.#upgraded(message, socket as NetSocket, head));
+    server.on("connect", (_message, socket) => endWith(host, socket as NetSocket, 405));
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  listen(options: EngineOptions): Promise<void> {
+    const { host, port, exclusive } = options;
+    return new Promise((resolve, reject) => {
+      this.#server.once("error", () => reject(cannotListen(options)));
+      this.#server.listen({ host, port, exclusive: true, reusePort: !exclusive }, resolve);
+    });
+  }
+
+  stop(): void {
+    // http.Server's own close would close connections that are between two requests as well.
+    NetServer.prototype.close.call(this.#server);
+  }
+
+  close(): void {
+    this.#server.close();
+    for (const socket of this.#connections.keys()) socket.destroy();
+  }
+
+  #connected(socket: NetSocket): void {
+    if (this.#connections.has(socket)) return;
+    this.#connections.set(socket, new Connection(this.#host, socket));
+    socket.setNoDelay(true);
+    socket.once("close", () => this.#connections.delete(socket));
+  }
+
+  #upgraded(message: IncomingMessage, socket: NetSocket, head: Buffer): void {
+    const connection = this.#connections.get(socket);
+    // The parser has let the connection go, so nothing can be served on it after the answer that is under way.
+    if (connection === undefined || connection.isBusy) return connection?.refuseMore();
+    const endpoint = this.#host.socketPaths.get(new NodeRequest(message).getUrl());
+    const { upgrade = "", "sec-websocket-key": key } = message.headers;
+    if (endpoint === undefined || key === undefined || upgrade.toLowerCase() !== "websocket")
+      return this.#withoutUpgrade(message, socket, head);
+    const reply = new ServerResponse(message);
+    reply.shouldKeepAlive = false;
+    reply.assignSocket(socket);
+    reply.once("finish", () => socket.destroySoon());
+    const opened = this.#host.openSocket(new NodeResponse(message, reply), new NodeRequest(message), endpoint);
+    if (opened === null) return;
+    reply.detachSocket(socket);
+    this.#upgrade(message, socket, head, opened);
+  }
+
+  /** An upgrade that is not offered is ignored (RFC 9110, 7.8): the request goes through the parser again without it. */
+  #withoutUpgrade(message: IncomingMessage, socket: NetSocket, head: Buffer): void {
+    const { method, url, rawHeaders } = message;
+    const lines = [`${method} ${url} HTTP/1.1`];
+    for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+      const name = rawHeaders[i] ?? "";
+      if (!["upgrade", "connection"].includes(name.toLowerCase())) lines.push(`${name}: ${rawHeaders[i + 1]}`);
+    }
+    socket.unshift(Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"), head]));
+    this.#server.emit("connection", socket);
+  }
+}
+
+export const nodeEngine: Engine = {
+  name: "node",
+  async listen(options, host) {
+    const server = createServer({
+      insecureHTTPParser: false,
+      maxHeaderSize: HEADER_BYTES_MAX,
+      highWaterMark: BUFFERED_BYTES_MAX,
+      headersTimeout: 10_000,
+      requestTimeout: 0,
+      keepAliveTimeout: 10_000,
+      connectionsCheckingInterval: CHECK_MS,
+    });
+    const listener = new NodeListener(server, host);
+    await listener.listen(options);
+    return listener;
+  },
+};

@@ -1,0 +1,281 @@
+// A response of node:http or node:http2, as an engine's response.
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
+import type { EngineRequest, EngineResponse } from "./engine.ts";
+
+export type NodeMessage = IncomingMessage | Http2ServerRequest;
+export type NodeReply = ServerResponse | Http2ServerResponse;
+
+/** What both replies have in common, whose overloads TypeScript cannot join. */
+interface Writer {
+  write(bytes: Uint8Array | string): boolean;
+  end(bytes: Uint8Array | string): unknown;
+}
+
+const NO_BYTES = new Uint8Array(0);
+/** The most of a whole answer that is handed to Node.js before it reports how much has left. */
+const SLICE_BYTES = 64 * 1024;
+const BEYOND_ASCII = /[\x80-\xff]/;
+/** A client that does not read the end of its answer loses its connection. */
+const UNREAD_END_MS_MAX = 60_000;
+
+/** Node.js reads headers as Latin-1; the edge expects UTF-8. */
+function utf8(value: string): string {
+  return BEYOND_ASCII.test(value) ? Buffer.from(value, "latin1").toString() : value;
+}
+
+export class NodeRequest implements EngineRequest {
+  readonly #message: NodeMessage;
+
+  constructor(message: NodeMessage) {
+    this.#message = message;
+  }
+
+  getCaseSensitiveMethod(): string {
+    return this.#message.method ?? "";
+  }
+
+  getUrl(): string {
+    const { url = "" } = this.#message;
+    const at = url.indexOf("?");
+    return at < 0 ? url : url.slice(0, at);
+  }
+
+  getQuery(): string | undefined {
+    const { url = "" } = this.#message;
+    const at = url.indexOf("?");
+    return at < 0 ? undefined : url.slice(at + 1);
+  }
+
+  getHeader(lowerCaseName: string): string {
+    const value = this.#message.headers[lowerCaseName];
+    return utf8(Array.isArray(value) ? (value[0] ?? "") : (value ?? ""));
+  }
+
+  forEach(see: (lowerCaseName: string, value: string) => void): void {
+    const { rawHeaders } = this.#message;
+    for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+      const name = (rawHeaders[i] ?? "").toLowerCase();
+      const value = utf8(rawHeaders[i + 1] ?? "");
+      if (!name.startsWith(":")) see(name, value);
+      else if (name === ":authority") see("host", value);
+    }
+  }
+}
+
+/** The headers of a head, one pair after the other. */
+function headerPairs(lines: readonly string[]): string[] {
+  const pairs: string[] = [];
+  for (const line of lines) {
+    const at = line.indexOf(":");
+    pairs.push(line.slice(0, at), line.slice(at + 2));
+  }
+  return pairs;
+}
+
+/** HTTP/2 has no connection headers, and takes equal names as a list. */
+function http2Headers(pairs: readonly string[]): Record<string, string[]> {
+  const headers: Record<string, string[]> = {};
+  for (let i = 0; i + 1 < pairs.length; i += 2) {
+    const name = pairs[i]?.toLowerCase() ?? "";
+    if (name !== "connection") headers[name] = [...(headers[name] ?? []), pairs[i + 1] ?? ""];
+  }
+  return headers;
+}
+
+export class NodeResponse implements EngineResponse {
+  readonly #message: NodeMessage;
+  readonly #reply: NodeReply;
+  readonly #writer: Writer;
+  readonly #address: string;
+  #head: string | null = null;
+  #bytesTotal: number | null = null;
+  #offset = 0;
+  #hasRoom = true;
+  #ended = false;
+  #finished = false;
+  /** The last write found no room, so its writer waits for `onWritable`. */
+  #writerWaits = false;
+  #aborted: (() => void) | null = null;
+  #writable: ((offset: number) => boolean) | null = null;
+
+  constructor(message: NodeMessage, reply: NodeReply) {
+    this.#message = message;
+    this.#reply = reply;
+    this.#writer = reply;
+    this.#address = message.socket.remoteAddress ?? "";
+    reply.on("drain", () => this.#roomAgain());
+    reply.once("finish", () => {
+      this.#finished = true;
+      this.#roomAgain();
+    });
+    reply.once("close", () => {
+      if (!this.#finished) this.abort();
+    });
+    // What is wrong with a connection is seen by its end.
+    message.on("error", () => {});
+    reply.on("error", () => {});
+  }
+
+  /** The answer says that it is the last of its connection. */
+  isLast = false;
+
+  /** Whether the answer has been handed over completely. */
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  abort(): void {
+    const handler = this.#aborted;
+    this.#aborted = null;
+    this.#writable = null;
+    handler?.();
+  }
+
+  onAborted(handler: () => void): void {
+    this.#aborted = handler;
+  }
+
+  onData(handler: (part: Uint8Array, isLast: boolean) => void): void {
+    const { headers } = this.#message;
+    let left = headers["content-length"] === undefined ? null : Number(headers["content-length"]);
+    let isWaiting = left !== null && left > 0;
+    this.#message.on("data", (part: Uint8Array) => {
+      isWaiting = false;
+      if (left !== null) left -= part.length;
+      handler(part, left === 0);
+    });
+    this.#message.once("end", () => {
+      if (left !== 0) handler(NO_BYTES, true);
+    });
+    // A reader of a body that has not come with its head has to know that it waits.
+    setImmediate(() => {
+      if (isWaiting && !this.#finished) handler(NO_BYTES, false);
+    });
+  }
+
+  onWritable(handler: (offset: number) => boolean): void {
+    this.#writable = handler;
+  }
+
+  pause(): void {
+    this.#message.pause();
+  }
+
+  resume(): void {
+    this.#message.resume();
+  }
+
+  /** Each write is corked by itself, since only after it is known whether there is room. */
+  cork(write: () => void): void {
+    write();
+  }
+
+  writeStatus(head: string): void {
+    this.#head = head;
+  }
+
+  write(bytes: Uint8Array | string): boolean {
+    this.#corked(() => {
+      this.#hasRoom = this.#writer.write(bytes);
+    });
+    this.#writerWaits = !this.#hasRoom;
+    return this.#hasRoom;
+  }
+
+  tryEnd(bytes: Uint8Array | string, bytesTotal: number): [ok: boolean, done: boolean] {
+    this.#bytesTotal ??= bytesTotal;
+    const whole = typeof bytes === "string" ? Buffer.from(bytes) : bytes;
+    const from = this.#offset;
+    const hasBody = this.#message.method !== "HEAD";
+    this.#corked(() => {
+      if (hasBody) this.#writeSlices(whole);
+      else this.#end(NO_BYTES);
+    });
+    const tookAll = !hasBody || this.#offset - from === whole.length;
+    const done = this.#ended && this.#pendingBytes() === 0;
+    const ok = tookAll && (this.#ended ? done : this.#hasRoom);
+    this.#writerWaits = !ok;
+    return [ok, done];
+  }
+
+  getWriteOffset(): number {
+    return this.#offset;
+  }
+
+  end(bytes: Uint8Array | string = NO_BYTES): void {
+    if (this.#ended) return;
+    this.#corked(() => this.#end(bytes));
+    this.#hurryEnd();
+  }
+
+  endWithoutBody(): void {
+    this.end();
+  }
+
+  close(): void {
+    // After an answer that says so, Node.js closes the connection by itself.
+    if (this.#ended && this.#pendingBytes() === 0) return;
+    if ("stream" in this.#reply) this.#reply.stream.destroy();
+    else this.#message.socket.destroy();
+  }
+
+  getRemoteAddress(): string {
+    return this.#address;
+  }
+
+  /** The head goes with the first bytes. */
+  #sendHead(): void {
+    if (this.#head === null) return;
+    const [status = "", ...lines] = this.#head.split("\r\n");
+    this.#head = null;
+    const pairs = headerPairs(lines);
+    this.isLast = lines.includes("connection: close");
+    if (this.#bytesTotal !== null) pairs.push("Content-Length", String(this.#bytesTotal));
+    const code = Number(status.slice(0, 3));
+    if ("stream" in this.#reply) this.#reply.writeHead(code, http2Headers(pairs));
+    else this.#reply.writeHead(code, status.slice(4), pairs);
+  }
+
+  #corked(write: () => void): void {
+    const socket = "stream" in this.#reply ? null : this.#reply.socket;
+    socket?.cork();
+    this.#sendHead();
+    write();
+    socket?.uncork();
+  }
+
+  /** Hands over as much of a whole answer as there is room for. */
+  #writeSlices(bytes: Uint8Array): void {
+    if (this.#offset === this.#bytesTotal) this.#end(NO_BYTES);
+    for (let at = 0; at < bytes.length && this.#hasRoom && !this.#ended; at += SLICE_BYTES) {
+      const slice = bytes.subarray(at, at + SLICE_BYTES);
+      this.#offset += slice.length;
+      if (this.#offset === this.#bytesTotal) this.#end(slice);
+      else this.#hasRoom = this.#writer.write(slice);
+    }
+  }
+
+  #end(bytes: Uint8Array | string): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#writer.end(bytes);
+  }
+
+  #pendingBytes(): number {
+    return this.#finished ? 0 : this.#reply.writableLength;
+  }
+
+  #roomAgain(): void {
+    this.#hasRoom = true;
+    if (!this.#writerWaits) return;
+    this.#writerWaits = false;
+    this.#writable?.(this.#offset);
+  }
+
+  /** The edge stops watching an answer that it has handed over, so the socket's timeout does, until Node.js sets the one for idle connections. */
+  #hurryEnd(): void {
+    const { socket } = this.#message;
+    if (this.#pendingBytes() > 0 && !("stream" in this.#reply)) socket.setTimeout(UNREAD_END_MS_MAX);
+  }
+}

@@ -1,0 +1,76 @@
+// The HTTP engine over uWebSockets.js. Its requests and responses go to the edge as they are.
+import type { TemplatedApp, us_listen_socket, WebSocketBehavior } from "uWebSockets.js";
+import { cannotListen, type Engine, type EngineHost, type EngineOptions, type EngineSocket } from "./engine.ts";
+import { MESSAGE_BYTES_MAX, SOCKET_SILENT_SECONDS_MAX, type Socket } from "./socket.ts";
+
+type Uws = typeof import("uWebSockets.js");
+
+/** Missing in the types of uWebSockets.js: this form of `listen`, and the switch for its own header. */
+interface Untyped {
+  listen(host: string, port: number, options: number, listening: (socket: us_listen_socket | false) => void): void;
+  _cfg(code: string): void;
+}
+/** Without it the port is shared (SO_REUSEPORT). */
+const EXCLUSIVE_PORT = 1;
+
+/** uWebSockets.js copies the fields of this into its own object. */
+interface UserData {
+  readonly socket: Socket;
+}
+
+export function uwsEngine(uws: Uws): Engine {
+  (uws as unknown as Untyped)._cfg("silent");
+  return {
+    name: "uws",
+    async listen(options, host) {
+      const app = uws.App();
+      for (const path of host.socketPaths.keys()) app.ws(path, webSockets(host, path));
+      app.any("/*", (res, req) => host.accept(res, req));
+      const socket = await listening(app, options);
+      let listens = true;
+      return {
+        port: uws.us_socket_local_port(socket as unknown as Parameters<Uws["us_socket_local_port"]>[0]),
+        stop() {
+          if (listens) uws.us_listen_socket_close(socket);
+          listens = false;
+        },
+        close() {
+          listens = false;
+          app.close();
+        },
+      };
+    },
+  };
+}
+
+function listening(app: TemplatedApp, options: EngineOptions): Promise<us_listen_socket> {
+  const flags = options.exclusive ? EXCLUSIVE_PORT : 0;
+  return new Promise((resolve, reject) => {
+    (app as unknown as Untyped).listen(options.host, options.port, flags, (socket) => {
+      if (socket === false) reject(cannotListen(options));
+      else resolve(socket);
+    });
+  });
+}
+
+function webSockets(host: EngineHost, path: string): WebSocketBehavior<UserData> {
+  return {
+    maxPayloadLength: MESSAGE_BYTES_MAX,
+    idleTimeout: SOCKET_SILENT_SECONDS_MAX,
+    sendPingsAutomatically: true,
+    // No message is dropped: the writer waits for the client.
+    maxBackpressure: 0,
+    // Upgrading later than in this handler is unsafe: uWebSockets closes some of those sockets at once.
+    upgrade: (res, req, context) => {
+      const endpoint = host.socketPaths.get(path);
+      const socket = endpoint === undefined ? null : host.openSocket(res, req, endpoint);
+      if (socket === null) return;
+      const header = (name: string) => req.getHeader(`sec-websocket-${name}`);
+      res.upgrade<UserData>({ socket }, header("key"), header("protocol"), header("extensions"), context);
+    },
+    open: (ws) => ws.getUserData().socket.opened(ws satisfies EngineSocket),
+    message: (ws, message, isBinary) => ws.getUserData().socket.message(message, isBinary),
+    drain: (ws) => ws.getUserData().socket.drained(),
+    close: (ws) => ws.getUserData().socket.gone(),
+  };
+}

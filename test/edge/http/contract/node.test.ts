@@ -1,0 +1,33 @@
+// The contract of the HTTP engines, on the node engine: the files beside this folder run on uws, and here once more.
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe } from "vitest";
+import { useEngine } from "../edge.ts";
+
+const FOLDERS = [
+  join(import.meta.dirname, ".."),
+  import.meta.dirname,
+  join(import.meta.dirname, "../../../regression"),
+];
+/** Tests of parts that know no engine. */
+const WITHOUT = ["client-address", "guarded-headers", "match-endpoint", "request-id", "socket-memory"];
+
+function contractFiles(): string[] {
+  const files = FOLDERS.flatMap((folder) =>
+    readdirSync(folder)
+      .filter((name) => name.endsWith(".test.ts"))
+      .map((name) => join(folder, name)),
+  );
+  const regression = /regression\/(?!framing)/;
+  const skip = new RegExp(`/(${WITHOUT.join("|")}|node)\\.test\\.ts$`);
+  return files.filter((file) => !skip.test(file) && !regression.test(file));
+}
+
+describe("node", async () => {
+  // Also while tests are collected, since some hold of one engine only.
+  useEngine("node");
+  beforeAll(() => useEngine("node"));
+  afterAll(() => useEngine("uws"));
+  // The query makes Node.js load the file again.
+  for (const file of contractFiles()) await import(`${file}?engine=node`);
+});
