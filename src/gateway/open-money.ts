@@ -1,29 +1,12 @@
 // Money beside the ledger: the leases of holds, payments to merchants, and callers who pay without a key (x402).
 import { randomBytes } from "node:crypto";
-import { descriptorOf } from "../actions/run/descriptor.ts";
 import type { PurseFor } from "../catalog/auth.ts";
-import { NETWORKS, type Network, PLAY_NETWORK, PLAY_PAY_TO, TEMPO_NETWORKS } from "../catalog/networks.ts";
+import { NETWORKS, TEMPO_NETWORKS } from "../catalog/networks.ts";
 import { systemClock } from "../core/clock.ts";
 import type { EndpointSpec } from "../core/endpoint.ts";
-import { GatewayError } from "../core/errors.ts";
-import { nano, ZERO } from "../core/money.ts";
-import type { StrangerDoor } from "../edge/serve/deps.ts";
-import { HOUSE, openHouse, PLAY_HOUSE } from "../edge/x402/books.ts";
-import { rpcChain } from "../edge/x402/chain.ts";
-import type { Resource } from "../edge/x402/challenge.ts";
-import { createDoor, type Door, type DoorParts } from "../edge/x402/door.ts";
-import { httpFacilitator, NO_FACILITATOR } from "../edge/x402/facilitator.ts";
-import { GasWallet } from "../edge/x402/gas-wallet.ts";
-import { type NodeRpc, nodeRpc } from "../edge/x402/node-rpc.ts";
-import { ownFacilitator } from "../edge/x402/own-facilitator.ts";
-import { paymentEndpoints } from "../edge/x402/payment-endpoints.ts";
-import { createPlayChain } from "../edge/x402/play-chain.ts";
-import { proveIncome } from "../edge/x402/prove.ts";
-import { createReconciler } from "../edge/x402/settle-receipt.ts";
-import { topUpEndpoint } from "../edge/x402/top-up.ts";
 import type { Proof } from "../money/accounts/admin-endpoints.ts";
 import { type KeptLeases, keepLeases } from "../money/ledger/sweep.ts";
-import { openHouse as openWalletHouse, walletBooks } from "../money/wallet/books.ts";
+import { openHouse, walletBooks } from "../money/wallet/books.ts";
 import { hexOf } from "../money/wallet/hex.ts";
 import { provePaid } from "../money/wallet/prove.ts";
 import { type Payable, playPurse, Wallets } from "../money/wallet/purse.ts";
@@ -34,13 +17,11 @@ import { walletEndpoints } from "../money/wallet/wallet-endpoints.ts";
 import { doesWork } from "../platform/config.ts";
 import type { Observer } from "../platform/observe/observer.ts";
 import { fetchThrough } from "../upstream/tunnel.ts";
-import type { OpenActions } from "./open-actions.ts";
 import type { Foundation } from "./open-foundation.ts";
 import { LEASE_MS } from "./stores.ts";
+import type { Selling, Strangers } from "./strangers.ts";
 
 const RECORDS_SWEPT_MAX = 1_000;
-/** The bound for all addresses together, in bounds of a single address. */
-const ADDRESSES_AT_BOUND = 10;
 
 /** Renews the holds of this process. First ends those that an earlier process left: nothing may be reserved before that. */
 export async function openLeases({ config, stores, broken, opened }: Foundation): Promise<KeptLeases> {
@@ -98,7 +79,7 @@ export async function openWallets(
   const play = playPurses();
   if (config.mppWallet === null && config.x402Wallet === null)
     return { purseFor: play, admin: [], prove: null, reconciler: null };
-  await openWalletHouse(ledger);
+  await openHouse(ledger);
   const clock = systemClock;
   const books = walletBooks(ledger, { maxNano: config.walletNanoPerDay, owner: "wallet", clock });
   const { signers } = wallet;
@@ -120,170 +101,10 @@ export async function openWallets(
   };
 }
 
-/** A foundation, and what selling without a key needs beside it. */
-interface Selling extends Foundation {
-  readonly actionCatalog: OpenActions;
-  readonly leases: KeptLeases;
-  readonly onBroken: (error: unknown, id: string) => void;
-}
-
-export interface Strangers {
-  readonly door: StrangerDoor;
-  /** How an account tops itself up; null: only play money is taken. */
-  readonly topUp: EndpointSpec | null;
-  /** Payments in doubt, for the operator. */
-  readonly admin: readonly EndpointSpec[];
-  /** Compares the books with the chain; null: there is no chain, or no node to ask. */
-  readonly prove: Proof | null;
-  /** Begins to find out what became of payments in doubt. */
-  start(): void;
-}
-
-/** Callers without a key, who pay for each call on chain or with play money. Null: they need a key. */
+/** Null: callers need a key. */
 export async function openStrangers(selling: Selling): Promise<Strangers | null> {
-  const { stores, observer, opened, onBroken } = selling;
-  const live = await openLive(selling);
-  const play = await openPlay(selling);
-  if (live === null && play === null) return null;
-  const report = (error: unknown) => onBroken(error, "x402");
-  const reconcilers = [live, play].flatMap((parts) => (parts === null ? [] : [createReconciler(parts, report)]));
-  for (const reconciler of reconcilers) opened.add(() => reconciler.stop());
-  const [reconciler] = live === null ? [] : reconcilers;
-  if (reconciler !== undefined) observer.onScrape({ payments: () => reconciler.seen() });
-  return {
-    door: eitherDoor(live && createDoor(live), play && createDoor(play)),
-    topUp: live && topUpEndpoint(live),
-    admin: reconciler === undefined ? [] : paymentEndpoints({ records: stores.records, reconciler }),
-    prove: live === null ? null : proofOf(selling),
-    start() {
-      for (const one of reconcilers) one.start();
-    },
-  };
-}
-
-function proofOf({ config, stores: { ledger, records } }: Selling): Proof | null {
-  const { x402RpcUrl: url, x402Network } = config;
-  if (url === null) return null;
-  const node = nodeRpc(url, fetchThrough(config.proxies));
-  return () => proveIncome({ ledger, records, node, asset: NETWORKS[x402Network].asset });
-}
-
-/** A caller who asks for the sandbox is never asked for money, even where there is no play money. */
-function eitherDoor(live: Door | null, play: Door | null): StrangerDoor {
-  const isPlay = (headers: ReadonlyMap<string, string>) => headers.get("x-tollgate-sandbox") === "1";
-  const doorFor = (headers: ReadonlyMap<string, string>) => (isPlay(headers) ? play : live);
-  return {
-    takes(headers) {
-      if (doorFor(headers) === null) return null;
-      return isPlay(headers) ? "play_money" : "money";
-    },
-    async pay(plan, request) {
-      const door = doorFor(request.headers);
-      return door === null ? new GatewayError("invalid_token") : door.pay(plan, request);
-    },
-  };
-}
-
-/** What both doors need, wherever the money goes. */
-function sellingParts({ stores, actionCatalog, url, leases }: Selling, sandbox: boolean) {
-  const { ledger, records, owner } = stores;
-  return {
-    ledger,
-    records,
-    leases,
-    owner,
-    publicUrl: url.get,
-    clock: systemClock,
-    leaseMs: LEASE_MS,
-    describe: descriptions(actionCatalog, sandbox),
-  };
-}
-
-async function openLive(selling: Selling): Promise<DoorParts | null> {
-  const { config, stores, observer } = selling;
-  const { x402PayTo: payTo, x402RpcUrl: rpcUrl, unpaidCostNano: each } = config;
-  if (payTo === null) return null;
-  const network = NETWORKS[config.x402Network];
-  const node = rpcUrl === null ? null : nodeRpc(rpcUrl, fetchThrough(config.proxies));
-  const facilitator = facilitatorOf(selling, network, node);
-  await openHouse(stores.ledger, HOUSE);
-  return {
-    ...sellingParts(selling, false),
-    house: HOUSE,
-    settlementNano: config.x402SettlementNano,
-    facilitator,
-    chain: node && rpcChain(node),
-    observer,
-    unpaid: each > 0 ? { each, all: nano(each * ADDRESSES_AT_BOUND) } : null,
-    terms: { payTo, network },
-  };
-}
-
-/** A remote facilitator, or this process with a gas wallet. The settings name one of the two. */
-function facilitatorOf({ options, config, stores }: Selling, network: Network, node: NodeRpc | null) {
-  const { x402FacilitatorUrl: url, x402GasWeiMax: feeWeiMax } = config;
-  if (url !== null) return httpFacilitator(url, { fetchOut: fetchThrough(config.proxies) });
-  if (node === null) throw new Error("no facilitator is set");
-  const signer = options.wallet?.gas ?? null;
-  // The parent of several processes has no keys and makes no payments: its children do.
-  if (signer === null) return NO_FACILITATOR;
-  const { records, owner } = stores;
-  const clock = systemClock;
-  const gas = new GasWallet({ signer, chainId: network.chainId, node, records, clock, owner, feeWeiMax });
-  return ownFacilitator({ network, node, wallet: gas, clock });
-}
-
-/** The same with play money, which costs us nothing and is not counted. */
-async function openPlay(selling: Selling): Promise<DoorParts | null> {
-  const { config, stores } = selling;
-  if (!config.x402Sandbox) return null;
-  await openHouse(stores.ledger, PLAY_HOUSE);
-  const chain = createPlayChain({ records: stores.records, clock: systemClock });
-  return {
-    ...sellingParts(selling, true),
-    house: PLAY_HOUSE,
-    settlementNano: ZERO,
-    facilitator: chain,
-    chain,
-    observer: { settled() {}, unpaid() {} },
-    unpaid: null,
-    terms: { payTo: PLAY_PAY_TO, network: PLAY_NETWORK },
-  };
-}
-
-type Described = Pick<Resource, "description" | "bazaar">;
-
-/** An action as a challenge describes it: built once for each action, because challenges are free and unlimited. */
-function descriptions({ actionCatalog }: OpenActions, sandbox: boolean): (asked: string) => Described {
-  const made = new WeakMap<object, Described>();
-  return (asked) => {
-    const action = actionCatalog.find(asked, { sandbox });
-    if (action === null) return { description: asked, bazaar: null };
-    const before = made.get(action);
-    if (before !== undefined) return before;
-    const described = describe(action);
-    made.set(action, described);
-    return described;
-  };
-}
-
-/** Its body and its answer, in the form of the extension `bazaar`. */
-function describe(action: Parameters<typeof descriptorOf>[0]): Described {
-  const { description, example, params } = descriptorOf(action);
-  const text = (constant: string) => ({ type: "string", const: constant });
-  const input = { type: "object", required: ["type", "method", "bodyType", "body"] };
-  const properties = { type: text("http"), method: text("POST"), bodyType: text("json"), body: params };
-  const output = { type: "json", example: { ok: true, data: {}, charged_cents: 0 } };
-  return {
-    description,
-    bazaar: {
-      info: { input: { type: "http", method: "POST", bodyType: "json", body: example }, output },
-      schema: {
-        $schema: "https://json-schema.org/draft/2020-12/schema",
-        type: "object",
-        required: ["input"],
-        properties: { input: { ...input, properties }, output: { type: "object" } },
-      },
-    },
-  };
+  const { x402PayTo, x402Sandbox } = selling.config;
+  if (x402PayTo === null && !x402Sandbox) return null;
+  const { openPayPerCall } = await import("./strangers.ts");
+  return openPayPerCall(selling);
 }

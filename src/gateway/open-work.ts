@@ -27,10 +27,11 @@ import { type OpenActions, openActions } from "./open-actions.ts";
 import { openPeople, type People } from "./open-edge.ts";
 import type { Foundation } from "./open-foundation.ts";
 import { chatDeps, openGuards } from "./open-models.ts";
-import { openLeases, openStrangers, type Strangers } from "./open-money.ts";
+import { openLeases, openStrangers } from "./open-money.ts";
 import { openRequestLog } from "./request-log.ts";
 import { shareRoutes } from "./share-routes.ts";
 import { LEASE_MS } from "./stores.ts";
+import type { Strangers } from "./strangers.ts";
 
 /** A process that has been silent for this long has died, and other processes adopt its jobs. */
 const RUNNER_LEASE_MS = 20_000;

@@ -64,17 +64,29 @@ interface ToolSpec<Shape extends z.ZodRawShape> {
   call(args: z.infer<z.ZodObject<Shape>>): InnerCall;
 }
 
-function tool<Shape extends z.ZodRawShape>({ shape, call, ...told }: ToolSpec<Shape>): Tool {
-  const params = z.strictObject(shape);
+function schemaOf(params: z.ZodType): Tool["inputSchema"] {
   // Any object is said so: a bare schema looks like a mistake to those who check schemas.
   const override = ({ jsonSchema }: { jsonSchema: Record<string, unknown> }) => {
     const { additionalProperties: more } = jsonSchema;
     if (isRecord(more) && Object.keys(more).length === 0) jsonSchema.additionalProperties = true;
   };
-  const { $schema: _, ...inputSchema } = z.toJSONSchema(params, { io: "input", override }) as Record<string, unknown>;
-  const checked = params as unknown as z.ZodType<Record<string, unknown>>;
-  const own = { inputSchema, params: checked, call: (args: unknown) => call(args as z.infer<z.ZodObject<Shape>>) };
-  return Object.assign(told, own);
+  const { $schema: _, ...schema } = z.toJSONSchema(params, { io: "input", override }) as Record<string, unknown>;
+  return schema;
+}
+
+function tool<Shape extends z.ZodRawShape>({ shape, call, ...words }: ToolSpec<Shape>): Tool {
+  const params = z.strictObject(shape);
+  let inputSchema: Tool["inputSchema"] | undefined;
+  return {
+    ...words,
+    // Made when first read, because a gateway starts faster without it.
+    get inputSchema() {
+      inputSchema ??= schemaOf(params);
+      return inputSchema;
+    },
+    params: params as unknown as z.ZodType<Record<string, unknown>>,
+    call: (args) => call(args as z.infer<z.ZodObject<Shape>>),
+  };
 }
 
 /** The tool that calls any action. */

@@ -3,10 +3,16 @@ import { type NanoSum, sumOfCents, usdTextOfSum } from "../../../core/money.ts";
 import { Html, html, type Put } from "../html.ts";
 import { withQuery } from "./ask.ts";
 
-const digits = (most: number) =>
-  new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: most });
-/** Kept: to make one takes longer than all else of a row. */
-const [CENTS, SMALL] = [digits(2), digits(4)];
+/** By the most digits. Made once, when first used: making one takes longer than the rest of a row. */
+const formats = new Map<number, Intl.NumberFormat>();
+
+function formatOf(digitsMax: number): Intl.NumberFormat {
+  const made =
+    formats.get(digitsMax) ??
+    new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: digitsMax });
+  formats.set(digitsMax, made);
+  return made;
+}
 
 /** A sum in dollars, short to read. */
 export function rounded(nano: NanoSum): string {
@@ -15,7 +21,7 @@ export function rounded(nano: NanoSum): string {
   if (size === 0) return "$0";
   const sign = usd < 0 ? "-" : "";
   if (size < 0.0001) return `${sign}<$0.0001`;
-  return `${sign}$${(size >= 1 ? CENTS : SMALL).format(size)}`;
+  return `${sign}$${formatOf(size >= 1 ? 2 : 4).format(size)}`;
 }
 
 /** A sum in dollars, short to read, exact on hover. */
