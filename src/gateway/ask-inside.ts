@@ -2,7 +2,7 @@
 
 import { requestInside } from "../actions/run/request-inside.ts";
 import { systemClock } from "../core/clock.ts";
-import type { Endpoint, GatewayRequest } from "../core/endpoint.ts";
+import type { Endpoint, GatewayRequest, StreamCall } from "../core/endpoint.ts";
 import { GatewayError } from "../core/errors.ts";
 import { isRecord, stringOf } from "../core/json.ts";
 import type { Caller } from "../core/plan.ts";
@@ -24,6 +24,18 @@ export interface Asking {
 
 function refused(error: GatewayError): Refused {
   return new Refused(error.status, `${error.message} ${error.hint}`.trim());
+}
+
+type FreeEndpoint = Exclude<Endpoint, { readonly plan: unknown }>;
+
+/** What an endpoint throws as its error is one of its answers. */
+async function answerTo(endpoint: FreeEndpoint, call: StreamCall) {
+  try {
+    return await ("stream" in endpoint ? endpoint.stream(call) : endpoint.answer(call));
+  } catch (error) {
+    if (error instanceof GatewayError) return error;
+    throw error;
+  }
 }
 
 /** Endpoints that cost nothing answer at once. What has a plan is called as over HTTP, admitted, held and charged. */
@@ -60,7 +72,7 @@ export function askInside(endpoints: readonly Endpoint[], deps: ServeDeps): (ask
         body,
       );
       const call = { request, caller, gone: new AbortController().signal };
-      const answer = await ("stream" in endpoint ? endpoint.stream(call) : endpoint.answer(call));
+      const answer = await answerTo(endpoint, call);
       // What many pages read is there in one turn of the loop; each is made of it in one of its own.
       await ownSlice();
       if ("bytes" in answer) throw new Error(`${path} is streamed, and cannot be asked by a page`);

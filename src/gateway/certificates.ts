@@ -3,7 +3,6 @@ import { z } from "zod";
 import { notFound } from "../actions/run/nearest.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { EndpointSpec } from "../core/endpoint.ts";
-import { GatewayError } from "../core/errors.ts";
 import { adminEndpoint } from "../money/accounts/admin-accounts.ts";
 import { readBody } from "../money/accounts/read-body.ts";
 import type { Records } from "../platform/records/records.ts";
@@ -51,10 +50,9 @@ export function certificateEndpoints(catalog: () => Catalog, records: Records): 
     }),
     adminEndpoint("POST", "/admin/v1/certificates/{provider}", async ({ request }) => {
       const body = readBody(certificateSchema, request.body);
-      if (body instanceof GatewayError) return body;
       const id = request.params.provider ?? "";
       const known = [...live().keys()];
-      if (!known.includes(id)) return notFound(`There is no provider ${id.slice(0, 80)}`, id, known);
+      if (!known.includes(id)) throw notFound(`There is no provider ${id.slice(0, 80)}`, id, known);
       await records.put({ kind: KIND, id, payer: PAYER, value: JSON.stringify(body), ttlMs: null, ifVersion: null });
       return { status: 200, body: { provider: id } };
     }),

@@ -6,10 +6,10 @@ import { priceRows, unitPriceRows } from "../catalog/price-table.ts";
 import { soldRows } from "../catalog/updates/rows.ts";
 import { systemClock } from "../core/clock.ts";
 import type { EndpointSpec } from "../core/endpoint.ts";
-import { GatewayError } from "../core/errors.ts";
 import { inSlices } from "../core/slices.ts";
 import { adminEndpoint } from "../money/accounts/admin-accounts.ts";
 import { named } from "../money/accounts/names.ts";
+import { missing } from "../money/accounts/own-endpoint.ts";
 import { routeRows } from "../upstream/route-rows.ts";
 import type { Foundation } from "./open-foundation.ts";
 import type { Work } from "./open-work.ts";
@@ -41,11 +41,8 @@ function priceEndpoints({ catalog, stores, losses, sharedLosses }: Foundation): 
     }),
     adminEndpoint("GET", "/admin/v1/price", async ({ request }) => {
       const kept = await keptPrice(stores.records, (request.query.get("version") ?? "").slice(0, 500));
-      if (kept !== null) return { status: 200, body: kept };
-      return new GatewayError("not_found", {
-        of: "any_transaction",
-        detail: { detail: "No price of that version was ever sold here." },
-      });
+      if (kept === null) throw missing("any_transaction", "No price of that version was ever sold here.");
+      return { status: 200, body: kept };
     }),
   ];
 }
@@ -67,7 +64,7 @@ export function operatorEndpoints(
       if (checks !== null) return { status: 200, body: { checks } };
       const { providers } = await setup();
       const on = providers.flatMap((provider) => (provider.on ? [provider.id] : []));
-      return notFound(`No provider that is on is called ${id.slice(0, 80)}`, id, on);
+      throw notFound(`No provider that is on is called ${id.slice(0, 80)}`, id, on);
     }),
     adminEndpoint("GET", "/admin/v1/routes", async () => ({
       status: 200,

@@ -75,7 +75,6 @@ function logged(spec: EndpointSpec, records: Records, clock: Clock): EndpointSpe
 export function withLog(specs: readonly EndpointSpec[], records: Records, clock: Clock): readonly EndpointSpec[] {
   const log = adminEndpoint("GET", "/admin/v1/log", async ({ request }) => {
     const page = readQuery(pageSchema, request.query);
-    if (page instanceof GatewayError) return page;
     const { rows, next } = await records.list(KIND, PAYER, page.limit, page.cursor ?? null);
     return { status: 200, body: { log: rows.map(({ value }) => JSON.parse(value) as Act), next_cursor: next } };
   });

@@ -9,9 +9,9 @@ import { systemClock } from "../core/clock.ts";
 import type { Answer, EndpointSpec } from "../core/endpoint.ts";
 import { GatewayError } from "../core/errors.ts";
 import { requestTimeMs } from "../edge/http/request-id.ts";
-import { adminEndpoint } from "../money/accounts/admin-accounts.ts";
+import { adminEndpoint, noSuchAccount } from "../money/accounts/admin-accounts.ts";
 import { changed } from "../money/accounts/changed.ts";
-import { endpoint, writing } from "../money/accounts/own-endpoint.ts";
+import { endpoint, missing, writing } from "../money/accounts/own-endpoint.ts";
 import { readBody, readQuery } from "../money/accounts/read-body.ts";
 import { changeRules, rulesOf } from "../money/accounts/rules.ts";
 import { type Config, doesWork } from "../platform/config.ts";
@@ -102,12 +102,11 @@ export function callRow(call: LoggedCall) {
   return { ...nameRow(call), key_id, path, asked, status, code, body, answer };
 }
 
-async function foundCall(log: RequestLog, look: LogLook, id: string): Promise<Answer | GatewayError> {
+async function foundCall(log: RequestLog, look: LogLook, id: string): Promise<Answer> {
   const call = await log.find(look, id);
   // The store searches by name, so the owner is checked here again.
   if (call === null || (look.accountId !== null && call.accountId !== look.accountId)) {
-    const detail = { detail: "No call of that transaction or request is kept here." };
-    return new GatewayError("not_found", { of: "any_transaction", detail });
+    throw missing("any_transaction", "No call of that transaction or request is kept here.");
   }
   return { status: 200, body: callRow(call) };
 }
@@ -116,10 +115,8 @@ function switched({ stores, forget }: RequestLogParts, accountId: string, body: 
   return changed(
     async () => {
       const asked = readBody(switchSchema, body);
-      if (asked instanceof GatewayError) return asked;
       const change = (before: Awaited<ReturnType<typeof rulesOf>>) => ({ ...before, logsCalls: asked.enabled });
       const after = await changeRules(stores.records, accountId, change);
-      if (after instanceof GatewayError) return after;
       return { status: 200, body: { account_id: accountId, enabled: after.logsCalls } };
     },
     () => forget(accountId),
@@ -133,12 +130,11 @@ export function requestLogEndpoints(parts: RequestLogParts): readonly EndpointSp
   return [
     adminEndpoint("PUT", "/admin/v1/accounts/{id}/request-log", async ({ request }) => {
       const accountId = request.params.id ?? "";
-      if ((await stores.ledger.account(accountId)) !== null) return switched(parts, accountId, request.body);
-      return new GatewayError("not_found", { of: "account", detail: { detail: "There is no such account." } });
+      if ((await stores.ledger.account(accountId)) === null) throw noSuchAccount();
+      return switched(parts, accountId, request.body);
     }),
     adminEndpoint("GET", "/admin/v1/request-log", async ({ request }) => {
       const query = readQuery(listSchema, request.query);
-      if (query instanceof GatewayError) return query;
       const calls = await log.list({ ...all, accountId: query.account ?? null }, query.limit);
       return { status: 200, body: { calls: calls.map(nameRow) } };
     }),
@@ -151,17 +147,16 @@ export function ownRequestLogEndpoints(parts: RequestLogParts): readonly Endpoin
   const { stores, log } = parts;
   /** Accounts with a search running: one at a time, because a search is free and expensive. */
   const looks = new Set<string>();
-  const looking = (accountId: string, look: (own: LogLook) => Promise<Answer | GatewayError>) => {
+  const looking = (accountId: string, look: (own: LogLook) => Promise<Answer>) => {
     if (looks.has(accountId))
-      return new GatewayError("concurrency_limit", { detail: { limit: 1 }, retryAfterSeconds: 1 });
+      throw new GatewayError("concurrency_limit", { detail: { limit: 1 }, retryAfterSeconds: 1 });
     looks.add(accountId);
     return look({ accountId, bytesMax: OF_ACCOUNT_BYTES_MAX }).finally(() => looks.delete(accountId));
   };
   return [
     endpoint("GET", "/api/v1/request-log", async ({ request, caller: { primary, payer } }) => {
-      if (!primary) return new GatewayError("key_cannot_mint_keys");
+      if (!primary) throw new GatewayError("key_cannot_mint_keys");
       const query = readQuery(ownSchema, request.query);
-      if (query instanceof GatewayError) return query;
       const { accountId } = payer;
       const { logsCalls: enabled } = await rulesOf(stores.records, accountId);
       return looking(accountId, async (own) => {
@@ -169,11 +164,10 @@ export function ownRequestLogEndpoints(parts: RequestLogParts): readonly Endpoin
         return { status: 200, body: { enabled, calls: calls.map(nameRow) } };
       });
     }),
-    endpoint("GET", "/api/v1/request-log/{id}", async ({ request, caller: { primary, payer } }) =>
-      primary
-        ? looking(payer.accountId, (own) => foundCall(log, own, request.params.id ?? ""))
-        : new GatewayError("key_cannot_mint_keys"),
-    ),
+    endpoint("GET", "/api/v1/request-log/{id}", async ({ request, caller: { primary, payer } }) => {
+      if (!primary) throw new GatewayError("key_cannot_mint_keys");
+      return looking(payer.accountId, (own) => foundCall(log, own, request.params.id ?? ""));
+    }),
     endpoint(
       "PUT",
       "/api/v1/request-log",

@@ -1,7 +1,6 @@
 // GET /api/v1/jobs: an account's jobs of the last days, as their payer lists them; core/result tells what came of one.
 
 import type { EndpointSpec } from "../../core/endpoint.ts";
-import { GatewayError } from "../../core/errors.ts";
 import { pageSchema } from "../../money/accounts/list-pages.ts";
 import { endpoint } from "../../money/accounts/own-endpoint.ts";
 import { readQuery } from "../../money/accounts/read-body.ts";
@@ -22,7 +21,6 @@ function ownJobRow(job: JobRecord) {
 export function ownJobsEndpoint(records: Pick<Records, "list">): EndpointSpec {
   return endpoint("GET", "/api/v1/jobs", async ({ request, caller }) => {
     const page = readQuery(pageSchema, request.query);
-    if (page instanceof GatewayError) return page;
     const { rows, next } = await records.list(
       JOB,
       caller.payer.id,

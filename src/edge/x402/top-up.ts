@@ -44,9 +44,7 @@ export function topUpEndpoint(parts: DoorParts): EndpointSpec {
     if (caller.frozen) return new GatewayError("account_frozen");
     if (caller.sandbox)
       return new GatewayError("bad_request", { detail: { detail: "A sandbox account's credit is play money." } });
-    const body = readBody(bodySchema, request.body);
-    if (body instanceof GatewayError) return body;
-    const { cents } = body;
+    const { cents } = readBody(bodySchema, request.body);
     const { network } = terms;
     const requirements = requirementsOf(nanoFromCents(cents), terms);
     const resource: Resource = { url: publicUrl() + PATH, description: "Credit for an account", bazaar: null };

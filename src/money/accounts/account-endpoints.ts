@@ -1,11 +1,11 @@
-// What an account sees and does with its own keys: balance, transactions, agent keys.
+// What the keys of an account can read: balance, transactions, agent keys; and the endpoints that change keys and rules.
 import type { Call, EndpointSpec } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { findTransaction } from "./find-transaction.ts";
 import { ownKeyEndpoints } from "./key-endpoints.ts";
 import { keyPageSchema, listKeys } from "./list-pages.ts";
 import { named } from "./names.ts";
-import { type AccountParts, endpoint } from "./own-endpoint.ts";
+import { type AccountParts, endpoint, missing } from "./own-endpoint.ts";
 import { readQuery } from "./read-body.ts";
 import { keyRow, ownAccountRow, wholeTransactionRow } from "./rows.ts";
 import { ownRuleEndpoints } from "./rule-endpoints.ts";
@@ -26,7 +26,7 @@ function readingEndpoints(parts: AccountParts): EndpointSpec[] {
         books.account(payer.accountId),
         books.key(payer.accountId, payer.keyId),
       ]);
-      if (account === null) return new GatewayError("invalid_token", { detail: { detail: "The account is gone." } });
+      if (account === null) throw new GatewayError("invalid_token", { detail: { detail: "The account is gone." } });
       return { status: 200, body: ownAccountRow(account, key) };
     }),
     endpoint("GET", "/api/v1/transactions", ({ request, caller }) =>
@@ -36,13 +36,12 @@ function readingEndpoints(parts: AccountParts): EndpointSpec[] {
     endpoint("GET", "/api/v1/transactions/{id}", async (call) => {
       const { payer, primary } = call.caller;
       const found = await findTransaction(books, payer.accountId, idOf(call));
-      if (found !== null && (primary || found.posting.keyId === payer.keyId))
-        return { status: 200, body: (await named(books, payer.accountId, [found], wholeTransactionRow))[0] };
-      return new GatewayError("not_found", { of: "transaction", detail: { detail: "There is no such transaction." } });
+      if (found === null || (!primary && found.posting.keyId !== payer.keyId))
+        throw missing("transaction", "There is no such transaction.");
+      return { status: 200, body: (await named(books, payer.accountId, [found], wholeTransactionRow))[0] };
     }),
     endpoint("GET", "/api/v1/agents", async ({ request, caller: { payer, primary } }) => {
       const page = readQuery(keyPageSchema, request.query);
-      if (page instanceof GatewayError) return page;
       const ruled = await rulesOf(rules, payer.accountId);
       if (primary) {
         const { keys, next } = await listKeys(books, payer.accountId, page);
@@ -53,10 +52,9 @@ function readingEndpoints(parts: AccountParts): EndpointSpec[] {
     }),
     endpoint("GET", "/api/v1/agents/{id}/why", async (call) => {
       const asked = readQuery(whySchema, call.request.query);
-      if (asked instanceof GatewayError) return asked;
       const { payer, primary } = call.caller;
       const account = await books.account(payer.accountId);
-      if (account === null || (!primary && idOf(call) !== payer.keyId)) return new GatewayError("key_cannot_mint_keys");
+      if (account === null || (!primary && idOf(call) !== payer.keyId)) throw new GatewayError("key_cannot_mint_keys");
       return whyAnswer({ ...parts, failedCalls: null }, account, idOf(call), asked);
     }),
   ];

@@ -1,4 +1,4 @@
-// What the operator does with accounts: open, look at, change, credit; and with their keys.
+// The operator's endpoints for accounts and their keys: open, show, change, credit.
 import { z } from "zod";
 import { type AccountLimits, type AccountRow, KEYS_PER_ACCOUNT_MAX } from "../../core/account-rows.ts";
 import type { Answer, Call, EndpointShape, EndpointSpec } from "../../core/endpoint.ts";
@@ -6,12 +6,12 @@ import { GatewayError } from "../../core/errors.ts";
 import { centsDown, type Nano, nanoFromCents } from "../../core/money.ts";
 import type { Books } from "./books.ts";
 import { changed } from "./changed.ts";
-import { centsSchema } from "./keys.ts";
 import { accountPageSchema, keyPageSchema, listAccounts, listKeys } from "./list-pages.ts";
 import { nameSchema, openAccount, WELCOME_CENTS } from "./open-account.ts";
-import type { AccountParts } from "./own-endpoint.ts";
-import { ofBody, readBody, readQuery } from "./read-body.ts";
+import { type AccountParts, missing } from "./own-endpoint.ts";
+import { readBody, readQuery } from "./read-body.ts";
 import { accountRow, keyRow } from "./rows.ts";
+import { centsField } from "./rule-fields.ts";
 import { rulesOf } from "./rules.ts";
 import { mintId } from "./secrets.ts";
 import { whyAnswer, whySchema } from "./why.ts";
@@ -29,20 +29,20 @@ const count = (max: number) =>
 const newAccountSchema = z.strictObject({
   name: nameSchema,
   kind: z.enum(["personal", "business", "sandbox"], "must be personal, business or sandbox").default("personal"),
-  credit_cents: centsSchema.optional(),
+  credit_cents: centsField.optional(),
 });
 
 const accountChangeSchema = z.strictObject({
   name: nameSchema.optional(),
   frozen: z.boolean("must be true or false").optional(),
   strict_bounds: z.boolean("must be true or false").optional(),
-  inference_cap_cents: centsSchema.optional(),
+  inference_cap_cents: centsField.optional(),
   rate_limit: z
     .strictObject({ requests_per_minute: count(10_000_000).optional(), in_flight: count(1_000_000).optional() })
     .optional(),
 });
 
-const creditSchema = z.strictObject({ cents: centsSchema.min(1, "must be at least 1"), reference });
+const creditSchema = z.strictObject({ cents: centsField.min(1, "must be at least 1"), reference });
 
 export interface AdminAccountParts extends AccountParts {
   /** What a new account may do. */
@@ -53,9 +53,9 @@ export interface AdminAccountParts extends AccountParts {
   readonly sandbox: boolean;
 }
 
-type Answering = (call: Call) => Promise<Answer | GatewayError>;
+type Answering = (call: Call) => Promise<Answer>;
 
-/** To the operator a ledger that is away says why: it is his to mend. A caller hears only that it is. */
+/** Tells the operator why the ledger cannot be reached. Callers hear only that it cannot. */
 function withReason(error: unknown): unknown {
   if (!(error instanceof GatewayError) || error.code !== "ledger_unavailable") return error;
   const { cause, data } = error.options;
@@ -75,15 +75,15 @@ export function adminEndpoint(method: EndpointShape["method"], path: string, ans
   return { method, path, auth: "admin", bodyBytesMax: BODY_BYTES_MAX, answer: answerOrSayWhy };
 }
 
-function noSuchAccount(): GatewayError {
-  return new GatewayError("not_found", { of: "account", detail: { detail: "There is no such account." } });
+export function noSuchAccount(): GatewayError {
+  return missing("account", "There is no such account.");
 }
 
 async function openByOperator(parts: AdminAccountParts, body: z.output<typeof newAccountSchema>) {
   const { kind } = body;
   if (kind === "sandbox" && !parts.sandbox) {
     const detail = { detail: "kind: this gateway has no sandbox accounts (SANDBOX=0)." };
-    return new GatewayError("bad_request", { detail, param: "kind" });
+    throw new GatewayError("bad_request", { detail, param: "kind" });
   }
   const creditNano = nanoFromCents(body.credit_cents ?? WELCOME_CENTS[kind]);
   return openAccount(parts, { name: body.name, kind, creditNano });
@@ -100,7 +100,8 @@ async function patchAccount(books: Books, accountId: string, body: z.output<type
     ...(rate.requests_per_minute === undefined ? {} : { requestsPerMinute: rate.requests_per_minute }),
     ...(rate.in_flight === undefined ? {} : { inFlightMax: rate.in_flight }),
   });
-  return account === null ? noSuchAccount() : { status: 200, body: accountRow(account) };
+  if (account === null) throw noSuchAccount();
+  return { status: 200, body: accountRow(account) };
 }
 
 async function credit(books: Books, accountId: string, body: z.output<typeof creditSchema>) {
@@ -109,22 +110,23 @@ async function credit(books: Books, accountId: string, body: z.output<typeof cre
     const balance_cents = centsDown(result.balanceNano);
     return { status: 200, body: { account_id: accountId, balance_cents, repeated: result.outcome === "exists" } };
   }
-  if (result.outcome === "unknown_account") return noSuchAccount();
+  if (result.outcome === "unknown_account") throw noSuchAccount();
   const detail = { detail: "cents: more than an account can ever be granted." };
-  return new GatewayError("bad_request", { detail, param: "cents" });
+  throw new GatewayError("bad_request", { detail, param: "cents" });
 }
 
 type OfAccount = (account: AccountRow, call: Call) => ReturnType<Answering>;
 
-/** Finds the account that the path names, for steps that need to know its kind. */
+/** Finds the account that the path names. */
 export function withAccount({ books }: Pick<AdminAccountParts, "books">, next: OfAccount): Answering {
   return async (call) => {
     const account = await books.account(call.request.params.id ?? "");
-    return account === null ? noSuchAccount() : next(account, call);
+    if (account === null) throw noSuchAccount();
+    return next(account, call);
   };
 }
 
-/** The same for a step that changes something of it. */
+/** The same for a change. */
 export function changingAccount(parts: Pick<AdminAccountParts, "books" | "forget">, change: OfAccount): Answering {
   return withAccount(parts, (account, call) =>
     changed(
@@ -134,7 +136,7 @@ export function changingAccount(parts: Pick<AdminAccountParts, "books" | "forget
   );
 }
 
-/** What the account's calls of today have cost us above their charge, and what may come to that before further ones are refused. */
+/** What the account's calls of today cost us above their charge, and the bound on it. */
 async function unpaidToday({ books, unpaid }: AdminAccountParts, accountId: string) {
   const [today, margin] = await books.spentToday(accountId, [unpaid.scope, unpaid.marginScope]);
   return { today_nano_usd: today, margin_nano_usd: margin, bound_nano_usd: unpaid.maxNano };
@@ -144,11 +146,10 @@ function accountRoutes(parts: AdminAccountParts): EndpointSpec[] {
   const { books, forget } = parts;
   return [
     adminEndpoint("POST", "/admin/v1/accounts", ({ request }) =>
-      ofBody(newAccountSchema, request, (body) => openByOperator(parts, body)),
+      openByOperator(parts, readBody(newAccountSchema, request.body)),
     ),
     adminEndpoint("GET", "/admin/v1/accounts", async ({ request }) => {
       const page = readQuery(accountPageSchema, request.query);
-      if (page instanceof GatewayError) return page;
       const { accounts, next } = await listAccounts(books, page);
       return { status: 200, body: { accounts: accounts.map(accountRow), next_cursor: next } };
     }),
@@ -167,7 +168,6 @@ function accountRoutes(parts: AdminAccountParts): EndpointSpec[] {
     ),
     adminEndpoint("PATCH", "/admin/v1/accounts/{id}", async ({ request }) => {
       const body = readBody(accountChangeSchema, request.body);
-      if (body instanceof GatewayError) return body;
       const accountId = request.params.id ?? "";
       return changed(
         () => patchAccount(books, accountId, body),
@@ -175,7 +175,7 @@ function accountRoutes(parts: AdminAccountParts): EndpointSpec[] {
       );
     }),
     adminEndpoint("POST", "/admin/v1/accounts/{id}/credits", ({ request }) =>
-      ofBody(creditSchema, request, (body) => credit(books, request.params.id ?? "", body)),
+      credit(books, request.params.id ?? "", readBody(creditSchema, request.body)),
     ),
   ];
 }
@@ -188,7 +188,6 @@ function keyRoutes(parts: AdminAccountParts): EndpointSpec[] {
       "/admin/v1/accounts/{id}/keys",
       withAccount(parts, async (account, { request }) => {
         const page = readQuery(keyPageSchema, request.query);
-        if (page instanceof GatewayError) return page;
         const { keys, next } = await listKeys(books, account.accountId, page);
         const ruled = await rulesOf(parts.rules, account.accountId);
         return { status: 200, body: { keys: keys.map((key) => keyRow(key, ruled)), next_cursor: next } };
@@ -198,8 +197,7 @@ function keyRoutes(parts: AdminAccountParts): EndpointSpec[] {
       "GET",
       "/admin/v1/accounts/{id}/keys/{key}/why",
       withAccount(parts, async (account, { request }) => {
-        const asked = readQuery(whySchema, request.query);
-        return asked instanceof GatewayError ? asked : whyAnswer(parts, account, request.params.key ?? "", asked);
+        return whyAnswer(parts, account, request.params.key ?? "", readQuery(whySchema, request.query));
       }),
     ),
   ];

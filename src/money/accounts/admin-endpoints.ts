@@ -9,7 +9,8 @@ import type { Books } from "./books.ts";
 import { findTransaction } from "./find-transaction.ts";
 import { adminKeyEndpoints } from "./key-endpoints.ts";
 import { named } from "./names.ts";
-import { ofBody } from "./read-body.ts";
+import { missing } from "./own-endpoint.ts";
+import { readBody } from "./read-body.ts";
 import { operatorTransactionRow } from "./rows.ts";
 import { adminRuleEndpoints } from "./rule-endpoints.ts";
 import { mintId } from "./secrets.ts";
@@ -25,7 +26,7 @@ export type Readiness = ({ readonly ready: true } | { readonly ready: false; rea
   readonly processes?: { readonly ready: number; readonly wanted: number };
 };
 
-/** Looks at payments that a chain knows as well. `findings` are those that it does not have, or has otherwise. */
+/** Compares payments with a chain. `findings` are those that the chain lacks, or has otherwise. */
 export type Proof = () => Promise<{
   readonly of: string;
   readonly proved: number;
@@ -42,7 +43,7 @@ export interface AdminParts extends AdminAccountParts {
   readonly readiness: () => Readiness | Promise<Readiness>;
   /** Everything in Prometheus' text format. */
   readonly metricsText: () => Promise<string>;
-  /** What `doctor` holds against chains beside the ledger itself. */
+  /** What `doctor` checks beside the ledger itself. */
   readonly proofs: readonly Proof[];
   readonly refusals?: () => readonly Refusal[];
   readonly metricsContentType: string;
@@ -60,11 +61,10 @@ export function healthEndpoint(): EndpointSpec {
   return openEndpoint("/healthz", () => ({ status: 200, body: { ok: true } }));
 }
 
-async function refund(books: Books, transactionId: string, reason: string): Promise<Answer | GatewayError> {
+async function refund(books: Books, transactionId: string, reason: string): Promise<Answer> {
   const result = await books.refund(transactionId, mintId("tx_"), reason);
   if (result.outcome === "unknown_transaction") {
-    const detail = "There is no such charge; top-ups and refunds cannot be refunded.";
-    return new GatewayError("not_found", { of: "any_transaction", detail: { detail } });
+    throw missing("any_transaction", "There is no such charge; top-ups and refunds cannot be refunded.");
   }
   return {
     status: 200,
@@ -78,13 +78,13 @@ async function refund(books: Books, transactionId: string, reason: string): Prom
   };
 }
 
-async function backup(books: Books, path: string): Promise<Answer | GatewayError> {
+async function backup(books: Books, path: string): Promise<Answer> {
   try {
     await books.backup(path);
     return { status: 200, body: { path } };
   } catch (error) {
     const words = error instanceof Error ? error.message : String(error);
-    return new GatewayError("conflict", { detail: { detail: `path: no backup was written: ${words}` }, cause: error });
+    throw new GatewayError("conflict", { detail: { detail: `path: no backup was written: ${words}` }, cause: error });
   }
 }
 
@@ -100,20 +100,17 @@ function ledgerEndpoints(parts: AdminParts): EndpointSpec[] {
   return [
     adminEndpoint("GET", "/admin/v1/transactions/{id}", async ({ request }) => {
       const found = await findTransaction(books, null, request.params.id ?? "");
-      if (found !== null) return { status: 200, body: (await named(books, null, [found], operatorTransactionRow))[0] };
-      return new GatewayError("not_found", {
-        of: "any_transaction",
-        detail: { detail: "There is no such transaction." },
-      });
+      if (found === null) throw missing("any_transaction", "There is no such transaction.");
+      return { status: 200, body: (await named(books, null, [found], operatorTransactionRow))[0] };
     }),
     adminEndpoint("POST", "/admin/v1/transactions/{id}/refund", ({ request }) =>
-      ofBody(refundSchema, request, (body) => refund(books, request.params.id ?? "", body.reason)),
+      refund(books, request.params.id ?? "", readBody(refundSchema, request.body).reason),
     ),
     adminEndpoint("GET", "/admin/v1/transactions", ({ request }) => anyTransactions(books, failedCalls, request.query)),
     adminEndpoint("GET", "/admin/v1/usage", ({ request }) => anyUsage({ books, rules }, request.query)),
     adminEndpoint("GET", "/admin/v1/doctor", () => doctor(parts)),
     adminEndpoint("POST", "/admin/v1/backup", ({ request }) =>
-      ofBody(backupSchema, request, (body) => backup(books, body.path)),
+      backup(books, readBody(backupSchema, request.body).path),
     ),
   ];
 }

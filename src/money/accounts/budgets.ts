@@ -1,7 +1,6 @@
 // What an account is bounded by beside its balance, in one list: its own ceiling, its groups', its keys', its tags', each with where it stands.
 import { z } from "zod";
 import type { CeilingPeriod, KeyRow } from "../../core/account-rows.ts";
-import { GatewayError } from "../../core/errors.ts";
 import { add, centsDown, centsUp, nanoFromCents, percentOf } from "../../core/money.ts";
 import type { Books } from "./books.ts";
 import { isoTime } from "./rows.ts";
@@ -120,11 +119,7 @@ export async function budgetsAnswer(parts: BudgetParts, accountId: string, known
 export type BudgetsShown = Awaited<ReturnType<typeof budgetsAnswer>>["body"];
 
 /** Replaces what the body names. */
-export async function changeBudgets(
-  parts: BudgetParts,
-  accountId: string,
-  body: z.output<typeof anyBudgetsSchema>,
-): Promise<Awaited<ReturnType<typeof budgetsAnswer>> | GatewayError> {
+export async function changeBudgets(parts: BudgetParts, accountId: string, body: z.output<typeof anyBudgetsSchema>) {
   const { tags, account, low_balance_cents: low } = body;
   const after = await changeRules(parts.rules, accountId, (before) => ({
     ...before,
@@ -132,5 +127,5 @@ export async function changeBudgets(
     ...(account === undefined ? {} : { ceiling: account === null ? null : ceilingOf(account) }),
     ...(low === undefined ? {} : { lowBalanceNano: low === null ? null : nanoFromCents(low) }),
   }));
-  return after instanceof GatewayError ? after : budgetsAnswer(parts, accountId, after);
+  return budgetsAnswer(parts, accountId, after);
 }

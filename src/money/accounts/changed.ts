@@ -1,19 +1,15 @@
-// Makes what is remembered of an account follow what was changed in it.
-
-import type { Answer } from "../../core/endpoint.ts";
+// Changes of an account, after which its cached rows are dropped.
 import { GatewayError } from "../../core/errors.ts";
 
-/** Runs a change and calls `forget` after it, unless it was refused. A change that broke may have happened: forget too. */
-export async function changed(
-  change: () => Promise<Answer | GatewayError>,
-  forget: () => void,
-): Promise<Answer | GatewayError> {
-  let refused = false;
+/** Runs a change and calls `forget` after it, unless the change was refused. One that broke may have happened. */
+export async function changed<Answer>(change: () => Promise<Answer>, forget: () => void): Promise<Answer> {
+  let isRefused = false;
   try {
-    const answer = await change();
-    refused = answer instanceof GatewayError;
-    return answer;
+    return await change();
+  } catch (error) {
+    isRefused = error instanceof GatewayError && error.status < 500;
+    throw error;
   } finally {
-    if (!refused) forget();
+    if (!isRefused) forget();
   }
 }

@@ -12,13 +12,16 @@ export interface Door {
   open(
     method: EndpointShape["method"],
     path: string,
-    answer: (owner: Owner, request: GatewayRequest) => Promise<Answer | GatewayError>,
+    answer: (owner: Owner, request: GatewayRequest) => Promise<Answer>,
   ): EndpointSpec;
 }
 
 /** An agent key sees its account's money through its own row alone. */
 function reading(answer: Answering): Answering {
-  return async (call) => (call.caller.primary ? answer(call) : new GatewayError("key_cannot_mint_keys"));
+  return async (call) => {
+    if (!call.caller.primary) throw new GatewayError("key_cannot_mint_keys");
+    return answer(call);
+  };
 }
 
 export function ownDoor({ forget }: Pick<AccountParts, "forget">): Door {

@@ -2,22 +2,21 @@
 import type { Answer } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { centsUp, ZERO } from "../../core/money.ts";
-import type { KeyParts, Owner } from "./own-endpoint.ts";
+import { type KeyParts, missing, type Owner } from "./own-endpoint.ts";
 import { isoTime } from "./rows.ts";
-import { type GroupChange, groupAfter, groupRow, soldCheck } from "./rule-fields.ts";
+import { type GroupChange, groupAfter, groupRow } from "./rule-fields.ts";
 import { type AccountRules, changeRules, GROUPS_MAX, type GroupRule, groupScope, rulesOf } from "./rules.ts";
 import { mintId } from "./secrets.ts";
 
 export function noSuchGroup(groupId: string): GatewayError {
-  const detail = { detail: `There is no group ${groupId.slice(0, 80)} here.` };
-  return new GatewayError("not_found", { of: "group", detail });
+  return missing("group", `There is no group ${groupId.slice(0, 80)} here.`);
 }
 
 function keysIn({ keys }: AccountRules, groupId: string): string[] {
   return Object.keys(keys).filter((keyId) => keys[keyId]?.group === groupId);
 }
 
-/** Each group with what it has come to in the period that runs now (in the day where it has no ceiling). */
+/** Each group with its sums of the current period (of the day where it has no ceiling). */
 async function shownGroups({ books }: KeyParts, accountId: string, rules: AccountRules, groups: readonly GroupRule[]) {
   const asked = groups.map(({ id, ceiling }) => ({ scope: groupScope(id), period: ceiling?.period ?? "day" }));
   const sums = asked.length === 0 ? [] : await books.periodSums(accountId, asked);
@@ -36,7 +35,7 @@ async function shownGroups({ books }: KeyParts, accountId: string, rules: Accoun
 
 async function shown(parts: KeyParts, accountId: string, rules: AccountRules, groupId: string) {
   const group = rules.groups.find(({ id }) => id === groupId);
-  if (group === undefined) return noSuchGroup(groupId);
+  if (group === undefined) throw noSuchGroup(groupId);
   const [row] = await shownGroups(parts, accountId, rules, [group]);
   return { status: 200, body: row };
 }
@@ -49,7 +48,7 @@ export async function listGroups(parts: KeyParts, accountId: string) {
 /** A group as it is answered. */
 export type GroupShown = Awaited<ReturnType<typeof listGroups>>[number];
 
-export async function showGroup(parts: KeyParts, accountId: string, groupId: string): Promise<Answer | GatewayError> {
+export async function showGroup(parts: KeyParts, accountId: string, groupId: string): Promise<Answer> {
   return shown(parts, accountId, await rulesOf(parts.rules, accountId), groupId);
 }
 
@@ -61,51 +60,48 @@ function tooManyGroups(): GatewayError {
   });
 }
 
-function nameTaken(rules: AccountRules, name: string, but: string | null): GatewayError | null {
-  if (!rules.groups.some((group) => group.name === name && group.id !== but)) return null;
+function checkName(rules: AccountRules, { name, id }: GroupRule): void {
+  if (!rules.groups.some((group) => group.name === name && group.id !== id)) return;
   const detail = { detail: `name: another group of this account is called ${JSON.stringify(name)}.` };
-  return new GatewayError("conflict", { detail, param: "name" });
+  throw new GatewayError("conflict", { detail, param: "name" });
 }
 
 export async function createGroup(
   parts: KeyParts,
   { accountId, sandbox }: Owner,
   body: GroupChange & { readonly name: string },
-): Promise<Answer | GatewayError> {
+): Promise<Answer> {
   const id = mintId("grp_");
   const made = { ...NEW, id, name: body.name, createdAtMs: Math.floor(parts.clock.epochMs()) };
   const after = await changeRules(parts.rules, accountId, (before) => {
-    if (before.groups.length >= GROUPS_MAX) return tooManyGroups();
-    const group = groupAfter(made, body, soldCheck(parts.unsold, sandbox));
-    if (group instanceof GatewayError) return group;
-    return nameTaken(before, body.name, null) ?? { ...before, groups: [...before.groups, group] };
+    if (before.groups.length >= GROUPS_MAX) throw tooManyGroups();
+    const group = groupAfter(made, body, { unsold: parts.unsold, sandbox });
+    checkName(before, group);
+    return { ...before, groups: [...before.groups, group] };
   });
-  if (after instanceof GatewayError) return after;
-  const answer = await shown(parts, accountId, after, id);
-  return answer instanceof GatewayError ? answer : { ...answer, status: 201 };
+  return { ...(await shown(parts, accountId, after, id)), status: 201 };
 }
 
 export async function changeGroup(
   parts: KeyParts,
   { accountId, sandbox, groupId }: Owner & { readonly groupId: string },
   body: GroupChange,
-): Promise<Answer | GatewayError> {
+): Promise<Answer> {
   const after = await changeRules(parts.rules, accountId, (before) => {
     const group = before.groups.find(({ id }) => id === groupId);
-    if (group === undefined) return noSuchGroup(groupId);
-    const changed = groupAfter(group, body, soldCheck(parts.unsold, sandbox));
-    if (changed instanceof GatewayError) return changed;
-    const groups = before.groups.map((one) => (one.id === groupId ? changed : one));
-    return nameTaken(before, changed.name, groupId) ?? { ...before, groups };
+    if (group === undefined) throw noSuchGroup(groupId);
+    const changed = groupAfter(group, body, { unsold: parts.unsold, sandbox });
+    checkName(before, changed);
+    return { ...before, groups: before.groups.map((one) => (one.id === groupId ? changed : one)) };
   });
-  return after instanceof GatewayError ? after : shown(parts, accountId, after, groupId);
+  return shown(parts, accountId, after, groupId);
 }
 
-/** Its keys are in no group from then on. Calls under way end in the budget that they began in. */
-export async function deleteGroup(parts: KeyParts, accountId: string, groupId: string): Promise<Answer | GatewayError> {
+/** Its keys are in no group from then on. Calls under way end in the budget in which they began. */
+export async function deleteGroup(parts: KeyParts, accountId: string, groupId: string): Promise<Answer> {
   let freed: readonly string[] = [];
-  const after = await changeRules(parts.rules, accountId, (before) => {
-    if (!before.groups.some(({ id }) => id === groupId)) return noSuchGroup(groupId);
+  await changeRules(parts.rules, accountId, (before) => {
+    if (!before.groups.some(({ id }) => id === groupId)) throw noSuchGroup(groupId);
     freed = keysIn(before, groupId);
     const keys = Object.entries(before.keys).map(([id, rule]) => [
       id,
@@ -114,5 +110,5 @@ export async function deleteGroup(parts: KeyParts, accountId: string, groupId: s
     const groups = before.groups.filter(({ id }) => id !== groupId);
     return { ...before, groups, keys: Object.fromEntries(keys) as AccountRules["keys"] };
   });
-  return after instanceof GatewayError ? after : { status: 200, body: { id: groupId, deleted: true, keys: freed } };
+  return { status: 200, body: { id: groupId, deleted: true, keys: freed } };
 }

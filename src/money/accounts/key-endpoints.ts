@@ -4,7 +4,7 @@ import type { AdminAccountParts } from "./admin-accounts.ts";
 import { adminDoor, type Door, ownDoor } from "./doors.ts";
 import { changeKey, createKey, keyChangeSchema, newKeySchema, revokeKey, rotateKey, rotationSchema } from "./keys.ts";
 import type { AccountParts, KeyParts } from "./own-endpoint.ts";
-import { ofBody } from "./read-body.ts";
+import { readBody } from "./read-body.ts";
 
 /** `keys`: what the path calls them; `key`: what it calls one. */
 function keyEndpoints(
@@ -15,14 +15,12 @@ function keyEndpoints(
   const all = `${below}/${keys}`;
   const one = `${all}/{${key}}`;
   return [
-    open("POST", all, (owner, request) => ofBody(newKeySchema, request, (body) => createKey(parts, owner, body))),
-    open("PATCH", one, (owner, request) =>
-      ofBody(keyChangeSchema, request, (body) =>
-        changeKey(parts, { ...owner, keyId: request.params[key] ?? "" }, body),
-      ),
+    open("POST", all, async (owner, { body }) => createKey(parts, owner, readBody(newKeySchema, body))),
+    open("PATCH", one, async (owner, { body, params }) =>
+      changeKey(parts, { ...owner, keyId: params[key] ?? "" }, readBody(keyChangeSchema, body)),
     ),
-    open("POST", `${one}/rotate`, (owner, request) =>
-      ofBody(rotationSchema, request, (body) => rotateKey(parts, { ...owner, keyId: request.params[key] ?? "" }, body)),
+    open("POST", `${one}/rotate`, async (owner, { body, params }) =>
+      rotateKey(parts, { ...owner, keyId: params[key] ?? "" }, readBody(rotationSchema, body)),
     ),
     open("DELETE", one, ({ accountId }, request) => revokeKey(parts, { accountId, keyId: request.params[key] ?? "" })),
   ];

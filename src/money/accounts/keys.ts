@@ -6,22 +6,25 @@ import type { Answer } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { nanoFromCents } from "../../core/money.ts";
 import { addressesSchema } from "./addresses.ts";
-import { modelsSchema, servicesSchema, type Unsold } from "./allowed.ts";
+import { modelsSchema, servicesSchema } from "./allowed.ts";
 import { keepFormer } from "./former-secrets.ts";
 import { noSuchGroup } from "./groups.ts";
-import type { KeyParts } from "./own-endpoint.ts";
+import { type KeyParts, missing } from "./own-endpoint.ts";
 import { GRANT_HINT, keyRow } from "./rows.ts";
-import { badField, lowersField, rateFields, ratesAfter } from "./rule-fields.ts";
+import {
+  badField,
+  centsField,
+  checkSold,
+  lowersField,
+  PERIOD,
+  periodField,
+  rateFields,
+  ratesAfter,
+} from "./rule-fields.ts";
 import { type AccountRules, changeRules, keyRule, rulesOf, withKeyRule, withoutKey } from "./rules.ts";
 import { mintId, mintKey } from "./secrets.ts";
 
 const label = z.string().trim().min(1, "must not be empty").max(100, "must have at most 100 characters");
-export const centsSchema = z
-  .number("must be a number of cents")
-  .int("must be a whole number of cents")
-  .min(0, "must not be negative")
-  .max(900_000_000, "must be at most 900000000");
-const period = z.enum(["day", "week", "month"], "must be day, week or month");
 const ruled = {
   group: z.string("must be the id of a group, or null").min(1, "must be the id of a group, or null").max(100).nullish(),
   lower_at: lowersField,
@@ -48,8 +51,8 @@ export const newKeySchema = z
   .strictObject({
     label: label.default("agent"),
     external_id: z.string().min(1).max(200).nullish(),
-    ceiling_cents: centsSchema.nullish(),
-    ceiling_period: period.nullish(),
+    ceiling_cents: centsField.nullish(),
+    ceiling_period: periodField.nullish(),
     ...limits,
   })
   .refine((body) => body.ceiling_cents != null || body.ceiling_period == null, {
@@ -61,10 +64,10 @@ export const keyChangeSchema = z
   .strictObject({
     label: label.optional(),
     paused: z.boolean("must be true or false").optional(),
-    ceiling: centsSchema.nullish(),
-    ceiling_cents: centsSchema.nullish(),
-    period: period.optional(),
-    ceiling_period: period.optional(),
+    ceiling: centsField.nullish(),
+    ceiling_cents: centsField.nullish(),
+    period: periodField.optional(),
+    ceiling_period: periodField.optional(),
     ...limits,
   })
   .refine((body) => body.ceiling === undefined || body.ceiling_cents === undefined, {
@@ -87,43 +90,27 @@ export const rotationSchema = z.strictObject({
     .default(0),
 });
 
-/** The period of a ceiling that came without one. */
-const PERIOD = "month";
-
-function noSuchKey(keyId: string): GatewayError {
-  return new GatewayError("not_found", {
-    of: "key",
-    detail: { detail: `There is no key ${keyId.slice(0, 80)} here.` },
-  });
+export function noSuchKey(keyId: string): GatewayError {
+  return missing("key", `There is no key ${keyId.slice(0, 80)} here.`);
 }
 
-type Lists = Pick<z.output<typeof keyChangeSchema>, "services" | "models">;
-
-/** A name on a list must be one that is sold; what the key has on it already may have left the catalog since. */
-function listFault(lists: Lists, before: Lists, sandbox: boolean, unsold: Unsold): GatewayError | null {
-  const added = (list: keyof Lists) => (lists[list] ?? []).filter((name) => !before[list]?.includes(name));
-  const fault = unsold({ services: added("services"), models: added("models") }, { sandbox });
-  return fault === null ? null : badField(fault.list, fault.message);
-}
-
-/** When a key is to expire must not have passed. */
-function expiryFault(expiresAtMs: number | null | undefined, clock: Clock): GatewayError | null {
-  return expiresAtMs != null && expiresAtMs <= clock.epochMs() ? badField("expires_at", "must be in the future") : null;
+function checkExpiry(expiresAtMs: number | null | undefined, clock: Clock): void {
+  if (expiresAtMs != null && expiresAtMs <= clock.epochMs()) throw badField("expires_at", "must be in the future");
 }
 
 type RuledBody = Pick<z.output<typeof keyChangeSchema>, keyof typeof ruled>;
 
-/** Changes what is ruled of a key beside its row, where the body names any of it. */
+/** Changes the rules of a key beside its row, where the body names any. */
 async function rule(
   { rules }: Pick<KeyParts, "rules">,
   { accountId, keyId }: { readonly accountId: string; readonly keyId: string },
   body: RuledBody,
-): Promise<AccountRules | GatewayError> {
+): Promise<AccountRules> {
   const names = Object.keys(ruled) as (keyof RuledBody)[];
   if (names.every((name) => body[name] === undefined)) return rulesOf(rules, accountId);
   return changeRules(rules, accountId, (before) => {
     const { group, lower_at: lowersAt, addresses, cache_seconds: cacheSeconds } = body;
-    if (group != null && !before.groups.some(({ id }) => id === group)) return noSuchGroup(group);
+    if (group != null && !before.groups.some(({ id }) => id === group)) throw noSuchGroup(group);
     return withKeyRule(before, keyId, {
       ...ratesAfter(keyRule(before, keyId), body),
       ...(group === undefined ? {} : { group }),
@@ -139,16 +126,15 @@ export async function createKey(
   { books, clock, unsold, rules: records }: KeyParts,
   account: { readonly accountId: string; readonly sandbox: boolean },
   body: z.output<typeof newKeySchema>,
-): Promise<Answer | GatewayError> {
-  const fault = expiryFault(body.expires_at, clock) ?? listFault(body, {}, account.sandbox, unsold);
-  if (fault !== null) return fault;
+): Promise<Answer> {
+  checkExpiry(body.expires_at, clock);
+  checkSold(body, {}, { unsold, sandbox: account.sandbox });
   const { secret, secretHash, hint } = mintKey(account.sandbox);
   const keyId = mintId("key_");
   const ceiling = body.ceiling_cents ?? null;
-  if (ceiling === null && body.lower_at != null) return badField("lower_at", "needs a ceiling_cents beside it");
-  // Before the key is there: there is no moment in which it could call outside of its group.
+  if (ceiling === null && body.lower_at != null) throw badField("lower_at", "needs a ceiling_cents beside it");
+  // Before the key exists, so that it can never call outside of its group.
   const rules = await rule({ rules: records }, { accountId: account.accountId, keyId }, body);
-  if (rules instanceof GatewayError) return rules;
   const outcome = await books.createKey(account.accountId, {
     keyId,
     secretHash,
@@ -164,25 +150,20 @@ export async function createKey(
   if (outcome !== "created") await changeRules(records, account.accountId, (before) => withoutKey(before, keyId));
   if (outcome === "external_id_taken") {
     const detail = `external_id: another key of this account has the id ${JSON.stringify(body.external_id)}.`;
-    return new GatewayError("conflict", { detail: { detail }, param: "external_id" });
+    throw new GatewayError("conflict", { detail: { detail }, param: "external_id" });
   }
-  if (outcome === "too_many_keys") return new GatewayError(outcome, { detail: { limit: KEYS_PER_ACCOUNT_MAX } });
+  if (outcome === "too_many_keys") throw new GatewayError(outcome, { detail: { limit: KEYS_PER_ACCOUNT_MAX } });
   const key = outcome === "created" ? await books.key(account.accountId, keyId) : null;
-  if (key === null) {
-    return new GatewayError("not_found", { of: "account", detail: { detail: "There is no such account." } });
-  }
+  if (key === null) throw missing("account", "There is no such account.");
   return { status: 201, body: { ...keyRow(key, rules), api_key: secret } };
 }
 
-/**
- * What the body asks to change, or what is wrong with it for this key. What it does not name is left out: another request may be
- * changing that at the same time.
- */
-function changeOf(key: KeyRow, body: z.output<typeof keyChangeSchema>): KeyPatch | GatewayError {
+/** What a body changes of a key. Fields that it does not name are left out, because another request may change them at the same time. */
+function changeOf(key: KeyRow, body: z.output<typeof keyChangeSchema>): KeyPatch {
   const cents = body.ceiling_cents === undefined ? body.ceiling : body.ceiling_cents;
   const newPeriod = body.ceiling_period ?? body.period;
   const ceilingNano = cents === undefined ? key.ceilingNano : cents === null ? null : nanoFromCents(cents);
-  if (newPeriod !== undefined && ceilingNano === null) return badField("ceiling_period", "needs a ceiling_cents");
+  if (newPeriod !== undefined && ceilingNano === null) throw badField("ceiling_period", "needs a ceiling_cents");
   const ceilingPeriod = newPeriod ?? (key.ceilingPeriod === null && ceilingNano !== null ? PERIOD : undefined);
   return {
     ...(body.label === undefined ? {} : { label: body.label }),
@@ -206,35 +187,34 @@ export async function changeKey(
   parts: KeyParts,
   key: { readonly accountId: string; readonly keyId: string; readonly sandbox: boolean },
   body: z.output<typeof keyChangeSchema>,
-): Promise<Answer | GatewayError> {
+): Promise<Answer> {
   const { books, clock, unsold } = parts;
   const before = await books.key(key.accountId, key.keyId);
-  if (before === null) return noSuchKey(key.keyId);
+  if (before === null) throw noSuchKey(key.keyId);
   const param = before.primary ? NOT_OF_PRIMARY.find((field) => body[field]) : undefined;
   if (param !== undefined) {
     const detail = `${param}: the primary key cannot be paused or limited, and does not expire; rotate it, or use an agent key.`;
-    return new GatewayError("conflict", { detail: { detail }, param });
+    throw new GatewayError("conflict", { detail: { detail }, param });
   }
-  const fault = expiryFault(body.expires_at, clock) ?? listFault(body, before, key.sandbox, unsold);
-  if (fault !== null) return fault;
+  checkExpiry(body.expires_at, clock);
+  checkSold(body, before, { unsold, sandbox: key.sandbox });
   const change = changeOf(before, body);
-  if (change instanceof GatewayError) return change;
   const ceiling = change.ceilingNano === undefined ? before.ceilingNano : change.ceilingNano;
-  if (body.lower_at != null && ceiling === null) return badField("lower_at", "needs a ceiling_cents");
+  if (body.lower_at != null && ceiling === null) throw badField("lower_at", "needs a ceiling_cents");
   const rules = await rule(parts, key, body);
-  if (rules instanceof GatewayError) return rules;
   const after = await books.patchKey(key.accountId, key.keyId, change);
-  return after === null ? noSuchKey(key.keyId) : { status: 200, body: keyRow(after, rules) };
+  if (after === null) throw noSuchKey(key.keyId);
+  return { status: 200, body: keyRow(after, rules) };
 }
 
 type OfAccount = Pick<KeyRow, "accountId" | "keyId">;
 
-/** Rules which secret is good beside the key's own, and until when; null: none is. What was good before beside it no longer is. */
+/** Sets the one former secret that stays valid beside the key's own, and until when; null: none. */
 async function ruleFormer(
   { rules }: Pick<KeyParts, "rules">,
   key: OfAccount,
   former: { readonly hash: string; readonly untilMs: number; readonly overlapMs: number } | null,
-): Promise<AccountRules | GatewayError> {
+): Promise<AccountRules> {
   if (former !== null) await keepFormer(rules, key, former);
   const kept = former === null ? null : { hash: former.hash, untilMs: former.untilMs };
   return changeRules(rules, key.accountId, (before) =>
@@ -249,44 +229,44 @@ export async function rotateKey(
   parts: KeyParts,
   key: { readonly accountId: string; readonly keyId: string; readonly sandbox: boolean },
   { overlap_seconds: overlapSeconds }: z.output<typeof rotationSchema>,
-): Promise<Answer | GatewayError> {
-  const { books, rules, clock } = parts;
+): Promise<Answer> {
+  const { books, clock } = parts;
   const before = await books.key(key.accountId, key.keyId);
   const present = await books.secretHash(key.accountId, key.keyId);
-  if (before === null || present === null) return noSuchKey(key.keyId);
+  if (before === null || present === null) throw noSuchKey(key.keyId);
   if (before.hint === GRANT_HINT) {
     const detail = "A grant has no secret to rotate; revoke it, and let its client ask again.";
-    return new GatewayError("conflict", { detail: { detail } });
+    throw new GatewayError("conflict", { detail: { detail } });
   }
   const overlapMs = overlapSeconds * 1_000;
   const untilMs = Math.floor(clock.epochMs()) + overlapMs;
   const formerOf = (hash: string) => (overlapMs === 0 ? null : { hash, untilMs, overlapMs });
-  // Before the swap, of which all processes are told in its step: each looks the old secret up at once and must find that it is still good.
+  // Before the swap: all processes hear of the swap at once, and must then find that the old secret is still valid.
   const ruled = await ruleFormer(parts, key, formerOf(present));
-  if (ruled instanceof GatewayError) return ruled;
   const { secret, secretHash, hint } = mintKey(key.sandbox);
   const after = await books.rotateKey(key.accountId, key.keyId, secretHash, hint);
   if (after === null) {
-    await changeRules(rules, key.accountId, (known) => withoutKey(known, key.keyId));
-    return noSuchKey(key.keyId);
+    await changeRules(parts.rules, key.accountId, (known) => withoutKey(known, key.keyId));
+    throw noSuchKey(key.keyId);
   }
-  // Another rotation came between: its secret is the one that this one has replaced.
-  const told = after.formerHash === present ? ruled : await ruleFormer(parts, key, formerOf(after.formerHash));
-  return told instanceof GatewayError ? told : { status: 200, body: { ...keyRow(after, told), api_key: secret } };
+  // If another rotation came between, this one replaced its secret.
+  const rules = after.formerHash === present ? ruled : await ruleFormer(parts, key, formerOf(after.formerHash));
+  return { status: 200, body: { ...keyRow(after, rules), api_key: secret } };
 }
 
 /** Revokes a key for good. */
 export async function revokeKey(
   { books, rules }: KeyParts,
   key: { readonly accountId: string; readonly keyId: string },
-): Promise<Answer | GatewayError> {
+): Promise<Answer> {
   const before = await books.key(key.accountId, key.keyId);
   if (before?.primary) {
     const detail = "The primary key cannot be revoked; rotate it, or freeze the account.";
-    return new GatewayError("conflict", { detail: { detail } });
+    throw new GatewayError("conflict", { detail: { detail } });
   }
-  // Also where it is not there: the ledger may still have to see to it that it stays away.
+  // Even for a key that is not there: the ledger may still have to keep it away.
   const revoked = await books.deleteKey(key.accountId, key.keyId);
   await changeRules(rules, key.accountId, (known) => withoutKey(known, key.keyId));
-  return revoked ? { status: 200, body: { id: key.keyId, revoked: true } } : noSuchKey(key.keyId);
+  if (!revoked) throw noSuchKey(key.keyId);
+  return { status: 200, body: { id: key.keyId, revoked: true } };
 }

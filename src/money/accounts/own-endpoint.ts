@@ -1,4 +1,4 @@
-// What endpoints have in common that an account's own keys call below `/api/v1`.
+// What the endpoints below `/api/v1` have in common, which the keys of an account call.
 import type { Clock } from "../../core/clock.ts";
 import type { Answer, Call, EndpointShape, EndpointSpec } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
@@ -10,7 +10,7 @@ import type { RuleRecords } from "./rules.ts";
 
 const BODY_BYTES_MAX = 64 * 1024;
 
-/** What the keys of an account are made and changed with. */
+/** What making and changing keys needs. */
 export interface KeyParts {
   readonly books: Books;
   readonly rules: RuleRecords;
@@ -21,9 +21,9 @@ export interface KeyParts {
 export interface AccountParts extends KeyParts {
   /** Calls that were not charged. */
   readonly failedCalls: FailedCalls;
-  /** Where the ledger counts what models cost on a day. */
+  /** The scope in which the ledger counts the cost of models on a day. */
   readonly inferenceScope: string;
-  /** What is remembered of an account's keys must be read again. */
+  /** Drops the cached rows of an account. */
   readonly forget: (accountId: string) => void;
 }
 
@@ -33,9 +33,14 @@ export interface Owner {
   readonly sandbox: boolean;
 }
 
-export type Answering = (call: Call & { readonly caller: Caller }) => Promise<Answer | GatewayError>;
+export type Answering = (call: Call & { readonly caller: Caller }) => Promise<Answer>;
 
-/** An endpoint of an account's own, for any of its keys. */
+/** What is not there, in a sentence. */
+export function missing(of: NonNullable<GatewayError["options"]["of"]>, detail: string): GatewayError {
+  return new GatewayError("not_found", { of, detail: { detail } });
+}
+
+/** An endpoint for any key of an account. */
 export function endpoint(method: EndpointShape["method"], path: string, answer: Answering): EndpointSpec {
   return {
     method,
@@ -43,16 +48,18 @@ export function endpoint(method: EndpointShape["method"], path: string, answer: 
     auth: "key",
     cookies: true,
     bodyBytesMax: BODY_BYTES_MAX,
-    answer: ({ request, caller }) =>
-      caller === null ? new GatewayError("invalid_token") : answer({ request, caller }),
+    answer({ request, caller }) {
+      if (caller === null) throw new GatewayError("invalid_token");
+      return answer({ request, caller });
+    },
   };
 }
 
-/** Changing keys takes the primary key of an account in good standing. */
+/** Changes take the primary key of an account that is not frozen. */
 export function writing(answer: Answering): Answering {
   return async (call) => {
-    if (!call.caller.primary) return new GatewayError("key_cannot_mint_keys");
-    if (call.caller.frozen) return new GatewayError("account_frozen");
+    if (!call.caller.primary) throw new GatewayError("key_cannot_mint_keys");
+    if (call.caller.frozen) throw new GatewayError("account_frozen");
     return answer(call);
   };
 }

@@ -9,7 +9,7 @@ import {
   providerKeySchema,
   putProviderKey,
 } from "./provider-keys.ts";
-import { ofBody } from "./read-body.ts";
+import { readBody } from "./read-body.ts";
 
 interface Parts extends ProviderKeyParts {
   readonly books: Books;
@@ -33,10 +33,8 @@ export function ownProviderKeyEndpoints(parts: Parts): EndpointSpec[] {
   const door = ownDoor(parts);
   return [
     ...anyEndpoints(parts, door),
-    door.open("PUT", `${door.below}/${PATH}/{provider}`, (owner, request) =>
-      ofBody(providerKeySchema, request, (body) =>
-        putProviderKey(parts, { ...owner, provider: request.params.provider ?? "" }, body),
-      ),
+    door.open("PUT", `${door.below}/${PATH}/{provider}`, async (owner, { body, params }) =>
+      putProviderKey(parts, { ...owner, provider: params.provider ?? "" }, readBody(providerKeySchema, body)),
     ),
   ];
 }

@@ -5,6 +5,7 @@ import type { Answer } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { OwnKey } from "../../core/plan.ts";
 import { openText, sealText } from "../../platform/storage/sealed-text.ts";
+import { missing } from "./own-endpoint.ts";
 import { isoTime } from "./rows.ts";
 import { type AccountRules, changeRules, type KeptProviderKey, type RuleRecords, rulesOf } from "./rules.ts";
 
@@ -65,38 +66,35 @@ export async function putProviderKey(
     provider,
   }: { readonly accountId: string; readonly sandbox: boolean; readonly provider: string },
   { key, fallback }: z.output<typeof providerKeySchema>,
-): Promise<Answer | GatewayError> {
-  if (!serves(provider, { sandbox })) return notServed(provider);
+): Promise<Answer> {
+  if (!serves(provider, { sandbox })) throw notServed(provider);
   const kept: KeptProviderKey = {
     sealed: sealText(secrets()[0], purposeOf(accountId), key),
     hint: key.length < HINTED_MIN ? "..." : `...${key.slice(-4)}`,
     fallback,
     createdAtMs: Math.floor(clock.epochMs()),
   };
-  const after = await changeRules(rules, accountId, (before) => {
+  await changeRules(rules, accountId, (before) => {
     const providerKeys = { ...before.providerKeys, [provider]: kept };
     if (Object.keys(providerKeys).length <= PROVIDERS_MAX) return { ...before, providerKeys };
-    return new GatewayError("conflict", {
+    throw new GatewayError("conflict", {
       detail: { detail: `There are keys of ${PROVIDERS_MAX} providers: delete one.` },
     });
   });
-  return after instanceof GatewayError ? after : { status: 200, body: row(provider, kept) };
+  return { status: 200, body: row(provider, kept) };
 }
 
 export async function deleteProviderKey(
   { rules }: ProviderKeyParts,
   accountId: string,
   provider: string,
-): Promise<Answer | GatewayError> {
-  const after = await changeRules(rules, accountId, (before) => {
+): Promise<Answer> {
+  await changeRules(rules, accountId, (before) => {
     const { [provider]: gone, ...providerKeys } = before.providerKeys;
     if (gone !== undefined) return { ...before, providerKeys };
-    return new GatewayError("not_found", {
-      of: "provider_key",
-      detail: { detail: "There is no key of this provider." },
-    });
+    throw missing("provider_key", "There is no key of this provider.");
   });
-  return after instanceof GatewayError ? after : { status: 200, body: { provider, deleted: true } };
+  return { status: 200, body: { provider, deleted: true } };
 }
 
 /**

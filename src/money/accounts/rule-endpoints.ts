@@ -1,13 +1,12 @@
 // Groups and budgets over HTTP: of an account's own below `/api/v1`, of any account below `/admin/v1`.
 import type { Answer, Call, EndpointSpec, GatewayRequest } from "../../core/endpoint.ts";
-import { GatewayError } from "../../core/errors.ts";
 import { type AdminAccountParts, adminEndpoint } from "./admin-accounts.ts";
 import { anyBudgetsSchema, type BudgetParts, budgetsAnswer, changeBudgets, ownBudgetsSchema } from "./budgets.ts";
 import { adminDoor, type Door, ownDoor } from "./doors.ts";
 import { changeGroup, createGroup, deleteGroup, listGroups, showGroup } from "./groups.ts";
 import { accountPageSchema, listAccounts } from "./list-pages.ts";
 import type { AccountParts, KeyParts } from "./own-endpoint.ts";
-import { ofBody, readQuery } from "./read-body.ts";
+import { readBody, readQuery } from "./read-body.ts";
 import { groupChangeSchema, newGroupSchema } from "./rule-fields.ts";
 
 /** What differs between the doors. */
@@ -27,17 +26,15 @@ function ruleEndpoints(
   const idIn = (request: GatewayRequest) => request.params[group] ?? "";
   return [
     open("GET", all, async ({ accountId }) => ({ status: 200, body: { groups: await listGroups(parts, accountId) } })),
-    open("POST", all, (owner, request) => ofBody(newGroupSchema, request, (body) => createGroup(parts, owner, body))),
+    open("POST", all, async (owner, { body }) => createGroup(parts, owner, readBody(newGroupSchema, body))),
     open("GET", one, ({ accountId }, request) => showGroup(parts, accountId, idIn(request))),
-    open("PATCH", one, (owner, request) =>
-      ofBody(groupChangeSchema, request, (body) => changeGroup(parts, { ...owner, groupId: idIn(request) }, body)),
+    open("PATCH", one, async (owner, request) =>
+      changeGroup(parts, { ...owner, groupId: idIn(request) }, readBody(groupChangeSchema, request.body)),
     ),
     open("DELETE", one, ({ accountId }, request) => deleteGroup(parts, accountId, idIn(request))),
     open("GET", `${below}/budgets`, ({ accountId }) => budgetsAnswer(parts, accountId)),
-    open("PATCH", `${below}/budgets`, ({ accountId }, request) =>
-      ofBody<Parameters<typeof changeBudgets>[2], Answer | GatewayError>(budgets, request, (body) =>
-        changeBudgets(parts, accountId, body),
-      ),
+    open("PATCH", `${below}/budgets`, async ({ accountId }, { body }) =>
+      changeBudgets(parts, accountId, readBody<Parameters<typeof changeBudgets>[2]>(budgets, body)),
     ),
   ];
 }
@@ -47,9 +44,8 @@ export function ownRuleEndpoints(parts: AccountParts): EndpointSpec[] {
 }
 
 /** Of all accounts that a page of accounts has; one that has no groups is not named. */
-async function allGroups(parts: AdminAccountParts, { request }: Call): Promise<Answer | GatewayError> {
+async function allGroups(parts: AdminAccountParts, { request }: Call): Promise<Answer> {
   const page = readQuery(accountPageSchema, request.query);
-  if (page instanceof GatewayError) return page;
   const { accounts, next } = await listAccounts(parts.books, page);
   const groups = await Promise.all(
     accounts.map(async ({ accountId, name }) =>

@@ -1,4 +1,4 @@
-// What may be ruled, as bodies of requests say it and as answers show it: ceilings with their marks, rates, groups.
+// Ceilings, rates and groups as requests write them and answers show them.
 import { z } from "zod";
 import { GatewayError } from "../../core/errors.ts";
 import { centsDown, nanoFromCents } from "../../core/money.ts";
@@ -7,7 +7,7 @@ import { isoTime } from "./rows.ts";
 import type { Ceiling, GroupRule, Rates } from "./rules.ts";
 
 /** The period of a ceiling that came without one. */
-const PERIOD = "month";
+export const PERIOD = "month";
 const RATE_MAX = 1_000_000_000;
 
 export const centsField = z
@@ -56,7 +56,7 @@ export const tagField = z
   .string("must be a tag such as team=red")
   .regex(/^[^\s=,][^=,]{0,39}=[^\p{C}]{1,100}$/u, "must be a tag such as team=red");
 
-/** The refusal of one field. */
+/** The refusal of one field, to be thrown. */
 export function badField(path: string, message: string): GatewayError {
   const detail = { detail: `${path}: ${message}` };
   return new GatewayError("bad_request", { detail, param: path, data: { fields: [{ path, message }] } });
@@ -66,13 +66,14 @@ export function ceilingOf(body: z.output<typeof ceilingSchema>): Ceiling {
   return { nano: nanoFromCents(body.ceiling_cents), period: body.ceiling_period, lowersAt: body.lower_at ?? null };
 }
 
-/** The ceiling after a change that may name but one part of it. */
-function ceilingAfter(before: Ceiling | null, change: GroupChange): Ceiling | null | GatewayError {
+/** The ceiling after a change, which may name only a part of it. */
+function ceilingAfter(before: Ceiling | null, change: GroupChange): Ceiling | null {
   const { ceiling_cents: cents, ceiling_period: period, lower_at: lowersAt } = change;
   const nano = cents === undefined ? (before?.nano ?? null) : cents === null ? null : nanoFromCents(cents);
   if (nano === null) {
-    if (period !== undefined) return badField("ceiling_period", "needs a ceiling_cents beside it");
-    return lowersAt == null ? null : badField("lower_at", "needs a ceiling_cents beside it");
+    if (period !== undefined) throw badField("ceiling_period", "needs a ceiling_cents beside it");
+    if (lowersAt != null) throw badField("lower_at", "needs a ceiling_cents beside it");
+    return null;
   }
   return {
     nano,
@@ -92,33 +93,27 @@ export function ratesAfter(
   };
 }
 
-/** A group with what the body names changed, or what is wrong with that. */
-export function groupAfter(
-  before: GroupRule,
-  change: GroupChange,
-  isSold: (added: Lists) => GatewayError | null,
-): GroupRule | GatewayError {
+/** A group with the changes of a body. */
+export function groupAfter(before: GroupRule, change: GroupChange, selling: Selling): GroupRule {
   const ceiling = ceilingAfter(before.ceiling, change);
-  if (ceiling instanceof GatewayError) return ceiling;
   const { services = before.services, models = before.models } = change;
-  const added = (list: readonly string[] | null, had: readonly string[] | null) =>
-    (list ?? []).filter((one) => !had?.includes(one));
-  const fault = isSold({ services: added(services, before.services), models: added(models, before.models) });
-  if (fault !== null) return fault;
+  checkSold({ services, models }, before, selling);
   return { ...before, name: change.name ?? before.name, ceiling, services, models, ...ratesAfter(before, change) };
 }
 
-interface Lists {
-  readonly services: readonly string[];
-  readonly models: readonly string[];
+type Lists = { readonly [list in "services" | "models"]?: readonly string[] | null | undefined };
+
+/** Which names are sold to an account. */
+interface Selling {
+  readonly unsold: Unsold;
+  readonly sandbox: boolean;
 }
 
-/** A name on a list must be one that is sold. */
-export function soldCheck(unsold: Unsold, sandbox: boolean): (added: Lists) => GatewayError | null {
-  return (added) => {
-    const fault = unsold(added, { sandbox });
-    return fault === null ? null : badField(fault.list, fault.message);
-  };
+/** Throws where a list gets a name that is not sold. Names that were on it before may have left the catalog since. */
+export function checkSold(lists: Lists, before: Lists, { unsold, sandbox }: Selling): void {
+  const added = (list: keyof Lists) => (lists[list] ?? []).filter((name) => !before[list]?.includes(name));
+  const fault = unsold({ services: added("services"), models: added("models") }, { sandbox });
+  if (fault !== null) throw badField(fault.list, fault.message);
 }
 
 const NO_CEILING = { ceiling_cents: null, ceiling_period: null, lower_at: null };

@@ -122,17 +122,17 @@ function readRules(value: string | undefined): AccountRules {
   return value === undefined ? NO_RULES : { ...NO_RULES, ...(JSON.parse(value) as Partial<AccountRules>) };
 }
 
-/** Changes an account's rules by what they are at that moment; answers them as they are then, or why they are not changed. */
+/** Changes an account's rules, and returns the new ones. Rejects where `change` throws. */
 export async function changeRules(
   records: RuleRecords,
   accountId: string,
-  change: (before: AccountRules) => AccountRules | GatewayError,
-): Promise<AccountRules | GatewayError> {
+  change: (before: AccountRules) => AccountRules,
+): Promise<AccountRules> {
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     const kept = await records.get(RULES_KIND, accountId);
     const before = readRules(kept?.value);
     const after = change(before);
-    if (after instanceof GatewayError || after === before) return after;
+    if (after === before) return after;
     const record = { kind: RULES_KIND, id: accountId, payer: `acct:${accountId}`, ttlMs: null };
     const put = { ...record, value: JSON.stringify(after), ifVersion: kept?.version ?? 0 };
     if ((await records.put(put)) !== null) return after;

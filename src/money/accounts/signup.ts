@@ -5,7 +5,7 @@ import type { EndpointSpec } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { least, minus, type Nano, nano, nanoFromCents, ZERO } from "../../core/money.ts";
 import { nameSchema, type OpeningIds, type OpeningParts, openAccount, WELCOME_CENTS } from "./open-account.ts";
-import { ofBody } from "./read-body.ts";
+import { readBody } from "./read-body.ts";
 
 const BODY_BYTES_MAX = 4 * 1024;
 const KIND = "signup-credit";
@@ -48,8 +48,8 @@ export interface SignupParts extends OpeningParts {
   readonly addressKey: (address: string) => string;
 }
 
-/** Counts a signup of an address, or says that it has had all of this hour's. */
-async function takeAddress(parts: SignupParts, address: string): Promise<GatewayError | null> {
+/** Counts a signup of an address. Rejects where the address has none left in this hour. */
+async function takeAddress(parts: SignupParts, address: string): Promise<void> {
   const { counts, clock, perAddress: limit, addressKey } = parts;
   const nowMs = clock.epochMs();
   const hour = Math.floor(nowMs / HOUR_MS);
@@ -59,7 +59,7 @@ async function takeAddress(parts: SignupParts, address: string): Promise<Gateway
     const taken = Number(kept?.value ?? 0);
     if (taken >= limit) {
       const resetSeconds = Math.max(1, Math.ceil(((hour + 1) * HOUR_MS - nowMs) / 1_000));
-      return new GatewayError("rate_limited", {
+      throw new GatewayError("rate_limited", {
         detail: { limit, window_seconds: HOUR_SECONDS },
         retryAfterSeconds: resetSeconds,
         window: { limit, windowSeconds: HOUR_SECONDS, resetSeconds },
@@ -67,7 +67,7 @@ async function takeAddress(parts: SignupParts, address: string): Promise<Gateway
     }
     const record = { kind: ADDRESS, id, payer: null, value: String(taken + 1), ttlMs: 2 * HOUR_MS };
     // As with the day's credit: of those who come at once one gets on each time.
-    if ((await counts.put({ ...record, ifVersion: kept?.version ?? 0 })) !== null) return null;
+    if ((await counts.put({ ...record, ifVersion: kept?.version ?? 0 })) !== null) return;
   }
 }
 
@@ -96,15 +96,14 @@ async function takeCredit({ counts, clock, creditPerDay }: SignupParts): Promise
   }
 }
 
-/** Opens an account within the bounds of all signups; or says that its address has had as many as it may. */
+/** Opens an account within the bounds of all signups. Rejects where its address has none left. */
 export async function signUp(
   parts: SignupParts,
   address: string,
   named: { readonly name: string; readonly kind: "personal" },
   ids?: OpeningIds,
 ) {
-  const refused = await takeAddress(parts, address);
-  if (refused !== null) return refused;
+  await takeAddress(parts, address);
   const creditNano = await takeCredit(parts);
   const note = creditNote(creditNano, parts);
   const opened = await openAccount(parts, { ...named, creditNano }, ids);
@@ -118,6 +117,6 @@ export function signupEndpoint(parts: SignupParts): EndpointSpec {
     path: "/api/v1/signup",
     auth: "none",
     bodyBytesMax: BODY_BYTES_MAX,
-    answer: ({ request }) => ofBody(signupSchema, request, (body) => signUp(parts, request.address, body)),
+    answer: async ({ request }) => signUp(parts, request.address, readBody(signupSchema, request.body)),
   };
 }

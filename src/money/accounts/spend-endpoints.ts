@@ -5,6 +5,7 @@ import { GatewayError } from "../../core/errors.ts";
 import { minus, type Nano, usdNumber } from "../../core/money.ts";
 import type { Caller } from "../../core/plan.ts";
 import type { Books } from "./books.ts";
+import { missing } from "./own-endpoint.ts";
 import { isoTime } from "./rows.ts";
 
 const RESETS = { day: "daily", week: "weekly", month: "monthly" } as const;
@@ -13,7 +14,7 @@ const WINDOW = "60s";
 /** Answers and requests are named after one another: by what stands behind the prefix, one leads to the transaction. */
 const CALL_ID = /^(?:[a-z]+[-_])?([0-9A-Za-z]{8,64})$/;
 
-type Answering = (caller: Caller, call: Call) => Promise<Answer | GatewayError>;
+type Answering = (caller: Caller, call: Call) => Promise<Answer>;
 
 function endpoint(path: string, answer: Answering): EndpointSpec {
   return {
@@ -21,7 +22,10 @@ function endpoint(path: string, answer: Answering): EndpointSpec {
     path,
     auth: "key",
     bodyBytesMax: 0,
-    answer: (call) => (call.caller === null ? new GatewayError("invalid_token") : answer(call.caller, call)),
+    answer(call) {
+      if (call.caller === null) throw new GatewayError("invalid_token");
+      return answer(call.caller, call);
+    },
   };
 }
 
@@ -85,11 +89,12 @@ export function spendEndpoints(books: Books): readonly EndpointSpec[] {
   return [
     endpoint("/key", async (caller) => {
       const key = await books.key(caller.payer.accountId, caller.payer.keyId);
-      return key === null ? new GatewayError("invalid_token") : { status: 200, body: { data: keyAnswer(key, caller) } };
+      if (key === null) throw new GatewayError("invalid_token");
+      return { status: 200, body: { data: keyAnswer(key, caller) } };
     }),
     endpoint("/credits", async ({ payer }) => {
       const account = await books.account(payer.accountId);
-      if (account === null) return new GatewayError("invalid_token", { detail: { detail: "The account is gone." } });
+      if (account === null) throw new GatewayError("invalid_token", { detail: { detail: "The account is gone." } });
       const { grantedNano, spentNano } = account;
       return {
         status: 200,
@@ -99,13 +104,13 @@ export function spendEndpoints(books: Books): readonly EndpointSpec[] {
     endpoint("/generation", async ({ payer, primary }, { request }) => {
       const id = request.query.get("id") ?? "";
       if (id === "") {
-        return new GatewayError("bad_request", { param: "id", detail: { detail: "id: is missing, must be a string" } });
+        throw new GatewayError("bad_request", { param: "id", detail: { detail: "id: is missing, must be a string" } });
       }
       const [, call] = CALL_ID.exec(id) ?? [];
       const posting = call === undefined ? null : await books.transaction(payer.accountId, `tx_${call}`);
       const isOwn = posting !== null && posting.kind === "charge" && (primary || posting.keyId === payer.keyId);
       if (isOwn) return { status: 200, body: { data: generationAnswer(posting) } };
-      return new GatewayError("not_found", { of: "transaction", detail: { detail: "There is no such generation." } });
+      throw missing("transaction", "There is no such generation.");
     }),
   ];
 }

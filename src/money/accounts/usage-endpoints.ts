@@ -122,10 +122,10 @@ async function usageAnswer(
   { books, rules }: UsageParts,
   asked: UsageQuery,
   { format, forOperator }: { readonly format: "json" | "csv"; readonly forOperator: boolean },
-): Promise<Answer | GatewayError> {
+): Promise<Answer> {
   const { query, groupName } = await groupedQuery(rules, asked);
   const page = await books.usage(query);
-  if ("tooWide" in page) return tooWideError(page);
+  if ("tooWide" in page) throw tooWideError(page);
   const naming = namesOf(books, query.accountId);
   const rows = await fewAtATime(page.rows, async (row) =>
     usageRow(
@@ -146,10 +146,10 @@ async function usageAnswer(
 /** One report of an account at a time: reports are made one after the other, and those of one account do not keep all others waiting. */
 export function ownReports(parts: UsageParts) {
   const making = new Set<string>();
-  return async (caller: Caller, asked: URLSearchParams): Promise<Answer | GatewayError> => {
+  return async (caller: Caller, asked: URLSearchParams): Promise<Answer> => {
     const { accountId } = caller.payer;
     if (making.has(accountId)) {
-      return new GatewayError("concurrency_limit", { detail: { limit: 1 }, retryAfterSeconds: 1 });
+      throw new GatewayError("concurrency_limit", { detail: { limit: 1 }, retryAfterSeconds: 1 });
     }
     making.add(accountId);
     try {
@@ -161,13 +161,8 @@ export function ownReports(parts: UsageParts) {
 }
 
 /** The account's own; of an agent key, that key's alone. */
-async function ownUsage(
-  parts: UsageParts,
-  { payer, primary }: Caller,
-  asked: URLSearchParams,
-): Promise<Answer | GatewayError> {
+async function ownUsage(parts: UsageParts, { payer, primary }: Caller, asked: URLSearchParams): Promise<Answer> {
   const read = readQuery(ownUsageSchema, asked);
-  if (read instanceof GatewayError) return read;
   const query = usageQuery(read, payer.accountId);
   if (!primary && query.keyId !== null && query.keyId !== payer.keyId)
     return pageAnswer({ format: read.format, name: "usage", columns: [], rows: [], next: null });
@@ -175,13 +170,12 @@ async function ownUsage(
   return usageAnswer(parts, own, { format: read.format, forOperator: false });
 }
 
-export async function anyUsage(parts: UsageParts, asked: URLSearchParams): Promise<Answer | GatewayError> {
+export async function anyUsage(parts: UsageParts, asked: URLSearchParams): Promise<Answer> {
   const read = readQuery(usageSchema, asked);
-  if (read instanceof GatewayError) return read;
   const query = usageQuery(read, read.account);
   if (query.by.includes("group") && query.accountId === null) {
     const detail = { detail: "by: group needs an account beside it, whose groups are meant." };
-    return new GatewayError("bad_request", { detail, param: "by" });
+    throw new GatewayError("bad_request", { detail, param: "by" });
   }
   // A key is one account's, so that says whose it is and makes no more rows; credit is no key's.
   const tellsOwner = query.by.includes("key") && query.accountId === null && query.kind === "charged";
@@ -221,9 +215,8 @@ export async function ownTransactions(
   failedCalls: FailedCalls,
   { payer, primary }: Caller,
   asked: URLSearchParams,
-): Promise<Answer | GatewayError> {
+): Promise<Answer> {
   const read = readQuery(ownSearchSchema, asked);
-  if (read instanceof GatewayError) return read;
   const { limit, cursor = null, ...filters } = read;
   const { accountId } = payer;
   const keyId = primary ? (read.key ?? null) : payer.keyId;
@@ -241,16 +234,16 @@ export async function ownTransactions(
     return shown(await failedCalls.find(search.failed), ownFailedRow);
   }
   const page = await books.search(search.postings);
-  return "tooWide" in page ? tooWideError(page) : shown(page, transactionRow);
+  if ("tooWide" in page) throw tooWideError(page);
+  return shown(page, transactionRow);
 }
 
 export async function anyTransactions(
   books: NamedBooks,
   failedCalls: FailedCalls,
   asked: URLSearchParams,
-): Promise<Answer | GatewayError> {
+): Promise<Answer> {
   const read = readQuery(searchSchema, asked);
-  if (read instanceof GatewayError) return read;
   const search = searchOf(read);
   const name = "transactions";
   if ("failed" in search) {
@@ -264,7 +257,7 @@ export async function anyTransactions(
     });
   }
   const page = await books.search(search.postings);
-  if ("tooWide" in page) return tooWideError(page);
+  if ("tooWide" in page) throw tooWideError(page);
   const rows = await named(books, null, page.rows, foundTransactionRow);
   return pageAnswer({ format: read.format, name, columns: TRANSACTION_COLUMNS, rows, next: page.next });
 }

@@ -1,12 +1,13 @@
-// Why a call of a key was refused, or would be: everything that stands in the way of it now, what is the least that it may spend, and what
-// its last refused calls were told.
+// Why calls of a key are refused, or would be: everything that refuses them now, the tightest bound on money, and the errors of its last
+// refused calls.
 import { z } from "zod";
 import type { AccountRow, KeyRow, PeriodSums, ScopeOfPeriod } from "../../core/account-rows.ts";
-import { ERRORS, type ErrorCode, GatewayError } from "../../core/errors.ts";
+import { ERRORS, type ErrorCode } from "../../core/errors.ts";
 import { add, minus, type Nano, usdNumber, usdText } from "../../core/money.ts";
 import type { Caller } from "../../core/plan.ts";
 import type { FailedCall, FailedCalls } from "../../core/usage-rows.ts";
 import { modelAllowed, serviceAllowed } from "./allowed.ts";
+import { noSuchKey } from "./keys.ts";
 import type { AccountParts } from "./own-endpoint.ts";
 import { isoTime } from "./rows.ts";
 import { rulesOf } from "./rules.ts";
@@ -137,7 +138,7 @@ async function recentCalls(failedCalls: FailedCalls, { accountId, keyId }: KeyRo
 }
 
 /** What refuses a key's calls now, and the least that bounds one, as it is answered. */
-export type WhyShown = Exclude<Awaited<ReturnType<typeof whyAnswer>>, GatewayError>["body"];
+export type WhyShown = Awaited<ReturnType<typeof whyAnswer>>["body"];
 
 /** Explains a key: what refuses its calls now, and the most that one may cost. */
 export async function whyAnswer(
@@ -148,11 +149,7 @@ export async function whyAnswer(
 ) {
   const { books, rules, clock, failedCalls } = parts;
   const key = await books.key(account.accountId, keyId);
-  if (key === null)
-    return new GatewayError("not_found", {
-      of: "key",
-      detail: { detail: `There is no key ${keyId.slice(0, 80)} here.` },
-    });
+  if (key === null) throw noSuchKey(keyId);
   const known = await rulesOf(rules, account.accountId);
   const under = await underRules(key, account, known, (accountId, scopes) => books.periodSums(accountId, scopes));
   const bounds = await boundsOf(parts, account, under);

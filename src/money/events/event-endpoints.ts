@@ -5,7 +5,7 @@ import { GatewayError } from "../../core/errors.ts";
 import { EVENT_STREAM_HEADERS, wantsEvents } from "../../core/event-stream.ts";
 import { adminEndpoint } from "../accounts/admin-accounts.ts";
 import { pageSchema } from "../accounts/list-pages.ts";
-import { type Answering, endpoint, writing } from "../accounts/own-endpoint.ts";
+import { type Answering, endpoint, missing, writing } from "../accounts/own-endpoint.ts";
 import { readBody, readQuery } from "../accounts/read-body.ts";
 import { EVENT_KINDS, type EventLog, eventRow, OPERATOR } from "./event-log.ts";
 import type { EventStreams } from "./event-streams.ts";
@@ -19,7 +19,7 @@ export interface EventParts {
   readonly streams: EventStreams;
   readonly webhooks: Webhooks;
   readonly teller: Pick<Teller, "redeliver">;
-  /** Why it may not be sent to, as far as that is known before anything is sent; null: it may. */
+  /** Why events may not be sent to an address, as far as known before sending; null: they may. */
   readonly urlFault: (url: string) => Promise<string | null>;
 }
 
@@ -44,17 +44,18 @@ export function hookRow({ id, url, kinds: heard, createdAtMs }: Webhook) {
 }
 
 function none(of: "webhook" | "event"): GatewayError {
-  return new GatewayError("not_found", { of, detail: { detail: `There is no such ${of}.` } });
+  return missing(of, `There is no such ${of}.`);
 }
 
-/** The same for an account and for the operator, who differ in whose events they mean. */
+/** The same for an account and for the operator: only whose events they mean differs. */
 function actions({ log, streams, webhooks, teller, urlFault }: EventParts) {
   return {
-    /** Events as they happen, where those are asked for; else a page. */
+    /** A stream of events for clients that accept one; otherwise a page. */
     async told(payer: string, { request, gone }: StreamCall, page: z.output<typeof pageSchema>) {
       if (!wantsEvents(request.headers.get("accept"))) return this.list(payer, page.limit, page.cursor ?? null);
       const bytes = streams.open(payer, request.headers.get("last-event-id") ?? null, gone);
-      return bytes instanceof GatewayError ? bytes : { status: 200, headers: EVENT_STREAM_HEADERS, bytes };
+      if (bytes instanceof GatewayError) throw bytes;
+      return { status: 200, headers: EVENT_STREAM_HEADERS, bytes };
     },
     async list(payer: string, limit: number, cursor: string | null): Promise<Answer> {
       const { events, next } = await log.page(payer, limit, cursor);
@@ -63,35 +64,32 @@ function actions({ log, streams, webhooks, teller, urlFault }: EventParts) {
     async hooks(payer: string): Promise<Answer> {
       return { status: 200, body: { webhooks: (await webhooks.of(payer)).map(hookRow) } };
     },
-    async create(payer: string, { request }: Call): Promise<Answer | GatewayError> {
+    async create(payer: string, { request }: Call): Promise<Answer> {
       const body = readBody(newSchema, request.body);
-      if (body instanceof GatewayError) return body;
       const fault = await urlFault(body.url);
-      if (fault !== null) return new GatewayError("bad_url", { param: "url", detail: { detail: `url: ${fault}` } });
+      if (fault !== null) throw new GatewayError("bad_url", { param: "url", detail: { detail: `url: ${fault}` } });
       const hook = await webhooks.create(payer, body.url, body.kinds ?? null);
       const detail = `There are ${WEBHOOKS_MAX} webhooks, and there can be no more: delete one.`;
-      if (hook === null) return new GatewayError("conflict", { detail: { detail } });
+      if (hook === null) throw new GatewayError("conflict", { detail: { detail } });
       return { status: 201, body: { ...hookRow(hook), secret: hook.secrets[0]?.secret } };
     },
-    async rotate(payer: string, { request }: Call): Promise<Answer | GatewayError> {
+    async rotate(payer: string, { request }: Call): Promise<Answer> {
       const body = readBody(rotateSchema, request.body);
-      if (body instanceof GatewayError) return body;
       const hook = await webhooks.rotate(payer, request.params.id ?? "", body.overlap_seconds * 1_000);
-      return hook === null
-        ? none("webhook")
-        : { status: 200, body: { ...hookRow(hook), secret: hook.secrets[0]?.secret } };
+      if (hook === null) throw none("webhook");
+      return { status: 200, body: { ...hookRow(hook), secret: hook.secrets[0]?.secret } };
     },
-    async remove(payer: string, { request }: Call): Promise<Answer | GatewayError> {
+    async remove(payer: string, { request }: Call): Promise<Answer> {
       const id = request.params.id ?? "";
-      return (await webhooks.delete(payer, id)) ? { status: 200, body: { id, deleted: true } } : none("webhook");
+      if (!(await webhooks.delete(payer, id))) throw none("webhook");
+      return { status: 200, body: { id, deleted: true } };
     },
-    async redeliver(payer: string, { request }: Call): Promise<Answer | GatewayError> {
+    async redeliver(payer: string, { request }: Call): Promise<Answer> {
       const body = readBody(redeliverSchema, request.body);
-      if (body instanceof GatewayError) return body;
       const hook = await webhooks.get(request.params.id ?? "");
-      if (hook?.payer !== payer) return none("webhook");
+      if (hook?.payer !== payer) throw none("webhook");
       const event = await log.find(payer, body.event_id);
-      if (event === null) return none("event");
+      if (event === null) throw none("event");
       await teller.redeliver(hook, event);
       return { status: 202, body: { webhook: hook.id, event_id: event.id } };
     },
@@ -101,8 +99,7 @@ function actions({ log, streams, webhooks, teller, urlFault }: EventParts) {
 export function ownEventEndpoints(parts: EventParts): EndpointSpec[] {
   const act = actions(parts);
   const payerOf = ({ caller }: Parameters<Answering>[0]) => caller.payer.id;
-  const own = (next: (payer: string, call: Call) => Promise<Answer | GatewayError>) =>
-    writing((call) => next(payerOf(call), call));
+  const own = (next: (payer: string, call: Call) => Promise<Answer>) => writing((call) => next(payerOf(call), call));
   return [
     {
       method: "GET",
@@ -111,10 +108,9 @@ export function ownEventEndpoints(parts: EventParts): EndpointSpec[] {
       cookies: true,
       bodyBytesMax: 0,
       async stream(call) {
-        if (call.caller === null) return new GatewayError("invalid_token");
-        if (!call.caller.primary) return new GatewayError("key_cannot_mint_keys");
-        const page = readQuery(pageSchema, call.request.query);
-        return page instanceof GatewayError ? page : act.told(call.caller.payer.id, call, page);
+        if (call.caller === null) throw new GatewayError("invalid_token");
+        if (!call.caller.primary) throw new GatewayError("key_cannot_mint_keys");
+        return act.told(call.caller.payer.id, call, readQuery(pageSchema, call.request.query));
       },
     },
     endpoint("GET", "/api/v1/webhooks", own(act.hooks)),
@@ -127,8 +123,7 @@ export function ownEventEndpoints(parts: EventParts): EndpointSpec[] {
 
 export function adminEventEndpoints(parts: EventParts): EndpointSpec[] {
   const act = actions(parts);
-  const operators = (next: (payer: string, call: Call) => Promise<Answer | GatewayError>) => (call: Call) =>
-    next(OPERATOR, call);
+  const operators = (next: (payer: string, call: Call) => Promise<Answer>) => (call: Call) => next(OPERATOR, call);
   return [
     {
       method: "GET",
@@ -137,7 +132,6 @@ export function adminEventEndpoints(parts: EventParts): EndpointSpec[] {
       bodyBytesMax: 0,
       async stream(call) {
         const page = readQuery(listSchema, call.request.query);
-        if (page instanceof GatewayError) return page;
         return act.told(page.account === undefined ? OPERATOR : `acct:${page.account}`, call, page);
       },
     },
