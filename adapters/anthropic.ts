@@ -1,7 +1,8 @@
 // Anthropic, first-hand, at the prices listed on 2026-11-23; writes are those of the five-minute cache.
-import { defineAdapter, keyHeader } from "#adapter";
+import { defineAdapter, keyHeader, modelRows } from "#adapter";
 
 const since = "2026-08-21";
+const { price } = modelRows(since);
 const lately = "2026-09-23";
 const autumn = "2026-11-03";
 
@@ -29,14 +30,7 @@ const sonnetLong = { promptTokens: 200_000, input: "6", output: "22.5", cacheRea
 const sonnet5 = { input: "2", output: "10", cacheRead: "0.2", cacheWrite: "2.5" };
 const haiku = [{ since, input: "1", output: "5", cacheRead: "0.1", cacheWrite: "1.25" }];
 /** Above 100,000 tokens of prompt the whole call costs five times as much. */
-const haiku55 = {
-  since: autumn,
-  input: "0.1",
-  output: "0.5",
-  cacheRead: "0.01",
-  cacheWrite: "0.125",
-  steps: [{ promptTokens: 100_000, input: "0.5", output: "2.5", cacheRead: "0.05", cacheWrite: "0.625" }],
-};
+const haiku55 = price("0.1/0.5/0.01/0.125", autumn, [100_000, "0.5/2.5/0.05/0.625"]);
 const fable = [{ since, input: "10", output: "50", cacheRead: "1", cacheWrite: "12.5" }];
 
 export default defineAdapter({
@@ -54,27 +48,11 @@ export default defineAdapter({
     // Those that take no words of effort.
     reasoning: "budget",
     models: {
-      "claude-fable-5-2": {
-        ...always,
-        slug: "anthropic/claude-fable-5.2",
-        prices: [{ since: autumn, input: "8", output: "40", cacheRead: "0.2", cacheWrite: "10" }],
-      },
-      "claude-sonnet-5-5": {
-        ...always,
-        slug: "anthropic/claude-sonnet-5.5",
-        prices: [{ since: autumn, input: "2", output: "10", cacheRead: "0.1", cacheWrite: "2.5" }],
-      },
-      "claude-haiku-5-5": { ...newer, slug: "anthropic/claude-haiku-5.5", prices: [haiku55] },
-      "claude-fable-5-1": {
-        ...always,
-        slug: "anthropic/claude-fable-5.1",
-        prices: [{ since: lately, input: "10", output: "50", cacheRead: "0.25", cacheWrite: "12.5" }],
-      },
-      "claude-opus-5-5": {
-        ...always,
-        slug: "anthropic/claude-opus-5.5",
-        prices: [{ since: lately, input: "4", output: "20", cacheRead: "0.2", cacheWrite: "5" }],
-      },
+      "claude-fable-5-2": { ...always, slug: "anthropic/claude-fable-5.2", ...price("8/40/0.2/10", autumn) },
+      "claude-sonnet-5-5": { ...always, slug: "anthropic/claude-sonnet-5.5", ...price("2/10/0.1/2.5", autumn) },
+      "claude-haiku-5-5": { ...newer, slug: "anthropic/claude-haiku-5.5", ...haiku55 },
+      "claude-fable-5-1": { ...always, slug: "anthropic/claude-fable-5.1", ...price("10/50/0.25/12.5", lately) },
+      "claude-opus-5-5": { ...always, slug: "anthropic/claude-opus-5.5", ...price("4/20/0.2/5", lately) },
       "claude-fable-5": { ...always, prices: fable },
       "claude-opus-5": { ...newer, prices: opus },
       "claude-opus-4-8": { ...newer, slug: "anthropic/claude-opus-4.8", prices: opus },

@@ -1,7 +1,7 @@
 // Azure OpenAI: OpenAI's models in resources of the operator's own, at OpenAI's prices, which are those of its global deployments. Data zones
 // cost a tenth more; unsure: single regions. AZURE_OPENAI_SCOPE says which the deployments are, AZURE_OPENAI_DEPLOYMENTS what each model is
 // called there, such as `gpt-5.4=prod-54`. The newer address (/openai/v1) and the dated ones (api-version) are an adapter each.
-import { type AdapterSpec, clientCredentials, defineAdapters, keyHeader } from "#adapter";
+import { type AdapterSpec, clientCredentials, defineAdapters, keyHeader, modelRows } from "#adapter";
 
 const since = "2026-09-23";
 
@@ -11,17 +11,17 @@ const sized = (contextTokens: number, outputTokensMax: number, imageTokensMax: n
   tokenizer: "o200k" as const,
   parts: { imageTokensMax, fileTokensMax: contextTokens },
 });
-const price = (input: string, output: string, cacheRead: string) => ({ prices: [{ since, input, output, cacheRead }] });
+const { price } = modelRows(since);
 const thinks = (...efforts: readonly ("none" | "minimal" | "low" | "medium" | "high" | "xhigh")[]) => ({
   takes: { messageFields: ["name", "refusal"], efforts },
 });
 const plain = { hidesReasoning: false, ...thinks() };
 
 // What other vendors have added to the wire is refused as an unknown parameter.
-const dropFields = [
-  ...["metadata", "thinking", "output_config", "safetySettings", "cache_control", "include_reasoning"],
-  ...["reasoning_format", "top_k", "top_a", "min_p", "repetition_penalty"],
-];
+const dropFields =
+  "metadata thinking output_config safetySettings cache_control include_reasoning reasoning_format top_k top_a min_p repetition_penalty".split(
+    " ",
+  );
 
 const sampledUnlessThinking = { sampling: "unless-thinking" as const };
 
@@ -31,21 +31,21 @@ const older: NonNullable<AdapterSpec["chat"]>["models"] = {
     ...thinks("none", "low", "medium", "high", "xhigh"),
     ...sampledUnlessThinking,
     slug: "openai/gpt-5.2",
-    ...price("1.75", "14", "0.175"),
+    ...price("1.75/14/0.175"),
   },
   "gpt-5.1": {
     ...sized(272_000, 128_000, 1_445),
     ...thinks("none", "low", "medium", "high"),
     ...sampledUnlessThinking,
     slug: "openai/gpt-5.1",
-    ...price("1.25", "10", "0.125"),
+    ...price("1.25/10/0.125"),
   },
-  "gpt-4.1": { ...sized(1_000_000, 32_768, 1_445), ...plain, slug: "openai/gpt-4.1", ...price("2", "8", "0.5") },
+  "gpt-4.1": { ...sized(1_000_000, 32_768, 1_445), ...plain, slug: "openai/gpt-4.1", ...price("2/8/0.5") },
   "gpt-4.1-mini": {
     ...sized(1_000_000, 32_768, 2_489),
     ...plain,
     slug: "openai/gpt-4.1-mini",
-    ...price("0.4", "1.6", "0.1"),
+    ...price("0.4/1.6/0.1"),
   },
 };
 // They take tools together with reasoning at /responses alone.
@@ -122,27 +122,19 @@ export default defineAdapters({
           ...sized(1_050_000, 128_000, 12_000),
           ...newer,
           slug: "openai/gpt-5.4",
-          prices: [
-            {
-              since,
-              input: "2.5",
-              output: "15",
-              cacheRead: "0.25",
-              steps: [{ promptTokens: 272_000, input: "5", output: "22.5", cacheRead: "0.5" }],
-            },
-          ],
+          ...price("2.5/15/0.25", since, [272_000, "5/22.5/0.5"]),
         },
         "gpt-5.4-mini": {
           ...sized(272_000, 128_000, 16_200),
           ...newer,
           slug: "openai/gpt-5.4-mini",
-          ...price("0.75", "4.5", "0.075"),
+          ...price("0.75/4.5/0.075"),
         },
         "gpt-5.4-nano": {
           ...sized(272_000, 128_000, 24_600),
           ...newer,
           slug: "openai/gpt-5.4-nano",
-          ...price("0.2", "1.25", "0.02"),
+          ...price("0.2/1.25/0.02"),
         },
       },
     },

@@ -1,9 +1,10 @@
 // Amazon Bedrock: Amazon's and others' models in its own wire (Converse), and Claude in Anthropic's. BEDROCK_REGION turns it on, together
 // with AWS's keys (and the token of a session, where there is one) or an API key of Bedrock. Of Claude the global profiles are asked,
 // because regional ones cost a tenth more; from opus 4.7 on their ids have no version behind them. Unsure: which regions have which models, and the most tokens of an image (twice the most in its list).
-import { type AdapterSpec, bearer, defineAdapters, sigv4 } from "#adapter";
+import { type AdapterSpec, bearer, defineAdapters, modelRows, sigv4 } from "#adapter";
 
 const since = "2026-09-23";
+const { price, sold } = modelRows(since);
 const autumn = "2026-11-03";
 
 const aws = {
@@ -22,12 +23,6 @@ const aws = {
   pricedAs: "aws",
   otelName: "aws.bedrock",
 } satisfies Partial<AdapterSpec>;
-
-const sold = (slug: string, contextTokens: number, input: string, output: string, cacheRead = input) => ({
-  slug,
-  contextTokens,
-  prices: [{ since, input, output, cacheRead }],
-});
 
 /** Amazon's own: marks of the cache, except on tools; a schema in words alone, because none of them is held to one. */
 const nova = {
@@ -66,10 +61,7 @@ const older = {
 const opus = [{ since, input: "5", output: "25", cacheRead: "0.5", cacheWrite: "6.25" }];
 
 /** Above 100,000 tokens of prompt the whole call costs five times as much. */
-const haiku55Long = { promptTokens: 100_000, input: "0.5", output: "2.5", cacheRead: "0.05", cacheWrite: "0.625" };
-const haiku55 = [
-  { since: autumn, input: "0.1", output: "0.5", cacheRead: "0.01", cacheWrite: "0.125", steps: [haiku55Long] },
-];
+const haiku55 = price("0.1/0.5/0.01/0.125", autumn, [100_000, "0.5/2.5/0.05/0.625"]);
 
 export default defineAdapters({
   bedrock: {
@@ -95,23 +87,23 @@ export default defineAdapters({
       dropFields: ["parallel_tool_calls"],
       models: {
         "global.amazon.nova-2-lite-v1:0": {
-          ...sold("amazon/nova-2-lite-v1", 1_000_000, "0.3", "2.5", "0.075"),
+          ...sold("amazon/nova-2-lite-v1", [1_000_000], "0.3/2.5/0.075"),
           ...seeing(1_000_000),
           ...thinking,
         },
         "amazon.nova-pro-v1:0": {
-          ...sold("amazon/nova-pro-v1", 300_000, "0.8", "3.2", "0.2"),
+          ...sold("amazon/nova-pro-v1", [300_000], "0.8/3.2/0.2"),
           ...seeing(300_000),
           ...nova,
         },
         "amazon.nova-lite-v1:0": {
-          ...sold("amazon/nova-lite-v1", 300_000, "0.06", "0.24", "0.015"),
+          ...sold("amazon/nova-lite-v1", [300_000], "0.06/0.24/0.015"),
           ...seeing(300_000),
           ...nova,
         },
-        "amazon.nova-micro-v1:0": { ...sold("amazon/nova-micro-v1", 128_000, "0.035", "0.14", "0.00875"), ...nova },
-        "openai.gpt-oss-120b-1:0": { ...sold("openai/gpt-oss-120b", 128_000, "0.15", "0.6"), ...gptOss },
-        "openai.gpt-oss-20b-1:0": { ...sold("openai/gpt-oss-20b", 128_000, "0.07", "0.3"), ...gptOss },
+        "amazon.nova-micro-v1:0": { ...sold("amazon/nova-micro-v1", [128_000], "0.035/0.14/0.00875"), ...nova },
+        "openai.gpt-oss-120b-1:0": { ...sold("openai/gpt-oss-120b", [128_000], "0.15/0.6"), ...gptOss },
+        "openai.gpt-oss-20b-1:0": { ...sold("openai/gpt-oss-20b", [128_000], "0.07/0.3"), ...gptOss },
       },
     },
   },
@@ -141,26 +133,22 @@ export default defineAdapters({
           ...claude,
           reasoning: "effort-always",
           slug: "anthropic/claude-opus-5.5",
-          prices: [{ since, input: "4", output: "20", cacheRead: "0.2", cacheWrite: "5" }],
+          ...price("4/20/0.2/5"),
         },
         "global.anthropic.claude-sonnet-5-5": {
           ...claude,
           reasoning: "effort-always",
           slug: "anthropic/claude-sonnet-5.5",
-          prices: [{ since: autumn, input: "2", output: "10", cacheRead: "0.1", cacheWrite: "2.5" }],
+          ...price("2/10/0.1/2.5", autumn),
         },
-        "global.anthropic.claude-haiku-5-5": { ...claude, slug: "anthropic/claude-haiku-5.5", prices: haiku55 },
+        "global.anthropic.claude-haiku-5-5": { ...claude, slug: "anthropic/claude-haiku-5.5", ...haiku55 },
         "global.anthropic.claude-opus-5": { ...claude, slug: "anthropic/claude-opus-5", prices: opus },
         "global.anthropic.claude-opus-4-8": { ...claude, slug: "anthropic/claude-opus-4.8", prices: opus },
-        "global.anthropic.claude-sonnet-5": {
-          ...claude,
-          slug: "anthropic/claude-sonnet-5",
-          prices: [{ since, input: "2", output: "10", cacheRead: "0.2", cacheWrite: "2.5" }],
-        },
+        "global.anthropic.claude-sonnet-5": { ...claude, slug: "anthropic/claude-sonnet-5", ...price("2/10/0.2/2.5") },
         "global.anthropic.claude-haiku-4-5-20251001-v1:0": {
           ...older,
           slug: "anthropic/claude-haiku-4.5",
-          prices: [{ since, input: "1", output: "5", cacheRead: "0.1", cacheWrite: "1.25" }],
+          ...price("1/5/0.1/1.25"),
         },
       },
     },

@@ -1,14 +1,9 @@
 // Cohere: chat models at the address where it speaks OpenAI's wire (its own has citations beside), and rerankers, by the search. Of rerank-v4.0 the list price is that of its resellers, because the vendor's page names none.
-import { bearer, defineAdapter } from "#adapter";
+import { bearer, defineAdapter, modelRows } from "#adapter";
 
 const since = "2026-08-21";
-const lately = "2026-09-23";
+const { sold } = modelRows("2026-09-23");
 const chat = "/compatibility/v1/chat/completions";
-const sold = (contextTokens: number, outputTokensMax: number, input: string, output: string) => ({
-  contextTokens,
-  outputTokensMax,
-  prices: [{ since: lately, input, output }],
-});
 /** Its tools may not say whether their arguments must fit their schema exactly. */
 function fit({ tools }: Readonly<Record<string, unknown>>) {
   return Array.isArray(tools) ? { tools: tools.map(loose) } : {};
@@ -33,18 +28,16 @@ export default defineAdapter({
     dialect: "chat-completions",
     paths: { whole: chat, stream: chat, without: [] },
     // Hints that an answer does not depend on. Unsure: which of its models think, and at which words of effort.
-    dropFields: [
-      ...["store", "metadata", "prompt_cache_key", "safety_identifier", "verbosity", "cache_control", "thinking"],
-      ...["parallel_tool_calls", "logit_bias", "top_logprobs", "service_tier"],
-      ...["output_config", "safetySettings", "include_reasoning", "reasoning_format", "top_k", "top_a", "min_p"],
-      "repetition_penalty",
-    ],
+    dropFields:
+      "store metadata prompt_cache_key safety_identifier verbosity cache_control thinking parallel_tool_calls logit_bias top_logprobs service_tier output_config safetySettings include_reasoning reasoning_format top_k top_a min_p repetition_penalty".split(
+        " ",
+      ),
     takes: { messageFields: ["name"], efforts: [], refuses: ["n"], fit },
     models: {
-      "command-a-03-2025": { ...sold(256_000, 8_000, "2.5", "10"), slug: "cohere/command-a" },
-      "command-r-08-2024": sold(128_000, 4_096, "0.15", "0.6"),
-      "command-r-plus-08-2024": sold(128_000, 4_096, "2.5", "10"),
-      "command-r7b-12-2024": sold(128_000, 4_096, "0.0375", "0.15"),
+      "command-a-03-2025": sold("cohere/command-a", [256_000, 8_000], "2.5/10"),
+      "command-r-08-2024": sold("cohere/command-r-08-2024", [128_000, 4_096], "0.15/0.6"),
+      "command-r-plus-08-2024": sold("cohere/command-r-plus-08-2024", [128_000, 4_096], "2.5/10"),
+      "command-r7b-12-2024": sold("cohere/command-r7b-12-2024", [128_000, 4_096], "0.0375/0.15"),
     },
   },
   unitModels: {

@@ -28,10 +28,10 @@ const filters = {
   job_function: optional(words, "Functions, such as engineering or sales"),
   keyword: optional(text, `Words anywhere in a profile;${boolean}`),
 };
-const LISTS = [
-  ...["job_title", "company", "domain", "location", "seniority", "skills", "education", "industry", "job_function"],
-  ...["exclude_companies", "exclude_job_titles"],
-];
+const LISTS =
+  "job_title company domain location seniority skills education industry job_function exclude_companies exclude_job_titles".split(
+    " ",
+  );
 const search = z
   .strictObject({
     ...filters,

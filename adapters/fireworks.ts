@@ -1,23 +1,9 @@
 // Fireworks: open models, at the prices listed on 2026-11-23. Unsure: whether the older ones that have no end here are still served, which two of
 // three lists say.
-import { bearer, defineAdapter } from "#adapter";
+import { bearer, defineAdapter, ended, modelRows } from "#adapter";
 
 const since = "2026-08-21";
-type Sizes = readonly [contextTokens: number, outputTokensMax?: number];
-/** `rates`: USD per million tokens of input, output and cached input. */
-const sold = (slug: string, [contextTokens, outputTokensMax]: Sizes, rates: string) => {
-  const [input = "", output = "", cacheRead = input] = rates.split("/");
-  return {
-    slug,
-    contextTokens,
-    ...(outputTokensMax && { outputTokensMax }),
-    prices: [{ since, input, output, cacheRead }],
-  };
-};
-
-/** Ends that others have seen, as days on which calls began to fail. */
-const ended = (on: string, successor?: string) =>
-  successor === undefined ? { retires: { on } } : { retires: { on, successor } };
+const { sold } = modelRows(since);
 
 /** By the names that its wire has for them. */
 const named = <Model>(models: Readonly<Record<string, Model>>) =>
@@ -36,10 +22,10 @@ export default defineAdapter({
   chat: {
     dialect: "chat-completions",
     // It refuses every field that it does not know, in bodies, messages and parts alike.
-    dropFields: [
-      ...["store", "safety_identifier", "verbosity", "cache_control", "thinking", "output_config", "safetySettings"],
-      ...["include_reasoning", "reasoning_format", "top_a"],
-    ],
+    dropFields:
+      "store safety_identifier verbosity cache_control thinking output_config safetySettings include_reasoning reasoning_format top_a".split(
+        " ",
+      ),
     takes: {
       messageFields: ["reasoning_content"],
       developerRole: "system",

@@ -1,7 +1,8 @@
 // Google's Gemini, first-hand, at the prices listed on 2026-11-23. For embeddings see gemini-embeddings.ts, which uses OpenAI's wire.
-import { defineAdapter, keyHeader } from "#adapter";
+import { defineAdapter, keyHeader, modelRows, usd } from "#adapter";
 
 const since = "2026-08-21";
+const { price } = modelRows(since);
 
 // Gemini 3 counts an image for at most 2,240 tokens, which a caller must ask for, and a page for 1,120. Gemini 2.5 cuts
 // an image into tiles of 258 tokens, at most some thirty for the longest strip, and counts a page for 258. A document has
@@ -21,21 +22,19 @@ const flash3 = { ...gemini3, reasoning: "effort" } as const;
 const always = { ...gemini3, reasoning: "effort-always" } as const;
 
 // Above 200,000 tokens of prompt the whole call costs more.
-const pro3 = { since, input: "2", output: "12", cacheRead: "0.2" };
-const pro3Long = { promptTokens: 200_000, input: "4", output: "18", cacheRead: "0.4" };
-const pro2 = { since, input: "1.25", output: "10", cacheRead: "0.125" };
-const pro2Long = { promptTokens: 200_000, input: "2.5", output: "15", cacheRead: "0.25" };
+const pro3 = price("2/12/0.2", since, [200_000, "4/18/0.4"]);
+const pro2 = price("1.25/10/0.125", since, [200_000, "2.5/15/0.25"]);
 
 /** Half price until the end of the year. */
 const flash = [
-  { since: "2026-09-23", input: "0.75", output: "3.75", cacheRead: "0.075" },
-  { since: "2027-01-01", input: "1.5", output: "7.5", cacheRead: "0.15" },
+  { since: "2026-09-23", ...usd("0.75/3.75/0.075") },
+  { since: "2027-01-01", ...usd("1.5/7.5/0.15") },
 ];
 
 /** Half price until the end of November. Unsure: its longest answer, which others say is shorter or longer. */
 const argon = [
-  { since: "2026-10-13", input: "2", output: "10", cacheRead: "0.1" },
-  { since: "2026-12-01", input: "4", output: "20", cacheRead: "0.2" },
+  { since: "2026-10-13", ...usd("2/10/0.1") },
+  { since: "2026-12-01", ...usd("4/20/0.2") },
 ];
 
 const inDecember = (successor: string) => ({ retires: { on: "2026-12-01", successor: `google/${successor}` } });
@@ -67,31 +66,14 @@ export default defineAdapter({
       "gemini-3.8-flash": { ...always, prices: flash },
       "gemini-3.7-flash": { ...always, prices: flash },
       "gemini-3.6-flash": { ...flash3, prices: flash },
-      "gemini-3.5-flash": { ...flash3, prices: [{ since, input: "1.5", output: "9", cacheRead: "0.15" }] },
-      "gemini-3.5-flash-lite": { ...flash3, prices: [{ since, input: "0.3", output: "2.5", cacheRead: "0.03" }] },
-      "gemini-3.1-pro-preview": { ...always, prices: [{ ...pro3, steps: [pro3Long] }] },
-      "gemini-3.1-flash-lite": {
-        ...flash3,
-        ...inMay,
-        prices: [{ since, input: "0.25", output: "1.5", cacheRead: "0.025" }],
-      },
-      "gemini-3-flash-preview": { ...flash3, prices: [{ since, input: "0.5", output: "3", cacheRead: "0.05" }] },
-      "gemini-2.5-pro": {
-        ...gemini2,
-        ...inDecember("gemini-3.1-pro-preview"),
-        reasoning: "budget-always",
-        prices: [{ ...pro2, steps: [pro2Long] }],
-      },
-      "gemini-2.5-flash": {
-        ...gemini2,
-        ...inDecember("gemini-3.6-flash"),
-        prices: [{ since, input: "0.3", output: "2.5", cacheRead: "0.03" }],
-      },
-      "gemini-2.5-flash-lite": {
-        ...gemini2,
-        ...inDecember("gemini-3.5-flash-lite"),
-        prices: [{ since, input: "0.1", output: "0.4", cacheRead: "0.01" }],
-      },
+      "gemini-3.5-flash": { ...flash3, ...price("1.5/9/0.15") },
+      "gemini-3.5-flash-lite": { ...flash3, ...price("0.3/2.5/0.03") },
+      "gemini-3.1-pro-preview": { ...always, ...pro3 },
+      "gemini-3.1-flash-lite": { ...flash3, ...inMay, ...price("0.25/1.5/0.025") },
+      "gemini-3-flash-preview": { ...flash3, ...price("0.5/3/0.05") },
+      "gemini-2.5-pro": { ...gemini2, ...inDecember("gemini-3.1-pro-preview"), reasoning: "budget-always", ...pro2 },
+      "gemini-2.5-flash": { ...gemini2, ...inDecember("gemini-3.6-flash"), ...price("0.3/2.5/0.03") },
+      "gemini-2.5-flash-lite": { ...gemini2, ...inDecember("gemini-3.5-flash-lite"), ...price("0.1/0.4/0.01") },
     },
   },
   unitModels: {

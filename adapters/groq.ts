@@ -1,7 +1,8 @@
 // Groq: open models, fast, at the prices listed on 2026-11-23.
-import { bearer, defineAdapter } from "#adapter";
+import { bearer, defineAdapter, modelRows } from "#adapter";
 
 const since = "2026-08-21";
+const { price } = modelRows(since);
 const context = { contextTokens: 131_072 };
 // Llama 4 counts an image for at most 17 tiles of 145 tokens; older vision models here were billed 6,400 for any.
 const sees = { ...context, outputTokensMax: 8_192, parts: { imageTokensMax: 6_400 } };
@@ -35,10 +36,10 @@ export default defineAdapter({
     dialect: "chat-completions",
     maxTokensField: "max_completion_tokens",
     // It refuses every field that it does not know. These are hints that an answer does not depend on, and samplers that it lacks.
-    dropFields: [
-      ...["metadata", "store", "prompt_cache_key", "safety_identifier", "verbosity", "cache_control", "thinking"],
-      ...["output_config", "safetySettings", "top_k", "top_a", "min_p", "repetition_penalty"],
-    ],
+    dropFields:
+      "metadata store prompt_cache_key safety_identifier verbosity cache_control thinking output_config safetySettings top_k top_a min_p repetition_penalty".split(
+        " ",
+      ),
     takes: { messageFields: ["name", "reasoning"], developerRole: "system", efforts: [], refuses: ["n"] },
     usageAt: ["/usage", "/x_groq/usage"],
     models: {
@@ -47,40 +48,30 @@ export default defineAdapter({
         ...gone,
         slug: "meta-llama/llama-3.3-70b-instruct",
         outputTokensMax: 32_768,
-        prices: [{ since, input: "0.59", output: "0.79" }],
+        ...price("0.59/0.79"),
       },
-      "llama-3.1-8b-instant": {
-        ...context,
-        ...gone,
-        slug: "meta-llama/llama-3.1-8b-instruct",
-        prices: [{ since, input: "0.05", output: "0.08" }],
-      },
+      "llama-3.1-8b-instant": { ...context, ...gone, slug: "meta-llama/llama-3.1-8b-instruct", ...price("0.05/0.08") },
       "meta-llama/llama-4-maverick-17b-128e-instruct": {
         ...sees,
         ...gone,
         slug: "meta-llama/llama-4-maverick",
-        prices: [{ since, input: "0.2", output: "0.6" }],
+        ...price("0.2/0.6"),
       },
       "meta-llama/llama-4-scout-17b-16e-instruct": {
         ...sees,
         ...gone,
         slug: "meta-llama/llama-4-scout",
-        prices: [{ since, input: "0.11", output: "0.34" }],
+        ...price("0.11/0.34"),
       },
-      "openai/gpt-oss-120b": { ...gptOss, prices: [{ since, input: "0.15", output: "0.6", cacheRead: "0.075" }] },
-      "openai/gpt-oss-20b": { ...gptOss, prices: [{ since, input: "0.075", output: "0.3", cacheRead: "0.0375" }] },
+      "openai/gpt-oss-120b": { ...gptOss, ...price("0.15/0.6/0.075") },
+      "openai/gpt-oss-20b": { ...gptOss, ...price("0.075/0.3/0.0375") },
       "qwen/qwen3.8-27b": {
         ...context,
         outputTokensMax: 16_384,
         takes: { ...gptOss.takes, efforts: ["none", "low", "medium", "high"] },
-        prices: [{ since: "2026-11-03", input: "0.8", output: "4" }],
+        ...price("0.8/4", "2026-11-03"),
       },
-      "qwen/qwen3-32b": {
-        ...context,
-        ...gone,
-        outputTokensMax: 40_960,
-        prices: [{ since, input: "0.29", output: "0.59" }],
-      },
+      "qwen/qwen3-32b": { ...context, ...gone, outputTokensMax: 40_960, ...price("0.29/0.59") },
     },
   },
   // Sound of less than ten seconds is charged as ten.

@@ -1,7 +1,8 @@
 // Mistral, first-hand, at the prices listed on 2026-11-23.
-import { bearer, defineAdapter } from "#adapter";
+import { bearer, defineAdapter, modelRows } from "#adapter";
 
 const since = "2026-08-21";
+const { price } = modelRows(since);
 /** An answer may fill the context. */
 const filled = (tokens: number) => ({ contextTokens: tokens, outputTokensMax: tokens });
 const context = filled(262_144);
@@ -29,11 +30,10 @@ export default defineAdapter({
   chat: {
     dialect: "chat-completions",
     // It refuses every field it does not know, with 422; these are hints that an answer does not depend on.
-    dropFields: [
-      ...["user", "store", "metadata", "prompt_cache_key", "safety_identifier", "verbosity", "cache_control"],
-      ...["thinking", "output_config", "safetySettings", "include_reasoning", "reasoning_format"],
-      ...["top_k", "top_a", "min_p", "repetition_penalty"],
-    ],
+    dropFields:
+      "user store metadata prompt_cache_key safety_identifier verbosity cache_control thinking output_config safetySettings include_reasoning reasoning_format top_k top_a min_p repetition_penalty".split(
+        " ",
+      ),
     takes: { ...takes, efforts: [] },
     answersInParts: true,
     streamUsage: "always",
@@ -42,42 +42,34 @@ export default defineAdapter({
         ...sees,
         contextTokens: 1_048_576,
         takes: { ...takes, efforts: ["low", "medium", "high"] },
-        prices: [{ since: "2026-10-29", input: "0.7", output: "2.1", cacheRead: "0.07" }],
+        ...price("0.7/2.1/0.07", "2026-10-29"),
       },
       "mistral-medium-2604": {
         ...sees,
         slug: "mistralai/mistral-medium-3.5",
         takes: { ...takes, efforts: ["none", "high"] },
-        prices: [{ since, input: "1.5", output: "7.5", cacheRead: "0.15" }],
+        ...price("1.5/7.5/0.15"),
       },
-      "mistral-large-2512": { ...sees, prices: [{ since, input: "0.5", output: "1.5", cacheRead: "0.05" }] },
+      "mistral-large-2512": { ...sees, ...price("0.5/1.5/0.05") },
       "mistral-medium-2508": {
         ...sees,
         slug: "mistralai/mistral-medium-3.1",
         ...filled(128_000),
-        prices: [{ since, input: "0.4", output: "2", cacheRead: "0.04" }],
+        ...price("0.4/2/0.04"),
       },
       "mistral-small-2603": {
         ...sees,
         outputTokensMax: 256_000,
         takes: { ...takes, efforts: ["none", "high"] },
-        prices: [{ since, input: "0.15", output: "0.6", cacheRead: "0.015" }],
+        ...price("0.15/0.6/0.015"),
       },
-      "ministral-14b-2512": { ...sees, prices: [{ since, input: "0.2", output: "0.2", cacheRead: "0.02" }] },
-      "ministral-3b-2512": {
-        ...sees,
-        ...filled(131_072),
-        prices: [{ since, input: "0.1", output: "0.1", cacheRead: "0.01" }],
-      },
-      "codestral-2508": {
-        contextTokens: 256_000,
-        outputTokensMax: 128_000,
-        prices: [{ since, input: "0.3", output: "0.9", cacheRead: "0.03" }],
-      },
-      "devstral-2512": { ...context, ...ended, prices: [{ since, input: "0.4", output: "2", cacheRead: "0.04" }] },
+      "ministral-14b-2512": { ...sees, ...price("0.2/0.2/0.02") },
+      "ministral-3b-2512": { ...sees, ...filled(131_072), ...price("0.1/0.1/0.01") },
+      "codestral-2508": { contextTokens: 256_000, outputTokensMax: 128_000, ...price("0.3/0.9/0.03") },
+      "devstral-2512": { ...context, ...ended, ...price("0.4/2/0.04") },
     },
   },
-  embeddings: { models: { "mistral-embed": { contextTokens: 8_192, prices: [{ since, input: "0.1", output: "0" }] } } },
+  embeddings: { models: { "mistral-embed": { contextTokens: 8_192, ...price("0.1/0") } } },
   unitModels: {
     "codestral-2508": {
       kind: "completion",

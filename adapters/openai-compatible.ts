@@ -1,30 +1,18 @@
 // Providers that speak OpenAI's wire and differ in an address, a variable and a few quirks: a row each. Models are sold where the list
 // of prices that others keep has them, at the prices of 2026-11-23; of the rest, the one that the operator names and prices. No row has
 // been tried with a key: addresses and variables are those of the vendors' pages, and what is marked "unsure" is not said there.
-import { type AdapterSpec, bearer, type ChatSpec, defineAdapters } from "#adapter";
+import { type AdapterSpec, bearer, type ChatSpec, defineAdapters, modelRows } from "#adapter";
 
-const since = "2026-09-23";
-
-/** In USD per million tokens of input, output, cached input and writes of the cache; a bucket that has no price of its own costs as input. */
-const rates = (text: string) => {
-  const [input = "", output = "", cacheRead = input, cacheWrite = input] = text.split("/");
-  return { input, output, cacheRead, cacheWrite };
-};
-const price = (text: string) => ({ prices: [{ since, ...rates(text) }] });
-/** With its context, and its longest answer where a list has it at this vendor. */
-type Sizes = readonly [contextTokens: number, outputTokensMax?: number];
-const sold = (slug: string, [contextTokens, outputTokensMax]: Sizes, usd: string) => {
-  return { slug, contextTokens, ...(outputTokensMax && { outputTokensMax }), ...price(usd) };
-};
+const { price, sold } = modelRows("2026-09-23");
 const o200k = <T>(model: T) => ({ ...model, tokenizer: "o200k" as const });
 
 /** Servers of open models. Hints that some of them refuse and that an answer does not depend on; unsure: who takes which. */
 const openModels = {
   dialect: "chat-completions" as const,
-  dropFields: [
-    ...["store", "metadata", "prompt_cache_key", "safety_identifier", "verbosity", "cache_control"],
-    ...["thinking", "output_config", "safetySettings", "include_reasoning", "reasoning_format", "top_a"],
-  ],
+  dropFields:
+    "store metadata prompt_cache_key safety_identifier verbosity cache_control thinking output_config safetySettings include_reasoning reasoning_format top_a".split(
+      " ",
+    ),
   takes: { messageFields: ["name"], developerRole: "system" as const, efforts: [] },
 };
 /** What is not on the list of prices: the model that `<ID>_MODEL` names, at the price that the environment sets. Unsure: who lists models. */
@@ -164,8 +152,10 @@ const vendors: Readonly<Record<string, Row>> = {
       takes: { messageFields: ["name", "reasoning_details"], developerRole: "system", efforts: [] },
       models: {
         "MiniMax-M3": {
-          ...sold("minimax/minimax-m3", [1_000_000, 128_000], "0.3/1.2/0.06"),
-          prices: [{ since, ...rates("0.3/1.2/0.06"), steps: [{ promptTokens: 512_000, ...rates("0.6/2.4/0.12") }] }],
+          slug: "minimax/minimax-m3",
+          contextTokens: 1_000_000,
+          outputTokensMax: 128_000,
+          ...price("0.3/1.2/0.06", undefined, [512_000, "0.6/2.4/0.12"]),
         },
         "MiniMax-M2.7": sold("minimax/minimax-m2.7", [204_800, 131_072], "0.3/1.2/0.06/0.375"),
         "MiniMax-M2.7-highspeed": sold("minimax/minimax-m2.7-highspeed", [204_800, 131_072], "0.6/2.4/0.06/0.375"),

@@ -1,7 +1,8 @@
 // OpenAI, first-hand, at the prices listed on 2026-11-23. The -pro and -codex models are not here.
-import { bearer, defineAdapter } from "#adapter";
+import { bearer, defineAdapter, modelRows } from "#adapter";
 
 const since = "2026-08-21";
+const { price } = modelRows(since);
 const lately = "2026-09-23";
 const autumn = "2026-11-03";
 
@@ -72,27 +73,16 @@ const gpt4oMini = { ...sized(128_000, 16_384, 48_169), ...plain };
 const o3 = { ...sized(200_000, 100_000, 1_445), ...unsampled, ...thinks("low", "medium", "high") };
 
 // Above 272,000 tokens of prompt the whole call costs more.
-const long = { promptTokens: 272_000 };
-const sol = { since: lately, input: "4", output: "20", cacheRead: "0.4", cacheWrite: "5" };
-const solLong = { ...long, input: "8", output: "30", cacheRead: "0.8", cacheWrite: "10" };
-const terra = { since: lately, input: "2", output: "12", cacheRead: "0.2", cacheWrite: "2.5" };
-const terraLong = { ...long, input: "4", output: "18", cacheRead: "0.4", cacheWrite: "5" };
-const luna = { since: lately, input: "0.2", output: "1.2", cacheRead: "0.02", cacheWrite: "0.25" };
-const lunaLong = { ...long, input: "0.4", output: "1.8", cacheRead: "0.04", cacheWrite: "0.5" };
-const astra6 = { since: lately, input: "10", output: "50", cacheRead: "1", cacheWrite: "12.5" };
-const astra6Long = { ...long, input: "20", output: "75", cacheRead: "2", cacheWrite: "25" };
-const sol6 = { since: lately, input: "2", output: "10", cacheRead: "0.2", cacheWrite: "2.5" };
-const sol6Long = { ...long, input: "4", output: "15", cacheRead: "0.4", cacheWrite: "5" };
-const sol61 = { since: autumn, input: "2", output: "10", cacheRead: "0.1", cacheWrite: "2.5" };
-const sol61Long = { ...long, input: "4", output: "15", cacheRead: "0.2", cacheWrite: "5" };
-const terra61 = { since: autumn, input: "1", output: "5", cacheRead: "0.05", cacheWrite: "1.25" };
-const terra61Long = { ...long, input: "2", output: "7.5", cacheRead: "0.1", cacheWrite: "2.5" };
-const luna6 = { since: lately, input: "0.1", output: "0.5", cacheRead: "0.01", cacheWrite: "0.125" };
-const luna6Long = { ...long, input: "0.2", output: "0.75", cacheRead: "0.02", cacheWrite: "0.25" };
-const gpt55Price = { since, input: "5", output: "30", cacheRead: "0.5" };
-const gpt55Long = { ...long, input: "10", output: "45", cacheRead: "1" };
-const gpt54Price = { since, input: "2.5", output: "15", cacheRead: "0.25" };
-const gpt54Long = { ...long, input: "5", output: "22.5", cacheRead: "0.5" };
+const sol = price("4/20/0.4/5", lately, [272_000, "8/30/0.8/10"]);
+const terra = price("2/12/0.2/2.5", lately, [272_000, "4/18/0.4/5"]);
+const luna = price("0.2/1.2/0.02/0.25", lately, [272_000, "0.4/1.8/0.04/0.5"]);
+const astra6 = price("10/50/1/12.5", lately, [272_000, "20/75/2/25"]);
+const sol6 = price("2/10/0.2/2.5", lately, [272_000, "4/15/0.4/5"]);
+const sol61 = price("2/10/0.1/2.5", autumn, [272_000, "4/15/0.2/5"]);
+const terra61 = price("1/5/0.05/1.25", autumn, [272_000, "2/7.5/0.1/2.5"]);
+const luna6 = price("0.1/0.5/0.01/0.125", lately, [272_000, "0.2/0.75/0.02/0.25"]);
+const gpt55Price = price("5/30/0.5", since, [272_000, "10/45/1"]);
+const gpt54Price = price("2.5/15/0.25", since, [272_000, "5/22.5/0.5"]);
 
 // Announced by OpenAI on 2026-06-11 for the snapshots behind these names; gpt-4o and gpt-4.1 follow.
 const inDecember = (successor: string) => ({ retires: { on: "2026-12-11", successor: `openai/${successor}` } });
@@ -175,68 +165,36 @@ export default defineAdapter({
     streamOptions: { include_obfuscation: false },
     models: {
       // Their sizes of images are taken to be those of gpt-5.6.
-      "gpt-6.1-sol": { ...gpt6Thinking, prices: [{ ...sol61, steps: [sol61Long] }] },
-      "gpt-6.1-terra": { ...gpt56, prices: [{ ...terra61, steps: [terra61Long] }] },
-      "gpt-6-astra": { ...gpt6Thinking, prices: [{ ...astra6, steps: [astra6Long] }] },
-      "gpt-6-sol": { ...gpt56, prices: [{ ...sol6, steps: [sol6Long] }] },
-      "gpt-6-luna": { ...gpt56, prices: [{ ...luna6, steps: [luna6Long] }] },
-      "gpt-5.6-sol": { ...gpt56, prices: [{ ...sol, steps: [solLong] }] },
-      "gpt-5.6-terra": { ...gpt56, prices: [{ ...terra, steps: [terraLong] }] },
-      "gpt-5.6-luna": { ...gpt56, prices: [{ ...luna, steps: [lunaLong] }] },
+      "gpt-6.1-sol": { ...gpt6Thinking, ...sol61 },
+      "gpt-6.1-terra": { ...gpt56, ...terra61 },
+      "gpt-6-astra": { ...gpt6Thinking, ...astra6 },
+      "gpt-6-sol": { ...gpt56, ...sol6 },
+      "gpt-6-luna": { ...gpt56, ...luna6 },
+      "gpt-5.6-sol": { ...gpt56, ...sol },
+      "gpt-5.6-terra": { ...gpt56, ...terra },
+      "gpt-5.6-luna": { ...gpt56, ...luna },
       // It reasons unless it is told not to.
-      "gpt-5.5": { ...gpt55, sampling: "without-thinking", prices: [{ ...gpt55Price, steps: [gpt55Long] }] },
-      "gpt-5.4": { ...gpt54, prices: [{ ...gpt54Price, steps: [gpt54Long] }] },
-      "gpt-5.4-mini": { ...gpt54Mini, prices: [{ since, input: "0.75", output: "4.5", cacheRead: "0.075" }] },
-      "gpt-5.4-nano": {
-        ...gpt54Nano,
-        ...inApril("gpt-6-luna"),
-        prices: [{ since, input: "0.2", output: "1.25", cacheRead: "0.02" }],
-      },
-      "gpt-5.2": { ...gpt52, prices: [{ since, input: "1.75", output: "14", cacheRead: "0.175" }] },
-      "gpt-5.1": {
-        ...gpt51,
-        ...inApril("gpt-6.1-sol"),
-        prices: [{ since, input: "1.25", output: "10", cacheRead: "0.125" }],
-      },
-      "gpt-5": {
-        ...gpt5,
-        ...inDecember("gpt-5.4"),
-        prices: [{ since, input: "1.25", output: "10", cacheRead: "0.125" }],
-      },
-      "gpt-5-mini": {
-        ...gpt5Mini,
-        ...inDecember("gpt-5.4-mini"),
-        prices: [{ since, input: "0.25", output: "2", cacheRead: "0.025" }],
-      },
-      "gpt-5-nano": {
-        ...gpt5Nano,
-        ...inDecember("gpt-6-luna"),
-        prices: [{ since, input: "0.05", output: "0.4", cacheRead: "0.005" }],
-      },
-      "gpt-4.1": { ...gpt41, ...inJanuary("gpt-5.4"), prices: [{ since, input: "2", output: "8", cacheRead: "0.5" }] },
-      "gpt-4.1-mini": {
-        ...gpt41Mini,
-        ...inJanuary("gpt-5.4-mini"),
-        prices: [{ since, input: "0.4", output: "1.6", cacheRead: "0.1" }],
-      },
-      "gpt-4o": {
-        ...gpt4o,
-        ...inJanuary("gpt-5.4"),
-        prices: [{ since, input: "2.5", output: "10", cacheRead: "1.25" }],
-      },
-      "gpt-4o-mini": {
-        ...gpt4oMini,
-        ...inJanuary("gpt-6-luna"),
-        prices: [{ since, input: "0.15", output: "0.6", cacheRead: "0.075" }],
-      },
-      o3: { ...o3, ...inDecember("gpt-5.5"), prices: [{ since, input: "2", output: "8", cacheRead: "0.5" }] },
+      "gpt-5.5": { ...gpt55, sampling: "without-thinking", ...gpt55Price },
+      "gpt-5.4": { ...gpt54, ...gpt54Price },
+      "gpt-5.4-mini": { ...gpt54Mini, ...price("0.75/4.5/0.075") },
+      "gpt-5.4-nano": { ...gpt54Nano, ...inApril("gpt-6-luna"), ...price("0.2/1.25/0.02") },
+      "gpt-5.2": { ...gpt52, ...price("1.75/14/0.175") },
+      "gpt-5.1": { ...gpt51, ...inApril("gpt-6.1-sol"), ...price("1.25/10/0.125") },
+      "gpt-5": { ...gpt5, ...inDecember("gpt-5.4"), ...price("1.25/10/0.125") },
+      "gpt-5-mini": { ...gpt5Mini, ...inDecember("gpt-5.4-mini"), ...price("0.25/2/0.025") },
+      "gpt-5-nano": { ...gpt5Nano, ...inDecember("gpt-6-luna"), ...price("0.05/0.4/0.005") },
+      "gpt-4.1": { ...gpt41, ...inJanuary("gpt-5.4"), ...price("2/8/0.5") },
+      "gpt-4.1-mini": { ...gpt41Mini, ...inJanuary("gpt-5.4-mini"), ...price("0.4/1.6/0.1") },
+      "gpt-4o": { ...gpt4o, ...inJanuary("gpt-5.4"), ...price("2.5/10/1.25") },
+      "gpt-4o-mini": { ...gpt4oMini, ...inJanuary("gpt-6-luna"), ...price("0.15/0.6/0.075") },
+      o3: { ...o3, ...inDecember("gpt-5.5"), ...price("2/8/0.5") },
     },
   },
   embeddings: {
     models: {
-      "text-embedding-3-small": { contextTokens: 8_192, prices: [{ since, input: "0.02", output: "0" }] },
-      "text-embedding-3-large": { contextTokens: 8_192, prices: [{ since, input: "0.13", output: "0" }] },
-      "text-embedding-ada-002": { contextTokens: 8_192, prices: [{ since, input: "0.1", output: "0" }] },
+      "text-embedding-3-small": { contextTokens: 8_192, ...price("0.02/0") },
+      "text-embedding-3-large": { contextTokens: 8_192, ...price("0.13/0") },
+      "text-embedding-ada-002": { contextTokens: 8_192, ...price("0.1/0") },
     },
   },
   unitModels: {

@@ -24,12 +24,10 @@ export default defineAdapter({
     // Its models think out of reach: no field asks for it.
     reasoning: "none",
     // Unsure: whether it refuses fields that it does not know. Of calls it makes none but its own.
-    dropFields: [
-      ...["user", "store", "metadata", "prompt_cache_key", "prompt_cache_retention", "safety_identifier", "verbosity"],
-      ...["seed", "stop", "presence_penalty", "frequency_penalty", "logit_bias", "logprobs", "top_logprobs"],
-      ...["thinking", "output_config", "safetySettings", "include_reasoning", "reasoning_format", "service_tier"],
-      ...["top_k", "reasoning", "reasoning_effort", "cache_control"],
-    ],
+    dropFields:
+      "user store metadata prompt_cache_key prompt_cache_retention safety_identifier verbosity seed stop presence_penalty frequency_penalty logit_bias logprobs top_logprobs thinking output_config safetySettings include_reasoning reasoning_format service_tier top_k reasoning reasoning_effort cache_control".split(
+        " ",
+      ),
     takes: { efforts: [], refuses: ["tools", "n"], responsesForm: "plain" },
     // It would search only where it thinks fit; one step is one search and the answer.
     extraFields: {

@@ -1,20 +1,10 @@
 // Together: open models, at the prices listed on 2026-11-23. Unsure: whether the older ones that have no end here are
 // still served, which two of three lists do not say.
-import { bearer, defineAdapter } from "#adapter";
+import { bearer, defineAdapter, ended, modelRows } from "#adapter";
 
 const since = "2026-08-21";
+const { price, sold } = modelRows("2026-11-03");
 const gptOss = { contextTokens: 131_072, outputTokensMax: 131_072, tokenizer: "o200k" } as const;
-const autumn = "2026-11-03";
-type Sizes = readonly [contextTokens: number, outputTokensMax?: number];
-/** `rates`: USD per million tokens of input, output and cached input. */
-const sold = (slug: string, [contextTokens, outputTokensMax]: Sizes, rates: string, begun = autumn) => {
-  const [input = "", output = "", cacheRead = input] = rates.split("/");
-  const prices = [{ since: begun, input, output, cacheRead }];
-  return { slug, contextTokens, ...(outputTokensMax && { outputTokensMax }), prices };
-};
-/** Ends that others have seen, as days on which calls began to fail. */
-const ended = (on: string, successor?: string) =>
-  successor === undefined ? { retires: { on } } : { retires: { on, successor } };
 const llamaEnd = ended("2026-10-22", "meta-models/muse-spark-open");
 const qwenEnd = ended("2026-04-02", "qwen/qwen3.8-flash");
 
@@ -61,8 +51,8 @@ export default defineAdapter({
         "0.27/0.85",
         since,
       ),
-      "openai/gpt-oss-120b": { ...gptOss, prices: [{ since, input: "0.15", output: "0.6" }] },
-      "openai/gpt-oss-20b": { ...gptOss, ...ended("2026-09-15"), prices: [{ since, input: "0.05", output: "0.2" }] },
+      "openai/gpt-oss-120b": { ...gptOss, ...price("0.15/0.6", since) },
+      "openai/gpt-oss-20b": { ...gptOss, ...ended("2026-09-15"), ...price("0.05/0.2", since) },
       // Gone since that day, or before it.
       "moonshotai/Kimi-K2.5": {
         ...ended("2026-11-22", "moonshotai/kimi-k3.1-pro"),

@@ -1,8 +1,9 @@
 // Google's Vertex AI: Gemini in a project of the operator's own, and Claude beside it, at their makers' prices. VERTEX_PROJECT turns it on,
 // together with the key file of a service account. Claude is asked at the global address alone, because elsewhere it costs a tenth more.
-import { type AdapterSpec, type Auth, defineAdapters, serviceAccount } from "#adapter";
+import { type AdapterSpec, type Auth, defineAdapters, modelRows, serviceAccount, usd } from "#adapter";
 
 const since = "2026-08-21";
+const { price } = modelRows(since);
 const lately = "2026-09-23";
 const autumn = "2026-11-03";
 
@@ -20,8 +21,8 @@ const flash3 = { ...gemini3, reasoning: "effort" as const };
 const always = { ...gemini3, reasoning: "effort-always" as const };
 /** Half price until the end of the year. */
 const flash = [
-  { since: lately, input: "0.75", output: "3.75", cacheRead: "0.075" },
-  { since: "2027-01-01", input: "1.5", output: "7.5", cacheRead: "0.15" },
+  { since: lately, ...usd("0.75/3.75/0.075") },
+  { since: "2027-01-01", ...usd("1.5/7.5/0.15") },
 ];
 
 /** What only Anthropic's own address knows. */
@@ -36,16 +37,7 @@ const claude = {
 const opus = [{ since, input: "5", output: "25", cacheRead: "0.5", cacheWrite: "6.25" }];
 
 /** Above 100,000 tokens of prompt the whole call costs five times as much. */
-const haiku55 = [
-  {
-    since: autumn,
-    input: "0.1",
-    output: "0.5",
-    cacheRead: "0.01",
-    cacheWrite: "0.125",
-    steps: [{ promptTokens: 100_000, input: "0.5", output: "2.5", cacheRead: "0.05", cacheWrite: "0.625" }],
-  },
-];
+const haiku55 = price("0.1/0.5/0.01/0.125", autumn, [100_000, "0.5/2.5/0.05/0.625"]);
 
 export default defineAdapters({
   vertex: {
@@ -86,16 +78,8 @@ export default defineAdapters({
       reasoningFormat: "google-gemini-v1",
       models: {
         "gemini-3.8-flash": { ...always, slug: "google/gemini-3.8-flash", prices: flash },
-        "gemini-3.5-flash": {
-          ...flash3,
-          slug: "google/gemini-3.5-flash",
-          prices: [{ since, input: "1.5", output: "9", cacheRead: "0.15" }],
-        },
-        "gemini-3.5-flash-lite": {
-          ...flash3,
-          slug: "google/gemini-3.5-flash-lite",
-          prices: [{ since, input: "0.3", output: "2.5", cacheRead: "0.03" }],
-        },
+        "gemini-3.5-flash": { ...flash3, slug: "google/gemini-3.5-flash", ...price("1.5/9/0.15") },
+        "gemini-3.5-flash-lite": { ...flash3, slug: "google/gemini-3.5-flash-lite", ...price("0.3/2.5/0.03") },
         "gemini-3.1-pro-preview": {
           ...always,
           slug: "google/gemini-3.1-pro-preview",
@@ -109,11 +93,7 @@ export default defineAdapters({
             },
           ],
         },
-        "gemini-3.1-flash-lite": {
-          ...flash3,
-          slug: "google/gemini-3.1-flash-lite",
-          prices: [{ since, input: "0.25", output: "1.5", cacheRead: "0.025" }],
-        },
+        "gemini-3.1-flash-lite": { ...flash3, slug: "google/gemini-3.1-flash-lite", ...price("0.25/1.5/0.025") },
       },
     },
   },
@@ -144,14 +124,14 @@ export default defineAdapters({
           ...claude,
           reasoning: "effort-always",
           slug: "anthropic/claude-sonnet-5.5",
-          prices: [{ since: autumn, input: "2", output: "10", cacheRead: "0.1", cacheWrite: "2.5" }],
+          ...price("2/10/0.1/2.5", autumn),
         },
-        "claude-haiku-5-5": { ...claude, slug: "anthropic/claude-haiku-5.5", prices: haiku55 },
+        "claude-haiku-5-5": { ...claude, slug: "anthropic/claude-haiku-5.5", ...haiku55 },
         "claude-opus-5-5": {
           ...claude,
           reasoning: "effort-always",
           slug: "anthropic/claude-opus-5.5",
-          prices: [{ since: lately, input: "4", output: "20", cacheRead: "0.2", cacheWrite: "5" }],
+          ...price("4/20/0.2/5", lately),
         },
         "claude-opus-5": { ...claude, slug: "anthropic/claude-opus-5", prices: opus },
         "claude-opus-4-8": { ...claude, slug: "anthropic/claude-opus-4.8", prices: opus },
@@ -160,7 +140,7 @@ export default defineAdapters({
           outputTokensMax: 64_000,
           parts: { imageTokensMax: 1_600, fileTokensMax: 1_000_000 },
           slug: "anthropic/claude-sonnet-4.6",
-          prices: [{ since, input: "3", output: "15", cacheRead: "0.3", cacheWrite: "3.75" }],
+          ...price("3/15/0.3/3.75"),
         },
       },
     },

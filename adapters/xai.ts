@@ -1,7 +1,6 @@
 // xAI, first-hand, at the prices listed on 2026-11-23.
-import { bearer, defineAdapter } from "#adapter";
+import { bearer, defineAdapter, modelRows } from "#adapter";
 
-const lately = "2026-09-23";
 // An image is cut into at most 7 tiles of 256 tokens; an eighth for good measure.
 const sees = { parts: { imageTokensMax: 2_048 } };
 /** They think in any case. */
@@ -11,14 +10,9 @@ const always = {
   outputTokensMax: 500_000,
   takes: { messageFields: ["name", "reasoning_content"], efforts: ["low", "medium", "high", "xhigh"] },
 };
-/** In USD per million tokens; from 200,000 tokens of prompt on the whole call costs twice as much. */
-const price = (input: string, output: string, cacheRead: string) => {
-  const [twiceInput = "", twiceOutput = "", twiceRead = ""] = [input, output, cacheRead].map(
-    (usd) => `${2 * Number(usd)}`,
-  );
-  const long = { promptTokens: 199_999, input: twiceInput, output: twiceOutput, cacheRead: twiceRead };
-  return { prices: [{ since: lately, input, output, cacheRead, steps: [long] }] };
-};
+// Above 199,999 tokens of prompt the whole call costs twice as much.
+const { price } = modelRows("2026-09-23");
+const twice = (rates: string, doubled: string) => price(rates, undefined, [199_999, doubled]);
 
 export default defineAdapter({
   name: "xAI",
@@ -39,11 +33,11 @@ export default defineAdapter({
     takes: { messageFields: ["name", "reasoning_content"], efforts: ["none", "low", "medium", "high", "xhigh"] },
     reasoningOutside: true,
     models: {
-      "grok-4.7": { ...always, ...price("2", "6", "0.5") },
-      "grok-4.6": { ...always, ...price("2", "6", "0.5") },
-      "grok-4.5": { ...always, ...price("2", "6", "0.3") },
-      "grok-build-0.1": { ...always, contextTokens: 256_000, outputTokensMax: 256_000, ...price("1", "2", "0.2") },
-      "grok-4.3": { ...sees, contextTokens: 1_000_000, outputTokensMax: 30_000, ...price("1.25", "2.5", "0.2") },
+      "grok-4.7": { ...always, ...twice("2/6/0.5", "4/12/1") },
+      "grok-4.6": { ...always, ...twice("2/6/0.5", "4/12/1") },
+      "grok-4.5": { ...always, ...twice("2/6/0.3", "4/12/0.6") },
+      "grok-build-0.1": { ...always, contextTokens: 256_000, outputTokensMax: 256_000, ...twice("1/2/0.2", "2/4/0.4") },
+      "grok-4.3": { ...sees, contextTokens: 1_000_000, outputTokensMax: 30_000, ...twice("1.25/2.5/0.2", "2.5/5/0.4") },
     },
   },
 });

@@ -31,6 +31,7 @@ export {
 export { boundedCommand, boundedLine, boundedOutput, boundedPrint, isBounded } from "./bounded-shell.ts";
 export { localServer } from "./local-server.ts";
 export type { ModelEnd } from "./model-end.ts";
+export { ended, modelRows, usd } from "./model-rows.ts";
 export type { ChatSpec, EmbeddingsSpec, ModelSpec, PartBounds, Tokenizer } from "./model-spec.ts";
 export {
   exactlyOne,
