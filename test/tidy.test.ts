@@ -35,7 +35,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   aws4fetch: ["src/catalog", "src/actions/files"],
   "@noble/curves": ["src/money/wallet"],
   "@noble/hashes": ["src/money/wallet"],
-  "@fastify/busboy": ["src/platform/uploads"],
+  "@fastify/busboy": ["src/platform/uploads", "src/sandbox"],
   "prom-client": ["src/platform/observe", "bench", "test"],
   ioredis: ["src/platform/storage", "test"],
   pg: ["src/money/ledger"],

@@ -78,12 +78,12 @@ export function jsonOf(body: Buffer): unknown {
   }
 }
 
-function readingOf(dialect: Dialect, { method, target, body }: Arrival): DialectReading | Refusal {
+async function readingOf(dialect: Dialect, { method, target, body }: Arrival): Promise<DialectReading | Refusal> {
   if (method !== "POST") return { kind: "no_path" };
   if (body === null) return { kind: "too_large" };
   if (!dialect.hasCredential(target)) return { kind: "bad_key" };
   const type = String(target.headers["content-type"] ?? "");
-  const json = type.startsWith("multipart/form-data") ? (readForm(body, type) ?? undefined) : jsonOf(body);
+  const json = type.startsWith("multipart/form-data") ? await readForm(body, type) : jsonOf(body);
   if (json === undefined) return { kind: "invalid", message: "The request body is not valid JSON." };
   return dialect.read(json, target);
 }
@@ -111,7 +111,7 @@ function actOf(reading: DialectReading, conduct: Conduct, scriptedFaults: Script
 }
 
 /** Counts the attempt in `scriptedFaults` where its fault applies only for a while. */
-export function scenarioOf(
+export async function scenarioOf(
   arrival: Arrival,
   {
     dialects,
@@ -122,14 +122,14 @@ export function scenarioOf(
     readonly scriptedFaults: ScriptedFaults;
     readonly vendors: Vendors;
   },
-): Scenario {
+): Promise<Scenario> {
   const { dialect, known } = dialectOf(arrival.target, dialects);
   const adapter = arrival.target.url.pathname.split("/")[1] ?? "";
   const refused = (refusal: Refusal, ask: Ask | null): Scenario => {
     return { dialect, adapter, ask, conduct: HEALTHY, act: { kind: "refuse", refusal } };
   };
   if (!known) return refused({ kind: "no_path" }, null);
-  const reading = readingOf(dialect, arrival);
+  const reading = await readingOf(dialect, arrival);
   if ("kind" in reading) return refused(reading, null);
   const { ask } = reading;
   const conduct = conductFor(ask, adapter, vendors);

@@ -210,7 +210,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, deps: D
   const body = await bodyOf(request);
   const arrival = { method: request.method ?? "", target: { url, headers: request.headers }, body };
   if (isActionArrival(arrival)) return serveAction(arrival, request, response, deps);
-  const scenario = scenarioOf(arrival, { ...deps, vendors: deps.vendors() });
+  const scenario = await scenarioOf(arrival, { ...deps, vendors: deps.vendors() });
   const loggedCall = openLoggedCall(deps.callLog, scenario, String(request.headers["x-request-id"] ?? ""));
   const connection = createConnection(request, response, {
     pieceBytes: scenario.conduct.pieceBytes,

@@ -4,14 +4,25 @@ import { completions } from "./unit-dialects/completions.ts";
 import { embeddings } from "./unit-dialects/embeddings.ts";
 import { falImages } from "./unit-dialects/fal-images.ts";
 import { geminiImages } from "./unit-dialects/gemini-images.ts";
-import { moderation } from "./unit-dialects/moderation.ts";
 import { openaiAudio } from "./unit-dialects/openai-audio.ts";
 import { openaiImages } from "./unit-dialects/openai-images.ts";
 import { openaiVoice } from "./unit-dialects/openai-voice.ts";
 import { cohereRerank, dataRerank } from "./unit-dialects/rerank.ts";
-import type { UnitDialect } from "./unit-dialects/unit-dialect.ts";
+import { malformed, type UnitDialect } from "./unit-dialects/unit-dialect.ts";
 
 export type { UnitAsked } from "./unit-dialects/unit-dialect.ts";
+
+/** Moderations: what is wrong with texts and pictures, for nothing. */
+const moderation: UnitDialect = {
+  request: ({ body }, { upstreamModel, spec }) => ({
+    path: spec.path ?? "/moderations",
+    body: { ...body, model: upstreamModel },
+  }),
+  answer(json, _, { servedSlug }) {
+    if (!Array.isArray(json.results) || json.results.length === 0) return malformed("the answer has no results");
+    return { body: { ...json, model: servedSlug }, counts: {} };
+  },
+};
 
 export const UNIT_DIALECTS: Readonly<Record<UnitDialectName, UnitDialect>> = {
   "openai-images": openaiImages,

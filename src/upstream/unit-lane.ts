@@ -1,13 +1,24 @@
 // The way between a caller and a vendor's model that is sold by units: its dialect's request, answer and events, as an attempt reads them.
-import { isRecord } from "../core/json.ts";
-import type { Counts } from "../core/route.ts";
+import { isRecord, type Json } from "../core/json.ts";
+import type { AttemptFailure, Counts } from "../core/route.ts";
+import { classify } from "./classify.ts";
 import type { UpstreamBody } from "./dialects/dialect.ts";
+import { readError, statusInside } from "./dialects/error-body.ts";
 import type { HeldStream } from "./held-stream.ts";
 import type { Lane } from "./lane.ts";
 import { malformed, type UnitAsked, type UnitContext, type UnitDialect } from "./unit-dialects/unit-dialect.ts";
 
 /** The vendor's word that a stream is complete, where it says so beside its last event. */
 const DONE = "[DONE]";
+
+/** The object of an answer or an event, or the failure that its good status hides. */
+function goodJson(
+  json: unknown,
+  { error = readError }: UnitDialect,
+): { readonly json: Json } | { readonly failed: AttemptFailure } {
+  if (!isRecord(json)) return { failed: malformed("the answer is no object") };
+  return json.error ? { failed: classify(statusInside(json), error(json), null) } : { json };
+}
 
 function readEvent(dialect: UnitDialect, asked: UnitAsked, context: UnitContext, out: HeldStream) {
   let bore = false;
@@ -24,8 +35,9 @@ function readEvent(dialect: UnitDialect, asked: UnitAsked, context: UnitContext,
     } catch {
       return false;
     }
-    const read = dialect.event?.(json, asked, context) ?? null;
-    if (read === null) return true;
+    const good = goodJson(json, dialect);
+    const read = "failed" in good ? good : (dialect.event?.(good.json, asked, context) ?? null);
+    if (read === null || dialect.event === undefined) return true;
     if ("failed" in read) {
       const told = toldIn(dialect, json, { asked, context });
       if (told !== null) out.counts(told);
@@ -83,7 +95,9 @@ export function unitLane(dialect: UnitDialect, asked: UnitAsked, context: UnitCo
     request: () => fitted(dialect.request(asked, context), context),
     reader: (out) => ({ event: readEvent(dialect, asked, context, out) }),
     answer(json) {
-      const read = dialect.answer(json, asked, context);
+      const good = goodJson(json, dialect);
+      if ("failed" in good) return good.failed;
+      const read = dialect.answer(good.json, asked, context);
       return "kind" in read
         ? read
         : { body: read.body, usage: null, upstreamCostNano: null, text: read.text ?? "", counts: counted(read.counts) };
@@ -92,7 +106,7 @@ export function unitLane(dialect: UnitDialect, asked: UnitAsked, context: UnitCo
       const counts = toldIn(dialect, json, { asked, context });
       return counts === null ? null : { usage: null, counts };
     },
-    error: (body) => dialect.error(body),
+    error: dialect.error ?? readError,
     passesBytes: dialect.passesBytes === true && !asked.stream,
   };
 }

@@ -55,7 +55,6 @@ import { SpanContents } from "../../src/platform/observe/span-content.ts";
 import { spooledForm } from "../../src/platform/uploads/spooled-upload.ts";
 import { actionConductOf } from "../../src/sandbox/action-faults.ts";
 import { directivesOf } from "../../src/sandbox/ask.ts";
-import { readForm } from "../../src/sandbox/form.ts";
 import { createMachineRoom } from "../../src/sandbox/machines.ts";
 import { ConnectFrames } from "../../src/upstream/connect-frames.ts";
 import { DeliveredText } from "../../src/upstream/delivered-text.ts";
@@ -450,16 +449,6 @@ export const PARSERS: readonly Parser[] = [
           text: `echo ${">".repeat(size)}${"\t".repeat(size)}\0 b`,
           timeoutMs: 1e6,
         });
-    },
-  },
-  {
-    file: "src/sandbox/form.ts",
-    what: "a form of many parts",
-    size: 2_000,
-    of: (size) => {
-      const part = '--b\r\ncontent-disposition: form-data; name="f[]"\r\n\r\nx\r\n';
-      const body = Buffer.from(`${part.repeat(size)}--b--`);
-      return () => readForm(body, "multipart/form-data; boundary=b");
     },
   },
   {

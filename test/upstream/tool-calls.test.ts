@@ -393,7 +393,14 @@ describe("passing answers have the caller's names, and what only their wire has"
     if (typeof lane === "string") throw new Error(lane);
     expect(JSON.stringify(lane.request().body)).toContain(fitted);
     const raw: string[] = [];
-    const out = { raw: (event: Buffer) => raw.push(String(event)), choice() {}, delivered() {}, usage() {}, end() {} };
+    const out = {
+      raw: (event: Buffer) => raw.push(String(event)),
+      choice() {},
+      delivered() {},
+      deliveredText() {},
+      usage() {},
+      end() {},
+    };
     const reader = lane.reader(out as unknown as HeldStream);
     for (const event of events) {
       const bytes = Buffer.from(JSON.stringify(event));

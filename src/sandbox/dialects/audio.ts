@@ -1,6 +1,6 @@
 // Sound for the sandbox: it hears a word for every half second, and speaks noise; both are counted and refused as OpenAI's would be.
 import { z } from "zod";
-import { type DialectEvent, refuse, schemaRefusal } from "../dialect.ts";
+import { type DialectEvent, refuse } from "../dialect.ts";
 import { inputAsk, unitDialect, unitReading } from "./unit-reading.ts";
 
 const WORDS = ["the", "sea", "is", "calm", "and", "the", "boat", "comes", "home"];
@@ -64,10 +64,8 @@ function verbose(seconds: number, words: readonly string[], withUsage: boolean) 
   };
 }
 
-export const audioTranscription = unitDialect(/\/audio\/transcriptions$/, (form, { url }) => {
-  const parsed = transcription.safeParse(form);
-  if (!parsed.success) return schemaRefusal(parsed.error);
-  const { model, response_format = "json", stream, timestamp_granularities, prompt = "", file: files } = parsed.data;
+export const audioTranscription = unitDialect(/\/audio\/transcriptions$/, transcription, (asked, { url }) => {
+  const { model, response_format = "json", stream, timestamp_granularities, prompt = "", file: files } = asked;
   const [sound] = files;
   if (sound === undefined || sound.bytes === 0) return refuse("file", "The audio file could not be decoded.");
   const isWhisper = /whisper/.test(model);
@@ -105,10 +103,8 @@ export const audioTranscription = unitDialect(/\/audio\/transcriptions$/, (form,
   );
 });
 
-export const audioTranslation = unitDialect(/\/audio\/translations$/, (form) => {
-  const parsed = translation.safeParse(form);
-  if (!parsed.success) return schemaRefusal(parsed.error);
-  const { model, file: files } = parsed.data;
+export const audioTranslation = unitDialect(/\/audio\/translations$/, translation, (asked) => {
+  const { model, file: files } = asked;
   const [sound] = files;
   if (sound === undefined || sound.bytes === 0) return refuse("file", "The audio file could not be decoded.");
   if (/turbo/.test(model)) return refuse("model", "This model does not support translation.");
@@ -142,10 +138,8 @@ const speaking = z.strictObject({
 });
 const PIECE = Buffer.from("a piece of sound");
 
-export const audioVoice = unitDialect(/\/audio\/speech$/, (json) => {
-  const parsed = speaking.safeParse(json);
-  if (!parsed.success) return schemaRefusal(parsed.error);
-  const { model, input, instructions, stream_format = "audio" } = parsed.data;
+export const audioVoice = unitDialect(/\/audio\/speech$/, speaking, (asked) => {
+  const { model, input, instructions, stream_format = "audio" } = asked;
   const isOld = /^tts-1/.test(model);
   if (isOld && stream_format === "sse") return refuse("stream_format", "'sse' is not supported for this model.");
   if (isOld && instructions !== undefined) return refuse("instructions", "not supported for this model.");

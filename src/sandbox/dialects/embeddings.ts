@@ -1,11 +1,8 @@
 // The embeddings dialect: vectors that depend on the text alone.
 import { z } from "zod";
-import type { Answer } from "../answer.ts";
 import type { Ask } from "../ask.ts";
-import { CHAT_COMPLETIONS } from "../conventions.ts";
-import { type Dialect, type DialectReading, schemaRefusal } from "../dialect.ts";
 import { type Random, randomFrom, seedOf } from "../vocabulary.ts";
-import { inputAsk } from "./unit-reading.ts";
+import { inputAsk, unitDialect, unitReading } from "./unit-reading.ts";
 
 const DIMENSIONS = 1_536;
 
@@ -41,29 +38,17 @@ function askOf(model: string, inputs: readonly Input[]): Ask {
   return { ...inputAsk(model, texts), extraTokens };
 }
 
-export const embeddings: Dialect = {
-  ...CHAT_COMPLETIONS,
-  path: /\/embeddings$/,
-  read(json): DialectReading | ReturnType<typeof schemaRefusal> {
-    const parsed = body.safeParse(json);
-    if (!parsed.success) return schemaRefusal(parsed.error);
-    const { model, dimensions, encoding_format } = parsed.data;
-    const inputs = inputsOf(parsed.data.input);
-    const embedding = (input: Input) => {
-      const vector = vectorOf(randomFrom(seedOf(JSON.stringify(input))), dimensions ?? DIMENSIONS);
-      return encoding_format === "base64" ? base64Of(vector) : Array.from(vector);
-    };
-    return {
-      ask: askOf(model, inputs),
-      whole: ({ usage }: Answer, conduct) => ({
-        object: "list",
-        data: inputs.map((input, index) => ({ object: "embedding", index, embedding: embedding(input) })),
-        model,
-        ...(conduct.usage !== "never" && {
-          usage: { prompt_tokens: usage.promptTokens, total_tokens: usage.promptTokens },
-        }),
-      }),
-      events: () => [],
-    };
-  },
-};
+export const embeddings = unitDialect(/\/embeddings$/, body, (asked) => {
+  const { model, dimensions, encoding_format } = asked;
+  const inputs = inputsOf(asked.input);
+  const embedding = (input: Input) => {
+    const vector = vectorOf(randomFrom(seedOf(JSON.stringify(input))), dimensions ?? DIMENSIONS);
+    return encoding_format === "base64" ? base64Of(vector) : Array.from(vector);
+  };
+  return unitReading(askOf(model, inputs), ({ usage: { promptTokens } }, conduct) => ({
+    object: "list",
+    data: inputs.map((input, index) => ({ object: "embedding", index, embedding: embedding(input) })),
+    model,
+    ...(conduct.usage !== "never" && { usage: { prompt_tokens: promptTokens, total_tokens: promptTokens } }),
+  }));
+});

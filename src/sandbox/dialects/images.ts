@@ -1,8 +1,9 @@
 // Images for the sandbox, as three vendors make them: one pixel each, counted and refused as theirs would be.
 import { z } from "zod";
-import { GENERATE_CONTENT } from "../conventions.ts";
-import { type DialectEvent, refuse, schemaRefusal, type Target } from "../dialect.ts";
-import { inputAsk, unitDialect, unitReading } from "./unit-reading.ts";
+import { isRecord } from "../../core/json.ts";
+import { CHAT_COMPLETIONS, GENERATE_CONTENT } from "../conventions.ts";
+import { type Dialect, type DialectEvent, refuse, type Target } from "../dialect.ts";
+import { inputAsk, strictly, unitDialect, unitReading } from "./unit-reading.ts";
 
 /** A picture of one pixel. */
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
@@ -85,16 +86,9 @@ function gptReading(asked: Gpt, kind: "image_generation" | "image_edit", images:
   );
 }
 
-export const openaiImages = unitDialect(/\/images\/generations$/, (json) => {
-  const isOld =
-    typeof json === "object" && json !== null && /^dall-e/.test(String((json as { model?: unknown }).model));
-  if (!isOld) {
-    const parsed = gpt.safeParse(json);
-    return parsed.success ? gptReading(parsed.data, "image_generation", 0) : schemaRefusal(parsed.error);
-  }
-  const parsed = dallE.safeParse(json);
-  if (!parsed.success) return schemaRefusal(parsed.error);
-  const { model, prompt, n = 1, size = "1024x1024", response_format = "url" } = parsed.data;
+const readGpt = strictly(gpt, (asked) => gptReading(asked, "image_generation", 0));
+const readDallE = strictly(dallE, (asked) => {
+  const { model, prompt, n = 1, size = "1024x1024", response_format = "url" } = asked;
   if (model === "dall-e-3" && n > 1) return refuse("n", "You must provide n=1 for this model.");
   if (model === "dall-e-2" && /1792/.test(size)) return refuse("size", `Invalid value: '${size}'.`);
   const image = response_format === "url" ? { url: "https://images.example/one.png" } : { b64_json: PIXEL };
@@ -104,10 +98,15 @@ export const openaiImages = unitDialect(/\/images\/generations$/, (json) => {
   }));
 });
 
-export const openaiImageEdits = unitDialect(/\/images\/edits$/, (form) => {
-  const parsed = gptEdit.safeParse(form);
-  if (!parsed.success) return schemaRefusal(parsed.error);
-  return gptReading(parsed.data, "image_edit", parsed.data.image.length);
+export const openaiImages: Dialect = {
+  ...CHAT_COMPLETIONS,
+  path: /\/images\/generations$/,
+  read: (json, target) =>
+    isRecord(json) && /^dall-e/.test(String(json.model)) ? readDallE(json, target) : readGpt(json, target),
+};
+
+export const openaiImageEdits = unitDialect(/\/images\/edits$/, gptEdit, (asked) => {
+  return gptReading(asked, "image_edit", asked.image.length);
 });
 
 const gemini = z.strictObject({
@@ -122,11 +121,9 @@ const gemini = z.strictObject({
 });
 
 const geminiPath = /\/models\/([^/:]*-image[^/:]*):generateContent$/;
-const geminiDialect = unitDialect(geminiPath, (json, { url }) => {
-  const parsed = gemini.safeParse(json);
-  if (!parsed.success) return schemaRefusal(parsed.error);
+const geminiDialect = unitDialect(geminiPath, gemini, (asked, { url }) => {
   const model = geminiPath.exec(url.pathname)?.[1] ?? "";
-  const prompt = parsed.data.contents.flatMap(({ parts }) => parts.map(({ text }) => text)).join(" ");
+  const prompt = asked.contents.flatMap(({ parts }) => parts.map(({ text }) => text)).join(" ");
   return unitReading(inputAsk(model, [prompt]), ({ usage }) => ({
     candidates: [
       {
@@ -161,10 +158,8 @@ const fal = z.strictObject({
   seed: z.int().optional(),
 });
 
-const falDialect = unitDialect(/\/fal\/~run\//, (json, { url }) => {
-  const parsed = fal.safeParse(json);
-  if (!parsed.success) return schemaRefusal(parsed.error);
-  const { prompt, num_images = 1, image_size = { width: 1_024, height: 768 }, sync_mode = false } = parsed.data;
+const falDialect = unitDialect(/\/fal\/~run\//, fal, (asked, { url }) => {
+  const { prompt, num_images = 1, image_size = { width: 1_024, height: 768 }, sync_mode = false } = asked;
   const address = sync_mode ? `data:image/png;base64,${PIXEL}` : "https://v3.fal.media/files/one.png";
   return unitReading(inputAsk(url.pathname.replace(/^\/fal\/~run\//, ""), [prompt]), () => ({
     images: Array.from({ length: num_images }, () => ({ url: address, ...image_size, content_type: "image/png" })),

@@ -1,6 +1,5 @@
 // OpenAI's moderations for the sandbox: what says that it is bad is flagged.
 import { z } from "zod";
-import { schemaRefusal } from "../dialect.ts";
 import { inputAsk, unitDialect, unitReading } from "./unit-reading.ts";
 
 const CATEGORIES = ["harassment", "hate", "illicit", "self-harm", "sexual", "violence"];
@@ -30,10 +29,8 @@ function resultOf(text: string) {
   };
 }
 
-export const moderation = unitDialect(/\/moderations$/, (json) => {
-  const parsed = body.safeParse(json);
-  if (!parsed.success) return schemaRefusal(parsed.error);
-  const { model = "omni-moderation-latest", input } = parsed.data;
+export const moderation = unitDialect(/\/moderations$/, body, (asked) => {
+  const { model = "omni-moderation-latest", input } = asked;
   const given = typeof input === "string" ? [input] : input;
   const texts = given.map((one) => (typeof one === "string" ? one : one.type === "text" ? one.text : ""));
   // A list of parts is one input, a list of texts is several.

@@ -1,6 +1,5 @@
 // Rerankers for the sandbox: the more words of the query a document has, the higher its score.
 import { z } from "zod";
-import { schemaRefusal } from "../dialect.ts";
 import { inputAsk, unitDialect, unitReading } from "./unit-reading.ts";
 
 const common = {
@@ -47,10 +46,8 @@ function chunksOf(query: string, documents: readonly string[]): number {
   return documents.reduce((sum, text) => sum + Math.max(1, Math.ceil(wordsOf(text).length / room)), 0);
 }
 
-export const cohereRerank = unitDialect(/\/v2\/rerank$/, (json) => {
-  const parsed = cohere.safeParse(json);
-  if (!parsed.success) return schemaRefusal(parsed.error);
-  const { model, query, documents, top_n } = parsed.data;
+export const cohereRerank = unitDialect(/\/v2\/rerank$/, cohere, (asked) => {
+  const { model, query, documents, top_n } = asked;
   return unitReading(inputAsk(model, [query, ...documents]), ({ id }) => ({
     id,
     results: ranked(query, documents, top_n),
@@ -61,10 +58,8 @@ export const cohereRerank = unitDialect(/\/v2\/rerank$/, (json) => {
   }));
 });
 
-export const dataRerank = unitDialect(/\/rerank$/, (json, { url }) => {
-  const parsed = others.safeParse(json);
-  if (!parsed.success) return schemaRefusal(parsed.error);
-  const { model, query, documents, top_n, top_k } = parsed.data;
+export const dataRerank = unitDialect(/\/rerank$/, others, (asked, { url }) => {
+  const { model, query, documents, top_n, top_k } = asked;
   const isVoyage = url.pathname.includes("/voyage/");
   const wrong = isVoyage ? (top_n === undefined ? null : "top_n") : top_k === undefined ? null : "top_k";
   if (wrong !== null)

@@ -1,8 +1,7 @@
 // OpenAI's older completions for the sandbox, and fill-in-the-middle as Mistral answers it: in the form of a chat.
 import { z } from "zod";
 import type { Answer } from "../answer.ts";
-import { CHAT_COMPLETIONS } from "../conventions.ts";
-import { type Dialect, type DialectEvent, schemaRefusal } from "../dialect.ts";
+import type { DialectEvent } from "../dialect.ts";
 import { inputAsk, unitDialect, unitReading } from "./unit-reading.ts";
 
 const common = {
@@ -78,20 +77,12 @@ function reading({ model, prompt, suffix = "", max_tokens, n = 1, stream = false
   };
 }
 
-export const textCompletions: Dialect = unitDialect(/(?<!\/chat)(?<!\/fim)\/completions$/, (json) => {
-  const parsed = plain.safeParse(json);
-  if (!parsed.success) return schemaRefusal(parsed.error);
-  return reading(parsed.data, parsed.data.stream_options?.include_usage === true, (text) => ({ text }));
-});
+export const textCompletions = unitDialect(/(?<!\/chat)(?<!\/fim)\/completions$/, plain, (asked) =>
+  reading(asked, asked.stream_options?.include_usage === true, (text) => ({ text })),
+);
 
-export const fillInTheMiddle: Dialect = {
-  ...CHAT_COMPLETIONS,
-  path: /\/fim\/completions$/,
-  read(json) {
-    const parsed = filling.safeParse(json);
-    if (!parsed.success) return schemaRefusal(parsed.error);
-    const said: Say = (content, whole) =>
-      whole ? { message: { role: "assistant", content } } : { delta: { content } };
-    return reading(parsed.data, true, said);
-  },
-};
+export const fillInTheMiddle = unitDialect(/\/fim\/completions$/, filling, (asked) =>
+  reading(asked, true, (content, whole) =>
+    whole ? { message: { role: "assistant", content } } : { delta: { content } },
+  ),
+);

@@ -1,9 +1,12 @@
 // What the wires of models that are sold by units have in common for the sandbox: a request without turns, and answers of its own making.
+
+import type { z } from "zod";
 import type { Answer } from "../answer.ts";
 import type { Ask, Turn } from "../ask.ts";
 import { CHAT_COMPLETIONS } from "../conventions.ts";
-import type { Dialect, DialectEvent, DialectReading } from "../dialect.ts";
+import { type Dialect, type DialectEvent, type DialectReading, schemaRefusal, type Target } from "../dialect.ts";
 import type { Conduct } from "../faults.ts";
+import type { Refusal } from "../refusals.ts";
 
 /** What is read of such a request. */
 export function inputAsk(model: string, texts: readonly string[], stream = false): Ask {
@@ -33,7 +36,18 @@ export function unitReading(
   return { ask, whole, events };
 }
 
-/** Errors and credentials are as OpenAI's. */
-export function unitDialect(path: RegExp, read: Dialect["read"]): Dialect {
-  return { ...CHAT_COMPLETIONS, path, read };
+/** What reads a body that its schema has found good. */
+type UnitRead<Asked> = (asked: Asked, target: Target) => DialectReading | Refusal;
+
+/** Reads by a schema; what it does not accept is refused. */
+export function strictly<Asked>(schema: z.ZodType<Asked>, read: UnitRead<Asked>): Dialect["read"] {
+  return (json, target) => {
+    const parsed = schema.safeParse(json);
+    return parsed.success ? read(parsed.data, target) : schemaRefusal(parsed.error);
+  };
+}
+
+/** A dialect whose errors and credentials are those of chat completions. */
+export function unitDialect<Asked>(path: RegExp, schema: z.ZodType<Asked>, read: UnitRead<Asked>): Dialect {
+  return { ...CHAT_COMPLETIONS, path, read: strictly(schema, read) };
 }

@@ -95,6 +95,8 @@ export interface BytesOut extends StreamOut {
   finish(index: number, bytes: number, write: () => Buffer): void;
   /** Text that `raw` delivered, as JSON-escaped UTF-8, for counting tokens where no usage comes. */
   delivered(bytes: Buffer, start: number, end: number): void;
+  /** The same as a plain text. */
+  deliveredText(text: string): void;
 }
 
 /** Reads the events of one stream. */

@@ -1,9 +1,8 @@
 // Bare completions of text, and what fills a gap: OpenAI's older wire, and one that has the same request but answers as a chat does.
 import { defined, isRecord, type Json, stringOf } from "../../core/json.ts";
 import type { Counts } from "../../core/route.ts";
-import { readError } from "../dialects/error-body.ts";
 import { countOf, lastAt } from "../json-pointer.ts";
-import { eventBytes, failureIn, malformed, type UnitContext, type UnitDialect } from "./unit-dialect.ts";
+import { eventBytes, malformed, type UnitContext, type UnitDialect } from "./unit-dialect.ts";
 
 const CACHED_AT = ["/prompt_tokens_details/cached_tokens", "/prompt_cache_hit_tokens"];
 
@@ -38,8 +37,6 @@ export const completions: UnitDialect = {
     return { path: spec.path ?? "/completions", body: defined({ ...body, model: upstreamModel, ...streamed }) };
   },
   answer(json, _, context) {
-    const failure = failureIn(json);
-    if (failure !== null || !isRecord(json)) return failure ?? malformed("the answer is no object");
     const choices = choicesIn(json);
     if (choices.length === 0) return malformed("the answer has no choice");
     const counts = countsOf(json.usage);
@@ -49,8 +46,6 @@ export const completions: UnitDialect = {
     return { body: { ...headOf(context), choices, usage }, counts, text: choices.map(({ text }) => text).join("\n") };
   },
   event(json, _, context) {
-    const failure = failureIn(json);
-    if (failure !== null || !isRecord(json)) return { failed: failure ?? malformed("an event is no object") };
     const counts = countsOf(json.usage);
     const [choice] = choicesIn(json);
     if (choice === undefined) return counts === null ? null : { kind: "usage", counts };
@@ -61,5 +56,4 @@ export const completions: UnitDialect = {
     return counts === null ? event : { ...event, counts };
   },
   told: (json) => countsOf(json.usage),
-  error: readError,
 };

@@ -1,8 +1,6 @@
 // OpenAI's embeddings wire: a list of vectors, and the tokens that were read.
 import { isRecord } from "../../core/json.ts";
 import type { Counts } from "../../core/route.ts";
-import { classify } from "../classify.ts";
-import { readError, statusInside } from "../dialects/error-body.ts";
 import { countOf, lastAt } from "../json-pointer.ts";
 import { malformed, type UnitDialect } from "./unit-dialect.ts";
 
@@ -32,10 +30,7 @@ export const embeddings: UnitDialect = {
     return { path: "/embeddings", body: { ...body, ...format, model: upstreamModel } };
   },
   answer(json, { body: asked }, { servedSlug }) {
-    if (isRecord(json) && json.error) return classify(statusInside(json), readError(json), null);
-    if (!isRecord(json) || !Array.isArray(json.data) || json.data.length === 0) {
-      return malformed("the answer has no embeddings");
-    }
+    if (!Array.isArray(json.data) || json.data.length === 0) return malformed("the answer has no embeddings");
     const { usage, ...body } = json;
     const rows = json.data.filter(isRecord);
     const data = rows.map((row) => ({ ...row, embedding: vectorAs(asked.encoding_format, row.embedding) }));
@@ -43,5 +38,4 @@ export const embeddings: UnitDialect = {
     return { body: { ...body, data, model: servedSlug }, counts: countsOf(usage) };
   },
   told: (json) => countsOf(json.usage),
-  error: readError,
 };

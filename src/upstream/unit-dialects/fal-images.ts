@@ -28,7 +28,7 @@ export const falImages: UnitDialect = {
     return { path: spec.path ?? "/", body: { ...fields, sync_mode: response_format !== "url" } };
   },
   answer(json, { body }, { createdS }) {
-    const told = isRecord(json) && Array.isArray(json.images) ? json.images.filter(isRecord) : [];
+    const told = Array.isArray(json.images) ? json.images.filter(isRecord) : [];
     // What is no picture is not told, and not charged.
     const images = told.filter(({ url }) => typeof url === "string" && url !== "");
     const data = images.map(({ url }): Json => {

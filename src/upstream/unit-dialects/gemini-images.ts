@@ -1,7 +1,6 @@
 // Images of models that speak generateContent: pictures are parts of what they say.
 import { isRecord } from "../../core/json.ts";
 import type { Counts } from "../../core/route.ts";
-import { classify } from "../classify.ts";
 import { generateContentError } from "../dialects/error-body.ts";
 import { atPointer, countOf } from "../json-pointer.ts";
 import { malformed, type UnitDialect } from "./unit-dialect.ts";
@@ -38,8 +37,6 @@ export const geminiImages: UnitDialect = {
     };
   },
   answer(json, _, { createdS }) {
-    if (!isRecord(json)) return malformed("the answer is no object");
-    if (json.error) return classify(200, generateContentError(json), null);
     const blocked = atPointer(json, "/promptFeedback/blockReason") ?? atPointer(json, "/candidates/0/finishReason");
     const parts = atPointer(json, "/candidates/0/content/parts");
     const images = (Array.isArray(parts) ? parts : []).map((part) => atPointer(part, "/inlineData/data"));

@@ -2,9 +2,8 @@
 import { defined, isRecord, type Json } from "../../core/json.ts";
 import type { Counts } from "../../core/route.ts";
 import { FormBody } from "../../platform/uploads/form-body.ts";
-import { readError } from "../dialects/error-body.ts";
 import { atPointer, countOf } from "../json-pointer.ts";
-import { eventBytes, failureIn, malformed, type UnitContext, type UnitDialect } from "./unit-dialect.ts";
+import { eventBytes, formFields, malformed, type UnitContext, type UnitDialect } from "./unit-dialect.ts";
 
 /** Tokens, or seconds: those that are told, else those that the sound is said to last. */
 function countsOf(json: Json, { spec }: UnitContext): Counts | null {
@@ -18,13 +17,6 @@ function countsOf(json: Json, { spec }: UnitContext): Counts | null {
   return seconds === 0 ? null : { seconds: Math.max(spec.secondsMin ?? 0, seconds) };
 }
 
-function formFields(body: Json): readonly (readonly [name: string, value: string])[] {
-  return Object.entries(body).flatMap(([name, value]) => {
-    if (Array.isArray(value)) return value.map((one) => [`${name}[]`, String(one)] as const);
-    return [[name, typeof value === "object" ? JSON.stringify(value) : String(value)] as const];
-  });
-}
-
 export const openaiAudio: UnitDialect = {
   request(asked, { upstreamModel }) {
     const body = defined({ ...asked.body, model: upstreamModel, ...(asked.stream ? { stream: true } : {}) });
@@ -32,14 +24,10 @@ export const openaiAudio: UnitDialect = {
     return { path, body: {}, form: new FormBody(formFields(body), asked.files) };
   },
   answer(json, _, context) {
-    const failure = failureIn(json);
-    if (failure !== null || !isRecord(json)) return failure ?? malformed("the answer is no object");
     if (typeof json.text !== "string") return malformed("the answer has no text");
     return { body: json, counts: countsOf(json, context) };
   },
   event(json, _, context) {
-    const failure = failureIn(json);
-    if (failure !== null || !isRecord(json)) return { failed: failure ?? malformed("an event is no object") };
     const isDone = json.type === "transcript.text.done";
     const counts = isDone ? countsOf(json, context) : null;
     // Silence has a text without a word.
@@ -47,5 +35,4 @@ export const openaiAudio: UnitDialect = {
     return counts === null ? event : { ...event, counts };
   },
   told: (json, _, context) => countsOf(json, context),
-  error: readError,
 };

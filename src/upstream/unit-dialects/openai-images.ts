@@ -2,9 +2,8 @@
 import { defined, isRecord, type Json } from "../../core/json.ts";
 import type { Counts } from "../../core/route.ts";
 import { FormBody } from "../../platform/uploads/form-body.ts";
-import { readError } from "../dialects/error-body.ts";
 import { atPointer, countOf } from "../json-pointer.ts";
-import { eventBytes, failureIn, malformed, type UnitAsked, type UnitDialect, type UnitEvent } from "./unit-dialect.ts";
+import { eventBytes, formFields, malformed, type UnitAsked, type UnitDialect, type UnitEvent } from "./unit-dialect.ts";
 
 /** What the vendor says of tokens, or how many pictures there are where it charges by those. */
 function countsOf(usage: unknown, images: number, { unit }: UnitAsked): Counts | null {
@@ -20,21 +19,11 @@ function tokensOf(usage: unknown): Counts | null {
   return { textIn: input - imageIn, imageIn, textOut, imageOut: output - textOut };
 }
 
-/** A field of a form as its text. */
-function formFields(body: Json): readonly (readonly [name: string, value: string])[] {
-  return Object.entries(body).flatMap(([name, value]) => {
-    if (value === undefined || value === null) return [];
-    return [[name, typeof value === "object" ? JSON.stringify(value) : String(value)] as const];
-  });
-}
-
 function isImage({ b64_json, url }: Json): boolean {
   return [b64_json, url].some((image) => typeof image === "string" && image !== "");
 }
 
-function event(json: unknown, asked: UnitAsked): UnitEvent | null {
-  const failure = failureIn(json);
-  if (failure !== null || !isRecord(json)) return { failed: failure ?? malformed("an event is no object") };
+function event(json: Json, asked: UnitAsked): UnitEvent | null {
   const type = String(json.type);
   if (type.endsWith(".partial_image")) return { kind: "content", bytes: eventBytes(json, type) };
   if (!type.endsWith(".completed")) return null;
@@ -51,8 +40,6 @@ export const openaiImages: UnitDialect = {
     return { path: "/images/edits", body: {}, form: new FormBody(formFields(body), asked.files) };
   },
   answer(json, asked, { createdS }) {
-    const failure = failureIn(json);
-    if (failure !== null || !isRecord(json)) return failure ?? malformed("the answer is no object");
     // What is no image is not told, and not charged.
     const data = Array.isArray(json.data) ? json.data.filter(isRecord).filter(isImage) : [];
     if (data.length === 0) return malformed("the answer has no image");
@@ -61,5 +48,4 @@ export const openaiImages: UnitDialect = {
   event,
   // Of what has a price by the picture no usage says how many were made.
   told: (json, { unit }) => (unit === undefined ? tokensOf(json.usage) : null),
-  error: readError,
 };

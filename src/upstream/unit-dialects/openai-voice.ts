@@ -1,9 +1,8 @@
 // Text to sound in OpenAI's wire: as bytes, or in events, which alone tell what was used and are unpacked for who wants bytes.
 import { isRecord } from "../../core/json.ts";
 import type { Counts } from "../../core/route.ts";
-import { readError } from "../dialects/error-body.ts";
 import { countOf } from "../json-pointer.ts";
-import { eventBytes, failureIn, malformed, type UnitDialect } from "./unit-dialect.ts";
+import { eventBytes, malformed, type UnitDialect } from "./unit-dialect.ts";
 
 function countsOf(usage: unknown): Counts | null {
   if (!isRecord(usage)) return null;
@@ -17,10 +16,8 @@ export const openaiVoice: UnitDialect = {
     const format = stream ? { stream_format: "sse" } : {};
     return { path: "/audio/speech", body: { ...fields, model: upstreamModel, ...format } };
   },
-  answer: (json) => failureIn(json) ?? malformed("the answer is no sound"),
+  answer: () => malformed("the answer is no sound"),
   event(json, { body }) {
-    const failure = failureIn(json);
-    if (failure !== null || !isRecord(json)) return { failed: failure ?? malformed("an event is no object") };
     const asEvents = body.stream_format === "sse";
     if (json.type === "speech.audio.delta") {
       const sound = Buffer.from(String(json.audio ?? ""), "base64");
@@ -32,5 +29,4 @@ export const openaiVoice: UnitDialect = {
     return counts === null ? { kind: "finish", bytes } : { kind: "finish", bytes, counts };
   },
   told: (json) => countsOf(json.usage),
-  error: readError,
 };

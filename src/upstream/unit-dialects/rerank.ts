@@ -1,16 +1,8 @@
 // Reranking in the wire that Cohere began, and in the one of those who tell tokens: scores of documents against a query.
 import { isRecord, type Json } from "../../core/json.ts";
 import type { Counts } from "../../core/route.ts";
-import { readError } from "../dialects/error-body.ts";
 import { atPointer, countOf } from "../json-pointer.ts";
-import {
-  failureIn,
-  malformed,
-  type UnitAnswer,
-  type UnitAsked,
-  type UnitContext,
-  type UnitDialect,
-} from "./unit-dialect.ts";
+import { malformed, type UnitAnswer, type UnitAsked, type UnitContext, type UnitDialect } from "./unit-dialect.ts";
 
 /** A document as its text: some vendors take no other. */
 export function documentText(document: unknown): string {
@@ -64,14 +56,11 @@ export const cohereRerank: UnitDialect = {
     };
   },
   answer(json, asked, context) {
-    const failure = failureIn(json);
-    if (failure !== null || !isRecord(json)) return failure ?? malformed("the answer is no object");
     // An answer that was served has searched at least once.
     const counts = { searches: Math.max(1, searchesIn(json)) };
     return told(json.results, asked, context, { counts, meta: { billed_units: { search_units: counts.searches } } });
   },
   told: (json) => ({ searches: searchesIn(json) }),
-  error: readError,
 };
 
 /** Jina's and Voyage's: billed by tokens. */
@@ -85,13 +74,10 @@ export const dataRerank: UnitDialect = {
     };
   },
   answer(json, asked, context) {
-    const failure = failureIn(json);
-    if (failure !== null || !isRecord(json)) return failure ?? malformed("the answer is no object");
     const tokens = tokensIn(json);
     if (tokens === 0) return malformed("the answer does not say what it used");
     const usage = { counts: { textIn: tokens }, meta: { tokens: { input_tokens: tokens } } };
     return told(json.results ?? json.data, asked, context, usage);
   },
   told: (json) => ({ textIn: tokensIn(json) }),
-  error: readError,
 };

@@ -1,11 +1,9 @@
 // What the wire of a vendor's model must do that is sold by units: put a request into it, and read what comes back and what it used.
 import type { UnitSpec } from "../../catalog/adapter.ts";
-import { isRecord, type Json } from "../../core/json.ts";
+import type { Json } from "../../core/json.ts";
 import type { AttemptFailure, Counts } from "../../core/route.ts";
 import type { UploadedFile } from "../../platform/uploads/form-body.ts";
-import { classify } from "../classify.ts";
 import type { UpstreamBody, VendorError } from "../dialects/dialect.ts";
-import { readError } from "../dialects/error-body.ts";
 
 /** What a caller has asked for, in the caller's wire. */
 export interface UnitAsked {
@@ -57,12 +55,14 @@ export type UnitEvent =
 
 export interface UnitDialect {
   request(asked: UnitAsked, context: UnitContext): UpstreamBody;
-  answer(json: unknown, asked: UnitAsked, context: UnitContext): UnitAnswer;
+  /** A good answer, without an error in it. */
+  answer(json: Json, asked: UnitAsked, context: UnitContext): UnitAnswer;
   /** Null: the event says nothing. Without it, the wire has no events. */
-  event?(json: unknown, asked: UnitAsked, context: UnitContext): UnitEvent | null;
+  event?(json: Json, asked: UnitAsked, context: UnitContext): UnitEvent | null;
   /** What a body or an event says that it used, whatever it has become; null: it does not say. Absent: none ever does. */
   told?(json: Json, asked: UnitAsked, context: UnitContext): Counts | null;
-  error(body: unknown): VendorError;
+  /** Absent: errors have the shape that most vendors share. */
+  error?(body: unknown): VendorError;
   /** An answer that is not asked for in events is bytes. */
   readonly passesBytes?: true;
 }
@@ -72,10 +72,14 @@ export function malformed(message: string): AttemptFailure {
   return { kind: "provider_malformed", status: 200, message, retryAfterMs: null };
 }
 
-/** An error in the body of a good answer, or an answer that is no object; null: neither. */
-export function failureIn(json: unknown): AttemptFailure | null {
-  if (!isRecord(json)) return malformed("the answer is no object");
-  return json.error ? classify(200, readError(json), null) : null;
+/** A form's fields as texts; a list is sent once for each of its values. */
+export function formFields(body: Json): readonly (readonly [name: string, value: string])[] {
+  const text = (value: unknown) => (typeof value === "object" ? JSON.stringify(value) : String(value));
+  return Object.entries(body).flatMap(([name, value]) => {
+    if (value === undefined || value === null) return [];
+    if (Array.isArray(value)) return value.map((one) => [`${name}[]`, String(one)] as const);
+    return [[name, text(value)] as const];
+  });
 }
 
 /** One server-sent event of the caller's wire. */

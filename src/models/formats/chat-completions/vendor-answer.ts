@@ -1,11 +1,109 @@
-// Reads a whole answer in OpenAI's wire for a caller of another one.
+// Reads what vendors of chat completions answer: whole answers, usage in disjoint buckets, their own cost, signed thoughts.
 import { isRecord, type Json, listOf, stringOf, wordOf } from "../../../core/json.ts";
-import type { AnswerBlock, NeutralChoice } from "../../../core/neutral.ts";
+import type { AnswerBlock, FinishReason, NeutralChoice, ReasoningBlock } from "../../../core/neutral.ts";
+import type { TokenUsage } from "../../../core/route.ts";
 import { classify } from "../../../upstream/classify.ts";
 import type { ChatContext, ReadAnswer } from "../../../upstream/dialects/dialect.ts";
-import { readError, statusInside } from "../../../upstream/dialects/error-body.ts";
+import { readError, statusInside, upstreamCostFrom } from "../../../upstream/dialects/error-body.ts";
 import { pieceOf, reasonWith, wholeCalls } from "../../../upstream/dialects/tool-calls.ts";
-import { contentText, EMPTY, finishOf, imageUrl, readUsage, reasoningText, sealOf } from "./vendor-wire.ts";
+import { atPointer, countOf, lastAt } from "../../../upstream/json-pointer.ts";
+import { malformed } from "../../../upstream/vendor-failure.ts";
+
+const USAGE_AT = ["/usage"];
+const CACHE_READ_AT = ["/prompt_tokens_details/cached_tokens"];
+const CACHE_WRITE_AT = ["/prompt_tokens_details/cache_write_tokens"];
+
+/** The disjoint buckets of an OpenAI-shaped usage object, whose prompt tokens include the cached ones. */
+function usageFrom(usage: unknown, context: ChatContext): TokenUsage | null {
+  if (!isRecord(usage)) return null;
+  const { spec } = context;
+  const prompt = countOf(usage.prompt_tokens);
+  const cacheReadTokens = Math.min(prompt, countOf(lastAt(usage, spec.cacheReadAt ?? CACHE_READ_AT)));
+  const cacheWriteTokens = Math.min(prompt - cacheReadTokens, countOf(lastAt(usage, CACHE_WRITE_AT)));
+  const reasoningTokens = countOf(atPointer(usage, "/completion_tokens_details/reasoning_tokens"));
+  const told = countOf(usage.completion_tokens);
+  // The total shows whether they really came beside the rest.
+  const outside = spec.reasoningOutside === true && countOf(usage.total_tokens) !== prompt + told;
+  const completion = told + (outside ? reasoningTokens : 0);
+  if (prompt === 0 && completion === 0) return null;
+  return {
+    inputTokens: prompt - cacheReadTokens - cacheWriteTokens,
+    cacheReadTokens,
+    cacheWriteTokens,
+    outputTokens: completion,
+    reasoningTokens: Math.min(completion, reasoningTokens),
+  };
+}
+
+/** Finds the last non-null usage in an answer or a chunk. */
+export function readUsage(json: unknown, context: ChatContext) {
+  const found = lastAt(json, context.spec.usageAt ?? USAGE_AT);
+  return { usage: usageFrom(found, context), upstreamCostNano: upstreamCostFrom(found, context) };
+}
+
+/** The `format` of signed thoughts that this vendor takes back. */
+export function formatOf(context: ChatContext): string {
+  return context.spec.reasoningFormat ?? "chat-completions";
+}
+
+const FINISH: ReadonlyMap<string, FinishReason> = new Map([
+  ["stop", "stop"],
+  ["length", "length"],
+  ["tool_calls", "tool_calls"],
+  ["function_call", "tool_calls"],
+  ["content_filter", "content_filter"],
+]);
+
+/** The wire's reason to finish; one we do not know is a plain stop. */
+export function finishOf(reason: string): FinishReason {
+  return FINISH.get(reason) ?? "stop";
+}
+
+/** What the model thought aloud: vendors have two names for it, and one puts it among the parts of the content. */
+export function reasoningText(said: Json): string {
+  return stringOf(said.reasoning) || stringOf(said.reasoning_content) || partsOf(said.content, "thinking");
+}
+
+/** Gives what the model thought aloud both of its names, in place: clients read one or the other. */
+export function nameThoughts(said: Json): void {
+  const { reasoning, reasoning_content: content } = said;
+  if (typeof reasoning === "string" && reasoning !== "") said.reasoning_content ??= reasoning;
+  else if (typeof content === "string" && content !== "") said.reasoning = content;
+}
+
+/** What the model said, as one text or in parts. */
+export function contentText(said: Json): string {
+  return stringOf(said.content) ?? partsOf(said.content, "text");
+}
+
+/** The text of the parts of one type; a part may have parts of its own. */
+function partsOf(content: unknown, type: "text" | "thinking"): string {
+  if (!Array.isArray(content)) return "";
+  const own = content.filter(isRecord).filter((part) => part.type === type);
+  return own.map((part) => stringOf(part[type]) ?? partsOf(part[type], "text")).join("");
+}
+
+/** An entry of `reasoning_details` that its vendor takes back, in OpenRouter's form; null of one that it does not. */
+export function sealOf(detail: unknown, context: ChatContext): ReasoningBlock | null {
+  if (!isRecord(detail)) return null;
+  const format = stringOf(detail.format) ?? formatOf(context);
+  const seal = { kind: "reasoning", text: "", format, signature: null, sealed: null, callId: null } as const;
+  if (detail.type === "reasoning.encrypted" && typeof detail.data === "string" && detail.data !== "") {
+    return { ...seal, sealed: detail.data, callId: stringOf(detail.id) ?? null };
+  }
+  const signature = stringOf(detail.signature) ?? "";
+  if (detail.type !== "reasoning.text" || signature === "") return null;
+  return { ...seal, text: stringOf(detail.text) ?? "", signature };
+}
+
+/** An image that a model made, in OpenRouter's form; null where it is none. */
+export function imageUrl(image: unknown): string | null {
+  const url = atPointer(image, "/image_url/url");
+  return typeof url === "string" ? url : null;
+}
+
+/** A vendor that stops before it has said anything: another candidate may do better. */
+export const EMPTY = "the answer is empty";
 
 /** The thoughts: signed ones as they are, and what was said aloud where no signed one repeats it. */
 function thoughtsOf(message: Json, context: ChatContext): AnswerBlock[] {
@@ -53,9 +151,7 @@ function choiceOf(choice: Json, at: number, context: ChatContext, callOf: CallOf
 export function chatCompletionsAnswer(json: unknown, context: ChatContext): ReadAnswer {
   if (isRecord(json) && json.error) return classify(statusInside(json), readError(json), null);
   const told = isRecord(json) ? listOf(json.choices).filter(isRecord) : [];
-  if (told.length === 0) {
-    return { kind: "provider_malformed", status: 200, message: "the answer has no choices", retryAfterMs: null };
-  }
+  if (told.length === 0) return malformed("the answer has no choices");
   const callOf = wholeCalls(context);
   const choices = told.map((choice, at) => choiceOf(choice, at, context, callOf));
   const empty = choices.every(({ blocks, reason }) => reason === "stop" && blocks.length === 0);

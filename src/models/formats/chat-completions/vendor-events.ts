@@ -1,4 +1,5 @@
 // Reads a stream in OpenAI's wire for a caller of another one.
+
 import { isRecord, type Json, listOf, stringOf, wordOf } from "../../../core/json.ts";
 import type { NeutralEvent } from "../../../core/neutral.ts";
 import { classify } from "../../../upstream/classify.ts";
@@ -8,7 +9,8 @@ import { eventJson } from "../../../upstream/dialects/event-json.ts";
 import { type EventShape, learnShape, matchesTemplate, textWithin } from "../../../upstream/dialects/event-template.ts";
 import { pieceOf, ToolCalls } from "../../../upstream/dialects/tool-calls.ts";
 import { GivenIds } from "../../../upstream/dialects/tool-ids.ts";
-import { contentText, EMPTY, finishOf, imageUrl, readUsage, reasoningText, sealOf } from "./vendor-wire.ts";
+import { malformed } from "../../../upstream/vendor-failure.ts";
+import { contentText, EMPTY, finishOf, imageUrl, readUsage, reasoningText, sealOf } from "./vendor-answer.ts";
 
 const DONE = "[DONE]";
 /** The most that is kept of a thought until its signature comes, in characters. */
@@ -151,7 +153,7 @@ class ChatCompletionsEvents implements StreamReader {
       this.#tell({ kind: "thought", choice: index, at: choice.thoughts++, thought });
     } else if (isRecord(detail) && detail.type === "reasoning.text") {
       choice.thought += stringOf(detail.text) ?? "";
-      if (choice.thought.length > THOUGHT_MAX) this.#tooMuch();
+      if (choice.thought.length > THOUGHT_MAX) this.#out.fail(malformed("the stream leaves too much open"));
     }
   }
 
@@ -164,11 +166,6 @@ class ChatCompletionsEvents implements StreamReader {
       for (const told of choice.calls.settleAll()) this.#tell(told);
       this.#tell({ kind: "finish", choice: index, reason: choice.calls.reason(finishOf(reason)), native });
     }
-  }
-
-  #tooMuch(): void {
-    const message = "the stream leaves too much open";
-    this.#out.fail({ kind: "provider_malformed", status: 200, message, retryAfterMs: null });
   }
 }
 

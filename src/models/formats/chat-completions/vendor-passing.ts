@@ -1,4 +1,5 @@
 // OpenAI's wire on both sides: the caller's body goes out and the vendor's bytes come back, with our names in place of theirs.
+
 import { isRecord, type Json } from "../../../core/json.ts";
 import { classify } from "../../../upstream/classify.ts";
 import { fittedFields, unfit } from "../../../upstream/dialects/chat-completions-fit.ts";
@@ -7,8 +8,8 @@ import { readError, statusInside } from "../../../upstream/dialects/error-body.t
 import { fitOf, type ToolPlaces } from "../../../upstream/dialects/tool-fit.ts";
 import { atPointer } from "../../../upstream/json-pointer.ts";
 import { bodyLinksOf, bodyWithMedia } from "../../../upstream/media-links.ts";
+import { EMPTY, nameThoughts, readUsage } from "./vendor-answer.ts";
 import { bearsContent, createChatCompletionsReader } from "./vendor-stream.ts";
-import { EMPTY, nameThoughts, readUsage } from "./vendor-wire.ts";
 
 /** Fields that we set ourselves, or that no vendor should see. */
 const OWN_FIELDS = new Set(["model", "models", "max_tokens", "max_completion_tokens", "stream", "stream_options"]);

@@ -15,8 +15,8 @@ import { unfit } from "../../../upstream/dialects/chat-completions-fit.ts";
 import type { ChatContext, UpstreamBody } from "../../../upstream/dialects/dialect.ts";
 import { effortOf } from "../../../upstream/dialects/thinking-budget.ts";
 import { resultText } from "../../../upstream/dialects/tool-results.ts";
+import { formatOf } from "./vendor-answer.ts";
 import { chatCompletionsPassing } from "./vendor-passing.ts";
-import { formatOf } from "./vendor-wire.ts";
 
 function textsOf(blocks: readonly NeutralBlock[], between: string): string {
   return blocks

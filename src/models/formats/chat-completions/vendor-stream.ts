@@ -1,4 +1,5 @@
 // Reads a stream in OpenAI's wire and passes it on under our model's name, parsing only the events that differ.
+
 import { isRecord, type Json, listOf } from "../../../core/json.ts";
 import { classify } from "../../../upstream/classify.ts";
 import type { BytesOut, ChatContext, StreamReader } from "../../../upstream/dialects/dialect.ts";
@@ -10,7 +11,7 @@ import {
   learnTemplate,
   matchesTemplate,
 } from "../../../upstream/dialects/event-template.ts";
-import { EMPTY, nameThoughts, readUsage } from "./vendor-wire.ts";
+import { EMPTY, nameThoughts, readUsage } from "./vendor-answer.ts";
 
 const DONE = Buffer.from("[DONE]");
 
@@ -132,10 +133,7 @@ class ChatCompletionsReader implements StreamReader {
         return event;
       });
     }
-    if (text !== "") {
-      const escaped = Buffer.from(JSON.stringify(text));
-      this.#out.delivered(escaped, 1, escaped.length - 1);
-    }
+    this.#out.deliveredText(text);
     if (bearing && finish === null) this.#template = learnTemplate(came, event);
   }
 

@@ -2,11 +2,10 @@
 
 import type { Dialect } from "../../../upstream/dialects/dialect.ts";
 import { readError } from "../../../upstream/dialects/error-body.ts";
-import { chatCompletionsAnswer } from "./vendor-answer.ts";
+import { chatCompletionsAnswer, readUsage } from "./vendor-answer.ts";
 import { chatCompletionsEvents } from "./vendor-events.ts";
 import { chatCompletionsPassing } from "./vendor-passing.ts";
 import { chatCompletionsRequest, chatCompletionsUnsupported } from "./vendor-request.ts";
-import { readUsage } from "./vendor-wire.ts";
 
 export const chatCompletions: Dialect = {
   wire: "chat-completions",

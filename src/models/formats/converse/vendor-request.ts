@@ -1,4 +1,5 @@
 // Puts a request into the converse wire, whose conversation is that of the messages wire in other words.
+
 import { defined, type Json } from "../../../core/json.ts";
 import type { NeutralRequest } from "../../../core/neutral.ts";
 import { nearestEffort } from "../../../upstream/dialects/chat-completions-fit.ts";
@@ -9,8 +10,8 @@ import { effortOf } from "../../../upstream/dialects/thinking-budget.ts";
 import { fitOf, NEUTRAL_TOOLS } from "../../../upstream/dialects/tool-fit.ts";
 import { guaranteedSchema } from "../messages/vendor-schema.ts";
 import { conversationOf, type Turn } from "../messages/vendor-turns.ts";
+import { formatOf } from "./vendor-answer.ts";
 import { ConverseTurns, hasCalls, isLinked } from "./vendor-turns.ts";
-import { formatOf } from "./vendor-wire.ts";
 
 /** The wire cannot say that no tool may be called; where none has been, the tools are left out. */
 function toolConfig({ tools, toolChoice }: NeutralRequest, turns: readonly Turn[], put: ConverseTurns) {

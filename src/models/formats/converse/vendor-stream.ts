@@ -1,10 +1,11 @@
 // Reads a stream of the converse wire, whose events have their names outside of their data.
+
 import { isRecord, type Json, stringOf } from "../../../core/json.ts";
 import type { ChatContext, EventOut, StreamReader } from "../../../upstream/dialects/dialect.ts";
 import { eventJson } from "../../../upstream/dialects/event-json.ts";
 import { OneChoice } from "../../../upstream/dialects/one-choice.ts";
 import { OpenBlocks } from "../../../upstream/dialects/open-blocks.ts";
-import { emptiness, failureOf, finishOf, formatOf, usageOf } from "./vendor-wire.ts";
+import { emptiness, failureOf, finishOf, formatOf, usageOf } from "./vendor-answer.ts";
 
 class ConverseReader implements StreamReader {
   readonly #out: EventOut;

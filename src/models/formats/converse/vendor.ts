@@ -1,10 +1,9 @@
 // The wire in which one vendor serves models of many makers; its streams are binary frames.
 
 import type { Dialect } from "../../../upstream/dialects/dialect.ts";
-import { converseAnswer } from "./vendor-answer.ts";
+import { converseAnswer, converseError, usageOf } from "./vendor-answer.ts";
 import { converseRequest, converseUnsupported } from "./vendor-request.ts";
 import { converseReader } from "./vendor-stream.ts";
-import { converseError, usageOf } from "./vendor-wire.ts";
 
 export const converse: Dialect = {
   wire: "converse",

@@ -1,12 +1,13 @@
 // Puts a request into the generate-content wire.
+
 import { defined, type Json } from "../../../core/json.ts";
 import type { Effort, NeutralRequest } from "../../../core/neutral.ts";
 import type { ChatContext, UpstreamBody } from "../../../upstream/dialects/dialect.ts";
 import { withoutDropped } from "../../../upstream/dialects/dropped-fields.ts";
 import { budgetOf } from "../../../upstream/dialects/thinking-budget.ts";
 import { fitOf, NEUTRAL_TOOLS } from "../../../upstream/dialects/tool-fit.ts";
+import { formatOf } from "./vendor-answer.ts";
 import { type ConversationRules, conversationOf } from "./vendor-turns.ts";
-import { formatOf } from "./vendor-wire.ts";
 
 const STOPS_MAX = 5;
 const CANDIDATES_MAX = 8;

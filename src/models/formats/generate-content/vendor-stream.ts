@@ -1,9 +1,18 @@
 // Reads a stream of the generate-content wire, each event a part of the answer.
+
 import { isRecord, type Json } from "../../../core/json.ts";
 import type { ChatContext, EventOut, StreamReader } from "../../../upstream/dialects/dialect.ts";
 import { eventJson } from "../../../upstream/dialects/event-json.ts";
-import { PartReader, type ReadAnswerPart } from "./vendor-parts.ts";
-import { blockedPrompt, emptiness, endingOf, failureInside, finishReasonOf, usageOf } from "./vendor-wire.ts";
+import {
+  blockedPrompt,
+  emptiness,
+  endingOf,
+  failureInside,
+  finishReasonOf,
+  PartReader,
+  type ReadAnswerPart,
+  usageOf,
+} from "./vendor-answer.ts";
 
 /** What one candidate has given so far. */
 interface Choice {

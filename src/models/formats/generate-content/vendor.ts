@@ -1,10 +1,10 @@
 // The wire of the generateContent API: contents of parts, and streams whose every event is a piece of the whole answer.
+
 import type { Dialect } from "../../../upstream/dialects/dialect.ts";
 import { generateContentError } from "../../../upstream/dialects/error-body.ts";
-import { generateContentAnswer } from "./vendor-answer.ts";
+import { generateContentAnswer, usageOf } from "./vendor-answer.ts";
 import { generateContentRequest, generateContentUnsupported } from "./vendor-request.ts";
 import { generateContentReader } from "./vendor-stream.ts";
-import { usageOf } from "./vendor-wire.ts";
 
 export const generateContent: Dialect = {
   wire: "generate-content",

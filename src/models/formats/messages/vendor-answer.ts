@@ -1,12 +1,135 @@
-// Reads a whole answer of the messages wire.
-
+// Reads what a vendor of the messages format answers: whole answers, usage in disjoint buckets, why it stopped, errors.
 import { isRecord, type Json, stringOf } from "../../../core/json.ts";
-import type { AnswerBlock } from "../../../core/neutral.ts";
-import type { ChatContext, ReadAnswer } from "../../../upstream/dialects/dialect.ts";
+import type { AnswerBlock, FinishReason } from "../../../core/neutral.ts";
+import type { AttemptFailure, TokenUsage } from "../../../core/route.ts";
+import { classify } from "../../../upstream/classify.ts";
+import type { ChatContext, ReadAnswer, VendorError } from "../../../upstream/dialects/dialect.ts";
 import { thoughtOf } from "../../../upstream/dialects/open-blocks.ts";
 import { reasonWith, wholeCalls } from "../../../upstream/dialects/tool-calls.ts";
+import { countOf, holdsCount } from "../../../upstream/json-pointer.ts";
 import { malformed } from "../../../upstream/vendor-failure.ts";
-import { emptiness, explanationOf, failureInside, finishOf, formatOf, usageOf } from "./vendor-wire.ts";
+
+/** The `format` under which this vendor's signed thoughts go out and come back. */
+export function formatOf(context: ChatContext): string {
+  return context.spec.reasoningFormat ?? "messages";
+}
+
+const FINISH: Readonly<Record<string, FinishReason>> = {
+  end_turn: "stop",
+  stop_sequence: "stop",
+  pause_turn: "stop",
+  max_tokens: "length",
+  model_context_window_exceeded: "length",
+  tool_use: "tool_calls",
+  refusal: "content_filter",
+};
+
+/** The wire's reason to stop, in OpenAI's words; one we do not know yet is a plain stop. */
+export function finishOf(stopReason: string): FinishReason {
+  return Object.hasOwn(FINISH, stopReason) ? (FINISH[stopReason] ?? "stop") : "stop";
+}
+
+/** The counts of usage that have a place in ours. */
+export const COUNTS: readonly string[] = [
+  "input_tokens",
+  "cache_read_input_tokens",
+  "cache_creation_input_tokens",
+  "output_tokens",
+  "output_tokens_details",
+];
+
+/** What a vendor did of its own accord: passes of another model, or of its own, that the sums at the top leave out. */
+const PASSES = "iterations";
+const SERVER_TOOLS = "server_tool_use";
+const BUCKETS = ["input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens"];
+
+function passesOf(usage: Json): readonly Json[] {
+  const passes = usage[PASSES];
+  return Array.isArray(passes) ? passes.filter(isRecord) : [];
+}
+
+/** All of what was counted: the sum of all passes, where that is more than what the top says. */
+function withPasses(usage: Json): Json {
+  const passes = passesOf(usage);
+  if (passes.length === 0) return usage;
+  const sums = BUCKETS.map((name) => {
+    const sum = passes.reduce((total, pass) => total + countOf(pass[name]), 0);
+    return [name, Math.max(sum, countOf(usage[name]))];
+  });
+  return { ...usage, ...Object.fromEntries(sums) };
+}
+
+/** Tells of the counters in a usage object that have no price here. */
+export function tellUnpriced(usage: Json, { unpriced }: ChatContext): void {
+  if (holdsCount(usage[SERVER_TOOLS])) unpriced?.(SERVER_TOOLS);
+  if (passesOf(usage).some(({ type }) => type !== "message")) unpriced?.(PASSES);
+}
+
+/**
+ * Adds what one usage object says to what earlier ones said: counts are cumulative, and a later event names only some
+ * of them. `input_tokens` does not include cached ones.
+ */
+export function mergeUsage(known: Json, usage: unknown): Json {
+  if (!isRecord(usage)) return known;
+  const told = [...COUNTS, PASSES, SERVER_TOOLS].filter((name) => usage[name] !== undefined && usage[name] !== null);
+  return { ...known, ...Object.fromEntries(told.map((name) => [name, usage[name]])) };
+}
+
+/** The disjoint buckets; null where nothing was counted. */
+export function usageOf(told: Json): TokenUsage | null {
+  const usage = withPasses(told);
+  const details = isRecord(usage.output_tokens_details) ? usage.output_tokens_details : {};
+  const inputTokens = countOf(usage.input_tokens);
+  const cacheReadTokens = countOf(usage.cache_read_input_tokens);
+  const cacheWriteTokens = countOf(usage.cache_creation_input_tokens);
+  const outputTokens = countOf(usage.output_tokens);
+  if (inputTokens + cacheReadTokens + cacheWriteTokens + outputTokens === 0) return null;
+  const reasoningTokens = Math.min(outputTokens, countOf(details.thinking_tokens));
+  return { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens };
+}
+
+/** The status that an error of this type comes with, for errors inside a stream whose status was 200. */
+const STATUS: Readonly<Record<string, number>> = {
+  invalid_request_error: 400,
+  authentication_error: 401,
+  billing_error: 402,
+  permission_error: 403,
+  not_found_error: 404,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  api_error: 500,
+  timeout_error: 504,
+  overloaded_error: 529,
+};
+
+/** Reads `{type: "error", error: {type, message}}`. */
+export function messagesError(body: unknown): VendorError {
+  if (!isRecord(body)) return { words: [], message: typeof body === "string" ? body : "no message" };
+  const error = isRecord(body.error) ? body.error : body;
+  const type = stringOf(error.type);
+  const message = stringOf(error.message) ?? JSON.stringify(error);
+  const words = type === undefined ? [] : [type.toLowerCase()];
+  // The prompt and the bound on output together are too long; the wire has no word of its own for it.
+  if (/exceed context limit/i.test(message)) words.push("context_length_exceeded");
+  return { words, message };
+}
+
+/** Classifies an error that came inside a good answer or a stream, as if it had come with its own status. */
+export function failureInside(body: unknown): AttemptFailure {
+  const error = messagesError(body);
+  return classify(STATUS[error.words[0] ?? ""] ?? 200, error, null);
+}
+
+/** The vendor's reason for a refusal, in its own words; undefined: it gave none. */
+export function explanationOf(json: Json): string | undefined {
+  return isRecord(json.stop_details) ? stringOf(json.stop_details.explanation) : undefined;
+}
+
+/** Why an answer gave the caller nothing; null where a refusal, its bound on output or a stop of the caller's explains it. */
+export function emptiness(finish: FinishReason, native: string): string | null {
+  const isExplained = finish === "length" || finish === "content_filter" || native === "stop_sequence";
+  return isExplained ? null : `the answer is empty (${native})`;
+}
 
 /** A block; null where it is of a type we do not know. */
 function blockOf(block: Json, format: string, callOf: ReturnType<typeof wholeCalls>): AnswerBlock | null {

@@ -1,4 +1,5 @@
 // Reads a stream of the messages wire and passes it on under our model's name, parsing only the events that differ.
+
 import { isRecord, type Json, stringOf } from "../../../core/json.ts";
 import { jsonText } from "../../../core/raw-json.ts";
 import type { BytesOut, ChatContext, StreamReader } from "../../../upstream/dialects/dialect.ts";
@@ -9,7 +10,7 @@ import {
   learnTemplate,
   matchesTemplate,
 } from "../../../upstream/dialects/event-template.ts";
-import { COUNTS, emptiness, failureInside, finishOf, mergeUsage, tellUnpriced, usageOf } from "./vendor-wire.ts";
+import { COUNTS, emptiness, failureInside, finishOf, mergeUsage, tellUnpriced, usageOf } from "./vendor-answer.ts";
 
 /** The text of a delta that a token count needs. */
 function textOf(delta: Json): string {
@@ -100,7 +101,7 @@ class MessagesPassingReader implements StreamReader {
     this.#out.choice(0, false);
     this.#out.raw(eventOf("content_block_start", json), isEmpty ? "preamble" : "content");
     const text = `${stringOf(block.name) ?? ""}${stringOf(block.text) ?? ""}`;
-    this.#deliver(text);
+    this.#out.deliveredText(text);
   }
 
   #delta(delta: Json, { json, bytes }: { readonly json: string; readonly bytes: Buffer }): void {
@@ -109,14 +110,8 @@ class MessagesPassingReader implements StreamReader {
     this.#out.choice(0, false);
     const event = eventOf("content_block_delta", json);
     this.#out.raw(event, text === "" ? "preamble" : "content");
-    this.#deliver(text);
+    this.#out.deliveredText(text);
     if (text !== "") this.#template = learnTemplate(bytes, event);
-  }
-
-  #deliver(text: string): void {
-    if (text === "") return;
-    const escaped = Buffer.from(JSON.stringify(text));
-    this.#out.delivered(escaped, 1, escaped.length - 1);
   }
 
   /**

@@ -1,13 +1,14 @@
 // The messages wire on both sides: the caller's bytes go out and the vendor's come back, with our names in place of theirs.
+
 import { isRecord, type Json, numberOf, stringOf } from "../../../core/json.ts";
 import { withMembers } from "../../../core/json-bytes.ts";
 import type { SentRequest } from "../../../core/neutral.ts";
 import type { ChatContext, OwnSeal, Passing, UnaryAnswer, UpstreamBody } from "../../../upstream/dialects/dialect.ts";
 import { fitOf, type ToolPlaces } from "../../../upstream/dialects/tool-fit.ts";
 import { malformed } from "../../../upstream/vendor-failure.ts";
+import { emptiness, failureInside, finishOf, messagesError, tellUnpriced, usageOf } from "./vendor-answer.ts";
 import { messagesLinks, messagesWithMedia } from "./vendor-links.ts";
 import { messagesPassingReader, originalName } from "./vendor-passing-stream.ts";
-import { emptiness, failureInside, finishOf, messagesError, tellUnpriced, usageOf } from "./vendor-wire.ts";
 
 /** Fields of the gateway's own, and those that are set here. */
 const OWN_FIELDS = ["max_cost_cents", "provider", "models"];

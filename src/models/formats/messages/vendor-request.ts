@@ -1,14 +1,15 @@
 // Puts a request into the messages wire.
+
 import { defined, isRecord, type Json } from "../../../core/json.ts";
 import type { NeutralRequest, NeutralTool } from "../../../core/neutral.ts";
 import type { ChatContext, UpstreamBody } from "../../../upstream/dialects/dialect.ts";
 import { withoutDropped } from "../../../upstream/dialects/dropped-fields.ts";
 import { JSON_ONLY } from "../../../upstream/dialects/json-words.ts";
 import { fitOf, NEUTRAL_TOOLS } from "../../../upstream/dialects/tool-fit.ts";
+import { formatOf } from "./vendor-answer.ts";
 import { guaranteedSchema } from "./vendor-schema.ts";
 import { type Thinking, thinkingOf, thinks } from "./vendor-thinking.ts";
 import { cacheControl, conversationOf } from "./vendor-turns.ts";
-import { formatOf } from "./vendor-wire.ts";
 
 const USER_ID_CHARACTERS_MAX = 512;
 

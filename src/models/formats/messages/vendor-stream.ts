@@ -1,10 +1,11 @@
 // Reads a stream of the messages wire.
+
 import { isRecord, type Json, stringOf } from "../../../core/json.ts";
 import type { ChatContext, EventOut, StreamReader } from "../../../upstream/dialects/dialect.ts";
 import { eventJson } from "../../../upstream/dialects/event-json.ts";
 import { OneChoice } from "../../../upstream/dialects/one-choice.ts";
 import { OpenBlocks } from "../../../upstream/dialects/open-blocks.ts";
-import { emptiness, explanationOf, failureInside, finishOf, formatOf, mergeUsage, usageOf } from "./vendor-wire.ts";
+import { emptiness, explanationOf, failureInside, finishOf, formatOf, mergeUsage, usageOf } from "./vendor-answer.ts";
 
 class MessagesReader implements StreamReader {
   readonly #out: EventOut;

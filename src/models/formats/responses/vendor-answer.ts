@@ -1,11 +1,95 @@
-// Reads a whole answer of OpenAI's responses wire.
+// Reads what a vendor of the responses format answers: whole answers, usage in disjoint buckets, why it ended, seals, failures.
 import { isRecord, type Json, stringOf, wordOf } from "../../../core/json.ts";
-import type { AnswerBlock } from "../../../core/neutral.ts";
+import type { AnswerBlock, FinishReason, ReasoningBlock } from "../../../core/neutral.ts";
+import type { AttemptFailure, TokenUsage } from "../../../core/route.ts";
+import { classify } from "../../../upstream/classify.ts";
 import type { ChatContext, ReadAnswer } from "../../../upstream/dialects/dialect.ts";
-import { upstreamCostFrom } from "../../../upstream/dialects/error-body.ts";
+import { readError, upstreamCostFrom } from "../../../upstream/dialects/error-body.ts";
 import { wholeCalls } from "../../../upstream/dialects/tool-calls.ts";
+import { countOf, holdsCount } from "../../../upstream/json-pointer.ts";
 import { malformed } from "../../../upstream/vendor-failure.ts";
-import { emptiness, endOf, failureInside, sealOf, usageOf } from "./vendor-wire.ts";
+
+/** The `format` under which this vendor's sealed thoughts go out and come back. */
+export function formatOf(context: ChatContext): string {
+  return context.spec.reasoningFormat ?? "responses";
+}
+
+/** The disjoint buckets of a usage object, whose input tokens include the cached ones; null where nothing was counted. */
+export function usageOf(usage: unknown): TokenUsage | null {
+  if (!isRecord(usage)) return null;
+  const input = isRecord(usage.input_tokens_details) ? usage.input_tokens_details : {};
+  const output = isRecord(usage.output_tokens_details) ? usage.output_tokens_details : {};
+  const prompt = countOf(usage.input_tokens);
+  const outputTokens = countOf(usage.output_tokens);
+  if (prompt + outputTokens === 0) return null;
+  const cacheReadTokens = Math.min(prompt, countOf(input.cached_tokens ?? input.cache_read_input_tokens));
+  const written = countOf(input.cache_write_tokens ?? input.cache_creation_input_tokens);
+  const cacheWriteTokens = Math.min(prompt - cacheReadTokens, written);
+  return {
+    inputTokens: prompt - cacheReadTokens - cacheWriteTokens,
+    cacheReadTokens,
+    cacheWriteTokens,
+    outputTokens,
+    reasoningTokens: Math.min(outputTokens, countOf(output.reasoning_tokens)),
+  };
+}
+
+const TOOLS = "tool_usage";
+
+/** Tells of what a vendor's own tools have counted in a response: it has no price here. */
+export function tellUnpriced(response: Json, { unpriced }: ChatContext): void {
+  const usage = isRecord(response.usage) ? response.usage : {};
+  if (holdsCount(response[TOOLS]) || holdsCount(usage[TOOLS])) unpriced?.(TOOLS);
+}
+
+/** Why a response ended; null where it has not. */
+export function endOf(response: Json, hasCalls: boolean): { reason: FinishReason; native: string } | null {
+  if (response.status === "completed") return { reason: hasCalls ? "tool_calls" : "stop", native: "completed" };
+  if (response.status !== "incomplete") return null;
+  const details = isRecord(response.incomplete_details) ? response.incomplete_details : {};
+  const native = stringOf(details.reason) ?? "incomplete";
+  return { reason: native === "content_filter" ? "content_filter" : "length", native };
+}
+
+/** The status that an error with this word comes with, for errors inside an answer whose own status was 200. */
+const STATUS: Readonly<Record<string, number>> = {
+  server_error: 500,
+  rate_limit_exceeded: 429,
+  insufficient_quota: 429,
+  invalid_prompt: 400,
+  invalid_request_error: 400,
+  context_length_exceeded: 400,
+};
+
+/** Classifies an error that came inside a good answer or a stream, as if it had come with its own status. */
+export function failureInside(error: unknown): AttemptFailure {
+  const read = readError(isRecord(error) ? error : { message: "the vendor failed without a word" });
+  const word = read.words.find((one) => Object.hasOwn(STATUS, one));
+  return classify(word === undefined ? 500 : (STATUS[word] ?? 500), read, null);
+}
+
+/** Why an answer gave the caller nothing; null where a refusal or its bound on output explains it. */
+export function emptiness(reason: FinishReason, native: string): string | null {
+  return reason === "length" || reason === "content_filter" ? null : `the answer is empty (${native})`;
+}
+
+/** Ends a reasoning item's id where both go to the client as one word; ids have none. */
+const SEPARATOR = ":";
+
+/** A reasoning item as its vendor takes it back; null where it has no seal, because answers are not stored here. */
+export function sealOf(item: Json, context: ChatContext): ReasoningBlock | null {
+  const encrypted = stringOf(item.encrypted_content) ?? "";
+  if (encrypted === "") return null;
+  const sealed = `${stringOf(item.id) ?? ""}${SEPARATOR}${encrypted}`;
+  return { kind: "reasoning", text: "", format: formatOf(context), signature: null, sealed, callId: null };
+}
+
+/** The reasoning item of a seal that came back; null of what is none of ours. */
+export function reasoningItem(sealed: string): Json | null {
+  const at = sealed.indexOf(SEPARATOR);
+  if (at < 0 || at === sealed.length - 1) return null;
+  return { type: "reasoning", id: sealed.slice(0, at), summary: [], encrypted_content: sealed.slice(at + 1) };
+}
 
 function listOf(value: unknown): readonly Json[] {
   return Array.isArray(value) ? value.filter(isRecord) : [];

@@ -1,8 +1,9 @@
 // The conversation of a request in OpenAI's responses wire: a list of items, of which messages are one kind.
+
 import { defined, type Json } from "../../../core/json.ts";
 import type { MediaBlock, NeutralBlock, NeutralTurn, ToolResultBlock } from "../../../core/neutral.ts";
 import { resultText } from "../../../upstream/dialects/tool-results.ts";
-import { reasoningItem } from "./vendor-wire.ts";
+import { reasoningItem } from "./vendor-answer.ts";
 
 export interface Input {
   readonly items: readonly Json[];

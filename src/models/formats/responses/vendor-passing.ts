@@ -1,4 +1,5 @@
 // OpenAI's responses wire where the caller speaks it too: bytes pass, and only what names us, what is sealed and what ends it is parsed.
+
 import { isRecord, type Json, stringOf, wordOf } from "../../../core/json.ts";
 import type { PassedAnswer } from "../../../core/neutral.ts";
 import type { AttemptFailure } from "../../../core/route.ts";
@@ -13,7 +14,7 @@ import type {
 import { readError, upstreamCostFrom } from "../../../upstream/dialects/error-body.ts";
 import { fitOf, type ToolPlaces } from "../../../upstream/dialects/tool-fit.ts";
 import { malformed } from "../../../upstream/vendor-failure.ts";
-import { emptiness, endOf, failureInside, reasoningItem, sealOf, tellUnpriced, usageOf } from "./vendor-wire.ts";
+import { emptiness, endOf, failureInside, reasoningItem, sealOf, tellUnpriced, usageOf } from "./vendor-answer.ts";
 
 const SEALS = "reasoning.encrypted_content";
 const LOGPROBS = "message.output_text.logprobs";
@@ -226,7 +227,7 @@ class PassingReader implements StreamReader {
     this.#pass(name, data, "content");
     const at = data.indexOf(DELTA_FIELD);
     // Some write a blank behind the colon.
-    if (at < 0) return this.#deliver(stringOf(delta) ?? "");
+    if (at < 0) return this.#out.deliveredText(stringOf(delta) ?? "");
     const from = at + DELTA_FIELD.length;
     const to = endOfString(data, from);
     if (to > from) this.#out.delivered(data, from, to);
@@ -285,13 +286,7 @@ class PassingReader implements StreamReader {
     const gives = bears(item);
     this.#bore ||= gives;
     this.#tell(type, { ...data, item }, gives ? "content" : "preamble");
-    if (gives && !isDone && isRecord(item)) this.#deliver(stringOf(item.name) ?? "");
-  }
-
-  #deliver(text: string): void {
-    if (text === "") return;
-    const escaped = Buffer.from(JSON.stringify(text));
-    this.#out.delivered(escaped, 1, escaped.length - 1);
+    if (gives && !isDone && isRecord(item)) this.#out.deliveredText(stringOf(item.name) ?? "");
   }
 
   #end(type: string, data: Json): void {

@@ -1,4 +1,5 @@
 // Puts a request into OpenAI's responses wire.
+
 import { defined, type Json } from "../../../core/json.ts";
 import type { NeutralRequest, ReasoningAsk } from "../../../core/neutral.ts";
 import { unfit } from "../../../upstream/dialects/chat-completions-fit.ts";
@@ -6,9 +7,9 @@ import type { ChatContext, UpstreamBody } from "../../../upstream/dialects/diale
 import { withoutDropped } from "../../../upstream/dialects/dropped-fields.ts";
 import { effortOf } from "../../../upstream/dialects/thinking-budget.ts";
 import { fitOf, NEUTRAL_TOOLS } from "../../../upstream/dialects/tool-fit.ts";
+import { formatOf } from "./vendor-answer.ts";
 import { inputOf } from "./vendor-input.ts";
 import { plainFields } from "./vendor-plain.ts";
-import { formatOf } from "./vendor-wire.ts";
 
 /** The least bound on output that the wire takes. */
 const OUTPUT_TOKENS_MIN = 16;

@@ -1,10 +1,12 @@
 // Reads a stream of OpenAI's responses wire.
+
 import { isRecord, type Json, stringOf, wordOf } from "../../../core/json.ts";
 import type { ChatContext, EventOut, StreamReader } from "../../../upstream/dialects/dialect.ts";
 import { upstreamCostFrom } from "../../../upstream/dialects/error-body.ts";
 import { eventJson } from "../../../upstream/dialects/event-json.ts";
 import { OneChoice } from "../../../upstream/dialects/one-choice.ts";
-import { emptiness, endOf, failureInside, sealOf, usageOf } from "./vendor-wire.ts";
+import { malformed } from "../../../upstream/vendor-failure.ts";
+import { emptiness, endOf, failureInside, sealOf, usageOf } from "./vendor-answer.ts";
 
 class ResponsesReader implements StreamReader {
   readonly #out: EventOut;
@@ -92,7 +94,8 @@ class ResponsesReader implements StreamReader {
     const costNano = upstreamCostFrom(response.usage, this.#context);
     if (costNano !== null) this.#out.upstreamCost(costNano);
     const end = endOf(response, this.#hasCalls);
-    if (end === null) return this.#malformed(`the answer's status is ${wordOf(response.status) || "missing"}`);
+    if (end === null)
+      return this.#out.fail(malformed(`the answer's status is ${wordOf(response.status) || "missing"}`));
     const empty = this.#choice.delivered ? null : emptiness(end.reason, end.native);
     if (empty !== null) this.#out.empty(empty);
     this.#choice.finish(end);
@@ -102,11 +105,6 @@ class ResponsesReader implements StreamReader {
   #fail(error: unknown): void {
     this.#over = true;
     this.#out.fail(failureInside(error));
-  }
-
-  #malformed(message: string): void {
-    this.#over = true;
-    this.#out.fail({ kind: "provider_malformed", status: 200, message, retryAfterMs: null });
   }
 }
 
