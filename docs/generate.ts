@@ -26,7 +26,7 @@ import { systemClock } from "../src/core/clock.ts";
 import { ERRORS, type ErrorCode, type ErrorRow } from "../src/core/errors.ts";
 import { FAILURES, type FailureRow } from "../src/core/failures.ts";
 import { fullPriceWords } from "../src/edge/web/words.ts";
-import { ERROR_TYPES } from "../src/models/formats/error-object.ts";
+import { errorType } from "../src/models/formats/error-object.ts";
 import { METRICS, type MetricRow, metricType } from "../src/platform/observe/metrics.ts";
 
 /** A page with generated parts; each stands between `<!-- <name>: begin` and `<!-- <name>: end -->`. */
@@ -220,7 +220,7 @@ function errorRows(): readonly (readonly string[])[] {
     code(name),
     String(row.status),
     row.retry ? "yes" : "no",
-    code(ERROR_TYPES[name as ErrorCode]),
+    code(errorType(name as ErrorCode)),
     row.message,
     row.hint,
   ]);

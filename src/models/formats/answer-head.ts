@@ -1,11 +1,12 @@
-// What every answer of a model says of its call, whatever the wire: headers, and a trace where one was asked for.
-import type { Reply } from "../../core/endpoint.ts";
-import { usdText } from "../../core/money.ts";
-import type { Charge } from "../../core/plan.ts";
-import type { Candidate, Leg } from "../../core/route.ts";
+// What answers in all formats have in common: their headers, a trace on request, and the frame around them.
+import type { Frame, Reply } from "../../core/endpoint.ts";
+import type { GatewayError } from "../../core/errors.ts";
+import { usdNumber, usdText } from "../../core/money.ts";
+import type { Charge, Cost } from "../../core/plan.ts";
+import type { Candidate, FinalPart, Leg } from "../../core/route.ts";
 
 /** The attempts as callers may see them: routes, classes and times, never a vendor's text. */
-export function traceJson(attempts: readonly Leg[], charge: Charge): Record<string, unknown> {
+function traceJson(attempts: readonly Leg[], charge: Charge): Record<string, unknown> {
   return {
     attempts: attempts.map(({ provider, model, status, failure, ms, firstTokenMs }) => ({
       provider,
@@ -28,20 +29,44 @@ export function streamHeaders(reply: Reply): void {
   reply.header("x-accel-buffering", "no");
 }
 
-export interface HeadParts {
-  readonly served: Candidate;
-  readonly attempts: readonly Leg[];
-  /** Known where the answer is sent whole. */
-  readonly charge: Charge | null;
-  readonly stream: boolean;
+/** What a call was charged, in USD, and what its actions were; clients of the formats ignore these fields. */
+export function costJson(charge: Charge, { actions }: Pick<Cost, "actions"> = {}): Record<string, unknown> {
+  const cost = usdNumber(charge.chargedNano);
+  return actions === undefined ? { cost } : { cost, actions };
 }
 
-/** Headers of a good answer. */
-export function writeHead(reply: Reply, { served, attempts, charge, stream }: HeadParts): void {
-  const failed = attempts.filter(({ failure }) => failure !== null).length;
-  reply.header("x-tollgate-model", served.model);
-  reply.header("x-tollgate-attempts", String(failed + 1));
-  if (stream) return streamHeaders(reply);
-  reply.header("content-type", "application/json");
-  if (charge !== null) reply.header("x-tollgate-cost-usd", usdText(charge.chargedNano));
+export const KEEP_ALIVE = { text: ": keep-alive\n\n", headers: streamHeaders };
+
+export interface FrameOptions {
+  /** The answer is a stream of events. */
+  readonly stream: boolean;
+  /** The caller wants a trace of the attempts. */
+  readonly trace: boolean;
+}
+
+/** The frame of answers in one format. */
+export abstract class AnswerFrame<Options extends FrameOptions> implements Frame {
+  readonly keepAlive: Frame["keepAlive"] = KEEP_ALIVE;
+  protected readonly options: Options;
+
+  constructor(options: Options) {
+    this.options = options;
+  }
+
+  head(reply: Reply, served: Candidate, attempts: readonly Leg[], charge: Charge | null): void {
+    const failed = attempts.filter(({ failure }) => failure !== null).length;
+    reply.header("x-tollgate-model", served.model);
+    reply.header("x-tollgate-attempts", String(failed + 1));
+    if (this.options.stream) return streamHeaders(reply);
+    reply.header("content-type", "application/json");
+    if (charge !== null) reply.header("x-tollgate-cost-usd", usdText(charge.chargedNano));
+  }
+
+  abstract last(final: FinalPart, cost: Cost, charge: Charge, attempts: readonly Leg[]): Uint8Array | string;
+  abstract broken(error: GatewayError, attempts: readonly Leg[]): Uint8Array | string | null;
+
+  /** Empty unless the caller wants a trace. */
+  protected trace(attempts: readonly Leg[], charge: Charge): Record<string, unknown> {
+    return this.options.trace ? { tollgate: traceJson(attempts, charge) } : {};
+  }
 }

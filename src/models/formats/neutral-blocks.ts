@@ -1,6 +1,6 @@
 // Neutral blocks that several formats read from their bodies.
 import { isRecord, stringOf } from "../../core/json.ts";
-import type { ForeignBlock, MediaBlock, TextBlock } from "../../core/neutral.ts";
+import type { ForeignBlock, MediaBlock, MediaSource, TextBlock } from "../../core/neutral.ts";
 
 export type PartBlock = TextBlock | MediaBlock | ForeignBlock;
 
@@ -20,6 +20,22 @@ export function audioBlock(audio: unknown, cacheMark = false): MediaBlock | Fore
   if (base64 === undefined || format === undefined) return foreign("an input_audio part without data and format");
   const source = { at: "inline", mediaType: `audio/${format.toLowerCase()}`, base64 } as const;
   return { kind: "audio", source, filename: null, cacheMark };
+}
+
+/** What an address names: media on the web, or a `data:` URL in base64; null: neither. */
+export function mediaSource(url: unknown): MediaSource | null {
+  if (typeof url !== "string") return null;
+  if (/^https?:\/\//i.test(url)) return { at: "url", url };
+  if (!/^data:/i.test(url)) return null;
+  const comma = url.indexOf(",");
+  const head = url.slice(5, Math.max(comma, 5)).toLowerCase();
+  const mediaType = (head.split(";")[0] ?? "").trim();
+  if (comma < 0 || !head.endsWith(";base64") || mediaType === "") return null;
+  return {
+    at: "inline",
+    mediaType: mediaType === "image/jpg" ? "image/jpeg" : mediaType,
+    base64: url.slice(comma + 1),
+  };
 }
 
 /** Makes something when it is first asked for, and once. */

@@ -1,5 +1,6 @@
 // What all formats read alike of a request.
-import type { Json } from "../../core/json.ts";
+import { isRecord, type Json, numberOf, stringOf } from "../../core/json.ts";
+import type { Effort, ResponseFormat, Sampling } from "../../core/neutral.ts";
 import type { ActionsAsk } from "./action-tools.ts";
 import type { Field } from "./field-table.ts";
 import type { KnownBody } from "./known-fields.ts";
@@ -39,4 +40,45 @@ export function commonParts(
 /** The bound of formats whose clients ask for far more output than they use. */
 export function sharedOutput(asked: number | null | undefined): OutputBound {
   return { asked: asked ?? null, fallback: null, cap: null, shared: true };
+}
+
+const EFFORTS: readonly Effort[] = ["minimal", "low", "medium", "high", "xhigh", "max"];
+
+export function effortOf(word: unknown): Effort | null {
+  return EFFORTS.find((effort) => effort === word) ?? null;
+}
+
+/** One stop sequence or a list of them; an empty one stops nothing. */
+export function stopsIn(stops: unknown): string[] {
+  return [stops].flat().filter((stop): stop is string => typeof stop === "string" && stop !== "");
+}
+
+const SNAKE = {
+  topP: "top_p",
+  topK: "top_k",
+  presencePenalty: "presence_penalty",
+  frequencyPenalty: "frequency_penalty",
+};
+const CAMEL = { topP: "topP", topK: "topK", presencePenalty: "presencePenalty", frequencyPenalty: "frequencyPenalty" };
+
+/** The sampling fields of a body, in snake case or camel case. */
+export function samplingOf(body: Json, spelling: "snake" | "camel" = "snake"): Sampling {
+  const names = spelling === "snake" ? SNAKE : CAMEL;
+  const number = (field: string) => numberOf(body[field]) ?? null;
+  return {
+    temperature: number("temperature"),
+    topP: number(names.topP),
+    topK: number(names.topK),
+    presencePenalty: number(names.presencePenalty),
+    frequencyPenalty: number(names.frequencyPenalty),
+    seed: number("seed"),
+  };
+}
+
+/** A response format of OpenAI's, whose schema stands in `spec`. */
+export function responseFormat(type: unknown, spec: unknown): ResponseFormat | null {
+  if (type !== "json_schema") return type === "json_object" ? { kind: "json" } : null;
+  const { schema, name, strict } = isRecord(spec) ? spec : {};
+  if (!isRecord(schema)) return { kind: "json" };
+  return { kind: "schema", schema, name: stringOf(name) ?? null, strict: typeof strict === "boolean" ? strict : null };
 }

@@ -3,9 +3,9 @@ import { expect, it } from "vitest";
 import { GatewayError } from "../../../src/core/errors.ts";
 import { nano } from "../../../src/core/money.ts";
 import type { Leg } from "../../../src/core/route.ts";
-import { createChatFrame } from "../../../src/models/formats/chat-completions/frame.ts";
+import { ChatFrame } from "../../../src/models/formats/chat-completions/frame.ts";
 
-const frame = createChatFrame({
+const frame = new ChatFrame({
   completionId: "chatcmpl-1",
   createdS: 1,
   stream: true,

@@ -1,44 +1,43 @@
-// How chat answers look: OpenAI's wire, with what was charged in the last bytes.
-
-import type { Frame, Reply } from "../../../core/endpoint.ts";
+// How answers in the chat completions format begin, break and end, with the charge in their usage.
 import type { GatewayError } from "../../../core/errors.ts";
 import type { Charge, Cost } from "../../../core/plan.ts";
-import type { Candidate, FinalPart, Leg } from "../../../core/route.ts";
-import { streamHeaders, traceJson, writeHead } from "../answer-head.ts";
+import type { FinalPart, Leg, TokenUsage } from "../../../core/route.ts";
+import { AnswerFrame, costJson, type FrameOptions } from "../answer-head.ts";
 import { errorObject } from "../error-object.ts";
-import { usageJson } from "./usage.ts";
 
-export interface ChatFrameOptions {
+export interface ChatFrameOptions extends FrameOptions {
   readonly completionId: string;
   readonly createdS: number;
-  readonly stream: boolean;
   readonly includeUsage: boolean;
-  readonly trace: boolean;
 }
 
-class ChatFrame implements Frame {
-  readonly keepAlive = { text: ": keep-alive\n\n", headers: streamHeaders };
-  readonly #options: ChatFrameOptions;
+const DONE = Buffer.from("data: [DONE]\n\n");
 
-  constructor(options: ChatFrameOptions) {
-    this.#options = options;
-  }
+/** OpenAI's usage object, with `cost` as OpenRouter has it. */
+function usageJson(usage: TokenUsage, charge: Charge, cost: Cost): Record<string, unknown> {
+  const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens } = usage;
+  const prompt = inputTokens + cacheReadTokens + cacheWriteTokens;
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: outputTokens,
+    total_tokens: prompt + outputTokens,
+    prompt_tokens_details: { cached_tokens: cacheReadTokens, cache_write_tokens: cacheWriteTokens },
+    completion_tokens_details: { reasoning_tokens: reasoningTokens },
+    ...costJson(charge, cost),
+  };
+}
 
-  head(reply: Reply, served: Candidate, attempts: readonly Leg[], charge: Charge | null): void {
-    writeHead(reply, { served, attempts, charge, stream: this.#options.stream });
-  }
-
+export class ChatFrame extends AnswerFrame<ChatFrameOptions> {
   last(final: FinalPart, cost: Cost, charge: Charge, attempts: readonly Leg[]): Uint8Array | string {
-    const trace = this.#options.trace ? { tollgate: traceJson(attempts, charge) } : null;
+    const { includeUsage, trace } = this.options;
     if (final.kind === "body") {
       const { body } = final;
       if (cost.usage !== null) body.usage = usageJson(cost.usage, charge, cost);
-      return JSON.stringify(trace === null ? body : Object.assign(body, trace));
+      return JSON.stringify(trace ? Object.assign(body, this.trace(attempts, charge)) : body);
     }
-    const withUsage = this.#options.includeUsage && cost.usage !== null;
-    if (!withUsage && trace === null) return Buffer.concat([final.tail, DONE]);
-    const usage = withUsage && cost.usage !== null ? { usage: usageJson(cost.usage, charge, cost) } : {};
-    const chunk = { ...this.#chunk(attempts), choices: [], ...usage, ...trace };
+    const usage = includeUsage && cost.usage !== null ? { usage: usageJson(cost.usage, charge, cost) } : null;
+    if (usage === null && !trace) return Buffer.concat([final.tail, DONE]);
+    const chunk = { ...this.#chunk(attempts), choices: [], ...usage, ...this.trace(attempts, charge) };
     return Buffer.concat([final.tail, Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`), DONE]);
   }
 
@@ -48,16 +47,9 @@ class ChatFrame implements Frame {
     return `data: ${JSON.stringify(chunk)}\n\n`;
   }
 
-  /** A chunk of the route that was tried last; a head may have gone out before any was. */
+  /** A chunk in the name of the last route tried; there may be none yet. */
   #chunk(attempts: readonly Leg[]): Record<string, unknown> {
-    const { completionId, createdS } = this.#options;
-    const model = attempts.at(-1)?.model ?? "";
-    return { id: completionId, object: "chat.completion.chunk", created: createdS, model };
+    const { completionId: id, createdS: created } = this.options;
+    return { id, object: "chat.completion.chunk", created, model: attempts.at(-1)?.model ?? "" };
   }
-}
-
-const DONE = Buffer.from("data: [DONE]\n\n");
-
-export function createChatFrame(options: ChatFrameOptions): Frame {
-  return new ChatFrame(options);
 }

@@ -1,7 +1,6 @@
 // Reads the content parts of OpenAI's chat wire as neutral blocks.
 import { isRecord, stringOf, wordOf } from "../../../core/json.ts";
-import type { MediaSource } from "../../../core/neutral.ts";
-import { audioBlock, foreign, type PartBlock, textBlock } from "../neutral-blocks.ts";
+import { audioBlock, foreign, mediaSource, type PartBlock, textBlock } from "../neutral-blocks.ts";
 import type { ChatMessage } from "./fields.ts";
 
 /** Whether a `cache_control` asks for a cache. Its time to live is not read: an hour is priced apart, and every mark here lives five minutes. */
@@ -36,7 +35,7 @@ function readPart(part: unknown): PartBlock {
 }
 
 function readImage(image: unknown, cacheMark: boolean): PartBlock {
-  const source = sourceOf(isRecord(image) ? image.url : image);
+  const source = mediaSource(isRecord(image) ? image.url : image);
   if (source === null) return foreign("an image_url that is neither a base64 data: URL nor an http address");
   return { kind: "image", source, filename: null, cacheMark };
 }
@@ -44,23 +43,7 @@ function readImage(image: unknown, cacheMark: boolean): PartBlock {
 function readFile(file: unknown, cacheMark: boolean): PartBlock {
   const told = isRecord(file) ? file : {};
   if (told.file_id !== undefined) return foreign("a file_id, which only the provider that keeps the file can read");
-  const source = sourceOf(told.file_data);
+  const source = mediaSource(told.file_data);
   if (source === null) return foreign("a file whose file_data is neither a base64 data: URL nor an http address");
   return { kind: "file", source, filename: stringOf(told.filename) ?? null, cacheMark };
-}
-
-function sourceOf(url: unknown): MediaSource | null {
-  if (typeof url !== "string") return null;
-  if (/^https?:\/\//i.test(url)) return { at: "url", url };
-  if (!/^data:/i.test(url)) return null;
-  const comma = url.indexOf(",");
-  const head = url.slice(5, Math.max(comma, 5)).toLowerCase();
-  if (comma < 0 || !head.endsWith(";base64")) return null;
-  const mediaType = (head.split(";")[0] ?? "").trim();
-  if (mediaType === "") return null;
-  return {
-    at: "inline",
-    mediaType: mediaType === "image/jpg" ? "image/jpeg" : mediaType,
-    base64: url.slice(comma + 1),
-  };
 }

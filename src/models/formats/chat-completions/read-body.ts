@@ -9,7 +9,7 @@ import { shapeOf } from "../prompt-shape.ts";
 import { commonParts, wantedNames } from "../request-parts.ts";
 import { chatAnswers } from "./answers.ts";
 import { CHAT_FIELDS, type ChatBody } from "./fields.ts";
-import { createChatFrame } from "./frame.ts";
+import { ChatFrame } from "./frame.ts";
 import { hostedIn, withoutOnline } from "./hosted.ts";
 import { chatRequest } from "./request.ts";
 
@@ -67,6 +67,6 @@ export function readChatBody(bytes: Buffer, hosts: Hosts = HOSTS_NOTHING): Model
     choices: body.n ?? 1,
     output: { asked: outputAsked(body), fallback: OUTPUT_TOKENS_DEFAULT, cap: OUTPUT_TOKENS_MAX, shared: false },
     answers: chatAnswers,
-    frame: ({ id, createdS, trace }) => createChatFrame({ completionId: id, createdS, stream, includeUsage, trace }),
+    frame: ({ id, createdS, trace }) => new ChatFrame({ completionId: id, createdS, stream, includeUsage, trace }),
   };
 }

@@ -2,7 +2,6 @@
 import { isRecord, type Json, numberOf, stringOf, wordOf } from "../../../core/json.ts";
 import type {
   CallerRequest,
-  Effort,
   NeutralRequest,
   NeutralTool,
   ReasoningAsk,
@@ -10,6 +9,7 @@ import type {
   ToolChoice,
 } from "../../../core/neutral.ts";
 import { once } from "../neutral-blocks.ts";
+import { effortOf, responseFormat, samplingOf, stopsIn } from "../request-parts.ts";
 import type { ChatBody } from "./fields.ts";
 import { isCacheMark } from "./parts.ts";
 import { turnsOf } from "./turns.ts";
@@ -48,14 +48,6 @@ const PLACED = new Set([
   "modalities",
   "functions",
 ]);
-
-const EFFORTS: readonly Effort[] = ["minimal", "low", "medium", "high", "xhigh", "max"];
-
-/** `stop` as a list; an empty string stops nothing. */
-function stopsOf(body: ChatBody): string[] {
-  const stops: unknown[] = Array.isArray(body.stop) ? body.stop : [body.stop];
-  return stops.filter((stop): stop is string => typeof stop === "string" && stop !== "");
-}
 
 /** The functions that the model may call: all that are declared, or those that `tool_choice` allows. */
 function toolsOf(body: ChatBody): NeutralTool[] {
@@ -101,12 +93,7 @@ function allowedTools(body: ChatBody): { mode: "auto" | "required"; names: reado
 
 function formatOf(body: ChatBody): ResponseFormat | null {
   const format = body.response_format;
-  if (!isRecord(format)) return null;
-  if (format.type === "json_object") return { kind: "json" };
-  if (format.type !== "json_schema") return null;
-  const { schema, name, strict } = isRecord(format.json_schema) ? format.json_schema : {};
-  if (!isRecord(schema)) return { kind: "json" };
-  return { kind: "schema", schema, name: stringOf(name) ?? null, strict: typeof strict === "boolean" ? strict : null };
+  return isRecord(format) ? responseFormat(format.type, format.json_schema) : null;
 }
 
 /** `thinking: {type, budget_tokens}`, which clients of Claude send in this wire too, as `reasoning` has it. */
@@ -125,7 +112,7 @@ function reasoningOf(body: ChatBody): ReasoningAsk | null {
   if (!asked) return null;
   return {
     off: effort === "none" || told.enabled === false || budgetTokens === 0,
-    effort: EFFORTS.find((word) => word === effort) ?? null,
+    effort: effortOf(effort),
     budgetTokens,
     exclude: told.exclude === true,
   };
@@ -157,23 +144,15 @@ function foreignFields(body: ChatBody): NeutralRequest["foreign"] {
 
 function neutralOf(body: ChatBody): NeutralRequest {
   const user = isRecord(body.metadata) ? stringOf(body.metadata.user_id) : undefined;
-  const number = (field: string) => numberOf(body[field]) ?? null;
   return {
     turns: turnsOf(body),
     tools: toolsOf(body),
     toolChoice: toolChoiceOf(body),
     parallelToolCalls: typeof body.parallel_tool_calls === "boolean" ? body.parallel_tool_calls : null,
     format: formatOf(body),
-    sampling: {
-      temperature: number("temperature"),
-      topP: number("top_p"),
-      topK: number("top_k"),
-      presencePenalty: number("presence_penalty"),
-      frequencyPenalty: number("frequency_penalty"),
-      seed: number("seed"),
-    },
+    sampling: samplingOf(body),
     reasoning: reasoningOf(body),
-    stops: stopsOf(body),
+    stops: stopsIn(body.stop),
     choices: numberOf(body.n) ?? 1,
     user: user ?? stringOf(body.user) ?? null,
     cacheMark: isCacheMark(body.cache_control),
@@ -191,7 +170,7 @@ export function chatRequest(body: ChatBody): CallerRequest {
   return {
     wire: WIRE,
     body,
-    mayBeEmpty: stopsOf(body).length > 0,
+    mayBeEmpty: stopsIn(body.stop).length > 0,
     usesTools: Array.isArray(body.tools) && body.tools.length > 0,
     reasoning: () => reasoningOf(body),
     format: () => formatOf(body),

@@ -12,7 +12,7 @@ import type { PromptShape } from "../prompt-shape.ts";
 import { commonParts, sharedOutput, wantedNames } from "../request-parts.ts";
 import { generateAnswers } from "./answers.ts";
 import { GENERATE_FIELDS, type GenerateBody } from "./fields.ts";
-import { createGenerateFrame } from "./frame.ts";
+import { GenerateFrame } from "./frame.ts";
 import { hostedIn } from "./hosted.ts";
 import { withListedNames } from "./listed-names.ts";
 import { declarationsOf, generateRequest, showsThoughts } from "./request.ts";
@@ -80,6 +80,6 @@ export function readGenerate(
     seal,
     answers: (head) =>
       generateAnswers(head, { showsThoughts: showsThoughts(body), choices, form, acts: actions !== null }),
-    frame: ({ id, trace }) => createGenerateFrame({ form, choices, trace, id }),
+    frame: ({ id, trace }) => new GenerateFrame({ form, choices, trace, id }),
   };
 }

@@ -2,7 +2,6 @@
 import { isRecord, type Json, listOf, numberOf, stringOf, wordOf } from "../../../core/json.ts";
 import type {
   CallerRequest,
-  Effort,
   NeutralRequest,
   NeutralTool,
   ReasoningAsk,
@@ -10,11 +9,11 @@ import type {
   ToolChoice,
 } from "../../../core/neutral.ts";
 import { once } from "../neutral-blocks.ts";
+import { effortOf, samplingOf, stopsIn } from "../request-parts.ts";
 import { WIRE } from "./errors.ts";
 import { jsonSchema } from "./schema.ts";
 import { turnsOf } from "./turns.ts";
 
-const EFFORTS: readonly Effort[] = ["minimal", "low", "medium", "high"];
 const JSON_TYPE = "application/json";
 /** An answer of these is text of any kind, which is what models write. */
 const PLAIN_TYPES: readonly unknown[] = [undefined, null, "", "text/plain"];
@@ -101,14 +100,14 @@ function reasoningOf(body: Json): ReasoningAsk | null {
   const level = wordOf(thinkingConfig.thinkingLevel).toLowerCase();
   return {
     off: budget === 0,
-    effort: EFFORTS.find((word) => word === level) ?? null,
+    effort: effortOf(level),
     budgetTokens: budget !== null && budget > 0 ? budget : null,
     exclude: !showsThoughts(body),
   };
 }
 
 export function stopsOf(body: Json): string[] {
-  return listOf(configOf(body).stopSequences).filter((stop): stop is string => typeof stop === "string" && stop !== "");
+  return stopsIn(configOf(body).stopSequences);
 }
 
 function foreignOf(body: Json): NeutralRequest["foreign"] {
@@ -119,25 +118,16 @@ function foreignOf(body: Json): NeutralRequest["foreign"] {
 }
 
 function neutralOf(body: Json): NeutralRequest {
-  const config = configOf(body);
-  const number = (field: string) => numberOf(config[field]) ?? null;
   return {
     turns: turnsOf(body),
     tools: toolsOf(body),
     toolChoice: toolChoiceOf(body),
     parallelToolCalls: null,
     format: formatOf(body),
-    sampling: {
-      temperature: number("temperature"),
-      topP: number("topP"),
-      topK: number("topK"),
-      presencePenalty: number("presencePenalty"),
-      frequencyPenalty: number("frequencyPenalty"),
-      seed: number("seed"),
-    },
+    sampling: samplingOf(configOf(body), "camel"),
     reasoning: reasoningOf(body),
     stops: stopsOf(body),
-    choices: number("candidateCount") ?? 1,
+    choices: numberOf(configOf(body).candidateCount) ?? 1,
     user: null,
     cacheMark: false,
     extra: Array.isArray(body.safetySettings) ? { safetySettings: body.safetySettings } : {},

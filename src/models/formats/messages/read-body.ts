@@ -15,7 +15,7 @@ import { commonParts, sharedOutput, wantedNames } from "../request-parts.ts";
 import { messagesAnswers } from "./answers.ts";
 import { holdsOurs } from "./blocks.ts";
 import { LONG_CACHE, MESSAGES_FIELDS, type MessagesBody } from "./fields.ts";
-import { createMessagesFrame } from "./frame.ts";
+import { MessagesFrame } from "./frame.ts";
 import { formatHeaders } from "./headers.ts";
 import { hostedIn } from "./hosted.ts";
 import { messagesRequest, stopsOf, thoughtsShown } from "./request.ts";
@@ -115,6 +115,6 @@ export function readMessages(
     output: sharedOutput(body.max_tokens),
     seal,
     answers: (head) => messagesAnswers({ head, promptTokens, shown: thoughtsShown(body), stops: stopsOf(body) }),
-    frame: ({ trace }) => createMessagesFrame({ stream, trace, requestId: request.id }),
+    frame: ({ trace }) => new MessagesFrame({ stream, trace, requestId: request.id }),
   };
 }

@@ -2,7 +2,6 @@
 import { isRecord, type Json, listOf, numberOf, stringOf, wordOf } from "../../../core/json.ts";
 import type {
   CallerRequest,
-  Effort,
   NeutralRequest,
   NeutralTool,
   ReasoningAsk,
@@ -10,13 +9,12 @@ import type {
   ToolChoice,
 } from "../../../core/neutral.ts";
 import { once } from "../neutral-blocks.ts";
+import { effortOf, samplingOf, stopsIn } from "../request-parts.ts";
 import type { ThoughtsShown } from "./blocks.ts";
 import { WIRE } from "./errors.ts";
 import type { MessagesBody } from "./fields.ts";
 import { isCacheMark } from "./sources.ts";
 import { turnsOf } from "./turns.ts";
-
-const EFFORTS: readonly Effort[] = ["minimal", "low", "medium", "high", "xhigh", "max"];
 
 /** A tool of the caller's own making; every other type is one that a vendor has made. */
 const OWN_TOOL = /^custom$/;
@@ -80,7 +78,7 @@ function formatOf(body: MessagesBody): ResponseFormat | null {
 /** What `thinking` and the word of effort ask for; null where neither speaks. */
 function reasoningOf(body: MessagesBody): ReasoningAsk | null {
   const thinking = isRecord(body.thinking) ? body.thinking : null;
-  const effort = EFFORTS.find((word) => word === outputConfigOf(body).effort) ?? null;
+  const effort = effortOf(outputConfigOf(body).effort);
   if (thinking === null && effort === null) return null;
   return {
     off: thinking?.type === "disabled",
@@ -109,25 +107,17 @@ function foreignTools({ tools }: MessagesBody): NeutralRequest["foreign"] {
 
 /** The strings at which a body wants its answer to stop. */
 export function stopsOf({ stop_sequences: stops }: MessagesBody): string[] {
-  return listOf(stops).filter((stop): stop is string => typeof stop === "string" && stop !== "");
+  return stopsIn(stops);
 }
 
 function neutralOf(body: MessagesBody): NeutralRequest {
-  const number = (field: string) => numberOf(body[field]) ?? null;
   return {
     turns: turnsOf(body),
     tools: toolsOf(body),
     toolChoice: toolChoiceOf(body),
     parallelToolCalls: parallelToolCallsOf(body),
     format: formatOf(body),
-    sampling: {
-      temperature: number("temperature"),
-      topP: number("top_p"),
-      topK: number("top_k"),
-      presencePenalty: null,
-      frequencyPenalty: null,
-      seed: null,
-    },
+    sampling: samplingOf(body),
     reasoning: reasoningOf(body),
     stops: stopsOf(body),
     choices: 1,

@@ -1,20 +1,19 @@
 // Writes neutral answers in OpenAI's responses wire, whole and streamed, and says how an answer ends that broke.
-import type { Frame, Reply } from "../../../core/endpoint.ts";
+import type { Frame } from "../../../core/endpoint.ts";
 import type { GatewayError } from "../../../core/errors.ts";
 import { isRecord, type Json } from "../../../core/json.ts";
 import type { AnswerCodec, AnswerText, EventEncoder, NeutralAnswer } from "../../../core/neutral.ts";
 import type { Charge, Cost } from "../../../core/plan.ts";
-import type { Candidate, FinalPart, Leg } from "../../../core/route.ts";
-import { streamHeaders, traceJson, writeHead } from "../answer-head.ts";
+import type { FinalPart, Leg } from "../../../core/route.ts";
+import { AnswerFrame, costJson, type FrameOptions } from "../answer-head.ts";
 import { errorObject } from "../error-object.ts";
 import type { AnswerHead } from "../wire.ts";
 import { streamCode } from "./errors.ts";
 import type { ResponsesBody } from "./fields.ts";
 import { endOf, itemsOf } from "./items.ts";
-import { type Done, echoOf, responseObject } from "./response-object.ts";
+import { type Done, echoOf, responseObject, usageJson } from "./response-object.ts";
 import { eventText, type Progress, ResponsesEncoder } from "./stream.ts";
 import { ResponsesTools } from "./tools.ts";
-import { usageJson } from "./usage.ts";
 
 const DONE = "data: [DONE]\n\n";
 /** No line of JSON has a line end in it, so this begins the data of the last event and nothing else. */
@@ -29,12 +28,11 @@ export interface ResponsesCallOptions extends Done {
   readonly nowS: () => number;
 }
 
-export interface ResponsesFrameOptions {
+interface ResponsesFrameOptions extends FrameOptions {
   readonly id: string;
   /** Seconds since the epoch. */
   readonly createdS: number;
-  readonly stream: boolean;
-  readonly trace: boolean;
+  readonly call: ResponsesCall;
 }
 
 /** The answer side of one request: what its attempts and its frame have in common. */
@@ -94,8 +92,8 @@ export class ResponsesCall {
     return this.#progress;
   }
 
-  frame(options: ResponsesFrameOptions): Frame {
-    return new ResponsesFrame(this, options);
+  frame(options: Omit<ResponsesFrameOptions, "call">): Frame {
+    return new ResponsesFrame({ ...options, call: this });
   }
 
   /** The last bytes of a stream that broke: over HTTP all clients understand one of the two events, and some both. */
@@ -120,23 +118,10 @@ function textsOf({ status, output }: Json): readonly AnswerText[] {
   return [{ text: part.text, put: (text) => void Object.assign(part, { text }) }];
 }
 
-class ResponsesFrame implements Frame {
-  readonly keepAlive = { text: ": keep-alive\n\n", headers: streamHeaders };
-  readonly #call: ResponsesCall;
-  readonly #options: ResponsesFrameOptions;
-
-  constructor(call: ResponsesCall, options: ResponsesFrameOptions) {
-    this.#call = call;
-    this.#options = options;
-  }
-
-  head(reply: Reply, served: Candidate, attempts: readonly Leg[], charge: Charge | null): void {
-    writeHead(reply, { served, attempts, charge, stream: this.#options.stream });
-  }
-
+class ResponsesFrame extends AnswerFrame<ResponsesFrameOptions> {
   last(final: FinalPart, cost: Cost, charge: Charge, attempts: readonly Leg[]): Uint8Array | string {
-    const trace = this.#options.trace ? { tollgate: traceJson(attempts, charge) } : {};
-    const charged = { usage: cost.usage === null ? null : usageJson(cost.usage, charge, cost), ...trace };
+    const usage = cost.usage === null ? null : { ...usageJson(cost.usage), ...costJson(charge, cost) };
+    const charged = { usage, ...this.trace(attempts, charge) };
     if (final.kind === "body") return JSON.stringify(Object.assign(final.body, charged));
     const event = lastEvent(final.tail);
     if (event === null) throw new Error("a stream ends with an event that has the response");
@@ -146,8 +131,8 @@ class ResponsesFrame implements Frame {
   }
 
   broken(error: GatewayError, attempts: readonly Leg[]): string {
-    const { id, createdS } = this.#options;
-    return this.#call.broken({ id, createdS, model: attempts.at(-1)?.model ?? "" }, error);
+    const { id, createdS, call } = this.options;
+    return call.broken({ id, createdS, model: attempts.at(-1)?.model ?? "" }, error);
   }
 }
 

@@ -1,7 +1,6 @@
 // Reads the content parts of OpenAI's responses wire as neutral blocks.
 import { isRecord, type Json, stringOf, wordOf } from "../../../core/json.ts";
-import type { MediaSource } from "../../../core/neutral.ts";
-import { audioBlock, foreign, type PartBlock, textBlock } from "../neutral-blocks.ts";
+import { audioBlock, foreign, mediaSource, type PartBlock, textBlock } from "../neutral-blocks.ts";
 
 /** The parts of a content, which may be one text. */
 export function partsOf(content: unknown): PartBlock[] {
@@ -30,20 +29,7 @@ function readPart(part: unknown): PartBlock {
 }
 
 function mediaBlock(kind: "image" | "file", url: unknown, { filename }: Json): PartBlock {
-  const source = sourceOf(url);
+  const source = mediaSource(url);
   if (source === null) return foreign(`an input_${kind} that is neither a base64 data: URL nor an http address`);
   return { kind, source, filename: stringOf(filename) ?? null, cacheMark: false };
-}
-
-function sourceOf(url: unknown): MediaSource | null {
-  if (typeof url !== "string") return null;
-  if (/^https?:\/\//i.test(url)) return { at: "url", url };
-  const head = /^data:([^;,]+)(?:;[^;,]*)*;base64,/i.exec(url.slice(0, 300));
-  if (head === null) return null;
-  const mediaType = (head[1] ?? "").trim().toLowerCase();
-  return {
-    at: "inline",
-    mediaType: mediaType === "image/jpg" ? "image/jpeg" : mediaType,
-    base64: url.slice(head[0].length),
-  };
 }

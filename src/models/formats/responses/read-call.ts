@@ -13,7 +13,7 @@ import { compacted, summarizing } from "./compaction.ts";
 import { createIn, itemsIn, objectIn, outputWithoutCall, remember, remembered } from "./conversation.ts";
 import { namedItems } from "./input.ts";
 import { type ReadResponses, readResponsesBody } from "./read-body.ts";
-import { usageJson } from "./usage.ts";
+import { usageJson } from "./response-object.ts";
 
 type Prepare = NonNullable<Plan["prepare"]>;
 type Read = ReadResponses | GatewayError;
@@ -66,7 +66,7 @@ function notKept(final: FinalPart): FinalPart {
 function keeping({ body }: ReadResponses, payer: string, kept: Keeper): Prepare {
   const input = itemsIn(body);
   return async (final, _served, { usage }) => {
-    const response = { ...responseIn(final), usage: usage === null ? null : usageJson(usage, null) };
+    const response = { ...responseIn(final), usage: usage === null ? null : usageJson(usage) };
     return (await kept.answers.keep(payer, input, response, kept.seal)) ? final : notKept(final);
   };
 }

@@ -1,14 +1,14 @@
 // Reads a request in OpenAI's responses wire: it keeps the body for vendors of the same wire, and says it neutrally for the others.
 import { defined, isRecord, numberOf, stringOf } from "../../../core/json.ts";
-import type { CallerRequest, Effort, NeutralRequest, ReasoningAsk, ResponseFormat } from "../../../core/neutral.ts";
+import type { CallerRequest, NeutralRequest, ReasoningAsk, ResponseFormat } from "../../../core/neutral.ts";
 import { once } from "../neutral-blocks.ts";
+import { effortOf, responseFormat, samplingOf } from "../request-parts.ts";
 import type { ResponsesBody } from "./fields.ts";
 import { ResponsesTools, toolLists } from "./tools.ts";
 import { turnsOf } from "./turns.ts";
 
 export const WIRE = "responses";
 
-const EFFORTS: readonly Effort[] = ["minimal", "low", "medium", "high", "xhigh", "max"];
 const LOGPROBS = "message.output_text.logprobs";
 
 /** What `reasoning.effort` asks for. A wish for a summary alone leaves thinking to the model. */
@@ -17,7 +17,7 @@ function reasoningOf({ reasoning }: ResponsesBody): ReasoningAsk | null {
   if (effort === undefined) return null;
   return {
     off: effort === "none",
-    effort: EFFORTS.find((word) => word === effort) ?? null,
+    effort: effortOf(effort),
     budgetTokens: null,
     exclude: isRecord(reasoning) && reasoning.summary === null,
   };
@@ -25,12 +25,7 @@ function reasoningOf({ reasoning }: ResponsesBody): ReasoningAsk | null {
 
 function formatOf({ text }: ResponsesBody): ResponseFormat | null {
   const format = isRecord(text) ? text.format : null;
-  if (!isRecord(format)) return null;
-  if (format.type === "json_object") return { kind: "json" };
-  if (format.type !== "json_schema") return null;
-  const { schema, name, strict } = format;
-  if (!isRecord(schema)) return { kind: "json" };
-  return { kind: "schema", schema, name: stringOf(name) ?? null, strict: typeof strict === "boolean" ? strict : null };
+  return isRecord(format) ? responseFormat(format.type, format) : null;
 }
 
 /** The parts of `include` that are about the answer of a model, not about a hosted tool. */
@@ -45,7 +40,6 @@ function foreignFields(body: ResponsesBody): NeutralRequest["foreign"] {
 
 function neutralOf(body: ResponsesBody): NeutralRequest {
   const tools = new ResponsesTools(body);
-  const number = (field: string) => numberOf(body[field]) ?? null;
   const { text, prompt_cache_key, safety_identifier } = body;
   return {
     turns: turnsOf(body, tools),
@@ -53,14 +47,7 @@ function neutralOf(body: ResponsesBody): NeutralRequest {
     toolChoice: tools.choice(),
     parallelToolCalls: typeof body.parallel_tool_calls === "boolean" ? body.parallel_tool_calls : null,
     format: formatOf(body),
-    sampling: {
-      temperature: number("temperature"),
-      topP: number("top_p"),
-      topK: null,
-      presencePenalty: number("presence_penalty"),
-      frequencyPenalty: number("frequency_penalty"),
-      seed: null,
-    },
+    sampling: samplingOf(body),
     reasoning: reasoningOf(body),
     stops: [],
     choices: 1,

@@ -1,5 +1,6 @@
 // The response object, as it stands in a whole answer and in the events that begin and end a stream: every key is always there.
 import { isRecord, type Json, numberOf, stringOf } from "../../../core/json.ts";
+import type { TokenUsage } from "../../../core/route.ts";
 import type { AnswerHead } from "../wire.ts";
 import type { ResponsesBody } from "./fields.ts";
 
@@ -87,5 +88,18 @@ export function responseObject(head: AnswerHead, echo: Json, state: ResponseStat
     ...echo,
     output: state.output,
     usage: null,
+  };
+}
+
+/** The usage object, whose input tokens include the cached ones. */
+export function usageJson(usage: TokenUsage): Json {
+  const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens } = usage;
+  const input = inputTokens + cacheReadTokens + cacheWriteTokens;
+  return {
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: cacheReadTokens, cache_write_tokens: cacheWriteTokens },
+    output_tokens: outputTokens,
+    output_tokens_details: { reasoning_tokens: reasoningTokens },
+    total_tokens: input + outputTokens,
   };
 }

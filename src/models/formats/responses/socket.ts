@@ -8,18 +8,12 @@ import type { WireHost } from "../wire.ts";
 import { createIn, itemsIn, remember } from "./conversation.ts";
 import { ID_PREFIX } from "./read-body.ts";
 import { readSent } from "./read-call.ts";
-import { responseObject } from "./response-object.ts";
+import { responseObject, usageJson } from "./response-object.ts";
 
 /** Agents open a socket early with such a request: it is remembered, and the first that is to be answered goes on from it. */
 const GENERATE = '"generate"';
-const NO_USAGE = {
-  input_tokens: 0,
-  input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
-  output_tokens: 0,
-  output_tokens_details: { reasoning_tokens: 0 },
-  total_tokens: 0,
-  cost: 0,
-};
+const NO_TOKENS = { inputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 0, reasoningTokens: 0 };
+const NO_USAGE = { ...usageJson(NO_TOKENS), cost: 0 };
 
 function wantsNothing(message: Buffer): boolean {
   return says(message, GENERATE, "false");
