@@ -1,4 +1,4 @@
-// The tools of a request that the gateway itself runs for the model, in whatever wire they came: actions of the catalog.
+// The tools of a request that the gateway runs for the model, in any format: actions of the catalog.
 import { z } from "zod";
 import type { GatewayError } from "../../core/errors.ts";
 import { type FieldIssue, readFields } from "../../core/field-issues.ts";
@@ -9,39 +9,38 @@ import { schemaError } from "./parse-json.ts";
 
 /** One of the caller's tools of type `action`. */
 export interface ActionTool {
-  /** Where it stands, such as `tools.2`. */
+  /** Its path, such as `tools.2`. */
   readonly param: string;
-  /** `<service>/<action>`, or `<service>/*` for all that only read; null: the model looks for actions itself. */
+  /** `<service>/<action>`, or `<service>/*` for all read-only actions; null: the model searches for actions. */
   readonly action: string | null;
-  /** Of its calls in one answer; null: no bound of its own. */
+  /** Limit of its calls in one answer; null: none. */
   readonly callsMax: number | null;
-  /** What its calls may cost together; null: no bound of its own. */
+  /** Limit of the cost of all its calls; null: none. */
   readonly costCentsMax: number | null;
-  /** Params that the caller has set: the model neither sees nor changes them. */
+  /** Params set by the caller: the model neither sees nor changes them. */
   readonly params: Json;
 }
 
-/** A tool of the wire's own that vendors run, as its caller has asked for it. */
+/** A hosted tool of the format, as the caller asks for it. */
 export interface WantedHosted {
   readonly param: string;
   readonly tool: HostedTool;
   readonly callsMax: number | null;
-  /** Only what stands at these, with all below them; empty: anywhere. */
+  /** Only these domains and those below them; empty: all. */
   readonly domains: readonly string[];
-  /** Nothing that stands at these. */
+  /** Domains that are excluded. */
   readonly without: readonly string[];
 }
 
-/** Whether the gateway serves a tool that vendors run themselves. */
+/** True if the gateway serves a tool that vendors run themselves. */
 export type Hosts = (tool: HostedTool) => boolean;
 
-/** For who reads requests of which nothing is hosted. */
 export const HOSTS_NOTHING: Hosts = () => false;
 
 const DOMAINS_MAX = 100;
 const DOMAIN = /^[\w.-]{1,253}$/;
 
-/** The domains that a tool of a wire names. What is none is refused: without it, the tool would look where its caller has not let it. */
+/** The domains that a tool names. Anything else is refused: without it, the tool would search where the caller forbids it. */
 function domainsIn(list: unknown, param: string): readonly string[] | GatewayError {
   const wrong = (path: string, message: string) => schemaError([{ path, message }]);
   if (list === undefined || list === null) return [];
@@ -56,8 +55,8 @@ function domainsIn(list: unknown, param: string): readonly string[] | GatewayErr
   return domains;
 }
 
-/** Where a hosted tool may look. */
-export function placesIn(
+/** The domains that a hosted tool may search. */
+export function domainsOf(
   allowed: readonly [unknown, string],
   blocked: readonly [unknown, string],
 ): Pick<WantedHosted, "domains" | "without"> | GatewayError {
@@ -71,30 +70,30 @@ function isList(read: readonly string[] | GatewayError): read is readonly string
   return Array.isArray(read);
 }
 
-/** A hosted tool is there once: two of a kind have two bounds and one name. */
+/** Two hosted tools of a kind would have two limits and one name. */
 export function secondHosted(param: string, tool: HostedTool): GatewayError {
   return schemaError([{ path: param, message: `must not be a second ${tool}` }]);
 }
 
-/** How often a tool may be called, as it is said at `param`; null: that is not said. */
+/** The limit of calls in the field `param`; null: none. */
 export function callsAt(most: unknown, param: string): number | null | GatewayError {
   const read = readFields(mostCalls, most);
   if ("data" in read) return callsIn(read.data);
   return schemaError(read.map((issue) => ({ ...issue, path: param })));
 }
 
-/** What the gateway is to run for the model. */
+/** What the gateway runs for the model. */
 export interface ActionsAsk {
   readonly tools: readonly ActionTool[];
   readonly hosted: readonly WantedHosted[];
-  /** Of calls of actions in one answer; null: ours. */
+  /** Limit of calls of actions in one answer; null: ours. */
   readonly callsMax: number | null;
-  /** The wire gives a whole answer as one text, so what is said in several rounds needs something between. */
+  /** A whole answer is one text in this format, so the texts of several rounds need a separator. */
   readonly oneText: boolean;
 }
 
 const ACTION = /^[a-z0-9][a-z0-9_-]*\/([a-z0-9][a-z0-9_-]*|\*)$/;
-/** More functions no vendor takes. */
+/** No vendor takes more functions. */
 const TOOLS_MAX = 128;
 export const CALLS_MAX = 64;
 
@@ -126,7 +125,7 @@ function isActionTool(tool: unknown): tool is Json {
   return isRecord(tool) && tool.type === "action";
 }
 
-/** Whether any of the tools is an action: what is asked of every request, so it looks at nothing else. */
+/** True if any tool is an action. Runs on every request, so it checks nothing else. */
 export function hasActions(tools: unknown): tools is unknown[] {
   return Array.isArray(tools) && tools.some(isActionTool);
 }
@@ -135,16 +134,13 @@ function at(param: string, issues: readonly FieldIssue[]): readonly FieldIssue[]
   return issues.map((issue) => ({ ...issue, path: issue.path === "" ? param : `${param}.${issue.path}` }));
 }
 
-/**
- * The actions that a request has among its tools; null: none, as of nearly every request. `body` is as it was sent, and what is wrong with
- * it is said by the field's name.
- */
+/** The actions among a request's tools; null: none, as in nearly every request. `body` is the original body. */
 export function readActions(
   { tools, max_tool_calls: most, n }: Json,
   how: {
     readonly oneText: boolean;
     readonly hosted?: readonly WantedHosted[];
-    /** How many answers are wanted, and the field that says it. Default: `n`. */
+    /** The number of answers wanted, and its field. Default: `n`. */
     readonly choices?: readonly [param: string, count: unknown];
   },
 ): ActionsAsk | GatewayError | null {
@@ -181,7 +177,7 @@ function actionsIn(tools: readonly unknown[]): ActionTool[] | GatewayError {
   return read;
 }
 
-/** What is more than we run is no mistake: the wire itself has the field. */
+/** The format has the field too, so a limit above ours is lowered, not refused. */
 function callsIn(most: unknown): number | null {
   return typeof most === "number" ? Math.min(most, CALLS_MAX) : null;
 }

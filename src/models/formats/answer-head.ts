@@ -22,7 +22,7 @@ function traceJson(attempts: readonly Leg[], charge: Charge): Record<string, unk
   };
 }
 
-/** The head of a stream of events (WHATWG HTML, 9.2). */
+/** The headers of a stream of events (WHATWG HTML, 9.2). */
 export function streamHeaders(reply: Reply): void {
   reply.header("content-type", "text/event-stream");
   reply.header("cache-control", "no-cache");

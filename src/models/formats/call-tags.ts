@@ -1,4 +1,4 @@
-// What a caller calls its call, for reports: pairs from the `x-tollgate-tags` header, and of a chat `user` and `metadata`.
+// Tags of a call for reports: pairs from the `x-tollgate-tags` header, and from `user` and `metadata` of a body.
 import type { GatewayRequest } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 
@@ -6,11 +6,11 @@ const HEADER = "x-tollgate-tags";
 export const TAGS_MAX = 10;
 const NAME = /^[^\s=,][^=,]{0,39}$/u;
 const VALUE_CHARACTERS_MAX = 100;
-/** Nothing that breaks a line or hides what is there. */
+/** Characters that break a line or are invisible. */
 const CONTROL = /\p{C}/u;
 const NONE: readonly string[] = [];
 
-/** What a chat body says of itself. */
+/** The fields of a body that become tags. */
 export interface NamedBy {
   readonly user?: unknown;
   readonly metadata?: unknown;
@@ -24,7 +24,7 @@ function isValue(value: string): boolean {
   return value !== "" && value.length <= VALUE_CHARACTERS_MAX && value.isWellFormed() && !CONTROL.test(value);
 }
 
-/** Meant for us alone, so it is refused where it cannot be read. */
+/** The header is ours alone, so a malformed one is refused. */
 function inHeader(text: string): (readonly [string, string])[] | GatewayError {
   const pairs = text.split(",").map((pair) => {
     const at = pair.indexOf("=");
@@ -35,20 +35,20 @@ function inHeader(text: string): (readonly [string, string])[] | GatewayError {
   return new GatewayError("bad_request", { param: HEADER, detail: { detail } });
 }
 
-/** Fields of the wire's own, which clients fill for other reasons too: what is no short pair is left out. */
+/** Clients fill these fields for other reasons too, so pairs that are too long are left out. */
 function inBody({ user, metadata }: NamedBy): (readonly [string, unknown])[] {
   const pairs = typeof metadata === "object" && metadata !== null ? Object.entries(metadata) : [];
   return user == null ? pairs : [["user", user], ...pairs];
 }
 
-/** Up to ten, as `name=value`; of a name that comes twice the first counts: the header's, then `user`, then `metadata`. */
+/** Up to ten, as `name=value`. The first of a name counts: the header's, then `user`, then `metadata`. */
 export function callTags(request: GatewayRequest, body: NamedBy = {}): readonly string[] | GatewayError {
   const header = request.headers.get(HEADER);
   if (header === undefined && body.user == null && body.metadata == null) return NONE;
-  const told = header === undefined ? [] : inHeader(header);
-  if (told instanceof GatewayError) return told;
+  const fromHeader = header === undefined ? [] : inHeader(header);
+  if (fromHeader instanceof GatewayError) return fromHeader;
   const tags = new Map<string, string>();
-  for (const [name, given] of [...told, ...inBody(body)]) {
+  for (const [name, given] of [...fromHeader, ...inBody(body)]) {
     const value = typeof given === "number" || typeof given === "boolean" ? String(given) : given;
     if (tags.size === TAGS_MAX || tags.has(name) || typeof value !== "string") continue;
     if (isName(name) && isValue(value)) tags.set(name, `${name}=${value}`);

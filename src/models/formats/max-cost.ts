@@ -1,10 +1,10 @@
-// The caller's own bound on what a call may cost: a field of the body, or a header where a client cannot add fields.
+// The caller's limit on the cost of a call: a body field, or a header for clients that cannot add fields.
 
 import type { GatewayRequest } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { type Nano, nanoFromCents } from "../../core/money.ts";
 
-/** The most that a caller can allow a call to cost. */
+/** The highest limit a caller can set. */
 export const MAX_COST_CENTS = 900_000_000;
 export const MAX_COST_HEADER = "x-tollgate-max-cost-cents";
 const RULE = `must be a whole number of cents from 0 to ${MAX_COST_CENTS}`;
@@ -20,7 +20,7 @@ function isCents(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= MAX_COST_CENTS;
 }
 
-/** The bound of a request whose body has `inBody` for it, the smaller one where the header has one too; null: none. */
+/** The lower of the limits in header and body; null: none. */
 export function maxCostOf(request: GatewayRequest, inBody: unknown): Nano | null | GatewayError {
   const header = request.headers.get(MAX_COST_HEADER);
   const inHeader = header !== undefined && /^\d{1,9}$/.test(header) ? Number(header) : header;

@@ -1,12 +1,12 @@
-// What encoded media in a prompt is bounded as: by what it says of itself, never by the name of the part it came in.
+// Bounds encoded media by its declared type, not by the name of the part that holds it.
 import type { MediaKind } from "./field-table.ts";
 
-/** `anything`: it cannot be said how long its text is, so it may fill the model's context. */
+/** `anything`: its text may fill the model's context. */
 export type BoundedAs = MediaKind | "anything";
 
 const DATA_URL = /^data:([^;,]{0,100})[^,]{0,100};base64,/i;
 const ADDRESS = /^https?:\/\//i;
-/** Endings that name a text or a document: some providers go by them, whatever the part is called. */
+/** File endings of texts and documents: some providers go by them, whatever the part is called. */
 const DOCUMENT_ENDINGS = ["pdf", "txt", "text", "md", "csv", "json", "xml", "html", "htm"];
 
 function endingOf(address: string): string {
@@ -14,7 +14,6 @@ function endingOf(address: string): string {
   return path.slice(path.lastIndexOf(".") + 1).toLowerCase();
 }
 
-/** What media of a type is bounded as. */
 export function typedAs(type: unknown): BoundedAs {
   const mediaType = typeof type === "string" ? type.trim().toLowerCase() : "";
   if (mediaType === "application/pdf") return "file";
@@ -22,7 +21,7 @@ export function typedAs(type: unknown): BoundedAs {
   return mediaType.startsWith("audio/") ? "audio" : "anything";
 }
 
-/** Reads what stands in a media part of a kind; `isData` where its characters are no text that a model could read. */
+/** Reads the value of a media part; `isData`: its characters are no text for the model. */
 export function readMedia(value: string, kind: MediaKind): { readonly boundedAs: BoundedAs; readonly isData: boolean } {
   if (kind === "audio") return { boundedAs: "audio", isData: true };
   const type = DATA_URL.exec(value.slice(0, 300))?.[1];

@@ -8,12 +8,12 @@ export function textBlock(text: string, cacheMark = false): TextBlock {
   return { kind: "text", text, cacheMark };
 }
 
-/** What no other wire has a place for, in words. */
+/** A part that no other format can express, described in words. */
 export function foreign(what: string): ForeignBlock {
   return { kind: "foreign", what };
 }
 
-/** `input_audio: {data, format}`, as both of OpenAI's wires have it. */
+/** `input_audio: {data, format}`, as in both of OpenAI's formats. */
 export function audioBlock(audio: unknown, cacheMark = false): MediaBlock | ForeignBlock {
   const base64 = isRecord(audio) ? stringOf(audio.data) : undefined;
   const format = isRecord(audio) ? stringOf(audio.format) : undefined;
@@ -38,7 +38,7 @@ export function mediaSource(url: unknown): MediaSource | null {
   };
 }
 
-/** Makes something when it is first asked for, and once. */
+/** Computes on first use, and once. */
 export function once<T extends object>(make: () => T): () => T {
   let made: T | null = null;
   return () => {

@@ -1,6 +1,6 @@
-// Where the endpoints of models are.
+// The paths of model endpoints.
 
-/** Also below `/v1`, so that a client whose base URL ends as everybody else's does works unchanged. */
+/** Also below `/v1`, for clients whose base URL ends there. */
 export function at(path: string) {
   return { path: `/api/llm/v1${path}`, alias: `/v1${path}` };
 }

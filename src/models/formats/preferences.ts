@@ -1,9 +1,9 @@
-// What a caller wants of the providers, in OpenRouter's words: which may serve, and in which order. What cannot be had here is named as dropped.
+// Provider preferences in OpenRouter's form: who may serve, and in which order. Unsupported ones are reported as dropped.
 import { isRecord } from "../../core/json.ts";
 import { type PicoPerToken, parseUsdPerMillion } from "../../core/money.ts";
 import { headerSafe, NAMES_MAX as NAMES_DROPPED_MAX } from "./known-fields.ts";
 
-/** More names than there are providers say nothing. */
+/** More names than there are providers. */
 const NAMES_MAX = 100;
 
 export type Sort = "price" | "latency" | "throughput";
@@ -14,23 +14,23 @@ function isSort(value: unknown): value is Sort {
 }
 
 export interface Preferences {
-  /** Tried first, in this order. */
+  /** Tried first, in order. */
   readonly order: readonly string[] | null;
   /** No other may serve. */
   readonly only: readonly string[] | null;
   readonly ignore: readonly string[] | null;
-  /** What is sent may not be kept: the operator's own servers are left, and vendors of whom the operator says that they keep nothing. */
+  /** No data retention: only the operator's own servers and vendors marked as keeping nothing may serve. */
   readonly keepsNothing: boolean;
-  /** The cheapest model first, where a tier leaves a choice; or the route that was quickest to begin, or quickest to write, lately. */
+  /** By price where a tier leaves a choice, or by recent latency or throughput. */
   readonly sort: Sort | null;
-  /** The most that a token may cost; null: no bound. */
+  /** The highest price of a token; null: no bound. */
   readonly promptPriceMax: PicoPerToken | null;
   readonly completionPriceMax: PicoPerToken | null;
-  /** False: those of `order`, or the first alone. */
+  /** False: only those of `order`, or the first one. */
   readonly fallbacks: boolean;
 }
 
-/** Values that ask for nothing beyond what is always so. */
+/** Values that match the defaults. */
 const NEUTRAL: Readonly<Record<string, unknown>> = {
   allow_fallbacks: true,
   require_parameters: false,
@@ -42,17 +42,17 @@ const NEUTRAL: Readonly<Record<string, unknown>> = {
 function namesOf(value: unknown): readonly string[] | null {
   if (!Array.isArray(value)) return null;
   const names = value.filter((name) => typeof name === "string").slice(0, NAMES_MAX);
-  // `google-vertex/us-east5` asks for an endpoint of a provider; we know providers.
+  // `google-vertex/us-east5` names an endpoint of a provider; we know providers.
   return names.map((name) => (name.split("/", 1)[0] ?? "").toLowerCase());
 }
 
-/** A number may be the float next to a price: 1.9800000000000002 is 1.98. */
+/** A number may be the float next to a price, such as 1.9800000000000002 for 1.98. */
 function priceOf(value: unknown): PicoPerToken | null {
   const text = typeof value === "number" ? value.toFixed(6) : value;
   return typeof text === "string" ? parseUsdPerMillion(text) : null;
 }
 
-/** What is honoured of `provider`, and the fields of it that are not. A value that makes no sense is dropped as an unknown field is. */
+/** The supported part of `provider`, and its unsupported fields. Invalid values are dropped like unknown fields. */
 export function readPreferences(provider: unknown): {
   readonly preferences: Preferences | null;
   readonly dropped: readonly string[];

@@ -1,10 +1,9 @@
-// What a bound of tokens needs to know of a prompt beside its text.
+// What a bound of tokens needs of a prompt beside its text.
 import type { KnownBody } from "./known-fields.ts";
 
-/** What a bound needs of a prompt beside its text. */
 export interface PromptShape extends Pick<KnownBody, "parts" | "dataChars" | "jsonTokens"> {
   readonly messages: number;
-  /** Tools, or a format that the answer must have. */
+  /** There are tools or a response format. */
   readonly hasSchemas: boolean;
 }
 

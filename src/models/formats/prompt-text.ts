@@ -1,4 +1,4 @@
-// The text of a body: for a bound everything that is sent, for an estimate only what the model reads.
+// The text of a body: all that is sent, for a bound; or what the model reads, for an estimate.
 import { type Field, fieldFor } from "./field-table.ts";
 import { readMedia } from "./media.ts";
 
@@ -6,7 +6,7 @@ function isData(value: string, field: Field): boolean {
   return field.media !== null && (field.typedBy !== null || readMedia(value, field.media).isData);
 }
 
-/** Adds every string, number and key that is sent. What has no field is counted too: nothing can be missed by being new. */
+/** Adds every string, number and key. Unknown fields count too, so new ones cannot be missed. */
 function addSent(value: unknown, field: Field | null, texts: string[]): void {
   if (typeof value === "string") {
     if (field === null || !isData(value, field)) texts.push(field?.quoted ? JSON.stringify(value) : value);
@@ -42,14 +42,14 @@ function addRead(value: unknown, field: Field, texts: string[]): void {
   }
 }
 
-/** All the text of a sifted body that is sent, but for encoded media: for a bound. */
+/** All text of a body except encoded media. */
 export function sentText(body: Readonly<Record<string, unknown>>, allowed: Field): string {
   const texts: string[] = [];
   addSent(body, allowed, texts);
   return texts.join("\n");
 }
 
-/** What the model reads of a sifted body, but for media: for an estimate where no usage came. */
+/** The text that the model reads, without media. */
 export function readText(body: Readonly<Record<string, unknown>>, allowed: Field): string {
   const texts: string[] = [];
   addRead(body, allowed, texts);

@@ -1,4 +1,4 @@
-// What all formats read alike of a request.
+// Parts of a request that are read alike in all formats.
 import { isRecord, type Json, numberOf, stringOf } from "../../core/json.ts";
 import type { Effort, ResponseFormat, Sampling } from "../../core/neutral.ts";
 import type { ActionsAsk } from "./action-tools.ts";

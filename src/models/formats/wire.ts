@@ -1,4 +1,4 @@
-// What a wire is in which models are asked: all that differs between one such wire and the next. Types and nothing else.
+// What a format is: everything that differs between one and the next. Types only.
 
 import type { EndpointSpec, ErrorCodec, GatewayRequest, OverSocket, PlanCall } from "../../core/endpoint.ts";
 import type { GatewayError } from "../../core/errors.ts";
@@ -8,24 +8,24 @@ import type { Audience, Caller, Payer } from "../../core/plan.ts";
 import type { ModelRequest } from "./model-request.ts";
 import type { PromptShape } from "./prompt-shape.ts";
 
-/** What an answer says of itself, whatever the wire. */
+/** Fields of every answer, in any format. */
 export interface AnswerHead {
-  /** The answer's id, in the wire's own form. */
+  /** The answer's id, in the format's own form. */
   readonly id: string;
   /** Seconds since the epoch. */
   readonly createdS: number;
-  /** The slug of the model that serves it. */
+  /** The slug of the serving model. */
   readonly model: string;
 }
 
-/** A kept answer with the whole conversation before it, so that no chain of ids has to be walked. */
+/** A kept answer with the whole conversation before it, so no chain of ids must be followed. */
 export interface KeptAnswer {
   readonly input: readonly unknown[];
   readonly response: Json;
   readonly bytes: number;
 }
 
-/** A conversation that a request goes on from. */
+/** The conversation that a request continues. */
 export interface Earlier {
   readonly items: readonly unknown[];
   readonly bytes: number;
@@ -36,22 +36,22 @@ export interface KeptItems {
   readonly bytes: number;
 }
 
-/** What is kept of answers is its payer's alone: another's id finds nothing, and neither does a call whose payer is not known. */
+/** Kept answers belong to their payer: other payers and anonymous calls find nothing. */
 export interface KeptAnswers {
   find(payer: string | null, id: string): Promise<KeptAnswer | null>;
-  /** The conversation up to an answer and that answer; or what a caller is told who names one that is not kept. */
+  /** The conversation up to and including an answer; an error if it is not kept. */
   earlier(payer: string | null, id: string): Promise<Earlier | GatewayError>;
-  /** The output items with these ids, as far as they are kept; together they are no longer than one answer may be. */
+  /** The kept output items with these ids; together no longer than one answer may be. */
   findItems(payer: string | null, ids: readonly string[], seal: ThoughtSeal): Promise<KeptItems>;
-  /** Keeps the items of an answer. One that is too long is not kept, nor is any while the store is away. */
+  /** Keeps the items of an answer, unless it is too long or the store is away. */
   keepItems(payer: string, response: Json, seal: ThoughtSeal): Promise<void>;
   /** Keeps an answer with its items. False: it is too long, or the store is away. */
   keep(payer: string, input: readonly unknown[], response: Json, seal: ThoughtSeal): Promise<boolean>;
-  /** False: there was none. */
+  /** False: not found. */
   forget(payer: string, id: string): Promise<boolean>;
 }
 
-/** What a row of the list of models says in any wire. */
+/** A row of the list of models, in any format. */
 export interface ModelRow {
   readonly id: string;
   /** Seconds since the epoch. */
@@ -61,65 +61,65 @@ export interface ModelRow {
   readonly max_output_tokens?: number | null;
 }
 
-/** The models that a caller may ask for, known or not. */
+/** The models that a caller may use. */
 export interface ModelRows {
   all(caller: Caller | null): Promise<readonly ModelRow[]>;
-  /** By any name that a call may give it. */
+  /** By any name that calls accept. */
   one(name: string, caller: Caller | null): ModelRow | GatewayError;
 }
 
-/** What the gateway gives a wire to read calls with. */
+/** What the gateway gives a format to read calls with. */
 export interface WireHost {
-  /** The seal of a payer's thoughts; while the payer is not known, one that seals and opens nothing. */
+  /** The seal of a payer's thoughts; while the payer is unknown, it seals and opens nothing. */
   readonly seals: (payer: Payer | null) => ThoughtSeal;
   /** Milliseconds since the epoch. */
   readonly epochMs: () => number;
   readonly kept: KeptAnswers;
   readonly models: ModelRows;
-  /** Whether we serve a tool that vendors run themselves. */
+  /** True if we serve a tool that vendors run themselves. */
   hosts(tool: HostedTool, audience: Audience): boolean;
 }
 
-/** Where something is served: a path and, for clients whose base address ends otherwise, another. */
+/** A path and, for clients with another base address, an alias. */
 export interface WirePaths {
   readonly path: string;
   readonly alias?: string;
 }
 
-/** A path at which a model is asked and paid for. */
+/** A paid call of a model. */
 export interface WireCall extends WirePaths {
   read(call: PlanCall, host: WireHost): ModelRequest | GatewayError | Promise<ModelRequest | GatewayError>;
-  /** How it is asked over a WebSocket; absent: it is not. */
+  /** The same over a WebSocket; absent: not offered. */
   overSocket?(host: WireHost): OverSocket;
 }
 
-/** The list of models in a wire's own form, at the path that all wires share. */
+/** The list of models in a format, at the path that all formats share. */
 export interface WireModels {
-  /** Whether a request is one of this wire's clients. */
+  /** True if a client of this format sent the request. */
   isAsked(request: GatewayRequest): boolean;
   list(rows: readonly ModelRow[], query: URLSearchParams): Json | GatewayError;
   one(row: ModelRow): Json;
 }
 
-/** A path at which texts become vectors. What it reads and answers is OpenAI's format of embeddings. */
+/** A path for embeddings. `read` and `answer` translate to and from OpenAI's format. */
 export interface WireEmbeddings extends WirePaths {
   read(call: PlanCall): Json | GatewayError;
   answer(body: Json): Json;
 }
 
-/** What a counted body names and is kept here; null: it has not been looked for. */
+/** The kept answers and items that a counted body refers to; null: not looked up yet. */
 export interface CountContext {
   readonly seal: ThoughtSeal;
   readonly earlier: Earlier | null;
   readonly named: KeptItems | null;
-  /** What the `{name}` parts of the path stood for. */
+  /** The values of the path's `{name}` parts. */
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** The text of a prompt that is to be counted, what is wrong with it, or what must be looked for before it can be read. */
+/** The text to count, an error, or what must be looked up first. */
 export type CountRead =
   | {
-      /** Null: no model is named, so the count is that of our own tokenizer. */
+      /** Null: no model is named, so our own tokenizer counts. */
       readonly model: string | null;
       readonly shape: PromptShape;
       readonly text: string;
@@ -128,25 +128,25 @@ export type CountRead =
   | { readonly previous: string }
   | { readonly ids: readonly string[] };
 
-/** A path that says how many tokens a prompt has, for free. `read` runs in the counter's thread. */
+/** A free count of a prompt's tokens. `read` runs in the counter's thread. */
 export interface WireCount extends WirePaths {
   readonly bodyBytesMax: number;
-  /** What is wrong with the request beside its body; absent: nothing can be. */
+  /** Checks the request without its body; absent: no check. */
   check?(request: GatewayRequest): GatewayError | null;
   read(bytes: Buffer, context: CountContext): CountRead;
   answer(tokens: number): Json;
 }
 
-/** A format in which models are asked: a folder of its own exports one, and the list of wires names it. */
+/** A format: its folder exports one, and the list of formats names it. */
 export interface ModelWire {
-  /** A dialect of the same name passes bytes, both ways. */
+  /** Vendors with a dialect of the same name get the bytes, and pass theirs. */
   readonly name: string;
   readonly errors: ErrorCodec;
   readonly calls: readonly WireCall[];
   readonly embeddings?: readonly WireEmbeddings[];
   readonly counts?: readonly WireCount[];
-  /** Absent: its clients read the list that is in no wire's form. */
+  /** Absent: its clients read the gateway's own list. */
   readonly models?: WireModels;
-  /** What else its clients ask for, without a plan. */
+  /** Other endpoints of its clients, without a plan. */
   free?(host: WireHost): readonly EndpointSpec[];
 }

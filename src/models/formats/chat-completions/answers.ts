@@ -1,4 +1,4 @@
-// Writes neutral answers in OpenAI's chat wire: events as chunks, a whole answer as a completion.
+// Writes neutral answers in the chat completions format: events as chunks, a whole answer as a completion.
 import { defined, isRecord, type Json } from "../../../core/json.ts";
 import type {
   AnswerBlock,
@@ -11,7 +11,7 @@ import type {
   ReasoningBlock,
 } from "../../../core/neutral.ts";
 import { jsonText } from "../../../core/raw-json.ts";
-import { actionTold } from "../action-events.ts";
+import { actionJson } from "../action-events.ts";
 import type { AnswerHead } from "../wire.ts";
 
 const NOTHING = Buffer.alloc(0);
@@ -31,7 +31,7 @@ function unfinished(index: number, delta: Json): Json {
   return { index, delta, finish_reason: null };
 }
 
-/** A choice of a chunk; null where this wire has no place for the event. */
+/** A choice of a chunk; null: the format cannot express the event. */
 function choiceOf(event: NeutralEvent): Json | null {
   const { choice: index } = event;
   switch (event.kind) {
@@ -67,7 +67,7 @@ function choiceOf(event: NeutralEvent): Json | null {
   }
 }
 
-/** Citations of the gateway's own; those of vendors have no place in this wire. */
+/** The gateway's citations; the format cannot express those of vendors. */
 const CITED = "tollgate";
 
 function annotationOf({ url, title, quote, start, end }: Json): Json {
@@ -80,10 +80,10 @@ function annotationsOf(blocks: readonly AnswerBlock[]): readonly Json[] {
   return citations.flatMap(({ format, json }) => (format === CITED ? [annotationOf(json)] : []));
 }
 
-/** What the gateway does between two rounds, beside an empty delta that clients pass over. */
-function toldOf(event: NeutralEvent): string {
+/** An action that runs between two rounds, beside an empty delta that clients ignore. */
+function actionText(event: NeutralEvent): string {
   if (event.kind !== "action-begun" && event.kind !== "action-done") return "";
-  return `,"tollgate":${jsonText({ action: actionTold(event) })}`;
+  return `,"tollgate":${jsonText({ action: actionJson(event) })}`;
 }
 
 function of<K extends AnswerBlock["kind"]>(blocks: readonly AnswerBlock[], kind: K) {
@@ -116,10 +116,10 @@ function messageOf({ blocks }: NeutralChoice): Json {
   });
 }
 
-/** Remembers nothing, so one serves every attempt. */
+/** Stateless, so one serves every attempt. */
 class ChatAnswers implements AnswerCodec, EventEncoder {
   readonly #head: AnswerHead;
-  /** What every chunk begins with. Made with the first: most answers are passed on as they come. */
+  /** The beginning of every chunk. Made with the first one: most answers pass without it. */
   #opening = "";
 
   constructor(head: AnswerHead) {
@@ -134,7 +134,7 @@ class ChatAnswers implements AnswerCodec, EventEncoder {
     const choice = choiceOf(event);
     if (choice === null) return NOTHING;
     if (this.#opening === "") this.#opening = this.#open();
-    return Buffer.from(`${this.#opening}${JSON.stringify(choice)}]${toldOf(event)}}\n\n`);
+    return Buffer.from(`${this.#opening}${JSON.stringify(choice)}]${actionText(event)}}\n\n`);
   }
 
   #open(): string {
@@ -170,7 +170,7 @@ class ChatAnswers implements AnswerCodec, EventEncoder {
   }
 }
 
-/** How answers to one chat request, served by one model, are written. */
+/** Writes the answers to one request, served by one model. */
 export function chatAnswers(head: AnswerHead): AnswerCodec {
   return new ChatAnswers(head);
 }

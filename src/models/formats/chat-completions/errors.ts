@@ -1,4 +1,4 @@
-// How OpenAI's chat wire tells errors.
+// Errors in the chat completions format.
 import type { ErrorCodec } from "../../../core/endpoint.ts";
 import { errorObject } from "../error-object.ts";
 import { WIRE } from "./request.ts";

@@ -1,11 +1,11 @@
-// How a search of the web is asked for in the chat wire, which has no tool for it: in OpenRouter's ways.
+// Web searches in the chat completions format, which has no tool for them: as OpenRouter's clients ask for them.
 import { GatewayError } from "../../../core/errors.ts";
 import { isRecord, type Json } from "../../../core/json.ts";
 import type { Hosts, WantedHosted } from "../action-tools.ts";
 
 const ONLINE = ":online";
 
-/** The name of a model without the word that asks for a search. */
+/** The model's name without the suffix that asks for a search. */
 export function withoutOnline(name: string, hosts: Hosts): string {
   return name.endsWith(ONLINE) && hosts("web_search") ? name.slice(0, -ONLINE.length) : name;
 }
@@ -18,7 +18,7 @@ function searchAt(param: string): WantedHosted {
   return { param, tool: "web_search", callsMax: null, domains: [], without: [] };
 }
 
-/** The hosted tools that a body asks for, or what is wrong with that. */
+/** The hosted tools of a body. */
 export function hostedIn({ plugins, model, models }: Json, hosts: Hosts): readonly WantedHosted[] | GatewayError {
   if (plugins !== undefined && plugins !== null) {
     if (isWeb(plugins) && hosts("web_search")) return [searchAt("plugins")];

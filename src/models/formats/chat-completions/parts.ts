@@ -1,9 +1,9 @@
-// Reads the content parts of OpenAI's chat wire as neutral blocks.
+// Reads content parts of the chat completions format as neutral blocks.
 import { isRecord, stringOf, wordOf } from "../../../core/json.ts";
 import { audioBlock, foreign, mediaSource, type PartBlock, textBlock } from "../neutral-blocks.ts";
 import type { ChatMessage } from "./fields.ts";
 
-/** Whether a `cache_control` asks for a cache. Its time to live is not read: an hour is priced apart, and every mark here lives five minutes. */
+/** True if a `cache_control` asks for a cache. Every mark lives five minutes; other lifetimes are refused earlier. */
 export function isCacheMark(value: unknown): boolean {
   return isRecord(value) && value.type === "ephemeral";
 }
@@ -41,9 +41,9 @@ function readImage(image: unknown, cacheMark: boolean): PartBlock {
 }
 
 function readFile(file: unknown, cacheMark: boolean): PartBlock {
-  const told = isRecord(file) ? file : {};
-  if (told.file_id !== undefined) return foreign("a file_id, which only the provider that keeps the file can read");
-  const source = mediaSource(told.file_data);
+  const fields = isRecord(file) ? file : {};
+  if (fields.file_id !== undefined) return foreign("a file_id, which only the provider that keeps the file can read");
+  const source = mediaSource(fields.file_data);
   if (source === null) return foreign("a file whose file_data is neither a base64 data: URL nor an http address");
-  return { kind: "file", source, filename: stringOf(told.filename) ?? null, cacheMark };
+  return { kind: "file", source, filename: stringOf(fields.filename) ?? null, cacheMark };
 }

@@ -30,7 +30,7 @@ export function unsifted(sent: Readonly<Record<string, unknown>>): Record<string
   return Object.fromEntries(Object.entries(sent).filter(([field]) => !OURS.has(field)));
 }
 
-/** The output bound that both names of the field set together; null: neither is there. */
+/** The lower of the field's two names; null: neither is there. */
 function outputAsked({ max_tokens: older, max_completion_tokens: newer }: ChatBody): number | null {
   return older == null || newer == null ? (older ?? newer ?? null) : Math.min(older, newer);
 }

@@ -1,4 +1,4 @@
-// Reads an OpenAI chat request: it keeps the body for vendors of the same wire, and says it in the neutral format for the others.
+// Reads a chat request: keeps the body for vendors of the same format, and translates it to the neutral one for others.
 import { isRecord, type Json, numberOf, stringOf, wordOf } from "../../../core/json.ts";
 import type {
   CallerRequest,
@@ -16,7 +16,7 @@ import { turnsOf } from "./turns.ts";
 
 export const WIRE = "chat-completions";
 
-/** Fields that have a place of their own in a neutral request, and those that are the gateway's own business. */
+/** Fields that a neutral request holds, and those meant for the gateway. */
 const PLACED = new Set([
   "model",
   "models",
@@ -49,20 +49,20 @@ const PLACED = new Set([
   "functions",
 ]);
 
-/** The functions that the model may call: all that are declared, or those that `tool_choice` allows. */
+/** The functions that the model may call: all declared ones, or those that `tool_choice` allows. */
 function toolsOf(body: ChatBody): NeutralTool[] {
   const allowed = allowedTools(body);
   const tools: NeutralTool[] = [];
   for (const tool of Array.isArray(body.tools) ? body.tools : []) {
-    const told = isRecord(tool) && isRecord(tool.function) ? tool.function : null;
-    if (told === null || typeof told.name !== "string" || told.name === "") continue;
-    if (allowed !== null && !allowed.names.includes(told.name)) continue;
+    const spec = isRecord(tool) && isRecord(tool.function) ? tool.function : null;
+    if (spec === null || typeof spec.name !== "string" || spec.name === "") continue;
+    if (allowed !== null && !allowed.names.includes(spec.name)) continue;
     tools.push({
       kind: "function",
-      name: told.name,
-      description: stringOf(told.description) ?? null,
-      parameters: isRecord(told.parameters) ? told.parameters : null,
-      strict: told.strict === true,
+      name: spec.name,
+      description: stringOf(spec.description) ?? null,
+      parameters: isRecord(spec.parameters) ? spec.parameters : null,
+      strict: spec.strict === true,
       cacheMark: isCacheMark(tool.cache_control),
     });
   }
@@ -96,31 +96,31 @@ function formatOf(body: ChatBody): ResponseFormat | null {
   return isRecord(format) ? responseFormat(format.type, format.json_schema) : null;
 }
 
-/** `thinking: {type, budget_tokens}`, which clients of Claude send in this wire too, as `reasoning` has it. */
+/** `thinking: {type, budget_tokens}`, which some clients send in this format too, in the form of `reasoning`. */
 function thoughtOf({ thinking }: ChatBody): Json {
   if (!isRecord(thinking)) return {};
   const { type, budget_tokens, display } = thinking;
   return { enabled: type !== "disabled", max_tokens: budget_tokens, exclude: display === "omitted" };
 }
 
-/** What `reasoning_effort` or `reasoning: {effort, max_tokens, enabled, exclude}` ask for; null where neither speaks. */
+/** `reasoning_effort` or `reasoning: {effort, max_tokens, enabled, exclude}`; null: neither is there. */
 function reasoningOf(body: ChatBody): ReasoningAsk | null {
-  const told = isRecord(body.reasoning) ? body.reasoning : body.reasoning_effort == null ? thoughtOf(body) : {};
-  const effort = stringOf(told.effort) ?? stringOf(body.reasoning_effort) ?? null;
-  const budgetTokens = numberOf(told.max_tokens) ?? null;
-  const asked = effort !== null || budgetTokens !== null || typeof told.enabled === "boolean";
+  const spec = isRecord(body.reasoning) ? body.reasoning : body.reasoning_effort == null ? thoughtOf(body) : {};
+  const effort = stringOf(spec.effort) ?? stringOf(body.reasoning_effort) ?? null;
+  const budgetTokens = numberOf(spec.max_tokens) ?? null;
+  const asked = effort !== null || budgetTokens !== null || typeof spec.enabled === "boolean";
   if (!asked) return null;
   return {
-    off: effort === "none" || told.enabled === false || budgetTokens === 0,
+    off: effort === "none" || spec.enabled === false || budgetTokens === 0,
     effort: effortOf(effort),
     budgetTokens,
-    exclude: told.exclude === true,
+    exclude: spec.exclude === true,
   };
 }
 
 /**
- * What only OpenAI's wire can give, or whose meaning would be lost elsewhere. Nudges such as `verbosity` or a penalty without
- * a place are left out, not refused.
+ * Fields that no other format can express without changing their meaning. Nudges such as `verbosity` or a penalty
+ * are left out, not refused.
  */
 function foreignFields(body: ChatBody): NeutralRequest["foreign"] {
   const found: { field: string; reason: string }[] = [];
@@ -165,7 +165,7 @@ function extraOf(body: ChatBody): Json {
   return Object.fromEntries(Object.entries(body).filter(([field]) => !PLACED.has(field)));
 }
 
-/** A chat request whose body has been checked. */
+/** Reads a checked body. */
 export function chatRequest(body: ChatBody): CallerRequest {
   return {
     wire: WIRE,

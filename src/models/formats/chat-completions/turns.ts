@@ -1,11 +1,11 @@
-// Reads the messages of OpenAI's chat wire as the turns of a conversation.
+// Reads chat messages as the turns of a conversation.
 import { isRecord, stringOf, wordOf } from "../../../core/json.ts";
 import type { NeutralBlock, NeutralTurn, ReasoningBlock, ToolResultBlock } from "../../../core/neutral.ts";
 import { argumentsText } from "../../../core/raw-json.ts";
 import type { ChatBody, ChatMessage } from "./fields.ts";
 import { isCacheMark, partsOf } from "./parts.ts";
 
-/** The conversation in order. Results of tools are the user's. */
+/** The conversation in order. Tool results belong to the user. */
 export function turnsOf(body: ChatBody): NeutralTurn[] {
   const messages: readonly unknown[] = Array.isArray(body.messages) ? body.messages : [];
   return messages.filter((message): message is ChatMessage => isRecord(message)).map(turnOf);
@@ -31,14 +31,14 @@ function callsOf(message: ChatMessage): NeutralBlock[] {
   const blocks: NeutralBlock[] = [];
   if (isRecord(message.function_call)) blocks.push({ kind: "foreign", what: "function_call (use tool_calls)" });
   for (const call of Array.isArray(message.tool_calls) ? message.tool_calls : []) {
-    const told = isRecord(call) && isRecord(call.function) ? call.function : null;
-    if (told === null) blocks.push({ kind: "foreign", what: "tool calls that are no function calls" });
+    const called = isRecord(call) && isRecord(call.function) ? call.function : null;
+    if (called === null) blocks.push({ kind: "foreign", what: "tool calls that are no function calls" });
     else
       blocks.push({
         kind: "tool-call",
         id: stringOf(call.id) ?? null,
-        name: wordOf(told.name),
-        arguments: argumentsText(told.arguments),
+        name: wordOf(called.name),
+        arguments: argumentsText(called.arguments),
         cacheMark: false,
       });
   }
@@ -61,8 +61,8 @@ function sealed(format: string, fields: Partial<ReasoningBlock>): ReasoningBlock
 }
 
 /**
- * The signed thoughts that an assistant message carries back in `reasoning_details`, in OpenRouter's form. Fragments of one
- * text, as a client that only concatenates a stream's deltas keeps them, are put together by format and index.
+ * Signed thoughts in `reasoning_details`, in OpenRouter's form. Clients that only concatenate the deltas of a stream keep
+ * fragments of one text; these are joined by format and index.
  */
 function thoughtsOf(message: ChatMessage): ReasoningBlock[] {
   const details: readonly unknown[] = Array.isArray(message.reasoning_details) ? message.reasoning_details : [];

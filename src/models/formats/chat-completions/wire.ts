@@ -1,4 +1,4 @@
-// OpenAI's chat wire: chat completions, whole or as chunks, with what they cost in their usage.
+// The chat completions format: answers whole or as chunks, with their cost in the usage.
 import { at } from "../paths.ts";
 import type { ModelWire } from "../wire.ts";
 import { chatErrors } from "./errors.ts";

@@ -7,19 +7,19 @@ export const envelopeErrors: ErrorCodec = {
   wire: "envelope",
   body(error) {
     const { data, param } = error.options;
-    const told = param === undefined ? data : { field: param, ...data };
+    const fields = param === undefined ? data : { field: param, ...data };
     return {
       ...error.options.body,
       ok: false,
       error: error.code,
       message: error.message,
       hint: error.hint,
-      ...(told === undefined ? {} : { data: told }),
+      ...(fields === undefined ? {} : { data: fields }),
     };
   },
 };
 
-/** Errors of calls of actions, which say as their answers do what was charged, which is nothing, and what is left. */
+/** Errors of actions, which like their answers name the charge, here zero, and the balance. */
 export const callErrors: ErrorCodec = {
   wire: envelopeErrors.wire,
   tellsBalance: true,

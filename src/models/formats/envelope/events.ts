@@ -1,10 +1,10 @@
-// Events for callers who are no models, as their wire frames them.
+// Frames events for callers other than models.
 import type { Frame, Reply } from "../../../core/endpoint.ts";
 import { EVENT_STREAM_HEADERS, HEARTBEAT } from "../../../core/event-stream.ts";
 import type { Candidate, Leg } from "../../../core/route.ts";
 import { envelopeErrors } from "./errors.ts";
 
-/** One event, whose JSON has no line breaks; null: a comment, which clients pass over. */
+/** One event, whose JSON has no line breaks; null: a comment, which clients ignore. */
 export function eventBytes(told: { readonly event: string; readonly json: string } | null): Uint8Array {
   return told === null ? HEARTBEAT : Buffer.from(`event: ${told.event}\ndata: ${told.json}\n\n`);
 }

@@ -1,4 +1,4 @@
-// Writes neutral answers in the generate-content wire: whole, or as events each of which is a piece of the whole.
+// Writes neutral answers in the generate-content format: whole, or as events, each a piece of the whole.
 import { isRecord, type Json } from "../../../core/json.ts";
 import type {
   ActionBlock,
@@ -14,7 +14,7 @@ import type {
   ReasoningBlock,
 } from "../../../core/neutral.ts";
 import { jsonText, rawObject } from "../../../core/raw-json.ts";
-import { type ActionEvent, AT_WORK, actionTold } from "../action-events.ts";
+import { type ActionEvent, AT_WORK, actionJson } from "../action-events.ts";
 import type { AnswerHead } from "../wire.ts";
 import { groundingOf, type RanTool } from "./grounding.ts";
 import { isEvents, type StreamForm } from "./stream-form.ts";
@@ -30,10 +30,10 @@ const FINISH: Readonly<Record<FinishReason, string>> = {
   tool_calls: "STOP",
   content_filter: "SAFETY",
 };
-/** In a list, where a comment would be no JSON. */
+/** In a JSON list, which allows no comment. */
 const LIST_AT_WORK = Buffer.from("\n");
 
-/** The wire's own words where the vendor's are more exact than ours. */
+/** Vendor words of this format that are more exact than ours. */
 const EXACT: ReadonlySet<string> = new Set([
   "RECITATION",
   "LANGUAGE",
@@ -47,7 +47,7 @@ function finishOf({ reason, native }: { readonly reason: FinishReason; readonly 
   return EXACT.has(native) ? native : FINISH[reason];
 }
 
-/** Arguments that were cut off are no object. */
+/** Arguments that were cut off become an empty object. */
 function ranOf({ hosted, ok, arguments: text }: ActionBlock): RanTool {
   return { hosted, ok, args: rawObject(text) ?? {} };
 }
@@ -58,23 +58,22 @@ function imagePart(url: string): Json | null {
   return { inlineData: { mimeType: type[1], data: url.slice(type[0].length) } };
 }
 
-/** What a model that was cut off has written is no object. */
+/** Arguments that were cut off become an empty object. */
 function callPart(call: { readonly id: string; readonly name: string; readonly arguments: string }): Json {
   return { functionCall: { id: call.id, name: call.name, args: rawObject(call.arguments) ?? {} } };
 }
 
-/** The signature of a thought that belongs to no call, on a part of its own. */
+/** The signature of a thought without a call, in a part of its own. */
 function signaturePart({ sealed }: ReasoningBlock): Json | null {
   return sealed === null ? null : { text: "", thoughtSignature: signatureOf(sealed) };
 }
 
-/** What the writing of an answer goes by. */
 export interface AnswerOptions {
   readonly showsThoughts: boolean;
   readonly choices: number;
   /** Null: the answer is whole. */
   readonly form: StreamForm | null;
-  /** The model may call actions, and what they find is told at the end. */
+  /** The model may call actions, whose findings are added at the end. */
   readonly acts?: boolean;
 }
 
@@ -85,10 +84,10 @@ interface OpenCall {
   signature: string | null;
 }
 
-/** What one candidate has open: calls are told whole, so they wait for their end. */
+/** The open calls of one candidate: calls are written in one piece, at the end. */
 class OpenCandidate {
   readonly calls = new Map<number, OpenCall>();
-  /** The signatures of calls that have not begun. */
+  /** Signatures of calls that have not begun. */
   readonly signatures = new Map<string, string>();
 
   takeCalls(): Json[] {
@@ -107,8 +106,8 @@ class GenerateEncoder implements EventEncoder {
   readonly #open = new Map<number, OpenCandidate>();
   readonly #ran: ActionBlock[] = [];
   readonly #cited: Json[] = [];
-  /** Of a model that acts. */
-  #said = "";
+  /** The text so far, for models with actions. */
+  #text = "";
   #begun = false;
 
   constructor(head: AnswerHead, options: AnswerOptions) {
@@ -121,27 +120,27 @@ class GenerateEncoder implements EventEncoder {
     switch (event.kind) {
       case "text":
       case "refusal":
-        if (this.#options.acts) this.#said += event.text;
-        return this.#parts(choice, [{ text: event.text }]);
+        if (this.#options.acts) this.#text += event.text;
+        return this.#writeParts(choice, [{ text: event.text }]);
       case "reasoning":
-        return this.#options.showsThoughts ? this.#parts(choice, [{ text: event.text, thought: true }]) : NOTHING;
+        return this.#options.showsThoughts ? this.#writeParts(choice, [{ text: event.text, thought: true }]) : NOTHING;
       case "thought":
         return this.#thought(choice, event.thought);
       case "tool-call":
-        return this.#call(choice, event);
+        return this.#startCall(choice, event);
       case "tool-arguments":
-        return this.#arguments(choice, event.at, event.text);
+        return this.#addArguments(choice, event.at, event.text);
       case "image": {
         const part = imagePart(event.url);
-        return part === null ? NOTHING : this.#parts(choice, [part]);
+        return part === null ? NOTHING : this.#writeParts(choice, [part]);
       }
       case "finish":
         return this.#finish(choice, finishOf(event));
       case "action-done":
         this.#ran.push(event.action);
-        return this.#acts(choice, event);
+        return this.#writeAction(choice, event);
       case "action-begun":
-        return this.#acts(choice, event);
+        return this.#writeAction(choice, event);
       case "citation":
         this.#cited.push(event.json);
         return NOTHING;
@@ -151,9 +150,9 @@ class GenerateEncoder implements EventEncoder {
     }
   }
 
-  #acts(index: number, event: ActionEvent): Buffer {
-    return this.#event({ content: NO_WORDS, index }, true, {
-      tollgate: { action: actionTold(event) },
+  #writeAction(index: number, event: ActionEvent): Buffer {
+    return this.#writeEvent({ content: NO_WORDS, index }, true, {
+      tollgate: { action: actionJson(event) },
     });
   }
 
@@ -169,35 +168,35 @@ class GenerateEncoder implements EventEncoder {
       return NOTHING;
     }
     const part = signaturePart(thought);
-    return part === null ? NOTHING : this.#parts(index, [part]);
+    return part === null ? NOTHING : this.#writeParts(index, [part]);
   }
 
-  /** Its arguments may come in pieces between those of others. A part without text shows the client that an answer has begun. */
-  #call(index: number, { at, id, name, arguments: text }: Extract<NeutralEvent, { kind: "tool-call" }>): Buffer {
+  /** Arguments of several calls may interleave. A part without text shows the client that an answer has begun. */
+  #startCall(index: number, { at, id, name, arguments: text }: Extract<NeutralEvent, { kind: "tool-call" }>): Buffer {
     const { calls, signatures } = this.#candidate(index);
     calls.set(at, { id, name, arguments: text, signature: signatures.get(id) ?? null });
-    return this.#parts(index, [{ text: "" }]);
+    return this.#writeParts(index, [{ text: "" }]);
   }
 
-  #arguments(index: number, at: number, text: string): Buffer {
+  #addArguments(index: number, at: number, text: string): Buffer {
     const call = this.#candidate(index).calls.get(at);
     if (call !== undefined) call.arguments += text;
     return NOTHING;
   }
 
-  #parts(index: number, parts: readonly Json[]): Buffer {
-    return this.#event({ content: { parts, role: "model" }, index }, true);
+  #writeParts(index: number, parts: readonly Json[]): Buffer {
+    return this.#writeEvent({ content: { parts, role: "model" }, index }, true);
   }
 
-  /** The only candidate's end stays open, for the usage that is known after it. */
+  /** The end of an only candidate stays open for the usage. */
   #finish(index: number, finishReason: string): Buffer {
     const parts = this.#candidate(index).takeCalls();
     const content = { parts: parts.length > 0 ? parts : [{ text: "" }], role: "model" };
-    const grounding = groundingOf(this.#ran.map(ranOf), this.#cited, this.#said);
-    return this.#event({ content, finishReason, index, ...grounding }, this.#options.choices > 1);
+    const grounding = groundingOf(this.#ran.map(ranOf), this.#cited, this.#text);
+    return this.#writeEvent({ content, finishReason, index, ...grounding }, this.#options.choices > 1);
   }
 
-  #event(candidate: Json, isWhole: boolean, more: Json = {}): Buffer {
+  #writeEvent(candidate: Json, isWhole: boolean, more: Json = {}): Buffer {
     const { form } = this.#options;
     if (form === null) return NOTHING;
     const { model, id } = this.#head;
@@ -208,7 +207,7 @@ class GenerateEncoder implements EventEncoder {
   }
 }
 
-/** The parts of one block; the seals of thoughts stand with the calls that they belong to. */
+/** The parts of one block; seals of thoughts stand with their calls. */
 function partsOfBlock(block: AnswerBlock, seals: ReadonlyMap<string, string>, showsThoughts: boolean): Json[] {
   switch (block.kind) {
     case "text":
@@ -241,20 +240,20 @@ function partsOf(blocks: readonly AnswerBlock[], showsThoughts: boolean): Json[]
   return joined(blocks).flatMap((block) => partsOfBlock(block, seals, showsThoughts));
 }
 
-/** What was said before and after an action is one text. */
+/** Joins the texts before and after an action. */
 function joined(blocks: readonly AnswerBlock[]): readonly AnswerBlock[] {
   if (!blocks.some(({ kind }) => kind === "action")) return blocks;
-  const told: AnswerBlock[] = [];
+  const merged: AnswerBlock[] = [];
   for (const block of blocks.filter(({ kind }) => kind !== "action")) {
-    const last = told.at(-1);
+    const last = merged.at(-1);
     if (last?.kind === "text" && block.kind === "text")
-      told[told.length - 1] = { ...block, text: last.text + block.text };
-    else told.push(block);
+      merged[merged.length - 1] = { ...block, text: last.text + block.text };
+    else merged.push(block);
   }
-  return told;
+  return merged;
 }
 
-/** What the actions of a whole answer have found. */
+/** The findings of actions in a whole answer. */
 function foundIn(blocks: readonly AnswerBlock[]): Json {
   const texts = blocks.filter((block): block is AnswerTextBlock => block.kind === "text");
   const cited = texts.flatMap(({ citations }) => citations.map(({ json }) => json));
@@ -262,7 +261,7 @@ function foundIn(blocks: readonly AnswerBlock[]): Json {
   return groundingOf(ran.map(ranOf), cited, texts.map(({ text }) => text).join(""));
 }
 
-/** The one text of each candidate that came to its end, beside its thoughts. */
+/** The only text of each complete candidate, beside its thoughts. */
 function textsOf({ candidates }: Json): readonly AnswerText[] {
   return (Array.isArray(candidates) ? candidates : []).flatMap((candidate: unknown) => {
     if (!isRecord(candidate) || candidate.finishReason !== "STOP" || !isRecord(candidate.content)) return [];
@@ -273,7 +272,7 @@ function textsOf({ candidates }: Json): readonly AnswerText[] {
   });
 }
 
-/** How answers to one request, served by one model, are written. */
+/** Writes the answers to one request, served by one model. */
 export function generateAnswers(head: AnswerHead, options: AnswerOptions): AnswerCodec {
   const candidateOf = (choice: NeutralChoice): Json => ({
     content: { parts: partsOf(choice.blocks, options.showsThoughts), role: "model" },

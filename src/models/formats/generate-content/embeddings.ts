@@ -1,4 +1,4 @@
-// Embeddings in the generate-content wire, said in the one format that every vendor of embeddings takes.
+// Translates embeddings of the generate-content format to the one that all vendors of embeddings take.
 import { z } from "zod";
 import { GatewayError } from "../../../core/errors.ts";
 import { readFields } from "../../../core/field-issues.ts";
@@ -7,7 +7,7 @@ import { parseJson, schemaError } from "../parse-json.ts";
 
 const REQUESTS_MAX = 2_048;
 
-/** What is not known here would make other vectors. */
+/** Strict, because an unknown field could change the vectors. */
 const content = z.strictObject({
   parts: z.array(z.strictObject({ text: z.string() })).min(1),
   role: z.string().nullish(),
@@ -31,7 +31,7 @@ function dimensionsOf(requests: readonly One[]): number | null {
   return first?.outputDimensionality ?? first?.output_dimensionality ?? null;
 }
 
-/** The texts of a body as OpenAI's embeddings endpoint is asked for them, or what is wrong with it. */
+/** A body in the format of OpenAI's embeddings endpoint. */
 export function embeddingsBody(bytes: Buffer, model: string, isBatch: boolean): Json | GatewayError {
   const sent = parseJson(bytes);
   if (sent instanceof GatewayError) return sent;
@@ -43,7 +43,7 @@ export function embeddingsBody(bytes: Buffer, model: string, isBatch: boolean): 
   return dimensions === null ? asked : { ...asked, dimensions };
 }
 
-/** What came of it, in this wire. */
+/** The answer in this format. */
 export function embeddingsAnswer({ data, usage }: Json, isBatch: boolean): Json {
   const rows = Array.isArray(data) ? data.filter(isRecord) : [];
   const embeddings = rows.map(({ embedding }) => ({ values: embedding }));

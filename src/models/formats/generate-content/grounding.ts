@@ -1,13 +1,13 @@
-// What hosted tools have found, as the generate-content wire tells it beside the end of a candidate.
+// Findings of hosted tools, in the metadata of a candidate.
 import type { Json } from "../../../core/json.ts";
 import type { ActionBlock } from "../../../core/neutral.ts";
 
-/** A tool that has run, with the arguments that the model gave it. */
+/** A tool that has run, with the model's arguments. */
 export interface RanTool extends Pick<ActionBlock, "hosted" | "ok"> {
   readonly args: Json;
 }
 
-/** `text`: all that was said, in which each citation has its characters; the wire counts bytes. */
+/** Citations count characters of `text`, the format counts bytes. */
 export function groundingOf(ran: readonly RanTool[], cited: readonly Json[], text: string): Json {
   const searches = ran.filter(({ hosted }) => hosted === "web_search");
   const pages = ran.filter(({ hosted }) => hosted === "web_fetch");

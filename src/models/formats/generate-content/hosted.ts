@@ -1,14 +1,14 @@
-// The searches and readers of pages of the generate-content wire that its vendor runs itself, where the gateway serves them to any model.
+// Web searches and page readers of the generate-content format, which the gateway serves to any model.
 import { GatewayError } from "../../../core/errors.ts";
 import { isRecord, type Json, listOf } from "../../../core/json.ts";
-import { type Hosts, placesIn, secondHosted, type WantedHosted } from "../action-tools.ts";
+import { domainsOf, type Hosts, secondHosted, type WantedHosted } from "../action-tools.ts";
 import { unknownField } from "../known-fields.ts";
 import { SERVER_TOOLS } from "./fields.ts";
 
-/** Its tools, by the field of each. */
+/** Hosted tools by field. */
 const TOOLS = { googleSearch: "web_search", googleSearchRetrieval: "web_search", urlContext: "web_fetch" } as const;
 
-/** The hosted tools of a body, or what is wrong with them. */
+/** The hosted tools of a body. */
 export function hostedIn({ tools }: Json, hosts: Hosts): readonly WantedHosted[] | GatewayError {
   const found: WantedHosted[] = [];
   for (const [at, tool] of listOf(tools).entries()) {
@@ -21,9 +21,9 @@ export function hostedIn({ tools }: Json, hosts: Hosts): readonly WantedHosted[]
       const { excludeDomains, exclude_domains: without = excludeDomains, ...rest } = asked;
       const [unknown] = Object.keys(rest);
       if (unknown !== undefined) return unknownField(`${param}.${unknown}`);
-      const places = placesIn([null, ""], [without, `${param}.excludeDomains`]);
-      if (places instanceof GatewayError) return places;
-      found.push({ param, tool: kind, callsMax: null, ...places });
+      const domains = domainsOf([null, ""], [without, `${param}.excludeDomains`]);
+      if (domains instanceof GatewayError) return domains;
+      found.push({ param, tool: kind, callsMax: null, ...domains });
     }
   }
   return found;

@@ -1,4 +1,4 @@
-// The list of models as clients of the generate-content wire read it, page by page.
+// The list of models in the generate-content format, page by page.
 import { GatewayError } from "../../../core/errors.ts";
 import type { Json } from "../../../core/json.ts";
 import type { ModelRow } from "../wire.ts";
@@ -22,7 +22,7 @@ export function modelJson({ id, kind, context_length, max_output_tokens }: Model
   };
 }
 
-/** The page that a query asks for, of the models that this wire can ask. A page's token is the number of models before it. */
+/** The requested page of the models that this format can call. A page's token is the number of models before it. */
 export function modelPageJson(all: readonly ModelRow[], query: URLSearchParams): Json | GatewayError {
   const rows = all.filter(({ kind }) => METHODS[kind] !== undefined);
   const [size, token] = [query.get("pageSize") ?? String(PAGE_DEFAULT), query.get("pageToken") ?? "0"];

@@ -1,4 +1,4 @@
-// Reads a request in the generate-content wire, and says it in the neutral format.
+// Translates a request in the generate-content format to the neutral one.
 import { isRecord, type Json, listOf, numberOf, stringOf, wordOf } from "../../../core/json.ts";
 import type {
   CallerRequest,
@@ -15,7 +15,7 @@ import { jsonSchema } from "./schema.ts";
 import { turnsOf } from "./turns.ts";
 
 const JSON_TYPE = "application/json";
-/** An answer of these is text of any kind, which is what models write. */
+/** All of these mean plain text. */
 const PLAIN_TYPES: readonly unknown[] = [undefined, null, "", "text/plain"];
 
 function part(body: Json, field: string): Json {
@@ -44,13 +44,13 @@ function parametersOf({ parameters, parametersJsonSchema }: Json): Json | null {
   return isRecord(schema) ? schema : null;
 }
 
-/** What a function answers is told with what it does: other wires have no place of its own for that. */
+/** The response schema goes into the description: other formats have no field for it. */
 function descriptionOf({ description, response, responseJsonSchema = jsonSchema(response) }: Json): string | null {
   const about = stringOf(description) ?? null;
   return isRecord(responseJsonSchema) ? `${about ?? ""}\nReturns: ${JSON.stringify(responseJsonSchema)}`.trim() : about;
 }
 
-/** The functions that may be called: where only some of them are allowed, those. */
+/** The functions that may be called: all of them, or the allowed ones. */
 function toolsOf(body: Json): NeutralTool[] {
   const { allowed } = callingOf(body);
   const declared = declarationsOf(body).filter(({ name }) => typeof name === "string" && name !== "");
@@ -88,7 +88,7 @@ function formatOf(body: Json): ResponseFormat | null {
   return responseMimeType === JSON_TYPE ? { kind: "json" } : null;
 }
 
-/** Thoughts are shown only to those who ask for them. */
+/** Thoughts are shown on request only. */
 export function showsThoughts(body: Json): boolean {
   return part(configOf(body), "thinkingConfig").includeThoughts === true;
 }
@@ -135,7 +135,7 @@ function neutralOf(body: Json): NeutralRequest {
   };
 }
 
-/** A request whose body has been checked. */
+/** Reads a checked body. */
 export function generateRequest(body: Json): CallerRequest {
   return {
     wire: WIRE,

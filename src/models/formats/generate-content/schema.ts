@@ -1,9 +1,9 @@
-// Schemas in the wire's own form (OpenAPI's subset, with types in capitals) as JSON Schema, which every other wire speaks.
+// Converts schemas of the format (OpenAPI's subset, with types in capitals) to JSON Schema, which all other formats use.
 import { isRecord, type Json, numberOf } from "../../../core/json.ts";
 
-/** Counts, which protobuf writes as text. */
+/** Counts, which protobuf writes as strings. */
 const COUNTS = ["minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"];
-/** Words of the form that JSON Schema has not, or has otherwise. */
+/** Keywords that JSON Schema lacks or defines differently. */
 const DROPPED: ReadonlySet<string> = new Set(["nullable", "propertyOrdering", "property_ordering", "example"]);
 
 function typeOf(type: unknown, nullable: boolean): unknown {
@@ -18,7 +18,7 @@ function schemasOf(value: unknown): unknown {
     : value;
 }
 
-/** A schema as JSON Schema. What is JSON Schema already comes out as it is, but for the words above. */
+/** A schema as JSON Schema. JSON Schema passes unchanged, without the keywords above. */
 export function jsonSchema(schema: unknown): unknown {
   if (!isRecord(schema)) return schema;
   const out: Json = {};

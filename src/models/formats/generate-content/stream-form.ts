@@ -1,6 +1,6 @@
-// The two forms of a stream in the generate-content wire: server-sent events, or one JSON list that grows.
+// The two forms of a stream in the generate-content format: server-sent events, or one growing JSON list.
 
-/** What stands around the pieces of a stream. */
+/** The text around the pieces of a stream. */
 export interface StreamForm {
   readonly type: string;
   readonly first: string;
@@ -12,7 +12,7 @@ export interface StreamForm {
 const EVENTS: StreamForm = { type: "text/event-stream", first: "data: ", next: "data: ", after: "\r\n\r\n", end: "" };
 const LIST: StreamForm = { type: "application/json", first: "[", next: ",\r\n", after: "", end: "]" };
 
-/** Clients ask for events with `alt=sse`; the list is what they get who ask for nothing. */
+/** Clients ask for events with `alt=sse`; the default is the list. */
 export function streamForm(query: URLSearchParams): StreamForm {
   return query.get("alt") === "sse" ? EVENTS : LIST;
 }

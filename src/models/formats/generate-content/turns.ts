@@ -1,4 +1,4 @@
-// Reads the contents of the generate-content wire as the turns of a conversation.
+// Reads contents of the generate-content format as the turns of a conversation.
 import { isRecord, type Json, stringOf, wordOf } from "../../../core/json.ts";
 import type { MediaSource, NeutralBlock, NeutralTurn } from "../../../core/neutral.ts";
 import { jsonText } from "../../../core/raw-json.ts";
@@ -19,7 +19,7 @@ function mediaBlock(source: MediaSource, mediaType: string): NeutralBlock {
 function mediaOf({ inlineData, fileData }: Json): NeutralBlock | null {
   if (isRecord(inlineData)) {
     const mediaType = wordOf(inlineData.mimeType);
-    // Clients may write the alphabet of addresses, vendors of other wires read the ordinary one alone.
+    // Clients may use the URL-safe alphabet; vendors of other formats read only the ordinary one.
     const base64 = wordOf(inlineData.data).replaceAll("-", "+").replaceAll("_", "/");
     return mediaBlock({ at: "inline", mediaType, base64 }, mediaType);
   }
@@ -27,7 +27,7 @@ function mediaOf({ inlineData, fileData }: Json): NeutralBlock | null {
   return mediaBlock({ at: "url", url: wordOf(fileData.fileUri) }, wordOf(fileData.mimeType));
 }
 
-/** A seal of ours as a signature goes out: the wire's clients take it for bytes. */
+/** A seal of ours as a signature, which clients decode from base64. */
 export function signatureOf(sealed: string): string {
   return Buffer.from(sealed).toString("base64");
 }
@@ -36,7 +36,7 @@ function sealedIn(signature: unknown): string {
   return Buffer.from(stringOf(signature) ?? "", "base64").toString("utf8");
 }
 
-/** What a function said: its text where it is nothing else. */
+/** A function's result: plain text if the response holds nothing else. */
 function resultText(response: unknown): { readonly content: string; readonly isError: boolean } {
   if (isRecord(response) && Object.keys(response).length === 1) {
     const { output, result, error } = response;
@@ -47,7 +47,7 @@ function resultText(response: unknown): { readonly content: string; readonly isE
   return { content: jsonText(response ?? {}), isError: false };
 }
 
-/** Reads parts in order. Calls and results without ids belong together by their functions' names, first to first. */
+/** Reads parts in order. Calls and results without ids are matched by function name, first to first. */
 class PartReader {
   readonly #waiting = new Map<string, Set<string>>();
   #count = 0;
@@ -64,40 +64,40 @@ class PartReader {
     if (isRecord(functionResponse)) return [this.#result(functionResponse)];
     const media = mediaOf(part);
     if (media !== null) return [...thoughts, media];
-    // What the model thought aloud is not said in its name.
+    // Thoughts are not repeated as the model's words.
     if (part.thought === true || typeof part.text !== "string" || part.text === "") return thoughts;
     return [...thoughts, textBlock(part.text)];
   }
 
-  /** What we have not sealed ourselves no vendor but its own could read. */
+  /** Only the vendor could read a signature that is not our seal. */
   #thought(signature: unknown, callId: string | null): NeutralBlock[] {
     const sealed = sealedIn(signature);
     if (sealed === "") return [];
     return [{ kind: "reasoning", text: "", format: null, signature: null, sealed, callId }];
   }
 
-  #call({ id: told, name: called, args }: Json): NeutralBlock {
+  #call({ id: given, name: called, args }: Json): NeutralBlock {
     const name = wordOf(called);
-    const id = stringOf(told) || `call_${this.#count++}`;
+    const id = stringOf(given) || `call_${this.#count++}`;
     const waiting = this.#waiting.get(name) ?? new Set<string>();
     this.#waiting.set(name, waiting.add(id));
     return { kind: "tool-call", id, name, arguments: jsonText(args ?? {}), cacheMark: false };
   }
 
-  #result({ id: told, name: called, response, parts }: Json): NeutralBlock {
+  #result({ id: given, name: called, response, parts }: Json): NeutralBlock {
     const name = wordOf(called);
     const waiting = this.#waiting.get(name);
     const [first = null] = waiting ?? [];
-    const callId = stringOf(told) || first;
+    const callId = stringOf(given) || first;
     if (callId !== null) waiting?.delete(callId);
     const { content, isError } = resultText(response);
     const media = listOf(parts).flatMap((part) => mediaOf(part) ?? []);
-    const said = media.length === 0 ? content : [textBlock(content), ...media];
-    return { kind: "tool-result", callId, name, content: said, isError, cacheMark: false };
+    const blocks = media.length === 0 ? content : [textBlock(content), ...media];
+    return { kind: "tool-result", callId, name, content: blocks, isError, cacheMark: false };
   }
 }
 
-/** The conversation in order, what instructs the model first. */
+/** The conversation in order, system instructions first. */
 export function turnsOf({ systemInstruction, contents }: Json): NeutralTurn[] {
   const reader = new PartReader();
   const system = isRecord(systemInstruction) ? reader.blocksOf(systemInstruction) : [];

@@ -1,4 +1,4 @@
-// Google's generate-content wire: the model and what it is asked for stand in the path; answers whole, as events, or as a growing list.
+// The generate-content format: model and verb are in the path; answers whole, as events, or as a growing list.
 import type { EndpointSpec, PlanCall } from "../../../core/endpoint.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { isRecord, type Json } from "../../../core/json.ts";
@@ -13,21 +13,21 @@ import { modelJson, modelPageJson } from "./models.ts";
 import { checkGenerate, readGenerate, shapeOfGenerate } from "./read-body.ts";
 import { streamForm } from "./stream-form.ts";
 
-/** A count is free, so there is less to read for it. */
+/** A count is free, so its bodies are bounded more tightly. */
 const COUNTED_BYTES_MAX = 8 * 1024 * 1024;
 
-/** What the newest majors of its clients send, and what those before them do. */
+/** The versions that current and older clients use. */
 const VERSIONS = ["v1beta", "v1"] as const;
 const LISTED = "v1beta";
-/** Every client of the wire says which it is. */
+/** Every client of the format sends it. */
 const CLIENT_HEADER = "x-goog-api-client";
 
-/** Below a base address that ends before the version, as its clients' does. */
+/** Clients' base addresses end before the version. */
 function below(version: string, rest: string) {
   return { path: `/api/llm/${version}${rest}`, alias: `/${version}${rest}` };
 }
 
-/** The same at the path of each version. */
+/** The same endpoint at the path of each version. */
 function asked<Spec extends object>(verb: string, spec: Spec): readonly (Spec & WirePaths)[] {
   return VERSIONS.map((version) => Object.assign(below(version, `/models/{model...}:${verb}`), spec));
 }
@@ -42,7 +42,7 @@ function readIn(call: PlanCall, isStreamed: boolean, host: WireHost) {
   return readGenerate(call, { model: modelOf(call), form, hosts }, host.seals(call.audience.payer));
 }
 
-/** What is counted is a whole request, or contents alone. */
+/** The body is a whole request, or contents alone. */
 function countRead(bytes: Buffer, { params }: CountContext): CountRead {
   const sent = parseJson(bytes);
   if (sent instanceof GatewayError) return sent;
@@ -67,7 +67,7 @@ function call(verb: string, isStreamed: boolean): readonly WireCall[] {
 
 const FREE = { method: "GET", auth: "none", bodyBytesMax: 0 } as const;
 
-/** Where the list has a path of its own, beside that of all wires. */
+/** The format's own paths of the list, beside the one that all formats share. */
 function listEndpoints({ models }: WireHost): readonly EndpointSpec[] {
   return [
     {

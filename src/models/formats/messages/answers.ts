@@ -1,4 +1,4 @@
-// Writes neutral answers in the messages wire: events one block after another, a whole answer as a message.
+// Writes neutral answers in the messages format: events block by block, a whole answer as a message.
 import { isRecord, type Json } from "../../../core/json.ts";
 import type { AnswerBlock, AnswerCodec, AnswerText, EventEncoder, NeutralAnswer } from "../../../core/neutral.ts";
 import { actionResult, actionUse, blockOf, stopOf, type ThoughtsShown } from "./blocks.ts";
@@ -10,14 +10,14 @@ function blocksOf(block: AnswerBlock, shown: ThoughtsShown): readonly Json[] {
   return one === null ? [] : [one];
 }
 
-/** The last text, where the model ended with it. */
+/** The last text, if the answer ends with it. */
 function textsOf({ stop_reason, content }: Json): readonly AnswerText[] {
   const block: unknown = Array.isArray(content) ? content.at(-1) : undefined;
   if (stop_reason !== "end_turn" || !isRecord(block) || typeof block.text !== "string") return [];
   return [{ text: block.text, put: (text) => void Object.assign(block, { text }) }];
 }
 
-/** How answers to one request, served by one model, are written. */
+/** Writes the answers to one request, served by one model. */
 export function messagesAnswers(options: EncoderOptions): AnswerCodec {
   return {
     encoder: (): EventEncoder => new MessagesEncoder(options),

@@ -1,8 +1,8 @@
-// The words of the messages wire's header of betas: which go to a vendor, and which would cost what no price here says.
+// The beta header of the messages format: which betas go to a vendor, and which cost extra.
 
 /**
- * Those that change what an answer looks like, or what a body may hold, and no price: the vendor's own list, and what its clients send.
- * What a body asks for beyond (a longer cache, kept files, tools that the vendor runs) is refused where the body is read.
+ * Betas that change the form of answers or bodies but no price: the vendor's own list, and what its clients send.
+ * Body fields that cost extra (a longer cache, kept files, server tools) are refused when the body is read.
  */
 const PASSED: ReadonlySet<string> = new Set([
   "adaptive-thinking-2026-01-28",
@@ -48,7 +48,7 @@ const PASSED: ReadonlySet<string> = new Set([
   "web-search-2025-03-05",
 ]);
 
-/** What those begin with that make a call dearer by themselves, or bill something apart. */
+/** Prefixes of betas that raise a price or bill something apart. */
 const COSTLY = [
   "context-1m-",
   "fast-mode-",
@@ -62,9 +62,9 @@ const COSTLY = [
 
 export interface ReadBetas {
   readonly passed: readonly string[];
-  /** What is not known here: it may cost, so no vendor hears of it. */
+  /** Unknown betas: they may cost, so they are not passed on. */
   readonly dropped: readonly string[];
-  /** The first that costs. */
+  /** The first one that costs extra. */
   readonly costly: string | null;
 }
 

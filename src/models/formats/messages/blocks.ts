@@ -1,4 +1,4 @@
-// What the messages wire's answers are made of: content blocks, and the words for why they end.
+// Content blocks and stop reasons of answers in the messages format.
 import type { Json } from "../../../core/json.ts";
 import type {
   ActionBlock,
@@ -19,21 +19,21 @@ export function holdsOurs(bytes: Buffer): boolean {
   return bytes.includes(RUN_HERE.hosted) || bytes.includes(RUN_HERE.action);
 }
 
-/** What of a model's thoughts a client sees. `sealed`: it wants them back, not to read them; `none`: it has not asked for any. */
+/** How thoughts are shown. `sealed`: without their text, to be sent back; `none`: the client has not asked for them. */
 export type ThoughtsShown = "all" | "sealed" | "none";
 
 /**
- * Clients keep no thought without a signature. This is the one of thoughts that no vendor takes back: their vendor signs none,
- * or they are too long to be carried.
+ * Clients drop thoughts without a signature. This one marks thoughts that cannot be sent back, because their vendor signs
+ * none or they are too long.
  */
 export const UNSIGNED = "tgs0_";
 
-/** The signature of a block is the whole thought under the gateway's seal. */
+/** A block's signature is the whole thought under the gateway's seal. */
 export function signatureOf({ sealed }: ReasoningBlock): string {
   return sealed ?? UNSIGNED;
 }
 
-/** The input of a call; what a model that was cut off has written is none. */
+/** The input of a call; empty if the model was cut off. */
 function inputOf(text: string): Json {
   return rawObject(text) ?? {};
 }
@@ -44,7 +44,7 @@ function thoughtOf(thought: ReasoningBlock, shown: ThoughtsShown): Json | null {
   return { type: "thinking", thinking: shown === "all" ? thought.text : "", signature: signatureOf(thought) };
 }
 
-/** Citations of the gateway's own; those of its vendor come with answers that pass. */
+/** The gateway's citations; those of vendors come with answers that pass. */
 export const CITED = "tollgate";
 
 export function citationOf({ url, title, quote }: Json): Json {
@@ -57,12 +57,12 @@ function textOf({ text, citations }: AnswerTextBlock): Json | null {
   return own.length === 0 ? { type: "text", text } : { type: "text", text, citations: own };
 }
 
-/** The id of what we have run, which its vendor has not. */
+/** An id of the gateway's, to tell its calls from the vendor's. */
 function idOf({ id, hosted }: ActionCall): string {
   return `${hosted === null ? RUN_HERE.action : RUN_HERE.hosted}_${id.replace(/[^\w-]/g, "")}`;
 }
 
-/** The block in which the model has called an action. */
+/** The block for the call of an action. */
 export function actionUse(action: ActionCall): Json {
   const { hosted, name, arguments: text } = action;
   const id = idOf(action);
@@ -70,7 +70,7 @@ export function actionUse(action: ActionCall): Json {
   return { type: "mcp_tool_use", id, name, server_name: "tollgate", input: inputOf(text) };
 }
 
-/** The block of what it has brought. */
+/** The block for its result. */
 export function actionResult(block: ActionBlock): Json {
   const { hosted, ok, output, sources } = block;
   const tool_use_id = idOf(block);
@@ -99,7 +99,7 @@ function fetched({ url, title, text }: Source): Json {
   return { type: "web_fetch_result", url, retrieved_at: null, content: { type: "document", source, title } };
 }
 
-/** A block of an answer; null where this wire has no place for it. */
+/** A block of an answer; null: the format cannot express it. */
 export function blockOf(block: Exclude<AnswerBlock, ActionBlock>, shown: ThoughtsShown): Json | null {
   switch (block.kind) {
     case "text":
@@ -122,10 +122,10 @@ const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
   content_filter: "refusal",
 };
 
-/** The wire's own words where the vendor's are more exact than ours. */
+/** Vendor words of this format that are more exact than ours. */
 const EXACT: readonly string[] = ["stop_sequence", "pause_turn", "model_context_window_exceeded"];
 
-/** Why an answer ended, in the wire's words. Clients run the calls of an answer that ended for them, and of no other. */
+/** The stop reason. Clients run calls only if the answer ended for them. */
 function stopReason(
   { reason, native }: { readonly reason: FinishReason; readonly native: string },
   { calls, refused }: { readonly calls: boolean; readonly refused: boolean },
@@ -136,7 +136,7 @@ function stopReason(
   return reason === "tool_calls" ? STOP_REASONS.stop : STOP_REASONS[reason];
 }
 
-/** How an answer ended. Vendors of other wires do not tell at which of several strings; at the only one, where there is one. */
+/** How an answer ended. Vendors of other formats do not name the stop sequence, so it is named if there was only one. */
 export function stopOf(
   end: Parameters<typeof stopReason>[0],
   { calls, refused, stops }: { readonly calls: boolean; readonly refused: boolean; readonly stops: readonly string[] },

@@ -1,4 +1,4 @@
-// How the messages wire tells errors: its own coarse type, our stable code beside it, and the request's id.
+// Errors in the messages format: its own coarse type, our stable code and the request's id.
 import type { ErrorCodec } from "../../../core/endpoint.ts";
 import type { ErrorCode, GatewayError } from "../../../core/errors.ts";
 
@@ -6,7 +6,7 @@ export const WIRE = "messages";
 
 const INVALID = "invalid_request_error";
 
-/** The wire's `type` of every error whose status does not say it all. */
+/** Types that do not follow from the status. */
 const TYPES: Readonly<Partial<Record<ErrorCode, string>>> = {
   insufficient_balance: "billing_error",
   credits_required: "billing_error",
@@ -35,7 +35,7 @@ function typeOf({ code, status }: GatewayError): string {
   return TYPES[code] ?? BY_STATUS[status] ?? (status < 500 ? INVALID : "api_error");
 }
 
-/** Fields that clients of this wire do without once they read these details in the refusal. */
+/** Clients of the format retry without these fields if the refusal has these details. */
 const DETAILS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   thread: { error_code: "thread_unsupported_request", unsupported: ["thread"] },
 };
@@ -44,26 +44,26 @@ function detailsOf({ code, options: { param = "" } }: GatewayError): Record<stri
   return code === "unsupported_field" && Object.hasOwn(DETAILS, param) ? { details: DETAILS[param] } : {};
 }
 
-/** Clients of this wire shorten their conversation where they read this, and nowhere else. */
+/** Clients of the format shorten the conversation only if they read these words. */
 const TOO_LONG = "prompt is too long";
 /** A count of tokens; smaller numbers are parts of names and dates. */
 const COUNT = /\b\d{4,9}\b/g;
 
-/** How long the prompt was, and how long it may be, from whatever words a vendor has for it. */
-function tooLong(said: string): string {
-  const counts = (said.match(COUNT) ?? []).map(Number);
+/** The prompt's length and its limit, taken from any vendor's message. */
+function tooLong(text: string): string {
+  const counts = (text.match(COUNT) ?? []).map(Number);
   const [most, tokens] = [Math.min(...counts), Math.max(...counts)];
-  return tokens > most ? `${TOO_LONG}: ${tokens} tokens > ${most} maximum` : `${TOO_LONG}: ${said}`;
+  return tokens > most ? `${TOO_LONG}: ${tokens} tokens > ${most} maximum` : `${TOO_LONG}: ${text}`;
 }
 
-/** Clients mend some requests by themselves, by the words of the vendor's refusal: nothing stands before them. */
+/** Clients fix some requests by the vendor's exact message, so nothing is put before it. */
 function messageOf({ code, message, options }: GatewayError): string {
-  const said = String(options.detail?.detail ?? message);
-  if (code === "context_length_exceeded") return tooLong(said);
-  return code === "upstream_rejected" ? said : message;
+  const text = String(options.detail?.detail ?? message);
+  if (code === "context_length_exceeded") return tooLong(text);
+  return code === "upstream_rejected" ? text : message;
 }
 
-/** An error as it is answered, and as it stands in the last event of a stream that broke. */
+/** The error object, in an answer or in the last event of a broken stream. */
 export function errorJson(error: GatewayError, requestId: string): Record<string, unknown> {
   const { param, data } = error.options;
   return {

@@ -1,12 +1,12 @@
-// The tools of the messages wire that its vendor runs itself, where the gateway serves them to any model.
+// Hosted tools of the messages format, which the gateway serves to any model.
 import { GatewayError } from "../../../core/errors.ts";
 import { isRecord, type Json, wordOf } from "../../../core/json.ts";
-import { callsAt, type Hosts, placesIn, secondHosted, type WantedHosted } from "../action-tools.ts";
+import { callsAt, domainsOf, type Hosts, secondHosted, type WantedHosted } from "../action-tools.ts";
 import { HOSTED_TYPES, SERVER_TOOLS } from "./fields.ts";
 
 const TYPES: ReadonlySet<string> = new Set(HOSTED_TYPES);
 
-/** The hosted tools of a body, or what is refused because nothing here serves it. */
+/** The hosted tools of a body; refused if nothing here serves them. */
 export function hostedIn({ tools }: Json, hosts: Hosts): readonly WantedHosted[] | GatewayError {
   const found: WantedHosted[] = [];
   for (const [at, tool] of (Array.isArray(tools) ? tools : []).entries()) {
@@ -19,14 +19,14 @@ export function hostedIn({ tools }: Json, hosts: Hosts): readonly WantedHosted[]
     }
     const param = `tools.${at}`;
     if (found.some((one) => one.tool === kind)) return secondHosted(param, kind);
-    const places = placesIn(
+    const domains = domainsOf(
       [tool.allowed_domains, `${param}.allowed_domains`],
       [tool.blocked_domains, `${param}.blocked_domains`],
     );
-    if (places instanceof GatewayError) return places;
+    if (domains instanceof GatewayError) return domains;
     const callsMax = callsAt(tool.max_uses, `${param}.max_uses`);
     if (callsMax instanceof GatewayError) return callsMax;
-    found.push({ param, tool: kind, callsMax, ...places });
+    found.push({ param, tool: kind, callsMax, ...domains });
   }
   return found;
 }

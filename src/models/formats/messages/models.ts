@@ -1,4 +1,4 @@
-// The list of models as clients of the messages wire read it, page by page where they ask for pages.
+// The list of models in the messages format, in pages on request.
 import { GatewayError } from "../../../core/errors.ts";
 import type { ModelRow } from "../wire.ts";
 
@@ -13,7 +13,7 @@ export function modelJson({ id, created, context_length, max_output_tokens }: Mo
   };
 }
 
-/** What a client may ask of the list. Where it asks for nothing, all come at once. */
+/** Query parameters of the list; without them it is complete. */
 const PAGE = ["limit", "after_id", "before_id"] as const;
 const LIMIT_MAX = 1_000;
 
@@ -21,7 +21,7 @@ function wrong(param: (typeof PAGE)[number], why: string): GatewayError {
   return new GatewayError("bad_request", { param, detail: { detail: `${param}: ${why}` } });
 }
 
-/** Those that can be talked to. */
+/** The chat models and tiers. */
 function talkable(all: readonly ModelRow[]): readonly ModelRow[] {
   return all.filter(({ kind }) => kind === "chat" || kind === "tier");
 }
@@ -35,7 +35,6 @@ function listOf(rows: readonly ModelRow[], hasMore: boolean): Record<string, unk
   };
 }
 
-/** All of them at once. */
 export function modelListJson(all: readonly ModelRow[]): Record<string, unknown> {
   return listOf(talkable(all), false);
 }
@@ -44,7 +43,7 @@ export function asksForPage(query: URLSearchParams): boolean {
   return PAGE.some((name) => query.has(name));
 }
 
-/** The page that a query asks for. */
+/** The requested page. */
 export function modelPageJson(
   all: readonly ModelRow[],
   query: URLSearchParams,

@@ -1,4 +1,4 @@
-// Reads a request in the messages wire: it keeps the body for vendors of the same wire, and says it in the neutral format for the others.
+// Reads a request in the messages format: keeps the body for vendors of the same format, and translates it for others.
 import { isRecord, type Json, listOf, numberOf, stringOf, wordOf } from "../../../core/json.ts";
 import type {
   CallerRequest,
@@ -16,20 +16,20 @@ import type { MessagesBody } from "./fields.ts";
 import { isCacheMark } from "./sources.ts";
 import { turnsOf } from "./turns.ts";
 
-/** A tool of the caller's own making; every other type is one that a vendor has made. */
+/** A tool of the caller's; every other type is a vendor's. */
 const OWN_TOOL = /^custom$/;
 
 function isFunction({ type }: Json): boolean {
   return type === undefined || type === null || OWN_TOOL.test(wordOf(type));
 }
 
-/** Tools that a turn of the system's brings in: from then on they are declared like the others. */
+/** Tools that a system turn adds count as declared. */
 function addedTools({ messages }: MessagesBody): readonly unknown[] {
   const blocks = messages.filter(isRecord).flatMap(({ role, content }) => (role === "system" ? listOf(content) : []));
   return blocks.filter(isRecord).flatMap((block) => (block.type === "tool_addition" ? [block.tool] : []));
 }
 
-/** The tools that the client runs. Every one is sent, those too that it would have had found first. */
+/** The tools that the client runs; deferred ones are sent too. */
 function toolsOf(body: MessagesBody): NeutralTool[] {
   const declared = [...listOf(body.tools), ...addedTools(body)]
     .filter(isRecord)
@@ -75,7 +75,7 @@ function formatOf(body: MessagesBody): ResponseFormat | null {
   return { kind: "schema", schema: format.schema, name: null, strict: true };
 }
 
-/** What `thinking` and the word of effort ask for; null where neither speaks. */
+/** `thinking` and the effort; null: neither is there. */
 function reasoningOf(body: MessagesBody): ReasoningAsk | null {
   const thinking = isRecord(body.thinking) ? body.thinking : null;
   const effort = effortOf(outputConfigOf(body).effort);
@@ -88,13 +88,12 @@ function reasoningOf(body: MessagesBody): ReasoningAsk | null {
   };
 }
 
-/** What of the model's thoughts this request wants to see. */
 export function thoughtsShown({ thinking }: MessagesBody): ThoughtsShown {
   if (!isRecord(thinking) || thinking.type === "disabled") return "none";
   return thinking.display === "omitted" ? "sealed" : "all";
 }
 
-/** Tools with a schema that only their vendor's models know. */
+/** Tools whose schema only their vendor's models know. */
 function foreignTools({ tools }: MessagesBody): NeutralRequest["foreign"] {
   return listOf(tools)
     .filter(isRecord)
@@ -105,7 +104,7 @@ function foreignTools({ tools }: MessagesBody): NeutralRequest["foreign"] {
     }));
 }
 
-/** The strings at which a body wants its answer to stop. */
+/** The stop sequences of a body. */
 export function stopsOf({ stop_sequences: stops }: MessagesBody): string[] {
   return stopsIn(stops);
 }
@@ -121,7 +120,7 @@ function neutralOf(body: MessagesBody): NeutralRequest {
     reasoning: reasoningOf(body),
     stops: stopsOf(body),
     choices: 1,
-    // What clients put there names a session of their own, not the person at the keyboard.
+    // Clients put a session id into `metadata`, not a person.
     user: null,
     cacheMark: isCacheMark(body),
     extra: {},
@@ -129,7 +128,7 @@ function neutralOf(body: MessagesBody): NeutralRequest {
   };
 }
 
-/** A request whose body has been checked. */
+/** Reads a checked body. */
 export function messagesRequest(body: MessagesBody): CallerRequest {
   return {
     wire: WIRE,

@@ -1,9 +1,9 @@
-// Reads the media and the texts of the messages wire's blocks as neutral ones.
+// Reads media and texts of blocks as neutral blocks.
 import { isRecord, type Json, stringOf, wordOf } from "../../../core/json.ts";
 import type { ForeignBlock, MediaBlock, MediaSource, NeutralBlock } from "../../../core/neutral.ts";
 import { foreign, textBlock } from "../neutral-blocks.ts";
 
-/** Whether a block's `cache_control` asks for a cache. */
+/** True if a block's `cache_control` asks for a cache. */
 export function isCacheMark(block: Json): boolean {
   return isRecord(block.cache_control) && block.cache_control.type === "ephemeral";
 }
@@ -16,7 +16,7 @@ function sourceOf(source: Json): MediaSource | null {
   return { at: "inline", mediaType: (stringOf(source.media_type) ?? "").toLowerCase(), base64: source.data };
 }
 
-/** Media of a block, or in words what it is that no other wire has a place for. */
+/** The media of a block, or a description of what no other format can express. */
 export function mediaOf(block: Json, kind: "image" | "file"): MediaBlock | ForeignBlock {
   const source = isRecord(block.source) ? block.source : {};
   const from = sourceOf(source);
@@ -25,26 +25,26 @@ export function mediaOf(block: Json, kind: "image" | "file"): MediaBlock | Forei
   return foreign(`${wordOf(block.type)} blocks whose source is ${wordOf(source.type).slice(0, 50) || "missing"}`);
 }
 
-/** Of a document that is text the words themselves, with its title before them. */
+/** A text document becomes its title and text. */
 export function documentOf(
   block: Json,
   contentOf: (content: unknown) => readonly NeutralBlock[],
 ): readonly NeutralBlock[] {
   const source = isRecord(block.source) ? block.source : {};
-  const title = [block.title, block.context].filter((said) => typeof said === "string" && said !== "").join("\n");
+  const title = [block.title, block.context].filter((text) => typeof text === "string" && text !== "").join("\n");
   const before = title === "" ? [] : [textBlock(title)];
   if (source.type === "text") return [...before, textBlock(stringOf(source.data) ?? "", isCacheMark(block))];
   if (source.type === "content") return [...before, ...contentOf(source.content)];
   return [mediaOf(block, "file")];
 }
 
-/** A search result in words: its title, where it is from, and what it says. */
+/** A search result as text: title, source and content. */
 export function searchResultOf(
   block: Json,
   contentOf: (content: unknown) => readonly NeutralBlock[],
 ): readonly NeutralBlock[] {
   const head = [stringOf(block.title), stringOf(block.source)]
-    .filter((said) => said !== undefined && said !== "")
+    .filter((text) => text !== undefined && text !== "")
     .join("\n");
   return [textBlock(head), ...contentOf(block.content)];
 }

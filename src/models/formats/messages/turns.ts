@@ -1,4 +1,4 @@
-// Reads the messages of the messages wire as the turns of a conversation.
+// Reads messages as the turns of a conversation.
 import { isRecord, type Json, stringOf, wordOf } from "../../../core/json.ts";
 import type { NeutralBlock, NeutralTurn } from "../../../core/neutral.ts";
 import { jsonText } from "../../../core/raw-json.ts";
@@ -6,10 +6,10 @@ import { foreign, textBlock } from "../neutral-blocks.ts";
 import type { MessagesBody } from "./fields.ts";
 import { documentOf, isCacheMark, mediaOf, searchResultOf } from "./sources.ts";
 
-/** Made for the vendor's books, never for the model: in front of any other model's prompt it only spoils the cache. */
+/** Meant for the vendor's billing; in any other model's prompt it only spoils the cache. */
 const BILLING_LINE = /^x-[a-z]+-billing-header:/;
 
-/** What a tool that its vendor runs was asked, and what it said: no other model has such a tool. */
+/** Calls and results of server tools: no other model has such a tool. */
 const SERVER_TOOLS = /^(server_tool_use|mcp_tool_use|\w+_tool_result)$/;
 
 function turnOf({ role, content }: Json): NeutralTurn {
@@ -76,19 +76,19 @@ function resultOf(block: Json): NeutralBlock {
   };
 }
 
-/** What we have not sealed ourselves no vendor but its own could read, and it is never said aloud in its place. */
+/** Only the vendor could read a signature that is not our seal, and its text is never sent in its place. */
 function thoughtOf(sealed: unknown, text: string): readonly NeutralBlock[] {
   if (typeof sealed !== "string" || sealed === "") return [];
   return [{ kind: "reasoning", text, format: null, signature: null, sealed, callId: null }];
 }
 
-/** The conversation in order, system turns where they stand. */
+/** The conversation in order; system turns keep their place. */
 export function turnsOf({ system, messages }: MessagesBody): NeutralTurn[] {
   const instructions = contentOf(system).filter(
     (block, at) => at > 0 || block.kind !== "text" || !BILLING_LINE.test(block.text),
   );
   const first: NeutralTurn[] = instructions.length === 0 ? [] : [{ role: "system", blocks: instructions }];
   const turns = messages.filter(isRecord).map(turnOf);
-  // A turn of nothing but thoughts that could not be read says nothing.
+  // A turn of unreadable thoughts alone is empty.
   return [...first, ...turns.filter(({ role, blocks }) => role !== "assistant" || blocks.length > 0)];
 }

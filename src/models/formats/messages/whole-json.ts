@@ -1,4 +1,4 @@
-// Tells when JSON that comes in fragments is all there, looking at each character once.
+// Detects the end of JSON that comes in fragments, in one pass.
 
 export class WholeJson {
   #depth = 0;
@@ -6,7 +6,7 @@ export class WholeJson {
   #inText = false;
   #escaped = false;
 
-  /** An object or a list has begun and ended, and nothing has come that could not stand there. */
+  /** True once an object or a list has ended. */
   get isWhole(): boolean {
     return this.#begun && this.#depth === 0;
   }

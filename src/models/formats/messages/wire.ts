@@ -1,4 +1,4 @@
-// Anthropic's messages wire: messages, whole or as events, with a free count of their tokens.
+// The messages format: answers whole or as events, with a free count of tokens.
 import type { EndpointSpec } from "../../../core/endpoint.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { at } from "../paths.ts";
@@ -11,10 +11,10 @@ import { formatHeaders, VERSION_HEADER } from "./headers.ts";
 import { asksForPage, modelJson, modelListJson, modelPageJson } from "./models.ts";
 import { checkMessages, readMessages } from "./read-body.ts";
 
-/** A count is free, so there is less to read for it. */
+/** A count is free, so its bodies are bounded more tightly. */
 const COUNTED_BYTES_MAX = 8 * 1024 * 1024;
 
-/** Agents look below their base address whether anything answers, before they have shown a key. */
+/** Agents probe their base address before they send a key. */
 const HELLO: EndpointSpec = {
   method: "GET",
   path: "/api/hello",

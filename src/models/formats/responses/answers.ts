@@ -1,4 +1,4 @@
-// Writes neutral answers in OpenAI's responses wire, whole and streamed, and says how an answer ends that broke.
+// Writes neutral answers in the responses format, whole and streamed, and the end of broken streams.
 import type { Frame } from "../../../core/endpoint.ts";
 import type { GatewayError } from "../../../core/errors.ts";
 import { isRecord, type Json } from "../../../core/json.ts";
@@ -16,13 +16,13 @@ import { eventText, type Progress, ResponsesEncoder } from "./stream.ts";
 import { ResponsesTools } from "./tools.ts";
 
 const DONE = "data: [DONE]\n\n";
-/** No line of JSON has a line end in it, so this begins the data of the last event and nothing else. */
+/** JSON has no line breaks, so this occurs only before the data of the last event. */
 const DATA = "\ndata: ";
 
 export interface ResponsesCallOptions extends Done {
-  /** It is answered on a socket, where every event that ends an answer lets the next one begin. */
+  /** Answered on a socket, where every final event lets the next answer begin. */
   readonly onSocket: boolean;
-  /** Sealed thoughts are given to the caller, who brings them back. */
+  /** The caller gets sealed thoughts to send back. */
   readonly seals: boolean;
   /** Seconds since the epoch. */
   readonly nowS: () => number;
@@ -35,7 +35,7 @@ interface ResponsesFrameOptions extends FrameOptions {
   readonly call: ResponsesCall;
 }
 
-/** The answer side of one request: what its attempts and its frame have in common. */
+/** The answer side of one request, shared by its attempts and its frame. */
 export class ResponsesCall {
   readonly #body: ResponsesBody;
   readonly #options: ResponsesCallOptions;
@@ -49,7 +49,7 @@ export class ResponsesCall {
     this.#tools = new ResponsesTools(body);
   }
 
-  /** What the answer repeats of its request. */
+  /** The request fields that the answer repeats. */
   echo(): Json {
     this.#echo ??= echoOf(this.#body, this.#options);
     return this.#echo;
@@ -79,14 +79,14 @@ export class ResponsesCall {
     };
   }
 
-  /** A vendor's response object as ours. What it says of the request is true of what was sent, and what it leaves out is as asked. */
+  /** A vendor's response object under our ids; fields that it leaves out are as requested. */
   #adopted(object: Json, { id, model }: AnswerHead): Json {
     const { store, max_output_tokens, previous_response_id, metadata } = this.echo();
     const own = { id, model, store, max_output_tokens, previous_response_id, metadata, usage: null };
     return { completed_at: null, incomplete_details: null, error: null, ...this.echo(), ...object, ...own };
   }
 
-  /** A new attempt begins: what another one has told was never sent. */
+  /** Starts a new attempt: nothing of an earlier one was sent. */
   begin(): Progress {
     this.#progress = { sequence: 0, output: [] };
     return this.#progress;
@@ -96,20 +96,20 @@ export class ResponsesCall {
     return new ResponsesFrame({ ...options, call: this });
   }
 
-  /** The last bytes of a stream that broke: over HTTP all clients understand one of the two events, and some both. */
+  /** The end of a broken stream. Over HTTP every client understands at least one of the two events. */
   broken(head: AnswerHead, error: GatewayError): string {
     const progress = this.#progress;
     const code = streamCode(error);
     const { message, options } = error;
-    const told = { code, message, param: options.param ?? null, error: errorObject(error) };
+    const fields = { code, message, param: options.param ?? null, error: errorObject(error) };
     const state = { status: "failed", output: progress.output, completedS: null, error: { code, message } } as const;
     const response = responseObject(head, this.echo(), state);
-    const first = this.#options.onSocket ? "" : eventText("error", progress, `,${JSON.stringify(told).slice(1, -1)}`);
+    const first = this.#options.onSocket ? "" : eventText("error", progress, `,${JSON.stringify(fields).slice(1, -1)}`);
     return `${first}${eventText("response.failed", progress, `,"response":${JSON.stringify(response)}`)}${DONE}`;
   }
 }
 
-/** The text of the last message, where it has one alone: what comes before it is said on the way. */
+/** The text of the last message, if that is its only part. */
 function textsOf({ status, output }: Json): readonly AnswerText[] {
   const messages = (Array.isArray(output) ? output : []).filter((item) => isRecord(item) && item.type === "message");
   const content: unknown = messages.at(-1)?.content;
@@ -136,7 +136,7 @@ class ResponsesFrame extends AnswerFrame<ResponsesFrameOptions> {
   }
 }
 
-/** The event that a stream ends with, and all that stands before its data. */
+/** The last event of a stream, and the bytes before its data. */
 export function lastEvent(tail: Uint8Array): { before: Buffer; data: Json; response: Json } | null {
   const bytes = Buffer.from(tail.buffer, tail.byteOffset, tail.byteLength);
   const at = bytes.lastIndexOf(DATA);

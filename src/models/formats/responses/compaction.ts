@@ -1,9 +1,9 @@
-// A conversation made short: one call of a model that sums it up, and the sum, sealed, as the item that goes on in its place.
+// Compacts a conversation: a model writes a summary, which replaces the conversation as a sealed item.
 import { GatewayError } from "../../../core/errors.ts";
 import { isRecord, type Json, stringOf } from "../../../core/json.ts";
 import type { ThoughtSeal } from "../../../core/neutral.ts";
 
-/** A summary is no vendor's thought: any model may read it. */
+/** Any model may read a summary. */
 const MAKER = "compaction";
 
 const WANTED =
@@ -12,17 +12,17 @@ const WANTED =
 
 const TAKEN_UP = "This is a summary of the conversation so far:\n\n";
 
-/** What fits under a seal, in any script: a summary that is longer cannot be carried. */
+/** Fits under a seal in any script. */
 const SUMMARY_TOKENS_MAX = 16_384;
 
-/** The same conversation, with a request for a summary at its end. */
+/** The conversation with a request for a summary at its end. */
 export function summarizing(sent: Json): Json {
   const { model, models, input, instructions, previous_response_id, max_cost_cents, provider } = sent;
   const items = typeof input === "string" ? [{ type: "message", role: "user", content: input }] : (input ?? []);
   const asked = { type: "message", role: "user", content: WANTED };
   const body = { model, models, instructions, previous_response_id, max_cost_cents, provider };
-  const told = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined && value !== null));
-  return { ...told, max_output_tokens: SUMMARY_TOKENS_MAX, input: Array.isArray(items) ? [...items, asked] : items };
+  const fields = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined && value !== null));
+  return { ...fields, max_output_tokens: SUMMARY_TOKENS_MAX, input: Array.isArray(items) ? [...items, asked] : items };
 }
 
 function textOf(response: Json): string {
@@ -35,7 +35,7 @@ function noSummary(detail: string): GatewayError {
   return new GatewayError("no_summary", { detail: { detail } });
 }
 
-/** The answer as a compaction; or what the caller is told, where there is no summary, or one that is too long to be carried. */
+/** The answer as a compaction; an error if there is no summary or it is too long to seal. */
 export function compacted(response: Json, seal: ThoughtSeal): Json | GatewayError {
   const text = textOf(response);
   const thought = { kind: "reasoning", text, format: null, signature: null, sealed: null, callId: null } as const;
@@ -47,7 +47,7 @@ export function compacted(response: Json, seal: ThoughtSeal): Json | GatewayErro
   return { id, object: "response.compaction", created_at, model, output: [item] };
 }
 
-/** The summary that an item carries as a message of the conversation; null where it was not made here, for this payer. */
+/** The summary in an item, as a message; null: it was not made here, for this payer. */
 export function summaryMessage({ encrypted_content }: Json, seal: ThoughtSeal): Json | null {
   const opened = seal.open(stringOf(encrypted_content) ?? "", MAKER);
   return opened === null ? null : { type: "message", role: "system", content: `${TAKEN_UP}${opened.text}` };

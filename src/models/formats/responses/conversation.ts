@@ -1,4 +1,4 @@
-// A conversation over several requests: what a request holds of it, and what its socket remembers for the next one to go on from.
+// Conversations over several requests: what a request holds, and what its socket keeps for the next one.
 import type { SocketMemory } from "../../../core/endpoint.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { isRecord, type Json } from "../../../core/json.ts";
@@ -17,7 +17,7 @@ export function objectIn(bytes: Buffer): Json | GatewayError {
   return invalid("", "must be an object");
 }
 
-/** The body of a request that came as a message of a socket: it is always answered in events, and says what kind of message it is. */
+/** The body of a socket message, which names its kind and is always answered with events. */
 export function createIn(bytes: Buffer): Json | GatewayError {
   const sent = objectIn(bytes);
   if (sent instanceof GatewayError) return sent;
@@ -32,8 +32,8 @@ export function itemsIn({ input }: Pick<ResponsesBody, "input">): readonly unkno
 }
 
 /**
- * What is wrong with the output of a tool that the model has not called, where the conversation before it is known: models answer to it as if
- * something were missing, or refuse it in words of their own. Null: nothing. An item that is only named may be the call.
+ * The error for a tool output without a call in the conversation, which models misread or refuse in their own words. An item
+ * that is only named may be the call; null: nothing is wrong.
  */
 export function outputWithoutCall(input: unknown, earlier: readonly unknown[]): GatewayError | null {
   const own = Array.isArray(input) ? input : [];
@@ -44,7 +44,7 @@ export function outputWithoutCall(input: unknown, earlier: readonly unknown[]): 
   return at < 0 ? null : invalid(`input.${at}.call_id`, "no call of this id is in the conversation");
 }
 
-/** Keeps a conversation that is short enough to be sent again as one body. */
+/** Keeps a conversation if one body could hold it. */
 export function remember(memory: SocketMemory, id: string, items: readonly unknown[]): void {
   const text = JSON.stringify(items);
   if (tooMuchIn(Buffer.from(text)) === null) memory.keep(id, text);

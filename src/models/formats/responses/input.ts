@@ -1,11 +1,11 @@
-// Makes the input and the tools of the responses wire plain before they are sifted: what clients leave out is said, what is not sold is left out.
+// Normalizes input and tools of the responses format before the table of fields is read: implied types are added, hosted tools removed.
 import { GatewayError } from "../../../core/errors.ts";
 import { isRecord, type Json, wordOf } from "../../../core/json.ts";
 import type { ThoughtSeal } from "../../../core/neutral.ts";
-import { HOSTS_NOTHING, type Hosts, placesIn, secondHosted, type WantedHosted } from "../action-tools.ts";
+import { domainsOf, HOSTS_NOTHING, type Hosts, secondHosted, type WantedHosted } from "../action-tools.ts";
 import { summaryMessage } from "./compaction.ts";
 
-/** Tools that the caller runs, or that only say how calls are made. All others are run by a provider and billed apart. */
+/** Tools that the caller runs or that shape calls. All others are run by a provider and billed apart. */
 const CALLERS_TOOLS: ReadonlySet<unknown> = new Set([
   "function",
   "custom",
@@ -16,17 +16,17 @@ const CALLERS_TOOLS: ReadonlySet<unknown> = new Set([
   "local_shell",
   "apply_patch",
 ]);
-/** Calls of hosted tools that an earlier turn has shown. What they found is in the answer that followed. */
+/** Calls of hosted tools in earlier turns. Their findings are in the answers that followed. */
 const HOSTED_CALLS: ReadonlySet<unknown> = new Set(["web_search_call", "image_generation_call", "mcp_call"]);
-/** A search of the web, in all the names that it has had. */
+/** Web search under all of its names. */
 const SEARCH = /^web_search(_preview)?(_\d{4}_\d\d_\d\d)?$/;
 
-/** A body with plain input and tools, and what had to go for that. */
+/** A body with normalized input and tools. */
 export interface PlainBody {
   readonly body: Json;
   readonly dropped: readonly string[];
   readonly refused: GatewayError | null;
-  /** What of the tools the gateway runs in a vendor's place. */
+  /** Tools that the gateway runs in a vendor's place. */
   readonly hosted: readonly WantedHosted[];
 }
 
@@ -43,7 +43,7 @@ function idsIn(items: readonly unknown[]): ReadonlySet<unknown> {
   return new Set(items.filter(isRecord).flatMap((item) => (isReference(item) ? [] : [item.id])));
 }
 
-/** The ids of items that the input names without holding them, each once. */
+/** The ids of items that the input refers to but does not hold. */
 export function namedItems(input: unknown, earlier: readonly unknown[]): string[] {
   if (!Array.isArray(input)) return [];
   const references = input.filter(isRecord).filter(isReference);
@@ -76,7 +76,7 @@ class Plainer {
     return input.flatMap((item, at) => this.#item(item, at));
   }
 
-  /** The tools of the request itself: those that the gateway runs are none of a vendor's. */
+  /** The request's own tools, without those that the gateway runs. */
   ownTools(tools: unknown): unknown {
     if (!Array.isArray(tools)) return tools;
     const left = tools.filter((tool, at) => !this.#runs(tool, `tools.${at}`));
@@ -87,14 +87,14 @@ class Plainer {
   #runs(tool: unknown, param: string): boolean {
     if (!isRecord(tool)) return false;
     if (tool.type === "action") return true;
-    // Who wants no page of today has asked for an index that only its vendor has.
+    // Without access to the live web, the caller means an index that only the vendor has.
     const isSearch = SEARCH.test(wordOf(tool.type)) && tool.external_web_access !== false;
     if (!isSearch || !this.#searches()) return false;
     this.refused ??= this.hosted.length > 0 ? secondHosted(param, "web_search") : this.#search(tool, param);
     return true;
   }
 
-  /** Asked of the catalog once, however many such tools there are. */
+  /** Looked up once per request. */
   #searches(): boolean {
     this.#hasSearch ??= this.#hosts("web_search");
     return this.#hasSearch;
@@ -103,12 +103,12 @@ class Plainer {
   #search(tool: Json, param: string): GatewayError | null {
     const filters = isRecord(tool.filters) ? tool.filters : {};
     const at = `${param}.filters`;
-    const places = placesIn(
+    const domains = domainsOf(
       [filters.allowed_domains, `${at}.allowed_domains`],
       [filters.blocked_domains, `${at}.blocked_domains`],
     );
-    if (places instanceof GatewayError) return places;
-    this.hosted.push({ param, tool: "web_search", callsMax: null, ...places });
+    if (domains instanceof GatewayError) return domains;
+    this.hosted.push({ param, tool: "web_search", callsMax: null, ...domains });
     return null;
   }
 
@@ -119,7 +119,7 @@ class Plainer {
     return kept;
   }
 
-  /** A forced tool that is not there would make an answer that lies. */
+  /** Forcing a tool that was removed would produce a false answer. */
   choice(choice: unknown): unknown {
     if (isRecord(choice) && SEARCH.test(wordOf(choice.type)) && this.hosted.length > 0) {
       return { type: "function", name: "web_search" };
@@ -150,7 +150,7 @@ class Plainer {
     if (!isRecord(item)) return [item];
     const { type } = item;
     if (type === undefined && item.role !== undefined) return [{ type: "message", ...item }];
-    // Tools come in with items too: those that a client's search has found, or that it adds.
+    // Items bring tools too: those that a client's search has found, or that it adds.
     if (Array.isArray(item.tools)) return [{ ...item, tools: this.tools(item.tools) }];
     if (HOSTED_CALLS.has(type)) {
       this.dropped.add(`input.${type}`);
@@ -170,7 +170,7 @@ class Plainer {
     return message ?? item;
   }
 
-  /** What it names is in the conversation already, or has been kept with an answer, or is not there. */
+  /** The item is in the conversation already, was kept with an answer, or is missing. */
   #reference(item: Json, at: number): readonly unknown[] {
     if (this.#ids.has(item.id)) return [];
     const id = wordOf(item.id);
@@ -192,7 +192,7 @@ class Plainer {
   }
 }
 
-/** The body with its items typed, those in it that it only names, and without what a provider would have to run or has kept. */
+/** The body with typed items, the kept items that it refers to, and without hosted tools. */
 export function plainBody(
   sent: Json,
   seal: ThoughtSeal,
@@ -201,7 +201,7 @@ export function plainBody(
 ): PlainBody {
   const plainer = new Plainer(seal, named, hosts);
   const body: Json = {};
-  // In this order: a choice is good or bad by the tools that are left.
+  // Last, because a choice depends on the tools that are left.
   const input = plainer.input(sent.input);
   const tools = plainer.ownTools(sent.tools);
   for (const field of Object.keys(sent)) {

@@ -1,4 +1,4 @@
-// The output items of the responses wire: what a model has said, thought and called, each with an id of its own.
+// Output items of the responses format: text, thoughts and calls, each with its id.
 import { isRecord, type Json, wordOf } from "../../../core/json.ts";
 import type { ActionBlock, ActionCall, AnswerBlock, FinishReason, ReasoningBlock } from "../../../core/neutral.ts";
 import type { ResponseStatus } from "./response-object.ts";
@@ -6,18 +6,17 @@ import type { CalledTool, ResponsesTools } from "./tools.ts";
 
 export type ItemStatus = "in_progress" | "completed" | "incomplete";
 
-/** What a call's items are made with. */
 export interface ItemParts {
-  /** Sets the ids of this answer's items apart from those of all others. */
+  /** Makes this answer's item ids unique. */
   readonly idTail: string;
   readonly tools: ResponsesTools;
-  /** Sealed thoughts are given to the caller, who brings them back. */
+  /** The caller gets sealed thoughts to send back. */
   readonly seals: boolean;
   /** Thoughts are shown. */
   readonly shows: boolean;
 }
 
-/** How a response ends for each reason; a call is as good an end as a word. */
+/** The status for each finish reason; a call counts as complete. */
 export function endOf(reason: FinishReason): { readonly status: ResponseStatus; readonly incomplete?: string } {
   if (reason === "length") return { status: "incomplete", incomplete: "max_output_tokens" };
   if (reason === "content_filter") return { status: "incomplete", incomplete: "content_filter" };
@@ -39,33 +38,33 @@ export function reasoningItem(id: string, status: ItemStatus, summary: readonly 
   return sealed === null ? item : { ...item, encrypted_content: sealed };
 }
 
-/** The text that a custom tool was called with; what is no such object is given as it came. */
+/** The input of a custom tool; text that is not such an object stays as it is. */
 export function customInput(text: string): string {
   try {
-    const told: unknown = JSON.parse(text);
-    if (typeof told === "object" && told !== null && "input" in told && typeof told.input === "string")
-      return told.input;
+    const extra: unknown = JSON.parse(text);
+    if (typeof extra === "object" && extra !== null && "input" in extra && typeof extra.input === "string")
+      return extra.input;
   } catch {
-    // A model that was cut off has written half an object.
+    // The model was cut off within the object.
   }
   return text;
 }
 
-/** A call under the name by which its caller knows the tool. */
+/** A call under the caller's name for the tool. */
 export function callItem(
   id: string,
   status: ItemStatus,
   { called, callId, text }: { readonly called: CalledTool; readonly callId: string; readonly text: string },
 ): Json {
   const { custom, name, namespace } = called;
-  const told = custom ? { input: text } : { arguments: text };
+  const extra = custom ? { input: text } : { arguments: text };
   const item: Json = {
     id,
     type: custom ? "custom_tool_call" : "function_call",
     status,
     call_id: callId,
     name,
-    ...told,
+    ...extra,
   };
   return namespace === null ? item : { ...item, namespace };
 }
@@ -74,7 +73,7 @@ export function imageItem(id: string, url: string): Json {
   return { id, type: "image_generation_call", status: "completed", result: url.slice(url.indexOf(",") + 1) };
 }
 
-/** Citations of the gateway's own; those of vendors come with answers that pass. */
+/** The gateway's citations; those of vendors come with answers that pass. */
 export const CITED = "tollgate";
 
 export function annotationOf({ url, title, start, end }: Json): Json {
@@ -85,21 +84,21 @@ function annotationsOf(citations: readonly { readonly format: string; readonly j
   return citations.flatMap(({ format, json }) => (format === CITED ? [annotationOf(json)] : []));
 }
 
-/** An action is a search where the caller has asked for that tool, else a call of a server of ours. */
+/** An action is a search if the caller asked for that tool, else a call of our MCP server. */
 export function prefixOf({ hosted }: ActionCall): string {
   return hosted === null ? "mcp" : "ws";
 }
 
 function argumentIn(text: string, name: string): string {
   try {
-    const told: unknown = JSON.parse(text);
-    return isRecord(told) ? wordOf(told[name]) : "";
+    const extra: unknown = JSON.parse(text);
+    return isRecord(extra) ? wordOf(extra[name]) : "";
   } catch {
     return "";
   }
 }
 
-/** The item of an action that runs, or has ended as `done` says. */
+/** The item of an action that runs, or has ended as in `done`. */
 export function actionItem(id: string, status: ItemStatus, call: ActionCall, done: ActionBlock | null): Json {
   if (call.hosted !== null) {
     const query = argumentIn(call.arguments, "query");
@@ -107,7 +106,7 @@ export function actionItem(id: string, status: ItemStatus, call: ActionCall, don
     const ended = done?.ok === false ? "failed" : status;
     return { id, type: "web_search_call", status: ended, action: { type: "search", query, sources } };
   }
-  const told = done === null ? {} : { output: done.ok ? done.output : null, error: done.ok ? null : done.output };
+  const extra = done === null ? {} : { output: done.ok ? done.output : null, error: done.ok ? null : done.output };
   const { name, arguments: text } = call;
   return {
     id,
@@ -119,11 +118,11 @@ export function actionItem(id: string, status: ItemStatus, call: ActionCall, don
     arguments: text,
     output: null,
     error: null,
-    ...told,
+    ...extra,
   };
 }
 
-/** No arguments are an object without fields. */
+/** Missing arguments become an empty object. */
 export function wholeArguments({ custom }: CalledTool, text: string): string {
   return custom ? customInput(text) : text.trim() === "" ? "{}" : text;
 }
@@ -188,7 +187,7 @@ class ItemList {
   }
 }
 
-/** The items of a whole answer, in the order in which it was said. */
+/** The items of a whole answer, in order. */
 export function itemsOf(blocks: readonly AnswerBlock[], reason: FinishReason, parts: ItemParts): readonly Json[] {
   const list = new ItemList(parts);
   for (const block of blocks) list.add(block);

@@ -1,4 +1,4 @@
-// What an item of the responses wire is while it is written: a message, a thought, a call of the caller's, or an action of ours.
+// The state of an item while it is written: a message, a thought, a call or an action.
 import type { Json } from "../../../core/json.ts";
 import type { ActionCall } from "../../../core/neutral.ts";
 import type { CalledTool } from "./tools.ts";
@@ -7,7 +7,7 @@ export interface OpenMessage {
   readonly kind: "message";
   readonly id: string;
   readonly content: Json[];
-  /** The part that is being written. */
+  /** The open part. */
   part: "text" | "refusal";
   text: string;
   annotations: Json[];
@@ -35,5 +35,5 @@ export interface OpenCall {
   text: string;
 }
 
-/** A call that began while another was being written: it has its turn when that has ended. */
+/** A call that began while another was open, and is written after it. */
 export type WaitingCall = Omit<OpenCall, "kind" | "id">;

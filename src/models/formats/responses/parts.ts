@@ -1,8 +1,8 @@
-// Reads the content parts of OpenAI's responses wire as neutral blocks.
+// Reads content parts of the responses format as neutral blocks.
 import { isRecord, type Json, stringOf, wordOf } from "../../../core/json.ts";
 import { audioBlock, foreign, mediaSource, type PartBlock, textBlock } from "../neutral-blocks.ts";
 
-/** The parts of a content, which may be one text. */
+/** The parts of a content; a string is one text. */
 export function partsOf(content: unknown): PartBlock[] {
   if (typeof content === "string") return [textBlock(content)];
   return Array.isArray(content) ? content.map(readPart) : [];

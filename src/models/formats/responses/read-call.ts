@@ -1,4 +1,4 @@
-// Reads a call in the responses wire: where it names an answer that is kept, that conversation goes before its own.
+// Reads a call in the responses format, with the kept conversation that it continues.
 import type { PlanCall, SocketMemory } from "../../../core/endpoint.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import type { Json } from "../../../core/json.ts";
@@ -18,7 +18,7 @@ import { usageJson } from "./response-object.ts";
 type Prepare = NonNullable<Plan["prepare"]>;
 type Read = ReadResponses | GatewayError;
 
-/** Reads a request; one that names items which are not in it when those have been looked for. */
+/** Reads a request, after looking up the kept items that it refers to. */
 function read(sent: Json, call: PlanCall, host: WireHost, earlier: Earlier | null): Read | Promise<Read> {
   const nowS = () => Math.floor(host.epochMs() / 1000);
   const { payer } = call.audience;
@@ -30,13 +30,13 @@ function read(sent: Json, call: PlanCall, host: WireHost, earlier: Earlier | nul
   return ids.length === 0 ? now(null) : host.kept.findItems(payer?.id ?? null, ids, seal).then(now);
 }
 
-/** A request that goes on from an earlier answer. */
+/** Reads a request that continues an earlier answer. */
 function readAfter(sent: Json, call: PlanCall, host: WireHost, earlier: Earlier | GatewayError): Read | Promise<Read> {
   if (earlier instanceof GatewayError) return earlier;
   return outputWithoutCall(sent.input, earlier.items) ?? read(sent, call, host, earlier);
 }
 
-/** Reads a request; one that names an earlier answer when that has been found: on its socket, or else among those that are kept. */
+/** Reads a request, after finding the earlier answer that it names: on its socket, or in the store. */
 export function readSent(sent: Json, call: PlanCall, host: WireHost): Read | Promise<Read> {
   const { previous_response_id: previous } = sent;
   if (typeof previous !== "string") return read(sent, call, host, null);
@@ -53,7 +53,7 @@ function responseIn(final: FinalPart): Json {
   return response;
 }
 
-/** The same last part where the answer could not be kept after all. */
+/** The final part of an answer that could not be kept. */
 function notKept(final: FinalPart): FinalPart {
   if (final.kind === "body") return { kind: "body", body: { ...final.body, store: false } };
   const event = lastEvent(final.tail);
@@ -62,7 +62,7 @@ function notKept(final: FinalPart): FinalPart {
   return { kind: "stream", tail: Buffer.concat([event.before, Buffer.from(`${JSON.stringify(event.data)}\n\n`)]) };
 }
 
-/** Keeps an answer before its last byte goes out: the next request may come at once. */
+/** Keeps an answer before its last byte is sent, because the next request may come at once. */
 function keeping({ body }: ReadResponses, payer: string, kept: Keeper): Prepare {
   const input = itemsIn(body);
   return async (final, _served, { usage }) => {
@@ -77,8 +77,8 @@ interface Keeper {
 }
 
 /**
- * Keeps the items of an answer whose request does not speak of storing. The answer does not wait for that: the store takes what it is
- * asked in order, so the items are there before the charge is, and no caller was promised that they are.
+ * Keeps the items of an answer whose request does not mention storing. The answer does not wait: the store works in order, so
+ * the items are there before the charge is, and no caller was promised them.
  */
 function keepingItems(payer: string, { answers, seal }: Keeper): Prepare {
   return async (final) => {
@@ -102,7 +102,7 @@ function requestOf(one: Read, host: WireHost, memory: SocketMemory | undefined):
   };
 }
 
-/** Has the socket remember the conversation and its answer, beside what else is kept of it. */
+/** Keeps the conversation and its answer on the socket too. */
 function remembering({ body }: ReadResponses, memory: SocketMemory, keep: Prepare | null): Prepare {
   return async (final, served, reading) => {
     const { id, output } = responseIn(final);
@@ -111,7 +111,7 @@ function remembering({ body }: ReadResponses, memory: SocketMemory, keep: Prepar
   };
 }
 
-/** Checks a request, or says what is wrong with it. */
+/** Reads a request. */
 export function readResponses(
   call: PlanCall,
   host: WireHost,
@@ -123,13 +123,13 @@ export function readResponses(
   return one instanceof Promise ? one.then((done) => requestOf(done, host, memory)) : requestOf(one, host, memory);
 }
 
-/** The vendor has done its work: where no summary came of it, the caller is told that, and is charged. */
+/** The compacted answer. The vendor's work is charged even if there is no summary. */
 function summarized(final: FinalPart, seal: ThoughtSeal): FinalPart | GatewayError {
   const body = compacted(responseIn(final), seal);
   return body instanceof GatewayError ? body : { kind: "body", body };
 }
 
-/** A call of the same model that sums the conversation up. */
+/** Reads a compaction: a call of the same model that writes a summary. */
 export async function readCompaction(call: PlanCall, host: WireHost): Promise<ModelRequest | GatewayError> {
   const sent = objectIn(call.request.body);
   if (sent instanceof GatewayError) return sent;

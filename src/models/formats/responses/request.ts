@@ -1,4 +1,4 @@
-// Reads a request in OpenAI's responses wire: it keeps the body for vendors of the same wire, and says it neutrally for the others.
+// Reads a request in the responses format: keeps the body for vendors of the same format, and translates it for others.
 import { defined, isRecord, numberOf, stringOf } from "../../../core/json.ts";
 import type { CallerRequest, NeutralRequest, ReasoningAsk, ResponseFormat } from "../../../core/neutral.ts";
 import { once } from "../neutral-blocks.ts";
@@ -11,7 +11,7 @@ export const WIRE = "responses";
 
 const LOGPROBS = "message.output_text.logprobs";
 
-/** What `reasoning.effort` asks for. A wish for a summary alone leaves thinking to the model. */
+/** `reasoning.effort`. A summary alone leaves thinking to the model. */
 function reasoningOf({ reasoning }: ResponsesBody): ReasoningAsk | null {
   const effort = isRecord(reasoning) ? stringOf(reasoning.effort) : undefined;
   if (effort === undefined) return null;
@@ -28,7 +28,7 @@ function formatOf({ text }: ResponsesBody): ResponseFormat | null {
   return isRecord(format) ? responseFormat(format.type, format) : null;
 }
 
-/** The parts of `include` that are about the answer of a model, not about a hosted tool. */
+/** True if `include` names a part of the answer. */
 export function includes({ include }: ResponsesBody, what: string): boolean {
   return Array.isArray(include) && include.includes(what);
 }
@@ -62,7 +62,7 @@ function neutralOf(body: ResponsesBody): NeutralRequest {
   };
 }
 
-/** A request whose body has been checked. */
+/** Reads a checked body. */
 export function responsesRequest(body: ResponsesBody): CallerRequest {
   return {
     wire: WIRE,

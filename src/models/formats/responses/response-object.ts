@@ -1,4 +1,4 @@
-// The response object, as it stands in a whole answer and in the events that begin and end a stream: every key is always there.
+// The response object of whole answers and of a stream's first and last events: every key is always there.
 import { isRecord, type Json, numberOf, stringOf } from "../../../core/json.ts";
 import type { TokenUsage } from "../../../core/route.ts";
 import type { AnswerHead } from "../wire.ts";
@@ -6,7 +6,7 @@ import type { ResponsesBody } from "./fields.ts";
 
 export type ResponseStatus = "in_progress" | "completed" | "incomplete" | "failed";
 
-/** What becomes of an answer in time; the rest of its object stays as it is. */
+/** The parts of the object that change while an answer is written. */
 export interface ResponseState {
   readonly status: ResponseStatus;
   readonly output: readonly Json[];
@@ -16,15 +16,15 @@ export interface ResponseState {
   readonly error?: Json;
 }
 
-/** What was really done with a request, where that may differ from what it says. */
+/** Settings that may differ from the request. */
 export interface Done {
-  /** The answer is kept, and later requests may name it. */
+  /** The answer is kept for later requests. */
   readonly store: boolean;
-  /** The bound on output that the caller asked for; null: none. */
+  /** The caller's bound on output; null: none. */
   readonly maxOutputTokens: number | null;
 }
 
-/** A function without some of its fields says that it has none. */
+/** Missing fields of a function become null. */
 function toolEcho(tool: unknown): unknown {
   if (!isRecord(tool) || tool.type !== "function") return tool;
   return {
@@ -41,12 +41,12 @@ function reasoningEcho({ reasoning }: ResponsesBody): Json | null {
 }
 
 function textEcho({ text }: ResponsesBody): Json {
-  const told = isRecord(text) ? text : {};
-  const format = isRecord(told.format) ? told.format : { type: "text" };
-  return typeof told.verbosity === "string" ? { format, verbosity: told.verbosity } : { format };
+  const given = isRecord(text) ? text : {};
+  const format = isRecord(given.format) ? given.format : { type: "text" };
+  return typeof given.verbosity === "string" ? { format, verbosity: given.verbosity } : { format };
 }
 
-/** What an answer repeats of its request, with the defaults of what was not said. */
+/** The request fields that an answer repeats, with defaults. */
 export function echoOf(body: ResponsesBody, { store, maxOutputTokens }: Done): Json {
   return {
     instructions: stringOf(body.instructions) ?? null,
@@ -74,7 +74,7 @@ export function echoOf(body: ResponsesBody, { store, maxOutputTokens }: Done): J
   };
 }
 
-/** The whole object, without usage: what was charged is known only at the end. */
+/** The whole object, without usage, which is known at the end. */
 export function responseObject(head: AnswerHead, echo: Json, state: ResponseState): Json {
   return {
     id: head.id,

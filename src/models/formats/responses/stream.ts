@@ -1,4 +1,4 @@
-// Writes neutral events as the events of the responses wire: items open, fill and close one after the other, never two at once.
+// Writes neutral events in the responses format: items open, fill and close one after the other.
 import type { Json } from "../../../core/json.ts";
 import type { ActionBlock, ActionCall, EventEncoder, FinishReason, NeutralEvent } from "../../../core/neutral.ts";
 import type { AnswerHead } from "../wire.ts";
@@ -23,15 +23,15 @@ import { type ResponseState, responseObject } from "./response-object.ts";
 
 const NOTHING = Buffer.alloc(0);
 
-/** How far an answer has come: what is told of one that breaks goes on from here. */
+/** The progress of an answer, continued by the error events of a broken one. */
 export interface Progress {
   /** The number of the next event. */
   sequence: number;
-  /** Items that are finished. */
+  /** Finished items. */
   readonly output: Json[];
 }
 
-/** An event as it goes out: both lines in one piece, because some clients lose what comes in two. */
+/** An event in one piece, because some clients lose events that come in two. */
 export function eventText(type: string, progress: Progress, more: string): string {
   return `event: ${type}\ndata: {"type":"${type}","sequence_number":${progress.sequence++}${more}}\n\n`;
 }
@@ -44,13 +44,13 @@ export class ResponsesEncoder implements EventEncoder {
   readonly #nowS: () => number;
   #begun = false;
   #open: OpenMessage | OpenThought | OpenCall | OpenAction | null = null;
-  /** Actions that began while another ran, and those that have ended before their turn. */
+  /** Actions that began while another ran, and those that ended before their turn. */
   #actions: ActionCall[] = [];
   readonly #ended = new Map<string, ActionBlock>();
-  /** What every delta of the open item ends its first half with. */
-  #fillHead = "";
+  /** The beginning of every delta of the open item. */
+  #deltaHead = "";
   #waiting: WaitingCall[] = [];
-  /** Seals of thoughts that came while something else was being said. */
+  /** Seals of thoughts that came while another item was open. */
   #seals: string[] = [];
   #out = "";
 
@@ -67,41 +67,41 @@ export class ResponsesEncoder implements EventEncoder {
 
   encode(event: NeutralEvent): Buffer {
     if (event.choice !== 0) return NOTHING;
-    this.#read(event);
+    this.#handle(event);
     if (this.#out === "") return NOTHING;
     const bytes = Buffer.from(this.#out);
     this.#out = "";
     return bytes;
   }
 
-  #read(event: NeutralEvent): void {
+  #handle(event: NeutralEvent): void {
     switch (event.kind) {
       case "begin":
         return this.#begin();
       case "text":
       case "refusal":
-        return this.#say(event.kind, event.text);
+        return this.#writeText(event.kind, event.text);
       case "reasoning":
-        if (this.#parts.shows) this.#think(event.text);
+        if (this.#parts.shows) this.#writeThought(event.text);
         return;
       case "thought":
         if (this.#parts.seals && event.thought.sealed !== null) this.#seal(event.thought.sealed);
         return;
       case "tool-call":
-        return this.#call(event);
+        return this.#startCall(event);
       case "tool-arguments":
-        return this.#write(event.at, event.text);
+        return this.#writeArguments(event.at, event.text);
       case "image":
-        this.#settle();
-        return this.#whole(imageItem(this.#id("ig"), event.url));
+        this.#closeAll();
+        return this.#writeItem(imageItem(this.#id("ig"), event.url));
       case "finish":
         return this.#finish(event.reason);
       case "action-begun":
-        return this.#act(event.action);
+        return this.#startAction(event.action);
       case "action-done":
-        return this.#acted(event.action);
+        return this.#endAction(event.action);
       case "citation":
-        if (event.format === CITED) this.#cite(annotationOf(event.json));
+        if (event.format === CITED) this.#writeCitation(annotationOf(event.json));
         return;
       case "native":
         return;
@@ -109,7 +109,7 @@ export class ResponsesEncoder implements EventEncoder {
   }
 
   /** `more` are fields, each after a comma. */
-  #tell(type: string, more: string): void {
+  #emit(type: string, more: string): void {
     this.#out += eventText(type, this.#progress, more);
   }
 
@@ -117,45 +117,45 @@ export class ResponsesEncoder implements EventEncoder {
     return `${prefix}_${this.#parts.idTail}_${this.#progress.output.length}`;
   }
 
-  #at(): number {
+  #position(): number {
     return this.#progress.output.length;
   }
 
   #response(type: string, state: ResponseState): void {
-    this.#tell(type, `,"response":${JSON.stringify(responseObject(this.#head, this.#echo, state))}`);
+    this.#emit(type, `,"response":${JSON.stringify(responseObject(this.#head, this.#echo, state))}`);
   }
 
   #begin(): void {
     if (this.#begun) return;
     this.#begun = true;
-    // Made once: instructions and tools can be long, and stand in both.
+    // Made once for both events: instructions and tools can be long.
     const state = { status: "in_progress", output: [], completedS: null } as const;
     const response = `,"response":${JSON.stringify(responseObject(this.#head, this.#echo, state))}`;
-    this.#tell("response.created", response);
-    this.#tell("response.in_progress", response);
+    this.#emit("response.created", response);
+    this.#emit("response.in_progress", response);
   }
 
-  #added(item: Json): void {
-    this.#tell("response.output_item.added", `,"output_index":${this.#at()},"item":${JSON.stringify(item)}`);
+  #itemAdded(item: Json): void {
+    this.#emit("response.output_item.added", `,"output_index":${this.#position()},"item":${JSON.stringify(item)}`);
   }
 
-  #done(item: Json): void {
-    this.#tell("response.output_item.done", `,"output_index":${this.#at()},"item":${JSON.stringify(item)}`);
+  #itemDone(item: Json): void {
+    this.#emit("response.output_item.done", `,"output_index":${this.#position()},"item":${JSON.stringify(item)}`);
     this.#progress.output.push(item);
     this.#open = null;
   }
 
-  /** An item that comes in one piece. */
-  #whole(item: Json): void {
-    this.#added({ ...item, status: "in_progress" });
-    this.#done(item);
+  /** Writes an item in one piece. */
+  #writeItem(item: Json): void {
+    this.#itemAdded({ ...item, status: "in_progress" });
+    this.#itemDone(item);
   }
 
-  #say(part: "text" | "refusal", text: string): void {
+  #writeText(part: "text" | "refusal", text: string): void {
     if (this.#open?.kind !== "message") {
-      this.#settle();
+      this.#closeAll();
       const id = this.#id("msg");
-      this.#added(messageItem(id, "in_progress", []));
+      this.#itemAdded(messageItem(id, "in_progress", []));
       this.#open = { kind: "message", id, content: [], part, text: "", annotations: [] };
       this.#openPart(this.#open);
     } else if (this.#open.part !== part) {
@@ -164,63 +164,63 @@ export class ResponsesEncoder implements EventEncoder {
       this.#openPart(this.#open);
     }
     this.#open.text += text;
-    this.#fill(text, part === "text" ? ',"logprobs":[]' : "");
+    this.#emitDelta(text, part === "text" ? ',"logprobs":[]' : "");
   }
 
   #openPart(message: OpenMessage): void {
-    const at = `,"item_id":"${message.id}","output_index":${this.#at()},"content_index":${message.content.length}`;
-    this.#tell("response.content_part.added", `${at},"part":${JSON.stringify(textPart(message.part, ""))}`);
-    this.#fillWith(message.part === "text" ? "response.output_text.delta" : "response.refusal.delta", at);
+    const at = `,"item_id":"${message.id}","output_index":${this.#position()},"content_index":${message.content.length}`;
+    this.#emit("response.content_part.added", `${at},"part":${JSON.stringify(textPart(message.part, ""))}`);
+    this.#setDelta(message.part === "text" ? "response.output_text.delta" : "response.refusal.delta", at);
   }
 
   #closePart(message: OpenMessage): void {
     const { id, part, text, content } = message;
-    const at = `,"item_id":"${id}","output_index":${this.#at()},"content_index":${content.length}`;
-    const said = JSON.stringify(text);
-    if (part === "text") this.#tell("response.output_text.done", `${at},"text":${said},"logprobs":[]`);
-    else this.#tell("response.refusal.done", `${at},"refusal":${said}`);
+    const at = `,"item_id":"${id}","output_index":${this.#position()},"content_index":${content.length}`;
+    const quoted = JSON.stringify(text);
+    if (part === "text") this.#emit("response.output_text.done", `${at},"text":${quoted},"logprobs":[]`);
+    else this.#emit("response.refusal.done", `${at},"refusal":${quoted}`);
     const whole = textPart(part, text, message.annotations);
-    this.#tell("response.content_part.done", `${at},"part":${JSON.stringify(whole)}`);
+    this.#emit("response.content_part.done", `${at},"part":${JSON.stringify(whole)}`);
     content.push(whole);
     message.text = "";
     message.annotations = [];
   }
 
-  /** Where the text that is open comes from. */
-  #cite(annotation: Json): void {
+  /** Cites a source of the open text. */
+  #writeCitation(annotation: Json): void {
     const open = this.#open;
     if (open?.kind !== "message" || open.part !== "text") return;
     const { id, content, annotations } = open;
-    const at = `,"item_id":"${id}","output_index":${this.#at()},"content_index":${content.length}`;
-    const told = `,"annotation_index":${annotations.length},"annotation":${JSON.stringify(annotation)}`;
-    this.#tell("response.output_text.annotation.added", at + told);
+    const at = `,"item_id":"${id}","output_index":${this.#position()},"content_index":${content.length}`;
+    const fields = `,"annotation_index":${annotations.length},"annotation":${JSON.stringify(annotation)}`;
+    this.#emit("response.output_text.annotation.added", at + fields);
     annotations.push(annotation);
   }
 
-  /** One at a time is open: those that run beside it have their turn when it has ended. */
-  #act(action: ActionCall): void {
+  /** One action is open at a time; others wait for it to end. */
+  #startAction(action: ActionCall): void {
     if (this.#open?.kind === "action") {
       this.#actions.push(action);
       return;
     }
-    this.#settle();
+    this.#closeAll();
     this.#openAction(action);
   }
 
   #openAction(action: ActionCall): void {
     const id = this.#id(prefixOf(action));
-    this.#added(actionItem(id, "in_progress", action, null));
+    this.#itemAdded(actionItem(id, "in_progress", action, null));
     this.#open = { kind: "action", id, action };
-    const at = `,"item_id":"${id}","output_index":${this.#at()}`;
+    const at = `,"item_id":"${id}","output_index":${this.#position()}`;
     const type = action.hosted === null ? "mcp_call" : "web_search_call";
-    this.#tell(`response.${type}.in_progress`, at);
-    if (action.hosted !== null) return this.#tell("response.web_search_call.searching", at);
+    this.#emit(`response.${type}.in_progress`, at);
+    if (action.hosted !== null) return this.#emit("response.web_search_call.searching", at);
     const text = JSON.stringify(action.arguments);
-    this.#tell("response.mcp_call_arguments.delta", `${at},"delta":${text}`);
-    this.#tell("response.mcp_call_arguments.done", `${at},"arguments":${text}`);
+    this.#emit("response.mcp_call_arguments.delta", `${at},"delta":${text}`);
+    this.#emit("response.mcp_call_arguments.done", `${at},"arguments":${text}`);
   }
 
-  #acted(done: ActionBlock): void {
+  #endAction(done: ActionBlock): void {
     this.#ended.set(done.id, done);
     for (;;) {
       const open = this.#open;
@@ -229,79 +229,79 @@ export class ResponsesEncoder implements EventEncoder {
       if (ended === undefined) return;
       const type = ended.hosted === null ? "mcp_call" : "web_search_call";
       const word = ended.ok || ended.hosted !== null ? "completed" : "failed";
-      this.#tell(`response.${type}.${word}`, `,"item_id":"${open.id}","output_index":${this.#at()}`);
-      this.#done(actionItem(open.id, "completed", ended, ended));
+      this.#emit(`response.${type}.${word}`, `,"item_id":"${open.id}","output_index":${this.#position()}`);
+      this.#itemDone(actionItem(open.id, "completed", ended, ended));
       const next = this.#actions.shift();
       if (next !== undefined) this.#openAction(next);
     }
   }
 
-  /** From here on deltas of this type are written. */
-  #fillWith(type: string, at: string): void {
-    this.#fillHead = `${at},"delta":`;
-    this.#fillType = type;
+  /** Sets the type of the deltas that follow. */
+  #setDelta(type: string, at: string): void {
+    this.#deltaHead = `${at},"delta":`;
+    this.#deltaType = type;
   }
-  #fillType = "";
+  #deltaType = "";
 
-  #fill(text: string, more: string): void {
-    this.#tell(this.#fillType, `${this.#fillHead}${JSON.stringify(text)}${more}`);
+  #emitDelta(text: string, more: string): void {
+    this.#emit(this.#deltaType, `${this.#deltaHead}${JSON.stringify(text)}${more}`);
   }
 
-  #think(text: string): void {
+  #writeThought(text: string): void {
     if (this.#open?.kind !== "thought") {
-      this.#settle();
+      this.#closeAll();
       const id = this.#id("rs");
-      this.#added(reasoningItem(id, "in_progress", [], null));
-      const at = `,"item_id":"${id}","output_index":${this.#at()},"summary_index":0`;
-      this.#tell("response.reasoning_summary_part.added", `${at},"part":{"type":"summary_text","text":""}`);
-      this.#fillWith("response.reasoning_summary_text.delta", at);
+      this.#itemAdded(reasoningItem(id, "in_progress", [], null));
+      const at = `,"item_id":"${id}","output_index":${this.#position()},"summary_index":0`;
+      this.#emit("response.reasoning_summary_part.added", `${at},"part":{"type":"summary_text","text":""}`);
+      this.#setDelta("response.reasoning_summary_text.delta", at);
       this.#open = { kind: "thought", id, text: "" };
     }
     this.#open.text += text;
-    this.#fill(text, "");
+    this.#emitDelta(text, "");
   }
 
   #closeThought({ id, text }: OpenThought, status: ItemStatus, sealed: string | null): void {
-    const at = `,"item_id":"${id}","output_index":${this.#at()},"summary_index":0`;
+    const at = `,"item_id":"${id}","output_index":${this.#position()},"summary_index":0`;
     const part = { type: "summary_text", text };
-    this.#tell("response.reasoning_summary_text.done", `${at},"text":${JSON.stringify(text)}`);
-    this.#tell("response.reasoning_summary_part.done", `${at},"part":${JSON.stringify(part)}`);
-    this.#done(reasoningItem(id, status, [part], sealed));
+    this.#emit("response.reasoning_summary_text.done", `${at},"text":${JSON.stringify(text)}`);
+    this.#emit("response.reasoning_summary_part.done", `${at},"part":${JSON.stringify(part)}`);
+    this.#itemDone(reasoningItem(id, status, [part], sealed));
   }
 
   #seal(sealed: string): void {
     if (this.#open?.kind === "thought") this.#closeThought(this.#open, "completed", sealed);
-    else if (this.#open === null) this.#whole(reasoningItem(this.#id("rs"), "completed", [], sealed));
+    else if (this.#open === null) this.#writeItem(reasoningItem(this.#id("rs"), "completed", [], sealed));
     else this.#seals.push(sealed);
   }
 
-  #call({ at, id, name, arguments: text }: Extract<NeutralEvent, { kind: "tool-call" }>): void {
+  #startCall({ at, id, name, arguments: text }: Extract<NeutralEvent, { kind: "tool-call" }>): void {
     const called = this.#parts.tools.called(name);
     const call = { at, callId: id, called, text };
     if (this.#open?.kind === "call") {
       this.#waiting.push(call);
       return;
     }
-    this.#settle();
+    this.#closeAll();
     this.#openCall(call);
   }
 
   #openCall(call: WaitingCall): void {
     const { called, callId, text } = call;
     const id = this.#id(called.custom ? "ctc" : "fc");
-    this.#added(callItem(id, "in_progress", { called, callId, text: "" }));
+    this.#itemAdded(callItem(id, "in_progress", { called, callId, text: "" }));
     this.#open = { ...call, kind: "call", id };
-    const at = `,"item_id":"${id}","output_index":${this.#at()}`;
-    this.#fillWith("response.function_call_arguments.delta", at);
-    if (text !== "" && !called.custom) this.#fill(text, "");
+    const at = `,"item_id":"${id}","output_index":${this.#position()}`;
+    this.#setDelta("response.function_call_arguments.delta", at);
+    if (text !== "" && !called.custom) this.#emitDelta(text, "");
   }
 
-  #write(at: number, text: string): void {
+  #writeArguments(at: number, text: string): void {
     const open = this.#open;
     if (open?.kind === "call" && open.at === at) {
       open.text += text;
-      // What a custom tool is called with comes wrapped in JSON, and goes out unwrapped when it is whole.
-      if (!open.called.custom) this.#fill(text, "");
+      // The input of a custom tool is wrapped in JSON, and written unwrapped when it is complete.
+      if (!open.called.custom) this.#emitDelta(text, "");
       return;
     }
     const waiting = this.#waiting.find((call) => call.at === at);
@@ -311,25 +311,25 @@ export class ResponsesEncoder implements EventEncoder {
 
   #closeCall(open: OpenCall, status: ItemStatus): void {
     const { id, called, callId } = open;
-    const at = `,"item_id":"${id}","output_index":${this.#at()}`;
+    const at = `,"item_id":"${id}","output_index":${this.#position()}`;
     const text =
       status === "completed" ? wholeArguments(called, open.text) : called.custom ? customInput(open.text) : open.text;
-    const told = JSON.stringify(text);
+    const quoted = JSON.stringify(text);
     if (called.custom) {
-      this.#tell("response.custom_tool_call_input.delta", `${at},"delta":${told}`);
-      this.#tell("response.custom_tool_call_input.done", `${at},"input":${told}`);
+      this.#emit("response.custom_tool_call_input.delta", `${at},"delta":${quoted}`);
+      this.#emit("response.custom_tool_call_input.done", `${at},"input":${quoted}`);
     } else {
-      if (open.text === "" && text !== "") this.#fill(text, "");
-      this.#tell(
+      if (open.text === "" && text !== "") this.#emitDelta(text, "");
+      this.#emit(
         "response.function_call_arguments.done",
-        `${at},"name":${JSON.stringify(called.name)},"arguments":${told}`,
+        `${at},"name":${JSON.stringify(called.name)},"arguments":${quoted}`,
       );
     }
-    this.#done(callItem(id, status, { called, callId, text }));
+    this.#itemDone(callItem(id, status, { called, callId, text }));
   }
 
-  /** Closes what is open, and says what had to wait for that. `status` is that of the last item. */
-  #settle(status: ItemStatus = "completed"): void {
+  /** Closes the open item, and writes the calls and seals that waited. `status` is that of the last item. */
+  #closeAll(status: ItemStatus = "completed"): void {
     const waiting = this.#waiting;
     this.#waiting = [];
     this.#close(waiting.length === 0 ? status : "completed");
@@ -339,7 +339,7 @@ export class ResponsesEncoder implements EventEncoder {
     }
     const seals = this.#seals;
     this.#seals = [];
-    for (const sealed of seals) this.#whole(reasoningItem(this.#id("rs"), "completed", [], sealed));
+    for (const sealed of seals) this.#writeItem(reasoningItem(this.#id("rs"), "completed", [], sealed));
   }
 
   #close(status: ItemStatus): void {
@@ -347,15 +347,15 @@ export class ResponsesEncoder implements EventEncoder {
     if (open === null) return;
     if (open.kind === "thought") return this.#closeThought(open, status, null);
     if (open.kind === "call") return this.#closeCall(open, status);
-    if (open.kind === "action") return this.#done(actionItem(open.id, "incomplete", open.action, null));
+    if (open.kind === "action") return this.#itemDone(actionItem(open.id, "incomplete", open.action, null));
     this.#closePart(open);
-    this.#done(messageItem(open.id, status, open.content));
+    this.#itemDone(messageItem(open.id, status, open.content));
   }
 
   #finish(reason: FinishReason): void {
     this.#begin();
     const { status, incomplete } = endOf(reason);
-    this.#settle(status === "incomplete" ? "incomplete" : "completed");
+    this.#closeAll(status === "incomplete" ? "incomplete" : "completed");
     const completedS = status === "completed" ? this.#nowS() : null;
     const { output } = this.#progress;
     this.#response(`response.${status}`, {

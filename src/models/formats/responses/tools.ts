@@ -1,22 +1,22 @@
-// The tools of the responses wire as plain functions, and the way back: other wires have one flat list of names and know only JSON.
+// Maps tools of the responses format to plain functions and back: other formats have one flat list of JSON functions.
 import { isRecord, type Json, stringOf, wordOf } from "../../../core/json.ts";
 import type { NeutralTool, ToolChoice } from "../../../core/neutral.ts";
 import { shortName } from "../../../core/short-name.ts";
 import type { ResponsesBody } from "./fields.ts";
 
-/** How the caller calls a tool that the model knows by a flat name. */
+/** The caller's name for a tool that the model knows by a flat name. */
 export interface CalledTool {
   readonly name: string;
-  /** Null: it stands in none. */
+  /** Null: it is in no namespace. */
   readonly namespace: string | null;
   /** It takes text, not JSON. */
   readonly custom: boolean;
 }
 
-/** One declared tool with the name that the model knows it by. */
+/** A declared tool and its flat name. */
 interface DeclaredTool extends CalledTool {
   readonly flat: string;
-  readonly told: Json;
+  readonly spec: Json;
 }
 
 const CUSTOM_PARAMETERS = {
@@ -26,12 +26,12 @@ const CUSTOM_PARAMETERS = {
   additionalProperties: false,
 };
 
-/** A tool's name where names are flat; too long ones end in a hash of the whole. */
+/** A tool's flat name; too long ones end in a hash of the whole. */
 export function flatName(namespace: string | null, name: string): string {
   return namespace === null ? name : shortName(`${namespace}__${name}`);
 }
 
-/** The lists of tools in a body: its own, and those that come as items of the conversation. */
+/** All tools of a body: its own, and those in items of the conversation. */
 export function toolLists({ tools, input }: ResponsesBody): readonly Json[] {
   const lists: unknown[] = [tools];
   if (typeof input !== "string") for (const item of input) if (item.type === "additional_tools") lists.push(item.tools);
@@ -45,30 +45,30 @@ function declaredIn(tool: Json, namespace: string | null): DeclaredTool[] {
     return inner.flatMap((one) => declaredIn(one, name));
   }
   if (name === "" || (tool.type !== "function" && tool.type !== "custom")) return [];
-  return [{ name, namespace, custom: tool.type === "custom", flat: flatName(namespace, name), told: tool }];
+  return [{ name, namespace, custom: tool.type === "custom", flat: flatName(namespace, name), spec: tool }];
 }
 
-/** What the model must know of a custom tool's language; no other wire can hold it to a grammar. */
+/** The grammar of a custom tool goes into its description: no other format can enforce it. */
 function customDescription({ description, format }: Json): string | null {
-  const told = stringOf(description) ?? "";
-  if (!isRecord(format) || format.type !== "grammar") return told === "" ? null : told;
+  const spec = stringOf(description) ?? "";
+  if (!isRecord(format) || format.type !== "grammar") return spec === "" ? null : spec;
   const { syntax, definition } = format;
   const grammar = `The input must follow this ${wordOf(syntax)} grammar:\n${stringOf(definition) ?? ""}`;
-  return told === "" ? grammar : `${told}\n\n${grammar}`;
+  return spec === "" ? grammar : `${spec}\n\n${grammar}`;
 }
 
-function functionOf({ flat, custom, told }: DeclaredTool): NeutralTool {
+function functionOf({ flat, custom, spec }: DeclaredTool): NeutralTool {
   return {
     kind: "function",
     name: flat,
-    description: custom ? customDescription(told) : (stringOf(told.description) ?? null),
-    parameters: custom ? CUSTOM_PARAMETERS : isRecord(told.parameters) ? told.parameters : null,
-    strict: told.strict === true,
+    description: custom ? customDescription(spec) : (stringOf(spec.description) ?? null),
+    parameters: custom ? CUSTOM_PARAMETERS : isRecord(spec.parameters) ? spec.parameters : null,
+    strict: spec.strict === true,
     cacheMark: false,
   };
 }
 
-/** What is run by the caller but must be known to the model: it has no place in another wire. */
+/** Tools that the caller runs and only the vendor's models know. */
 const KNOWN_TO_THE_MODEL: ReadonlySet<unknown> = new Set([
   "apply_patch",
   "local_shell",
@@ -77,7 +77,7 @@ const KNOWN_TO_THE_MODEL: ReadonlySet<unknown> = new Set([
   "computer_use_preview",
 ]);
 
-/** The tools of one request, under the names by which models of other wires know them. */
+/** The tools of one request under their flat names. */
 export class ResponsesTools {
   readonly #declared = new Map<string, DeclaredTool>();
   readonly #others: readonly NeutralTool[];
@@ -86,7 +86,7 @@ export class ResponsesTools {
   constructor(body: ResponsesBody) {
     const lists = toolLists(body);
     for (const tool of lists.flatMap((one) => declaredIn(one, null))) {
-      // What comes later in the conversation takes the place of what was declared before.
+      // Later declarations replace earlier ones.
       this.#declared.set(tool.flat, tool);
     }
     this.#others = lists
@@ -95,7 +95,7 @@ export class ResponsesTools {
     this.#choice = body.tool_choice;
   }
 
-  /** Those that the model may call. */
+  /** The tools that the model may call. */
   offered(): readonly NeutralTool[] {
     const allowed = allowedIn(this.#choice);
     const declared = [...this.#declared.values()];
@@ -112,17 +112,17 @@ export class ResponsesTools {
     return typeof choice.name === "string" ? { mode: "named", name: named?.flat ?? choice.name } : null;
   }
 
-  /** The flat name of a call in the conversation, whether or not its tool is declared still. */
+  /** The flat name of a call in the conversation, even if its tool is no longer declared. */
   flatNameOf({ namespace, name }: Json): string {
     const bare = wordOf(name);
     if (typeof namespace === "string" && namespace !== "") return flatName(namespace, bare);
     if (this.#declared.has(bare)) return bare;
-    // Some clients give a call back without the namespace that it came with.
+    // Some clients send a call back without its namespace.
     const known = [...this.#declared.values()].filter((tool) => tool.name === bare);
     return known.length === 1 && known[0] !== undefined ? known[0].flat : bare;
   }
 
-  /** How the caller calls what the model has called by `flat`. */
+  /** The caller's tool for a flat name. */
   called(flat: string): CalledTool {
     return this.#declared.get(flat) ?? { name: flat, namespace: null, custom: false };
   }

@@ -1,4 +1,4 @@
-// Reads the input items of OpenAI's responses wire as the turns of a conversation.
+// Reads input items of the responses format as the turns of a conversation.
 import { type Json, stringOf, wordOf } from "../../../core/json.ts";
 import type { NeutralBlock, NeutralTurn, ReasoningBlock, ToolResultBlock } from "../../../core/neutral.ts";
 import { argumentsText } from "../../../core/raw-json.ts";
@@ -7,7 +7,7 @@ import type { ResponsesBody, ResponsesItem } from "./fields.ts";
 import { partsOf } from "./parts.ts";
 import type { ResponsesTools } from "./tools.ts";
 
-/** Thoughts beyond these are so far back that no model looks at them; each costs us work to open. */
+/** Earlier thoughts are too far back to matter to a model, and each costs us work to open. */
 const THOUGHTS_MAX = 2_048;
 
 interface OpenTurn extends NeutralTurn {
@@ -34,7 +34,7 @@ class TurnBuilder {
         return this.#call(item, JSON.stringify({ input: stringOf(item.input) ?? "" }));
       case "function_call_output":
       case "custom_tool_call_output":
-        return this.#say("user", [resultOf(item)]);
+        return this.#addTurn("user", [resultOf(item)]);
       case "reasoning":
         return this.#thought(item);
       case "additional_tools":
@@ -43,24 +43,26 @@ class TurnBuilder {
       case "image_generation_call":
         return;
       default:
-        return this.#say("user", [foreign(`items of type ${wordOf(item.type).slice(0, 50)}`)]);
+        return this.#addTurn("user", [foreign(`items of type ${wordOf(item.type).slice(0, 50)}`)]);
     }
   }
 
   #message(item: ResponsesItem): void {
     const { role } = item;
     const blocks = partsOf(item.content);
-    if (role === "assistant") return this.#answer(blocks);
-    if (role === "system" || role === "developer" || role === "user") return this.#say(role, blocks);
-    this.#say("user", [foreign(`messages of role ${wordOf(role).slice(0, 50)}`)]);
+    if (role === "assistant") return this.#addToAnswer(blocks);
+    if (role === "system" || role === "developer" || role === "user") return this.#addTurn(role, blocks);
+    this.#addTurn("user", [foreign(`messages of role ${wordOf(role).slice(0, 50)}`)]);
   }
 
   #call(item: ResponsesItem, text: string): void {
     const name = this.#tools.flatNameOf(item);
-    this.#answer([{ kind: "tool-call", id: stringOf(item.call_id) ?? null, name, arguments: text, cacheMark: false }]);
+    this.#addToAnswer([
+      { kind: "tool-call", id: stringOf(item.call_id) ?? null, name, arguments: text, cacheMark: false },
+    ]);
   }
 
-  /** A sealed thought; what has no seal is the model's own words, which it does not take back. */
+  /** A sealed thought; models do not take back thoughts without a seal. */
   #thought({ encrypted_content: sealed }: ResponsesItem): void {
     if (typeof sealed !== "string" || sealed === "") return;
     if (this.#thoughtsToSkip-- > 0) return;
@@ -72,17 +74,17 @@ class TurnBuilder {
       sealed,
       callId: null,
     };
-    this.#answer([thought]);
+    this.#addToAnswer([thought]);
   }
 
-  /** Text, thoughts and calls that follow each other are one turn of the model's. */
-  #answer(blocks: readonly NeutralBlock[]): void {
+  /** Adjacent texts, thoughts and calls are one turn of the model. */
+  #addToAnswer(blocks: readonly NeutralBlock[]): void {
     const last = this.turns.at(-1);
     if (last?.role === "assistant") last.blocks.push(...blocks);
-    else this.#say("assistant", blocks);
+    else this.#addTurn("assistant", blocks);
   }
 
-  #say(role: NeutralTurn["role"], blocks: readonly NeutralBlock[]): void {
+  #addTurn(role: NeutralTurn["role"], blocks: readonly NeutralBlock[]): void {
     this.turns.push({ role, blocks: [...blocks] });
   }
 }
@@ -98,7 +100,7 @@ function resultOf({ call_id: callId, output }: Json): ToolResultBlock {
   };
 }
 
-/** The conversation in order, the instructions before all of it. */
+/** The conversation in order, instructions first. */
 export function turnsOf({ instructions, input }: ResponsesBody, tools: ResponsesTools): readonly NeutralTurn[] {
   const items = typeof input === "string" ? [] : input;
   const builder = new TurnBuilder(tools, items.filter(({ type }) => type === "reasoning").length);
