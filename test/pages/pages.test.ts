@@ -471,7 +471,7 @@ it("what is live is told anew while the page is open", async () => {
   expect(await text("[data-live]")).toContain("Calls");
 });
 
-/** The pictures of docs/guides/pages.md, where a folder for them is named: `TOLLGATE_SCREENSHOTS=docs/images`. */
+/** The pictures of docs/guides/web-pages.md, where a folder for them is named: `TOLLGATE_SCREENSHOTS=docs/images`. */
 it.runIf(shots !== undefined)(
   "has its picture taken with an account that has called",
   async () => {
