@@ -1,14 +1,14 @@
-// What a command finds out from the running gateway, or, where none runs, from this shell's own environment; and which of them it was.
-import { NoGateway } from "./admin-client.ts";
+// Asks the running gateway, or finds the answer without one where none runs.
+import { type AdminClient, NoGateway } from "./admin-client.ts";
 
 export interface Asked<T> {
   readonly from: "gateway" | "environment";
   readonly answer: T;
-  /** Text for people, with a word before it where no gateway was asked. */
+  /** Text for people; says so where no gateway was asked. */
   told(text: string): string;
 }
 
-/** Asks the gateway; only where there is none, `otherwise`. What a gateway refuses is not made up. */
+/** Asks the gateway, and calls `otherwise` only where none runs. A refusal of the gateway is final. */
 export async function askedOr<T>(ask: () => Promise<T>, otherwise: () => Promise<T>): Promise<Asked<T>> {
   try {
     return { from: "gateway", answer: await ask(), told: (text) => text };
@@ -18,4 +18,10 @@ export async function askedOr<T>(ask: () => Promise<T>, otherwise: () => Promise
     const word = `${why?.trim()}: this is read from the variables of this shell.`;
     return { from: "environment", answer: await otherwise(), told: (text) => `${word}\n\n${text}` };
   }
+}
+
+/** The providers that are on in the running gateway. */
+export async function providersOn(admin: AdminClient): Promise<readonly string[]> {
+  const { providers } = await admin.call<{ providers: { id: string; on: boolean }[] }>("GET", "/admin/v1/providers");
+  return providers.flatMap(({ id, on }) => (on ? [id] : []));
 }

@@ -1,7 +1,7 @@
 // `tollgate check`: asks every provider that is on whether it serves us, through the gateway that runs, or else from this shell.
 import type { ProviderCheck } from "../gateway/check-provider.ts";
 import type { AdminClient } from "./admin-client.ts";
-import { askedOr } from "./asked-or.ts";
+import { askedOr, providersOn } from "./asked-or.ts";
 import { type Command, CommandError, type Workplace } from "./command.ts";
 import { catalogOf } from "./local-commands.ts";
 import { table } from "./text.ts";
@@ -14,9 +14,8 @@ interface Checker {
 }
 
 async function byGateway(admin: AdminClient): Promise<Checker> {
-  const { providers } = await admin.call<{ providers: { id: string; on: boolean }[] }>("GET", "/admin/v1/providers");
   return {
-    ids: providers.flatMap(({ id, on }) => (on ? [id] : [])),
+    ids: await providersOn(admin),
     async check(id) {
       const path = `/admin/v1/providers/${encodeURIComponent(id)}/check`;
       return (await admin.call<{ checks: ProviderCheck[] }>("POST", path)).checks;

@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, rmSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { systemClock as clock } from "../core/clock.ts";
+import type { Stores } from "../gateway/stores.ts";
 import type { DoctorReport } from "../money/ledger/model/ledger.ts";
 import type { Config } from "../platform/config.ts";
 import { type Command, CommandError } from "./command.ts";
@@ -91,22 +92,26 @@ async function takeBackFile(copy: string, file: string, unit: "ledger" | "archiv
   await takeBack(copy, file, unit);
 }
 
-async function restoreFile(path: string, config: Config): Promise<Restored> {
-  const [{ openStores }, { storeFile }] = await Promise.all([
-    import("../gateway/stores.ts"),
-    import("../gateway/file-stores.ts"),
-  ]);
-  if (existsSync(storeFile(config))) {
-    throw new CommandError(`${storeFile(config)} is there already: choose an empty DATA_DIR. Nothing was written.`);
-  }
-  await takeBackFile(path, storeFile(config), "ledger");
-  const { ledger, close } = await openStores(config, {
+/** Runs `work` on the stores of the settings, which no gateway has open. */
+export async function withStores<T>(config: Config, work: (stores: Stores) => Promise<T>): Promise<T> {
+  // Loaded only here: the other commands start faster without the whole gateway.
+  const { openStores } = await import("../gateway/stores.ts");
+  const stores = await openStores(config, {
     onFatal(error) {
       throw error;
     },
   });
-  // The file itself has just been looked through.
-  return { report: await ledger.doctor().finally(close), replayed: 0 };
+  return work(stores).finally(() => stores.close());
+}
+
+async function restoreFile(path: string, config: Config): Promise<Restored> {
+  const { storeFile } = await import("../gateway/file-stores.ts");
+  if (existsSync(storeFile(config))) {
+    throw new CommandError(`${storeFile(config)} is there already: choose an empty DATA_DIR. Nothing was written.`);
+  }
+  await takeBackFile(path, storeFile(config), "ledger");
+  // The file itself has just been checked.
+  return withStores(config, async ({ ledger }) => ({ report: await ledger.doctor(), replayed: 0 }));
 }
 
 export const restore: Command = {

@@ -5,33 +5,18 @@ import type { KeptPrice } from "../gateway/price-versions.ts";
 import type { Refusal } from "../money/accounts/admin-endpoints.ts";
 import type { DoctorReport, Ledger } from "../money/ledger/model/ledger.ts";
 import type { Config } from "../platform/config.ts";
-import { NoGateway } from "./admin-client.ts";
+import { askedOr, providersOn } from "./asked-or.ts";
 import { type Command, CommandError, type Result, type Workplace } from "./command.ts";
 import { migrate } from "./migrate-command.ts";
-import { dumpBooks, restore } from "./restore-command.ts";
+import { dumpBooks, restore, withStores } from "./restore-command.ts";
 import { table } from "./text.ts";
 
 /** Runs `work` on the ledger that no gateway of this machine has open. */
 async function withLedger<T>(config: Config, work: (ledger: Ledger) => Promise<T>): Promise<T> {
   if (config.redisUrl !== null) return withRedisLedger(config, work);
-  // Loaded only here: the other commands start faster without the whole gateway.
-  const [{ openStores }, { storeFile }] = await Promise.all([
-    import("../gateway/stores.ts"),
-    import("../gateway/file-stores.ts"),
-  ]);
-  if (!existsSync(storeFile(config))) {
-    throw new CommandError(`No gateway answers and there is no ledger at ${storeFile(config)}; set DATA_DIR.`);
-  }
-  const { ledger, close } = await openStores(config, {
-    onFatal(error) {
-      throw error;
-    },
-  });
-  try {
-    return await work(ledger);
-  } finally {
-    await close();
-  }
+  const { storeFile } = await import("../gateway/file-stores.ts");
+  if (existsSync(storeFile(config))) return withStores(config, ({ ledger }) => work(ledger));
+  throw new CommandError(`No gateway answers and there is no ledger at ${storeFile(config)}; set DATA_DIR.`);
 }
 
 /** Runs `work` on the ledger in Redis, whose other gateways go on. */
@@ -43,12 +28,7 @@ async function withRedisLedger<T>(config: Config, work: (ledger: Ledger) => Prom
 
 /** Asks the gateway, and does it without one where none runs. */
 async function either<T>(ask: () => Promise<T>, withoutGateway: () => Promise<T>): Promise<T> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (!(error instanceof NoGateway)) throw error;
-    return withoutGateway();
-  }
+  return (await askedOr(ask, withoutGateway)).answer;
 }
 
 /** What is not confirmed of the vendors that are on, a line each. The gateway that runs says which those are, or else this shell's settings. */
@@ -56,13 +36,7 @@ async function beliefLines({ admin, config }: Workplace): Promise<readonly strin
   const { catalogOf } = await import("./local-commands.ts");
   const adapters = [...(await catalogOf(config)).adapters({ sandbox: false }).values()];
   const on = await either(
-    async () => {
-      const { providers } = await admin.call<{ providers: { id: string; on: boolean }[] }>(
-        "GET",
-        "/admin/v1/providers",
-      );
-      return providers.flatMap((one) => (one.on ? [one.id] : []));
-    },
+    () => providersOn(admin),
     async () => adapters.flatMap(({ id, configured }) => (configured ? [id] : [])),
   );
   return adapters
@@ -79,16 +53,8 @@ async function oldPrice(version: string, { admin, config, columns }: Workplace):
   const price = await either(
     () => admin.call<KeptPrice>("GET", `/admin/v1/price?version=${encodeURIComponent(version)}`),
     async () => {
-      const [{ keptPrice }, { openStores }] = await Promise.all([
-        import("../gateway/price-versions.ts"),
-        import("../gateway/stores.ts"),
-      ]);
-      const stores = await openStores(config, {
-        onFatal(error) {
-          throw error;
-        },
-      });
-      const kept = await keptPrice(stores.records, version).finally(() => stores.close());
+      const { keptPrice } = await import("../gateway/price-versions.ts");
+      const kept = await withStores(config, ({ records }) => keptPrice(records, version));
       if (kept === null) throw new CommandError("No price of that version was ever sold here.", "not_found");
       return kept;
     },

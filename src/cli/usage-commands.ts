@@ -95,7 +95,7 @@ const usage: Command = {
       more: { by, ...order, ...(typed.flag("sandbox") ? { sandbox: "1" } : {}) },
     });
     const json = { usage: rows };
-    if (typed.flag("csv")) return { json, text: csvText(columnsOf(rows), rows).trimEnd() };
+    if (typed.flag("csv")) return { json, text: (await csvText(columnsOf(rows), rows)).trimEnd() };
     const columns = columnsOf(rows).filter((name) => !name.endsWith("_nano_usd"));
     return {
       json,
@@ -171,7 +171,7 @@ const transactions: Command = {
       rowsMax: limit,
     });
     const json = { transactions: rows };
-    if (typed.flag("csv")) return { json, text: csvText(columnsOf(rows), rows).trimEnd() };
+    if (typed.flag("csv")) return { json, text: (await csvText(columnsOf(rows), rows)).trimEnd() };
     const isCharge = !["failed", "refused"].includes(typed.text("status") ?? "");
     if (!isCharge) return { json, text: asTable(FAILED_COLUMNS, rows, place.columns) };
     const priced = rows.map(({ credited_nano_usd, charged_nano_usd = 0, ...row }) => {

@@ -116,11 +116,9 @@ export function openReload({ options, config, catalog, stores, observer, opened,
   const onBroken = (error: unknown) => broken(error, "versions of prices were not kept");
   const versions = keepsPrices ? keepPriceVersions(stores.records, catalog.current, onBroken) : null;
   opened.add(() => versions?.stop());
-  observer.onScrape({
-    modelListAgeMs() {
-      const checkedAt = catalog.update()?.checkedAt;
-      return checkedAt === undefined ? null : systemClock.epochMs() - Date.parse(checkedAt);
-    },
+  observer.onScrape(({ modelListAge }) => {
+    const checkedAt = catalog.update()?.checkedAt;
+    modelListAge.set(checkedAt === undefined ? 0 : (systemClock.epochMs() - Date.parse(checkedAt)) / 1000);
   });
   return async (): Promise<void> => {
     await catalog.reload();

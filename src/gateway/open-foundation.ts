@@ -8,6 +8,7 @@ import type { Config } from "../platform/config.ts";
 import { createRequestWindows } from "../platform/limits/request-windows.ts";
 import { type FailedCallFile, openFailedCalls } from "../platform/observe/failed-calls.ts";
 import { createLog, type Log } from "../platform/observe/log.ts";
+import { showTotals } from "../platform/observe/metrics.ts";
 import { createObserver, type Observer } from "../platform/observe/observer.ts";
 import { createRedactor } from "../platform/observe/redactor.ts";
 import { SpanContents } from "../platform/observe/span-content.ts";
@@ -80,7 +81,10 @@ export async function openFoundation(options: GatewayOptions, opened: Opened): P
     proxies: config.proxies,
   });
   opened.add(upstream.close);
-  observer.onScrape({ restingRoutes: () => upstream.health.resting() });
+  observer.onScrape(({ resting }) => {
+    resting.reset();
+    for (const { provider, model } of upstream.health.resting()) resting.set({ provider, model }, 1);
+  });
   const counter = createTokenCounter(signingSecrets(config.signingSecret, config.dataDir));
   opened.add(counter.close);
   const sharedLosses = shareLosses({
@@ -172,12 +176,16 @@ function openObserver(ground: Ground, losses: Losses): Observer {
     },
     ...(traces === null ? {} : { onJobEnd: traces.job }),
   });
-  observer.onScrape({
-    // All processes share the books, so only one of them reads their totals.
-    ...(options.role?.kind === "child" ? {} : { totals: () => ledger.totals() }),
-    disk,
-    ...(spool === null ? {} : { spool }),
-    ...(archiveBehindMs === null ? {} : { archiveBehindMs }),
+  // All processes share the books, so only one of them reads their totals.
+  if (options.role?.kind !== "child") observer.onScrape(async (gauges) => showTotals(gauges, await ledger.totals()));
+  observer.onScrape(async ({ diskFree, diskNeeded, spoolDepth, spoolOldest, archiveBehind }) => {
+    const waiting = spool?.();
+    spoolDepth.set(waiting?.depth ?? 0);
+    spoolOldest.set((waiting?.oldestMs ?? 0) / 1000);
+    archiveBehind.set((archiveBehindMs?.() ?? 0) / 1000);
+    const { freeBytes, freeBytesMin } = await disk();
+    diskFree.set(freeBytes);
+    diskNeeded.set(freeBytesMin);
   });
   return observer;
 }

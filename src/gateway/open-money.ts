@@ -92,7 +92,11 @@ export async function openWallets(
     return given.outcome !== "unknown_transaction";
   };
   const reconciler = walletReconciler({ records, books, giveBack, clock, nodes, fetchOut, onBroken });
-  observer.onScrape({ walletPayments: () => reconciler.seen() });
+  observer.onScrape(({ walletOpen, walletOpenOldest }) => {
+    const { count, oldestMs } = reconciler.seen();
+    walletOpen.set(count);
+    walletOpenOldest.set(oldestMs / 1000);
+  });
   return {
     purseFor: (call) => (call.sandbox ? play(call) : wallets.purse(call)),
     prove: () => provePaid({ records, ledger, nodes, fetchOut }),

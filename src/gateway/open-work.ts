@@ -16,6 +16,7 @@ import { type CallWindows, createWindows } from "../kernel/windows.ts";
 import { nativePlan } from "../models/chat/native-plan.ts";
 import { type Config, doesWork } from "../platform/config.ts";
 import { logInternalErrors } from "../platform/observe/internal-error.ts";
+import type { Metrics } from "../platform/observe/metrics.ts";
 import type { EndedJob } from "../platform/observe/observer.ts";
 import type { RequestLog } from "../platform/observe/request-log.ts";
 import { Endings } from "../platform/records/endings.ts";
@@ -66,10 +67,12 @@ export async function openWork(foundation: Foundation): Promise<Work> {
   const events = openEvents(foundation);
   const windows = windowsFor(config, callers);
   const { jobs, kernel, run, endings } = openJobs(foundation, { windows, actionCatalog, events, onBroken });
-  observer.onScrape({
-    answersWaitingBytes: () => callers.doors.answers.bytes,
-    jobs: () => jobs.seen(),
-    sessions: () => ({ open: jobs.running(SESSION_JOB), unclosed: endings.seen(UNCLOSED) }),
+  observer.onScrape((gauges) => {
+    gauges.answersWaiting.set(callers.doors.answers.bytes);
+    showJobs(gauges, jobs);
+    const { count, oldestMs } = endings.seen(UNCLOSED);
+    gauges.boxesUnclosed.set(count);
+    gauges.boxesUnclosedOldest.set(oldestMs / 1000);
   });
   const people = await openPeople(foundation, callers, actionCatalog);
   const strangers = await openStrangers({ ...foundation, actionCatalog, leases, onBroken });
@@ -104,6 +107,16 @@ export async function openWork(foundation: Foundation): Promise<Work> {
       wallets.reconciler?.start();
     },
   };
+}
+
+function showJobs(gauges: Metrics, jobs: Jobs): void {
+  const { running, oldestMs, stillMs, adopted, ended } = jobs.seen();
+  gauges.jobsRunning.set(running);
+  gauges.jobsOldest.set(oldestMs / 1000);
+  gauges.jobsStill.set(stillMs / 1000);
+  gauges.jobsAdopted.cell({}).total = adopted;
+  for (const { kind, status, count } of ended) gauges.jobsEnded.cell({ kind, status }).total = count;
+  gauges.sessionsOpen.set(jobs.running(SESSION_JOB));
 }
 
 /** Work that outlives its request reads the budgets of its key again. */

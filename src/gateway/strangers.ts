@@ -56,7 +56,12 @@ export async function openPayPerCall(selling: Selling): Promise<Strangers> {
   const reconcilers = [live, play].flatMap((parts) => (parts === null ? [] : [createReconciler(parts, report)]));
   for (const reconciler of reconcilers) opened.add(() => reconciler.stop());
   const [reconciler] = live === null ? [] : reconcilers;
-  if (reconciler !== undefined) observer.onScrape({ payments: () => reconciler.seen() });
+  if (reconciler !== undefined)
+    observer.onScrape(({ paymentsOpen, paymentsOpenOldest }) => {
+      const { count, oldestMs } = reconciler.seen();
+      paymentsOpen.set(count);
+      paymentsOpenOldest.set(oldestMs / 1000);
+    });
   return {
     door: eitherDoor(live && createDoor(live), play && createDoor(play)),
     topUp: live && topUpEndpoint(live),

@@ -1,7 +1,7 @@
 // Rows as comma-separated values (RFC 4180), as spreadsheets read them.
 import { eachOf, inSlices } from "../../core/slices.ts";
 
-/** Fields beginning with these are formulas to a spreadsheet; what callers have written must not be one. */
+/** Spreadsheets take fields that begin with these for formulas; what callers wrote must not become one. */
 const FORMULA = /^[=+\-@\t\r]/;
 const SPECIAL = /[",\r\n]/;
 
@@ -18,19 +18,8 @@ function lineOf(columns: readonly string[], row: CsvRow): string {
   return columns.map((name) => cell(row[name])).join(",");
 }
 
-function textOf(columns: readonly string[], lines: readonly string[]): string {
+/** With a heading. A row may lack some of the columns. Made in slices. */
+export async function csvText(columns: readonly string[], rows: readonly CsvRow[]): Promise<string> {
+  const lines = await inSlices(eachOf(rows, (row) => lineOf(columns, row)));
   return `${[columns.join(","), ...lines].join("\r\n")}\r\n`;
-}
-
-/** With a heading; columns are named by `columns`, of which a row may lack some. */
-export function csvText(columns: readonly string[], rows: readonly CsvRow[]): string {
-  return textOf(
-    columns,
-    rows.map((row) => lineOf(columns, row)),
-  );
-}
-
-/** The same, in slices. */
-export async function csvInSlices(columns: readonly string[], rows: readonly CsvRow[]): Promise<string> {
-  return textOf(columns, await inSlices(eachOf(rows, (row) => lineOf(columns, row))));
 }

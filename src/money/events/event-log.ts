@@ -6,7 +6,6 @@ import { fewAtATime } from "../accounts/few-at-a-time.ts";
 import { type Names, namesOf, readable } from "../accounts/names.ts";
 import { type AccountRules, rulesOf, tagScope } from "../accounts/rules.ts";
 import { eventId } from "../ledger/model/event.ts";
-import { allDone } from "./all-done.ts";
 
 const EVENT = "event";
 /** What was told and is in no list yet. */
@@ -15,6 +14,11 @@ const OUTBOX_PAYER = "outbox";
 export const OPERATOR = "operator";
 const KEPT_MS = 30 * 86_400_000;
 const AT_ONCE = 500;
+
+/** Waits for all of them, and then rejects as the first that failed. */
+async function allDone(works: Iterable<Promise<unknown>>): Promise<void> {
+  for (const outcome of await Promise.allSettled(works)) if (outcome.status === "rejected") throw outcome.reason;
+}
 
 export const EVENT_KINDS = [
   "budget.mark",

@@ -1,6 +1,6 @@
 // Every metric the gateway has, in one table. Names and bounds of `gen_ai_*` are those of OpenTelemetry's conventions.
 import { Gauge, type Registry } from "prom-client";
-import { NANO_PER_USD } from "../../core/money.ts";
+import { NANO_PER_USD, type Nano } from "../../core/money.ts";
 import { eachInSlices } from "../../core/slices.ts";
 import { CounterSeries, HistogramSeries } from "./series.ts";
 
@@ -329,6 +329,26 @@ function instrument(registry: Registry, row: MetricRow): unknown {
 export function createMetrics(registry: Registry): Metrics {
   const entries = Object.entries(METRICS).map(([key, row]) => [key, instrument(registry, row)]);
   return Object.fromEntries(entries) as Metrics;
+}
+
+/** What the ledger holds. */
+interface MoneyTotals {
+  readonly accounts: number;
+  readonly holdsOpen: number;
+  readonly heldNano: Nano;
+  /** As text: it can be more than a number counts exactly. */
+  readonly spentNano: string;
+  /** The part that is play money of sandbox accounts. */
+  readonly play: { readonly heldNano: Nano; readonly spentNano: string };
+}
+
+export function showTotals(gauges: Metrics, { accounts, holdsOpen, heldNano, spentNano, play }: MoneyTotals): void {
+  gauges.accounts.set(accounts);
+  gauges.holdsOpen.set(holdsOpen);
+  gauges.held.labels({ sandbox: "0" }).set((heldNano - play.heldNano) / NANO_PER_USD);
+  gauges.held.labels({ sandbox: "1" }).set(play.heldNano / NANO_PER_USD);
+  gauges.spent.labels({ sandbox: "0" }).set(Number(BigInt(spentNano) - BigInt(play.spentNano)) / NANO_PER_USD);
+  gauges.spent.labels({ sandbox: "1" }).set(Number(play.spentNano) / NANO_PER_USD);
 }
 
 /** Everything in Prometheus' text format, in slices. */

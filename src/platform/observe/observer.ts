@@ -1,61 +1,15 @@
-// Where requests become visible: begins and ends their records, and reads the gauges at a scrape.
+// What is observed: the records of requests, counters of events, and gauges that are read at a scrape.
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import type { Clock } from "../../core/clock.ts";
-import { NANO_PER_USD, type Nano } from "../../core/money.ts";
+import type { Nano } from "../../core/money.ts";
 import type { Leg } from "../../core/route.ts";
 import { VERSION } from "../../core/version.ts";
 import { createCounting } from "./count.ts";
 import type { Log } from "./log.ts";
-import { createMetrics, metricsText } from "./metrics.ts";
+import { createMetrics, type Metrics, metricsText } from "./metrics.ts";
 import { newRecord, type RecordStart, type RequestRecord } from "./record.ts";
-import type { HistogramCell } from "./series.ts";
-
-/** What the ledger holds now, for the gauges. */
-export interface MoneyTotals {
-  readonly accounts: number;
-  readonly holdsOpen: number;
-  readonly heldNano: Nano;
-  /** As text: more than a number counts exactly. */
-  readonly spentNano: string;
-  /** The part of it that is play money of sandbox accounts. */
-  readonly play: { readonly heldNano: Nano; readonly spentNano: string };
-}
-
-/** A route that rests after failures, and may be asked again later. */
-export interface RestingRoute {
-  readonly provider: string;
-  readonly model: string;
-}
-
-/** What waits to be told to a ledger that many processes share. */
-export interface SpoolWaiting {
-  readonly depth: number;
-  /** 0 where nothing waits. */
-  readonly oldestMs: number;
-}
-
-/** The jobs of this process. */
-export interface JobsRunning {
-  readonly running: number;
-  readonly oldestMs: number;
-  readonly stillMs: number;
-  readonly adopted: number;
-  readonly ended: readonly { readonly kind: string; readonly status: string; readonly count: number }[];
-}
-
-/** The sessions of this process, and the boxes of all that are to be closed. */
-export interface SessionsOpen {
-  readonly open: number;
-  readonly unclosed: { readonly count: number; readonly oldestMs: number };
-}
-
-/** Payments on chain that may have been made. */
-export interface PaymentsOpen {
-  readonly count: number;
-  /** 0 where there is none. */
-  readonly oldestMs: number;
-}
+import type { CounterCell, HistogramCell } from "./series.ts";
 
 /** A job that has ended. */
 export interface EndedJob {
@@ -71,52 +25,38 @@ export interface EndedJob {
   readonly legs: readonly Leg[];
 }
 
-export interface ScrapeSource {
-  totals?(): Promise<MoneyTotals>;
-  spool?(): SpoolWaiting;
-  /** How late postings are on their way to the archive; null where another process moves them. */
-  archiveBehindMs?(): number | null;
-  restingRoutes?(): readonly RestingRoute[];
-  /** How old the list of models in force is; null: there is none. */
-  modelListAgeMs?(): number | null;
-  answersWaitingBytes?(): number;
-  jobs?(): JobsRunning;
-  sessions?(): SessionsOpen;
-  payments?(): PaymentsOpen;
-  /** The same of those that we make. */
-  walletPayments?(): PaymentsOpen;
-  disk?(): Promise<{ readonly freeBytes: number; readonly freeBytesMin: number }>;
-}
+/** Sets the gauges that it knows, at each scrape. */
+export type ReadGauges = (gauges: Metrics) => void | Promise<void>;
 
 export interface Observer {
   /** A request has come: it is in flight until `end`. */
   begin(start: RecordStart): RequestRecord;
-  /** The request is over: measures its duration, writes its log line and counts it. Once per record. */
+  /** The request has ended: measures its duration, writes its log line and counts it. Once per record. */
   end(record: RequestRecord): void;
-  /** How long an operation of the ledger took, such as `reserve` or `post`, seen from the event loop. */
+  /** The time of a ledger operation, such as `reserve` or `post`, as the event loop sees it. */
   ledgerTook(operation: string, ms: number): void;
-  /** A call or a job has ended that was charged so much, and cost us so much: what is not paid of that is counted. */
+  /** A call or a job has ended: counts its cost above its charge. */
   unpaid(chargedNano: Nano, upstreamNano: Nano): void;
   /** A job has ended, and its hold with it. */
   jobEnded(job: EndedJob): void;
   /** A payment on chain was tried. */
   settled(outcome: "settled" | "refused" | "open"): void;
-  /** A merchant that is paid by the call has asked for a payment. */
+  /** A merchant has asked for a payment. */
   merchantPaid(rail: "mpp" | "x402" | "none", outcome: "paid" | "refused" | "unanswered" | "unpaid"): void;
-  /** The operator's guard has been asked. */
+  /** The operator's guard has judged. */
   guardJudged(stage: "request" | "answer", outcome: "pass" | "refuse" | "edit" | "away"): void;
-  /** A call was kept in the request log, or there was no room for it. */
+  /** A call was kept in the request log, or left out. */
   callLogged(outcome: "kept" | "left_out"): void;
-  /** A model that was asked as the guard takes so much from us. */
+  /** The cost of a question to GUARD_MODEL. */
   guardCost(model: string, upstreamNano: Nano): void;
-  /** An answer of a provider counts what has no price here. */
+  /** An answer counts something that has no price here. */
   unpriced(provider: string, counter: string, sandbox: boolean): void;
-  /** A provider has said that an answer of a model cost so much more than was charged for it. */
+  /** An answer cost more than was charged for it, by its provider. */
   lost(provider: string, model: string, lostNano: Nano): void;
-  /** A caller sent a sealed thought that does not open for where it would go. */
+  /** A sealed thought from a caller did not open. */
   sealUnopened(): void;
-  /** Asked at each scrape. Where it rejects, that is logged and the gauges keep their last values. */
-  onScrape(source: ScrapeSource): void;
+  /** Called at each scrape. Where it fails, that is logged and its gauges keep their last values. */
+  onScrape(read: ReadGauges): void;
   /** Requests begun and not ended. */
   inFlight(): number;
   readonly contentType: string;
@@ -143,10 +83,10 @@ export interface ObserverOptions {
   readonly onJobEnd?: (job: EndedJob) => void;
 }
 
-/** How often it is looked whether the event loop comes around. */
+/** How often the event loop is checked. */
 const LOOK_MS = 10;
 
-/** Tells the longest time beyond a look's own that the event loop did not come around since it was last asked. */
+/** Returns the longest delay of the event loop since the last call. */
 function longestHolds(): () => number {
   const delays = monitorEventLoopDelay({ resolution: LOOK_MS });
   delays.enable();
@@ -169,61 +109,12 @@ export function createObserver(options: ObserverOptions): Observer {
   const count = createCounting(metrics, isKnown, otelName);
   const longestHold = longestHolds();
   const ledgerCells = new Map<string, HistogramCell>();
-  const sources: ScrapeSource[] = [];
+  const sources: ReadGauges[] = [];
   let inFlight = 0;
 
-  async function readGauges(source: ScrapeSource): Promise<void> {
-    if (source.restingRoutes) {
-      metrics.resting.reset();
-      for (const { provider, model } of source.restingRoutes()) metrics.resting.set({ provider, model }, 1);
-    }
-    if (source.modelListAgeMs) metrics.modelListAge.set((source.modelListAgeMs() ?? 0) / 1000);
-    const spool = source.spool?.();
-    if (spool) {
-      metrics.spoolDepth.set(spool.depth);
-      metrics.spoolOldest.set(spool.oldestMs / 1000);
-    }
-    if (source.archiveBehindMs) metrics.archiveBehind.set((source.archiveBehindMs() ?? 0) / 1000);
-    if (source.answersWaitingBytes) metrics.answersWaiting.set(source.answersWaitingBytes());
-    const jobs = source.jobs?.();
-    if (jobs) {
-      metrics.jobsRunning.set(jobs.running);
-      metrics.jobsOldest.set(jobs.oldestMs / 1000);
-      metrics.jobsStill.set(jobs.stillMs / 1000);
-      metrics.jobsAdopted.cell({}).total = jobs.adopted;
-      for (const { kind, status, count: ended } of jobs.ended) metrics.jobsEnded.cell({ kind, status }).total = ended;
-    }
-    const sessions = source.sessions?.();
-    if (sessions) {
-      metrics.sessionsOpen.set(sessions.open);
-      metrics.boxesUnclosed.set(sessions.unclosed.count);
-      metrics.boxesUnclosedOldest.set(sessions.unclosed.oldestMs / 1000);
-    }
-    const walletPayments = source.walletPayments?.();
-    if (walletPayments) {
-      metrics.walletOpen.set(walletPayments.count);
-      metrics.walletOpenOldest.set(walletPayments.oldestMs / 1000);
-    }
-    const payments = source.payments?.();
-    if (payments) {
-      metrics.paymentsOpen.set(payments.count);
-      metrics.paymentsOpenOldest.set(payments.oldestMs / 1000);
-    }
-    const disk = await source.disk?.();
-    if (disk) {
-      metrics.diskFree.set(disk.freeBytes);
-      metrics.diskNeeded.set(disk.freeBytesMin);
-    }
-    const totals = await source.totals?.();
-    if (!totals) return;
-    metrics.accounts.set(totals.accounts);
-    metrics.holdsOpen.set(totals.holdsOpen);
-    const { heldNano, spentNano, play } = totals;
-    metrics.held.labels({ sandbox: "0" }).set((heldNano - play.heldNano) / NANO_PER_USD);
-    metrics.held.labels({ sandbox: "1" }).set(play.heldNano / NANO_PER_USD);
-    metrics.spent.labels({ sandbox: "0" }).set(Number(BigInt(spentNano) - BigInt(play.spentNano)) / NANO_PER_USD);
-    metrics.spent.labels({ sandbox: "1" }).set(Number(play.spentNano) / NANO_PER_USD);
-  }
+  const add = (cell: CounterCell, amount = 1): void => {
+    cell.total += amount;
+  };
 
   return {
     contentType: registry.contentType,
@@ -248,44 +139,29 @@ export function createObserver(options: ObserverOptions): Observer {
     },
     unpaid(chargedNano, upstreamNano) {
       if (upstreamNano > chargedNano)
-        metrics.unpaid.cell({ charged: chargedNano > 0 ? "1" : "0" }).total += upstreamNano - chargedNano;
+        add(metrics.unpaid.cell({ charged: chargedNano > 0 ? "1" : "0" }), upstreamNano - chargedNano);
     },
-    jobEnded(job) {
-      onJobEnd?.(job);
-    },
-    settled(outcome) {
-      metrics.settlements.cell({ outcome }).total += 1;
-    },
-    merchantPaid(rail, outcome) {
-      metrics.merchantPayments.cell({ rail, outcome }).total += 1;
-    },
-    guardJudged(stage, outcome) {
-      metrics.guardJudged.cell({ stage, outcome }).total += 1;
-    },
-    callLogged(outcome) {
-      metrics.callsLogged.cell({ outcome }).total += 1;
-    },
-    guardCost(model, upstreamNano) {
-      metrics.guardCost.cell({ model }).total += upstreamNano;
-    },
-    unpriced(provider, counter, sandbox) {
-      metrics.unpriced.cell({ provider, counter, sandbox: sandbox ? "1" : "0" }).total += 1;
-    },
-    lost(provider, model, lostNano) {
-      metrics.lost.cell({ provider, model }).total += lostNano;
-    },
-    sealUnopened() {
-      metrics.sealsUnopened.cell({}).total += 1;
-    },
-    onScrape(source) {
-      sources.push(source);
-    },
+    jobEnded: (job) => onJobEnd?.(job),
+    settled: (outcome) => add(metrics.settlements.cell({ outcome })),
+    merchantPaid: (rail, outcome) => add(metrics.merchantPayments.cell({ rail, outcome })),
+    guardJudged: (stage, outcome) => add(metrics.guardJudged.cell({ stage, outcome })),
+    callLogged: (outcome) => add(metrics.callsLogged.cell({ outcome })),
+    guardCost: (model, upstreamNano) => add(metrics.guardCost.cell({ model }), upstreamNano),
+    unpriced: (provider, counter, sandbox) =>
+      add(metrics.unpriced.cell({ provider, counter, sandbox: sandbox ? "1" : "0" })),
+    lost: (provider, model, lostNano) => add(metrics.lost.cell({ provider, model }), lostNano),
+    sealUnopened: () => add(metrics.sealsUnopened.cell({})),
+    onScrape: (read) => void sources.push(read),
     inFlight: () => inFlight,
     async metricsText() {
       metrics.inFlight.set(inFlight);
       metrics.longestHold.set(longestHold());
-      for (const source of sources) {
-        await readGauges(source).catch(onUnread);
+      for (const read of sources) {
+        try {
+          await read(metrics);
+        } catch (error) {
+          onUnread(error);
+        }
       }
       return metricsText(metrics, registry);
     },

@@ -4,7 +4,7 @@ import { manualClock } from "../../../src/core/clock.ts";
 import { nano } from "../../../src/core/money.ts";
 import type { Leg } from "../../../src/core/route.ts";
 import { createLog, type LogLevel } from "../../../src/platform/observe/log.ts";
-import { METRICS, type MetricRow, metricType } from "../../../src/platform/observe/metrics.ts";
+import { METRICS, type MetricRow, metricType, showTotals } from "../../../src/platform/observe/metrics.ts";
 import { createObserver } from "../../../src/platform/observe/observer.ts";
 import type { RequestRecord } from "../../../src/platform/observe/record.ts";
 
@@ -263,17 +263,19 @@ describe("at a scrape", () => {
   test("the gauges say what is so now", async () => {
     const { observer, begin } = setUp();
     let resting = [{ provider: "acme", model: "acme/small" }];
-    observer.onScrape({
-      totals: async () => ({
+    observer.onScrape((gauges) => {
+      showTotals(gauges, {
         accounts: 3,
         holdsOpen: 2,
         heldNano: nano(5_000_000_000),
         spentNano: "1500000000",
         play: { heldNano: nano(1_000_000_000), spentNano: "500000000" },
-      }),
-      spool: () => ({ depth: 4, oldestMs: 1_500 }),
-      archiveBehindMs: () => 2_500,
-      restingRoutes: () => resting,
+      });
+      gauges.spoolDepth.set(4);
+      gauges.spoolOldest.set(1.5);
+      gauges.archiveBehind.set(2.5);
+      gauges.resting.reset();
+      for (const route of resting) gauges.resting.set(route, 1);
     });
     const record = begin();
     begin();
@@ -299,7 +301,7 @@ describe("at a scrape", () => {
 
   test("a ledger that cannot answer costs only its gauges", async () => {
     const { lines, observer } = setUp();
-    observer.onScrape({ totals: () => Promise.reject(new Error("disk is gone")) });
+    observer.onScrape(() => Promise.reject(new Error("disk is gone")));
     const text = await observer.metricsText();
     expect(value(text, "tollgate_in_flight")).toBe(0);
     expect(lines[0]).toMatchObject({ level: 40, msg: "gauges not read" });
