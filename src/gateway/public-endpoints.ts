@@ -19,7 +19,7 @@ import { spendEndpoints } from "../money/accounts/spend-endpoints.ts";
 import { ownEventEndpoints } from "../money/events/event-endpoints.ts";
 import { INFERENCE_SCOPE } from "../money/ledger/model/state.ts";
 import type { Config } from "../platform/config.ts";
-import { addressWindowKey } from "../platform/limits/address-window-key.ts";
+import { addressWindowKey } from "../platform/limits/request-windows.ts";
 import type { OpenCallers } from "./callers.ts";
 import type { Foundation } from "./open-foundation.ts";
 import { modelEndpoints } from "./open-models.ts";

@@ -2,8 +2,7 @@
 import type { EndpointShape, GatewayRequest, Reply } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { Caller } from "../../core/plan.ts";
-import { addressWindowKey } from "../../platform/limits/address-window-key.ts";
-import type { WindowState } from "../../platform/limits/request-windows.ts";
+import { addressWindowKey, type WindowState } from "../../platform/limits/request-windows.ts";
 import type { Call } from "./call.ts";
 import type { ServeDeps } from "./deps.ts";
 import { RateLimit } from "./rate-limit.ts";

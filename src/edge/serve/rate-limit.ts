@@ -1,7 +1,6 @@
 // The rate-limit headers of an answer. A paid call writes them once the ledger has answered, which may count for many processes.
 import type { Reply } from "../../core/endpoint.ts";
-import { rateLimitHeaders } from "../../platform/limits/rate-limit-headers.ts";
-import type { WindowState } from "../../platform/limits/request-windows.ts";
+import { rateLimitHeaders, type WindowState } from "../../platform/limits/request-windows.ts";
 
 export class RateLimit {
   readonly #reply: Reply;

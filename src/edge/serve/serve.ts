@@ -1,7 +1,7 @@
 // The HTTP caller of the kernel: takes each call through the phases in order, and renders the error that ends it early.
 import { goneError, isGone, retirementHeaders, retirementOf } from "../../catalog/retirement.ts";
 import type { Endpoint, GatewayRequest, Reply } from "../../core/endpoint.ts";
-import { addressWindowKey } from "../../platform/limits/address-window-key.ts";
+import { addressWindowKey } from "../../platform/limits/request-windows.ts";
 import { admit } from "./admit.ts";
 import { answerFree } from "./answer-free.ts";
 import { answerFromCache } from "./cached-answers.ts";

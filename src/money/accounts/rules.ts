@@ -1,19 +1,20 @@
-// What an account's owner and the operator have ruled for its calls beside the limits that the ledger keeps: groups of keys, budgets, rates,
-// addresses. One record for each account, so that all of it changes at once.
+// The rules of an account beside the limits in the ledger: groups of keys, budgets, rates, addresses. One record for each account, so that
+// a change is atomic.
 import { hash } from "node:crypto";
 import type { CeilingPeriod } from "../../core/account-rows.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { Nano } from "../../core/money.ts";
+import type { Records } from "../../platform/records/records.ts";
 
-/** The kind of the record. A store that is shared tells all processes of each put of it. */
+/** The kind of the record. A shared store tells all processes of each put. */
 export const RULES_KIND = "rules";
 export const GROUPS_MAX = 100;
-/** Of revoked keys, so many are remembered with their group. */
+/** How many revoked keys are remembered with their group. */
 const LEFT_MAX = 1_000;
-/** Of those who change an account's rules at the same time one gets on with each try, so this many can. */
+/** Of several changes at the same time one succeeds with each try, so this many can run at once. */
 const TRIES_MAX = 100;
 
-/** A bound on what calls may come to in a period, and from which percent of it on they are served by a lower tier; null: never. */
+/** The most that calls may spend in a period, and the percentage from which a lower tier serves them; null: never. */
 export interface Ceiling {
   readonly nano: Nano;
   readonly period: CeilingPeriod;
@@ -36,16 +37,16 @@ export interface GroupRule extends Rates {
   readonly models: readonly string[] | null;
 }
 
-/** What is ruled of a key. Its ceiling, its lists and its expiry are the ledger's. */
+/** The rules of a key. The ledger has its ceiling, its lists and its expiry. */
 export interface KeyRule extends Rates {
   readonly group: string | null;
-  /** From which percent of its ceiling on its calls are served by a lower tier. */
+  /** The percentage of its ceiling from which a lower tier serves its calls. */
   readonly lowersAt: number | null;
-  /** For how long its answers are kept for the same question; null: not at all, unless a request says so. */
+  /** How long its answers are cached; null: only where a request says so. */
   readonly cacheSeconds: number | null;
   /** Addresses and ranges that it may be used from; null: all. */
   readonly addresses: readonly string[] | null;
-  /** The secret before the last rotation, by its hash, and until when it is good beside the new one; null: none is. */
+  /** The hash of the secret before the last rotation, and until when it stays valid; null: none is valid. */
   readonly former: { readonly hash: string; readonly untilMs: number } | null;
 }
 
@@ -66,14 +67,14 @@ export interface KeptProviderKey {
 export interface AccountRules {
   readonly ceiling: Ceiling | null;
   readonly tags: readonly TagRule[];
-  /** What the account owns is told when it falls below this. */
+  /** A balance below this is reported. */
   readonly lowBalanceNano: Nano | null;
   readonly groups: readonly GroupRule[];
-  /** By their ids; a key of which nothing is ruled is not here. */
+  /** By key id; keys without rules are left out. */
   readonly keys: Readonly<Record<string, KeyRule>>;
   /** By provider. */
   readonly providerKeys: Readonly<Record<string, KeptProviderKey>>;
-  /** In which group each key was when it was revoked, for sums by group; of the latest ones. */
+  /** The group of each revoked key, for sums by group; the latest ones only. */
   readonly left: Readonly<Record<string, string>>;
   /** Bodies and answers of its calls are kept for the operator. */
   readonly logsCalls: boolean;
@@ -99,25 +100,13 @@ export const NO_KEY_RULE: KeyRule = {
   former: null,
 };
 
-/** What rules need of the records, which all processes share. The records themselves fit this shape and are handed in. */
-export interface RuleRecords {
-  get(kind: string, id: string): Promise<{ readonly version: number; readonly value: string } | null>;
-  /** Null: the stored version is another than `ifVersion`. */
-  put(record: {
-    readonly kind: string;
-    readonly id: string;
-    readonly payer: string;
-    readonly value: string;
-    readonly ttlMs: number | null;
-    readonly ifVersion: number;
-  }): Promise<number | null>;
-}
+export type RuleRecords = Pick<Records, "get" | "put">;
 
 export async function rulesOf(records: Pick<RuleRecords, "get">, accountId: string): Promise<AccountRules> {
   return readRules((await records.get(RULES_KIND, accountId))?.value);
 }
 
-/** What an older release has kept says nothing of what is newer. */
+/** Records of an older release lack newer fields. */
 function readRules(value: string | undefined): AccountRules {
   return value === undefined ? NO_RULES : { ...NO_RULES, ...(JSON.parse(value) as Partial<AccountRules>) };
 }
@@ -150,7 +139,7 @@ export function groupOf(rules: AccountRules, keyId: string): GroupRule | null {
   return group === null ? null : (rules.groups.find(({ id }) => id === group) ?? null);
 }
 
-/** The rules with what is ruled of one key changed. */
+/** The rules with those of one key changed. */
 export function withKeyRule(rules: AccountRules, keyId: string, patch: Partial<KeyRule>): AccountRules {
   return { ...rules, keys: { ...rules.keys, [keyId]: { ...keyRule(rules, keyId), ...patch } } };
 }
@@ -171,7 +160,7 @@ export function groupsByKey({ keys, left, groups }: AccountRules): Readonly<Reco
   return Object.fromEntries([...Object.entries(left), ...now].filter(([, group]) => known.has(group)));
 }
 
-/** As the ledger counts them. A tag may be of any characters, and a scope may not. */
+/** Scopes as the ledger counts them. A tag may have any characters, a scope may not. */
 export const ACCOUNT_SCOPE = "account";
 export const groupScope = (groupId: string) => `group:${groupId}`;
 export const tagScope = (tag: string) => `tag:${hash("sha256", tag).slice(0, 32)}`;

@@ -4,6 +4,8 @@ import type { Clock } from "../../core/clock.ts";
 import type { EndpointSpec } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { least, minus, type Nano, nano, nanoFromCents, ZERO } from "../../core/money.ts";
+import type { Records } from "../../platform/records/records.ts";
+import { takeFrom } from "../../platform/records/shared-window.ts";
 import { nameSchema, type OpeningIds, type OpeningParts, openAccount, WELCOME_CENTS } from "./open-account.ts";
 import { readBody } from "./read-body.ts";
 
@@ -23,22 +25,8 @@ const signupSchema = z.strictObject({
     .default("personal"),
 });
 
-/** What signing up needs of the records, which all processes share. The records themselves fit this shape and are handed in. */
-export interface SignupCounts {
-  get(kind: string, id: string): Promise<{ readonly version: number; readonly value: string } | null>;
-  /** Null: the stored version is another than `ifVersion`. */
-  put(record: {
-    readonly kind: string;
-    readonly id: string;
-    readonly payer: null;
-    readonly value: string;
-    readonly ttlMs: number;
-    readonly ifVersion: number;
-  }): Promise<number | null>;
-}
-
 export interface SignupParts extends OpeningParts {
-  readonly counts: SignupCounts;
+  readonly counts: Pick<Records, "get" | "put">;
   readonly clock: Clock;
   /** The most welcome credit of all signups of a UTC day. */
   readonly creditPerDay: Nano;
@@ -49,26 +37,20 @@ export interface SignupParts extends OpeningParts {
 }
 
 /** Counts a signup of an address. Rejects where the address has none left in this hour. */
-async function takeAddress(parts: SignupParts, address: string): Promise<void> {
-  const { counts, clock, perAddress: limit, addressKey } = parts;
+async function takeAddress(
+  { counts, clock, perAddress: limit, addressKey }: SignupParts,
+  address: string,
+): Promise<void> {
   const nowMs = clock.epochMs();
   const hour = Math.floor(nowMs / HOUR_MS);
-  const id = `${hour} ${addressKey(address)}`;
-  for (;;) {
-    const kept = await counts.get(ADDRESS, id);
-    const taken = Number(kept?.value ?? 0);
-    if (taken >= limit) {
-      const resetSeconds = Math.max(1, Math.ceil(((hour + 1) * HOUR_MS - nowMs) / 1_000));
-      throw new GatewayError("rate_limited", {
-        detail: { limit, window_seconds: HOUR_SECONDS },
-        retryAfterSeconds: resetSeconds,
-        window: { limit, windowSeconds: HOUR_SECONDS, resetSeconds },
-      });
-    }
-    const record = { kind: ADDRESS, id, payer: null, value: String(taken + 1), ttlMs: 2 * HOUR_MS };
-    // As with the day's credit: of those who come at once one gets on each time.
-    if ((await counts.put({ ...record, ifVersion: kept?.version ?? 0 })) !== null) return;
-  }
+  const record = { kind: ADDRESS, id: `${hour} ${addressKey(address)}`, ttlMs: 2 * HOUR_MS };
+  if ((await takeFrom(counts, record, (taken) => (taken < limit ? 1 : 0))) === 1) return;
+  const resetSeconds = Math.max(1, Math.ceil(((hour + 1) * HOUR_MS - nowMs) / 1_000));
+  throw new GatewayError("rate_limited", {
+    detail: { limit, window_seconds: HOUR_SECONDS },
+    retryAfterSeconds: resetSeconds,
+    window: { limit, windowSeconds: HOUR_SECONDS, resetSeconds },
+  });
 }
 
 /** Why an account begins with less than others do; null: it has all of it. */
@@ -79,21 +61,11 @@ function creditNote(credit: Nano, { creditPerDay }: SignupParts): string | null 
   return `New accounts have had ${given} welcome credit (a day ends at midnight UTC). Ask the operator for credit.`;
 }
 
-/**
- * Takes welcome credit out of the day's sum: all of it, or what is left. It is taken before the account is opened, so what
- * breaks in between is lost to the day and never given twice.
- */
+/** Takes welcome credit out of the day's sum, or what is left. Taken before the account is opened: credit can be lost, but not given twice. */
 async function takeCredit({ counts, clock, creditPerDay }: SignupParts): Promise<Nano> {
   const id = new Date(clock.epochMs()).toISOString().slice(0, 10);
-  for (;;) {
-    const kept = await counts.get(KIND, id);
-    const given = nano(Number(kept?.value ?? 0));
-    const credit = least(nanoFromCents(WELCOME_CENTS.personal), minus(creditPerDay, given));
-    if (credit === ZERO) return ZERO;
-    const record = { kind: KIND, id, payer: null, value: String(given + credit), ttlMs: KEEP_MS };
-    // Another signup came in between: look again. Each time one of them gets on, so this ends.
-    if ((await counts.put({ ...record, ifVersion: kept?.version ?? 0 })) !== null) return credit;
-  }
+  const credit = (given: number) => least(nanoFromCents(WELCOME_CENTS.personal), minus(creditPerDay, nano(given)));
+  return nano(await takeFrom(counts, { kind: KIND, id, ttlMs: KEEP_MS }, credit));
 }
 
 /** Opens an account within the bounds of all signups. Rejects where its address has none left. */

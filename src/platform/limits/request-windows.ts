@@ -102,3 +102,16 @@ function slot(key: string): number {
   for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193);
   return (hash >>> 0) % SHARED_COUNTS;
 }
+
+/** The window of an address: an IPv4 address, or the first 64 bits of an IPv6 address, whose holder has 2^64 of them. */
+export function addressWindowKey(address: string): string {
+  return address.includes(":") ? `${address.split(":", 4).join(":")}::/64` : address;
+}
+
+/** Passes `header` the four RateLimit headers in the form of draft-ietf-httpapi-ratelimit-headers-06; Reset is in seconds from now. */
+export function rateLimitHeaders(state: WindowState, header: (name: string, value: string) => void): void {
+  header("RateLimit-Limit", String(state.limit));
+  header("RateLimit-Remaining", String(state.remaining));
+  header("RateLimit-Reset", String(state.resetSeconds));
+  header("RateLimit-Policy", `${state.limit};w=${state.windowSeconds}`);
+}

@@ -1,6 +1,6 @@
 // Under which key the requests of an address are counted.
 import { expect, test } from "vitest";
-import { addressWindowKey } from "../../../src/platform/limits/address-window-key.ts";
+import { addressWindowKey } from "../../../src/platform/limits/request-windows.ts";
 
 test("an IPv4 address counts by itself, IPv6 addresses by the 64 bits that one customer has", () => {
   expect(addressWindowKey("203.0.113.9")).toBe("203.0.113.9");

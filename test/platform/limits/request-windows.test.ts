@@ -1,8 +1,7 @@
 // Request windows: who may pass, what they are told, and what a flood of keys costs.
 import { describe, expect, test } from "vitest";
 import { manualClock } from "../../../src/core/clock.ts";
-import { rateLimitHeaders } from "../../../src/platform/limits/rate-limit-headers.ts";
-import { createRequestWindows } from "../../../src/platform/limits/request-windows.ts";
+import { createRequestWindows, rateLimitHeaders } from "../../../src/platform/limits/request-windows.ts";
 
 const MINUTE = Date.UTC(2026, 10, 21, 12, 0, 0);
 
