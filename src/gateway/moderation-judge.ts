@@ -11,7 +11,7 @@ import type { KernelDeps } from "../kernel/deps.ts";
 import { execute } from "../kernel/execute.ts";
 import { upstreamOf } from "../kernel/legs.ts";
 import { WholeAnswer } from "../kernel/whole-answer.ts";
-import type { ChatDeps } from "../models/chat/model-plan.ts";
+import type { ChatDeps } from "../models/chat/deps.ts";
 import { unitPlan } from "../models/chat/unit-plan.ts";
 import { moderations } from "../models/chat/units/moderations.ts";
 import type { Guarded, Judge } from "../upstream/guard.ts";

@@ -10,7 +10,7 @@ import { chatErrors } from "../formats/chat-completions/errors.ts";
 import { MODEL_WIRES } from "../formats/model-wires.ts";
 import { at } from "../formats/paths.ts";
 import type { ModelRow, ModelRows } from "../formats/wire.ts";
-import type { ChatDeps } from "./model-plan.ts";
+import type { ChatDeps } from "./deps.ts";
 import { unitEndpoints } from "./unit-endpoints.ts";
 
 /** The free answers, from the catalog as the caller sees it; the list and the prices are the same objects while it is in force. */

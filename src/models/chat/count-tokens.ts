@@ -7,8 +7,8 @@ import { GatewayError } from "../../core/errors.ts";
 import { modelsRefusal } from "../../money/accounts/allowed.ts";
 import type { PromptShape } from "../formats/prompt-shape.ts";
 import type { WireCount } from "../formats/wire.ts";
+import type { ChatDeps } from "./deps.ts";
 import type { FreeCounts } from "./free-counts.ts";
-import type { ChatDeps } from "./model-plan.ts";
 import { partTokensMax } from "./prompt-bounds.ts";
 import { resolveModels } from "./resolve-models.ts";
 

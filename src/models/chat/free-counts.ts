@@ -3,7 +3,7 @@ import type { GatewayRequest } from "../../core/endpoint.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { Caller } from "../../core/plan.ts";
 import type { WireCount, WireHost } from "../formats/wire.ts";
-import type { ChatDeps } from "./model-plan.ts";
+import type { ChatDeps } from "./deps.ts";
 import type { PromptOrder, PromptRead } from "./read-prompt.ts";
 import { PROMPTS_WAITING_MAX } from "./token-counter.ts";
 

@@ -6,7 +6,7 @@ import { type BodyBytes, createBodyBytes } from "../../platform/limits/body-byte
 import { type FormRules, spooledForm } from "../../platform/uploads/spooled-upload.ts";
 import type { NamedBy } from "../formats/call-tags.ts";
 import { parseJson } from "../formats/parse-json.ts";
-import type { ChatDeps } from "./model-plan.ts";
+import type { ChatDeps } from "./deps.ts";
 import type { UnitEndpoint } from "./unit-endpoint.ts";
 import { unitPlan } from "./unit-plan.ts";
 import { completions } from "./units/completions.ts";

@@ -6,8 +6,9 @@ import type { ActionsAsk } from "../formats/action-tools.ts";
 import type { ModelRequest } from "../formats/model-request.ts";
 import type { ModelWire, WireEmbeddings, WireHost } from "../formats/wire.ts";
 import { countTokens } from "./count-tokens.ts";
+import type { ChatDeps } from "./deps.ts";
 import type { FreeCounts } from "./free-counts.ts";
-import { type ChatDeps, modelPlan } from "./model-plan.ts";
+import { modelPlan } from "./model-plan.ts";
 import { unitPlan } from "./unit-plan.ts";
 import { embeddings } from "./units/embeddings.ts";
 

@@ -1,0 +1,152 @@
+// Fits the models that a caller named to the call: which of them take this request, with how many output tokens, by which candidates.
+import type { Offer, SoldModel } from "../../catalog/catalog.ts";
+import { GatewayError } from "../../core/errors.ts";
+import type { ModelCandidate } from "../../upstream/model-candidate.ts";
+import type { ModelRequest, OutputBound } from "../formats/model-request.ts";
+import type { ChatDeps } from "./deps.ts";
+import { takesUnsifted } from "./dropped-header.ts";
+import { notTaken } from "./not-taken.ts";
+import { partTokensMax } from "./prompt-bounds.ts";
+import type { FitModel } from "./quote.ts";
+import type { Wanted } from "./resolve-models.ts";
+import type { Unfit } from "./routes-header.ts";
+
+/** The output bound where neither the request nor the model has one. */
+const OUTPUT_TOKENS_UNKNOWN = 16_384;
+const NO_PARTS = {};
+
+/** The call that models are fitted to. */
+export interface FittedCall {
+  readonly deps: ChatDeps;
+  readonly read: ModelRequest;
+  readonly sandbox: boolean;
+  readonly requestId: string;
+  readonly account: string | undefined;
+  readonly conversation: () => string;
+  /** Of its answer. */
+  readonly id: string;
+  readonly createdS: number;
+  /** Collects the routes that cannot serve the call; null: nobody asked for them. */
+  readonly unfit: Unfit[] | null;
+}
+
+/** The output bound of a call that names none. Some models may fill their whole context: half of it leaves room for the prompt. */
+export function ownMax({ outputTokensMax, contextTokens }: SoldModel): number {
+  return Math.min(outputTokensMax ?? OUTPUT_TOKENS_UNKNOWN, Math.ceil(contextTokens / 2));
+}
+
+/** The most output tokens at a model, before its payer's money is looked at. */
+function outputTokensMaxOf({ asked, fallback, cap }: OutputBound, model: SoldModel): number {
+  // Longer than the whole context means as long as the model can answer.
+  const length = asked !== null && asked > model.contextTokens ? ownMax(model) : asked;
+  const wanted = Math.min(length ?? fallback ?? ownMax(model), cap ?? Number.POSITIVE_INFINITY);
+  return Math.min(wanted, model.outputTokensMax ?? wanted);
+}
+
+/** A vendor may have a lower limit than others that serve the same model, and refuse more. */
+export function takenBy({ spec }: Offer, outputTokensMax: number): number {
+  return Math.min(outputTokensMax, spec.outputTokensMax ?? outputTokensMax);
+}
+
+function candidatesOf(
+  model: SoldModel,
+  firstTokenMsMax: number,
+  outputTokensMax: number,
+  call: FittedCall,
+): (ModelCandidate | string)[] {
+  const { read, deps } = call;
+  const { settings, upstream } = deps;
+  const unaryMs = settings.unaryMs + settings.unaryMsPerToken * outputTokensMax;
+  const clocks = read.stream
+    ? { firstTokenMsMax, lastFirstTokenMsMax: settings.lastFirstTokenMsMax, gapMsMax: settings.gapMsMax }
+    : { firstTokenMsMax: unaryMs, lastFirstTokenMsMax: unaryMs, gapMsMax: settings.gapMsMax };
+  const answers = read.answers({ id: call.id, createdS: call.createdS, model: model.slug });
+  const made: (ModelCandidate | string)[] = [];
+  for (const offer of model.offers) {
+    if (partTokensMax(read.shape, offer.spec.parts ?? NO_PARTS, offer.spec.contextTokens) === null) continue;
+    const candidate = upstream.chatCandidate(offer, {
+      asked: takesUnsifted(offer, read) ? read.unsifted() : read.asked,
+      answers,
+      requestId: call.requestId,
+      account: call.account,
+      conversation: call.conversation,
+      completionId: call.id,
+      createdS: call.createdS,
+      stream: read.stream,
+      servedSlug: model.slug,
+      contextTokens: model.contextTokens,
+      outputTokensMax: takenBy(offer, outputTokensMax),
+      clocks,
+      seal: read.seal,
+    });
+    made.push(candidate);
+  }
+  return made;
+}
+
+/** The routes of a model that cannot serve the call, with the reason. */
+function unfitOf({ offers }: SoldModel, made: readonly (ModelCandidate | string)[]): readonly Unfit[] {
+  const reasons = made.filter((one) => typeof one === "string");
+  const fit = new Set(made.flatMap((one) => (typeof one === "string" ? [] : [one.offer])));
+  return offers
+    .filter((offer) => !fit.has(offer))
+    .map(({ adapter, upstreamModel }) => {
+      const reason = reasons.shift() ?? "content of this kind is not taken";
+      return { provider: adapter.id, model: upstreamModel, reason };
+    });
+}
+
+/** The candidates among the reasons. A filtered list reserves room for seventeen, and nearly every call needs one for as long as it runs. */
+function fitOf<One extends object>(made: readonly (One | string)[]): readonly One[] {
+  const [first] = made;
+  if (made.length === 1 && typeof first === "object") return [first];
+  return made.filter((one) => typeof one !== "string");
+}
+
+function fitModel({ model, firstTokenMsMax, place }: Wanted, call: FittedCall): FitModel | string {
+  const { read } = call;
+  const partTokens = partTokensMax(read.shape, model.parts, model.contextTokens);
+  if (partTokens === null) return notTaken(model, read, { catalog: call.deps.catalog(), sandbox: call.sandbox });
+  const outputTokensMax = outputTokensMaxOf(read.output, model);
+  const made = candidatesOf(model, firstTokenMsMax, outputTokensMax, call);
+  call.unfit?.push(...unfitOf(model, made));
+  const candidates = fitOf(made);
+  if (candidates.length === 0) {
+    const reason = made.find((one) => typeof one === "string") ?? "content of this kind is not taken";
+    return `${model.slug} cannot be asked for this: ${reason}`;
+  }
+  const unsifted = read.dropped.length > 0 && model.offers.some((offer) => takesUnsifted(offer, read));
+  return { model, place, firstTokenMsMax, candidates, partTokens, outputTokensMax, unsifted };
+}
+
+/** The field of the request that a reason names first; most reasons are about the conversation. */
+function fieldNamedIn(reason: string, { asked, promptField }: ModelRequest): string {
+  const words = reason.slice(reason.indexOf(": ") + 1).match(/\w+/g) ?? [];
+  return words.find((word) => Object.hasOwn(asked.body, word)) ?? promptField;
+}
+
+/** Models that ignore stop sequences come last among those behind one name: their answer would differ. */
+function stoppedFirst(fits: readonly FitModel[]): readonly FitModel[] {
+  const ignoresStop = ({ candidates: [first] }: FitModel) => first?.unsent().includes("stop") === true;
+  return fits.toSorted((a, b) => a.place - b.place || Number(ignoresStop(a)) - Number(ignoresStop(b)));
+}
+
+/** The models that can serve the call, in order; or why none can. */
+export function fitModels(wanted: readonly Wanted[], call: FittedCall): readonly FitModel[] | GatewayError {
+  const { read } = call;
+  const made = wanted.map((one) => fitModel(one, call));
+  const fits = fitOf(made);
+  if (fits.length > 0 && read.unknownPart === null) {
+    return fits.length > 1 && read.asked.body.stop != null ? stoppedFirst(fits) : fits;
+  }
+  const unknown = `content parts of type ${read.unknownPart} are not known here`;
+  const why = read.unknownPart === null ? String(made[0]) : unknown;
+  const param = fieldNamedIn(why, read);
+  return new GatewayError("bad_request", { param, detail: { detail: `${param}: ${why}` } });
+}
+
+/** The same model with fewer output tokens. */
+export function withOutput(fit: FitModel, outputTokensMax: number, call: FittedCall): FitModel {
+  const candidates = fitOf(candidatesOf(fit.model, fit.firstTokenMsMax, outputTokensMax, call));
+  return { ...fit, outputTokensMax, candidates };
+}
