@@ -9,7 +9,7 @@ import {
 import type { Params } from "../../catalog/said.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { type Nano, nanoFromCents } from "../../core/money.ts";
-import type { Allowed, Payer } from "../../core/plan.ts";
+import type { Payer } from "../../core/plan.ts";
 import type { AnswerSink, Attempt, AttemptFailure, Candidate, FinalPart, Reading } from "../../core/route.ts";
 import { inSlices, jsonOf } from "../../core/slices.ts";
 import type { CountedCalls } from "../../kernel/inner-call.ts";
@@ -25,18 +25,11 @@ export const OURSELVES = "tollgate";
 const WHOLE_BYTES_MAX = 256 * 1024;
 const NO_MORE = new Uint8Array(0);
 
-export interface LocalOrder {
-  readonly id: string;
-  readonly requestId: string;
-  readonly sandboxFault: string | null;
+export interface LocalOrder extends ActionOrder {
   readonly payer: Payer;
-  readonly allows: Allowed;
   readonly msMax: number;
   /** The most that the call costs its payer. */
   readonly quoteNano: Nano;
-  /** What goes out before an answer that is passed on as it comes; null: every answer is wanted whole. */
-  readonly preamble: Buffer | null;
-  readonly eventBytes?: ActionOrder["eventBytes"];
 }
 
 function refusal(told: GatewayError): AttemptFailure {

@@ -1,13 +1,12 @@
-// The candidates of a call to a sold action: the offers that can serve these very params, each with its own names for them.
+// The candidates of a call of a sold action: the offers that can serve these params, each with its own names for them.
 import type { ActionOffer, SoldAction } from "../../catalog/catalog.ts";
 import type { TableEndpoint } from "../../catalog/endpoint-table.ts";
 import type { Params } from "../../catalog/said.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { type FieldIssue, readFields } from "../../core/field-issues.ts";
 import type { Payer } from "../../core/plan.ts";
-import type { Around } from "../../upstream/action-attempt.ts";
-import type { ActionCandidate, ActionOrder } from "../../upstream/action-candidate.ts";
-import type { Upstream } from "../../upstream/upstream.ts";
+import type { ActionCandidate, ActionOrder as CandidateOrder } from "../../upstream/action-candidate.ts";
+import type { ActionOrder, RunDeps } from "./deps.ts";
 import { fieldsError } from "./read-call.ts";
 import { type HiddenIds, hideIds } from "./vendor-ids.ts";
 
@@ -20,7 +19,7 @@ export interface OfferedCall {
 }
 
 /** What a vendor that is paid by the call may be paid. */
-export type MerchantBound = NonNullable<ActionOrder["paying"]>;
+export type MerchantBound = NonNullable<CandidateOrder["paying"]>;
 
 export interface SoldCall {
   readonly sold: SoldAction;
@@ -62,34 +61,25 @@ export function offeredCalls(call: SoldCall): readonly OfferedCall[] | GatewayEr
 export function candidatesOf(
   offered: readonly OfferedCall[],
   { sold, row, payer }: SoldCall,
-  order: {
-    readonly upstream: Upstream;
-    readonly id: string;
-    readonly requestId: string;
-    readonly preamble: Buffer | null;
-    readonly sandboxFault: string | null;
-    readonly paying: MerchantBound;
-    /** What is to happen around an offer's attempts; null: nothing. */
-    around(offer: ActionOffer, params: Params): Around | null;
-  },
+  { id, requestId, preamble, sandboxFault }: ActionOrder,
+  { upstream, paidTimes, paying }: Pick<RunDeps, "upstream" | "paidTimes"> & { readonly paying: MerchantBound },
 ): ReadonlyMap<ActionCandidate, OfferedCall> {
-  const readsAll = sold.servedAs !== null;
-  return new Map(
-    offered.map((one) => [
-      order.upstream.actionCandidate(one.offer, {
-        soldId: sold.id,
-        params: one.hidden.params,
-        row,
-        requestId: order.requestId,
-        callId: order.id,
-        payerId: payer.id,
-        around: order.around(one.offer, one.params),
-        paying: order.paying,
-        restore: one.hidden.restore,
-        preamble: readsAll ? null : order.preamble,
-        sandbox: payer.sandbox ? { fault: order.sandboxFault } : null,
-      }),
-      one,
-    ]),
-  );
+  const candidates = new Map<ActionCandidate, OfferedCall>();
+  for (const one of offered) {
+    const candidate = upstream.actionCandidate(one.offer, {
+      soldId: sold.id,
+      params: one.hidden.params,
+      row,
+      requestId,
+      callId: id,
+      payerId: payer.id,
+      around: paidTimes.around(one.offer, one.params, { payer, callId: id }),
+      paying,
+      restore: one.hidden.restore,
+      preamble: sold.servedAs === null ? preamble : null,
+      sandbox: payer.sandbox ? { fault: sandboxFault } : null,
+    });
+    candidates.set(candidate, one);
+  }
+  return candidates;
 }

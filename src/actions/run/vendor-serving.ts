@@ -1,0 +1,169 @@
+// How vendors serve a call of an action: its candidates, what must be checked before, and what must be kept of an answer.
+import type { PriceSpec } from "../../catalog/action.ts";
+import type { SoldAction } from "../../catalog/catalog.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { add, least, type Nano, nanoFromCents, ZERO } from "../../core/money.ts";
+import type { Payer, Plan, Quote } from "../../core/plan.ts";
+import type { Candidate, FinalPart, Reading } from "../../core/route.ts";
+import { ladder } from "../../kernel/routes/ladder.ts";
+import { retrying } from "../../kernel/routes/retrying.ts";
+import { type ActionCandidate, actionMsMax } from "../../upstream/action-candidate.ts";
+import { isListing } from "../../upstream/ready-action.ts";
+import { upstreamCentsOf } from "./action-price.ts";
+import { binaryAnswer, type RawBytes } from "./binary-answer.ts";
+import type { ActionOrder, RunDeps } from "./deps.ts";
+import { withLinks } from "./linked-files.ts";
+import type { CheckedCall } from "./read-call.ts";
+import { candidatesOf, type MerchantBound, type OfferedCall, offeredCalls, type SoldCall } from "./sold-candidates.ts";
+import { foreignId, keepIssued, ownItems } from "./vendor-ids.ts";
+
+/** The whole may take a little longer than its attempts, which say more when they end than a deadline does. */
+export const WHOLE_MS_MORE = 1_000;
+
+/** What differs between a vendor's action and one of ours. */
+export interface Serving extends Pick<Plan, "route" | "wholeMsMax" | "whenCallerLeaves" | "prepare"> {
+  offeredBy(candidate: Candidate): OfferedCall | null;
+  /** The most that the call can cost us. */
+  upstreamNanoMax(): Nano;
+  /** Asks a merchant for its price, where the payer has less than the listed one; null: the listed price stands. */
+  readonly tighten: Quote["tighten"];
+}
+
+/** Whether an answer has to be changed, or something of it kept, before the caller gets it. */
+function needsCare({ offer, params, hidden }: OfferedCall, servedAs: string | null): boolean {
+  const { issues = [], answer } = offer.spec;
+  return (
+    isListing(offer.spec, params) ||
+    issues.length > 0 ||
+    answer?.kind === "bytes" ||
+    hidden.params !== params ||
+    servedAs !== null
+  );
+}
+
+/** One call that vendors serve, once its payer is known. */
+class SoldServing {
+  readonly #call: SoldCall;
+  readonly #order: ActionOrder;
+  readonly #deps: RunDeps;
+  /** The most that a merchant may be paid: it falls to the price that the merchant asks. */
+  readonly #bound: { mostNano: Nano; readonly isCallers: boolean };
+
+  constructor(call: SoldCall, order: ActionOrder, quoteNano: Nano, deps: RunDeps) {
+    this.#call = call;
+    this.#order = order;
+    this.#deps = deps;
+    this.#bound = { mostNano: quoteNano, isCallers: call.sold.facts.price.needsMaxCost === true };
+  }
+
+  /** Waits only where the action takes files, or ids that it gave before, as few do. */
+  serving(): Serving | GatewayError | Promise<Serving | GatewayError> {
+    const offered = offeredCalls(this.#call);
+    if (offered instanceof GatewayError) return offered;
+    const isPlain = offered.every(({ offer: { spec } }) => spec.requires === undefined && spec.files === undefined);
+    return isPlain ? this.#servedBy(offered) : this.#checked(offered);
+  }
+
+  async #checked(offered: readonly OfferedCall[]): Promise<Serving | GatewayError> {
+    const { payer } = this.#call;
+    const { records, paidTimes, linkFile } = this.#deps;
+    for (const { offer, params } of offered) {
+      if (offer.spec.requires === undefined) continue;
+      const foreign = await foreignId(offer, params, { payer, records });
+      const refused = foreign ?? (await paidTimes.refusal(offer, params, payer));
+      if (refused !== null) return refused;
+    }
+    const linked: OfferedCall[] = [];
+    for (const one of offered) {
+      const params = await withLinks(one.offer, one.hidden.params, { payer, linkFile });
+      if (params instanceof GatewayError) return params;
+      linked.push({ ...one, hidden: { ...one.hidden, params } });
+    }
+    return this.#servedBy(offered, linked);
+  }
+
+  /** `linked`: the calls as they go out, with links in place of ids of files. */
+  #servedBy(offered: readonly OfferedCall[], linked = offered): Serving {
+    const { sold, row } = this.#call;
+    const byCandidate = this.#candidates(linked, this.#bound);
+    const offeredBy = (candidate: Candidate) => byCandidate.get(candidate as ActionCandidate) ?? null;
+    return {
+      offeredBy,
+      route: ladder([...byCandidate.keys()].map(retrying)),
+      wholeMsMax: offered.reduce((sum, { offer }) => sum + actionMsMax(offer), WHOLE_MS_MORE),
+      whenCallerLeaves: "finish",
+      tighten: this.#asksMerchant(sold.facts.price) ? () => this.#askedNano(linked) : null,
+      upstreamNanoMax: () =>
+        offered.map(({ offer, params }) => nanoFromCents(upstreamCentsOf(offer.spec, params, row))).reduce(add, ZERO),
+      prepare: offered.some((one) => needsCare(one, sold.servedAs))
+        ? async (final, served, reading) => {
+            const one = offeredBy(served);
+            return one === null || final.kind === "stream" ? final : this.#careFor(final, reading, one);
+          }
+        : null,
+    };
+  }
+
+  #candidates(offered: readonly OfferedCall[], paying: MerchantBound): ReadonlyMap<ActionCandidate, OfferedCall> {
+    return candidatesOf(offered, this.#call, this.#order, { ...this.#deps, paying });
+  }
+
+  /** Whether a merchant's price may be lower than the listed one, and that makes a difference. */
+  #asksMerchant({ paid, needsMaxCost }: PriceSpec): boolean {
+    if (paid === undefined || needsMaxCost === true) return false;
+    const { mostNano } = this.#bound;
+    const { maxCostNano } = this.#order;
+    return nanoFromCents(paid.exampleCents) < mostNano || (maxCostNano !== null && maxCostNano < mostNano);
+  }
+
+  /** The price in a merchant's 402, which is asked without a payment; from then on no more is paid. Without one, the listed price stands. */
+  async #askedNano(linked: readonly OfferedCall[]): Promise<Nano> {
+    const bound = this.#bound;
+    const priced = (nano: Nano) => {
+      bound.mostNano = least(bound.mostNano, nano);
+    };
+    for (const candidate of this.#candidates(linked, { ...bound, priced }).keys()) {
+      const hasRun = await new Promise<boolean>((resolve) => {
+        const sink = { content() {}, done: () => resolve(true), failed: () => resolve(false) };
+        candidate.open(sink, candidate.firstTokenMsMax);
+      });
+      // A merchant that serves unpaid has done the write: it is not sent again.
+      if (hasRun && candidate.offer.spec.effect === "write") throw new GatewayError("outcome_unknown");
+    }
+    return bound.mostNano;
+  }
+
+  /** The answer as the caller gets it. */
+  async #careFor(
+    final: Extract<FinalPart, { kind: "body" }>,
+    reading: Reading,
+    { offer, params, hidden }: OfferedCall,
+  ): Promise<FinalPart> {
+    const { payer, sold } = this.#call;
+    const { records, keepBytes } = this.#deps;
+    if (isListing(offer.spec, params)) {
+      const own = await ownItems(offer, params, reading.answer, { payer, records });
+      return { kind: "body", body: { json: JSON.stringify(own) } };
+    }
+    if (reading.miss !== true) await keepIssued(offer, reading.answer, { payer, records });
+    let json = String(final.body.json);
+    if (offer.spec.answer?.kind === "bytes" && json === "")
+      json = JSON.stringify(await binaryAnswer(reading.answer as RawBytes, { payer, source: offer.id, keepBytes }));
+    if (sold.servedAs !== null) {
+      const data: unknown = JSON.parse(json);
+      const isObject = typeof data === "object" && data !== null && !Array.isArray(data);
+      json = JSON.stringify({ [sold.servedAs]: offer.adapter.id, ...(isObject ? data : { data }) });
+    }
+    return { kind: "body", body: { json: hidden.restore(json) } };
+  }
+}
+
+/** How vendors serve a call whose payer and price are known; or why none can. */
+export function vendorServing(
+  sold: SoldAction,
+  { params, row, payer }: CheckedCall & { readonly payer: Payer },
+  { order, quoteNano }: { readonly order: ActionOrder; readonly quoteNano: Nano },
+  deps: RunDeps,
+): Serving | GatewayError | Promise<Serving | GatewayError> {
+  return new SoldServing({ sold, params, row, payer }, order, quoteNano, deps).serving();
+}
