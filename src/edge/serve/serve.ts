@@ -40,10 +40,9 @@ export async function serve(request: GatewayRequest, endpoint: Endpoint, reply: 
   record.watched = endpoint.watch === true;
   let error: unknown = null;
   try {
-    for (const phase of PHASES) {
-      const waiting = phase(call, deps);
+    for (let at = 0; at < PHASES.length && !call.isAnswered; at++) {
+      const waiting = PHASES[at]?.(call, deps);
       if (waiting !== undefined) await waiting;
-      if (call.isAnswered) break;
     }
   } catch (thrown) {
     error = thrown;

@@ -26,7 +26,7 @@ export interface FittedCall {
   /** Of its answer. */
   readonly id: string;
   readonly createdS: number;
-  /** Collects the routes that cannot serve the call; null: nobody asked for them. */
+  /** Collects the routes that cannot serve the call; null: the call wants no trace. */
   readonly unfit: Unfit[] | null;
 }
 

@@ -204,7 +204,6 @@ class ModelCall implements FittedCall {
         read.output.asked !== null,
       slots: [],
       inference: true,
-      ...given,
       route,
       wholeMsMax: settings.wholeMsMax,
       attemptsMax: settings.attemptsMax,
@@ -216,6 +215,8 @@ class ModelCall implements FittedCall {
       cost: (candidate, reading, ended) => this.cost(candidate, reading, ended),
       served: (candidate) => this.served(candidate),
       prepare: null,
+      // Last: fields written after a spread grow the object step by step.
+      ...given,
     };
   }
 }
